@@ -1,0 +1,96 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace augur {
+
+/// Half-open range of work items.
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  std::int64_t size() const { return end - begin; }
+};
+
+/// The part of [0, count) that belongs to `rank` of `size`: contiguous, balanced to one grain, boundaries on
+/// multiples of `grain`. Depends on nothing else, so partitions are reproducible.
+Range split_range(std::int64_t count, int rank, int size, std::int64_t grain = 1);
+
+/// A barrier whose waiters spin, because what they wait for is microseconds away; they yield once it is not.
+class SpinBarrier {
+ public:
+  explicit SpinBarrier(int parties) : parties_(parties) {}
+  void wait();
+
+ private:
+  const int parties_;
+  alignas(64) std::atomic<int> arrived_{0};
+  alignas(64) std::atomic<std::uint32_t> phase_{0};
+};
+
+/// One thread's view of a parallel region.
+class Team {
+ public:
+  Team(int rank, int size, SpinBarrier& barrier) : rank_(rank), size_(size), barrier_(barrier) {}
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  /// Every thread of the region must call it equally often. What was written before it is seen after it.
+  void barrier() {
+    if (size_ > 1) barrier_.wait();
+  }
+  Range split(std::int64_t count, std::int64_t grain = 1) const {
+    return split_range(count, rank_, size_, grain);
+  }
+
+ private:
+  int rank_;
+  int size_;
+  SpinBarrier& barrier_;
+};
+
+/// A fixed team of threads for parallel regions. A whole forward pass is one region with barriers inside, so
+/// threads are woken once a pass. Regions started from several threads run one after the other: sessions that
+/// share a pool never oversubscribe the machine. Idle workers spin briefly, then sleep.
+class ThreadPool {
+ public:
+  /// `threads` counts the caller; 0 means one per available core. `pin` binds rank i to the i-th core that
+  /// the process may use. Throws Error for a negative or absurd count.
+  explicit ThreadPool(int threads = 0, bool pin = false);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int size() const { return size_; }
+
+  /// Runs body(Team&) once on every thread, the caller being rank 0, and returns when all are done.
+  /// `body` must not throw (a thrown exception terminates) and must not start another region on this pool.
+  template <class Body>
+  void run(Body&& body) {
+    using Fn = std::remove_reference_t<Body>;
+    run_region([](void* context, Team& team) noexcept { (*static_cast<Fn*>(context))(team); },
+               const_cast<void*>(static_cast<const void*>(&body)));
+  }
+
+ private:
+  using RegionFn = void (*)(void*, Team&) noexcept;
+  void run_region(RegionFn fn, void* context);
+  void worker(int rank);
+
+  int size_;
+  bool pin_;
+  SpinBarrier barrier_;
+  std::mutex region_mutex_;
+  RegionFn fn_ = nullptr;
+  void* context_ = nullptr;
+  alignas(64) std::atomic<std::uint32_t> generation_{0};
+  alignas(64) std::atomic<int> running_{0};
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace augur

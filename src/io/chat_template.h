@@ -1,0 +1,36 @@
+#pragma once
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace augur {
+
+struct ChatMessage {
+  std::string role;  ///< "system", "user", "assistant", "tool"
+  std::string content;
+};
+
+/// A model's Jinja chat template, parsed once. The interpreter covers the constructs that published templates
+/// use; anything else is an Error that names the construct and its line. Output and evaluation steps are
+/// bounded, so a hostile template cannot hang or exhaust memory. Immutable, thread-safe.
+class ChatTemplate {
+ public:
+  /// Parses; Error names construct and line.
+  explicit ChatTemplate(std::string_view source);
+  ~ChatTemplate();
+  ChatTemplate(ChatTemplate&&) noexcept;
+  ChatTemplate& operator=(ChatTemplate&&) noexcept;
+
+  /// Renders with `messages`, `add_generation_prompt`, `bos_token`, `eos_token` and further variables from
+  /// `extra` (a JSON object). A template's raise_exception() becomes an Error with its message.
+  std::string render(const std::vector<ChatMessage>& messages, bool add_generation_prompt,
+                     const nlohmann::json& extra) const;
+
+ private:
+  struct Program;
+  std::unique_ptr<Program> program_;
+};
+
+}  // namespace augur

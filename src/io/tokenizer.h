@@ -1,0 +1,54 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/types.h"
+
+namespace augur {
+
+/// Text <-> token ids. Immutable, thread-safe.
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  /// Special tokens written in the text are recognised; none are added (BOS is the caller's, see add_bos).
+  /// Any byte string is accepted.
+  virtual std::vector<TokenId> encode(std::string_view text) const = 0;
+  /// The bytes a token stands for in running text. Special tokens give their text. Error for an id outside
+  /// the vocabulary.
+  virtual std::string token_bytes(TokenId id) const = 0;
+  /// True for control tokens (BOS, EOS, <|im_end|>, ...), which generated text does not show.
+  virtual bool is_special(TokenId id) const = 0;
+  virtual std::int32_t vocab_size() const = 0;
+  /// Whole text of a sequence; special tokens are left out unless asked for. SentencePiece drops the one
+  /// leading space it added.
+  virtual std::string decode(const std::vector<TokenId>& ids, bool show_special = false) const = 0;
+  /// True when decoding drops one leading space at the start of a text (SentencePiece's dummy prefix).
+  virtual bool strips_leading_space() const { return false; }
+
+  std::optional<TokenId> bos;
+  std::vector<TokenId> eos;  ///< every id that ends a generation
+  bool add_bos = false;      ///< whether the model expects BOS before a prompt (tokenizer configuration)
+};
+
+/// Turns a stream of tokens into text, never emitting half a UTF-8 character.
+class StreamDecoder {
+ public:
+  explicit StreamDecoder(const Tokenizer& tokenizer, bool show_special = false)
+      : tokenizer_(tokenizer), show_special_(show_special), at_start_(tokenizer.strips_leading_space()) {}
+  /// Complete characters that are now known.
+  std::string push(TokenId id);
+  /// What is left at the end; incomplete bytes become U+FFFD.
+  std::string flush();
+
+ private:
+  const Tokenizer& tokenizer_;
+  bool show_special_;
+  bool at_start_;
+  std::string pending_;
+};
+
+}  // namespace augur

@@ -1,0 +1,58 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+
+namespace augur {
+
+using Shape = std::vector<std::int64_t>;
+std::string to_string(const Shape& shape);
+
+/// A named tensor inside a file, row-major (last dimension fastest), as stored.
+struct StoredTensor {
+  std::string name;  ///< Hugging Face's name, whatever the file format calls it
+  DType dtype = DType::F32;
+  Shape shape;
+  std::span<const std::byte> bytes;  ///< in the mapped file; valid while the WeightStore lives
+  /// llama.cpp stores q/k rows with the rotary halves interleaved; > 0: the number of heads over which
+  /// read_rows() undoes that.
+  int interleaved_heads = 0;
+  std::string file;  ///< for messages
+};
+
+/// Any file format -> typed, shaped, named views. Files are memory-mapped; nothing is converted until read.
+/// Opening checks every header field, offset and size against the file and throws Error naming the file and
+/// the tensor. Reading is thread-safe.
+class WeightStore {
+ public:
+  virtual ~WeightStore() = default;
+
+  /// All tensors by name.
+  const std::map<std::string, StoredTensor, std::less<>>& tensors() const { return tensors_; }
+  const StoredTensor* find(std::string_view name) const;
+  /// The tensor, checked: Error naming file, tensor, what was found and what was expected when it is missing
+  /// or its shape differs.
+  const StoredTensor& require(std::string_view name, const Shape& shape) const;
+
+  /// Error listing the tensors that are not in `used` and do not match an ignorable suffix.
+  void check_leftovers(std::span<const std::string> used, std::span<const std::string_view> ignorable) const;
+
+  const std::string& description() const { return description_; }  ///< the path, for messages
+
+ protected:
+  std::map<std::string, StoredTensor, std::less<>> tensors_;
+  std::string description_;
+};
+
+/// Dequantises / converts rows [first, first + count) of a matrix (or a whole vector: first = 0, count = 1)
+/// to float32 in Hugging Face's row order. out[count * row length]. Error for integer types.
+void read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t count, float* out);
+
+}  // namespace augur

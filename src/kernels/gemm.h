@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+
+#include "base/cpu.h"
+#include "base/thread_pool.h"
+#include "kernels/packed_matrix.h"
+
+namespace augur {
+
+/// y[rows, n] = x[rows, k] W^T (+ bias), one family for every row count: decoding, verification, prefill.
+///
+/// Law (what makes the family batch-invariant): y[r, j] is one float32 chain over k in a fixed order that
+/// depends on nothing but k. Neither the number of rows, nor their neighbours, nor the thread count enters.
+///   F32 weights:  acc = fma(x[i], w[i], acc),                              i = 0, 1, 2, ...
+///   BF16 weights: acc = fma(x[i+1], w[i+1], acc); acc = fma(x[i], w[i], acc),  i = 0, 2, 4, ...
+/// The second is what VDPBF16PS computes (odd element first; subnormals count as zero), so the portable,
+/// AVX2, AVX-512 and AVX512-BF16 variants give the same bits. AMX sums each block of 32 in its own order
+/// (TDPBF16PS) and is batch-invariant, but its bits differ from the others'.
+/// bias is added to the finished chain; with `accumulate`, the result is then added to y.
+struct GemmCall {
+  const PackedMatrix* weight = nullptr;
+  const void* x = nullptr;      ///< [rows, x_stride], elements of weight->type(); columns k..padded_k are zero
+  std::int64_t x_stride = 0;    ///< elements between rows, >= padded_k, multiple of 32; x is 64-byte aligned
+  int rows = 0;                 ///< >= 1, any number
+  float* y = nullptr;           ///< [rows, y_stride]; 64-byte aligned
+  std::int64_t y_stride = 0;    ///< elements between rows, >= n rounded up to 16, multiple of 16
+  const float* bias = nullptr;  ///< [n rounded up to 16] or null
+  bool accumulate = false;      ///< y += instead of y =
+};
+
+/// Computes the output panels [panels.begin, panels.end) of 16 columns each. Any thread, disjoint panels.
+/// Columns n..16*panels() of y receive zeros (or bias padding); y_stride leaves room for them.
+using GemmFn = void (*)(const GemmCall& call, Range panels);
+
+}  // namespace augur

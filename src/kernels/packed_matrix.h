@@ -1,0 +1,45 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "base/buffer.h"
+#include "base/dtype.h"
+
+namespace augur {
+
+/// The weight W[n, k] of y = x W^T, packed once at load into panels of 16 output rows ("columns" of y):
+///   BF16: [panel][k/2][16][2]   pairs of k side by side, as the dot-product instructions want them
+///   F32:  [panel][k][16]
+/// n and k are padded with zeros (n to 16, k to 32), so kernels have no tails over k. Every variant of the
+/// kernels reads this one layout. Immutable after loading; safe to read from any thread.
+class PackedMatrix {
+ public:
+  static constexpr std::int64_t kPanel = 16;
+  static constexpr std::int64_t kKGrain = 32;
+
+  PackedMatrix() = default;
+  /// All zeros. `type` is F32 or BF16, otherwise Error; so is n or k < 1.
+  PackedMatrix(DType type, std::int64_t n, std::int64_t k);
+
+  /// Fills rows [first, first + values.size() / k) from row-major float32, rounding to the stored type.
+  void set_rows(std::int64_t first, std::span<const float> values);
+  /// Row `row` back as float32 (exactly what the products see): an embedding look-up. out[k].
+  void get_row(std::int64_t row, float* out) const;
+
+  DType type() const { return type_; }
+  std::int64_t n() const { return n_; }
+  std::int64_t k() const { return k_; }
+  std::int64_t padded_k() const { return (k_ + kKGrain - 1) / kKGrain * kKGrain; }
+  std::int64_t panels() const { return (n_ + kPanel - 1) / kPanel; }
+  std::int64_t panel_bytes() const;
+  std::int64_t bytes() const { return panels() * panel_bytes(); }
+  const std::byte* panel(std::int64_t p) const { return data_.data() + p * panel_bytes(); }
+
+ private:
+  DType type_ = DType::F32;
+  std::int64_t n_ = 0;
+  std::int64_t k_ = 0;
+  PageMemory data_;
+};
+
+}  // namespace augur
