@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/tokenizer.h"
+
+namespace augur {
+
+/// Hugging Face's tokenizer.json. `tokenizer_config` is the parsed tokenizer_config.json, or an empty object.
+/// Sets bos, eos and add_bos as far as these two files tell. Error (naming the file) for malformed content
+/// and for components that this project does not implement.
+std::unique_ptr<Tokenizer> load_tokenizer_json(const std::filesystem::path& tokenizer_json,
+                                               const nlohmann::json& tokenizer_config);
+
+/// SentencePiece's tokenizer.model, with the same rules.
+std::unique_ptr<Tokenizer> load_sentencepiece(const std::filesystem::path& tokenizer_model,
+                                              const nlohmann::json& tokenizer_config);
+
+/// A GGUF file's `tokenizer.ggml.*` metadata. The reader guarantees that scores and token_types are empty or
+/// as long as tokens, and that the ids lie in the vocabulary.
+struct GgufVocabulary {
+  std::string file;                 ///< for messages
+  std::string model;                ///< tokenizer.ggml.model: "gpt2", "llama", ...
+  std::string pre;                  ///< tokenizer.ggml.pre: "llama-bpe", "qwen2", ...; may be empty
+  std::vector<std::string> tokens;  ///< any bytes, by id
+  std::vector<float> scores;        ///< SentencePiece scores, by id
+  std::vector<std::int32_t>
+      token_types;  ///< by id: 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
+  std::vector<std::string> merges;  ///< "left right", best first
+  std::optional<std::int64_t> bos, eos, eot, unk, pad;
+  std::optional<bool> add_bos, add_space_prefix;
+};
+
+std::unique_ptr<Tokenizer> load_gguf_tokenizer(const GgufVocabulary& vocabulary);
+
+}  // namespace augur
