@@ -1,0 +1,102 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/types.h"
+#include "io/checkpoint.h"
+#include "kernels/backend.h"
+#include "model/config.h"
+#include "model/kv_cache.h"
+
+namespace augur {
+
+/// The rows of one forward pass. Rows of one sequence are consecutive and parents precede children.
+struct TokenBatch {
+  struct Sequence {
+    KvTxn* kv = nullptr;  ///< row first_row + i writes slot kv->base() + i
+    int first_row = 0;
+    int rows = 0;
+  };
+  std::span<const TokenId> tokens;            ///< [rows]
+  std::span<const std::int32_t> positions;    ///< [rows] absolute rotary position
+  /// [rows] the row (index in this batch, same sequence) that this row follows, or -1: it follows the
+  /// committed prefix. A plain chain is -1, first, first+1, ...
+  std::span<const std::int32_t> parents;
+  std::span<const Sequence> sequences;
+
+  int rows() const { return static_cast<int>(tokens.size()); }
+};
+
+/// Hidden states to copy out of a forward pass: the un-normed residual stream *entering* layer id (0-based);
+/// id = layers means after the last layer.
+struct Tap {
+  int layer = 0;
+  float* out = nullptr;         ///< [rows, out_stride]
+  std::int64_t out_stride = 0;  ///< elements
+};
+
+struct ForwardOptions {
+  std::span<const Tap> taps;
+  /// Layers [first_layer, last_layer) only; last_layer < 0 means all. A pass that does not start at layer 0
+  /// takes its rows from `input` instead of the embedding.
+  int first_layer = 0;
+  int last_layer = -1;
+  const float* input = nullptr;       ///< [rows, hidden], when first_layer > 0
+  const float* embeddings = nullptr;  ///< [rows, hidden]: replaces the look-up when not null (drafters)
+};
+
+enum class WeightType { Auto, BF16, F32 };  ///< Auto: BF16
+
+struct ModelOptions {
+  WeightType weights = WeightType::Auto;
+  std::int64_t context = 0;                   ///< KV capacity and rope table length; 0: the model's own limit
+  std::function<void(double)> progress = {};  ///< 0..1 while loading
+};
+
+/// A decoder-only transformer of one of the supported families. Weights are immutable and shared; the
+/// workspace is not: forward() and logits() of one Model may be called from one thread at a time.
+class Model {
+ public:
+  /// Reads and packs the weights. Error naming file and tensor when one is missing, left over, mis-shaped.
+  static std::unique_ptr<Model> load(Backend& backend, const Checkpoint& checkpoint,
+                                     const ModelOptions& options = {});
+  /// The same architecture with random weights, from a config.json alone: for timing shapes.
+  static std::unique_ptr<Model> random(Backend& backend, const ModelConfig& config, std::uint64_t seed,
+                                       const ModelOptions& options = {});
+  ~Model();
+
+  const ModelConfig& config() const;
+  DType weight_type() const;  ///< BF16 or F32
+  std::int64_t context() const;
+  std::int64_t weight_bytes() const;  ///< bytes a one-row forward + logits reads
+  Backend& backend() const;
+
+  KvCache make_cache() const;  ///< capacity = context()
+
+  /// Runs the rows. Returns the residual stream after the last computed layer, before the final norm:
+  /// [rows, hidden], valid until the next call. K/V of all rows are in their transactions' slots.
+  /// Error for a token outside the vocabulary, a position outside the context or malformed parents.
+  std::span<const float> forward(const TokenBatch& batch, const ForwardOptions& options = {});
+
+  /// Final norm + LM head for chosen rows of the last forward's result: out[i, 0..vocab).
+  /// `out_stride` >= vocab rounded up to 16, multiple of 16; out is 64-byte aligned.
+  void logits(std::span<const std::int32_t> rows, float* out, std::int64_t out_stride);
+  /// The same for hidden rows given by the caller: [count, hidden] before the final norm (or after it, with
+  /// `normed`).
+  void logits_of(const float* hidden, int count, bool normed, float* out, std::int64_t out_stride);
+
+  /// The final norm applied to rows: what EAGLE-1/2, Medusa and Hydra heads take as features.
+  void final_norm(const float* hidden, int count, float* out) const;
+  /// Embedding rows, float32. out[count, hidden]
+  void embed(std::span<const TokenId> tokens, float* out) const;
+
+ private:
+  struct Impl;
+  explicit Model(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace augur
