@@ -1,0 +1,49 @@
+# A thin front: every target is one or two commands that can be run by hand (see CONTRIBUTING.md).
+PRESET ?= release
+JOBS ?= $(shell nproc)
+SOURCES = $(shell git ls-files '*.cpp' '*.h')
+
+.DEFAULT_GOAL := build
+.PHONY: help bootstrap configure build demo test bench install format format-check tidy docs clean
+
+help:            ## this list
+	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 16
+
+bootstrap:       ## install missing Debian packages (does nothing when all are there)
+	@scripts/bootstrap.sh
+
+configure: bootstrap
+	@cmake --preset $(PRESET) --log-level=WARNING
+
+build: configure ## build/$(PRESET)/augur and the tests
+	@cmake --build --preset $(PRESET) -j $(JOBS)
+
+demo: bootstrap  ## generate with a real model, plainly and with speculation
+	@cmake --preset $(PRESET) --log-level=WARNING
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target augur_program
+	@scripts/demo.sh build/$(PRESET)/augur
+
+test: build      ## build and run every test; the last line counts them
+	@scripts/run_tests.sh $(PRESET)
+
+bench: configure ## kernels and whole model on this machine
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target augur_program
+	@scripts/bench.sh build/$(PRESET)/augur
+
+install: build   ## PREFIX=/usr/local
+	@cmake --install build/$(PRESET) $(if $(PREFIX),--prefix $(PREFIX))
+
+format:          ## clang-format in place
+	@clang-format -i $(SOURCES)
+
+format-check:    ## fails where `make format` would change something
+	@clang-format --dry-run -Werror $(SOURCES)
+
+tidy: configure  ## clang-tidy over src/ (minutes)
+	@run-clang-tidy -quiet -p build/$(PRESET) -j $(JOBS) '$(CURDIR)/src/.*\.cpp'
+
+docs:            ## checks that every relative link in the Markdown files leads somewhere
+	@scripts/check_links.py
+
+clean:           ## remove build/
+	@rm -rf build

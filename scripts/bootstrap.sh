@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that Augur is built with. Only missing ones: with everything in place it
+# changes nothing, needs no privileges and takes a fraction of a second.
+#
+# usage: scripts/bootstrap.sh [--dev]      --dev: clang's format, tidy and fuzzing tools too
+# AUGUR_SKIP_BOOTSTRAP=1 trusts that the tools are there (other distributions, containers without apt).
+set -euo pipefail
+
+build_packages=(
+  g++ cmake ninja-build ccache mold pkg-config git make ca-certificates
+  libhwy-dev nlohmann-json3-dev libsentencepiece-dev libpcre2-dev
+  libcli11-dev libspdlog-dev libfmt-dev
+  libgtest-dev libgmock-dev
+  python3 python3-pip
+)
+dev_packages=(clang clang-format clang-tidy libclang-rt-14-dev)
+
+packages=("${build_packages[@]}")
+case "${1:-}" in
+  "") ;;
+  --dev) packages+=("${dev_packages[@]}") ;;
+  *) sed -n '2,6s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac
+
+[[ "${AUGUR_SKIP_BOOTSTRAP:-0}" == 1 ]] && exit 0
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  echo "bootstrap: this is not a Debian-like system. Install the equivalents of:" >&2
+  echo "  ${packages[*]}" >&2
+  echo "and run again with AUGUR_SKIP_BOOTSTRAP=1." >&2
+  exit 1
+fi
+
+# One query for all; a package that dpkg has never heard of is missing too.
+installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)
+missing=()
+for package in "${packages[@]}"; do
+  grep -qx "installed $package" <<<"$installed" || missing+=("$package")
+done
+[[ ${#missing[@]} -eq 0 ]] && exit 0
+
+as_root=()
+if [[ $EUID -ne 0 ]]; then
+  if ! command -v sudo >/dev/null; then
+    echo "bootstrap: neither root nor sudo. As root, run:" >&2
+    echo "  apt-get update && apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+echo "bootstrap: installing ${missing[*]}" >&2
+apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
+if ! "${apt[@]}" update >&2 || ! "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >&2; then
+  echo "bootstrap: apt-get could not install: ${missing[*]}" >&2
+  echo "Check that a Debian mirror can be reached (apt-get update), then run this again." >&2
+  exit 1
+fi
