@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/cpu.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "io/checkpoint.h"
+#include "model/config.h"
+
+namespace augur::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string_view name(RopeConfig::Scaling scaling) {
+  switch (scaling) {
+    case RopeConfig::Scaling::None: return "none";
+    case RopeConfig::Scaling::Linear: return "linear";
+    case RopeConfig::Scaling::Dynamic: return "dynamic";
+    case RopeConfig::Scaling::Llama3: return "llama3";
+    case RopeConfig::Scaling::Yarn: return "yarn";
+  }
+  return "?";
+}
+
+ordered_json describe_model(const Checkpoint& checkpoint) {
+  const ModelConfig config = ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
+  ordered_json model = {{"family", config.family},
+                        {"layers", config.layers},
+                        {"hidden_size", config.hidden},
+                        {"intermediate_size", config.intermediate},
+                        {"heads", config.heads},
+                        {"kv_heads", config.kv_heads},
+                        {"head_dim", config.head_dim},
+                        {"vocabulary", config.vocab},
+                        {"context", config.max_context},
+                        {"rope_theta", config.rope.theta},
+                        {"rope_scaling", name(config.rope.scaling)},
+                        {"tied_embeddings", config.tied_embeddings},
+                        {"qkv_bias", config.qkv_bias},
+                        {"qk_norm", config.qk_norm}};
+  return model;
+}
+
+ordered_json describe_weights(const Checkpoint& checkpoint) {
+  std::int64_t parameters = 0;
+  std::int64_t bytes = 0;
+  std::map<std::string, int> types;
+  const auto& tensors = checkpoint.weights().tensors();
+  for (const auto& [tensor_name, tensor] : tensors) {
+    std::int64_t count = 1;
+    for (const std::int64_t extent : tensor.shape) count *= extent;
+    parameters += count;
+    bytes += static_cast<std::int64_t>(tensor.bytes.size());
+    ++types[std::string(augur::name(tensor.dtype))];
+  }
+  return {{"tensors", tensors.size()}, {"parameters", parameters}, {"bytes", bytes}, {"types", types}};
+}
+
+ordered_json describe_tokenizer(const Checkpoint& checkpoint) {
+  const std::unique_ptr<Tokenizer> tokenizer = checkpoint.load_tokenizer();
+  const auto token = [&](TokenId id) {
+    return ordered_json{{"id", id}, {"text", tokenizer->token_bytes(id)}};
+  };
+  ordered_json eos = ordered_json::array();
+  for (const TokenId id : tokenizer->eos) eos.push_back(token(id));
+  return {{"vocabulary", tokenizer->vocab_size()},
+          {"bos", tokenizer->bos ? token(*tokenizer->bos) : ordered_json()},
+          {"eos", eos},
+          {"add_bos", tokenizer->add_bos}};
+}
+
+/// Everything that could be found out, section by section. A section that is not there or not readable is
+/// null, and "problems" says why.
+ordered_json describe(const std::string& path) {
+  const Checkpoint checkpoint = Checkpoint::open(path);
+  ordered_json problems = ordered_json::array();
+  const auto section = [&](auto&& make) -> ordered_json {
+    try {
+      return make(checkpoint);
+    } catch (const Error& error) {
+      problems.push_back(error.what());
+      return nullptr;
+    }
+  };
+  ordered_json found = {{"path", path},
+                        {"format", checkpoint.is_gguf() ? "GGUF file" : "Hugging Face folder"},
+                        {"model", section(describe_model)},
+                        {"weights", section(describe_weights)},
+                        {"tokenizer", section(describe_tokenizer)},
+                        {"chat_template", checkpoint.chat_template().has_value()},
+                        {"cpu", cpu_model_name()},
+                        {"isa", augur::name(select_isa())}};
+  found["problems"] = std::move(problems);
+  return found;
+}
+
+std::string grouped(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) {
+    digits.insert(static_cast<std::size_t>(i), ",");
+  }
+  return digits;
+}
+
+void print(const ordered_json& found, Output& out) {
+  const auto row = [&](std::string_view label, std::string_view value) {
+    out.line(fmt::format("{:<14}{}", label, value));
+  };
+  const auto text = [](const ordered_json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
+  };
+  row("path", text(found["path"]));
+  row("format", text(found["format"]));
+  if (const ordered_json& model = found["model"]; !model.is_null()) {
+    row("family", text(model["family"]));
+    row("shape", fmt::format("{} layers of {}, feed-forward {}, {} heads and {} KV heads of {}{}{}{}",
+                             text(model["layers"]), text(model["hidden_size"]), text(model["intermediate_size"]),
+                             text(model["heads"]), text(model["kv_heads"]), text(model["head_dim"]),
+                             model["qkv_bias"] == true ? ", QKV bias" : "",
+                             model["qk_norm"] == true ? ", QK norm" : "",
+                             model["tied_embeddings"] == true ? ", tied head" : ""));
+    row("vocabulary", grouped(model["vocabulary"].get<std::int64_t>()));
+    row("context", fmt::format("{} (rope theta {}, scaling {})", grouped(model["context"].get<std::int64_t>()),
+                               text(model["rope_theta"]), text(model["rope_scaling"])));
+  }
+  if (const ordered_json& weights = found["weights"]; !weights.is_null()) {
+    std::string types;
+    for (const auto& [type, count] : weights["types"].items()) {
+      types += fmt::format("{}{} {}", types.empty() ? "" : ", ", count.dump(), type);
+    }
+    row("parameters", grouped(weights["parameters"].get<std::int64_t>()));
+    row("tensors", fmt::format("{} ({}), {:.1f} MB", text(weights["tensors"]), types,
+                               weights["bytes"].get<double>() / 1e6));
+  }
+  if (const ordered_json& tokenizer = found["tokenizer"]; !tokenizer.is_null()) {
+    const auto token = [&](const ordered_json& t) {
+      return t.is_null() ? std::string("none") : fmt::format("{} '{}'", text(t["id"]), text(t["text"]));
+    };
+    std::string eos;
+    for (const ordered_json& t : tokenizer["eos"]) eos += (eos.empty() ? "" : ", ") + token(t);
+    row("tokenizer", fmt::format("{} tokens, BOS {}{}, EOS {}",
+                                 grouped(tokenizer["vocabulary"].get<std::int64_t>()), token(tokenizer["bos"]),
+                                 tokenizer["add_bos"] == true ? " (added to prompts)" : "",
+                                 eos.empty() ? "none" : eos));
+  }
+  row("chat template", found["chat_template"] == true ? "yes" : "no");
+  row("kernels", fmt::format("{} on {}", text(found["isa"]), text(found["cpu"])));
+}
+
+int inspect(const std::string& path, bool json) {
+  const ordered_json found = describe(path);
+  Output out;
+  if (json) {
+    out.line(found.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  } else {
+    print(found, out);
+  }
+  for (const ordered_json& problem : found["problems"]) {
+    fmt::print(stderr, "augur: {}\n", problem.get<std::string>());
+  }
+  out.finish();
+  return found["problems"].empty() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Action& action) {
+  struct Options {
+    std::string model;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "inspect", "Print what a model is: family, shapes, parameters, tokenizer, template, context");
+  command->add_option("MODEL", options->model, "Hugging Face folder or GGUF file")->required();
+  command->add_flag("--json", options->json, "One JSON object");
+  command->callback([options, &action] {
+    action = [options] { return inspect(options->model, options->json); };
+  });
+}
+
+}  // namespace augur::cli
