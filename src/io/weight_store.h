@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,10 @@ namespace augur {
 
 using Shape = std::vector<std::int64_t>;
 std::string to_string(const Shape& shape);
+
+/// Bytes that a tensor takes in a file. Empty when a dimension is negative, the last dimension is not whole
+/// blocks, or the size overflows 63 bits.
+std::optional<std::int64_t> storage_bytes(DType dtype, const Shape& shape);
 
 /// A named tensor inside a file, row-major (last dimension fastest), as stored.
 struct StoredTensor {

@@ -1,0 +1,30 @@
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace augur {
+
+/// A file mapped read-only, unmapped in the destructor. Thread-safe. The file must not be truncated while it
+/// is mapped (the operating system would raise SIGBUS); files that are replaced by renaming are safe.
+class MappedFile {
+ public:
+  /// Error naming the path when it cannot be opened or is not a regular file.
+  explicit MappedFile(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::string path_;
+};
+
+}  // namespace augur

@@ -1,0 +1,115 @@
+#include "io/weight_store.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "base/error.h"
+#include "io/dequantize.h"
+
+namespace augur {
+
+std::string to_string(const Shape& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+std::optional<std::int64_t> storage_bytes(DType dtype, const Shape& shape) {
+  const BlockShape block = block_shape(dtype);
+  std::int64_t elements = 1;
+  for (const std::int64_t size : shape) {
+    if (size < 0 || __builtin_mul_overflow(elements, size, &elements)) return std::nullopt;
+  }
+  const std::int64_t row = shape.empty() ? 1 : shape.back();
+  if (row % block.elements != 0) return std::nullopt;
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(elements / block.elements, std::int64_t{block.bytes}, &bytes))
+    return std::nullopt;
+  return bytes;
+}
+
+const StoredTensor* WeightStore::find(std::string_view name) const {
+  const auto it = tensors_.find(name);
+  return it == tensors_.end() ? nullptr : &it->second;
+}
+
+const StoredTensor& WeightStore::require(std::string_view name, const Shape& shape) const {
+  const StoredTensor* tensor = find(name);
+  if (tensor == nullptr) {
+    throw Error("{}: tensor {} is missing (expected shape {})", description_, name, to_string(shape));
+  }
+  if (tensor->shape != shape) {
+    throw Error("{}: tensor {}: expected shape {}, found {}", tensor->file, name, to_string(shape),
+                to_string(tensor->shape));
+  }
+  return *tensor;
+}
+
+void WeightStore::check_leftovers(std::span<const std::string> used,
+                                  std::span<const std::string_view> ignorable) const {
+  const std::set<std::string_view> known(used.begin(), used.end());
+  std::string names;
+  int count = 0;
+  for (const auto& [tensor_name, tensor] : tensors_) {
+    const auto ends_with = [&](std::string_view suffix) { return tensor_name.ends_with(suffix); };
+    if (known.contains(tensor_name) || std::any_of(ignorable.begin(), ignorable.end(), ends_with)) continue;
+    constexpr int kNamed = 5;
+    if (++count <= kNamed)
+      names += fmt::format("{}{} (in {})", count > 1 ? ", " : "", tensor_name, tensor.file);
+    if (count == kNamed + 1) names += ", ...";
+  }
+  if (count > 0)
+    throw Error("{}: {} tensor(s) left over that the model has no use for: {}", description_, count, names);
+}
+
+namespace {
+
+/// Elements of one row: everything behind the first dimension; a vector is one row.
+std::int64_t row_length(const StoredTensor& tensor) {
+  std::int64_t length = 1;
+  for (std::size_t i = tensor.shape.size() > 1 ? 1 : 0; i < tensor.shape.size(); ++i)
+    length *= tensor.shape[i];
+  return length;
+}
+
+/// Where llama.cpp stores row `row`: within each head of `size` rows, half 0's row i is stored at 2i and
+/// half 1's at 2i + 1.
+std::int64_t interleaved_row(std::int64_t row, std::int64_t size) {
+  const std::int64_t within = row % size;
+  const std::int64_t half = size / 2;
+  return row - within + within % half * 2 + within / half;
+}
+
+}  // namespace
+
+void read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t count, float* out) {
+  const bool is_vector = tensor.shape.size() < 2;
+  const std::int64_t rows = is_vector ? 1 : tensor.shape[0];
+  const std::int64_t length = row_length(tensor);
+  if (first < 0 || count < 0 || first > rows - count) {
+    throw Error("{}: tensor {}: rows {} to {} asked for, it has {}", tensor.file, tensor.name, first,
+                first + count, rows);
+  }
+  const BlockShape block = block_shape(tensor.dtype);
+  const std::byte* bytes = tensor.bytes.data();
+  const std::int64_t row_bytes = length / block.elements * block.bytes;
+  try {
+    if (tensor.interleaved_heads == 0) {
+      dequantize(tensor.dtype, bytes + first * row_bytes, count * length, out);
+    } else if (is_vector) {  // a bias: its elements are permuted as the rows of its matrix are
+      std::vector<float> stored(static_cast<std::size_t>(length));
+      dequantize(tensor.dtype, bytes, length, stored.data());
+      for (std::int64_t i = 0; count == 1 && i < length; ++i) {
+        out[i] = stored[static_cast<std::size_t>(interleaved_row(i, length / tensor.interleaved_heads))];
+      }
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t stored = interleaved_row(first + i, rows / tensor.interleaved_heads);
+        dequantize(tensor.dtype, bytes + stored * row_bytes, length, out + i * length);
+      }
+    }
+  } catch (const Error& e) {
+    throw Error("{}: tensor {}: {}", tensor.file, tensor.name, e.what());
+  }
+}
+
+}  // namespace augur
