@@ -13,9 +13,11 @@ namespace augur {
 /// depends on nothing but k. Neither the number of rows, nor their neighbours, nor the thread count enters.
 ///   F32 weights:  acc = fma(x[i], w[i], acc),                              i = 0, 1, 2, ...
 ///   BF16 weights: acc = fma(x[i+1], w[i+1], acc); acc = fma(x[i], w[i], acc),  i = 0, 2, 4, ...
-/// The second is what VDPBF16PS computes (odd element first; subnormals count as zero), so the portable,
-/// AVX2, AVX-512 and AVX512-BF16 variants give the same bits. AMX sums each block of 32 in its own order
-/// (TDPBF16PS) and is batch-invariant, but its bits differ from the others'.
+/// The second is what VDPBF16PS computes (odd element first), so the portable, AVX2, AVX-512 and AVX512-BF16
+/// variants give the same bits. AMX takes blocks of 32 (even and odd products each summed from zero, the two
+/// added, then added to acc: TDPBF16PS) and is batch-invariant too, but its bf16 bits differ from the others'.
+/// k runs over the padded columns. Subnormal operands count as zero and subnormal results become zero, as
+/// those two instructions have it, in every variant. Of a NaN only that it is one is promised.
 /// bias is added to the finished chain; with `accumulate`, the result is then added to y.
 struct GemmCall {
   const PackedMatrix* weight = nullptr;

@@ -1,0 +1,77 @@
+#if defined(__x86_64__)
+#include "kernels/cpu/gemm_amx.h"
+
+#include <immintrin.h>
+
+namespace augur {
+
+namespace {
+
+/// The compiler's AMX intrinsics are asm without memory operands: this keeps stores that they depend on
+/// before them.
+inline void stores_are_done() {
+  asm volatile("" ::: "memory");
+}
+
+/// The processor's tile unit. The intrinsics take literals only, hence the switches; each folds to one
+/// instruction.
+struct HardwareTiles {
+  void configure(const TileConfig& config) {
+    stores_are_done();
+    _tile_loadconfig(&config);
+  }
+  void release() { _tile_release(); }
+
+  template <int T>
+  void zero() {
+    if constexpr (T == 0) _tile_zero(0);
+    if constexpr (T == 1) _tile_zero(1);
+    if constexpr (T == 2) _tile_zero(2);
+    if constexpr (T == 3) _tile_zero(3);
+  }
+
+  template <int T>
+  void load(const void* base, std::int64_t stride) {
+    stores_are_done();
+    if constexpr (T == 0) _tile_loadd(0, base, stride);
+    if constexpr (T == 1) _tile_loadd(1, base, stride);
+    if constexpr (T == 2) _tile_loadd(2, base, stride);
+    if constexpr (T == 3) _tile_loadd(3, base, stride);
+    if constexpr (T == 4) _tile_loadd(4, base, stride);
+    if constexpr (T == 5) _tile_loadd(5, base, stride);
+    if constexpr (T == 6) _tile_loadd(6, base, stride);
+    if constexpr (T == 7) _tile_loadd(7, base, stride);
+  }
+
+  template <int T>
+  void store(void* base, std::int64_t stride) {
+    if constexpr (T == 0) _tile_stored(0, base, stride);
+    if constexpr (T == 1) _tile_stored(1, base, stride);
+    if constexpr (T == 2) _tile_stored(2, base, stride);
+    if constexpr (T == 3) _tile_stored(3, base, stride);
+  }
+
+  template <int C, int A, int B>
+  void dot() {
+    constexpr int kCode = 100 * C + 10 * A + B;
+    static_assert(kCode == 45 || kCode == 146 || kCode == 247 || kCode == 345 || kCode == 46 ||
+                  kCode == 256 || kCode == 147 || kCode == 357);
+    if constexpr (kCode == 45) _tile_dpbf16ps(0, 4, 5);
+    if constexpr (kCode == 146) _tile_dpbf16ps(1, 4, 6);
+    if constexpr (kCode == 247) _tile_dpbf16ps(2, 4, 7);
+    if constexpr (kCode == 345) _tile_dpbf16ps(3, 4, 5);
+    if constexpr (kCode == 46) _tile_dpbf16ps(0, 4, 6);
+    if constexpr (kCode == 256) _tile_dpbf16ps(2, 5, 6);
+    if constexpr (kCode == 147) _tile_dpbf16ps(1, 4, 7);
+    if constexpr (kCode == 357) _tile_dpbf16ps(3, 5, 7);
+  }
+};
+
+}  // namespace
+
+void gemm_bf16_amx(const GemmTask& task) {
+  run_blocked<AmxTiles<HardwareTiles>>(task);
+}
+
+}  // namespace augur
+#endif

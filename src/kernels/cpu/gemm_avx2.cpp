@@ -1,0 +1,83 @@
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include "kernels/cpu/gemm_blocked.h"
+
+namespace augur {
+
+namespace {
+
+using UnalignedInt [[gnu::may_alias, gnu::aligned(4)]] = int;
+using UnalignedFloat [[gnu::may_alias, gnu::aligned(4)]] = float;
+
+/// One row of one panel is two registers; 16 registers hold small tiles only.
+struct Pair256 {
+  __m256 low, high;
+};
+
+struct Vector256 {
+  static constexpr int kMaxPanels = 4;
+  static constexpr int kStreamBlockBytes = 32 << 10;
+  static constexpr int kReuseBlockBytes = 64 << 10;
+
+  using Acc = Pair256;
+  static Acc zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
+  static Acc load_acc(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+  static void store_acc(float* p, Acc v) {
+    _mm256_storeu_ps(p, v.low);
+    _mm256_storeu_ps(p + 8, v.high);
+  }
+  static Acc add(Acc a, Acc b) { return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)}; }
+};
+
+struct DotF32 : Vector256 {
+  static constexpr int kMaxRows = 6;
+  static constexpr int panels(int rows) { return rows == 1 ? 4 : rows == 2 ? 3 : rows == 3 ? 2 : 1; }
+  using X = __m256;
+  using W = Pair256;
+  static X load_x(const char* p) { return _mm256_set1_ps(*reinterpret_cast<const UnalignedFloat*>(p)); }
+  static W load_w(const char* p) { return load_acc(reinterpret_cast<const float*>(p)); }
+  static Acc dot(Acc acc, X x, W w) {
+    return {_mm256_fmadd_ps(x, w.low, acc.low), _mm256_fmadd_ps(x, w.high, acc.high)};
+  }
+};
+
+/// bf16 pairs: a bf16 is the upper half of a float, so a pair splits with a mask and a shift.
+struct DotBf16 : Vector256 {
+  static constexpr int kMaxRows = 4;
+  static constexpr int panels(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
+  struct X {
+    __m256 odd, even;
+  };
+  struct W {
+    X low, high;
+  };
+  static X split(__m256i pairs) {
+    const __m256i upper = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
+    return {_mm256_castsi256_ps(_mm256_and_si256(pairs, upper)),
+            _mm256_castsi256_ps(_mm256_slli_epi32(pairs, 16))};
+  }
+  static X load_x(const char* p) {
+    return split(_mm256_set1_epi32(*reinterpret_cast<const UnalignedInt*>(p)));
+  }
+  static W load_w(const char* p) {
+    const auto* lines = reinterpret_cast<const __m256i_u*>(p);
+    return {split(_mm256_loadu_si256(lines)), split(_mm256_loadu_si256(lines + 1))};
+  }
+  static __m256 dot(__m256 acc, X x, X w) {
+    return _mm256_fmadd_ps(x.even, w.even, _mm256_fmadd_ps(x.odd, w.odd, acc));
+  }
+  static Acc dot(Acc acc, X x, W w) { return {dot(acc.low, x, w.low), dot(acc.high, x, w.high)}; }
+};
+
+}  // namespace
+
+void gemm_f32_avx2(const GemmTask& task) {
+  run_blocked<VectorTiles<DotF32>>(task);
+}
+void gemm_bf16_avx2(const GemmTask& task) {
+  run_blocked<VectorTiles<DotBf16>>(task);
+}
+
+}  // namespace augur
+#endif

@@ -1,0 +1,60 @@
+#include "kernels/gemm_dispatch.h"
+
+#include <cassert>
+
+#include "kernels/cpu/gemm_task.h"
+#include "kernels/cpu/subnormals.h"
+
+namespace augur {
+
+namespace {
+
+GemmTask make_task(const GemmCall& call, Range panels) {
+  const PackedMatrix& weight = *call.weight;
+  const std::int64_t element = block_shape(weight.type()).bytes;
+  const std::int64_t column = panels.begin * PackedMatrix::kPanel;
+  assert(call.rows >= 1 && call.x_stride >= weight.padded_k());
+  assert(panels.begin >= 0 && panels.end <= weight.panels());
+  assert(call.y_stride >= weight.panels() * PackedMatrix::kPanel);
+  return {
+      .w = reinterpret_cast<const char*>(weight.panel(panels.begin)),
+      .panels = panels.size(),
+      .lines = weight.panel_bytes() / 64,
+      .x = static_cast<const char*>(call.x),
+      .x_stride = call.x_stride * element,
+      .rows = call.rows,
+      .y = call.y + column,
+      .y_stride = call.y_stride,
+      .bias = call.bias == nullptr ? nullptr : call.bias + column,
+      .accumulate = call.accumulate,
+  };
+}
+
+template <GemmTaskFn kF32, GemmTaskFn kBf16>
+void gemm(const GemmCall& call, Range panels) {
+  if (panels.size() <= 0) return;
+  const FlushSubnormals flush;
+  const GemmTask task = make_task(call, panels);
+  call.weight->type() == DType::BF16 ? kBf16(task) : kF32(task);
+}
+
+}  // namespace
+
+GemmFn gemm_kernel(Isa isa) {
+  switch (isa) {
+#if defined(__x86_64__)
+    case Isa::Avx2:
+      return gemm<gemm_f32_avx2, gemm_bf16_avx2>;
+    case Isa::Avx512:
+      return gemm<gemm_f32_avx512, gemm_bf16_avx512>;
+    case Isa::Avx512Bf16:
+      return gemm<gemm_f32_avx512, gemm_bf16_avx512bf16>;
+    case Isa::Amx:
+      return gemm<gemm_f32_avx512, gemm_bf16_amx>;
+#endif
+    default:
+      return gemm<gemm_f32_portable, gemm_bf16_portable>;
+  }
+}
+
+}  // namespace augur

@@ -1,0 +1,132 @@
+// The blocking of the AMX variant on an emulated tile unit: runs on every machine.
+#include "kernels/cpu/gemm_amx.h"
+
+#include <gtest/gtest.h>
+
+#include "gemm_fixture.h"
+
+namespace augur {
+namespace {
+
+float flushed(float v) {
+  return std::fabs(v) < 0x1p-126f ? std::copysign(0.0f, v) : v;
+}
+
+/// Eight tiles of memory with the architecture's checks.
+class EmulatedTiles {
+ public:
+  void configure(const TileConfig& config) {
+    ASSERT_EQ(config.palette, 1);
+    config_ = config;
+    live_ = true;
+  }
+  void release() { live_ = false; }
+  ~EmulatedTiles() { EXPECT_FALSE(live_) << "tiles left configured"; }
+
+  template <int T>
+  void zero() {
+    std::memset(tiles_[T], 0, sizeof tiles_[T]);
+  }
+  template <int T>
+  void load(const void* base, std::int64_t stride) {
+    ASSERT_TRUE(live_);
+    std::memset(tiles_[T], 0, sizeof tiles_[T]);
+    for (int r = 0; r < config_.rows[T]; ++r)
+      std::memcpy(tiles_[T][r], static_cast<const char*>(base) + r * stride, config_.row_bytes[T]);
+  }
+  template <int T>
+  void store(void* base, std::int64_t stride) {
+    ASSERT_TRUE(live_);
+    for (int r = 0; r < config_.rows[T]; ++r)
+      std::memcpy(static_cast<char*>(base) + r * stride, tiles_[T][r], config_.row_bytes[T]);
+  }
+  /// TDPBF16PS as the manual gives it: even and odd products summed apart, the two added, then to C.
+  template <int C, int A, int B>
+  void dot() {
+    ASSERT_TRUE(live_);
+    ASSERT_EQ(config_.rows[C], config_.rows[A]);
+    ASSERT_EQ(config_.rows[B], 16);
+    for (int m = 0; m < config_.rows[C]; ++m) {
+      for (int n = 0; n < 16; ++n) {
+        float even = 0;
+        float odd = 0;
+        for (int k = 0; k < 16; ++k) {
+          even = flushed(std::fma(bf16(A, m, 2 * k), bf16(B, k, 2 * n), even));
+          odd = flushed(std::fma(bf16(A, m, 2 * k + 1), bf16(B, k, 2 * n + 1), odd));
+        }
+        float sum;
+        std::memcpy(&sum, &tiles_[C][m][4 * n], 4);
+        sum = flushed(sum + flushed(even + odd));
+        std::memcpy(&tiles_[C][m][4 * n], &sum, 4);
+      }
+    }
+  }
+
+ private:
+  float bf16(int tile, int row, int column) const {
+    BF16 v;
+    std::memcpy(&v, &tiles_[tile][row][2 * column], 2);
+    return to_float(v);
+  }
+
+  TileConfig config_;
+  bool live_ = false;
+  std::uint8_t tiles_[8][16][64] = {};
+};
+
+/// The order of TDPBF16PS for one output.
+float amx_order(const GemmProblem& problem, std::int64_t row, std::int64_t column) {
+  const std::int64_t pk = problem.weight.padded_k();
+  const float* x = &problem.x_values[static_cast<std::size_t>(row * pk)];
+  const float* w = &problem.w_values[static_cast<std::size_t>(column * pk)];
+  float acc = 0;
+  for (std::int64_t block = 0; block < pk; block += 32) {
+    float even = 0;
+    float odd = 0;
+    for (std::int64_t i = block; i < block + 32; i += 2) {
+      even = std::fma(x[i], w[i], even);
+      odd = std::fma(x[i + 1], w[i + 1], odd);
+    }
+    acc += even + odd;
+  }
+  return acc;
+}
+
+TEST(GemmAmxBlocking, EveryRowCountGivesTheSameChain) {
+  // Nine panels leave groups of unequal width, 2100 columns several blocks of k.
+  const GemmProblem problem(DType::BF16, 16 * 9 - 3, 2100, 70);
+  std::vector<float> expected;
+  for (std::int64_t r = 0; r < problem.rows; ++r)
+    for (std::int64_t j = 0; j < problem.n; ++j) expected.push_back(amx_order(problem, r, j));
+
+  for (const int rows : {1, 2, 15, 16, 17, 31, 32, 33, 48, 70}) {
+    for (const bool accumulate : {false, true}) {
+      Buffer<float> y = problem.new_output(0.5f);
+      const GemmTask task{.w = reinterpret_cast<const char*>(problem.weight.panel(0)),
+                          .panels = problem.weight.panels(),
+                          .lines = problem.weight.panel_bytes() / 64,
+                          .x = reinterpret_cast<const char*>(problem.x.data()),
+                          .x_stride = problem.x_stride * 2,
+                          .rows = rows,
+                          .y = y.data(),
+                          .y_stride = problem.y_stride,
+                          .bias = problem.bias.data(),
+                          .accumulate = accumulate};
+      run_blocked<AmxTiles<EmulatedTiles>>(task);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        for (std::int64_t j = 0; j < problem.n; ++j) {
+          const float sum = expected[static_cast<std::size_t>(r * problem.n + j)] +
+                            problem.bias[static_cast<std::size_t>(j)];
+          ASSERT_EQ(bits(y[static_cast<std::size_t>(r * problem.y_stride + j)]),
+                    bits(accumulate ? 0.5f + sum : sum))
+              << "row " << r << " of " << rows << ", column " << j;
+        }
+      }
+      for (std::int64_t r = rows; r < problem.rows; ++r)
+        ASSERT_EQ(y[static_cast<std::size_t>(r * problem.y_stride)], 0.5f) << "wrote past the last row";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace augur
