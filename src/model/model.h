@@ -19,11 +19,17 @@ struct TokenBatch {
     KvTxn* kv = nullptr;  ///< row first_row + i writes slot kv->base() + i
     int first_row = 0;
     int rows = 0;
+    /// A tree grown level by level keeps its transaction open over several forwards: rows of it that earlier
+    /// forwards wrote, and their parents (as rows of the transaction, -1: the prefix). Row first_row + i of
+    /// this forward then writes slot kv->base() + earlier_rows + i.
+    int earlier_rows = 0;
+    const std::int32_t* earlier_parents = nullptr;  ///< [earlier_rows]
   };
   std::span<const TokenId> tokens;            ///< [rows]
   std::span<const std::int32_t> positions;    ///< [rows] absolute rotary position
   /// [rows] the row (index in this batch, same sequence) that this row follows, or -1: it follows the
-  /// committed prefix. A plain chain is -1, first, first+1, ...
+  /// committed prefix, or -2 - j: it follows row j < earlier_rows of its transaction, which an earlier forward
+  /// wrote. A plain chain is -1, first, first+1, ...
   std::span<const std::int32_t> parents;
   std::span<const Sequence> sequences;
 
@@ -74,7 +80,8 @@ class Model {
   std::int64_t weight_bytes() const;  ///< bytes a one-row forward + logits reads
   Backend& backend() const;
 
-  KvCache make_cache() const;  ///< capacity = context()
+  /// capacity 0: context(). A sequence known to stay short takes less (address space, huge pages).
+  KvCache make_cache(std::int64_t capacity = 0) const;
 
   /// Runs the rows. Returns the residual stream after the last computed layer, before the final norm:
   /// [rows, hidden], valid until the next call. K/V of all rows are in their transactions' slots.

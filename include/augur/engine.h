@@ -1,0 +1,98 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "augur/options.h"
+
+namespace augur {
+
+/// The library's version, "major.minor.patch".
+std::string_view version();
+
+/// One generated token. Text is released as soon as it can no longer change: a piece may hold the text of
+/// several tokens, or none (half a character, the possible beginning of a stop string).
+struct TokenEvent {
+  TokenId token = -1;         ///< -1: only text that was held back, at the end
+  std::string_view text;      ///< valid during the callback
+  std::string_view proposer;  ///< drafter that proposed the token; empty: the model's own draw
+  int depth = 0;              ///< depth in the drafted tree, from 1; 0: the model's own draw
+};
+/// Return false to stop; the token is kept and the result's finish_reason is "cancelled".
+using TokenCallback = std::function<bool(const TokenEvent&)>;
+
+/// What speculation did for one result. Plain decoding has type "none", one token a call, and no drafts.
+struct SpeculationStatistics {
+  std::string type = "none";         ///< drafter types, joined by commas
+  std::int64_t calls = 0;            ///< target forwards after the prompt
+  std::int64_t verified_tokens = 0;  ///< rows in those forwards: the newest token and the tree's nodes
+  std::int64_t drafted_tokens = 0;   ///< tokens that drafters proposed, before pruning
+  std::int64_t accepted_tokens = 0;  ///< drafted tokens that became part of the result
+  double mean_accepted_length = 0;   ///< tokens per call, the target's own included (1 when plain)
+  std::vector<std::int64_t> accepted_per_position;  ///< [d]: rounds whose draft was accepted at depth d + 1
+  double draft_ms = 0;
+  double verify_ms = 0;
+  double other_ms = 0;
+};
+
+struct Result {
+  std::string text;
+  std::vector<TokenId> tokens;  ///< generated ids, a final end-of-sequence token included
+  std::int64_t prompt_tokens = 0;
+  double prompt_ms = 0;
+  double decode_ms = 0;
+  double tokens_per_second = 0;  ///< generated tokens over decode_ms
+  std::string finish_reason;     ///< "stop", "length", "cancelled"; "error" in generate_many
+  std::string error;             ///< why a request of generate_many was refused
+  SpeculationStatistics speculation;
+};
+
+struct ModelInfo {
+  std::string path;
+  std::string family;
+  std::int32_t vocab = 0;
+  std::int64_t context = 0;
+  std::int64_t weight_bytes = 0;  ///< read for one token
+  std::string weights;            ///< "bf16", "f32"
+  std::string isa;
+  int threads = 0;
+  bool has_chat_template = false;
+};
+
+/// A loaded model, ready to generate. Errors (a file, an option, a request is not as it must be) are thrown
+/// as std::runtime_error with one clear message. One thread at a time.
+class Engine {
+ public:
+  explicit Engine(const EngineOptions& options);
+  ~Engine();
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+
+  Result generate(const Request& request, const TokenCallback& on_token = {});
+
+  /// Many requests, `parallel` of them in one batch; when one ends, the next takes its place. Who shares the
+  /// batch never changes a result. `on_result` gets every result as it ends, by the request's index; a
+  /// request that is refused gives finish_reason "error", and the others go on.
+  using ResultCallback = std::function<void(std::size_t index, Result result)>;
+  void generate_many(std::span<const Request> requests, int parallel, const ResultCallback& on_result);
+
+  const ModelInfo& info() const;
+  /// As a request's prompt would be, BOS included where the tokenizer says so.
+  std::vector<TokenId> tokenize(std::string_view text) const;
+  std::string detokenize(std::span<const TokenId> tokens, bool show_special = false) const;
+  /// The chat template's rendering, ready for generation. Error when the model has no template.
+  std::string render_chat(std::span<const Message> messages) const;
+  /// What the request's prompt becomes.
+  std::vector<TokenId> prompt_tokens(const Request& request) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace augur

@@ -1,0 +1,92 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace augur {
+
+/// A token of the model's vocabulary.
+using TokenId = std::int32_t;
+
+/// How the next token is drawn: logit bias, penalties, temperature, top-k, top-p, min-p, in this order, then
+/// one draw with noise that depends on (seed, absolute position, token) only. The defaults are greedy.
+struct SamplingOptions {
+  double temperature = 0.0;  ///< 0: greedy
+  int top_k = 0;             ///< 0: off
+  double top_p = 1.0;
+  double min_p = 0.0;
+  double repetition_penalty = 1.0;
+  double presence_penalty = 0.0;
+  double frequency_penalty = 0.0;
+  int penalty_window = 64;  ///< last tokens that the penalties look at; -1: all
+  std::vector<std::pair<TokenId, float>> logit_bias;
+  std::uint64_t seed = 0;
+};
+
+/// How a drafted tree is checked. Walk: the text is byte-identical to plain decoding. Rejection: the classic
+/// rejection sampling; the same law, but not the same bytes (greedy: the same bytes).
+enum class Verification { Walk, Rejection };
+
+/// How much to speculate, and with what. The text does not depend on it.
+struct SpeculationOptions {
+  /// "ngram", "draft"; the first one that proposes anything in a round wins the round. Empty or {"none"}:
+  /// plain decoding.
+  std::vector<std::string> types;
+  int draft_max = 4;         ///< tokens of a drafted chain, at most
+  int draft_min = 0;         ///< shorter chains are not verified
+  double draft_p_min = 0.0;  ///< a chain ends before a token whose draft probability is below this
+  /// Candidates per node. 1: a chain of draft_max tokens. More: a tree grown by cumulative draft probability
+  /// (EAGLE-2), tree_depth levels deep, of which the best tree_size - 1 nodes and the root are verified.
+  int tree_topk = 1;
+  int tree_depth = 4;
+  int tree_size = 16;
+  int ngram_min = 1;  ///< shortest suffix that is looked up
+  int ngram_max = 4;  ///< longest
+  Verification verification = Verification::Walk;
+};
+
+enum class WeightFormat { Auto, BF16, F32 };
+
+struct EngineOptions {
+  std::string model;        ///< Hugging Face folder or GGUF file
+  std::string draft_model;  ///< the same, for type "draft"; empty: none
+  int threads = 0;          ///< 0: one per core
+  bool pin_threads = false;
+  std::int64_t context = 0;  ///< tokens a sequence may hold; 0: the model's own limit
+  WeightFormat weights = WeightFormat::Auto;
+  /// Instruction set of the kernels ("portable", "avx2", ...); empty: AUGUR_ISA, or the best there is.
+  std::string isa;
+  SpeculationOptions speculation;  ///< for requests that do not say otherwise
+  /// Called while loading: what, and a fraction in 0..1.
+  std::function<void(std::string_view what, double fraction)> progress;
+};
+
+struct Message {
+  std::string role;  ///< "system", "user", "assistant", "tool"
+  std::string content;
+};
+
+/// What to generate. Exactly one of prompt, prompt_tokens and messages is given.
+struct Request {
+  /// Text; special tokens in it are recognised, and BOS is put in front where the tokenizer says so.
+  std::string prompt;
+  std::vector<TokenId> prompt_tokens;  ///< used as they are
+  std::vector<Message> messages;       ///< rendered with the model's chat template
+  std::int64_t max_tokens = -1;        ///< < 0: as many as the context holds
+  std::vector<std::string> stop;       ///< generation ends before any of these; they are not part of the text
+  bool ignore_eos = false;             ///< never draw an end-of-sequence token
+  bool show_special = false;           ///< special tokens appear in the text
+  SamplingOptions sampling;
+  std::optional<SpeculationOptions> speculation;  ///< overrides the engine's
+  /// Called after every chunk of the prompt: tokens done, tokens in all.
+  std::function<void(std::int64_t done, std::int64_t total)> on_prefill;
+  /// Looked at between steps; true ends the generation as "cancelled". Must outlive the call.
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+}  // namespace augur
