@@ -1,0 +1,83 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/types.h"
+#include "tree/draft_tree.h"
+#include "tree/policy.h"
+
+namespace augur {
+
+class KvCache;
+class Sampler;
+
+/// What the target has run and the text has kept since the last sync: a chunk of the prompt, or the accepted
+/// path of a round. Consecutive calls are contiguous.
+struct AcceptedRows {
+  std::span<const TokenId> tokens;
+  std::int64_t first_position = 0;  ///< of tokens[0]
+  /// [tokens, tap_layers * hidden]: for each token the target's residual stream entering the drafter's
+  /// tap_layers(), side by side in that order. Null when it has none. Valid during the call.
+  const float* features = nullptr;
+  /// The newest token, which the target has not run: the next root, at first_position + tokens.size().
+  TokenId next = -1;
+};
+
+/// How the nodes of one frontier are to be expanded.
+struct ExpandOptions {
+  int top_k = 1;       ///< children per node; for a one-shot drafter: tokens of a branch
+  int max_nodes = 0;   ///< nodes that may still be added
+  ProposerId proposer = 1;
+  /// The sequence's own sampler: its parameters and its noise, for drafters that propose what the target is
+  /// about to draw (coupled drafting) or that sample. Never null inside a decoding step.
+  Sampler* sampler = nullptr;
+  /// The target's cache, without an open transaction, for drafters that are part of the target (early exit).
+  /// They close what they open in end_round().
+  KvCache* target_cache = nullptr;
+};
+
+class Drafter;
+
+/// One sequence's part of a batched expansion.
+struct ExpandJob {
+  Drafter* drafter = nullptr;
+  DraftTree* tree = nullptr;
+  std::span<const std::int32_t> frontier;
+  ExpandOptions options;
+};
+
+/// Proposes continuations of one sequence. Weights are shared behind a DrafterModel; state (a draft cache, an
+/// index over the text) is the sequence's own. Proposals never change the output, so a drafter may be wrong,
+/// late, or silent; it must only propose ids below the target's vocabulary size. One thread at a time.
+///
+/// Per round: sync; expand (several times, level by level, each frontier node once); end_round.
+class Drafter {
+ public:
+  virtual ~Drafter() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual DrafterTraits traits() const { return {}; }
+  /// Layers whose entering residual stream sync() wants (see Tap in model/model.h).
+  virtual std::span<const int> tap_layers() const { return {}; }
+
+  /// Forgets the sequence.
+  virtual void reset() = 0;
+  /// Takes note of accepted rows. Work may be put off until the first expand.
+  virtual void sync(const AcceptedRows& rows) = 0;
+  /// Adds up to top_k children to every node of the frontier, best first; adds fewer, or none, when it has
+  /// nothing to say.
+  virtual void expand(DraftTree& tree, std::span<const std::int32_t> frontier,
+                      const ExpandOptions& options) = 0;
+  /// Drafting of this round is over: open transactions are rolled back.
+  virtual void end_round() {}
+
+  /// Drafters with the same group (their shared weights) expand together: one forward for a whole batch.
+  virtual const void* group() const { return this; }
+  /// Expands the jobs, whose drafters all are of this drafter's group.
+  virtual void expand_many(std::span<const ExpandJob> jobs) {
+    for (const ExpandJob& job : jobs) job.drafter->expand(*job.tree, job.frontier, job.options);
+  }
+};
+
+}  // namespace augur

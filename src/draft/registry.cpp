@@ -1,0 +1,26 @@
+#include "draft/registry.h"
+
+#include "base/error.h"
+#include "draft/model_drafter.h"
+#include "draft/ngram_drafter.h"
+
+namespace augur {
+
+std::span<const DrafterType> drafter_types() {
+  static constexpr DrafterType kTypes[] = {
+      {"ngram", "ngram-simple", false, load_ngram_drafter},
+      {"draft", "draft-simple", true, load_model_drafter},
+  };
+  return kTypes;
+}
+
+const DrafterType& find_drafter_type(std::string_view name) {
+  std::string known;
+  for (const DrafterType& type : drafter_types()) {
+    if (name == type.name || (!type.alias.empty() && name == type.alias)) return type;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", type.name);
+  }
+  throw Error("unknown speculation type '{}'; known: none, {}", name, known);
+}
+
+}  // namespace augur

@@ -1,0 +1,52 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "draft/drafter.h"
+#include "io/checkpoint.h"
+#include "model/model.h"
+
+namespace augur {
+
+/// Settings of one sequence's drafter.
+struct DrafterSettings {
+  int ngram_min = 1;
+  int ngram_max = 4;
+  std::int64_t context = 0;  ///< tokens the sequence may hold
+};
+
+/// The shared part of a drafter type: weights, if it has any. Outlives the drafters made from it.
+class DrafterModel {
+ public:
+  virtual ~DrafterModel() = default;
+  virtual std::unique_ptr<Drafter> make(const DrafterSettings& settings) const = 0;
+};
+
+/// What a drafter type may load itself from. References outlive the DrafterModel.
+struct DrafterSource {
+  Backend& backend;
+  Model& target;
+  const Tokenizer& tokenizer;          ///< the target's
+  std::string target_path;             ///< for messages
+  const Checkpoint* head = nullptr;    ///< the draft model or head given by the user; null: none
+  std::int64_t context = 0;
+  std::function<void(double)> progress;
+};
+
+struct DrafterType {
+  std::string_view name;
+  std::string_view alias;  ///< llama.cpp's name for it; may be empty
+  bool needs_head = false;
+  std::unique_ptr<DrafterModel> (*load)(const DrafterSource& source) = nullptr;
+};
+
+/// Every drafter type there is. A new one is a new file and one line in registry.cpp.
+std::span<const DrafterType> drafter_types();
+
+/// By name or alias. Error listing the known names.
+const DrafterType& find_drafter_type(std::string_view name);
+
+}  // namespace augur

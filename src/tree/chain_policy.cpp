@@ -1,0 +1,41 @@
+#include "tree/chain_policy.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace augur {
+
+void ChainPolicy::begin(const RoundInfo& round) {
+  limit_ = std::max(0, std::min({options_.max, round.room, round.max_depth, round.drafter.max_depth}));
+  if (limit_ < options_.min) limit_ = 0;
+  one_shot_ = round.drafter.one_shot;
+  started_ = false;
+}
+
+bool ChainPolicy::confident(const DraftTree& tree, std::int32_t node) const {
+  return node == DraftTree::kRoot ||
+         std::exp(static_cast<double>(tree.log_probs()[static_cast<std::size_t>(node)])) >= options_.p_min;
+}
+
+void ChainPolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {
+  out.clear();
+  if (limit_ == 0 || (one_shot_ && started_)) return;
+  started_ = true;
+  std::int32_t last = DraftTree::kRoot;
+  while (tree.first_child(last) >= 0) last = tree.first_child(last);
+  if (tree.depths()[static_cast<std::size_t>(last)] < limit_ && confident(tree, last)) out.push_back(last);
+}
+
+void ChainPolicy::prune(DraftTree& tree) {
+  // The first child of every node is the chain; one-shot drafters may have added more.
+  std::vector<std::int32_t> keep{DraftTree::kRoot};
+  for (std::int32_t node = tree.first_child(DraftTree::kRoot); node >= 0; node = tree.first_child(node)) {
+    const bool stop = tree.law() == ProposalLaw::Deterministic && !confident(tree, node);
+    if (stop || static_cast<int>(keep.size()) > limit_) break;
+    keep.push_back(node);
+  }
+  if (static_cast<int>(keep.size()) - 1 < options_.min) keep.resize(1);
+  if (static_cast<std::int32_t>(keep.size()) < tree.size()) tree.select(keep);
+}
+
+}  // namespace augur

@@ -1,0 +1,33 @@
+#pragma once
+#include "tree/policy.h"
+
+namespace augur {
+
+/// A chain of up to `max` tokens, as llama.cpp drafts: it ends before a token whose draft probability is
+/// below `p_min`, and a chain shorter than `min` is not worth a verification. Under the Sampled law p_min
+/// only decides whether to go on after a token: dropping the token itself would change the law.
+class ChainPolicy final : public TreePolicy {
+ public:
+  struct Options {
+    int max = 4;
+    int min = 0;
+    double p_min = 0.0;
+  };
+  explicit ChainPolicy(const Options& options) : options_(options) {}
+
+  std::string_view name() const override { return "chain"; }
+  void begin(const RoundInfo& round) override;
+  void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
+  int width() const override { return one_shot_ ? limit_ : 1; }
+  void prune(DraftTree& tree) override;
+
+ private:
+  bool confident(const DraftTree& tree, std::int32_t node) const;
+
+  Options options_;
+  int limit_ = 0;
+  bool one_shot_ = false;
+  bool started_ = false;
+};
+
+}  // namespace augur

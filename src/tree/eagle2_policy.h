@@ -1,0 +1,35 @@
+#pragma once
+#include "tree/policy.h"
+
+namespace augur {
+
+/// EAGLE-2's dynamic tree (Li et al., 2024): every level expands the `top_k` best nodes of the level before
+/// by score; all candidates are kept until the end; then the `size` - 1 best of them are verified with the
+/// root. Equal scores go to the lower index, so that a kept node's ancestors are kept.
+class Eagle2Policy final : public TreePolicy {
+ public:
+  struct Options {
+    int top_k = 10;
+    int levels = 6;  ///< depth of the deepest candidate (EAGLE-2's `depth` + 1)
+    int size = 60;   ///< nodes verified, the root included (EAGLE-2's `total_token`)
+  };
+  explicit Eagle2Policy(const Options& options) : options_(options) {}
+
+  std::string_view name() const override { return "eagle2"; }
+  void begin(const RoundInfo& round) override;
+  void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
+  int width() const override { return one_shot_ ? keep_ : options_.top_k; }
+  void prune(DraftTree& tree) override;
+
+ private:
+  Options options_;
+  int levels_ = 0;
+  int keep_ = 0;  ///< nodes beside the root
+  int level_ = 0;
+  bool one_shot_ = false;
+  std::int32_t level_begin_ = 0;  ///< nodes from here on were added for the last frontier
+  std::vector<std::int32_t> order_;
+  std::vector<float> rank_scores_;
+};
+
+}  // namespace augur

@@ -1,0 +1,50 @@
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "tree/draft_tree.h"
+#include "tree/step_trace.h"
+
+namespace augur {
+
+/// What policies may count on about the drafter they steer.
+struct DrafterTraits {
+  /// One expand() at the root adds whole branches (look-ups, block drafters); there are no further levels.
+  bool one_shot = false;
+  /// log_prob is a model's estimate; otherwise it is 0 and says nothing.
+  bool has_probabilities = true;
+  int max_depth = std::numeric_limits<int>::max();  ///< levels that it can draft at all
+};
+
+/// The circumstances of one round.
+struct RoundInfo {
+  std::int64_t context = 0;  ///< tokens committed, the root not included
+  int room = 0;              ///< nodes beside the root that can be verified at all
+  int max_depth = 0;         ///< deeper nodes are useless: the text would be over
+  DrafterTraits drafter;
+};
+
+/// Decides the shape of the draft tree: which nodes get children, when to stop, what is verified. One per
+/// sequence, one thread at a time. Per round:
+///   begin; { next_frontier -> the drafter adds up to width() children to every node of the frontier }
+///   until the frontier is empty; prune; then, after verification, observe.
+/// The output does not depend on any of it. One restriction: where the tree's law is Sampled, prune() may
+/// drop nodes by what was known before they were drawn, never by which token was drawn.
+class TreePolicy {
+ public:
+  virtual ~TreePolicy() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual void begin(const RoundInfo& round) = 0;
+  /// The nodes to expand next, none expanded before; empty: drafting is over. The first frontier is the
+  /// root, or empty.
+  virtual void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) = 0;
+  /// Children wanted for every node of the last frontier (for one-shot drafters: tokens of a branch).
+  virtual int width() const = 0;
+  virtual void prune(DraftTree& tree) = 0;
+  virtual void observe(const StepTrace&) {}
+};
+
+}  // namespace augur

@@ -1,0 +1,89 @@
+#include "tree/static_tree_policy.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace augur {
+
+StaticTreePolicy::StaticTreePolicy(std::span<const std::vector<int>> paths) : shape_(1) {
+  for (const std::vector<int>& path : paths) {
+    if (path.empty()) throw Error("static tree: a path is empty");
+    std::size_t node = 0;
+    for (const int rank : path) {
+      if (rank < 0) throw Error("static tree: rank {} in a path is negative", rank);
+      std::size_t next = child(node, rank);
+      if (next == 0) {
+        next = shape_.size();
+        shape_[node].children.emplace_back(rank, next);
+        shape_[node].widest_rank = std::max(shape_[node].widest_rank, rank);
+        shape_.push_back({.depth = shape_[node].depth + 1});
+      }
+      node = next;
+    }
+  }
+}
+
+std::size_t StaticTreePolicy::child(std::size_t node, int rank) const {
+  for (const auto& [r, id] : shape_[node].children) {
+    if (r == rank) return id;
+  }
+  return 0;
+}
+
+void StaticTreePolicy::begin(const RoundInfo& round) {
+  level_ = 0;
+  width_ = 0;
+  room_ = std::max(0, round.room);
+  max_depth_ = std::min(round.max_depth, round.drafter.max_depth);
+  one_shot_ = round.drafter.one_shot;
+}
+
+void StaticTreePolicy::place(const DraftTree& tree) {
+  placed_.assign(static_cast<std::size_t>(tree.size()), 0);
+  for (std::int32_t node = 0; node < tree.size(); ++node) {
+    const std::size_t at = placed_[static_cast<std::size_t>(node)];
+    if (at == 0 && node != DraftTree::kRoot) continue;
+    int rank = 0;
+    for (std::int32_t c = tree.first_child(node); c >= 0; c = tree.next_sibling(c), ++rank) {
+      placed_[static_cast<std::size_t>(c)] = child(at, rank);
+    }
+  }
+}
+
+void StaticTreePolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {
+  out.clear();
+  width_ = 0;
+  if (room_ == 0 || level_ >= max_depth_ || (one_shot_ && level_ > 0)) return;
+  place(tree);
+  for (std::int32_t node = 0; node < tree.size(); ++node) {
+    const std::size_t at = placed_[static_cast<std::size_t>(node)];
+    const bool in_shape = at != 0 || node == DraftTree::kRoot;
+    if (!in_shape || shape_[at].depth != level_ || shape_[at].children.empty()) continue;
+    out.push_back(node);
+    width_ = std::max(width_, shape_[at].widest_rank + 1);
+  }
+  if (one_shot_) width_ = nodes();
+  ++level_;
+}
+
+void StaticTreePolicy::prune(DraftTree& tree) {
+  place(tree);
+  keep_.assign(1, DraftTree::kRoot);
+  for (std::int32_t node = 1; node < tree.size() && static_cast<int>(keep_.size()) <= room_; ++node) {
+    // Parents come first, so cutting by index keeps the tree closed.
+    if (placed_[static_cast<std::size_t>(node)] != 0) keep_.push_back(node);
+  }
+  if (static_cast<std::int32_t>(keep_.size()) < tree.size()) tree.select(keep_);
+}
+
+std::span<const std::vector<int>> eagle1_tree_paths() {
+  static const std::vector<std::vector<int>> paths = {
+      {0},       {1},       {2},       {3},       {0, 0},    {0, 1},       {0, 2},       {1, 0},          {1, 1},
+      {2, 0},    {2, 1},    {3, 0},    {0, 0, 0}, {0, 0, 1}, {0, 0, 2},    {0, 1, 0},    {0, 1, 1},       {0, 2, 0},
+      {0, 2, 1}, {1, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 1}, {0, 0, 0, 2}, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 1},
+  };
+  return paths;
+}
+
+}  // namespace augur
