@@ -1,0 +1,53 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace augur {
+
+/// A part of a text, and whether the expression matched it.
+struct RegexSpan {
+  std::string_view text;
+  bool matched = false;
+  bool valid = true;  ///< false: bytes that are not UTF-8
+};
+
+/// A compiled regular expression with Unicode classes (PCRE2). `\s` and `\S` mean the White_Space property,
+/// as in the engines that tokenizers are trained with. Immutable, thread-safe.
+class Regex {
+ public:
+  /// Error (prefixed with `where`) for a malformed pattern.
+  Regex(std::string_view pattern, const std::string& where);
+  ~Regex();
+  Regex(Regex&&) noexcept;
+  Regex& operator=(Regex&&) noexcept;
+
+  /// Appends the text cut into matches and what lies between them, in order; empty matches cut but give no
+  /// span. Matching never crosses invalid UTF-8: such bytes are spans of their own, not matched. Error when a
+  /// pattern needs unreasonably many steps.
+  void split(std::string_view text, std::vector<RegexSpan>& out) const;
+
+  /// For many short texts: keeps the matcher's working memory between calls. Not thread-safe.
+  class Matcher {
+   public:
+    explicit Matcher(const Regex& regex);
+    ~Matcher();
+    Matcher(const Matcher&) = delete;
+    Matcher& operator=(const Matcher&) = delete;
+    void split(std::string_view text, std::vector<RegexSpan>& out);
+
+   private:
+    void split_valid(std::string_view text, std::vector<RegexSpan>& out);
+    struct Memory;
+    std::unique_ptr<Memory> memory_;
+    const Regex& regex_;
+  };
+
+ private:
+  struct Code;
+  std::unique_ptr<Code> code_;
+  std::string where_;
+};
+
+}  // namespace augur
