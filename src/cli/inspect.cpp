@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "io/checkpoint.h"
+#include "io/gguf.h"
 #include "model/config.h"
 
 namespace augur::cli {
@@ -20,11 +22,16 @@ using nlohmann::ordered_json;
 
 std::string_view name(RopeConfig::Scaling scaling) {
   switch (scaling) {
-    case RopeConfig::Scaling::None: return "none";
-    case RopeConfig::Scaling::Linear: return "linear";
-    case RopeConfig::Scaling::Dynamic: return "dynamic";
-    case RopeConfig::Scaling::Llama3: return "llama3";
-    case RopeConfig::Scaling::Yarn: return "yarn";
+    case RopeConfig::Scaling::None:
+      return "none";
+    case RopeConfig::Scaling::Linear:
+      return "linear";
+    case RopeConfig::Scaling::Dynamic:
+      return "dynamic";
+    case RopeConfig::Scaling::Llama3:
+      return "llama3";
+    case RopeConfig::Scaling::Yarn:
+      return "yarn";
   }
   return "?";
 }
@@ -76,12 +83,27 @@ ordered_json describe_tokenizer(const Checkpoint& checkpoint) {
           {"add_bos", tokenizer->add_bos}};
 }
 
-/// Everything that could be found out, section by section. A section that is not there or not readable is
-/// null, and "problems" says why.
+/// Files that hold only a part of a model (a vocabulary, a configuration) are fine.
+bool has_weights(const Checkpoint& checkpoint) {
+  if (checkpoint.is_gguf()) return !checkpoint.gguf()->tensor_infos().empty();
+  return std::filesystem::exists(checkpoint.path() / "model.safetensors") ||
+         std::filesystem::exists(checkpoint.path() / "model.safetensors.index.json");
+}
+
+bool has_tokenizer(const Checkpoint& checkpoint) {
+  if (checkpoint.is_gguf()) return checkpoint.gguf()->contains("tokenizer.ggml.model");
+  if (!std::filesystem::is_directory(checkpoint.path())) return checkpoint.config().empty();
+  return std::filesystem::exists(checkpoint.path() / "tokenizer.json") ||
+         std::filesystem::exists(checkpoint.path() / "tokenizer.model");
+}
+
+/// Everything that could be found out, section by section. A section that is not there is null; so is one
+/// that cannot be read, and "problems" says why.
 ordered_json describe(const std::string& path) {
   const Checkpoint checkpoint = Checkpoint::open(path);
   ordered_json problems = ordered_json::array();
-  const auto section = [&](auto&& make) -> ordered_json {
+  const auto section = [&](bool present, auto&& make) -> ordered_json {
+    if (!present) return nullptr;
     try {
       return make(checkpoint);
     } catch (const Error& error) {
@@ -91,9 +113,9 @@ ordered_json describe(const std::string& path) {
   };
   ordered_json found = {{"path", path},
                         {"format", checkpoint.is_gguf() ? "GGUF file" : "Hugging Face folder"},
-                        {"model", section(describe_model)},
-                        {"weights", section(describe_weights)},
-                        {"tokenizer", section(describe_tokenizer)},
+                        {"model", section(!checkpoint.config().empty(), describe_model)},
+                        {"weights", section(has_weights(checkpoint), describe_weights)},
+                        {"tokenizer", section(has_tokenizer(checkpoint), describe_tokenizer)},
                         {"chat_template", checkpoint.chat_template().has_value()},
                         {"cpu", cpu_model_name()},
                         {"isa", augur::name(select_isa())}};
@@ -121,14 +143,15 @@ void print(const ordered_json& found, Output& out) {
   if (const ordered_json& model = found["model"]; !model.is_null()) {
     row("family", text(model["family"]));
     row("shape", fmt::format("{} layers of {}, feed-forward {}, {} heads and {} KV heads of {}{}{}{}",
-                             text(model["layers"]), text(model["hidden_size"]), text(model["intermediate_size"]),
-                             text(model["heads"]), text(model["kv_heads"]), text(model["head_dim"]),
-                             model["qkv_bias"] == true ? ", QKV bias" : "",
+                             text(model["layers"]), text(model["hidden_size"]),
+                             text(model["intermediate_size"]), text(model["heads"]), text(model["kv_heads"]),
+                             text(model["head_dim"]), model["qkv_bias"] == true ? ", QKV bias" : "",
                              model["qk_norm"] == true ? ", QK norm" : "",
                              model["tied_embeddings"] == true ? ", tied head" : ""));
     row("vocabulary", grouped(model["vocabulary"].get<std::int64_t>()));
-    row("context", fmt::format("{} (rope theta {}, scaling {})", grouped(model["context"].get<std::int64_t>()),
-                               text(model["rope_theta"]), text(model["rope_scaling"])));
+    row("context",
+        fmt::format("{} (rope theta {}, scaling {})", grouped(model["context"].get<std::int64_t>()),
+                    text(model["rope_theta"]), text(model["rope_scaling"])));
   }
   if (const ordered_json& weights = found["weights"]; !weights.is_null()) {
     std::string types;
@@ -145,10 +168,10 @@ void print(const ordered_json& found, Output& out) {
     };
     std::string eos;
     for (const ordered_json& t : tokenizer["eos"]) eos += (eos.empty() ? "" : ", ") + token(t);
-    row("tokenizer", fmt::format("{} tokens, BOS {}{}, EOS {}",
-                                 grouped(tokenizer["vocabulary"].get<std::int64_t>()), token(tokenizer["bos"]),
-                                 tokenizer["add_bos"] == true ? " (added to prompts)" : "",
-                                 eos.empty() ? "none" : eos));
+    row("tokenizer",
+        fmt::format("{} tokens, BOS {}{}, EOS {}", grouped(tokenizer["vocabulary"].get<std::int64_t>()),
+                    token(tokenizer["bos"]), tokenizer["add_bos"] == true ? " (added to prompts)" : "",
+                    eos.empty() ? "none" : eos));
   }
   row("chat template", found["chat_template"] == true ? "yes" : "no");
   row("kernels", fmt::format("{} on {}", text(found["isa"]), text(found["cpu"])));
@@ -181,9 +204,8 @@ void add_inspect(CLI::App& app, Action& action) {
       "inspect", "Print what a model is: family, shapes, parameters, tokenizer, template, context");
   command->add_option("MODEL", options->model, "Hugging Face folder or GGUF file")->required();
   command->add_flag("--json", options->json, "One JSON object");
-  command->callback([options, &action] {
-    action = [options] { return inspect(options->model, options->json); };
-  });
+  command->callback(
+      [options, &action] { action = [options] { return inspect(options->model, options->json); }; });
 }
 
 }  // namespace augur::cli

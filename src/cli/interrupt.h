@@ -1,9 +1,10 @@
 #pragma once
+#include <atomic>
 
 namespace augur::cli {
 
-/// While it lives, the first SIGINT only sets a flag that work in progress asks for; the second one ends the
-/// program as usual. One at a time.
+/// While it lives, the first SIGINT only sets stop(), which work in progress looks at; the second one ends
+/// the program as usual. One at a time.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -11,6 +12,9 @@ class InterruptGuard {
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
+  /// Set by the signal; a command with another reason to stop its work may set it, too.
+  std::atomic<bool>& stop() const;
+  /// True once the signal came.
   bool interrupted() const;
 };
 

@@ -2,6 +2,9 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "cli/commands.h"
@@ -23,6 +26,16 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return kUsageError;
 }
 
+/// The arguments after the program's name, last first, as CLI11 takes them. llama.cpp's -md is not a flag
+/// that CLI11 can know (it reads -m with the value "d").
+std::vector<std::string> arguments(int argc, char** argv) {
+  std::vector<std::string> result;
+  for (int i = argc - 1; i > 0; --i) {
+    result.emplace_back(std::string_view(argv[i]) == "-md" ? "--spec-draft-model" : argv[i]);
+  }
+  return result;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Speculative decoding for large language models: the same tokens, sooner.", "augur"};
   app.set_version_flag("--version", version_text, "Print version, kernel variants and build");
@@ -37,7 +50,7 @@ int run(int argc, char** argv) {
   add_bench(app, action);
 
   try {
-    app.parse(argc, argv);
+    app.parse(arguments(argc, argv));
   } catch (const CLI::Success& request) {  // --help, --version
     return app.exit(request);
   } catch (const CLI::ParseError& error) {

@@ -18,13 +18,14 @@ constexpr double kRefreshMs = 50;  // faster than the eye
 
 Progress::Progress(std::string what) : what_(std::move(what)), enabled_(stderr_is_terminal()) {}
 
-void Progress::update(double fraction) {
+void Progress::update(double fraction, std::string_view detail) {
   if (!enabled_) return;
   const double now = since_start_.ms();
   if (now < kQuietMs || (visible_ && now - last_ms_ < kRefreshMs)) return;
   last_ms_ = now;
   visible_ = true;
-  fmt::print(stderr, "\r{} {:3.0f}%\x1b[K", what_, 100 * std::clamp(fraction, 0.0, 1.0));
+  fmt::print(stderr, "\r{}{}{} {:3.0f}%\x1b[K", what_, detail.empty() ? "" : " ", detail,
+             100 * std::clamp(fraction, 0.0, 1.0));
   std::fflush(stderr);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 
@@ -15,7 +16,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void update(double fraction);  ///< 0..1
+  void update(double fraction, std::string_view detail = {});  ///< fraction in 0..1
   void done();
 
  private:

@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/text_input.h"
+#include "cli/text_file.h"
 #include "io/checkpoint.h"
 
 namespace augur::cli {

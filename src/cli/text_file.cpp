@@ -1,12 +1,12 @@
-#include "cli/text_input.h"
+#include "cli/text_file.h"
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 
 #include "base/error.h"
+#include "cli/output.h"
 
 namespace augur::cli {
 
@@ -20,6 +20,19 @@ std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file || std::filesystem::is_directory(path)) throw Error("{}: cannot be read", path);
   return slurp(file);
+}
+
+void write_text(const std::string& path, std::string_view text) {
+  if (path == "-") {
+    Output out;
+    out.write(text);
+    out.finish();
+    return;
+  }
+  std::ofstream file(path, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (!file) throw Error("{}: cannot be written", path);
 }
 
 }  // namespace augur::cli

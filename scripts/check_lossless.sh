@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# The promise, on a real model: over prompt files, the ids with every drafter, and with prompts batched, are
+# those of plain decoding. Prints one line per configuration and exits non-zero at any difference.
+#
+# usage: scripts/check_lossless.sh FILE.jsonl...
+# AUGUR          the program           (build/release/augur)
+# AUGUR_MODEL    the target            (SmolLM2, from the cache)
+# AUGUR_DRAFT    the draft model       (models/smollm2-draft-11m)
+# LIMIT, TOKENS  prompts per file, tokens per prompt (32, 128)
+# GENERATE       further arguments of `augur generate` (--chat)
+set -euo pipefail
+here=$(dirname "$(readlink -f "$0")")
+[[ $# -gt 0 ]] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+augur=${AUGUR:-$here/../build/release/augur}
+model=${AUGUR_MODEL:-$("$here/get_model.sh")}
+draft=${AUGUR_DRAFT:-$here/../models/smollm2-draft-11m}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# One file with ids that stay apart: "mt_bench:81".
+python3 - "${LIMIT:-32}" "$@" >"$work/prompts.jsonl" <<'PY'
+import itertools, json, pathlib, sys
+for name in sys.argv[2:]:
+    with open(name, encoding="utf-8") as lines:
+        for line in itertools.islice(lines, int(sys.argv[1])):
+            prompt = json.loads(line)
+            prompt["id"] = f"{pathlib.Path(name).stem}:{prompt['id']}"
+            print(json.dumps(prompt))
+PY
+
+run() { # OUTPUT, arguments
+  local output=$1
+  shift
+  # shellcheck disable=SC2086  # GENERATE is a list of arguments
+  "$augur" generate -m "$model" ${GENERATE---chat} --prompts "$work/prompts.jsonl" -n "${TOKENS:-128}" --json \
+    "$@" >"$work/$output" 2>"$work/stderr" || { cat "$work/stderr" >&2; exit 1; }
+}
+
+status=0
+compare() { # NAME, OUTPUT
+  python3 - "$work/plain" "$work/$2" "$1" <<'PY' || status=1
+import json, sys
+plain, other = ({r["id"]: r for r in map(json.loads, open(path))} for path in sys.argv[1:3])
+if plain.keys() != other.keys():
+    sys.exit(f"{sys.argv[3]}: not the same prompts")
+different = [i for i in plain if plain[i]["tokens"] != other[i]["tokens"]]
+calls = sum(r["speculation"]["calls"] for r in other.values())
+tokens = sum(len(r["tokens"]) for r in other.values())
+print(f"{sys.argv[3]:<44} {len(plain)} prompts, {tokens} tokens, {tokens / max(calls, 1):.2f} a call: "
+      f"{len(different)} differences {different[:5] if different else ''}", flush=True)
+sys.exit(bool(different))
+PY
+}
+
+tree=(--spec-tree-topk 4 --spec-tree-depth 4 --spec-tree-size 16)
+for sampling in "--temp 0" "--temp 0.8 --top-p 0.95 --seed 7"; do
+  read -ra s <<<"$sampling"
+  run plain "${s[@]}"
+  run other "${s[@]}" --parallel 16;                          compare "$sampling, plain, --parallel 16" other
+  run other "${s[@]}" --spec-type ngram;                      compare "$sampling, ngram" other
+  run other "${s[@]}" --spec-type draft -md "$draft";         compare "$sampling, draft chain" other
+  run other "${s[@]}" --spec-type draft -md "$draft" "${tree[@]}"; compare "$sampling, draft tree" other
+  run other "${s[@]}" --spec-type draft -md "$draft" "${tree[@]}" --parallel 16
+  compare "$sampling, draft tree, --parallel 16" other
+done
+exit $status

@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/kernel_bench.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/text_file.h"
+#include "cli/validators.h"
+
+namespace augur::cli {
+namespace {
+
+constexpr std::int64_t kMaxExtent = std::int64_t{1} << 24;
+
+struct Options {
+  KernelBenchOptions bench;
+  int threads = 0;
+  bool pin = false;
+  std::string json;
+};
+
+void print(const KernelBenchResult& result, Output& out) {
+  out.line(fmt::format(
+      "{}, {}, {} threads; {} weights, K {} N {}\nread {:.1f} GB/s, peak {:.0f} GFLOP/s\n\n"
+      "{:>5} {:>9} {:>8} {:>9} {:>9} {:>9}",
+      result.cpu, name(result.isa), result.threads, name(result.dtype), result.k, result.n,
+      result.read_gb_per_s, result.peak_gflops, "rows", "ms", "GB/s", "GFLOP/s", "x 1 row", "roofline"));
+  for (const KernelBenchRow& row : result.gemm) {
+    out.line(fmt::format("{:>5} {:>9.3f} {:>8.1f} {:>9.1f} {:>9.2f} {:>9.2f}", row.rows, row.ms, row.gb_per_s,
+                         row.gflops, row.ratio_to_one_row, row.roofline_fraction));
+  }
+}
+
+int bench_kernels(const Options& options) {
+  Backend backend(options.threads, options.pin);
+  Progress progress("measuring");
+  const KernelBenchResult result = run_kernel_bench(backend, options.bench, [&](int done, int planned) {
+    progress.update(static_cast<double>(done) / planned);
+  });
+  progress.done();
+  if (!options.json.empty()) write_text(options.json, to_json(result).dump(2) + "\n");
+  Output out;
+  if (options.json != "-") print(result, out);
+  out.finish();
+  return 0;
+}
+
+}  // namespace
+
+void add_bench_kernels(CLI::App& bench, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = bench.add_subcommand(
+      "kernels", "The GEMM at several row counts, against this machine's bandwidth and multiply rate");
+  command->add_option("--json", options->json, "Write the figures to this file; -: to stdout, nothing else");
+  command->add_option("--k", options->bench.k, "Columns of the weight")
+      ->check(in_range<std::int64_t>(1, kMaxExtent))
+      ->capture_default_str();
+  command->add_option("--n", options->bench.n, "Rows of the weight")
+      ->check(in_range<std::int64_t>(1, kMaxExtent))
+      ->capture_default_str();
+  add_choice<DType>(*command, "--dtype", options->bench.dtype, {{"bf16", DType::BF16}, {"f32", DType::F32}},
+                    "Type of the weights (default bf16)");
+  command->add_option("--rows", options->bench.rows, "Row counts, separated by commas")
+      ->delimiter(',')
+      ->check(in_range(1, 4096))
+      ->capture_default_str();
+  command->add_option("--rounds", options->bench.rounds, "Measurements of each, at least")
+      ->check(in_range(1, 100000))
+      ->capture_default_str();
+  command->add_option("--seconds", options->bench.seconds, "Go on for at least this long")
+      ->check(in_range(0.0, 3600.0));
+  command->add_option("-t,--threads", options->threads, "Threads; 0: one per core")->check(in_range(0, 1024));
+  command->add_flag("--pin", options->pin, "Bind each thread to a core");
+  command->callback([options, &action] { action = [options] { return bench_kernels(*options); }; });
+}
+
+}  // namespace augur::cli

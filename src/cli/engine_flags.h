@@ -1,0 +1,29 @@
+#pragma once
+#include "augur/engine.h"
+
+namespace CLI {
+class App;
+}
+
+namespace augur::cli {
+
+// The flags of the public options, under llama.cpp's names where it has them. Each add_* binds flags of
+// `command` to the struct it is given, which must live as long as `command`.
+
+/// -m, -md, -t, --pin, -c, --weights
+void add_engine_flags(CLI::App& command, EngineOptions& options);
+
+/// --temp, --top-k, --top-p, --min-p, penalties, --logit-bias, --seed
+void add_sampling_flags(CLI::App& command, SamplingOptions& options);
+
+/// --spec-*, where `command` has add_engine_flags too. What the flags leave open is settled when the command
+/// line has been parsed: -md alone means "draft", and a tree flag alone means a tree.
+void add_speculation_flags(CLI::App& command, SpeculationOptions& options);
+
+/// Candidates per node when a tree is asked for without saying how wide.
+inline constexpr int kDefaultTreeTopk = 4;
+
+/// Loads with a progress line on a terminal.
+Engine load_engine(const EngineOptions& options);
+
+}  // namespace augur::cli

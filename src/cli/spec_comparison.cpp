@@ -1,0 +1,181 @@
+#include "cli/spec_comparison.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/error.h"
+#include "bench/machine_probe.h"
+
+namespace augur::cli {
+namespace {
+
+template <class T>
+T parse_number(const std::string& variant, std::string_view key, std::string_view text, T lowest, T highest) {
+  T value{};
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem == std::errc{} && end == text.data() + text.size() && value >= lowest && value <= highest) {
+    return value;
+  }
+  throw Error("{}: {}: expected a number from {} to {}", variant, key, lowest, highest);
+}
+
+void set_option(SpecVariant& variant, std::string_view key, std::string_view value) {
+  SpeculationOptions& o = variant.options;
+  const auto number = [&](int lowest, int highest) {
+    return parse_number(variant.name, key, value, lowest, highest);
+  };
+  if (key == "n-max") {
+    o.draft_max = number(1, 1024);
+  } else if (key == "n-min") {
+    o.draft_min = number(0, 1024);
+  } else if (key == "p-min") {
+    o.draft_p_min = parse_number(variant.name, key, value, 0.0, 1.0);
+  } else if (key == "topk") {
+    o.tree_topk = number(1, 256);
+  } else if (key == "depth") {
+    o.tree_depth = number(1, 256);
+  } else if (key == "size") {
+    o.tree_size = number(2, 4096);
+  } else {
+    throw Error("{}: '{}' is not one of n-max, n-min, p-min, topk, depth, size", variant.name, key);
+  }
+}
+
+/// All runs of one prompt with one variant.
+struct Runs {
+  std::vector<TokenId> tokens;
+  std::int64_t calls = 0;
+  std::vector<double> rate;
+  std::vector<double> rate_with_prompt;
+  bool differs = false;
+
+  void add(const Result& result) {
+    if (rate.empty()) {
+      tokens = result.tokens;
+      calls = result.speculation.calls;
+    } else if (tokens != result.tokens) {
+      differs = true;  // not even the same as its own first run
+    }
+    const auto count = static_cast<double>(result.tokens.size());
+    rate.push_back(1000 * count / std::max(result.decode_ms, 1e-6));
+    rate_with_prompt.push_back(1000 * count / std::max(result.decode_ms + result.prompt_ms, 1e-6));
+  }
+};
+
+/// prompts[i][v]: prompt i with variant v.
+SuiteFigures summarise(const std::string& name, const std::vector<std::vector<Runs>>& prompts,
+                       std::size_t variants) {
+  SuiteFigures figures{
+      .suite = name, .prompts = static_cast<int>(prompts.size()), .tokens = 0, .variants = {}};
+  for (std::size_t v = 0; v < variants; ++v) {
+    VariantFigures f;
+    std::int64_t tokens = 0;
+    std::int64_t calls = 0;
+    for (const auto& prompt : prompts) {
+      const Runs& runs = prompt[v];
+      f.tokens_per_second += median(runs.rate) / figures.prompts;
+      f.with_prompt_per_second += median(runs.rate_with_prompt) / figures.prompts;
+      f.different += runs.differs || runs.tokens != prompt[0].tokens ? 1 : 0;
+      tokens += static_cast<std::int64_t>(runs.tokens.size());
+      calls += runs.calls;
+    }
+    f.mean_accepted_length = calls > 0 ? static_cast<double>(tokens) / static_cast<double>(calls) : 0;
+    if (v == 0) figures.tokens = tokens;
+    figures.variants.push_back(f);
+    f = figures.variants.back();
+    const VariantFigures& plain = figures.variants.front();
+    figures.variants.back().speedup = f.tokens_per_second / plain.tokens_per_second;
+    figures.variants.back().speedup_with_prompt = f.with_prompt_per_second / plain.with_prompt_per_second;
+  }
+  return figures;
+}
+
+}  // namespace
+
+SpecVariant parse_variant(const std::string& text, const SpeculationOptions& base) {
+  SpecVariant variant{.name = text, .options = base};
+  std::string_view rest = text;
+  const auto cut = [&rest](char separator) {
+    const std::string_view head = rest.substr(0, rest.find(separator));
+    rest.remove_prefix(std::min(rest.size(), head.size() + 1));
+    return head;
+  };
+  const std::string_view type = cut(':');
+  if (type == "plain") {
+    variant.options.types = {"none"};
+  } else if (type == "ngram" || type == "draft") {
+    variant.options.types = {std::string(type)};
+  } else {
+    throw Error("{}: '{}' is not plain, ngram or draft", text, type);
+  }
+  while (!rest.empty()) {
+    std::string_view setting = cut(',');
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string_view::npos) throw Error("{}: '{}' is not KEY=VALUE", text, setting);
+    set_option(variant, setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  return variant;
+}
+
+std::vector<SuiteFigures> compare_variants(Engine& engine, const std::vector<SpecVariant>& variants,
+                                           const std::vector<Suite>& suites, int rounds,
+                                           const ComparisonProgress& progress) {
+  const auto run = [&](const Request& request, std::size_t variant) {
+    Request with = request;
+    with.speculation = variants[variant].options;
+    return engine.generate(with);
+  };
+  int planned = 0;
+  for (const Suite& suite : suites) {
+    planned += static_cast<int>(suite.requests.size() * variants.size()) * rounds;
+  }
+  int done = 0;
+  bool going = true;
+  std::vector<SuiteFigures> figures;
+  for (const Suite& suite : suites) {
+    if (!going) break;
+    if (suite.requests.empty()) continue;
+    for (std::size_t v = 0; v < variants.size(); ++v) run(suite.requests.front(), v);  // warm, not counted
+    std::vector<std::vector<Runs>> prompts;
+    for (std::size_t i = 0; i < suite.requests.size() && going; ++i) {
+      std::vector<Runs> runs(variants.size());
+      for (int round = 0; round < rounds && going; ++round) {
+        for (std::size_t turn = 0; turn < variants.size() && going; ++turn) {
+          const std::size_t v = (turn + i + static_cast<std::size_t>(round)) % variants.size();
+          const Result result = run(suite.requests[i], v);
+          going = result.finish_reason != "cancelled" && progress(++done, planned);
+          runs[v].add(result);
+        }
+      }
+      if (going || done == planned) prompts.push_back(std::move(runs));
+    }
+    if (!prompts.empty()) figures.push_back(summarise(suite.name, prompts, variants.size()));
+  }
+  return figures;
+}
+
+nlohmann::ordered_json to_json(const std::vector<SpecVariant>& variants,
+                               const std::vector<SuiteFigures>& figures) {
+  using nlohmann::ordered_json;
+  ordered_json suites = ordered_json::array();
+  for (const SuiteFigures& suite : figures) {
+    ordered_json rows = ordered_json::array();
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+      const VariantFigures& f = suite.variants[v];
+      rows.push_back({{"variant", variants[v].name},
+                      {"tokens_per_second", f.tokens_per_second},
+                      {"with_prompt_per_second", f.with_prompt_per_second},
+                      {"mean_accepted_length", f.mean_accepted_length},
+                      {"speedup", f.speedup},
+                      {"speedup_with_prompt", f.speedup_with_prompt},
+                      {"different", f.different}});
+    }
+    suites.push_back(
+        {{"suite", suite.suite}, {"prompts", suite.prompts}, {"tokens", suite.tokens}, {"variants", rows}});
+  }
+  return suites;
+}
+
+}  // namespace augur::cli
