@@ -15,6 +15,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
 /// The ids under `key`: none, one, or a list. Error unless each is below `limit`.
 std::vector<TokenId> ids_of(const nlohmann::json& config, const char* key, std::int64_t limit,
                             const fs::path& path) {
@@ -56,7 +61,7 @@ std::optional<std::string> template_of(const nlohmann::json& config, const fs::p
   throw Error("{}: chat_template: expected a string or a list with a template named default", path.string());
 }
 
-/// Of a vocabulary, what both files agree on or the larger.
+/// Ids lie below the larger of the two sizes: an embedding may have more rows than there are tokens.
 std::int64_t id_limit(const nlohmann::json& config, const Tokenizer& tokenizer, const fs::path& path) {
   std::int64_t limit = tokenizer.vocab_size();
   if (const auto it = config.find("vocab_size"); it != config.end()) {
@@ -71,12 +76,12 @@ std::int64_t id_limit(const nlohmann::json& config, const Tokenizer& tokenizer, 
 }  // namespace
 
 Checkpoint Checkpoint::open(const fs::path& path) {
-  if (!fs::exists(path)) throw Error("{}: no such file or folder", path.string());
+  if (!file_exists(path)) throw Error("{}: no such file or folder", path.string());
   Checkpoint result;
   result.path_ = path;
   result.config_ = nlohmann::json::object();
   result.generation_config_ = nlohmann::json::object();
-  if (fs::is_directory(path)) {
+  if (is_folder(path)) {
     result.open_folder();
   } else if (is_gguf_file(path)) {
     result.gguf_ = std::make_shared<const GgufFile>(GgufFile::open(path));
@@ -91,12 +96,12 @@ Checkpoint Checkpoint::open(const fs::path& path) {
 void Checkpoint::open_folder() {
   config_ = read_json_object_if_exists(path_ / "config.json");
   generation_config_ = read_json_object_if_exists(path_ / "generation_config.json");
-  if (fs::exists(path_ / "tokenizer.json")) {
+  if (file_exists(path_ / "tokenizer.json")) {
     tokenizer_file_ = path_ / "tokenizer.json";
-  } else if (fs::exists(path_ / "tokenizer.model")) {
+  } else if (file_exists(path_ / "tokenizer.model")) {
     tokenizer_file_ = path_ / "tokenizer.model";
   }
-  if (!fs::exists(path_ / "config.json") && tokenizer_file_.empty()) {
+  if (!file_exists(path_ / "config.json") && tokenizer_file_.empty()) {
     throw Error("{}: no model: expected config.json (or a tokenizer: tokenizer.json or tokenizer.model)",
                 path_.string());
   }
@@ -121,7 +126,7 @@ void Checkpoint::open_single_file() {
 }
 
 nlohmann::json Checkpoint::tokenizer_config() const {
-  const auto folder = fs::is_directory(path_) ? path_ : path_.parent_path();
+  const auto folder = is_folder(path_) ? path_ : path_.parent_path();
   return is_gguf() ? nlohmann::json::object() : read_json_object_if_exists(folder / "tokenizer_config.json");
 }
 
@@ -129,7 +134,7 @@ const WeightStore& Checkpoint::weights() const {
   if (weights_ == nullptr) {
     if (is_gguf()) {
       weights_ = open_gguf_weights(gguf_);
-    } else if (fs::is_directory(path_)) {
+    } else if (is_folder(path_)) {
       weights_ = open_safetensors_folder(path_);
     } else {
       throw Error("{}: holds no weights", path_.string());
@@ -167,8 +172,8 @@ std::unique_ptr<Tokenizer> Checkpoint::load_tokenizer() const {
 
 std::optional<std::string> Checkpoint::chat_template() const {
   if (is_gguf()) return gguf_->find_string("tokenizer.chat_template");
-  const auto folder = fs::is_directory(path_) ? path_ : path_.parent_path();
-  if (const auto file = folder / "chat_template.jinja"; fs::exists(file)) {
+  const auto folder = is_folder(path_) ? path_ : path_.parent_path();
+  if (const auto file = folder / "chat_template.jinja"; file_exists(file)) {
     const MappedFile source(file);
     return std::string(reinterpret_cast<const char*>(source.bytes().data()), source.bytes().size());
   }

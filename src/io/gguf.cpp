@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "io/unicode.h"
 
 namespace augur {
 
@@ -247,28 +248,6 @@ double shortest_decimal(float v) {
   return result;
 }
 
-bool is_utf8(std::string_view s) {
-  for (std::size_t i = 0; i < s.size();) {
-    const auto lead = static_cast<unsigned char>(s[i]);
-    const std::size_t length = lead < 0x80       ? 1
-                               : lead >> 5 == 6  ? 2
-                               : lead >> 4 == 14 ? 3
-                               : lead >> 3 == 30 ? 4
-                                                 : 0;
-    if (length == 0 || length > s.size() - i) return false;
-    std::uint32_t code = length == 1 ? lead : lead & (0x7fu >> length);
-    for (std::size_t k = 1; k < length; ++k) {
-      const auto next = static_cast<unsigned char>(s[i + k]);
-      if (next >> 6 != 2) return false;
-      code = code << 6 | (next & 63u);
-    }
-    constexpr std::array<std::uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
-    if (code < kLeast[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
-    i += length;
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string_view name(GgufType type) {
@@ -354,7 +333,8 @@ std::optional<std::string> GgufFile::find_string(std::string_view key) const {
   const GgufValue* found = value(key);
   if (found == nullptr) return std::nullopt;
   if (found->type != GgufType::String) wrong_type(key, *found, "a string");
-  if (!is_utf8(text(found->bytes))) throw Error("{}: {}: not valid UTF-8", name_, key);
+  if (valid_utf8_prefix(text(found->bytes)) != found->bytes.size())
+    throw Error("{}: {}: not valid UTF-8", name_, key);
   return std::string(text(found->bytes));
 }
 

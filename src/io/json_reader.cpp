@@ -54,7 +54,7 @@ nlohmann::json read_json(const std::filesystem::path& path) {
 }
 
 nlohmann::json read_json_object_if_exists(const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path)) return nlohmann::json::object();
+  if (!file_exists(path)) return nlohmann::json::object();
   auto document = read_json(path);
   if (!document.is_object()) {
     throw Error("{}: expected a JSON object, found {}", path.string(), document.type_name());

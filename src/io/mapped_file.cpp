@@ -13,6 +13,11 @@
 
 namespace augur {
 
+bool file_exists(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
 MappedFile::MappedFile(const std::filesystem::path& path) : path_(path.string()) {
   // O_NONBLOCK: opening a FIFO must fail below, not wait for a writer.
   const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -6,6 +6,9 @@
 
 namespace augur {
 
+/// Whether there is something at `path`; false also where that cannot be looked up.
+bool file_exists(const std::filesystem::path& path);
+
 /// A file mapped read-only, unmapped in the destructor. Thread-safe. The file must not be truncated while it
 /// is mapped (the operating system would raise SIGBUS); files that are replaced by renaming are safe.
 class MappedFile {

@@ -165,7 +165,7 @@ std::unique_ptr<WeightStore> open_safetensors_index(const std::filesystem::path&
   auto store = std::make_unique<SafetensorsStore>(index.parent_path().string());
   for (const auto& [shard, names] : expected) {
     const auto path = index.parent_path() / shard;
-    if (!std::filesystem::exists(path)) throw Error("{}: the shard {} is missing", name, shard);
+    if (!file_exists(path)) throw Error("{}: the shard {} is missing", name, shard);
     for (auto& tensor : store->map(path)) {
       if (const auto* other = store->find(tensor.name)) {
         throw Error("{}: tensor {} is also in {}", path.string(), tensor.name, other->file);
@@ -183,14 +183,12 @@ std::unique_ptr<WeightStore> open_safetensors_index(const std::filesystem::path&
 }
 
 bool has_safetensors(const std::filesystem::path& folder) {
-  return std::filesystem::exists(folder / "model.safetensors") ||
-         std::filesystem::exists(folder / "model.safetensors.index.json");
+  return file_exists(folder / "model.safetensors") || file_exists(folder / "model.safetensors.index.json");
 }
 
 std::unique_ptr<WeightStore> open_safetensors_folder(const std::filesystem::path& folder) {
-  if (std::filesystem::exists(folder / "model.safetensors"))
-    return open_safetensors(folder / "model.safetensors");
-  if (const auto index = folder / "model.safetensors.index.json"; std::filesystem::exists(index)) {
+  if (file_exists(folder / "model.safetensors")) return open_safetensors(folder / "model.safetensors");
+  if (const auto index = folder / "model.safetensors.index.json"; file_exists(index)) {
     return open_safetensors_index(index);
   }
   throw Error("{}: no weights: expected model.safetensors or model.safetensors.index.json", folder.string());
