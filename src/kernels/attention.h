@@ -7,52 +7,61 @@
 namespace augur {
 
 /// Keys and values of one layer of one sequence, by slot. Slots [0, length) hold the committed prefix in
-/// logical order; the rows of the forward in flight follow. K is packed like a weight panel (16 slots are the
-/// panel's 16 columns), so that scores are a small GEMM; V is row-major.
-///   BF16: K [kv_head][slot/16][head_dim/2][16][2],  V [kv_head][slot][head_dim]
+/// logical order; the rows of the forward in flight follow. Both are packed as the products want them: K like
+/// a weight panel (16 slots are the panel's 16 columns), so that scores are a small GEMM; V with the slots
+/// 2j and 2j+1 side by side in BF16, so that it is read in pairs of logical positions.
+///   BF16: K [kv_head][slot/16][head_dim/2][16][2],  V [kv_head][slot/2][head_dim][2]
 ///   F32:  K [kv_head][slot/16][head_dim][16],       V [kv_head][slot][head_dim]
 struct KvLayerView {
-  DType type = DType::BF16;      ///< BF16 or F32
-  std::byte* k = nullptr;
+  DType type = DType::BF16;  ///< BF16 or F32
+  std::byte* k = nullptr;    ///< 64-byte aligned, as every head's part is
   std::byte* v = nullptr;
   std::int64_t head_stride = 0;  ///< elements between kv heads, the same for K and V: capacity * head_dim
   int kv_heads = 0;
-  int head_dim = 0;              ///< multiple of 2
+  int head_dim = 0;  ///< multiple of 2
 };
 
-/// Writes key and value (float32 [head_dim]) of one kv head into a slot, rounding to the view's type.
+/// Writes key and value (float32 [head_dim]) of one kv head into a slot, rounding to the view's type. Slots
+/// of one panel of 16 share cache lines: let threads share the work by heads rather than by neighbouring
+/// slots.
 void kv_store(const KvLayerView& kv, int kv_head, std::int64_t slot, const float* key, const float* value);
 /// Copies one slot of every kv head to another slot (exact).
 void kv_move(const KvLayerView& kv, std::int64_t from, std::int64_t to);
 
 /// Attention of `rows` query rows of one sequence over logical positions.
 /// Row r sees slots 0 .. contiguous[r]-1, then the slots gather[gather_begin[r] .. gather_begin[r+1]) in that
-/// order; the last slot it sees is its own. A plain causal row has no gathers; a tree row gathers those
-/// ancestors that do not lie contiguously after the prefix, and itself.
+/// order, which is ascending and begins at contiguous[r] or later; the last slot it sees is its own, so it
+/// sees one at least. A plain causal row has no gathers; a tree row gathers those ancestors that do not lie
+/// contiguously after the prefix, and itself.
 ///
-/// Law: let s_0..s_{L-1} be the row's slots in logical order. score_j = scale * <q, K[s_j]> by one fixed
-/// order over head_dim; p = softmax(score) with max, exp and sum in an order that depends on j and L only;
-/// out = sum_j p_j V[s_j] by one chain in logical order. So a tree row's bits equal those of the
-/// same tokens run one after the other, wherever the slots lie and whatever the other rows are.
+/// Law: let s_0..s_{L-1} be the row's slots in logical order, C = BF16 or F32 the cache's type.
+///   score_j = <q, K[s_j]>, one float32 chain over head_dim in the order of gemm.h's law for C; q rounded to
+///   C p_j     = exp2((score_j - max score) * scale * log2 e), 0 below 2^-100; rounded to C out     = sum_j
+///   p_j V[s_j] / sum_j p_j
+/// The first sum is one float32 chain in logical order, for BF16 in pairs as in gemm.h: position 2j+1, then
+/// 2j. The second has 16 partial sums (BF16: position j in sum j / 2 % 16; F32: in sum j % 16), folded
+/// 8+8, 4+4, 2+2, 1+1. Nothing depends on the slots' places or on other rows, so a tree row's bits equal
+/// those of the same tokens run one after the other. All variants give the same bits.
 struct AttentionCall {
   KvLayerView kv;
   const float* q = nullptr;  ///< [rows, q_stride], head h at column h * head_dim; rotary applied
   std::int64_t q_stride = 0;
   int rows = 0;
-  int heads = 0;             ///< multiple of kv.kv_heads; query head h reads kv head h / (heads / kv_heads)
-  float scale = 1.0f;
-  const std::int64_t* contiguous = nullptr;      ///< [rows]
-  const std::int32_t* gather = nullptr;          ///< absolute slots
-  const std::int32_t* gather_begin = nullptr;    ///< [rows + 1]
+  int heads = 0;       ///< multiple of kv.kv_heads; query head h reads kv head h / (heads / kv_heads)
+  float scale = 1.0f;  ///< positive
+  const std::int64_t* contiguous = nullptr;    ///< [rows]
+  const std::int32_t* gather = nullptr;        ///< absolute slots
+  const std::int32_t* gather_begin = nullptr;  ///< [rows + 1]; null when no row gathers
   DType out_type = DType::BF16;
-  void* out = nullptr;       ///< [rows, out_stride] of out_type
+  void* out = nullptr;  ///< [rows, out_stride] of out_type
   std::int64_t out_stride = 0;
 };
 
-/// Work items of a call, for partition over threads: item i covers a group of rows of one kv head.
+/// Work items of a call, for partition over threads: an item is a group of rows of one kv head. Contiguous
+/// ranges of items of equal length are about equal work.
 std::int64_t attention_items(const AttentionCall& call);
-/// Scratch bytes one thread needs for any item of a call whose longest row sees `max_length` slots.
-std::size_t attention_scratch_bytes(std::int64_t max_length, int heads_per_kv_head, int head_dim);
+/// Scratch bytes one thread needs for any item of a call whose rows see slots below `max_slots` only.
+std::size_t attention_scratch_bytes(std::int64_t max_slots, int heads_per_kv_head, int head_dim);
 /// Computes items [items.begin, items.end). Any thread, disjoint items, own scratch (64-byte aligned).
 using AttentionFn = void (*)(const AttentionCall& call, Range items, std::byte* scratch);
 

@@ -1,15 +1,25 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "base/cpu.h"
 #include "base/dtype.h"
 
 namespace augur {
 
 // Row operations of the transformer outside the products. All work on one row (or one head of one row), so a
-// row's result cannot depend on its neighbours. Float32 arithmetic; `Act` outputs are float32 or bf16
-// (rounded to nearest even) as the next product wants them. Highway picks the instruction set, limited to
-// what AUGUR_ISA allows. Pointers need no alignment.
+// row's result cannot depend on its neighbours. Float32 arithmetic; `out_type` outputs are float32 or bf16
+// (rounded to nearest even) as the next product wants them. Pointers need no alignment. Outputs may be the
+// same array as an input, not overlap it otherwise.
+//
+// Law: results have the same bits in every instruction set. Each element is computed with separately rounded
+// multiplications and additions (never fused, because the portable variant could not follow at any speed);
+// a sum over n elements has 16 partial sums, element i in sum i % 16, folded 8+8, 4+4, 2+2, 1+1.
+
+/// Highway picks the widest instruction set of this processor; this limits it to what a variant allows. The
+/// setting is process-wide (Highway's own) and changes speed only, see the law. kernel_set() calls it.
+void limit_ops_to(Isa isa);
 
 /// out[i] = x[i] / sqrt(mean(x^2) + eps) * weight[i], i < n. `out` is BF16 or F32 by `out_type`.
 void rms_norm(const float* x, const float* weight, float eps, std::int64_t n, DType out_type, void* out);
@@ -30,12 +40,42 @@ void add_row(float* y, const float* x, std::int64_t n);
 /// Index of the largest element; the lowest index among equals. n >= 1. NaN counts as -infinity.
 std::int64_t argmax(const float* x, std::int64_t n);
 
-/// log(sum(exp(x))) in a fixed order, stable for large x.
+/// Index of the first element that no logit may be, NaN or +infinity; -1 when there is none.
+std::int64_t first_invalid_logit(const float* x, std::int64_t n);
+
+/// out[i] = exp((x[i] - shift) * scale); e^v is 0 below v = -87 and at most e^88.
+void exp_row(const float* x, std::int64_t n, float shift, float scale, float* out);
+
+/// sum of exp((x[i] - shift) * scale).
+float sum_exp(const float* x, std::int64_t n, float shift, float scale);
+
+/// log(sum(exp(x))), stable for large x; -infinity when every x is.
 float log_sum_exp(const float* x, std::int64_t n);
 
-/// The k largest of x in descending order, equals by ascending index; indices and values hold min(k, n).
-/// `scratch` may be reused between calls; no allocation once it has grown.
-struct TopKScratch;
+/// out = softmax(x * scale), scale > 0. At least one x is finite, none is NaN or +infinity.
+void softmax(const float* x, std::int64_t n, float scale, float* out);
+
+/// Memory that selections reuse: no allocation once it has grown. One thread at a time.
+struct TopKScratch {
+  struct Entry {
+    float value;
+    std::int32_t index;
+  };
+  std::vector<float> maxima;
+  std::vector<Entry> entries;
+};
+
+/// The k largest of x in descending order, equals by ascending index; NaN counts as -infinity. `indices` and
+/// `values` hold min(k, n). Two passes over x at memory speed where k is small against n.
+void top_k(std::span<const float> x, int k, TopKScratch& scratch, std::int32_t* indices, float* values);
+/// The same without caller's scratch; allocates only for k > 128.
 void top_k(std::span<const float> x, int k, std::int32_t* indices, float* values);
+
+/// Indices of all x[i] >= threshold, ascending, appended to `out`.
+void collect_at_least(std::span<const float> x, float threshold, std::vector<std::int32_t>& out);
+
+/// Entropy in nats of the distribution over the k largest logits, renormalised over them (equal logits count
+/// by ascending index). 1 <= k; k >= n takes all.
+float top_entropy(std::span<const float> logits, int k, TopKScratch& scratch);
 
 }  // namespace augur

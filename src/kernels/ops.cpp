@@ -1,0 +1,252 @@
+#include "kernels/ops.h"
+
+#include <cassert>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+// clang-format off: the order matters
+#include "kernels/ops_targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/ops.cpp"
+#include "hwy/foreach_target.h"
+#include "kernels/simd_math-inl.h"
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace augur {
+namespace HWY_NAMESPACE {
+
+/// Stores lanes at out[i...] in the output's type.
+template <class D, class V>
+HWY_INLINE void StoreAs(D d, V v, float* out) {
+  hn::StoreU(v, d, out);
+}
+template <class D, class V>
+HWY_INLINE void StoreAs(D d, V v, BF16* out) {
+  StoreBf16(d, v, out);
+}
+
+template <class T>
+HWY_INLINE void ScaleByWeight(const float* x, const float* weight, float inverse, std::int64_t n, T* out) {
+  Sweep(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    const auto normal = hn::Mul(hn::LoadU(d, x + i), hn::Set(d, inverse));
+    StoreAs(d, hn::Mul(normal, hn::LoadU(d, weight + i)), out + i);
+  });
+}
+
+void RmsNorm(const float* x, const float* weight, float eps, std::int64_t n, DType out_type, void* out) {
+  const float squares = Sum16(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    const auto v = hn::LoadU(d, x + i);
+    return hn::Mul(v, v);
+  });
+  const float inverse = 1.0f / std::sqrt(squares / static_cast<float>(n) + eps);
+  if (out_type == DType::BF16) {
+    ScaleByWeight(x, weight, inverse, n, static_cast<BF16*>(out));
+  } else {
+    ScaleByWeight(x, weight, inverse, n, static_cast<float*>(out));
+  }
+}
+
+template <class T>
+HWY_INLINE void SiluMulTo(const float* gate, const float* up, std::int64_t n, T* out) {
+  Sweep(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    const auto v = hn::LoadU(d, gate + i);
+    const auto divisor = hn::Add(Exp(d, hn::Neg(v)), hn::Set(d, 1.0f));
+    StoreAs(d, hn::Mul(hn::Div(v, divisor), hn::LoadU(d, up + i)), out + i);
+  });
+}
+
+void SiluMul(const float* gate, const float* up, std::int64_t n, DType out_type, void* out) {
+  if (out_type == DType::BF16) {
+    SiluMulTo(gate, up, n, static_cast<BF16*>(out));
+  } else {
+    SiluMulTo(gate, up, n, static_cast<float*>(out));
+  }
+}
+
+void ToBf16(const float* x, std::int64_t n, BF16* out) {
+  Sweep(n, [&](auto d, std::int64_t i) HWY_ATTR { StoreBf16(d, hn::LoadU(d, x + i), out + i); });
+}
+
+void RopeRotate(float* x, const float* cos, const float* sin, std::int64_t n) {
+  float* upper = x + n / 2;
+  Sweep(n / 2, [&](auto d, std::int64_t i) HWY_ATTR {
+    const auto a = hn::LoadU(d, x + i);
+    const auto b = hn::LoadU(d, upper + i);
+    const auto c = hn::LoadU(d, cos + i);
+    const auto s = hn::LoadU(d, sin + i);
+    hn::StoreU(hn::Sub(hn::Mul(a, c), hn::Mul(b, s)), d, x + i);
+    hn::StoreU(hn::Add(hn::Mul(b, c), hn::Mul(a, s)), d, upper + i);
+  });
+}
+
+void AddRow(float* y, const float* x, std::int64_t n) {
+  Sweep(n, [&](auto d, std::int64_t i)
+               HWY_ATTR { hn::StoreU(hn::Add(hn::LoadU(d, y + i), hn::LoadU(d, x + i)), d, y + i); });
+}
+
+/// The largest element; NaN is passed over; -infinity when there is nothing else.
+float RowMax(const float* x, std::int64_t n) {
+  const DF d;
+  constexpr int kChains = 4;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  hn::Vec<DF> best[kChains];
+  for (auto& b : best) b = hn::Set(d, -std::numeric_limits<float>::infinity());
+  const auto larger = [](auto a, auto b) HWY_ATTR { return hn::IfThenElse(hn::Lt(a, b), b, a); };
+  std::int64_t i = 0;
+  for (; i + kChains * lanes <= n; i += kChains * lanes) {
+    for (int c = 0; c < kChains; ++c) best[c] = larger(best[c], hn::LoadU(d, x + i + c * lanes));
+  }
+  best[0] = larger(larger(best[0], best[1]), larger(best[2], best[3]));
+  float lane[16];
+  hn::StoreU(best[0], d, lane);
+  float result = lane[0];
+  for (std::int64_t l = 1; l < lanes; ++l) result = lane[l] > result ? lane[l] : result;
+  for (; i < n; ++i) result = x[i] > result ? x[i] : result;
+  return result;
+}
+
+/// First index whose element `test(tag, v)` marks, or n.
+template <class Test>
+HWY_INLINE std::int64_t FindFirst(const float* x, std::int64_t n, const Test& test) {
+  const DF d;
+  constexpr std::int64_t kVectors = 4;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t step = kVectors * lanes;
+  std::int64_t i = 0;
+  for (; i + step <= n; i += step) {
+    auto any = test(d, hn::LoadU(d, x + i));
+    for (std::int64_t j = 1; j < kVectors; ++j) any = hn::Or(any, test(d, hn::LoadU(d, x + i + j * lanes)));
+    if (!hn::AllFalse(d, any)) break;
+  }
+  const DF1 d1;
+  while (i < n && hn::AllFalse(d1, test(d1, hn::LoadU(d1, x + i)))) ++i;
+  return i;
+}
+
+std::int64_t FindEqual(const float* x, std::int64_t n, float value) {
+  return FindFirst(x, n, [&](auto d, auto v) HWY_ATTR { return hn::Eq(v, hn::Set(d, value)); });
+}
+
+std::int64_t FindInvalid(const float* x, std::int64_t n) {
+  return FindFirst(x, n, [&](auto d, auto v) HWY_ATTR {
+    return hn::Not(hn::Lt(v, hn::Set(d, std::numeric_limits<float>::infinity())));
+  });
+}
+
+void ExpRow(const float* x, std::int64_t n, float shift, float scale, float* out) {
+  Sweep(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    const auto v = hn::Mul(hn::Sub(hn::LoadU(d, x + i), hn::Set(d, shift)), hn::Set(d, scale));
+    hn::StoreU(Exp(d, v), d, out + i);
+  });
+}
+
+float SumExp(const float* x, std::int64_t n, float shift, float scale) {
+  return Sum16(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    return Exp(d, hn::Mul(hn::Sub(hn::LoadU(d, x + i), hn::Set(d, shift)), hn::Set(d, scale)));
+  });
+}
+
+void SoftmaxRow(const float* x, std::int64_t n, float shift, float scale, float* out) {
+  ExpRow(x, n, shift, scale, out);
+  const float sum = Sum16(n, [&](auto d, std::int64_t i) HWY_ATTR { return hn::LoadU(d, out + i); });
+  const float inverse = 1.0f / sum;
+  Sweep(n, [&](auto d, std::int64_t i)
+               HWY_ATTR { hn::StoreU(hn::Mul(hn::LoadU(d, out + i), hn::Set(d, inverse)), d, out + i); });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace augur
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace augur {
+
+HWY_EXPORT(RmsNorm);
+HWY_EXPORT(SiluMul);
+HWY_EXPORT(ToBf16);
+HWY_EXPORT(RopeRotate);
+HWY_EXPORT(AddRow);
+HWY_EXPORT(RowMax);
+HWY_EXPORT(FindEqual);
+HWY_EXPORT(FindInvalid);
+HWY_EXPORT(ExpRow);
+HWY_EXPORT(SumExp);
+HWY_EXPORT(SoftmaxRow);
+
+void limit_ops_to(Isa isa) {
+  switch (isa) {
+    case Isa::Portable:
+      hwy::DisableTargets(HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL);
+      break;
+    case Isa::Avx2:
+      hwy::DisableTargets(HWY_AVX3 | HWY_AVX3_DL);
+      break;
+    default:
+      hwy::DisableTargets(0);
+      break;
+  }
+}
+
+void rms_norm(const float* x, const float* weight, float eps, std::int64_t n, DType out_type, void* out) {
+  assert(n > 0 && (out_type == DType::BF16 || out_type == DType::F32));
+  HWY_DYNAMIC_DISPATCH(RmsNorm)(x, weight, eps, n, out_type, out);
+}
+
+void silu_mul(const float* gate, const float* up, std::int64_t n, DType out_type, void* out) {
+  assert(out_type == DType::BF16 || out_type == DType::F32);
+  HWY_DYNAMIC_DISPATCH(SiluMul)(gate, up, n, out_type, out);
+}
+
+void convert_row(const float* x, std::int64_t n, DType out_type, void* out) {
+  assert(out_type == DType::BF16 || out_type == DType::F32);
+  if (out_type == DType::BF16) {
+    HWY_DYNAMIC_DISPATCH(ToBf16)(x, n, static_cast<BF16*>(out));
+  } else if (out != x) {
+    std::memcpy(out, x, static_cast<std::size_t>(n) * sizeof(float));
+  }
+}
+
+void rope_rotate(float* x, const float* cos, const float* sin, std::int64_t n) {
+  HWY_DYNAMIC_DISPATCH(RopeRotate)(x, cos, sin, n);
+}
+
+void add_row(float* y, const float* x, std::int64_t n) {
+  HWY_DYNAMIC_DISPATCH(AddRow)(y, x, n);
+}
+
+std::int64_t argmax(const float* x, std::int64_t n) {
+  assert(n >= 1);
+  const float max = HWY_DYNAMIC_DISPATCH(RowMax)(x, n);
+  // All are -infinity or NaN, that is equal.
+  if (max == -std::numeric_limits<float>::infinity()) return 0;
+  return HWY_DYNAMIC_DISPATCH(FindEqual)(x, n, max);
+}
+
+std::int64_t first_invalid_logit(const float* x, std::int64_t n) {
+  const std::int64_t found = HWY_DYNAMIC_DISPATCH(FindInvalid)(x, n);
+  return found < n ? found : -1;
+}
+
+void exp_row(const float* x, std::int64_t n, float shift, float scale, float* out) {
+  HWY_DYNAMIC_DISPATCH(ExpRow)(x, n, shift, scale, out);
+}
+
+float sum_exp(const float* x, std::int64_t n, float shift, float scale) {
+  return HWY_DYNAMIC_DISPATCH(SumExp)(x, n, shift, scale);
+}
+
+float log_sum_exp(const float* x, std::int64_t n) {
+  const float max = HWY_DYNAMIC_DISPATCH(RowMax)(x, n);
+  if (std::isinf(max)) return max;
+  return max + std::log(sum_exp(x, n, max, 1.0f));
+}
+
+void softmax(const float* x, std::int64_t n, float scale, float* out) {
+  const float max = HWY_DYNAMIC_DISPATCH(RowMax)(x, n);
+  HWY_DYNAMIC_DISPATCH(SoftmaxRow)(x, n, max, scale, out);
+}
+
+}  // namespace augur
+#endif  // HWY_ONCE

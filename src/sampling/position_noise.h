@@ -1,0 +1,40 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/types.h"
+
+namespace augur {
+
+/// The Gumbel noise of one sequence (see gumbel.h), with the rows of recent positions kept: a row is computed
+/// once and serves every tree node of its depth, the target's draw and coupled drafters alike. Rows are
+/// allocated when first used. One thread at a time.
+class PositionNoise {
+ public:
+  /// Keeps `rows` positions, whichever were used last in each residue class modulo `rows`.
+  PositionNoise(std::uint64_t seed, std::int64_t vocab_size, int rows = 16);
+
+  std::uint64_t seed() const { return seed_; }
+  std::int64_t vocab_size() const { return vocab_size_; }
+
+  /// Noise of every token at an absolute position. Valid until a position `rows` away or more is asked for.
+  std::span<const float> row(std::int64_t position);
+
+  /// Noise of some tokens, the same bits as row()'s. Computes no row for a few tokens.
+  void at(std::int64_t position, std::span<const TokenId> tokens, float* out);
+
+ private:
+  struct Row {
+    std::int64_t position = -1;
+    Buffer<float> values;
+  };
+  Row& slot(std::int64_t position);
+
+  std::uint64_t seed_;
+  std::int64_t vocab_size_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace augur
