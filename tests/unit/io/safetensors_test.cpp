@@ -187,6 +187,8 @@ TEST(WeightStore, StorageBytes) {
   EXPECT_EQ(storage_bytes(DType::F32, {-1}), std::nullopt);
   EXPECT_EQ(storage_bytes(DType::U8, {INT64_MAX, 2}), std::nullopt);
   EXPECT_EQ(storage_bytes(DType::F32, {INT64_MAX}), std::nullopt);
+  EXPECT_EQ(storage_bytes(DType::F32, {0, 5}), 0);
+  EXPECT_EQ(storage_bytes(DType::U8, {0, INT64_MAX, 2}), std::nullopt);
 }
 
 TEST(WeightStore, ReadRowsStaysInTheTensor) {
