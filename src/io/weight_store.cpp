@@ -15,16 +15,20 @@ std::string to_string(const Shape& shape) {
 
 std::optional<std::int64_t> storage_bytes(DType dtype, const Shape& shape) {
   const BlockShape block = block_shape(dtype);
-  std::int64_t elements = 1;
-  for (const std::int64_t size : shape) {
-    if (size < 0 || __builtin_mul_overflow(elements, size, &elements)) return std::nullopt;
-  }
   const std::int64_t row = shape.empty() ? 1 : shape.back();
   if (row % block.elements != 0) return std::nullopt;
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(elements / block.elements, std::int64_t{block.bytes}, &bytes))
-    return std::nullopt;
-  return bytes;
+  // Zeros are counted as ones first: the size of a part of the tensor must not overflow either.
+  std::int64_t bytes = block.bytes;
+  bool empty = false;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::int64_t units = i + 1 == shape.size() ? shape[i] / block.elements : shape[i];
+    if (shape[i] < 0 || __builtin_mul_overflow(bytes, std::max<std::int64_t>(units, 1), &bytes) ||
+        bytes > std::numeric_limits<std::int64_t>::max() / block.elements) {
+      return std::nullopt;
+    }
+    empty = empty || shape[i] == 0;
+  }
+  return empty ? 0 : bytes;
 }
 
 const StoredTensor* WeightStore::find(std::string_view name) const {
@@ -49,8 +53,9 @@ void WeightStore::check_leftovers(std::span<const std::string> used,
   const std::set<std::string_view> known(used.begin(), used.end());
   std::string names;
   int count = 0;
-  for (const auto& [tensor_name, tensor] : tensors_) {
-    const auto ends_with = [&](std::string_view suffix) { return tensor_name.ends_with(suffix); };
+  for (const auto& entry : tensors_) {
+    const auto& [tensor_name, tensor] = entry;
+    const auto ends_with = [&](std::string_view suffix) { return entry.first.ends_with(suffix); };
     if (known.contains(tensor_name) || std::any_of(ignorable.begin(), ignorable.end(), ends_with)) continue;
     constexpr int kNamed = 5;
     if (++count <= kNamed)
@@ -85,9 +90,9 @@ void read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t coun
   const bool is_vector = tensor.shape.size() < 2;
   const std::int64_t rows = is_vector ? 1 : tensor.shape[0];
   const std::int64_t length = row_length(tensor);
-  if (first < 0 || count < 0 || first > rows - count) {
-    throw Error("{}: tensor {}: rows {} to {} asked for, it has {}", tensor.file, tensor.name, first,
-                first + count, rows);
+  if (first < 0 || count < 0 || count > rows || first > rows - count) {
+    throw Error("{}: tensor {}: {} rows from row {} asked for, it has {}", tensor.file, tensor.name, count,
+                first, rows);
   }
   const BlockShape block = block_shape(tensor.dtype);
   const std::byte* bytes = tensor.bytes.data();

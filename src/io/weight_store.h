@@ -17,7 +17,7 @@ using Shape = std::vector<std::int64_t>;
 std::string to_string(const Shape& shape);
 
 /// Bytes that a tensor takes in a file. Empty when a dimension is negative, the last dimension is not whole
-/// blocks, or the size overflows 63 bits.
+/// blocks, or the size, zeros counted as ones, is beyond what 64-bit arithmetic on it can hold.
 std::optional<std::int64_t> storage_bytes(DType dtype, const Shape& shape);
 
 /// A named tensor inside a file, row-major (last dimension fastest), as stored.

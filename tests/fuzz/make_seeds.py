@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Writes the seeds in corpus/gguf and corpus/safetensors: small well-formed files to start from.
+
+    pip install gguf numpy && python3 make_seeds.py
+"""
+import json
+import pathlib
+import struct
+
+import gguf
+import numpy as np
+
+CORPUS = pathlib.Path(__file__).parent / "corpus"
+
+
+def write_gguf(name, architecture, model, pre, extra=None):
+    w = gguf.GGUFWriter(CORPUS / "gguf" / name, architecture)
+    w.add_block_count(1)
+    w.add_context_length(64)
+    w.add_embedding_length(32)
+    w.add_feed_forward_length(32)
+    w.add_head_count(2)
+    w.add_head_count_kv(1)
+    w.add_layer_norm_rms_eps(1e-5)
+    w.add_rope_freq_base(10000.0)
+    w.add_rope_dimension_count(16)
+    w.add_tokenizer_model(model)
+    w.add_tokenizer_pre(pre)
+    tokens = ["<unk>", "<s>", "</s>", "<0x41>", "a", "b", "ab"]
+    w.add_token_list(tokens)
+    w.add_token_types([2, 3, 3, 6, 1, 1, 1])
+    if model == "llama":
+        w.add_token_scores([-float(i) for i in range(len(tokens))])
+    else:
+        w.add_token_merges(["a b"])
+    w.add_bos_token_id(1)
+    w.add_eos_token_id(2)
+    w.add_add_bos_token(True)
+    w.add_chat_template("{{ messages }}")
+    if extra:
+        extra(w)
+    rng = np.random.default_rng(1)
+    weight = rng.standard_normal((7, 32)).astype(np.float32)
+    w.add_tensor("token_embd.weight", gguf.quants.quantize(weight, gguf.GGMLQuantizationType.Q8_0),
+                 raw_dtype=gguf.GGMLQuantizationType.Q8_0)
+    w.add_tensor("blk.0.attn_q.weight", gguf.quants.quantize(weight.repeat(5, 0)[:32], gguf.GGMLQuantizationType.Q4_1),
+                 raw_dtype=gguf.GGMLQuantizationType.Q4_1)
+    w.add_tensor("blk.0.attn_k.bias", weight[0, :16].astype(np.float16))
+    w.add_tensor("output_norm.weight", weight[0])
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
+
+def rope_factors(w):
+    w.add_tensor("rope_freqs.weight", np.ones(8, np.float32))
+
+
+def yarn(w):
+    w.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+    w.add_rope_scaling_factor(4.0)
+    w.add_rope_scaling_orig_ctx_len(32)
+
+
+def write_safetensors(name, tensors):
+    header, data = {"__metadata__": {"format": "pt"}}, b""
+    for tensor, (dtype, shape, content) in tensors.items():
+        header[tensor] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    (CORPUS / "safetensors" / name).write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def main():
+    for folder in ("gguf", "safetensors"):
+        (CORPUS / folder).mkdir(parents=True, exist_ok=True)
+    write_gguf("llama.gguf", "llama", "llama", "default", rope_factors)
+    write_gguf("qwen2.gguf", "qwen2", "gpt2", "qwen2", yarn)
+    write_safetensors("two.safetensors", {"a": ("F32", [2, 2], bytes(16)), "b": ("BF16", [3], bytes(6))})
+    write_safetensors("types.safetensors", {
+        "f64": ("F64", [1], bytes(8)), "f16": ("F16", [2], bytes(4)), "i64": ("I64", [1], bytes(8)),
+        "bool": ("BOOL", [3], bytes(3)), "empty": ("F32", [0, 4], b""), "scalar": ("F32", [], bytes(4))})
+
+
+if __name__ == "__main__":
+    main()
