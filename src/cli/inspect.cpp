@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/cpu.h"
+#include "base/error.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "io/checkpoint.h"
@@ -32,6 +33,8 @@ std::string_view name(RopeConfig::Scaling scaling) {
       return "llama3";
     case RopeConfig::Scaling::Yarn:
       return "yarn";
+    case RopeConfig::Scaling::Factors:
+      return "factors";
   }
   return "?";
 }

@@ -1,0 +1,124 @@
+#include "cli/program.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+
+namespace augur::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kLimit = std::chrono::minutes(1);
+
+struct Pipe {
+  int read = -1;
+  int write = -1;
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2 failed");
+    read = ends[0];
+    write = ends[1];
+  }
+  ~Pipe() {
+    close_end(read);
+    close_end(write);
+  }
+  static void close_end(int& end) {
+    if (end >= 0) ::close(end);
+    end = -1;
+  }
+};
+
+[[noreturn]] void become_program(const std::vector<std::string>& arguments, const ProgramOptions& options,
+                                 int in, int out, int err) {
+  std::vector<char*> argv = {const_cast<char*>(AUGUR_PROGRAM)};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  for (const std::string& variable : options.environment) ::putenv(const_cast<char*>(variable.c_str()));
+  if (!options.stdout_path.empty())
+    out = ::open(options.stdout_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  ::dup2(in, STDIN_FILENO);
+  ::dup2(out, STDOUT_FILENO);
+  ::dup2(err, STDERR_FILENO);
+  ::execv(AUGUR_PROGRAM, argv.data());
+  ::_exit(127);
+}
+
+}  // namespace
+
+Outcome run_augur(const std::vector<std::string>& arguments, const ProgramOptions& options) {
+  std::signal(SIGPIPE, SIG_IGN);  // the program may end before it has read its input
+  Pipe in;
+  Pipe out;
+  Pipe err;
+  const pid_t child = ::fork();
+  if (child == 0) become_program(arguments, options, in.read, out.write, err.write);
+  Pipe::close_end(in.read);
+  Pipe::close_end(out.write);
+  Pipe::close_end(err.write);
+  // Inputs of these tests fit a pipe's buffer.
+  EXPECT_EQ(::write(in.write, options.input.data(), options.input.size()),
+            static_cast<ssize_t>(options.input.size()));
+  Pipe::close_end(in.write);
+
+  Outcome outcome;
+  bool interrupted = false;
+  const auto deadline = Clock::now() + kLimit;
+  while (out.read >= 0 || err.read >= 0) {
+    std::array<pollfd, 2> ends = {pollfd{out.read, POLLIN, 0}, pollfd{err.read, POLLIN, 0}};
+    ::poll(ends.data(), ends.size(), 100);
+    const auto drain = [](const pollfd& end, int& descriptor, std::string& text) {
+      if (descriptor < 0 || end.revents == 0) return;
+      std::array<char, 4096> buffer{};
+      const ssize_t count = ::read(descriptor, buffer.data(), buffer.size());
+      if (count > 0) {
+        text.append(buffer.data(), static_cast<std::size_t>(count));
+      } else {
+        Pipe::close_end(descriptor);
+      }
+    };
+    drain(ends[0], out.read, outcome.out);
+    drain(ends[1], err.read, outcome.err);
+    const int size = static_cast<int>(outcome.out.size());
+    if (options.interrupt_after_bytes >= 0 && size >= options.interrupt_after_bytes && !interrupted) {
+      ::kill(child, SIGINT);
+      interrupted = true;
+    }
+    if (options.close_after_bytes >= 0 && size >= options.close_after_bytes) Pipe::close_end(out.read);
+    if (Clock::now() > deadline) {
+      ::kill(child, SIGKILL);
+      ADD_FAILURE() << "the program did not end within a minute";
+      break;
+    }
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
+  return outcome;
+}
+
+std::string stories260k() {
+  return std::string(AUGUR_SOURCE_DIR) + "/models/stories260k";
+}
+
+std::filesystem::path temporary_file(const std::string& name, const std::string& content) {
+  const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) /
+      (std::string("augur_cli_") + info->test_suite_name() + "_" + info->name());
+  std::filesystem::create_directories(folder);
+  const std::filesystem::path path = folder / name;
+  std::filesystem::remove_all(path);
+  if (!content.empty()) std::ofstream(path, std::ios::binary) << content;
+  return path;
+}
+
+}  // namespace augur::test

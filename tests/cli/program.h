@@ -1,0 +1,32 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace augur::test {
+
+struct Outcome {
+  int code = -1;    ///< exit code; -1 when a signal ended it
+  int signal = 0;   ///< that signal
+  std::string out;  ///< stdout
+  std::string err;  ///< stderr
+};
+
+struct ProgramOptions {
+  std::string input;                     ///< stdin
+  std::vector<std::string> environment;  ///< "NAME=value", added to this process's
+  std::string stdout_path;               ///< goes there instead of into Outcome::out
+  int interrupt_after_bytes = -1;        ///< sends SIGINT once stdout has that many bytes
+  int close_after_bytes = -1;            ///< closes the reading end of stdout then
+};
+
+/// Runs the program under test to its end; fails the test when that takes longer than a minute.
+Outcome run_augur(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
+
+/// The tiny model that ships with the project.
+std::string stories260k();
+
+/// A file of its own for the running test.
+std::filesystem::path temporary_file(const std::string& name, const std::string& content = {});
+
+}  // namespace augur::test
