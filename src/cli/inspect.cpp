@@ -129,7 +129,7 @@ ordered_json describe(const std::string& path) {
 std::string grouped(std::int64_t number) {
   std::string digits = std::to_string(number);
   for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) {
-    digits.insert(static_cast<std::size_t>(i), ",");
+    digits.insert(static_cast<std::size_t>(i), 1, ',');
   }
   return digits;
 }
@@ -170,7 +170,10 @@ void print(const ordered_json& found, Output& out) {
       return t.is_null() ? std::string("none") : fmt::format("{} '{}'", text(t["id"]), text(t["text"]));
     };
     std::string eos;
-    for (const ordered_json& t : tokenizer["eos"]) eos += (eos.empty() ? "" : ", ") + token(t);
+    for (const ordered_json& t : tokenizer["eos"]) {
+      if (!eos.empty()) eos += ", ";
+      eos += token(t);
+    }
     row("tokenizer",
         fmt::format("{} tokens, BOS {}{}, EOS {}", grouped(tokenizer["vocabulary"].get<std::int64_t>()),
                     token(tokenizer["bos"]), tokenizer["add_bos"] == true ? " (added to prompts)" : "",
