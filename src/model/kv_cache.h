@@ -12,17 +12,19 @@ namespace augur {
 class KvTxn;
 
 /// Keys and values of one sequence, all layers. Slots [0, length()) are committed, in logical order. The
-/// only way to change it is a KvTxn. One thread at a time. Memory is reserved for the full capacity and
-/// committed by the operating system as slots are used.
+/// only way to change it is a KvTxn. One thread at a time. Memory follows use: it doubles (and the slots in
+/// use are copied) when a reservation outgrows it, so that many short sequences fit beside a large capacity.
+/// Not to be moved while a KvTxn is open.
 class KvCache {
  public:
   struct Shape {
     int layers = 0;
     int kv_heads = 0;
-    int head_dim = 0;
+    int head_dim = 0;           ///< multiple of 2
     std::int64_t capacity = 0;  ///< slots
     DType type = DType::BF16;   ///< BF16 or F32
   };
+  /// Error for an invalid shape.
   explicit KvCache(const Shape& shape);
 
   std::int64_t length() const { return length_; }
@@ -30,6 +32,7 @@ class KvCache {
   const Shape& shape() const { return shape_; }
   /// Slots that can still be reserved.
   std::int64_t room() const { return shape_.capacity - length_; }
+  /// Valid until the next reserve().
   KvLayerView layer(int index) const;
 
   /// Opens a transaction over `rows` new slots after length(). Error when they exceed the capacity (the
@@ -41,7 +44,10 @@ class KvCache {
 
  private:
   friend class KvTxn;
+  void grow(std::int64_t slots);
+
   Shape shape_;
+  std::int64_t slots_ = 0;  ///< allocated, a multiple of 16
   std::int64_t length_ = 0;
   bool open_ = false;
   PageMemory k_;

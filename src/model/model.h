@@ -1,8 +1,10 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/types.h"
@@ -25,11 +27,11 @@ struct TokenBatch {
     int earlier_rows = 0;
     const std::int32_t* earlier_parents = nullptr;  ///< [earlier_rows]
   };
-  std::span<const TokenId> tokens;            ///< [rows]
-  std::span<const std::int32_t> positions;    ///< [rows] absolute rotary position
+  std::span<const TokenId> tokens;          ///< [rows]
+  std::span<const std::int32_t> positions;  ///< [rows] absolute rotary position
   /// [rows] the row (index in this batch, same sequence) that this row follows, or -1: it follows the
-  /// committed prefix, or -2 - j: it follows row j < earlier_rows of its transaction, which an earlier forward
-  /// wrote. A plain chain is -1, first, first+1, ...
+  /// committed prefix, or -2 - j: it follows row j < earlier_rows of its transaction, which an earlier
+  /// forward wrote. A plain chain is -1, first, first+1, ...
   std::span<const std::int32_t> parents;
   std::span<const Sequence> sequences;
 
@@ -44,6 +46,14 @@ struct Tap {
   std::int64_t out_stride = 0;  ///< elements
 };
 
+/// Where the time of forward passes went, as thread 0 saw it. Passes add to it.
+struct ForwardProfile {
+  enum Step { Embed, Norm, Qkv, Rope, Attention, Output, GateUp, Down, Wait };
+  static constexpr int kSteps = Wait + 1;
+  std::array<double, kSteps> ms{};  ///< by Step; Wait: in barriers, for the other threads
+};
+std::string_view name(ForwardProfile::Step step);
+
 struct ForwardOptions {
   std::span<const Tap> taps;
   /// Layers [first_layer, last_layer) only; last_layer < 0 means all. A pass that does not start at layer 0
@@ -52,13 +62,17 @@ struct ForwardOptions {
   int last_layer = -1;
   const float* input = nullptr;       ///< [rows, hidden], when first_layer > 0
   const float* embeddings = nullptr;  ///< [rows, hidden]: replaces the look-up when not null (drafters)
+  ForwardProfile* profile = nullptr;  ///< takes timestamps when not null
 };
 
-enum class WeightType { Auto, BF16, F32 };  ///< Auto: BF16
+/// Auto: BF16. F32 holds float checkpoints exactly; block-quantised ones (GGUF) are rounded to bf16 first, so
+/// that both types are the same model and F32 differs in its arithmetic only.
+enum class WeightType { Auto, BF16, F32 };
 
 struct ModelOptions {
   WeightType weights = WeightType::Auto;
-  std::int64_t context = 0;                   ///< KV capacity and rope table length; 0: the model's own limit
+  /// Longest sequence; 0: ModelConfig::max_context. Error beyond ModelConfig::context_limit.
+  std::int64_t context = 0;
   std::function<void(double)> progress = {};  ///< 0..1 while loading
 };
 

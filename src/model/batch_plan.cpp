@@ -1,0 +1,168 @@
+#include "model/batch_plan.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "base/error.h"
+#include "kernels/attention.h"
+
+namespace augur {
+
+namespace {
+
+void check_rows(const TokenBatch& batch, const ModelConfig& config, std::int64_t context) {
+  const auto rows = static_cast<std::size_t>(batch.rows());
+  if (rows == 0) throw Error("forward: the batch has no rows");
+  if (batch.positions.size() != rows || batch.parents.size() != rows) {
+    throw Error("forward: {} tokens, {} positions, {} parents", rows, batch.positions.size(),
+                batch.parents.size());
+  }
+  for (std::size_t r = 0; r < rows; ++r) {
+    if (batch.tokens[r] < 0 || batch.tokens[r] >= config.vocab) {
+      throw Error("forward: row {}: token {} is outside the vocabulary of {}", r, batch.tokens[r],
+                  config.vocab);
+    }
+    if (batch.positions[r] < 0 || batch.positions[r] >= context) {
+      throw Error("forward: row {}: position {} is outside the context of {}", r, batch.positions[r],
+                  context);
+    }
+  }
+}
+
+void check_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequence, int expected_first,
+                    const ModelConfig& config, DType kv_type) {
+  if (sequence.kv == nullptr || sequence.rows < 1 || sequence.first_row != expected_first ||
+      sequence.rows > batch.rows() - expected_first) {
+    throw Error("forward: a sequence of rows {} to {} where row {} is next of {}", sequence.first_row,
+                sequence.first_row + sequence.rows, expected_first, batch.rows());
+  }
+  if (sequence.earlier_rows < 0 || (sequence.earlier_rows > 0 && sequence.earlier_parents == nullptr) ||
+      sequence.kv->rows() - sequence.rows < sequence.earlier_rows) {
+    throw Error("forward: {} rows after {} earlier ones, {} are reserved", sequence.rows,
+                sequence.earlier_rows, sequence.kv->rows());
+  }
+  const KvCache::Shape& shape = sequence.kv->cache().shape();
+  if (shape.layers != config.layers || shape.kv_heads != config.kv_heads ||
+      shape.head_dim != config.head_dim || shape.type != kv_type) {
+    throw Error("forward: the cache was made for another model");
+  }
+}
+
+}  // namespace
+
+void BatchPlan::build(const TokenBatch& batch, const ModelConfig& config, DType kv_type,
+                      std::int64_t context) {
+  check_rows(batch, config, context);
+  heads_ = config.heads;
+  scale_ = 1.0f / std::sqrt(static_cast<float>(config.head_dim));
+  max_position_ = *std::max_element(batch.positions.begin(), batch.positions.end());
+  max_slots_ = 0;
+  sequences_.clear();
+  sequence_of_.clear();
+  slots_.clear();
+  sights_.clear();
+  contiguous_.clear();
+  gather_begin_.clear();
+  gather_.clear();
+  for (const TokenBatch::Sequence& sequence : batch.sequences) {
+    check_sequence(batch, sequence, static_cast<int>(slots_.size()), config, kv_type);
+    add_sequence(batch, sequence);
+  }
+  if (rows() != batch.rows()) throw Error("forward: {} rows, the sequences have {}", batch.rows(), rows());
+  assert(std::all_of(sequences_.begin(), sequences_.end(), [&](const Sequence& a) {
+    return std::count_if(sequences_.begin(), sequences_.end(),
+                         [&](const Sequence& b) { return a.cache == b.cache; }) == 1;
+  }));
+
+  if (gather_.size() > INT32_MAX) throw Error("forward: the tree is too large");
+  for (const Sight& sight : sights_) {
+    contiguous_.push_back(sight.contiguous);
+    gather_begin_.push_back(static_cast<std::int32_t>(sight.begin));
+  }
+  gather_begin_.push_back(static_cast<std::int32_t>(gather_.size()));
+
+  costs_.assign(1, 0);
+  for (Sequence& sequence : sequences_) {
+    constexpr std::int64_t kFixedCost = 64;  // of an item, in keys
+    sequence.items = attention_items(attention_call(sequence));
+    costs_.push_back(costs_.back() + sequence.items * (sequence.slots + kFixedCost));
+  }
+}
+
+void BatchPlan::add_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequence) {
+  const std::int64_t base = sequence.kv->base();
+  const Sight prefix{.contiguous = base};
+  earlier_.clear();
+  earlier_gather_.clear();
+  for (int i = 0; i < sequence.earlier_rows; ++i) {
+    const std::int32_t parent = sequence.earlier_parents[i];
+    if (parent < -1 || parent >= i)
+      throw Error("forward: earlier row {}: parent {} does not precede it", i, parent);
+    const Sight from = parent == -1 ? prefix : earlier_[static_cast<std::size_t>(parent)];
+    earlier_.push_back(see(base + i, from, earlier_gather_, earlier_gather_));
+  }
+  Sequence planned{.cache = &sequence.kv->cache(), .first_row = sequence.first_row, .rows = sequence.rows};
+  for (int row = sequence.first_row; row < sequence.first_row + sequence.rows; ++row) {
+    const std::int32_t parent = batch.parents[static_cast<std::size_t>(row)];
+    const bool in_batch = parent >= sequence.first_row && parent < row;
+    const bool in_earlier = parent <= -2 && parent >= -1 - sequence.earlier_rows;
+    if (parent != -1 && !in_batch && !in_earlier) {
+      throw Error("forward: row {}: parent {} is no earlier row of its sequence", row, parent);
+    }
+    const std::int64_t slot = base + sequence.earlier_rows + (row - sequence.first_row);
+    const Sight sight =
+        in_batch     ? see(slot, sights_[static_cast<std::size_t>(parent)], gather_, gather_)
+        : in_earlier ? see(slot, earlier_[static_cast<std::size_t>(-2 - parent)], earlier_gather_, gather_)
+                     : see(slot, prefix, gather_, gather_);
+    planned.gathers = planned.gathers || sight.end > sight.begin;
+    planned.slots = slot + 1;
+    sights_.push_back(sight);
+    slots_.push_back(slot);
+    sequence_of_.push_back(static_cast<int>(sequences_.size()));
+  }
+  max_slots_ = std::max(max_slots_, planned.slots);
+  sequences_.push_back(planned);
+}
+
+BatchPlan::Sight BatchPlan::see(std::int64_t slot, const Sight& parent,
+                                const std::vector<std::int32_t>& parent_list,
+                                std::vector<std::int32_t>& list) {
+  if (parent.begin == parent.end && parent.contiguous == slot) {
+    return {.contiguous = slot + 1, .begin = list.size(), .end = list.size()};
+  }
+  Sight sight{.contiguous = parent.contiguous, .begin = list.size()};
+  for (std::size_t i = parent.begin; i < parent.end; ++i) list.push_back(parent_list[i]);
+  list.push_back(static_cast<std::int32_t>(slot));
+  sight.end = list.size();
+  return sight;
+}
+
+AttentionCall BatchPlan::attention_call(const Sequence& sequence) const {
+  const auto first = static_cast<std::size_t>(sequence.first_row);
+  const KvCache::Shape& shape = sequence.cache->shape();
+  AttentionCall call;
+  call.kv.type = shape.type;
+  call.kv.kv_heads = shape.kv_heads;
+  call.kv.head_dim = shape.head_dim;
+  call.rows = sequence.rows;
+  call.heads = heads_;
+  call.scale = scale_;
+  call.contiguous = contiguous_.data() + first;
+  call.gather = gather_.data();
+  call.gather_begin = sequence.gathers ? gather_begin_.data() + first : nullptr;
+  call.out_type = shape.type;
+  return call;
+}
+
+Range BatchPlan::attention_share(std::size_t index, int rank, int size) const {
+  const Sequence& sequence = sequences_[index];
+  const std::int64_t unit = (costs_[index + 1] - costs_[index]) / sequence.items;
+  const auto boundary = [&](int r) {  // first item of rank r's share
+    const std::int64_t target = costs_.back() / size * r + costs_.back() % size * r / size - costs_[index];
+    return std::clamp<std::int64_t>((target + unit / 2) / unit, 0, sequence.items);
+  };
+  return {boundary(rank), rank + 1 == size ? sequence.items : boundary(rank + 1)};
+}
+
+}  // namespace augur

@@ -1,0 +1,72 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "model/config.h"
+#include "model/model.h"
+
+namespace augur {
+
+/// What one forward pass derives from its TokenBatch before it starts: where every row's key and value go and
+/// which slots it sees. Reused from pass to pass, so that steady decoding does not allocate.
+class BatchPlan {
+ public:
+  struct Sequence {
+    const KvCache* cache = nullptr;
+    int first_row = 0;
+    int rows = 0;
+    bool gathers = false;    ///< some row sees slots that are not contiguous
+    std::int64_t slots = 0;  ///< slots in use up to this forward's last row
+    std::int64_t items = 0;  ///< of attention, per layer
+  };
+
+  /// Checks the batch (Error) and plans it. `context`: positions are below it.
+  void build(const TokenBatch& batch, const ModelConfig& config, DType kv_type, std::int64_t context);
+
+  int rows() const { return static_cast<int>(slots_.size()); }
+  std::int64_t max_position() const { return max_position_; }
+  /// Every row of every sequence sees slots below it.
+  std::int64_t max_slots() const { return max_slots_; }
+  std::span<const Sequence> sequences() const { return sequences_; }
+  std::int64_t slot(int row) const { return slots_[static_cast<std::size_t>(row)]; }
+  const KvCache& cache_of(int row) const {
+    return *sequences_[static_cast<std::size_t>(sequence_of_[static_cast<std::size_t>(row)])].cache;
+  }
+  /// The shared part of a sequence's attention calls: everything but the layer's keys and the q and out
+  /// pointers.
+  AttentionCall attention_call(const Sequence& sequence) const;
+  /// The items of sequence `index` that `rank` of `size` threads computes, so that every thread sees about
+  /// the same number of keys over all sequences.
+  Range attention_share(std::size_t index, int rank, int size) const;
+
+ private:
+  /// A row's sight: slots [0, contiguous), then those of a gather list [begin, end).
+  struct Sight {
+    std::int64_t contiguous = 0;
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+  void add_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequence);
+  /// Appends to `list` what a row in `slot` gathers, given its parent's sight (of `parent_list`).
+  static Sight see(std::int64_t slot, const Sight& parent, const std::vector<std::int32_t>& parent_list,
+                   std::vector<std::int32_t>& list);
+
+  int heads_ = 0;
+  float scale_ = 1.0f;
+  std::int64_t max_position_ = 0;
+  std::int64_t max_slots_ = 0;
+  std::vector<Sequence> sequences_;
+  std::vector<std::int64_t> costs_;         ///< [sequences + 1] attention cost before each sequence
+  std::vector<int> sequence_of_;            ///< [rows]
+  std::vector<std::int64_t> slots_;         ///< [rows]
+  std::vector<Sight> sights_;               ///< [rows]
+  std::vector<std::int64_t> contiguous_;    ///< [rows] as the attention wants it
+  std::vector<std::int32_t> gather_begin_;  ///< [rows + 1], likewise
+  std::vector<std::int32_t> gather_;
+  std::vector<Sight> earlier_;                ///< rows of earlier forwards of the sequence being added
+  std::vector<std::int32_t> earlier_gather_;  ///< what they gather
+};
+
+}  // namespace augur

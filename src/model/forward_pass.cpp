@@ -1,0 +1,196 @@
+#include "model/forward_pass.h"
+
+#include <cstring>
+
+namespace augur {
+
+namespace {
+
+const float* bias_of(const std::vector<float>& bias) {
+  return bias.empty() ? nullptr : bias.data();
+}
+
+}  // namespace
+
+/// Books the time since the last call under a step, on thread 0 and only when asked to.
+class ForwardPass::Timer {
+ public:
+  Timer(const Team& team, ForwardProfile* profile) : profile_(team.rank() == 0 ? profile : nullptr) {}
+  void book(ForwardProfile::Step step) {
+    if (profile_ != nullptr) profile_->ms[static_cast<std::size_t>(step)] += watch_.restart();
+  }
+  void barrier(Team& team, ForwardProfile::Step finished) {
+    book(finished);
+    team.barrier();
+    book(ForwardProfile::Wait);
+  }
+
+ private:
+  ForwardProfile* profile_;
+  Stopwatch watch_;
+};
+
+void ForwardPass::run(Team& team) const {
+  Timer timer(team, options_.profile);
+  const Range rows = team.split(plan_.rows());
+  load_rows(rows);
+  timer.barrier(team, ForwardProfile::Embed);
+  for (int layer = options_.first_layer; layer < last_layer(); ++layer) {
+    copy_taps(rows, layer);
+    attention_block(team, layer, timer);
+    mlp_block(team, layer, timer);
+  }
+  copy_taps(rows, last_layer());
+  if (ws_.residual.stride() != ws_.result.stride()) {
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+      std::memcpy(ws_.result.row(r), ws_.residual.row(r),
+                  static_cast<std::size_t>(config_.hidden) * sizeof(float));
+    }
+  }
+}
+
+void ForwardPass::load_rows(Range rows) const {
+  const float* given = options_.first_layer > 0 ? options_.input : options_.embeddings;
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    if (given != nullptr) {
+      std::memcpy(ws_.residual.row(r), given + r * config_.hidden,
+                  static_cast<std::size_t>(config_.hidden) * sizeof(float));
+    } else {
+      weights_.embedding.get_row(batch_.tokens[static_cast<std::size_t>(r)], ws_.residual.floats(r));
+    }
+  }
+}
+
+void ForwardPass::copy_taps(Range rows, int layer) const {
+  for (const Tap& tap : options_.taps) {
+    if (tap.layer != layer) continue;
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+      std::memcpy(tap.out + r * tap.out_stride, ws_.residual.row(r),
+                  static_cast<std::size_t>(config_.hidden) * sizeof(float));
+    }
+  }
+}
+
+void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
+  const LayerWeights& layer = weights_.layers[static_cast<std::size_t>(index)];
+  const int rows = plan_.rows();
+  const auto residual = [&](std::int64_t r) { return ws_.residual.floats(r); };
+  const void* x = normalise_rows(team, ws_, rows, layer.attention_norm.data(), config_.norm_eps,
+                                 config_.hidden, residual);
+  timer.book(ForwardProfile::Norm);
+  kernels_.gemm({.weight = &layer.qkv,
+                 .x = x,
+                 .x_stride = ws_.normed.stride(),
+                 .rows = rows,
+                 .y = ws_.qkv.floats(0),
+                 .y_stride = ws_.qkv.stride(),
+                 .bias = bias_of(layer.qkv_bias)},
+                team.split(layer.qkv.panels()));
+  timer.barrier(team, ForwardProfile::Qkv);
+  rotate_and_store(team.split(std::int64_t{config_.heads + config_.kv_heads} * rows), index);
+  timer.barrier(team, ForwardProfile::Rope);
+  attend(team, index);
+  timer.barrier(team, ForwardProfile::Attention);
+  kernels_.gemm({.weight = &layer.o,
+                 .x = ws_.attended.row(0),
+                 .x_stride = ws_.attended.stride(),
+                 .rows = rows,
+                 .y = ws_.residual.floats(0),
+                 .y_stride = ws_.residual.stride(),
+                 .bias = bias_of(layer.o_bias),
+                 .accumulate = true},
+                team.split(layer.o.panels()));
+  timer.barrier(team, ForwardProfile::Output);
+}
+
+void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
+  const LayerWeights& layer = weights_.layers[static_cast<std::size_t>(index)];
+  const int rows = plan_.rows();
+  const auto residual = [&](std::int64_t r) { return ws_.residual.floats(r); };
+  const void* x =
+      normalise_rows(team, ws_, rows, layer.mlp_norm.data(), config_.norm_eps, config_.hidden, residual);
+  timer.book(ForwardProfile::Norm);
+  const Range panels = team.split(layer.gate_up.panels(), 2);
+  kernels_.gemm({.weight = &layer.gate_up,
+                 .x = x,
+                 .x_stride = ws_.normed.stride(),
+                 .rows = rows,
+                 .y = ws_.gate_up.floats(0),
+                 .y_stride = ws_.gate_up.stride(),
+                 .bias = bias_of(layer.gate_up_bias)},
+                panels);
+  activate(panels);
+  timer.barrier(team, ForwardProfile::GateUp);
+  kernels_.gemm({.weight = &layer.down,
+                 .x = ws_.activated.row(0),
+                 .x_stride = ws_.activated.stride(),
+                 .rows = rows,
+                 .y = ws_.residual.floats(0),
+                 .y_stride = ws_.residual.stride(),
+                 .bias = bias_of(layer.down_bias),
+                 .accumulate = true},
+                team.split(layer.down.panels()));
+  timer.barrier(team, ForwardProfile::Down);
+}
+
+/// Items are heads (queries, then keys with their values) times rows, rows fastest: slots of one head that
+/// share cache lines mostly go to one thread.
+void ForwardPass::rotate_and_store(Range items, int index) const {
+  const LayerWeights& layer = weights_.layers[static_cast<std::size_t>(index)];
+  const int head_dim = config_.head_dim;
+  const auto finish = [&](float* head, const std::vector<float>& norm, std::int64_t row) {
+    if (!norm.empty()) rms_norm(head, norm.data(), config_.norm_eps, head_dim, DType::F32, head);
+    const std::int64_t position = batch_.positions[static_cast<std::size_t>(row)];
+    rope_rotate(head, rope_.cos(position), rope_.sin(position), head_dim);
+  };
+  const KvCache* cache = nullptr;
+  KvLayerView view;
+  for (std::int64_t i = items.begin; i < items.end; ++i) {
+    const std::int64_t head = i / plan_.rows();
+    const std::int64_t row = i % plan_.rows();
+    float* qkv = ws_.qkv.floats(row);
+    if (head < config_.heads) {
+      finish(qkv + head * head_dim, layer.q_norm, row);
+      continue;
+    }
+    const std::int64_t kv_head = head - config_.heads;
+    float* key = qkv + (config_.heads + 2 * kv_head) * head_dim;
+    finish(key, layer.k_norm, row);
+    if (const KvCache& of_row = plan_.cache_of(static_cast<int>(row)); cache != &of_row) {
+      cache = &of_row;
+      view = cache->layer(index);
+    }
+    kv_store(view, static_cast<int>(kv_head), plan_.slot(static_cast<int>(row)), key, key + head_dim);
+  }
+}
+
+void ForwardPass::attend(const Team& team, int index) const {
+  for (std::size_t s = 0; s < plan_.sequences().size(); ++s) {
+    const BatchPlan::Sequence& sequence = plan_.sequences()[s];
+    const Range items = plan_.attention_share(s, team.rank(), team.size());
+    if (items.size() <= 0) continue;
+    AttentionCall call = plan_.attention_call(sequence);
+    call.kv = sequence.cache->layer(index);
+    call.q = ws_.qkv.floats(sequence.first_row);
+    call.q_stride = ws_.qkv.stride();
+    call.out = ws_.attended.row(sequence.first_row);
+    call.out_stride = ws_.attended.stride();
+    kernels_.attention(call, items, ws_.scratch(team.rank()));
+  }
+}
+
+/// `panels` of gate_up, whole pairs.
+void ForwardPass::activate(Range panels) const {
+  constexpr std::int64_t kWidth = PackedMatrix::kPanel;
+  const std::int64_t element = block_shape(ws_.type).bytes;
+  for (int r = 0; r < plan_.rows(); ++r) {
+    const float* pairs = ws_.gate_up.floats(r);
+    auto* out = static_cast<std::byte*>(ws_.activated.row(r));
+    for (std::int64_t p = panels.begin / 2; p < panels.end / 2; ++p) {
+      const float* gate = pairs + p * 2 * kWidth;
+      silu_mul(gate, gate + kWidth, kWidth, ws_.type, out + p * kWidth * element);
+    }
+  }
+}
+
+}  // namespace augur

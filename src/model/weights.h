@@ -1,0 +1,84 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "io/weight_store.h"
+#include "kernels/packed_matrix.h"
+#include "model/config.h"
+
+namespace augur {
+
+/// One decoder layer. Products that read the same rows are one matrix, so that they are one operation.
+struct LayerWeights {
+  std::vector<float> attention_norm;  ///< [hidden]
+  std::vector<float> mlp_norm;        ///< [hidden]
+  std::vector<float> q_norm, k_norm;  ///< [head_dim] with qk_norm, else empty
+  /// Rows: all query heads, then for each kv head its key rows and its value rows.
+  PackedMatrix qkv;
+  PackedMatrix o;
+  /// Panels of 16 rows, alternately of gate and of up: whoever computes a pair of panels can apply the
+  /// activation to it. Gate and up are padded to whole panels.
+  PackedMatrix gate_up;
+  PackedMatrix down;
+  std::vector<float> qkv_bias, o_bias, gate_up_bias, down_bias;  ///< by row, padded to 16; empty when none
+};
+
+struct ModelWeights {
+  PackedMatrix embedding;  ///< [vocab, hidden]
+  PackedMatrix head;       ///< [vocab, hidden]; not valid when tied
+  bool tied = false;
+  std::vector<float> final_norm;  ///< [hidden]
+  std::vector<LayerWeights> layers;
+
+  const PackedMatrix& lm_head() const { return tied ? embedding : head; }
+};
+
+/// Reads rows [first, first + count) of a matrix, or a whole vector (0, 1), as float32. Thread-safe.
+using RowReader = std::function<void(std::int64_t first, std::int64_t count, float* out)>;
+
+/// Where weights come from. open() checks name and shape at once (Error) and returns what reads the values.
+class WeightSource {
+ public:
+  virtual ~WeightSource() = default;
+  virtual RowReader open(const std::string& name, const Shape& shape) = 0;
+  /// Called when everything was opened and nothing read yet. May throw Error.
+  virtual void all_opened() {}
+};
+
+/// A checkpoint's tensors. Values of block-quantised tensors are rounded to bf16, whatever type they are
+/// packed to: that is the model such a file stands for here, and float32 then adds exact arithmetic only.
+class StoredWeights : public WeightSource {
+ public:
+  /// `tied`: a stored head is a copy of the embedding, and ignored.
+  StoredWeights(const WeightStore& store, bool tied) : store_(store), tied_(tied) {}
+  RowReader open(const std::string& name, const Shape& shape) override;
+  /// Error for tensors that open() was not asked for, except those that never matter.
+  void all_opened() override;
+
+ private:
+  const WeightStore& store_;
+  bool tied_;
+  std::vector<std::string> used_;
+};
+
+/// Uniform values, scaled so that activations keep their size; norms are 1. Reproducible: a value depends on
+/// (seed, name, index) only.
+class RandomWeights : public WeightSource {
+ public:
+  explicit RandomWeights(std::uint64_t seed) : seed_(seed) {}
+  RowReader open(const std::string& name, const Shape& shape) override;
+
+ private:
+  std::uint64_t seed_;
+};
+
+/// Opens every tensor of the configuration, then packs them with all threads of the pool. `type`: BF16 or
+/// F32. Error before anything large is allocated when the weights exceed this machine's memory.
+ModelWeights pack_weights(ThreadPool& pool, const ModelConfig& config, DType type, WeightSource& source,
+                          const std::function<void(double)>& progress);
+
+}  // namespace augur
