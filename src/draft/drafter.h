@@ -26,9 +26,12 @@ struct AcceptedRows {
 
 /// How the nodes of one frontier are to be expanded.
 struct ExpandOptions {
-  int top_k = 1;       ///< children per node; for a one-shot drafter: tokens of a branch
-  int max_nodes = 0;   ///< nodes that may still be added
+  int top_k = 1;      ///< children per node; for a one-shot drafter: tokens of a branch
+  int max_nodes = 0;  ///< nodes that may still be added
   ProposerId proposer = 1;
+  /// Draw the children from the drafter's own law and store it (DraftTree::make_q), for verification by
+  /// rejection. A drafter without a law ignores it. The tree has been declared Sampled.
+  bool sample = false;
   /// The sequence's own sampler: its parameters and its noise, for drafters that propose what the target is
   /// about to draw (coupled drafting) or that sample. Never null inside a decoding step.
   Sampler* sampler = nullptr;

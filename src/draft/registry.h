@@ -29,9 +29,9 @@ class DrafterModel {
 struct DrafterSource {
   Backend& backend;
   Model& target;
-  const Tokenizer& tokenizer;          ///< the target's
-  std::string target_path;             ///< for messages
-  const Checkpoint* head = nullptr;    ///< the draft model or head given by the user; null: none
+  const Tokenizer& tokenizer;        ///< the target's
+  std::string target_path;           ///< for messages
+  const Checkpoint* head = nullptr;  ///< the draft model or head given by the user; null: none
   std::int64_t context = 0;
   std::function<void(double)> progress;
 };

@@ -27,15 +27,16 @@ void ChainPolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>
 }
 
 void ChainPolicy::prune(DraftTree& tree) {
-  // The first child of every node is the chain; one-shot drafters may have added more.
-  std::vector<std::int32_t> keep{DraftTree::kRoot};
+  // The first child of every node is the chain; one-shot drafters may have added more. Drawn tokens stay,
+  // however few and improbable: their number depends on what was drawn.
+  const bool drawn = tree.law() == ProposalLaw::Sampled;
+  keep_.assign(1, DraftTree::kRoot);
   for (std::int32_t node = tree.first_child(DraftTree::kRoot); node >= 0; node = tree.first_child(node)) {
-    const bool stop = tree.law() == ProposalLaw::Deterministic && !confident(tree, node);
-    if (stop || static_cast<int>(keep.size()) > limit_) break;
-    keep.push_back(node);
+    if (static_cast<int>(keep_.size()) > limit_ || (!drawn && !confident(tree, node))) break;
+    keep_.push_back(node);
   }
-  if (static_cast<int>(keep.size()) - 1 < options_.min) keep.resize(1);
-  if (static_cast<std::int32_t>(keep.size()) < tree.size()) tree.select(keep);
+  if (!drawn && static_cast<int>(keep_.size()) - 1 < options_.min) keep_.resize(1);
+  if (static_cast<std::int32_t>(keep_.size()) < tree.size()) tree.select(keep_);
 }
 
 }  // namespace augur

@@ -28,6 +28,7 @@ class ChainPolicy final : public TreePolicy {
   int limit_ = 0;
   bool one_shot_ = false;
   bool started_ = false;
+  std::vector<std::int32_t> keep_;  ///< scratch of prune()
 };
 
 }  // namespace augur

@@ -89,11 +89,11 @@ void DraftTree::truncate(std::int32_t count) {
 
 void DraftTree::limit_depth(int depth) {
   if (max_depth_ <= depth) return;
-  std::vector<std::int32_t> keep;
+  kept_.clear();
   for (std::int32_t node = 0; node < size(); ++node) {
-    if (node == kRoot || depths_[index(node)] <= depth) keep.push_back(node);
+    if (node == kRoot || depths_[index(node)] <= depth) kept_.push_back(node);
   }
-  select(keep);
+  select(kept_);
 }
 
 void DraftTree::rebuild_links() {

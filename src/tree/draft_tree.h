@@ -96,6 +96,7 @@ class DraftTree {
   std::vector<float> q_;             ///< [q_rows_, q_vocab_]
 
   std::vector<std::int32_t> renumbered_;  ///< scratch of select()
+  std::vector<std::int32_t> kept_;        ///< scratch of limit_depth()
 };
 
 }  // namespace augur

@@ -41,6 +41,11 @@ void Eagle2Policy::next_frontier(const DraftTree& tree, std::vector<std::int32_t
 void Eagle2Policy::prune(DraftTree& tree) {
   const std::size_t candidates = static_cast<std::size_t>(tree.size()) - 1;
   if (candidates <= static_cast<std::size_t>(keep_)) return;
+  if (tree.law() == ProposalLaw::Sampled) {
+    // Cut by place: which nodes go must not depend on the tokens that were drawn for them.
+    tree.truncate(keep_ + 1);
+    return;
+  }
   // A scorer may rate a child above its parent; what counts is the worst node on the path.
   rank_scores_.assign(tree.scores().begin(), tree.scores().end());
   for (std::size_t node = 1; node <= candidates; ++node) {

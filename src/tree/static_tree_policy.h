@@ -23,7 +23,7 @@ class StaticTreePolicy final : public TreePolicy {
  private:
   struct ShapeNode {
     int depth = 0;
-    int widest_rank = -1;                            ///< highest rank among its children
+    int widest_rank = -1;                               ///< highest rank among its children
     std::vector<std::pair<int, std::size_t>> children;  ///< (rank, shape node)
   };
   std::size_t child(std::size_t node, int rank) const;  ///< 0: not in the shape

@@ -9,13 +9,13 @@ namespace augur {
 
 /// Everything one round of one sequence knew and did. A view: valid during the call that hands it over.
 struct StepTrace {
-  const DraftTree* tree = nullptr;        ///< as verified
-  std::span<const std::int32_t> path;     ///< accepted nodes, the root first
-  TokenId next = -1;                      ///< the target's own token after the path: the next root
-  std::int32_t drafted = 0;               ///< nodes that were proposed, before pruning
-  std::int32_t batch_rows = 0;            ///< rows of the target forward, all sequences and prompts
-  std::int64_t context = 0;               ///< tokens committed before this round, the root not included
-  double draft_ms = 0;                    ///< this sequence's share of the round's times
+  const DraftTree* tree = nullptr;     ///< as verified
+  std::span<const std::int32_t> path;  ///< accepted nodes, the root first
+  TokenId next = -1;                   ///< the target's own token after the path: the next root
+  std::int32_t drafted = 0;            ///< nodes that were proposed, before pruning
+  std::int32_t batch_rows = 0;         ///< rows of the target forward, all sequences and prompts
+  std::int64_t context = 0;            ///< tokens committed before this round, the root not included
+  double draft_ms = 0;                 ///< this sequence's share of the round's times
   double verify_ms = 0;
   double other_ms = 0;
 };

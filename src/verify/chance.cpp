@@ -4,9 +4,9 @@ namespace augur {
 
 double KeyedChance::uniform() {
   constexpr std::uint32_t kStream = 0x72656a63u;  // "rejc": keeps the counter apart from the sampler's
-  const auto bits = philox4x32({static_cast<std::uint32_t>(position_),
-                                static_cast<std::uint32_t>(position_ >> 32), taken_++, kStream},
-                               key_);
+  const auto bits = philox4x32(
+      {static_cast<std::uint32_t>(position_), static_cast<std::uint32_t>(position_ >> 32), taken_++, kStream},
+      key_);
   const std::uint64_t high = bits[0] >> 5;
   const std::uint64_t low = bits[1] >> 6;
   return static_cast<double>((high << 26) | low) * 0x1p-53;

@@ -1,0 +1,32 @@
+// Load a model, stream what it writes, stop when the text is long enough:  embed MODEL PROMPT [DRAFT_MODEL]
+#include <augur/engine.h>
+
+#include <cstdio>
+#include <exception>
+
+int main(int argc, char** argv) {
+  if (argc < 3) return std::fprintf(stderr, "usage: embed MODEL PROMPT [DRAFT_MODEL]\n"), 2;
+  try {
+    augur::EngineOptions options;
+    options.model = argv[1];
+    options.speculation.types = {"ngram"};
+    if (argc > 3) {
+      options.draft_model = argv[3];
+      options.speculation.types = {"draft"};
+    }
+    augur::Engine engine(options);
+
+    augur::Request request;
+    request.prompt = argv[2];
+    std::size_t bytes = 0;
+    const augur::Result result = engine.generate(request, [&](const augur::TokenEvent& event) {
+      bytes += event.text.size();
+      std::fwrite(event.text.data(), 1, event.text.size(), stdout);
+      return bytes < 200;  // false stops
+    });
+    std::printf("\n[%s, %.1f tokens a call]\n", result.finish_reason.c_str(),
+                result.speculation.mean_accepted_length);
+  } catch (const std::exception& error) {
+    return std::fprintf(stderr, "%s\n", error.what()), 1;
+  }
+}

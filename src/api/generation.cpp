@@ -1,0 +1,185 @@
+#include "api/generation.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+#include "tree/chain_policy.h"
+#include "tree/eagle2_policy.h"
+
+namespace augur {
+namespace {
+
+SamplingParams sampling_params(const Request& request, const Tokenizer& tokenizer) {
+  const SamplingOptions& from = request.sampling;
+  SamplingParams to;
+  to.temperature = static_cast<float>(from.temperature);
+  to.top_k = from.top_k;
+  to.top_p = static_cast<float>(from.top_p);
+  to.min_p = static_cast<float>(from.min_p);
+  to.repetition_penalty = static_cast<float>(from.repetition_penalty);
+  to.presence_penalty = static_cast<float>(from.presence_penalty);
+  to.frequency_penalty = static_cast<float>(from.frequency_penalty);
+  to.repeat_last_n = from.penalty_window;
+  to.logit_bias = from.logit_bias;
+  to.seed = from.seed;
+  if (request.ignore_eos) {
+    for (const TokenId id : tokenizer.eos)
+      to.logit_bias.emplace_back(id, -std::numeric_limits<float>::infinity());
+  }
+  return to;
+}
+
+std::unique_ptr<TreePolicy> make_policy(const SpeculationOptions& options, const DrafterTraits& drafter) {
+  if (options.tree_topk > 1 && !drafter.one_shot) {
+    return std::make_unique<Eagle2Policy>(
+        Eagle2Policy::Options{options.tree_topk, options.tree_depth, options.tree_size});
+  }
+  return std::make_unique<ChainPolicy>(
+      ChainPolicy::Options{options.draft_max, options.draft_min, options.draft_p_min});
+}
+
+std::vector<Speculator> make_speculators(const GenerationContext& context,
+                                         const SpeculationOptions& options) {
+  std::vector<Speculator> speculators;
+  for (const std::string& name : drafter_names(options)) {
+    const auto loaded = std::find_if(context.drafters.begin(), context.drafters.end(),
+                                     [&](const LoadedDrafter& d) { return d.name == name; });
+    Speculator speculator;
+    speculator.drafter = loaded->model->make(
+        {.ngram_min = options.ngram_min, .ngram_max = options.ngram_max, .context = context.context});
+    speculator.policy = make_policy(options, speculator.drafter->traits());
+    speculators.push_back(std::move(speculator));
+  }
+  return speculators;
+}
+
+void check_range(const char* option, std::int64_t value, std::int64_t low, std::int64_t high) {
+  if (value < low || value > high) throw Error("{} is {}: expected {} to {}", option, value, low, high);
+}
+
+std::string join(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> drafter_names(const SpeculationOptions& options) {
+  std::vector<std::string> names;
+  for (const std::string& type : options.types) {
+    if (type == "none") {
+      if (options.types.size() > 1) throw Error("speculation type 'none' excludes others");
+      return {};
+    }
+    const std::string name(find_drafter_type(type).name);
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      throw Error("speculation type '{}' is given twice", type);
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+void check_speculation(const SpeculationOptions& options, std::span<const LoadedDrafter> drafters) {
+  constexpr int kMost = 1 << 16;
+  check_range("the longest draft (draft_max)", options.draft_max, 1, kMost);
+  check_range("the shortest draft (draft_min)", options.draft_min, 0, options.draft_max);
+  check_range("the tree's candidates per node (tree_topk)", options.tree_topk, 1, kMost);
+  check_range("the tree's depth (tree_depth)", options.tree_depth, 1, kMost);
+  check_range("the tree's size (tree_size)", options.tree_size, 2, kMost);
+  check_range("the shortest n-gram (ngram_min)", options.ngram_min, 1, kMost);
+  check_range("the longest n-gram (ngram_max)", options.ngram_max, options.ngram_min, kMost);
+  if (!(options.draft_p_min >= 0.0 && options.draft_p_min <= 1.0)) {
+    throw Error("the lowest draft probability (draft_p_min) is {}: expected 0 to 1", options.draft_p_min);
+  }
+  for (const std::string& name : drafter_names(options)) {
+    const bool loaded =
+        std::any_of(drafters.begin(), drafters.end(), [&](const LoadedDrafter& d) { return d.name == name; });
+    if (!loaded) throw Error("speculation type '{}' needs a draft model, and none was given", name);
+  }
+}
+
+Generation::Generation(const GenerationContext& context, const Request& request, std::vector<TokenId> prompt,
+                       const SpeculationOptions& speculation, const TokenCallback& on_token)
+    : on_token_(on_token),
+      cancel_(request.cancel),
+      text_stream_(context.tokenizer, prompt, request.stop, request.show_special) {
+  check_speculation(speculation, context.drafters);
+  proposer_names_ = drafter_names(speculation);
+  SequenceOptions options;
+  options.sampling = sampling_params(request, context.tokenizer);
+  if (!request.ignore_eos) options.eos = context.tokenizer.eos;
+  options.max_tokens = request.max_tokens;
+  options.context = context.context;
+  options.speculators = make_speculators(context, speculation);
+  options.verification =
+      speculation.verification == Verification::Walk ? VerifyRule::Walk : VerifyRule::Rejection;
+  options.on_token = [this](const EmittedToken& token) { return take(token); };
+  options.on_prefill = request.on_prefill;
+  sequence_ = std::make_unique<Sequence>(context.target, std::move(prompt), std::move(options));
+}
+
+AfterToken Generation::take(const EmittedToken& token) {
+  const std::string piece = text_stream_.push(token.token);
+  text_ += piece;
+  bool go_on = true;
+  if (on_token_) {
+    const std::string_view proposer =
+        token.proposer == kTargetProposer ? std::string_view{} : proposer_names_[token.proposer - 1u];
+    go_on = on_token_({.token = token.token, .text = piece, .proposer = proposer, .depth = token.depth});
+  }
+  if (text_stream_.stopped()) return AfterToken::Stop;
+  return go_on ? AfterToken::Continue : AfterToken::Cancel;
+}
+
+void Generation::poll_cancel() {
+  if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed) && !sequence_->finished()) {
+    sequence_->cancel();
+  }
+}
+
+Result Generation::finish() {
+  if (sequence_->failure()) std::rethrow_exception(sequence_->failure());
+  const std::string rest = text_stream_.flush();
+  text_ += rest;
+  if (on_token_ && !rest.empty()) on_token_({.text = rest});
+
+  const DecodeStatistics& from = sequence_->statistics();
+  Result result;
+  result.text = std::move(text_);
+  result.tokens.assign(sequence_->generated().begin(), sequence_->generated().end());
+  result.prompt_tokens = static_cast<std::int64_t>(sequence_->prompt_size());
+  result.prompt_ms = from.prompt_ms;
+  result.decode_ms = from.decode_ms;
+  if (from.decode_ms > 0) {
+    result.tokens_per_second = 1000.0 * static_cast<double>(result.tokens.size()) / from.decode_ms;
+  }
+  switch (sequence_->finish_reason()) {
+    case FinishReason::Stop:
+      result.finish_reason = "stop";
+      break;
+    case FinishReason::Length:
+      result.finish_reason = "length";
+      break;
+    default:
+      result.finish_reason = "cancelled";
+      break;
+  }
+  SpeculationStatistics& to = result.speculation;
+  to.type = proposer_names_.empty() ? "none" : join(proposer_names_);
+  to.calls = from.calls;
+  to.verified_tokens = from.verified_tokens;
+  to.drafted_tokens = from.drafted_tokens;
+  to.accepted_tokens = from.accepted_tokens;
+  to.mean_accepted_length = from.mean_accepted_length();
+  to.accepted_per_position = from.accepted_per_position;
+  to.draft_ms = from.draft_ms;
+  to.verify_ms = from.verify_ms;
+  to.other_ms = from.other_ms;
+  return result;
+}
+
+}  // namespace augur

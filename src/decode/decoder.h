@@ -1,0 +1,76 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "decode/sequence.h"
+#include "model/model.h"
+
+namespace augur {
+
+/// Advances sequences of one target model, all in one batch: a step drafts a tree for every sequence, runs
+/// one target forward over all trees and over the next chunk of unfinished prompts, verifies, and commits.
+/// Plain decoding is the same step with trees of one node. Who shares a step with whom never changes a
+/// sequence's tokens. One thread at a time.
+class Decoder {
+ public:
+  struct Options {
+    int prefill_rows = 256;  ///< prompt rows in one step, over all sequences
+    int logit_rows = 256;    ///< rows whose logits are held at once (one tree may exceed it)
+  };
+  explicit Decoder(Model& target) : Decoder(target, Options{}) {}
+  Decoder(Model& target, const Options& options);
+
+  /// One step. Finished sequences are left alone. A sequence that fails (a NaN among its logits) is marked
+  /// Failed and does not disturb the others.
+  void step(std::span<Sequence* const> sequences);
+
+ private:
+  struct Part {
+    Sequence* sequence = nullptr;
+    int first_row = 0;
+    int rows = 0;
+    bool prompt = false;
+  };
+
+  void draft();
+  void draft_with(std::size_t speculator);
+  void grow_level(std::size_t speculator);
+  void build_batch();
+  void collect_taps();
+  void run_target();
+  void verify_trees();
+  void commit();
+  void commit_prompt(const Part& part, KvTxn& txn);
+  void commit_tree(const Part& part, KvTxn& txn);
+  void sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<const std::int32_t> batch_rows);
+  void account(double draft_ms, double verify_ms, double total_ms);
+
+  Model& target_;
+  Options options_;
+
+  // The step in flight.
+  std::vector<Sequence*> drafting_;  ///< sequences past their prompt
+  std::vector<Sequence*> active_;    ///< those that the current speculator drafts for
+  std::vector<Sequence*> growing_;   ///< of these, the ones whose trees still grow
+  std::vector<ExpandJob> jobs_;
+  std::vector<Part> parts_;
+  std::vector<KvTxn> txns_;  ///< by part; rolled back if the step throws
+  std::vector<TokenId> tokens_;
+  std::vector<std::int32_t> positions_;
+  std::vector<std::int32_t> parents_;
+  std::vector<TokenBatch::Sequence> batch_sequences_;
+  std::vector<std::int32_t> logit_rows_;
+  Buffer<float> logits_;
+  std::int64_t logits_stride_;
+  std::vector<std::int32_t> path_rows_;
+  std::vector<TokenId> path_tokens_;
+
+  std::vector<int> tap_layers_;  ///< union over all drafters, ascending
+  std::vector<Tap> taps_;
+  Buffer<float> tapped_;         ///< [rows, tap_layers_ * hidden]
+  std::vector<float> features_;  ///< accepted rows of one drafter
+};
+
+}  // namespace augur

@@ -1,0 +1,49 @@
+#include "draft/ngram_drafter.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "draft/registry.h"
+
+namespace augur {
+
+void NgramDrafter::sync(const AcceptedRows& rows) {
+  // The last call's `next` is this call's first token.
+  const auto known = static_cast<std::int64_t>(index_.text().size()) - rows.first_position;
+  assert(known >= 0);
+  const auto skip = static_cast<std::size_t>(std::clamp<std::int64_t>(known, 0, std::ssize(rows.tokens)));
+  for (const TokenId token : rows.tokens.subspan(skip)) index_.append(token);
+  if (known <= std::ssize(rows.tokens)) index_.append(rows.next);
+}
+
+void NgramDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontier,
+                          const ExpandOptions& options) {
+  if (frontier.empty() || frontier.front() != DraftTree::kRoot) return;
+  const NgramIndex::Match match = index_.find();
+  if (match.length == 0) return;
+  const std::span<const TokenId> text = index_.text();
+  const std::size_t period = text.size() - static_cast<std::size_t>(match.next);
+  std::int32_t node = DraftTree::kRoot;
+  const int count = std::min(options.top_k, options.max_nodes);
+  for (int i = 0; i < count; ++i) {
+    const std::size_t from = static_cast<std::size_t>(match.next) + static_cast<std::size_t>(i) % period;
+    node = tree.add(node, text[from], 0.0f, options.proposer);
+  }
+}
+
+namespace {
+
+class NgramModel final : public DrafterModel {
+ public:
+  std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
+    return std::make_unique<NgramDrafter>(settings.ngram_min, settings.ngram_max);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<DrafterModel> load_ngram_drafter(const DrafterSource&) {
+  return std::make_unique<NgramModel>();
+}
+
+}  // namespace augur

@@ -1,0 +1,31 @@
+#pragma once
+#include <memory>
+
+#include "draft/drafter.h"
+#include "draft/ngram_index.h"
+
+namespace augur {
+
+class DrafterModel;
+struct DrafterSource;
+
+/// Prompt look-up (Saxena, 2023; llama.cpp's ngram-simple): the longest suffix of the text that occurred
+/// before, and what followed it there the last time. The copied branch may run over the end of the text into
+/// itself, so a repetition is continued at any length. No probabilities, one branch.
+class NgramDrafter final : public Drafter {
+ public:
+  NgramDrafter(int min, int max) : index_(min, max) {}
+
+  std::string_view name() const override { return "ngram"; }
+  DrafterTraits traits() const override { return {.one_shot = true, .has_probabilities = false}; }
+  void reset() override { index_.clear(); }
+  void sync(const AcceptedRows& rows) override;
+  void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
+
+ private:
+  NgramIndex index_;
+};
+
+std::unique_ptr<DrafterModel> load_ngram_drafter(const DrafterSource& source);
+
+}  // namespace augur

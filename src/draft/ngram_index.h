@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/types.h"
+
+namespace augur {
+
+/// The n-grams of a growing text, and where each was last followed by a token. Appending a token costs one
+/// insertion per n-gram length, a look-up one probe per length: the text is never scanned again.
+class NgramIndex {
+ public:
+  /// Lengths 1 <= min <= max; Error otherwise.
+  NgramIndex(int min, int max);
+
+  void clear();
+  void append(TokenId token);
+  std::span<const TokenId> text() const { return text_; }
+
+  struct Match {
+    std::int32_t next = -1;  ///< position of the token that followed the earlier occurrence; -1: no match
+    int length = 0;
+  };
+  /// The latest earlier occurrence of the longest suffix of the text that has one.
+  Match find() const;
+
+ private:
+  struct Slot {
+    std::uint64_t key = 0;
+    std::int32_t next = -1;  ///< -1: empty
+  };
+  void insert(std::uint64_t key, std::int32_t next);
+  void grow();
+
+  int min_;
+  int max_;
+  std::vector<TokenId> text_;
+  std::vector<Slot> slots_;  ///< open addressing, a power of two
+  std::size_t used_ = 0;
+};
+
+}  // namespace augur

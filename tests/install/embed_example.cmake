@@ -1,0 +1,26 @@
+# cmake -D BUILD=... -D SOURCE=... -D GENERATOR=... -D CXX=... -D CXX_FLAGS=... -D TYPE=... -P embed_example.cmake
+function(run)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE err)
+  if(NOT code EQUAL 0)
+    string(JOIN " " command ${ARGV})
+    message(FATAL_ERROR "${command}\nexited with ${code}\n${out}\n${err}")
+  endif()
+  set(output "${out}" PARENT_SCOPE)
+endfunction()
+
+set(work ${BUILD}/tests/install)
+file(REMOVE_RECURSE ${work}/prefix ${work}/embed)
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix --component library)
+run(${CMAKE_COMMAND} -S ${SOURCE}/examples/embed -B ${work}/embed -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX}
+    "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}" -DCMAKE_BUILD_TYPE=${TYPE} -DCMAKE_PREFIX_PATH=${work}/prefix)
+run(${CMAKE_COMMAND} --build ${work}/embed)
+
+foreach(draft "" ${SOURCE}/models/stories260k)
+  run(${work}/embed/embed ${SOURCE}/models/stories260k "Once upon a time" ${draft})
+  if(NOT output MATCHES "^, there was a little girl named Lily\\. She loved to play outside in the park\\.")
+    message(FATAL_ERROR "unexpected text: ${output}")
+  endif()
+  if(NOT output MATCHES "\\[cancelled, [1-9][0-9]*\\.[0-9] tokens a call\\]")
+    message(FATAL_ERROR "unexpected last line: ${output}")
+  endif()
+endforeach()
