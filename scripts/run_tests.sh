@@ -12,8 +12,8 @@ trap 'rm -f "$report"' EXIT
 ctest --preset "$preset" --output-on-failure --progress -j "${JOBS:-$(nproc)}" --output-junit "$report" "$@"
 status=$?
 
-# <testsuite ... tests="N" failures="N" disabled="N" skipped="N" ...> spreads over several lines.
-attribute() { tr '\n\t' '  ' <"$report" | sed -n "s/^[^>]*?>//; s/.*<testsuite [^>]*[ ]$1=\"\([0-9]*\)\".*/\1/p"; }
+# <testsuite ... tests="N" failures="N" disabled="N" skipped="N" ...> opens the report, an attribute a line.
+attribute() { head -n 12 "$report" | sed -n "s/^[[:space:]]*$1=\"\([0-9]*\)\"$/\1/p"; }
 total=$(attribute tests)
 failed=$(attribute failures)
 skipped=$(($(attribute skipped) + $(attribute disabled)))
