@@ -85,8 +85,10 @@ Checkpoint Checkpoint::open(const fs::path& path) {
     result.open_folder();
   } else if (is_gguf_file(path)) {
     result.gguf_ = std::make_shared<const GgufFile>(GgufFile::open(path));
-    result.config_ = gguf_config(*result.gguf_);
-    result.generation_config_ = gguf_generation_config(*result.gguf_);
+    // Through text, so that every number has the type that it has when it is read from a config.json.
+    const auto as_read = [&](const nlohmann::json& made) { return parse_json(made.dump(), path.string()); };
+    result.config_ = as_read(gguf_config(*result.gguf_));
+    result.generation_config_ = as_read(gguf_generation_config(*result.gguf_));
   } else {
     result.open_single_file();
   }
