@@ -1,0 +1,16 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/dtype.h"
+
+namespace augur {
+
+/// ggml's number of an element type, as GGUF files have it. Empty for types that this project does not read.
+std::optional<DType> ggml_dtype(std::uint32_t type);
+
+/// Its name, also of types that are not read; for messages.
+std::string_view ggml_type_name(std::uint32_t type);
+
+}  // namespace augur
