@@ -1,0 +1,78 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "parity/greedy.h"
+
+// Tiny random models of every family, with what Hugging Face's transformers computes from them in float32:
+// see tests/golden/make_model_golden.py.
+
+namespace augur::test {
+namespace {
+
+const std::filesystem::path kModels = std::filesystem::path(AUGUR_SOURCE_DIR) / "tests/golden/models";
+
+std::vector<std::string> names() {
+  std::vector<std::string> result;
+  for (const auto& entry : std::filesystem::directory_iterator(kModels)) {
+    result.push_back(entry.path().filename().string());
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+class HuggingFaceTest : public testing::TestWithParam<std::string> {
+ protected:
+  /// Largest difference from the expected logits.
+  double largest_difference(Isa isa, WeightType type) {
+    const auto expected = nlohmann::json::parse(std::ifstream(kModels / GetParam() / "expected.json"));
+    const auto tokens = expected.at("tokens").get<std::vector<TokenId>>();
+    Backend backend(2, false, isa);
+    const auto model = Model::load(backend, Checkpoint::open(kModels / GetParam()),
+                                   {.weights = type, .context = static_cast<std::int64_t>(tokens.size())});
+    KvCache cache = model->make_cache();
+    LogitsReader logits(*model);
+    double worst = 0;
+    std::vector<float> all_rows;
+    prefill(*model, tokens, cache, {.rows_done = [&](std::int64_t, std::span<const float> hidden) {
+      all_rows.insert(all_rows.end(), hidden.begin(), hidden.end());
+    }});
+    const auto hidden = static_cast<std::size_t>(model->config().hidden);
+    for (std::size_t i = 0; i < expected.at("positions").size(); ++i) {
+      const auto position = expected.at("positions")[i].get<std::size_t>();
+      const auto row = logits.of(std::span(all_rows).subspan(position * hidden, hidden));
+      const auto want = expected.at("logits")[i].get<std::vector<double>>();
+      EXPECT_EQ(want.size(), row.size());
+      for (std::size_t j = 0; j < row.size(); ++j) {
+        const double difference = std::abs(static_cast<double>(row[j]) - want[j]);
+        worst = difference <= worst ? worst : difference;  // a NaN counts as worst
+      }
+    }
+    return worst;
+  }
+};
+
+TEST_P(HuggingFaceTest, LogitsAgreeInFloat32) {
+  for (const Isa isa : supported_isas()) {
+    const double difference = largest_difference(isa, WeightType::F32);
+    EXPECT_LT(difference, 1e-4) << name(isa);
+    RecordProperty("max_difference_" + std::string(name(isa)), std::to_string(difference));
+  }
+}
+
+// The weights are exact in bf16; activations, keys and values are rounded to 8 bits, so that a logit (of
+// standard deviation 1.5) carries a few roundings of relative size 2^-9 from each of the steps.
+TEST_P(HuggingFaceTest, LogitsAreCloseInBf16) {
+  for (const Isa isa : supported_isas())
+    EXPECT_LT(largest_difference(isa, WeightType::BF16), 0.15) << name(isa);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, HuggingFaceTest, testing::ValuesIn(names()),
+                         [](const auto& v) { return v.param; });
+
+}  // namespace
+}  // namespace augur::test

@@ -1,0 +1,177 @@
+#include "model/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+json llama() {
+  return {{"model_type", "llama"},  {"hidden_size", 64},        {"intermediate_size", 128},
+          {"num_hidden_layers", 2}, {"num_attention_heads", 4}, {"vocab_size", 300}};
+}
+
+ModelConfig parse(const json& config) {
+  return ModelConfig::from_json(config, "config.json");
+}
+
+std::string failure(const json& config) {
+  try {
+    parse(config);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+json with(json config, const char* key, json value) {
+  config[key] = std::move(value);
+  return config;
+}
+
+TEST(ModelConfig, DefaultsOfLlama) {
+  const ModelConfig c = parse(llama());
+  EXPECT_EQ(c.family, "llama");
+  EXPECT_EQ(c.kv_heads, 4);
+  EXPECT_EQ(c.head_dim, 16);
+  EXPECT_EQ(c.max_context, 2048);
+  EXPECT_FLOAT_EQ(c.norm_eps, 1e-6f);
+  EXPECT_EQ(c.rope.theta, 10000.0);
+  EXPECT_EQ(c.rope.scaling, RopeConfig::Scaling::None);
+  EXPECT_FALSE(c.tied_embeddings || c.qkv_bias || c.o_bias || c.mlp_bias || c.qk_norm);
+}
+
+TEST(ModelConfig, NullMeansAbsent) {
+  json config = llama();
+  for (const char* key :
+       {"num_key_value_heads", "head_dim", "rope_scaling", "rope_theta", "attention_bias"}) {
+    config[key] = nullptr;
+  }
+  EXPECT_EQ(parse(config).kv_heads, 4);
+  EXPECT_EQ(parse(config).head_dim, 16);
+}
+
+TEST(ModelConfig, LlamaBiases) {
+  const ModelConfig c = parse(with(with(llama(), "attention_bias", true), "mlp_bias", true));
+  EXPECT_TRUE(c.qkv_bias && c.o_bias && c.mlp_bias);
+}
+
+TEST(ModelConfig, MistralDefaults) {
+  json config = with(llama(), "model_type", "mistral");
+  config["num_attention_heads"] = 16;
+  config["hidden_size"] = 256;
+  EXPECT_EQ(parse(config).kv_heads, 8);                                         // absent: the class's default
+  EXPECT_EQ(parse(with(config, "num_key_value_heads", nullptr)).kv_heads, 16);  // null: as many as heads
+  // A window ends the context where attention would begin to differ.
+  EXPECT_EQ(parse(config).sliding_window, 4096);
+  EXPECT_EQ(parse(config).max_context, 4096);
+  EXPECT_EQ(parse(config).context_limit, 4096);
+  EXPECT_EQ(parse(with(config, "sliding_window", nullptr)).max_context, 131072);
+  EXPECT_EQ(parse(with(config, "sliding_window", 1024)).max_context, 1024);
+}
+
+TEST(ModelConfig, Qwen) {
+  json config = with(llama(), "num_key_value_heads", 2);
+  config["model_type"] = "qwen2";
+  config["sliding_window"] = 1000;
+  const ModelConfig qwen2 = parse(config);
+  EXPECT_TRUE(qwen2.qkv_bias);
+  EXPECT_FALSE(qwen2.o_bias || qwen2.qk_norm);
+  EXPECT_EQ(qwen2.sliding_window, 0);  // only with use_sliding_window
+  config["use_sliding_window"] = true;
+  EXPECT_EQ(parse(config).sliding_window, 0);  // from layer 28 on, there are 2
+  config["max_window_layers"] = 1;
+  EXPECT_EQ(parse(config).sliding_window, 1000);
+  config["max_window_layers"] = 0;
+  EXPECT_EQ(parse(config).sliding_window, 1000);
+
+  const ModelConfig qwen3 = parse(with(with(llama(), "num_key_value_heads", 2), "model_type", "qwen3"));
+  EXPECT_TRUE(qwen3.qk_norm);
+  EXPECT_FALSE(qwen3.qkv_bias);
+  EXPECT_EQ(qwen3.head_dim, 128);
+}
+
+TEST(ModelConfig, ScalingThatExtendsTheContext) {
+  json config = with(llama(), "rope_scaling", {{"type", "linear"}, {"factor", 4}});
+  EXPECT_EQ(parse(config).max_context, 8192);  // Vicuna 16k writes the original length
+  config["rope_scaling"]["type"] = "dynamic";
+  EXPECT_EQ(parse(config).max_context, 2048);  // longer ones change the frequencies: only when asked for
+  EXPECT_EQ(parse(config).context_limit, 8192);
+  config["rope_scaling"] = {
+      {"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 512}};
+  EXPECT_EQ(parse(config).max_context, 2048);  // already extended
+  config["max_position_embeddings"] = 512;
+  EXPECT_EQ(parse(config).max_context, 2048);
+  config["rope_scaling"]["factor"] = 1e6;
+  EXPECT_GT(parse(config).max_context, 0);
+}
+
+TEST(ModelConfig, NewerRopeKeyHoldsTheta) {
+  const json config = with(llama(), "rope_parameters", {{"rope_type", "default"}, {"rope_theta", 500000.0}});
+  EXPECT_EQ(parse(config).rope.theta, 500000.0);
+}
+
+TEST(ModelConfig, YarnAttentionFactor) {
+  json scaling = {{"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 512}};
+  EXPECT_EQ(parse(with(llama(), "rope_scaling", scaling)).rope.attention_factor, 0.0);
+  scaling["mscale"] = 1.0;
+  scaling["mscale_all_dim"] = 1.0;
+  EXPECT_EQ(parse(with(llama(), "rope_scaling", scaling)).rope.attention_factor, 1.0);
+  scaling["attention_factor"] = 1.25;
+  EXPECT_EQ(parse(with(llama(), "rope_scaling", scaling)).rope.attention_factor, 1.25);
+}
+
+TEST(ModelConfig, ErrorsNameFileAndField) {
+  EXPECT_THAT(failure(json::array()), HasSubstr("config.json"));
+  EXPECT_THAT(failure(with(llama(), "model_type", "gpt2")), HasSubstr("config.json: model_type: \"gpt2\""));
+  for (const char* key :
+       {"hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "vocab_size"}) {
+    json config = llama();
+    config.erase(key);
+    EXPECT_THAT(failure(config), HasSubstr(std::string("config.json: ") + key + ": missing"));
+    for (const json& bad : {json(0), json(-5), json(1.5), json("64"), json(true), json(INT64_MAX),
+                            json(UINT64_MAX), json(1e30), json::array()}) {
+      EXPECT_THAT(failure(with(llama(), key, bad)), HasSubstr(std::string("config.json: ") + key)) << bad;
+    }
+  }
+  EXPECT_THAT(failure(with(llama(), "num_key_value_heads", 3)), HasSubstr("num_key_value_heads"));
+  EXPECT_THAT(failure(with(llama(), "head_dim", 15)), HasSubstr("head_dim"));
+  EXPECT_THAT(failure(with(llama(), "num_attention_heads", 3)), HasSubstr("hidden_size"));
+  EXPECT_THAT(failure(with(llama(), "hidden_act", "gelu")), HasSubstr("hidden_act"));
+  EXPECT_THAT(failure(with(llama(), "rms_norm_eps", -1)), HasSubstr("rms_norm_eps"));
+  EXPECT_THAT(failure(with(llama(), "rope_theta", 0)), HasSubstr("rope_theta"));
+  EXPECT_THAT(failure(with(llama(), "tie_word_embeddings", "yes")), HasSubstr("tie_word_embeddings"));
+  EXPECT_THAT(failure(with(llama(), "partial_rotary_factor", 0.5)), HasSubstr("partial_rotary_factor"));
+  EXPECT_THAT(failure(with(llama(), "quantization_config", json::object())),
+              HasSubstr("quantization_config"));
+  EXPECT_THAT(failure(with(llama(), "max_position_embeddings", INT64_MAX)),
+              HasSubstr("max_position_embeddings"));
+}
+
+TEST(ModelConfig, ErrorsInRopeScaling) {
+  const auto scaled = [](json scaling) { return with(llama(), "rope_scaling", std::move(scaling)); };
+  EXPECT_THAT(failure(scaled("linear")), HasSubstr("rope_scaling: expected an object"));
+  EXPECT_THAT(failure(scaled({{"type", "longrope"}})), HasSubstr("rope_scaling.rope_type: \"longrope\""));
+  EXPECT_THAT(failure(scaled({{"type", "linear"}})), HasSubstr("rope_scaling.factor: missing"));
+  EXPECT_THAT(failure(scaled({{"type", "linear"}, {"factor", 0}})), HasSubstr("rope_scaling.factor"));
+  EXPECT_THAT(failure(scaled({{"type", "linear"}, {"factor", "4"}})), HasSubstr("rope_scaling.factor"));
+  EXPECT_THAT(failure(scaled({{"type", "llama3"}, {"factor", 8}})), HasSubstr("low_freq_factor: missing"));
+  EXPECT_THAT(failure(scaled({{"type", "llama3"},
+                              {"factor", 8},
+                              {"low_freq_factor", 4},
+                              {"high_freq_factor", 4},
+                              {"original_max_position_embeddings", 8192}})),
+              HasSubstr("high_freq_factor"));
+  EXPECT_THAT(failure(scaled({{"rope_type", "frequency_factors"}, {"factors", {1, 2}}})),
+              HasSubstr("factors"));
+}
+
+}  // namespace
+}  // namespace augur

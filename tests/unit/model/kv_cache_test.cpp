@@ -1,0 +1,175 @@
+#include "model/kv_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "base/error.h"
+
+namespace augur {
+namespace {
+
+constexpr int kLayers = 2;
+constexpr int kHeads = 3;
+constexpr int kDim = 6;
+
+KvCache make(std::int64_t capacity, DType type = DType::BF16) {
+  return KvCache(
+      {.layers = kLayers, .kv_heads = kHeads, .head_dim = kDim, .capacity = capacity, .type = type});
+}
+
+/// What slot `slot` is filled with: different for every layer, head and element, exact in bf16.
+float mark(std::int64_t token, int layer, int head, int element) {
+  return static_cast<float>((token * 7 + layer * 31 + head * 13 + element) % 251);
+}
+
+void write(const KvCache& cache, std::int64_t slot, std::int64_t token) {
+  for (int layer = 0; layer < kLayers; ++layer) {
+    const KvLayerView view = cache.layer(layer);
+    for (int head = 0; head < kHeads; ++head) {
+      float key[kDim];
+      float value[kDim];
+      for (int i = 0; i < kDim; ++i) {
+        key[i] = mark(token, layer, head, i);
+        value[i] = -mark(token, layer, head, i);
+      }
+      kv_store(view, head, slot, key, value);
+    }
+  }
+}
+
+/// True when slot `slot` holds exactly what write() of `token` puts there: compares with a fresh cache.
+bool holds(const KvCache& cache, std::int64_t slot, std::int64_t token) {
+  KvCache reference(
+      {.layers = kLayers, .kv_heads = kHeads, .head_dim = kDim, .capacity = 16, .type = cache.shape().type});
+  KvTxn txn = reference.reserve(16);
+  write(reference, 0, token);
+  KvCache copy = make(16, cache.shape().type);
+  KvTxn copy_txn = copy.reserve(16);
+  const std::size_t element = cache.shape().type == DType::BF16 ? 2 : 4;
+  for (int layer = 0; layer < kLayers; ++layer) {
+    for (int head = 0; head < kHeads; ++head) {
+      // The panel of 16 slots that holds `slot`, moved to the start of a small cache, then its slot to 0.
+      const KvLayerView from = cache.layer(layer);
+      const KvLayerView to = copy.layer(layer);
+      const std::size_t panel = 16 * kDim * element;
+      const auto offset = static_cast<std::size_t>(head * from.head_stride) * element +
+                          static_cast<std::size_t>(slot / 16) * panel;
+      const auto at = static_cast<std::size_t>(head * to.head_stride) * element;
+      std::memcpy(to.k + at, from.k + offset, panel);
+      std::memcpy(to.v + at, from.v + offset, panel);
+    }
+    const KvLayerView moved = copy.layer(layer);
+    if (slot % 16 != 0) kv_move(moved, slot % 16, 0);
+    // Clear what lies behind slot 0 in both by writing the same marks there.
+    for (int s = 1; s < 16; ++s) {
+      kv_move(moved, 0, s);
+      kv_move(reference.layer(layer), 0, s);
+    }
+    const KvLayerView expected = reference.layer(layer);
+    const std::size_t bytes = static_cast<std::size_t>(kHeads) * 16 * kDim * element;
+    if (std::memcmp(moved.k, expected.k, bytes) != 0 || std::memcmp(moved.v, expected.v, bytes) != 0)
+      return false;
+  }
+  return true;
+}
+
+TEST(KvCache, CommitsAPath) {
+  for (const DType type : {DType::BF16, DType::F32}) {
+    KvCache cache = make(64, type);
+    {
+      KvTxn txn = cache.reserve(20);
+      EXPECT_EQ(txn.base(), 0);
+      for (int i = 0; i < 20; ++i) write(cache, i, 100 + i);
+      txn.commit_all();
+    }
+    EXPECT_EQ(cache.length(), 20);
+    {
+      KvTxn txn = cache.reserve(9);
+      EXPECT_EQ(txn.base(), 20);
+      for (int i = 0; i < 9; ++i) write(cache, 20 + i, 200 + i);
+      const std::vector<std::int32_t> path = {0, 2, 3, 8};
+      txn.commit(path);
+    }
+    EXPECT_EQ(cache.length(), 24);
+    EXPECT_TRUE(holds(cache, 19, 119));
+    EXPECT_TRUE(holds(cache, 20, 200));
+    EXPECT_TRUE(holds(cache, 21, 202));
+    EXPECT_TRUE(holds(cache, 22, 203));
+    EXPECT_TRUE(holds(cache, 23, 208));
+    EXPECT_FALSE(holds(cache, 23, 207));
+  }
+}
+
+TEST(KvCache, RollsBack) {
+  KvCache cache = make(32);
+  { const KvTxn txn = cache.reserve(10); }
+  EXPECT_EQ(cache.length(), 0);
+  {
+    KvTxn txn = cache.reserve(10);
+    const KvTxn moved = std::move(txn);
+    EXPECT_EQ(moved.rows(), 10);
+  }
+  EXPECT_EQ(cache.length(), 0);
+  KvTxn txn = cache.reserve(3);
+  txn.commit({});
+  EXPECT_EQ(cache.length(), 0);
+}
+
+TEST(KvCache, GrowsWithItsContents) {
+  KvCache cache = make(2000);
+  for (std::int64_t token = 0; token < 2000;) {
+    const std::int64_t rows = std::min<std::int64_t>(333, 2000 - token);
+    KvTxn txn = cache.reserve(rows);
+    for (std::int64_t i = 0; i < rows; ++i) write(cache, token + i, token + i);
+    txn.commit_all();
+    token += rows;
+  }
+  for (const std::int64_t slot : {0, 1, 15, 16, 255, 256, 511, 1024, 1999})
+    EXPECT_TRUE(holds(cache, slot, slot)) << slot;
+}
+
+TEST(KvCache, ReportsAFullContextAndStaysUsable) {
+  KvCache cache = make(10);
+  cache.reserve(8).commit_all();
+  EXPECT_EQ(cache.room(), 2);
+  try {
+    cache.reserve(3);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), testing::HasSubstr("context of 10 tokens is full"));
+  }
+  EXPECT_EQ(cache.length(), 8);
+  cache.reserve(2).commit_all();
+  EXPECT_EQ(cache.room(), 0);
+  cache.truncate(4);
+  EXPECT_EQ(cache.length(), 4);
+}
+
+TEST(KvCache, RefusesInvalidShapes) {
+  const KvCache::Shape good{.layers = 2, .kv_heads = 2, .head_dim = 4, .capacity = 8};
+  const auto refused = [](KvCache::Shape shape) { EXPECT_THROW(KvCache{shape}, Error); };
+  for (int KvCache::Shape::*field :
+       {&KvCache::Shape::layers, &KvCache::Shape::kv_heads, &KvCache::Shape::head_dim}) {
+    for (const int bad : {0, -1, INT32_MAX}) {
+      KvCache::Shape shape = good;
+      shape.*field = bad;
+      refused(shape);
+    }
+  }
+  for (const std::int64_t bad : {std::int64_t{0}, std::int64_t{-1}, INT64_MAX}) {
+    KvCache::Shape shape = good;
+    shape.capacity = bad;
+    refused(shape);
+  }
+  KvCache::Shape shape = good;
+  shape.type = DType::F16;
+  refused(shape);
+  shape = {.layers = 60000, .kv_heads = 60000, .head_dim = 60000, .capacity = 1 << 30};
+  refused(shape);
+}
+
+}  // namespace
+}  // namespace augur
