@@ -184,6 +184,9 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
     self.expanded_.clear();
     if (self.unusable_ || job.frontier.empty() || job.options.max_nodes <= 0) continue;
     const bool root = job.frontier.front() == DraftTree::kRoot;
+    // Drafting anew from the same root: it has been run before.
+    if (root && self.cache_.length() > job.tree->root_position())
+      self.cache_.truncate(job.tree->root_position());
     const TokenId newest = job.tree->tokens()[0];
     if (newest >= w.model->config().vocab) continue;
     if (root && self.cache_.room() <= std::ssize(self.pending_)) continue;  // its context is full
