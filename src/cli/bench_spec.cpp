@@ -154,13 +154,14 @@ void add_bench_spec(CLI::App& bench, Action& action) {
       "spec", "Plain decoding against drafters, interleaved: the same tokens? how much sooner?");
   add_engine_flags(*command, options->engine);
   add_request_flags(*command, options->request);
-  add_sampling_flags(*command, options->request.sampling);
   auto* prompt = command->add_option("-p,--prompt", options->prompt, "One prompt");
   auto* files =
       command->add_option("--prompts", options->files, "Prompt files, as in generate; one suite each");
   command->add_option("--limit", options->limit, "Only the first N of each file")
       ->check(in_range(1, 1 << 30))
       ->needs(files);
+  add_sampling_flags(*command, options->request.sampling);
+  command->option_defaults()->group("Comparison");
   command->add_option("--rounds", options->rounds, "Runs of each prompt and variant; their median counts")
       ->check(in_range(1, 1000))
       ->capture_default_str();

@@ -45,50 +45,50 @@ std::optional<std::string> spec_type(const std::string& given) {
 }  // namespace
 
 void add_engine_flags(CLI::App& command, EngineOptions& options) {
-  auto* group = command.add_option_group("Model");
-  group->add_option("-m,--model", options.model, "Hugging Face folder or GGUF file")->required();
-  group->add_option("--spec-draft-model,--model-draft", options.draft_model,
-                    "(-md) Smaller model of the same vocabulary that drafts");
-  group->add_option("-t,--threads", options.threads, "Threads; 0: one per core")->check(in_range(0, 1024));
-  group->add_flag("--pin", options.pin_threads, "Bind each thread to a core");
-  group->add_option("-c,--ctx-size", options.context, "Tokens a sequence may hold; 0: the model's limit")
+  command.option_defaults()->group("Model");
+  command.add_option("-m,--model", options.model, "Hugging Face folder or GGUF file")->required();
+  command.add_option("--spec-draft-model,--model-draft", options.draft_model,
+                     "(-md) Smaller model of the same vocabulary that drafts");
+  command.add_option("-t,--threads", options.threads, "Threads; 0: one per core")->check(in_range(0, 1024));
+  command.add_flag("--pin", options.pin_threads, "Bind each thread to a core");
+  command.add_option("-c,--ctx-size", options.context, "Tokens a sequence may hold; 0: the model's limit")
       ->check(in_range<std::int64_t>(0, std::int64_t{1} << 32));
   add_choice<WeightFormat>(
-      *group, "--weights", options.weights,
+      command, "--weights", options.weights,
       {{"auto", WeightFormat::Auto}, {"bf16", WeightFormat::BF16}, {"f32", WeightFormat::F32}},
       "Precision of the weights in memory (auto: bf16)");
 }
 
 void add_sampling_flags(CLI::App& command, SamplingOptions& options) {
-  auto* group = command.add_option_group("Sampling");
-  group->add_option("--temp", options.temperature, "Temperature; 0: always the likeliest token")
+  command.option_defaults()->group("Sampling");
+  command.add_option("--temp", options.temperature, "Temperature; 0: always the likeliest token")
       ->check(in_range(0.0, 100.0))
       ->capture_default_str();
-  group->add_option("--top-k", options.top_k, "Only the k likeliest tokens; 0: off")
+  command.add_option("--top-k", options.top_k, "Only the k likeliest tokens; 0: off")
       ->check(in_range(0, kMaxInt))
       ->capture_default_str();
-  group->add_option("--top-p", options.top_p, "Only the likeliest tokens that together have probability p")
+  command.add_option("--top-p", options.top_p, "Only the likeliest tokens that together have probability p")
       ->check(in_range(0.0, 1.0))
       ->capture_default_str();
-  group->add_option("--min-p", options.min_p, "Only tokens with p times the likeliest one's probability")
+  command.add_option("--min-p", options.min_p, "Only tokens with p times the likeliest one's probability")
       ->check(in_range(0.0, 1.0))
       ->capture_default_str();
-  group
-      ->add_option("--repeat-penalty", options.repetition_penalty,
-                   "Divides the logits of recent tokens; 1: off")
+  command
+      .add_option("--repeat-penalty", options.repetition_penalty,
+                  "Divides the logits of recent tokens; 1: off")
       ->check(in_range(1e-3, 1e3))
       ->capture_default_str();
-  group->add_option("--presence-penalty", options.presence_penalty, "Taken off recent tokens once")
+  command.add_option("--presence-penalty", options.presence_penalty, "Taken off recent tokens once")
       ->check(in_range(-1e3, 1e3))
       ->capture_default_str();
-  group->add_option("--frequency-penalty", options.frequency_penalty, "Taken off per recent occurrence")
+  command.add_option("--frequency-penalty", options.frequency_penalty, "Taken off per recent occurrence")
       ->check(in_range(-1e3, 1e3))
       ->capture_default_str();
-  group->add_option("--repeat-last-n", options.penalty_window, "What counts as recent; -1: everything")
+  command.add_option("--repeat-last-n", options.penalty_window, "What counts as recent; -1: everything")
       ->check(in_range(-1, kMaxInt))
       ->capture_default_str();
-  group
-      ->add_option_function<std::vector<std::string>>(
+  command
+      .add_option_function<std::vector<std::string>>(
           "--logit-bias",
           [&options](const std::vector<std::string>& given) {
             for (const std::string& text : given) options.logit_bias.push_back(parse_logit_bias(text));
@@ -96,15 +96,15 @@ void add_sampling_flags(CLI::App& command, SamplingOptions& options) {
           "TOKEN_ID+BIAS or TOKEN_ID-BIAS, repeatable")
       ->type_name("BIAS")
       ->allow_extra_args(false);
-  group->add_option("--seed", options.seed, "Seed of the noise; the same seed gives the same text")
+  command.add_option("--seed", options.seed, "Seed of the noise; the same seed gives the same text")
       ->check(in_range<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str();
 }
 
 void add_speculation_flags(CLI::App& command, SpeculationOptions& options) {
-  auto* group = command.add_option_group("Speculation");
-  auto* types = group
-                    ->add_option_function<std::vector<std::string>>(
+  command.option_defaults()->group("Speculation");
+  auto* types = command
+                    .add_option_function<std::vector<std::string>>(
                         "--spec-type",
                         [&options](const std::vector<std::string>& given) {
                           options.types.clear();
@@ -121,28 +121,28 @@ void add_speculation_flags(CLI::App& command, SpeculationOptions& options) {
                                                  : fmt::format("'{}' is not none, ngram or draft", text);
                         },
                         ""));
-  group->add_option("--spec-draft-n-max", options.draft_max, "Tokens of a drafted chain, at most")
+  command.add_option("--spec-draft-n-max", options.draft_max, "Tokens of a drafted chain, at most")
       ->check(in_range(1, 1024))
       ->capture_default_str();
-  group->add_option("--spec-draft-n-min", options.draft_min, "Shorter chains are not verified")
+  command.add_option("--spec-draft-n-min", options.draft_min, "Shorter chains are not verified")
       ->check(in_range(0, 1024))
       ->capture_default_str();
-  group
-      ->add_option("--spec-draft-p-min", options.draft_p_min,
-                   "A chain ends before a token less probable than this")
+  command
+      .add_option("--spec-draft-p-min", options.draft_p_min,
+                  "A chain ends before a token less probable than this")
       ->check(in_range(0.0, 1.0))
       ->capture_default_str();
-  auto* topk = group->add_option("--spec-tree-topk", options.tree_topk, "Candidates per node; 1: a chain")
+  auto* topk = command.add_option("--spec-tree-topk", options.tree_topk, "Candidates per node; 1: a chain")
                    ->check(in_range(1, 256))
                    ->capture_default_str();
-  auto* depth = group->add_option("--spec-tree-depth", options.tree_depth, "Levels of the tree")
+  auto* depth = command.add_option("--spec-tree-depth", options.tree_depth, "Levels of the tree")
                     ->check(in_range(1, 256))
                     ->capture_default_str();
   auto* size =
-      group->add_option("--spec-tree-size", options.tree_size, "Nodes verified, the newest token included")
+      command.add_option("--spec-tree-size", options.tree_size, "Nodes verified, the newest token included")
           ->check(in_range(2, 4096))
           ->capture_default_str();
-  add_choice<Verification>(*group, "--spec-verify", options.verification,
+  add_choice<Verification>(command, "--spec-verify", options.verification,
                            {{"walk", Verification::Walk}, {"rejection", Verification::Rejection}},
                            "walk: the same ids as plain decoding; rejection: the same law");
 

@@ -93,6 +93,7 @@ void add_generate(CLI::App& app, Action& action) {
       command->add_option("--parallel", flags->many.parallel, "How many of --prompts share a batch")
           ->check(in_range(1, 1024))
           ->type_name("N");
+  command->option_defaults()->group("Output");
   command->add_flag("--json", flags->json, "One JSON object on stdout instead of the text");
   command->add_flag("--color", flags->color, "On a terminal: tint tokens by who proposed them and how deep");
   add_sampling_flags(*command, flags->request.sampling);

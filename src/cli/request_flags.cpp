@@ -8,6 +8,7 @@
 namespace augur::cli {
 
 void add_request_flags(CLI::App& command, RequestFlags& flags) {
+  command.option_defaults()->group("Request");
   command
       .add_option("-n,--predict", flags.max_tokens,
                   "Tokens to generate, at most; -1: until the model ends or the context is full")

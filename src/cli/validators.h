@@ -21,7 +21,7 @@ CLI::Validator in_range(T lowest, T highest) {
         if (problem == std::errc{} && parsed == end && value >= lowest && value <= highest) return {};
         return fmt::format("'{}' is not a number from {} to {}", text, lowest, highest);
       },
-      fmt::format("{}..{}", lowest, highest));
+      "");
 }
 
 /// An option that takes one of a few words.

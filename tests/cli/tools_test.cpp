@@ -89,7 +89,10 @@ TEST(Tokenize, PrintsIdsInThreeForms) {
   EXPECT_EQ(ids, json({403, 407, 261, 378}));
 
   std::string plain;
-  for (const json& id : ids) plain += (plain.empty() ? "" : " ") + id.dump();
+  for (const json& id : ids) {
+    if (!plain.empty()) plain += ' ';
+    plain += id.dump();
+  }
   EXPECT_EQ(run_augur({"tokenize", "-m", stories260k(), "-p", text}).out, plain + "\n");
 
   const Outcome pieces = run_augur({"tokenize", "-m", stories260k(), "-p", text, "--pieces"});
