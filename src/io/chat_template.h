@@ -23,10 +23,14 @@ class ChatTemplate {
   ChatTemplate(ChatTemplate&&) noexcept;
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
 
-  /// Renders with `messages`, `add_generation_prompt`, `bos_token`, `eos_token` and further variables from
-  /// `extra` (a JSON object). A template's raise_exception() becomes an Error with its message.
+  /// Renders with `messages`, `add_generation_prompt`, and `bos_token`, `eos_token` and further variables
+  /// from `extra` (a JSON object). A template's raise_exception() becomes an Error with its message; so does
+  /// a role other than the four of ChatMessage, which some templates would silently leave out.
   std::string render(const std::vector<ChatMessage>& messages, bool add_generation_prompt,
                      const nlohmann::json& extra) const;
+  /// The same with every variable given, so that messages can hold what ChatMessage does not (tool calls) and
+  /// tools keep the order of their keys. `tools` and `documents` are none where they are not given.
+  std::string render(const nlohmann::ordered_json& variables) const;
 
  private:
   struct Program;

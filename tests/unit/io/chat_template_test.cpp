@@ -1,0 +1,156 @@
+#include "io/chat_template.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace augur {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<ChatMessage> kQuestion = {{"user", "Hi"}};
+
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string parse_error(const std::string& source) {
+  return error_of([&] { ChatTemplate{source}; });
+}
+
+std::string render_error(const std::string& source) {
+  const ChatTemplate chat(source);
+  return error_of([&] { chat.render(kQuestion, true, nlohmann::json::object()); });
+}
+
+TEST(ChatTemplate, RendersMessagesAndExtraVariables) {
+  const ChatTemplate chat(
+      "{{ bos_token }}{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+      "{% if add_generation_prompt %}>{{ style }}{% endif %}");
+  EXPECT_EQ(chat.render({{"system", "s"}, {"user", "u"}}, true, {{"bos_token", "<s>"}, {"style", "x"}}),
+            "<s>system: s\nuser: u\n>x");
+  EXPECT_EQ(chat.render(kQuestion, false, nlohmann::json::object()), "user: Hi\n");
+}
+
+TEST(ChatTemplate, UnsupportedConstructsAreNamedWithTheirLine) {
+  EXPECT_THAT(parse_error("a\n{% include 'x' %}"), HasSubstr("line 2: unsupported statement \"include\""));
+  EXPECT_THAT(parse_error("{{ x\n | urlize }}"), HasSubstr("line 2: unsupported filter \"urlize\""));
+  EXPECT_THAT(parse_error("\n\n{{ x is frobnicated }}"),
+              HasSubstr("line 3: unsupported test \"frobnicated\""));
+  EXPECT_THAT(parse_error("{% for x in y recursive %}{% endfor %}"), HasSubstr("recursive loops"));
+  EXPECT_THAT(parse_error("{{ f(*args) }}"), HasSubstr("unsupported construct: * in a call"));
+  EXPECT_THAT(render_error("\n{{ lipsum() }}"), AllOf(HasSubstr("line 2"), HasSubstr("lipsum")));
+  EXPECT_THAT(render_error("{{ '%s' % 1 }}"), HasSubstr("formatting a string with %"));
+  EXPECT_THAT(render_error("{{ 'x'.zfill(3) }}"), HasSubstr("zfill"));
+}
+
+TEST(ChatTemplate, MalformedTemplatesNameTheLine) {
+  EXPECT_THAT(parse_error("\n{% if x %}"), HasSubstr("line 2: \"endif\" is missing"));
+  EXPECT_THAT(parse_error("\n\n{{ 'abc }}"), HasSubstr("line 3: the string is not closed"));
+  EXPECT_THAT(parse_error("{{ 1 $ 2 }}"), HasSubstr("unexpected character \"$\""));
+  EXPECT_THAT(parse_error("{{ (1 ] }}"), HasSubstr("unexpected \"]\""));
+  EXPECT_THAT(parse_error("{# x"), HasSubstr("comment is not closed"));
+  EXPECT_THAT(parse_error("{% raw %}x"), HasSubstr("raw block is not closed"));
+  EXPECT_THAT(parse_error("{{ 99999999999999999999 }}"), HasSubstr("too large"));
+  EXPECT_THAT(parse_error("\xFF"), HasSubstr("UTF-8"));
+  EXPECT_THAT(render_error("a\n\n{{ messages[3].content }}"), HasSubstr("line 3: \"3\" is undefined"));
+}
+
+TEST(ChatTemplate, TheTemplatesOwnRefusalIsItsMessage) {
+  EXPECT_EQ(render_error("{{ raise_exception('roles must alternate') }}"),
+            "the chat template does not accept this conversation: roles must alternate");
+}
+
+TEST(ChatTemplate, UnsupportedRolesAreErrors) {
+  const ChatTemplate chat("{% for m in messages %}{% if m.role == 'user' %}x{% endif %}{% endfor %}");
+  const auto error = error_of([&] { chat.render({{"user", "a"}, {"narrator", "b"}}, true, nullptr); });
+  EXPECT_EQ(error,
+            "chat message 2: unsupported role \"narrator\" (supported: system, user, assistant, tool)");
+}
+
+TEST(ChatTemplate, BytesThatAreNotTextAreReplaced) {
+  const ChatTemplate chat("{{ messages[0].content | length }}{{ messages[0].content }}");
+  EXPECT_EQ(chat.render({{"user", "a\xFF\xE2\x82"}}, true, nullptr), "3a\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+TEST(ChatTemplate, TimeIsFormatted) {
+  const std::string year = ChatTemplate("{{ strftime_now('%Y') }}").render(kQuestion, true, nullptr);
+  EXPECT_EQ(year.size(), 4u);
+  EXPECT_GE(std::stoi(year), 2024);
+  EXPECT_EQ(ChatTemplate("{{ strftime_now('') }}|").render(kQuestion, true, nullptr), "|");
+}
+
+TEST(ChatTemplate, HostileTemplatesEndInAnError) {
+  EXPECT_THAT(
+      render_error("{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}"),
+      HasSubstr("steps"));
+  EXPECT_THAT(render_error("{{ range(1000000000000) }}"), HasSubstr("needs more than"));
+  EXPECT_THAT(render_error("{{ 'x' * 10000000000 }}"), HasSubstr("memory"));
+  EXPECT_THAT(render_error("{{ 'x' * 9000000000000000000 * 9000000000000000000 }}"), HasSubstr("memory"));
+  EXPECT_THAT(render_error("{% set ns = namespace(s='xxxxxxxx') %}{% for i in range(60) %}{% set ns.s = ns.s "
+                           "+ ns.s %}{% endfor %}"),
+              HasSubstr("memory"));
+  EXPECT_THAT(render_error("{% set ns = namespace(l=[]) %}{% for i in range(64) %}{% set ns.l = [ns.l, ns.l] "
+                           "%}{% endfor %}{{ ns.l }}"),
+              HasSubstr("needs more than"));
+  EXPECT_THAT(render_error("{% set ns = namespace(l=[]) %}{% for i in range(9999) %}{% set ns.l = [ns.l] "
+                           "%}{% endfor %}{{ ns.l | tojson }}"),
+              HasSubstr("nested too deeply"));
+  EXPECT_THAT(render_error("{% set ns = namespace(l=[]) %}{% for i in range(9999) %}{% set ns.l = [ns.l] "
+                           "%}{% endfor %}{{ ns.l == [ns.l] }}"),
+              HasSubstr("nested too deeply"));
+  EXPECT_THAT(render_error("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"),
+              HasSubstr("nested too deeply"));
+  EXPECT_THAT(render_error("{% for i in range(4000000) %}{{ 'aaaaaaaaaaaaaaaaaaaa' }}{% endfor %}"),
+              HasSubstr("needs more than"));
+  const auto repeat = [](const std::string& s, int n) {
+    std::string out;
+    for (int i = 0; i < n; ++i) out += s;
+    return out;
+  };
+  EXPECT_THAT(parse_error("{{ " + repeat("(", 100000) + repeat(")", 100000) + "}}"),
+              HasSubstr("nested too deeply"));
+  EXPECT_THAT(parse_error("{{ " + repeat("-", 100000) + "1 }}"), HasSubstr("nested too deeply"));
+  EXPECT_THAT(parse_error("{{ " + repeat("not ", 100000) + "1 }}"), HasSubstr("nested too deeply"));
+  EXPECT_THAT(parse_error("{{ 1" + repeat("+1", 100000) + " }}"), HasSubstr("nested too deeply"));
+  EXPECT_THAT(parse_error("{{ a" + repeat(".a", 100000) + " }}"), HasSubstr("nested too deeply"));
+  EXPECT_THAT(parse_error("{{ a" + repeat("|trim", 100000) + " }}"), HasSubstr("nested too deeply"));
+  EXPECT_THAT(parse_error("{{ a" + repeat("[0]", 100000) + " }}"), HasSubstr("nested too deeply"));
+  EXPECT_THAT(parse_error(repeat("{% if x %}", 100000)), HasSubstr("nested too deeply"));
+  EXPECT_THAT(parse_error("{{ " + repeat("1 if ", 100000) + " }}"), HasSubstr("nested too deeply"));
+}
+
+TEST(ChatTemplate, NamespacesMayHoldThemselves) {
+  EXPECT_EQ(ChatTemplate("{% set ns = namespace() %}{% set ns.a = ns %}{{ ns.a.a is defined }}")
+                .render(kQuestion, true, nullptr),
+            "True");
+}
+
+TEST(ChatTemplate, MacrosOutliveTheLoopThatDefinedThem) {
+  EXPECT_EQ(ChatTemplate("{% set ns = namespace() %}{% for i in [1, 2, 3] %}{% if i == 2 %}{% macro f() %}{{ "
+                         "i }}{% endmacro %}"
+                         "{% set ns.f = f %}{% endif %}{% endfor %}{{ ns.f() }}")
+                .render(kQuestion, true, nullptr),
+            "2");
+}
+
+TEST(ChatTemplate, CanBeMovedAndUsedAgain) {
+  ChatTemplate a("{{ messages | length }}");
+  ChatTemplate b(std::move(a));
+  EXPECT_EQ(b.render(kQuestion, true, nullptr), "1");
+  a = std::move(b);
+  EXPECT_EQ(a.render(kQuestion, true, nullptr), "1");
+}
+
+}  // namespace
+}  // namespace augur
