@@ -76,6 +76,16 @@ struct Avx2 {
   static F max(F x, F y) { return {_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)}; }
   static F fma(F x, F y, F z) { return {_mm256_fmadd_ps(x.a, y.a, z.a), _mm256_fmadd_ps(x.b, y.b, z.b)}; }
   static F exact_mac(F x, F y, F z) { return fma(x, y, z); }
+  /// Lane i gets lane i ^ distance.
+  template <int distance>
+  static F swap(F x) {
+    if constexpr (distance == 8) return {x.b, x.a};
+    if constexpr (distance == 4)
+      return {_mm256_permute2f128_ps(x.a, x.a, 1), _mm256_permute2f128_ps(x.b, x.b, 1)};
+    constexpr int kOrder = distance == 2 ? 0x4e : 0xb1;
+    return {_mm256_permute_ps(x.a, kOrder), _mm256_permute_ps(x.b, kOrder)};
+  }
+  static float first_lane(F x) { return _mm256_cvtss_f32(x.a); }
   static F zero_unless_at_least(F x, F limit, F p) {
     return {_mm256_and_ps(_mm256_cmp_ps(x.a, limit.a, _CMP_GE_OQ), p.a),
             _mm256_and_ps(_mm256_cmp_ps(x.b, limit.b, _CMP_GE_OQ), p.b)};

@@ -40,6 +40,14 @@ struct Avx512 {
   static F max(F a, F b) { return _mm512_max_ps(a, b); }
   static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
   static F exact_mac(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
+  /// Lane i gets lane i ^ distance.
+  template <int distance>
+  static F swap(F a) {
+    if constexpr (distance == 8) return _mm512_shuffle_f32x4(a, a, 0x4e);
+    if constexpr (distance == 4) return _mm512_shuffle_f32x4(a, a, 0xb1);
+    return _mm512_permute_ps(a, distance == 2 ? 0x4e : 0xb1);
+  }
+  static float first_lane(F a) { return _mm512_cvtss_f32(a); }
   static F zero_unless_at_least(F x, F limit, F p) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, limit, _CMP_GE_OQ), p);
   }

@@ -121,7 +121,9 @@ struct Attention {
   template <int R, int P>
   void score_tile(int query, std::int64_t panel) const {
     F acc[R][P];
+#pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
       for (int p = 0; p < P; ++p) acc[r][p] = L::zero();
     const float* x = q + query * size.query_units;
     const char* k = item.k + panel * units * 64;
@@ -137,7 +139,9 @@ struct Attention {
       }
     }
     float* out = scores + query * size.score_stride + panel * kLanes;
+#pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
       for (int p = 0; p < P; ++p) L::store(out + r * size.score_stride + p * kLanes, acc[r][p]);
   }
 
@@ -183,14 +187,20 @@ struct Attention {
     return L::zero_unless_at_least(x, L::splat(-100.0f), L::scale_by_power(p, shifted));
   }
 
-  static float fold(F v, F (*pick)(F, F)) {
-    float lane[2 * kLanes] = {};
-    for (int half = kLanes / 2; half >= 1; half /= 2) {
-      L::store(lane, v);
-      v = pick(v, L::load(lane + half));
-    }
-    L::store(lane, v);
-    return lane[0];
+  /// Lanes folded 8+8, 4+4, 2+2, 1+1.
+  static float fold_sum(F v) {
+    v = L::add(v, L::template swap<8>(v));
+    v = L::add(v, L::template swap<4>(v));
+    v = L::add(v, L::template swap<2>(v));
+    v = L::add(v, L::template swap<1>(v));
+    return L::first_lane(v);
+  }
+  static float fold_max(F v) {
+    v = L::max(v, L::template swap<8>(v));
+    v = L::max(v, L::template swap<4>(v));
+    v = L::max(v, L::template swap<2>(v));
+    v = L::max(v, L::template swap<1>(v));
+    return L::first_lane(v);
   }
 
   void softmax(int query) const {
@@ -202,7 +212,8 @@ struct Attention {
     // Slots ascend from `contiguous` on, so none is overwritten before it is read.
     for (std::int64_t j = contiguous; j < n; ++j) s[j] = s[slots[j - contiguous]];
     const std::int64_t padded = attention_round_up(n, 2 * kLanes);
-    for (std::int64_t j = n; j < padded; ++j) s[j] = -__builtin_inff();
+    L::store(s + n, L::splat(-__builtin_inff()));
+    L::store(s + n + kLanes, L::splat(-__builtin_inff()));
 
     F max0 = L::load(s);
     F max1 = L::load(s + kLanes);
@@ -210,7 +221,7 @@ struct Attention {
       max0 = L::max(max0, L::load(s + j));
       max1 = L::max(max1, L::load(s + j + kLanes));
     }
-    const float max = fold(L::max(max0, max1), L::max);
+    const float max = fold_max(L::max(max0, max1));
 
     const F scale = L::splat(item.log2_scale);
     const F shift = L::splat(-max * item.log2_scale);
@@ -231,7 +242,7 @@ struct Attention {
       }
     }
     // Kept where nothing reads any more: behind the probabilities.
-    s[size.score_stride - 1] = 1.0f / fold(total, L::add);
+    s[size.score_stride - 1] = 1.0f / fold_sum(total);
   }
 
   // 3. Sums
@@ -249,7 +260,9 @@ struct Attention {
   template <int R, int C, bool Part>
   void prefix_tile(int query, int column) const {
     F acc[R][C];
+#pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
       for (int c = 0; c < C; ++c) acc[r][c] = L::zero();
     const float* p = scores + query * size.score_stride;
     const std::int64_t count = first_rest / kUnit;
@@ -266,7 +279,9 @@ struct Attention {
       }
     }
     float* out = sums + query * size.sum_stride + column;
+#pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
       for (int c = 0; c < C; ++c) L::store(out + r * size.sum_stride + c * kLanes, acc[r][c]);
   }
 
@@ -292,12 +307,15 @@ struct Attention {
     const float* p = scores + query * size.score_stride;
     const float* from = sums + query * size.sum_stride + column;
     F acc[R][C];
+#pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
+#pragma GCC unroll 16
       for (int c = 0; c < C; ++c) acc[r][c] = L::load(from + r * size.sum_stride + c * kLanes);
     const std::int64_t contiguous = item.contiguous[row];
     const std::int64_t n = length(row);
     const std::int32_t* slots = gathered(row);
     for (std::int64_t u = first_rest / kUnit; u * kUnit < n; ++u) {
+#pragma GCC unroll 16
       for (int c = 0; c < C; ++c) {
         const Op values_op = M::op(rest_values<Part>(u, column + c * kLanes, contiguous, slots, n));
 #pragma GCC unroll 16
@@ -307,8 +325,10 @@ struct Attention {
       }
     }
     const std::int64_t out = row * item.out_stride + std::int64_t{head} * item.head_dim + column;
+#pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       const F inverse = L::splat(p[(r + 1) * size.score_stride - 1]);
+#pragma GCC unroll 16
       for (int c = 0; c < C; ++c) {
         const F result = L::mul(acc[r][c], inverse);
         const int lanes = Part ? item.head_dim - column : kLanes;

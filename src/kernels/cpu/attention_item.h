@@ -52,8 +52,9 @@ struct AttentionScratch {
 
   constexpr AttentionScratch(std::int64_t slots, int head_dim)
       : query_units(attention_round_up(head_dim, 16)),
-        // Odd multiples of 64 bytes spread the rows over the cache's sets.
-        score_stride(attention_round_up(slots, 32) + 16),
+        // Room for 32 lanes from any position on and for one number more; an odd multiple of 64 bytes, which
+        // spreads the rows over the cache's sets.
+        score_stride(attention_round_up(slots, 32) + 48),
         sum_stride(attention_round_up(head_dim, 16)) {}
   constexpr std::int64_t bytes(std::int64_t queries) const {
     return 4 * queries * (query_units + score_stride + sum_stride);

@@ -104,6 +104,12 @@ struct Portable {
   static F exact_mac(F a, F b, F c) {
     return each([&](int i) { return c.v[i] + a.v[i] * b.v[i]; });
   }
+  /// Lane i gets lane i ^ distance.
+  template <int distance>
+  static F swap(F a) {
+    return each([&](int i) { return a.v[i ^ distance]; });
+  }
+  static float first_lane(F a) { return a.v[0]; }
   static F zero_unless_at_least(F x, F limit, F p) {
     return each([&](int i) { return x.v[i] >= limit.v[i] ? p.v[i] : 0.0f; });
   }
