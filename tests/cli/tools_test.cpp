@@ -127,6 +127,28 @@ TEST(Bench, KernelsWritesTheDocumentedFile) {
   EXPECT_GT(result["gemm"][1]["ms"], 0.0);
 }
 
+TEST(Bench, DecodeMeasuresAModelAndAShape) {
+  const std::vector<std::vector<std::string>> models = {
+      {"-m", stories260k()},
+      {"-m", stories260k() + "/config.json", "--random-weights"},
+  };
+  for (const auto& model : models) {
+    std::vector<std::string> arguments = {"bench", "decode",        "--rows", "1,3",    "--context",
+                                          "20",    "--repetitions", "2",      "--json", "-"};
+    arguments.insert(arguments.end(), model.begin(), model.end());
+    const Outcome outcome = run_augur(arguments);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const json result = json::parse(outcome.out);
+    ASSERT_EQ(result["rows"].size(), 2u);
+    EXPECT_EQ(result["rows"][1]["rows"], 3);
+    EXPECT_GT(result["rows"][1]["ms"], 0.0);
+    EXPECT_GT(result["memory_limit_fraction"], 0.0);
+  }
+  EXPECT_EQ(run_augur({"bench", "decode"}).code, 2);
+  EXPECT_EQ(run_augur({"bench", "decode", "-m", stories260k(), "--random-weights", "config.json"}).code, 2);
+  EXPECT_EQ(run_augur({"bench", "decode", "-m", stories260k(), "--context", "100000"}).code, 1);
+}
+
 TEST(Bench, SpecFindsTheSameTokens) {
   const auto file = temporary_file("spec.json");
   const Outcome outcome =
