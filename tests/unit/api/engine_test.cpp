@@ -1,0 +1,257 @@
+#include "augur/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "support/stories.h"
+
+namespace augur {
+namespace {
+
+using testing::HasSubstr;
+using testing_support::stories_known_answer;
+using testing_support::stories_path;
+
+EngineOptions options_for(const std::string& draft = {}) {
+  EngineOptions options;
+  options.model = stories_path().string();
+  options.draft_model = draft;
+  options.threads = 2;
+  return options;
+}
+
+/// One engine with every drafter, for all tests.
+class EngineTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { engine_ = std::make_unique<Engine>(options_for(stories_path().string())); }
+  static void TearDownTestSuite() { engine_.reset(); }
+
+  static SpeculationOptions speculation(std::vector<std::string> types, int topk = 1) {
+    SpeculationOptions options;
+    options.types = std::move(types);
+    options.tree_topk = topk;
+    return options;
+  }
+  static std::string refusal(const Request& request) {
+    try {
+      engine_->generate(request);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return {};
+  }
+  static Request plain(std::string prompt, std::int64_t tokens) {
+    Request request;
+    request.prompt = std::move(prompt);
+    request.max_tokens = tokens;
+    return request;
+  }
+
+  static std::unique_ptr<Engine> engine_;
+};
+std::unique_ptr<Engine> EngineTest::engine_;
+
+TEST_F(EngineTest, WritesTheKnownAnswerWithEveryDrafter) {
+  for (const SpeculationOptions& spec :
+       {speculation({}), speculation({"none"}), speculation({"ngram"}), speculation({"draft"}),
+        speculation({"draft"}, 4), speculation({"ngram", "draft"}, 2)}) {
+    Request request = plain("", 200);
+    request.speculation = spec;
+    std::string streamed;
+    const Result result = engine_->generate(request, [&](const TokenEvent& event) {
+      streamed += event.text;
+      return true;
+    });
+    EXPECT_EQ(result.text, stories_known_answer());
+    EXPECT_EQ(streamed, result.text);
+    EXPECT_EQ(result.tokens.size(), 200u);
+    EXPECT_EQ(result.finish_reason, "length");
+    EXPECT_EQ(result.prompt_tokens, 1);
+    EXPECT_GT(result.tokens_per_second, 0.0);
+    EXPECT_EQ(engine_->detokenize(result.tokens), result.text);
+  }
+}
+
+TEST_F(EngineTest, KnownAnswerInEveryInstructionSet) {
+  for (const Isa isa : supported_isas()) {
+    EngineOptions options = options_for(stories_path().string());
+    options.isa = name(isa);
+    options.speculation = speculation({"draft"}, 3);
+    Engine engine(options);
+    EXPECT_EQ(engine.info().isa, name(isa));
+    EXPECT_EQ(engine.generate(plain("", 200)).text, stories_known_answer()) << name(isa);
+  }
+}
+
+TEST_F(EngineTest, EventsSayWhoProposedWhat) {
+  Request request = plain("Once", 40);
+  request.speculation = speculation({"draft"});
+  int drafted = 0;
+  int own = 0;
+  std::vector<TokenId> ids;
+  const Result result = engine_->generate(request, [&](const TokenEvent& event) {
+    (event.proposer.empty() ? own : drafted) += 1;
+    EXPECT_EQ(event.proposer, event.depth > 0 ? "draft" : "");
+    ids.push_back(event.token);
+    return true;
+  });
+  EXPECT_EQ(ids, result.tokens);
+  EXPECT_EQ(result.speculation.type, "draft");
+  EXPECT_EQ(drafted, result.speculation.accepted_tokens);
+  EXPECT_EQ(own, result.speculation.calls);
+}
+
+TEST_F(EngineTest, StopStringsEndTheTextBeforeThem) {
+  for (const auto& types : {std::vector<std::string>{}, std::vector<std::string>{"draft"}}) {
+    Request request = plain("", 200);
+    request.stop = {"in the park. One", "never"};
+    request.speculation = speculation(types);
+    std::string streamed;
+    const Result result = engine_->generate(request, [&](const TokenEvent& event) {
+      streamed += event.text;
+      return true;
+    });
+    EXPECT_EQ(result.text,
+              "Once upon a time, there was a little girl named Lily. She loved to play outside ");
+    EXPECT_EQ(streamed, result.text) << "nothing of the stop string was ever shown";
+    EXPECT_EQ(result.finish_reason, "stop");
+  }
+}
+
+TEST_F(EngineTest, StopsWhenTheCallbackOrTheFlagSaysSo) {
+  const Result result = engine_->generate(plain("", 50), [](const TokenEvent&) { return false; });
+  EXPECT_EQ(result.finish_reason, "cancelled");
+  EXPECT_EQ(result.tokens.size(), 1u);
+  const std::atomic<bool> cancel{true};
+  Request request = plain("", 50);
+  request.cancel = &cancel;
+  EXPECT_EQ(engine_->generate(request).tokens.size(), 0u);
+}
+
+TEST_F(EngineTest, EndOfSequenceEndsOrIsIgnored) {
+  // Bias makes EOS certain; ignoring it makes it impossible.
+  Request request = plain("Once", 20);
+  request.sampling.logit_bias = {{2, 100.0f}};
+  const Result ended = engine_->generate(request);
+  EXPECT_EQ(ended.finish_reason, "stop");
+  EXPECT_EQ(ended.tokens, std::vector<TokenId>{2});
+  EXPECT_EQ(ended.text, "");
+  request.ignore_eos = true;
+  const Result ignored = engine_->generate(request);
+  EXPECT_EQ(ignored.finish_reason, "length");
+  EXPECT_EQ(std::count(ignored.tokens.begin(), ignored.tokens.end(), 2), 0);
+}
+
+TEST_F(EngineTest, ManyRequestsEqualOneAtATime) {
+  std::vector<Request> requests;
+  for (const char* text : {"", "Once upon", "Lily", "The dog", "A red", "He said", "One day, Tom"}) {
+    Request request = plain(text, 20 + 5 * static_cast<int>(requests.size()));
+    request.sampling.temperature = 0.8;
+    request.sampling.seed = requests.size();
+    request.speculation = speculation(
+        requests.size() % 2 == 0 ? std::vector<std::string>{"draft"} : std::vector<std::string>{"ngram"}, 3);
+    requests.push_back(request);
+  }
+  std::vector<Result> alone;
+  for (const Request& request : requests) alone.push_back(engine_->generate(request));
+  requests.push_back(plain(std::string(6000, 'x'), 5));  // does not fit
+  for (const int parallel : {1, 3, 16}) {
+    std::vector<Result> together(requests.size());
+    std::vector<int> seen(requests.size(), 0);
+    engine_->generate_many(requests, parallel, [&](std::size_t index, Result result) {
+      ++seen[index];
+      together[index] = std::move(result);
+    });
+    for (std::size_t i = 0; i < alone.size(); ++i) {
+      EXPECT_EQ(seen[i], 1);
+      EXPECT_EQ(together[i].tokens, alone[i].tokens);
+      EXPECT_EQ(together[i].text, alone[i].text);
+      EXPECT_EQ(together[i].finish_reason, alone[i].finish_reason);
+      EXPECT_EQ(together[i].speculation.accepted_tokens, alone[i].speculation.accepted_tokens);
+    }
+    EXPECT_EQ(together.back().finish_reason, "error");
+    EXPECT_THAT(together.back().error, HasSubstr("the context holds 512"));
+  }
+  EXPECT_THROW(engine_->generate_many(requests, 0, {}), std::runtime_error);
+}
+
+TEST_F(EngineTest, RefusesWhatItCannotDo) {
+  Request request = plain("x", 5);
+  request.speculation = speculation({"telepathy"});
+  EXPECT_THAT(refusal(request), HasSubstr("telepathy"));
+  request.speculation = speculation({"none", "ngram"});
+  EXPECT_THAT(refusal(request), HasSubstr("none"));
+  request.speculation = speculation({"draft"});
+  request.speculation->draft_max = 0;
+  EXPECT_THAT(refusal(request), HasSubstr("draft_max"));
+  request.speculation = speculation({"draft"}, 4);
+  request.speculation->tree_size = 1;
+  EXPECT_THAT(refusal(request), HasSubstr("tree_size"));
+  request.speculation.reset();
+  request.sampling.top_p = 1.5;
+  EXPECT_THAT(refusal(request), HasSubstr("top_p"));
+  request.sampling = {};
+  request.stop = {""};
+  EXPECT_THAT(refusal(request), HasSubstr("stop string"));
+  request.stop = {};
+  request.prompt_tokens = {1};
+  EXPECT_THAT(refusal(request), HasSubstr("more than one"));
+  request.prompt.clear();
+  request.prompt_tokens = {600};
+  EXPECT_THAT(refusal(request), HasSubstr("token 600"));
+  request.prompt_tokens.clear();
+  request.messages = {{"user", "hello"}};
+  EXPECT_THAT(refusal(request), HasSubstr("no chat template"));
+}
+
+TEST_F(EngineTest, LoadErrorsNameTheirCause) {
+  const auto load_error = [](const EngineOptions& options) -> std::string {
+    try {
+      Engine engine(options);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EngineOptions options = options_for();
+  options.model = "/no/such/model";
+  EXPECT_THAT(load_error(options), HasSubstr("/no/such/model"));
+  options = options_for();
+  options.isa = "abacus";
+  EXPECT_THAT(load_error(options), HasSubstr("abacus"));
+  options = options_for();
+  options.speculation.types = {"draft"};
+  EXPECT_THAT(load_error(options), HasSubstr("needs a draft model"));
+  options = options_for(std::string(AUGUR_SOURCE_DIR) + "/models/smollm2-draft-11m");
+  const std::string other = load_error(options);
+  EXPECT_THAT(other, HasSubstr("another vocabulary"));
+  EXPECT_THAT(other, HasSubstr("stories260k"));
+  EXPECT_THAT(other, HasSubstr("smollm2-draft-11m"));
+}
+
+TEST_F(EngineTest, ReportsProgressWhileLoadingAndReadingThePrompt) {
+  EngineOptions options = options_for();
+  double last = -1;
+  options.progress = [&](std::string_view what, double fraction) {
+    EXPECT_EQ(what, "model");
+    EXPECT_GE(fraction, last);
+    last = fraction;
+  };
+  Engine engine(options);
+  EXPECT_EQ(last, 1.0);
+  Request request;
+  request.prompt_tokens.assign(400, 300);
+  request.max_tokens = 1;
+  std::vector<std::int64_t> done;
+  request.on_prefill = [&](std::int64_t tokens, std::int64_t total) {
+    EXPECT_EQ(total, 400);
+    done.push_back(tokens);
+  };
+  engine.generate(request);
+  EXPECT_EQ(done, (std::vector<std::int64_t>{256, 399}));
+}
+
+}  // namespace
+}  // namespace augur

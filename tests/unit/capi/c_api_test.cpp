@@ -1,0 +1,91 @@
+#include <augur/augur.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string kModel = std::string(AUGUR_SOURCE_DIR) + "/models/stories260k";
+
+TEST(CApi, LoadsStreamsAndStops) {
+  augur_engine_options options = augur_engine_options_default();
+  options.model = kModel.c_str();
+  options.draft_model = kModel.c_str();
+  options.spec_types = "ngram,draft";
+  augur_engine* engine = augur_load(&options);
+  ASSERT_NE(engine, nullptr) << augur_last_error();
+  EXPECT_STREQ(augur_last_error(), "");
+
+  augur_request request = augur_request_default();
+  request.prompt = "Once upon a time";
+  request.max_tokens = 60;
+  std::string text;
+  const auto take = [](const char* piece, size_t length, int32_t, void* user) -> int32_t {
+    static_cast<std::string*>(user)->append(piece, length);
+    return 1;
+  };
+  augur_result* result = augur_generate(engine, &request, take, &text);
+  ASSERT_NE(result, nullptr) << augur_last_error();
+  EXPECT_THAT(text, StartsWith(", there was a little girl named Lily."));
+  EXPECT_EQ(text, augur_result_text(result));
+  EXPECT_STREQ(augur_result_finish_reason(result), "length");
+  size_t count = 0;
+  EXPECT_NE(augur_result_tokens(result, &count), nullptr);
+  EXPECT_EQ(count, 60u);
+  EXPECT_GT(augur_result_mean_accepted_length(result), 1.5);
+  EXPECT_GT(augur_result_tokens_per_second(result), 0.0);
+  augur_result_free(result);
+
+  const char* const stops[] = {"Lily"};
+  request.stop = stops;
+  request.stop_count = 1;
+  result = augur_generate(engine, &request, nullptr, nullptr);
+  ASSERT_NE(result, nullptr);
+  EXPECT_STREQ(augur_result_text(result), ", there was a little girl named ");
+  EXPECT_STREQ(augur_result_finish_reason(result), "stop");
+  augur_result_free(result);
+
+  result = augur_generate(
+      engine, &request, [](const char*, size_t, int32_t, void*) -> int32_t { return 0; }, nullptr);
+  ASSERT_NE(result, nullptr);
+  EXPECT_STREQ(augur_result_finish_reason(result), "cancelled");
+  augur_result_free(result);
+  augur_free(engine);
+}
+
+TEST(CApi, FailuresAreNullAndSayWhy) {
+  augur_engine_options options = augur_engine_options_default();
+  options.model = "/no/such/model";
+  EXPECT_EQ(augur_load(&options), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("/no/such/model"));
+  EXPECT_EQ(augur_load(nullptr), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("NULL"));
+  options.model = kModel.c_str();
+  options.weights = "int1";
+  EXPECT_EQ(augur_load(&options), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("int1"));
+  options = {};
+  EXPECT_EQ(augur_load(&options), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("size is 0"));
+  EXPECT_EQ(augur_generate(nullptr, nullptr, nullptr, nullptr), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("engine is NULL"));
+  augur_free(nullptr);
+  augur_result_free(nullptr);
+}
+
+TEST(CApi, FieldsThatAnOlderCallerLacksKeepTheirDefaults) {
+  augur_engine_options options = augur_engine_options_default();
+  options.model = kModel.c_str();
+  options.tree_size = -5;  // beyond the size that is claimed
+  options.size = offsetof(augur_engine_options, draft_model);
+  augur_engine* engine = augur_load(&options);
+  EXPECT_NE(engine, nullptr) << augur_last_error();
+  augur_free(engine);
+}
+
+}  // namespace

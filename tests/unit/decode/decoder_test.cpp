@@ -1,0 +1,337 @@
+#include "decode/decoder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "decode/trace.h"
+#include "draft/ngram_drafter.h"
+#include "support/generation.h"
+
+namespace augur {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing_support::generate;
+using testing_support::GenerateOptions;
+using testing_support::one;
+using testing_support::Stories;
+
+/// Proposes the branch it is told, every round anew: what the target will say, up to a mistake.
+class KnownTextDrafter final : public Drafter {
+ public:
+  KnownTextDrafter(std::vector<TokenId> truth, int right) : truth_(std::move(truth)), right_(right) {}
+  std::string_view name() const override { return "known"; }
+  DrafterTraits traits() const override { return {.one_shot = true, .has_probabilities = false}; }
+  void reset() override {}
+  void sync(const AcceptedRows&) override {}
+  void expand(DraftTree& tree, std::span<const std::int32_t>, const ExpandOptions& options) override {
+    std::int32_t node = 0;
+    for (int i = 0; i < options.top_k; ++i) {
+      const auto at = static_cast<std::size_t>(tree.root_position()) + static_cast<std::size_t>(i) + 1;
+      if (at >= truth_.size()) return;
+      node = tree.add(node, i < right_ ? truth_[at] : (truth_[at] + 1) % 512, 0, options.proposer);
+    }
+  }
+
+ private:
+  std::vector<TokenId> truth_;
+  int right_;
+};
+
+class DecoderTest : public testing::Test {
+ protected:
+  std::vector<TokenId> plain(const std::vector<TokenId>& prompt, std::int64_t tokens) {
+    return generate(*stories_.model, {prompt}, {.tokens = tokens}).tokens[0];
+  }
+  std::vector<Speculator> known(const std::vector<TokenId>& prompt, std::int64_t tokens, int right, int max) {
+    std::vector<TokenId> truth = prompt;
+    const std::vector<TokenId> rest = plain(prompt, tokens + 20);
+    truth.insert(truth.end(), rest.begin(), rest.end());
+    return one(std::make_unique<KnownTextDrafter>(truth, right),
+               std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = max}));
+  }
+  void run(Sequence& sequence) {
+    Decoder decoder(*stories_.model);
+    Sequence* const batch[] = {&sequence};
+    while (!sequence.finished()) decoder.step(batch);
+  }
+
+  Stories stories_;
+  std::vector<TokenId> prompt_ = stories_.prompt("Once upon a time");
+};
+
+TEST_F(DecoderTest, WritesTheKnownAnswer) {
+  const std::vector<TokenId> bos{*stories_.tokenizer->bos};
+  EXPECT_EQ(stories_.tokenizer->decode(plain(bos, 200)), testing_support::stories_known_answer());
+}
+
+TEST_F(DecoderTest, PlainDecodingCountsOneTokenACall) {
+  Sequence sequence(*stories_.model, prompt_, {.max_tokens = 30});
+  run(sequence);
+  const DecodeStatistics& s = sequence.statistics();
+  EXPECT_EQ(sequence.finish_reason(), FinishReason::Length);
+  EXPECT_EQ(s.calls, 30);
+  EXPECT_EQ(s.generated_tokens, 30);
+  EXPECT_EQ(s.verified_tokens, 30);
+  EXPECT_EQ(s.drafted_tokens, 0);
+  EXPECT_EQ(s.mean_accepted_length(), 1.0);
+  EXPECT_TRUE(s.accepted_per_position.empty());
+  EXPECT_GT(s.decode_ms, 0.0);
+  EXPECT_EQ(s.draft_ms, 0.0);
+  EXPECT_NEAR(s.verify_ms + s.other_ms, s.decode_ms, 0.2 * s.decode_ms + 1.0);
+}
+
+TEST_F(DecoderTest, CountsWhatSpeculationDid) {
+  Sequence sequence(*stories_.model, prompt_, {.max_tokens = 30, .speculators = known(prompt_, 30, 2, 4)});
+  run(sequence);
+  const DecodeStatistics& s = sequence.statistics();
+  // Two of four drafts are right: three tokens a round, ten rounds; the last ones are cut to what is left.
+  EXPECT_EQ(s.calls, 10);
+  EXPECT_EQ(s.accepted_tokens, 20);
+  EXPECT_THAT(s.accepted_per_position, ElementsAre(10, 10));
+  EXPECT_EQ(s.mean_accepted_length(), 3.0);
+  EXPECT_EQ(s.drafted_tokens, 9 * 4 + 2);
+  EXPECT_EQ(s.verified_tokens, s.drafted_tokens + 10);
+}
+
+TEST_F(DecoderTest, NeverDraftsBeyondTheEnd) {
+  for (const int tokens : {1, 2, 3, 5}) {
+    Sequence sequence(*stories_.model, prompt_,
+                      {.max_tokens = tokens, .speculators = known(prompt_, 9, 9, 9)});
+    run(sequence);
+    EXPECT_EQ(std::ssize(sequence.generated()), tokens);
+    EXPECT_EQ(sequence.statistics().calls, 1);
+    EXPECT_EQ(sequence.statistics().verified_tokens, tokens);
+  }
+}
+
+TEST_F(DecoderTest, StopsInsideAnAcceptedPath) {
+  const std::vector<TokenId> truth = plain(prompt_, 30);
+  std::vector<TokenId> seen;
+  SequenceOptions options{.max_tokens = 30, .speculators = known(prompt_, 30, 9, 9)};
+  options.on_token = [&](const EmittedToken& token) {
+    seen.push_back(token.token);
+    return seen.size() == 4 ? AfterToken::Stop : AfterToken::Continue;
+  };
+  Sequence sequence(*stories_.model, prompt_, std::move(options));
+  run(sequence);
+  EXPECT_EQ(sequence.finish_reason(), FinishReason::Stop);
+  EXPECT_TRUE(std::ranges::equal(sequence.generated(), std::span(truth).first(4)));
+  EXPECT_EQ(sequence.statistics().accepted_tokens, 4);
+}
+
+TEST_F(DecoderTest, EndsAtEndOfSequence) {
+  const std::vector<TokenId> truth = plain(prompt_, 30);
+  const TokenId end = truth[11];
+  const auto first = std::find(truth.begin(), truth.end(), end) - truth.begin();
+  for (const bool speculate : {false, true}) {
+    SequenceOptions options{.eos = {end}};
+    if (speculate) options.speculators = known(prompt_, 30, 9, 9);
+    Sequence sequence(*stories_.model, prompt_, std::move(options));
+    run(sequence);
+    EXPECT_EQ(sequence.finish_reason(), FinishReason::Stop);
+    EXPECT_EQ(std::ssize(sequence.generated()), first + 1);
+    EXPECT_EQ(sequence.generated().back(), end);
+  }
+}
+
+TEST_F(DecoderTest, FillsTheContextAndNoMore) {
+  for (const bool speculate : {false, true}) {
+    SequenceOptions options{.context = 20};
+    if (speculate) options.speculators = known(prompt_, 30, 9, 9);
+    Sequence sequence(*stories_.model, prompt_, std::move(options));
+    run(sequence);
+    EXPECT_EQ(sequence.finish_reason(), FinishReason::Length);
+    EXPECT_EQ(sequence.tokens().size(), 20u);
+  }
+  // The model's own limit leaves no slack for rejected nodes: trees shrink towards the end.
+  SequenceOptions options{.speculators = known(std::vector<TokenId>(500, 300), 11, 0, 9)};
+  Sequence sequence(*stories_.model, std::vector<TokenId>(500, 300), std::move(options));
+  run(sequence);
+  EXPECT_EQ(sequence.tokens().size(), 512u);
+}
+
+TEST_F(DecoderTest, RefusesImpossiblePrompts) {
+  const auto refusal = [&](std::vector<TokenId> prompt) -> std::string {
+    try {
+      Sequence sequence(*stories_.model, std::move(prompt), {});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_THAT(refusal({}), HasSubstr("empty"));
+  EXPECT_THAT(refusal({1, 512}), HasSubstr("token 512"));
+  EXPECT_THAT(refusal({-1}), HasSubstr("token -1"));
+  EXPECT_THAT(refusal(std::vector<TokenId>(512, 5)), HasSubstr("512 tokens, but the context holds 512"));
+  EXPECT_EQ(refusal(std::vector<TokenId>(511, 5)), "");
+}
+
+TEST_F(DecoderTest, ZeroTokensAreNone) {
+  Sequence sequence(*stories_.model, prompt_, {.max_tokens = 0});
+  EXPECT_TRUE(sequence.finished());
+  EXPECT_EQ(sequence.finish_reason(), FinishReason::Length);
+}
+
+TEST_F(DecoderTest, CancelsFromOutsideAndFromTheCallback) {
+  SequenceOptions options{.max_tokens = 30};
+  options.on_token = [](const EmittedToken&) { return AfterToken::Cancel; };
+  Sequence sequence(*stories_.model, prompt_, std::move(options));
+  run(sequence);
+  EXPECT_EQ(sequence.finish_reason(), FinishReason::Cancelled);
+  EXPECT_EQ(sequence.generated().size(), 1u);
+  Sequence other(*stories_.model, prompt_, {.max_tokens = 30});
+  other.cancel();
+  Decoder decoder(*stories_.model);
+  Sequence* const batch[] = {&other};
+  decoder.step(batch);
+  EXPECT_EQ(other.generated().size(), 0u);
+}
+
+TEST_F(DecoderTest, OneSequencesFailureLeavesTheOthersAlone) {
+  SamplingParams impossible;
+  for (TokenId id = 0; id < 512; ++id) {
+    impossible.logit_bias.emplace_back(id, -std::numeric_limits<float>::infinity());
+  }
+  Sequence bad(*stories_.model, prompt_, {.sampling = impossible, .max_tokens = 10});
+  Sequence good(*stories_.model, prompt_, {.max_tokens = 10});
+  Decoder decoder(*stories_.model);
+  Sequence* const batch[] = {&bad, &good};
+  while (!good.finished()) decoder.step(batch);
+  EXPECT_EQ(bad.finish_reason(), FinishReason::Failed);
+  EXPECT_THROW(std::rethrow_exception(bad.failure()), Error);
+  EXPECT_TRUE(std::ranges::equal(good.generated(), plain(prompt_, 10)));
+}
+
+TEST_F(DecoderTest, PromptChunksAndNeighboursChangeNothing) {
+  const std::vector<std::vector<TokenId>> prompts{
+      stories_.prompt("Once upon a time, there was a little girl named Lily. She loved to play outside"),
+      stories_.prompt("The dog"), std::vector<TokenId>{*stories_.tokenizer->bos}, prompt_,
+      stories_.prompt("One day, a big cat saw a small bird and said")};
+  const auto expected = generate(*stories_.model, prompts, {.tokens = 40});
+  for (const int chunk : {1, 5, 256}) {
+    for (const std::size_t parallel : {std::size_t{2}, std::size_t{5}}) {
+      const auto found =
+          generate(*stories_.model, prompts,
+                   {.tokens = 40, .parallel = parallel, .decoder = {.prefill_rows = chunk, .logit_rows = 3}});
+      EXPECT_EQ(found.tokens, expected.tokens) << "chunks of " << chunk << ", " << parallel << " at once";
+    }
+  }
+}
+
+TEST_F(DecoderTest, TheFirstDrafterThatProposesHasTheRound) {
+  SequenceOptions options{.max_tokens = 30};
+  options.speculators.push_back(
+      {std::make_unique<NgramDrafter>(400, 400), std::make_unique<ChainPolicy>(ChainPolicy::Options{})});
+  for (Speculator& s : known(prompt_, 30, 9, 3)) options.speculators.push_back(std::move(s));
+  options.on_token = [](const EmittedToken& token) {
+    EXPECT_EQ(token.proposer, token.depth == 0 ? 0 : 2);
+    return AfterToken::Continue;
+  };
+  Sequence sequence(*stories_.model, prompt_, std::move(options));
+  run(sequence);
+  EXPECT_GT(sequence.statistics().accepted_tokens, 15);
+}
+
+/// Records what it is told.
+class TappingDrafter final : public Drafter {
+ public:
+  explicit TappingDrafter(std::vector<int> layers) : layers_(std::move(layers)) {}
+  std::string_view name() const override { return "tapping"; }
+  std::span<const int> tap_layers() const override { return layers_; }
+  void reset() override {}
+  void sync(const AcceptedRows& rows) override {
+    EXPECT_EQ(rows.first_position, std::ssize(tokens));
+    tokens.insert(tokens.end(), rows.tokens.begin(), rows.tokens.end());
+    features.insert(features.end(), rows.features, rows.features + rows.tokens.size() * layers_.size() * 64);
+    next = rows.next;
+  }
+  void expand(DraftTree& tree, std::span<const std::int32_t> frontier,
+              const ExpandOptions& options) override {
+    // A bushy tree, so that accepted rows lie apart: token 335 and whatever is near the last token.
+    for (const std::int32_t node : frontier) {
+      for (int i = 0; i < options.top_k; ++i) tree.add(node, (317 + 6 * i) % 512, 0, options.proposer);
+    }
+  }
+
+  std::vector<TokenId> tokens;
+  std::vector<float> features;
+  TokenId next = -1;
+
+ private:
+  std::vector<int> layers_;
+};
+
+TEST_F(DecoderTest, DraftersGetTheHiddenStatesOfTheAcceptedRows) {
+  auto first = std::make_unique<TappingDrafter>(std::vector<int>{5, 1});
+  auto second = std::make_unique<TappingDrafter>(std::vector<int>{3});
+  TappingDrafter* const taps[] = {first.get(), second.get()};
+  SequenceOptions options{.max_tokens = 40};
+  options.speculators.push_back(
+      {std::move(first), std::make_unique<Eagle2Policy>(Eagle2Policy::Options{8, 2, 40})});
+  options.speculators.push_back({std::move(second), std::make_unique<ChainPolicy>(ChainPolicy::Options{})});
+  Sequence sequence(*stories_.model, prompt_, std::move(options));
+  run(sequence);
+
+  const std::vector<TokenId> text(sequence.tokens().begin(), sequence.tokens().end() - 1);
+  std::vector<float> expected[6];
+  for (const int layer : {1, 3, 5}) expected[layer].resize(text.size() * 64);
+  KvCache cache = stories_.model->make_cache();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::vector<Tap> at;
+    for (const int layer : {1, 3, 5}) at.push_back({layer, expected[layer].data() + i * 64, 64});
+    KvTxn txn = cache.reserve(1);
+    const TokenBatch::Sequence row{.kv = &txn, .rows = 1};
+    const std::int32_t position = static_cast<std::int32_t>(i);
+    const std::int32_t parent = -1;
+    stories_.model->forward({.tokens = {&text[i], 1},
+                             .positions = {&position, 1},
+                             .parents = {&parent, 1},
+                             .sequences = {&row, 1}},
+                            {.taps = at});
+    txn.commit_all();
+  }
+  ASSERT_EQ(taps[0]->tokens, text);
+  ASSERT_EQ(taps[1]->tokens, text);
+  EXPECT_EQ(taps[0]->next, sequence.tokens().back());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    for (std::size_t j = 0; j < 64; ++j) {
+      ASSERT_EQ(taps[0]->features[i * 128 + j], expected[5][i * 64 + j]) << "row " << i;
+      ASSERT_EQ(taps[0]->features[i * 128 + 64 + j], expected[1][i * 64 + j]) << "row " << i;
+      ASSERT_EQ(taps[1]->features[i * 64 + j], expected[3][i * 64 + j]) << "row " << i;
+    }
+  }
+}
+
+TEST_F(DecoderTest, TracesEveryRound) {
+  TraceRing ring(4);
+  std::vector<TokenId> traced;
+  SequenceOptions options{.max_tokens = 30, .speculators = known(prompt_, 30, 2, 4)};
+  options.on_step = [&](const StepTrace& trace) {
+    ring.push(trace);
+    for (std::size_t i = 1; i < trace.path.size(); ++i) {
+      traced.push_back(trace.tree->tokens()[static_cast<std::size_t>(trace.path[i])]);
+    }
+    traced.push_back(trace.next);
+    EXPECT_EQ(trace.batch_rows, trace.tree->size());
+    EXPECT_GT(trace.verify_ms, 0.0);
+  };
+  Sequence sequence(*stories_.model, prompt_, std::move(options));
+  run(sequence);
+  EXPECT_TRUE(std::ranges::equal(traced, sequence.generated()));
+  EXPECT_EQ(ring.total(), 10u);
+  ASSERT_EQ(ring.size(), 4u);
+  EXPECT_EQ(ring[3].context, static_cast<std::int64_t>(prompt_.size()) - 1 + 27);
+  EXPECT_EQ(ring[0].context, static_cast<std::int64_t>(prompt_.size()) - 1 + 18);
+  EXPECT_THAT(ring[0].path, ElementsAre(0, 1, 2));
+  EXPECT_THAT(ring[0].parents, ElementsAre(-1, 0, 1, 2, 3));
+  EXPECT_EQ(ring[0].drafted, 4);
+}
+
+}  // namespace
+}  // namespace augur
