@@ -56,7 +56,7 @@ void ForwardPass::load_rows(Range rows) const {
       std::memcpy(ws_.residual.row(r), given + r * config_.hidden,
                   static_cast<std::size_t>(config_.hidden) * sizeof(float));
     } else {
-      weights_.embedding.get_row(batch_.tokens[static_cast<std::size_t>(r)], ws_.residual.floats(r));
+      embedding_->get_row(batch_.tokens[static_cast<std::size_t>(r)], ws_.residual.floats(r));
     }
   }
 }
@@ -71,16 +71,32 @@ void ForwardPass::copy_taps(Range rows, int layer) const {
   }
 }
 
+/// Where this thread finds the rows that the q, k, v products of the layer read.
+const void* ForwardPass::attention_input(Team& team, int index) const {
+  const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
+  if (index == options_.first_layer && options_.attention_input != nullptr) {
+    const std::int64_t width = layer.qkv.k();
+    const Range rows = team.split(plan_.rows());
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+      convert_row(options_.attention_input + r * width, width, ws_.type, ws_.entrance.row(r));
+    }
+    team.barrier();
+    return ws_.entrance.row(0);
+  }
+  const float* norm = layer.attention_norm.empty() ? nullptr : layer.attention_norm.data();
+  return normalise_rows(team, ws_, plan_.rows(), norm, config_.norm_eps, config_.hidden,
+                        [&](std::int64_t r) { return ws_.residual.floats(r); });
+}
+
 void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
-  const LayerWeights& layer = weights_.layers[static_cast<std::size_t>(index)];
+  const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
   const int rows = plan_.rows();
-  const auto residual = [&](std::int64_t r) { return ws_.residual.floats(r); };
-  const void* x = normalise_rows(team, ws_, rows, layer.attention_norm.data(), config_.norm_eps,
-                                 config_.hidden, residual);
+  const bool given = index == options_.first_layer && options_.attention_input != nullptr;
+  const void* x = attention_input(team, index);
   timer.book(ForwardProfile::Norm);
   kernels_.gemm({.weight = &layer.qkv,
                  .x = x,
-                 .x_stride = ws_.normed.stride(),
+                 .x_stride = given ? ws_.entrance.stride() : ws_.normed.stride(),
                  .rows = rows,
                  .y = ws_.qkv.floats(0),
                  .y_stride = ws_.qkv.stride(),
@@ -104,7 +120,7 @@ void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
 }
 
 void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
-  const LayerWeights& layer = weights_.layers[static_cast<std::size_t>(index)];
+  const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
   const int rows = plan_.rows();
   const auto residual = [&](std::int64_t r) { return ws_.residual.floats(r); };
   const void* x =
@@ -136,7 +152,7 @@ void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
 /// Items are heads (queries, then keys with their values) times rows, rows fastest: slots of one head that
 /// share cache lines mostly go to one thread.
 void ForwardPass::rotate_and_store(Range items, int index) const {
-  const LayerWeights& layer = weights_.layers[static_cast<std::size_t>(index)];
+  const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
   const int head_dim = config_.head_dim;
   const auto finish = [&](float* head, const std::vector<float>& norm, std::int64_t row) {
     if (!norm.empty()) rms_norm(head, norm.data(), config_.norm_eps, head_dim, DType::F32, head);

@@ -23,15 +23,24 @@ namespace augur {
 /// heads.
 class ForwardPass {
  public:
-  ForwardPass(const ModelConfig& config, const ModelWeights& weights, const KernelSet& kernels,
-              const RopeCache& rope, const BatchPlan& plan, Workspace& workspace, const TokenBatch& batch,
-              const ForwardOptions& options)
-      : config_(config),
-        weights_(weights),
-        kernels_(kernels),
-        rope_(rope),
-        plan_(plan),
-        ws_(workspace),
+  /// What a pass works with. References outlive it.
+  struct Inputs {
+    const ModelConfig& config;
+    std::span<const LayerWeights> layers;
+    const PackedMatrix* embedding;  ///< null: rows are always given
+    const KernelSet& kernels;
+    const RopeCache& rope;
+    const BatchPlan& plan;
+    Workspace& workspace;
+  };
+  ForwardPass(const Inputs& in, const TokenBatch& batch, const ForwardOptions& options)
+      : config_(in.config),
+        layers_(in.layers),
+        embedding_(in.embedding),
+        kernels_(in.kernels),
+        rope_(in.rope),
+        plan_(in.plan),
+        ws_(in.workspace),
         batch_(batch),
         options_(options) {}
 
@@ -44,6 +53,7 @@ class ForwardPass {
   int last_layer() const { return options_.last_layer < 0 ? config_.layers : options_.last_layer; }
   void load_rows(Range rows) const;
   void copy_taps(Range rows, int layer) const;
+  const void* attention_input(Team& team, int index) const;
   void attention_block(Team& team, int index, Timer& timer) const;
   void mlp_block(Team& team, int index, Timer& timer) const;
   void rotate_and_store(Range items, int index) const;
@@ -51,7 +61,8 @@ class ForwardPass {
   void activate(Range panels) const;
 
   const ModelConfig& config_;
-  const ModelWeights& weights_;
+  std::span<const LayerWeights> layers_;
+  const PackedMatrix* embedding_;
   const KernelSet& kernels_;
   const RopeCache& rope_;
   const BatchPlan& plan_;

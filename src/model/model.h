@@ -62,6 +62,9 @@ struct ForwardOptions {
   int last_layer = -1;
   const float* input = nullptr;       ///< [rows, hidden], when first_layer > 0
   const float* embeddings = nullptr;  ///< [rows, hidden]: replaces the look-up when not null (drafters)
+  /// [rows, width of layer 0's q, k, v products]: what attention in the first layer takes in place of the
+  /// normed residual stream. For draft heads whose entrance is wider; not for a Model.
+  const float* attention_input = nullptr;
   ForwardProfile* profile = nullptr;  ///< takes timestamps when not null
 };
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -14,7 +15,7 @@ namespace augur {
 
 /// One decoder layer. Products that read the same rows are one matrix, so that they are one operation.
 struct LayerWeights {
-  std::vector<float> attention_norm;  ///< [hidden]
+  std::vector<float> attention_norm;  ///< [hidden]; empty: attention takes its input as it is
   std::vector<float> mlp_norm;        ///< [hidden]
   std::vector<float> q_norm, k_norm;  ///< [head_dim] with qk_norm, else empty
   /// Rows: all query heads, then for each kv head its key rows and its value rows.
@@ -56,6 +57,8 @@ class StoredWeights : public WeightSource {
   /// `tied`: a stored head is a copy of the embedding, and ignored.
   StoredWeights(const WeightStore& store, bool tied) : store_(store), tied_(tied) {}
   RowReader open(const std::string& name, const Shape& shape) override;
+  /// A tensor that is known and not wanted as weights: no left-over if it is there.
+  void pass_over(std::string name) { used_.push_back(std::move(name)); }
   /// Error for tensors that open() was not asked for, except those that never matter.
   void all_opened() override;
 

@@ -7,13 +7,15 @@ constexpr std::int64_t kResultGrain = 16;
 constexpr std::int64_t kInputGrain = 32;
 }  // namespace
 
-Workspace::Workspace(const ModelConfig& config, DType weight_type, int thread_count)
+Workspace::Workspace(const ModelConfig& config, DType weight_type, int thread_count,
+                     std::int64_t attention_inputs)
     : type(weight_type),
       threads(thread_count),
       own_rows(std::max<std::int64_t>(1, kOwnNormElements / config.hidden)),
       residual(DType::F32, config.hidden, kResultGrain),
       normed(weight_type, config.hidden, kInputGrain),
       own_normed(weight_type, config.hidden, kInputGrain),
+      entrance(weight_type, attention_inputs, kInputGrain),
       qkv(DType::F32, std::int64_t{config.heads + 2 * config.kv_heads} * config.head_dim, kResultGrain),
       attended(weight_type, std::int64_t{config.heads} * config.head_dim, kInputGrain),
       gate_up(DType::F32, (config.intermediate + kResultGrain - 1) / kResultGrain * 2 * kResultGrain,
@@ -30,6 +32,7 @@ void Workspace::ensure_normed(std::int64_t rows) {
 void Workspace::ensure_forward(std::int64_t rows, std::size_t scratch_bytes) {
   residual.ensure(rows);
   ensure_normed(rows);
+  if (entrance.stride() > 0) entrance.ensure(rows);
   qkv.ensure(rows);
   attended.ensure(rows);
   gate_up.ensure(rows);

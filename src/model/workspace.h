@@ -40,7 +40,8 @@ struct Workspace {
   /// Up to so many elements every thread normalises all rows for itself: that is cheaper than a barrier.
   static constexpr std::int64_t kOwnNormElements = 8192;
 
-  Workspace(const ModelConfig& config, DType type, int threads);
+  /// `attention_inputs`: width of a given attention input (ForwardOptions::attention_input); 0: none.
+  Workspace(const ModelConfig& config, DType type, int threads, std::int64_t attention_inputs = 0);
 
   /// True when each thread is to keep normalised rows of its own.
   bool own_norms(std::int64_t rows) const { return rows <= own_rows; }
@@ -56,6 +57,7 @@ struct Workspace {
   RowBuffer residual;    ///< [rows, hidden] float32
   RowBuffer normed;      ///< [rows, hidden] shared by the threads
   RowBuffer own_normed;  ///< [threads * own_rows, hidden]
+  RowBuffer entrance;    ///< [rows, attention_inputs] given to the first layer's attention
   RowBuffer qkv;         ///< [rows, heads * head_dim + kv_heads * (head_dim key, head_dim value)] float32
   RowBuffer attended;    ///< [rows, heads * head_dim]
   RowBuffer gate_up;     ///< [rows, pairs of 16 gate and 16 up] float32

@@ -1,0 +1,96 @@
+#include "model/layer_stack.h"
+
+#include "base/error.h"
+#include "kernels/attention.h"
+
+namespace augur {
+
+namespace {
+
+/// Width of the first attention's input where it is not that of the residual stream, or may not be.
+std::int64_t attention_inputs(const std::vector<LayerWeights>& layers, const ModelConfig& config) {
+  if (layers.empty() || layers[0].qkv.k() == config.hidden) return 0;
+  return layers[0].qkv.k();
+}
+
+}  // namespace
+
+LayerStack::LayerStack(Backend& backend, const ModelConfig& config, DType type, std::int64_t context,
+                       std::vector<LayerWeights> layers)
+    : backend_(backend),
+      config_(config),
+      type_(type),
+      context_(context),
+      layers_(std::move(layers)),
+      rope_(make_rope_table(config.rope, config.head_dim, context), context),
+      workspace_(config, type, backend.pool.size(), attention_inputs(layers_, config)) {}
+
+std::int64_t LayerStack::bytes() const {
+  std::int64_t bytes = 0;
+  for (const LayerWeights& layer : layers_) {
+    bytes += layer.qkv.bytes() + layer.o.bytes() + layer.gate_up.bytes() + layer.down.bytes();
+  }
+  return bytes;
+}
+
+KvCache LayerStack::make_cache(std::int64_t capacity) const {
+  if (capacity < 0 || capacity > context_) {
+    throw Error("a cache for {} tokens was asked for, the context is {}", capacity, context_);
+  }
+  return KvCache({.layers = config_.layers,
+                  .kv_heads = config_.kv_heads,
+                  .head_dim = config_.head_dim,
+                  .capacity = capacity > 0 ? capacity : context_,
+                  .type = type_});
+}
+
+void LayerStack::check_options(const TokenBatch& batch, const ForwardOptions& options,
+                               bool has_embedding) const {
+  const int last = options.last_layer < 0 ? config_.layers : options.last_layer;
+  if (options.first_layer < 0 || options.first_layer > last || last > config_.layers) {
+    throw Error("forward: layers {} to {} of {}", options.first_layer, last, config_.layers);
+  }
+  if (options.first_layer > 0 && options.input == nullptr) {
+    throw Error("forward: layer {} on was asked for without its input", options.first_layer);
+  }
+  if (options.first_layer == 0 && options.embeddings == nullptr && !has_embedding) {
+    throw Error("forward: these layers have no embedding, and no rows were given");
+  }
+  const bool wide = workspace_.entrance.stride() > 0 && options.first_layer == 0;
+  if (wide != (options.attention_input != nullptr)) {
+    throw Error("forward: the first attention's input {}", wide ? "is missing" : "cannot be given here");
+  }
+  for (const Tap& tap : options.taps) {
+    if (tap.layer < options.first_layer || tap.layer > last || tap.out == nullptr ||
+        (tap.out_stride < config_.hidden && batch.rows() > 1)) {
+      throw Error("forward: tap at layer {} (layers {} to {} are run), stride {}", tap.layer,
+                  options.first_layer, last, tap.out_stride);
+    }
+  }
+}
+
+std::span<const float> LayerStack::forward(const TokenBatch& batch, const ForwardOptions& options,
+                                           const PackedMatrix* embedding) {
+  check_options(batch, options, embedding != nullptr);
+  plan_.build(batch, config_, type_, context_);
+  rope_.ensure(plan_.max_position() + 1);
+  workspace_.ensure_forward(
+      batch.rows(),
+      attention_scratch_bytes(plan_.max_slots(), config_.heads / config_.kv_heads, config_.head_dim));
+  const ForwardPass pass({.config = config_,
+                          .layers = layers_,
+                          .embedding = embedding,
+                          .kernels = backend_.kernels,
+                          .rope = rope_,
+                          .plan = plan_,
+                          .workspace = workspace_},
+                         batch, options);
+  backend_.pool.run([&](Team& team) { pass.run(team); });
+  result_rows_ = batch.rows();
+  const bool padded = workspace_.residual.stride() != workspace_.result.stride();
+  const RowBuffer& result = padded ? workspace_.result : workspace_.residual;
+  return {result.floats(0),
+          static_cast<std::size_t>(batch.rows()) * static_cast<std::size_t>(config_.hidden)};
+}
+
+}  // namespace augur

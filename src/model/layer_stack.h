@@ -1,0 +1,86 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "model/batch_plan.h"
+#include "model/forward_pass.h"
+#include "model/model.h"
+#include "model/rope_cache.h"
+#include "model/weights.h"
+#include "model/workspace.h"
+
+namespace augur {
+
+/// Decoder layers with all that running them takes: weights, rotations, activations. A Model is a stack
+/// between an embedding and a head. A draft head is a short stack with an entrance of its own, for which
+/// there are three ways in (pack_layer makes the weights):
+///   - an embedding, whose rows the tokens choose (Model);
+///   - ForwardOptions::embeddings: the residual stream given row by row. With an empty attention_norm the
+///     first attention takes it without a norm (EAGLE-1);
+///   - ForwardOptions::attention_input beside that, for a first attention that reads something else than the
+///     residual stream, of any width (EAGLE-3).
+/// Weights are immutable and may be shared; forward() and project() are for one thread at a time.
+class LayerStack {
+ public:
+  /// `config`: shapes of the layers; its vocab bounds TokenBatch::tokens. `context`: positions are below it.
+  LayerStack(Backend& backend, const ModelConfig& config, DType type, std::int64_t context,
+             std::vector<LayerWeights> layers);
+
+  const ModelConfig& config() const { return config_; }
+  DType type() const { return type_; }
+  std::int64_t context() const { return context_; }
+  Backend& backend() const { return backend_; }
+  std::int64_t bytes() const;  ///< that a one-row forward reads
+
+  /// Error for a capacity beyond the context. 0: the context.
+  KvCache make_cache(std::int64_t capacity = 0) const;
+
+  /// Model::forward(), with `embedding` for the look-up (null: ForwardOptions must give the rows).
+  std::span<const float> forward(const TokenBatch& batch, const ForwardOptions& options,
+                                 const PackedMatrix* embedding);
+
+  int result_rows() const { return result_rows_; }
+  /// Row of the last forward's result. [hidden]
+  const float* result_row(int row) const { return workspace_.residual.floats(row); }
+
+  /// A product with rows of width hidden, normed first unless `norm` is null.
+  struct Projection {
+    const PackedMatrix& matrix;   ///< [n, hidden] of type()
+    const float* norm = nullptr;  ///< [hidden]
+    float* out = nullptr;         ///< [count, out_stride], 64-byte aligned
+    std::int64_t out_stride = 0;  ///< multiple of 16, >= n rounded up to 16
+  };
+  /// row(0) ... row(count - 1) give the float32 rows.
+  template <class RowOf>
+  void project(const Projection& p, int count, const RowOf& row) {
+    if (count == 0) return;
+    workspace_.ensure_normed(count);
+    backend_.pool.run([&](Team& team) {
+      const void* x = normalise_rows(team, workspace_, count, p.norm, config_.norm_eps, config_.hidden, row);
+      backend_.kernels.gemm({.weight = &p.matrix,
+                             .x = x,
+                             .x_stride = workspace_.normed.stride(),
+                             .rows = count,
+                             .y = p.out,
+                             .y_stride = p.out_stride},
+                            team.split(p.matrix.panels()));
+    });
+  }
+
+ private:
+  void check_options(const TokenBatch& batch, const ForwardOptions& options, bool has_embedding) const;
+
+  Backend& backend_;
+  const ModelConfig config_;
+  const DType type_;
+  const std::int64_t context_;
+  const std::vector<LayerWeights> layers_;
+  RopeCache rope_;
+  Workspace workspace_;
+  BatchPlan plan_;
+  int result_rows_ = 0;
+};
+
+}  // namespace augur

@@ -1,0 +1,156 @@
+#include "model/weight_packer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+
+#include "base/error.h"
+
+namespace augur {
+
+namespace {
+
+constexpr std::int64_t kPanel = PackedMatrix::kPanel;
+/// Elements of one thread's piece of work.
+constexpr std::int64_t kChunkElements = 1 << 17;
+
+std::int64_t round_to_panel(std::int64_t n) {
+  return (n + kPanel - 1) / kPanel * kPanel;
+}
+
+std::string in_layer(std::string_view pattern, int layer, std::string_view suffix = "") {
+  return fmt::format(fmt::runtime(pattern), layer) + std::string(suffix);
+}
+
+}  // namespace
+
+void WeightPacker::matrix(PackedMatrix& target, const std::string& name, std::int64_t n, std::int64_t k,
+                          const Placement& placement) {
+  jobs_.push_back({&target, source_.open(name, {n, k}), n, k, placement});
+}
+
+void WeightPacker::vector(std::vector<float>& target, const std::string& name, std::int64_t n) {
+  target.resize(static_cast<std::size_t>(n));
+  source_.open(name, {n})(0, 1, target.data());
+}
+
+void WeightPacker::bias(std::vector<float>& target, const std::string& name, std::int64_t n,
+                        const Placement& placement) {
+  std::vector<float> values(static_cast<std::size_t>(n));
+  source_.open(name, {n})(0, 1, values.data());
+  const std::int64_t block = placement.block > 0 ? placement.block : n;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto row = placement.offset + i / block * placement.stride + i % block;
+    target.at(static_cast<std::size_t>(row)) = values[static_cast<std::size_t>(i)];
+  }
+}
+
+void WeightPacker::pack(const Job& job, std::int64_t first, std::int64_t count, std::vector<float>& scratch) {
+  scratch.resize(std::max(scratch.size(), static_cast<std::size_t>(count * job.k)));
+  job.read(first, count, scratch.data());
+  const std::int64_t block = job.placement.block > 0 ? job.placement.block : job.rows;
+  for (std::int64_t i = first; i < first + count;) {  // runs of rows that stay together
+    const std::int64_t run = std::min(block - i % block, first + count - i);
+    const std::int64_t row = job.placement.offset + i / block * job.placement.stride + i % block;
+    job.target->set_rows(row, {scratch.data() + (i - first) * job.k, static_cast<std::size_t>(run * job.k)});
+    i += run;
+  }
+}
+
+void WeightPacker::run(ThreadPool& pool, const std::function<void(double)>& progress) {
+  struct Chunk {
+    const Job* job;
+    std::int64_t first;
+    std::int64_t count;
+  };
+  std::vector<Chunk> chunks;
+  for (const Job& job : jobs_) {
+    // Whole panels, so that no two threads write the same cache line of an unpermuted matrix.
+    const std::int64_t step = round_to_panel(std::max<std::int64_t>(1, kChunkElements / job.k));
+    for (std::int64_t first = 0; first < job.rows; first += step) {
+      chunks.push_back({&job, first, std::min(step, job.rows - first)});
+    }
+  }
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> failed{false};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  pool.run([&](Team& team) {
+    std::vector<float> scratch;
+    try {
+      for (std::size_t i;
+           !failed.load(std::memory_order_relaxed) && (i = next.fetch_add(1)) < chunks.size();) {
+        pack(*chunks[i].job, chunks[i].first, chunks[i].count, scratch);
+        if (team.rank() == 0 && progress) {
+          progress(static_cast<double>(i + 1) / static_cast<double>(chunks.size()));
+        }
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      failed = true;
+      if (!failure) failure = std::current_exception();
+    }
+  });
+  if (failure) std::rethrow_exception(failure);
+  if (progress) progress(1.0);
+}
+
+void pack_layer(WeightPacker& packer, const ModelConfig& config, const TensorNames& names, int index,
+                LayerWeights& layer, std::int64_t attention_inputs) {
+  const std::int64_t hidden = config.hidden;
+  const std::int64_t inputs = attention_inputs > 0 ? attention_inputs : hidden;
+  const std::int64_t head_dim = config.head_dim;
+  const std::int64_t q_rows = config.heads * head_dim;
+  const std::int64_t kv_rows = config.kv_heads * head_dim;
+  const std::int64_t intermediate = config.intermediate;
+  const Placement q{};
+  const Placement k{.offset = q_rows, .block = head_dim, .stride = 2 * head_dim};
+  const Placement v{.offset = q_rows + head_dim, .block = head_dim, .stride = 2 * head_dim};
+  const Placement gate{.offset = 0, .block = kPanel, .stride = 2 * kPanel};
+  const Placement up{.offset = kPanel, .block = kPanel, .stride = 2 * kPanel};
+  const auto at = [&](std::string_view pattern, std::string_view suffix = "") {
+    return in_layer(pattern, index, suffix);
+  };
+  const auto zeros = [](std::int64_t n) {
+    return std::vector<float>(static_cast<std::size_t>(round_to_panel(n)));
+  };
+
+  if (!names.attention_norm.empty()) packer.vector(layer.attention_norm, at(names.attention_norm), hidden);
+  packer.vector(layer.mlp_norm, at(names.mlp_norm), hidden);
+  if (config.qk_norm) {
+    packer.vector(layer.q_norm, at(names.q_norm), head_dim);
+    packer.vector(layer.k_norm, at(names.k_norm), head_dim);
+  }
+  packer.matrix(layer.qkv, at(names.q, ".weight"), q_rows, inputs, q);
+  packer.matrix(layer.qkv, at(names.k, ".weight"), kv_rows, inputs, k);
+  packer.matrix(layer.qkv, at(names.v, ".weight"), kv_rows, inputs, v);
+  packer.matrix(layer.o, at(names.o, ".weight"), hidden, q_rows);
+  packer.matrix(layer.gate_up, at(names.gate, ".weight"), intermediate, hidden, gate);
+  packer.matrix(layer.gate_up, at(names.up, ".weight"), intermediate, hidden, up);
+  packer.matrix(layer.down, at(names.down, ".weight"), hidden, intermediate);
+  if (config.qkv_bias) {
+    layer.qkv_bias = zeros(q_rows + 2 * kv_rows);
+    packer.bias(layer.qkv_bias, at(names.q, ".bias"), q_rows, q);
+    packer.bias(layer.qkv_bias, at(names.k, ".bias"), kv_rows, k);
+    packer.bias(layer.qkv_bias, at(names.v, ".bias"), kv_rows, v);
+  }
+  if (config.o_bias) {
+    layer.o_bias = zeros(hidden);
+    packer.bias(layer.o_bias, at(names.o, ".bias"), hidden);
+  }
+  if (config.mlp_bias) {
+    layer.gate_up_bias = zeros(2 * round_to_panel(intermediate));
+    layer.down_bias = zeros(hidden);
+    packer.bias(layer.gate_up_bias, at(names.gate, ".bias"), intermediate, gate);
+    packer.bias(layer.gate_up_bias, at(names.up, ".bias"), intermediate, up);
+    packer.bias(layer.down_bias, at(names.down, ".bias"), hidden);
+  }
+  // Every tensor was found and has its shape: only now is memory reserved.
+  layer.qkv = packer.make(q_rows + 2 * kv_rows, inputs);
+  layer.o = packer.make(hidden, q_rows);
+  layer.gate_up = packer.make(2 * round_to_panel(intermediate), hidden);
+  layer.down = packer.make(hidden, intermediate);
+}
+
+}  // namespace augur

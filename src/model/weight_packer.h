@@ -1,0 +1,64 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "model/config.h"
+#include "model/families.h"
+#include "model/weights.h"
+
+namespace augur {
+
+/// Where the rows of a stored matrix go: row i to row offset + i / block * stride + i % block of the packed
+/// one.
+struct Placement {
+  std::int64_t offset = 0;
+  std::int64_t block = 0;  ///< 0: all rows are one block
+  std::int64_t stride = 0;
+};
+
+/// Gathers the work of packing, so that it can be done by all threads at once. Names and shapes are checked
+/// as tensors are asked for; matrices are read and packed by run(), so `target` must stay where it is, and
+/// hold make(...), by then.
+class WeightPacker {
+ public:
+  WeightPacker(DType type, WeightSource& source) : type_(type), source_(source) {}
+
+  /// A stored matrix [n, k], or the part of `target` that `placement` says.
+  void matrix(PackedMatrix& target, const std::string& name, std::int64_t n, std::int64_t k,
+              const Placement& placement = {});
+  /// A vector, read at once.
+  void vector(std::vector<float>& target, const std::string& name, std::int64_t n);
+  /// A bias, placed as the rows of its matrix are; `target` has its size already.
+  void bias(std::vector<float>& target, const std::string& name, std::int64_t n,
+            const Placement& placement = {});
+
+  PackedMatrix make(std::int64_t n, std::int64_t k) const { return {type_, n, k}; }
+
+  /// Reads and packs all matrices with all threads of the pool. May throw what the readers throw.
+  void run(ThreadPool& pool, const std::function<void(double)>& progress);
+
+ private:
+  struct Job {
+    PackedMatrix* target;
+    RowReader read;
+    std::int64_t rows;
+    std::int64_t k;
+    Placement placement;
+  };
+  static void pack(const Job& job, std::int64_t first, std::int64_t count, std::vector<float>& scratch);
+
+  DType type_;
+  WeightSource& source_;
+  std::vector<Job> jobs_;
+};
+
+/// Asks for the tensors of one decoder layer. `layer` must stay where it is until run(). An empty
+/// `names.attention_norm` leaves LayerWeights::attention_norm empty. `attention_inputs`: the width of what
+/// the q, k, v products read; 0: config.hidden.
+void pack_layer(WeightPacker& packer, const ModelConfig& config, const TensorNames& names, int index,
+                LayerWeights& layer, std::int64_t attention_inputs = 0);
+
+}  // namespace augur
