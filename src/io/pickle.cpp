@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "io/pickle_opcodes.h"
 
 namespace augur {
 namespace {
@@ -41,85 +42,6 @@ constexpr std::array kAllowedGlobals = {
     AllowedGlobal{"torch", "BoolStorage", {Pickle::Global::Kind::StorageType, DType::Bool}},
 };
 
-/// Opcode bytes that are understood, with Python's names for them.
-enum Op : unsigned char {
-  MARK = '(',
-  STOP = '.',
-  NONE = 'N',
-  REDUCE = 'R',
-  BUILD = 'b',
-  BINPERSID = 'Q',
-  GLOBAL = 'c',
-  BININT = 'J',
-  BININT1 = 'K',
-  BININT2 = 'M',
-  BINFLOAT = 'G',
-  BINUNICODE = 'X',
-  APPEND = 'a',
-  APPENDS = 'e',
-  SETITEM = 's',
-  SETITEMS = 'u',
-  EMPTY_DICT = '}',
-  EMPTY_LIST = ']',
-  EMPTY_TUPLE = ')',
-  TUPLE = 't',
-  BINGET = 'h',
-  LONG_BINGET = 'j',
-  BINPUT = 'q',
-  LONG_BINPUT = 'r',
-  PROTO = 0x80,
-  TUPLE1 = 0x85,
-  TUPLE2 = 0x86,
-  TUPLE3 = 0x87,
-  NEWTRUE = 0x88,
-  NEWFALSE = 0x89,
-  LONG1 = 0x8a,
-  LONG4 = 0x8b,
-  SHORT_BINUNICODE = 0x8c,
-  BINUNICODE8 = 0x8d,
-  STACK_GLOBAL = 0x93,
-  MEMOIZE = 0x94,
-  FRAME = 0x95,
-};
-
-/// Names of the opcodes that exist but are refused.
-std::string refused_name(unsigned char op) {
-  static constexpr std::pair<unsigned char, std::string_view> kNames[] = {{'0', "POP"},
-                                                                          {'1', "POP_MARK"},
-                                                                          {'2', "DUP"},
-                                                                          {'F', "FLOAT"},
-                                                                          {'I', "INT"},
-                                                                          {'L', "LONG"},
-                                                                          {'P', "PERSID"},
-                                                                          {'S', "STRING"},
-                                                                          {'T', "BINSTRING"},
-                                                                          {'U', "SHORT_BINSTRING"},
-                                                                          {'V', "UNICODE"},
-                                                                          {'d', "DICT"},
-                                                                          {'g', "GET"},
-                                                                          {'i', "INST"},
-                                                                          {'l', "LIST"},
-                                                                          {'o', "OBJ"},
-                                                                          {'p', "PUT"},
-                                                                          {'B', "BINBYTES"},
-                                                                          {'C', "SHORT_BINBYTES"},
-                                                                          {0x81, "NEWOBJ"},
-                                                                          {0x82, "EXT1"},
-                                                                          {0x83, "EXT2"},
-                                                                          {0x84, "EXT4"},
-                                                                          {0x8e, "BINBYTES8"},
-                                                                          {0x8f, "EMPTY_SET"},
-                                                                          {0x90, "ADDITEMS"},
-                                                                          {0x91, "FROZENSET"},
-                                                                          {0x92, "NEWOBJ_EX"},
-                                                                          {0x96, "BYTEARRAY8"},
-                                                                          {0x97, "NEXT_BUFFER"},
-                                                                          {0x98, "READONLY_BUFFER"}};
-  for (const auto& [code, name] : kNames)
-    if (code == op) return std::string(name);
-  return fmt::format("0x{:02x}", op);
-}
-
 /// A name from the file, made fit for a message.
 std::string printable(std::string_view text) {
   constexpr std::size_t kMax = 80;
@@ -137,7 +59,7 @@ class PickleReader {
 
   Pickle run() {
     if (bytes_.size() > kMaxBytes) fail("is {} bytes long; at most {} are read", bytes_.size(), kMaxBytes);
-    if (bytes_.size() < 2 || std::to_integer<unsigned>(bytes_[0]) != PROTO)
+    if (bytes_.size() < 2 || std::to_integer<unsigned>(bytes_[0]) != pickle_op::PROTO)
       fail("does not begin as a pickle of protocol 2 to 5");
     while (!step()) {
     }
@@ -334,129 +256,129 @@ class PickleReader {
     op_at_ = at_;
     const auto op = std::to_integer<unsigned char>(take(1)[0]);
     switch (op) {
-      case PROTO: {
+      case pickle_op::PROTO: {
         const auto version = number(1);
         if (op_at_ != 0 || version < 2 || version > 5) fail("protocol {}; 2 to 5 are read", version);
         break;
       }
-      case FRAME:
+      case pickle_op::FRAME:
         if (number(8) > bytes_.size() - at_) fail("ends in the middle of a frame");
         break;
-      case STOP:
+      case pickle_op::STOP:
         return true;
-      case MARK:
+      case pickle_op::MARK:
         if (marks_.size() >= kMaxValues) fail("more than {} marks", kMaxValues);
         marks_.push_back(stack_.size());
         break;
-      case NONE:
+      case pickle_op::NONE:
         push(Pickle::None{});
         break;
-      case NEWTRUE:
+      case pickle_op::NEWTRUE:
         push(true);
         break;
-      case NEWFALSE:
+      case pickle_op::NEWFALSE:
         push(false);
         break;
-      case BININT:
+      case pickle_op::BININT:
         push(std::int64_t{static_cast<std::int32_t>(number(4))});
         break;
-      case BININT1:
+      case pickle_op::BININT1:
         push(static_cast<std::int64_t>(number(1)));
         break;
-      case BININT2:
+      case pickle_op::BININT2:
         push(static_cast<std::int64_t>(number(2)));
         break;
-      case LONG1:
+      case pickle_op::LONG1:
         integer(number(1));
         break;
-      case LONG4:
+      case pickle_op::LONG4:
         integer(number(4));
         break;
-      case BINFLOAT:
+      case pickle_op::BINFLOAT:
         real();
         break;
-      case SHORT_BINUNICODE:
+      case pickle_op::SHORT_BINUNICODE:
         push(text(number(1)));
         break;
-      case BINUNICODE:
+      case pickle_op::BINUNICODE:
         push(text(number(4)));
         break;
-      case BINUNICODE8:
+      case pickle_op::BINUNICODE8:
         push(text(number(8)));
         break;
-      case EMPTY_DICT:
+      case pickle_op::EMPTY_DICT:
         push(Pickle::Dict{});
         break;
-      case EMPTY_LIST:
+      case pickle_op::EMPTY_LIST:
         push(Pickle::List{});
         break;
-      case EMPTY_TUPLE:
+      case pickle_op::EMPTY_TUPLE:
         push(Pickle::Tuple{});
         break;
-      case TUPLE:
+      case pickle_op::TUPLE:
         push(Pickle::Tuple{pop_marked()});
         break;
-      case TUPLE1:
+      case pickle_op::TUPLE1:
         tuple(1);
         break;
-      case TUPLE2:
+      case pickle_op::TUPLE2:
         tuple(2);
         break;
-      case TUPLE3:
+      case pickle_op::TUPLE3:
         tuple(3);
         break;
-      case APPEND:
+      case pickle_op::APPEND:
         append({pop()});
         break;
-      case APPENDS:
+      case pickle_op::APPENDS:
         append(pop_marked());
         break;
-      case SETITEM: {
+      case pickle_op::SETITEM: {
         const Ref value = pop(), key = pop();
         set_items({key, value});
         break;
       }
-      case SETITEMS:
+      case pickle_op::SETITEMS:
         set_items(pop_marked());
         break;
-      case BINPUT:
+      case pickle_op::BINPUT:
         put(number(1));
         break;
-      case LONG_BINPUT:
+      case pickle_op::LONG_BINPUT:
         put(number(4));
         break;
-      case MEMOIZE:
+      case pickle_op::MEMOIZE:
         put(memo_.size());
         break;
-      case BINGET:
+      case pickle_op::BINGET:
         get(number(1));
         break;
-      case LONG_BINGET:
+      case pickle_op::LONG_BINGET:
         get(number(4));
         break;
-      case GLOBAL: {
+      case pickle_op::GLOBAL: {
         const std::string module = line();
         global(module, line());
         break;
       }
-      case STACK_GLOBAL: {
+      case pickle_op::STACK_GLOBAL: {
         const Ref name = pop(), module = pop();
         // Copies: global() adds a value, which may move the others.
         global(std::string(as<std::string>(module, "a module's name")),
                std::string(as<std::string>(name, "a name")));
         break;
       }
-      case BINPERSID:
+      case pickle_op::BINPERSID:
         persistent_id();
         break;
-      case REDUCE:
+      case pickle_op::REDUCE:
         reduce();
         break;
-      case BUILD:
+      case pickle_op::BUILD:
         build();
         break;
       default:
-        fail("the opcode {}, which tensors do not need, is refused", refused_name(op));
+        fail("the opcode {}, which tensors do not need, is refused", pickle_opcode_name(op));
     }
     return false;
   }

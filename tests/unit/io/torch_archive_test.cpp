@@ -97,6 +97,21 @@ TEST(TorchArchive, ReadsWhatTorchWrote) {
   EXPECT_GE(files, 10);
 }
 
+TEST(TorchArchive, ReadsDraftHeads) {
+  const std::filesystem::path heads = std::filesystem::path(AUGUR_SOURCE_DIR) / "tests/golden/heads";
+  const auto eagle3 = open_torch_archive(heads / "eagle3_official/pytorch_model.bin");
+  EXPECT_EQ(eagle3->require("fc.weight", {64, 192}).dtype, DType::F16);
+  EXPECT_EQ(eagle3->require("d2t", {96}).dtype, DType::I64);
+  EXPECT_EQ(eagle3->require("t2d", {192}).dtype, DType::Bool);
+  EXPECT_EQ(eagle3->tensors().size(), 15u);
+
+  // Medusa repeats one residual block: two names, one storage.
+  const auto medusa = open_torch_archive(heads / "medusa_two_layers/medusa_lm_head.pt");
+  EXPECT_EQ(medusa->require("medusa_head.0.0.linear.weight", {64, 64}).bytes.data(),
+            medusa->require("medusa_head.0.1.linear.weight", {64, 64}).bytes.data());
+  EXPECT_NO_THROW(open_torch_archive(heads / "hydra_plus_plus/hydra_lm_head.pt"));
+}
+
 TEST(TorchArchive, ReadsRowsThroughTheStore) {
   const auto store = open_torch_archive(kGolden / "views.pt");
   float row[4];
