@@ -15,7 +15,7 @@ bootstrap:       ## install missing Debian packages (does nothing when all are t
 configure: bootstrap
 	@cmake --preset $(PRESET) --log-level=WARNING
 
-build: configure ## build/$(PRESET)/augur and the tests
+build: configure ## build/release/augur and the tests (PRESET=debug: another preset)
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 
 demo: bootstrap  ## generate with a real model, plainly and with speculation
@@ -30,7 +30,7 @@ bench: configure ## kernels and whole model on this machine
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target augur_program
 	@scripts/bench.sh build/$(PRESET)/augur
 
-install: build   ## PREFIX=/usr/local
+install: build   ## cmake --install (PREFIX=/usr/local)
 	@cmake --install build/$(PRESET) $(if $(PREFIX),--prefix $(PREFIX))
 
 format:          ## clang-format in place

@@ -9,7 +9,7 @@ augur=${1:-build/release/augur}
 
 if model=$(scripts/get_model.sh); then
   arguments=(-m "$model" -md models/smollm2-draft-11m --chat)
-  prompt="List the eight planets of the solar system in order. Write each as 'Planet N: name', and say in one short sentence what it is known for."
+  prompt="Write a Python class for a bank account with the methods deposit, withdraw and balance, then show how to use it."
   tokens=256
 else
   echo
@@ -19,4 +19,4 @@ else
   tokens=200
 fi
 
-exec "$augur" bench spec "${arguments[@]}" -p "${AUGUR_DEMO_PROMPT:-$prompt}" -n "${AUGUR_DEMO_TOKENS:-$tokens}" --show
+exec "$augur" bench spec "${arguments[@]}" -p "${AUGUR_DEMO_PROMPT:-$prompt}" -n "${AUGUR_DEMO_TOKENS:-$tokens}" --show --rounds 3
