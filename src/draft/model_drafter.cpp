@@ -1,14 +1,10 @@
 #include "draft/model_drafter.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cassert>
-#include <cmath>
-#include <limits>
 
 #include "base/error.h"
 #include "draft/registry.h"
-#include "draft/sampled_children.h"
 
 namespace augur {
 namespace {
@@ -22,27 +18,6 @@ std::size_t at(std::int32_t node) {
 
 std::span<const float> logit_row(const DraftWeights& w, std::int64_t row) {
   return {w.logits.data() + row * w.logits_stride, static_cast<std::size_t>(w.proposable)};
-}
-
-/// Fills the candidates of every logit row with the k best tokens and their log-probabilities.
-void rank_candidates(DraftWeights& w, int top_k_) {
-  const auto rows = static_cast<std::int64_t>(w.logit_rows.size());
-  const std::int64_t k = std::min<std::int64_t>(top_k_, w.proposable);
-  w.candidate_tokens.resize(static_cast<std::size_t>(rows * k));
-  w.candidate_log_probs.resize(static_cast<std::size_t>(rows * k));
-  ThreadPool& pool = w.model->backend().pool;
-  w.scratch.resize(static_cast<std::size_t>(pool.size()));
-  std::atomic<std::int64_t> next{0};
-  pool.run([&](Team& team) {
-    for (std::int64_t row; (row = next.fetch_add(1)) < rows;) {
-      const std::span<const float> logits = logit_row(w, row);
-      float* values = w.candidate_log_probs.data() + row * k;
-      top_k(logits, static_cast<int>(k), w.scratch[at(team.rank())], w.candidate_tokens.data() + row * k,
-            values);
-      const float lse = log_sum_exp(logits.data(), std::ssize(logits));
-      for (std::int64_t i = 0; i < k; ++i) values[i] -= lse;
-    }
-  });
 }
 
 void run_forward(DraftWeights& w) {
@@ -177,7 +152,6 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
   }
   clear_batch(w);
   std::vector<Part> parts(jobs.size());
-  int width = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const ExpandJob& job = jobs[i];
     auto& self = static_cast<ModelDrafter&>(*job.drafter);
@@ -194,7 +168,6 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
     parts[i] = root ? self.add_root_rows(job) : self.add_level_rows(job);
     parts[i].first_logit = first_logit;
     if (parts[i].rows == 0) continue;
-    width = std::max(width, job.options.top_k);
     const auto earlier = root ? 0 : static_cast<int>(self.level_parents_.size()) - parts[i].rows;
     w.sequences.push_back({.kv = &*self.level_,
                            .first_row = parts[i].first_row,
@@ -207,9 +180,7 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
   const auto wanted = static_cast<std::size_t>(w.logits_stride) * w.logit_rows.size();
   if (w.logits.size() < wanted) w.logits = Buffer<float>(wanted);
   w.model->logits(w.logit_rows, w.logits.data(), w.logits_stride);
-  width = std::min(width, w.proposable);
-  rank_candidates(w, width);
-
+  w.rows_with_logits.clear();
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const ExpandJob& job = jobs[i];
     auto& self = static_cast<ModelDrafter&>(*job.drafter);
@@ -221,21 +192,13 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
     }
     int left = job.options.max_nodes;
     for (std::size_t e = 0; e < self.expanded_.size(); ++e) {
-      const std::size_t row = static_cast<std::size_t>(parts[i].first_logit) + e;
-      const int count = std::min({job.options.top_k, width, left});
-      if (job.options.sample) {
-        left -= add_sampled_children(*job.tree, self.expanded_[e],
-                                     logit_row(w, static_cast<std::int64_t>(row)), count, job.options);
-        continue;
-      }
-      for (int c = 0; c < count; ++c) {
-        const std::size_t candidate = row * static_cast<std::size_t>(width) + static_cast<std::size_t>(c);
-        job.tree->add(self.expanded_[e], w.candidate_tokens[candidate], w.candidate_log_probs[candidate],
-                      job.options.proposer);
-      }
+      const auto row = static_cast<std::int64_t>(parts[i].first_logit) + static_cast<std::int64_t>(e);
+      const int count = std::min({job.options.top_k, w.proposable, left});
+      w.rows_with_logits.push_back({job.tree, self.expanded_[e], &job.options, count, logit_row(w, row)});
       left -= count;
     }
   }
+  w.chooser.add_children(w.model->backend().pool, w.rows_with_logits, {});
 }
 
 void require_same_vocabulary(const Tokenizer& target, const std::string& target_path, const Tokenizer& draft,

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "draft/child_chooser.h"
 #include "draft/drafter.h"
-#include "kernels/ops.h"
 #include "model/model.h"
 
 namespace augur {
@@ -32,10 +32,8 @@ struct DraftWeights {
   std::vector<std::int32_t> logit_rows;
   Buffer<float> logits;
   std::int64_t logits_stride = 0;
-  // Candidates of logit row i at [i * top_k, ...).
-  std::vector<std::int32_t> candidate_tokens;
-  std::vector<float> candidate_log_probs;
-  std::vector<TopKScratch> scratch;  ///< by thread
+  std::vector<NodeLogits> rows_with_logits;
+  ChildChooser chooser;
 };
 
 /// A smaller model of the same vocabulary. Its cache holds the text; every round the accepted tokens and the

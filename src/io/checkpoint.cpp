@@ -8,6 +8,7 @@
 #include "io/mapped_file.h"
 #include "io/safetensors.h"
 #include "io/tokenizer_loaders.h"
+#include "io/torch_archive.h"
 
 namespace augur {
 
@@ -137,7 +138,9 @@ const WeightStore& Checkpoint::weights() const {
     if (is_gguf()) {
       weights_ = open_gguf_weights(gguf_);
     } else if (is_folder(path_)) {
-      weights_ = open_safetensors_folder(path_);
+      weights_ = file_exists(path_ / "pytorch_model.bin") && !has_safetensors(path_)
+                     ? open_torch_archive(path_ / "pytorch_model.bin")
+                     : open_safetensors_folder(path_);
     } else {
       throw Error("{}: holds no weights", path_.string());
     }

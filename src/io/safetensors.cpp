@@ -191,7 +191,8 @@ std::unique_ptr<WeightStore> open_safetensors_folder(const std::filesystem::path
   if (const auto index = folder / "model.safetensors.index.json"; file_exists(index)) {
     return open_safetensors_index(index);
   }
-  throw Error("{}: no weights: expected model.safetensors or model.safetensors.index.json", folder.string());
+  throw Error("{}: no weights: expected model.safetensors, model.safetensors.index.json or pytorch_model.bin",
+              folder.string());
 }
 
 }  // namespace augur
