@@ -93,6 +93,13 @@ bool has_weights(const Checkpoint& checkpoint) {
          std::filesystem::exists(checkpoint.path() / "model.safetensors.index.json");
 }
 
+bool has_model(const Checkpoint& checkpoint) {
+  if (checkpoint.is_gguf() && !has_weights(checkpoint)) {  // a vocabulary may come with some of the shapes
+    return checkpoint.config().contains("num_hidden_layers");
+  }
+  return !checkpoint.config().empty();
+}
+
 bool has_tokenizer(const Checkpoint& checkpoint) {
   if (checkpoint.is_gguf()) return checkpoint.gguf()->contains("tokenizer.ggml.model");
   if (!std::filesystem::is_directory(checkpoint.path())) return checkpoint.config().empty();
@@ -116,7 +123,7 @@ ordered_json describe(const std::string& path) {
   };
   ordered_json found = {{"path", path},
                         {"format", checkpoint.is_gguf() ? "GGUF file" : "Hugging Face folder"},
-                        {"model", section(!checkpoint.config().empty(), describe_model)},
+                        {"model", section(has_model(checkpoint), describe_model)},
                         {"weights", section(has_weights(checkpoint), describe_weights)},
                         {"tokenizer", section(has_tokenizer(checkpoint), describe_tokenizer)},
                         {"chat_template", checkpoint.chat_template().has_value()},

@@ -1,10 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/program.h"
 
@@ -107,6 +112,85 @@ TEST(Tokenize, ReadsFilesAndStandardInputByteForByte) {
   EXPECT_EQ(run_augur({"tokenize", "-m", stories260k(), "--json"}, {.input = text}).out, from_file);
   EXPECT_GT(json::parse(from_file).size(), 10u);
   EXPECT_EQ(run_augur({"tokenize", "-m", stories260k(), "-p", "", "--json"}).out, "[]\n");
+}
+
+/// The texts of a reference file, and the ids that the original tokenizer gives for each.
+struct ReferenceText {
+  std::string text;
+  json ids;
+};
+
+std::vector<ReferenceText> reference_texts(const std::string& name, const std::string& separator) {
+  const std::string stem = std::string(AUGUR_SOURCE_DIR) + "/tests/data/tokenizers/" + name;
+  const auto read = [](const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  const std::string texts = read(stem + ".inp");
+  std::istringstream ids(read(stem + ".out"));
+  std::vector<ReferenceText> result;
+  const std::string between = "\n" + separator + "\n";
+  std::size_t begin = 0;
+  for (std::string line; std::getline(ids, line);) {
+    const std::size_t end = std::min(texts.find(between, begin), texts.size());
+    ReferenceText reference{texts.substr(begin, end - begin), json::array()};
+    std::istringstream numbers(line);
+    for (int id = 0; numbers >> id;) reference.ids.push_back(id);
+    result.push_back(std::move(reference));
+    begin = std::min(end + between.size(), texts.size());
+  }
+  return result;
+}
+
+TEST(Tokenize, GivesTheReferenceIdsInEveryFileFormat) {
+  struct Case {
+    std::string model, reference, separator;
+  };
+  const std::string data = std::string(AUGUR_SOURCE_DIR) + "/tests/data/tokenizers/";
+  const std::vector<Case> cases = {
+      {data + "gpt-2.gguf", "gpt-2.gguf", "__ggml_vocab_test__"},
+      {data + "gpt-2.tokenizer.json", "gpt-2.gguf", "__ggml_vocab_test__"},
+      {data + "llama-spm.gguf", "llama-spm.gguf", "__ggml_vocab_test__"},
+      {data + "llama-spm.tokenizer.model", "llama-spm.gguf", "__ggml_vocab_test__"},
+      {std::string(AUGUR_SOURCE_DIR) + "/models/smollm2-draft-11m", "smollm2", "__vocab_test__"},
+  };
+  // Every text is the tokenizers' own tests' business; a few here show that bytes reach them unchanged.
+  constexpr std::size_t kStride = 9;
+  for (const Case& c : cases) {
+    const std::vector<ReferenceText> references = reference_texts(c.reference, c.separator);
+    ASSERT_GT(references.size(), 40u);
+    for (std::size_t i = 0; i < references.size(); i += kStride) {
+      const Outcome outcome =
+          run_augur({"tokenize", "-m", c.model, "-f", "-", "--json"}, {.input = references[i].text});
+      EXPECT_EQ(outcome.code, 0) << outcome.err;
+      EXPECT_EQ(json::parse(outcome.out, nullptr, false), references[i].ids) << c.model << " text " << i;
+    }
+  }
+}
+
+TEST(Inspect, AFileWithOnlyAVocabularyIsNoProblem) {
+  const Outcome outcome = run_augur(
+      {"inspect", std::string(AUGUR_SOURCE_DIR) + "/tests/data/tokenizers/llama-spm.gguf", "--json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const json found = json::parse(outcome.out);
+  EXPECT_TRUE(found["weights"].is_null());
+  EXPECT_EQ(found["tokenizer"]["vocabulary"], 32000);
+}
+
+TEST(Convert, WritesAFolderThatGivesTheSameTokensAndRefusesOneThatIsNotEmpty) {
+  const auto folder = temporary_file("converted");
+  const Outcome outcome = run_augur({"convert", stories260k(), folder.string()});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const std::vector<std::string> rest = {"-p", "Once", "-n", "50"};
+  std::vector<std::string> original = {"generate", "-m", stories260k()};
+  std::vector<std::string> converted = {"generate", "-m", folder.string()};
+  original.insert(original.end(), rest.begin(), rest.end());
+  converted.insert(converted.end(), rest.begin(), rest.end());
+  EXPECT_EQ(run_augur(converted).out, run_augur(original).out);
+
+  const Outcome again = run_augur({"convert", stories260k(), folder.string()});
+  EXPECT_EQ(again.code, 1);
+  EXPECT_THAT(again.err, HasSubstr(folder.string()));
 }
 
 TEST(Bench, KernelsWritesTheDocumentedFile) {
