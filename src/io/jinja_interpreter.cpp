@@ -245,10 +245,10 @@ class Interpreter {
     if (arguments.positional.size() > parameters.size())
       throw Error("macro \"{}\" takes {} arguments, {} given", callable.name, parameters.size(),
                   arguments.positional.size());
-    for (const auto& [name, value] : arguments.named)
+    for (const auto& given : arguments.named)
       if (std::none_of(parameters.begin(), parameters.end(),
-                       [&](const Parameter& p) { return p.name == name; }))
-        throw Error("macro \"{}\" has no parameter \"{}\"", callable.name, name);
+                       [&](const Parameter& p) { return p.name == given.first; }))
+        throw Error("macro \"{}\" has no parameter \"{}\"", callable.name, given.first);
     Scope& scope = new_scope(callable.scope);
     if (caller != nullptr) scope.set("caller", caller);
     for (std::size_t i = 0; i < parameters.size(); ++i) {

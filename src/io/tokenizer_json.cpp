@@ -6,6 +6,7 @@
 #include "io/json_reader.h"
 #include "io/tokenizer_config.h"
 #include "io/tokenizer_fields.h"
+#include "io/tokenizer_from_memory.h"
 #include "io/tokenizer_loaders.h"
 
 namespace augur {
@@ -176,24 +177,22 @@ void set_bos_and_eos(BpeTokenizer& tokenizer, const TokenizerConfig& config,
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> load_tokenizer_json(const std::filesystem::path& tokenizer_json,
+std::unique_ptr<Tokenizer> tokenizer_from_json(const json& content, const std::string& file,
                                                const json& tokenizer_config) {
-  const std::string file = tokenizer_json.string();
-  const json root = read_json(tokenizer_json);
-  if (!root.is_object()) throw Error("{}: expected an object, found {}", file, root.type_name());
+  if (!content.is_object()) throw Error("{}: expected an object, found {}", file, content.type_name());
   const TokenizerConfig config = TokenizerConfig::read(tokenizer_config);
+  const json null;
   const auto component = [&](const char* key) -> const json& {
-    static const json null;
-    const auto found = root.find(key);
-    return found == root.end() ? null : *found;
+    const auto found = content.find(key);
+    return found == content.end() ? null : *found;
   };
 
   BpeDefinition definition;
   definition.where = file;
   definition.byte_level = ends_in_byte_level(component("pre_tokenizer"), file + ": pre_tokenizer");
-  read_model(require_field(root, "model", file), file + ": model", definition);
+  read_model(require_field(content, "model", file), file + ": model", definition);
   read_decoder(component("decoder"), file + ": decoder", definition);
-  read_added_tokens(root, file, config, definition);
+  read_added_tokens(content, file, config, definition);
   definition.normalizer = Normalizer::from_json(component("normalizer"), file + ": normalizer");
   definition.pre_tokenizer = PreTokenizer::from_json(component("pre_tokenizer"), file + ": pre_tokenizer");
   const auto leading = leading_token(component("post_processor"), file + ": post_processor");
@@ -201,6 +200,11 @@ std::unique_ptr<Tokenizer> load_tokenizer_json(const std::filesystem::path& toke
   auto tokenizer = std::make_unique<BpeTokenizer>(std::move(definition));
   set_bos_and_eos(*tokenizer, config, leading, file);
   return tokenizer;
+}
+
+std::unique_ptr<Tokenizer> load_tokenizer_json(const std::filesystem::path& tokenizer_json,
+                                               const json& tokenizer_config) {
+  return tokenizer_from_json(read_json(tokenizer_json), tokenizer_json.string(), tokenizer_config);
 }
 
 }  // namespace augur

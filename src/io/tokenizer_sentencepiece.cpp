@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "io/mapped_file.h"
 #include "io/tokenizer_config.h"
+#include "io/tokenizer_from_memory.h"
 #include "io/tokenizer_loaders.h"
 #include "io/tokenizer_normalizer.h"
 #include "io/tokenizer_table.h"
@@ -162,12 +161,16 @@ void SentencePieceTokenizer::encode_stretch(std::string_view text, bool prefix,
 
 }  // namespace
 
+std::unique_ptr<Tokenizer> tokenizer_from_sentencepiece(std::string_view content, const std::string& file,
+                                                        const nlohmann::json& tokenizer_config) {
+  return std::make_unique<SentencePieceTokenizer>(content, file, TokenizerConfig::read(tokenizer_config));
+}
+
 std::unique_ptr<Tokenizer> load_sentencepiece(const std::filesystem::path& tokenizer_model,
                                               const nlohmann::json& tokenizer_config) {
   const MappedFile file(tokenizer_model);
-  const std::string_view bytes(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
-  return std::make_unique<SentencePieceTokenizer>(bytes, tokenizer_model.string(),
-                                                  TokenizerConfig::read(tokenizer_config));
+  const std::string_view content(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  return tokenizer_from_sentencepiece(content, tokenizer_model.string(), tokenizer_config);
 }
 
 }  // namespace augur
