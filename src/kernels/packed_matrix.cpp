@@ -23,8 +23,13 @@ std::int64_t checked_bytes(DType type, std::int64_t n, std::int64_t k) {
 
 }  // namespace
 
-PackedMatrix::PackedMatrix(DType type, std::int64_t n, std::int64_t k)
-    : type_(type), n_(n), k_(k), data_(static_cast<std::size_t>(checked_bytes(type, n, k))) {}
+PackedMatrix::PackedMatrix(DType type, std::int64_t n, std::int64_t k) : type_(type), n_(n), k_(k) {
+  auto memory = std::make_shared<PageMemory>(static_cast<std::size_t>(checked_bytes(type, n, k)));
+  data_ = std::shared_ptr<std::byte>(memory, memory->data());
+}
+
+PackedMatrix::PackedMatrix(DType type, std::int64_t n, std::int64_t k, WeightArena& arena)
+    : type_(type), n_(n), k_(k), data_(arena.take(static_cast<std::size_t>(checked_bytes(type, n, k)))) {}
 
 std::int64_t PackedMatrix::panel_bytes() const {
   return kPanel * padded_k() * block_shape(type_).bytes;
@@ -37,7 +42,7 @@ void PackedMatrix::set_rows(std::int64_t first, std::span<const float> values) {
   }
   for (std::int64_t r = 0; r < count; ++r) {
     const float* row = values.data() + r * k_;
-    std::byte* panel = data_.data() + (first + r) / kPanel * panel_bytes();
+    std::byte* panel = data_.get() + (first + r) / kPanel * panel_bytes();
     const std::int64_t column = (first + r) % kPanel;
     if (type_ == DType::BF16) {
       auto* out = reinterpret_cast<BF16*>(panel) + 2 * column;

@@ -1,9 +1,10 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 
-#include "base/buffer.h"
 #include "base/dtype.h"
+#include "kernels/weight_arena.h"
 
 namespace augur {
 
@@ -20,6 +21,10 @@ class PackedMatrix {
   PackedMatrix() = default;
   /// All zeros. `type` is F32 or BF16, otherwise Error; so is n or k < 1.
   PackedMatrix(DType type, std::int64_t n, std::int64_t k);
+  /// The same, in memory of `arena`, which need not live on.
+  PackedMatrix(DType type, std::int64_t n, std::int64_t k, WeightArena& arena);
+  PackedMatrix(PackedMatrix&&) noexcept = default;
+  PackedMatrix& operator=(PackedMatrix&&) noexcept = default;
 
   /// Fills rows [first, first + values.size() / k) from row-major float32, rounding to the stored type.
   void set_rows(std::int64_t first, std::span<const float> values);
@@ -33,13 +38,13 @@ class PackedMatrix {
   std::int64_t panels() const { return (n_ + kPanel - 1) / kPanel; }
   std::int64_t panel_bytes() const;
   std::int64_t bytes() const { return panels() * panel_bytes(); }
-  const std::byte* panel(std::int64_t p) const { return data_.data() + p * panel_bytes(); }
+  const std::byte* panel(std::int64_t p) const { return data_.get() + p * panel_bytes(); }
 
  private:
   DType type_ = DType::F32;
   std::int64_t n_ = 0;
   std::int64_t k_ = 0;
-  PageMemory data_;
+  std::shared_ptr<std::byte> data_;  ///< not shared with other matrices; its area may be
 };
 
 }  // namespace augur

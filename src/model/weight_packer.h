@@ -35,7 +35,8 @@ class WeightPacker {
   void bias(std::vector<float>& target, const std::string& name, std::int64_t n,
             const Placement& placement = {});
 
-  PackedMatrix make(std::int64_t n, std::int64_t k) const { return {type_, n, k}; }
+  /// An empty matrix, beside the others of this packer in memory.
+  PackedMatrix make(std::int64_t n, std::int64_t k) { return {type_, n, k, arena_}; }
 
   /// Reads and packs all matrices with all threads of the pool. May throw what the readers throw.
   void run(ThreadPool& pool, const std::function<void(double)>& progress);
@@ -51,14 +52,20 @@ class WeightPacker {
   static void pack(const Job& job, std::int64_t first, std::int64_t count, std::vector<float>& scratch);
 
   DType type_;
+  WeightArena arena_;
   WeightSource& source_;
   std::vector<Job> jobs_;
 };
 
-/// Asks for the tensors of one decoder layer. `layer` must stay where it is until run(). An empty
-/// `names.attention_norm` leaves LayerWeights::attention_norm empty. `attention_inputs`: the width of what
-/// the q, k, v products read; 0: config.hidden.
-void pack_layer(WeightPacker& packer, const ModelConfig& config, const TensorNames& names, int index,
-                LayerWeights& layer, std::int64_t attention_inputs = 0);
+/// Where a decoder layer differs from those of a model.
+struct LayerForm {
+  bool attention_norm = true;         ///< false: LayerWeights::attention_norm stays empty
+  std::int64_t attention_inputs = 0;  ///< width of what the q, k, v products read; 0: config.hidden
+};
+
+/// Asks for the tensors of one decoder layer, whose names begin with `prefix` ("model.layers.3."). `layer`
+/// must stay where it is until run().
+void pack_layer(WeightPacker& packer, const ModelConfig& config, const std::string& prefix,
+                LayerWeights& layer, const LayerForm& form = {});
 
 }  // namespace augur
