@@ -103,8 +103,17 @@ void Engine::Impl::load_drafters(const EngineOptions& options) {
                              .head = draft_checkpoint ? &*draft_checkpoint : nullptr,
                              .context = model->context(),
                              .progress = staged(options, "draft model")};
+  // What needs no weights is always there. The head is of the type that the options ask for.
+  std::vector<std::string> wanted = drafter_names(speculation);
+  const bool names_head = std::any_of(wanted.begin(), wanted.end(), [](const std::string& name) {
+    return find_drafter_type(name).needs_head;
+  });
+  if (!names_head) wanted.push_back("draft");
   for (const DrafterType& type : drafter_types()) {
-    if (type.needs_head && source.head == nullptr) continue;
+    if (type.needs_head) {
+      if (source.head == nullptr || std::find(wanted.begin(), wanted.end(), type.name) == wanted.end())
+        continue;
+    }
     drafters.push_back({std::string(type.name), type.load(source)});
   }
 }

@@ -40,15 +40,19 @@ std::unique_ptr<TreePolicy> make_policy(const SpeculationOptions& options, const
       ChainPolicy::Options{options.draft_max, options.draft_min, options.draft_p_min});
 }
 
-std::vector<Speculator> make_speculators(const GenerationContext& context,
-                                         const SpeculationOptions& options) {
+/// Slots for drafted tokens in a drafter's cache, beyond the text's own.
+constexpr std::int64_t kDraftSlack = 512;
+
+std::vector<Speculator> make_speculators(const GenerationContext& context, const SpeculationOptions& options,
+                                         std::int64_t text) {
+  const std::int64_t capacity = std::min(context.context, text + kDraftSlack);
   std::vector<Speculator> speculators;
   for (const std::string& name : drafter_names(options)) {
     const auto loaded = std::find_if(context.drafters.begin(), context.drafters.end(),
                                      [&](const LoadedDrafter& d) { return d.name == name; });
     Speculator speculator;
     speculator.drafter = loaded->model->make(
-        {.ngram_min = options.ngram_min, .ngram_max = options.ngram_max, .context = context.context});
+        {.ngram_min = options.ngram_min, .ngram_max = options.ngram_max, .context = capacity});
     speculator.policy = make_policy(options, speculator.drafter->traits());
     speculators.push_back(std::move(speculator));
   }
@@ -114,7 +118,9 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   if (!request.ignore_eos) options.eos = context.tokenizer.eos;
   options.max_tokens = request.max_tokens;
   options.context = context.context;
-  options.speculators = make_speculators(context, speculation);
+  const std::int64_t tokens = request.max_tokens < 0 ? context.context : request.max_tokens;
+  options.speculators =
+      make_speculators(context, speculation, std::ssize(prompt) + std::min(tokens, context.context));
   options.verification =
       speculation.verification == Verification::Walk ? VerifyRule::Walk : VerifyRule::Rejection;
   options.on_token = [this](const EmittedToken& token) { return take(token); };

@@ -151,7 +151,8 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
     if (!self.unusable_ && fits && self.pending_.size() > kChunk) self.catch_up(1);
   }
   clear_batch(w);
-  std::vector<Part> parts(jobs.size());
+  std::vector<Part>& parts = parts_;
+  parts.assign(jobs.size(), {});
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const ExpandJob& job = jobs[i];
     auto& self = static_cast<ModelDrafter&>(*job.drafter);

@@ -71,6 +71,7 @@ class ModelDrafter final : public Drafter {
   std::vector<std::int32_t> level_parents_;  ///< rows written to it so far, and their parents
   std::vector<std::int32_t> row_of_node_;    ///< by tree node; -1: not run
   std::vector<std::int32_t> expanded_;       ///< nodes whose logits the forward in flight yields, in order
+  std::vector<Part> parts_;                  ///< of the jobs of a forward that this drafter runs
   std::vector<std::int32_t> missing_;        ///< scratch: ancestors to run first
 };
 

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "enumeration.h"
+#include "reference.h"
 
 namespace augur {
 namespace {
@@ -313,6 +314,40 @@ TEST(KeyedChance, RejectionByChiSquare) {
       ++counts[text];
     }
     expect_chi_square(plain_law(model, 1), counts, runs);
+  }
+}
+
+TEST(Verifiers, EqualTheirReferencesOnRandomTrees) {
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    const int vocab = 2 + static_cast<int>(seed % 9);
+    const TinyModel model(vocab, seed, seed % 3 == 1);
+    const TinyModel drafter(vocab, seed + 5000, false);
+    const bool sampled = seed % 2 == 1;
+    KeyedChance growth(seed, 0);
+    DraftTree tree;
+    if (sampled) {
+      tree.set_sampled(vocab);
+      for (std::int32_t node = 0; node < std::min(tree.size(), 8); ++node) {
+        draw_children(drafter, tree, node, 1 + static_cast<int>(seed % 3), growth);
+      }
+    } else {
+      fixed_tree(seed, vocab)(tree, growth);
+    }
+    // The same random numbers for both.
+    KeyedChance ours(seed, 1);
+    KeyedChance theirs(seed, 1);
+    TinyView our_view(model, tree, ours);
+    TinyView their_view(model, tree, theirs);
+    Verdict verdict;
+    (sampled ? rejection : sequential)(tree, our_view, ours, verdict);
+    const Verdict expected = sampled ? reference::rejection(tree, their_view, theirs)
+                                     : reference::sequential(tree, their_view, theirs);
+    ASSERT_EQ(verdict.path, expected.path) << "seed " << seed;
+    ASSERT_EQ(verdict.next, expected.next) << "seed " << seed;
+    verify_walk(tree, our_view, verdict);
+    const Verdict walked = reference::walk(tree, their_view);
+    ASSERT_EQ(verdict.path, walked.path);
+    ASSERT_EQ(verdict.next, walked.next);
   }
 }
 
