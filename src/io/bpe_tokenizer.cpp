@@ -80,7 +80,7 @@ void BpeTokenizer::add_tokens(const BpeDefinition& definition) {
 
 void BpeTokenizer::add_added_tokens(const BpeDefinition& definition) {
   std::vector<AddedToken> raw;
-  std::vector<AddedToken> normalized;
+  std::vector<AddedToken> normalized = definition.frozen_tokens;
   for (AddedToken token : definition.added_tokens) {
     const bool plain = !token.special && !byte_level_;
     set_entry(token.id, plain ? running_text(token.content, definition) : token.content,
@@ -93,7 +93,6 @@ void BpeTokenizer::add_added_tokens(const BpeDefinition& definition) {
       raw.push_back(std::move(token));
     }
   }
-  has_normalized_tokens_ = !normalized.empty();
   raw_tokens_ = AddedTokenMatcher(std::move(raw));
   normalized_tokens_ = AddedTokenMatcher(std::move(normalized));
 }
@@ -140,10 +139,10 @@ std::vector<TokenId> BpeTokenizer::encode(std::string_view text) const {
   for (const auto& part : parts) {
     if (part.token != nullptr) {
       out.push_back(part.token->id);
-    } else if (normalizer_.identity()) {
+    } else if (normalizer_.identity() && normalized_tokens_.empty()) {
       encode_stretch(part.text, starts_text, out);
     } else {
-      const std::string normalized = normalizer_.apply(part.text);
+      const std::string normalized = normalizer_.apply(part.text, starts_text);
       inner.clear();
       normalized_tokens_.split(normalized, inner);
       for (const auto& stretch : inner) {
@@ -247,7 +246,8 @@ void BpeTokenizer::resolve_characters(std::vector<TokenId>& symbols) const {
   for (const TokenId id : symbols) {
     if (id < vocab_size())
       out.push_back(id);
-    else if (!append_bytes(characters_[static_cast<std::size_t>(id - vocab_size())], out) && unknown_)
+    else if (!append_bytes(characters_[static_cast<std::size_t>(id - vocab_size())], out) && unknown_ &&
+             !(fuse_unknown_ && !out.empty() && out.back() == *unknown_))
       out.push_back(*unknown_);
   }
   symbols = std::move(out);

@@ -32,6 +32,8 @@ struct BpeDefinition {
   std::vector<Token> tokens;
   std::vector<Merge> merges;
   std::vector<AddedToken> added_tokens;
+  /// Tokens recognised in the normalised text, in which their content is written, and never merged.
+  std::vector<AddedToken> frozen_tokens;
 
   bool byte_level = false;      ///< tokens are written in GPT-2's byte alphabet
   bool byte_fallback = false;   ///< characters without a token become <0xXX> tokens
@@ -85,7 +87,6 @@ class BpeTokenizer : public TableTokenizer {
   std::vector<std::string> characters_;   ///< without a token, yet mergeable: ids from vocab_size() up
   AddedTokenMatcher raw_tokens_;
   AddedTokenMatcher normalized_tokens_;
-  bool has_normalized_tokens_ = false;
   Normalizer normalizer_;
   std::unique_ptr<PreTokenizer> pre_tokenizer_;
   bool byte_level_;

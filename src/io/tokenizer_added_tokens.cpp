@@ -65,7 +65,7 @@ const AddedToken* AddedTokenMatcher::longest_at(std::string_view text, std::size
 
 void AddedTokenMatcher::split(std::string_view text, std::vector<Part>& out) const {
   std::size_t done = 0;
-  if (nodes_.size() > 1) {
+  if (!empty()) {
     for (std::size_t position = 0; position < text.size();) {
       const AddedToken* token = longest_at(text, position);
       if (token == nullptr) {

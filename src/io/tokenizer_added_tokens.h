@@ -27,6 +27,8 @@ class AddedTokenMatcher {
   /// Tokens with empty content never match.
   explicit AddedTokenMatcher(std::vector<AddedToken> tokens);
 
+  bool empty() const { return nodes_.size() < 2; }
+
   struct Part {
     std::string_view text;
     const AddedToken* token = nullptr;  ///< null: ordinary text

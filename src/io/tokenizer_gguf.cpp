@@ -1,19 +1,15 @@
 #include "io/tokenizer_gguf.h"
 
 #include <algorithm>
-#include <map>
-#include <unordered_map>
+#include <array>
 
 #include "base/error.h"
 #include "io/bpe_tokenizer.h"
+#include "io/spm_merges.h"
 #include "io/tokenizer_loaders.h"
-#include "io/unicode.h"
 
 namespace augur {
 namespace {
-
-constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581
-constexpr std::size_t kLongestMergedToken = 1024;    // bytes; every way to cut a token in two is looked up
 
 enum TokenType : std::int32_t {
   kNormal = 1,
@@ -71,39 +67,6 @@ std::unique_ptr<BpeTokenizer> load_byte_level(const GgufVocabulary& vocabulary) 
   return tokenizer;
 }
 
-// SentencePiece joins any two neighbours whose concatenation is a token, the best score first. As rules:
-// every way to cut a token into two symbols, ranked by the token's score.
-void add_score_merges(const GgufVocabulary& vocabulary, BpeDefinition& out) {
-  const auto mergeable = [&](std::size_t id) {
-    const std::int32_t type = type_of(vocabulary, id);
-    return type == kNormal || type == kUserDefined;
-  };
-  std::vector<std::size_t> order;
-  std::unordered_map<std::string_view, std::size_t> ids;
-  for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {
-    if (!mergeable(id)) continue;
-    if (vocabulary.tokens[id].size() > kLongestMergedToken)
-      throw Error("{}: tokenizer.ggml.tokens[{}]: {} bytes long, at most {} are supported", vocabulary.file,
-                  id, vocabulary.tokens[id].size(), kLongestMergedToken);
-    if (ids.emplace(vocabulary.tokens[id], id).second) order.push_back(id);
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return vocabulary.scores[a] > vocabulary.scores[b]; });
-  std::uint32_t rank = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (i > 0 && vocabulary.scores[order[i]] != vocabulary.scores[order[i - 1]]) ++rank;
-    const std::string_view token = vocabulary.tokens[order[i]];
-    const std::size_t first = token.empty() ? 0 : decode_utf8(token, 0).length;
-    for (std::size_t cut = first; cut < token.size(); cut += decode_utf8(token, cut).length) {
-      const std::string_view left = token.substr(0, cut);
-      const std::string_view right = token.substr(cut);
-      const bool left_known = cut == first || ids.contains(left);
-      const bool right_known = cut + decode_utf8(token, cut).length == token.size() || ids.contains(right);
-      if (left_known && right_known) out.merges.push_back({left, right, rank});
-    }
-  }
-}
-
 std::unique_ptr<BpeTokenizer> load_sentencepiece_bpe(const GgufVocabulary& vocabulary) {
   if (vocabulary.scores.empty())
     throw Error("{}: tokenizer.ggml.scores: missing, but model \"{}\" needs them", vocabulary.file,
@@ -111,17 +74,13 @@ std::unique_ptr<BpeTokenizer> load_sentencepiece_bpe(const GgufVocabulary& vocab
   if (std::any_of(vocabulary.scores.begin(), vocabulary.scores.end(), [](float s) { return s != s; }))
     throw Error("{}: tokenizer.ggml.scores: not a number", vocabulary.file);
   BpeDefinition definition = tokens_of(vocabulary);
-  definition.byte_fallback = definition.decodes_bytes = true;
-  definition.merges_unknown_characters = true;
-  definition.space_character = kSpace;
-  std::vector<Normalizer::Step> steps;
-  if (vocabulary.add_space_prefix.value_or(true)) {
-    steps.emplace_back(Normalizer::Prepend{" "});
-    definition.strips_leading_space = true;
-  }
-  steps.emplace_back(Normalizer::Replace{std::nullopt, " ", std::string(kSpace)});
-  definition.normalizer = Normalizer(std::move(steps));
-  add_score_merges(vocabulary, definition);
+  definition.byte_fallback = true;
+  set_spm_conventions(vocabulary.add_space_prefix.value_or(true), true, definition);
+  std::vector<ScoredPiece> pieces;
+  pieces.reserve(vocabulary.tokens.size());
+  for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id)
+    pieces.push_back({vocabulary.tokens[id], vocabulary.scores[id], definition.tokens[id].normal});
+  add_score_merges(pieces, vocabulary.file + ": tokenizer.ggml.tokens", definition);
   auto tokenizer = std::make_unique<BpeTokenizer>(std::move(definition));
   tokenizer->add_bos = true;
   return tokenizer;

@@ -55,7 +55,7 @@ void Normalizer::append_steps(const nlohmann::json& value, const std::string& wh
   } else if (type == "NFKD") {
     steps.emplace_back(NormalForm::Nfkd);
   } else if (type == "Prepend") {
-    steps.emplace_back(Prepend{require_string(value, "prepend", here)});
+    steps.emplace_back(Prepend{require_string(value, "prepend", here), false});
   } else if (type == "Replace") {
     const PatternField pattern = require_pattern(value, here);
     Replace step{std::nullopt, pattern.text, require_string(value, "content", here)};
@@ -69,13 +69,13 @@ void Normalizer::append_steps(const nlohmann::json& value, const std::string& wh
   }
 }
 
-std::string Normalizer::apply(std::string_view text) const {
+std::string Normalizer::apply(std::string_view text, bool starts_text) const {
   std::string out(text);
   for (const Step& step : steps_) {
     if (const auto* form = std::get_if<NormalForm>(&step)) {
       out = normalize_utf8(out, *form);
     } else if (const auto* prepend = std::get_if<Prepend>(&step)) {
-      if (!out.empty()) out.insert(0, prepend->text);
+      if (!out.empty() && (starts_text || !prepend->only_first)) out.insert(0, prepend->text);
     } else if (const auto* replace = std::get_if<Replace>(&step)) {
       out = replace->pattern ? replace_matches(out, *replace->pattern, replace->content)
                              : replace_all(out, replace->literal, replace->content);

@@ -15,7 +15,8 @@ namespace augur {
 class Normalizer {
  public:
   struct Prepend {
-    std::string text;  ///< to every stretch that is not empty
+    std::string text;         ///< to every stretch that is not empty,
+    bool only_first = false;  ///< or only to the one that begins the whole text
   };
   struct Replace {
     std::optional<Regex> pattern;  ///< or, where absent,
@@ -31,7 +32,7 @@ class Normalizer {
   static Normalizer from_json(const nlohmann::json& value, const std::string& where);
 
   bool identity() const { return steps_.empty(); }
-  std::string apply(std::string_view text) const;
+  std::string apply(std::string_view text, bool starts_text = true) const;
 
  private:
   static void append_steps(const nlohmann::json& value, const std::string& where, std::vector<Step>& steps);

@@ -1,169 +1,107 @@
-#include <sentencepiece_processor.h>
-
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "io/bpe_tokenizer.h"
 #include "io/mapped_file.h"
+#include "io/spm_merges.h"
+#include "io/spm_model.h"
 #include "io/tokenizer_config.h"
 #include "io/tokenizer_from_memory.h"
 #include "io/tokenizer_loaders.h"
-#include "io/tokenizer_normalizer.h"
-#include "io/tokenizer_table.h"
-#include "io/unicode.h"
 
 namespace augur {
 namespace {
 
-constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581
+using PieceType = SpmModel::PieceType;
 
-// Appended to a serialised model this overrides one field: protocol buffers merge repeated occurrences of an
-// embedded message. ModelProto.normalizer_spec (3) { add_dummy_prefix (3): false }.
-constexpr std::string_view kWithoutDummyPrefix{"\x1A\x02\x18\x00", 4};
-
-/// tokenizer.model through the SentencePiece library, with added tokens recognised around it.
-class SentencePieceTokenizer : public TableTokenizer {
- public:
-  SentencePieceTokenizer(std::string_view serialized, const std::string& file, const TokenizerConfig& config);
-
-  std::vector<TokenId> encode(std::string_view text) const override;
-
- private:
-  using Processor = sentencepiece::SentencePieceProcessor;
-
-  void add_pieces(std::vector<AddedToken>& added);
-  void add_configured_tokens(const TokenizerConfig& config, std::vector<AddedToken>& added);
-  void set_bos_and_eos(const TokenizerConfig& config, const std::vector<AddedToken>& added);
-  void encode_stretch(std::string_view text, bool prefix, std::vector<TokenId>& out) const;
-
-  std::string file_;
-  Processor processor_;       ///< as the model says
-  Processor without_prefix_;  ///< the same, adding no space at the start
-  AddedTokenMatcher added_tokens_;
-  std::array<TokenId, 256> byte_tokens_;  ///< -1: none
-  TokenId unknown_ = -1;                  ///< -1: none
-  bool prefix_ = false;                   ///< the model adds a space at the start ...
-  bool prefix_everywhere_ = true;         ///< ... and behind every added token
-};
-
-SentencePieceTokenizer::SentencePieceTokenizer(std::string_view serialized, const std::string& file,
-                                               const TokenizerConfig& config)
-    : file_(file) {
-  const auto check = [&](const sentencepiece::util::Status& status) {
-    if (!status.ok()) throw Error("{}: not a SentencePiece model: {}", file_, status.ToString());
-  };
-  check(processor_.LoadFromSerializedProto(serialized));
-  check(without_prefix_.LoadFromSerializedProto(std::string(serialized).append(kWithoutDummyPrefix)));
-  prefix_ = config.add_prefix_space.value_or(true) &&
-            processor_.EncodeAsPieces("a") != without_prefix_.EncodeAsPieces("a");
-  prefix_everywhere_ = config.legacy.value_or(true);
-  strips_leading_space_ = prefix_;
-
-  std::vector<AddedToken> added;
-  add_pieces(added);
-  add_configured_tokens(config, added);
-  set_bos_and_eos(config, added);
-  added_tokens_ = AddedTokenMatcher(std::move(added));
+// Every model family that this project runs has the same kind of SentencePiece model; the library's others
+// are refused rather than half done.
+void check_supported(const SpmModel& model, const std::string& file) {
+  const auto refuse = [&](const char* what) { throw Error("{}: {} is not supported", file, what); };
+  if (!model.is_bpe) refuse("trainer_spec.model_type other than BPE");
+  if (model.whitespace_as_suffix) refuse("trainer_spec.treat_whitespace_as_suffix");
+  if (model.has_character_map)
+    refuse("normalizer_spec.precompiled_charsmap (a normalisation other than identity)");
+  if (model.remove_extra_whitespaces) refuse("normalizer_spec.remove_extra_whitespaces");
+  if (!model.escape_whitespaces) refuse("normalizer_spec.escape_whitespaces = false");
 }
 
-void SentencePieceTokenizer::add_pieces(std::vector<AddedToken>& added) {
-  byte_tokens_.fill(-1);
-  for (int id = 0; id < processor_.GetPieceSize(); ++id) {
-    const std::string& piece = processor_.IdToPiece(id);
-    const bool special = processor_.IsControl(id) || processor_.IsUnknown(id);
-    if (processor_.IsByte(id)) {
-      const int byte = std::stoi(piece.substr(3, 2), nullptr, 16);  // the library has checked "<0xXX>"
-      byte_tokens_[static_cast<std::size_t>(byte)] = id;
-      set_entry(id, std::string(1, static_cast<char>(byte)), Kind::Normal, file_);
-    } else if (special) {
-      set_entry(id, piece, Kind::Special, file_);
-    } else {
-      set_entry(id, replace_all(piece, kSpace, " "), Kind::Normal, file_);
-    }
-    if (processor_.IsUnknown(id)) unknown_ = id;
-    if (special) added.push_back({.content = piece, .id = id, .special = true});
+void add_pieces(const SpmModel& model, BpeDefinition& out) {
+  for (std::size_t i = 0; i < model.pieces.size(); ++i) {
+    const SpmModel::Piece& piece = model.pieces[i];
+    const auto id = static_cast<TokenId>(i);
+    const bool special = piece.type == PieceType::Control || piece.type == PieceType::Unknown;
+    out.tokens.push_back({std::string(piece.text), id, piece.type == PieceType::Normal});
+    if (piece.type == PieceType::Unknown) out.unknown = id;
+    if (!special && piece.type != PieceType::UserDefined) continue;
+    AddedToken token;
+    token.content = piece.text;
+    token.id = id;
+    token.special = special;
+    (special ? out.added_tokens : out.frozen_tokens).push_back(std::move(token));
   }
 }
 
-void SentencePieceTokenizer::add_configured_tokens(const TokenizerConfig& config,
-                                                   std::vector<AddedToken>& added) {
+void add_configured_tokens(const TokenizerConfig& config, const std::string& file, BpeDefinition& out) {
   for (const AddedToken& token : config.added_tokens) {
-    const auto same =
-        std::find_if(added.begin(), added.end(), [&](const auto& t) { return t.content == token.content; });
-    if (same != added.end()) {
-      if (same->id != token.id)
-        throw Error(
-            "{}: added_tokens_decoder of tokenizer_config.json: \"{}\" has id {}, but {} in the model", file_,
-            token.content, token.id, same->id);
-      *same = token;
-    } else {
-      added.push_back(token);
-    }
-    set_entry(token.id, token.content, token.special ? Kind::Special : Kind::Normal, file_);
+    const auto same = std::find_if(out.tokens.begin(), out.tokens.end(),
+                                   [&](const BpeDefinition::Token& t) { return t.text == token.content; });
+    if (same != out.tokens.end() && same->id != token.id)
+      throw Error("{}: added_tokens_decoder of tokenizer_config.json: \"{}\" has id {}, but {} in the model",
+                  file, token.content, token.id, same->id);
+    std::erase_if(out.added_tokens, [&](const AddedToken& t) { return t.id == token.id; });
+    std::erase_if(out.frozen_tokens, [&](const AddedToken& t) { return t.id == token.id; });
+    out.added_tokens.push_back(token);
+    out.added_tokens.back().normalized =
+        false;  // the slow tokenizers, which this format belongs to, ignore it
   }
 }
 
-void SentencePieceTokenizer::set_bos_and_eos(const TokenizerConfig& config,
-                                             const std::vector<AddedToken>& added) {
-  const auto id_of = [&](const std::string& text, const char* field) -> TokenId {
-    for (const AddedToken& token : added)
-      if (token.content == text) return token.id;
-    const int id = processor_.PieceToId(text);
-    if (id < 0 || processor_.IsUnknown(id))
-      throw Error("{}: {} of tokenizer_config.json: \"{}\" is not in the vocabulary", file_, field, text);
-    return id;
+void set_bos_and_eos(const SpmModel& model, const TokenizerConfig& config, const std::string& file,
+                     BpeTokenizer& tokenizer) {
+  const auto configured = [&](const std::string& text, const char* field) {
+    const auto id = tokenizer.find(text);
+    if (!id)
+      throw Error("{}: {} of tokenizer_config.json: \"{}\" is not in the vocabulary", file, field, text);
+    return *id;
   };
-  if (config.bos_token)
-    bos = id_of(*config.bos_token, "bos_token");
-  else if (processor_.bos_id() >= 0)
-    bos = processor_.bos_id();
-  if (config.eos_token)
-    eos.push_back(id_of(*config.eos_token, "eos_token"));
-  else if (processor_.eos_id() >= 0)
-    eos.push_back(processor_.eos_id());
+  const auto control = [&](std::string_view text) -> std::optional<TokenId> {
+    const auto id = tokenizer.find(text);
+    return id && tokenizer.is_special(*id) ? id : std::nullopt;
+  };
+  tokenizer.bos = config.bos_token ? configured(*config.bos_token, "bos_token") : control(model.bos_piece);
+  const auto eos = config.eos_token ? configured(*config.eos_token, "eos_token") : control(model.eos_piece);
+  if (eos) tokenizer.eos.push_back(*eos);
   // Hugging Face's LlamaTokenizer adds BOS unless told otherwise.
-  add_bos = config.add_bos_token.value_or(true) && bos.has_value();
-}
-
-std::vector<TokenId> SentencePieceTokenizer::encode(std::string_view text) const {
-  std::vector<TokenId> out;
-  std::vector<AddedTokenMatcher::Part> parts;
-  added_tokens_.split(text, parts);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i].token != nullptr)
-      out.push_back(parts[i].token->id);
-    else
-      encode_stretch(parts[i].text, prefix_ && (prefix_everywhere_ || i == 0), out);
-  }
-  return out;
-}
-
-// The library would replace invalid bytes by U+FFFD; as byte tokens they survive.
-void SentencePieceTokenizer::encode_stretch(std::string_view text, bool prefix,
-                                            std::vector<TokenId>& out) const {
-  std::vector<int> ids;
-  while (!text.empty()) {
-    const std::size_t valid = valid_utf8_prefix(text);
-    if (valid > 0) {
-      const auto status = (prefix ? processor_ : without_prefix_).Encode({text.data(), valid}, &ids);
-      if (!status.ok()) throw Error("{}: encoding failed: {}", file_, status.ToString());
-      out.insert(out.end(), ids.begin(), ids.end());
-      text.remove_prefix(valid);
-      prefix = false;
-    }
-    if (text.empty()) break;
-    const TokenId byte = byte_tokens_[static_cast<unsigned char>(text.front())];
-    if (byte >= 0 || unknown_ >= 0) out.push_back(byte >= 0 ? byte : unknown_);
-    text.remove_prefix(1);
-  }
+  tokenizer.add_bos = config.add_bos_token.value_or(true) && tokenizer.bos.has_value();
 }
 
 }  // namespace
 
 std::unique_ptr<Tokenizer> tokenizer_from_sentencepiece(std::string_view content, const std::string& file,
                                                         const nlohmann::json& tokenizer_config) {
-  return std::make_unique<SentencePieceTokenizer>(content, file, TokenizerConfig::read(tokenizer_config));
+  const TokenizerConfig config = TokenizerConfig::read(tokenizer_config);
+  const SpmModel model = SpmModel::parse(content, file);
+  check_supported(model, file);
+
+  BpeDefinition definition;
+  definition.where = file;
+  definition.byte_fallback = model.byte_fallback;
+  definition.fuse_unknown = true;
+  const bool prefix = config.add_prefix_space.value_or(model.add_dummy_prefix);
+  set_spm_conventions(prefix, config.legacy.value_or(true), definition);
+  add_pieces(model, definition);
+  add_configured_tokens(config, file, definition);
+  std::vector<ScoredPiece> pieces;
+  pieces.reserve(model.pieces.size());
+  for (const SpmModel::Piece& piece : model.pieces)
+    pieces.push_back({piece.text, piece.score, piece.type == PieceType::Normal});
+  add_score_merges(pieces, file, definition);
+
+  auto tokenizer = std::make_unique<BpeTokenizer>(std::move(definition));
+  set_bos_and_eos(model, config, file, *tokenizer);
+  return tokenizer;
 }
 
 std::unique_ptr<Tokenizer> load_sentencepiece(const std::filesystem::path& tokenizer_model,

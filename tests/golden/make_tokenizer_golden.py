@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Makes tests/golden/tokenizers/: tiny tokenizers of the published families' designs, and what Hugging Face's
-`tokenizers` package (0.21 or later) encodes with them. Run once; the files are kept in the repository.
+`tokenizers` package (0.21 or later) encodes with them; and what the `sentencepiece` package encodes with the SentencePiece models of the repository. Run
+once; the files are kept in the repository.
 
-    pip install tokenizers && python3 tests/golden/make_tokenizer_golden.py
+    pip install tokenizers sentencepiece && python3 tests/golden/make_tokenizer_golden.py
 """
 
 import json
 import pathlib
 import random
-import tempfile
 
+import sentencepiece
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -21,6 +22,10 @@ QWEN2 = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 TEKKEN = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
           r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
           r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+
+SENTENCEPIECE_MODELS = {"llama-spm.model": "tests/data/tokenizers/llama-spm.tokenizer.model",
+                        "stories260k.model": "models/stories260k/tokenizer.model",
+                        "seed.model": "tests/fuzz/corpus/sentencepiece/bpe.model"}
 
 TEXTS = [
     "", " ", "  ", "\n", "\r\n\r\n", "\t\t x", "Hello, world!", " leading and trailing ",
@@ -49,7 +54,7 @@ def random_texts(count):
 
 
 def corpus():
-    for path in [ROOT / "LICENSE", ROOT / "tests/data/tokenizers/smollm2.inp", pathlib.Path(__file__)]:
+    for path in [ROOT / "LICENSE", ROOT / "tests/data/tokenizers/smollm2.inp"]:
         yield from path.read_text(encoding="utf-8").splitlines(keepends=True)
     yield from TEXTS * 3
 
@@ -170,9 +175,18 @@ def main():
         for text in texts:
             ids = tokenizer.encode(text, add_special_tokens=False).ids
             cases.append({"text": text, "ids": ids, "decoded": tokenizer.decode(ids, skip_special_tokens=True)})
-        lines = ",\n".join(json.dumps(case, ensure_ascii=False) for case in cases)
-        (OUT / f"{make.__name__}.cases.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+        write_cases(make.__name__, cases)
         print(path.name, len(spec["model"]["vocab"]), sum(len(case["ids"]) for case in cases), "ids")
+    for name, path in SENTENCEPIECE_MODELS.items():
+        processor = sentencepiece.SentencePieceProcessor(str(ROOT / path))
+        plain = [text for text in texts if "\0" not in text]
+        cases = [{"text": text, "ids": processor.encode(text), "decoded": processor.decode(processor.encode(text))} for text in plain]
+        write_cases(name, cases)
+
+
+def write_cases(name, cases):
+    lines = ",\n".join(json.dumps(case, ensure_ascii=False) for case in cases)
+    (OUT / f"{name}.cases.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

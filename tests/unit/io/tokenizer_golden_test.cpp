@@ -38,6 +38,32 @@ INSTANTIATE_TEST_SUITE_P(Designs, HuggingFaceTokenizers,
                                          "unknown"),
                          [](const auto& test) { return std::string(test.param); });
 
+// SentencePiece's own library, which knows no special tokens in the text.
+class SentencePieceModels : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(SentencePieceModels, GiveTheLibrarysIdsAndText) {
+  const std::string root = AUGUR_SOURCE_DIR;
+  const auto tokenizer = load(root + "/" + GetParam().second);
+  const auto cases =
+      nlohmann::json::parse(read_text(root + "/tests/golden/tokenizers/" + GetParam().first + ".cases.json"));
+  ASSERT_GT(cases.size(), 80u);
+  for (const auto& one : cases) {
+    const std::string text = one["text"];
+    const std::vector<TokenId> ids = one["ids"];
+    EXPECT_EQ(tokenizer->encode(text), ids) << "text: " << testing::PrintToString(text);
+    if (std::find(ids.begin(), ids.end(), 0) == ids.end()) {  // the library shows unknown tokens as U+2047
+      EXPECT_EQ(to_valid_utf8(tokenizer->decode(ids)), one["decoded"].get<std::string>());
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, SentencePieceModels,
+    testing::Values(std::pair{"llama-spm.model", "tests/data/tokenizers/llama-spm.tokenizer.model"},
+                    std::pair{"stories260k.model", "models/stories260k/tokenizer.model"},
+                    std::pair{"seed.model", "tests/fuzz/corpus/sentencepiece/bpe.model"}),
+    [](const auto& test) { return std::string(test.param.first, 4); });
+
 TEST(HuggingFaceTokenizers, BosComesFromThePostProcessorUnlessConfigured) {
   const std::string folder = std::string(AUGUR_SOURCE_DIR) + "/tests/golden/tokenizers/";
   const auto llama3 = load(folder + "llama3.tokenizer.json");
