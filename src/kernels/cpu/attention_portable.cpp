@@ -14,8 +14,13 @@ struct Portable {
   struct U {
     std::uint32_t v[kLanes];
   };
-  static constexpr int kRowsF32 = 4, kPanelsF32 = 1, kSumRowsF32 = 4, kSumColumnsF32 = 1;
-  static constexpr int kRowsBf16 = 4, kPanelsBf16 = 1, kSumRowsBf16 = 4, kSumColumnsBf16 = 1;
+#ifdef AUGUR_SMALL_TILES
+  static constexpr int kTileRows = 1;
+#else
+  static constexpr int kTileRows = 4;
+#endif
+  static constexpr int kRowsF32 = kTileRows, kPanelsF32 = 1, kSumRowsF32 = kTileRows, kSumColumnsF32 = 1;
+  static constexpr int kRowsBf16 = kTileRows, kPanelsBf16 = 1, kSumRowsBf16 = kTileRows, kSumColumnsBf16 = 1;
 
   template <class G>
   static F each(const G& g) {
@@ -40,8 +45,12 @@ struct Portable {
     return bits;
   }
 
-  static F zero() { return F{}; }
-  static U zero_units() { return U{}; }
+  static F zero() {
+    return F{};
+  }
+  static U zero_units() {
+    return U{};
+  }
   static F splat(float v) {
     return each([&](int) { return v; });
   }
@@ -50,7 +59,9 @@ struct Portable {
     std::memcpy(r.v, p, sizeof r.v);
     return r;
   }
-  static void store(float* p, F a) { std::memcpy(p, a.v, sizeof a.v); }
+  static void store(float* p, F a) {
+    std::memcpy(p, a.v, sizeof a.v);
+  }
   static void store_part(float* p, F a, int n) {
     std::memcpy(p, a.v, sizeof(float) * static_cast<unsigned>(n));
   }
@@ -109,7 +120,9 @@ struct Portable {
   static F swap(F a) {
     return each([&](int i) { return a.v[i ^ distance]; });
   }
-  static float first_lane(F a) { return a.v[0]; }
+  static float first_lane(F a) {
+    return a.v[0];
+  }
   static F zero_unless_at_least(F x, F limit, F p) {
     return each([&](int i) { return x.v[i] >= limit.v[i] ? p.v[i] : 0.0f; });
   }
@@ -117,7 +130,9 @@ struct Portable {
     return each([&](int i) { return to_float(to_bits(p.v[i]) + (to_bits(shifted.v[i]) << 23)); });
   }
 
-  static std::uint16_t round(float v) { return to_bf16(v).bits; }
+  static std::uint16_t round(float v) {
+    return to_bf16(v).bits;
+  }
   static void store_bf16(void* out, F low, F high) {
     store_bf16_part(out, low, kLanes);
     store_bf16_part(static_cast<char*>(out) + 2 * kLanes, high, kLanes);
