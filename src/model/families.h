@@ -5,23 +5,23 @@
 
 namespace augur {
 
-/// Names of a family's tensors as Hugging Face writes them; "{}" is the layer. An empty name: the family has
-/// no such tensor.
+/// Names of a family's tensors as Hugging Face writes them.
 struct TensorNames {
   std::string_view embedding = "model.embed_tokens.weight";
   std::string_view final_norm = "model.norm.weight";
   std::string_view head = "lm_head.weight";
-  std::string_view attention_norm = "model.layers.{}.input_layernorm.weight";
-  std::string_view q = "model.layers.{}.self_attn.q_proj";  ///< + ".weight", ".bias", and so below
-  std::string_view k = "model.layers.{}.self_attn.k_proj";
-  std::string_view v = "model.layers.{}.self_attn.v_proj";
-  std::string_view o = "model.layers.{}.self_attn.o_proj";
-  std::string_view q_norm = "model.layers.{}.self_attn.q_norm.weight";
-  std::string_view k_norm = "model.layers.{}.self_attn.k_norm.weight";
-  std::string_view mlp_norm = "model.layers.{}.post_attention_layernorm.weight";
-  std::string_view gate = "model.layers.{}.mlp.gate_proj";
-  std::string_view up = "model.layers.{}.mlp.up_proj";
-  std::string_view down = "model.layers.{}.mlp.down_proj";
+  std::string_view layer = "model.layers.{}.";  ///< "{}": which; before each of the names below
+  std::string_view attention_norm = "input_layernorm.weight";
+  std::string_view q = "self_attn.q_proj";  ///< + ".weight", ".bias", and so below
+  std::string_view k = "self_attn.k_proj";
+  std::string_view v = "self_attn.v_proj";
+  std::string_view o = "self_attn.o_proj";
+  std::string_view q_norm = "self_attn.q_norm.weight";
+  std::string_view k_norm = "self_attn.k_norm.weight";
+  std::string_view mlp_norm = "post_attention_layernorm.weight";
+  std::string_view gate = "mlp.gate_proj";
+  std::string_view up = "mlp.up_proj";
+  std::string_view down = "mlp.down_proj";
 };
 
 /// How a family reads a bias: never there, always there, or said by a key of config.json (absent: false).

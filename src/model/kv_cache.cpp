@@ -131,9 +131,9 @@ void KvTxn::commit(std::span<const std::int32_t> path) {
   std::exchange(cache_, nullptr)->open_ = false;
 }
 
-void KvTxn::commit_all() {
-  assert(cache_ != nullptr && cache_->open_);
-  cache_->length_ = base_ + rows_;
+void KvTxn::commit_prefix(std::int64_t rows) {
+  assert(cache_ != nullptr && cache_->open_ && rows >= 0 && rows <= rows_);
+  cache_->length_ = base_ + rows;
   std::exchange(cache_, nullptr)->open_ = false;
 }
 

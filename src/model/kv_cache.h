@@ -68,8 +68,10 @@ class KvTxn {
   /// Keeps the slots base() + path[0], base() + path[1], ... (path strictly increasing, offsets into the
   /// reserved rows), moves them together behind the prefix, and closes the transaction.
   void commit(std::span<const std::int32_t> path);
+  /// Keeps the first `rows` rows, in order.
+  void commit_prefix(std::int64_t rows);
   /// Keeps all rows, in order.
-  void commit_all();
+  void commit_all() { commit_prefix(rows_); }
 
  private:
   friend class KvCache;

@@ -19,10 +19,6 @@ std::int64_t round_to_panel(std::int64_t n) {
   return (n + kPanel - 1) / kPanel * kPanel;
 }
 
-std::string in_layer(std::string_view pattern, int layer, std::string_view suffix = "") {
-  return fmt::format(fmt::runtime(pattern), layer) + std::string(suffix);
-}
-
 }  // namespace
 
 void WeightPacker::matrix(PackedMatrix& target, const std::string& name, std::int64_t n, std::int64_t k,
@@ -96,10 +92,11 @@ void WeightPacker::run(ThreadPool& pool, const std::function<void(double)>& prog
   if (progress) progress(1.0);
 }
 
-void pack_layer(WeightPacker& packer, const ModelConfig& config, const TensorNames& names, int index,
-                LayerWeights& layer, std::int64_t attention_inputs) {
+void pack_layer(WeightPacker& packer, const ModelConfig& config, const std::string& prefix,
+                LayerWeights& layer, const LayerForm& form) {
+  const TensorNames& names = find_family(config.family)->names;
   const std::int64_t hidden = config.hidden;
-  const std::int64_t inputs = attention_inputs > 0 ? attention_inputs : hidden;
+  const std::int64_t inputs = form.attention_inputs > 0 ? form.attention_inputs : hidden;
   const std::int64_t head_dim = config.head_dim;
   const std::int64_t q_rows = config.heads * head_dim;
   const std::int64_t kv_rows = config.kv_heads * head_dim;
@@ -109,14 +106,14 @@ void pack_layer(WeightPacker& packer, const ModelConfig& config, const TensorNam
   const Placement v{.offset = q_rows + head_dim, .block = head_dim, .stride = 2 * head_dim};
   const Placement gate{.offset = 0, .block = kPanel, .stride = 2 * kPanel};
   const Placement up{.offset = kPanel, .block = kPanel, .stride = 2 * kPanel};
-  const auto at = [&](std::string_view pattern, std::string_view suffix = "") {
-    return in_layer(pattern, index, suffix);
+  const auto at = [&](std::string_view name, std::string_view suffix = "") {
+    return fmt::format("{}{}{}", prefix, name, suffix);
   };
   const auto zeros = [](std::int64_t n) {
     return std::vector<float>(static_cast<std::size_t>(round_to_panel(n)));
   };
 
-  if (!names.attention_norm.empty()) packer.vector(layer.attention_norm, at(names.attention_norm), hidden);
+  if (form.attention_norm) packer.vector(layer.attention_norm, at(names.attention_norm), hidden);
   packer.vector(layer.mlp_norm, at(names.mlp_norm), hidden);
   if (config.qk_norm) {
     packer.vector(layer.q_norm, at(names.q_norm), head_dim);

@@ -43,7 +43,8 @@ ModelWeights pack_weights(ThreadPool& pool, const ModelConfig& config, DType typ
   }
   weights.layers.resize(static_cast<std::size_t>(config.layers));
   for (int i = 0; i < config.layers; ++i) {
-    pack_layer(packer, config, names, i, weights.layers[static_cast<std::size_t>(i)]);
+    pack_layer(packer, config, fmt::format(fmt::runtime(names.layer), i),
+               weights.layers[static_cast<std::size_t>(i)]);
   }
   source.all_opened();
   packer.run(pool, progress);
