@@ -1,5 +1,6 @@
 // Elementwise mathematics on Highway vectors, included once per target. Multiplications and additions are
-// rounded separately, so every target and every vector length gives the same bits (see ops.h).
+// rounded separately, so every target and every vector length gives the same bits (see ops.h). Polynomials
+// are summed pairwise: their latency, not their operations, is what costs.
 
 #if defined(AUGUR_KERNELS_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef AUGUR_KERNELS_SIMD_MATH_INL_H_
@@ -58,20 +59,20 @@ HWY_INLINE float Sum16(std::int64_t n, const F& f) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Exp(D d, V x) {
   const hn::RebindToSigned<D> di;
-  const auto mul_add = [&](V a, V b, float c) HWY_ATTR { return hn::Add(hn::Mul(a, b), hn::Set(d, c)); };
+  const auto linear = [&](float c0, float c1, V v)
+                          HWY_ATTR { return hn::Add(hn::Set(d, c0), hn::Mul(hn::Set(d, c1), v)); };
   const V clamped = hn::IfThenElse(hn::Gt(x, hn::Set(d, 88.0f)), hn::Set(d, 88.0f), x);
   const V magic = hn::Set(d, 0x1.8p23f);  // adding it rounds to an integer, found in the low bits
   const V shifted = hn::Add(hn::Mul(clamped, hn::Set(d, 0x1.715476p0f)), magic);
   const V whole = hn::Sub(shifted, magic);
   V r = hn::Sub(clamped, hn::Mul(whole, hn::Set(d, 0.693359375f)));
   r = hn::Sub(r, hn::Mul(whole, hn::Set(d, -2.12194440e-4f)));
-  V p = hn::Set(d, 1.9875691500e-4f);
-  p = mul_add(p, r, 1.3981999507e-3f);
-  p = mul_add(p, r, 8.3334519073e-3f);
-  p = mul_add(p, r, 4.1665795894e-2f);
-  p = mul_add(p, r, 1.6666665459e-1f);
-  p = mul_add(p, r, 5.0000001201e-1f);
-  p = hn::Add(hn::Mul(p, hn::Mul(r, r)), hn::Add(r, hn::Set(d, 1.0f)));
+  const V r2 = hn::Mul(r, r);
+  const V p01 = linear(5.0000001201e-1f, 1.6666665459e-1f, r);
+  const V p23 = linear(4.1665795894e-2f, 8.3334519073e-3f, r);
+  const V p45 = linear(1.3981999507e-3f, 1.9875691500e-4f, r);
+  V p = hn::Add(p01, hn::Mul(r2, hn::Add(p23, hn::Mul(r2, p45))));
+  p = hn::Add(hn::Mul(p, r2), hn::Add(r, hn::Set(d, 1.0f)));
   const auto exponent = hn::ShiftLeft<23>(hn::BitCast(di, shifted));
   const V result = hn::BitCast(d, hn::Add(hn::BitCast(di, p), exponent));
   const V zeroed = hn::IfThenElse(hn::Lt(x, hn::Set(d, -87.0f)), hn::Zero(d), result);
@@ -81,17 +82,17 @@ HWY_INLINE V Exp(D d, V x) {
 /// exponent * log(2) + log(1 + f), |f| small as in Cephes' logf: relative precision as f goes to 0.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V LogParts(D d, V exponent, V f) {
-  const auto mul_add = [&](V a, V b, float c) HWY_ATTR { return hn::Add(hn::Mul(a, b), hn::Set(d, c)); };
+  const auto linear = [&](float c0, float c1, V v)
+                          HWY_ATTR { return hn::Add(hn::Set(d, c0), hn::Mul(hn::Set(d, c1), v)); };
   const V square = hn::Mul(f, f);
-  V p = hn::Set(d, 7.0376836292e-2f);
-  p = mul_add(p, f, -1.1514610310e-1f);
-  p = mul_add(p, f, 1.1676998740e-1f);
-  p = mul_add(p, f, -1.2420140846e-1f);
-  p = mul_add(p, f, 1.4249322787e-1f);
-  p = mul_add(p, f, -1.6668057665e-1f);
-  p = mul_add(p, f, 2.0000714765e-1f);
-  p = mul_add(p, f, -2.4999993993e-1f);
-  p = mul_add(p, f, 3.3333331174e-1f);
+  const V fourth = hn::Mul(square, square);
+  const V p01 = linear(3.3333331174e-1f, -2.4999993993e-1f, f);
+  const V p23 = linear(2.0000714765e-1f, -1.6668057665e-1f, f);
+  const V p45 = linear(1.4249322787e-1f, -1.2420140846e-1f, f);
+  const V p67 = linear(1.1676998740e-1f, -1.1514610310e-1f, f);
+  const V low = hn::Add(p01, hn::Mul(square, p23));
+  const V p678 = hn::Add(p67, hn::Mul(square, hn::Set(d, 7.0376836292e-2f)));
+  V p = hn::Add(low, hn::Mul(fourth, hn::Add(p45, hn::Mul(square, p678))));
   p = hn::Mul(hn::Mul(p, f), square);
   p = hn::Add(p, hn::Mul(exponent, hn::Set(d, -2.12194440e-4f)));
   p = hn::Sub(p, hn::Mul(square, hn::Set(d, 0.5f)));

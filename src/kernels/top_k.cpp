@@ -19,17 +19,21 @@ namespace augur {
 namespace HWY_NAMESPACE {
 
 /// maxima[g] = the largest x[i] with i % groups == g (NaN passed over), i below the last whole multiple of
-/// groups. groups is a multiple of 16.
+/// groups. groups is a multiple of 128.
 void GroupMaxima(const float* x, std::int64_t n, std::int64_t groups, float* maxima) {
   const DF d;
+  constexpr std::int64_t kVectors = 8;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::fill(maxima, maxima + groups, -std::numeric_limits<float>::infinity());
-  for (std::int64_t begin = 0; begin + groups <= n; begin += groups) {
-    for (std::int64_t g = 0; g < groups; g += lanes) {
-      const auto v = hn::LoadU(d, x + begin + g);
-      const auto best = hn::LoadU(d, maxima + g);
-      hn::StoreU(hn::IfThenElse(hn::Lt(best, v), v, best), d, maxima + g);
+  for (std::int64_t g = 0; g < groups; g += kVectors * lanes) {
+    hn::Vec<DF> best[kVectors];
+    for (auto& b : best) b = hn::Set(d, -std::numeric_limits<float>::infinity());
+    for (std::int64_t i = g; i - g + groups <= n; i += groups) {
+      for (std::int64_t j = 0; j < kVectors; ++j) {
+        const auto v = hn::LoadU(d, x + i + j * lanes);
+        best[j] = hn::IfThenElse(hn::Lt(best[j], v), v, best[j]);
+      }
     }
+    for (std::int64_t j = 0; j < kVectors; ++j) hn::StoreU(best[j], d, maxima + g + j * lanes);
   }
 }
 
@@ -96,15 +100,15 @@ bool before(const Entry& a, const Entry& b) {
 }
 
 std::int64_t groups_for(std::int64_t k) {
-  return (2 * k + 15) / 16 * 16;
+  return (2 * k + 127) / 128 * 128;
 }
 
 /// Leaves entries that contain the k first by before(), in the order of their index unless there were so many
 /// that they had to be thinned out, and returns their number. k <= n; the spans hold groups_for(k) floats and
 /// more than k entries.
 ///
-/// The k-th largest of 2k maxima over interleaved groups bounds the k-th largest element from below, and few
-/// elements lie above the bound when large elements fall into groups at random.
+/// The k-th largest of 2k or more maxima over interleaved groups bounds the k-th largest element from below,
+/// and few elements lie above the bound when large elements fall into groups at random.
 std::int64_t select(std::span<const float> x, std::int64_t k, std::span<float> maxima,
                     std::span<Entry> entries) {
   const auto n = static_cast<std::int64_t>(x.size());
@@ -171,7 +175,7 @@ void top_k(std::span<const float> x, int k, std::int32_t* indices, float* values
     TopKScratch scratch;
     top_k(x, k, scratch, indices, values);
   } else if (kept >= 1) {
-    std::array<float, 2 * kInline> maxima;
+    std::array<float, 2 * kInline> maxima;  // groups_for(kInline)
     std::array<Entry, 4 * kInline> entries;
     select_sorted(x, kept, maxima, entries, indices, values);
   }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "sampling/gumbel.h"
+#include "sampling/nucleus.h"
 
 namespace augur {
 
@@ -57,50 +58,69 @@ void Sampler::penalise(std::span<const TokenId> context) {
   }
 }
 
+void Sampler::resize_kept(std::size_t count) {
+  kept_.resize(count);
+  kept_logits_.resize(count);
+}
+
+void Sampler::weigh_kept(float max) {
+  weights_.resize(kept_.size());
+  exp_row(kept_logits_.data(), static_cast<std::int64_t>(kept_.size()), max, inverse_temperature_,
+          weights_.data());
+}
+
 void Sampler::keep_top(std::span<const float> logits, std::int64_t k) {
   k = std::min(k, vocab_size_);
-  kept_.resize(static_cast<std::size_t>(k));
-  kept_logits_.resize(static_cast<std::size_t>(k));
+  resize_kept(static_cast<std::size_t>(k));
   top_k(logits, static_cast<int>(k), top_k_, kept_.data(), kept_logits_.data());
 }
 
 void Sampler::keep_nucleus(std::span<const float> logits, float max) {
-  // The nucleus is usually small: look for its end among ever more candidates instead of sorting everything.
   const bool limited = params_.top_k > 0 && params_.top_k < vocab_size_;
-  const std::int64_t limit = limited ? params_.top_k : vocab_size_;
-  double total = 0.0;
-  if (!limited) total = sum_exp(logits.data(), vocab_size_, max, inverse_temperature_);
-  for (std::int64_t k = limited ? limit : 64;; k *= 8) {
-    keep_top(logits, std::min(k, limit));
-    weights_.resize(kept_.size());
-    exp_row(kept_logits_.data(), static_cast<std::int64_t>(kept_.size()), max, inverse_temperature_,
-            weights_.data());
-    if (limited) total = std::accumulate(weights_.begin(), weights_.end(), 0.0);
-    double sum = 0.0;
-    for (std::size_t i = 0; i < weights_.size(); ++i) {
-      sum += weights_[i];
-      if (sum >= static_cast<double>(params_.top_p) * total) {
-        kept_.resize(i + 1);
-        kept_logits_.resize(i + 1);
-        return;
-      }
+  double total = limited ? 0.0 : sum_exp(logits.data(), vocab_size_, max, inverse_temperature_);
+  // The nucleus is usually among few candidates.
+  constexpr std::int64_t kFew = 64;
+  keep_top(logits, limited ? params_.top_k : std::min(kFew, vocab_size_));
+  weigh_kept(max);
+  if (limited) total = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+  const double target = static_cast<double>(params_.top_p) * total;
+  double sum = 0.0;
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    sum += weights_[i];
+    if (sum >= target) {
+      resize_kept(i + 1);
+      return;
     }
-    if (k >= limit) return;  // top_p is 1 but for rounding
+  }
+  if (limited || kept_.size() == logits.size()) return;  // short of top_p by rounding only
+
+  // Tokens below the mean weight of what may be left out are left out: even all of them do not add up to it.
+  const double left_out = (total - target) / static_cast<double>(vocab_size_);
+  const double lowest = left_out > 0.0 ? std::log(left_out) - 1e-3 : -std::numeric_limits<double>::infinity();
+  kept_.clear();
+  collect_at_least(logits, max + static_cast<float>(lowest / inverse_temperature_), kept_);
+  kept_logits_.resize(kept_.size());
+  for (std::size_t i = 0; i < kept_.size(); ++i) kept_logits_[i] = logits[static_cast<std::size_t>(kept_[i])];
+  weigh_kept(max);
+  nucleus_.resize(kept_.size());
+  for (std::size_t i = 0; i < kept_.size(); ++i) nucleus_[i] = {kept_logits_[i], weights_[i], kept_[i]};
+  const std::size_t count = partition_nucleus(nucleus_, target);
+  resize_kept(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    kept_[i] = nucleus_[i].token;
+    kept_logits_[i] = nucleus_[i].logit;
   }
 }
 
 void Sampler::keep_min_p(float max) {
-  weights_.resize(kept_.size());
-  exp_row(kept_logits_.data(), static_cast<std::int64_t>(kept_.size()), max, inverse_temperature_,
-          weights_.data());
+  weigh_kept(max);
   std::size_t count = 0;
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     if (weights_[i] < params_.min_p) continue;
     kept_[count] = kept_[i];
     kept_logits_[count++] = kept_logits_[i];
   }
-  kept_.resize(count);
-  kept_logits_.resize(count);
+  resize_kept(count);
 }
 
 bool Sampler::filter(std::span<const float> logits, float max) {

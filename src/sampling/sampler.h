@@ -5,6 +5,7 @@
 
 #include "base/types.h"
 #include "kernels/ops.h"
+#include "sampling/nucleus.h"
 #include "sampling/position_noise.h"
 #include "sampling/sampling_params.h"
 #include "sampling/sparse_distribution.h"
@@ -49,6 +50,9 @@ class Sampler {
   void keep_top(std::span<const float> logits, std::int64_t k);
   void keep_nucleus(std::span<const float> logits, float max);
   void keep_min_p(float max);
+  void resize_kept(std::size_t count);
+  /// weights_ = exp((kept_logits_ - max) / temperature).
+  void weigh_kept(float max);
 
   SamplingParams params_;
   std::int64_t vocab_size_;
@@ -57,9 +61,10 @@ class Sampler {
 
   std::vector<float> adjusted_;       // [vocab] when bias or penalties are on
   std::vector<std::int32_t> counts_;  // [vocab] occurrences, all 0 between calls
-  std::vector<TokenId> kept_;         // candidates, most probable first
+  std::vector<TokenId> kept_;         // candidates, in no particular order
   std::vector<float> kept_logits_;    // their logits
   std::vector<float> weights_;        // exp(scaled logit - max) of candidates; noise; scores
+  std::vector<NucleusEntry> nucleus_;
   TopKScratch top_k_;
 };
 
