@@ -1,7 +1,10 @@
 #include "draft/registry.h"
 
 #include "base/error.h"
+#include "draft/eagle3_head.h"
+#include "draft/eagle_head.h"
 #include "draft/model_drafter.h"
+#include "draft/mtp_head.h"
 #include "draft/ngram_drafter.h"
 
 namespace augur {
@@ -10,6 +13,9 @@ std::span<const DrafterType> drafter_types() {
   static constexpr DrafterType kTypes[] = {
       {"ngram", "ngram-simple", false, load_ngram_drafter},
       {"draft", "draft-simple", true, load_model_drafter},
+      {"eagle", "", true, load_eagle_drafter},
+      {"eagle3", "draft-eagle3", true, load_eagle3_drafter},
+      {"mtp", "draft-mtp", true, load_mtp_drafter},
   };
   return kTypes;
 }

@@ -15,6 +15,7 @@ namespace augur {
 struct DrafterSettings {
   int ngram_min = 1;
   int ngram_max = 4;
+  int exit_layer = 0;        ///< of layerskip; 0: what the head's configuration says, or a quarter of them
   std::int64_t context = 0;  ///< tokens the sequence may hold
 };
 
@@ -33,6 +34,9 @@ struct DrafterSource {
   std::string target_path;           ///< for messages
   const Checkpoint* head = nullptr;  ///< the draft model or head given by the user; null: none
   std::int64_t context = 0;
+  /// Rotary base of a head's layers; 0: its configuration's. Some heads were trained with another than they
+  /// say (EAGLE-3's own trainer always takes 10000).
+  double head_rope_theta = 0.0;
   std::function<void(double)> progress;
 };
 

@@ -1,0 +1,263 @@
+#include "draft/eagle3_head.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "draft/head_loader.h"
+#include "draft/recurrent_drafter.h"
+#include "kernels/ops.h"
+#include "model/linear.h"
+
+namespace augur {
+namespace {
+
+/// The layers whose entering streams the head reads: ids entered at the top level, ids of outputs (one less)
+/// in `eagle_config`, or the paper's low, middle and high ones.
+std::vector<int> read_taps(const HeadLoader& loader) {
+  constexpr const char* kKey = "eagle_aux_hidden_state_layer_ids";
+  const int layers = loader.target().layers;
+  const auto nested = loader.config().find_object("eagle_config");
+  const bool outputs = loader.config().find(kKey) == nullptr && nested && nested->find(kKey) != nullptr;
+  const JsonFields& from = outputs ? *nested : loader.config();
+  const nlohmann::json* ids = from.find(kKey);
+  std::vector<int> taps;
+  if (ids == nullptr) {
+    taps = {2, layers / 2, layers - 3};
+    if (layers < 5) from.fail(kKey, fmt::format("missing, and a target of {} layers has no default", layers));
+    return taps;
+  }
+  if (!ids->is_array() || ids->empty()) from.fail(kKey, "expected a list of layers");
+  for (const nlohmann::json& id : *ids) {
+    const int last = outputs ? layers - 1 : layers;
+    if (!id.is_number_integer() || id < 0 || id > last) {
+      from.fail(kKey, fmt::format("{} is no layer of {}, which has {}", id.dump(),
+                                  loader.source().target_path, layers));
+    }
+    taps.push_back(id.get<int>() + (outputs ? 1 : 0));
+  }
+  return taps;
+}
+
+/// EAGLE-3 (Li et al., 2025). A state g is fc(the target's auxiliary states) or what the head computed
+/// itself; attention reads [norm(embedding); norm(g)], and the residual stream goes on with g. Own norm and,
+/// usually, own head over a reduced vocabulary. Variants are told by the configuration:
+///   norm_before_residual: the residual stream goes on with norm(g)
+///   norm_before_fc: one norm over all auxiliary states; fc_norm: one for each (EAGLE-3.1)
+///   norm_output: the head feeds itself what its final norm gives (EAGLE-3.1)
+///   mask_token_id, mask_hidden: all depths in one pass (P-EAGLE)
+class Eagle3Head final : public RecurrentHead {
+ public:
+  explicit Eagle3Head(const DrafterSource& source) : target_(source.target) {
+    const WeightStore& store = source.head->weights();
+    const std::string first =
+        store.find("midlayer.hidden_norm.weight") != nullptr ? "midlayer." : "layers.0.";
+    HeadLoader loader(source, stored_layers(store, first));
+    const ModelConfig& config = loader.layers();
+    eps_ = config.norm_eps;
+    shape_.state = config.hidden;
+    shape_.taps = read_taps(loader);
+    if (const auto hidden = loader.config().find_int("target_hidden_size", 1 << 20)) {
+      loader.require_hidden(*hidden, "target_hidden_size");
+    }
+    shape_.features = std::ssize(shape_.taps) * loader.target().hidden;
+    open_entrance(loader, first);
+    open_exit(loader);
+    open_placeholders(loader);
+    layers_ = loader.finish();
+    prepared_ = RowBuffer(DType::F32, shape_.features, 1);
+    projected_ = RowBuffer(DType::F32, shape_.state, PackedMatrix::kPanel);
+    attention_input_ = RowBuffer(DType::F32, 2 * shape_.state, 1);
+    residual_ = RowBuffer(DType::F32, shape_.state, 1);
+    if (shape_.placeholders > 0) {
+      placeholder_state_.resize(static_cast<std::size_t>(shape_.state));
+      project(mask_hidden_.data(), 1, placeholder_state_.data());
+    }
+  }
+
+  std::string_view name() const override { return "eagle3"; }
+  Backend& backend() const override { return layers_->backend(); }
+  KvCache make_cache(std::int64_t capacity) const override { return layers_->make_cache(capacity); }
+  std::span<const float> placeholder_state() const override { return placeholder_state_; }
+
+  void project(const float* features, int count, float* states) override;
+  std::span<const float> run(const TokenBatch& batch, const float* states) override;
+  void logits(std::span<const std::int32_t> rows, float* out, std::int64_t stride) override;
+
+ private:
+  void open_entrance(HeadLoader& loader, const std::string& first);
+  void open_exit(HeadLoader& loader);
+  void open_placeholders(HeadLoader& loader);
+  /// The row that fc reads, made from a row of features.
+  const float* prepare(const float* features, std::int64_t row) const;
+  const float* norm() const { return norm_.empty() ? nullptr : norm_.data(); }
+
+  Model& target_;
+  float eps_ = 0.0f;
+  std::vector<float> input_norm_;            ///< [features] with norm_before_fc
+  std::vector<std::vector<float>> fc_norm_;  ///< [taps][target hidden] with fc_norm
+  Linear fc_;
+  std::vector<float> embedding_norm_, hidden_norm_;  ///< [state]
+  bool norm_before_residual_ = false;
+  bool norm_output_ = false;
+  PackedMatrix embedding_;  ///< [target vocabulary, state]; not valid: the target's
+  PackedMatrix head_;       ///< [draft vocabulary, state]; not valid: the target's
+  bool own_embedding_ = false;
+  bool own_head_ = false;
+  std::vector<float> norm_;  ///< [state] before the head; empty: none
+  std::vector<float> mask_hidden_;
+  std::vector<float> placeholder_state_;
+  std::unique_ptr<LayerStack> layers_;
+
+  RowBuffer prepared_;         ///< [rows, features]
+  RowBuffer projected_;        ///< [rows, state]
+  RowBuffer attention_input_;  ///< [rows, 2 * state]
+  RowBuffer residual_;         ///< [rows, state]
+  std::vector<float> normed_;  ///< [rows, state] results after the norm
+  std::vector<float> chosen_;  ///< [rows with logits, state]
+};
+
+void Eagle3Head::open_entrance(HeadLoader& loader, const std::string& first) {
+  const std::int64_t width = shape_.state;
+  if (loader.config().flag("norm_before_fc", loader.has("input_norm.weight"))) {
+    loader.vector(input_norm_, "input_norm.weight", shape_.features);
+  }
+  if (loader.config().flag("fc_norm", loader.has("fc_norm.0.weight"))) {
+    fc_norm_.resize(shape_.taps.size());
+    for (std::size_t i = 0; i < fc_norm_.size(); ++i) {
+      loader.vector(fc_norm_[i], fmt::format("fc_norm.{}.weight", i), loader.target().hidden);
+    }
+  }
+  fc_.open(loader.packer(), loader.type(), "fc", width, shape_.features, loader.has("fc.bias"));
+  norm_before_residual_ = loader.config().flag("norm_before_residual");
+  loader.vector(embedding_norm_, first + "input_layernorm.weight", width);
+  loader.vector(hidden_norm_, first + "hidden_norm.weight", width);
+  loader.open_layers({.attention_norm = false, .attention_inputs = 2 * width});
+  own_embedding_ = loader.has("embed_tokens.weight");
+  if (own_embedding_) {
+    loader.matrix(embedding_, "embed_tokens.weight", loader.target().vocab, width);
+  } else {
+    loader.require_hidden(width, "hidden_size (the head has no embedding of its own)");
+  }
+}
+
+void Eagle3Head::open_exit(HeadLoader& loader) {
+  const JsonFields& config = loader.config();
+  norm_output_ = config.flag("norm_output");
+  // SpecForge's use of that key: false, and no norm stored, means that there is none before the head.
+  const bool no_norm = config.find("norm_output") != nullptr && !norm_output_ && !loader.has("norm.weight");
+  if (!no_norm) loader.vector(norm_, "norm.weight", shape_.state);
+  own_head_ = loader.has("lm_head.weight");
+  if (own_head_) {
+    shape_.vocab = loader.rows_of("lm_head.weight");
+    if (const auto size = config.find_int("draft_vocab_size", 1 << 24); size && *size != shape_.vocab) {
+      config.fail("draft_vocab_size", fmt::format("is {}, lm_head.weight has {} rows", *size, shape_.vocab));
+    }
+    loader.matrix(head_, "lm_head.weight", shape_.vocab, shape_.state);
+    shape_.target_ids = loader.target_ids(shape_.vocab);
+  } else {
+    loader.require_hidden(shape_.state, "hidden_size (the head has no lm_head of its own)");
+    shape_.vocab = loader.target().vocab;
+    loader.pass_over("d2t");
+    loader.pass_over("t2d");
+  }
+  // Copies of the target's that some tools store along.
+  loader.pass_over("verifier_lm_head.weight");
+  loader.pass_over("verifier_norm.weight");
+}
+
+void Eagle3Head::open_placeholders(HeadLoader& loader) {
+  if (!loader.has("mask_hidden")) return;
+  const auto token = loader.config().find("mask_token_id");
+  if (token == nullptr || !token->is_number_unsigned() || *token >= loader.target().vocab) {
+    loader.config().fail("mask_token_id", "expected a token of the target, for the stored mask_hidden");
+  }
+  constexpr int kPlaceholders = 7;
+  shape_.placeholders = kPlaceholders;
+  shape_.placeholder_token = token->get<TokenId>();
+  loader.tensor(mask_hidden_, "mask_hidden", {1, 1, shape_.features});
+}
+
+const float* Eagle3Head::prepare(const float* features, std::int64_t row) const {
+  const std::int64_t width = target_.config().hidden;
+  float* out = prepared_.floats(row);
+  if (!input_norm_.empty()) {
+    rms_norm(features, input_norm_.data(), eps_, shape_.features, DType::F32, out);
+    features = out;
+  }
+  for (std::size_t i = 0; i < fc_norm_.size(); ++i) {
+    const auto part = static_cast<std::int64_t>(i) * width;
+    rms_norm(features + part, fc_norm_[i].data(), eps_, width, DType::F32, out + part);
+  }
+  return fc_norm_.empty() ? features : out;
+}
+
+void Eagle3Head::project(const float* features, int count, float* states) {
+  prepared_.ensure(count);
+  projected_.ensure(count);
+  fc_.ensure(count);
+  backend().pool.run([&](Team& team) {
+    const auto row = [&](std::int64_t r) { return prepare(features + r * shape_.features, r); };
+    fc_.apply(team, backend().kernels, count, row, projected_.floats(0), projected_.stride());
+  });
+  std::copy_n(projected_.floats(0), count * shape_.state, states);
+}
+
+std::span<const float> Eagle3Head::run(const TokenBatch& batch, const float* states) {
+  const std::int64_t width = shape_.state;
+  attention_input_.ensure(batch.rows());
+  if (norm_before_residual_) residual_.ensure(batch.rows());
+  backend().pool.run([&](Team& team) {
+    const Range rows = team.split(batch.rows());
+    for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+      float* first = attention_input_.floats(r);
+      float* second = first + width;
+      const auto token = batch.tokens.subspan(static_cast<std::size_t>(r), 1);
+      if (own_embedding_) {
+        embedding_.get_row(token[0], first);
+      } else {
+        target_.embed(token, first);
+      }
+      rms_norm(first, embedding_norm_.data(), eps_, width, DType::F32, first);
+      rms_norm(states + r * width, hidden_norm_.data(), eps_, width, DType::F32, second);
+      if (norm_before_residual_) std::copy_n(second, width, residual_.floats(r));
+    }
+  });
+  const std::span<const float> results =
+      layers_->forward(batch,
+                       {.embeddings = norm_before_residual_ ? residual_.floats(0) : states,
+                        .attention_input = attention_input_.floats(0)},
+                       nullptr);
+  if (!norm_output_) return results;
+  normed_.resize(results.size());
+  for (std::int64_t r = 0; r < batch.rows(); ++r) {
+    rms_norm(results.data() + r * width, norm_.data(), eps_, width, DType::F32, normed_.data() + r * width);
+  }
+  return normed_;
+}
+
+void Eagle3Head::logits(std::span<const std::int32_t> rows, float* out, std::int64_t stride) {
+  const auto row = [&](std::int64_t i) { return layers_->result_row(rows[static_cast<std::size_t>(i)]); };
+  const auto count = static_cast<int>(rows.size());
+  if (own_head_) {
+    layers_->project({.matrix = head_, .norm = norm(), .out = out, .out_stride = stride}, count, row);
+    return;
+  }
+  chosen_.resize(rows.size() * static_cast<std::size_t>(shape_.state));
+  for (int i = 0; i < count; ++i) {
+    float* to = chosen_.data() + i * shape_.state;
+    if (norm_.empty()) {
+      std::copy_n(row(i), shape_.state, to);
+    } else {
+      rms_norm(row(i), norm_.data(), eps_, shape_.state, DType::F32, to);
+    }
+  }
+  target_.logits_of(chosen_.data(), count, true, out, stride);
+}
+
+}  // namespace
+
+std::unique_ptr<DrafterModel> load_eagle3_drafter(const DrafterSource& source) {
+  return make_recurrent_model(std::make_unique<Eagle3Head>(source));
+}
+
+}  // namespace augur
