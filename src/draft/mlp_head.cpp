@@ -1,0 +1,86 @@
+#include "draft/mlp_head.h"
+
+#include <algorithm>
+
+#include "kernels/ops.h"
+
+namespace augur {
+namespace {
+
+bool same_storage(const WeightStore& store, const std::string& a, const std::string& b) {
+  for (const char* part : {".weight", ".bias"}) {
+    const StoredTensor* first = store.find(a + part);
+    const StoredTensor* second = store.find(b + part);
+    const bool same = first != nullptr && second != nullptr && first->shape == second->shape &&
+                      first->dtype == second->dtype && first->bytes.data() == second->bytes.data();
+    if (!same) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void MlpHead::open(WeightPacker& packer, const WeightStore& store, DType type, const Names& names,
+                   const Widths& widths) {
+  widths_ = widths;
+  const std::int64_t hidden = widths.hidden;
+  has_entry_ = !names.entry.empty();
+  if (has_entry_) {
+    entry_.open(packer, type, names.entry, hidden, widths.inputs, true);
+    entry_residual_.open(packer, type, names.entry_residual, hidden, widths.inputs, true);
+  }
+  blocks_.reserve(names.blocks.size());  // they must not move
+  for (std::size_t i = 0; i < names.blocks.size(); ++i) {
+    if (i == 0 || !same_storage(store, names.blocks[i - 1], names.blocks[i])) {
+      blocks_.emplace_back().open(packer, type, names.blocks[i], hidden, hidden, true);
+    }
+    order_.push_back(blocks_.size() - 1);
+  }
+  const bool output_bias = store.find(names.output + ".bias") != nullptr;
+  output_.open(packer, type, names.output, widths.vocab, hidden, output_bias);
+  state_ = RowBuffer(DType::F32, hidden, PackedMatrix::kPanel);
+  update_ = RowBuffer(DType::F32, hidden, PackedMatrix::kPanel);
+  ones_.assign(static_cast<std::size_t>(hidden), 1.0f);
+}
+
+void MlpHead::add_activated(Range rows) {
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    silu_mul(update_.floats(r), ones_.data(), widths_.hidden, DType::F32, update_.floats(r));
+    add_row(state_.floats(r), update_.floats(r), widths_.hidden);
+  }
+}
+
+void MlpHead::run(Backend& backend, const float* inputs, int rows, float* logits, std::int64_t stride) {
+  if (rows == 0) return;
+  if (has_entry_) {
+    entry_.ensure(rows);
+    entry_residual_.ensure(rows);
+  }
+  for (Linear& block : blocks_) block.ensure(rows);
+  output_.ensure(rows);
+  state_.ensure(rows);
+  update_.ensure(rows);
+  const auto given = [&](std::int64_t r) { return inputs + r * widths_.inputs; };
+  const auto state = [&](std::int64_t r) { return state_.floats(r); };
+  backend.pool.run([&](Team& team) {
+    // A thread's own rows: what it adds up is what it converts for the next product.
+    const Range mine = team.split(rows);
+    if (has_entry_) {
+      entry_residual_.apply(team, backend.kernels, rows, given, state_.floats(0), state_.stride());
+      entry_.apply(team, backend.kernels, rows, given, update_.floats(0), update_.stride());
+      team.barrier();
+      add_activated(mine);
+    } else {
+      for (std::int64_t r = mine.begin; r < mine.end; ++r)
+        std::copy_n(given(r), widths_.hidden, state_.floats(r));
+    }
+    for (const std::size_t block : order_) {
+      blocks_[block].apply(team, backend.kernels, rows, state, update_.floats(0), update_.stride());
+      team.barrier();
+      add_activated(mine);
+    }
+    output_.apply(team, backend.kernels, rows, state, logits, stride);
+  });
+}
+
+}  // namespace augur
