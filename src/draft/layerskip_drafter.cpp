@@ -1,0 +1,155 @@
+#include "draft/layerskip_drafter.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "draft/registry.h"
+
+namespace augur {
+namespace {
+
+/// Rows that one round's levels may take of the target's cache.
+constexpr std::int64_t kLevelRows = 512;
+
+std::size_t at(std::int64_t index) {
+  return static_cast<std::size_t>(index);
+}
+
+LayerSkipDrafter& drafter_of(const ExpandJob& job) {
+  return static_cast<LayerSkipDrafter&>(*job.drafter);
+}
+
+void check_exit(int layer, const Model& target, const std::string& where) {
+  const int layers = target.config().layers;
+  if (layer < 1 || layer >= layers) {
+    throw Error("{}: exit_layer is {}: expected 1 to {}, the target has {} layers", where, layer, layers - 1,
+                layers);
+  }
+}
+
+}  // namespace
+
+void LayerSkipDrafter::end_round() {
+  txn_.reset();
+  parents_.clear();
+  row_of_node_.clear();
+}
+
+/// Adds the node to the forward, after those of its ancestors that have not run. Nothing where the rows are
+/// all in use.
+void LayerSkipDrafter::add_path(const DraftTree& tree, std::int32_t node) {
+  missing_.clear();
+  for (std::int32_t n = node; n >= 0 && !has_run(n); n = tree.parents()[at(n)]) missing_.push_back(n);
+  if (std::ssize(parents_) + std::ssize(missing_) > txn_->rows()) return;
+  for (auto n = missing_.rbegin(); n != missing_.rend(); ++n) {
+    const std::int32_t parent = tree.parents()[at(*n)];
+    const std::int32_t parent_row = parent < 0 ? -1 : row_of_node_[at(parent)];
+    row_of_node_[at(*n)] = static_cast<std::int32_t>(parents_.size());
+    parents_.push_back(parent_row);
+    shared_.tokens.push_back(tree.tokens()[at(*n)]);
+    shared_.positions.push_back(static_cast<std::int32_t>(tree.root_position()) + tree.depths()[at(*n)]);
+    shared_.parents.push_back(parent_row < 0           ? -1
+                              : parent_row >= earlier_ ? first_row_ + parent_row - earlier_
+                                                       : -2 - parent_row);
+  }
+}
+
+void LayerSkipDrafter::add_rows(const ExpandJob& job) {
+  first_row_ = static_cast<int>(shared_.tokens.size());
+  earlier_ = static_cast<int>(parents_.size());
+  KvCache* cache = job.options.target_cache;
+  if (job.frontier.empty() || job.options.max_nodes <= 0 || cache == nullptr) return;
+  const bool root = job.frontier.front() == DraftTree::kRoot;
+  if (root) {  // possibly anew
+    end_round();
+    earlier_ = 0;
+  }
+  if (!txn_) txn_.emplace(cache->reserve(std::min(cache->room(), kLevelRows)));
+  row_of_node_.resize(at(job.tree->size()), -1);
+  for (const std::int32_t node : job.frontier) add_path(*job.tree, node);
+  const int rows = static_cast<int>(shared_.tokens.size()) - first_row_;
+  if (rows == 0) return;
+  shared_.sequences.push_back({.kv = &*txn_,
+                               .first_row = first_row_,
+                               .rows = rows,
+                               .earlier_rows = earlier_,
+                               .earlier_parents = parents_.data()});
+}
+
+void LayerSkipDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontier,
+                              const ExpandOptions& options) {
+  const ExpandJob job{this, &tree, frontier, options};
+  expand_many({&job, 1});
+}
+
+void LayerSkipDrafter::expand_many(std::span<const ExpandJob> jobs) {
+  LayerSkipShared& s = shared_;
+  s.tokens.clear();
+  s.positions.clear();
+  s.parents.clear();
+  s.sequences.clear();
+  s.logit_rows.clear();
+  s.nodes.clear();
+  for (const ExpandJob& job : jobs) drafter_of(job).add_rows(job);
+  if (s.tokens.empty()) return;
+  s.target.forward(
+      {.tokens = s.tokens, .positions = s.positions, .parents = s.parents, .sequences = s.sequences},
+      {.last_layer = exit_});
+
+  const std::int32_t vocab = s.target.config().vocab;
+  for (const ExpandJob& job : jobs) {
+    const LayerSkipDrafter& self = drafter_of(job);
+    int left = job.options.max_nodes;
+    for (const std::int32_t node : job.frontier) {
+      const std::int32_t row = at(node) < self.row_of_node_.size() ? self.row_of_node_[at(node)] : -1;
+      const int count = std::min({job.options.top_k, vocab, left});
+      if (row < self.earlier_ || count <= 0) continue;
+      left -= count;
+      s.logit_rows.push_back(self.first_row_ + row - self.earlier_);
+      s.nodes.push_back({.tree = job.tree, .node = node, .options = &job.options, .count = count});
+    }
+  }
+  if (s.nodes.empty()) return;
+  const std::int64_t stride = (std::int64_t{vocab} + 15) / 16 * 16;
+  const std::size_t size = s.logit_rows.size() * at(stride);
+  if (s.logits.size() < size) s.logits = Buffer<float>(size);
+  s.target.logits(s.logit_rows, s.logits.data(), stride);
+  for (std::size_t i = 0; i < s.nodes.size(); ++i) {
+    s.nodes[i].logits = {s.logits.data() + i * at(stride), at(vocab)};
+  }
+  s.chooser.add_children(s.target.backend().pool, s.nodes, {});
+}
+
+namespace {
+
+class LayerSkipModel final : public DrafterModel {
+ public:
+  explicit LayerSkipModel(std::unique_ptr<LayerSkipShared> shared) : shared_(std::move(shared)) {}
+  std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
+    if (settings.exit_layer != 0) check_exit(settings.exit_layer, shared_->target, "layerskip drafter");
+    return std::make_unique<LayerSkipDrafter>(
+        *shared_, settings.exit_layer != 0 ? settings.exit_layer : shared_->exit_layer);
+  }
+
+ private:
+  std::unique_ptr<LayerSkipShared> shared_;
+};
+
+}  // namespace
+
+std::unique_ptr<DrafterModel> load_layerskip_drafter(const DrafterSource& source) {
+  auto shared = std::make_unique<LayerSkipShared>(source.target);
+  // Published models exit after a quarter of their layers (8 of 32).
+  shared->exit_layer = std::max(1, source.target.config().layers / 4);
+  if (source.head != nullptr && source.head->config().contains("exit_layer")) {
+    const nlohmann::json& value = source.head->config()["exit_layer"];
+    const std::string file = source.head->path().string();
+    if (!value.is_number_integer()) throw Error("{}: exit_layer: expected a number of layers", file);
+    const auto layer = std::clamp<std::int64_t>(value.get<std::int64_t>(), -1, INT32_MAX);
+    check_exit(static_cast<int>(layer), source.target, file);
+    shared->exit_layer = static_cast<int>(layer);
+  }
+  return std::make_unique<LayerSkipModel>(std::move(shared));
+}
+
+}  // namespace augur

@@ -1,0 +1,70 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/buffer.h"
+#include "draft/child_chooser.h"
+#include "draft/drafter.h"
+#include "model/model.h"
+
+namespace augur {
+
+class DrafterModel;
+struct DrafterSource;
+
+/// The target, and the rows of the early exits of all sequences.
+struct LayerSkipShared {
+  explicit LayerSkipShared(Model& with)
+      : target(with), groups(static_cast<std::size_t>(with.config().layers) + 1) {}
+
+  Model& target;
+  int exit_layer = 0;        ///< unless a sequence has its own
+  std::vector<char> groups;  ///< by exit layer: sequences with the same one run together
+
+  // One forward's rows, over all jobs.
+  std::vector<TokenId> tokens;
+  std::vector<std::int32_t> positions;
+  std::vector<std::int32_t> parents;
+  std::vector<TokenBatch::Sequence> sequences;
+  std::vector<std::int32_t> logit_rows;
+  std::vector<NodeLogits> nodes;
+  Buffer<float> logits;
+  ChildChooser chooser;
+};
+
+/// LayerSkip's self-speculation (Elhoushi et al., 2024): the target's first layers, its norm and its head.
+/// There is no draft cache: the rows of the tree, the root's included, are written to the early layers of the
+/// target's own, in a transaction that is rolled back at the end of the round.
+class LayerSkipDrafter final : public Drafter {
+ public:
+  LayerSkipDrafter(LayerSkipShared& shared, int exit_layer) : shared_(shared), exit_(exit_layer) {}
+
+  std::string_view name() const override { return "layerskip"; }
+  void reset() override { end_round(); }
+  void sync(const AcceptedRows&) override {}
+  void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
+  void end_round() override;
+  const void* group() const override { return &shared_.groups[static_cast<std::size_t>(exit_)]; }
+  void expand_many(std::span<const ExpandJob> jobs) override;
+
+ private:
+  void add_rows(const ExpandJob& job);
+  void add_path(const DraftTree& tree, std::int32_t node);
+  bool has_run(std::int32_t node) const { return row_of_node_[static_cast<std::size_t>(node)] >= 0; }
+
+  LayerSkipShared& shared_;
+  int exit_;
+  std::optional<KvTxn> txn_;               ///< rows of this round's tree
+  std::vector<std::int32_t> parents_;      ///< their parents, as rows of it; -1: the root's
+  std::vector<std::int32_t> row_of_node_;  ///< by tree node; -1: not run
+  std::vector<std::int32_t> missing_;      ///< scratch: a node and its ancestors that have not run
+  // The forward in flight.
+  int first_row_ = 0;  ///< of the batch
+  int earlier_ = 0;    ///< rows of the transaction before it
+};
+
+std::unique_ptr<DrafterModel> load_layerskip_drafter(const DrafterSource& source);
+
+}  // namespace augur
