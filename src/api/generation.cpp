@@ -32,7 +32,7 @@ SamplingParams sampling_params(const Request& request, const Tokenizer& tokenize
 }
 
 std::unique_ptr<TreePolicy> make_policy(const SpeculationOptions& options, const DrafterTraits& drafter) {
-  if (options.tree_topk > 1 && !drafter.one_shot) {
+  if (options.tree_topk > 1 && (!drafter.one_shot || drafter.branching)) {
     return std::make_unique<Eagle2Policy>(
         Eagle2Policy::Options{options.tree_topk, options.tree_depth, options.tree_size});
   }

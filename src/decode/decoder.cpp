@@ -102,6 +102,7 @@ void Decoder::grow_level(std::size_t speculator) {
                      .frontier = s->frontier_,
                      .options = {.top_k = width,
                                  .max_nodes = width * static_cast<int>(s->frontier_.size()),
+                                 .branching = s->active_policy_->branches(),
                                  .proposer = static_cast<ProposerId>(speculator + 1),
                                  .sample = s->tree_.law() == ProposalLaw::Sampled,
                                  .sampler = &s->sampler_,

@@ -26,8 +26,9 @@ struct AcceptedRows {
 
 /// How the nodes of one frontier are to be expanded.
 struct ExpandOptions {
-  int top_k = 1;      ///< children per node; for a one-shot drafter: tokens of a branch
-  int max_nodes = 0;  ///< nodes that may still be added
+  int top_k = 1;          ///< children per node; for a one-shot drafter: tokens of a branch
+  int max_nodes = 0;      ///< nodes that may still be added
+  bool branching = true;  ///< false: the policy wants a chain
   ProposerId proposer = 1;
   /// Draw the children from the drafter's own law and store it (DraftTree::make_q), for verification by
   /// rejection. A drafter without a law ignores it. The tree has been declared Sampled.

@@ -19,6 +19,7 @@ class ChainPolicy final : public TreePolicy {
   void begin(const RoundInfo& round) override;
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
   int width() const override { return one_shot_ ? limit_ : 1; }
+  bool branches() const override { return false; }
   void prune(DraftTree& tree) override;
 
  private:

@@ -13,7 +13,9 @@ namespace augur {
 struct DrafterTraits {
   /// One expand() at the root adds whole branches (look-ups, block drafters); there are no further levels.
   bool one_shot = false;
-  /// log_prob is a model's estimate; otherwise it is 0 and says nothing.
+  /// Such an expand() can add a tree rather than one branch.
+  bool branching = false;
+  /// log_prob is a model's, and children can be sampled from that law; otherwise it is a guess, or 0.
   bool has_probabilities = true;
   int max_depth = std::numeric_limits<int>::max();  ///< levels that it can draft at all
 };
@@ -43,6 +45,8 @@ class TreePolicy {
   virtual void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) = 0;
   /// Children wanted for every node of the last frontier (for one-shot drafters: tokens of a branch).
   virtual int width() const = 0;
+  /// False: only the first child of any node is of use.
+  virtual bool branches() const { return true; }
   virtual void prune(DraftTree& tree) = 0;
   virtual void observe(const StepTrace&) {}
 };

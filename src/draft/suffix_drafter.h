@@ -1,0 +1,73 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "draft/drafter.h"
+#include "draft/suffix_trie.h"
+
+namespace augur {
+
+class DrafterModel;
+struct DrafterSource;
+
+/// SuffixDecoding (Oliaro et al., 2024): what followed the end of the text before, in the text itself or in
+/// the outputs of earlier sequences, as a tree. A continuation's estimated probability is its share of the
+/// occurrences; the tree grows by path probability, at most so many tokens per token of the match, and of all
+/// matches the one is taken whose tree promises the most accepted tokens.
+class SuffixDrafter final : public Drafter {
+ public:
+  struct Options {
+    int depth = 32;                                ///< match and branch together, in tokens
+    std::size_t own_nodes = std::size_t{1} << 20;  ///< of the trie of the sequence's text (28 bytes each)
+    int tokens_per_match = 4;                      ///< tokens drafted per token of the match
+    double least_probability = 0.1;                ///< of a token, given what is before it
+  };
+  /// `earlier`: outputs of sequences of the same process. The sequence adds its own when it ends.
+  SuffixDrafter(SuffixMemory& earlier, const Options& options);
+  ~SuffixDrafter() override;
+
+  std::string_view name() const override { return "suffix"; }
+  DrafterTraits traits() const override {
+    return {.one_shot = true, .branching = true, .has_probabilities = false};
+  }
+  void reset() override;
+  void sync(const AcceptedRows& rows) override;
+  void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
+
+ private:
+  struct Entry {
+    std::int32_t node = 0;     ///< of the trie
+    std::int32_t parent = -1;  ///< entry; -1: the root
+    float probability = 1.0f;  ///< given its parent
+    float path = 1.0f;         ///< given the text
+  };
+  struct Proposal {
+    const SuffixTrie* trie = nullptr;
+    std::vector<Entry> entries;  ///< parents first
+    float score = 0.0f;          ///< tokens expected to be accepted
+  };
+  void append(TokenId token);
+  void consider(const SuffixView& view, std::size_t which, int budget, bool branching);
+  void grow(const SuffixTrie& trie, std::int32_t node, std::int32_t occurrences, int budget, bool branching);
+  void offer_children(const SuffixTrie& trie, std::int32_t node, std::int32_t occurrences,
+                      std::int32_t entry);
+  void keep_output();
+
+  Options options_;
+  SuffixMemory own_;
+  SuffixMemory& earlier_;
+  SuffixView own_view_;
+  SuffixView earlier_view_;
+  std::vector<TokenId> text_;
+  std::size_t output_begin_ = 0;  ///< 0: nothing generated yet
+
+  Proposal proposal_;
+  Proposal best_;
+  std::vector<Entry> offered_;  ///< heap
+  std::vector<std::int32_t> tree_nodes_;
+};
+
+std::unique_ptr<DrafterModel> load_suffix_drafter(const DrafterSource& source);
+
+}  // namespace augur
