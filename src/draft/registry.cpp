@@ -3,9 +3,13 @@
 #include "base/error.h"
 #include "draft/eagle3_head.h"
 #include "draft/eagle_head.h"
+#include "draft/hydra_heads.h"
+#include "draft/layerskip_drafter.h"
+#include "draft/medusa_heads.h"
 #include "draft/model_drafter.h"
 #include "draft/mtp_head.h"
 #include "draft/ngram_drafter.h"
+#include "draft/suffix_drafter.h"
 
 namespace augur {
 
@@ -16,6 +20,10 @@ std::span<const DrafterType> drafter_types() {
       {"eagle", "", true, load_eagle_drafter},
       {"eagle3", "draft-eagle3", true, load_eagle3_drafter},
       {"mtp", "draft-mtp", true, load_mtp_drafter},
+      {"medusa", "", true, load_medusa_drafter},
+      {"hydra", "", true, load_hydra_drafter},
+      {"layerskip", "", false, load_layerskip_drafter},
+      {"suffix", "", false, load_suffix_drafter},
   };
   return kTypes;
 }
