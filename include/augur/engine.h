@@ -15,6 +15,14 @@ namespace augur {
 /// The library's version, "major.minor.patch".
 std::string_view version();
 
+/// A way to draft.
+struct SpeculationType {
+  std::string name;   ///< as in SpeculationOptions::types
+  std::string alias;  ///< llama.cpp's name for it; may be empty
+  bool needs_draft_model = false;
+};
+std::vector<SpeculationType> speculation_types();
+
 /// One generated token. Text is released as soon as it can no longer change: a piece may hold the text of
 /// several tokens, or none (half a character, the possible beginning of a stop string).
 struct TokenEvent {

@@ -34,8 +34,8 @@ enum class Verification { Walk, Rejection };
 
 /// How much to speculate, and with what. The text does not depend on it.
 struct SpeculationOptions {
-  /// "ngram", "draft"; the first one that proposes anything in a round wins the round. Empty or {"none"}:
-  /// plain decoding.
+  /// Names of speculation_types(), or "auto": what the draft model's files are made for. The first one that
+  /// proposes anything in a round wins the round. Empty or {"none"}: plain decoding.
   std::vector<std::string> types;
   int draft_max = 4;         ///< tokens of a drafted chain, at most
   int draft_min = 0;         ///< shorter chains are not verified
@@ -47,15 +47,20 @@ struct SpeculationOptions {
   int tree_size = 16;
   int ngram_min = 1;  ///< shortest suffix that is looked up
   int ngram_max = 4;  ///< longest
+  /// Type "layerskip": so many of the target's first layers draft. 0: what the draft model's config.json says
+  /// (exit_layer), otherwise a quarter of them.
+  int exit_layer = 0;
   Verification verification = Verification::Walk;
 };
 
 enum class WeightFormat { Auto, BF16, F32 };
 
 struct EngineOptions {
-  std::string model;        ///< Hugging Face folder or GGUF file
-  std::string draft_model;  ///< the same, for type "draft"; empty: none
-  int threads = 0;          ///< 0: one per core
+  std::string model;  ///< Hugging Face folder or GGUF file
+  /// The same, or the folder of a draft head, for the types that need one; empty: none. Its type is the one
+  /// that `speculation` names, otherwise what its files say.
+  std::string draft_model;
+  int threads = 0;  ///< 0: one per core
   bool pin_threads = false;
   std::int64_t context = 0;  ///< tokens a sequence may hold; 0: the model's own limit
   WeightFormat weights = WeightFormat::Auto;

@@ -8,6 +8,7 @@
 #include "api/generation.h"
 #include "base/error.h"
 #include "decode/decoder.h"
+#include "draft/detect.h"
 #include "io/chat_template.h"
 #include "io/checkpoint.h"
 #include "kernels/backend.h"
@@ -44,6 +45,14 @@ std::string_view version() {
   return AUGUR_VERSION;
 }
 
+std::vector<SpeculationType> speculation_types() {
+  std::vector<SpeculationType> types;
+  for (const DrafterType& type : drafter_types()) {
+    types.push_back({std::string(type.name), std::string(type.alias), type.needs_head});
+  }
+  return types;
+}
+
 struct Engine::Impl {
   // Order matters: drafters and decoder use the model, everything uses the backend.
   std::string path;
@@ -54,12 +63,16 @@ struct Engine::Impl {
   std::optional<ChatTemplate> chat_template;
   std::unique_ptr<Model> model;
   std::optional<Checkpoint> draft_checkpoint;
+  std::string head_type;  ///< what draft_checkpoint is used as
   std::vector<LoadedDrafter> drafters;
   std::unique_ptr<Decoder> decoder;
   ModelInfo info;
 
   explicit Impl(const EngineOptions& options);
+  void open_draft_model(const EngineOptions& options);
   void load_drafters(const EngineOptions& options);
+  /// With "auto" replaced by what it stands for.
+  SpeculationOptions resolve(SpeculationOptions asked) const;
   void describe();
   GenerationContext context() { return {*model, *tokenizer, model->context(), drafters}; }
   std::string render(std::span<const Message> messages) const;
@@ -76,7 +89,7 @@ Engine::Impl::Impl(const EngineOptions& options)
       checkpoint(Checkpoint::open(options.model)),
       tokenizer(checkpoint.load_tokenizer()) {
   if (options.context < 0) throw Error("the context is {}: expected 0 or more tokens", options.context);
-  drafter_names(speculation);  // unknown names are found before anything big is read
+  open_draft_model(options);  // unknown names are found before anything big is read
   model = Model::load(backend, checkpoint,
                       {.weights = weight_type(options.weights),
                        .context = options.context,
@@ -94,8 +107,29 @@ Engine::Impl::Impl(const EngineOptions& options)
   describe();
 }
 
+void Engine::Impl::open_draft_model(const EngineOptions& options) {
+  if (!options.draft_model.empty()) {
+    draft_checkpoint = Checkpoint::open(options.draft_model);
+    for (const std::string& type : speculation.types) {
+      if (type == "auto" || type == "none") continue;
+      if (const DrafterType& known = find_drafter_type(type); known.needs_head) head_type = known.name;
+    }
+    if (head_type.empty()) head_type = detect_drafter_type(*draft_checkpoint);
+  }
+  speculation = resolve(std::move(speculation));
+  drafter_names(speculation);
+}
+
+SpeculationOptions Engine::Impl::resolve(SpeculationOptions asked) const {
+  for (std::string& type : asked.types) {
+    if (type != "auto") continue;
+    if (head_type.empty()) throw Error("speculation type 'auto' needs a draft model, and none was given");
+    type = head_type;
+  }
+  return asked;
+}
+
 void Engine::Impl::load_drafters(const EngineOptions& options) {
-  if (!options.draft_model.empty()) draft_checkpoint = Checkpoint::open(options.draft_model);
   const DrafterSource source{.backend = backend,
                              .target = *model,
                              .tokenizer = *tokenizer,
@@ -103,17 +137,9 @@ void Engine::Impl::load_drafters(const EngineOptions& options) {
                              .head = draft_checkpoint ? &*draft_checkpoint : nullptr,
                              .context = model->context(),
                              .progress = staged(options, "draft model")};
-  // What needs no weights is always there. The head is of the type that the options ask for.
-  std::vector<std::string> wanted = drafter_names(speculation);
-  const bool names_head = std::any_of(wanted.begin(), wanted.end(), [](const std::string& name) {
-    return find_drafter_type(name).needs_head;
-  });
-  if (!names_head) wanted.push_back("draft");
+  // What needs no weights of its own is always there.
   for (const DrafterType& type : drafter_types()) {
-    if (type.needs_head) {
-      if (source.head == nullptr || std::find(wanted.begin(), wanted.end(), type.name) == wanted.end())
-        continue;
-    }
+    if (type.needs_head && type.name != head_type) continue;
     drafters.push_back({std::string(type.name), type.load(source)});
   }
 }
@@ -160,7 +186,7 @@ std::vector<TokenId> Engine::Impl::prompt(const Request& request) const {
 
 std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const TokenCallback& on_token) {
   return std::make_unique<Generation>(context(), request, prompt(request),
-                                      request.speculation.value_or(speculation), on_token);
+                                      resolve(request.speculation.value_or(speculation)), on_token);
 }
 
 Engine::Engine(const EngineOptions& options) : impl_(std::make_unique<Impl>(options)) {}

@@ -39,7 +39,7 @@ struct Options {
 
 // What is compared when --with does not say: what is at hand.
 const std::vector<std::string> kNgramVariants = {"ngram:n-max=8"};
-const std::vector<std::string> kDraftVariants = {"draft:n-max=4", "draft:topk=4,depth=4,size=16"};
+const std::vector<std::string> kDraftVariants = {"auto:n-max=4", "auto:topk=4,depth=4,size=16"};
 
 std::vector<SpecVariant> variants_of(const Options& options) {
   std::vector<std::string> names = options.with;
@@ -168,7 +168,7 @@ void add_bench_spec(CLI::App& bench, Action& action) {
   command
       ->add_option("--with", options->with,
                    "What to compare with plain, repeatable: ngram or draft, then settings as in "
-                   "draft:topk=4,depth=4,size=16 or ngram:n-max=8 (also n-min, p-min)")
+                   "eagle3:topk=8,depth=5,size=32 or ngram:n-max=8 (also n-min, p-min)")
       ->allow_extra_args(false);
   command->add_flag("--show", options->show,
                     "Show the text of the first prompt, plain and with the fastest variant");

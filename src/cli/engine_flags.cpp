@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "augur/engine.h"
 #include "cli/progress.h"
 #include "cli/validators.h"
 
@@ -34,12 +35,26 @@ std::pair<TokenId, float> parse_logit_bias(const std::string& text) {
   throw CLI::ValidationError("--logit-bias", fmt::format("'{}' is not TOKEN_ID+BIAS or TOKEN_ID-BIAS", text));
 }
 
-/// llama.cpp calls the same things draft-simple and ngram-simple.
+/// The type's own name, where llama.cpp's ("draft-simple") is given too.
 std::optional<std::string> spec_type(const std::string& given) {
-  if (given == "none" || given == "ngram" || given == "draft") return given;
-  if (given == "ngram-simple") return "ngram";
-  if (given == "draft-simple") return "draft";
+  if (given == "none" || given == "auto") return given;
+  for (const SpeculationType& type : speculation_types()) {
+    if (given == type.name || (!type.alias.empty() && given == type.alias)) return type.name;
+  }
   return std::nullopt;
+}
+
+std::string spec_type_names() {
+  std::string names = "none, auto";
+  for (const SpeculationType& type : speculation_types()) names += ", " + type.name;
+  return names;
+}
+
+bool needs_draft_model(const std::string& name) {
+  const std::vector<SpeculationType> types = speculation_types();
+  return name == "auto" || std::any_of(types.begin(), types.end(), [&](const SpeculationType& type) {
+           return type.name == name && type.needs_draft_model;
+         });
 }
 
 }  // namespace
@@ -110,15 +125,16 @@ void add_speculation_flags(CLI::App& command, SpeculationOptions& options) {
                           options.types.clear();
                           for (const std::string& text : given) options.types.push_back(*spec_type(text));
                         },
-                        "none, ngram, draft, or several in order of preference: ngram,draft "
-                        "(default: draft with -md, otherwise none)")
+                        spec_type_names() +
+                            "; several in order of preference: eagle3,ngram. auto: what the files of -md are "
+                            "made for (default with -md, otherwise none)")
                     ->delimiter(',')
                     ->allow_extra_args(false)
                     ->type_name("TYPE")
                     ->check(CLI::Validator(
                         [](const std::string& text) {
                           return spec_type(text) ? std::string()
-                                                 : fmt::format("'{}' is not none, ngram or draft", text);
+                                                 : fmt::format("'{}' is none of {}", text, spec_type_names());
                         },
                         ""));
   command.add_option("--spec-draft-n-max", options.draft_max, "Tokens of a drafted chain, at most")
@@ -142,16 +158,22 @@ void add_speculation_flags(CLI::App& command, SpeculationOptions& options) {
       command.add_option("--spec-tree-size", options.tree_size, "Nodes verified, the newest token included")
           ->check(in_range(2, 4096))
           ->capture_default_str();
+  command
+      .add_option("--spec-layerskip-exit", options.exit_layer,
+                  "layerskip: layers that draft; 0: a quarter of the model's")
+      ->check(in_range(0, 1024))
+      ->capture_default_str();
   add_choice<Verification>(command, "--spec-verify", options.verification,
                            {{"walk", Verification::Walk}, {"rejection", Verification::Rejection}},
                            "walk: the same ids as plain decoding; rejection: the same law");
 
   command.parse_complete_callback([&command, &options, types, topk, depth, size] {
     const bool has_draft_model = command.get_option("--spec-draft-model")->count() > 0;
-    if (types->count() == 0 && has_draft_model) options.types = {"draft"};
-    const bool drafts = std::count(options.types.begin(), options.types.end(), "draft") > 0;
-    if (drafts && !has_draft_model) {
-      throw CLI::ValidationError("--spec-type", "draft needs a draft model: -md MODEL");
+    if (types->count() == 0 && has_draft_model) options.types = {"auto"};
+    for (const std::string& type : options.types) {
+      if (needs_draft_model(type) && !has_draft_model) {
+        throw CLI::ValidationError("--spec-type", type + " needs a draft model: -md MODEL");
+      }
     }
     if (options.types.size() > 1 && std::count(options.types.begin(), options.types.end(), "none") > 0) {
       throw CLI::ValidationError("--spec-type", "none stands alone");

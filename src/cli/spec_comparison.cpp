@@ -105,10 +105,13 @@ SpecVariant parse_variant(const std::string& text, const SpeculationOptions& bas
   const std::string_view type = cut(':');
   if (type == "plain") {
     variant.options.types = {"none"};
-  } else if (type == "ngram" || type == "draft") {
-    variant.options.types = {std::string(type)};
   } else {
-    throw Error("{}: '{}' is not plain, ngram or draft", text, type);
+    const std::vector<SpeculationType> types = speculation_types();
+    const bool known = std::any_of(types.begin(), types.end(), [&](const SpeculationType& known_type) {
+      return known_type.name == type;
+    });
+    if (!known && type != "auto") throw Error("{}: '{}' is neither plain nor a speculation type", text, type);
+    variant.options.types = {std::string(type)};
   }
   while (!rest.empty()) {
     std::string_view setting = cut(',');

@@ -9,7 +9,7 @@
 
 namespace augur::cli {
 
-/// A way to speculate: "ngram:n-max=8", "draft:topk=4,depth=4,size=16".
+/// A way to speculate: "ngram:n-max=8", "eagle3:topk=8,depth=5,size=32"; "auto" is what the draft model is.
 struct SpecVariant {
   std::string name;  ///< as it was written; "plain" for none
   SpeculationOptions options;

@@ -141,6 +141,7 @@ TEST(Generate, SaysWhatIsWrongWithTheCommandLine) {
       {{"-p", "x", "-n", "99999999999999999999"}, "--predict"},
       {{"-p", "x", "--spec-type", "eagle9"}, "--spec-type"},
       {{"-p", "x", "--spec-type", "draft"}, "draft needs a draft model"},
+      {{"-p", "x", "--spec-type", "ngram,draft-eagle3"}, "eagle3 needs a draft model"},
       {{"-p", "x", "--spec-type", "none,ngram"}, "none stands alone"},
       {{"-p", "x", "--spec-verify", "hope"}, "--spec-verify"},
       {{"-p", "x", "--weights", "q4"}, "--weights"},

@@ -1,0 +1,12 @@
+#pragma once
+#include <string_view>
+
+#include "io/checkpoint.h"
+
+namespace augur {
+
+/// The drafter type that the files of a draft model or head are for, by what its configuration says and its
+/// tensors are called: "eagle3", "medusa", ... What is no head is taken for a whole model: "draft".
+std::string_view detect_drafter_type(const Checkpoint& head);
+
+}  // namespace augur
