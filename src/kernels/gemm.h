@@ -15,20 +15,27 @@ namespace augur {
 ///   BF16 weights: acc = fma(x[i+1], w[i+1], acc); acc = fma(x[i], w[i], acc),  i = 0, 2, 4, ...
 /// The second is what VDPBF16PS computes (odd element first), so the portable, AVX2, AVX-512 and AVX512-BF16
 /// variants give the same bits. AMX takes blocks of 32 (even and odd products each summed from zero, the two
-/// added, then added to acc: TDPBF16PS) and is batch-invariant too, but its bf16 bits differ from the others'.
-/// k runs over the padded columns. Subnormal operands count as zero and subnormal results become zero, as
-/// those two instructions have it, in every variant. Of a NaN only that it is one is promised.
-/// bias is added to the finished chain; with `accumulate`, the result is then added to y.
+/// added, then added to acc: TDPBF16PS) and is batch-invariant too, but its bf16 bits differ from the
+/// others'. k runs over the padded columns. Subnormal operands count as zero and subnormal results become
+/// zero, as those two instructions have it, in every variant. Of a NaN only that it is one is promised. bias
+/// is added to the finished chain; with `accumulate`, the result is then added to y.
 struct GemmCall {
   const PackedMatrix* weight = nullptr;
-  const void* x = nullptr;      ///< [rows, x_stride], elements of weight->type(); columns k..padded_k are zero
-  std::int64_t x_stride = 0;    ///< elements between rows, >= padded_k, multiple of 32; x is 64-byte aligned
-  int rows = 0;                 ///< >= 1, any number
-  float* y = nullptr;           ///< [rows, y_stride]; 64-byte aligned
-  std::int64_t y_stride = 0;    ///< elements between rows, >= n rounded up to 16, multiple of 16
+  const void* x = nullptr;    ///< [rows, x_stride], elements of weight->type(); columns k..padded_k are zero
+  std::int64_t x_stride = 0;  ///< elements between rows, >= padded_k, multiple of 32; x is 64-byte aligned
+  int rows = 0;               ///< >= 1, any number
+  float* y = nullptr;         ///< [rows, y_stride]; 64-byte aligned
+  std::int64_t y_stride = 0;  ///< elements between rows, >= n rounded up to 16, multiple of 16
   const float* bias = nullptr;  ///< [n rounded up to 16] or null
   bool accumulate = false;      ///< y += instead of y =
 };
+
+/// A good x_stride for products over k columns: at least padded_k. Rows that lie a multiple of 4 KiB apart
+/// fall into the same few cache sets, which costs several percent with many rows; this avoids it.
+inline std::int64_t activation_stride(std::int64_t k) {
+  const std::int64_t padded = (k + PackedMatrix::kKGrain - 1) / PackedMatrix::kKGrain * PackedMatrix::kKGrain;
+  return padded % 512 == 0 ? padded + PackedMatrix::kKGrain : padded;
+}
 
 /// Computes the output panels [panels.begin, panels.end) of 16 columns each. Any thread, disjoint panels.
 /// Columns n..16*panels() of y receive zeros (or bias padding); y_stride leaves room for them.

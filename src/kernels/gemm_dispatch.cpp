@@ -57,4 +57,22 @@ GemmFn gemm_kernel(Isa isa) {
   }
 }
 
+PeakFn peak_kernel(Isa isa, DType type) {
+  const bool bf16 = type == DType::BF16;
+  switch (isa) {
+#if defined(__x86_64__)
+    case Isa::Avx2:
+      return bf16 ? peak_bf16_avx2 : peak_f32_avx2;
+    case Isa::Avx512:
+      return bf16 ? peak_bf16_avx512 : peak_f32_avx512;
+    case Isa::Avx512Bf16:
+      return bf16 ? peak_bf16_avx512bf16 : peak_f32_avx512;
+    case Isa::Amx:
+      return bf16 ? peak_bf16_amx : peak_f32_avx512;
+#endif
+    default:
+      return peak_portable;
+  }
+}
+
 }  // namespace augur

@@ -73,5 +73,34 @@ void gemm_bf16_amx(const GemmTask& task) {
   run_blocked<AmxTiles<HardwareTiles>>(task);
 }
 
+std::int64_t peak_bf16_amx(std::int64_t rounds, float* sink) {
+  alignas(64) float memory[16 * 16] = {};
+  TileConfig config;
+  for (int t = 0; t < 8; ++t) {
+    config.rows[t] = 16;
+    config.row_bytes[t] = 64;
+  }
+  HardwareTiles tiles;
+  tiles.configure(config);
+  tiles.load<4>(memory, 64);
+  tiles.load<5>(memory, 64);
+  tiles.load<6>(memory, 64);
+  tiles.load<7>(memory, 64);
+  tiles.zero<0>();
+  tiles.zero<1>();
+  tiles.zero<2>();
+  tiles.zero<3>();
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    tiles.dot<0, 4, 6>();
+    tiles.dot<1, 4, 7>();
+    tiles.dot<2, 5, 6>();
+    tiles.dot<3, 5, 7>();
+  }
+  tiles.store<0>(memory, 64);
+  tiles.release();
+  for (int i = 0; i < 16; ++i) sink[i] = memory[i];
+  return rounds * 4 * (16 * 16 * 32 * 2);
+}
+
 }  // namespace augur
 #endif

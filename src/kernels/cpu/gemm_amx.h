@@ -30,11 +30,11 @@ template <class Unit>
 class AmxTiles {
  public:
   static constexpr int kMaxRows = 32;
+  static constexpr int kBlockRows = 32;
   static constexpr int kRowGrain = 16;
   static constexpr int kLineGrain = 16;
   static constexpr int kMaxPanels = 4;
-  static constexpr int kStreamBlockBytes = 64 << 10;
-  static constexpr int kReuseBlockBytes = 128 << 10;
+  static constexpr std::int64_t kBlockBytes = 192 << 10;
   static constexpr int panels(int rows) { return rows > 16 ? 2 : 4; }
 
   AmxTiles() = default;
@@ -94,14 +94,14 @@ class AmxTiles {
       if constexpr (P > 2) unit_.template load<2>(t.spill + 32, stride);
       if constexpr (P > 3) unit_.template load<3>(t.spill + 48, stride);
     }
-    const std::int64_t ahead_lines = divide_up(t.ahead_lines, P);
     for (std::int64_t line = 0; line < t.lines; line += kLineGrain) {
       const char* w = t.w + 64 * line;
+      prefetch_ahead<P, kLineGrain>(t, w, line, *t.walk);
       unit_.template load<4>(t.x + 4 * line, t.x_stride);
-      multiply_flat<0, 5>(w, t, ahead_lines);
-      if constexpr (P > 1) multiply_flat<1, 6>(w, t, ahead_lines);
-      if constexpr (P > 2) multiply_flat<2, 7>(w, t, ahead_lines);
-      if constexpr (P > 3) multiply_flat<3, 5>(w, t, ahead_lines);
+      multiply_flat<0, 5>(w, t);
+      if constexpr (P > 1) multiply_flat<1, 6>(w, t);
+      if constexpr (P > 2) multiply_flat<2, 7>(w, t);
+      if constexpr (P > 3) multiply_flat<3, 5>(w, t);
     }
     unit_.template store<0>(t.spill, stride);
     if constexpr (P > 1) unit_.template store<1>(t.spill + 16, stride);
@@ -111,9 +111,8 @@ class AmxTiles {
   }
 
   template <int C, int B>
-  void multiply_flat(const char* w, const Tile& t, std::int64_t ahead_lines) {
+  void multiply_flat(const char* w, const Tile& t) {
     unit_.template load<B>(w + C * t.panel_bytes, 64);
-    t.ahead->fetch(ahead_lines);
     unit_.template dot<C, 4, B>();
   }
 
@@ -133,21 +132,17 @@ class AmxTiles {
       if constexpr (P > 1) unit_.template load<1>(t.spill + 16, stride);
       if constexpr (P > 1) unit_.template load<3>(lower + 16, stride);
     }
-    const std::int64_t ahead_lines = divide_up(t.ahead_lines, 2 * P);
     for (std::int64_t line = 0; line < t.lines; line += kLineGrain) {
       const char* w = t.w + 64 * line;
+      prefetch_ahead<P, kLineGrain>(t, w, line, *t.walk);
       unit_.template load<6>(w, 64);
       unit_.template load<4>(t.x + 4 * line, t.x_stride);
-      t.ahead->fetch(ahead_lines);
       unit_.template dot<0, 4, 6>();
       unit_.template load<5>(t.x + 16 * t.x_stride + 4 * line, t.x_stride);
-      t.ahead->fetch(ahead_lines);
       unit_.template dot<2, 5, 6>();
       if constexpr (P > 1) {
         unit_.template load<7>(w + t.panel_bytes, 64);
-        t.ahead->fetch(ahead_lines);
         unit_.template dot<1, 4, 7>();
-        t.ahead->fetch(ahead_lines);
         unit_.template dot<3, 5, 7>();
       }
     }

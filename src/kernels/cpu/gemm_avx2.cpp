@@ -2,6 +2,7 @@
 #include <immintrin.h>
 
 #include "kernels/cpu/gemm_blocked.h"
+#include "kernels/cpu/gemm_peak.h"
 
 namespace augur {
 
@@ -17,8 +18,6 @@ struct Pair256 {
 
 struct Vector256 {
   static constexpr int kMaxPanels = 4;
-  static constexpr int kStreamBlockBytes = 32 << 10;
-  static constexpr int kReuseBlockBytes = 64 << 10;
 
   using Acc = Pair256;
   static Acc zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
@@ -32,6 +31,7 @@ struct Vector256 {
 
 struct DotF32 : Vector256 {
   static constexpr int kMaxRows = 6;
+  static constexpr int kBlockRows = kMaxRows;
   static constexpr int panels(int rows) { return rows == 1 ? 4 : rows == 2 ? 3 : rows == 3 ? 2 : 1; }
   using X = __m256;
   using W = Pair256;
@@ -45,6 +45,7 @@ struct DotF32 : Vector256 {
 /// bf16 pairs: a bf16 is the upper half of a float, so a pair splits with a mask and a shift.
 struct DotBf16 : Vector256 {
   static constexpr int kMaxRows = 4;
+  static constexpr int kBlockRows = kMaxRows;
   static constexpr int panels(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
   struct X {
     __m256 odd, even;
@@ -77,6 +78,13 @@ void gemm_f32_avx2(const GemmTask& task) {
 }
 void gemm_bf16_avx2(const GemmTask& task) {
   run_blocked<VectorTiles<DotBf16>>(task);
+}
+
+std::int64_t peak_f32_avx2(std::int64_t rounds, float* sink) {
+  return run_peak<DotF32, 32>(rounds, sink);
+}
+std::int64_t peak_bf16_avx2(std::int64_t rounds, float* sink) {
+  return run_peak<DotBf16, 64>(rounds, sink);
 }
 
 }  // namespace augur

@@ -2,6 +2,7 @@
 #include <immintrin.h>
 
 #include "kernels/cpu/gemm_blocked.h"
+#include "kernels/cpu/gemm_peak.h"
 #include "kernels/cpu/vector512.h"
 
 namespace augur {
@@ -23,7 +24,9 @@ struct Pair512 {
 };
 
 struct DotBf16 : Vector512 {
-  static constexpr int kMaxRows = 6;
+  static constexpr int kMaxRows = 8;
+  static constexpr int kBlockRows = 6;
+  static constexpr int panels(int rows) { return rows <= 3 ? 4 : rows <= 6 ? 3 : 2; }
   using X = Pair512;
   using W = Pair512;
   static Pair512 split(__m512i pairs) {
@@ -38,10 +41,6 @@ struct DotBf16 : Vector512 {
   static Acc dot(Acc acc, X x, W w) {
     return _mm512_fmadd_ps(x.even, w.even, _mm512_fmadd_ps(x.odd, w.odd, acc));
   }
-  static constexpr int panels(int rows) {
-    constexpr int kPanels[] = {8, 8, 5, 4, 3, 2};
-    return kPanels[rows - 1];
-  }
 };
 
 }  // namespace
@@ -51,6 +50,13 @@ void gemm_f32_avx512(const GemmTask& task) {
 }
 void gemm_bf16_avx512(const GemmTask& task) {
   run_blocked<VectorTiles<DotBf16>>(task);
+}
+
+std::int64_t peak_f32_avx512(std::int64_t rounds, float* sink) {
+  return run_peak<DotF32, 32>(rounds, sink);
+}
+std::int64_t peak_bf16_avx512(std::int64_t rounds, float* sink) {
+  return run_peak<DotBf16, 64>(rounds, sink);
 }
 
 }  // namespace augur

@@ -2,6 +2,7 @@
 #include <immintrin.h>
 
 #include "kernels/cpu/gemm_blocked.h"
+#include "kernels/cpu/gemm_peak.h"
 #include "kernels/cpu/vector512.h"
 
 namespace augur {
@@ -21,6 +22,10 @@ struct DotBf16 : Vector512 {
 
 void gemm_bf16_avx512bf16(const GemmTask& task) {
   run_blocked<VectorTiles<DotBf16>>(task);
+}
+
+std::int64_t peak_bf16_avx512bf16(std::int64_t rounds, float* sink) {
+  return run_peak<DotBf16, 64>(rounds, sink);
 }
 
 }  // namespace augur

@@ -1,14 +1,20 @@
 #pragma once
-// The blocked GEMM shared by the vector variants. Included by files that are compiled for different
+// The blocked GEMM shared by the vector variants and AMX. Included by files that are compiled for different
 // instruction sets, so everything here has internal linkage (see gemm_task.h).
 //
-// A tile is R rows x P panels of accumulators kept in registers. Panels are taken in groups of P; a group's
-// lines are cut into blocks; within a block all rows pass, R at a time. So a block's weights come from memory
-// once and are met by the other rows in the cache nearest to the core. Between blocks the accumulators rest
-// in a small buffer: spilling a float32 chain and going on with it does not change it. While a block is
-// multiplied, the bytes of the next one are prefetched, spread evenly over the work, so that the memory bus
-// and the multipliers are busy at the same time: that is what makes the crossover between "few rows"
-// (bus-bound) and "many rows" (multiply-bound) cheap.
+// A tile is R rows x P panels of accumulators in registers. Both loops around it are about the memory bus:
+//
+// Few rows (they fit one tile). Groups of P panels are read from end to end, once. The bus is the limit;
+// every line is prefetched a fixed distance before it is used, across the seam between groups.
+//
+// More rows. A group's lines are cut into blocks that stay in the core's caches while all rows pass, R at a
+// time; between blocks the accumulators rest in a small buffer (spilling a float32 chain and going on with it
+// does not change it). Meanwhile the next block is prefetched, line after line in the order of memory, spread
+// evenly over the work: so bus and multipliers are busy at the same time, which is what makes the crossover
+// between the two limits cheap.
+//
+// Distances and sizes were chosen by measurement on Zen 5. Prefetching in short pieces of several panels at
+// once, or more bytes than the first-level cache holds, costs up to a third of the bandwidth there.
 #include <cstdint>
 
 #include "kernels/cpu/gemm_task.h"
@@ -16,25 +22,36 @@
 namespace augur {
 namespace {
 
-/// Lines that a vector tile unrolls; between them it looks at the prefetcher.
+/// Lines that a vector tile unrolls; between them it looks after prefetching.
 constexpr int kUnroll = 4;
 
 /// Rows that share one pass over the weights; more rows read the weights again.
 constexpr std::int64_t kMaxPassRows = 128;
 
-/// Walks over the bytes of the next block, in the order in which the tiles will want them.
-struct Prefetcher {
+/// Lines in flight ahead of a tile that streams, over all its panels: 10 KiB, about what a core needs to
+/// cover the latency of memory.
+constexpr std::int64_t kStreamLines = 160;
+
+inline std::int64_t smaller(std::int64_t a, std::int64_t b) {
+  return a < b ? a : b;
+}
+inline std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// Walks over the bytes of the next block in the order of memory.
+struct Walk {
   const char* next = nullptr;
   std::int64_t left = 0;  ///< lines left in the block
   std::int64_t left_in_panel = 0;
   std::int64_t panel_lines = 0;  ///< lines of the block in each panel
   std::int64_t skip = 0;         ///< bytes from the end of one panel's part to the next panel's
 
-  void fetch(std::int64_t lines) {
+  void prefetch(std::int64_t lines) {
     if (lines > left) lines = left;
     left -= lines;
     for (; lines > 0; --lines) {
-      __builtin_prefetch(next, 0, 2);
+      __builtin_prefetch(next, 0, 3);
       next += 64;
       if (--left_in_panel == 0) {
         left_in_panel = panel_lines;
@@ -57,9 +74,33 @@ struct Tile {
   std::int64_t y_stride;
   const float* bias;
   bool accumulate;
-  Prefetcher* ahead;
-  std::int64_t ahead_lines;  ///< to prefetch with every grain of lines
+
+  // Prefetching, either of the own lines (stream_lines > 0) or of the next block.
+  std::int64_t stream_lines;  ///< distance ahead in each panel
+  const char* after;          ///< where the stream goes on after these lines, or null
+  Walk* walk;
+  std::int64_t walk_lines;  ///< with every grain of lines
 };
+
+/// Prefetches what `lines` lines of P panels from `line` on call for. `w` points to that line of panel 0.
+template <int P, int Lines>
+inline void prefetch_ahead(const Tile& t, const char* w, std::int64_t line, Walk& walk) {
+  if (t.stream_lines == 0) {
+    walk.prefetch(t.walk_lines);
+    return;
+  }
+  const std::int64_t target = line + t.stream_lines;
+  const char* next = w + 64 * t.stream_lines;
+  if (target >= t.lines) {
+    if (t.after == nullptr) return;
+    next = t.after + 64 * (target - t.lines);
+  }
+#pragma GCC unroll 16
+  for (int p = 0; p < P; ++p) {
+#pragma GCC unroll 16
+    for (int i = 0; i < Lines; ++i) __builtin_prefetch(next + p * t.panel_bytes + 64 * i, 0, 3);
+  }
+}
 
 template <class Op, int R, int P>
 void run_tile(const Tile& t) {
@@ -71,28 +112,50 @@ void run_tile(const Tile& t) {
     for (int r = 0; r < R; ++r)
       for (int p = 0; p < P; ++p) acc[r][p] = Op::load_acc(t.spill + (r * P + p) * 16);
   }
+  if (t.last) {  // own the lines of y by the time they are stored
+    for (int r = 0; r < R; ++r)
+      for (int p = 0; p < P; ++p) __builtin_prefetch(t.y + r * t.y_stride + p * 16, 1, 3);
+  }
 
+  // Addresses as base + {0, 1, 2, 3} strides: few registers hold them all.
   const char* w = t.w;
   const char* x = t.x;
-  Prefetcher ahead = *t.ahead;
+  const std::int64_t w_stride = t.panel_bytes;
+  const std::int64_t x_stride = t.x_stride;
+  const auto w_at = [&](int p, int u) { return w + (p / 4) * 4 * w_stride + (p % 4) * w_stride + 64 * u; };
+  const auto x_at = [&](int r, int u) { return x + (r / 4) * 4 * x_stride + (r % 4) * x_stride + 4 * u; };
+  Walk walk = *t.walk;
   for (std::int64_t line = 0; line < t.lines; line += kUnroll) {
-    ahead.fetch(t.ahead_lines);
+    prefetch_ahead<P, kUnroll>(t, w, line, walk);
 #pragma GCC unroll 4
     for (int u = 0; u < kUnroll; ++u) {
-      typename Op::X rows[R];
+      // The shorter side waits in registers, the longer passes through one.
+      if constexpr (P <= R) {
+        typename Op::W panel[P];
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) rows[r] = Op::load_x(x + r * t.x_stride + 4 * u);
+        for (int p = 0; p < P; ++p) panel[p] = Op::load_w(w_at(p, u));
 #pragma GCC unroll 16
-      for (int p = 0; p < P; ++p) {
-        const typename Op::W panel = Op::load_w(w + p * t.panel_bytes + 64 * u);
+        for (int r = 0; r < R; ++r) {
+          const typename Op::X row = Op::load_x(x_at(r, u));
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) acc[r][p] = Op::dot(acc[r][p], rows[r], panel);
+          for (int p = 0; p < P; ++p) acc[r][p] = Op::dot(acc[r][p], row, panel[p]);
+        }
+      } else {
+        typename Op::X row[R];
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) row[r] = Op::load_x(x_at(r, u));
+#pragma GCC unroll 16
+        for (int p = 0; p < P; ++p) {
+          const typename Op::W panel = Op::load_w(w_at(p, u));
+#pragma GCC unroll 16
+          for (int r = 0; r < R; ++r) acc[r][p] = Op::dot(acc[r][p], row[r], panel);
+        }
       }
     }
     w += 64 * kUnroll;
     x += 4 * kUnroll;
   }
-  *t.ahead = ahead;
+  *t.walk = walk;
 
   if (!t.last) {
     for (int r = 0; r < R; ++r)
@@ -110,7 +173,7 @@ void run_tile(const Tile& t) {
   }
 }
 
-/// Kernels for every tile shape that fits the registers, at (R - 1) * Op::kMaxPanels + P - 1.
+/// Kernels for the tile shapes of a variant, at (R - 1) * Op::kMaxPanels + P - 1.
 template <class Op>
 struct TileTable {
   using Fn = void (*)(const Tile&);
@@ -133,21 +196,18 @@ struct TileTable {
   }
 };
 
-/// The tiles of a vector variant, as run_blocked() wants them. Op gives the register arithmetic.
+/// The tiles of a vector variant, as run_blocked() wants them. Op gives the register arithmetic and
+///   kMaxRows    rows of the tallest tile: up to so many stream
+///   kBlockRows  rows of a tile when there are more
+///   panels(R)   panels of a tile of R rows, at most kMaxPanels
 template <class Op>
 struct VectorTiles : Op {
   static constexpr int kRowGrain = 1;
   static constexpr int kLineGrain = kUnroll;
+  static constexpr std::int64_t kBlockBytes = 192 << 10;
   static constexpr TileTable<Op> kTable{};
   void run(const Tile& tile, std::int64_t rows, std::int64_t panels) { kTable.at(rows, panels)(tile); }
 };
-
-inline std::int64_t smaller(std::int64_t a, std::int64_t b) {
-  return a < b ? a : b;
-}
-inline std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 /// `count` items in `parts` parts of whole grains, as even as that allows.
 struct Even {
@@ -159,50 +219,90 @@ struct Even {
   std::int64_t largest() const { return smaller(divide_up(divide_up(count, grain), parts) * grain, count); }
 };
 
-/// Up to kMaxPassRows rows against all panels of the task.
+inline Tile first_tile(const GemmTask& task, Walk* walk) {
+  return {.w = task.w,
+          .panel_bytes = 64 * task.lines,
+          .x = task.x,
+          .x_stride = task.x_stride,
+          .lines = task.lines,
+          .spill = nullptr,
+          .first = true,
+          .last = true,
+          .y = task.y,
+          .y_stride = task.y_stride,
+          .bias = task.bias,
+          .accumulate = task.accumulate,
+          .stream_lines = 0,
+          .after = nullptr,
+          .walk = walk,
+          .walk_lines = 0};
+}
+
+template <class Tiles>
+std::int64_t stream_lines(std::int64_t panels) {
+  return divide_up(kStreamLines, panels * Tiles::kLineGrain) * Tiles::kLineGrain;
+}
+
+/// Rows that fit one tile.
+template <class Tiles>
+void run_streaming(Tiles& tiles, const GemmTask& task) {
+  const Even groups{task.panels, divide_up(task.panels, Tiles::panels(static_cast<int>(task.rows))), 1};
+  alignas(64) float spill[Tiles::kMaxRows * Tiles::kMaxPanels * 16];
+  Walk nothing;
+  Tile tile = first_tile(task, &nothing);
+  tile.spill = spill;
+  for (std::int64_t g = 0; g < groups.parts; ++g) {
+    const std::int64_t panel = groups.begin(g);
+    const std::int64_t panels = groups.size(g);
+    tile.w = task.w + panel * tile.panel_bytes;
+    tile.y = task.y + panel * 16;
+    tile.bias = task.bias == nullptr ? nullptr : task.bias + panel * 16;
+    tile.stream_lines = stream_lines<Tiles>(panels);
+    tile.after = g + 1 < groups.parts ? tile.w + panels * tile.panel_bytes : nullptr;
+    tiles.run(tile, task.rows, panels);
+  }
+}
+
+/// Any number of rows up to kMaxPassRows.
 template <class Tiles>
 void run_pass(Tiles& tiles, const GemmTask& task) {
-  const Even row_blocks{task.rows, divide_up(task.rows, Tiles::kMaxRows), Tiles::kRowGrain};
-  const Even groups{task.panels,
-                    divide_up(task.panels, Tiles::panels(static_cast<int>(row_blocks.largest()))), 1};
-  // Cut the lines so that a block of the widest group has about the bytes that suit the caches.
-  const std::int64_t block_bytes = row_blocks.parts == 1 ? Tiles::kStreamBlockBytes : Tiles::kReuseBlockBytes;
-  const Even blocks{task.lines, divide_up(64 * task.lines * groups.largest(), block_bytes),
+  const Even row_blocks{task.rows, divide_up(task.rows, Tiles::kBlockRows), Tiles::kRowGrain};
+  // Two row blocks are near the crossover, where what counts is a steady walk: narrower groups.
+  const std::int64_t most_panels =
+      row_blocks.parts == 2 ? smaller(2, Tiles::panels(Tiles::kBlockRows)) : Tiles::panels(Tiles::kBlockRows);
+  const Even groups{task.panels, divide_up(task.panels, most_panels), 1};
+  const Even blocks{task.lines, divide_up(64 * task.lines * most_panels, Tiles::kBlockBytes),
                     Tiles::kLineGrain};
 
-  alignas(64) float spill[kMaxPassRows * Tiles::kMaxPanels * 16];
-  const std::int64_t panel_bytes = 64 * task.lines;
+  alignas(64) float spill[kMaxPassRows * Tiles::panels(Tiles::kBlockRows) * 16];
+  Walk walk;
+  Tile tile = first_tile(task, &walk);
   for (std::int64_t g = 0; g < groups.parts; ++g) {
     const std::int64_t panel = groups.begin(g);
     const std::int64_t panels = groups.size(g);
     for (std::int64_t b = 0; b < blocks.parts; ++b) {
-      const bool last = b + 1 == blocks.parts;
-      Prefetcher ahead;
-      if (!last || g + 1 < groups.parts) {
-        const std::int64_t next_group = last ? g + 1 : g;
-        const std::int64_t next_block = last ? 0 : b + 1;
-        ahead.panel_lines = ahead.left_in_panel = blocks.size(next_block);
-        ahead.left = ahead.panel_lines * groups.size(next_group);
-        ahead.skip = panel_bytes - 64 * ahead.panel_lines;
-        ahead.next = task.w + groups.begin(next_group) * panel_bytes + 64 * blocks.begin(next_block);
+      tile.first = b == 0;
+      tile.last = b + 1 == blocks.parts;
+      tile.w = task.w + panel * tile.panel_bytes + 64 * blocks.begin(b);
+      tile.lines = blocks.size(b);
+      tile.bias = task.bias == nullptr ? nullptr : task.bias + panel * 16;
+      if (!tile.last || g + 1 < groups.parts) {
+        const std::int64_t next_group = tile.last ? g + 1 : g;
+        const std::int64_t next_block = tile.last ? 0 : b + 1;
+        walk.panel_lines = walk.left_in_panel = blocks.size(next_block);
+        walk.left = walk.panel_lines * groups.size(next_group);
+        walk.skip = tile.panel_bytes - 64 * walk.panel_lines;
+        walk.next = task.w + groups.begin(next_group) * tile.panel_bytes + 64 * blocks.begin(next_block);
       }
-      const std::int64_t grains = blocks.size(b) / Tiles::kLineGrain;
       for (std::int64_t i = 0; i < row_blocks.parts; ++i) {
         const std::int64_t row = row_blocks.begin(i);
-        const Tile tile{.w = task.w + panel * panel_bytes + 64 * blocks.begin(b),
-                        .panel_bytes = panel_bytes,
-                        .x = task.x + row * task.x_stride + 4 * blocks.begin(b),
-                        .x_stride = task.x_stride,
-                        .lines = blocks.size(b),
-                        .spill = spill + row * panels * 16,
-                        .first = b == 0,
-                        .last = last,
-                        .y = task.y + row * task.y_stride + panel * 16,
-                        .y_stride = task.y_stride,
-                        .bias = task.bias == nullptr ? nullptr : task.bias + panel * 16,
-                        .accumulate = task.accumulate,
-                        .ahead = &ahead,
-                        .ahead_lines = divide_up(ahead.left, (row_blocks.parts - i) * grains)};
+        tile.x = task.x + row * task.x_stride + 4 * blocks.begin(b);
+        tile.y = task.y + row * task.y_stride + panel * 16;
+        tile.spill = spill + row * panels * 16;
+        // Nobody has prefetched the first block of all.
+        const bool cold = g == 0 && b == 0 && i == 0;
+        tile.stream_lines = cold ? stream_lines<Tiles>(panels) : 0;
+        tile.walk_lines = divide_up(walk.left, (row_blocks.parts - i) * (tile.lines / Tiles::kLineGrain));
         tiles.run(tile, row_blocks.size(i), panels);
       }
     }
@@ -213,7 +313,11 @@ void run_pass(Tiles& tiles, const GemmTask& task) {
 template <class Tiles>
 void run_blocked(const GemmTask& task) {
   Tiles tiles;
-  const Even passes{task.rows, divide_up(task.rows, kMaxPassRows), 1};
+  if (task.rows <= Tiles::kMaxRows) {
+    run_streaming(tiles, task);
+    return;
+  }
+  const Even passes{task.rows, divide_up(task.rows, kMaxPassRows), Tiles::kRowGrain};
   for (std::int64_t i = 0; i < passes.parts; ++i) {
     GemmTask pass = task;
     pass.rows = passes.size(i);

@@ -63,4 +63,14 @@ void gemm_bf16_portable(const GemmTask& task) {
   gemm<DotBf16>(task);
 }
 
+std::int64_t peak_portable(std::int64_t rounds, float* sink) {
+  float acc[kPanel];
+  for (int j = 0; j < kPanel; ++j) acc[j] = static_cast<float>(j);
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    for (float& sum : acc) sum = std::fma(1.5f, 0.5f, sum);
+  }
+  std::memcpy(sink, acc, sizeof acc);
+  return rounds * kPanel * 2;
+}
+
 }  // namespace augur

@@ -33,4 +33,16 @@ void gemm_bf16_avx512(const GemmTask& task);
 void gemm_bf16_avx512bf16(const GemmTask& task);
 void gemm_bf16_amx(const GemmTask& task);
 
+/// Repeats the variant's dot product from registers; returns the floating-point operations done. `sink` takes
+/// at least 16 floats.
+using PeakFn = std::int64_t (*)(std::int64_t rounds, float* sink);
+
+std::int64_t peak_portable(std::int64_t rounds, float* sink);
+std::int64_t peak_f32_avx2(std::int64_t rounds, float* sink);
+std::int64_t peak_bf16_avx2(std::int64_t rounds, float* sink);
+std::int64_t peak_f32_avx512(std::int64_t rounds, float* sink);
+std::int64_t peak_bf16_avx512(std::int64_t rounds, float* sink);
+std::int64_t peak_bf16_avx512bf16(std::int64_t rounds, float* sink);
+std::int64_t peak_bf16_amx(std::int64_t rounds, float* sink);
+
 }  // namespace augur

@@ -9,16 +9,12 @@ using UnalignedFloat [[gnu::may_alias, gnu::aligned(4)]] = float;
 
 /// What the 512-bit variants have in common: one register is one row of one panel.
 struct Vector512 {
-  static constexpr int kMaxRows = 8;
-  static constexpr int kMaxPanels = 8;
-  /// Panels of a tile with that many rows: all accumulators, one register a row and one for the weights fit
-  /// into 32 registers.
-  static constexpr int panels(int rows) {
-    constexpr int kPanels[] = {8, 8, 8, 6, 5, 4, 3, 3};
-    return kPanels[rows - 1];
-  }
-  static constexpr int kStreamBlockBytes = 32 << 10;
-  static constexpr int kReuseBlockBytes = 64 << 10;
+  static constexpr int kMaxRows = 12;
+  static constexpr int kBlockRows = 8;
+  static constexpr int kMaxPanels = 4;
+  /// Accumulators, the shorter side of the tile and one more register fit into 32. More than four panels at
+  /// once are slower to read.
+  static constexpr int panels(int rows) { return rows <= 6 ? 4 : rows <= 8 ? 3 : 2; }
 
   using Acc = __m512;
   static Acc zero() { return _mm512_setzero_ps(); }
