@@ -1,0 +1,56 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "kernels/backend.h"
+
+namespace augur {
+
+/// What `augur bench kernels` measures: y[rows, n] = x[rows, k] W^T at several row counts.
+struct KernelBenchOptions {
+  std::int64_t k = 4096;
+  std::int64_t n = 14336;
+  DType dtype = DType::BF16;  ///< BF16 or F32
+  std::vector<int> rows = {1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128};
+  int rounds = 15;       ///< at least; a round measures the machine and every row count once
+  double seconds = 0.0;  ///< goes on for this long where the rounds take less
+};
+
+struct KernelBenchRow {
+  int rows = 0;
+  double ms = 0;
+  double gb_per_s = 0;           ///< weight bytes / time
+  double gflops = 0;             ///< 2 rows n k / time
+  double ratio_to_one_row = 0;   ///< time / time of one row
+  double roofline_fraction = 0;  ///< max(weight bytes / bandwidth, flops / peak) / time
+};
+
+struct KernelBenchResult {
+  std::string cpu;
+  Isa isa = Isa::Portable;
+  int threads = 0;
+  DType dtype = DType::BF16;
+  std::int64_t k = 0;
+  std::int64_t n = 0;
+  double read_gb_per_s = 0;
+  double peak_gflops = 0;
+  std::vector<KernelBenchRow> gemm;
+};
+
+/// Called after every round with the rounds done and those planned so far.
+using KernelBenchProgress = std::function<void(int done, int planned)>;
+
+/// Medians over rounds in which read bandwidth, peak rate and every row count are measured one after the
+/// other, so that a machine whose speed drifts moves both sides of the roofline alike. The weights rotate
+/// through copies that together exceed the largest cache four times. Error for an empty or non-positive
+/// shape or row count, or another dtype.
+KernelBenchResult run_kernel_bench(Backend& backend, const KernelBenchOptions& options,
+                                   const KernelBenchProgress& progress = {});
+
+nlohmann::json to_json(const KernelBenchResult& result);
+
+}  // namespace augur

@@ -1,0 +1,64 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/dtype.h"
+#include "kernels/backend.h"
+
+namespace augur {
+
+/// The middle value (the mean of the two middle ones for an even count). `values` must not be empty.
+double median(std::vector<double> values);
+
+/// Time of one parallel region in milliseconds: all threads leave a barrier together, run body(team), and the
+/// clock stops when the last is done. Waking the threads is not counted.
+template <class Body>
+double time_region(ThreadPool& pool, Body&& body);
+
+/// How a thread walks over its part of the memory when the read bandwidth is measured: `streams` neighbouring
+/// segments are read side by side, then the next so many.
+struct ReadPattern {
+  int streams = 1;
+  std::int64_t segment_bytes = 0;   ///< multiple of 64
+  std::int64_t prefetch_bytes = 0;  ///< how far ahead in each stream; 0 leaves it to the hardware
+};
+
+/// Read bandwidth of this machine with all threads of a pool.
+class ReadProbe {
+ public:
+  /// Tries many patterns on `memory` (should exceed the caches several times) and keeps the fastest few.
+  ReadProbe(ThreadPool& pool, std::span<const std::byte> memory);
+  /// GB/s (1e9 bytes): the best of one pass over `memory` with each kept pattern.
+  double measure(std::span<const std::byte> memory);
+
+ private:
+  double measure(std::span<const std::byte> memory, const ReadPattern& pattern);
+
+  ThreadPool& pool_;
+  std::vector<ReadPattern> patterns_;
+};
+
+/// Rate of the backend's dot-product instruction for `type`, from registers, on all threads: GFLOP/s.
+/// Takes about `ms` milliseconds.
+double measure_peak_gflops(Backend& backend, DType type, double ms = 2.0);
+
+/// Size of the largest cache in bytes; a guess of 32 MiB where the system does not say.
+std::size_t last_level_cache_bytes();
+
+template <class Body>
+double time_region(ThreadPool& pool, Body&& body) {
+  double elapsed = 0;
+  pool.run([&](Team& team) {
+    team.barrier();
+    const Stopwatch watch;
+    body(team);
+    team.barrier();
+    if (team.rank() == 0) elapsed = watch.ms();
+  });
+  return elapsed;
+}
+
+}  // namespace augur
