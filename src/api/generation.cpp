@@ -51,8 +51,10 @@ std::vector<Speculator> make_speculators(const GenerationContext& context, const
     const auto loaded = std::find_if(context.drafters.begin(), context.drafters.end(),
                                      [&](const LoadedDrafter& d) { return d.name == name; });
     Speculator speculator;
-    speculator.drafter = loaded->model->make(
-        {.ngram_min = options.ngram_min, .ngram_max = options.ngram_max, .context = capacity});
+    speculator.drafter = loaded->model->make({.ngram_min = options.ngram_min,
+                                              .ngram_max = options.ngram_max,
+                                              .exit_layer = options.exit_layer,
+                                              .context = capacity});
     speculator.policy = make_policy(options, speculator.drafter->traits());
     speculators.push_back(std::move(speculator));
   }
