@@ -39,13 +39,16 @@ bool request_amx() {
 bool cpu_has(Isa isa) {
   __builtin_cpu_init();
   switch (isa) {
-    case Isa::Portable: return true;
-    case Isa::Avx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case Isa::Portable:
+      return true;
+    case Isa::Avx2:
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     case Isa::Avx512:
       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
              __builtin_cpu_supports("avx512cd");
-    case Isa::Avx512Bf16: return cpu_has(Isa::Avx512) && ((cpuid(7, 1).eax >> 5) & 1u) != 0;
+    case Isa::Avx512Bf16:
+      return cpu_has(Isa::Avx512) && ((cpuid(7, 1).eax >> 5) & 1u) != 0;
     case Isa::Amx: {
       const unsigned edx = cpuid(7, 0).edx;
       const bool tiles = ((edx >> 24) & 1u) != 0 && ((edx >> 22) & 1u) != 0;  // AMX-TILE, AMX-BF16
@@ -55,18 +58,25 @@ bool cpu_has(Isa isa) {
   return false;
 }
 #else
-bool cpu_has(Isa isa) { return isa == Isa::Portable; }
+bool cpu_has(Isa isa) {
+  return isa == Isa::Portable;
+}
 #endif
 
 }  // namespace
 
 std::string_view name(Isa isa) {
   switch (isa) {
-    case Isa::Portable: return "portable";
-    case Isa::Avx2: return "avx2";
-    case Isa::Avx512: return "avx512";
-    case Isa::Avx512Bf16: return "avx512bf16";
-    case Isa::Amx: return "amx";
+    case Isa::Portable:
+      return "portable";
+    case Isa::Avx2:
+      return "avx2";
+    case Isa::Avx512:
+      return "avx512";
+    case Isa::Avx512Bf16:
+      return "avx512bf16";
+    case Isa::Amx:
+      return "amx";
   }
   return "?";
 }
@@ -78,7 +88,9 @@ Isa parse_isa(std::string_view text) {
   throw Error("unknown instruction set '{}': expected portable, avx2, avx512, avx512bf16 or amx", text);
 }
 
-bool supported(Isa isa) { return cpu_has(isa); }
+bool supported(Isa isa) {
+  return cpu_has(isa);
+}
 
 std::vector<Isa> supported_isas() {
   std::vector<Isa> isas;

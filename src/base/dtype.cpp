@@ -7,51 +7,85 @@ namespace augur {
 BlockShape block_shape(DType type) {
   switch (type) {
     case DType::F64:
-    case DType::I64: return {1, 8};
+    case DType::I64:
+      return {1, 8};
     case DType::F32:
-    case DType::I32: return {1, 4};
+    case DType::I32:
+      return {1, 4};
     case DType::F16:
     case DType::BF16:
-    case DType::I16: return {1, 2};
+    case DType::I16:
+      return {1, 2};
     case DType::I8:
     case DType::U8:
-    case DType::Bool: return {1, 1};
-    case DType::Q4_0: return {32, 18};
-    case DType::Q4_1: return {32, 20};
-    case DType::Q5_0: return {32, 22};
-    case DType::Q5_1: return {32, 24};
-    case DType::Q8_0: return {32, 34};
-    case DType::Q2_K: return {256, 84};
-    case DType::Q3_K: return {256, 110};
-    case DType::Q4_K: return {256, 144};
-    case DType::Q5_K: return {256, 176};
-    case DType::Q6_K: return {256, 210};
+    case DType::Bool:
+      return {1, 1};
+    case DType::Q4_0:
+      return {32, 18};
+    case DType::Q4_1:
+      return {32, 20};
+    case DType::Q5_0:
+      return {32, 22};
+    case DType::Q5_1:
+      return {32, 24};
+    case DType::Q8_0:
+      return {32, 34};
+    case DType::Q2_K:
+      return {256, 84};
+    case DType::Q3_K:
+      return {256, 110};
+    case DType::Q4_K:
+      return {256, 144};
+    case DType::Q5_K:
+      return {256, 176};
+    case DType::Q6_K:
+      return {256, 210};
   }
   throw Error("unknown element type {}", static_cast<int>(type));
 }
 
 std::string_view name(DType type) {
   switch (type) {
-    case DType::F64: return "F64";
-    case DType::F32: return "F32";
-    case DType::F16: return "F16";
-    case DType::BF16: return "BF16";
-    case DType::I64: return "I64";
-    case DType::I32: return "I32";
-    case DType::I16: return "I16";
-    case DType::I8: return "I8";
-    case DType::U8: return "U8";
-    case DType::Bool: return "BOOL";
-    case DType::Q4_0: return "Q4_0";
-    case DType::Q4_1: return "Q4_1";
-    case DType::Q5_0: return "Q5_0";
-    case DType::Q5_1: return "Q5_1";
-    case DType::Q8_0: return "Q8_0";
-    case DType::Q2_K: return "Q2_K";
-    case DType::Q3_K: return "Q3_K";
-    case DType::Q4_K: return "Q4_K";
-    case DType::Q5_K: return "Q5_K";
-    case DType::Q6_K: return "Q6_K";
+    case DType::F64:
+      return "F64";
+    case DType::F32:
+      return "F32";
+    case DType::F16:
+      return "F16";
+    case DType::BF16:
+      return "BF16";
+    case DType::I64:
+      return "I64";
+    case DType::I32:
+      return "I32";
+    case DType::I16:
+      return "I16";
+    case DType::I8:
+      return "I8";
+    case DType::U8:
+      return "U8";
+    case DType::Bool:
+      return "BOOL";
+    case DType::Q4_0:
+      return "Q4_0";
+    case DType::Q4_1:
+      return "Q4_1";
+    case DType::Q5_0:
+      return "Q5_0";
+    case DType::Q5_1:
+      return "Q5_1";
+    case DType::Q8_0:
+      return "Q8_0";
+    case DType::Q2_K:
+      return "Q2_K";
+    case DType::Q3_K:
+      return "Q3_K";
+    case DType::Q4_K:
+      return "Q4_K";
+    case DType::Q5_K:
+      return "Q5_K";
+    case DType::Q6_K:
+      return "Q6_K";
   }
   return "?";
 }

@@ -8,8 +8,26 @@ namespace augur {
 
 /// Element types of stored tensors. The quantised ones are GGUF's block formats.
 enum class DType : std::uint8_t {
-  F64, F32, F16, BF16, I64, I32, I16, I8, U8, Bool,
-  Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K,
+  F64,
+  F32,
+  F16,
+  BF16,
+  I64,
+  I32,
+  I16,
+  I8,
+  U8,
+  Bool,
+  Q4_0,
+  Q4_1,
+  Q5_0,
+  Q5_1,
+  Q8_0,
+  Q2_K,
+  Q3_K,
+  Q4_K,
+  Q5_K,
+  Q6_K,
 };
 
 /// A type stores `elements` values in `bytes` bytes (one value except for block formats).
@@ -28,7 +46,9 @@ struct BF16 {
   friend bool operator==(BF16, BF16) = default;
 };
 
-inline float to_float(BF16 v) { return std::bit_cast<float>(static_cast<std::uint32_t>(v.bits) << 16); }
+inline float to_float(BF16 v) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(v.bits) << 16);
+}
 
 /// Rounds to nearest, ties to even; a NaN stays a (quiet) NaN.
 inline BF16 to_bf16(float v) {

@@ -33,8 +33,7 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-void pin_to(pthread_t thread, int rank) {
-  const std::vector<int> cpus = allowed_cpus();
+void pin_to(pthread_t thread, int rank, const std::vector<int>& cpus) {
   if (cpus.empty()) return;
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -76,9 +75,10 @@ void SpinBarrier::wait() {
   }
 }
 
-ThreadPool::ThreadPool(int threads, bool pin)
-    : size_(thread_count(threads)), pin_(pin), barrier_(size_) {
-  if (pin_) pin_to(pthread_self(), 0);
+ThreadPool::ThreadPool(int threads, bool pin) : size_(thread_count(threads)), barrier_(size_) {
+  // Read once, before any thread is pinned: a pinned thread's own affinity is a single core.
+  if (pin) cpus_ = allowed_cpus();
+  pin_to(pthread_self(), 0, cpus_);
   workers_.reserve(static_cast<std::size_t>(size_ - 1));
   for (int rank = 1; rank < size_; ++rank) workers_.emplace_back([this, rank] { worker(rank); });
 }
@@ -109,10 +109,11 @@ void ThreadPool::run_region(RegionFn fn, void* context) {
 }
 
 void ThreadPool::worker(int rank) {
-  if (pin_) pin_to(pthread_self(), rank);
+  pin_to(pthread_self(), rank, cpus_);
   std::uint32_t seen = 0;
   while (true) {
-    for (int spins = 0; generation_.load(std::memory_order_acquire) == seen && spins < kSpinsBeforeSleep; ++spins)
+    for (int spins = 0; generation_.load(std::memory_order_acquire) == seen && spins < kSpinsBeforeSleep;
+         ++spins)
       relax();
     generation_.wait(seen, std::memory_order_acquire);
     ++seen;

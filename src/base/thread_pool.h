@@ -82,7 +82,7 @@ class ThreadPool {
   void worker(int rank);
 
   int size_;
-  bool pin_;
+  std::vector<int> cpus_;  ///< cores to pin to, by rank; empty: not pinned
   SpinBarrier barrier_;
   std::mutex region_mutex_;
   RegionFn fn_ = nullptr;

@@ -191,10 +191,10 @@ std::unique_ptr<Tokenizer> tokenizer_from_json(const json& content, const std::s
   definition.where = file;
   definition.byte_level = ends_in_byte_level(component("pre_tokenizer"), file + ": pre_tokenizer");
   read_model(require_field(content, "model", file), file + ": model", definition);
+  definition.pre_tokenizer = PreTokenizer::from_json(component("pre_tokenizer"), file + ": pre_tokenizer");
   read_decoder(component("decoder"), file + ": decoder", definition);
   read_added_tokens(content, file, config, definition);
   definition.normalizer = Normalizer::from_json(component("normalizer"), file + ": normalizer");
-  definition.pre_tokenizer = PreTokenizer::from_json(component("pre_tokenizer"), file + ": pre_tokenizer");
   const auto leading = leading_token(component("post_processor"), file + ": post_processor");
 
   auto tokenizer = std::make_unique<BpeTokenizer>(std::move(definition));

@@ -1,6 +1,7 @@
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <numeric>
@@ -64,6 +65,19 @@ TEST(ThreadPool, RegionsFromSeveralThreadsDoNotMix) {
   start_regions();
   other.join();
   EXPECT_LE(most.load(), 2);
+}
+
+TEST(ThreadPool, PinnedThreadsSitOnDifferentCores) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "one core";
+  {
+    ThreadPool pool(2, true);
+    std::vector<int> cores(2, -1);
+    pool.run([&](Team& team) { cores[static_cast<std::size_t>(team.rank())] = sched_getcpu(); });
+    EXPECT_NE(cores[0], cores[1]);
+  }
+  sched_setaffinity(0, sizeof before, &before);  // the pool pinned this thread too
 }
 
 TEST(ThreadPool, RefusesAbsurdCounts) {

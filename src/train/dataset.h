@@ -1,0 +1,74 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+#include "io/chat_template.h"
+#include "io/tokenizer.h"
+
+namespace augur {
+
+/// A tokenised training sequence. `learn[i]` says whether token i is one the model should produce (the
+/// assistant's words in a chat record, the answer of a generated record, everything in plain text).
+struct Example {
+  std::span<const TokenId> tokens;
+  std::span<const std::uint8_t> learn;
+};
+
+/// Tokenised sequences in memory, in file order. Records, one JSON object a line (plain or .xz):
+///   {"text": "..."}                                       cut into pieces of at most max_length
+///   {"messages": [{"role", "content"}, ...]}              rendered by the chat template
+///   {"prompt_ids": [...], "response_ids": [...]}          a target's own answer
+/// Sequences are cut to max_length; those with nothing to learn are left out.
+class Dataset {
+ public:
+  struct Options {
+    std::int64_t max_length = 512;
+    std::int64_t max_tokens = 0;  ///< stop after about so many; 0: read everything
+    int eos = -1;                 ///< appended to plain text; -1: nothing
+  };
+
+  Dataset(const Tokenizer& tokenizer, const ChatTemplate* chat_template, const Options& options)
+      : tokenizer_(tokenizer), template_(chat_template), options_(options) {}
+
+  /// Appends a file's records. Error naming file and line for an unreadable one.
+  void add_file(const std::filesystem::path& path, const std::function<void(std::int64_t)>& progress = {});
+
+  std::int64_t size() const { return static_cast<std::int64_t>(begins_.size()) - 1; }
+  std::int64_t tokens() const { return static_cast<std::int64_t>(tokens_.size()); }
+  Example operator[](std::int64_t index) const;
+
+ private:
+  void add_record(const std::string& line, const std::string& where);
+  void add_chat(const std::vector<ChatMessage>& messages);
+  void append(std::span<const TokenId> tokens, std::span<const std::uint8_t> learn);
+
+  const Tokenizer& tokenizer_;
+  const ChatTemplate* template_;
+  Options options_;
+  std::vector<TokenId> tokens_;
+  std::vector<std::uint8_t> learn_;
+  std::vector<std::size_t> begins_ = {0};
+};
+
+/// The order in which a run visits a dataset: a fresh permutation each epoch that depends on (seed, epoch)
+/// only, so a position is all that a checkpoint must keep.
+class ShuffledOrder {
+ public:
+  ShuffledOrder(std::int64_t size, std::uint64_t seed) : size_(size), seed_(seed) {}
+  /// Index of the dataset's element at `position` (0, 1, 2, ... over all epochs).
+  std::int64_t at(std::int64_t position);
+
+ private:
+  std::int64_t size_;
+  std::uint64_t seed_;
+  std::int64_t epoch_ = -1;
+  std::vector<std::int32_t> permutation_;
+};
+
+}  // namespace augur
