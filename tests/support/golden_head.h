@@ -202,7 +202,6 @@ class GoldenRun {
       worst =
           std::max(worst, std::abs(tree.log_probs()[static_cast<std::size_t>(child)] - (logits[i] - lse)));
     }
-    worst /= scale(logits);
     EXPECT_LE(worst, tolerance_) << "log-probabilities";
     worst_ = std::max(worst_, worst);
     if (!state_of_) return;
