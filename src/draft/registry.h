@@ -47,7 +47,7 @@ struct DrafterType {
   std::unique_ptr<DrafterModel> (*load)(const DrafterSource& source) = nullptr;
 };
 
-/// Every drafter type there is. A new one is a new file and one line in registry.cpp.
+/// Every drafter type there is. A new one is a new file and one line in drafter_types.inc.
 std::span<const DrafterType> drafter_types();
 
 /// By name or alias. Error listing the known names.
