@@ -28,11 +28,14 @@ void kv_store(const KvLayerView& kv, int kv_head, std::int64_t slot, const float
 /// Copies one slot of every kv head to another slot (exact).
 void kv_move(const KvLayerView& kv, std::int64_t from, std::int64_t to);
 
+/// The view whose slot 0 is this one's slot `slot`, a multiple of 16.
+KvLayerView from_slot(const KvLayerView& kv, std::int64_t slot);
+
 /// Attention of `rows` query rows of one sequence over logical positions.
 /// Row r sees slots 0 .. contiguous[r]-1, then the slots gather[gather_begin[r] .. gather_begin[r+1]) in that
-/// order, which is ascending and begins at contiguous[r] or later; the last slot it sees is its own, so it
-/// sees one at least. A plain causal row has no gathers; a tree row gathers those ancestors that do not lie
-/// contiguously after the prefix, and itself.
+/// order, which is ascending and begins at contiguous[r] or later; it sees one at least. A plain causal row
+/// has no gathers, and the last slot it sees is its own; a tree row gathers those ancestors that do not lie
+/// contiguously after the prefix, and itself; a row of a block (BlockSight) sees rows after it, too.
 ///
 /// Law: let s_0..s_{L-1} be the row's slots in logical order, C = BF16 or F32 the cache's type.
 ///   score_j = <q, K[s_j]>, one float32 chain over head_dim in the order of gemm.h's law for C; q rounded to

@@ -1,3 +1,4 @@
+#include <cassert>
 #include <cstring>
 
 #include "base/dtype.h"
@@ -62,6 +63,15 @@ void move(const KvLayerView& kv, std::int64_t from, std::int64_t to) {
 }
 
 }  // namespace
+
+KvLayerView from_slot(const KvLayerView& kv, std::int64_t slot) {
+  assert(slot >= 0 && slot % kPanel == 0);
+  const std::int64_t bytes = slot * kv.head_dim * block_shape(kv.type).bytes;
+  KvLayerView view = kv;
+  view.k += bytes;
+  view.v += bytes;
+  return view;
+}
 
 void kv_store(const KvLayerView& kv, int kv_head, std::int64_t slot, const float* key, const float* value) {
   kv.type == DType::BF16 ? store<BF16>(kv, kv_head, slot, key, value)

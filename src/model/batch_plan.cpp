@@ -51,8 +51,8 @@ void check_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequenc
 
 }  // namespace
 
-void BatchPlan::build(const TokenBatch& batch, const ModelConfig& config, DType kv_type,
-                      std::int64_t context) {
+void BatchPlan::build(const TokenBatch& batch, const ModelConfig& config, DType kv_type, std::int64_t context,
+                      std::span<const BlockSight> block) {
   check_rows(batch, config, context);
   heads_ = config.heads;
   scale_ = 1.0f / std::sqrt(static_cast<float>(config.head_dim));
@@ -62,9 +62,8 @@ void BatchPlan::build(const TokenBatch& batch, const ModelConfig& config, DType 
   sequence_of_.clear();
   slots_.clear();
   sights_.clear();
-  contiguous_.clear();
-  gather_begin_.clear();
   gather_.clear();
+  visible_in_.clear();
   for (const TokenBatch::Sequence& sequence : batch.sequences) {
     check_sequence(batch, sequence, static_cast<int>(slots_.size()), config, kv_type);
     add_sequence(batch, sequence);
@@ -76,16 +75,23 @@ void BatchPlan::build(const TokenBatch& batch, const ModelConfig& config, DType 
   }));
 
   if (gather_.size() > INT32_MAX) throw Error("forward: the tree is too large");
-  for (const Sight& sight : sights_) {
-    contiguous_.push_back(sight.contiguous);
-    gather_begin_.push_back(static_cast<std::int32_t>(sight.begin));
+  if (block.empty()) {
+    Visible& all = clear_visible(0);
+    for (const Sight& sight : sights_) {
+      all.contiguous.push_back(sight.contiguous);
+      all.gather_begin.push_back(static_cast<std::int32_t>(sight.begin));
+    }
+    all.gather_begin.push_back(static_cast<std::int32_t>(gather_.size()));
+    all.gather.swap(gather_);
+    all.skipped.resize(sequences_.size());
+  } else {
+    plan_block(block, config);
   }
-  gather_begin_.push_back(static_cast<std::int32_t>(gather_.size()));
 
   costs_.assign(1, 0);
   for (Sequence& sequence : sequences_) {
     constexpr std::int64_t kFixedCost = 64;  // of an item, in keys
-    sequence.items = attention_items(attention_call(sequence));
+    sequence.items = attention_items(attention_call(sequence, 0));
     costs_.push_back(costs_.back() + sequence.items * (sequence.slots + kFixedCost));
   }
 }
@@ -102,7 +108,8 @@ void BatchPlan::add_sequence(const TokenBatch& batch, const TokenBatch::Sequence
     const Sight from = parent == -1 ? prefix : earlier_[static_cast<std::size_t>(parent)];
     earlier_.push_back(see(base + i, from, earlier_gather_, earlier_gather_));
   }
-  Sequence planned{.cache = &sequence.kv->cache(), .first_row = sequence.first_row, .rows = sequence.rows};
+  Sequence planned{
+      .cache = &sequence.kv->cache(), .first_row = sequence.first_row, .rows = sequence.rows, .base = base};
   for (int row = sequence.first_row; row < sequence.first_row + sequence.rows; ++row) {
     const std::int32_t parent = batch.parents[static_cast<std::size_t>(row)];
     const bool in_batch = parent >= sequence.first_row && parent < row;
@@ -138,20 +145,77 @@ BatchPlan::Sight BatchPlan::see(std::int64_t slot, const Sight& parent,
   return sight;
 }
 
-AttentionCall BatchPlan::attention_call(const Sequence& sequence) const {
+BatchPlan::Visible& BatchPlan::clear_visible(std::size_t index) {
+  if (visible_.size() <= index) visible_.resize(index + 1);
+  Visible& visible = visible_[index];
+  visible.contiguous.clear();
+  visible.gather_begin.clear();
+  visible.gather.clear();
+  visible.skipped.clear();
+  return visible;
+}
+
+/// Layers that see the same share a Visible.
+void BatchPlan::plan_block(std::span<const BlockSight> block, const ModelConfig& config) {
+  if (std::ssize(block) != config.layers) {
+    throw Error("forward: what a block sees was given for {} layers of {}", block.size(), config.layers);
+  }
+  for (int r = 0; r < rows(); ++r) {
+    const Sight& sight = sights_[static_cast<std::size_t>(r)];
+    if (sight.begin != sight.end || sight.contiguous != slot(r) + 1) {
+      throw Error("forward: row {} of a block does not follow the row before", r);
+    }
+  }
+  std::size_t used = 0;
+  for (const BlockSight& sight : block) {
+    if (sight.window < 0) throw Error("forward: a window of {}", sight.window);
+    std::size_t index = 0;
+    while (index < used &&
+           (visible_[index].of.window != sight.window || visible_[index].of.causal != sight.causal)) {
+      ++index;
+    }
+    if (index == used) see_block(sight, clear_visible(used++));
+    visible_in_.push_back(index);
+  }
+  for (Sequence& sequence : sequences_) sequence.gathers = true;
+}
+
+void BatchPlan::see_block(const BlockSight& sight, Visible& out) const {
+  constexpr std::int64_t kPanel = 16;  // caches are cut between panels only
+  out.of = sight;
+  for (const Sequence& sequence : sequences_) {
+    const auto begin = [&](std::int64_t slot) {
+      return sight.window == 0 ? 0 : std::max<std::int64_t>(0, slot - sight.window + 1);
+    };
+    const std::int64_t skipped = begin(sequence.base) / kPanel * kPanel;
+    out.skipped.push_back(skipped);
+    for (std::int64_t slot = sequence.base; slot < sequence.base + sequence.rows; ++slot) {
+      const std::int64_t end = sight.causal ? slot + 1 : sequence.base + sequence.rows;
+      const bool all = begin(slot) == skipped;
+      out.contiguous.push_back(all ? end - skipped : 0);
+      out.gather_begin.push_back(static_cast<std::int32_t>(out.gather.size()));
+      for (std::int64_t seen = begin(slot); !all && seen < end; ++seen) {
+        out.gather.push_back(static_cast<std::int32_t>(seen - skipped));
+      }
+    }
+  }
+  if (out.gather.size() > INT32_MAX) throw Error("forward: the blocks are too large");
+  out.gather_begin.push_back(static_cast<std::int32_t>(out.gather.size()));
+}
+
+AttentionCall BatchPlan::attention_call(const Sequence& sequence, int layer) const {
   const auto first = static_cast<std::size_t>(sequence.first_row);
-  const KvCache::Shape& shape = sequence.cache->shape();
+  const Visible& visible = visible_[visible_in_.empty() ? 0 : visible_in_[static_cast<std::size_t>(layer)]];
   AttentionCall call;
-  call.kv.type = shape.type;
-  call.kv.kv_heads = shape.kv_heads;
-  call.kv.head_dim = shape.head_dim;
+  call.kv = from_slot(sequence.cache->layer(layer),
+                      visible.skipped[static_cast<std::size_t>(&sequence - sequences_.data())]);
   call.rows = sequence.rows;
   call.heads = heads_;
   call.scale = scale_;
-  call.contiguous = contiguous_.data() + first;
-  call.gather = gather_.data();
-  call.gather_begin = sequence.gathers ? gather_begin_.data() + first : nullptr;
-  call.out_type = shape.type;
+  call.contiguous = visible.contiguous.data() + first;
+  call.gather = visible.gather.data();
+  call.gather_begin = sequence.gathers ? visible.gather_begin.data() + first : nullptr;
+  call.out_type = call.kv.type;
   return call;
 }
 

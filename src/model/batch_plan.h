@@ -17,13 +17,15 @@ class BatchPlan {
     const KvCache* cache = nullptr;
     int first_row = 0;
     int rows = 0;
+    std::int64_t base = 0;   ///< length of the prefix
     bool gathers = false;    ///< some row sees slots that are not contiguous
     std::int64_t slots = 0;  ///< slots in use up to this forward's last row
     std::int64_t items = 0;  ///< of attention, per layer
   };
 
-  /// Checks the batch (Error) and plans it. `context`: positions are below it.
-  void build(const TokenBatch& batch, const ModelConfig& config, DType kv_type, std::int64_t context);
+  /// Checks the batch (Error) and plans it. `context`: positions are below it. `block`: see ForwardOptions.
+  void build(const TokenBatch& batch, const ModelConfig& config, DType kv_type, std::int64_t context,
+             std::span<const BlockSight> block = {});
 
   int rows() const { return static_cast<int>(slots_.size()); }
   std::int64_t max_position() const { return max_position_; }
@@ -34,9 +36,8 @@ class BatchPlan {
   const KvCache& cache_of(int row) const {
     return *sequences_[static_cast<std::size_t>(sequence_of_[static_cast<std::size_t>(row)])].cache;
   }
-  /// The shared part of a sequence's attention calls: everything but the layer's keys and the q and out
-  /// pointers.
-  AttentionCall attention_call(const Sequence& sequence) const;
+  /// A sequence's attention in one layer: everything but the q and out pointers.
+  AttentionCall attention_call(const Sequence& sequence, int layer) const;
   /// The items of sequence `index` that `rank` of `size` threads computes, so that every thread sees about
   /// the same number of keys over all sequences.
   Range attention_share(std::size_t index, int rank, int size) const;
@@ -48,7 +49,18 @@ class BatchPlan {
     std::size_t begin = 0;
     std::size_t end = 0;
   };
+  /// What all rows see in some layers, as the attention wants it.
+  struct Visible {
+    BlockSight of;                           ///< in a pass over blocks
+    std::vector<std::int64_t> contiguous;    ///< [rows]
+    std::vector<std::int32_t> gather_begin;  ///< [rows + 1]
+    std::vector<std::int32_t> gather;
+    std::vector<std::int64_t> skipped;  ///< [sequences] slots that count as slot 0: nobody sees earlier ones
+  };
   void add_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequence);
+  void plan_block(std::span<const BlockSight> block, const ModelConfig& config);
+  void see_block(const BlockSight& sight, Visible& out) const;
+  Visible& clear_visible(std::size_t index);
   /// Appends to `list` what a row in `slot` gathers, given its parent's sight (of `parent_list`).
   static Sight see(std::int64_t slot, const Sight& parent, const std::vector<std::int32_t>& parent_list,
                    std::vector<std::int32_t>& list);
@@ -58,13 +70,13 @@ class BatchPlan {
   std::int64_t max_position_ = 0;
   std::int64_t max_slots_ = 0;
   std::vector<Sequence> sequences_;
-  std::vector<std::int64_t> costs_;         ///< [sequences + 1] attention cost before each sequence
-  std::vector<int> sequence_of_;            ///< [rows]
-  std::vector<std::int64_t> slots_;         ///< [rows]
-  std::vector<Sight> sights_;               ///< [rows]
-  std::vector<std::int64_t> contiguous_;    ///< [rows] as the attention wants it
-  std::vector<std::int32_t> gather_begin_;  ///< [rows + 1], likewise
-  std::vector<std::int32_t> gather_;
+  std::vector<std::int64_t> costs_;           ///< [sequences + 1] attention cost before each sequence
+  std::vector<int> sequence_of_;              ///< [rows]
+  std::vector<std::int64_t> slots_;           ///< [rows]
+  std::vector<Sight> sights_;                 ///< [rows]
+  std::vector<std::int32_t> gather_;          ///< of sights_
+  std::vector<Visible> visible_;              ///< those in use come first
+  std::vector<std::size_t> visible_in_;       ///< [layers] in a pass over blocks; empty: the first
   std::vector<Sight> earlier_;                ///< rows of earlier forwards of the sequence being added
   std::vector<std::int32_t> earlier_gather_;  ///< what they gather
 };

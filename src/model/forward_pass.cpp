@@ -49,6 +49,31 @@ void ForwardPass::run(Team& team) const {
   }
 }
 
+void ForwardPass::store(Team& team, const float* given) const {
+  const int rows = plan_.rows();
+  const std::int64_t heads = config_.heads;
+  const void* x = normalise_rows(team, ws_, rows, nullptr, config_.norm_eps, config_.hidden,
+                                 [&](std::int64_t r) { return given + r * config_.hidden; });
+  for (int layer = 0; layer < config_.layers; ++layer) {
+    const LayerWeights& weights = layers_[static_cast<std::size_t>(layer)];
+    // Queries come first. A panel that they share with keys is computed whole.
+    const std::int64_t first = heads * config_.head_dim / PackedMatrix::kPanel;
+    const Range mine = team.split(weights.qkv.panels() - first);
+    kernels_.gemm({.weight = &weights.qkv,
+                   .x = x,
+                   .x_stride = ws_.normed.stride(),
+                   .rows = rows,
+                   .y = ws_.qkv.floats(0),
+                   .y_stride = ws_.qkv.stride(),
+                   .bias = bias_of(weights.qkv_bias)},
+                  {first + mine.begin, first + mine.end});
+    team.barrier();
+    const Range items = team.split(std::int64_t{config_.kv_heads} * rows);
+    rotate_and_store({heads * rows + items.begin, heads * rows + items.end}, layer);
+    team.barrier();
+  }
+}
+
 void ForwardPass::load_rows(Range rows) const {
   const float* given = options_.first_layer > 0 ? options_.input : options_.embeddings;
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
@@ -185,8 +210,7 @@ void ForwardPass::attend(const Team& team, int index) const {
     const BatchPlan::Sequence& sequence = plan_.sequences()[s];
     const Range items = plan_.attention_share(s, team.rank(), team.size());
     if (items.size() <= 0) continue;
-    AttentionCall call = plan_.attention_call(sequence);
-    call.kv = sequence.cache->layer(index);
+    AttentionCall call = plan_.attention_call(sequence, index);
     call.q = ws_.qkv.floats(sequence.first_row);
     call.q_stride = ws_.qkv.stride();
     call.out = ws_.attended.row(sequence.first_row);

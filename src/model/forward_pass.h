@@ -46,6 +46,9 @@ class ForwardPass {
 
   /// Runs on every thread of one region. The result is in the workspace's `residual`.
   void run(Team& team) const;
+  /// Keys and values of the rows `given` [rows, hidden] in every layer, and nothing else: the rows enter each
+  /// layer's k and v products as they are. Likewise on every thread.
+  void store(Team& team, const float* given) const;
 
  private:
   class Timer;

@@ -72,7 +72,7 @@ void LayerStack::check_options(const TokenBatch& batch, const ForwardOptions& op
 std::span<const float> LayerStack::forward(const TokenBatch& batch, const ForwardOptions& options,
                                            const PackedMatrix* embedding) {
   check_options(batch, options, embedding != nullptr);
-  plan_.build(batch, config_, type_, context_);
+  plan_.build(batch, config_, type_, context_, options.block);
   rope_.ensure(plan_.max_position() + 1);
   workspace_.ensure_forward(
       batch.rows(),
@@ -91,6 +91,23 @@ std::span<const float> LayerStack::forward(const TokenBatch& batch, const Forwar
   const RowBuffer& result = padded ? workspace_.result : workspace_.residual;
   return {result.floats(0),
           static_cast<std::size_t>(batch.rows()) * static_cast<std::size_t>(config_.hidden)};
+}
+
+void LayerStack::store(const TokenBatch& batch, const float* rows) {
+  if (workspace_.entrance.stride() > 0) throw Error("forward: these layers have an entrance of their own");
+  plan_.build(batch, config_, type_, context_);
+  rope_.ensure(plan_.max_position() + 1);
+  workspace_.ensure_forward(batch.rows(), 0);
+  const ForwardOptions options;
+  const ForwardPass pass({.config = config_,
+                          .layers = layers_,
+                          .embedding = nullptr,
+                          .kernels = backend_.kernels,
+                          .rope = rope_,
+                          .plan = plan_,
+                          .workspace = workspace_},
+                         batch, options);
+  backend_.pool.run([&](Team& team) { pass.store(team, rows); });
 }
 
 }  // namespace augur

@@ -41,6 +41,11 @@ class LayerStack {
   std::span<const float> forward(const TokenBatch& batch, const ForwardOptions& options,
                                  const PackedMatrix* embedding);
 
+  /// Gives every layer keys and values of rows that do not run through the layers: k and v products of
+  /// `rows` [rows, hidden] as they are, keys normed and rotated as any. Tokens and parents of the batch say
+  /// nothing here.
+  void store(const TokenBatch& batch, const float* rows);
+
   int result_rows() const { return result_rows_; }
   /// Row of the last forward's result. [hidden]
   const float* result_row(int row) const { return workspace_.residual.floats(row); }

@@ -54,6 +54,13 @@ struct ForwardProfile {
 };
 std::string_view name(ForwardProfile::Step step);
 
+/// What the rows of a block see in one layer. A block is a few rows at consecutive positions behind the
+/// prefix; they see the prefix, and one another in both directions, unless this says less.
+struct BlockSight {
+  std::int64_t window = 0;  ///< > 0: nothing that lies so many positions or more behind the row
+  bool causal = false;      ///< nothing that comes after the row
+};
+
 struct ForwardOptions {
   std::span<const Tap> taps;
   /// Layers [first_layer, last_layer) only; last_layer < 0 means all. A pass that does not start at layer 0
@@ -65,6 +72,9 @@ struct ForwardOptions {
   /// [rows, width of layer 0's q, k, v products]: what attention in the first layer takes in place of the
   /// normed residual stream. For draft heads whose entrance is wider; not for a Model.
   const float* attention_input = nullptr;
+  /// [layers]. Not empty: the rows of every sequence are a block (parents are those of a chain), for draft
+  /// heads that predict several positions at once.
+  std::span<const BlockSight> block;
   ForwardProfile* profile = nullptr;  ///< takes timestamps when not null
 };
 
