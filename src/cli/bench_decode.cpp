@@ -7,10 +7,9 @@
 #include <string>
 
 #include "bench/decode_bench.h"
+#include "cli/bench_flags.h"
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/text_file.h"
 #include "cli/validators.h"
 
 namespace augur::cli {
@@ -20,13 +19,11 @@ constexpr std::uint64_t kRandomWeightsSeed = 1;
 
 struct Options {
   DecodeBenchOptions bench;
+  BenchFlags flags;
   std::string model;
   std::string config;  ///< of --random-weights; may be left out where the model is given
   bool random = false;
-  int threads = 0;
-  bool pin = false;
   WeightType weights = WeightType::Auto;
-  std::string json;
 };
 
 std::unique_ptr<Model> make_model(Backend& backend, const Options& options) {
@@ -57,17 +54,14 @@ void print(const DecodeBenchResult& result, Output& out) {
 }
 
 int bench_decode(const Options& options) {
-  Backend backend(options.threads, options.pin);
+  Backend backend(options.flags.threads, options.flags.pin);
   const std::unique_ptr<Model> model = make_model(backend, options);
   Progress progress("measuring");
   const DecodeBenchResult result = run_decode_bench(*model, options.bench, [&](int done, int planned) {
     progress.update(static_cast<double>(done) / planned);
   });
   progress.done();
-  if (!options.json.empty()) write_text(options.json, to_json(result).dump(2) + "\n");
-  Output out;
-  if (options.json != "-") print(result, out);
-  out.finish();
+  report(options.flags, to_json(result), [&](Output& out) { print(result, out); });
   return 0;
 }
 
@@ -98,9 +92,7 @@ void add_bench_decode(CLI::App& bench, Action& action) {
   add_choice<WeightType>(*command, "--weights", options->weights,
                          {{"auto", WeightType::Auto}, {"bf16", WeightType::BF16}, {"f32", WeightType::F32}},
                          "Precision of the weights in memory (auto: bf16)");
-  command->add_option("-t,--threads", options->threads, "Threads; 0: one per core")->check(in_range(0, 1024));
-  command->add_flag("--pin", options->pin, "Bind each thread to a core");
-  command->add_option("--json", options->json, "Write the figures to this file; -: to stdout, nothing else");
+  add_bench_flags(*command, options->flags);
   command->callback([options, model, random, &action] {
     options->random = random->count() > 0;
     const bool config_given = !options->config.empty();

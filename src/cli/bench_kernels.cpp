@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "bench/kernel_bench.h"
+#include "cli/bench_flags.h"
 #include "cli/commands.h"
-#include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/text_file.h"
 #include "cli/validators.h"
 
 namespace augur::cli {
@@ -20,9 +19,7 @@ constexpr std::int64_t kMaxExtent = std::int64_t{1} << 24;
 
 struct Options {
   KernelBenchOptions bench;
-  int threads = 0;
-  bool pin = false;
-  std::string json;
+  BenchFlags flags;
 };
 
 void print(const KernelBenchResult& result, Output& out) {
@@ -38,16 +35,13 @@ void print(const KernelBenchResult& result, Output& out) {
 }
 
 int bench_kernels(const Options& options) {
-  Backend backend(options.threads, options.pin);
+  Backend backend(options.flags.threads, options.flags.pin);
   Progress progress("measuring");
   const KernelBenchResult result = run_kernel_bench(backend, options.bench, [&](int done, int planned) {
     progress.update(static_cast<double>(done) / planned);
   });
   progress.done();
-  if (!options.json.empty()) write_text(options.json, to_json(result).dump(2) + "\n");
-  Output out;
-  if (options.json != "-") print(result, out);
-  out.finish();
+  report(options.flags, to_json(result), [&](Output& out) { print(result, out); });
   return 0;
 }
 
@@ -57,7 +51,6 @@ void add_bench_kernels(CLI::App& bench, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = bench.add_subcommand(
       "kernels", "The GEMM at several row counts, against this machine's bandwidth and multiply rate");
-  command->add_option("--json", options->json, "Write the figures to this file; -: to stdout, nothing else");
   command->add_option("--k", options->bench.k, "Columns of the weight")
       ->check(in_range<std::int64_t>(1, kMaxExtent))
       ->capture_default_str();
@@ -75,8 +68,7 @@ void add_bench_kernels(CLI::App& bench, Action& action) {
       ->capture_default_str();
   command->add_option("--seconds", options->bench.seconds, "Go on for at least this long")
       ->check(in_range(0.0, 3600.0));
-  command->add_option("-t,--threads", options->threads, "Threads; 0: one per core")->check(in_range(0, 1024));
-  command->add_flag("--pin", options->pin, "Bind each thread to a core");
+  add_bench_flags(*command, options->flags);
   command->callback([options, &action] { action = [options] { return bench_kernels(*options); }; });
 }
 
