@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "io/unicode.h"
@@ -31,6 +32,19 @@ bool as_number(const Value& value, double& out) {
   return false;
 }
 
+// Numbers and texts, and any two values of different kinds; nothing for what has to be looked into.
+std::optional<bool> equal_scalars(const Value& a, const Value& b) {
+  std::int64_t ia = 0;
+  std::int64_t ib = 0;
+  if (as_integer(a, ia) && as_integer(b, ib)) return ia == ib;
+  double da = 0;
+  double db = 0;
+  if (as_number(a, da) && as_number(b, db)) return da == db;
+  if (a.index() != b.index()) return false;
+  if (const auto* text = get<std::string_view>(a)) return *text == std::get<std::string_view>(b);
+  return std::nullopt;
+}
+
 bool equal_at(const Value& a, const Value& b, Arena& arena, int depth);
 
 bool equal_lists(const List& a, const List& b, Arena& arena, int depth) {
@@ -53,14 +67,7 @@ bool equal_dicts(const Dict& a, const Dict& b, Arena& arena, int depth) {
 bool equal_at(const Value& a, const Value& b, Arena& arena, int depth) {
   spend_for(a, arena);
   if (depth > arena.limits().depth) throw Error("values are nested too deeply");
-  std::int64_t ia = 0;
-  std::int64_t ib = 0;
-  if (as_integer(a, ia) && as_integer(b, ib)) return ia == ib;
-  double da = 0;
-  double db = 0;
-  if (as_number(a, da) && as_number(b, db)) return da == db;
-  if (a.index() != b.index()) return false;
-  if (const auto* text = get<std::string_view>(a)) return *text == std::get<std::string_view>(b);
+  if (const auto equal = equal_scalars(a, b)) return *equal;
   if (const auto* list = get<List*>(a))
     return *list == std::get<List*>(b) || equal_lists(**list, *std::get<List*>(b), arena, depth);
   if (const auto* dict = get<Dict*>(a)) {
@@ -74,14 +81,7 @@ bool equal_at(const Value& a, const Value& b, Arena& arena, int depth) {
 
 // A dictionary's keys: no nested values.
 bool same_key(const Value& a, const Value& b) {
-  std::int64_t ia = 0;
-  std::int64_t ib = 0;
-  if (as_integer(a, ia) && as_integer(b, ib)) return ia == ib;
-  double da = 0;
-  double db = 0;
-  if (as_number(a, da) && as_number(b, db)) return da == db;
-  if (a.index() != b.index()) return false;
-  if (const auto* text = get<std::string_view>(a)) return *text == std::get<std::string_view>(b);
+  if (const auto equal = equal_scalars(a, b)) return *equal;
   return get<None>(a) != nullptr;
 }
 

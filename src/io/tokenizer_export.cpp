@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "io/tokenizer_gguf.h"
 #include "io/unicode.h"
 
 namespace augur {
@@ -17,48 +18,13 @@ using Json = nlohmann::ordered_json;
 
 enum TokenType : std::int32_t { kUnknown = 2, kControl = 3, kUserDefined = 4 };
 
-/// How a byte-level BPE cuts text before merging; by tokenizer.ggml.pre.
-struct PreTokenizer {
-  std::string_view name;
-  std::string_view pattern;    ///< empty: ByteLevel's own (GPT-2's)
-  bool single_digits = false;  ///< digits are split apart first
-  bool ignore_merges = false;  ///< a piece that is a token is taken whole
-  bool nfc = false;            ///< text is normalised first
-};
-
-constexpr std::string_view kLlama3Pattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kQwen2Pattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kTekkenPattern =
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-
-constexpr PreTokenizer kPreTokenizers[] = {
-    {"gpt-2", "", false, false, false},
-    {"phi-2", "", false, false, false},
-    {"mpt", "", false, false, false},
-    {"olmo", "", false, false, false},
-    {"smollm", "", true, false, false},
-    {"starcoder", "", true, false, false},
-    {"refact", "", true, false, false},
-    {"command-r", "", true, false, false},
-    {"codeshell", "", true, false, false},
-    {"llama3", kLlama3Pattern, false, true, false},
-    {"llama-v3", kLlama3Pattern, false, true, false},
-    {"llama-bpe", kLlama3Pattern, false, true, false},
-    {"qwen2", kQwen2Pattern, false, false, true},
-    {"deepseek-r1-qwen", kQwen2Pattern, false, false, false},
-    {"tekken", kTekkenPattern, false, true, false},
-};
-
-const PreTokenizer& pre_tokenizer(const GgufVocabulary& vocabulary) {
-  const auto* found = std::find_if(std::begin(kPreTokenizers), std::end(kPreTokenizers),
-                                   [&](const PreTokenizer& p) { return p.name == vocabulary.pre; });
-  if (found == std::end(kPreTokenizers)) {
+const GgufPreTokenizerRow& pre_tokenizer(const GgufVocabulary& vocabulary) {
+  const GgufPreTokenizerRow* row = find_gguf_pre_tokenizer(vocabulary.pre);
+  if (row == nullptr) {
     throw Error("{}: tokenizer.ggml.pre: {:?} cannot be written as tokenizer.json", vocabulary.file,
                 vocabulary.pre);
   }
-  return *found;
+  return *row;
 }
 
 using Index = std::unordered_map<std::string_view, std::int32_t>;
@@ -155,17 +121,18 @@ Json byte_level(bool use_regex) {
       {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", use_regex}};
 }
 
-void add_byte_level_parts(const PreTokenizer& pre, Json& out) {
+void add_byte_level_parts(const GgufPreTokenizerRow& pre, Json& out) {
   out["normalizer"] = pre.nfc ? Json{{"type", "NFC"}} : Json(nullptr);
   Json steps = Json::array();
   if (pre.single_digits) steps.push_back({{"type", "Digits"}, {"individual_digits", true}});
-  if (!pre.pattern.empty()) {
+  const bool byte_level_splits = pre.pattern == kGpt2Pattern;
+  if (!byte_level_splits) {
     steps.push_back({{"type", "Split"},
                      {"pattern", {{"Regex", pre.pattern}}},
                      {"behavior", "Isolated"},
                      {"invert", false}});
   }
-  steps.push_back(byte_level(pre.pattern.empty()));
+  steps.push_back(byte_level(byte_level_splits));
   out["pre_tokenizer"] = steps.size() == 1 ? steps[0] : Json{{"type", "Sequence"}, {"pretokenizers", steps}};
 }
 
@@ -205,7 +172,7 @@ nlohmann::ordered_json export_tokenizer_json(const GgufVocabulary& vocabulary, b
                 {"byte_fallback", !is_byte_level},
                 {"ignore_merges", false}};
   if (is_byte_level) {
-    const PreTokenizer& pre = pre_tokenizer(vocabulary);
+    const GgufPreTokenizerRow& pre = pre_tokenizer(vocabulary);
     add_byte_level_parts(pre, out);
     out["post_processor"] = bos_post_processor(vocabulary, add_bos);
     if (out["post_processor"].is_null()) out["post_processor"] = byte_level(true);

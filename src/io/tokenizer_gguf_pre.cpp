@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <array>
 #include <initializer_list>
+#include <iterator>
 #include <string_view>
 
 #include "base/error.h"
@@ -16,11 +16,24 @@ constexpr std::string_view kQwen2Pattern =
 constexpr std::string_view kTekkenPattern =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-constexpr std::array<std::string_view, 3> kLlama3 = {"llama3", "llama-v3", "llama-bpe"};
-constexpr std::array<std::string_view, 2> kQwen2 = {"qwen2", "deepseek-r1-qwen"};
-constexpr std::array<std::string_view, 4> kGpt2 = {"gpt-2", "phi-2", "mpt", "olmo"};
-constexpr std::array<std::string_view, 5> kDigitsThenGpt2 = {"smollm", "starcoder", "refact", "command-r",
-                                                             "codeshell"};
+constexpr GgufPreTokenizerRow kRows[] = {
+    {.name = "gpt-2", .pattern = kGpt2Pattern},
+    {.name = "phi-2", .pattern = kGpt2Pattern},
+    {.name = "mpt", .pattern = kGpt2Pattern},
+    {.name = "olmo", .pattern = kGpt2Pattern},
+    {.name = "smollm", .pattern = kGpt2Pattern, .single_digits = true},
+    {.name = "starcoder", .pattern = kGpt2Pattern, .single_digits = true},
+    {.name = "refact", .pattern = kGpt2Pattern, .single_digits = true},
+    {.name = "command-r", .pattern = kGpt2Pattern, .single_digits = true},
+    {.name = "codeshell", .pattern = kGpt2Pattern, .single_digits = true},
+    {.name = "llama3", .pattern = kLlama3Pattern, .ignore_merges = true, .add_bos = true},
+    {.name = "llama-v3", .pattern = kLlama3Pattern, .ignore_merges = true, .add_bos = true},
+    {.name = "llama-bpe", .pattern = kLlama3Pattern, .ignore_merges = true, .add_bos = true},
+    // The published tokenizer normalises: with it a GGUF file and the model's folder give the same ids.
+    {.name = "qwen2", .pattern = kQwen2Pattern, .nfc = true},
+    {.name = "deepseek-r1-qwen", .pattern = kQwen2Pattern},
+    {.name = "tekken", .pattern = kTekkenPattern, .ignore_merges = true, .add_bos = true},
+};
 
 std::unique_ptr<PreTokenizer> isolated(std::initializer_list<std::string_view> patterns,
                                        const std::string& where) {
@@ -32,32 +45,24 @@ std::unique_ptr<PreTokenizer> isolated(std::initializer_list<std::string_view> p
 
 }  // namespace
 
+const GgufPreTokenizerRow* find_gguf_pre_tokenizer(std::string_view name) {
+  const auto* found = std::ranges::find(kRows, name, &GgufPreTokenizerRow::name);
+  return found == std::end(kRows) ? nullptr : found;
+}
+
 GgufPreTokenizer gguf_pre_tokenizer(const std::string& name, const std::string& file) {
   const std::string where = file + ": tokenizer.ggml.pre";
-  const auto among = [&](const auto& names) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
   GgufPreTokenizer out;
-  if (among(kLlama3)) {
-    out.pre_tokenizer = isolated({kLlama3Pattern}, where);
-    out.ignore_merges = true;
-    out.add_bos = true;
-  } else if (among(kQwen2)) {
-    out.pre_tokenizer = isolated({kQwen2Pattern}, where);
-    // The published tokenizer normalises: with it a GGUF file and the model's folder give the same ids.
-    if (name == "qwen2") {
+  if (const GgufPreTokenizerRow* row = find_gguf_pre_tokenizer(name)) {
+    out.pre_tokenizer =
+        row->single_digits ? isolated({R"(\p{N})", row->pattern}, where) : isolated({row->pattern}, where);
+    if (row->nfc) {
       std::vector<Normalizer::Step> steps;
       steps.emplace_back(NormalForm::Nfc);
       out.normalizer = Normalizer(std::move(steps));
     }
-  } else if (name == "tekken") {
-    out.pre_tokenizer = isolated({kTekkenPattern}, where);
-    out.ignore_merges = true;
-    out.add_bos = true;
-  } else if (among(kGpt2)) {
-    out.pre_tokenizer = isolated({kGpt2Pattern}, where);
-  } else if (among(kDigitsThenGpt2)) {
-    out.pre_tokenizer = isolated({R"(\p{N})", kGpt2Pattern}, where);
+    out.ignore_merges = row->ignore_merges;
+    out.add_bos = row->add_bos;
   } else if (name.empty() || name == "default") {
     // Files from before the name existed, and those whose converter did not recognise the tokenizer: what
     // llama.cpp makes of them.
