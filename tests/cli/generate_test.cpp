@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/program.h"
+#include "support/stories_answer.h"
 
 namespace augur::test {
 namespace {
@@ -14,17 +15,7 @@ using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-// Published with llama2.c's own tests: greedy, from BOS alone, 200 steps.
-const std::string kKnownAnswer =
-    "Once upon a time, there was a little girl named Lily. She loved to play outside in the park. One day, "
-    "she saw "
-    "a big, red ball. She wanted to play with it, but it was too high.\n"
-    "Lily's mom said, \"Lily, let's go to the park.\" Lily was sad and didn't know what to do. She said, \"I "
-    "want to "
-    "play with your ball, but I can't find it.\"\n"
-    "Lily was sad and didn't know what to do. She said, \"I'm sorry, Lily. I didn't know what to do.\"\n"
-    "Lily didn't want to help her mom, so she";
+using testing_support::kStoriesKnownAnswer;
 
 std::vector<std::string> generate(std::vector<std::string> more) {
   std::vector<std::string> arguments = {"generate", "-m", stories260k(), "-t", "2"};
@@ -56,7 +47,7 @@ TEST(Generate, StreamsTheKnownAnswerPlainlyAndWithEveryDrafter) {
     arguments.insert(arguments.end(), drafter.begin(), drafter.end());
     const Outcome outcome = run_augur(arguments);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_EQ(outcome.out, kKnownAnswer);
+    EXPECT_EQ(outcome.out, kStoriesKnownAnswer);
     EXPECT_THAT(outcome.err, HasSubstr("tokens/s"));
   }
 }
@@ -189,7 +180,7 @@ TEST(Generate, ForcedKernelsGiveTheKnownAnswerAndUnknownOnesAreRefused) {
   const Outcome portable =
       run_augur(generate({"-p", "", "-n", "40"}), {.environment = {"AUGUR_ISA=portable"}});
   EXPECT_EQ(portable.code, 0) << portable.err;
-  EXPECT_THAT(kKnownAnswer, StartsWith(portable.out));
+  EXPECT_THAT(kStoriesKnownAnswer, StartsWith(portable.out));
   EXPECT_GT(portable.out.size(), 40u);
   const Outcome unknown = run_augur(generate({"-p", ""}), {.environment = {"AUGUR_ISA=mmx"}});
   EXPECT_EQ(unknown.code, 1);

@@ -1,6 +1,4 @@
 #pragma once
-#include <unistd.h>
-
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +14,8 @@
 #include "kernels/ops.h"
 #include "model/model.h"
 #include "model/prefill.h"
+#include "support/stories_answer.h"
+#include "support/temporary_folder.h"
 
 namespace augur::testing_support {
 
@@ -23,17 +23,8 @@ inline std::filesystem::path stories_path() {
   return std::filesystem::path(AUGUR_SOURCE_DIR) / "models" / "stories260k";
 }
 
-/// What stories260k writes from BOS alone, greedy, in 200 steps: published with llama2.c's tests.
-inline const std::string& stories_known_answer() {
-  static const std::string text =
-      "Once upon a time, there was a little girl named Lily. She loved to play outside in the park. One day, "
-      "she saw a big, red ball. She wanted to play with it, but it was too high.\n"
-      "Lily's mom said, \"Lily, let's go to the park.\" Lily was sad and didn't know what to do. She said, "
-      "\"I "
-      "want to play with your ball, but I can't find it.\"\n"
-      "Lily was sad and didn't know what to do. She said, \"I'm sorry, Lily. I didn't know what to do.\"\n"
-      "Lily didn't want to help her mom, so she";
-  return text;
+inline std::string stories_known_answer() {
+  return kStoriesKnownAnswer;
 }
 
 /// The small real model, on one kernel variant.
@@ -54,23 +45,6 @@ struct Stories {
   Checkpoint checkpoint;
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<Model> model;
-};
-
-/// A folder that is gone afterwards.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "augur-test-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
-    path_ = name;
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
 };
 
 /// A copy of stories260k whose weights are disturbed by `noise` times their size: a drafter that is often

@@ -6,23 +6,15 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "support/error_of.h"
 
 namespace augur {
 namespace {
 
 using testing::HasSubstr;
+using testing_support::error_of;
 
 const std::vector<ChatMessage> kQuestion = {{"user", "Hi"}};
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::string parse_error(const std::string& source) {
   return error_of([&] { ChatTemplate{source}; });

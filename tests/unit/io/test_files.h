@@ -2,7 +2,6 @@
 // Files for the tests of file formats: a folder that cleans up after itself, and writers of well-formed and
 // of broken files.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -13,30 +12,18 @@
 
 #include "base/error.h"
 #include "io/gguf.h"
+#include "support/temporary_folder.h"
 
 namespace augur::test {
 
-/// A fresh folder, removed with everything in it.
-class TemporaryFolder {
+/// A fresh folder, with files to be read in it.
+class TemporaryFolder : public testing_support::TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "augur-test-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw Error("cannot make {}", pattern);
-    path_ = pattern;
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+  std::filesystem::path operator/(std::string_view name) const { return path() / name; }
   std::filesystem::path write(std::string_view name, std::string_view content) const {
-    std::ofstream(path_ / name, std::ios::binary) << content;
-    return path_ / name;
+    std::ofstream(path() / name, std::ios::binary) << content;
+    return path() / name;
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 inline std::string read_file(const std::filesystem::path& path) {

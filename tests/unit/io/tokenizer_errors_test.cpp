@@ -3,10 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "io/spm_model.h"
 #include "io/tokenizer_from_memory.h"
 #include "io/tokenizer_loaders.h"
+#include "support/error_of.h"
 
 namespace augur {
 namespace {
@@ -14,16 +14,7 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using testing_support::error_of;
 
 json minimal() {
   return {{"added_tokens", json::array()},
