@@ -34,8 +34,9 @@ enum class Verification { Walk, Rejection };
 
 /// How much to speculate, and with what. The text does not depend on it.
 struct SpeculationOptions {
-  /// Names of speculation_types(), or "auto": what the draft model's files are made for. The first one that
-  /// proposes anything in a round wins the round. Empty or {"none"}: plain decoding.
+  /// Names of speculation_types(), or "auto": what the draft model's files are made for. Several draft one
+  /// tree together: what they propose is merged, and the likeliest nodes are verified. Empty or {"none"}:
+  /// plain decoding.
   std::vector<std::string> types;
   int draft_max = 4;         ///< tokens of a drafted chain, at most
   int draft_min = 0;         ///< shorter chains are not verified

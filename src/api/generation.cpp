@@ -123,6 +123,8 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   const std::int64_t tokens = request.max_tokens < 0 ? context.context : request.max_tokens;
   options.speculators =
       make_speculators(context, speculation, std::ssize(prompt) + std::min(tokens, context.context));
+  // Several drafters share the nodes that one would have. Chains add up.
+  if (speculation.tree_topk > 1) options.tree_nodes = speculation.tree_size - 1;
   options.verification =
       speculation.verification == Verification::Walk ? VerifyRule::Walk : VerifyRule::Rejection;
   options.on_token = [this](const EmittedToken& token) { return take(token); };

@@ -57,54 +57,56 @@ void Decoder::draft() {
   std::size_t most = 0;
   for (Sequence* s : drafting_) {
     s->tree_.reset(s->text_.back(), s->cache_.length());
-    s->active_policy_ = nullptr;
     s->trace_.drafted = 0;
     most = std::max(most, s->speculators_.size());
   }
   for (std::size_t i = 0; i < most; ++i) draft_with(i);
+  for (Sequence* s : drafting_) s->merge_drafts();
 }
 
+/// Grows the trees of every sequence's i-th speculator.
 void Decoder::draft_with(std::size_t speculator) {
   active_.clear();
   for (Sequence* s : drafting_) {
-    if (speculator >= s->speculators_.size() || !s->tree_.only_root()) continue;
+    if (speculator >= s->speculators_.size()) continue;
+    Speculator& with = s->speculators_[speculator];
+    with.tree.reset(s->text_.back(), s->cache_.length());
     RoundInfo round = s->round_info();
     if (round.room < 1 || round.max_depth < 1) continue;
-    Speculator& with = s->speculators_[speculator];
     round.drafter = with.drafter->traits();
-    s->tree_.reset(s->text_.back(), s->cache_.length());
-    if (s->sampled_drafts() && round.drafter.has_probabilities) s->tree_.set_sampled(s->vocab_);
-    s->active_policy_ = with.policy.get();
-    s->active_policy_->begin(round);
+    if (s->sampled_drafts() && round.drafter.has_probabilities) with.tree.set_sampled(s->vocab_);
+    with.policy->begin(round);
     active_.push_back(s);
   }
   growing_ = active_;
   while (!growing_.empty()) grow_level(speculator);
   for (Sequence* s : active_) {
+    Speculator& with = s->speculators_[speculator];
     const RoundInfo round = s->round_info();
-    s->trace_.drafted += s->tree_.size() - 1;
-    s->active_policy_->prune(s->tree_);
-    s->tree_.limit_depth(round.max_depth);
-    if (s->tree_.size() > round.room + 1) s->tree_.truncate(round.room + 1);
-    s->speculators_[speculator].drafter->end_round();
+    s->trace_.drafted += with.tree.size() - 1;
+    with.policy->prune(with.tree);
+    with.tree.limit_depth(round.max_depth);
+    if (with.tree.size() > round.room + 1) with.tree.truncate(round.room + 1);
+    with.drafter->end_round();
   }
 }
 
 void Decoder::grow_level(std::size_t speculator) {
   jobs_.clear();
   for (Sequence* s : growing_) {
-    s->active_policy_->next_frontier(s->tree_, s->frontier_);
-    s->size_before_level_ = s->tree_.size();
+    Speculator& with = s->speculators_[speculator];
+    with.policy->next_frontier(with.tree, s->frontier_);
+    s->size_before_level_ = with.tree.size();
     if (s->frontier_.empty()) continue;
-    const int width = s->active_policy_->width();
-    jobs_.push_back({.drafter = s->speculators_[speculator].drafter.get(),
-                     .tree = &s->tree_,
+    const int width = with.policy->width();
+    jobs_.push_back({.drafter = with.drafter.get(),
+                     .tree = &with.tree,
                      .frontier = s->frontier_,
                      .options = {.top_k = width,
                                  .max_nodes = width * static_cast<int>(s->frontier_.size()),
-                                 .branching = s->active_policy_->branches(),
+                                 .branching = with.policy->branches(),
                                  .proposer = static_cast<ProposerId>(speculator + 1),
-                                 .sample = s->tree_.law() == ProposalLaw::Sampled,
+                                 .sample = with.tree.law() == ProposalLaw::Sampled,
                                  .sampler = &s->sampler_,
                                  .target_cache = &s->cache_}});
   }
@@ -119,7 +121,9 @@ void Decoder::grow_level(std::size_t speculator) {
     begin = end;
   }
   // Who added nothing has nothing more to say.
-  std::erase_if(growing_, [](const Sequence* s) { return s->tree_.size() == s->size_before_level_; });
+  std::erase_if(growing_, [&](const Sequence* s) {
+    return s->speculators_[speculator].tree.size() == s->size_before_level_;
+  });
 }
 
 // --- The target's forward ------------------------------------------------------------------------------
@@ -299,7 +303,7 @@ void Decoder::account(double draft_ms, double verify_ms, double total_ms) {
     s.statistics_.verify_ms += trace.verify_ms;
     s.statistics_.other_ms += trace.other_ms;
     if (s.finish_ == FinishReason::Failed) continue;
-    if (s.active_policy_ != nullptr) s.active_policy_->observe(trace);
+    for (Speculator& with : s.speculators_) with.policy->observe(trace);
     if (s.on_step_) s.on_step_(trace);
   }
 }

@@ -38,6 +38,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       cache_(target.make_cache(std::min(target.context(), std::ssize(text_) + limit_ + kTreeSlack))),
       sampler_(std::move(options.sampling), target.config().vocab),
       speculators_(std::move(options.speculators)),
+      tree_nodes_(options.tree_nodes),
       verification_(options.verification),
       on_token_(std::move(options.on_token)),
       on_prefill_(std::move(options.on_prefill)),
@@ -48,7 +49,9 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       throw Error("token {} of the prompt is outside the vocabulary of {}", token, vocab_);
     }
   }
-  if (speculators_.size() > std::numeric_limits<ProposerId>::max()) throw Error("too many drafters");
+  if (speculators_.size() > kMaxProposer) {
+    throw Error("{} drafters for one sequence: expected at most {}", speculators_.size(), kMaxProposer);
+  }
   // Room for the whole text and for the path that is laid over its end while penalties look at it.
   text_.reserve(text_.size() + static_cast<std::size_t>(limit_) + static_cast<std::size_t>(kTreeSlack));
   for (Speculator& s : speculators_) s.drafter->reset();
@@ -62,6 +65,16 @@ RoundInfo Sequence::round_info() const {
   return {.context = cache_.length(),
           .room = static_cast<int>(std::min(room, kMax)),
           .max_depth = static_cast<int>(std::min(depth, kMax))};
+}
+
+/// Makes one tree of what the speculators drafted for the round.
+void Sequence::merge_drafts() {
+  if (speculators_.empty()) return;
+  std::swap(tree_, speculators_.front().tree);
+  for (std::size_t i = 1; i < speculators_.size(); ++i) tree_.graft(speculators_[i].tree);
+  int nodes = round_info().room;
+  if (tree_nodes_ > 0 && speculators_.size() > 1) nodes = std::min(nodes, tree_nodes_);
+  reranker_.keep_best(tree_, static_cast<std::size_t>(nodes));
 }
 
 /// The target's answers about the nodes of this round's tree. The walk visits a node right after its parent,

@@ -12,6 +12,7 @@
 #include "model/model.h"
 #include "sampling/sampler.h"
 #include "tree/policy.h"
+#include "tree/rerank.h"
 #include "verify/verifier.h"
 
 namespace augur {
@@ -33,6 +34,7 @@ enum class AfterToken { Continue, Stop, Cancel };
 struct Speculator {
   std::unique_ptr<Drafter> drafter;
   std::unique_ptr<TreePolicy> policy;
+  DraftTree tree = {};  ///< of this round, until it becomes part of the sequence's
 };
 
 struct SequenceOptions {
@@ -40,8 +42,10 @@ struct SequenceOptions {
   std::vector<TokenId> eos;      ///< drawing one of these ends the sequence (the token is kept)
   std::int64_t max_tokens = -1;  ///< < 0: as many as the context holds
   std::int64_t context = 0;      ///< tokens that the sequence may hold; 0: the model's
-  /// In order of preference: the first that proposes anything in a round has the round. Empty: plain.
+  /// Each drafts a tree of its own, as if it were alone; these are merged into one. Empty: plain.
   std::vector<Speculator> speculators;
+  /// Nodes beside the root that a merged tree may have: the best by score stay. 0: all.
+  int tree_nodes = 0;
   VerifyRule verification = VerifyRule::Walk;
   /// Called for every generated token in order; the tokens of a path that follow a Stop are discarded.
   std::function<AfterToken(const EmittedToken&)> on_token;
@@ -76,9 +80,12 @@ class Sequence {
   bool prefilling() const { return cache_.length() + 1 < static_cast<std::int64_t>(prompt_size_); }
   std::int64_t tokens_left() const { return limit_ - static_cast<std::int64_t>(generated().size()); }
   RoundInfo round_info() const;
+  /// Rejection sampling with a stored q is for one drafter: siblings of a merged tree come from several laws,
+  /// or from none. Such a tree is verified by sequential rejection, which asks for no law.
   bool sampled_drafts() const {
-    return verification_ == VerifyRule::Rejection && !sampler_.params().greedy();
+    return verification_ == VerifyRule::Rejection && !sampler_.params().greedy() && speculators_.size() == 1;
   }
+  void merge_drafts();
   void verify(std::span<const float> logits, std::int64_t stride);
   void emit_verdict();
   bool emit(const EmittedToken& token);
@@ -93,6 +100,7 @@ class Sequence {
   KvCache cache_;
   Sampler sampler_;
   std::vector<Speculator> speculators_;
+  int tree_nodes_;
   VerifyRule verification_;
   std::function<AfterToken(const EmittedToken&)> on_token_;
   std::function<void(std::int64_t, std::int64_t)> on_prefill_;
@@ -100,7 +108,7 @@ class Sequence {
 
   // The round in flight.
   DraftTree tree_;
-  TreePolicy* active_policy_ = nullptr;  ///< of the speculator that has the round
+  Reranker reranker_;
   std::vector<std::int32_t> frontier_;
   std::int32_t size_before_level_ = 0;
   Verdict verdict_;

@@ -10,6 +10,7 @@ void StepRecord::assign(const StepTrace& trace) {
   parents.assign(tree.parents().begin(), tree.parents().end());
   log_probs.assign(tree.log_probs().begin(), tree.log_probs().end());
   proposers.assign(tree.proposers().begin(), tree.proposers().end());
+  proposer_sets.assign(tree.proposer_sets().begin(), tree.proposer_sets().end());
   path.assign(trace.path.begin(), trace.path.end());
   next = trace.next;
   drafted = trace.drafted;

@@ -12,7 +12,8 @@ struct StepRecord {
   std::vector<TokenId> tokens;  ///< of the tree, by node, the root first
   std::vector<std::int32_t> parents;
   std::vector<float> log_probs;
-  std::vector<ProposerId> proposers;
+  std::vector<ProposerId> proposers;  ///< who was first
+  std::vector<ProposerSet> proposer_sets;
   std::vector<std::int32_t> path;
   TokenId next = -1;
   std::int32_t drafted = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "draft/copy_odds.h"
 #include "draft/registry.h"
 
 namespace augur {
@@ -27,7 +28,7 @@ void NgramDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontie
   const int count = std::min(options.top_k, options.max_nodes);
   for (int i = 0; i < count; ++i) {
     const std::size_t from = static_cast<std::size_t>(match.next) + static_cast<std::size_t>(i) % period;
-    node = tree.add(node, text[from], 0.0f, options.proposer);
+    node = tree.add(node, text[from], copy_log_prob(match.length + i), options.proposer);
   }
 }
 

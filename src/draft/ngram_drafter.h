@@ -11,7 +11,7 @@ struct DrafterSource;
 
 /// Prompt look-up (Saxena, 2023; llama.cpp's ngram-simple): the longest suffix of the text that occurred
 /// before, and what followed it there the last time. The copied branch may run over the end of the text into
-/// itself, so a repetition is continued at any length. No probabilities, one branch.
+/// itself, so a repetition is continued at any length. One branch, with the odds of copying (copy_odds.h).
 class NgramDrafter final : public Drafter {
  public:
   NgramDrafter(int min, int max) : index_(min, max) {}

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "draft/copy_odds.h"
 #include "draft/registry.h"
 
 namespace augur {
@@ -70,8 +71,9 @@ void SuffixDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fronti
   for (const Entry& e : best_.entries) {
     const std::int32_t parent =
         e.parent < 0 ? DraftTree::kRoot : tree_nodes_[static_cast<std::size_t>(e.parent)];
-    tree_nodes_.push_back(
-        tree.add(parent, best_.trie->token(e.node), std::log(e.probability), options.proposer));
+    const int match = best_.match + tree.depths()[static_cast<std::size_t>(parent)];
+    const float log_prob = std::log(e.probability) + copy_log_prob(match);
+    tree_nodes_.push_back(tree.add(parent, best_.trie->token(e.node), log_prob, options.proposer));
   }
 }
 
@@ -93,6 +95,7 @@ void SuffixDrafter::consider(const SuffixView& view, std::size_t which, int budg
     while (length > 1 && occurrences(length - 1) == count) --length;
     if (count > 0) {
       grow(trie, suffixes[length], count, std::min(budget, options_.tokens_per_match * longest), branching);
+      proposal_.match = longest;
       if (proposal_.score > best_.score) std::swap(proposal_, best_);
     }
     --length;

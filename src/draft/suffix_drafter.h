@@ -14,7 +14,8 @@ struct DrafterSource;
 /// SuffixDecoding (Oliaro et al., 2024): what followed the end of the text before, in the text itself or in
 /// the outputs of earlier sequences, as a tree. A continuation's estimated probability is its share of the
 /// occurrences; the tree grows by path probability, at most so many tokens per token of the match, and of all
-/// matches the one is taken whose tree promises the most accepted tokens.
+/// matches the one is taken whose tree promises the most accepted tokens. In the tree a token has its share
+/// times the odds of copying (copy_odds.h).
 class SuffixDrafter final : public Drafter {
  public:
   struct Options {
@@ -46,6 +47,7 @@ class SuffixDrafter final : public Drafter {
     const SuffixTrie* trie = nullptr;
     std::vector<Entry> entries;  ///< parents first
     float score = 0.0f;          ///< tokens expected to be accepted
+    int match = 0;               ///< tokens of the text's end that it follows
   };
   void append(TokenId token);
   void consider(const SuffixView& view, std::size_t which, int budget, bool branching);

@@ -8,13 +8,14 @@ namespace augur {
 void ChainPolicy::begin(const RoundInfo& round) {
   limit_ = std::max(0, std::min({options_.max, round.room, round.max_depth, round.drafter.max_depth}));
   if (limit_ < options_.min) limit_ = 0;
+  p_min_ = round.drafter.has_probabilities ? options_.p_min : 0.0;
   one_shot_ = round.drafter.one_shot;
   started_ = false;
 }
 
 bool ChainPolicy::confident(const DraftTree& tree, std::int32_t node) const {
   return node == DraftTree::kRoot ||
-         std::exp(static_cast<double>(tree.log_probs()[static_cast<std::size_t>(node)])) >= options_.p_min;
+         std::exp(static_cast<double>(tree.log_probs()[static_cast<std::size_t>(node)])) >= p_min_;
 }
 
 void ChainPolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {

@@ -5,7 +5,8 @@ namespace augur {
 
 /// A chain of up to `max` tokens, as llama.cpp drafts: it ends before a token whose draft probability is
 /// below `p_min`, and a chain shorter than `min` is not worth a verification. Under the Sampled law p_min
-/// only decides whether to go on after a token: dropping the token itself would change the law.
+/// only decides whether to go on after a token: dropping the token itself would change the law. Drafters
+/// whose probabilities are guesses are not measured by it.
 class ChainPolicy final : public TreePolicy {
  public:
   struct Options {
@@ -27,6 +28,7 @@ class ChainPolicy final : public TreePolicy {
 
   Options options_;
   int limit_ = 0;
+  double p_min_ = 0.0;  ///< of this round
   bool one_shot_ = false;
   bool started_ = false;
   std::vector<std::int32_t> keep_;  ///< scratch of prune()

@@ -14,6 +14,7 @@ void DraftTree::reset(TokenId token, std::int64_t position) {
   log_probs_.assign(1, 0.0f);
   scores_.assign(1, 0.0f);
   proposers_.assign(1, kTargetProposer);
+  proposer_sets_.assign(1, ProposerSet{1} << kTargetProposer);
   first_child_.assign(1, -1);
   last_child_.assign(1, -1);
   next_sibling_.assign(1, -1);
@@ -23,8 +24,11 @@ void DraftTree::reset(TokenId token, std::int64_t position) {
 }
 
 std::int32_t DraftTree::add(std::int32_t parent, TokenId token, float log_prob, ProposerId proposer) {
-  assert(parent >= 0 && parent < size());
-  if (const std::int32_t existing = find_child(parent, token); existing >= 0) return existing;
+  assert(parent >= 0 && parent < size() && proposer <= kMaxProposer);
+  if (const std::int32_t existing = find_child(parent, token); existing >= 0) {
+    proposer_sets_[index(existing)] |= ProposerSet{1} << proposer;
+    return existing;
+  }
   const std::int32_t node = size();
   const std::size_t p = index(parent);
   tokens_.push_back(token);
@@ -33,6 +37,7 @@ std::int32_t DraftTree::add(std::int32_t parent, TokenId token, float log_prob, 
   log_probs_.push_back(log_prob);
   scores_.push_back(scores_[p] + log_prob);
   proposers_.push_back(proposer);
+  proposer_sets_.push_back(ProposerSet{1} << proposer);
   first_child_.push_back(-1);
   last_child_.push_back(-1);
   next_sibling_.push_back(-1);
@@ -45,6 +50,35 @@ std::int32_t DraftTree::add(std::int32_t parent, TokenId token, float log_prob, 
   last_child_[p] = node;
   max_depth_ = std::max(max_depth_, depths_.back());
   return node;
+}
+
+void DraftTree::graft(const DraftTree& other) {
+  assert(law_ == ProposalLaw::Deterministic && other.law_ == ProposalLaw::Deterministic);
+  assert(tokens_[0] == other.tokens_[0] && root_position_ == other.root_position_);
+  const auto step = [](const DraftTree& tree, std::size_t node) {
+    return tree.scores_[node] - tree.scores_[index(tree.parents_[node])];
+  };
+  steps_.assign(1, 0.0f);
+  for (std::size_t node = 1; node < tokens_.size(); ++node) steps_.push_back(step(*this, node));
+  renumbered_.assign(other.tokens_.size(), kRoot);
+  for (std::size_t node = 1; node < other.tokens_.size(); ++node) {
+    const std::int32_t parent = renumbered_[index(other.parents_[node])];
+    const std::int32_t place =
+        add(parent, other.tokens_[node], other.log_probs_[node], other.proposers_[node]);
+    renumbered_[node] = place;
+    const std::size_t here = index(place);
+    proposer_sets_[here] |= other.proposer_sets_[node];
+    const float theirs = step(other, node);
+    if (here == steps_.size()) {
+      steps_.push_back(theirs);
+    } else if (theirs > steps_[here]) {
+      steps_[here] = theirs;
+      log_probs_[here] = other.log_probs_[node];
+    }
+  }
+  for (std::size_t node = 1; node < tokens_.size(); ++node) {
+    scores_[node] = scores_[index(parents_[node])] + steps_[node];
+  }
 }
 
 std::int32_t DraftTree::find_child(std::int32_t parent, TokenId token) const {
@@ -69,6 +103,7 @@ void DraftTree::select(std::span<const std::int32_t> keep) {
     log_probs_[to] = log_probs_[from];
     scores_[to] = scores_[from];
     proposers_[to] = proposers_[from];
+    proposer_sets_[to] = proposer_sets_[from];
     q_row_[to] = q_row_[from];
   }
   truncate(static_cast<std::int32_t>(keep.size()));
@@ -83,6 +118,7 @@ void DraftTree::truncate(std::int32_t count) {
   log_probs_.resize(n);
   scores_.resize(n);
   proposers_.resize(n);
+  proposer_sets_.resize(n);
   q_row_.resize(n);
   rebuild_links();
 }

@@ -10,6 +10,9 @@ namespace augur {
 /// Who put a node into a tree: 0 is the target itself (the root), i > 0 the sequence's i-th drafter.
 using ProposerId = std::uint8_t;
 inline constexpr ProposerId kTargetProposer = 0;
+/// All who proposed a node: bit i for proposer i.
+using ProposerSet = std::uint32_t;
+inline constexpr ProposerId kMaxProposer = 31;
 
 /// How the children of a node came about, which decides how they may be verified.
 enum class ProposalLaw {
@@ -29,9 +32,14 @@ class DraftTree {
   /// Back to the root alone: `token` at absolute position `position`. The law is Deterministic again.
   void reset(TokenId token, std::int64_t position);
 
-  /// Adds a child, or returns the one that already carries the token. `log_prob` is its probability given
-  /// its parent by whoever proposes it (0 where there is no such thing).
+  /// Adds a child, or returns the one that already carries the token, which the proposer then proposes, too.
+  /// `log_prob` is its probability given its parent by whoever proposes it (0 where there is no such thing).
   std::int32_t add(std::int32_t parent, TokenId token, float log_prob, ProposerId proposer);
+
+  /// Adds the nodes of a tree with the same root. A node is the path of tokens that leads to it: where both
+  /// trees have it, it stays one node, with the probability and the step in score (over its parent's) of the
+  /// surer one. The laws are Deterministic.
+  void graft(const DraftTree& other);
 
   std::int32_t size() const { return static_cast<std::int32_t>(tokens_.size()); }
   bool only_root() const { return size() == 1; }
@@ -41,7 +49,8 @@ class DraftTree {
   std::span<const std::int32_t> parents() const { return parents_; }  ///< -1 for the root
   std::span<const std::int32_t> depths() const { return depths_; }
   std::span<const float> log_probs() const { return log_probs_; }
-  std::span<const ProposerId> proposers() const { return proposers_; }
+  std::span<const ProposerId> proposers() const { return proposers_; }  ///< who was first
+  std::span<const ProposerSet> proposer_sets() const { return proposer_sets_; }
   /// What policies rank nodes by: the sum of log-probabilities along the path, unless a scorer overwrites
   /// it. Children added later build on the overwritten value.
   std::span<const float> scores() const { return scores_; }
@@ -85,6 +94,7 @@ class DraftTree {
   std::vector<float> log_probs_;
   std::vector<float> scores_;
   std::vector<ProposerId> proposers_;
+  std::vector<ProposerSet> proposer_sets_;
   std::vector<std::int32_t> first_child_;
   std::vector<std::int32_t> last_child_;
   std::vector<std::int32_t> next_sibling_;
@@ -95,7 +105,8 @@ class DraftTree {
   std::vector<std::int32_t> q_row_;  ///< by node, -1: none
   std::vector<float> q_;             ///< [q_rows_, q_vocab_]
 
-  std::vector<std::int32_t> renumbered_;  ///< scratch of select()
+  std::vector<std::int32_t> renumbered_;  ///< scratch of select() and graft()
+  std::vector<float> steps_;              ///< scratch of graft(): score over the parent's
   std::vector<std::int32_t> kept_;        ///< scratch of limit_depth()
 };
 

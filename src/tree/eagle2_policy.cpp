@@ -4,20 +4,6 @@
 #include <numeric>
 
 namespace augur {
-namespace {
-
-/// Moves the `count` best nodes (highest score, then lowest index) to the front of `order`, sorted.
-void best_first(std::vector<std::int32_t>& order, std::size_t count, std::span<const float> scores) {
-  const auto better = [&](std::int32_t a, std::int32_t b) {
-    const float sa = scores[static_cast<std::size_t>(a)];
-    const float sb = scores[static_cast<std::size_t>(b)];
-    return sa != sb ? sa > sb : a < b;
-  };
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), better);
-}
-
-}  // namespace
-
 void Eagle2Policy::begin(const RoundInfo& round) {
   keep_ = std::max(0, std::min(options_.size - 1, round.room));
   levels_ = std::max(0, std::min({options_.levels, round.max_depth, round.drafter.max_depth}));
@@ -46,19 +32,7 @@ void Eagle2Policy::prune(DraftTree& tree) {
     tree.truncate(keep_ + 1);
     return;
   }
-  // A scorer may rate a child above its parent; what counts is the worst node on the path.
-  rank_scores_.assign(tree.scores().begin(), tree.scores().end());
-  for (std::size_t node = 1; node <= candidates; ++node) {
-    const auto parent = static_cast<std::size_t>(tree.parents()[node]);
-    if (parent != 0) rank_scores_[node] = std::min(rank_scores_[node], rank_scores_[parent]);
-  }
-  order_.resize(candidates);
-  std::iota(order_.begin(), order_.end(), 1);
-  best_first(order_, static_cast<std::size_t>(keep_), rank_scores_);
-  order_.resize(static_cast<std::size_t>(keep_));
-  order_.push_back(DraftTree::kRoot);
-  std::sort(order_.begin(), order_.end());
-  tree.select(order_);
+  reranker_.keep_best(tree, static_cast<std::size_t>(keep_));
 }
 
 }  // namespace augur

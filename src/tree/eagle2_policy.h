@@ -1,5 +1,6 @@
 #pragma once
 #include "tree/policy.h"
+#include "tree/rerank.h"
 
 namespace augur {
 
@@ -29,7 +30,7 @@ class Eagle2Policy final : public TreePolicy {
   bool one_shot_ = false;
   std::int32_t level_begin_ = 0;  ///< nodes from here on were added for the last frontier
   std::vector<std::int32_t> order_;
-  std::vector<float> rank_scores_;
+  Reranker reranker_;
 };
 
 }  // namespace augur

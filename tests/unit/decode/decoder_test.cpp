@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/error.h"
@@ -224,18 +225,78 @@ TEST_F(DecoderTest, PromptChunksAndNeighboursChangeNothing) {
   }
 }
 
-TEST_F(DecoderTest, TheFirstDrafterThatProposesHasTheRound) {
-  SequenceOptions options{.max_tokens = 30};
+/// A branch of made-up tokens with a probability each.
+class BranchDrafter final : public Drafter {
+ public:
+  BranchDrafter(std::vector<TokenId> branch, float probability)
+      : branch_(std::move(branch)), log_prob_(std::log(probability)) {}
+  std::string_view name() const override { return "branch"; }
+  DrafterTraits traits() const override { return {.one_shot = true}; }
+  void reset() override {}
+  void sync(const AcceptedRows& rows) override {
+    EXPECT_EQ(rows.first_position, known) << "every drafter sees every accepted row";
+    known = rows.first_position + std::ssize(rows.tokens);
+  }
+  void expand(DraftTree& tree, std::span<const std::int32_t>, const ExpandOptions& options) override {
+    std::int32_t node = 0;
+    for (const TokenId token : branch_) node = tree.add(node, token, log_prob_, options.proposer);
+  }
+  std::int64_t known = 0;
+
+ private:
+  std::vector<TokenId> branch_;
+  float log_prob_;
+};
+
+TEST_F(DecoderTest, SeveralDraftersGrowOneTree) {
+  const auto chain = [] { return std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 3}); };
+  SequenceOptions options{.max_tokens = 30, .tree_nodes = 5};
   options.speculators.push_back(
-      {std::make_unique<NgramDrafter>(400, 400), std::make_unique<ChainPolicy>(ChainPolicy::Options{})});
+      {std::make_unique<BranchDrafter>(std::vector<TokenId>{7, 8, 9}, 0.5f), chain()});
+  options.speculators.push_back({std::make_unique<NgramDrafter>(400, 400), chain()});
+  options.speculators.push_back(
+      {std::make_unique<BranchDrafter>(std::vector<TokenId>{7, 3, 4}, 0.9f), chain()});
   for (Speculator& s : known(prompt_, 30, 9, 3)) options.speculators.push_back(std::move(s));
-  options.on_token = [](const EmittedToken& token) {
-    EXPECT_EQ(token.proposer, token.depth == 0 ? 0 : 2);
+  TraceRing traces(64);
+  options.on_step = [&](const StepTrace& trace) { traces.push(trace); };
+  std::vector<ProposerId> by;
+  options.on_token = [&](const EmittedToken& token) {
+    by.push_back(token.depth == 0 ? 0 : token.proposer);
     return AfterToken::Continue;
   };
   Sequence sequence(*stories_.model, prompt_, std::move(options));
   run(sequence);
+  EXPECT_TRUE(std::ranges::equal(sequence.generated(), plain(prompt_, 30)));
   EXPECT_GT(sequence.statistics().accepted_tokens, 15);
+  EXPECT_EQ(std::count(by.begin(), by.end(), 4), sequence.statistics().accepted_tokens);
+
+  const StepRecord& first = traces[0];
+  EXPECT_EQ(first.drafted, 9);
+  // 7 is one node, with the probability of the surer drafter. Five nodes stay: the known text has score 0 and
+  // comes first, then 7 (0.9) and 3 (0.81) before 8 (0.45), 4 (0.73) is cut with it.
+  ASSERT_EQ(first.tokens.size(), 6u);
+  EXPECT_EQ(first.tokens[1], 7);
+  EXPECT_EQ(first.proposers[1], 1);
+  EXPECT_EQ(first.proposer_sets[1], (1u << 1) | (1u << 3));
+  EXPECT_FLOAT_EQ(first.log_probs[1], std::log(0.9f));
+  EXPECT_EQ(first.tokens[2], 3);
+  EXPECT_EQ(first.proposers[2], 3);
+  EXPECT_EQ(first.parents[2], 1);
+  for (std::size_t i = 3; i < 6; ++i) EXPECT_EQ(first.proposers[i], 4);
+}
+
+TEST_F(DecoderTest, ARejectedRuleWithSeveralDraftersNeedsNoLaw) {
+  // Siblings of several drafters have no common law to be drawn from: nothing is drawn, and greedily the text
+  // is that of plain decoding.
+  SequenceOptions options{.max_tokens = 30, .verification = VerifyRule::Rejection};
+  options.sampling = {.temperature = 1.0f, .seed = 1};
+  options.speculators.push_back({std::make_unique<BranchDrafter>(std::vector<TokenId>{7, 8}, 0.5f),
+                                 std::make_unique<ChainPolicy>(ChainPolicy::Options{})});
+  for (Speculator& s : known(prompt_, 30, 9, 3)) options.speculators.push_back(std::move(s));
+  options.on_step = [](const StepTrace& trace) { EXPECT_EQ(trace.tree->law(), ProposalLaw::Deterministic); };
+  Sequence sequence(*stories_.model, prompt_, std::move(options));
+  run(sequence);
+  EXPECT_EQ(sequence.generated().size(), 30u);
 }
 
 /// Records what it is told.

@@ -126,5 +126,30 @@ TEST(DraftTree, AnySizeAndShapeKeepsItsInvariants) {
   }
 }
 
+TEST(DraftTree, GraftMergesByPathAndKeepsTheSurerStep) {
+  DraftTree a;
+  a.reset(5, 10);
+  const auto x = a.add(0, 1, -1.0f, 1);
+  a.add(x, 2, -0.5f, 1);
+  a.add(0, 3, -2.0f, 1);
+  DraftTree b;
+  b.reset(5, 10);
+  const auto y = b.add(0, 1, -0.25f, 2);
+  b.add(y, 4, -1.0f, 2);
+  b.add(y, 2, -3.0f, 2);
+  a.graft(b);
+  EXPECT_THAT(std::vector<TokenId>(a.tokens().begin(), a.tokens().end()),
+              testing::ElementsAre(5, 1, 2, 3, 4));
+  EXPECT_THAT(std::vector<int>(a.parents().begin(), a.parents().end()), testing::ElementsAre(-1, 0, 1, 0, 1));
+  // The step to 1 is now -0.25, and what hangs below moves with it.
+  EXPECT_THAT(std::vector<float>(a.scores().begin(), a.scores().end()),
+              testing::ElementsAre(0.0f, -0.25f, -0.75f, -2.0f, -1.25f));
+  EXPECT_THAT(std::vector<int>(a.proposers().begin(), a.proposers().end()),
+              testing::ElementsAre(0, 1, 1, 1, 2));
+  EXPECT_THAT(std::vector<unsigned>(a.proposer_sets().begin(), a.proposer_sets().end()),
+              testing::ElementsAre(1u, 6u, 6u, 2u, 4u));
+  EXPECT_EQ(a.max_depth(), 2);
+}
+
 }  // namespace
 }  // namespace augur
