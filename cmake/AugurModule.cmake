@@ -18,9 +18,11 @@ function(augur_module name)
   set_property(GLOBAL APPEND PROPERTY AUGUR_MODULES augur_${name})
 endfunction()
 
-# augur_tests(NAME [DEPENDS modules...]): one GoogleTest program NAME_tests from every .cpp in the folder.
+# augur_tests(NAME [TEAM] [DEPENDS modules...]): one GoogleTest program NAME_tests from every .cpp in the folder.
+# TEAM: its tests run models on a team of two threads. ctest then leaves them two cores: the barriers spin, and
+# teams that share cores take fifty times as long.
 function(augur_tests name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "TEAM" "" "DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(NOT sources)
     return()
@@ -33,5 +35,10 @@ function(augur_tests name)
   foreach(dependency IN LISTS ARG_DEPENDS)
     target_link_libraries(${name}_tests PRIVATE augur_${dependency})
   endforeach()
-  gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 600)
+  set(cores 1)
+  if(ARG_TEAM)
+    set(cores 2)
+  endif()
+  gtest_discover_tests(${name}_tests NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST
+                       PROPERTIES TIMEOUT 600 PROCESSORS ${cores} LABELS ${name})
 endfunction()
