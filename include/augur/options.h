@@ -52,6 +52,11 @@ struct SpeculationOptions {
   /// (exit_layer), otherwise a quarter of them.
   int exit_layer = 0;
   Verification verification = Verification::Walk;
+  /// Drafters know the noise of the target's draws and propose what it makes likely (coupled drafting), so
+  /// that drafts are accepted at high temperatures nearly as often as at low ones. False: they rank
+  /// candidates by their own probabilities alone, as in the papers. Matters with Walk at temperature > 0, or
+  /// with penalties.
+  bool coupling = true;
 };
 
 enum class WeightFormat { Auto, BF16, F32 };

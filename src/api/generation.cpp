@@ -127,6 +127,7 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   if (speculation.tree_topk > 1) options.tree_nodes = speculation.tree_size - 1;
   options.verification =
       speculation.verification == Verification::Walk ? VerifyRule::Walk : VerifyRule::Rejection;
+  options.coupling = speculation.coupling;
   options.on_token = [this](const EmittedToken& token) { return take(token); };
   options.on_prefill = request.on_prefill;
   sequence_ = std::make_unique<Sequence>(context.target, std::move(prompt), std::move(options));

@@ -86,6 +86,7 @@ augur::EngineOptions engine_options(const augur_engine_options& from) {
   spec.tree_topk = from.tree_topk;
   spec.tree_depth = from.tree_depth;
   spec.tree_size = from.tree_size;
+  spec.coupling = from.coupling != 0;
   const std::string verification = text_or_empty(from.verification);
   if (verification == "rejection") {
     spec.verification = augur::Verification::Rejection;
@@ -139,6 +140,7 @@ augur_engine_options augur_engine_options_default(void) {
   out.tree_topk = spec.tree_topk;
   out.tree_depth = spec.tree_depth;
   out.tree_size = spec.tree_size;
+  out.coupling = spec.coupling ? 1 : 0;
   return out;
 }
 

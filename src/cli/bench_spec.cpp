@@ -168,7 +168,7 @@ void add_bench_spec(CLI::App& bench, Action& action) {
   command
       ->add_option("--with", options->with,
                    "What to compare with plain, repeatable: ngram or draft, then settings as in "
-                   "eagle3:topk=8,depth=5,size=32 or ngram:n-max=8 (also n-min, p-min)")
+                   "eagle3:topk=8,depth=5,size=32 or ngram:n-max=8 (also n-min, p-min, coupling=0)")
       ->allow_extra_args(false);
   command->add_flag("--show", options->show,
                     "Show the text of the first prompt, plain and with the fastest variant");

@@ -118,25 +118,26 @@ void add_sampling_flags(CLI::App& command, SamplingOptions& options) {
 
 void add_speculation_flags(CLI::App& command, SpeculationOptions& options) {
   command.option_defaults()->group("Speculation");
-  auto* types = command
-                    .add_option_function<std::vector<std::string>>(
-                        "--spec-type",
-                        [&options](const std::vector<std::string>& given) {
-                          options.types.clear();
-                          for (const std::string& text : given) options.types.push_back(*spec_type(text));
-                        },
-                        spec_type_names() +
-                            "; several in order of preference: eagle3,ngram. auto: what the files of -md are "
-                            "made for (default with -md, otherwise none)")
-                    ->delimiter(',')
-                    ->allow_extra_args(false)
-                    ->type_name("TYPE")
-                    ->check(CLI::Validator(
-                        [](const std::string& text) {
-                          return spec_type(text) ? std::string()
-                                                 : fmt::format("'{}' is none of {}", text, spec_type_names());
-                        },
-                        ""));
+  auto* types =
+      command
+          .add_option_function<std::vector<std::string>>(
+              "--spec-type",
+              [&options](const std::vector<std::string>& given) {
+                options.types.clear();
+                for (const std::string& text : given) options.types.push_back(*spec_type(text));
+              },
+              spec_type_names() +
+                  "; several draft one tree together: eagle3,ngram. auto: what the files of -md are "
+                  "made for (default with -md, otherwise none)")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->type_name("TYPE")
+          ->check(CLI::Validator(
+              [](const std::string& text) {
+                return spec_type(text) ? std::string()
+                                       : fmt::format("'{}' is none of {}", text, spec_type_names());
+              },
+              ""));
   command.add_option("--spec-draft-n-max", options.draft_max, "Tokens of a drafted chain, at most")
       ->check(in_range(1, 1024))
       ->capture_default_str();
@@ -163,9 +164,13 @@ void add_speculation_flags(CLI::App& command, SpeculationOptions& options) {
                   "layerskip: layers that draft; 0: a quarter of the model's")
       ->check(in_range(0, 1024))
       ->capture_default_str();
-  add_choice<Verification>(command, "--spec-verify", options.verification,
-                           {{"walk", Verification::Walk}, {"rejection", Verification::Rejection}},
-                           "walk: the same ids as plain decoding; rejection: the same law");
+  add_choice<Verification>(
+      command, "--spec-verify", options.verification,
+      {{"walk", Verification::Walk}, {"rejection", Verification::Rejection}},
+      "walk: the same ids as plain decoding; rejection: drafts are drawn and accepted by "
+      "rejection sampling, which keeps the law of the text but not its ids");
+  command.add_flag("!--no-spec-coupling", options.coupling,
+                   "Drafters ignore the noise of the target's draws, as in the papers");
 
   command.parse_complete_callback([&command, &options, types, topk, depth, size] {
     const bool has_draft_model = command.get_option("--spec-draft-model")->count() > 0;

@@ -15,7 +15,7 @@ struct SpecVariant {
   SpeculationOptions options;
 };
 
-/// TYPE[:KEY=VALUE,...] with keys n-max, n-min, p-min, topk, depth, size; what it leaves out is `base`'s.
+/// TYPE[:KEY=VALUE,...] with keys n-max, n-min, p-min, topk, depth, size, coupling; what it leaves out is `base`'s.
 /// Error naming what is wrong.
 SpecVariant parse_variant(const std::string& text, const SpeculationOptions& base);
 

@@ -107,7 +107,9 @@ void Decoder::grow_level(std::size_t speculator) {
                                  .branching = with.policy->branches(),
                                  .proposer = static_cast<ProposerId>(speculator + 1),
                                  .sample = with.tree.law() == ProposalLaw::Sampled,
+                                 .coupled = s->coupled_drafts(),
                                  .sampler = &s->sampler_,
+                                 .text = s->text_,
                                  .target_cache = &s->cache_}});
   }
   // Drafters that share weights run as one batch.

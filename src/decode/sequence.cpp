@@ -40,6 +40,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       speculators_(std::move(options.speculators)),
       tree_nodes_(options.tree_nodes),
       verification_(options.verification),
+      coupling_(options.coupling),
       on_token_(std::move(options.on_token)),
       on_prefill_(std::move(options.on_prefill)),
       on_step_(std::move(options.on_step)) {

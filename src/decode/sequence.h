@@ -47,6 +47,9 @@ struct SequenceOptions {
   /// Nodes beside the root that a merged tree may have: the best by score stay. 0: all.
   int tree_nodes = 0;
   VerifyRule verification = VerifyRule::Walk;
+  /// Drafters rank their candidates by what the target is about to draw (ExpandOptions::coupled); otherwise
+  /// by their own probabilities. Under Rejection they draw their candidates instead.
+  bool coupling = true;
   /// Called for every generated token in order; the tokens of a path that follow a Stop are discarded.
   std::function<AfterToken(const EmittedToken&)> on_token;
   std::function<void(std::int64_t done, std::int64_t total)> on_prefill;
@@ -86,6 +89,7 @@ class Sequence {
     return verification_ == VerifyRule::Rejection && !sampler_.params().greedy() && speculators_.size() == 1;
   }
   void merge_drafts();
+  bool coupled_drafts() const { return coupling_ && verification_ == VerifyRule::Walk; }
   void verify(std::span<const float> logits, std::int64_t stride);
   void emit_verdict();
   bool emit(const EmittedToken& token);
@@ -102,6 +106,7 @@ class Sequence {
   std::vector<Speculator> speculators_;
   int tree_nodes_;
   VerifyRule verification_;
+  bool coupling_;
   std::function<AfterToken(const EmittedToken&)> on_token_;
   std::function<void(std::int64_t, std::int64_t)> on_prefill_;
   std::function<void(const StepTrace&)> on_step_;

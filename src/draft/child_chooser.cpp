@@ -10,49 +10,142 @@
 #include "sampling/sampler.h"
 
 namespace augur {
+namespace {
+
+/// The position that the children of a node would take.
+std::int64_t position_below(const NodeLogits& row) {
+  return row.tree->root_position() + row.tree->depths()[static_cast<std::size_t>(row.node)] + 1;
+}
+
+/// What the penalties look at before a child of the node: the end of the text, and the path to the node.
+void recent_tokens(const NodeLogits& row, std::vector<TokenId>& out) {
+  const SamplingParams& params = row.options->sampler->params();
+  out.clear();
+  if (!params.penalises()) return;
+  const DraftTree& tree = *row.tree;
+  const std::size_t most = params.repeat_last_n < 0 ? std::numeric_limits<std::size_t>::max()
+                                                    : static_cast<std::size_t>(params.repeat_last_n);
+  for (std::int32_t n = row.node; n != DraftTree::kRoot && out.size() < most;
+       n = tree.parents()[static_cast<std::size_t>(n)]) {
+    out.push_back(tree.tokens()[static_cast<std::size_t>(n)]);
+  }
+  const std::span<const TokenId> text = row.options->text;
+  const auto end = text.last(std::min(text.size(), most - out.size()));
+  out.insert(out.end(), end.begin(), end.end());
+}
+
+}  // namespace
 
 void ChildChooser::add_children(ThreadPool& pool, std::span<const NodeLogits> rows,
                                 std::span<const TokenId> target_ids) {
-  rank(pool, rows);
+  prepare(rows, target_ids);
+  if (width_ > 0) {
+    scratch_.resize(static_cast<std::size_t>(pool.size()));
+    std::atomic<std::size_t> next{0};
+    pool.run([&](Team& team) {
+      compute_noise(team, target_ids);
+      for (std::size_t r; (r = next.fetch_add(1)) < rows.size();) {
+        rank(rows[r], r, scratch_[static_cast<std::size_t>(team.rank())]);
+      }
+    });
+  }
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const NodeLogits& row = rows[r];
     if (row.options->sample) {
       add_sampled(row, target_ids);
       continue;
     }
-    const auto first = static_cast<std::int64_t>(r) * width_;
-    const auto count = std::min<std::int64_t>(row.count, std::ssize(row.logits));
-    for (std::int64_t i = first; i < first + count; ++i) {
-      const auto entry = static_cast<std::size_t>(entries_[static_cast<std::size_t>(i)]);
+    const std::size_t first = r * static_cast<std::size_t>(width_);
+    for (std::size_t i = first; i < first + static_cast<std::size_t>(found_[r]); ++i) {
+      const auto entry = static_cast<std::size_t>(entries_[i]);
       const TokenId token = target_ids.empty() ? static_cast<TokenId>(entry) : target_ids[entry];
-      row.tree->add(row.node, token, log_probs_[static_cast<std::size_t>(i)], row.options->proposer);
+      row.tree->add(row.node, token, log_probs_[i], row.options->proposer);
     }
   }
 }
 
-/// Finds the best entries of all rows that are not sampled.
-void ChildChooser::rank(ThreadPool& pool, std::span<const NodeLogits> rows) {
+/// Makes room for the results of the rows that are not sampled, and finds out which noise they need.
+void ChildChooser::prepare(std::span<const NodeLogits> rows, std::span<const TokenId> target_ids) {
   width_ = 0;
-  for (const NodeLogits& row : rows) {
-    if (!row.options->sample) width_ = std::max<std::int64_t>(width_, row.count);
+  positions_.clear();
+  position_of_.assign(rows.size(), -1);
+  found_.assign(rows.size(), 0);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const NodeLogits& row = rows[r];
+    if (row.options->sample) continue;
+    width_ = std::max<std::int64_t>(width_, row.count);
+    if (!row.options->coupled || row.options->sampler->params().greedy()) continue;
+    // As many positions as the tree is deep, so that the next round finds them, too.
+    Sampler* sampler = row.options->sampler;
+    const std::int64_t position = position_below(row);
+    sampler->noise().keep(position - row.tree->root_position());
+    auto same = std::find_if(positions_.begin(), positions_.end(), [&](const PositionRow& p) {
+      return p.sampler == sampler && p.position == position;
+    });
+    position_of_[r] = static_cast<std::int32_t>(same - positions_.begin());
+    if (same == positions_.end()) positions_.push_back({.sampler = sampler, .position = position});
   }
-  if (width_ == 0) return;
+  for (std::size_t i = 0; i < positions_.size(); ++i) {
+    PositionRow& p = positions_[i];
+    p.missing = p.sampler->noise().claim(p.position);
+    p.noise = p.missing.empty() ? p.sampler->noise().row(p.position) : p.missing;
+    p.gathered = i * target_ids.size();
+  }
+  const std::size_t gathered = positions_.size() * target_ids.size();
+  if (gathered_.size() < gathered) gathered_.resize(gathered);
   entries_.resize(rows.size() * static_cast<std::size_t>(width_));
   log_probs_.resize(entries_.size());
-  scratch_.resize(static_cast<std::size_t>(pool.size()));
-  std::atomic<std::size_t> next{0};
-  pool.run([&](Team& team) {
-    for (std::size_t r; (r = next.fetch_add(1)) < rows.size();) {
-      const NodeLogits& row = rows[r];
-      const auto count = static_cast<int>(std::min<std::int64_t>(row.count, std::ssize(row.logits)));
-      if (row.options->sample || count <= 0) continue;
-      float* values = log_probs_.data() + static_cast<std::int64_t>(r) * width_;
-      top_k(row.logits, count, scratch_[static_cast<std::size_t>(team.rank())],
-            entries_.data() + static_cast<std::int64_t>(r) * width_, values);
-      const float lse = log_sum_exp(row.logits.data(), std::ssize(row.logits));
-      for (int i = 0; i < count; ++i) values[i] -= lse;
+
+  if (target_ids.empty() || !entry_of_token_.empty()) return;
+  const TokenId last = *std::max_element(target_ids.begin(), target_ids.end());
+  entry_of_token_.assign(static_cast<std::size_t>(last) + 1, -1);
+  for (std::size_t i = 0; i < target_ids.size(); ++i) {
+    entry_of_token_[static_cast<std::size_t>(target_ids[i])] = static_cast<std::int32_t>(i);
+  }
+}
+
+/// Run by all threads: a row is computed in parts.
+void ChildChooser::compute_noise(Team& team, std::span<const TokenId> target_ids) {
+  for (const PositionRow& p : positions_) {
+    const Range part = team.split(std::ssize(p.missing), 512);
+    gumbel_range(
+        p.sampler->noise().seed(), p.position, static_cast<TokenId>(part.begin),
+        p.missing.subspan(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.size())));
+  }
+  if (positions_.empty()) return;
+  team.barrier();
+  if (target_ids.empty()) return;
+  for (const PositionRow& p : positions_) {
+    const Range part = team.split(std::ssize(target_ids), 16);
+    for (std::int64_t i = part.begin; i < part.end; ++i) {
+      const auto entry = static_cast<std::size_t>(i);
+      gathered_[p.gathered + entry] = p.noise[static_cast<std::size_t>(target_ids[entry])];
     }
-  });
+  }
+  team.barrier();
+}
+
+void ChildChooser::rank(const NodeLogits& row, std::size_t r, Scratch& scratch) {
+  const auto count = static_cast<int>(std::min<std::int64_t>(row.count, std::ssize(row.logits)));
+  if (row.options->sample || count <= 0) return;
+  std::int32_t* entries = entries_.data() + r * static_cast<std::size_t>(width_);
+  float* log_probs = log_probs_.data() + r * static_cast<std::size_t>(width_);
+  if (!row.options->coupled) {
+    top_k(row.logits, count, scratch.top_k, entries, log_probs);
+    const float total = log_sum_exp(row.logits.data(), std::ssize(row.logits));
+    for (int i = 0; i < count; ++i) log_probs[i] -= total;
+    found_[r] = count;
+    return;
+  }
+  CoupledRow coupled{.logits = row.logits, .entry_of_token = entry_of_token_};
+  if (position_of_[r] >= 0) {
+    const PositionRow& p = positions_[static_cast<std::size_t>(position_of_[r])];
+    coupled.noise = entry_of_token_.empty() ? p.noise : std::span<const float>(gathered_).subspan(p.gathered);
+  }
+  recent_tokens(row, scratch.recent);
+  coupled.recent = scratch.recent;
+  found_[r] =
+      rank_coupled(row.options->sampler->params(), coupled, count, scratch.coupled, entries, log_probs);
 }
 
 void ChildChooser::add_sampled(const NodeLogits& row, std::span<const TokenId> target_ids) {

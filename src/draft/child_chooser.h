@@ -6,6 +6,7 @@
 #include "base/thread_pool.h"
 #include "draft/drafter.h"
 #include "kernels/ops.h"
+#include "sampling/coupled_ranking.h"
 #include "sampling/sparse_distribution.h"
 
 namespace augur {
@@ -21,6 +22,8 @@ struct NodeLogits {
 
 /// Turns rows of draft logits into children, for every drafter that has a probability law:
 ///   - the `count` most probable tokens, with their log-probabilities under softmax(logits), or
+///   - ExpandOptions::coupled: the `count` tokens that the target is most likely to draw, with their
+///     log-probabilities of being drawn (see coupled_ranking.h), or
 ///   - ExpandOptions::sample: `count` draws without replacement from the law that the sequence's own sampling
 ///     parameters (penalties aside) make of the logits; that law is stored as the node's q. The noise is
 ///     independent of the target's and differs by position.
@@ -28,18 +31,40 @@ struct NodeLogits {
 class ChildChooser {
  public:
   /// Children are added row by row, best first. `target_ids[i]` is the target's id of entry i of the draft
-  /// vocabulary; empty: the same.
+  /// vocabulary; empty: the same. Always the same for one chooser.
   void add_children(ThreadPool& pool, std::span<const NodeLogits> rows, std::span<const TokenId> target_ids);
 
  private:
-  void rank(ThreadPool& pool, std::span<const NodeLogits> rows);
+  /// The noise of one position of one sequence.
+  struct PositionRow {
+    Sampler* sampler = nullptr;
+    std::int64_t position = 0;
+    std::span<float> missing;      ///< to be computed
+    std::span<const float> noise;  ///< by target token
+    std::size_t gathered = 0;      ///< offset in gathered_: by entry of a reduced draft vocabulary
+  };
+  struct Scratch {
+    TopKScratch top_k;
+    CoupledScratch coupled;
+    std::vector<TokenId> recent;
+  };
+
+  void prepare(std::span<const NodeLogits> rows, std::span<const TokenId> target_ids);
+  void compute_noise(Team& team, std::span<const TokenId> target_ids);
+  void rank(const NodeLogits& row, std::size_t r, Scratch& scratch);
   void add_sampled(const NodeLogits& row, std::span<const TokenId> target_ids);
 
   std::int64_t width_ = 0;
-  // Best entries of row i at [i * width_, ...).
+  // Best entries of row i at [i * width_, ...), found_[i] of them.
   std::vector<std::int32_t> entries_;
   std::vector<float> log_probs_;
-  std::vector<TopKScratch> scratch_;  ///< by thread
+  std::vector<int> found_;
+  std::vector<Scratch> scratch_;  ///< by thread
+
+  std::vector<PositionRow> positions_;
+  std::vector<std::int32_t> position_of_;  ///< by row: into positions_; -1: no noise
+  std::vector<float> gathered_;
+  std::vector<std::int32_t> entry_of_token_;  ///< of a reduced draft vocabulary
 
   // Of a sampled row.
   std::vector<float> padded_;  ///< [target vocabulary]

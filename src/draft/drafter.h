@@ -33,9 +33,15 @@ struct ExpandOptions {
   /// Draw the children from the drafter's own law and store it (DraftTree::make_q), for verification by
   /// rejection. A drafter without a law ignores it. The tree has been declared Sampled.
   bool sample = false;
+  /// Rank candidates by what the target is about to draw, knowing its noise and parameters, and let log_prob
+  /// be the probability of that (coupled_ranking.h); otherwise by the drafter's own law, as the papers do.
+  /// ChildChooser does it. A drafter without a law ignores it. Not together with `sample`.
+  bool coupled = false;
   /// The sequence's own sampler: its parameters and its noise, for drafters that propose what the target is
-  /// about to draw (coupled drafting) or that sample. Never null inside a decoding step.
+  /// about to draw or that sample. Never null inside a decoding step.
   Sampler* sampler = nullptr;
+  /// The text so far, the root included: what penalties look at. Valid during the call.
+  std::span<const TokenId> text;
   /// The target's cache, without an open transaction, for drafters that are part of the target (early exit).
   /// They close what they open in end_round().
   KvCache* target_cache = nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <limits>
 
 #include "base/philox.h"
@@ -121,12 +122,12 @@ void PhiloxBits(std::uint64_t seed, std::int64_t position, std::uint32_t first, 
 
 #endif
 
-void GumbelRow(std::uint64_t seed, std::int64_t position, float* out, std::int64_t n) {
+void GumbelRange(std::uint64_t seed, std::int64_t position, std::int64_t first, float* out, std::int64_t n) {
   constexpr std::int64_t kChunk = 512;
   alignas(64) std::uint32_t bits[kChunk];
   for (std::int64_t x = 0; x < n; x += kChunk) {
     const std::int64_t count = std::min(kChunk, n - x);
-    PhiloxBits(seed, position, static_cast<std::uint32_t>(x / 4), (count + 31) / 32 * 8, bits);
+    PhiloxBits(seed, position, static_cast<std::uint32_t>((first + x) / 4), (count + 31) / 32 * 8, bits);
     GumbelFromBitsRow(bits, count, out + x);
   }
 }
@@ -164,6 +165,15 @@ std::int64_t FindScore(const float* x, std::int64_t n, float shift, float scale,
   return i;
 }
 
+void AddNoise(const float* x, std::int64_t n, float lowest, float scale, const float* noise, float* out) {
+  Sweep(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    const auto v = hn::LoadU(d, x + i);
+    const auto score = hn::Add(hn::Mul(v, hn::Set(d, scale)), hn::LoadU(d, noise + i));
+    const auto kept = hn::Ge(v, hn::Set(d, lowest));
+    hn::StoreU(hn::IfThenElse(kept, score, hn::Set(d, -std::numeric_limits<float>::infinity())), d, out + i);
+  });
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace augur
 HWY_AFTER_NAMESPACE();
@@ -171,13 +181,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace augur {
 
-HWY_EXPORT(GumbelRow);
+HWY_EXPORT(GumbelRange);
 HWY_EXPORT(GumbelFromBitsRow);
 HWY_EXPORT(BestScore);
 HWY_EXPORT(FindScore);
+HWY_EXPORT(AddNoise);
 
-void gumbel_row(std::uint64_t seed, std::int64_t position, std::span<float> out) {
-  HWY_DYNAMIC_DISPATCH(GumbelRow)(seed, position, out.data(), static_cast<std::int64_t>(out.size()));
+void gumbel_range(std::uint64_t seed, std::int64_t position, TokenId first, std::span<float> out) {
+  assert(first % 4 == 0);
+  HWY_DYNAMIC_DISPATCH(GumbelRange)(seed, position, first, out.data(), static_cast<std::int64_t>(out.size()));
 }
 
 void gumbel_at(std::uint64_t seed, std::int64_t position, std::span<const TokenId> tokens, float* out) {
@@ -196,6 +208,10 @@ std::int64_t argmax_with_noise(std::span<const float> x, float shift, float scal
   const auto n = static_cast<std::int64_t>(x.size());
   const float best = HWY_DYNAMIC_DISPATCH(BestScore)(x.data(), n, shift, scale, noise);
   return HWY_DYNAMIC_DISPATCH(FindScore)(x.data(), n, shift, scale, noise, best);
+}
+
+void add_noise(std::span<const float> x, float lowest, float scale, const float* noise, float* out) {
+  HWY_DYNAMIC_DISPATCH(AddNoise)(x.data(), std::ssize(x), lowest, scale, noise, out);
 }
 
 }  // namespace augur

@@ -1,6 +1,7 @@
 #include "sampling/position_noise.h"
 
 #include <cassert>
+#include <utility>
 
 #include "sampling/gumbel.h"
 
@@ -16,14 +17,30 @@ PositionNoise::Row& PositionNoise::slot(std::int64_t position) {
   return rows_[static_cast<std::size_t>(position) % rows_.size()];
 }
 
-std::span<const float> PositionNoise::row(std::int64_t position) {
+std::span<float> PositionNoise::claim(std::int64_t position) {
   Row& row = slot(position);
-  if (row.position != position) {
-    if (row.values.size() == 0) row.values = Buffer<float>(static_cast<std::size_t>(vocab_size_));
-    gumbel_row(seed_, position, row.values.span());
-    row.position = position;
-  }
+  if (row.position == position) return {};
+  if (row.values.size() == 0) row.values = Buffer<float>(static_cast<std::size_t>(vocab_size_));
+  row.position = position;
   return row.values.span();
+}
+
+std::span<const float> PositionNoise::row(std::int64_t position) {
+  if (const std::span<float> missing = claim(position); !missing.empty()) {
+    gumbel_row(seed_, position, missing);
+  }
+  return slot(position).values.span();
+}
+
+void PositionNoise::keep(std::int64_t rows) {
+  while (std::ssize(rows_) < rows) {
+    // Positions apart modulo n are apart modulo 2n.
+    std::vector<Row> old(2 * rows_.size());
+    old.swap(rows_);
+    for (Row& row : old) {
+      if (row.position >= 0) slot(row.position) = std::move(row);
+    }
+  }
 }
 
 void PositionNoise::at(std::int64_t position, std::span<const TokenId> tokens, float* out) {

@@ -22,6 +22,13 @@ class PositionNoise {
   /// Noise of every token at an absolute position. Valid until a position `rows` away or more is asked for.
   std::span<const float> row(std::int64_t position);
 
+  /// For computing a row on several threads: the row's memory, to be filled at once with gumbel_range(), or
+  /// nothing where the row is there already.
+  std::span<float> claim(std::int64_t position);
+
+  /// Keeps at least `rows` positions from now on, for drafts deeper than that. What is kept stays valid.
+  void keep(std::int64_t rows);
+
   /// Noise of some tokens, the same bits as row()'s. Computes no row for a few tokens.
   void at(std::int64_t position, std::span<const TokenId> tokens, float* out);
 

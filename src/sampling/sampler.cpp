@@ -52,8 +52,7 @@ void Sampler::penalise(std::span<const TokenId> context) {
     std::int32_t& count = counts_[static_cast<std::size_t>(token)];
     if (count == 0) continue;  // done at its first occurrence
     float& logit = adjusted_[static_cast<std::size_t>(token)];
-    logit = logit > 0.0f ? logit / params_.repetition_penalty : logit * params_.repetition_penalty;
-    logit -= params_.presence_penalty + params_.frequency_penalty * static_cast<float>(count);
+    logit = params_.penalised(logit, count);
     count = 0;
   }
 }
@@ -202,19 +201,6 @@ void Sampler::processed(std::span<const float> logits, std::span<const TokenId> 
     out.probs.push_back(static_cast<float>(weights_[i] / total));
   }
   out.tokens.resize(kept);
-}
-
-void Sampler::rank_with_noise(std::span<const float> log_probs, std::int64_t position, int k, TokenId* tokens,
-                              float* scores) {
-  assert(static_cast<std::int64_t>(log_probs.size()) <= vocab_size_);
-  if (params_.greedy()) {
-    top_k(log_probs, k, top_k_, tokens, scores);
-    return;
-  }
-  const std::span<const float> noise = noise_.row(position);
-  weights_.resize(log_probs.size());
-  for (std::size_t i = 0; i < log_probs.size(); ++i) weights_[i] = log_probs[i] + noise[i];
-  top_k(weights_, k, top_k_, tokens, scores);
 }
 
 }  // namespace augur

@@ -32,12 +32,7 @@ class Sampler {
   /// The distribution that draw() draws from: what rejection verification compares with. Greedy: one token.
   void processed(std::span<const float> logits, std::span<const TokenId> context, SparseDistribution& out);
 
-  /// For coupled drafting: the k tokens of largest log_probs[x] + G(position, x), x < log_probs.size(), in
-  /// descending order with their scores. `tokens` and `scores` hold min(k, size). Greedy: the largest
-  /// log_probs. -infinity marks tokens that cannot be proposed.
-  void rank_with_noise(std::span<const float> log_probs, std::int64_t position, int k, TokenId* tokens,
-                       float* scores);
-
+  /// Shared with coupled drafters (coupled_ranking.h).
   PositionNoise& noise() { return noise_; }
 
  private:

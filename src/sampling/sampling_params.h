@@ -29,6 +29,12 @@ struct SamplingParams {
            (repetition_penalty != 1.0f || presence_penalty != 0.0f || frequency_penalty != 0.0f);
   }
 
+  /// The logit of a token that occurs `count` times among the last repeat_last_n, count >= 1.
+  float penalised(float logit, int count) const {
+    logit = logit > 0.0f ? logit / repetition_penalty : logit * repetition_penalty;
+    return logit - (presence_penalty + frequency_penalty * static_cast<float>(count));
+  }
+
   /// Error naming the first field that is out of range. `vocab_size` bounds the ids in logit_bias.
   void validate(std::int64_t vocab_size) const;
 };

@@ -28,7 +28,7 @@ struct Verdict {
 };
 
 /// Draws from the target at the current node and descends while a child carries the drawn token. The text is
-/// that of plain decoding whatever the tree, so long as the tree does not depend on the target's draws.
+/// that of plain decoding whatever the tree: draw() knows nothing of it. The tree may depend on the noise.
 void verify_walk(const DraftTree& tree, TargetView& target, Verdict& out);
 
 /// Buffers of the rejection verifiers.

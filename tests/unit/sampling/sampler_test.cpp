@@ -225,27 +225,6 @@ TEST(Sampler, PenaltiesByHand) {
   EXPECT_NEAR(found.prob(1), std::exp(4.0) / (2.0 + std::exp(4.0) + std::exp(-1.0)), 1e-6);
 }
 
-TEST(Sampler, RankWithNoiseListsTheLikeliestDraws) {
-  constexpr int kVocab = 2000;
-  SamplingParams params;
-  params.temperature = 1.0f;
-  params.seed = 4;
-  Sampler sampler(params, kVocab);
-  std::vector<float> log_probs = random_logits(kVocab, 31);
-  for (std::int64_t position = 0; position < 20; ++position) {
-    TokenId tokens[5];
-    float scores[5];
-    sampler.rank_with_noise(log_probs, position, 5, tokens, scores);
-    // The same model as drafter and target: its first candidate is the draw.
-    EXPECT_EQ(tokens[0], sampler.draw(log_probs, {}, position));
-    EXPECT_TRUE(std::is_sorted(std::begin(scores), std::end(scores), std::greater<>()));
-    for (int i = 0; i < 5; ++i) {
-      const auto t = static_cast<std::size_t>(tokens[i]);
-      EXPECT_EQ(scores[i], log_probs[t] + sampler.noise().row(position)[t]);
-    }
-  }
-}
-
 template <class Call>
 std::string error_of(const Call& call) {
   try {

@@ -1,0 +1,119 @@
+#include "sampling/coupled_ranking.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sampling/gumbel.h"
+
+namespace augur {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// Candidates among which the probability is shared out: the rest have next to nothing.
+constexpr int kRivals = 32;
+
+std::span<const float> adjusted(const SamplingParams& params, const CoupledRow& row,
+                                CoupledScratch& scratch) {
+  const bool penalises = params.penalises() && !row.recent.empty();
+  if (params.logit_bias.empty() && !penalises) return row.logits;
+  scratch.adjusted.assign(row.logits.begin(), row.logits.end());
+  const auto logit_of = [&](TokenId token) -> float* {
+    auto entry = static_cast<std::int64_t>(token);
+    if (!row.entry_of_token.empty()) {
+      entry =
+          entry < std::ssize(row.entry_of_token) ? row.entry_of_token[static_cast<std::size_t>(token)] : -1;
+    }
+    return entry >= 0 && entry < std::ssize(scratch.adjusted)
+               ? &scratch.adjusted[static_cast<std::size_t>(entry)]
+               : nullptr;
+  };
+  for (const auto& [token, bias] : params.logit_bias) {
+    if (float* logit = logit_of(token)) *logit += bias;
+  }
+  if (penalises) {
+    std::sort(row.recent.begin(), row.recent.end());
+    for (auto first = row.recent.begin(); first != row.recent.end();) {
+      const auto last = std::upper_bound(first, row.recent.end(), *first);
+      if (float* logit = logit_of(*first)) *logit = params.penalised(*logit, static_cast<int>(last - first));
+      first = last;
+    }
+  }
+  return scratch.adjusted;
+}
+
+/// The lowest logit that the filters let pass, as far as the drafter's law says so.
+float lowest_kept(const SamplingParams& params, std::span<const float> logits, CoupledScratch& scratch) {
+  float lowest = -kInfinity;
+  const auto n = std::ssize(logits);
+  const bool top_k_on = params.top_k > 0 && params.top_k < n;
+  if (!top_k_on && params.top_p >= 1.0f && params.min_p <= 0.0f) return lowest;
+  // A nucleus of more tokens than this cuts off nothing that could win.
+  constexpr std::int64_t kFew = 64;
+  const auto count = std::min(n, top_k_on ? std::int64_t{params.top_k} : kFew);
+  scratch.best.resize(static_cast<std::size_t>(count));
+  scratch.best_scores.resize(static_cast<std::size_t>(count));
+  top_k(logits, static_cast<int>(count), scratch.top_k, scratch.best.data(), scratch.best_scores.data());
+  const float max = scratch.best_scores[0];
+  const float scale = 1.0f / params.temperature;
+  if (top_k_on) lowest = scratch.best_scores.back();
+  if (params.top_p < 1.0f) {
+    const auto weight = [&](float logit) { return std::exp((logit - max) * scale); };
+    float total = 0.0f;
+    if (top_k_on) {
+      for (const float logit : scratch.best_scores) total += weight(logit);
+    } else {
+      total = sum_exp(logits.data(), n, max, scale);
+    }
+    float sum = 0.0f;
+    for (const float logit : scratch.best_scores) {
+      sum += weight(logit);
+      if (sum < params.top_p * total) continue;
+      lowest = std::max(lowest, logit);
+      break;
+    }
+  }
+  if (params.min_p > 0.0f) lowest = std::max(lowest, max + std::log(params.min_p) / scale);
+  return lowest;
+}
+
+}  // namespace
+
+int rank_coupled(const SamplingParams& params, const CoupledRow& row, int k, CoupledScratch& scratch,
+                 std::int32_t* entries, float* log_probs) {
+  const std::span<const float> logits = adjusted(params, row, scratch);
+  const auto n = std::ssize(logits);
+  k = static_cast<int>(std::min<std::int64_t>(k, n));
+  if (k < 1) return 0;
+  if (params.greedy()) {
+    top_k(logits, k, scratch.top_k, entries, log_probs);
+    const float total = log_sum_exp(logits.data(), n);
+    int found = 0;
+    while (found < k && log_probs[found] > -kInfinity) log_probs[found++] -= total;
+    return found;
+  }
+  const float lowest = lowest_kept(params, logits, scratch);
+  const float scale = 1.0f / params.temperature;
+  scratch.scores.resize(logits.size());
+  add_noise(logits, lowest, scale * row.calibration.sharpness, row.noise.data(), scratch.scores.data());
+
+  const auto rivals = static_cast<int>(std::min<std::int64_t>(std::max(k, kRivals), n));
+  scratch.best.resize(static_cast<std::size_t>(rivals));
+  scratch.best_scores.resize(static_cast<std::size_t>(rivals));
+  top_k(scratch.scores, rivals, scratch.top_k, scratch.best.data(), scratch.best_scores.data());
+  const float best = scratch.best_scores[0];
+  if (!(best > -kInfinity)) return 0;
+  const float sharpness = params.temperature / row.calibration.error;
+  float total = 0.0f;
+  for (const float score : scratch.best_scores) total += std::exp((score - best) * sharpness);
+  const float log_total = std::log(total);
+  int found = 0;
+  for (; found < k && scratch.best_scores[static_cast<std::size_t>(found)] > -kInfinity; ++found) {
+    entries[found] = scratch.best[static_cast<std::size_t>(found)];
+    log_probs[found] = (scratch.best_scores[static_cast<std::size_t>(found)] - best) * sharpness - log_total;
+  }
+  return found;
+}
+
+}  // namespace augur
