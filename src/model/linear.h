@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/gemm.h"
 #include "kernels/ops.h"
 #include "model/weight_packer.h"
 #include "model/workspace.h"
@@ -23,7 +24,7 @@ class Linear {
       packer.bias(bias_, name + ".bias", n);
     }
     weight_ = packer.make(n, k);
-    input_ = RowBuffer(type, k, PackedMatrix::kKGrain);
+    input_ = RowBuffer(type, activation_stride(k), 1);
   }
 
   std::int64_t outputs() const { return weight_.n(); }

@@ -1,10 +1,16 @@
 #include "model/workspace.h"
 
+#include "kernels/gemm.h"
+
 namespace augur {
 
 namespace {
 constexpr std::int64_t kResultGrain = 16;
-constexpr std::int64_t kInputGrain = 32;
+
+/// Rows that products read.
+RowBuffer input_rows(DType type, std::int64_t width) {
+  return {type, width > 0 ? activation_stride(width) : 0, 1};
+}
 }  // namespace
 
 Workspace::Workspace(const ModelConfig& config, DType weight_type, int thread_count,
@@ -13,14 +19,14 @@ Workspace::Workspace(const ModelConfig& config, DType weight_type, int thread_co
       threads(thread_count),
       own_rows(std::max<std::int64_t>(1, kOwnNormElements / config.hidden)),
       residual(DType::F32, config.hidden, kResultGrain),
-      normed(weight_type, config.hidden, kInputGrain),
-      own_normed(weight_type, config.hidden, kInputGrain),
-      entrance(weight_type, attention_inputs, kInputGrain),
+      normed(input_rows(weight_type, config.hidden)),
+      own_normed(input_rows(weight_type, config.hidden)),
+      entrance(input_rows(weight_type, attention_inputs)),
       qkv(DType::F32, std::int64_t{config.heads + 2 * config.kv_heads} * config.head_dim, kResultGrain),
-      attended(weight_type, std::int64_t{config.heads} * config.head_dim, kInputGrain),
+      attended(input_rows(weight_type, std::int64_t{config.heads} * config.head_dim)),
       gate_up(DType::F32, (config.intermediate + kResultGrain - 1) / kResultGrain * 2 * kResultGrain,
               kResultGrain),
-      activated(weight_type, config.intermediate, kInputGrain),
+      activated(input_rows(weight_type, config.intermediate)),
       result(DType::F32, config.hidden, 1) {
   own_normed.ensure(threads * own_rows);
 }

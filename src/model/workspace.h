@@ -14,7 +14,8 @@ namespace augur {
 class RowBuffer {
  public:
   RowBuffer() = default;
-  /// `grain`: the stride is the width rounded up to it (16 for results of products, 32 for their inputs).
+  /// `grain`: the stride is the width rounded up to it (16 for results of products; their inputs
+  /// have the stride of activation_stride()).
   RowBuffer(DType type, std::int64_t width, std::int64_t grain)
       : stride_((width + grain - 1) / grain * grain), element_(block_shape(type).bytes) {}
 
