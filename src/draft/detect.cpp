@@ -50,6 +50,8 @@ constexpr Rule kRules[] = {
     {"layerskip", [](const Checkpoint& h) { return has_key(h, "exit_layer") && !has_key(h, "hidden_size"); }},
     {"dspark", [](const Checkpoint& h) { return has_tensor(h, "markov_head."); }},
     {"dflash", [](const Checkpoint& h) { return has_key(h, "dflash_config"); }},
+    {"dflash",
+     [](const Checkpoint& h) { return has_key(h, "block_size") && has_key(h, "target_layer_ids"); }},
     {"eagle3", [](const Checkpoint& h) { return has_tensor(h, "midlayer.hidden_norm."); }},
     {"eagle3", [](const Checkpoint& h) { return has_tensor(h, "layers.0.hidden_norm."); }},
     {"mtp", [](const Checkpoint& h) { return has_tensor(h, ".eh_proj.") || has_tensor(h, "mtp_layers."); }},

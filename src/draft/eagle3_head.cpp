@@ -19,23 +19,9 @@ std::vector<int> read_taps(const HeadLoader& loader) {
   const auto nested = loader.config().find_object("eagle_config");
   const bool outputs = loader.config().find(kKey) == nullptr && nested && nested->find(kKey) != nullptr;
   const JsonFields& from = outputs ? *nested : loader.config();
-  const nlohmann::json* ids = from.find(kKey);
-  std::vector<int> taps;
-  if (ids == nullptr) {
-    taps = {2, layers / 2, layers - 3};
-    if (layers < 5) from.fail(kKey, fmt::format("missing, and a target of {} layers has no default", layers));
-    return taps;
-  }
-  if (!ids->is_array() || ids->empty()) from.fail(kKey, "expected a list of layers");
-  for (const nlohmann::json& id : *ids) {
-    const int last = outputs ? layers - 1 : layers;
-    if (!id.is_number_integer() || id < 0 || id > last) {
-      from.fail(kKey, fmt::format("{} is no layer of {}, which has {}", id.dump(),
-                                  loader.source().target_path, layers));
-    }
-    taps.push_back(id.get<int>() + (outputs ? 1 : 0));
-  }
-  return taps;
+  if (from.find(kKey) != nullptr) return loader.layer_ids(from, kKey, outputs);
+  if (layers < 5) from.fail(kKey, fmt::format("missing, and a target of {} layers has no default", layers));
+  return {2, layers / 2, layers - 3};
 }
 
 /// EAGLE-3 (Li et al., 2025). A state g is fc(the target's auxiliary states) or what the head computed

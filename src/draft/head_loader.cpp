@@ -79,6 +79,21 @@ std::int64_t HeadLoader::rows_of(const std::string& name) const {
   return tensor->shape[0];
 }
 
+std::vector<int> HeadLoader::layer_ids(const JsonFields& from, const char* key, bool outputs) const {
+  const nlohmann::json* ids = from.find(key);
+  if (ids == nullptr || !ids->is_array() || ids->empty()) from.fail(key, "expected a list of layers");
+  std::vector<int> entered;
+  for (const nlohmann::json& id : *ids) {
+    const int last = outputs ? target().layers - 1 : target().layers;
+    if (!id.is_number_integer() || id < 0 || id > last) {
+      from.fail(key, fmt::format("{} is no layer of {}, which has {}", id.dump(), source_.target_path,
+                                 target().layers));
+    }
+    entered.push_back(id.get<int>() + (outputs ? 1 : 0));
+  }
+  return entered;
+}
+
 void HeadLoader::require_hidden(std::int64_t hidden, const char* field) const {
   if (hidden == target().hidden) return;
   throw Error("{}: {}: the head is made for hidden states of {}, those of {} have {}", file_, field, hidden,

@@ -33,6 +33,9 @@ class HeadLoader {
   bool has(std::string_view tensor) const { return store_.find(tensor) != nullptr; }
   /// The shape's first number, of a matrix that must be there.
   std::int64_t rows_of(const std::string& matrix) const;
+  /// Ids of the target's layers under `key`, as ids of layers *entered*; the file has those or, `outputs`,
+  /// ids of layers whose outputs are meant (one less). Error for a layer that the target does not have.
+  std::vector<int> layer_ids(const JsonFields& from, const char* key, bool outputs) const;
   /// The numbers that must agree. Error naming head and target.
   void require_hidden(std::int64_t hidden, const char* field) const;
 

@@ -446,6 +446,11 @@ def make_block_drafters(target):
                         "dflash_config": {"target_layer_ids": [1, 4, 6], "mask_token_id": mask_token}},
           [2, 5, 7], "model.safetensors")
 
+    # What some tools store beside the weights: the placeholder's embedding, here the target's own.
+    (OUT / "mask_embedding").mkdir()
+    row = target.w["model.embed_tokens.weight"][mask_token].to(torch.bfloat16)
+    torch.save({"mask_token_id": mask_token, "embedding": row}, OUT / "mask_embedding" / "mask_embedding.pt")
+
     # Reduced vocabulary; layer 0 slides (and is causal), with a window that ends inside the context.
     for name, seed, bidirectional in (("dflash_sliding", 51, False), ("dflash_sliding_bidirectional", 52, True)):
         m = Maker(seed, torch.bfloat16)

@@ -66,17 +66,19 @@ TEST_P(LosslessHeads, TokensAreThoseOfPlainDecoding) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Heads, LosslessHeads,
-                         testing::Values(Head{"eagle", "eagle"}, Head{"eagle_qkv_bias", "eagle"},
-                                         Head{"eagle3_official", "eagle3"},
-                                         Head{"eagle3_speculators", "eagle3"},
-                                         Head{"eagle3_own_width", "eagle3"}, Head{"eagle31", "eagle3"},
-                                         Head{"eagle3_two_layers", "eagle3"}, Head{"peagle", "eagle3"},
-                                         Head{"mtp_deepseek", "mtp"}, Head{"mtp_fastmtp", "mtp"},
-                                         Head{"mtp_mimo", "mtp"}, Head{"medusa", "medusa"},
-                                         Head{"medusa_two_layers", "medusa"}, Head{"hydra", "hydra"},
-                                         Head{"hydra_plus_plus", "hydra"}, Head{"layerskip", "layerskip"}),
-                         [](const auto& test) { return std::string(test.param.folder); });
+INSTANTIATE_TEST_SUITE_P(
+    Heads, LosslessHeads,
+    testing::Values(Head{"eagle", "eagle"}, Head{"eagle_qkv_bias", "eagle"},
+                    Head{"eagle3_official", "eagle3"}, Head{"eagle3_speculators", "eagle3"},
+                    Head{"eagle3_own_width", "eagle3"}, Head{"eagle31", "eagle3"},
+                    Head{"eagle3_two_layers", "eagle3"}, Head{"peagle", "eagle3"},
+                    Head{"mtp_deepseek", "mtp"}, Head{"mtp_fastmtp", "mtp"}, Head{"mtp_mimo", "mtp"},
+                    Head{"medusa", "medusa"}, Head{"medusa_two_layers", "medusa"}, Head{"hydra", "hydra"},
+                    Head{"hydra_plus_plus", "hydra"}, Head{"layerskip", "layerskip"},
+                    Head{"dflash", "dflash"}, Head{"dflash_sliding", "dflash"},
+                    Head{"dflash_sliding_bidirectional", "dflash"}, Head{"dspark", "dspark"},
+                    Head{"dspark_gated", "dspark"}, Head{"dspark_rnn", "dspark"}),
+    [](const auto& test) { return std::string(test.param.folder); });
 
 }  // namespace
 }  // namespace augur

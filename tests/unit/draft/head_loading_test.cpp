@@ -129,6 +129,101 @@ TEST_F(HeadLoading, VocabularyMapsAreChecked) {
   EXPECT_THAT(load(outside, "eagle3"), AllOf(HasSubstr("d2t"), HasSubstr("entry 5"), HasSubstr("190")));
 }
 
+TEST_F(HeadLoading, BlockDraftersThatDoNotFit) {
+  for (const char* folder : {"dflash", "dflash_sliding"}) EXPECT_EQ(load(HeadCopy(folder), "dflash"), "");
+  EXPECT_EQ(load(HeadCopy("dspark_rnn"), "dspark"), "");
+
+  HeadCopy layers("dflash");
+  layers.config["num_target_layers"] = 36;
+  EXPECT_THAT(load(layers, "dflash"), AllOf(HasSubstr("num_target_layers"), HasSubstr("36"), HasSubstr("8")));
+  layers = HeadCopy("dflash");
+  layers.config["num_hidden_layers"] = 5;
+  EXPECT_THAT(load(layers, "dflash"), AllOf(HasSubstr("num_hidden_layers"), HasSubstr("5"), HasSubstr("2")));
+  HeadCopy taps("dflash");
+  taps.config["dflash_config"]["target_layer_ids"] = {1, 4, 8};
+  EXPECT_THAT(load(taps, "dflash"), AllOf(HasSubstr("dflash_config.target_layer_ids"),
+                                          HasSubstr("8 is no layer"), HasSubstr("has 8")));
+  taps.config["dflash_config"].erase("target_layer_ids");
+  EXPECT_THAT(load(taps, "dflash"), AllOf(HasSubstr("target_layer_ids"), HasSubstr("missing")));
+  HeadCopy hidden("dflash");
+  hidden.config["hidden_size"] = 32;
+  EXPECT_THAT(load(hidden, "dflash"), AllOf(HasSubstr("hidden_size"), HasSubstr("32"), HasSubstr("64")));
+  HeadCopy vocab("dflash");
+  vocab.config["vocab_size"] = 32000;
+  EXPECT_THAT(load(vocab, "dflash"), AllOf(HasSubstr("vocab_size"), HasSubstr("32000"), HasSubstr("192")));
+}
+
+TEST_F(HeadLoading, BlocksThatMakeNoSense) {
+  HeadCopy block("dflash");
+  block.config["block_size"] = 1;
+  EXPECT_THAT(load(block, "dflash"), AllOf(HasSubstr("block_size"), HasSubstr("nothing")));
+  block.config["block_size"] = 1 << 20;
+  EXPECT_THAT(load(block, "dflash"), HasSubstr("block_size"));
+  block.config.erase("block_size");
+  EXPECT_THAT(load(block, "dflash"), AllOf(HasSubstr("block_size"), HasSubstr("missing")));
+  HeadCopy sliding("dflash_sliding");
+  sliding.config["transformer_layer_config"].erase("sliding_window");
+  EXPECT_THAT(load(sliding, "dflash"), AllOf(HasSubstr("sliding_window"), HasSubstr("missing")));
+  sliding.config["transformer_layer_config"]["layer_types"] = {"full_attention", "linear_attention"};
+  EXPECT_THAT(load(sliding, "dflash"), AllOf(HasSubstr("layer_types"), HasSubstr("linear_attention")));
+  sliding.config["transformer_layer_config"]["layer_types"] = {"full_attention"};
+  EXPECT_THAT(load(sliding, "dflash"), AllOf(HasSubstr("layer_types"), HasSubstr("2 layers")));
+}
+
+TEST_F(HeadLoading, MarkovHeads) {
+  // A head is read as what it is named, and whole.
+  EXPECT_THAT(load(HeadCopy("dspark"), "dflash"), HasSubstr("markov_head."));
+  EXPECT_THAT(load(HeadCopy("dflash"), "dspark"), HasSubstr("markov_rank"));
+  HeadCopy type("dspark");
+  type.config["markov_head_type"] = "fir";
+  EXPECT_THAT(load(type, "dspark"),
+              AllOf(HasSubstr("markov_head_type"), HasSubstr("fir"), HasSubstr("gated")));
+  HeadCopy rank("dspark");
+  rank.config["markov_rank"] = 32;
+  EXPECT_THAT(load(rank, "dspark"), AllOf(HasSubstr("markov_w1"), HasSubstr("32"), HasSubstr("16")));
+  HeadCopy gate("dspark_gated");
+  gate.tensors.erase("markov_head.gate_proj.weight");
+  EXPECT_THAT(load(gate, "dspark"), HasSubstr("gate_proj"));
+  HeadCopy confidence("dspark");
+  confidence.config["confidence_head_with_markov"] = false;
+  EXPECT_THAT(load(confidence, "dspark"), AllOf(HasSubstr("confidence_head.proj"), HasSubstr("64")));
+}
+
+TEST_F(HeadLoading, PlaceholdersOfBlockDrafters) {
+  HeadCopy copy("dflash");
+  copy.config["dflash_config"]["mask_token_id"] = 192;
+  EXPECT_THAT(load(copy, "dflash"), AllOf(HasSubstr("mask_token_id"), HasSubstr("192 is no token")));
+  copy.config["dflash_config"].erase("mask_token_id");
+  EXPECT_THAT(load(copy, "dflash"), AllOf(HasSubstr("mask_token_id"), HasSubstr("missing")));
+
+  // The embedding in a file of its own, here that of token 191, stands for the token.
+  const TemporaryFolder folder;
+  copy.write(folder.path());
+  const auto file = folder.path() / "mask_embedding.pt";
+  std::filesystem::copy_file(golden_head_path("mask_embedding") / "mask_embedding.pt", file);
+  const Checkpoint changed = Checkpoint::open(folder.path());
+  const auto root_children = [&](const Checkpoint& head) {
+    const auto model = target_.load("dflash", head);
+    const auto drafter = model->make({.context = 64});
+    DraftTree tree;
+    tree.reset(3, 0);
+    drafter->expand(tree, std::vector<std::int32_t>{0}, {.top_k = 5, .max_nodes = 5});
+    EXPECT_EQ(tree.size(), 6);
+    return std::vector<float>(tree.log_probs().begin(), tree.log_probs().end());
+  };
+  EXPECT_EQ(root_children(changed), root_children(HeadCopy("dflash").original));
+
+  std::filesystem::remove(file);
+  const auto torch = golden_head_path("").parent_path().parent_path() / "torch";
+  std::filesystem::copy_file(torch / "alone.pt", file);
+  EXPECT_THAT([&] { target_.load("dflash", changed); },
+              testing::ThrowsMessage<Error>(AllOf(HasSubstr("mask_embedding.pt"), HasSubstr("64 values"))));
+  std::filesystem::remove(file);
+  std::filesystem::copy_file(torch / "state_dict_p4.pt", file);
+  EXPECT_THAT([&] { target_.load("dflash", changed); },
+              testing::ThrowsMessage<Error>(AllOf(HasSubstr("mask_embedding.pt"), HasSubstr("one tensor"))));
+}
+
 TEST(DetectDrafterType, TellsEveryPublishedLayout) {
   const std::pair<const char*, const char*> heads[] = {{"eagle", "eagle"},
                                                        {"eagle_qkv_bias", "eagle"},
@@ -149,7 +244,9 @@ TEST(DetectDrafterType, TellsEveryPublishedLayout) {
                                                        {"layerskip", "layerskip"},
                                                        {"dflash", "dflash"},
                                                        {"dflash_sliding", "dflash"},
+                                                       {"dflash_sliding_bidirectional", "dflash"},
                                                        {"dspark", "dspark"},
+                                                       {"dspark_gated", "dspark"},
                                                        {"dspark_rnn", "dspark"},
                                                        {"target", "draft"}};
   for (const auto& [folder, type] : heads) {

@@ -1,0 +1,149 @@
+#include "draft/dflash_head.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "io/mapped_file.h"
+#include "io/torch_archive.h"
+#include "kernels/ops.h"
+
+namespace augur {
+
+DflashHead::DflashHead(const DrafterSource& source, bool dspark) : target_(source.target) {
+  HeadLoader loader(source, stored_layers(source.head->weights(), "layers.0."));
+  const DflashKeys keys(loader.config());
+  // DeepSpec's DSpark predicts from the anchor on and does not say so.
+  const bool deep_spec = dspark && loader.config().find("speculators_model_type") == nullptr;
+  config_ = DflashConfig::read(loader, keys, deep_spec);
+  width_ = loader.layers().hidden;
+  eps_ = loader.layers().norm_eps;
+  features_ = std::ssize(config_.taps) * loader.target().hidden;
+  if (const auto hidden = loader.config().find_int("target_hidden_size", 1 << 20)) {
+    loader.require_hidden(*hidden, "target_hidden_size");
+  }
+  own_embedding_ = loader.has("embed_tokens.weight");
+  if (own_embedding_) {
+    loader.matrix(embedding_, "embed_tokens.weight", loader.target().vocab, width_);
+  } else {
+    loader.require_hidden(width_, "hidden_size (the head has no embedding of its own)");
+  }
+  fc_.open(loader.packer(), loader.type(), "fc", width_, features_, loader.has("fc.bias"));
+  loader.vector(hidden_norm_, "hidden_norm.weight", width_);
+  loader.open_layers();
+  open_exit(loader);
+  if (dspark) markov_ = std::make_unique<MarkovHead>(loader, keys, vocab_);
+  layers_ = loader.finish();
+  read_mask(loader, keys);
+  projected_ = RowBuffer(DType::F32, width_, PackedMatrix::kPanel);
+}
+
+void DflashHead::open_exit(HeadLoader& loader) {
+  loader.vector(norm_, "norm.weight", width_);
+  own_head_ = loader.has("lm_head.weight");
+  if (own_head_) {
+    vocab_ = loader.rows_of("lm_head.weight");
+    const JsonFields& config = loader.config();
+    if (const auto size = config.find_int("draft_vocab_size", 1 << 24); size && *size != vocab_) {
+      config.fail("draft_vocab_size", fmt::format("is {}, lm_head.weight has {} rows", *size, vocab_));
+    }
+    loader.matrix(head_, "lm_head.weight", vocab_, width_);
+    target_ids_ = loader.target_ids(vocab_);
+  } else {
+    loader.require_hidden(width_, "hidden_size (the head has no lm_head of its own)");
+    vocab_ = loader.target().vocab;
+    loader.pass_over("d2t");
+    loader.pass_over("t2d");
+  }
+  // Copies of the target's that some tools store along.
+  loader.pass_over("verifier_lm_head.weight");
+  loader.pass_over("verifier_norm.weight");
+}
+
+/// The placeholder's embedding lies in a file of its own where the target has no row for it, or none that is
+/// trained.
+void DflashHead::read_mask(const HeadLoader& loader, const DflashKeys& keys) {
+  mask_.resize(static_cast<std::size_t>(width_));
+  const auto file = loader.source().head->path() / "mask_embedding.pt";
+  if (file_exists(file)) {
+    const auto store = open_torch_archive(file);
+    if (store->tensors().size() != 1) {
+      throw Error("{}: expected one tensor, found {}", file.string(), store->tensors().size());
+    }
+    const StoredTensor& tensor = store->tensors().begin()->second;
+    std::int64_t values = 1;
+    for (const std::int64_t size : tensor.shape) values *= size;
+    if (tensor.shape.empty() || values != width_ || tensor.shape.back() != width_) {
+      throw Error("{}: tensor {}: expected {} values, found shape {}", file.string(), tensor.name, width_,
+                  to_string(tensor.shape));
+    }
+    read_rows(tensor, 0, 1, mask_.data());
+    return;
+  }
+  const JsonFields& from = keys.with("mask_token_id");
+  if (!config_.mask_token) from.fail("mask_token_id", "missing, and there is no mask_embedding.pt");
+  if (*config_.mask_token >= loader.target().vocab) {
+    from.fail("mask_token_id",
+              fmt::format("{} is no token of {}, which has {}, and there is no mask_embedding.pt",
+                          *config_.mask_token, loader.source().target_path, loader.target().vocab));
+  }
+  embed(*config_.mask_token, mask_.data());
+}
+
+void DflashHead::embed(TokenId token, float* out) const {
+  if (own_embedding_) {
+    embedding_.get_row(token, out);
+  } else {
+    target_.embed({&token, 1}, out);
+  }
+}
+
+void DflashHead::store(const TokenBatch& batch, const float* features) {
+  const int rows = batch.rows();
+  projected_.ensure(rows);
+  fc_.ensure(rows);
+  context_.resize(static_cast<std::size_t>(rows * width_));
+  backend().pool.run([&](Team& team) {
+    const auto row = [&](std::int64_t r) { return features + r * features_; };
+    fc_.apply(team, backend().kernels, rows, row, projected_.floats(0), projected_.stride());
+    team.barrier();
+    const Range mine = team.split(rows);
+    for (std::int64_t r = mine.begin; r < mine.end; ++r) {
+      rms_norm(projected_.floats(r), hidden_norm_.data(), eps_, width_, DType::F32,
+               context_.data() + r * width_);
+    }
+  });
+  layers_->store(batch, context_.data());
+}
+
+void DflashHead::run(const TokenBatch& batch, std::span<const std::int32_t> rows, Result& out) {
+  embeddings_.resize(static_cast<std::size_t>(batch.rows() * width_));
+  for (std::size_t r = 0; r < batch.tokens.size(); ++r) {
+    float* to = embeddings_.data() + static_cast<std::int64_t>(r) * width_;
+    if (batch.parents[r] < 0) {
+      embed(batch.tokens[r], to);
+    } else {
+      std::copy(mask_.begin(), mask_.end(), to);
+    }
+  }
+  layers_->forward(batch, {.embeddings = embeddings_.data(), .block = config_.sights}, nullptr);
+
+  const auto count = static_cast<int>(rows.size());
+  out.width = width_;
+  out.vocab = vocab_;
+  out.stride = (vocab_ + 15) / 16 * 16;
+  out.states.resize(static_cast<std::size_t>(count * width_));
+  const auto size = static_cast<std::size_t>(count * out.stride);
+  if (out.values.size() < size) out.values = Buffer<float>(size);
+  for (int i = 0; i < count; ++i) {
+    rms_norm(layers_->result_row(rows[static_cast<std::size_t>(i)]), norm_.data(), eps_, width_, DType::F32,
+             out.states.data() + i * width_);
+  }
+  if (own_head_) {
+    layers_->project({.matrix = head_, .out = out.values.data(), .out_stride = out.stride}, count,
+                     [&](std::int64_t i) { return out.states.data() + i * width_; });
+  } else {
+    target_.logits_of(out.states.data(), count, true, out.values.data(), out.stride);
+  }
+}
+
+}  // namespace augur

@@ -1,0 +1,137 @@
+#include "draft/dspark_markov.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "kernels/ops.h"
+
+namespace augur {
+namespace {
+
+float sigmoid(float x) {
+  return 1.0f / (1.0f + std::exp(-x));
+}
+
+/// A few rows: doubles cost nothing and take the order of the sum out of the result.
+double dot(const float* a, const float* b, std::int64_t n) {
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
+}  // namespace
+
+MarkovHead::MarkovHead(HeadLoader& loader, const DflashKeys& keys, std::int64_t vocab)
+    : hidden_(loader.layers().hidden) {
+  const JsonFields& ranked = keys.with("markov_rank");
+  rank_ = ranked.require_int("markov_rank", 1 << 16);
+  const JsonFields& typed = keys.with("markov_head_type");
+  const std::string type = typed.find_string("markov_head_type").value_or("vanilla");
+  loader.matrix(embedding_, "markov_head.markov_w1.weight", loader.target().vocab, rank_);
+  bias_.open(loader.packer(), loader.type(), "markov_head.markov_w2", vocab, rank_,
+             loader.has("markov_head.markov_w2.bias"));
+  const auto open_mixer = [&](const std::string& name, std::int64_t outputs, std::int64_t inputs) {
+    mixer_.open(loader.packer(), loader.type(), name, outputs, inputs, loader.has(name + ".bias"));
+    mixer_inputs_ = RowBuffer(DType::F32, inputs, 1);
+    mixed_ = RowBuffer(DType::F32, outputs, PackedMatrix::kPanel);
+  };
+  if (type == "gated") {
+    kind_ = Kind::Gated;
+    open_mixer("markov_head.gate_proj", rank_, hidden_ + rank_);
+  } else if (type == "rnn") {
+    kind_ = Kind::Rnn;
+    open_mixer("markov_head.joint_proj", 3 * rank_, 2 * rank_ + hidden_);
+  } else if (type != "vanilla") {
+    typed.fail("markov_head_type", fmt::format("{:?} is not supported (vanilla, gated, rnn)", type));
+  }
+  if (loader.has("confidence_head.proj.weight")) {
+    const bool with_markov = keys.flag("confidence_head_with_markov", true);
+    loader.tensor(confidence_, "confidence_head.proj.weight", {1, hidden_ + (with_markov ? rank_ : 0)});
+    if (loader.has("confidence_head.proj.bias")) {
+      std::vector<float> bias;
+      loader.vector(bias, "confidence_head.proj.bias", 1);
+      confidence_bias_ = bias[0];
+    }
+  }
+  embedded_ = RowBuffer(DType::F32, rank_, PackedMatrix::kPanel);
+}
+
+void MarkovHead::latents(Backend& backend, std::span<const Row> rows) {
+  const auto count = static_cast<int>(rows.size());
+  embedded_.ensure(count);
+  if (kind_ != Kind::Vanilla) {
+    mixer_inputs_.ensure(count);
+    mixed_.ensure(count);
+    mixer_.ensure(count);
+  }
+  backend.pool.run([&](Team& team) {
+    const Range mine = team.split(count);
+    for (std::int64_t r = mine.begin; r < mine.end; ++r) {
+      embedding_.get_row(rows[static_cast<std::size_t>(r)].token, embedded_.floats(r));
+    }
+    if (kind_ != Kind::Vanilla) {
+      const auto input = [&](std::int64_t r) {  // asked for rows of this thread only
+        const Row& row = rows[static_cast<std::size_t>(r)];
+        float* out = mixer_inputs_.floats(r);
+        if (kind_ == Kind::Gated) {
+          out = std::copy_n(row.state, hidden_, out);
+          std::copy_n(embedded_.floats(r), rank_, out);
+        } else {
+          out = row.path_before != nullptr ? std::copy_n(row.path_before, rank_, out)
+                                           : std::fill_n(out, rank_, 0.0f);
+          out = std::copy_n(embedded_.floats(r), rank_, out);
+          std::copy_n(row.state, hidden_, out);
+        }
+        return mixer_inputs_.floats(r);
+      };
+      mixer_.apply(team, backend.kernels, count, input, mixed_.floats(0), mixed_.stride());
+      team.barrier();
+    }
+    for (std::int64_t r = mine.begin; r < mine.end; ++r) {
+      finish(rows[static_cast<std::size_t>(r)], embedded_.floats(r),
+             kind_ == Kind::Vanilla ? nullptr : mixed_.floats(r));
+    }
+  });
+}
+
+/// Latent, path state and confidence of a row from its products.
+void MarkovHead::finish(const Row& row, const float* embedding, const float* mixed) const {
+  for (std::int64_t i = 0; i < rank_; ++i) {
+    switch (kind_) {
+      case Kind::Vanilla:
+        row.latent[i] = embedding[i];
+        break;
+      case Kind::Gated:
+        row.latent[i] = sigmoid(mixed[i]) * embedding[i];
+        break;
+      case Kind::Rnn: {
+        const float gate = sigmoid(mixed[i]);
+        const float before = row.path_before == nullptr ? 0.0f : row.path_before[i];
+        row.path_after[i] = gate * before + (1.0f - gate) * std::tanh(mixed[rank_ + i]);
+        row.latent[i] = std::tanh(mixed[2 * rank_ + i]);
+        break;
+      }
+    }
+  }
+  if (confidence_.empty()) return;
+  double sum = static_cast<double>(confidence_bias_) + dot(confidence_.data(), row.state, hidden_);
+  if (std::ssize(confidence_) > hidden_) sum += dot(confidence_.data() + hidden_, embedding, rank_);
+  *row.confidence = static_cast<float>(1.0 / (1.0 + std::exp(-sum)));
+}
+
+void MarkovHead::add_bias(Backend& backend, std::span<const Biased> rows, float* out, std::int64_t stride) {
+  const auto count = static_cast<int>(rows.size());
+  bias_.ensure(count);
+  backend.pool.run([&](Team& team) {
+    const auto latent = [&](std::int64_t r) { return rows[static_cast<std::size_t>(r)].latent; };
+    bias_.apply(team, backend.kernels, count, latent, out, stride);
+    team.barrier();
+    const Range mine = team.split(count);
+    for (std::int64_t r = mine.begin; r < mine.end; ++r) {
+      add_row(out + r * stride, rows[static_cast<std::size_t>(r)].logits, bias_.outputs());
+    }
+  });
+}
+
+}  // namespace augur

@@ -1,0 +1,160 @@
+// DFlash and DSpark heads against an independent implementation of the papers.
+#include <gtest/gtest.h>
+
+#include "draft/dflash_drafter.h"
+#include "support/golden_head.h"
+#include "tree/chain_policy.h"
+#include "tree/eagle2_policy.h"
+
+namespace augur {
+namespace {
+
+using testing_support::GoldenHead;
+using testing_support::GoldenRun;
+using testing_support::GoldenTarget;
+
+struct Head {
+  const char* folder;
+  const char* type;
+  int depths;  ///< levels that a block predicts
+};
+
+class DflashGolden : public testing::TestWithParam<Head> {
+ protected:
+  /// A drafter that knows the prompt, and the tree's root.
+  struct Round {
+    Round(const GoldenHead& head, const DrafterModel& model, std::int64_t context)
+        : text(head.expected["text"].get<std::vector<TokenId>>()),
+          features(head.values("features")),
+          drafter(model.make({.context = context})) {
+      drafter->sync({.tokens = std::span(text).first(7), .features = features.data(), .next = text[7]});
+      tree.reset(text[7], 7);
+    }
+    std::vector<TokenId> text;
+    std::vector<float> features;
+    std::unique_ptr<Drafter> drafter;
+    DraftTree tree;
+  };
+
+  static void grow(Drafter& drafter, DraftTree& tree, TreePolicy& policy) {
+    policy.begin({.room = 1000, .max_depth = 100, .drafter = drafter.traits()});
+    std::vector<std::int32_t> frontier;
+    for (policy.next_frontier(tree, frontier); !frontier.empty(); policy.next_frontier(tree, frontier)) {
+      const std::int32_t before = tree.size();
+      drafter.expand(tree, frontier, {.top_k = policy.width(), .max_nodes = 1000});
+      if (tree.size() == before) return;
+    }
+  }
+};
+
+TEST_P(DflashGolden, LogitsStatesAndConfidencesOfAllRounds) {
+  GoldenTarget target(WeightType::F32);
+  const GoldenHead head(GetParam().folder);
+  const auto model = target.load(GetParam().type, head.checkpoint);
+  std::vector<float> confidences;  // every node twice: two drafters
+  GoldenRun run(head, *model, 1e-4f, [&](const Drafter& drafter, std::int32_t node) {
+    const auto& dflash = static_cast<const DflashDrafter&>(drafter);
+    if (const auto confidence = dflash.confidence(node)) confidences.push_back(*confidence);
+    return dflash.state(node);
+  });
+  run.run();
+  RecordProperty("worst", std::to_string(run.worst()));
+  EXPECT_GT(run.worst(), 0.0f);
+  std::size_t next = 0;
+  for (int r = 0; head.has("round" + std::to_string(r) + ".confidence"); ++r) {
+    for (const float expected : head.values("round" + std::to_string(r) + ".confidence")) {
+      for (int d = 0; d < 2; ++d, ++next) {
+        ASSERT_LT(next, confidences.size());
+        EXPECT_NEAR(confidences[next], expected, 1e-4f) << "round " << r;
+      }
+    }
+  }
+  EXPECT_EQ(next, confidences.size());
+}
+
+TEST_P(DflashGolden, EveryDepthIsDraftedAndNoMore) {
+  GoldenTarget target(WeightType::BF16);
+  const GoldenHead head(GetParam().folder);
+  const auto model = target.load(GetParam().type, head.checkpoint);
+  Round round(head, *model, 256);
+  Eagle2Policy policy({.top_k = 3, .levels = 10, .size = 100});
+  grow(*round.drafter, round.tree, policy);
+  EXPECT_EQ(round.tree.max_depth(), GetParam().depths);
+  EXPECT_EQ(round.tree.size(), 1 + 3 + 9 * (GetParam().depths - 1));
+}
+
+TEST_P(DflashGolden, DraftingAnewFromOneRootGivesTheSame) {
+  GoldenTarget target(WeightType::BF16);
+  const GoldenHead head(GetParam().folder);
+  const auto model = target.load(GetParam().type, head.checkpoint);
+  Round round(head, *model, 256);
+  Eagle2Policy policy({.top_k = 3, .levels = 10, .size = 100});
+  grow(*round.drafter, round.tree, policy);
+  const std::vector<float> scores(round.tree.scores().begin(), round.tree.scores().end());
+  round.tree.reset(round.text[7], 7);
+  grow(*round.drafter, round.tree, policy);
+  EXPECT_EQ(scores, std::vector<float>(round.tree.scores().begin(), round.tree.scores().end()));
+  // A new sequence in the drafter's place.
+  round.drafter->reset();
+  round.drafter->sync(
+      {.tokens = std::span(round.text).first(7), .features = round.features.data(), .next = round.text[7]});
+  round.tree.reset(round.text[7], 7);
+  grow(*round.drafter, round.tree, policy);
+  EXPECT_EQ(scores, std::vector<float>(round.tree.scores().begin(), round.tree.scores().end()));
+}
+
+TEST_P(DflashGolden, TheBlockIsCutWhereTheContextEnds) {
+  GoldenTarget target(WeightType::BF16);
+  const GoldenHead head(GetParam().folder);
+  const auto model = target.load(GetParam().type, head.checkpoint);
+  const int first_slot = 6 - GetParam().depths;
+  for (int room = 0; room < 6; ++room) {
+    Round round(head, *model, 7 + room);
+    ChainPolicy policy({.max = 8});
+    grow(*round.drafter, round.tree, policy);
+    EXPECT_EQ(round.tree.max_depth(), std::max(0, room - first_slot)) << room;
+  }
+}
+
+TEST_P(DflashGolden, NodesOfOtherDraftersAreExpandedToo) {
+  GoldenTarget target(WeightType::BF16);
+  const GoldenHead head(GetParam().folder);
+  const auto model = target.load(GetParam().type, head.checkpoint);
+  const auto expand = [](Drafter& drafter, DraftTree& tree, std::int32_t node) {
+    drafter.expand(tree, std::span(&node, 1), {.top_k = 4, .max_nodes = 4});
+  };
+  // A path that is expanded node by node, and one whose last node alone is.
+  Round step(head, *model, 256);
+  Round jump(head, *model, 256);
+  std::int32_t last = 0;
+  for (const TokenId token : {5, 17, 90}) {
+    expand(*step.drafter, step.tree, last);
+    last = step.tree.add(last, token, -1.0f, 2);
+  }
+  expand(*step.drafter, step.tree, last);
+  std::int32_t alone = 0;
+  for (const TokenId token : {5, 17, 90}) alone = jump.tree.add(alone, token, -1.0f, 2);
+  expand(*jump.drafter, jump.tree, alone);
+  std::int32_t a = step.tree.first_child(last);
+  std::int32_t b = jump.tree.first_child(alone);
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_GE(a, 0);
+    ASSERT_GE(b, 0);
+    EXPECT_EQ(step.tree.tokens()[static_cast<std::size_t>(a)],
+              jump.tree.tokens()[static_cast<std::size_t>(b)]);
+    EXPECT_EQ(step.tree.log_probs()[static_cast<std::size_t>(a)],
+              jump.tree.log_probs()[static_cast<std::size_t>(b)]);
+    a = step.tree.next_sibling(a);
+    b = jump.tree.next_sibling(b);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Heads, DflashGolden,
+                         testing::Values(Head{"dflash", "dflash", 5}, Head{"dflash_sliding", "dflash", 5},
+                                         Head{"dflash_sliding_bidirectional", "dflash", 5},
+                                         Head{"dspark", "dspark", 6}, Head{"dspark_gated", "dspark", 5},
+                                         Head{"dspark_rnn", "dspark", 6}),
+                         [](const auto& test) { return std::string(test.param.folder); });
+
+}  // namespace
+}  // namespace augur
