@@ -14,9 +14,12 @@ Decoder::Decoder(Model& target, const Options& options)
 void Decoder::step(std::span<Sequence* const> sequences) {
   const Stopwatch total;
   struct RollBack {
-    std::vector<KvTxn>& txns;
-    ~RollBack() { txns.clear(); }
-  } roll_back{txns_};
+    Decoder& decoder;
+    ~RollBack() {
+      decoder.txns_.clear();
+      for (Sequence* s : decoder.drafting_) s->early_.reset();
+    }
+  } roll_back{*this};
   drafting_.clear();
   parts_.clear();
   for (Sequence* s : sequences) {
@@ -41,6 +44,7 @@ void Decoder::step(std::span<Sequence* const> sequences) {
     prompt_rows -= rows;
   }
   if (parts_.empty()) return;
+  collect_tap_layers();
   build_batch();
   collect_taps();
   watch.restart();
@@ -87,6 +91,7 @@ void Decoder::draft_with(std::size_t speculator) {
     with.policy->prune(with.tree);
     with.tree.limit_depth(round.max_depth);
     if (with.tree.size() > round.room + 1) with.tree.truncate(round.room + 1);
+    if (auto early = with.drafter->take_early_rows()) s->early_.emplace(std::move(*early));
     with.drafter->end_round();
   }
 }
@@ -136,13 +141,21 @@ void Decoder::build_batch() {
   parents_.clear();
   batch_sequences_.clear();
   txns_.reserve(parts_.size());
+  forward_.begin(tap_layers_.empty() ? target_.config().layers : tap_layers_.front());
   for (Part& part : parts_) {
     Sequence& s = *part.sequence;
     part.first_row = static_cast<int>(tokens_.size());
-    txns_.push_back(s.cache_.reserve(part.rows));
     if (!part.prompt) {
+      if (forward_.add_tree(s.tree_, s.early_ ? &*s.early_ : nullptr)) {
+        txns_.push_back(std::move(s.early_->txn));
+      } else {
+        s.early_.reset();
+        txns_.push_back(s.cache_.reserve(part.rows));
+      }
       s.tree_.append_rows(tokens_, positions_, parents_);
     } else {
+      forward_.add_rows(part.rows);
+      txns_.push_back(s.cache_.reserve(part.rows));
       for (int i = 0; i < part.rows; ++i) {
         const std::int64_t position = s.cache_.length() + i;
         tokens_.push_back(s.text_[static_cast<std::size_t>(position)]);
@@ -154,7 +167,7 @@ void Decoder::build_batch() {
   }
 }
 
-void Decoder::collect_taps() {
+void Decoder::collect_tap_layers() {
   tap_layers_.clear();
   for (const Part& part : parts_) {
     for (const Speculator& speculator : part.sequence->speculators_) {
@@ -164,6 +177,9 @@ void Decoder::collect_taps() {
   }
   std::sort(tap_layers_.begin(), tap_layers_.end());
   tap_layers_.erase(std::unique(tap_layers_.begin(), tap_layers_.end()), tap_layers_.end());
+}
+
+void Decoder::collect_taps() {
   taps_.clear();
   const auto hidden = static_cast<std::size_t>(target_.config().hidden);
   const std::size_t stride = tap_layers_.size() * hidden;
@@ -176,9 +192,10 @@ void Decoder::collect_taps() {
 }
 
 void Decoder::run_target() {
-  target_.forward(
+  forward_.run(
+      target_,
       {.tokens = tokens_, .positions = positions_, .parents = parents_, .sequences = batch_sequences_},
-      {.taps = taps_});
+      taps_);
 }
 
 void Decoder::verify_trees() {
@@ -248,13 +265,15 @@ void Decoder::commit_tree(const Part& part, KvTxn& txn) {
   Sequence& s = *part.sequence;
   const std::int64_t first = txn.base();
   s.trace_.context = first;
-  txn.commit(s.verdict_.path);
   path_rows_.clear();
   path_tokens_.clear();
+  path_slots_.clear();
   for (const std::int32_t node : s.verdict_.path) {
+    path_slots_.push_back(forward_.offsets()[static_cast<std::size_t>(part.first_row + node)]);
     path_rows_.push_back(part.first_row + node);
     path_tokens_.push_back(s.tree_.tokens()[static_cast<std::size_t>(node)]);
   }
+  txn.commit(path_slots_);
   sync_drafters(s, {.tokens = path_tokens_, .first_position = first, .next = s.verdict_.next}, path_rows_);
   ++s.statistics_.calls;
   s.statistics_.verified_tokens += part.rows;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "decode/resumed_forward.h"
 #include "decode/sequence.h"
 #include "model/model.h"
 
@@ -38,6 +39,7 @@ class Decoder {
   void draft_with(std::size_t speculator);
   void grow_level(std::size_t speculator);
   void build_batch();
+  void collect_tap_layers();
   void collect_taps();
   void run_target();
   void verify_trees();
@@ -64,6 +66,8 @@ class Decoder {
   std::vector<std::int32_t> logit_rows_;
   Buffer<float> logits_;
   std::int64_t logits_stride_;
+  ResumedForward forward_;
+  std::vector<std::int32_t> path_slots_;  ///< of the accepted path, as offsets into its transaction
   std::vector<std::int32_t> path_rows_;
   std::vector<TokenId> path_tokens_;
 

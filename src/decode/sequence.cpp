@@ -11,9 +11,6 @@
 namespace augur {
 namespace {
 
-/// Cache slots beyond a short text's own, for the rejected nodes of its trees.
-constexpr std::int64_t kTreeSlack = 512;
-
 std::int64_t context_of(const Model& target, const SequenceOptions& options) {
   return options.context > 0 ? std::min(options.context, target.context()) : target.context();
 }
@@ -35,7 +32,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       eos_(std::move(options.eos)),
       limit_(generation_limit(std::ssize(text_), context_of(target, options), options.max_tokens)),
       vocab_(target.config().vocab),
-      cache_(target.make_cache(std::min(target.context(), std::ssize(text_) + limit_ + kTreeSlack))),
+      cache_(target.make_cache(std::min(target.context(), std::ssize(text_) + limit_ + options.tree_slots))),
       sampler_(std::move(options.sampling), target.config().vocab),
       speculators_(std::move(options.speculators)),
       tree_nodes_(options.tree_nodes),
@@ -54,7 +51,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
     throw Error("{} drafters for one sequence: expected at most {}", speculators_.size(), kMaxProposer);
   }
   // Room for the whole text and for the path that is laid over its end while penalties look at it.
-  text_.reserve(text_.size() + static_cast<std::size_t>(limit_) + static_cast<std::size_t>(kTreeSlack));
+  text_.reserve(text_.size() + static_cast<std::size_t>(limit_ + options.tree_slots));
   for (Speculator& s : speculators_) s.drafter->reset();
   if (limit_ == 0) finish(FinishReason::Length);
 }

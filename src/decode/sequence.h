@@ -3,6 +3,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -46,6 +47,9 @@ struct SequenceOptions {
   std::vector<Speculator> speculators;
   /// Nodes beside the root that a merged tree may have: the best by score stay. 0: all.
   int tree_nodes = 0;
+  /// Cache slots beyond the text's own, for nodes that are rejected: near the end of the context, and of a
+  /// short text's cache, trees are no larger than what is left.
+  std::int64_t tree_slots = 512;
   VerifyRule verification = VerifyRule::Walk;
   /// Drafters rank their candidates by what the target is about to draw (ExpandOptions::coupled); otherwise
   /// by their own probabilities. Under Rejection they draw their candidates instead.
@@ -115,6 +119,7 @@ class Sequence {
   DraftTree tree_;
   Reranker reranker_;
   std::vector<std::int32_t> frontier_;
+  std::optional<EarlyRows> early_;  ///< rows of the target that drafting has run
   std::int32_t size_before_level_ = 0;
   Verdict verdict_;
   SparseDistribution distribution_;

@@ -1,15 +1,16 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "base/types.h"
+#include "model/kv_cache.h"
 #include "tree/draft_tree.h"
 #include "tree/policy.h"
 
 namespace augur {
 
-class KvCache;
 class Sampler;
 
 /// What the target has run and the text has kept since the last sync: a chunk of the prompt, or the accepted
@@ -47,6 +48,15 @@ struct ExpandOptions {
   KvCache* target_cache = nullptr;
 };
 
+/// Rows that a drafter ran through the target's own first layers: verification need not run them again.
+struct EarlyRows {
+  KvTxn txn;  ///< over the target's cache: row i lies in slot txn.base() + i of the first `layers` layers
+  int layers = 0;                         ///< that were run
+  std::span<const TokenId> tokens;        ///< by row; row 0 is the root
+  std::span<const std::int32_t> parents;  ///< rows, -1 for row 0; a parent precedes its children
+  const float* hidden = nullptr;          ///< [rows, hidden] the residual stream entering layer `layers`
+};
+
 class Drafter;
 
 /// One sequence's part of a batched expansion.
@@ -79,7 +89,10 @@ class Drafter {
   /// nothing to say.
   virtual void expand(DraftTree& tree, std::span<const std::int32_t> frontier,
                       const ExpandOptions& options) = 0;
-  /// Drafting of this round is over: open transactions are rolled back.
+  /// The rows of this round that drafting computed as the target would have. Asked for once, when drafting is
+  /// over; then the transaction is the caller's. What the spans show is valid until the next expand().
+  virtual std::optional<EarlyRows> take_early_rows() { return std::nullopt; }
+  /// The round is over for this drafter: open transactions are rolled back.
   virtual void end_round() {}
 
   /// Drafters with the same group (their shared weights) expand together: one forward for a whole batch.

@@ -162,14 +162,14 @@ void HeadsDrafter::collect_rows(std::span<const ExpandJob> jobs, int depth) {
     if (!self.ready(tree)) continue;
     bool shared = false;  // without embeddings all nodes of a depth have one input
     for (const std::int32_t node : jobs[j].frontier) {
-      if (tree.depths()[at(node)] != depth || w.left[j] <= 0) continue;
+      if (tree.depths()[at(node)] != depth || w.budgets[j].spent()) continue;
       if (!shared) {
         self.append_input(tree, node, depth);
         ++inputs;
         shared = !w.grounded;
       }
-      w.rows.push_back({.job = j, .node = node, .logits = inputs - 1});
-      w.left[j] -= jobs[j].options.top_k;
+      const int count = w.budgets[j].take(w.heads[at(depth)].vocab());
+      w.rows.push_back({.job = j, .node = node, .logits = inputs - 1, .count = count});
     }
   }
 }
@@ -183,8 +183,8 @@ void HeadsDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontie
 void HeadsDrafter::expand_many(std::span<const ExpandJob> jobs) {
   HeadsWeights& w = weights_;
   if (w.prefix) run_prefix(jobs);
-  w.left.clear();
-  for (const ExpandJob& job : jobs) w.left.push_back(job.options.max_nodes);
+  w.budgets.clear();
+  for (const ExpandJob& job : jobs) w.budgets.emplace_back(job.options);
   for (int depth = 0; depth < std::ssize(w.heads); ++depth) {
     collect_rows(jobs, depth);
     if (w.rows.empty()) continue;
@@ -196,13 +196,10 @@ void HeadsDrafter::expand_many(std::span<const ExpandJob> jobs) {
     w.nodes.clear();
     for (const HeadsWeights::Row& row : w.rows) {
       const ExpandJob& job = jobs[row.job];
-      // The last node of a job may be left with fewer than top_k.
-      const int room = job.options.top_k + std::min(w.left[row.job], 0);
-      const bool last = &row == &w.rows.back() || (&row + 1)->job != row.job;
       w.nodes.push_back({job.tree,
                          row.node,
                          &job.options,
-                         last ? room : job.options.top_k,
+                         row.count,
                          {w.logits.data() + row.logits * stride, at(head.vocab())}});
     }
     w.chooser.add_children(w.target.backend().pool, w.nodes, {});

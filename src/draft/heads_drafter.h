@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "draft/child_budget.h"
 #include "draft/child_chooser.h"
 #include "draft/drafter.h"
 #include "draft/mlp_head.h"
@@ -37,12 +38,13 @@ struct HeadsWeights {
     std::size_t job;
     std::int32_t node;
     int logits;  ///< row of the logits
+    int count;   ///< children
   };
   std::vector<Row> rows;
   std::vector<float> inputs;
   Buffer<float> logits;
   std::vector<NodeLogits> nodes;
-  std::vector<int> left;  ///< by job: nodes that may still be added
+  std::vector<ChildBudget> budgets;  ///< by job
   ChildChooser chooser;
 
   // The same for the prefix layer.

@@ -1,8 +1,10 @@
 #include "draft/layerskip_drafter.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
+#include "draft/child_budget.h"
 #include "draft/registry.h"
 
 namespace augur {
@@ -29,10 +31,23 @@ void check_exit(int layer, const Model& target, const std::string& where) {
 
 }  // namespace
 
-void LayerSkipDrafter::end_round() {
+void LayerSkipDrafter::begin_round() {
   txn_.reset();
+  tokens_.clear();
   parents_.clear();
+  hidden_.clear();
   row_of_node_.clear();
+}
+
+std::optional<EarlyRows> LayerSkipDrafter::take_early_rows() {
+  if (!txn_) return std::nullopt;
+  std::optional<EarlyRows> rows{EarlyRows{.txn = std::move(*txn_),
+                                          .layers = exit_,
+                                          .tokens = tokens_,
+                                          .parents = parents_,
+                                          .hidden = hidden_.data()}};
+  txn_.reset();
+  return rows;
 }
 
 /// Adds the node to the forward, after those of its ancestors that have not run. Nothing where the rows are
@@ -46,6 +61,7 @@ void LayerSkipDrafter::add_path(const DraftTree& tree, std::int32_t node) {
     const std::int32_t parent_row = parent < 0 ? -1 : row_of_node_[at(parent)];
     row_of_node_[at(*n)] = static_cast<std::int32_t>(parents_.size());
     parents_.push_back(parent_row);
+    tokens_.push_back(tree.tokens()[at(*n)]);
     shared_.tokens.push_back(tree.tokens()[at(*n)]);
     shared_.positions.push_back(static_cast<std::int32_t>(tree.root_position()) + tree.depths()[at(*n)]);
     shared_.parents.push_back(parent_row < 0           ? -1
@@ -57,21 +73,22 @@ void LayerSkipDrafter::add_path(const DraftTree& tree, std::int32_t node) {
 void LayerSkipDrafter::add_rows(const ExpandJob& job) {
   first_row_ = static_cast<int>(shared_.tokens.size());
   earlier_ = static_cast<int>(parents_.size());
+  rows_ = 0;
   KvCache* cache = job.options.target_cache;
   if (job.frontier.empty() || job.options.max_nodes <= 0 || cache == nullptr) return;
   const bool root = job.frontier.front() == DraftTree::kRoot;
   if (root) {  // possibly anew
-    end_round();
+    begin_round();
     earlier_ = 0;
   }
   if (!txn_) txn_.emplace(cache->reserve(std::min(cache->room(), kLevelRows)));
   row_of_node_.resize(at(job.tree->size()), -1);
   for (const std::int32_t node : job.frontier) add_path(*job.tree, node);
-  const int rows = static_cast<int>(shared_.tokens.size()) - first_row_;
-  if (rows == 0) return;
+  rows_ = static_cast<int>(shared_.tokens.size()) - first_row_;
+  if (rows_ == 0) return;
   shared_.sequences.push_back({.kv = &*txn_,
                                .first_row = first_row_,
-                               .rows = rows,
+                               .rows = rows_,
                                .earlier_rows = earlier_,
                                .earlier_parents = parents_.data()});
 }
@@ -92,30 +109,31 @@ void LayerSkipDrafter::expand_many(std::span<const ExpandJob> jobs) {
   s.nodes.clear();
   for (const ExpandJob& job : jobs) drafter_of(job).add_rows(job);
   if (s.tokens.empty()) return;
-  s.target.forward(
+  const std::span<const float> results = s.target.forward(
       {.tokens = s.tokens, .positions = s.positions, .parents = s.parents, .sequences = s.sequences},
       {.last_layer = exit_});
 
-  const std::int32_t vocab = s.target.config().vocab;
+  const ModelConfig& config = s.target.config();
   for (const ExpandJob& job : jobs) {
-    const LayerSkipDrafter& self = drafter_of(job);
-    int left = job.options.max_nodes;
+    LayerSkipDrafter& self = drafter_of(job);
+    const std::span<const float> mine =
+        results.subspan(at(self.first_row_) * at(config.hidden), at(self.rows_) * at(config.hidden));
+    self.hidden_.insert(self.hidden_.end(), mine.begin(), mine.end());
+    ChildBudget budget(job.options);
     for (const std::int32_t node : job.frontier) {
       const std::int32_t row = at(node) < self.row_of_node_.size() ? self.row_of_node_[at(node)] : -1;
-      const int count = std::min({job.options.top_k, vocab, left});
-      if (row < self.earlier_ || count <= 0) continue;
-      left -= count;
+      if (row < self.earlier_ || budget.spent()) continue;
       s.logit_rows.push_back(self.first_row_ + row - self.earlier_);
-      s.nodes.push_back({.tree = job.tree, .node = node, .options = &job.options, .count = count});
+      s.nodes.push_back({job.tree, node, &job.options, budget.take(config.vocab), {}});
     }
   }
   if (s.nodes.empty()) return;
-  const std::int64_t stride = (std::int64_t{vocab} + 15) / 16 * 16;
+  const std::int64_t stride = (std::int64_t{config.vocab} + 15) / 16 * 16;
   const std::size_t size = s.logit_rows.size() * at(stride);
   if (s.logits.size() < size) s.logits = Buffer<float>(size);
   s.target.logits(s.logit_rows, s.logits.data(), stride);
   for (std::size_t i = 0; i < s.nodes.size(); ++i) {
-    s.nodes[i].logits = {s.logits.data() + i * at(stride), at(vocab)};
+    s.nodes[i].logits = {s.logits.data() + i * at(stride), at(config.vocab)};
   }
   s.chooser.add_children(s.target.backend().pool, s.nodes, {});
 }

@@ -36,7 +36,7 @@ struct LayerSkipShared {
 
 /// LayerSkip's self-speculation (Elhoushi et al., 2024): the target's first layers, its norm and its head.
 /// There is no draft cache: the rows of the tree, the root's included, are written to the early layers of the
-/// target's own, in a transaction that is rolled back at the end of the round.
+/// target's own, and handed on to verification, which has only the other layers left to run for them.
 class LayerSkipDrafter final : public Drafter {
  public:
   LayerSkipDrafter(LayerSkipShared& shared, int exit_layer) : shared_(shared), exit_(exit_layer) {}
@@ -45,11 +45,13 @@ class LayerSkipDrafter final : public Drafter {
   void reset() override { end_round(); }
   void sync(const AcceptedRows&) override {}
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
-  void end_round() override;
+  std::optional<EarlyRows> take_early_rows() override;
+  void end_round() override { txn_.reset(); }
   const void* group() const override { return &shared_.groups[static_cast<std::size_t>(exit_)]; }
   void expand_many(std::span<const ExpandJob> jobs) override;
 
  private:
+  void begin_round();
   void add_rows(const ExpandJob& job);
   void add_path(const DraftTree& tree, std::int32_t node);
   bool has_run(std::int32_t node) const { return row_of_node_[static_cast<std::size_t>(node)] >= 0; }
@@ -57,12 +59,15 @@ class LayerSkipDrafter final : public Drafter {
   LayerSkipShared& shared_;
   int exit_;
   std::optional<KvTxn> txn_;               ///< rows of this round's tree
+  std::vector<TokenId> tokens_;            ///< of its rows
   std::vector<std::int32_t> parents_;      ///< their parents, as rows of it; -1: the root's
+  std::vector<float> hidden_;              ///< [rows, hidden] what came out of the early layers
   std::vector<std::int32_t> row_of_node_;  ///< by tree node; -1: not run
   std::vector<std::int32_t> missing_;      ///< scratch: a node and its ancestors that have not run
   // The forward in flight.
   int first_row_ = 0;  ///< of the batch
   int earlier_ = 0;    ///< rows of the transaction before it
+  int rows_ = 0;
 };
 
 std::unique_ptr<DrafterModel> load_layerskip_drafter(const DrafterSource& source);

@@ -37,6 +37,9 @@ void check_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequenc
     throw Error("forward: a sequence of rows {} to {} where row {} is next of {}", sequence.first_row,
                 sequence.first_row + sequence.rows, expected_first, batch.rows());
   }
+  if (sequence.slots != nullptr && sequence.earlier_rows != 0) {
+    throw Error("forward: {} rows with slots of their own follow earlier ones", sequence.rows);
+  }
   if (sequence.earlier_rows < 0 || (sequence.earlier_rows > 0 && sequence.earlier_parents == nullptr) ||
       sequence.kv->rows() - sequence.rows < sequence.earlier_rows) {
     throw Error("forward: {} rows after {} earlier ones, {} are reserved", sequence.rows,
@@ -117,13 +120,19 @@ void BatchPlan::add_sequence(const TokenBatch& batch, const TokenBatch::Sequence
     if (parent != -1 && !in_batch && !in_earlier) {
       throw Error("forward: row {}: parent {} is no earlier row of its sequence", row, parent);
     }
-    const std::int64_t slot = base + sequence.earlier_rows + (row - sequence.first_row);
+    const int place = row - sequence.first_row;
+    const std::int64_t offset =
+        sequence.slots != nullptr ? sequence.slots[place] : sequence.earlier_rows + place;
+    if (offset < 0 || offset >= sequence.kv->rows()) {
+      throw Error("forward: row {}: slot {} of {} that are reserved", row, offset, sequence.kv->rows());
+    }
+    const std::int64_t slot = base + offset;
     const Sight sight =
         in_batch     ? see(slot, sights_[static_cast<std::size_t>(parent)], gather_, gather_)
         : in_earlier ? see(slot, earlier_[static_cast<std::size_t>(-2 - parent)], earlier_gather_, gather_)
                      : see(slot, prefix, gather_, gather_);
     planned.gathers = planned.gathers || sight.end > sight.begin;
-    planned.slots = slot + 1;
+    planned.slots = std::max(planned.slots, slot + 1);
     sights_.push_back(sight);
     slots_.push_back(slot);
     sequence_of_.push_back(static_cast<int>(sequences_.size()));

@@ -26,6 +26,9 @@ struct TokenBatch {
     /// this forward then writes slot kv->base() + earlier_rows + i.
     int earlier_rows = 0;
     const std::int32_t* earlier_parents = nullptr;  ///< [earlier_rows]
+    /// Where the rows lie when that is not one after the other: offsets into the transaction, all different
+    /// [rows]. Not together with earlier_rows.
+    const std::int32_t* slots = nullptr;
   };
   std::span<const TokenId> tokens;          ///< [rows]
   std::span<const std::int32_t> positions;  ///< [rows] absolute rotary position
