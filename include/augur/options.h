@@ -46,6 +46,9 @@ struct SpeculationOptions {
   int tree_topk = 1;
   int tree_depth = 4;
   int tree_size = 16;
+  /// A tree of fixed shape instead, for drafters that rank candidates: a published one by its name
+  /// ("mc_sim_7b_63"), or a JSON file with the paths of its nodes, each a list of ranks of candidates.
+  std::string static_tree;
   int ngram_min = 1;  ///< shortest suffix that is looked up
   int ngram_max = 4;  ///< longest
   /// Type "layerskip": so many of the target's first layers draft. 0: what the draft model's config.json says

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "tree/chain_policy.h"
 #include "tree/eagle2_policy.h"
+#include "tree/static_tree_policy.h"
+#include "tree/tree_shapes.h"
 
 namespace augur {
 namespace {
@@ -31,7 +33,20 @@ SamplingParams sampling_params(const Request& request, const Tokenizer& tokenize
   return to;
 }
 
-std::unique_ptr<TreePolicy> make_policy(const SpeculationOptions& options, const DrafterTraits& drafter) {
+std::string join(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
+  return out;
+}
+
+/// Whether the drafter ranks candidates node by node, so that a fixed shape means something to it.
+bool takes_static_tree(const DrafterTraits& drafter) {
+  return !drafter.one_shot;
+}
+
+std::unique_ptr<TreePolicy> make_policy(const SpeculationOptions& options, const TreePaths& shape,
+                                        const DrafterTraits& drafter) {
+  if (!shape.empty() && takes_static_tree(drafter)) return std::make_unique<StaticTreePolicy>(shape);
   if (options.tree_topk > 1 && (!drafter.one_shot || drafter.branching)) {
     return std::make_unique<Eagle2Policy>(
         Eagle2Policy::Options{options.tree_topk, options.tree_depth, options.tree_size});
@@ -40,13 +55,20 @@ std::unique_ptr<TreePolicy> make_policy(const SpeculationOptions& options, const
       ChainPolicy::Options{options.draft_max, options.draft_min, options.draft_p_min});
 }
 
-/// Slots for drafted tokens in a drafter's cache, beyond the text's own.
-constexpr std::int64_t kDraftSlack = 512;
+/// Slots for drafted tokens in a cache, beyond the text's own.
+std::int64_t draft_slots(const SpeculationOptions& options, const TreePaths& shape) {
+  constexpr std::int64_t kUsual = 512;
+  // A path may bring nodes that are not listed themselves.
+  std::int64_t shape_nodes = 0;
+  for (const std::vector<int>& path : shape) shape_nodes += std::ssize(path);
+  const std::int64_t most = std::max<std::int64_t>({shape_nodes, options.tree_size, options.draft_max});
+  return std::max(kUsual, 2 * most);
+}
 
 std::vector<Speculator> make_speculators(const GenerationContext& context, const SpeculationOptions& options,
-                                         std::int64_t text) {
-  const std::int64_t capacity = std::min(context.context, text + kDraftSlack);
+                                         const TreePaths& shape, std::int64_t capacity) {
   std::vector<Speculator> speculators;
+  bool shaped = shape.empty();
   for (const std::string& name : drafter_names(options)) {
     const auto loaded = std::find_if(context.drafters.begin(), context.drafters.end(),
                                      [&](const LoadedDrafter& d) { return d.name == name; });
@@ -55,20 +77,20 @@ std::vector<Speculator> make_speculators(const GenerationContext& context, const
                                               .ngram_max = options.ngram_max,
                                               .exit_layer = options.exit_layer,
                                               .context = capacity});
-    speculator.policy = make_policy(options, speculator.drafter->traits());
+    const DrafterTraits traits = speculator.drafter->traits();
+    shaped = shaped || takes_static_tree(traits);
+    speculator.policy = make_policy(options, shape, traits);
     speculators.push_back(std::move(speculator));
+  }
+  if (!shaped && !speculators.empty()) {
+    throw Error("static tree '{}': speculation type '{}' ranks no candidates and cannot fill it",
+                options.static_tree, join(drafter_names(options)));
   }
   return speculators;
 }
 
 void check_range(const char* option, std::int64_t value, std::int64_t low, std::int64_t high) {
   if (value < low || value > high) throw Error("{} is {}: expected {} to {}", option, value, low, high);
-}
-
-std::string join(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
-  return out;
 }
 
 }  // namespace
@@ -101,6 +123,7 @@ void check_speculation(const SpeculationOptions& options, std::span<const Loaded
   if (!(options.draft_p_min >= 0.0 && options.draft_p_min <= 1.0)) {
     throw Error("the lowest draft probability (draft_p_min) is {}: expected 0 to 1", options.draft_p_min);
   }
+  if (!options.static_tree.empty()) load_tree_paths(options.static_tree);
   for (const std::string& name : drafter_names(options)) {
     const bool loaded =
         std::any_of(drafters.begin(), drafters.end(), [&](const LoadedDrafter& d) { return d.name == name; });
@@ -121,10 +144,14 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   options.max_tokens = request.max_tokens;
   options.context = context.context;
   const std::int64_t tokens = request.max_tokens < 0 ? context.context : request.max_tokens;
+  const std::int64_t text = std::ssize(prompt) + std::min(tokens, context.context);
+  const TreePaths shape =
+      speculation.static_tree.empty() ? TreePaths{} : load_tree_paths(speculation.static_tree);
+  options.tree_slots = draft_slots(speculation, shape);
   options.speculators =
-      make_speculators(context, speculation, std::ssize(prompt) + std::min(tokens, context.context));
-  // Several drafters share the nodes that one would have. Chains add up.
-  if (speculation.tree_topk > 1) options.tree_nodes = speculation.tree_size - 1;
+      make_speculators(context, speculation, shape, std::min(context.context, text + options.tree_slots));
+  // Several drafters share the nodes that one would have. Chains and fixed shapes add up.
+  if (speculation.tree_topk > 1 && shape.empty()) options.tree_nodes = speculation.tree_size - 1;
   options.verification =
       speculation.verification == Verification::Walk ? VerifyRule::Walk : VerifyRule::Rejection;
   options.coupling = speculation.coupling;

@@ -160,6 +160,10 @@ void add_speculation_flags(CLI::App& command, SpeculationOptions& options) {
           ->check(in_range(2, 4096))
           ->capture_default_str();
   command
+      .add_option("--spec-tree", options.static_tree,
+                  "A fixed tree: mc_sim_7b_63, eagle_mc_sim_7b_63, or a JSON file of paths: [[0],[1],[0,0]]")
+      ->type_name("NAME|FILE");
+  command
       .add_option("--spec-layerskip-exit", options.exit_layer,
                   "layerskip: layers that draft; 0: a quarter of the model's")
       ->check(in_range(0, 1024))

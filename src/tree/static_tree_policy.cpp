@@ -77,35 +77,4 @@ void StaticTreePolicy::prune(DraftTree& tree) {
   if (static_cast<std::int32_t>(keep_.size()) < tree.size()) tree.select(keep_);
 }
 
-std::span<const std::vector<int>> eagle1_tree_paths() {
-  static const std::vector<std::vector<int>> paths = {
-      {0},
-      {1},
-      {2},
-      {3},
-      {0, 0},
-      {0, 1},
-      {0, 2},
-      {1, 0},
-      {1, 1},
-      {2, 0},
-      {2, 1},
-      {3, 0},
-      {0, 0, 0},
-      {0, 0, 1},
-      {0, 0, 2},
-      {0, 1, 0},
-      {0, 1, 1},
-      {0, 2, 0},
-      {0, 2, 1},
-      {1, 0, 0},
-      {0, 0, 0, 0},
-      {0, 0, 0, 1},
-      {0, 0, 0, 2},
-      {0, 0, 0, 0, 0},
-      {0, 0, 0, 0, 1},
-  };
-  return paths;
-}
-
 }  // namespace augur

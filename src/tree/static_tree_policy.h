@@ -39,7 +39,4 @@ class StaticTreePolicy final : public TreePolicy {
   bool one_shot_ = false;
 };
 
-/// The tree that EAGLE-1 ships as `mc_sim_7b_63`: 25 nodes, 4/8/8/3/2 by depth.
-std::span<const std::vector<int>> eagle1_tree_paths();
-
 }  // namespace augur

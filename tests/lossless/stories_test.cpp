@@ -9,6 +9,8 @@
 
 #include "draft/ngram_drafter.h"
 #include "support/generation.h"
+#include "tree/static_tree_policy.h"
+#include "tree/tree_shapes.h"
 
 namespace augur {
 namespace {
@@ -126,7 +128,16 @@ class Lossless : public testing::TestWithParam<Isa> {
                                             .context = 512});
   }
 
-  void expect_lossless(const char* what, const SpeculatorFactory& speculators, double least_accepted) {
+  std::unique_ptr<DrafterModel> load(const char* type) {
+    return find_drafter_type(type).load({.backend = stories_.backend,
+                                         .target = *stories_.model,
+                                         .tokenizer = *stories_.tokenizer,
+                                         .target_path = "stories260k",
+                                         .context = 512});
+  }
+
+  void expect_lossless(const char* what, const SpeculatorFactory& speculators, double least_accepted,
+                       int tree_nodes = 0) {
     for (const NamedSampling& sampling : samplings()) {
       const Generated plain =
           generate(*stories_.model, prompts_, {.sampling = sampling.params, .tokens = tokens_});
@@ -136,7 +147,8 @@ class Lossless : public testing::TestWithParam<Isa> {
                                         {.sampling = sampling.params,
                                          .tokens = tokens_,
                                          .parallel = parallel,
-                                         .speculators = speculators});
+                                         .speculators = speculators,
+                                         .tree_nodes = tree_nodes});
         ASSERT_EQ(fast.tokens, plain.tokens);
         EXPECT_GT(fast.total.drafted_tokens, 0);
         EXPECT_GE(fast.total.mean_accepted_length(), sampling.params.greedy() ? least_accepted : 1.0);
@@ -197,6 +209,85 @@ TEST_P(Lossless, DraftModel) {
           return speculators;
         },
         1.3);
+  }
+}
+
+/// Several drafters, one tree: whoever proposed the accepted path, each follows the text.
+TEST_P(Lossless, SeveralDraftersInOneTree) {
+  TemporaryFolder folder;
+  testing_support::write_disturbed_stories(folder.path(), 0.15f);
+  const Checkpoint disturbed = Checkpoint::open(folder.path());
+  const auto draft = load_draft(disturbed);
+  const auto layerskip = load("layerskip");
+  const auto suffix = load("suffix");
+  const auto ngram = load("ngram");
+  const DrafterSettings settings{.context = 512};
+  const auto tree = [](int topk, int size) {
+    return std::make_unique<Eagle2Policy>(Eagle2Policy::Options{topk, 4, size});
+  };
+  const auto chain = [] { return std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 5}); };
+  expect_lossless(
+      "draft and ngram",
+      [&] {
+        auto speculators = one(draft->make(settings), tree(3, 16));
+        speculators.push_back({ngram->make(settings), chain()});
+        return speculators;
+      },
+      1.7, 15);
+  expect_lossless(
+      "suffix and draft, chains",
+      [&] {
+        auto speculators = one(suffix->make(settings), chain());
+        speculators.push_back({draft->make(settings), chain()});
+        return speculators;
+      },
+      1.5, 0);
+  expect_lossless(
+      "ngram, layerskip and draft",
+      [&] {
+        auto speculators = one(ngram->make(settings), chain());
+        speculators.push_back({layerskip->make(settings), tree(3, 12)});
+        speculators.push_back({draft->make(settings), tree(4, 20)});
+        return speculators;
+      },
+      1.7, 24);
+}
+
+/// What drafting ran of the target is not run again, with the same bits: for early exits anywhere, trees and
+/// chains, alone or beside sequences that have other exits, or none.
+TEST_P(Lossless, EarlyExitsReuseTheirLayers) {
+  const auto layerskip = load("layerskip");
+  const int layers = stories_.model->config().layers;
+  for (const bool tree : {false, true}) {
+    int next = 0;
+    expect_lossless(
+        tree ? "layerskip, trees" : "layerskip, chains",
+        [&]() -> std::vector<Speculator> {
+          const int exit = next++ % layers;  // 0: plain
+          if (exit == 0) return {};
+          std::unique_ptr<TreePolicy> policy;
+          if (tree) {
+            policy = std::make_unique<Eagle2Policy>(Eagle2Policy::Options{3, 4, 14});
+          } else {
+            policy = std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 4});
+          }
+          return one(layerskip->make({.exit_layer = exit, .context = 512}), std::move(policy));
+        },
+        1.0);
+  }
+}
+
+TEST_P(Lossless, FixedTrees) {
+  const Checkpoint same = Checkpoint::open(testing_support::stories_path());
+  const auto shared = load_draft(same);
+  for (const char* name : {"mc_sim_7b_63", "eagle_mc_sim_7b_63"}) {
+    expect_lossless(
+        name,
+        [&] {
+          return one(shared->make({.context = 512}),
+                     std::make_unique<StaticTreePolicy>(load_tree_paths(name)));
+        },
+        3.5);
   }
 }
 

@@ -21,6 +21,7 @@ struct GenerateOptions {
   std::int64_t tokens = 60;
   std::size_t parallel = 1;
   SpeculatorFactory speculators;
+  int tree_nodes = 0;
   VerifyRule verification = VerifyRule::Walk;
   Decoder::Options decoder;
 };
@@ -44,6 +45,7 @@ inline Generated generate(Model& model, const std::vector<std::vector<TokenId>>&
       // Different prompts end at different times, so that places in the batch are taken over.
       sequence.max_tokens = options.tokens - static_cast<std::int64_t>(next % 3);
       if (options.speculators) sequence.speculators = options.speculators();
+      sequence.tree_nodes = options.tree_nodes;
       sequence.verification = options.verification;
       running.emplace_back(next, std::make_unique<Sequence>(model, prompts[next], std::move(sequence)));
       ++next;

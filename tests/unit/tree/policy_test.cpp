@@ -12,6 +12,7 @@
 #include "tree/chain_policy.h"
 #include "tree/eagle2_policy.h"
 #include "tree/static_tree_policy.h"
+#include "tree/tree_shapes.h"
 
 namespace augur {
 namespace {
@@ -225,7 +226,7 @@ TEST(Eagle2Policy, StaysClosedUnderParentsWhenAScorerRatesChildrenHigher) {
 // --- Static trees ----------------------------------------------------------------------------------------
 
 TEST(StaticTreePolicy, GrowsExactlyItsShape) {
-  StaticTreePolicy policy(eagle1_tree_paths());
+  StaticTreePolicy policy(load_tree_paths("eagle_mc_sim_7b_63"));
   EXPECT_EQ(policy.nodes(), 25);
   DraftTree tree;
   // Token = rank, so that a node's path names its place.
@@ -242,7 +243,7 @@ TEST(StaticTreePolicy, GrowsExactlyItsShape) {
   }
   EXPECT_EQ(by_depth, (std::map<int, int>{{1, 4}, {2, 8}, {3, 8}, {4, 3}, {5, 2}}));
   std::set<Path> shape;
-  for (const auto& path : eagle1_tree_paths()) shape.emplace(path.begin(), path.end());
+  for (const auto& path : load_tree_paths("eagle_mc_sim_7b_63")) shape.emplace(path.begin(), path.end());
   EXPECT_EQ(found, shape);
 }
 
