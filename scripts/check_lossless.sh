@@ -53,13 +53,18 @@ PY
 }
 
 tree=(--spec-tree-topk 4 --spec-tree-depth 4 --spec-tree-size 16)
-for sampling in "--temp 0" "--temp 0.8 --top-p 0.95 --seed 7"; do
+for sampling in "--temp 0" "--temp 0.8 --top-p 0.95 --seed 7" "--temp 1 --repeat-penalty 1.1 --seed 5"; do
   read -ra s <<<"$sampling"
   run plain "${s[@]}"
   run other "${s[@]}" --parallel 16;                          compare "$sampling, plain, --parallel 16" other
   run other "${s[@]}" --spec-type ngram;                      compare "$sampling, ngram" other
   run other "${s[@]}" --spec-type draft -md "$draft";         compare "$sampling, draft chain" other
   run other "${s[@]}" --spec-type draft -md "$draft" "${tree[@]}"; compare "$sampling, draft tree" other
+  if [[ $sampling != "--temp 0"* ]]; then
+    run other "${s[@]}" --spec-type draft -md "$draft" --no-spec-coupling; compare "$sampling, chain, uncoupled" other
+    run other "${s[@]}" --spec-type draft -md "$draft" "${tree[@]}" --no-spec-coupling
+    compare "$sampling, tree, uncoupled" other
+  fi
   run other "${s[@]}" --spec-type draft -md "$draft" "${tree[@]}" --parallel 16
   compare "$sampling, draft tree, --parallel 16" other
 done

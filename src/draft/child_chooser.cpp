@@ -40,7 +40,12 @@ void ChildChooser::add_children(ThreadPool& pool, std::span<const NodeLogits> ro
                                 std::span<const TokenId> target_ids) {
   prepare(rows, target_ids);
   if (width_ > 0) {
+    // Which thread ranks which row differs from call to call.
     scratch_.resize(static_cast<std::size_t>(pool.size()));
+    for (Scratch& s : scratch_) {
+      s.coupled.reserve(rows.front().logits.size(), static_cast<int>(width_));
+      s.recent.reserve(256);
+    }
     std::atomic<std::size_t> next{0};
     pool.run([&](Team& team) {
       compute_noise(team, target_ids);
@@ -166,6 +171,8 @@ void ChildChooser::add_sampled(const NodeLogits& row, std::span<const TokenId> t
   constexpr std::uint64_t kDraftStream = 0x6472616674657221u;
   const std::int32_t depth = row.tree->depths()[static_cast<std::size_t>(row.node)];
   const std::int64_t position = row.tree->root_position() + depth + 1;
+  noise_.reserve(padded_.size());
+  order_.reserve(padded_.size());
   noise_.resize(law_.tokens.size());
   gumbel_at(sampler.params().seed ^ kDraftStream, position, law_.tokens, noise_.data());
   for (std::size_t i = 0; i < noise_.size(); ++i) noise_[i] += std::log(law_.probs[i]);

@@ -14,6 +14,9 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 /// Candidates among which the probability is shared out: the rest have next to nothing.
 constexpr int kRivals = 32;
 
+/// A nucleus of more tokens than this cuts off nothing that could win.
+constexpr int kFew = 64;
+
 std::span<const float> adjusted(const SamplingParams& params, const CoupledRow& row,
                                 CoupledScratch& scratch) {
   const bool penalises = params.penalises() && !row.recent.empty();
@@ -49,9 +52,7 @@ float lowest_kept(const SamplingParams& params, std::span<const float> logits, C
   const auto n = std::ssize(logits);
   const bool top_k_on = params.top_k > 0 && params.top_k < n;
   if (!top_k_on && params.top_p >= 1.0f && params.min_p <= 0.0f) return lowest;
-  // A nucleus of more tokens than this cuts off nothing that could win.
-  constexpr std::int64_t kFew = 64;
-  const auto count = std::min(n, top_k_on ? std::int64_t{params.top_k} : kFew);
+  const auto count = std::min(n, std::int64_t{top_k_on ? params.top_k : kFew});
   scratch.best.resize(static_cast<std::size_t>(count));
   scratch.best_scores.resize(static_cast<std::size_t>(count));
   top_k(logits, static_cast<int>(count), scratch.top_k, scratch.best.data(), scratch.best_scores.data());
@@ -79,6 +80,17 @@ float lowest_kept(const SamplingParams& params, std::span<const float> logits, C
 }
 
 }  // namespace
+
+void CoupledScratch::reserve(std::size_t entries, int k) {
+  adjusted.reserve(entries);
+  scores.reserve(entries);
+  const auto most = static_cast<std::size_t>(std::max(k, kFew));
+  best.reserve(most);
+  best_scores.reserve(most);
+  // As top_k() wants them.
+  top_k.maxima.reserve(2 * most + 128);
+  top_k.entries.reserve(std::max<std::size_t>(512, 4 * most));
+}
 
 int rank_coupled(const SamplingParams& params, const CoupledRow& row, int k, CoupledScratch& scratch,
                  std::int32_t* entries, float* log_probs) {

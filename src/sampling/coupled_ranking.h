@@ -21,9 +21,8 @@ struct DraftCalibration {
   /// Exponent of q: small models spread too much probability over the many tokens of the tail, where the
   /// noise would pick it up. 1: none, for a drafter that is exact.
   float sharpness = 1.2f;
-  /// Scale of what remains, as a Gumbel variable about log q at temperature 1. Equal to the sharpness, so that
-  /// at low temperatures the probability of a candidate becomes its q, as it is for greedy decoding.
-  float error = 1.2f;
+  /// Scale of what remains, as a Gumbel variable about log q at temperature 1.
+  float error = 1.5f;
 };
 
 /// One node's candidates.
@@ -44,6 +43,9 @@ struct CoupledScratch {
   std::vector<std::int32_t> best;
   std::vector<float> best_scores;
   TopKScratch top_k;
+
+  /// For vocabularies of `entries` and `k` candidates.
+  void reserve(std::size_t entries, int k);
 };
 
 /// The k entries that the target is most likely to draw, best first, and the log-probability of each. Fewer

@@ -24,6 +24,13 @@ Sampler::Sampler(SamplingParams params, std::int64_t vocab_size)
   if (!params_.logit_bias.empty() || params_.penalises())
     adjusted_.resize(static_cast<std::size_t>(vocab_size));
   if (params_.penalises()) counts_.resize(static_cast<std::size_t>(vocab_size));
+  // How many candidates pass differs from token to token.
+  if (params_.filters()) {
+    kept_.reserve(static_cast<std::size_t>(vocab_size));
+    kept_logits_.reserve(static_cast<std::size_t>(vocab_size));
+    weights_.reserve(static_cast<std::size_t>(vocab_size));
+    if (params_.top_p < 1.0f) nucleus_.reserve(static_cast<std::size_t>(vocab_size));
+  }
 }
 
 std::span<const float> Sampler::adjust(std::span<const float> logits, std::span<const TokenId> context) {
@@ -175,6 +182,8 @@ void Sampler::processed(std::span<const float> logits, std::span<const TokenId> 
   if (std::isinf(max)) throw Error("sampler: every logit is {}: no token is allowed", max);
   out.tokens.clear();
   out.probs.clear();
+  out.tokens.reserve(logits.size());
+  out.probs.reserve(logits.size());
   if (params_.greedy()) {
     out.tokens.push_back(static_cast<TokenId>(best));
     out.probs.push_back(1.0f);

@@ -24,6 +24,7 @@ struct SamplingParams {
   std::uint64_t seed = 0;
 
   bool greedy() const { return temperature == 0.0f; }
+  bool filters() const { return top_k > 0 || top_p < 1.0f || min_p > 0.0f; }
   bool penalises() const {
     return repeat_last_n != 0 &&
            (repetition_penalty != 1.0f || presence_penalty != 0.0f || frequency_penalty != 0.0f);

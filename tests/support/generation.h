@@ -23,6 +23,7 @@ struct GenerateOptions {
   SpeculatorFactory speculators;
   int tree_nodes = 0;
   VerifyRule verification = VerifyRule::Walk;
+  bool coupling = true;
   Decoder::Options decoder;
 };
 
@@ -47,6 +48,7 @@ inline Generated generate(Model& model, const std::vector<std::vector<TokenId>>&
       if (options.speculators) sequence.speculators = options.speculators();
       sequence.tree_nodes = options.tree_nodes;
       sequence.verification = options.verification;
+      sequence.coupling = options.coupling;
       running.emplace_back(next, std::make_unique<Sequence>(model, prompts[next], std::move(sequence)));
       ++next;
     }

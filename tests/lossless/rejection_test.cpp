@@ -1,0 +1,136 @@
+// Rejection sampling keeps the law of plain decoding: chi-square tests of what a whole decoder writes,
+// against the law that the target's own distributions multiply up to.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "support/generation.h"
+
+namespace augur {
+namespace {
+
+using testing_support::one;
+using testing_support::Stories;
+using testing_support::TemporaryFolder;
+
+using Text = std::vector<TokenId>;
+
+constexpr int kTokens = 3;
+/// Few tokens each, so that every text is seen often.
+SamplingParams few(std::uint64_t seed) {
+  SamplingParams params;
+  params.temperature = 1.2f;
+  params.top_k = 4;
+  params.seed = seed;
+  return params;
+}
+
+/// Probability of every continuation of `text` by kTokens tokens.
+void add_law(Stories& stories, const Text& text, std::size_t end, double probability,
+             std::map<Text, double>& law) {
+  if (text.size() == end) {
+    law[{text.end() - kTokens, text.end()}] += probability;
+    return;
+  }
+  Sampler sampler(few(0), stories.model->config().vocab);
+  SparseDistribution next;
+  sampler.processed(testing_support::plain_log_probs(*stories.model, text), text, next);
+  for (std::size_t i = 0; i < next.tokens.size(); ++i) {
+    Text longer = text;
+    longer.push_back(next.tokens[i]);
+    add_law(stories, longer, end, probability * next.probs[i], law);
+  }
+}
+
+/// Upper tail of chi-square, by the approximation of Wilson and Hilferty.
+double tail(double chi_square, double degrees) {
+  const double a = 2.0 / (9.0 * degrees);
+  const double z = (std::cbrt(chi_square / degrees) - (1.0 - a)) / std::sqrt(a);
+  return 0.5 * std::erfc(z / std::sqrt(2.0));
+}
+
+/// Probability of counts at least as far from the law as these; rare texts count together.
+double p_value(const std::map<Text, double>& law, const std::map<Text, int>& counts, int runs) {
+  double chi_square = 0.0;
+  double rare = 0.0;
+  double rare_found = 0.0;
+  int cells = 0;
+  const auto add = [&](double expected, double found) {
+    chi_square += (found - expected) * (found - expected) / expected;
+    ++cells;
+  };
+  for (const auto& [text, p] : law) {
+    const auto at = counts.find(text);
+    const double found = at == counts.end() ? 0.0 : at->second;
+    if (p * runs < 8.0) {
+      rare += p * runs;
+      rare_found += found;
+    } else {
+      add(p * runs, found);
+    }
+  }
+  if (rare > 0.0) add(rare, rare_found);
+  return tail(chi_square, cells - 1);
+}
+
+TEST(Rejection, KeepsTheLawOfPlainDecoding) {
+  Stories stories(select_isa(), 1);
+  TemporaryFolder folder;
+  testing_support::write_disturbed_stories(folder.path(), 0.12f);
+  const Checkpoint head = Checkpoint::open(folder.path());
+  const auto drafters = find_drafter_type("draft").load({.backend = stories.backend,
+                                                         .target = *stories.model,
+                                                         .tokenizer = *stories.tokenizer,
+                                                         .target_path = "stories260k",
+                                                         .head = &head,
+                                                         .context = 128});
+  const Text prompt = stories.prompt("One day, a");
+  std::map<Text, double> law;
+  add_law(stories, prompt, prompt.size() + kTokens, 1.0, law);
+
+  const auto run = [&](bool tree, VerifyRule rule, std::int64_t& accepted, int runs) {
+    std::map<Text, int> counts;
+    for (int seed = 0; seed < runs; ++seed) {
+      SequenceOptions options{.sampling = few(static_cast<std::uint64_t>(seed)),
+                              .max_tokens = kTokens,
+                              .context = 64,
+                              .verification = rule};
+      std::unique_ptr<TreePolicy> policy;
+      if (tree) {
+        policy = std::make_unique<Eagle2Policy>(Eagle2Policy::Options{3, 2, 10});
+      } else {
+        policy = std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 2});
+      }
+      options.speculators = one(drafters->make({.context = 128}), std::move(policy));
+      Sequence sequence(*stories.model, prompt, std::move(options));
+      Decoder decoder(*stories.model);
+      Sequence* const batch[] = {&sequence};
+      while (!sequence.finished()) decoder.step(batch);
+      accepted += sequence.statistics().accepted_tokens;
+      ++counts[{sequence.generated().begin(), sequence.generated().end()}];
+    }
+    for (const auto& [text, count] : counts) EXPECT_TRUE(law.contains(text)) << "an impossible text";
+    return counts;
+  };
+
+  constexpr int kRuns = 4000;
+  for (const bool tree : {false, true}) {
+    std::int64_t accepted = 0;
+    const auto counts = run(tree, VerifyRule::Rejection, accepted, kRuns);
+    EXPECT_GT(p_value(law, counts, kRuns), 1e-3) << (tree ? "tree" : "chain");
+    // Drafts were accepted often, and rejected often.
+    EXPECT_GT(accepted, kRuns / 3);
+    EXPECT_LT(accepted, 2 * kRuns - kRuns / 3);
+
+    // The test would notice a law that is a little off.
+    std::map<Text, double> off = law;
+    double total = 0.0;
+    for (auto& [text, p] : off) total += p = std::pow(p, 0.85);
+    for (auto& [text, p] : off) p /= total;
+    EXPECT_LT(p_value(off, counts, kRuns), 1e-3);
+  }
+}
+
+}  // namespace
+}  // namespace augur
