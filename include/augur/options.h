@@ -69,6 +69,8 @@ struct EngineOptions {
   /// The same, or the folder of a draft head, for the types that need one; empty: none. Its type is the one
   /// that `speculation` names, otherwise what its files say.
   std::string draft_model;
+  /// A file made by `augur datastore build`, which type "suffix" retrieves continuations from; empty: none.
+  std::string datastore;
   int threads = 0;  ///< 0: one per core
   bool pin_threads = false;
   std::int64_t context = 0;  ///< tokens a sequence may hold; 0: the model's own limit

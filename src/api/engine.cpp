@@ -136,6 +136,7 @@ void Engine::Impl::load_drafters(const EngineOptions& options) {
                              .target_path = path,
                              .head = draft_checkpoint ? &*draft_checkpoint : nullptr,
                              .context = model->context(),
+                             .datastore = options.datastore,
                              .progress = staged(options, "draft model")};
   // What needs no weights of its own is always there.
   for (const DrafterType& type : drafter_types()) {

@@ -64,6 +64,8 @@ void add_engine_flags(CLI::App& command, EngineOptions& options) {
   command.add_option("-m,--model", options.model, "Hugging Face folder or GGUF file")->required();
   command.add_option("--spec-draft-model,--model-draft", options.draft_model,
                      "(-md) Smaller model of the same vocabulary that drafts");
+  command.add_option("--spec-datastore", options.datastore,
+                     "suffix: a file of 'augur datastore build' to retrieve from");
   command.add_option("-t,--threads", options.threads, "Threads; 0: one per core")->check(in_range(0, 1024));
   command.add_flag("--pin", options.pin_threads, "Bind each thread to a core");
   command.add_option("-c,--ctx-size", options.context, "Tokens a sequence may hold; 0: the model's limit")

@@ -37,6 +37,7 @@ struct DrafterSource {
   /// Rotary base of a head's layers; 0: its configuration's. Some heads were trained with another than they
   /// say (EAGLE-3's own trainer always takes 10000).
   double head_rope_theta = 0.0;
+  std::string datastore;  ///< file that the suffix drafter retrieves from; empty: none
   std::function<void(double)> progress;
 };
 

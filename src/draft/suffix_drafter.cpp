@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <optional>
 
 #include "draft/copy_odds.h"
 #include "draft/registry.h"
@@ -17,12 +18,13 @@ constexpr std::size_t kEarlierNodes = std::size_t{1} << 21;
 
 }  // namespace
 
-SuffixDrafter::SuffixDrafter(SuffixMemory& earlier, const Options& options)
+SuffixDrafter::SuffixDrafter(SuffixMemory& earlier, const Datastore* datastore, const Options& options)
     : options_(options),
       own_(options.depth, options.own_nodes),
       earlier_(earlier),
       own_view_(own_),
-      earlier_view_(earlier) {}
+      earlier_view_(earlier),
+      datastore_(datastore) {}
 
 SuffixDrafter::~SuffixDrafter() {
   keep_output();
@@ -66,6 +68,7 @@ void SuffixDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fronti
   for (const SuffixView* view : {&own_view_, &earlier_view_}) {
     for (const std::size_t which : {0u, 1u}) consider(*view, which, budget, options.branching);
   }
+  if (datastore_ != nullptr) consider_datastore(budget, options.branching);
   if (best_.score <= 0.0f) return;
   tree_nodes_.clear();
   for (const Entry& e : best_.entries) {
@@ -73,7 +76,7 @@ void SuffixDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fronti
         e.parent < 0 ? DraftTree::kRoot : tree_nodes_[static_cast<std::size_t>(e.parent)];
     const int match = best_.match + tree.depths()[static_cast<std::size_t>(parent)];
     const float log_prob = std::log(e.probability) + copy_log_prob(match);
-    tree_nodes_.push_back(tree.add(parent, best_.trie->token(e.node), log_prob, options.proposer));
+    tree_nodes_.push_back(tree.add(parent, e.token, log_prob, options.proposer));
   }
 }
 
@@ -94,22 +97,36 @@ void SuffixDrafter::consider(const SuffixView& view, std::size_t which, int budg
     const auto longest = static_cast<int>(length);
     while (length > 1 && occurrences(length - 1) == count) --length;
     if (count > 0) {
-      grow(trie, suffixes[length], count, std::min(budget, options_.tokens_per_match * longest), branching);
-      proposal_.match = longest;
-      if (proposal_.score > best_.score) std::swap(proposal_, best_);
+      try_match({.trie = &trie, .node = suffixes[length], .occurrences = count}, longest, budget, branching);
     }
     --length;
   }
 }
 
-void SuffixDrafter::grow(const SuffixTrie& trie, std::int32_t node, std::int32_t occurrences, int budget,
-                         bool branching) {
+void SuffixDrafter::consider_datastore(int budget, bool branching) {
+  std::int64_t known = 0;
+  const auto longest = std::min<std::int64_t>(options_.longest_retrieval, std::ssize(text_));
+  for (auto length = static_cast<int>(longest); length >= options_.shortest_retrieval; --length) {
+    const Datastore::Range range = datastore_->find(std::span(text_).last(static_cast<std::size_t>(length)));
+    if (range.count() == known) continue;  // the same places as of a longer match
+    known = range.count();
+    try_match({.range = range}, length, budget, branching);
+    if (known >= options_.enough_occurrences) return;
+  }
+}
+
+void SuffixDrafter::try_match(const Place& place, int match, int budget, bool branching) {
+  grow(place, std::min(budget, options_.tokens_per_match * match), branching);
+  proposal_.match = match;
+  if (proposal_.score > best_.score) std::swap(proposal_, best_);
+}
+
+void SuffixDrafter::grow(const Place& place, int budget, bool branching) {
   const auto worse = [](const Entry& a, const Entry& b) { return a.path < b.path; };
-  proposal_.trie = &trie;
   proposal_.entries.clear();
   proposal_.score = 0.0f;
   offered_.clear();
-  offer_children(trie, node, occurrences, -1);
+  offer_children(place, -1);
   std::make_heap(offered_.begin(), offered_.end(), worse);
   while (!offered_.empty() && std::ssize(proposal_.entries) < budget) {
     std::pop_heap(offered_.begin(), offered_.end(), worse);
@@ -120,41 +137,59 @@ void SuffixDrafter::grow(const SuffixTrie& trie, std::int32_t node, std::int32_t
     proposal_.entries.push_back(best);
     proposal_.score += best.path;
     const std::size_t before = offered_.size();
-    offer_children(trie, best.node, trie.count(best.node), index);
+    offer_children(best.place, index);
     for (std::size_t end = before + 1; end <= offered_.size(); ++end) {
       std::push_heap(offered_.begin(), offered_.begin() + static_cast<std::ptrdiff_t>(end), worse);
     }
   }
 }
 
-void SuffixDrafter::offer_children(const SuffixTrie& trie, std::int32_t node, std::int32_t occurrences,
-                                   std::int32_t entry) {
-  const float path = entry < 0 ? 1.0f : proposal_.entries[static_cast<std::size_t>(entry)].path;
-  std::int32_t child = trie.first_child(node);
-  for (int i = 0; i < kMostChildren && child != SuffixTrie::kNone; ++i, child = trie.next_sibling(child)) {
-    const float p = static_cast<float>(trie.count(child)) / static_cast<float>(std::max(occurrences, 1));
-    if (static_cast<double>(p) < options_.least_probability) continue;
-    const float probability = std::min(p, 1.0f);
-    offered_.push_back({child, entry, probability, path * probability});
+void SuffixDrafter::offer_children(const Place& place, std::int32_t entry) {
+  if (place.trie == nullptr) {
+    datastore_->children(place.range, options_.least_probability, children_);
+    for (const Datastore::Child& child : children_) {
+      const auto share = static_cast<float>(child.range.count()) / static_cast<float>(place.range.count());
+      offer(child.token, {.range = child.range}, entry, share);
+    }
+    return;
   }
+  const SuffixTrie& trie = *place.trie;
+  std::int32_t child = trie.first_child(place.node);
+  for (int i = 0; i < kMostChildren && child != SuffixTrie::kNone; ++i, child = trie.next_sibling(child)) {
+    const std::int32_t count = trie.count(child);
+    const float share = static_cast<float>(count) / static_cast<float>(std::max(place.occurrences, 1));
+    offer(trie.token(child), {.trie = &trie, .node = child, .occurrences = count}, entry, share);
+  }
+}
+
+void SuffixDrafter::offer(TokenId token, const Place& place, std::int32_t entry, float share) {
+  if (static_cast<double>(share) < options_.least_probability) return;
+  const float path = entry < 0 ? 1.0f : proposal_.entries[static_cast<std::size_t>(entry)].path;
+  const float probability = std::min(share, 1.0f);
+  offered_.push_back({token, place, entry, probability, path * probability});
 }
 
 namespace {
 
 class SuffixModel final : public DrafterModel {
  public:
+  explicit SuffixModel(const DrafterSource& source) {
+    if (!source.datastore.empty()) datastore_.emplace(source.datastore, source.tokenizer);
+  }
   std::unique_ptr<Drafter> make(const DrafterSettings&) const override {
-    return std::make_unique<SuffixDrafter>(earlier_, SuffixDrafter::Options{});
+    return std::make_unique<SuffixDrafter>(earlier_, datastore_ ? &*datastore_ : nullptr,
+                                           SuffixDrafter::Options{});
   }
 
  private:
   mutable SuffixMemory earlier_{SuffixDrafter::Options{}.depth, kEarlierNodes};
+  std::optional<Datastore> datastore_;
 };
 
 }  // namespace
 
-std::unique_ptr<DrafterModel> load_suffix_drafter(const DrafterSource&) {
-  return std::make_unique<SuffixModel>();
+std::unique_ptr<DrafterModel> load_suffix_drafter(const DrafterSource& source) {
+  return std::make_unique<SuffixModel>(source);
 }
 
 }  // namespace augur

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "draft/datastore.h"
 #include "draft/drafter.h"
 #include "draft/suffix_trie.h"
 
@@ -12,10 +13,11 @@ class DrafterModel;
 struct DrafterSource;
 
 /// SuffixDecoding (Oliaro et al., 2024): what followed the end of the text before, in the text itself or in
-/// the outputs of earlier sequences, as a tree. A continuation's estimated probability is its share of the
-/// occurrences; the tree grows by path probability, at most so many tokens per token of the match, and of all
-/// matches the one is taken whose tree promises the most accepted tokens. In the tree a token has its share
-/// times the odds of copying (copy_odds.h).
+/// the outputs of earlier sequences, as a tree; and retrieval (REST, He et al., 2024): what follows it in a
+/// datastore. A continuation's estimated probability is its share of the occurrences; the tree grows by path
+/// probability, at most so many tokens per token of the match, and of all matches the one is taken whose tree
+/// promises the most accepted tokens. In the tree a token has its share times the odds of copying
+/// (copy_odds.h).
 class SuffixDrafter final : public Drafter {
  public:
   struct Options {
@@ -23,9 +25,15 @@ class SuffixDrafter final : public Drafter {
     std::size_t own_nodes = std::size_t{1} << 20;  ///< of the trie of the sequence's text (28 bytes each)
     int tokens_per_match = 4;                      ///< tokens drafted per token of the match
     double least_probability = 0.1;                ///< of a token, given what is before it
+    // In the datastore, as in REST: matches of 16 tokens down to 2. Shorter ones than one that occurs so
+    // often already tell nothing new.
+    int longest_retrieval = 16;
+    int shortest_retrieval = 2;
+    std::int64_t enough_occurrences = 16;
   };
   /// `earlier`: outputs of sequences of the same process. The sequence adds its own when it ends.
-  SuffixDrafter(SuffixMemory& earlier, const Options& options);
+  /// `datastore`: null for none.
+  SuffixDrafter(SuffixMemory& earlier, const Datastore* datastore, const Options& options);
   ~SuffixDrafter() override;
 
   std::string_view name() const override { return "suffix"; }
@@ -37,23 +45,32 @@ class SuffixDrafter final : public Drafter {
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
 
  private:
+  /// Where a continuation ends, in a trie or in the datastore.
+  struct Place {
+    const SuffixTrie* trie = nullptr;  ///< null: the datastore
+    std::int32_t node = 0;
+    std::int32_t occurrences = 0;  ///< of the node
+    Datastore::Range range;
+  };
   struct Entry {
-    std::int32_t node = 0;     ///< of the trie
+    TokenId token = -1;
+    Place place;
     std::int32_t parent = -1;  ///< entry; -1: the root
     float probability = 1.0f;  ///< given its parent
     float path = 1.0f;         ///< given the text
   };
   struct Proposal {
-    const SuffixTrie* trie = nullptr;
     std::vector<Entry> entries;  ///< parents first
     float score = 0.0f;          ///< tokens expected to be accepted
     int match = 0;               ///< tokens of the text's end that it follows
   };
   void append(TokenId token);
   void consider(const SuffixView& view, std::size_t which, int budget, bool branching);
-  void grow(const SuffixTrie& trie, std::int32_t node, std::int32_t occurrences, int budget, bool branching);
-  void offer_children(const SuffixTrie& trie, std::int32_t node, std::int32_t occurrences,
-                      std::int32_t entry);
+  void consider_datastore(int budget, bool branching);
+  void try_match(const Place& place, int match, int budget, bool branching);
+  void grow(const Place& place, int budget, bool branching);
+  void offer_children(const Place& place, std::int32_t entry);
+  void offer(TokenId token, const Place& place, std::int32_t entry, float share);
   void keep_output();
 
   Options options_;
@@ -61,12 +78,14 @@ class SuffixDrafter final : public Drafter {
   SuffixMemory& earlier_;
   SuffixView own_view_;
   SuffixView earlier_view_;
+  const Datastore* datastore_;
   std::vector<TokenId> text_;
   std::size_t output_begin_ = 0;  ///< 0: nothing generated yet
 
   Proposal proposal_;
   Proposal best_;
   std::vector<Entry> offered_;  ///< heap
+  std::vector<Datastore::Child> children_;
   std::vector<std::int32_t> tree_nodes_;
 };
 

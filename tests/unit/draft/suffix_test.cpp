@@ -78,7 +78,7 @@ TEST(SuffixMemory, StaysBoundedAndForgetsTheOldest) {
 }
 
 struct Drafting {
-  explicit Drafting(SuffixMemory& earlier) : drafter(earlier, {}) {}
+  explicit Drafting(SuffixMemory& earlier) : drafter(earlier, nullptr, {}) {}
   void say(const Text& tokens) {
     drafter.sync({.tokens = std::span(tokens).first(tokens.size() - 1),
                   .first_position = size,
