@@ -60,7 +60,7 @@ for sampling in "--temp 0" "--temp 0.8 --top-p 0.95 --seed 7" "--temp 1 --repeat
   run other "${s[@]}" --spec-type ngram;                      compare "$sampling, ngram" other
   run other "${s[@]}" --spec-type draft -md "$draft";         compare "$sampling, draft chain" other
   run other "${s[@]}" --spec-type draft -md "$draft" "${tree[@]}"; compare "$sampling, draft tree" other
-  if [[ $sampling != "--temp 0"* ]]; then
+  if [[ $sampling != "--temp 0" ]]; then
     run other "${s[@]}" --spec-type draft -md "$draft" --no-spec-coupling; compare "$sampling, chain, uncoupled" other
     run other "${s[@]}" --spec-type draft -md "$draft" "${tree[@]}" --no-spec-coupling
     compare "$sampling, tree, uncoupled" other

@@ -7,9 +7,24 @@
 #include "base/clock.h"
 
 namespace augur {
+namespace {
+
+constexpr std::size_t kUsualPath = 64;
+constexpr std::size_t kUsualRows = 512;
+
+}  // namespace
 
 Decoder::Decoder(Model& target, const Options& options)
-    : target_(target), options_(options), logits_stride_((target.config().vocab + 15) / 16 * 16) {}
+    : target_(target), options_(options), logits_stride_((target.config().vocab + 15) / 16 * 16) {
+  // Paths and trees of a size that a later round may well have, so that it need not allocate.
+  path_tokens_.reserve(kUsualPath);
+  path_rows_.reserve(kUsualPath);
+  path_slots_.reserve(kUsualPath);
+  tokens_.reserve(kUsualRows);
+  positions_.reserve(kUsualRows);
+  parents_.reserve(kUsualRows);
+  logit_rows_.reserve(kUsualRows);
+}
 
 void Decoder::step(std::span<Sequence* const> sequences) {
   const Stopwatch total;
@@ -288,6 +303,7 @@ void Decoder::sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<con
     AcceptedRows mine = rows;
     const std::span<const int> layers = speculator.drafter->tap_layers();
     if (!layers.empty()) {
+      features_.reserve(kUsualPath * layers.size() * hidden);
       features_.resize(batch_rows.size() * layers.size() * hidden);
       float* out = features_.data();
       for (const std::int32_t row : batch_rows) {

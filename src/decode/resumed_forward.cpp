@@ -17,6 +17,10 @@ void ResumedForward::begin(int lowest_tap) {
   early_.clear();
   early_row_.clear();
   offsets_.clear();
+  // Trees differ in size from round to round.
+  constexpr std::size_t kUsualRows = 512;
+  offsets_.reserve(kUsualRows);
+  early_row_.reserve(kUsualRows);
 }
 
 /// Finds the rows that are nodes of the tree: those with the same path of tokens. False without the root.

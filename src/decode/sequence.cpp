@@ -53,6 +53,10 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
   // Room for the whole text and for the path that is laid over its end while penalties look at it.
   text_.reserve(text_.size() + static_cast<std::size_t>(limit_ + options.tree_slots));
   for (Speculator& s : speculators_) s.drafter->reset();
+  // Longer paths than before should not have to allocate.
+  constexpr std::size_t kUsualPath = 64;
+  verdict_.path.reserve(kUsualPath);
+  statistics_.accepted_per_position.reserve(kUsualPath);
   if (limit_ == 0) finish(FinishReason::Length);
 }
 

@@ -36,7 +36,12 @@ void clear_batch(DraftWeights& w) {
 }  // namespace
 
 ModelDrafter::ModelDrafter(DraftWeights& weights, std::int64_t context)
-    : weights_(weights), cache_(weights.model->make_cache(std::min(context, weights.context))) {}
+    : weights_(weights), cache_(weights.model->make_cache(std::min(context, weights.context))) {
+  // Accepted paths differ in length; the longest so far should not have to allocate.
+  constexpr std::size_t kUsualPath = 64;
+  pending_.reserve(kUsualPath);
+  for (auto* rows : {&weights_.tokens, &weights_.positions, &weights_.parents}) rows->reserve(kUsualPath);
+}
 
 void ModelDrafter::reset() {
   end_round();

@@ -34,6 +34,7 @@ void RecurrentWeights::run() {
   const RecurrentHead::Shape& shape = head->shape();
   if (!feature_runs.empty()) {
     const auto count = features.size() / at(shape.features);
+    projected_.reserve(states.capacity());
     projected_.resize(count * at(shape.state));
     head->project(features.data(), static_cast<int>(count), projected_.data());
     auto from = projected_.begin();
@@ -60,7 +61,16 @@ std::span<const float> RecurrentWeights::logits_of(std::size_t index) const {
 // --------------------------------------------------------------------------------------------
 
 RecurrentDrafter::RecurrentDrafter(RecurrentWeights& weights, std::int64_t context)
-    : weights_(weights), cache_(weights.head->make_cache(context)) {}
+    : weights_(weights), cache_(weights.head->make_cache(context)) {
+  // Accepted paths differ in length; the longest so far should not have to allocate.
+  constexpr std::size_t kUsualPath = 64;
+  const RecurrentHead::Shape& shape = weights.head->shape();
+  pending_tokens_.reserve(kUsualPath);
+  pending_features_.reserve(kUsualPath * at(shape.features));
+  weights_.features.reserve(kUsualPath * at(shape.features));
+  weights_.states.reserve(kUsualPath * at(shape.state));
+  for (auto* rows : {&weights_.tokens, &weights_.positions, &weights_.parents}) rows->reserve(kUsualPath);
+}
 
 DrafterTraits RecurrentDrafter::traits() const {
   DrafterTraits traits;

@@ -13,6 +13,8 @@ namespace augur {
 /// which slots it sees. Reused from pass to pass, so that steady decoding does not allocate.
 class BatchPlan {
  public:
+  BatchPlan() { gather_.reserve(kUsualGather); }
+
   struct Sequence {
     const KvCache* cache = nullptr;
     int first_row = 0;
@@ -43,6 +45,9 @@ class BatchPlan {
   Range attention_share(std::size_t index, int rank, int size) const;
 
  private:
+  /// Slots that the rows of a tree of 60 nodes gather: as many as they have ancestors.
+  static constexpr std::size_t kUsualGather = 1024;
+
   /// A row's sight: slots [0, contiguous), then those of a gather list [begin, end).
   struct Sight {
     std::int64_t contiguous = 0;

@@ -5,6 +5,19 @@
 
 namespace augur {
 
+DraftTree::DraftTree() {
+  // More candidates than usual trees have.
+  constexpr std::size_t kUsual = 512;
+  for (auto* ids : {&tokens_, &parents_, &depths_, &first_child_, &last_child_, &next_sibling_, &q_row_,
+                    &renumbered_, &kept_}) {
+    ids->reserve(kUsual);
+  }
+  log_probs_.reserve(kUsual);
+  scores_.reserve(kUsual);
+  proposers_.reserve(kUsual);
+  reset(0, 0);
+}
+
 void DraftTree::reset(TokenId token, std::int64_t position) {
   root_position_ = position;
   max_depth_ = 0;

@@ -27,7 +27,7 @@ class DraftTree {
  public:
   static constexpr std::int32_t kRoot = 0;
 
-  DraftTree() { reset(0, 0); }
+  DraftTree();
 
   /// Back to the root alone: `token` at absolute position `position`. The law is Deterministic again.
   void reset(TokenId token, std::int64_t position);

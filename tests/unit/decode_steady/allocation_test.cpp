@@ -1,6 +1,4 @@
-// Once its buffers have grown, a decoding step allocates nothing. What depends on the text's length
-// (attention scratch, the n-gram index) still grows, by leaps: a handful in 200 tokens, where one a step
-// would be 200.
+// Once its buffers have grown, a decoding step allocates nothing: 64 rounds without one call of operator new.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,79 +7,134 @@
 
 #include "draft/ngram_drafter.h"
 #include "support/generation.h"
+#include "support/golden_head.h"
 
 namespace {
 std::atomic<std::int64_t> allocations{0};
 }
 
-void* operator new(std::size_t size) {
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
-void operator delete(void* memory, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 
 namespace augur {
 namespace {
 
+using testing_support::GoldenTarget;
+using testing_support::one;
 using testing_support::Stories;
 
-constexpr std::int64_t kLeaps = 5;
+constexpr int kWarmUp = 64;
+constexpr int kRounds = 64;
+
+/// Allocations of kRounds steps, after others.
+std::int64_t count(Model& model, std::vector<TokenId> prompt, std::vector<Speculator> speculators,
+                   const SamplingParams& sampling, VerifyRule rule = VerifyRule::Walk) {
+  SequenceOptions options{.sampling = sampling,
+                          .context = model.context(),
+                          .speculators = std::move(speculators),
+                          .verification = rule};
+  Sequence sequence(model, std::move(prompt), std::move(options));
+  Decoder decoder(model);
+  Sequence* const batch[] = {&sequence};
+  for (int i = 0; i < kWarmUp; ++i) decoder.step(batch);
+  const std::int64_t before = allocations;
+  for (int i = 0; i < kRounds; ++i) decoder.step(batch);
+  const std::int64_t after = allocations;
+  EXPECT_FALSE(sequence.finished()) << "the text must be long enough";
+  return after - before;
+}
+
+std::unique_ptr<TreePolicy> chain(int max) {
+  return std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = max});
+}
+
+std::unique_ptr<TreePolicy> tree() {
+  return std::make_unique<Eagle2Policy>(Eagle2Policy::Options{4, 3, 16});
+}
+
+std::vector<SamplingParams> samplings() {
+  return {{},
+          {.temperature = 1.0f, .seed = 3},
+          {.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1.1f, .seed = 1}};
+}
 
 class SteadyState : public testing::Test {
  protected:
-  /// Allocations of the steps from the `warm`-th on.
-  std::int64_t count(std::vector<Speculator> speculators, const SamplingParams& sampling) {
-    SequenceOptions options{.sampling = sampling, .max_tokens = 400, .speculators = std::move(speculators)};
-    Sequence sequence(*stories_.model, stories_.prompt("Once upon a time"), std::move(options));
-    Decoder decoder(*stories_.model);
-    Sequence* const batch[] = {&sequence};
-    std::int64_t steady = 0;
-    while (!sequence.finished()) {
-      const std::int64_t before = allocations;
-      decoder.step(batch);
-      if (sequence.generated().size() > 200) steady += allocations - before;
-    }
-    return steady;
-  }
-
+  std::vector<TokenId> prompt() const { return stories_.prompt("Once upon a time"); }
   Stories stories_;
 };
 
 TEST_F(SteadyState, PlainDecodingAllocatesNothing) {
-  EXPECT_LE(count({}, {}), kLeaps);
-  EXPECT_LE(count({}, {.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1.1f, .seed = 1}), kLeaps);
+  for (const SamplingParams& s : samplings()) EXPECT_EQ(count(*stories_.model, prompt(), {}, s), 0);
 }
 
-TEST_F(SteadyState, SpeculationAllocatesNothing) {
-  const Checkpoint head = Checkpoint::open(testing_support::stories_path());
+TEST_F(SteadyState, DraftModelsAllocateNothing) {
+  testing_support::TemporaryFolder folder;
+  testing_support::write_disturbed_stories(folder.path(), 0.4f);
+  const Checkpoint head = Checkpoint::open(folder.path());
   const auto shared = find_drafter_type("draft").load({.backend = stories_.backend,
                                                        .target = *stories_.model,
                                                        .tokenizer = *stories_.tokenizer,
                                                        .target_path = "stories260k",
                                                        .head = &head,
                                                        .context = 512});
-  EXPECT_LE(count(testing_support::one(shared->make({.context = 512}),
-                                       std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 4})),
-                  {}),
+  for (const SamplingParams& s : samplings()) {
+    EXPECT_EQ(count(*stories_.model, prompt(), one(shared->make({.context = 512}), chain(4)), s), 0);
+    EXPECT_EQ(count(*stories_.model, prompt(), one(shared->make({.context = 512}), tree()), s), 0);
+    EXPECT_EQ(count(*stories_.model, prompt(), one(shared->make({.context = 512}), tree()), s,
+                    VerifyRule::Rejection),
+              0);
+  }
+}
+
+/// The indexes of look-ups hold every token of the text: they double now and then, less and less often.
+TEST_F(SteadyState, LookUpsOnlyGrowTheirIndex) {
+  constexpr int kLeaps = 16;
+  // Sampled, so that the text does not run into a loop that is drafted whole.
+  const SamplingParams sampling{.temperature = 1.0f, .seed = 3};
+  EXPECT_LE(count(*stories_.model, prompt(), one(std::make_unique<NgramDrafter>(1, 3), chain(8)), sampling),
             kLeaps);
-  EXPECT_LE(count(testing_support::one(shared->make({.context = 512}),
-                                       std::make_unique<Eagle2Policy>(Eagle2Policy::Options{4, 4, 20})),
-                  {.temperature = 1.0f, .seed = 3}),
+  const auto suffix = find_drafter_type("suffix").load({.backend = stories_.backend,
+                                                        .target = *stories_.model,
+                                                        .tokenizer = *stories_.tokenizer,
+                                                        .target_path = "stories260k",
+                                                        .context = 512});
+  EXPECT_LE(count(*stories_.model, prompt(), one(suffix->make({.context = 512}), chain(8)), sampling),
             kLeaps);
 }
 
-TEST_F(SteadyState, NgramsAllocateNothing) {
-  EXPECT_LE(count(testing_support::one(std::make_unique<NgramDrafter>(1, 3),
-                                       std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 8})),
-                  {}),
-            kLeaps);
+class SteadyHeads : public testing::TestWithParam<const char*> {};
+
+TEST_P(SteadyHeads, AllocateNothing) {
+  const std::string folder = GetParam();
+  const std::string type = folder.substr(0, folder.find('_'));
+  const Checkpoint head = Checkpoint::open(testing_support::golden_head_path(folder));
+  GoldenTarget target(WeightType::BF16);
+  const auto shared = target.load(type, head);
+  for (const SamplingParams& s : samplings()) {
+    for (const bool with_tree : {false, true}) {
+      EXPECT_EQ(
+          count(*target.model, {1, 2, 3},
+                one(shared->make({.context = target.model->context()}), with_tree ? tree() : chain(4)), s),
+          0)
+          << (with_tree ? "tree" : "chain") << ", temperature " << s.temperature;
+    }
+  }
 }
+
+INSTANTIATE_TEST_SUITE_P(Heads, SteadyHeads,
+                         testing::Values("eagle", "eagle3_official", "mtp_deepseek", "medusa", "hydra",
+                                         "layerskip"),
+                         [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace augur
