@@ -85,7 +85,6 @@ void BatchPlan::build(const TokenBatch& batch, const ModelConfig& config, DType 
       all.gather_begin.push_back(static_cast<std::int32_t>(sight.begin));
     }
     all.gather_begin.push_back(static_cast<std::int32_t>(gather_.size()));
-    all.gather.swap(gather_);
     all.skipped.resize(sequences_.size());
   } else {
     plan_block(block, config);
@@ -222,7 +221,7 @@ AttentionCall BatchPlan::attention_call(const Sequence& sequence, int layer) con
   call.heads = heads_;
   call.scale = scale_;
   call.contiguous = visible.contiguous.data() + first;
-  call.gather = visible.gather.data();
+  call.gather = visible_in_.empty() ? gather_.data() : visible.gather.data();
   call.gather_begin = sequence.gathers ? visible.gather_begin.data() + first : nullptr;
   call.out_type = call.kv.type;
   return call;
