@@ -59,7 +59,7 @@ class BatchPlan {
     BlockSight of;                           ///< in a pass over blocks
     std::vector<std::int64_t> contiguous;    ///< [rows]
     std::vector<std::int32_t> gather_begin;  ///< [rows + 1]
-    std::vector<std::int32_t> gather;
+    std::vector<std::int32_t> gather;        ///< of blocks; trees have gather_
     std::vector<std::int64_t> skipped;  ///< [sequences] slots that count as slot 0: nobody sees earlier ones
   };
   void add_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequence);
