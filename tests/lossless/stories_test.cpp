@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 
+#include "draft/datastore.h"
 #include "draft/ngram_drafter.h"
 #include "support/generation.h"
 #include "tree/static_tree_policy.h"
@@ -128,12 +129,13 @@ class Lossless : public testing::TestWithParam<Isa> {
                                             .context = 512});
   }
 
-  std::unique_ptr<DrafterModel> load(const char* type) {
+  std::unique_ptr<DrafterModel> load(const char* type, const std::string& datastore = {}) {
     return find_drafter_type(type).load({.backend = stories_.backend,
                                          .target = *stories_.model,
                                          .tokenizer = *stories_.tokenizer,
                                          .target_path = "stories260k",
-                                         .context = 512});
+                                         .context = 512,
+                                         .datastore = datastore});
   }
 
   void expect_lossless(const char* what, const SpeculatorFactory& speculators, double least_accepted,
@@ -274,6 +276,34 @@ TEST_P(Lossless, EarlyExitsReuseTheirLayers) {
           return one(layerskip->make({.exit_layer = exit, .context = 512}), std::move(policy));
         },
         1.0);
+  }
+}
+
+/// Retrieval from a datastore that holds what greedy decoding writes, and from one of noise.
+TEST_P(Lossless, Retrieval) {
+  TemporaryFolder folder;
+  const Generated plain = generate(*stories_.model, prompts_, {.tokens = tokens_});
+  std::mt19937 random(3);
+  for (const bool right : {true, false}) {
+    DatastoreBuilder builder(*stories_.tokenizer);
+    for (std::size_t i = 0; i < prompts_.size(); ++i) {
+      std::vector<TokenId> text = prompts_[i];
+      text.insert(text.end(), plain.tokens[i].begin(), plain.tokens[i].end());
+      if (!right) {
+        for (TokenId& token : text) token = random() % 2 == 0 ? token : static_cast<TokenId>(random() % 512);
+      }
+      builder.add(text);
+    }
+    const std::string file = (folder.path() / (right ? "right" : "noise")).string();
+    builder.write(file);
+    const auto suffix = load("suffix", file);
+    expect_lossless(
+        right ? "its own text" : "noise",
+        [&] {
+          return one(suffix->make({.context = 512}),
+                     std::make_unique<Eagle2Policy>(Eagle2Policy::Options{4, 4, 24}));
+        },
+        right ? 4.0 : 1.0);
   }
 }
 
