@@ -8,9 +8,11 @@
 # AUGUR_DRAFT    the draft model       (models/smollm2-draft-11m)
 # LIMIT, TOKENS  prompts per file, tokens per prompt (32, 128)
 # GENERATE       further arguments of `augur generate` (--chat)
+# HEADS          a folder of draft heads, which are then run in place of the first drafters; untrained ones do
+#                (scripts/make_untrained_heads.py)
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
-[[ $# -gt 0 ]] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[[ $# -gt 0 ]] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 augur=${AUGUR:-$here/../build/release/augur}
 model=${AUGUR_MODEL:-$("$here/get_model.sh")}
 draft=${AUGUR_DRAFT:-$here/../models/smollm2-draft-11m}
@@ -56,6 +58,15 @@ tree=(--spec-tree-topk 4 --spec-tree-depth 4 --spec-tree-size 16)
 for sampling in "--temp 0" "--temp 0.8 --top-p 0.95 --seed 7" "--temp 1 --repeat-penalty 1.1 --seed 5"; do
   read -ra s <<<"$sampling"
   run plain "${s[@]}"
+  for head in ${HEADS:+"$HEADS"/*/}; do
+    name=$(basename "$head")
+    run other "${s[@]}" -md "$head";              compare "$sampling, $name chain" other
+    run other "${s[@]}" -md "$head" "${tree[@]}"; compare "$sampling, $name tree" other
+    [[ $sampling == "--temp 0" ]] || {
+      run other "${s[@]}" -md "$head" "${tree[@]}" --no-spec-coupling; compare "$sampling, $name tree, uncoupled" other
+    }
+  done
+  [[ -z ${HEADS:-} ]] || continue
   run other "${s[@]}" --parallel 16;                          compare "$sampling, plain, --parallel 16" other
   run other "${s[@]}" --spec-type ngram;                      compare "$sampling, ngram" other
   run other "${s[@]}" --spec-type draft -md "$draft";         compare "$sampling, draft chain" other
