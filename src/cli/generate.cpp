@@ -61,7 +61,7 @@ int generate_one(Engine& engine, const GenerateFlags& flags) {
     out.line(to_line(to_json(result)));
   } else {
     if (stdout_is_terminal()) out.write("\n");
-    fmt::print(stderr, "{}{}", stderr_is_terminal() ? "\n" : "", to_statistics(result));
+    fmt::print(stderr, "\n{}", to_statistics(result));
   }
   out.finish();
   return interrupt.interrupted() ? kInterrupted : 0;
