@@ -117,9 +117,11 @@ void ChildChooser::compute_noise(Team& team, std::span<const TokenId> target_ids
         p.sampler->noise().seed(), p.position, static_cast<TokenId>(part.begin),
         p.missing.subspan(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.size())));
   }
-  if (positions_.empty()) return;
-  team.barrier();
-  if (target_ids.empty()) return;
+  // All threads see the same rows, so they agree on whether anybody waits.
+  const bool computed = std::any_of(positions_.begin(), positions_.end(),
+                                    [](const PositionRow& p) { return !p.missing.empty(); });
+  if (computed) team.barrier();
+  if (positions_.empty() || target_ids.empty()) return;
   for (const PositionRow& p : positions_) {
     const Range part = team.split(std::ssize(target_ids), 16);
     for (std::int64_t i = part.begin; i < part.end; ++i) {

@@ -14,9 +14,6 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 /// Candidates among which the probability is shared out: the rest have next to nothing.
 constexpr int kRivals = 32;
 
-/// A nucleus of more tokens than this cuts off nothing that could win.
-constexpr int kFew = 64;
-
 std::span<const float> adjusted(const SamplingParams& params, const CoupledRow& row,
                                 CoupledScratch& scratch) {
   const bool penalises = params.penalises() && !row.recent.empty();
@@ -46,36 +43,35 @@ std::span<const float> adjusted(const SamplingParams& params, const CoupledRow& 
   return scratch.adjusted;
 }
 
-/// The lowest logit that the filters let pass, as far as the drafter's law says so.
+/// The lowest logit that the filters let pass, as far as the drafter's law says so. Top-p counts among the
+/// top-k only: alone it would take a sum over the vocabulary for every node, and gain nothing measurable.
 float lowest_kept(const SamplingParams& params, std::span<const float> logits, CoupledScratch& scratch) {
   float lowest = -kInfinity;
-  const auto n = std::ssize(logits);
-  const bool top_k_on = params.top_k > 0 && params.top_k < n;
-  if (!top_k_on && params.top_p >= 1.0f && params.min_p <= 0.0f) return lowest;
-  const auto count = std::min(n, std::int64_t{top_k_on ? params.top_k : kFew});
-  scratch.best.resize(static_cast<std::size_t>(count));
-  scratch.best_scores.resize(static_cast<std::size_t>(count));
-  top_k(logits, static_cast<int>(count), scratch.top_k, scratch.best.data(), scratch.best_scores.data());
-  const float max = scratch.best_scores[0];
-  const float scale = 1.0f / params.temperature;
-  if (top_k_on) lowest = scratch.best_scores.back();
-  if (params.top_p < 1.0f) {
-    const auto weight = [&](float logit) { return std::exp((logit - max) * scale); };
-    float total = 0.0f;
-    if (top_k_on) {
+  float max = -kInfinity;
+  if (params.top_k > 0 && params.top_k < std::ssize(logits)) {
+    const auto count = static_cast<std::size_t>(params.top_k);
+    scratch.best.resize(count);
+    scratch.best_scores.resize(count);
+    top_k(logits, params.top_k, scratch.top_k, scratch.best.data(), scratch.best_scores.data());
+    max = scratch.best_scores.front();
+    lowest = scratch.best_scores.back();
+    if (params.top_p < 1.0f) {
+      const auto weight = [&](float logit) { return std::exp((logit - max) / params.temperature); };
+      float total = 0.0f;
       for (const float logit : scratch.best_scores) total += weight(logit);
-    } else {
-      total = sum_exp(logits.data(), n, max, scale);
-    }
-    float sum = 0.0f;
-    for (const float logit : scratch.best_scores) {
-      sum += weight(logit);
-      if (sum < params.top_p * total) continue;
-      lowest = std::max(lowest, logit);
-      break;
+      float sum = 0.0f;
+      for (const float logit : scratch.best_scores) {
+        sum += weight(logit);
+        if (sum < params.top_p * total) continue;
+        lowest = logit;
+        break;
+      }
     }
   }
-  if (params.min_p > 0.0f) lowest = std::max(lowest, max + std::log(params.min_p) / scale);
+  if (params.min_p > 0.0f) {
+    if (std::isinf(max)) max = logits[static_cast<std::size_t>(argmax(logits.data(), std::ssize(logits)))];
+    lowest = std::max(lowest, max + std::log(params.min_p) * params.temperature);
+  }
   return lowest;
 }
 
@@ -84,7 +80,7 @@ float lowest_kept(const SamplingParams& params, std::span<const float> logits, C
 void CoupledScratch::reserve(std::size_t entries, int k) {
   adjusted.reserve(entries);
   scores.reserve(entries);
-  const auto most = static_cast<std::size_t>(std::max(k, kFew));
+  const auto most = static_cast<std::size_t>(std::max(k, kRivals));
   best.reserve(most);
   best_scores.reserve(most);
   // As top_k() wants them.

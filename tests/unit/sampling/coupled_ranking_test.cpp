@@ -43,7 +43,7 @@ Ranked rank(const SamplingParams& params, const CoupledRow& row, int k) {
 std::vector<SamplingParams> samplings() {
   return {{},
           {.temperature = 1.0f, .seed = 4},
-          {.temperature = 0.3f, .top_p = 0.9f, .seed = 5},
+          {.temperature = 0.3f, .seed = 5},
           {.temperature = 1.5f, .top_k = 20, .seed = 6},
           {.temperature = 1.0f, .top_k = 50, .top_p = 0.8f, .min_p = 0.01f, .seed = 7},
           {.temperature = 2.0f, .min_p = 0.05f, .seed = 8},
@@ -131,7 +131,8 @@ TEST(CoupledRanking, FiltersLeaveFewer) {
   EXPECT_EQ(rank({.temperature = 1.0f, .top_k = 2}, row, 9).entries, (std::vector<std::int32_t>{1, 3}));
   EXPECT_EQ(rank({.temperature = 1.0f, .min_p = 0.01f}, row, 9).entries,
             (std::vector<std::int32_t>{1, 3, 4}));
-  EXPECT_EQ(rank({.temperature = 1.0f, .top_p = 0.7f}, row, 9).entries, (std::vector<std::int32_t>{1}));
+  EXPECT_EQ(rank({.temperature = 1.0f, .top_k = 4, .top_p = 0.7f}, row, 9).entries,
+            (std::vector<std::int32_t>{1}));
   // All forbidden: nothing to propose.
   const std::vector<float> none(5, -INFINITY);
   EXPECT_TRUE(rank({.temperature = 1.0f}, {.logits = none, .noise = noise}, 3).entries.empty());
