@@ -24,6 +24,11 @@ bool has_tensor(const Checkpoint& head, std::string_view part) {
                      [&](const auto& entry) { return entry.first.find(part) != std::string::npos; });
 }
 
+bool has_model_type(const Checkpoint& head, std::string_view type) {
+  const auto it = head.config().find("model_type");
+  return it != head.config().end() && it->is_string() && it->get<std::string>() == type;
+}
+
 /// The key by which speculators names what it trained. Its P-EAGLE is a variant of EAGLE-3 here.
 bool is_speculator(const Checkpoint& head, std::string_view type) {
   const auto it = head.config().find("speculators_model_type");
@@ -41,6 +46,7 @@ constexpr Rule kRules[] = {
     {"medusa", [](const Checkpoint& h) { return has_file(h, "medusa_lm_head.pt"); }},
     {"hydra", [](const Checkpoint& h) { return has_file(h, "hydra_lm_head.pt"); }},
     {"medusa", [](const Checkpoint& h) { return has_key(h, "medusa_num_heads"); }},
+    {"medusa", [](const Checkpoint& h) { return has_model_type(h, "medusa"); }},
     {"hydra", [](const Checkpoint& h) { return has_key(h, "hydra_num_heads"); }},
     {"eagle3", [](const Checkpoint& h) { return is_speculator(h, "eagle3") || is_speculator(h, "peagle"); }},
     {"eagle", [](const Checkpoint& h) { return is_speculator(h, "eagle"); }},

@@ -6,13 +6,43 @@
 namespace augur {
 namespace {
 
-/// What precedes "{head}.{layer}" in the names.
-std::string find_prefix(const WeightStore& store) {
+bool has(const WeightStore& store, const std::string& matrix) {
+  return store.find(matrix + ".weight") != nullptr;
+}
+
+/// How a file names the tensors of its heads.
+struct Layout {
+  std::string prefix;    ///< of all of them
+  bool renamed = false;  ///< as vLLM's converter does, otherwise as the paper's code
+};
+
+Layout find_layout(const WeightStore& store) {
   for (const char* prefix : {"", "medusa_head."}) {
-    if (store.find(std::string(prefix) + "0.0.linear.weight") != nullptr) return prefix;
+    if (has(store, std::string(prefix) + "0.0.linear")) return {prefix, false};
   }
-  throw Error("{}: no Medusa heads: expected a tensor 0.0.linear.weight or medusa_head.0.0.linear.weight",
-              store.description());
+  for (const char* prefix : {"", "medusa_heads."}) {
+    if (has(store, std::string(prefix) + "blocks.0.layers.0")) return {prefix, true};
+  }
+  throw Error(
+      "{}: no Medusa heads: expected a tensor 0.0.linear.weight, medusa_head.0.0.linear.weight or "
+      "blocks.0.layers.0.weight",
+      store.description());
+}
+
+/// The tensors of one head; without blocks where there is no such head.
+MlpHead::Names head_names(const WeightStore& store, const Layout& layout, std::size_t head) {
+  const std::string blocks = layout.renamed ? fmt::format("{}blocks.{}.layers.", layout.prefix, head)
+                                            : fmt::format("{}{}.", layout.prefix, head);
+  const std::string end = layout.renamed ? "" : ".linear";
+  MlpHead::Names names;
+  for (int layer = 0; has(store, fmt::format("{}{}{}", blocks, layer, end)); ++layer) {
+    names.blocks.push_back(fmt::format("{}{}{}", blocks, layer, end));
+  }
+  if (names.blocks.empty()) return names;
+  names.output = layout.renamed ? fmt::format("{}lm_heads.{}", layout.prefix, head)
+                                : fmt::format("{}{}", blocks, names.blocks.size());
+  names.block_bias = !layout.renamed || store.find(names.blocks.front() + ".bias") != nullptr;
+  return names;
 }
 
 }  // namespace
@@ -20,31 +50,29 @@ std::string find_prefix(const WeightStore& store) {
 std::unique_ptr<DrafterModel> load_medusa_drafter(const DrafterSource& source) {
   const HeadFile file(*source.head, "medusa_lm_head");
   const WeightStore& store = file.store();
-  const std::string prefix = find_prefix(store);
-  const auto has = [&](const std::string& matrix) { return store.find(matrix + ".weight") != nullptr; };
+  const Layout layout = find_layout(store);
+  if (store.find(layout.prefix + "token_map") != nullptr) {
+    throw Error("{}: heads over a part of the vocabulary ({}token_map) are not supported",
+                store.description(), layout.prefix);
+  }
   const ModelConfig& target = source.target.config();
   auto weights = std::make_unique<HeadsWeights>(source.target);
   weights->name = "medusa";
 
   // How many there are is what is stored: published configurations say 2 where files have 5.
   std::vector<MlpHead::Names> heads;
-  for (;;) {
-    const std::string head = fmt::format("{}{}.", prefix, heads.size());
-    if (!has(head + "0.linear")) break;
-    MlpHead::Names names;
-    for (int layer = 0; has(fmt::format("{}{}.linear", head, layer)); ++layer) {
-      names.blocks.push_back(fmt::format("{}{}.linear", head, layer));
-    }
-    names.output = fmt::format("{}{}", head, names.blocks.size());
+  for (MlpHead::Names names = head_names(store, layout, 0); !names.blocks.empty();
+       names = head_names(store, layout, heads.size())) {
     heads.push_back(std::move(names));
   }
   require_fit(source, store, heads.front().blocks.front(), heads.front().output);
-  require_stated(source, "medusa_num_layers", std::ssize(heads.front().blocks));
+  require_stated(source, layout.renamed ? "num_hidden_layers" : "medusa_num_layers",
+                 std::ssize(heads.front().blocks));
 
   StoredWeights stored(store, false);
   if (file.shared()) {
     for (const auto& [name, tensor] : store.tensors()) {
-      if (!name.starts_with(prefix)) stored.pass_over(name);
+      if (!name.starts_with(layout.prefix)) stored.pass_over(name);
     }
   }
   const DType type = source.target.weight_type();

@@ -32,7 +32,7 @@ void MlpHead::open(WeightPacker& packer, const WeightStore& store, DType type, c
   blocks_.reserve(names.blocks.size());  // they must not move
   for (std::size_t i = 0; i < names.blocks.size(); ++i) {
     if (i == 0 || !same_storage(store, names.blocks[i - 1], names.blocks[i])) {
-      blocks_.emplace_back().open(packer, type, names.blocks[i], hidden, hidden, true);
+      blocks_.emplace_back().open(packer, type, names.blocks[i], hidden, hidden, names.block_bias);
     }
     order_.push_back(blocks_.size() - 1);
   }

@@ -21,6 +21,7 @@ class MlpHead {
     std::string entry;           ///< E; empty: none
     std::string entry_residual;  ///< R
     std::vector<std::string> blocks;
+    bool block_bias = true;
     std::string output;  ///< with a bias where one is stored
   };
   struct Widths {
