@@ -158,18 +158,22 @@ void make_folder(const fs::path& out) {
 
 }  // namespace
 
+void write_tokenizer(const Checkpoint& checkpoint, const fs::path& out) {
+  if (checkpoint.is_gguf()) {
+    write_gguf_tokenizer(checkpoint, out);
+  } else {
+    copy_tokenizer_files(checkpoint.path(), out);
+  }
+  if (!checkpoint.generation_config().empty()) {
+    write_json(out / "generation_config.json", checkpoint.generation_config());
+  }
+}
+
 void convert_to_folder(const Checkpoint& checkpoint, const fs::path& out, const ConvertOptions& options) {
   const WeightStore& weights = checkpoint.weights();  // fails before anything is written
   make_folder(out);
   try {
-    if (checkpoint.is_gguf()) {
-      write_gguf_tokenizer(checkpoint, out);
-    } else {
-      copy_tokenizer_files(checkpoint.path(), out);
-    }
-    if (!checkpoint.generation_config().empty()) {
-      write_json(out / "generation_config.json", checkpoint.generation_config());
-    }
+    write_tokenizer(checkpoint, out);
     write_weights(weights, out, options);
     auto config = checkpoint.config();
     config["torch_dtype"] = "bfloat16";

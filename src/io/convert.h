@@ -22,6 +22,10 @@ struct ConvertOptions {
 void convert_to_folder(const Checkpoint& checkpoint, const std::filesystem::path& out,
                        const ConvertOptions& options);
 
+/// The tokenizer's part of that: tokenizer files with the chat template, and generation_config.json. `out`
+/// exists.
+void write_tokenizer(const Checkpoint& checkpoint, const std::filesystem::path& out);
+
 inline void convert_to_folder(const Checkpoint& checkpoint, const std::filesystem::path& out,
                               std::function<void(int done, int total)> progress) {
   convert_to_folder(checkpoint, out, ConvertOptions{.progress = std::move(progress)});

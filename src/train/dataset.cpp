@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "io/json_reader.h"
+#include "train/chat_record.h"
 #include "train/line_reader.h"
 
 namespace augur {
@@ -26,19 +27,6 @@ std::vector<TokenId> token_ids(const nlohmann::json& record, const char* key, st
     ids.push_back(id.get<TokenId>());
   }
   return ids;
-}
-
-std::vector<ChatMessage> chat_messages(const nlohmann::json& list, const std::string& where) {
-  if (!list.is_array()) throw Error("{}: messages: expected a list", where);
-  std::vector<ChatMessage> messages;
-  for (const nlohmann::json& message : list) {
-    if (!message.is_object() || !message.contains("role") || !message.contains("content") ||
-        !message["role"].is_string() || !message["content"].is_string()) {
-      throw Error("{}: messages: expected objects with the strings role and content", where);
-    }
-    messages.push_back({message["role"], message["content"]});
-  }
-  return messages;
 }
 
 }  // namespace

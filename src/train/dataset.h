@@ -18,6 +18,9 @@ namespace augur {
 struct Example {
   std::span<const TokenId> tokens;
   std::span<const std::uint8_t> learn;
+  /// Names this visit of the sequence: what a learner draws at random for it depends on nothing else, so that
+  /// a resumed run draws the same.
+  std::uint64_t key = 0;
 };
 
 /// Tokenised sequences in memory, in file order. Records, one JSON object a line (plain or .xz):

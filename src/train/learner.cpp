@@ -3,8 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "io/atomic_file.h"
+#include "io/safetensors.h"
 
 namespace augur {
+
+void Grade::count(int depth, std::int64_t agreed, std::int64_t of) {
+  hits[static_cast<std::size_t>(depth)] += agreed;
+  tries[static_cast<std::size_t>(depth)] += of;
+}
 
 void Grade::add(const Grade& other) {
   loss += other.loss;
@@ -17,11 +27,15 @@ void Grade::add(const Grade& other) {
   }
 }
 
+double Grade::agreement(std::size_t depth) const {
+  return tries[depth] > 0 ? static_cast<double>(hits[depth]) / static_cast<double>(tries[depth]) : 0;
+}
+
 double Grade::chain_length() const {
   double length = 1;
   double survival = 1;
   for (std::size_t i = 0; i < hits.size() && tries[i] > 0; ++i) {
-    survival *= static_cast<double>(hits[i]) / static_cast<double>(tries[i]);
+    survival *= agreement(i);
     length += survival;
   }
   return length;
@@ -29,11 +43,33 @@ double Grade::chain_length() const {
 
 std::string Grade::summary() const {
   std::string text = fmt::format("loss {:.4f}  chain {:.3f}  agreement", mean_loss(), chain_length());
-  for (std::size_t i = 0; i < hits.size(); ++i) {
-    text += fmt::format(" {:.3f}",
-                        tries[i] > 0 ? static_cast<double>(hits[i]) / static_cast<double>(tries[i]) : 0.0);
-  }
+  for (std::size_t i = 0; i < hits.size(); ++i) text += fmt::format(" {:.3f}", agreement(i));
   return text;
+}
+
+void Learner::save(const std::filesystem::path& folder) {
+  NamedTensors tensors;
+  for (const auto& [name, tensor] : parameters()) tensors.emplace_back(name, tensor.to(torch::kBFloat16));
+  for (const auto& constant : constants()) tensors.push_back(constant);
+  save_tensors(folder / file(), tensors);
+  AtomicFile json(folder / "config.json");  // last: a folder without it is no part
+  json.write(config().dump(2) + "\n");
+  json.commit();
+}
+
+void Learner::load(const std::filesystem::path& folder) {
+  const std::unique_ptr<WeightStore> store = open_safetensors(folder / file());
+  const torch::NoGradGuard no_grad;
+  const auto stored = [&](const std::string& name, const torch::Tensor& like) {
+    return to_torch(store->require(name, {like.sizes().begin(), like.sizes().end()}));
+  };
+  for (const auto& [name, tensor] : constants()) {
+    if (!stored(name, tensor).equal(tensor.to(torch::kInt64))) {
+      throw Error("{}: tensor {} is not what this run would store (another draft vocabulary)",
+                  (folder / file()).string(), name);
+    }
+  }
+  for (auto& [name, tensor] : parameters()) tensor.copy_(stored(name, tensor));
 }
 
 }  // namespace augur

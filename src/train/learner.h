@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -17,25 +18,47 @@ struct Grade {
   std::vector<std::int64_t> hits;
   std::vector<std::int64_t> tries;
 
+  Grade() = default;
+  explicit Grade(int depths) : hits(static_cast<std::size_t>(depths)), tries(hits) {}
+  void count(int depth, std::int64_t agreed, std::int64_t of);
   void add(const Grade& other);
   double mean_loss() const { return rows > 0 ? loss / static_cast<double>(rows) : 0; }
+  double agreement(std::size_t depth) const;
   /// Expected accepted length of a greedy chain, bonus token counted, if depths were independent:
   /// 1 + a_0 + a_0 a_1 + ...
   double chain_length() const;
   std::string summary() const;
 };
 
-/// A part that gradient descent trains. Used from one thread.
+/// A part that gradient descent trains: a draft head, a language model. What differs between parts is the
+/// loss on a sequence and the published layout; the loop, the checkpoints and the card are TrainingRun's.
+/// Used from one thread.
 class Learner {
  public:
   virtual ~Learner() = default;
 
+  /// What it is, for people.
+  virtual std::string title() const = 0;
   /// Trainable leaves, float32, by the names of the published layout. The same order every time.
   virtual NamedTensors parameters() = 0;
   /// Forward and, with `learn`, backward: adds the gradient of the *summed* loss to the parameters.
   virtual Grade run(const Example& example, bool learn) = 0;
-  /// Writes the part as its users load it.
-  virtual void save(const std::filesystem::path& folder) = 0;
+  /// Logits over the draft vocabulary for what follows tokens[root], tokens[root + 1], ...: [depths, V]. What
+  /// a drafter with the saved part computes when the target has run the tokens before the root and the tokens
+  /// after it are drafted. root >= 1.
+  virtual torch::Tensor draft_logits(const Example& example, std::int64_t root) = 0;
+
+  /// Writes the part as its users load it: weights, then config.json.
+  virtual void save(const std::filesystem::path& folder);
+  /// Takes the weights of a part saved earlier. Error unless the constants are the same.
+  void load(const std::filesystem::path& folder);
+
+ protected:
+  /// Name of the weights' file.
+  virtual std::string file() const { return "model.safetensors"; }
+  /// What is stored beside the parameters and never changes, such as a map of vocabularies.
+  virtual NamedTensors constants() const { return {}; }
+  virtual nlohmann::json config() const = 0;
 };
 
 }  // namespace augur

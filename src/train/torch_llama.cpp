@@ -1,6 +1,6 @@
 #include "train/torch_llama.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "base/error.h"
 #include "train/torch_tensors.h"
@@ -27,88 +27,100 @@ class Reader {
   const WeightStore& store_;
 };
 
+TorchLayer read_layer(const Reader& read, const ModelConfig& c, const std::string& at) {
+  const std::int64_t q_width = std::int64_t{c.heads} * c.head_dim;
+  const std::int64_t kv_width = std::int64_t{c.kv_heads} * c.head_dim;
+  const std::string attn = at + "self_attn.";
+  const std::string mlp = at + "mlp.";
+  return {
+      .input_norm = read.vector(at + "input_layernorm.weight", c.hidden),
+      .post_norm = read.vector(at + "post_attention_layernorm.weight", c.hidden),
+      .q = read.matrix(attn + "q_proj.weight", q_width, c.hidden),
+      .k = read.matrix(attn + "k_proj.weight", kv_width, c.hidden),
+      .v = read.matrix(attn + "v_proj.weight", kv_width, c.hidden),
+      .o = read.matrix(attn + "o_proj.weight", c.hidden, q_width),
+      .gate = read.matrix(mlp + "gate_proj.weight", c.intermediate, c.hidden),
+      .up = read.matrix(mlp + "up_proj.weight", c.intermediate, c.hidden),
+      .down = read.matrix(mlp + "down_proj.weight", c.hidden, c.intermediate),
+      .q_bias = read.optional_vector(c.qkv_bias, attn + "q_proj.bias", q_width),
+      .k_bias = read.optional_vector(c.qkv_bias, attn + "k_proj.bias", kv_width),
+      .v_bias = read.optional_vector(c.qkv_bias, attn + "v_proj.bias", kv_width),
+      .o_bias = read.optional_vector(c.o_bias, attn + "o_proj.bias", c.hidden),
+      .gate_bias = read.optional_vector(c.mlp_bias, mlp + "gate_proj.bias", c.intermediate),
+      .up_bias = read.optional_vector(c.mlp_bias, mlp + "up_proj.bias", c.intermediate),
+      .down_bias = read.optional_vector(c.mlp_bias, mlp + "down_proj.bias", c.hidden),
+      .q_norm = read.optional_vector(c.qk_norm, attn + "q_norm.weight", c.head_dim),
+      .k_norm = read.optional_vector(c.qk_norm, attn + "k_norm.weight", c.head_dim),
+  };
+}
+
+std::string layer_prefix(int layer) {
+  return fmt::format("model.layers.{}.", layer);
+}
+
 }  // namespace
 
 TorchLlama::TorchLlama(const Checkpoint& checkpoint)
     : config_(ModelConfig::from_json(checkpoint.config(), checkpoint.path().string())),
       rope_(make_rope_table(config_.rope, config_.head_dim, config_.max_context)) {
-  const ModelConfig& c = config_;
   const Reader read(checkpoint.weights());
-  const std::int64_t q_width = std::int64_t{c.heads} * c.head_dim;
-  const std::int64_t kv_width = std::int64_t{c.kv_heads} * c.head_dim;
-  embedding_ = read.matrix("model.embed_tokens.weight", c.vocab, c.hidden);
-  head_ = c.tied_embeddings ? embedding_ : read.matrix("lm_head.weight", c.vocab, c.hidden);
-  norm_ = read.vector("model.norm.weight", c.hidden);
-  for (int i = 0; i < c.layers; ++i) {
-    const std::string at = fmt::format("model.layers.{}.", i);
-    const std::string attn = at + "self_attn.";
-    const std::string mlp = at + "mlp.";
-    layers_.push_back({
-        .input_norm = read.vector(at + "input_layernorm.weight", c.hidden),
-        .post_norm = read.vector(at + "post_attention_layernorm.weight", c.hidden),
-        .q = read.matrix(attn + "q_proj.weight", q_width, c.hidden),
-        .k = read.matrix(attn + "k_proj.weight", kv_width, c.hidden),
-        .v = read.matrix(attn + "v_proj.weight", kv_width, c.hidden),
-        .o = read.matrix(attn + "o_proj.weight", c.hidden, q_width),
-        .gate = read.matrix(mlp + "gate_proj.weight", c.intermediate, c.hidden),
-        .up = read.matrix(mlp + "up_proj.weight", c.intermediate, c.hidden),
-        .down = read.matrix(mlp + "down_proj.weight", c.hidden, c.intermediate),
-        .q_bias = read.optional_vector(c.qkv_bias, attn + "q_proj.bias", q_width),
-        .k_bias = read.optional_vector(c.qkv_bias, attn + "k_proj.bias", kv_width),
-        .v_bias = read.optional_vector(c.qkv_bias, attn + "v_proj.bias", kv_width),
-        .o_bias = read.optional_vector(c.o_bias, attn + "o_proj.bias", c.hidden),
-        .gate_bias = read.optional_vector(c.mlp_bias, mlp + "gate_proj.bias", c.intermediate),
-        .up_bias = read.optional_vector(c.mlp_bias, mlp + "up_proj.bias", c.intermediate),
-        .down_bias = read.optional_vector(c.mlp_bias, mlp + "down_proj.bias", c.hidden),
-        .q_norm = read.optional_vector(c.qk_norm, attn + "q_norm.weight", c.head_dim),
-        .k_norm = read.optional_vector(c.qk_norm, attn + "k_norm.weight", c.head_dim),
-    });
+  embedding_ = read.matrix("model.embed_tokens.weight", config_.vocab, config_.hidden);
+  if (!config_.tied_embeddings) head_ = read.matrix("lm_head.weight", config_.vocab, config_.hidden);
+  norm_ = read.vector("model.norm.weight", config_.hidden);
+  for (int i = 0; i < config_.layers; ++i) layers_.push_back(read_layer(read, config_, layer_prefix(i)));
+}
+
+TorchLlama::TorchLlama(const ModelConfig& config, torch::Generator& generator)
+    : config_(config), rope_(make_rope_table(config.rope, config.head_dim, config.max_context)) {
+  // As is usual for language models: embeddings small, so that tied logits start near zero.
+  constexpr double kEmbeddingDeviation = 0.02;
+  const auto table = [&] {
+    return trainable(torch::randn({config.vocab, config.hidden}, generator) * kEmbeddingDeviation);
+  };
+  embedding_ = table();
+  if (!config.tied_embeddings) head_ = table();
+  norm_ = trainable(torch::ones({config.hidden}));
+  for (int i = 0; i < config.layers; ++i) {
+    TorchLayer layer = TorchLayer::random(config, generator);
+    // What a layer adds to the stream starts small (GPT-2's rule), so that depth does not matter at first.
+    const torch::NoGradGuard no_grad;
+    const double shrink = 1 / std::sqrt(2.0 * config.layers);
+    layer.o.mul_(shrink);
+    layer.down.mul_(shrink);
+    layers_.push_back(std::move(layer));
   }
 }
 
-torch::Tensor TorchLlama::attention(const TorchLayer& layer, const torch::Tensor& x, const Rotation& rotation,
-                                    const torch::Tensor& mask) const {
-  const std::int64_t length = x.size(0);
-  torch::Tensor q = linear_bf16(x, layer.q, layer.q_bias).view({length, config_.heads, config_.head_dim});
-  torch::Tensor k = linear_bf16(x, layer.k, layer.k_bias).view({length, config_.kv_heads, config_.head_dim});
-  const torch::Tensor v =
-      linear_bf16(x, layer.v, layer.v_bias).view({length, config_.kv_heads, config_.head_dim});
-  if (layer.q_norm.defined()) {
-    q = rms_norm(q, layer.q_norm, config_.norm_eps);
-    k = rms_norm(k, layer.k_norm, config_.norm_eps);
+NamedTensors TorchLlama::named() const {
+  NamedTensors all = {{"model.embed_tokens.weight", embedding_}};
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const NamedTensors layer = layers_[i].named(layer_prefix(static_cast<int>(i)));
+    all.insert(all.end(), layer.begin(), layer.end());
   }
-  q = rotate(q, rotation).transpose(0, 1).to(torch::kBFloat16);
-  k = spread_heads(rotate(k, rotation), config_.heads).to(torch::kBFloat16);
-  torch::Tensor scores = torch::bmm(q, k.transpose(1, 2)).to(torch::kFloat32);
-  scores = scores / std::sqrt(static_cast<double>(config_.head_dim)) + mask;
-  const torch::Tensor p = scores.softmax(-1).to(torch::kBFloat16);
-  const torch::Tensor mixed = torch::bmm(p, spread_heads(v, config_.heads));
-  return linear_bf16(mixed.transpose(0, 1).reshape({length, -1}), layer.o, layer.o_bias);
+  all.emplace_back("model.norm.weight", norm_);
+  if (head_.defined()) all.emplace_back("lm_head.weight", head_);
+  return all;
+}
+
+torch::Tensor TorchLlama::embed(const torch::Tensor& ids) const {
+  return embedding_.index_select(0, ids).to(torch::kFloat32);
 }
 
 TorchLlama::Output TorchLlama::forward(std::span<const TokenId> tokens, std::span<const int> taps) const {
-  const torch::NoGradGuard no_grad;
   const auto length = static_cast<std::int64_t>(tokens.size());
-  const torch::Tensor ids =
-      torch::tensor(std::vector<std::int64_t>(tokens.begin(), tokens.end()), torch::kInt64);
   const Rotation rotation = make_rotation(rope_, 0, length);
   const torch::Tensor mask = causal_mask(length);
   Output out;
   out.taps.resize(taps.size());
-  torch::Tensor x = embedding_.index_select(0, ids).to(torch::kFloat32);
+  torch::Tensor x = embed(index_tensor({tokens.begin(), tokens.end()}));
   const auto tap = [&](int layer) {
     for (std::size_t i = 0; i < taps.size(); ++i) {
-      if (taps[i] == layer) out.taps[i] = x.clone();
+      if (taps[i] == layer) out.taps[i] = x;
     }
   };
   for (int i = 0; i < config_.layers; ++i) {
     tap(i);
-    const TorchLayer& layer = layers_[static_cast<std::size_t>(i)];
-    x = x + attention(layer, rms_norm(x, layer.input_norm, config_.norm_eps), rotation, mask);
-    const torch::Tensor h = rms_norm(x, layer.post_norm, config_.norm_eps);
-    const torch::Tensor gate = linear_bf16(h, layer.gate, layer.gate_bias);
-    const torch::Tensor up = linear_bf16(h, layer.up, layer.up_bias);
-    x = x + linear_bf16(torch::silu(gate) * up, layer.down, layer.down_bias);
+    x = run_layer(layers_[static_cast<std::size_t>(i)], config_, x, rotation, mask);
   }
   tap(config_.layers);
   out.last = x;
@@ -116,8 +128,15 @@ TorchLlama::Output TorchLlama::forward(std::span<const TokenId> tokens, std::spa
 }
 
 torch::Tensor TorchLlama::logits(const torch::Tensor& hidden) const {
-  const torch::NoGradGuard no_grad;
-  return torch::linear(final_norm(hidden).to(torch::kBFloat16), head_).to(torch::kFloat32);
+  return linear_bf16(final_norm(hidden), head()).to(torch::kFloat32);
+}
+
+std::vector<int> default_taps(const ModelConfig& target) {
+  const int n = target.layers;
+  std::vector<int> taps = {2, n / 2, n - 3};
+  if (taps[0] < taps[1] && taps[1] < taps[2]) return taps;
+  if (n < 3) throw Error("the target has {} layers: draft heads are fed from three", n);
+  return {n - 2, n - 1, n};
 }
 
 }  // namespace augur

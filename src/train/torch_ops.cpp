@@ -1,8 +1,9 @@
 #include "train/torch_ops.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <malloc.h>
 
-#include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace augur {
@@ -18,11 +19,14 @@ torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, doub
 }
 
 Rotation make_rotation(const RopeTable& table, std::int64_t first, std::int64_t count) {
+  return make_rotation(table, torch::arange(first, first + count, torch::kInt64));
+}
+
+Rotation make_rotation(const RopeTable& table, const torch::Tensor& positions) {
   const torch::Tensor frequencies =
       torch::tensor(std::vector<double>(table.inverse_frequencies.begin(), table.inverse_frequencies.end()),
                     torch::kFloat64);
-  const torch::Tensor positions = torch::arange(first, first + count, torch::kFloat64);
-  const torch::Tensor angles = torch::outer(positions, frequencies);
+  const torch::Tensor angles = torch::outer(positions.to(torch::kFloat64), frequencies);
   const torch::Tensor both = torch::cat({angles, angles}, 1);
   return {(both.cos() * table.magnitude).to(torch::kFloat32),
           (both.sin() * table.magnitude).to(torch::kFloat32)};
@@ -49,52 +53,20 @@ torch::Tensor causal_mask(std::int64_t length) {
   return torch::full({length, length}, -std::numeric_limits<float>::infinity()).triu(1);
 }
 
-namespace {
+torch::Tensor index_tensor(const std::vector<std::int64_t>& indices) {
+  return torch::tensor(indices, torch::kInt64);
+}
 
-constexpr std::int64_t kChunkRows = 128;
+torch::Generator keyed_generator(std::uint64_t key) {
+  return at::make_generator<at::CPUGeneratorImpl>(key);
+}
 
-class SoftCrossEntropy : public torch::autograd::Function<SoftCrossEntropy> {
- public:
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& hidden,
-                               const torch::Tensor& weight, const torch::Tensor& targets,
-                               const torch::Tensor& rows, std::int64_t* agreed) {
-    const bool learning = hidden.requires_grad() || weight.requires_grad();
-    const torch::Tensor h = hidden.detach().to(torch::kBFloat16);
-    const torch::Tensor w = weight.detach().to(torch::kBFloat16);
-    torch::Tensor grad_hidden = learning ? torch::empty(hidden.sizes(), torch::kFloat32) : torch::Tensor();
-    torch::Tensor grad_weight = learning ? torch::zeros(weight.sizes(), torch::kFloat32) : torch::Tensor();
-    double sum = 0;
-    *agreed = 0;
-    for (std::int64_t begin = 0; begin < h.size(0); begin += kChunkRows) {
-      const std::int64_t end = std::min(begin + kChunkRows, h.size(0));
-      const torch::Tensor chunk = h.slice(0, begin, end);
-      const torch::Tensor q = targets.index_select(0, rows.slice(0, begin, end)).to(torch::kFloat32);
-      torch::Tensor log_p = torch::linear(chunk, w).to(torch::kFloat32).log_softmax(-1);
-      sum -= (q * log_p).sum().item<double>();
-      *agreed += (log_p.argmax(-1) == q.argmax(-1)).sum().item<std::int64_t>();
-      if (!learning) continue;
-      const torch::Tensor grad_logits = log_p.exp_().sub_(q).to(torch::kBFloat16);
-      grad_hidden.slice(0, begin, end).copy_(grad_logits.mm(w));
-      grad_weight.add_(grad_logits.t().mm(chunk));
-    }
-    context->save_for_backward({grad_hidden, grad_weight});
-    return torch::tensor(sum, torch::kFloat32);
-  }
+torch::Tensor trainable(const torch::Tensor& value) {
+  return value.detach().to(torch::kFloat32).contiguous().clone().requires_grad_(true);
+}
 
-  static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* context,
-                                               torch::autograd::tensor_list grads) {
-    const auto saved = context->get_saved_variables();
-    return {saved[0] * grads[0], saved[1] * grads[0], torch::Tensor(), torch::Tensor(), torch::Tensor()};
-  }
-};
-
-}  // namespace
-
-HeadLoss soft_cross_entropy(const torch::Tensor& hidden, const torch::Tensor& weight,
-                            const torch::Tensor& targets, const torch::Tensor& rows) {
-  HeadLoss loss{{}, 0};
-  loss.sum = SoftCrossEntropy::apply(hidden, weight, targets, rows, &loss.agreed);
-  return loss;
+torch::Tensor random_matrix(std::int64_t out, std::int64_t in, torch::Generator& generator) {
+  return torch::randn({out, in}, generator) / std::sqrt(static_cast<double>(in));
 }
 
 void keep_large_allocations() {

@@ -1,6 +1,9 @@
 #pragma once
 #include <torch/torch.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "model/config.h"
 
 namespace augur {
@@ -15,12 +18,14 @@ torch::Tensor linear_bf16(const torch::Tensor& x, const torch::Tensor& weight,
 /// x / sqrt(mean(x^2) + eps) * weight over the last dimension, float32.
 torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, double eps);
 
-/// Cosines and sines [positions, head_dim], halves repeated, for rotating positions first..first+count-1.
+/// Cosines and sines [positions, head_dim], halves repeated.
 struct Rotation {
   torch::Tensor cos;
   torch::Tensor sin;
 };
+/// For positions first..first+count-1, or for any [R] int64.
 Rotation make_rotation(const RopeTable& table, std::int64_t first, std::int64_t count);
+Rotation make_rotation(const RopeTable& table, const torch::Tensor& positions);
 
 /// Rotates the halves of x[T, heads, head_dim] by a rotation of T positions.
 torch::Tensor rotate(const torch::Tensor& x, const Rotation& rotation);
@@ -31,17 +36,16 @@ torch::Tensor spread_heads(const torch::Tensor& x, std::int64_t heads);
 /// Additive causal mask [T, T]: 0 on and below the diagonal, -infinity above.
 torch::Tensor causal_mask(std::int64_t length);
 
-/// Soft cross-entropy of a vocabulary head, summed over rows: sum_r -sum_v q[r, v] log softmax(h[r] W^T)[v].
-/// Works through the rows in chunks and computes the gradients on the way, so that no [rows, vocabulary]
-/// tensor outlives its chunk (and stays in the cache). `rows` picks the rows of `targets`.
-struct HeadLoss {
-  torch::Tensor sum;    ///< scalar, differentiable in hidden and weight
-  std::int64_t agreed;  ///< rows whose argmax is the target's
-};
-HeadLoss soft_cross_entropy(const torch::Tensor& hidden,   // [R, h]
-                            const torch::Tensor& weight,   // [V, h]
-                            const torch::Tensor& targets,  // [T, V] probabilities, bfloat16
-                            const torch::Tensor& rows);    // [R] int64
+/// [n] int64, to pick rows with.
+torch::Tensor index_tensor(const std::vector<std::int64_t>& indices);
+
+/// Random numbers that depend on `key` only.
+torch::Generator keyed_generator(std::uint64_t key);
+
+/// A float32 parameter to train: a copy of `value` that collects gradients.
+torch::Tensor trainable(const torch::Tensor& value);
+/// Normal numbers of variance 1/in: a product with it keeps the size of its input. [out, in]
+torch::Tensor random_matrix(std::int64_t out, std::int64_t in, torch::Generator& generator);
 
 /// Makes the allocator keep and reuse large blocks: page faults on fresh temporaries otherwise cost more
 /// than the arithmetic. Call once, before the first tensor.

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <numbers>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "io/safetensors.h"
 #include "train/torch_tensors.h"
@@ -17,61 +15,50 @@ namespace {
 constexpr const char* kCheckpoint = "checkpoint.safetensors";
 constexpr const char* kCurve = "curve.tsv";
 
-/// One AdamW update (Loshchilov and Hutter 2019, algorithm 2) of a parameter, in one pass over its memory.
-struct AdamW {
-  double rate, beta1, beta2, decay, gradient_scale, correction1, correction2;
-  static constexpr double kEpsilon = 1e-8;
+/// The key of a visit; evaluations have keys of their own, the same every time.
+std::uint64_t visit_key(std::uint64_t seed, std::int64_t position, bool evaluation) {
+  return seed * 0x9E3779B97F4A7C15u + 2 * static_cast<std::uint64_t>(position) + (evaluation ? 1 : 0);
+}
 
-  void update(torch::Tensor& parameter, torch::Tensor& m, torch::Tensor& v) const {
-    float* p = parameter.data_ptr<float>();
-    const torch::Tensor gradient = parameter.grad().contiguous();
-    const float* g = gradient.data_ptr<float>();
-    float* first = m.data_ptr<float>();
-    float* second = v.data_ptr<float>();
-    const auto b1 = static_cast<float>(beta1);
-    const auto b2 = static_cast<float>(beta2);
-    const auto scale = static_cast<float>(gradient_scale);
-    const auto c1 = static_cast<float>(1 / correction1);
-    const auto c2 = static_cast<float>(1 / correction2);
-    const auto lr = static_cast<float>(rate);
-    const auto shrink = static_cast<float>(1 - rate * decay);
-    const auto eps = static_cast<float>(kEpsilon);
-    at::parallel_for(0, parameter.numel(), 1 << 16, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const float gi = g[i] * scale;
-        first[i] = b1 * first[i] + (1 - b1) * gi;
-        second[i] = b2 * second[i] + (1 - b2) * gi * gi;
-        p[i] = shrink * p[i] - lr * (first[i] * c1) / (std::sqrt(second[i] * c2) + eps);
-      }
-    });
-  }
-};
+std::string duration(double seconds) {
+  const auto minutes = static_cast<std::int64_t>(seconds / 60);
+  if (minutes >= 60) return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
+  return minutes > 0 ? fmt::format("{} min", minutes) : fmt::format("{:.0f} s", seconds);
+}
 
 }  // namespace
 
 TrainingRun::TrainingRun(Learner& learner, const Dataset& data, const TrainingOptions& options,
-                         std::filesystem::path folder, Log log)
+                         std::filesystem::path folder, CardFacts facts, Log log)
     : learner_(learner),
       data_(data),
       options_(options),
       folder_(std::move(folder)),
+      facts_(std::move(facts)),
       log_(std::move(log)),
-      held_order_(data.size(), options.seed),
-      order_(std::max<std::int64_t>(data.size() - options.held_out, 1), options.seed + 1) {
+      order_(std::max<std::int64_t>(data.size() - options.held_out, 1), options.seed + 1),
+      optimizer_(learner.parameters()) {
   if (data.size() <= options.held_out) {
     throw Error("training data: {} sequences, but {} are held out for evaluation", data.size(),
                 options.held_out);
   }
+  ShuffledOrder held_order(data.size(), options.seed);
   for (std::int64_t i = 0; i < data.size(); ++i) {
-    (i < options.held_out ? held_set_ : training_set_).push_back(held_order_.at(i));
+    (i < options.held_out ? held_set_ : training_set_).push_back(held_order.at(i));
   }
-  parameters_ = learner_.parameters();
-  for (const auto& [name, tensor] : parameters_) {
-    first_moment_.push_back(torch::zeros_like(tensor));
-    second_moment_.push_back(torch::zeros_like(tensor));
-  }
-  std::filesystem::create_directories(folder_);
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (error) throw Error("{}: cannot create the folder: {}", folder_.string(), error.message());
   if (load_checkpoint()) log_(fmt::format("continuing at {} tokens, step {}", tokens_, steps_));
+  curve_ = std::make_unique<LearningCurve>(folder_ / kCurve, tokens_);
+  facts_.title = learner.title();
+  facts_.planned_tokens = options.total_tokens;
+  facts_.settings = fmt::format(
+      "AdamW ({}, {}), learning rate {:g} with {:g}% warm-up and a cosine to {:g}%, weight decay {:g}, clip "
+      "{:g}, "
+      "{} tokens a step, seed {}",
+      options.beta1, options.beta2, options.learning_rate, 100 * options.warmup, 100 * options.final_rate,
+      options.weight_decay, options.clip, options.step_tokens, options.seed);
 }
 
 TrainingRun::~TrainingRun() = default;
@@ -85,11 +72,13 @@ double TrainingRun::rate() const {
 }
 
 void TrainingRun::step() {
-  for (auto& [name, tensor] : parameters_) tensor.mutable_grad() = torch::Tensor();
+  optimizer_.clear_gradients();
   Grade grade;
   std::int64_t taken = 0;
   while (taken < options_.step_tokens) {
-    const Example example = data_[training_set_[static_cast<std::size_t>(order_.at(position_++))]];
+    Example example = data_[training_set_[static_cast<std::size_t>(order_.at(position_))]];
+    example.key = visit_key(options_.seed, position_, false);
+    ++position_;
     grade.add(learner_.run(example, true));
     taken += static_cast<std::int64_t>(example.tokens.size());
   }
@@ -97,99 +86,80 @@ void TrainingRun::step() {
   recent_.add(grade);
   if (grade.rows == 0) return;
   ++steps_;
-
   const double mean = 1.0 / static_cast<double>(grade.rows);
-  double squares = 0;
-  for (const auto& [name, tensor] : parameters_) {
-    if (tensor.grad().defined()) squares += tensor.grad().square().sum().item<double>();
-  }
-  const double norm = std::sqrt(squares) * mean;
+  const double norm = optimizer_.gradient_norm() * mean;
   if (!std::isfinite(norm)) throw Error("training: the gradient is not finite at step {}", steps_);
-  const double clip = std::min(1.0, options_.clip / (norm + 1e-12));
-  AdamW adam{.rate = rate(),
-             .beta1 = options_.beta1,
-             .beta2 = options_.beta2,
-             .decay = 0,
-             .gradient_scale = mean * clip,
-             .correction1 = 1 - std::pow(options_.beta1, static_cast<double>(steps_)),
-             .correction2 = 1 - std::pow(options_.beta2, static_cast<double>(steps_))};
-  const torch::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    torch::Tensor& tensor = parameters_[i].second;
-    if (!tensor.grad().defined()) continue;
-    adam.decay = tensor.dim() > 1 ? options_.weight_decay : 0;  // norms and biases are not decayed
-    adam.update(tensor, first_moment_[i], second_moment_[i]);
-  }
+  optimizer_.update({.rate = rate(),
+                     .beta1 = options_.beta1,
+                     .beta2 = options_.beta2,
+                     .weight_decay = options_.weight_decay,
+                     .gradient_scale = mean * std::min(1.0, options_.clip / (norm + 1e-12)),
+                     .number = static_cast<double>(steps_)});
 }
 
 Grade TrainingRun::evaluate() {
   Grade grade;
-  for (const std::int64_t index : held_set_) grade.add(learner_.run(data_[index], false));
+  for (const std::int64_t index : held_set_) {
+    Example example = data_[index];
+    example.key = visit_key(options_.seed, index, true);
+    grade.add(learner_.run(example, false));
+  }
   return grade;
 }
 
-void TrainingRun::record(const Grade& held_out) {
-  const std::filesystem::path path = folder_ / kCurve;
-  const bool fresh = !std::filesystem::exists(path);
-  std::ofstream curve(path, std::ios::app);
-  if (fresh) curve << "tokens\theld_out_loss\tchain_length\tagreement_by_depth\n";
-  curve << tokens_ << '\t' << held_out.mean_loss() << '\t' << held_out.chain_length() << '\t';
-  for (std::size_t i = 0; i < held_out.hits.size(); ++i) {
-    const double tries = std::max<double>(1, static_cast<double>(held_out.tries[i]));
-    curve << (i == 0 ? "" : " ") << static_cast<double>(held_out.hits[i]) / tries;
-  }
-  curve << '\n';
-  if (!curve) throw Error("{}: cannot be written", path.string());
+void TrainingRun::record_evaluation() {
+  const Grade held_out = evaluate();
+  curve_->add(tokens_, held_out);
+  log_("held out: " + held_out.summary());
+  clock_.restart();
+}
+
+void TrainingRun::log_progress() {
+  const double seen = static_cast<double>(tokens_ - logged_) / clock_.restart() * 1e3;
+  const double left = static_cast<double>(std::max<std::int64_t>(options_.total_tokens - tokens_, 0)) / seen;
+  log_(fmt::format("{:>10} tokens ({:.1f}%)  {:>6.0f} tok/s  {} left  lr {:.2e}  {}", tokens_,
+                   100 * static_cast<double>(tokens_) / static_cast<double>(options_.total_tokens), seen,
+                   duration(left), rate(), recent_.summary()));
+  recent_ = {};
+  logged_ = tokens_;
 }
 
 bool TrainingRun::train(const std::function<bool()>& stop) {
   const auto boundary = [&](std::int64_t before, std::int64_t every) {
     return before / every != tokens_ / every;
   };
-  if (tokens_ == 0) record(evaluate());
-  Stopwatch clock;
-  std::int64_t logged = tokens_;
+  if (tokens_ == 0) record_evaluation();
+  clock_.restart();
+  logged_ = tokens_;
   while (tokens_ < options_.total_tokens) {
     const std::int64_t before = tokens_;
     step();
-    if (boundary(before, 20'000)) {
-      const double rate_seen = static_cast<double>(tokens_ - logged) / clock.restart() * 1e3;
-      log_(fmt::format("{:>10} tokens  {:>6.0f} tok/s  lr {:.2e}  {}", tokens_, rate_seen, rate(),
-                       recent_.summary()));
-      recent_ = {};
-      logged = tokens_;
-    }
-    if (boundary(before, options_.checkpoint_tokens)) {
-      save_checkpoint();
-      learner_.save(folder_);
-    }
-    if (boundary(before, options_.evaluate_tokens)) {
-      const Grade held_out = evaluate();
-      record(held_out);
-      log_("held out: " + held_out.summary());
-      clock.restart();
-    }
-    if (stop()) {
-      save_checkpoint();
-      learner_.save(folder_);
-      return false;
-    }
+    if (clock_.ms() >= options_.log_seconds * 1e3) log_progress();
+    const bool ended = tokens_ >= options_.total_tokens;
+    if (ended || boundary(before, options_.evaluate_tokens)) record_evaluation();
+    const bool stopped = !ended && stop();
+    if (ended || stopped || boundary(before, options_.checkpoint_tokens)) save_all();
+    if (stopped) return false;
   }
-  const Grade held_out = evaluate();
-  record(held_out);
-  log_("held out: " + held_out.summary());
+  return true;
+}
+
+void TrainingRun::save_all() {
   save_checkpoint();
   learner_.save(folder_);
-  return true;
+  facts_.tokens = tokens_;
+  facts_.steps = steps_;
+  write_card(folder_, facts_, *curve_);
 }
 
 void TrainingRun::save_checkpoint() {
   NamedTensors tensors;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const std::string& name = parameters_[i].first;
-    tensors.emplace_back(name, parameters_[i].second);
-    tensors.emplace_back("first_moment." + name, first_moment_[i]);
-    tensors.emplace_back("second_moment." + name, second_moment_[i]);
+  const NamedTensors& parameters = optimizer_.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const std::string& name = parameters[i].first;
+    tensors.emplace_back(name, parameters[i].second);
+    tensors.emplace_back("first_moment." + name, optimizer_.first_moments()[i]);
+    tensors.emplace_back("second_moment." + name, optimizer_.second_moments()[i]);
   }
   tensors.emplace_back("progress",
                        torch::tensor({position_, tokens_, steps_, static_cast<std::int64_t>(options_.seed),
@@ -214,12 +184,13 @@ bool TrainingRun::load_checkpoint() {
   tokens_ = p[1];
   steps_ = p[2];
   const torch::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    auto& [name, tensor] = parameters_[i];
+  const NamedTensors& parameters = optimizer_.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto& [name, tensor] = parameters[i];
     const Shape shape(tensor.sizes().begin(), tensor.sizes().end());
     tensor.copy_(to_torch(store->require(name, shape)));
-    first_moment_[i].copy_(to_torch(store->require("first_moment." + name, shape)));
-    second_moment_[i].copy_(to_torch(store->require("second_moment." + name, shape)));
+    optimizer_.first_moments()[i].copy_(to_torch(store->require("first_moment." + name, shape)));
+    optimizer_.second_moments()[i].copy_(to_torch(store->require("second_moment." + name, shape)));
   }
   return true;
 }

@@ -6,8 +6,11 @@
 #include <memory>
 #include <string>
 
+#include "base/clock.h"
+#include "train/adamw.h"
 #include "train/dataset.h"
 #include "train/learner.h"
+#include "train/model_card.h"
 
 namespace augur {
 
@@ -23,7 +26,8 @@ struct TrainingOptions {
   std::uint64_t seed = 1;
   std::int64_t checkpoint_tokens = 200'000;  ///< between checkpoints
   std::int64_t evaluate_tokens = 500'000;    ///< between evaluations on the held-out sequences
-  std::int64_t held_out = 100;  ///< sequences kept for evaluation (the dataset's last in shuffled order)
+  std::int64_t held_out = 100;               ///< sequences kept for evaluation, chosen by the seed
+  double log_seconds = 15;                   ///< between progress lines
 };
 
 /// Trains a Learner over a Dataset: AdamW, warm-up and cosine, clipping, checkpoints in `folder`. A run that
@@ -31,38 +35,45 @@ struct TrainingOptions {
 class TrainingRun {
  public:
   using Log = std::function<void(const std::string&)>;
+  /// `facts`: what the card says of target, data and command; the run fills in the rest.
   TrainingRun(Learner& learner, const Dataset& data, const TrainingOptions& options,
-              std::filesystem::path folder, Log log);
+              std::filesystem::path folder, CardFacts facts, Log log);
   ~TrainingRun();
 
   /// Until the schedule ends, or `stop` returns true between two steps (a checkpoint is written then).
   /// Returns true when the schedule has ended; the learner's result has been saved in any case.
   bool train(const std::function<bool()>& stop);
   Grade evaluate();
+  std::int64_t tokens() const { return tokens_; }
 
  private:
   void step();
+  double rate() const;
+  void log_progress();
+  void record_evaluation();
+  void save_all();
   void save_checkpoint();
   bool load_checkpoint();
-  double rate() const;
-  void record(const Grade& held_out);
 
   Learner& learner_;
   const Dataset& data_;
   TrainingOptions options_;
   std::filesystem::path folder_;
+  CardFacts facts_;
   Log log_;
-  ShuffledOrder held_order_;
   std::vector<std::int64_t> training_set_;
   std::vector<std::int64_t> held_set_;
   ShuffledOrder order_;
-  NamedTensors parameters_;
-  std::vector<torch::Tensor> first_moment_, second_moment_;
+  AdamW optimizer_;
+  std::unique_ptr<LearningCurve> curve_;
   // What a checkpoint holds besides tensors.
   std::int64_t position_ = 0;
   std::int64_t tokens_ = 0;
   std::int64_t steps_ = 0;
+  // Since the last line of progress.
   Grade recent_;
+  Stopwatch clock_;
+  std::int64_t logged_ = 0;
 };
 
 }  // namespace augur

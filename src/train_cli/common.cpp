@@ -13,23 +13,33 @@
 namespace augur {
 
 namespace {
-
-std::atomic<bool> interrupted{false};
+// Global, since a signal handler can reach nothing else.
+std::atomic<bool> stop_flag{false};
+}  // namespace
 
 void log_line(const std::string& line) {
   fmt::print(stderr, "{}\n", line);
   std::fflush(stderr);
 }
 
-}  // namespace
+void watch_interrupts() {
+  std::signal(SIGINT, [](int) { stop_flag.store(true); });
+  std::signal(SIGTERM, [](int) { stop_flag.store(true); });
+}
 
-void TrainFlags::add_to(CLI::App& app) {
-  app.add_option("-m,--model", model, "Target model: Hugging Face folder or GGUF file")->required();
+std::atomic<bool>& stop_requested() {
+  return stop_flag;
+}
+
+void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
+  app.option_defaults()->always_capture_default();
+  app.add_option("-m,--model", model, model_help)->required();
   app.add_option("--data", data, "JSON lines to learn from (.jsonl or .jsonl.xz); repeatable")->required();
   app.add_option("-o,--out", out, "Folder for checkpoints and the result")->required();
   app.add_option("--tokens", training.total_tokens, "Length of the schedule in tokens")
       ->required()
       ->check(CLI::PositiveNumber);
+  app.add_option("--init-from", init_from, "Folder of a part trained earlier, to start from its weights");
   app.add_option("--max-length", max_length, "Cut sequences to so many tokens")
       ->check(CLI::Range(16, 1 << 17));
   app.add_option("--max-tokens-per-file", max_tokens_per_file,
@@ -53,7 +63,7 @@ void TrainFlags::add_to(CLI::App& app) {
 TrainingInput read_input(const TrainFlags& flags) {
   keep_large_allocations();
   if (flags.threads > 0) at::set_num_threads(flags.threads);
-  TrainingInput input{Checkpoint::open(flags.model), nullptr, nullptr, nullptr};
+  TrainingInput input{Checkpoint::open(flags.model), nullptr, nullptr, nullptr, {}};
   input.tokenizer = input.checkpoint.load_tokenizer();
   if (const auto source = input.checkpoint.chat_template())
     input.chat_template = std::make_unique<ChatTemplate>(*source);
@@ -63,22 +73,36 @@ TrainingInput read_input(const TrainFlags& flags) {
       Dataset::Options{.max_length = flags.max_length, .max_tokens = flags.max_tokens_per_file, .eos = eos});
   Stopwatch clock;
   for (const std::string& file : flags.data) {
+    const std::int64_t sequences = input.data->size();
+    const std::int64_t tokens = input.data->tokens();
     input.data->add_file(file);
+    input.files.push_back(fmt::format("`{}`: {} sequences, {} tokens",
+                                      std::filesystem::path(file).filename().string(),
+                                      input.data->size() - sequences, input.data->tokens() - tokens));
     log_line(fmt::format("{}: {} sequences, {} tokens so far, {:.0f} s", file, input.data->size(),
                          input.data->tokens(), clock.ms() / 1e3));
   }
   return input;
 }
 
-int train_learner(Learner& learner, const TrainingInput& input, const TrainFlags& flags) {
-  std::signal(SIGINT, [](int) { interrupted.store(true); });
-  std::signal(SIGTERM, [](int) { interrupted.store(true); });
-  TrainingRun run(learner, *input.data, flags.training, flags.out, log_line);
+DraftVocabulary draft_vocabulary(const TrainingInput& input, std::int32_t target_size, std::int32_t size) {
+  if (size == 0 || size == target_size) return DraftVocabulary(target_size);
+  return {target_size, frequent_tokens(*input.data, target_size, size, input.tokenizer->eos)};
+}
+
+int train_learner(Learner& learner, const TrainingInput& input, const TrainFlags& flags,
+                  const std::string& command) {
+  watch_interrupts();
+  if (!flags.init_from.empty()) learner.load(flags.init_from);
+  const CardFacts facts{.target = std::filesystem::path(flags.model).filename().string(),
+                        .data = input.files,
+                        .command = command};
+  TrainingRun run(learner, *input.data, flags.training, flags.out, facts, log_line);
   Stopwatch clock;
-  const bool finished = run.train(
-      [&] { return interrupted.load() || (flags.minutes > 0 && clock.ms() > flags.minutes * 60e3); });
+  const bool finished =
+      run.train([&] { return stop_flag.load() || (flags.minutes > 0 && clock.ms() > flags.minutes * 60e3); });
   if (!finished) log_line("stopped early; the same command continues from the checkpoint");
-  return 0;
+  return stop_flag.load() ? kInterrupted : 0;
 }
 
 }  // namespace augur

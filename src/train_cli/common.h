@@ -1,5 +1,6 @@
 #pragma once
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -8,22 +9,25 @@
 
 #include "io/checkpoint.h"
 #include "train/dataset.h"
+#include "train/draft_vocabulary.h"
 #include "train/training_run.h"
 
 namespace augur {
 
-/// Flags that every gradient-trained part takes.
+/// Flags that every gradient-trained part takes. Defaults that a part wants otherwise are set before add_to.
 struct TrainFlags {
   std::string model;
   std::vector<std::string> data;
   std::string out;
+  std::string init_from;
   std::int64_t max_length = 512;
   std::int64_t max_tokens_per_file = 0;
   double minutes = 0;  ///< stop (with a checkpoint) after so long; 0: run to the end
   int threads = 0;
   TrainingOptions training;
 
-  void add_to(CLI::App& app);
+  void add_to(CLI::App& app,
+              const std::string& model_help = "Target model: Hugging Face folder or GGUF file");
 };
 
 /// The target with its tokenised data.
@@ -32,10 +36,22 @@ struct TrainingInput {
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<ChatTemplate> chat_template;
   std::unique_ptr<Dataset> data;
+  std::vector<std::string> files;  ///< what was read, for the card
 };
 TrainingInput read_input(const TrainFlags& flags);
 
+/// The most frequent tokens of the data; 0: the target's whole vocabulary.
+DraftVocabulary draft_vocabulary(const TrainingInput& input, std::int32_t target_size, std::int32_t size);
+
 /// Trains until the schedule, the minutes or an interrupt end it. Returns the exit status.
-int train_learner(Learner& learner, const TrainingInput& input, const TrainFlags& flags);
+int train_learner(Learner& learner, const TrainingInput& input, const TrainFlags& flags,
+                  const std::string& command);
+
+void log_line(const std::string& line);
+
+inline constexpr int kInterrupted = 130;  ///< exit status: 128 + SIGINT, as shells say it
+/// SIGINT and SIGTERM ask for a stop from now on.
+void watch_interrupts();
+std::atomic<bool>& stop_requested();
 
 }  // namespace augur

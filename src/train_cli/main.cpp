@@ -2,18 +2,47 @@
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <new>
+#include <string>
 
 #include "parts.h"
+
+namespace {
+
+/// As a shell would take it again.
+std::string typed(int argc, char** argv) {
+  std::string command = "augur train";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool plain = !word.empty() && word.find_first_of(" \t\"'$\\;&|<>()*?#~") == std::string::npos;
+    command += plain ? " " + word : " '" + word + "'";
+  }
+  return command;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"Train the learned parts of speculative decoding for a target model", "augur train"};
   app.require_subcommand(1);
-  const std::map<std::string, augur::Part> parts = {{"eagle3", augur::add_eagle3(app)}};
+  app.get_formatter()->column_width(34);
+  augur::Program program{app, typed(argc, argv)};
+  const std::map<std::string, augur::Part> parts = {{"generate", augur::add_generate(program)},
+                                                    {"eagle3", augur::add_eagle3(program)},
+                                                    {"eagle", augur::add_eagle(program)},
+                                                    {"mtp", augur::add_mtp(program)},
+                                                    {"medusa", augur::add_medusa(program)},
+                                                    {"hydra", augur::add_hydra(program)},
+                                                    {"dflash", augur::add_dflash(program)},
+                                                    {"draft", augur::add_draft(program)},
+                                                    {"lm", augur::add_lm(program)}};
   CLI11_PARSE(app, argc, argv);
   try {
     return parts.at(app.get_subcommands().front()->get_name())();
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "augur train: out of memory\n");
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 1;
+    std::fprintf(stderr, "augur train: %s\n", error.what());
   }
+  return 1;
 }

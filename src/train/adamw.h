@@ -1,0 +1,36 @@
+#pragma once
+#include <vector>
+
+#include "train/torch_tensors.h"
+
+namespace augur {
+
+/// AdamW (Loshchilov and Hutter 2019, algorithm 2) over a list of float32 parameters. The moments belong to a
+/// checkpoint.
+class AdamW {
+ public:
+  struct Step {
+    double rate = 0;
+    double beta1 = 0.9, beta2 = 0.95;
+    double weight_decay = 0;    ///< of matrices; norms and biases are not decayed
+    double gradient_scale = 1;  ///< gradients are multiplied by it first
+    double number = 1;          ///< of the step, from 1
+  };
+  explicit AdamW(NamedTensors parameters);
+
+  /// Euclidean norm of all gradients.
+  double gradient_norm() const;
+  /// Parameters without a gradient stay as they are. One pass over the memory of each.
+  void update(const Step& step);
+  void clear_gradients();
+
+  const NamedTensors& parameters() const { return parameters_; }
+  std::vector<torch::Tensor>& first_moments() { return first_; }
+  std::vector<torch::Tensor>& second_moments() { return second_; }
+
+ private:
+  NamedTensors parameters_;
+  std::vector<torch::Tensor> first_, second_;
+};
+
+}  // namespace augur

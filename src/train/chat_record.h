@@ -1,0 +1,13 @@
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "io/chat_template.h"
+
+namespace augur {
+
+/// The conversation of a record's "messages". Error beginning with `where` for anything else.
+std::vector<ChatMessage> chat_messages(const nlohmann::json& list, const std::string& where);
+
+}  // namespace augur

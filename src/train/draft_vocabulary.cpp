@@ -1,0 +1,51 @@
+#include "train/draft_vocabulary.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace augur {
+
+DraftVocabulary::DraftVocabulary(std::int32_t target_size) : target_size_(target_size) {}
+
+DraftVocabulary::DraftVocabulary(std::int32_t target_size, const std::vector<TokenId>& ids)
+    : target_size_(target_size),
+      ids_(torch::tensor(std::vector<std::int64_t>(ids.begin(), ids.end()), torch::kInt64)),
+      mask_(torch::zeros({target_size}, torch::kBool)) {
+  mask_.index_fill_(0, ids_, true);
+}
+
+torch::Tensor DraftVocabulary::covers(const torch::Tensor& tokens) const {
+  return is_full() ? torch::ones(tokens.sizes(), torch::kBool) : mask_.index_select(0, tokens);
+}
+
+NamedTensors DraftVocabulary::maps() const {
+  if (is_full()) return {};
+  return {{"d2t", ids_ - torch::arange(ids_.size(0))}, {"t2d", mask_}};
+}
+
+std::vector<TokenId> frequent_tokens(const Dataset& data, std::int32_t vocabulary, std::int32_t size,
+                                     std::span<const TokenId> always) {
+  if (size < 1 || size > vocabulary) {
+    throw Error("draft vocabulary: {} is not between 1 and the target's {}", size, vocabulary);
+  }
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(vocabulary), 0);
+  for (std::int64_t i = 0; i < data.size(); ++i) {
+    const Example example = data[i];
+    for (std::size_t t = 0; t < example.tokens.size(); ++t) {
+      if (example.learn[t] != 0) ++counts[static_cast<std::size_t>(example.tokens[t])];
+    }
+  }
+  for (const TokenId id : always) counts[static_cast<std::size_t>(id)] = INT64_MAX;
+  std::vector<TokenId> ids(static_cast<std::size_t>(vocabulary));
+  std::iota(ids.begin(), ids.end(), 0);
+  std::stable_sort(ids.begin(), ids.end(), [&](TokenId a, TokenId b) {
+    return counts[static_cast<std::size_t>(a)] > counts[static_cast<std::size_t>(b)];
+  });
+  ids.resize(static_cast<std::size_t>(size));
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+}  // namespace augur

@@ -1,0 +1,44 @@
+#pragma once
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "train/dataset.h"
+#include "train/torch_tensors.h"
+
+namespace augur {
+
+/// The tokens that a head with a vocabulary of its own can draft: some of the target's, ascending by id, or
+/// all of them.
+class DraftVocabulary {
+ public:
+  /// All tokens of the target.
+  explicit DraftVocabulary(std::int32_t target_size);
+  /// Ascending ids.
+  DraftVocabulary(std::int32_t target_size, const std::vector<TokenId>& ids);
+
+  bool is_full() const { return !ids_.defined(); }
+  std::int64_t size() const { return is_full() ? target_size_ : ids_.size(0); }
+  /// Columns of [R, target vocabulary], or rows of [target vocabulary, h].
+  torch::Tensor columns(const torch::Tensor& x) const { return is_full() ? x : x.index_select(1, ids_); }
+  torch::Tensor rows(const torch::Tensor& x) const { return is_full() ? x : x.index_select(0, ids_); }
+  /// Whether tokens [n] int64 of the target are in it. [n] bool
+  torch::Tensor covers(const torch::Tensor& tokens) const;
+  /// As published heads store it: `d2t`, the offset from each entry to its token, and the mask `t2d`. Nothing
+  /// when it is the target's own.
+  NamedTensors maps() const;
+
+ private:
+  std::int32_t target_size_;
+  torch::Tensor ids_;   ///< [size] int64; undefined: all
+  torch::Tensor mask_;  ///< [target vocabulary] bool
+};
+
+/// The `size` tokens that the dataset's learnable positions hold most often, ascending by id; equal counts by
+/// ascending id. Every id in `always` is in. Error when size exceeds the vocabulary.
+std::vector<TokenId> frequent_tokens(const Dataset& data, std::int32_t vocabulary, std::int32_t size,
+                                     std::span<const TokenId> always);
+
+}  // namespace augur

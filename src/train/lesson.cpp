@@ -1,0 +1,60 @@
+#include "train/lesson.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace augur {
+
+Lesson::Pairs Lesson::pairs(std::int64_t count, std::int64_t ahead) const {
+  Pairs pairs;
+  for (std::int64_t i = 0; i < std::min(count, length() - ahead); ++i) {
+    const std::int64_t row = row_of[static_cast<std::size_t>(i + ahead)];
+    if (row < 0) continue;
+    pairs.rows.push_back(i);
+    pairs.wanted.push_back(row);
+  }
+  return pairs;
+}
+
+Lesson prepare_lesson(const TorchLlama& target, const Example& example, std::span<const int> taps,
+                      const DraftVocabulary* vocabulary) {
+  const torch::NoGradGuard no_grad;
+  Lesson lesson;
+  lesson.ids = index_tensor({example.tokens.begin(), example.tokens.end()});
+  lesson.embedded = target.embed(lesson.ids);
+  lesson.target = target.forward(example.tokens, taps);
+  lesson.row_of.assign(example.tokens.size(), -1);
+  if (vocabulary == nullptr) return lesson;
+
+  std::vector<std::int64_t> graded;
+  for (std::size_t j = 0; j + 1 < example.tokens.size(); ++j) {
+    if (example.learn[j + 1] != 0) graded.push_back(static_cast<std::int64_t>(j));
+  }
+  if (graded.empty()) return lesson;
+  const torch::Tensor logits = target.logits(lesson.target.last.index_select(0, index_tensor(graded)));
+  lesson.distributions = vocabulary->columns(logits).softmax(-1).to(torch::kBFloat16);
+  const torch::Tensor covered = vocabulary->covers(logits.argmax(-1));
+  const bool* is_covered = covered.data_ptr<bool>();
+  for (std::size_t i = 0; i < graded.size(); ++i) {
+    if (is_covered[i]) lesson.row_of[static_cast<std::size_t>(graded[i])] = static_cast<std::int64_t>(i);
+  }
+  return lesson;
+}
+
+std::vector<double> tap_scales(const TorchLlama& target, const Dataset& data, std::span<const int> taps) {
+  constexpr std::int64_t kSequences = 8;
+  constexpr std::size_t kTokens = 256;
+  std::vector<double> squares(taps.size(), 0);
+  std::int64_t rows = 0;
+  for (std::int64_t i = 0; i < std::min(kSequences, data.size()); ++i) {
+    const std::span<const TokenId> tokens = data[i].tokens;
+    const TorchLlama::Output out = target.forward(tokens.first(std::min(kTokens, tokens.size())), taps);
+    for (std::size_t tap = 0; tap < taps.size(); ++tap)
+      squares[tap] += out.taps[tap].slice(0, 1).square().mean(-1).sum().item<double>();
+    rows += out.last.size(0) - 1;
+  }
+  for (double& value : squares) value = std::sqrt(value / static_cast<double>(rows));
+  return squares;
+}
+
+}  // namespace augur

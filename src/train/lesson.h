@@ -1,0 +1,45 @@
+#pragma once
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "train/dataset.h"
+#include "train/draft_vocabulary.h"
+#include "train/torch_llama.h"
+
+namespace augur {
+
+/// What the target says about one sequence: the hidden states that a head is fed, and what it should predict.
+/// T is the sequence's length.
+struct Lesson {
+  torch::Tensor ids;       ///< [T] int64
+  torch::Tensor embedded;  ///< [T, hidden] float32, the target's embedding
+  TorchLlama::Output target;
+  /// The target's softmax over the draft vocabulary at the positions to learn from, bfloat16, and by position
+  /// the row that holds what follows its token; -1 where there is nothing to learn: the next token is not one
+  /// to be learnt, or the target's favourite is not in the draft vocabulary.
+  torch::Tensor distributions;
+  std::vector<std::int64_t> row_of;
+
+  std::int64_t length() const { return static_cast<std::int64_t>(row_of.size()); }
+  bool empty() const { return !distributions.defined(); }
+
+  /// Of rows 0..count-1, where row i predicts what follows token i + ahead: those with something to learn,
+  /// and their rows of `distributions`.
+  struct Pairs {
+    std::vector<std::int64_t> rows, wanted;
+  };
+  Pairs pairs(std::int64_t count, std::int64_t ahead) const;
+};
+
+/// Without `vocabulary` no distributions are made.
+Lesson prepare_lesson(const TorchLlama& target, const Example& example, std::span<const int> taps,
+                      const DraftVocabulary* vocabulary);
+
+/// Root mean square of each tap over the first sequences of a dataset, for initial weights: the residual
+/// stream has its own scale at every layer. First positions, whose states are outliers, do not count.
+std::vector<double> tap_scales(const TorchLlama& target, const Dataset& data, std::span<const int> taps);
+
+}  // namespace augur

@@ -1,0 +1,145 @@
+#include "train/vocabulary_loss.h"
+
+#include <algorithm>
+
+namespace augur {
+
+namespace {
+
+constexpr std::int64_t kChunkRows = 128;
+
+bool is_there(const torch::Tensor& x) {
+  return x.numel() > 0;
+}
+
+torch::Tensor half(const torch::Tensor& x) {
+  return x.detach().to(torch::kBFloat16);
+}
+
+/// Where a tensor's gradient is to be collected; undefined where nobody wants it.
+torch::Tensor gradient_of(const torch::Tensor& x, bool learning) {
+  const bool wanted = learning && x.requires_grad();
+  return wanted ? torch::zeros(x.sizes(), torch::kFloat32) : torch::Tensor();
+}
+
+/// A chunk's loss by rows, and d loss / d logits where it is wanted.
+struct Chunk {
+  torch::Tensor loss;      ///< [r]
+  torch::Tensor gradient;  ///< [r, V] bfloat16
+  torch::Tensor agreed;    ///< [r] bool
+  torch::Tensor distance;  ///< [r]
+};
+
+Chunk grade(const torch::Tensor& log_q, const VocabularyTargets& t, std::int64_t begin, std::int64_t end,
+            bool learning) {
+  const torch::Tensor p = t.targets.index_select(0, t.wanted.slice(0, begin, end));
+  Chunk out;
+  if (p.dim() == 1) {  // tokens
+    const torch::Tensor column = p.unsqueeze(1);
+    out.loss = log_q.gather(1, column).squeeze(1).neg();
+    out.agreed = log_q.argmax(-1) == p;
+    if (learning) {
+      torch::Tensor g = log_q.exp();
+      g.scatter_add_(1, column, torch::full(column.sizes(), -1.0f));
+      out.gradient = g;
+    }
+  } else {
+    const torch::Tensor wide = p.to(torch::kFloat32);
+    out.loss = (wide * log_q).sum(-1).mul_(-t.cross_entropy);
+    out.agreed = log_q.argmax(-1) == wide.argmax(-1);
+    torch::Tensor q;
+    if (learning || t.l1 != 0) q = log_q.exp();
+    if (t.l1 != 0) {
+      const torch::Tensor difference = q - wide;
+      out.distance = difference.abs().sum(-1).mul_(0.5);
+      out.loss += out.distance * (2 * t.l1);
+      if (learning) {
+        // d |q - p|_1 / d logit_j = q_j (s_j - sum_i q_i s_i), s the signs of q - p.
+        const torch::Tensor s = difference.sign();
+        out.gradient = (s - (q * s).sum(-1, true)).mul_(q).mul_(t.l1);
+      }
+    }
+    if (learning) {
+      const torch::Tensor cross = (q - wide).mul_(t.cross_entropy);
+      out.gradient = out.gradient.defined() ? out.gradient.add_(cross) : cross;
+    }
+  }
+  if (t.weights.defined()) {
+    const torch::Tensor w = t.weights.slice(0, begin, end);
+    out.loss = out.loss * w;
+    if (learning) out.gradient = out.gradient * w.unsqueeze(1);
+  }
+  if (learning) out.gradient = out.gradient.to(torch::kBFloat16);
+  return out;
+}
+
+class Loss : public torch::autograd::Function<Loss> {
+ public:
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& hidden,
+                               const torch::Tensor& weight, const torch::Tensor& extra,
+                               const torch::Tensor& extra_weight, const torch::Tensor& bias,
+                               const VocabularyTargets* targets, bool learning, VocabularyLoss* out) {
+    const torch::Tensor grad_hidden = gradient_of(hidden, learning);
+    const torch::Tensor grad_weight = gradient_of(weight, learning);
+    const torch::Tensor grad_extra = gradient_of(extra, learning);
+    const torch::Tensor grad_extra_weight = gradient_of(extra_weight, learning);
+    const torch::Tensor grad_bias = gradient_of(bias, learning);
+    const torch::Tensor w = half(weight), e = half(extra_weight), h = half(hidden), x = half(extra);
+    std::vector<torch::Tensor> agreed, distance;
+    double sum = 0;
+    for (std::int64_t begin = 0; begin < h.size(0); begin += kChunkRows) {
+      const std::int64_t end = std::min(begin + kChunkRows, h.size(0));
+      const torch::Tensor rows = h.slice(0, begin, end);
+      torch::Tensor logits = torch::linear(rows, w).to(torch::kFloat32);
+      if (is_there(x)) logits = logits.add_(torch::linear(x.slice(0, begin, end), e));
+      if (is_there(bias)) logits = logits.add_(bias.detach());
+      const Chunk chunk = grade(logits.log_softmax(-1), *targets, begin, end, learning);
+      sum += chunk.loss.sum(torch::kFloat64).item<double>();
+      agreed.push_back(chunk.agreed);
+      if (chunk.distance.defined()) distance.push_back(chunk.distance);
+      if (grad_hidden.defined()) grad_hidden.slice(0, begin, end).copy_(chunk.gradient.mm(w));
+      if (grad_weight.defined()) grad_weight.add_(chunk.gradient.t().mm(rows));
+      if (grad_extra.defined()) grad_extra.slice(0, begin, end).copy_(chunk.gradient.mm(e));
+      if (grad_extra_weight.defined()) {
+        grad_extra_weight.add_(chunk.gradient.t().mm(x.slice(0, begin, end)));
+      }
+      if (grad_bias.defined()) grad_bias.add_(chunk.gradient.sum(0, false, torch::kFloat32));
+    }
+    out->agreed = torch::cat(agreed);
+    if (!distance.empty()) out->distance = torch::cat(distance);
+    context->save_for_backward({grad_hidden, grad_weight, grad_extra, grad_extra_weight, grad_bias});
+    return torch::tensor(sum, torch::kFloat32);
+  }
+
+  static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* context,
+                                               torch::autograd::tensor_list grads) {
+    torch::autograd::tensor_list out;
+    for (const torch::Tensor& saved : context->get_saved_variables()) {
+      out.push_back(saved.defined() ? saved * grads[0] : saved);
+    }
+    out.resize(8);  // one for every argument of forward
+    return out;
+  }
+};
+
+}  // namespace
+
+torch::Tensor VocabularyHead::logits() const {
+  torch::Tensor y =
+      torch::linear(hidden.to(torch::kBFloat16), weight.to(torch::kBFloat16)).to(torch::kFloat32);
+  if (extra.defined()) y = y + torch::linear(extra.to(torch::kBFloat16), extra_weight.to(torch::kBFloat16));
+  return bias.defined() ? y + bias : y;
+}
+
+VocabularyLoss vocabulary_loss(const VocabularyHead& head, const VocabularyTargets& targets) {
+  VocabularyLoss loss;
+  // Asked here, since autograd switches it off around forward.
+  const bool learning = torch::GradMode::is_enabled();
+  // Autograd wants every argument defined: an empty tensor stands for none.
+  const auto present = [](const torch::Tensor& x) { return x.defined() ? x : torch::empty({0}); };
+  loss.sum = Loss::apply(head.hidden, head.weight, present(head.extra), present(head.extra_weight),
+                         present(head.bias), &targets, learning, &loss);
+  return loss;
+}
+
+}  // namespace augur

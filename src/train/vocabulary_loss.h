@@ -1,0 +1,39 @@
+#pragma once
+#include <torch/torch.h>
+
+namespace augur {
+
+/// Rows that go through a vocabulary head: logits = hidden W^T (+ extra E^T) (+ bias).
+struct VocabularyHead {
+  torch::Tensor hidden;        ///< [R, h]
+  torch::Tensor weight;        ///< [V, h]
+  torch::Tensor extra;         ///< [R, r]; undefined: none
+  torch::Tensor extra_weight;  ///< [V, r]
+  torch::Tensor bias;          ///< [V]; undefined: none
+
+  /// [R, V] float32.
+  torch::Tensor logits() const;
+};
+
+/// What the rows should say. `wanted` are indices [R] into `targets`: [T, V] probabilities in bfloat16, or
+/// [T] int64 tokens. The loss of a row is weight * (cross_entropy * CE(p, q) + l1 * sum |q - p|), with p the
+/// target and q the head's softmax.
+struct VocabularyTargets {
+  torch::Tensor targets;
+  torch::Tensor wanted;
+  torch::Tensor weights;  ///< [R] float32; undefined: all 1
+  double cross_entropy = 1;
+  double l1 = 0;  ///< for probabilities only
+};
+
+struct VocabularyLoss {
+  torch::Tensor sum;       ///< scalar over rows, differentiable in the head's tensors
+  torch::Tensor agreed;    ///< [R] bool: the largest logit is the target's largest probability
+  torch::Tensor distance;  ///< [R] total variation between q and p; undefined unless l1 != 0
+};
+
+/// Works through the rows in chunks and computes the gradients on the way, so that no [rows, vocabulary]
+/// tensor outlives its chunk (and stays in the cache).
+VocabularyLoss vocabulary_loss(const VocabularyHead& head, const VocabularyTargets& targets);
+
+}  // namespace augur

@@ -1,0 +1,81 @@
+// Heads without recurrence: Medusa, Hydra, block drafters.
+#include <memory>
+
+#include "common.h"
+#include "parts.h"
+#include "train/dflash_learner.h"
+#include "train/heads_learner.h"
+
+namespace augur {
+
+namespace {
+
+struct HeadsFlags {
+  TrainFlags common;
+  HeadsLearner::Options heads;
+};
+struct DflashFlags {
+  TrainFlags common;
+  std::int32_t draft_vocab = 0;
+  DflashLearner::Options head;
+};
+
+Part heads_part(Program& program, CLI::App* sub, std::shared_ptr<HeadsFlags> flags) {
+  flags->common.add_to(*sub);
+  sub->add_option("--heads", flags->heads.heads, "Heads: the depth that can be drafted")
+      ->check(CLI::Range(1, 16));
+  sub->add_option("--layers", flags->heads.layers, "Residual blocks of a head")->check(CLI::Range(1, 16));
+  sub->add_option("--decay", flags->heads.decay, "Weight of head i is decay^i")->check(CLI::Range(0.0, 1.0));
+  return [flags, &program] {
+    const TrainingInput input = read_input(flags->common);
+    const TorchLlama target(input.checkpoint);
+    flags->heads.seed = flags->common.training.seed;
+    HeadsLearner learner(target, flags->heads);
+    return train_learner(learner, input, flags->common, program.command);
+  };
+}
+
+}  // namespace
+
+Part add_medusa(Program& program) {
+  CLI::App* sub = program.app.add_subcommand("medusa", "Medusa heads on the target's last state");
+  return heads_part(program, sub, std::make_shared<HeadsFlags>());
+}
+
+Part add_hydra(Program& program) {
+  CLI::App* sub = program.app.add_subcommand("hydra", "Hydra heads, which see the drafted tokens, too");
+  auto flags = std::make_shared<HeadsFlags>();
+  flags->heads.grounded = true;
+  sub->add_flag("--prefix", flags->heads.prefix, "Hydra++: a decoder layer over the target's states");
+  return heads_part(program, sub, flags);
+}
+
+Part add_dflash(Program& program) {
+  CLI::App* sub = program.app.add_subcommand("dflash", "DFlash block drafter; with --dspark its two heads");
+  auto flags = std::make_shared<DflashFlags>();
+  flags->common.add_to(*sub);
+  DflashLearner::Options& head = flags->head;
+  sub->add_option("--layers", head.layers, "Decoder layers")->check(CLI::Range(1, 64));
+  sub->add_option("--block", head.block, "Slots of a block, the newest token's included")
+      ->check(CLI::Range(2, 64));
+  sub->add_option("--anchors", head.anchors, "Blocks learnt from in a sequence, at most")
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--gamma", head.gamma, "Weight of depth d is exp(-d / gamma)")->check(CLI::PositiveNumber);
+  sub->add_flag("--dspark", head.dspark, "DSpark: Markov and confidence heads");
+  sub->add_option("--markov-rank", head.markov_rank, "Width of the Markov head")->check(CLI::Range(1, 4096));
+  sub->add_option("--mask-token", head.mask_token, "Token that placeholders look like (-1: the last one)");
+  sub->add_option("--draft-vocab", flags->draft_vocab, "Tokens in the draft vocabulary (0: the target's)")
+      ->check(CLI::NonNegativeNumber);
+  return [flags, &program] {
+    const TrainingInput input = read_input(flags->common);
+    const TorchLlama target(input.checkpoint);
+    flags->head.seed = flags->common.training.seed;
+    flags->head.taps = default_taps(target.config());
+    flags->head.tap_scales = tap_scales(target, *input.data, flags->head.taps);
+    DflashLearner learner(target, draft_vocabulary(input, target.config().vocab, flags->draft_vocab),
+                          flags->head);
+    return train_learner(learner, input, flags->common, program.command);
+  };
+}
+
+}  // namespace augur

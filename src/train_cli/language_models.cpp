@@ -1,0 +1,60 @@
+// Whole models: a language model, and a draft model that is one.
+#include <memory>
+#include <optional>
+
+#include "common.h"
+#include "parts.h"
+#include "train/lm_learner.h"
+
+namespace augur {
+
+namespace {
+
+struct Flags {
+  TrainFlags common;
+  LmShape shape;
+};
+
+Part model_part(Program& program, CLI::App* sub, const std::string& model_help, bool distil) {
+  auto flags = std::make_shared<Flags>();
+  TrainingOptions& training = flags->common.training;
+  training.learning_rate = 1e-3;
+  training.weight_decay = 0.1;
+  training.clip = 1.0;
+  training.step_tokens = 16384;
+  flags->common.max_length = 1024;
+  flags->common.add_to(*sub, model_help);
+  sub->add_option("--hidden", flags->shape.hidden, "Hidden size")->check(CLI::Range(16, 1 << 16));
+  sub->add_option("--intermediate", flags->shape.intermediate, "Width of the MLP")
+      ->check(CLI::Range(16, 1 << 18));
+  sub->add_option("--layers", flags->shape.layers, "Decoder layers")->check(CLI::Range(1, 256));
+  sub->add_option("--heads", flags->shape.heads, "Attention heads")->check(CLI::Range(1, 512));
+  sub->add_option("--kv-heads", flags->shape.kv_heads, "Key/value heads")->check(CLI::Range(1, 512));
+  sub->add_option("--context", flags->shape.context, "Positions it is made for (0: as the other model)")
+      ->check(CLI::NonNegativeNumber);
+  return [flags, distil, &program] {
+    const TrainingInput input = read_input(flags->common);
+    std::optional<TorchLlama> target;
+    if (distil) target.emplace(input.checkpoint);
+    LmLearner learner({.shape = llama_shape(flags->shape, input.checkpoint.config(), flags->common.model),
+                       .seed = flags->common.training.seed,
+                       .tokenizer = &input.checkpoint,
+                       .target = distil ? &*target : nullptr});
+    return train_learner(learner, input, flags->common, program.command);
+  };
+}
+
+}  // namespace
+
+Part add_draft(Program& program) {
+  CLI::App* sub =
+      program.app.add_subcommand("draft", "Small language model that learns the target's distributions");
+  return model_part(program, sub, "Target model: Hugging Face folder or GGUF file", true);
+}
+
+Part add_lm(Program& program) {
+  CLI::App* sub = program.app.add_subcommand("lm", "Llama-architecture language model from text and chats");
+  return model_part(program, sub, "Model (or folder) whose tokenizer and chat template it gets", false);
+}
+
+}  // namespace augur

@@ -1,0 +1,168 @@
+// The training loop: it learns, goes on as if it had not stopped, and never damages what is finished.
+#include "train/training_run.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "support/error_of.h"
+#include "train_fixture.h"
+
+namespace augur {
+namespace {
+
+using namespace testing_support;
+
+TrainingOptions short_run() {
+  return {.total_tokens = 2400,
+          .step_tokens = 200,
+          .learning_rate = 3e-3,
+          .checkpoint_tokens = 480,
+          .evaluate_tokens = 1000,
+          .held_out = 4};
+}
+
+void no_log(const std::string&) {}
+
+class EveryPart : public testing::TestWithParam<PartCase> {
+ protected:
+  TrainTarget target;
+};
+
+/// Dies in its n-th visit, as a killed process does: nothing is written any more.
+class Dying final : public Learner {
+ public:
+  Dying(Learner& inner, int visits) : inner_(inner), left_(visits) {}
+  std::string title() const override { return inner_.title(); }
+  NamedTensors parameters() override { return inner_.parameters(); }
+  Grade run(const Example& example, bool learn) override {
+    if (learn && left_-- == 0) throw std::runtime_error("killed");
+    return inner_.run(example, learn);
+  }
+  torch::Tensor draft_logits(const Example& e, std::int64_t root) override {
+    return inner_.draft_logits(e, root);
+  }
+  void save(const std::filesystem::path& folder) override { inner_.save(folder); }
+
+ protected:
+  nlohmann::json config() const override { return {}; }
+
+ private:
+  Learner& inner_;
+  int left_;
+};
+
+TEST_P(EveryPart, LearnsAndGoesOnBitForBit) {
+  const auto never = [] { return false; };
+  const std::filesystem::path whole = target.folder.path() / "whole";
+  const auto learner = GetParam().make(target);
+  TrainingRun run(*learner, target.data, short_run(), whole, {.command = "c"}, no_log);
+  const double before = run.evaluate().mean_loss();
+  EXPECT_TRUE(run.train(never));
+  EXPECT_LT(run.evaluate().mean_loss(), before);
+
+  const std::filesystem::path pieces = target.folder.path() / "pieces";
+  {
+    const auto first = GetParam().make(target);
+    Dying dying(*first, 22);  // after the first checkpoint, between two
+    TrainingRun killed(dying, target.data, short_run(), pieces, {.command = "c"}, no_log);
+    EXPECT_THROW(killed.train(never), std::runtime_error);
+  }
+  {
+    const auto second = GetParam().make(target);
+    TrainingRun stopped(*second, target.data, short_run(), pieces, {.command = "c"}, no_log);
+    EXPECT_GT(stopped.tokens(), 0);
+    EXPECT_FALSE(stopped.train([&] { return stopped.tokens() >= 1400; }));
+  }
+  const auto third = GetParam().make(target);
+  TrainingRun rest(*third, target.data, short_run(), pieces, {.command = "c"}, no_log);
+  EXPECT_GE(rest.tokens(), 1400);
+  EXPECT_TRUE(rest.train(never));
+  for (const auto& entry : std::filesystem::directory_iterator(whole)) {
+    const auto name = entry.path().filename();
+    EXPECT_EQ(content(entry.path()), content(pieces / name)) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, EveryPart, testing::ValuesIn(all_parts()), part_name);
+
+/// Writes beyond so many bytes of a file fail while it lives, as on a full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limited = before_;
+    limited.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &limited);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+TEST(TrainingRun, AFullDiskDamagesNoFinishedCheckpoint) {
+  TrainTarget target;
+  const std::filesystem::path folder = target.folder.path() / "run";
+  const auto make = [&] { return std::make_unique<MtpLearner>(target.model, MtpLearner::Options{}); };
+  {
+    const auto learner = make();
+    TrainingRun run(*learner, target.data, short_run(), folder, {}, no_log);
+    EXPECT_FALSE(run.train([&] { return true; }));
+  }
+  const std::string checkpoint = content(folder / "checkpoint.safetensors");
+  const std::string weights = content(folder / "model.safetensors");
+  ASSERT_FALSE(checkpoint.empty());
+  const auto files = [&] {
+    return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
+  };
+  const auto count = files();
+  {
+    const auto learner = make();
+    TrainingRun run(*learner, target.data, short_run(), folder, {}, no_log);
+    const FileSizeLimit limit(100'000);
+    const std::string error = error_of([&] { run.train([] { return false; }); });
+    EXPECT_NE(error.find("checkpoint.safetensors"), std::string::npos) << error;
+  }
+  EXPECT_EQ(content(folder / "checkpoint.safetensors"), checkpoint);
+  EXPECT_EQ(content(folder / "model.safetensors"), weights);
+  EXPECT_EQ(files(), count) << "nothing temporary is left";
+  const auto learner = make();
+  TrainingRun run(*learner, target.data, short_run(), folder, {}, no_log);
+  EXPECT_GT(run.tokens(), 0);
+  EXPECT_TRUE(run.train([] { return false; }));
+}
+
+TEST(TrainingRun, RefusesACheckpointOfOtherData) {
+  TrainTarget target;
+  const std::filesystem::path folder = target.folder.path() / "run";
+  MtpLearner learner(target.model, {});
+  TrainingRun(learner, target.data, short_run(), folder, {}, no_log).train([] { return true; });
+  write_toy_data(target.folder.path() / "more.jsonl", 3);
+  target.data.add_file(target.folder.path() / "more.jsonl");
+  const std::string error =
+      error_of([&] { TrainingRun(learner, target.data, short_run(), folder, {}, no_log); });
+  EXPECT_NE(error.find("checkpoint.safetensors: made with other data"), std::string::npos) << error;
+}
+
+TEST(TrainingRun, WritesACard) {
+  TrainTarget target;
+  const std::filesystem::path folder = target.folder.path() / "run";
+  MtpLearner learner(target.model, {});
+  TrainingRun run(learner, target.data, short_run(), folder,
+                  {.target = "tiny", .data = {"toys: 24 sequences"}, .command = "augur train mtp"}, no_log);
+  run.train([] { return false; });
+  const std::string card = content(folder / "README.md");
+  for (const char* part : {"# Multi-token prediction layer", "`tiny`", "augur train mtp",
+                           "* toys: 24 sequences", "2400 planned", "| 0 | "}) {
+    EXPECT_NE(card.find(part), std::string::npos) << part << "\n" << card;
+  }
+}
+
+}  // namespace
+}  // namespace augur
