@@ -13,7 +13,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "io/checkpoint.h"
-#include "io/gguf.h"
+#include "io/gguf/gguf.h"
 #include "model/config.h"
 
 namespace augur::cli {

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "io/jinja_builtins.h"
-#include "io/jinja_interpreter.h"
-#include "io/jinja_parser.h"
+#include "io/jinja/builtins.h"
+#include "io/jinja/interpreter.h"
+#include "io/jinja/parser.h"
 #include "io/unicode.h"
 
 namespace augur {

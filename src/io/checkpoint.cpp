@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "io/gguf_model.h"
+#include "io/gguf/model.h"
 #include "io/json_reader.h"
 #include "io/mapped_file.h"
 #include "io/safetensors.h"
-#include "io/tokenizer_loaders.h"
+#include "io/tokenizer/loaders.h"
 #include "io/torch_archive.h"
 
 namespace augur {

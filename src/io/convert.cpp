@@ -5,10 +5,10 @@
 
 #include "base/error.h"
 #include "io/atomic_file.h"
-#include "io/gguf_model.h"
+#include "io/gguf/model.h"
 #include "io/mapped_file.h"
 #include "io/safetensors_writer.h"
-#include "io/tokenizer_export.h"
+#include "io/tokenizer/export.h"
 
 namespace augur {
 

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "io/mapped_file.h"
-#include "io/zip_directory.h"
+#include "io/torch/zip_directory.h"
 
 namespace augur {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "io/pickle.h"
+#include "io/torch/pickle.h"
 #include "io/weight_store.h"
 
 namespace augur {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "io/dequantize.h"
+#include "io/gguf/dequantize.h"
 
 namespace augur {
 

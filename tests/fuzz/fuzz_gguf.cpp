@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "io/gguf_model.h"
+#include "io/gguf/model.h"
 #include "read_all.h"
 
 namespace {

@@ -1,7 +1,7 @@
 #include "io/checkpoint.h"
 
-#include "io/gguf.h"
-#include "io/tokenizer_loaders.h"
+#include "io/gguf/gguf.h"
+#include "io/tokenizer/loaders.h"
 #include "unit/io/test_files.h"
 
 namespace augur {

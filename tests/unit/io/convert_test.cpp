@@ -3,8 +3,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "io/gguf_model.h"
-#include "io/tokenizer_export.h"
+#include "io/gguf/model.h"
+#include "io/tokenizer/export.h"
 #include "unit/io/test_files.h"
 
 namespace augur {

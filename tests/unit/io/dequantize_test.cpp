@@ -1,4 +1,4 @@
-#include "io/dequantize.h"
+#include "io/gguf/dequantize.h"
 
 #include <cstring>
 

@@ -1,10 +1,9 @@
-#include "io/gguf_model.h"
-
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <numeric>
 
+#include "io/gguf/model.h"
 #include "unit/io/test_files.h"
 
 namespace augur {

@@ -1,4 +1,4 @@
-#include "io/gguf.h"
+#include "io/gguf/gguf.h"
 
 #include "unit/io/test_files.h"
 

@@ -1,4 +1,4 @@
-#include "io/pickle.h"
+#include "io/torch/pickle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

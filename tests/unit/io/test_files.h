@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "io/gguf.h"
+#include "io/gguf/gguf.h"
 #include "support/temporary_folder.h"
 
 namespace augur::test {

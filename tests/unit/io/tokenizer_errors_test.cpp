@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "io/spm_model.h"
-#include "io/tokenizer_from_memory.h"
-#include "io/tokenizer_loaders.h"
+#include "io/tokenizer/from_memory.h"
+#include "io/tokenizer/loaders.h"
+#include "io/tokenizer/spm_model.h"
 #include "support/error_of.h"
 
 namespace augur {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "io/gguf_model.h"
-#include "io/tokenizer_loaders.h"
+#include "io/gguf/model.h"
+#include "io/tokenizer/loaders.h"
 
 namespace augur::testing_tokenizers {
 

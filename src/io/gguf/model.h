@@ -1,0 +1,36 @@
+#pragma once
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/gguf/gguf.h"
+#include "io/tokenizer/loaders.h"
+
+namespace augur {
+
+/// Hugging Face's name of a tensor of a Llama-like architecture; other names are returned as they are.
+std::string hugging_face_name(std::string_view gguf_name);
+
+/// A GGUF file's tensors under Hugging Face's names. llama.cpp's q/k row order is marked, to be undone by
+/// read_rows(). `rope_freqs.weight` is left out: gguf_config() has what it says. Error for an architecture,
+/// element type or layout that this project does not read.
+std::unique_ptr<WeightStore> open_gguf_weights(std::shared_ptr<const GgufFile> file);
+
+/// Hugging Face's config.json, made from the metadata (and, for the rotary scaling and the tied head, from
+/// the tensors). Architectures that this project does not run give what any architecture has, so that their
+/// vocabularies can be used.
+///
+/// Llama 3.1's frequency factors, which llama.cpp stores as a tensor, become rope_scaling of type "llama3"
+/// where its law explains them, and otherwise {"rope_type": "frequency_factors", "factors": [head_dim / 2
+/// divisors of the inverse frequencies]}.
+nlohmann::json gguf_config(const GgufFile& file);
+
+/// Hugging Face's generation_config.json: the ids of the special tokens.
+nlohmann::json gguf_generation_config(const GgufFile& file);
+
+/// The vocabulary, if there is one; Error when its parts do not fit together.
+std::optional<GgufVocabulary> gguf_vocabulary(const GgufFile& file);
+
+}  // namespace augur

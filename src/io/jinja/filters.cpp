@@ -1,0 +1,509 @@
+// Jinja's filters: `value | name(arguments)`.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "io/jinja/builtins.h"
+#include "io/unicode.h"
+
+namespace augur::jinja {
+namespace {
+
+struct Input {
+  const Value& value;
+  const CallArguments& arguments;
+  Arena& arena;
+  std::string_view name;
+
+  BoundArguments bind(std::initializer_list<std::string_view> parameters, std::size_t required = 0) const {
+    return BoundArguments(name, arguments, parameters, required);
+  }
+  std::string text() const { return to_text(value, arena); }
+  std::vector<Value> items() const { return items_of(value, arena); }
+};
+
+List* list_of(std::vector<Value> items, Arena& arena, List::Kind kind = List::Kind::List) {
+  List* list = arena.list(kind);
+  arena.spend_memory(items.size() * sizeof(Value));
+  list->items = std::move(items);
+  return list;
+}
+
+// A dotted path of names and positions: map(attribute="function.name").
+Value follow(Value value, const Value& path, Arena& arena) {
+  const auto* text = std::get_if<std::string_view>(&path);
+  if (text == nullptr) return get_item(value, path, arena);
+  std::string_view rest = *text;
+  while (true) {
+    const std::size_t dot = std::min(rest.find('.'), rest.size());
+    const std::string_view part = rest.substr(0, dot);
+    std::int64_t index = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), index);
+    const bool number = error == std::errc() && end == part.data() + part.size() && !part.empty();
+    value = get_item(value, number ? Value(index) : Value(part), arena);
+    if (dot == rest.size()) return value;
+    rest.remove_prefix(dot + 1);
+  }
+}
+
+// What sort, unique, min and max compare: an attribute, strings without case unless asked for.
+struct SortKey {
+  bool case_sensitive = false;
+  bool by_attribute = false;
+  Value attribute;
+
+  Value operator()(const Value& item, Arena& arena) const {
+    const Value key = by_attribute ? follow(item, attribute, arena) : item;
+    const auto* text = std::get_if<std::string_view>(&key);
+    return text != nullptr && !case_sensitive ? Value(arena.text(lower(*text))) : key;
+  }
+};
+
+Value sort_items(std::vector<Value> items, const SortKey& key, bool reverse, Arena& arena) {
+  std::vector<std::pair<Value, Value>> keyed;
+  for (const Value& item : items) keyed.emplace_back(key(item, arena), item);
+  std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
+    return reverse ? less(b.first, a.first) : less(a.first, b.first);
+  });
+  for (std::size_t i = 0; i < items.size(); ++i) items[i] = keyed[i].second;
+  return list_of(std::move(items), arena);
+}
+
+Value filter_sort(const Input& in) {
+  const auto bound = in.bind({"reverse", "case_sensitive", "attribute"});
+  return sort_items(in.items(), {bound.flag_or(1, false), bound.has(2), bound[2]}, bound.flag_or(0, false),
+                    in.arena);
+}
+
+Value filter_dictsort(const Input& in) {
+  const auto bound = in.bind({"case_sensitive", "by", "reverse"});
+  const bool by_value = bound.text_or(1, "key") == "value";
+  std::vector<Value> pairs = items_of(call_method(in.value, "items", {}, in.arena), in.arena);
+  return sort_items(std::move(pairs), {bound.flag_or(0, false), true, std::int64_t{by_value}},
+                    bound.flag_or(2, false), in.arena);
+}
+
+Value filter_unique(const Input& in) {
+  const auto bound = in.bind({"case_sensitive", "attribute"});
+  const SortKey key{bound.flag_or(0, false), bound.has(1), bound[1]};
+  std::vector<Value> keys;
+  std::vector<Value> out;
+  for (const Value& item : in.items()) {
+    const Value k = key(item, in.arena);
+    if (std::any_of(keys.begin(), keys.end(), [&](const Value& seen) { return equal(seen, k, in.arena); }))
+      continue;
+    keys.push_back(k);
+    out.push_back(item);
+  }
+  return list_of(std::move(out), in.arena, List::Kind::Generator);
+}
+
+Value filter_extreme(const Input& in) {
+  const auto bound = in.bind({"case_sensitive", "attribute"});
+  const SortKey key{bound.flag_or(0, false), bound.has(1), bound[1]};
+  const std::vector<Value> items = in.items();
+  if (items.empty()) return Undefined{in.name};
+  Value best = items[0];
+  for (const Value& item : items) {
+    const Value a = key(item, in.arena);
+    const Value b = key(best, in.arena);
+    if (in.name == "min" ? less(a, b) : less(b, a)) best = item;
+  }
+  return best;
+}
+
+// select, reject: by a test of the item. selectattr, rejectattr: of one of its attributes.
+Value filter_select(const Input& in) {
+  const bool by_attribute = in.name.ends_with("attr");
+  const bool wanted = in.name.starts_with("select");
+  const auto& given = in.arguments.positional;
+  if (!in.arguments.named.empty()) throw Error("filter \"{}\": named arguments are not supported", in.name);
+  if (by_attribute && given.empty()) throw Error("filter \"{}\": the attribute is missing", in.name);
+  const std::size_t first = by_attribute ? 1 : 0;
+  std::string_view test;
+  CallArguments rest;
+  if (given.size() > first) {
+    const auto* name = std::get_if<std::string_view>(&given[first]);
+    if (name == nullptr)
+      throw Error("filter \"{}\": expected a test's name, found {}", in.name, type_name(given[first]));
+    if (!is_test(*name)) throw Error("unsupported test \"{}\"", *name);
+    test = *name;
+    rest.positional.assign(given.begin() + static_cast<std::ptrdiff_t>(first) + 1, given.end());
+  }
+  std::vector<Value> out;
+  for (const Value& item : in.items()) {
+    const Value tested = by_attribute ? follow(item, given[0], in.arena) : item;
+    const bool holds = test.empty() ? truth(tested) : apply_test(test, tested, rest, in.arena);
+    if (holds == wanted) out.push_back(item);
+  }
+  return list_of(std::move(out), in.arena, List::Kind::Generator);
+}
+
+Value filter_map(const Input& in) {
+  std::vector<Value> out;
+  if (in.arguments.positional.empty()) {
+    const auto bound = in.bind({"attribute", "default"}, 1);
+    for (const Value& item : in.items()) {
+      Value found = follow(item, bound[0], in.arena);
+      if (bound.has(1) && std::holds_alternative<Undefined>(found)) found = bound[1];
+      out.push_back(found);
+    }
+  } else {
+    const auto* name = std::get_if<std::string_view>(&in.arguments.positional[0]);
+    if (name == nullptr || !is_filter(*name))
+      throw Error("filter \"map\": unsupported filter \"{}\"", to_text(in.arguments.positional[0], in.arena));
+    if (*name == "map") throw Error("filter \"map\": nested map is not supported");
+    CallArguments rest = in.arguments;
+    rest.positional.erase(rest.positional.begin());
+    for (const Value& item : in.items()) out.push_back(apply_filter(*name, item, rest, in.arena));
+  }
+  return list_of(std::move(out), in.arena, List::Kind::Generator);
+}
+
+Value filter_tojson(const Input& in) {
+  const auto bound = in.bind({"indent", "ensure_ascii", "separators", "sort_keys"});
+  JsonStyle style;
+  if (bound.has(0) && !std::holds_alternative<None>(bound[0]))
+    style.indent = static_cast<int>(std::clamp<std::int64_t>(bound.integer_or(0, 0), 0, 64));
+  style.ascii = bound.flag_or(1, false);
+  if (bound.has(2) && !std::holds_alternative<None>(bound[2])) {
+    const std::vector<Value> separators = items_of(bound[2], in.arena);
+    if (separators.size() != 2 || !is_string(separators[0]) || !is_string(separators[1]))
+      throw Error("filter \"tojson\": separators: expected two strings");
+    style.item_separator = std::get<std::string_view>(separators[0]);
+    style.key_separator = std::get<std::string_view>(separators[1]);
+  }
+  style.sort_keys = bound.flag_or(3, false);
+  return in.arena.text(to_json(in.value, style, in.arena));
+}
+
+Value filter_join(const Input& in) {
+  const auto bound = in.bind({"d", "attribute"});
+  const std::string separator = bound.has(0) ? to_text(bound[0], in.arena) : "";
+  std::string out;
+  bool first = true;
+  for (const Value& item : in.items()) {
+    const std::string text = to_text(bound.has(1) ? follow(item, bound[1], in.arena) : item, in.arena);
+    in.arena.spend_memory(text.size() + separator.size());
+    if (!first) out += separator;
+    out += text;
+    first = false;
+  }
+  return in.arena.text(std::move(out));
+}
+
+Value filter_replace(const Input& in) {
+  const auto bound = in.bind({"old", "new", "count"}, 2);
+  const std::string text = in.text();
+  const std::string from = to_text(bound[0], in.arena);
+  const std::string to = to_text(bound[1], in.arena);
+  std::int64_t left = bound.has(2) && !std::holds_alternative<None>(bound[2]) ? bound.integer_or(2, -1) : -1;
+  std::string out;
+  std::size_t at = 0;
+  if (from.empty()) {  // between all characters
+    for (; left != 0; --left) {
+      in.arena.spend_memory(to.size());
+      out += to;
+      if (at >= text.size()) break;
+      const std::size_t length = decode_utf8(text, at).length;
+      out += text.substr(at, length);
+      at += length;
+    }
+  } else {
+    for (std::size_t found; left != 0 && (found = find_text(text, from, at)) != std::string::npos; --left) {
+      in.arena.spend_memory(to.size());
+      out.append(text, at, found - at).append(to);
+      at = found + from.size();
+    }
+  }
+  if (at < text.size()) out.append(text, at);
+  return in.arena.text(std::move(out));
+}
+
+Value filter_default(const Input& in) {
+  const auto bound = in.bind({"default_value", "boolean"});
+  const bool missing =
+      std::holds_alternative<Undefined>(in.value) || (bound.flag_or(1, false) && !truth(in.value));
+  if (!missing) return in.value;
+  return bound.has(0) ? bound[0] : Value(std::string_view());
+}
+
+Value filter_trim(const Input& in) {
+  const auto bound = in.bind({"chars"});
+  const std::string text = in.text();
+  const bool set = bound.has(0) && !std::holds_alternative<None>(bound[0]);
+  return in.arena.text(std::string(set ? strip(text, bound.text(0), true, true) : strip(text, true, true)));
+}
+
+Value filter_capitalize(const Input& in) {
+  in.bind({});
+  const std::string text = in.text();
+  const std::size_t first = text.empty() ? 0 : decode_utf8(text, 0).length;
+  return in.arena.text(upper(std::string_view(text).substr(0, first)) +
+                       lower(std::string_view(text).substr(first)));
+}
+
+// Large behind white space, hyphens and opening brackets.
+Value filter_title(const Input& in) {
+  in.bind({});
+  const std::string text = in.text();
+  std::string out;
+  bool begins = true;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view c = std::string_view(text).substr(at, decode_utf8(text, at).length);
+    out += begins ? upper(c) : lower(c);
+    begins = c.size() == 1 ? std::string_view("-({[<").find(c[0]) != std::string_view::npos ||
+                                 strip(c, true, false).empty()
+                           : strip(c, true, false).empty();
+    at += c.size();
+  }
+  return in.arena.text(std::move(out));
+}
+
+Value filter_first_or_last(const Input& in) {
+  in.bind({});
+  const std::vector<Value> items = in.items();
+  if (items.empty()) return Undefined{in.name};
+  return in.name == "first" ? items.front() : items.back();
+}
+
+Value filter_reverse(const Input& in) {
+  in.bind({});
+  std::vector<Value> items = in.items();
+  std::reverse(items.begin(), items.end());
+  if (!is_string(in.value)) return list_of(std::move(items), in.arena, List::Kind::Generator);
+  std::string out;
+  for (const Value& c : items) out += std::get<std::string_view>(c);
+  return in.arena.text(std::move(out));
+}
+
+Value filter_items(const Input& in) {
+  in.bind({});
+  if (std::holds_alternative<Undefined>(in.value)) return in.arena.list(List::Kind::Generator);
+  const auto* dict = std::get_if<Dict*>(&in.value);
+  if (dict == nullptr || (*dict)->is_namespace)
+    throw Error("filter \"items\": expected a dictionary, found {}", type_name(in.value));
+  return call_method(in.value, "items", {}, in.arena);
+}
+
+bool parse_double(std::string_view text, double& out) {
+  text = strip(text, true, true);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+Value filter_float(const Input& in) {
+  const auto bound = in.bind({"default"});
+  double number = 0;
+  if (const auto* d = std::get_if<double>(&in.value)) return *d;
+  if (const auto* i = std::get_if<std::int64_t>(&in.value)) return static_cast<double>(*i);
+  if (const auto* b = std::get_if<bool>(&in.value)) return *b ? 1.0 : 0.0;
+  if (const auto* text = std::get_if<std::string_view>(&in.value);
+      text != nullptr && parse_double(*text, number))
+    return number;
+  return bound.has(0) ? bound[0] : Value(0.0);
+}
+
+Value filter_int(const Input& in) {
+  const auto bound = in.bind({"default", "base"});
+  const std::int64_t base = bound.integer_or(1, 10);
+  if (base < 2 || base > 36) throw Error("filter \"int\": unsupported base {}", base);
+  double number = 0;
+  if (const auto* i = std::get_if<std::int64_t>(&in.value)) return *i;
+  if (const auto* b = std::get_if<bool>(&in.value)) return std::int64_t{*b};
+  if (const auto* text = std::get_if<std::string_view>(&in.value)) {
+    std::string_view digits = strip(*text, true, true);
+    if (digits.starts_with('+')) digits.remove_prefix(1);
+    std::int64_t out = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), out, static_cast<int>(base));
+    if (error == std::errc() && end == digits.data() + digits.size() && !digits.empty()) return out;
+    if (!parse_double(*text, number)) return bound.has(0) ? bound[0] : Value(std::int64_t{0});
+  } else if (const auto* d = std::get_if<double>(&in.value)) {
+    number = *d;
+  } else {
+    return bound.has(0) ? bound[0] : Value(std::int64_t{0});
+  }
+  if (!(std::abs(number) < 9.2e18)) throw Error("filter \"int\": {} is out of range", number);
+  return static_cast<std::int64_t>(number);
+}
+
+Value filter_round(const Input& in) {
+  const auto bound = in.bind({"precision", "method"});
+  const std::string_view method = bound.text_or(1, "common");
+  const std::int64_t digits = std::clamp<std::int64_t>(bound.integer_or(0, 0), -300, 300);
+  const Value number = filter_float({in.value, {}, in.arena, "float"});
+  const double scale = std::pow(10.0, static_cast<double>(digits));
+  const double scaled = std::get<double>(number) * scale;
+  if (method == "ceil") return std::ceil(scaled) / scale;
+  if (method == "floor") return std::floor(scaled) / scale;
+  if (const auto* integer = std::get_if<std::int64_t>(&in.value); integer != nullptr && digits >= 0)
+    return *integer;
+  if (method != "common") throw Error("filter \"round\": unsupported method \"{}\"", method);
+  return std::nearbyint(scaled) / scale;
+}
+
+Value filter_abs(const Input& in) {
+  in.bind({});
+  if (const auto* i = std::get_if<std::int64_t>(&in.value)) {
+    if (*i == INT64_MIN) throw Error("filter \"abs\": out of range");
+    return *i < 0 ? -*i : *i;
+  }
+  if (const auto* d = std::get_if<double>(&in.value)) return std::abs(*d);
+  throw Error("filter \"abs\": expected a number, found {}", type_name(in.value));
+}
+
+Value filter_sum(const Input& in) {
+  const auto bound = in.bind({"attribute", "start"});
+  std::int64_t total = bound.integer_or(1, 0);
+  double real = 0;
+  bool is_real = false;
+  for (const Value& item : in.items()) {
+    const Value value =
+        bound.has(0) && !std::holds_alternative<None>(bound[0]) ? follow(item, bound[0], in.arena) : item;
+    if (const auto* i = std::get_if<std::int64_t>(&value)) {
+      if (__builtin_add_overflow(total, *i, &total)) throw Error("filter \"sum\": out of range");
+    } else if (const auto* d = std::get_if<double>(&value)) {
+      is_real = true;
+      real += *d;
+    } else {
+      throw Error("filter \"sum\": expected numbers, found {}", type_name(value));
+    }
+  }
+  return is_real ? Value(real + static_cast<double>(total)) : Value(total);
+}
+
+Value filter_indent(const Input& in) {
+  const auto bound = in.bind({"width", "first", "blank"});
+  std::string indent;
+  if (bound.has(0) && is_string(bound[0]))
+    indent = bound.text(0);
+  else
+    indent.assign(static_cast<std::size_t>(std::clamp<std::int64_t>(bound.integer_or(0, 4), 0, 1000)), ' ');
+  const bool first = bound.flag_or(1, false);
+  const bool blank = bound.flag_or(2, false);
+  const std::string text = in.text();
+  std::string out;
+  std::size_t at = 0;
+  for (bool is_first = true;; is_first = false) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const bool indented = is_first ? first : blank || end > at;
+    in.arena.spend_memory(indent.size());
+    if (indented) out += indent;
+    out.append(text, at, end - at);
+    if (end >= text.size()) break;
+    out += '\n';
+    at = end + 1;
+  }
+  return in.arena.text(std::move(out));
+}
+
+Value filter_escape(const Input& in) {
+  in.bind({});
+  std::string out;
+  for (const char c : in.text()) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&#34;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return in.arena.text(std::move(out));
+}
+
+Value filter_length(const Input& in) {
+  in.bind({});
+  return length_of(in.value);
+}
+
+Value filter_text(const Input& in) {
+  in.bind({});
+  return in.arena.text(in.text());
+}
+
+struct NamedFilter {
+  std::string_view name;
+  Value (*filter)(const Input&);
+};
+
+constexpr std::array kFilters = {
+    NamedFilter{"abs", filter_abs},
+    NamedFilter{
+        "attr",
+        [](const Input& in) { return get_attribute(in.value, in.bind({"name"}, 1).text(0), in.arena); }},
+    NamedFilter{"capitalize", filter_capitalize},
+    NamedFilter{"count", filter_length},
+    NamedFilter{"d", filter_default},
+    NamedFilter{"default", filter_default},
+    NamedFilter{"dictsort", filter_dictsort},
+    NamedFilter{"e", filter_escape},
+    NamedFilter{"escape", filter_escape},
+    NamedFilter{"first", filter_first_or_last},
+    NamedFilter{"float", filter_float},
+    NamedFilter{"indent", filter_indent},
+    NamedFilter{"int", filter_int},
+    NamedFilter{"items", filter_items},
+    NamedFilter{"join", filter_join},
+    NamedFilter{"last", filter_first_or_last},
+    NamedFilter{"length", filter_length},
+    NamedFilter{"list", [](const Input& in) -> Value { return in.bind({}), list_of(in.items(), in.arena); }},
+    NamedFilter{"lower",
+                [](const Input& in) -> Value { return in.bind({}), in.arena.text(lower(in.text())); }},
+    NamedFilter{"map", filter_map},
+    NamedFilter{"max", filter_extreme},
+    NamedFilter{"min", filter_extreme},
+    NamedFilter{"reject", filter_select},
+    NamedFilter{"rejectattr", filter_select},
+    NamedFilter{"replace", filter_replace},
+    NamedFilter{"reverse", filter_reverse},
+    NamedFilter{"round", filter_round},
+    NamedFilter{"safe", filter_text},
+    NamedFilter{"select", filter_select},
+    NamedFilter{"selectattr", filter_select},
+    NamedFilter{"sort", filter_sort},
+    NamedFilter{"string", filter_text},
+    NamedFilter{"sum", filter_sum},
+    NamedFilter{"title", filter_title},
+    NamedFilter{"tojson", filter_tojson},
+    NamedFilter{"trim", filter_trim},
+    NamedFilter{"unique", filter_unique},
+    NamedFilter{"upper",
+                [](const Input& in) -> Value { return in.bind({}), in.arena.text(upper(in.text())); }},
+};
+
+const NamedFilter* find_filter(std::string_view name) {
+  const auto* found =
+      std::find_if(kFilters.begin(), kFilters.end(), [&](const NamedFilter& f) { return f.name == name; });
+  return found == kFilters.end() ? nullptr : found;
+}
+
+}  // namespace
+
+bool is_filter(std::string_view name) {
+  return find_filter(name) != nullptr;
+}
+
+Value apply_filter(std::string_view name, const Value& value, const CallArguments& arguments, Arena& arena) {
+  const NamedFilter* filter = find_filter(name);
+  if (filter == nullptr) throw Error("unsupported filter \"{}\"", name);
+  spend_for(value, arena);
+  return filter->filter({value, arguments, arena, name});
+}
+
+}  // namespace augur::jinja

@@ -1,0 +1,214 @@
+#include "io/jinja/operators.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "base/error.h"
+
+namespace augur::jinja {
+namespace {
+
+bool as_integer(const Value& value, std::int64_t& out) {
+  if (const auto* b = std::get_if<bool>(&value)) return out = *b, true;
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return out = *i, true;
+  return false;
+}
+
+bool as_number(const Value& value, double& out) {
+  std::int64_t i = 0;
+  if (as_integer(value, i)) return out = static_cast<double>(i), true;
+  if (const auto* d = std::get_if<double>(&value)) return out = *d, true;
+  return false;
+}
+
+[[noreturn]] void overflow(std::string_view op) {
+  throw Error("\"{}\": the result is out of range", op);
+}
+
+Value integer_power(std::int64_t base, std::int64_t exponent) {
+  if (exponent < 0) return std::pow(static_cast<double>(base), static_cast<double>(exponent));
+  std::int64_t out = 1;
+  if (base == 0 || base == 1) return exponent == 0 ? std::int64_t{1} : base;
+  if (base == -1) return exponent % 2 == 0 ? std::int64_t{1} : std::int64_t{-1};
+  for (; exponent > 0; --exponent)
+    if (__builtin_mul_overflow(out, base, &out)) overflow("**");
+  return out;
+}
+
+Value on_integers(std::string_view op, std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  if (op == "+") {
+    if (__builtin_add_overflow(a, b, &out)) overflow(op);
+    return out;
+  }
+  if (op == "-") {
+    if (__builtin_sub_overflow(a, b, &out)) overflow(op);
+    return out;
+  }
+  if (op == "*") {
+    if (__builtin_mul_overflow(a, b, &out)) overflow(op);
+    return out;
+  }
+  if (op == "**") return integer_power(a, b);
+  if (b == 0) throw Error("division by zero");
+  if (op == "/") return static_cast<double>(a) / static_cast<double>(b);
+  if (b == -1) {
+    if (op == "%") return std::int64_t{0};
+    if (__builtin_sub_overflow(std::int64_t{0}, a, &out)) overflow(op);
+    return out;
+  }
+  // Python rounds towards minus infinity.
+  const std::int64_t remainder = a % b;
+  const bool adjust = remainder != 0 && (remainder < 0) != (b < 0);
+  if (op == "%") return remainder + (adjust ? b : 0);
+  return a / b - (adjust ? 1 : 0);
+}
+
+Value on_floats(std::string_view op, double a, double b) {
+  if (op == "+") return a + b;
+  if (op == "-") return a - b;
+  if (op == "*") return a * b;
+  if (op == "**") return std::pow(a, b);
+  if (b == 0) throw Error("division by zero");
+  if (op == "/") return a / b;
+  if (op == "//") return std::floor(a / b);
+  const double remainder = std::fmod(a, b);
+  return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
+}
+
+Value repeat(const Value& value, std::int64_t count, Arena& arena) {
+  const auto times = static_cast<std::size_t>(std::max<std::int64_t>(count, 0));
+  const auto* text = std::get_if<std::string_view>(&value);
+  const auto* list = std::get_if<List*>(&value);
+  const std::size_t each = text != nullptr ? text->size() : (*list)->items.size() * sizeof(Value);
+  std::size_t total = 0;
+  if (__builtin_mul_overflow(each, times, &total)) overflow("*");
+  arena.spend_memory(total);
+  if (text != nullptr) {
+    std::string out;
+    out.reserve(total);
+    if (!text->empty())
+      for (std::size_t i = 0; i < times; ++i) out += *text;
+    return arena.text(std::move(out));
+  }
+  List* out = arena.list((*list)->kind);
+  if (!(*list)->items.empty())
+    for (std::size_t i = 0; i < times; ++i)
+      out->items.insert(out->items.end(), (*list)->items.begin(), (*list)->items.end());
+  return out;
+}
+
+bool is_sequence(const Value& value) {
+  const auto* list = std::get_if<List*>(&value);
+  return is_string(value) || (list != nullptr && (*list)->kind != List::Kind::Generator);
+}
+
+Value concatenate(const List& a, const List& b, Arena& arena) {
+  List* out = arena.list(a.kind);
+  arena.spend_memory((a.items.size() + b.items.size()) * sizeof(Value));
+  out->items = a.items;
+  out->items.insert(out->items.end(), b.items.begin(), b.items.end());
+  return out;
+}
+
+void require_defined(const Value& value) {
+  if (const auto* undefined = std::get_if<Undefined>(&value))
+    throw Error("\"{}\" is undefined", undefined->name);
+}
+
+}  // namespace
+
+Value binary_operation(std::string_view op, const Value& left, const Value& right, Arena& arena) {
+  require_defined(left);
+  require_defined(right);
+  std::int64_t ia = 0;
+  std::int64_t ib = 0;
+  if (as_integer(left, ia) && as_integer(right, ib)) return on_integers(op, ia, ib);
+  double da = 0;
+  double db = 0;
+  if (as_number(left, da) && as_number(right, db)) return on_floats(op, da, db);
+  if (op == "+" && is_string(left) && is_string(right)) {
+    std::string out(std::get<std::string_view>(left));
+    return arena.text(std::move(out.append(std::get<std::string_view>(right))));
+  }
+  if (op == "+" && is_sequence(left) && is_sequence(right) && !is_string(left) && !is_string(right)) {
+    const List& a = *std::get<List*>(left);
+    const List& b = *std::get<List*>(right);
+    if (a.kind == b.kind) return concatenate(a, b, arena);
+  }
+  if (op == "*" && is_sequence(left) && as_integer(right, ib)) return repeat(left, ib, arena);
+  if (op == "*" && is_sequence(right) && as_integer(left, ia)) return repeat(right, ia, arena);
+  if (op == "%" && is_string(left)) throw Error("unsupported construct: formatting a string with %");
+  throw Error("\"{}\" is not defined between {} and {}", op, type_name(left), type_name(right));
+}
+
+Value negate(const Value& value) {
+  require_defined(value);
+  std::int64_t i = 0;
+  if (as_integer(value, i)) return on_integers("-", 0, i);
+  if (const auto* d = std::get_if<double>(&value)) return -*d;
+  throw Error("\"-\" is not defined for {}", type_name(value));
+}
+
+bool compare(std::string_view op, const Value& left, const Value& right, Arena& arena) {
+  if (op == "==") return equal(left, right, arena);
+  if (op == "!=") return !equal(left, right, arena);
+  if (op == "in") return contains(right, left, arena);
+  if (op == "not in") return !contains(right, left, arena);
+  require_defined(left);
+  require_defined(right);
+  spend_for(left, arena);
+  double a = 0;
+  double b = 0;
+  if ((op == "<=" || op == ">=") && as_number(left, a) && as_number(right, b) &&
+      (std::isnan(a) || std::isnan(b)))
+    return false;
+  if (op == "<") return less(left, right);
+  if (op == ">") return less(right, left);
+  if (op == "<=") return !less(right, left);
+  return !less(left, right);
+}
+
+Value slice(const Value& value, const Value& start, const Value& stop, const Value& step, Arena& arena) {
+  require_defined(value);
+  if (!is_sequence(value)) throw Error("{} cannot be sliced", type_name(value));
+  const auto bound = [](const Value& given, std::int64_t fallback) {
+    if (std::holds_alternative<None>(given)) return fallback;
+    std::int64_t out = 0;
+    if (!as_integer(given, out)) throw Error("a slice needs integers, not {}", type_name(given));
+    return out;
+  };
+  spend_for(value, arena);
+  const std::int64_t length = length_of(value);
+  const std::int64_t by = bound(step, 1);
+  if (by == 0) throw Error("the slice's step is 0");
+  // Python's slice.indices().
+  const std::int64_t lowest = by > 0 ? 0 : -1;
+  const std::int64_t highest = by > 0 ? length : length - 1;
+  const auto place = [&](std::int64_t i) { return std::clamp(i < 0 ? i + length : i, lowest, highest); };
+  const std::int64_t first =
+      std::holds_alternative<None>(start) ? (by > 0 ? lowest : highest) : place(bound(start, 0));
+  const std::int64_t last =
+      std::holds_alternative<None>(stop) ? (by > 0 ? highest : lowest) : place(bound(stop, 0));
+
+  if (const auto* text = std::get_if<std::string_view>(&value); text != nullptr && by == 1)
+    return characters(*text, first, std::max(first, last));
+  const std::vector<Value> items = items_of(value, arena);
+  std::vector<Value> picked;
+  for (std::int64_t i = first; by > 0 ? i < last : i > last;) {
+    picked.push_back(items[static_cast<std::size_t>(i)]);
+    if (__builtin_add_overflow(i, by, &i)) break;
+  }
+  if (is_string(value)) {
+    std::string out;
+    for (const Value& c : picked) out += std::get<std::string_view>(c);
+    return arena.text(std::move(out));
+  }
+  List* out = arena.list(std::get<List*>(value)->kind);
+  arena.spend_memory(picked.size() * sizeof(Value));
+  out->items = std::move(picked);
+  return out;
+}
+
+}  // namespace augur::jinja
