@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 SOURCES = $(shell git ls-files '*.cpp' '*.h')
 
 .DEFAULT_GOAL := build
-.PHONY: help bootstrap configure build demo test bench install format format-check tidy docs clean
+.PHONY: help bootstrap configure build train demo test bench install format format-check tidy docs clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 16
@@ -17,6 +17,11 @@ configure: bootstrap
 
 build: configure ## build/release/augur and the tests (PRESET=debug: another preset)
 	@cmake --build --preset $(PRESET) -j $(JOBS)
+
+train:           ## installs libtorch and builds augur-train, for `augur train`
+	@scripts/bootstrap.sh --train
+	@cmake --preset $(PRESET) -DAUGUR_BUILD_TRAINING=ON --log-level=WARNING
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target augur_program augur_train_program
 
 demo: bootstrap  ## generate with a real model, plainly and with speculation
 	@cmake --preset $(PRESET) --log-level=WARNING

@@ -2,7 +2,9 @@
 # Installs the Debian packages that Augur is built with. Only missing ones: with everything in place it
 # changes nothing, needs no privileges and takes a fraction of a second.
 #
-# usage: scripts/bootstrap.sh [--dev]      --dev: clang's format, tidy and fuzzing tools too
+# usage: scripts/bootstrap.sh [--dev] [--train]
+#   --dev    clang's format, tidy and fuzzing tools too
+#   --train  what `augur train` is built with, too (libtorch, liblzma)
 # AUGUR_SKIP_BOOTSTRAP=1 trusts that the tools are there (other distributions, containers without apt).
 set -euo pipefail
 
@@ -14,13 +16,16 @@ build_packages=(
   python3 python3-pip
 )
 dev_packages=(clang clang-format clang-tidy libclang-rt-14-dev)
+train_packages=(libtorch-dev liblzma-dev)
 
 packages=("${build_packages[@]}")
-case "${1:-}" in
-  "") ;;
-  --dev) packages+=("${dev_packages[@]}") ;;
-  *) sed -n '2,6s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-esac
+for option in "$@"; do
+  case "$option" in
+    --dev) packages+=("${dev_packages[@]}") ;;
+    --train) packages+=("${train_packages[@]}") ;;
+    *) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  esac
+done
 
 [[ "${AUGUR_SKIP_BOOTSTRAP:-0}" == 1 ]] && exit 0
 

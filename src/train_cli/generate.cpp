@@ -89,7 +89,6 @@ int generate(const Flags& flags) {
   EngineOptions options;
   options.model = flags.model;
   options.threads = flags.threads;
-  options.context = flags.max_prompt + flags.max_tokens + 1;
   Engine engine(options);
   std::vector<Job> jobs;
   std::vector<Request> requests;

@@ -36,7 +36,16 @@ int main(int argc, char** argv) {
                                                     {"dflash", augur::add_dflash(program)},
                                                     {"draft", augur::add_draft(program)},
                                                     {"lm", augur::add_lm(program)}};
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& request) {  // --help
+    return app.exit(request);
+  } catch (const CLI::ParseError& error) {
+    const auto chosen = app.get_subcommands();
+    std::fprintf(stderr, "augur train: %s\nTry 'augur train%s --help'.\n", error.what(),
+                 chosen.empty() ? "" : (" " + chosen.front()->get_name()).c_str());
+    return 2;
+  }
   try {
     return parts.at(app.get_subcommands().front()->get_name())();
   } catch (const std::bad_alloc&) {

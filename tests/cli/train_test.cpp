@@ -1,0 +1,95 @@
+// `augur train` hands over to the training program, where there is one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/program.h"
+
+namespace augur::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+bool training_is_built() {
+  return std::filesystem::exists(std::filesystem::path(AUGUR_PROGRAM).parent_path() / "augur-train");
+}
+
+TEST(Train, WithoutTheProgramItSaysHowToGetIt) {
+  if (training_is_built()) GTEST_SKIP() << "augur-train is built";
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"train"}, {"train", "--help"}, {"train", "eagle3", "-m", "x"}}) {
+    const Outcome outcome = run_augur(arguments);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_THAT(outcome.err, HasSubstr("make train"));
+    EXPECT_THAT(outcome.err, HasSubstr("augur-train"));
+  }
+}
+
+class Training : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!training_is_built()) GTEST_SKIP() << "augur-train is not built";
+  }
+};
+
+TEST_F(Training, HelpOfEveryPart) {
+  const Outcome all = run_augur({"train", "--help"});
+  EXPECT_EQ(all.code, 0);
+  for (const std::string part :
+       {"generate", "eagle3", "eagle", "mtp", "medusa", "hydra", "dflash", "draft", "lm"}) {
+    EXPECT_THAT(all.out, HasSubstr(part));
+    const Outcome help = run_augur({"train", part, "--help"});
+    EXPECT_EQ(help.code, 0);
+    EXPECT_THAT(help.out, HasSubstr("--model"));
+  }
+}
+
+TEST_F(Training, FromPromptsToAHeadThatDrafts) {
+  const std::string prompts =
+      temporary_file("texts.jsonl",
+                     "{\"text\": \"Once upon a time, there was a girl named Lily.\"}\n"
+                     "{\"text\": \"One day, a boy went to the park with his dog.\"}\n"
+                     "{\"text\": \"There was a big tree. A bird lived in the tree.\"}\n")
+          .string();
+  const std::string answers = temporary_file("answers.jsonl").string();
+  std::filesystem::remove(answers);
+  const std::vector<std::string> generate = {
+      "train", "generate", "-m",           stories260k(), "--prompts",      prompts,
+      "-o",    answers,    "--max-tokens", "60",          "--temperatures", "0,1"};
+  const Outcome generated = run_augur(generate);
+  ASSERT_EQ(generated.code, 0) << generated.err;
+  EXPECT_THAT(generated.err, HasSubstr("3 answers"));
+  const Outcome again = run_augur(generate);
+  EXPECT_THAT(again.err, HasSubstr("3 answers are there, 0 to go"));
+
+  const std::string out = (temporary_file("head.txt").parent_path() / "head").string();
+  std::filesystem::remove_all(out);
+  const Outcome trained = run_augur({"train", "mtp", "-m", stories260k(), "--data", answers, "-o", out,
+                                     "--tokens", "1000", "--step-tokens", "100", "--held-out", "1"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_TRUE(std::filesystem::exists(out + "/README.md"));
+
+  const std::vector<std::string> plain = {"generate",         "-m", stories260k(), "-p",
+                                          "Once upon a time", "-n", "40",          "--json"};
+  std::vector<std::string> drafted = plain;
+  drafted.insert(drafted.end(), {"-md", out, "--spec-type", "mtp"});
+  const Outcome with = run_augur(drafted);
+  ASSERT_EQ(with.code, 0) << with.err;
+  const auto result = nlohmann::json::parse(with.out);
+  EXPECT_EQ(result["tokens"], nlohmann::json::parse(run_augur(plain).out)["tokens"]);
+  EXPECT_EQ(result["speculation"]["type"], "mtp");
+  EXPECT_GT(result["speculation"]["drafted_tokens"], 0);
+
+  const Outcome broken =
+      run_augur({"train", "mtp", "-m", stories260k(), "--data", prompts + "x", "-o", out, "--tokens", "10"});
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_THAT(broken.err, HasSubstr("texts.jsonlx"));
+}
+
+}  // namespace
+}  // namespace augur::test
