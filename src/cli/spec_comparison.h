@@ -15,8 +15,8 @@ struct SpecVariant {
   SpeculationOptions options;
 };
 
-/// TYPE[:KEY=VALUE,...] with keys n-max, n-min, p-min, topk, depth, size, coupling; what it leaves out is `base`'s.
-/// Error naming what is wrong.
+/// TYPE[:KEY=VALUE,...] with keys n-max, n-min, p-min, topk, depth, size, coupling; what it leaves out is
+/// `base`'s. Error naming what is wrong.
 SpecVariant parse_variant(const std::string& text, const SpeculationOptions& base);
 
 /// Requests of one prompt file, or the one prompt of the command line.

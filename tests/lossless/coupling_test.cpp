@@ -145,8 +145,8 @@ TEST_F(CoupledModel, IsAcceptedMoreOften) {
     const double uncoupled = accepted(*disturbed, tree, false, 1.0f);
     EXPECT_GT(accepted(*disturbed, tree, true, 1.0f), 1.1 * uncoupled) << (tree ? "tree" : "chain");
   }
-  // Who drafts with the target itself knows nearly every draw (all of them, were it not for the sharpness that
-  // suits lesser drafters): 5 tokens a call are the most there can be.
+  // Who drafts with the target itself knows nearly every draw (all of them, were it not for the sharpness
+  // that suits lesser drafters): 5 tokens a call are the most there can be.
   const auto same = load(testing_support::stories_path());
   EXPECT_LT(accepted(*same, false, false, 1.0f), 3.5);
   EXPECT_GT(accepted(*same, false, true, 1.0f), 4.0);
