@@ -30,44 +30,40 @@ struct Chunk {
   torch::Tensor distance;  ///< [r]
 };
 
-Chunk grade(const torch::Tensor& log_q, const VocabularyTargets& t, std::int64_t begin, std::int64_t end,
+/// `log_q` [r, V] is overwritten: these are the largest tensors of a step, and memory is what they cost.
+Chunk grade(torch::Tensor log_q, const VocabularyTargets& t, std::int64_t begin, std::int64_t end,
             bool learning) {
-  const torch::Tensor p = t.targets.index_select(0, t.wanted.slice(0, begin, end));
+  const torch::Tensor target = t.targets.index_select(0, t.wanted.slice(0, begin, end));
   Chunk out;
-  if (p.dim() == 1) {  // tokens
-    const torch::Tensor column = p.unsqueeze(1);
+  if (target.dim() == 1) {  // tokens
+    const torch::Tensor column = target.unsqueeze(1);
     out.loss = log_q.gather(1, column).squeeze(1).neg();
-    out.agreed = log_q.argmax(-1) == p;
-    if (learning) {
-      torch::Tensor g = log_q.exp();
-      g.scatter_add_(1, column, torch::full(column.sizes(), -1.0f));
-      out.gradient = g;
-    }
+    out.agreed = log_q.argmax(-1) == target;
+    if (learning) out.gradient = log_q.exp_().scatter_add_(1, column, torch::full(column.sizes(), -1.0f));
   } else {
-    const torch::Tensor wide = p.to(torch::kFloat32);
-    out.loss = (wide * log_q).sum(-1).mul_(-t.cross_entropy);
-    out.agreed = log_q.argmax(-1) == wide.argmax(-1);
-    torch::Tensor q;
-    if (learning || t.l1 != 0) q = log_q.exp();
+    torch::Tensor p = target.to(torch::kFloat32);
+    out.loss = (p * log_q).sum(-1).mul_(-t.cross_entropy);
+    out.agreed = log_q.argmax(-1) == p.argmax(-1);
     if (t.l1 != 0) {
-      const torch::Tensor difference = q - wide;
+      const torch::Tensor q = log_q.exp_();
+      const torch::Tensor difference = p.sub_(q).neg_();
       out.distance = difference.abs().sum(-1).mul_(0.5);
       out.loss += out.distance * (2 * t.l1);
       if (learning) {
         // d |q - p|_1 / d logit_j = q_j (s_j - sum_i q_i s_i), s the signs of q - p.
-        const torch::Tensor s = difference.sign();
-        out.gradient = (s - (q * s).sum(-1, true)).mul_(q).mul_(t.l1);
+        torch::Tensor s = difference.sign();
+        s.sub_((q * s).sum(-1, true)).mul_(q).mul_(t.l1);
+        out.gradient = s.add_(difference, t.cross_entropy);
       }
-    }
-    if (learning) {
-      const torch::Tensor cross = (q - wide).mul_(t.cross_entropy);
-      out.gradient = out.gradient.defined() ? out.gradient.add_(cross) : cross;
+    } else if (learning) {
+      out.gradient = log_q.exp_().sub_(p);
+      if (t.cross_entropy != 1) out.gradient.mul_(t.cross_entropy);
     }
   }
   if (t.weights.defined()) {
     const torch::Tensor w = t.weights.slice(0, begin, end);
     out.loss = out.loss * w;
-    if (learning) out.gradient = out.gradient * w.unsqueeze(1);
+    if (learning) out.gradient.mul_(w.unsqueeze(1));
   }
   if (learning) out.gradient = out.gradient.to(torch::kBFloat16);
   return out;
