@@ -37,7 +37,7 @@ namespace {
 class NgramModel final : public DrafterModel {
  public:
   std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
-    return std::make_unique<NgramDrafter>(settings.ngram_min, settings.ngram_max);
+    return std::make_unique<NgramDrafter>(settings.ngram_min, settings.ngram_max, settings.reserved_tokens());
   }
 };
 

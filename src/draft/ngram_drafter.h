@@ -14,7 +14,8 @@ struct DrafterSource;
 /// itself, so a repetition is continued at any length. One branch, with the odds of copying (copy_odds.h).
 class NgramDrafter final : public Drafter {
  public:
-  NgramDrafter(int min, int max) : index_(min, max) {}
+  /// Texts of up to `reserved` tokens are indexed without an allocation.
+  NgramDrafter(int min, int max, std::int64_t reserved = 0) : index_(min, max, reserved) {}
 
   std::string_view name() const override { return "ngram"; }
   DrafterTraits traits() const override { return {.one_shot = true, .has_probabilities = false}; }

@@ -1,6 +1,7 @@
 #include "draft/ngram_index.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/error.h"
 
@@ -19,10 +20,14 @@ std::uint64_t extend(std::uint64_t hash, TokenId token) {
 
 }  // namespace
 
-NgramIndex::NgramIndex(int min, int max) : min_(min), max_(max), slots_(kFirstSlots) {
+NgramIndex::NgramIndex(int min, int max, std::int64_t reserved) : min_(min), max_(max) {
   if (min < 1 || max < min) {
     throw Error("ngram drafter: lengths {} to {} are not possible; expected 1 <= min <= max", min, max);
   }
+  const auto tokens = static_cast<std::size_t>(reserved);
+  text_.reserve(tokens);
+  const std::size_t ngrams = tokens * static_cast<std::size_t>(max - min + 1);
+  slots_.resize(std::max(kFirstSlots, std::bit_ceil(2 * (ngrams + 1))));
 }
 
 void NgramIndex::clear() {

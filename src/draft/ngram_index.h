@@ -11,8 +11,8 @@ namespace augur {
 /// insertion per n-gram length, a look-up one probe per length: the text is never scanned again.
 class NgramIndex {
  public:
-  /// Lengths 1 <= min <= max; Error otherwise.
-  NgramIndex(int min, int max);
+  /// Lengths 1 <= min <= max; Error otherwise. Up to `reserved` tokens are appended without an allocation.
+  NgramIndex(int min, int max, std::int64_t reserved = 0);
 
   void clear();
   void append(TokenId token);

@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -17,6 +19,10 @@ struct DrafterSettings {
   int ngram_max = 4;
   int exit_layer = 0;        ///< of layerskip; 0: what the head's configuration says, or a quarter of them
   std::int64_t context = 0;  ///< tokens the sequence may hold
+
+  /// Tokens for which an index over the text takes its memory at once; it grows for longer texts.
+  std::int64_t reserved_tokens() const { return std::min(context, kReservedTokens); }
+  static constexpr std::int64_t kReservedTokens = 2048;
 };
 
 /// The shared part of a drafter type: weights, if it has any. Outlives the drafters made from it.

@@ -15,6 +15,8 @@ namespace {
 constexpr int kMostChildren = 64;
 /// Nodes of the tries over earlier outputs.
 constexpr std::size_t kEarlierNodes = std::size_t{1} << 21;
+/// Nodes of a proposal, and candidates for it, that take no allocation.
+constexpr std::size_t kReservedEntries = 256;
 
 }  // namespace
 
@@ -24,7 +26,13 @@ SuffixDrafter::SuffixDrafter(SuffixMemory& earlier, const Datastore* datastore, 
       earlier_(earlier),
       own_view_(own_),
       earlier_view_(earlier),
-      datastore_(datastore) {}
+      datastore_(datastore) {
+  const auto tokens = static_cast<std::size_t>(options.reserved);
+  text_.reserve(tokens);
+  for (auto* entries : {&proposal_.entries, &best_.entries, &offered_}) entries->reserve(kReservedEntries);
+  tree_nodes_.reserve(kReservedEntries);
+  own_.newest().reserve(std::min(tokens * static_cast<std::size_t>(options.depth), options.own_nodes));
+}
 
 SuffixDrafter::~SuffixDrafter() {
   keep_output();
@@ -176,9 +184,10 @@ class SuffixModel final : public DrafterModel {
   explicit SuffixModel(const DrafterSource& source) {
     if (!source.datastore.empty()) datastore_.emplace(source.datastore, source.tokenizer);
   }
-  std::unique_ptr<Drafter> make(const DrafterSettings&) const override {
-    return std::make_unique<SuffixDrafter>(earlier_, datastore_ ? &*datastore_ : nullptr,
-                                           SuffixDrafter::Options{});
+  std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
+    SuffixDrafter::Options options;
+    options.reserved = settings.reserved_tokens();
+    return std::make_unique<SuffixDrafter>(earlier_, datastore_ ? &*datastore_ : nullptr, options);
   }
 
  private:

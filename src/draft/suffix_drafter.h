@@ -23,6 +23,7 @@ class SuffixDrafter final : public Drafter {
   struct Options {
     int depth = 32;                                ///< match and branch together, in tokens
     std::size_t own_nodes = std::size_t{1} << 20;  ///< of the trie of the sequence's text (28 bytes each)
+    std::int64_t reserved = 0;                     ///< tokens of a text that take no allocation
     int tokens_per_match = 4;                      ///< tokens drafted per token of the match
     double least_probability = 0.1;                ///< of a token, given what is before it
     // In the datastore, as in REST: matches of 16 tokens down to 2. Shorter ones than one that occurs so

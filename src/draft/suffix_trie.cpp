@@ -26,6 +26,11 @@ void SuffixTrie::clear() {
   slots_.assign(std::max(slots_.size(), kFirstSlots), kNone);
 }
 
+void SuffixTrie::reserve(std::size_t nodes) {
+  nodes_.reserve(nodes);
+  while (slots_.size() < 2 * (nodes + 1)) grow_slots();
+}
+
 SuffixTrie::Suffixes SuffixTrie::no_text() const {
   Suffixes suffixes(static_cast<std::size_t>(depth_), kNone);
   suffixes.front() = kRoot;

@@ -28,6 +28,8 @@ class SuffixTrie {
   void follow(Suffixes& suffixes, TokenId token) const;
 
   void clear();
+  /// Room for so many nodes: until then nothing is allocated.
+  void reserve(std::size_t nodes);
   std::size_t size() const { return nodes_.size(); }
   int depth() const { return depth_; }
 

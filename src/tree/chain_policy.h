@@ -14,7 +14,9 @@ class ChainPolicy final : public TreePolicy {
     int min = 0;
     double p_min = 0.0;
   };
-  explicit ChainPolicy(const Options& options) : options_(options) {}
+  explicit ChainPolicy(const Options& options) : options_(options) {
+    keep_.reserve(static_cast<std::size_t>(options.max) + 1);
+  }
 
   std::string_view name() const override { return "chain"; }
   void begin(const RoundInfo& round) override;

@@ -14,7 +14,9 @@ DraftTree::DraftTree() {
   }
   log_probs_.reserve(kUsual);
   scores_.reserve(kUsual);
+  steps_.reserve(kUsual);
   proposers_.reserve(kUsual);
+  proposer_sets_.reserve(kUsual);
   reset(0, 0);
 }
 
