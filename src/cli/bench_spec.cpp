@@ -96,6 +96,13 @@ void print(const std::vector<SpecVariant>& variants, const std::vector<SuiteFigu
                             f.different == 0 ? "same tokens" : fmt::format("{} DIFFER", f.different));
       }
       out.line(line);
+      line = fmt::format("    a call: draft {:.2f}, verify {:.2f}, other {:.2f} ms; {:.1f} rows", f.draft_ms,
+                         f.verify_ms, f.other_ms, f.verified_tokens);
+      for (std::size_t d = 0; d < f.accepted_per_position.size(); ++d) {
+        line += fmt::format("{}{:.2f}", d == 0 ? "; accepted at depth 1, 2, ..: " : " ",
+                            f.accepted_per_position[d]);
+      }
+      out.line(line);
     }
   }
 }
@@ -167,8 +174,8 @@ void add_bench_spec(CLI::App& bench, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--with", options->with,
-                   "What to compare with plain, repeatable: ngram or draft, then settings as in "
-                   "eagle3:topk=8,depth=5,size=32 or ngram:n-max=8 (also n-min, p-min, coupling=0)")
+                   "What to compare with plain, repeatable: drafters, then settings, as in ngram or "
+                   "eagle3,ngram:topk=8,depth=5,size=32 or ngram:n-max=8 (also n-min, p-min, coupling=0)")
       ->allow_extra_args(false);
   command->add_flag("--show", options->show,
                     "Show the text of the first prompt, plain and with the fastest variant");

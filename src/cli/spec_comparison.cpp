@@ -45,12 +45,40 @@ void set_option(SpecVariant& variant, std::string_view key, std::string_view val
   }
 }
 
+/// Counts and times; not the ratios.
+void add_to(SpeculationStatistics& sum, const SpeculationStatistics& more) {
+  sum.calls += more.calls;
+  sum.verified_tokens += more.verified_tokens;
+  sum.draft_ms += more.draft_ms;
+  sum.verify_ms += more.verify_ms;
+  sum.other_ms += more.other_ms;
+  const std::size_t depths = std::max(sum.accepted_per_position.size(), more.accepted_per_position.size());
+  sum.accepted_per_position.resize(depths);
+  for (std::size_t d = 0; d < more.accepted_per_position.size(); ++d) {
+    sum.accepted_per_position[d] += more.accepted_per_position[d];
+  }
+}
+
+/// Fills in what is said of the mean call.
+void set_mean_call(VariantFigures& figures, const SpeculationStatistics& sum) {
+  if (sum.calls == 0) return;
+  const auto calls = static_cast<double>(sum.calls);
+  figures.verified_tokens = static_cast<double>(sum.verified_tokens) / calls;
+  figures.draft_ms = sum.draft_ms / calls;
+  figures.verify_ms = sum.verify_ms / calls;
+  figures.other_ms = sum.other_ms / calls;
+  for (const std::int64_t accepted : sum.accepted_per_position) {
+    figures.accepted_per_position.push_back(static_cast<double>(accepted) / calls);
+  }
+}
+
 /// All runs of one prompt with one variant.
 struct Runs {
   std::vector<TokenId> tokens;
   std::int64_t calls = 0;
   std::vector<double> rate;
   std::vector<double> rate_with_prompt;
+  SpeculationStatistics sum;  ///< over the runs
   bool differs = false;
 
   void add(const Result& result) {
@@ -60,6 +88,7 @@ struct Runs {
     } else if (tokens != result.tokens) {
       differs = true;  // not even the same as its own first run
     }
+    add_to(sum, result.speculation);
     const auto count = static_cast<double>(result.tokens.size());
     rate.push_back(1000 * count / std::max(result.decode_ms, 1e-6));
     rate_with_prompt.push_back(1000 * count / std::max(result.decode_ms + result.prompt_ms, 1e-6));
@@ -75,6 +104,7 @@ SuiteFigures summarise(const std::string& name, const std::vector<std::vector<Ru
     VariantFigures f;
     std::int64_t tokens = 0;
     std::int64_t calls = 0;
+    SpeculationStatistics sum;
     for (const auto& prompt : prompts) {
       const Runs& runs = prompt[v];
       f.tokens_per_second += median(runs.rate) / figures.prompts;
@@ -82,14 +112,15 @@ SuiteFigures summarise(const std::string& name, const std::vector<std::vector<Ru
       f.different += runs.differs || runs.tokens != prompt[0].tokens ? 1 : 0;
       tokens += static_cast<std::int64_t>(runs.tokens.size());
       calls += runs.calls;
+      add_to(sum, runs.sum);
     }
     f.mean_accepted_length = calls > 0 ? static_cast<double>(tokens) / static_cast<double>(calls) : 0;
+    set_mean_call(f, sum);
     if (v == 0) figures.tokens = tokens;
-    figures.variants.push_back(f);
-    f = figures.variants.back();
-    const VariantFigures& plain = figures.variants.front();
-    figures.variants.back().speedup = f.tokens_per_second / plain.tokens_per_second;
-    figures.variants.back().speedup_with_prompt = f.with_prompt_per_second / plain.with_prompt_per_second;
+    const VariantFigures& plain = v == 0 ? f : figures.variants.front();
+    f.speedup = f.tokens_per_second / plain.tokens_per_second;
+    f.speedup_with_prompt = f.with_prompt_per_second / plain.with_prompt_per_second;
+    figures.variants.push_back(std::move(f));
   }
   return figures;
 }
@@ -104,19 +135,21 @@ SpecVariant parse_variant(const std::string& text, const SpeculationOptions& bas
     rest.remove_prefix(std::min(rest.size(), head.size() + 1));
     return head;
   };
-  const std::string_view type = cut(':');
-  if (type == "plain") {
-    variant.options.types = {"none"};
-  } else {
-    const std::vector<SpeculationType> types = speculation_types();
-    const bool known = std::any_of(types.begin(), types.end(), [&](const SpeculationType& known_type) {
-      return known_type.name == type;
-    });
-    if (!known && type != "auto") throw Error("{}: '{}' is neither plain nor a speculation type", text, type);
-    variant.options.types = {std::string(type)};
+  const std::string_view names = cut(':');
+  const std::string_view settings = rest;
+  variant.options.types.clear();
+  const std::vector<SpeculationType> types = speculation_types();
+  for (rest = names; variant.options.types.empty() || !rest.empty();) {
+    const std::string_view name = cut(',');
+    const bool known = std::any_of(types.begin(), types.end(),
+                                   [&](const SpeculationType& type) { return type.name == name; });
+    if (!known && name != "auto" && names != "plain") {
+      throw Error("{}: '{}' is neither plain nor a speculation type", text, name);
+    }
+    variant.options.types.emplace_back(names == "plain" ? "none" : name);
   }
-  while (!rest.empty()) {
-    std::string_view setting = cut(',');
+  for (rest = settings; !rest.empty();) {
+    const std::string_view setting = cut(',');
     const std::size_t equals = setting.find('=');
     if (equals == std::string_view::npos) throw Error("{}: '{}' is not KEY=VALUE", text, setting);
     set_option(variant, setting.substr(0, equals), setting.substr(equals + 1));
@@ -175,7 +208,12 @@ nlohmann::ordered_json to_json(const std::vector<SpecVariant>& variants,
                       {"mean_accepted_length", f.mean_accepted_length},
                       {"speedup", f.speedup},
                       {"speedup_with_prompt", f.speedup_with_prompt},
-                      {"different", f.different}});
+                      {"different", f.different},
+                      {"verified_tokens_per_call", f.verified_tokens},
+                      {"draft_ms_per_call", f.draft_ms},
+                      {"verify_ms_per_call", f.verify_ms},
+                      {"other_ms_per_call", f.other_ms},
+                      {"accepted_per_position", f.accepted_per_position}});
     }
     suites.push_back(
         {{"suite", suite.suite}, {"prompts", suite.prompts}, {"tokens", suite.tokens}, {"variants", rows}});

@@ -15,8 +15,8 @@ struct SpecVariant {
   SpeculationOptions options;
 };
 
-/// TYPE[:KEY=VALUE,...] with keys n-max, n-min, p-min, topk, depth, size, coupling; what it leaves out is
-/// `base`'s. Error naming what is wrong.
+/// TYPE[,TYPE...][:KEY=VALUE,...] with keys n-max, n-min, p-min, topk, depth, size, coupling; what it leaves
+/// out is `base`'s. Error naming what is wrong.
 SpecVariant parse_variant(const std::string& text, const SpeculationOptions& base);
 
 /// Requests of one prompt file, or the one prompt of the command line.
@@ -34,6 +34,12 @@ struct VariantFigures {
   double speedup = 0;                 ///< over the first variant
   double speedup_with_prompt = 0;
   int different = 0;  ///< prompts whose ids are not the first variant's
+  // Of the mean call, over all runs.
+  double verified_tokens = 0;  ///< rows of the forward
+  double draft_ms = 0;
+  double verify_ms = 0;
+  double other_ms = 0;
+  std::vector<double> accepted_per_position;  ///< [d]: share of the calls that accepted depth d + 1
 };
 
 struct SuiteFigures {
