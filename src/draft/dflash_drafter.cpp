@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "draft/child_budget.h"
+
 namespace augur {
 namespace {
 
@@ -183,15 +185,14 @@ void DflashDrafter::add_nodes(const ExpandJob& job) {
   if (!result_) return;
   DflashWeights& w = weights_;
   depth_of_node_.resize(at(job.tree->size()), -1);
-  int left = job.options.max_nodes;
+  ChildBudget budget(job.options);
   for (const std::int32_t node : job.frontier) {
     const std::int32_t depth = job.tree->depths()[at(node)];
     if (depth >= depths_) continue;
-    const int count = std::min({job.options.top_k, left, static_cast<int>(w.head.vocab())});
-    if (count <= 0) return;
-    left -= count;
+    if (budget.spent()) return;
     depth_of_node_[at(node)] = depth;
-    w.nodes.push_back({job.tree, node, &job.options, count, result_->logits(first_ + depth)});
+    w.nodes.push_back(
+        {job.tree, node, &job.options, budget.take(w.head.vocab()), result_->logits(first_ + depth)});
     w.owners.push_back(this);
   }
 }

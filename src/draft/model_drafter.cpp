@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "base/error.h"
+#include "draft/child_budget.h"
 #include "draft/registry.h"
 
 namespace augur {
@@ -196,12 +197,11 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
       self.level_.reset();
       self.pending_.clear();
     }
-    int left = job.options.max_nodes;
+    ChildBudget budget(job.options);
     for (std::size_t e = 0; e < self.expanded_.size(); ++e) {
       const auto row = static_cast<std::int64_t>(parts[i].first_logit) + static_cast<std::int64_t>(e);
-      const int count = std::min({job.options.top_k, w.proposable, left});
-      w.rows_with_logits.push_back({job.tree, self.expanded_[e], &job.options, count, logit_row(w, row)});
-      left -= count;
+      w.rows_with_logits.push_back(
+          {job.tree, self.expanded_[e], &job.options, budget.take(w.proposable), logit_row(w, row)});
     }
   }
   w.chooser.add_children(w.model->backend().pool, w.rows_with_logits, {});

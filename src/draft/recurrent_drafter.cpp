@@ -157,9 +157,9 @@ void RecurrentDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fro
 /// token) or no room left.
 void RecurrentDrafter::plan(const ExpandJob& job) {
   todo_.clear();
-  left_ = job.options.max_nodes;
+  budget_ = ChildBudget(job.options);
   const std::int64_t root = job.tree->root_position();
-  if (job.frontier.empty() || left_ <= 0 || root == 0) return;
+  if (job.frontier.empty() || budget_.spent() || root == 0) return;
   if (cache_.length() + std::ssize(pending_tokens_) != root) return;
   const bool root_wanted = job.frontier.front() == DraftTree::kRoot;
   if (root_wanted && pending_tokens_.empty()) {  // drafting anew from the same root
@@ -299,10 +299,8 @@ void RecurrentDrafter::take_results(const ExpandJob& job) {
 }
 
 void RecurrentDrafter::offer(const ExpandJob& job, std::int32_t node, std::span<const float> logits) {
-  const int count = std::min({job.options.top_k, left_, static_cast<int>(logits.size())});
-  if (count <= 0) return;
-  weights_.nodes.push_back({job.tree, node, &job.options, count, logits});
-  left_ -= count;
+  if (budget_.spent()) return;
+  weights_.nodes.push_back({job.tree, node, &job.options, budget_.take(std::ssize(logits)), logits});
 }
 
 void RecurrentDrafter::expand_many(std::span<const ExpandJob> jobs) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "draft/child_budget.h"
 #include "draft/child_chooser.h"
 #include "draft/drafter.h"
 #include "draft/recurrent_head.h"
@@ -111,7 +112,7 @@ class RecurrentDrafter final : public Drafter {
   int first_row_ = 0;
   int rows_ = 0;
   std::size_t first_logit_ = 0;
-  int left_ = 0;  ///< nodes that may still be added
+  ChildBudget budget_{ExpandOptions{}};
 };
 
 /// The shared part of a drafter type that drafts with `head`.
