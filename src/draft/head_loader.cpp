@@ -68,7 +68,9 @@ HeadLoader::HeadLoader(const DrafterSource& source, std::vector<std::string> lay
       stored_(store_, false),
       prefixes_(std::move(layer_prefixes)),
       packer_(type(), stored_),
-      layers_(read_layers(layer_json_, store_, prefixes_, source, file_)) {}
+      layers_(read_layers(layer_json_, store_, prefixes_, source, file_)) {
+  check_fingerprint(file_, json_, source.target.fingerprint(), Strictness::SameModel);
+}
 
 std::int64_t HeadLoader::rows_of(const std::string& name) const {
   const StoredTensor* tensor = store_.find(name);

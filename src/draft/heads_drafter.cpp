@@ -200,7 +200,8 @@ void HeadsDrafter::expand_many(std::span<const ExpandJob> jobs) {
                          row.node,
                          &job.options,
                          row.count,
-                         {w.logits.data() + row.logits * stride, at(head.vocab())}});
+                         {w.logits.data() + row.logits * stride, at(head.vocab())},
+                         {}});
     }
     w.chooser.add_children(w.target.backend().pool, w.nodes, {});
   }
@@ -263,6 +264,8 @@ void require_fit(const DrafterSource& source, const WeightStore& store, const st
     throw Error("{}: the heads are made for {} tokens, {} has {}", store.description(), vocab,
                 source.target_path, target.vocab);
   }
+  check_fingerprint(source.head->path().string(), source.head->config(), source.target.fingerprint(),
+                    Strictness::SameModel);
 }
 
 }  // namespace augur

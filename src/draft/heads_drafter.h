@@ -110,8 +110,8 @@ class HeadFile {
 /// The number under `key`, if there is one. Error unless it is `found`.
 void require_stated(const DrafterSource& source, const char* key, std::int64_t found);
 
-/// Error naming head and target unless `matrix`.weight has as many columns (hidden size) or rows
-/// (vocabulary) as the target wants.
+/// Error naming head and target unless `block`.weight and `output`.weight have as many rows as the target's
+/// hidden size and vocabulary, and the head says that it was made for this target, or does not say.
 void require_fit(const DrafterSource& source, const WeightStore& store, const std::string& block,
                  const std::string& output);
 

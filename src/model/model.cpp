@@ -58,7 +58,9 @@ struct Model::Impl {
   Impl(Backend& backend, const ModelConfig& config, const ModelOptions& options, WeightSource& source)
       // Braces: the context is checked before anything is read.
       : Impl{backend, config, options, choose_context(config, options.context),
-             pack_weights(backend.pool, config, choose_type(options.weights), source, options.progress)} {}
+             pack_weights(backend.pool, config, choose_type(options.weights), source, options.progress)} {
+    fingerprint = fingerprint_of(config, source);
+  }
   Impl(Backend& backend, const ModelConfig& config, const ModelOptions& options, std::int64_t context,
        ModelWeights&& packed)
       : layers(backend, config, choose_type(options.weights), context, std::move(packed.layers)),
@@ -76,6 +78,7 @@ struct Model::Impl {
 
   LayerStack layers;
   const ModelWeights weights;  ///< without the layers
+  Fingerprint fingerprint;
 };
 
 Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -96,6 +99,9 @@ std::unique_ptr<Model> Model::random(Backend& backend, const ModelConfig& config
 
 const ModelConfig& Model::config() const {
   return impl_->layers.config();
+}
+const Fingerprint& Model::fingerprint() const {
+  return impl_->fingerprint;
 }
 DType Model::weight_type() const {
   return impl_->layers.type();

@@ -11,6 +11,7 @@
 #include "io/checkpoint.h"
 #include "kernels/backend.h"
 #include "model/config.h"
+#include "model/fingerprint.h"
 #include "model/kv_cache.h"
 
 namespace augur {
@@ -105,6 +106,7 @@ class Model {
   ~Model();
 
   const ModelConfig& config() const;
+  const Fingerprint& fingerprint() const;
   DType weight_type() const;  ///< BF16 or F32
   std::int64_t context() const;
   std::int64_t weight_bytes() const;  ///< bytes a one-row forward + logits reads

@@ -53,7 +53,9 @@ void Learner::save(const std::filesystem::path& folder) {
   for (const auto& constant : constants()) tensors.push_back(constant);
   save_tensors(folder / file(), tensors);
   AtomicFile json(folder / "config.json");  // last: a folder without it is no part
-  json.write(config().dump(2) + "\n");
+  nlohmann::json described = config();
+  if (target_fingerprint_) described[kHeadTargetKey] = to_json(*target_fingerprint_);
+  json.write(described.dump(2) + "\n");
   json.commit();
 }
 

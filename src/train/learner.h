@@ -2,9 +2,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "model/fingerprint.h"
 #include "train/dataset.h"
 #include "train/torch_tensors.h"
 
@@ -48,6 +50,8 @@ class Learner {
   /// after it are drafted. root >= 1.
   virtual torch::Tensor draft_logits(const Example& example, std::int64_t root) = 0;
 
+  /// The target that config.json shall name.
+  void made_for(Fingerprint target) { target_fingerprint_ = std::move(target); }
   /// Writes the part as its users load it: weights, then config.json.
   virtual void save(const std::filesystem::path& folder);
   /// Takes the weights of a part saved earlier. Error unless the constants are the same.
@@ -59,6 +63,9 @@ class Learner {
   /// What is stored beside the parameters and never changes, such as a map of vocabularies.
   virtual NamedTensors constants() const { return {}; }
   virtual nlohmann::json config() const = 0;
+
+ private:
+  std::optional<Fingerprint> target_fingerprint_;
 };
 
 }  // namespace augur

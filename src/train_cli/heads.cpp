@@ -31,6 +31,7 @@ Part heads_part(Program& program, CLI::App* sub, std::shared_ptr<HeadsFlags> fla
     const TorchLlama target(input.checkpoint);
     flags->heads.seed = flags->common.training.seed;
     HeadsLearner learner(target, flags->heads);
+    learner.made_for(fingerprint_of(input.checkpoint));
     return train_learner(learner, input, flags->common, program.command);
   };
 }
@@ -74,6 +75,7 @@ Part add_dflash(Program& program) {
     flags->head.tap_scales = tap_scales(target, *input.data, flags->head.taps);
     DflashLearner learner(target, draft_vocabulary(input, target.config().vocab, flags->draft_vocab),
                           flags->head);
+    learner.made_for(fingerprint_of(input.checkpoint));
     return train_learner(learner, input, flags->common, program.command);
   };
 }

@@ -40,6 +40,7 @@ Part model_part(Program& program, CLI::App* sub, const std::string& model_help, 
                        .seed = flags->common.training.seed,
                        .tokenizer = &input.checkpoint,
                        .target = distil ? &*target : nullptr});
+    if (distil) learner.made_for(fingerprint_of(input.checkpoint));
     return train_learner(learner, input, flags->common, program.command);
   };
 }

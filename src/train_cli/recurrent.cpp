@@ -48,6 +48,7 @@ Part add_eagle3(Program& program) {
     flags->head.tap_scales = tap_scales(target, *input.data, flags->head.taps);
     Eagle3Learner learner(target, draft_vocabulary(input, target.config().vocab, flags->draft_vocab),
                           flags->head);
+    learner.made_for(fingerprint_of(input.checkpoint));
     return train_learner(learner, input, flags->common, program.command);
   };
 }
@@ -65,6 +66,7 @@ Part add_eagle(Program& program) {
     const TorchLlama target(input.checkpoint);
     flags->head.seed = flags->common.training.seed;
     EagleLearner learner(target, flags->head);
+    learner.made_for(fingerprint_of(input.checkpoint));
     return train_learner(learner, input, flags->common, program.command);
   };
 }
@@ -79,6 +81,7 @@ Part add_mtp(Program& program) {
     const TorchLlama target(input.checkpoint);
     flags->head.seed = flags->common.training.seed;
     MtpLearner learner(target, flags->head);
+    learner.made_for(fingerprint_of(input.checkpoint));
     return train_learner(learner, input, flags->common, program.command);
   };
 }

@@ -1,9 +1,11 @@
 // What a trainer computes is what the engine computes with what the trainer saved.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "draft/detect.h"
 #include "draft/dflash_drafter.h"
 #include "model/prefill.h"
+#include "support/error_of.h"
 #include "train_fixture.h"
 
 namespace augur {
@@ -105,6 +107,19 @@ TEST_P(Exported, GivesTheLearnersLogits) {
     // Both round to bfloat16, 0.4 %, but not at the same places.
     EXPECT_LT(difference(found[d], logits[static_cast<std::int64_t>(d)]), 0.025) << "depth " << d;
   }
+}
+
+TEST_P(Exported, ServesTheTargetThatItNamesOnly) {
+  if (*GetParam().drafter == '\0') GTEST_SKIP() << "a model of its own";
+  Fingerprint made_for = fingerprint_of(train.checkpoint);
+  learner->made_for(made_for);
+  learner->save(folder.path());
+  EXPECT_NO_THROW(target.load(GetParam().drafter, Checkpoint::open(folder.path())));
+  made_for.digest = "0000000000000000";
+  learner->made_for(made_for);
+  learner->save(folder.path());
+  EXPECT_THAT(error_of([&] { target.load(GetParam().drafter, Checkpoint::open(folder.path())); }),
+              testing::HasSubstr("made for another target"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, Exported, testing::ValuesIn(all_parts()), part_name);

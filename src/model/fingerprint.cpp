@@ -1,0 +1,115 @@
+#include "model/fingerprint.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "io/checkpoint.h"
+#include "io/json_fields.h"
+#include "model/families.h"
+#include "model/weights.h"
+
+namespace augur {
+namespace {
+
+/// FNV-1a.
+class Hash {
+ public:
+  void add(std::uint32_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) state_ = (state_ ^ ((value >> (8 * i)) & 0xffu)) * 0x100000001b3u;
+  }
+  std::uint64_t value() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 0xcbf29ce484222325u;
+};
+
+Fingerprint read_fingerprint(const JsonFields& fields) {
+  constexpr std::int64_t kMost = INT32_MAX;
+  const auto text = [&](const char* key) {
+    const auto value = fields.find_string(key);
+    if (!value) fields.fail(key, "missing");
+    return *value;
+  };
+  return {.family = text("family"),
+          .hidden = static_cast<int>(fields.require_int("hidden", kMost)),
+          .layers = static_cast<int>(fields.require_int("layers", kMost)),
+          .vocab = static_cast<std::int32_t>(fields.require_int("vocab", kMost)),
+          .digest = text("digest")};
+}
+
+bool acceptable(const Fingerprint& part, const Fingerprint& target, Strictness strictness) {
+  switch (strictness) {
+    case Strictness::SameModel:
+      return part == target;
+    case Strictness::SameFamily:
+      return part.family == target.family;
+    case Strictness::SameVocabulary:
+      return part.vocab == target.vocab;
+  }
+  return false;
+}
+
+}  // namespace
+
+Fingerprint fingerprint_of(const ModelConfig& config, WeightSource& source) {
+  const Family* family = find_family(config.family);
+  if (family == nullptr) throw Error("model family {:?} is not supported", config.family);
+  const TensorNames& names = family->names;
+  Hash hash;
+  hash.add(static_cast<std::uint32_t>(config.vocab), 4);
+  std::vector<float> values(static_cast<std::size_t>(config.hidden));
+  const auto add = [&](const std::string& name) {
+    source.open(name, {config.hidden})(0, 1, values.data());
+    for (const float v : values) hash.add(to_bf16(v).bits, 2);
+  };
+  add(std::string(names.final_norm));
+  for (const int layer : std::set<int>{0, config.layers / 2, config.layers - 1}) {
+    const std::string prefix = fmt::format(fmt::runtime(names.layer), layer);
+    add(prefix + std::string(names.attention_norm));
+    add(prefix + std::string(names.mlp_norm));
+  }
+  return {.family = config.family,
+          .hidden = config.hidden,
+          .layers = config.layers,
+          .vocab = config.vocab,
+          .digest = fmt::format("{:016x}", hash.value())};
+}
+
+Fingerprint fingerprint_of(const Checkpoint& checkpoint) {
+  const ModelConfig config = ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
+  StoredWeights source(checkpoint.weights(), config.tied_embeddings);
+  return fingerprint_of(config, source);
+}
+
+nlohmann::json to_json(const Fingerprint& fingerprint) {
+  return {{"family", fingerprint.family},
+          {"hidden", fingerprint.hidden},
+          {"layers", fingerprint.layers},
+          {"vocab", fingerprint.vocab},
+          {"digest", fingerprint.digest}};
+}
+
+std::string to_string(const Fingerprint& fingerprint) {
+  return fmt::format("a {} of {} layers, {} wide, {} tokens, digest {}", fingerprint.family,
+                     fingerprint.layers, fingerprint.hidden, fingerprint.vocab, fingerprint.digest);
+}
+
+std::string check_fingerprint(const std::string& file, const nlohmann::json& config,
+                              const Fingerprint& target, Strictness strictness) {
+  if (!config.is_object()) return {};
+  const JsonFields fields(config, file);
+  const auto stated = fields.find_object(fields.find(kHeadTargetKey) ? kHeadTargetKey : kPartTargetKey);
+  if (!stated) return {};
+  const Fingerprint part = read_fingerprint(*stated);
+  if (part == target) return {};
+  const std::string difference = fmt::format("{}: made for another target: {}; this one is {}", file,
+                                             to_string(part), to_string(target));
+  if (!acceptable(part, target, strictness)) throw Error("{}", difference);
+  return strictness == Strictness::SameVocabulary ? std::string() : difference;
+}
+
+}  // namespace augur

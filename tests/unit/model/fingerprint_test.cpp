@@ -1,0 +1,113 @@
+#include "model/fingerprint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "io/checkpoint.h"
+#include "model/model.h"
+#include "model/weights.h"
+#include "support/error_of.h"
+#include "unit/model/model_fixture.h"
+
+namespace augur::test {
+namespace {
+
+using testing::HasSubstr;
+using testing_support::error_of;
+
+Checkpoint stories() {
+  return Checkpoint::open(std::string(AUGUR_SOURCE_DIR) + "/models/stories260k");
+}
+
+Fingerprint example() {
+  return {.family = "llama", .hidden = 64, .layers = 5, .vocab = 512, .digest = "0123456789abcdef"};
+}
+
+/// All values are 1 + `shift`.
+class Constant final : public WeightSource {
+ public:
+  explicit Constant(float shift) : shift_(shift) {}
+  RowReader open(const std::string&, const Shape& shape) override {
+    return [length = shape.back(), value = 1 + shift_](std::int64_t, std::int64_t count, float* out) {
+      std::fill_n(out, count * length, value);
+    };
+  }
+
+ private:
+  float shift_;
+};
+
+std::string digest(const ModelConfig& config, float shift) {
+  Constant source(shift);
+  return fingerprint_of(config, source).digest;
+}
+
+TEST(Fingerprint, IsTheSameForAModelAndItsCheckpoint) {
+  const Checkpoint checkpoint = stories();
+  Backend backend(1, false, select_isa());
+  const auto model = Model::load(backend, checkpoint);
+  EXPECT_EQ(model->fingerprint(), fingerprint_of(checkpoint));
+  EXPECT_EQ(model->fingerprint().digest.size(), 16u);
+  EXPECT_EQ(model->fingerprint().vocab, model->config().vocab);
+}
+
+TEST(Fingerprint, DependsOnNormsToTheExactnessOfBfloat16AndOnTheVocabulary) {
+  ModelConfig config = tiny_config();
+  const std::string digest_of_ones = digest(config, 0);
+  EXPECT_EQ(digest(config, 1e-4f), digest_of_ones);
+  EXPECT_NE(digest(config, 1e-2f), digest_of_ones);
+  ++config.vocab;
+  EXPECT_NE(digest(config, 0), digest_of_ones);
+}
+
+TEST(Fingerprint, OfTheSameTargetFitsUnderEitherKey) {
+  for (const char* key : {kHeadTargetKey, kPartTargetKey}) {
+    const nlohmann::json config = {{key, to_json(example())}};
+    EXPECT_EQ(check_fingerprint("part", config, example(), Strictness::SameModel), "");
+  }
+}
+
+TEST(Fingerprint, APartThatNamesNoTargetIsTaken) {
+  EXPECT_EQ(check_fingerprint("part", nlohmann::json::object(), example(), Strictness::SameModel), "");
+}
+
+TEST(Fingerprint, StrictnessDecidesWhatMayDiffer) {
+  Fingerprint sibling = example();
+  sibling.hidden = 128;
+  sibling.digest = "fedcba9876543210";
+  const nlohmann::json config = {{"target", to_json(sibling)}};
+  const std::string refusal =
+      error_of([&] { check_fingerprint("heads/config.json", config, example(), Strictness::SameModel); });
+  EXPECT_THAT(refusal, HasSubstr("heads/config.json"));
+  EXPECT_THAT(refusal, HasSubstr("128 wide"));
+  EXPECT_THAT(refusal, HasSubstr("64 wide"));
+  EXPECT_THAT(check_fingerprint("c2t", config, example(), Strictness::SameFamily), HasSubstr("c2t"));
+  EXPECT_EQ(check_fingerprint("freq", config, example(), Strictness::SameVocabulary), "");
+
+  Fingerprint stranger = sibling;
+  stranger.family = "qwen3";
+  stranger.vocab = 1000;
+  const nlohmann::json other = {{"target", to_json(stranger)}};
+  EXPECT_THROW(check_fingerprint("c2t", other, example(), Strictness::SameFamily), Error);
+  EXPECT_THROW(check_fingerprint("freq", other, example(), Strictness::SameVocabulary), Error);
+}
+
+TEST(Fingerprint, DamagedOnesAreErrorsNamingTheField) {
+  for (const char* key : {"family", "hidden", "layers", "vocab", "digest"}) {
+    nlohmann::json object = to_json(example());
+    object[key] = nlohmann::json::array();
+    EXPECT_THAT(error_of([&] {
+                  check_fingerprint("part", {{"target", object}}, example(), Strictness::SameModel);
+                }),
+                HasSubstr(key));
+    object.erase(key);
+    EXPECT_THROW(check_fingerprint("part", {{"target", object}}, example(), Strictness::SameModel), Error);
+  }
+  EXPECT_THROW(check_fingerprint("part", {{"target", 3}}, example(), Strictness::SameModel), Error);
+}
+
+}  // namespace
+}  // namespace augur::test
