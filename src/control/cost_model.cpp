@@ -1,0 +1,45 @@
+#include "control/cost_model.h"
+
+#include <algorithm>
+
+namespace augur {
+namespace {
+
+constexpr double kDriftRate = 1.0 / 32;
+constexpr double kLargestDriftStep = 1.5;
+
+}  // namespace
+
+void DraftCosts::observe(int level, int width, double ms) {
+  if (level == 0) {
+    root_.observe(1, ms);
+  } else {
+    levels_.observe(width, ms);
+  }
+}
+
+DraftCosts& CostModel::drafter(const std::string& name) {
+  return drafters_[name];
+}
+
+void CostModel::observe_step(double rows, double context, double ms, double other_ms) {
+  if (!(ms > 0) || rows < 1) return;
+  other_.observe(1, std::max(other_ms, 1e-6));
+  const double grown = 1 + growth(rows) * (context - reference_context_);
+  if (!verify_.observed()) {
+    verify_.observe(rows, ms / std::max(grown, 1e-3));
+    return;
+  }
+  const double ratio = ms / verify_ms(rows, context);
+  const double before = drift_;
+  drift_ *= 1 + kDriftRate * (std::clamp(ratio, 1 / kLargestDriftStep, kLargestDriftStep) - 1);
+  verify_.observe(rows, ms / (before * std::max(grown, 1e-3)));
+}
+
+void CostModel::set_growth(double reference_context, double one_row, double many_rows) {
+  reference_context_ = reference_context;
+  growth_one_ = std::max(0.0, one_row);
+  growth_many_ = std::max(0.0, many_rows);
+}
+
+}  // namespace augur

@@ -1,0 +1,98 @@
+#include "control/cost_model.h"
+
+#include <gtest/gtest.h>
+
+namespace augur {
+namespace {
+
+TEST(CostCurve, KeepsWhatWasSetAndInterpolatesBetween) {
+  CostCurve curve(1.0, 0.0);
+  curve.set(1, 10.0);
+  curve.set(8, 12.0);
+  curve.set(16, 20.0);
+  curve.fill_gaps();
+  EXPECT_DOUBLE_EQ(curve.at(1), 10.0);
+  EXPECT_DOUBLE_EQ(curve.at(8), 12.0);
+  EXPECT_DOUBLE_EQ(curve.at(16), 20.0);
+  EXPECT_NEAR(curve.at(2), 10.0 + 2.0 / 7, 1e-12);
+  EXPECT_NEAR(curve.at(10), 14.0, 1e-12);
+  EXPECT_NEAR(curve.at(24), 28.0, 1e-12) << "beyond what was measured it goes on as before";
+  EXPECT_NEAR(curve.at(256), 260.0, 1e-9);
+}
+
+TEST(CostCurve, TheFirstObservationScalesTheGuess) {
+  CostCurve curve(10.0, 0.1);
+  curve.observe(1, 30.0);
+  EXPECT_NEAR(curve.at(1), 30.0, 1e-12);
+  EXPECT_NEAR(curve.at(32) / curve.at(1), 4.1, 1e-12) << "the shape stays";
+}
+
+TEST(CostCurve, OneInterruptedStepDoesLittleHarm) {
+  CostCurve curve(10.0, 0.0);
+  for (int i = 0; i < 100; ++i) curve.observe(16, 10.0);
+  curve.observe(16, 1000.0);
+  EXPECT_LT(curve.at(16), 10.2);
+  EXPECT_NEAR(curve.at(1), 10.0, 1e-9);
+}
+
+TEST(CostCurve, FollowsAChange) {
+  CostCurve curve(10.0, 0.0);
+  curve.set(4, 10.0);
+  for (int i = 0; i < 200; ++i) curve.observe(4, 15.0);
+  EXPECT_NEAR(curve.at(4), 15.0, 0.1);
+}
+
+TEST(CostModel, FindsTheTableFromSteps) {
+  CostModel costs;
+  EXPECT_FALSE(costs.measured());
+  const auto truth = [](double rows) { return 8.0 + 0.25 * rows; };
+  for (int i = 0; i < 400; ++i) {
+    for (const double rows : {1.0, 4.0, 8.0, 16.0, 32.0}) costs.observe_step(rows, 0, truth(rows), 0.05);
+  }
+  EXPECT_TRUE(costs.measured());
+  for (const double rows : {1.0, 4.0, 8.0, 16.0, 32.0}) {
+    EXPECT_NEAR(costs.verify_ms(rows, 0), truth(rows), 0.02 * truth(rows)) << rows;
+  }
+  EXPECT_NEAR(costs.other_ms(), 0.05, 0.005);
+  EXPECT_NEAR(costs.step_ms(0), truth(1) + 0.05, 0.2);
+}
+
+TEST(CostModel, KeepsRowCountsComparableWhenTheMachineSlowsDown) {
+  CostModel costs;
+  costs.verify_curve().set(1, 10.0);
+  costs.verify_curve().set(16, 15.0);
+  costs.verify_curve().fill_gaps();
+  for (int i = 0; i < 150; ++i) costs.observe_step(1, 0, 20.0, 0.05);  // plain steps only
+  EXPECT_NEAR(costs.verify_ms(1, 0), 20.0, 0.4);
+  EXPECT_GT(costs.verify_ms(16, 0), 19.0) << "never seen since, but on the same machine";
+}
+
+TEST(CostModel, GrowsWithTheContext) {
+  CostModel costs;
+  costs.verify_curve().set(1, 10.0);
+  costs.verify_curve().set(64, 20.0);
+  costs.verify_curve().fill_gaps();
+  costs.set_growth(100, 1e-4, 3e-4);
+  EXPECT_NEAR(costs.verify_ms(1, 1100), 11.0, 1e-9);
+  EXPECT_NEAR(costs.verify_ms(64, 1100), 26.0, 1e-9);
+  EXPECT_NEAR(costs.verify_ms(64, 100), 20.0, 1e-9);
+}
+
+TEST(DraftCosts, LearnsLevelsByWidth) {
+  CostModel costs;
+  DraftCosts& draft = costs.drafter("eagle3");
+  EXPECT_FALSE(draft.measured());
+  for (int i = 0; i < 200; ++i) {
+    draft.observe(0, 1, 2.0);
+    draft.observe(1, 4, 1.0);
+    draft.observe(2, 8, 1.5);
+  }
+  EXPECT_EQ(&costs.drafter("eagle3"), &draft);
+  EXPECT_NEAR(draft.level_ms(0, 1), 2.0, 0.01);
+  EXPECT_NEAR(draft.level_ms(3, 4), 1.0, 0.02);
+  EXPECT_NEAR(draft.level_ms(1, 8), 1.5, 0.02);
+  EXPECT_NEAR(draft.total_ms(3, 4), 4.0, 0.05);
+}
+
+}  // namespace
+}  // namespace augur
