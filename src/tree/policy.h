@@ -9,6 +9,9 @@
 
 namespace augur {
 
+class CostModel;
+class DraftCosts;
+
 /// What policies may count on about the drafter they steer.
 struct DrafterTraits {
   /// One expand() at the root adds whole branches (look-ups, block drafters); there are no further levels.
@@ -26,6 +29,10 @@ struct RoundInfo {
   int room = 0;              ///< nodes beside the root that can be verified at all
   int max_depth = 0;         ///< deeper nodes are useless: the text would be over
   DrafterTraits drafter;
+  /// The live costs of the target on this machine (control/cost_model.h), and this drafter's part of them.
+  /// Never null inside a decoding step.
+  const CostModel* costs = nullptr;
+  const DraftCosts* draft_costs = nullptr;
 };
 
 /// Decides the shape of the draft tree: which nodes get children, when to stop, what is verified. One per
