@@ -7,6 +7,21 @@
 
 namespace augur {
 
+enum class RoundMode : std::uint8_t {
+  Fixed,      ///< nobody decided: the policy always speculates in the same way
+  Plain,      ///< speculation was judged not to pay
+  Speculate,  ///< it was judged to pay
+  Probe,      ///< it was not, but was tried again to see
+};
+
+/// What whoever steered a round expected of it.
+struct StepForecast {
+  RoundMode mode = RoundMode::Fixed;
+  double tokens = 0;  ///< the target's own included; 0: nobody said
+  double ms = 0;      ///< the whole round, drafting included
+  double price = 0;   ///< tokens that a ms was taken to be worth
+};
+
 /// Everything one round of one sequence knew and did. A view: valid during the call that hands it over.
 struct StepTrace {
   const DraftTree* tree = nullptr;     ///< as verified
@@ -18,6 +33,7 @@ struct StepTrace {
   double draft_ms = 0;                 ///< this sequence's share of the round's times
   double verify_ms = 0;
   double other_ms = 0;
+  StepForecast forecast;
 };
 
 }  // namespace augur
