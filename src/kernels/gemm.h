@@ -25,9 +25,12 @@ struct GemmCall {
   std::int64_t x_stride = 0;  ///< elements between rows, >= padded_k, multiple of 32; x is 64-byte aligned
   int rows = 0;               ///< >= 1, any number
   float* y = nullptr;         ///< [rows, y_stride]; 64-byte aligned
-  std::int64_t y_stride = 0;  ///< elements between rows, >= n rounded up to 16, multiple of 16
+  /// Elements between rows, multiple of 16, >= n rounded up to 16 (less what first_panel leaves out).
+  std::int64_t y_stride = 0;
   const float* bias = nullptr;  ///< [n rounded up to 16] or null
   bool accumulate = false;      ///< y += instead of y =
+  /// The panel whose columns come first in y: rows of y may be as short as the panels that are computed.
+  std::int64_t first_panel = 0;
 };
 
 /// A good x_stride for products over k columns: at least padded_k. Rows that lie a multiple of 4 KiB apart

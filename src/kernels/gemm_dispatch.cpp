@@ -14,8 +14,8 @@ GemmTask make_task(const GemmCall& call, Range panels) {
   const std::int64_t element = block_shape(weight.type()).bytes;
   const std::int64_t column = panels.begin * PackedMatrix::kPanel;
   assert(call.rows >= 1 && call.x_stride >= weight.padded_k());
-  assert(panels.begin >= 0 && panels.end <= weight.panels());
-  assert(call.y_stride >= weight.panels() * PackedMatrix::kPanel);
+  assert(panels.begin >= call.first_panel && panels.end <= weight.panels());
+  assert(call.y_stride >= (panels.end - call.first_panel) * PackedMatrix::kPanel);
   return {
       .w = reinterpret_cast<const char*>(weight.panel(panels.begin)),
       .panels = panels.size(),
@@ -23,7 +23,7 @@ GemmTask make_task(const GemmCall& call, Range panels) {
       .x = static_cast<const char*>(call.x),
       .x_stride = call.x_stride * element,
       .rows = call.rows,
-      .y = call.y + column,
+      .y = call.y + column - call.first_panel * PackedMatrix::kPanel,
       .y_stride = call.y_stride,
       .bias = call.bias == nullptr ? nullptr : call.bias + column,
       .accumulate = call.accumulate,
