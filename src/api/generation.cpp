@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "tree/chain_policy.h"
-#include "tree/eagle2_policy.h"
-#include "tree/static_tree_policy.h"
+#include "policy/chain_policy.h"
+#include "policy/eagle2_policy.h"
+#include "policy/static_tree_policy.h"
 #include "tree/tree_shapes.h"
 
 namespace augur {

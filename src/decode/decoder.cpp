@@ -126,6 +126,7 @@ void Decoder::grow_level(std::size_t speculator) {
                                  .max_nodes = width * static_cast<int>(s->frontier_.size()),
                                  .branching = with.policy->branches(),
                                  .proposer = static_cast<ProposerId>(speculator + 1),
+                                 .wants = with.policy->wants() | s->record_,
                                  .sample = with.tree.law() == ProposalLaw::Sampled,
                                  .coupled = s->coupled_drafts(),
                                  .sampler = &s->sampler_,

@@ -38,6 +38,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       tree_nodes_(options.tree_nodes),
       verification_(options.verification),
       coupling_(options.coupling),
+      record_(options.record),
       on_token_(std::move(options.on_token)),
       on_prefill_(std::move(options.on_prefill)),
       on_step_(std::move(options.on_step)) {

@@ -12,6 +12,7 @@
 #include "draft/drafter.h"
 #include "model/model.h"
 #include "sampling/sampler.h"
+#include "tree/node_wants.h"
 #include "tree/policy.h"
 #include "tree/rerank.h"
 #include "verify/verifier.h"
@@ -54,6 +55,8 @@ struct SequenceOptions {
   /// Drafters rank their candidates by what the target is about to draw (ExpandOptions::coupled); otherwise
   /// by their own probabilities. Under Rejection they draw their candidates instead.
   bool coupling = true;
+  /// Recorded in the trees about expanded nodes, beside what the policies ask for.
+  NodeWants record;
   /// Called for every generated token in order; the tokens of a path that follow a Stop are discarded.
   std::function<AfterToken(const EmittedToken&)> on_token;
   std::function<void(std::int64_t done, std::int64_t total)> on_prefill;
@@ -111,6 +114,7 @@ class Sequence {
   int tree_nodes_;
   VerifyRule verification_;
   bool coupling_;
+  NodeWants record_;
   std::function<AfterToken(const EmittedToken&)> on_token_;
   std::function<void(std::int64_t, std::int64_t)> on_prefill_;
   std::function<void(const StepTrace&)> on_step_;

@@ -39,7 +39,7 @@ void recent_tokens(const NodeLogits& row, std::vector<TokenId>& out) {
 void ChildChooser::add_children(ThreadPool& pool, std::span<const NodeLogits> rows,
                                 std::span<const TokenId> target_ids) {
   prepare(rows, target_ids);
-  if (width_ > 0) {
+  if (width_ > 0 || measuring_) {
     // Which thread ranks which row differs from call to call.
     scratch_.resize(static_cast<std::size_t>(pool.size()));
     for (Scratch& s : scratch_) {
@@ -50,12 +50,15 @@ void ChildChooser::add_children(ThreadPool& pool, std::span<const NodeLogits> ro
     pool.run([&](Team& team) {
       compute_noise(team, target_ids);
       for (std::size_t r; (r = next.fetch_add(1)) < rows.size();) {
-        rank(rows[r], r, scratch_[static_cast<std::size_t>(team.rank())]);
+        Scratch& scratch = scratch_[static_cast<std::size_t>(team.rank())];
+        rank(rows[r], r, scratch);
+        measure(rows[r], r, scratch);
       }
     });
   }
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const NodeLogits& row = rows[r];
+    record(row, r);
     if (row.options->sample) {
       add_sampled(row, target_ids);
       continue;
@@ -75,8 +78,12 @@ void ChildChooser::prepare(std::span<const NodeLogits> rows, std::span<const Tok
   positions_.clear();
   position_of_.assign(rows.size(), -1);
   found_.assign(rows.size(), 0);
+  entropies_.resize(rows.size());
+  top_entropies_.resize(rows.size());
+  measuring_ = false;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const NodeLogits& row = rows[r];
+    measuring_ = measuring_ || row.options->wants.entropy || row.options->wants.top_k > 0;
     if (row.options->sample) continue;
     width_ = std::max<std::int64_t>(width_, row.count);
     if (!row.options->coupled || row.options->sampler->params().greedy()) continue;
@@ -153,6 +160,22 @@ void ChildChooser::rank(const NodeLogits& row, std::size_t r, Scratch& scratch) 
   coupled.recent = scratch.recent;
   found_[r] =
       rank_coupled(row.options->sampler->params(), coupled, count, scratch.coupled, entries, log_probs);
+}
+
+void ChildChooser::measure(const NodeLogits& row, std::size_t r, Scratch& scratch) {
+  const NodeWants& wants = row.options->wants;
+  if (row.logits.empty()) return;
+  if (wants.entropy) entropies_[r] = top_entropy(row.logits, kEntropyTop, scratch.top_k);
+  if (wants.top_k > 0) top_entropies_[r] = top_entropy(row.logits, wants.top_k, scratch.top_k);
+}
+
+void ChildChooser::record(const NodeLogits& row, std::size_t r) const {
+  const NodeWants& wants = row.options->wants;
+  if (wants.entropy) row.tree->set_entropy(row.node, entropies_[r]);
+  if (wants.top_k > 0) row.tree->set_top_entropy(row.node, top_entropies_[r]);
+  if (wants.hidden && !row.state.empty()) {
+    std::copy(row.state.begin(), row.state.end(), row.tree->make_hidden(row.node, row.state.size()).begin());
+  }
 }
 
 void ChildChooser::add_sampled(const NodeLogits& row, std::span<const TokenId> target_ids) {

@@ -18,6 +18,7 @@ struct NodeLogits {
   const ExpandOptions* options = nullptr;
   int count = 0;                  ///< children at most
   std::span<const float> logits;  ///< [draft vocabulary]
+  std::span<const float> state;   ///< the drafter's hidden state there, for NodeWants::hidden; may be empty
 };
 
 /// Turns rows of draft logits into children, for every drafter that has a probability law:
@@ -27,6 +28,7 @@ struct NodeLogits {
 ///   - ExpandOptions::sample: `count` draws without replacement from the law that the sequence's own sampling
 ///     parameters (penalties aside) make of the logits; that law is stored as the node's q. The noise is
 ///     independent of the target's and differs by position.
+/// What ExpandOptions::wants asks for is recorded: entropies of softmax(logits), whatever the ranking.
 /// Rows are worked on by all threads, trees are changed by the caller's. Holds scratch: one thread at a time.
 class ChildChooser {
  public:
@@ -52,6 +54,8 @@ class ChildChooser {
   void prepare(std::span<const NodeLogits> rows, std::span<const TokenId> target_ids);
   void compute_noise(Team& team, std::span<const TokenId> target_ids);
   void rank(const NodeLogits& row, std::size_t r, Scratch& scratch);
+  void measure(const NodeLogits& row, std::size_t r, Scratch& scratch);
+  void record(const NodeLogits& row, std::size_t r) const;
   void add_sampled(const NodeLogits& row, std::span<const TokenId> target_ids);
 
   std::int64_t width_ = 0;
@@ -59,7 +63,10 @@ class ChildChooser {
   std::vector<std::int32_t> entries_;
   std::vector<float> log_probs_;
   std::vector<int> found_;
-  std::vector<Scratch> scratch_;  ///< by thread
+  std::vector<float> entropies_;      ///< by row, where they are wanted
+  std::vector<float> top_entropies_;  ///< the same
+  bool measuring_ = false;            ///< some row wants one of these
+  std::vector<Scratch> scratch_;      ///< by thread
 
   std::vector<PositionRow> positions_;
   std::vector<std::int32_t> position_of_;  ///< by row: into positions_; -1: no noise

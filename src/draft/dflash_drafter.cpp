@@ -191,8 +191,8 @@ void DflashDrafter::add_nodes(const ExpandJob& job) {
     if (depth >= depths_) continue;
     if (budget.spent()) return;
     depth_of_node_[at(node)] = depth;
-    w.nodes.push_back(
-        {job.tree, node, &job.options, budget.take(w.head.vocab()), result_->logits(first_ + depth)});
+    w.nodes.push_back({job.tree, node, &job.options, budget.take(w.head.vocab()),
+                       result_->logits(first_ + depth), result_->state(first_ + depth)});
     w.owners.push_back(this);
   }
 }

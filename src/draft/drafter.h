@@ -7,6 +7,7 @@
 #include "base/types.h"
 #include "model/kv_cache.h"
 #include "tree/draft_tree.h"
+#include "tree/node_wants.h"
 #include "tree/policy.h"
 
 namespace augur {
@@ -31,6 +32,9 @@ struct ExpandOptions {
   int max_nodes = 0;      ///< nodes that may still be added
   bool branching = true;  ///< false: the policy wants a chain
   ProposerId proposer = 1;
+  /// What to record in the tree about the nodes of the frontier; ChildChooser does it. A drafter without a
+  /// law, or without a hidden state, records nothing.
+  NodeWants wants;
   /// Draw the children from the drafter's own law and store it (DraftTree::make_q), for verification by
   /// rejection. A drafter without a law ignores it. The tree has been declared Sampled.
   bool sample = false;

@@ -200,7 +200,8 @@ void HeadsDrafter::expand_many(std::span<const ExpandJob> jobs) {
                          row.node,
                          &job.options,
                          row.count,
-                         {w.logits.data() + row.logits * stride, at(head.vocab())}});
+                         {w.logits.data() + row.logits * stride, at(head.vocab())},
+                         {}});
     }
     w.chooser.add_children(w.target.backend().pool, w.nodes, {});
   }

@@ -124,7 +124,7 @@ void LayerSkipDrafter::expand_many(std::span<const ExpandJob> jobs) {
       const std::int32_t row = at(node) < self.row_of_node_.size() ? self.row_of_node_[at(node)] : -1;
       if (row < self.earlier_ || budget.spent()) continue;
       s.logit_rows.push_back(self.first_row_ + row - self.earlier_);
-      s.nodes.push_back({job.tree, node, &job.options, budget.take(config.vocab), {}});
+      s.nodes.push_back({job.tree, node, &job.options, budget.take(config.vocab), {}, {}});
     }
   }
   if (s.nodes.empty()) return;
@@ -134,6 +134,12 @@ void LayerSkipDrafter::expand_many(std::span<const ExpandJob> jobs) {
   s.target.logits(s.logit_rows, s.logits.data(), stride);
   for (std::size_t i = 0; i < s.nodes.size(); ++i) {
     s.nodes[i].logits = {s.logits.data() + i * at(stride), at(config.vocab)};
+    if (!s.nodes[i].options->wants.hidden) continue;
+    // As the head reads it.
+    s.states.resize(s.nodes.size() * at(config.hidden));
+    const std::span<float> state = std::span(s.states).subspan(i * at(config.hidden), at(config.hidden));
+    s.target.final_norm(results.data() + at(s.logit_rows[i]) * at(config.hidden), 1, state.data());
+    s.nodes[i].state = state;
   }
   s.chooser.add_children(s.target.backend().pool, s.nodes, {});
 }

@@ -30,6 +30,7 @@ struct LayerSkipShared {
   std::vector<TokenBatch::Sequence> sequences;
   std::vector<std::int32_t> logit_rows;
   std::vector<NodeLogits> nodes;
+  std::vector<float> states;  ///< [nodes, hidden] after the final norm, where they are wanted
   Buffer<float> logits;
   ChildChooser chooser;
 };

@@ -21,9 +21,23 @@ std::span<const float> logit_row(const DraftWeights& w, std::int64_t row) {
   return {w.logits.data() + row * w.logits_stride, static_cast<std::size_t>(w.proposable)};
 }
 
-void run_forward(DraftWeights& w) {
-  w.model->forward(
+std::span<const float> run_forward(DraftWeights& w) {
+  return w.model->forward(
       {.tokens = w.tokens, .positions = w.positions, .parents = w.parents, .sequences = w.sequences});
+}
+
+/// The normed states of the rows whose logits are asked for.
+void keep_states(DraftWeights& w, std::span<const float> results) {
+  const auto hidden = static_cast<std::size_t>(w.model->config().hidden);
+  w.states.resize(w.logit_rows.size() * hidden);
+  for (std::size_t i = 0; i < w.logit_rows.size(); ++i) {
+    w.model->final_norm(results.data() + at(w.logit_rows[i]) * hidden, 1, w.states.data() + i * hidden);
+  }
+}
+
+std::span<const float> state_row(const DraftWeights& w, std::int64_t row) {
+  const auto hidden = static_cast<std::size_t>(w.model->config().hidden);
+  return std::span(w.states).subspan(static_cast<std::size_t>(row) * hidden, hidden);
 }
 
 void clear_batch(DraftWeights& w) {
@@ -183,7 +197,10 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
                            .earlier_parents = self.level_parents_.data()});
   }
   if (w.tokens.empty()) return;
-  run_forward(w);
+  const std::span<const float> results = run_forward(w);
+  if (std::any_of(jobs.begin(), jobs.end(), [](const ExpandJob& j) { return j.options.wants.hidden; })) {
+    keep_states(w, results);
+  }
   const auto wanted = static_cast<std::size_t>(w.logits_stride) * w.logit_rows.size();
   if (w.logits.size() < wanted) w.logits = Buffer<float>(wanted);
   w.model->logits(w.logit_rows, w.logits.data(), w.logits_stride);
@@ -202,6 +219,7 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
       const auto row = static_cast<std::int64_t>(parts[i].first_logit) + static_cast<std::int64_t>(e);
       w.rows_with_logits.push_back(
           {job.tree, self.expanded_[e], &job.options, budget.take(w.proposable), logit_row(w, row)});
+      if (job.options.wants.hidden) w.rows_with_logits.back().state = state_row(w, row);
     }
   }
   w.chooser.add_children(w.model->backend().pool, w.rows_with_logits, {});

@@ -33,6 +33,7 @@ struct DraftWeights {
   Buffer<float> logits;
   std::int64_t logits_stride = 0;
   std::vector<NodeLogits> rows_with_logits;
+  std::vector<float> states;  ///< [logit_rows, hidden] after the final norm, where a job wants them
   ChildChooser chooser;
 };
 

@@ -300,7 +300,8 @@ void RecurrentDrafter::take_results(const ExpandJob& job) {
 
 void RecurrentDrafter::offer(const ExpandJob& job, std::int32_t node, std::span<const float> logits) {
   if (budget_.spent()) return;
-  weights_.nodes.push_back({job.tree, node, &job.options, budget_.take(std::ssize(logits)), logits});
+  weights_.nodes.push_back(
+      {job.tree, node, &job.options, budget_.take(std::ssize(logits)), logits, state(node)});
 }
 
 void RecurrentDrafter::expand_many(std::span<const ExpandJob> jobs) {

@@ -2,19 +2,28 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
+#include <limits>
 
 namespace augur {
+namespace {
+
+constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
+
+}  // namespace
 
 DraftTree::DraftTree() {
   // More candidates than usual trees have.
   constexpr std::size_t kUsual = 512;
   for (auto* ids : {&tokens_, &parents_, &depths_, &first_child_, &last_child_, &next_sibling_, &q_row_,
-                    &renumbered_, &kept_}) {
+                    &hidden_row_, &renumbered_, &kept_}) {
     ids->reserve(kUsual);
   }
   log_probs_.reserve(kUsual);
   scores_.reserve(kUsual);
   steps_.reserve(kUsual);
+  entropies_.reserve(kUsual);
+  top_entropies_.reserve(kUsual);
   proposers_.reserve(kUsual);
   proposer_sets_.reserve(kUsual);
   reset(0, 0);
@@ -34,6 +43,10 @@ void DraftTree::reset(TokenId token, std::int64_t position) {
   last_child_.assign(1, -1);
   next_sibling_.assign(1, -1);
   q_row_.assign(1, -1);
+  entropies_.assign(1, kUnknown);
+  top_entropies_.assign(1, kUnknown);
+  hidden_row_.assign(1, -1);
+  hidden_rows_ = 0;
   law_ = ProposalLaw::Deterministic;
   q_rows_ = 0;
 }
@@ -57,6 +70,9 @@ std::int32_t DraftTree::add(std::int32_t parent, TokenId token, float log_prob, 
   last_child_.push_back(-1);
   next_sibling_.push_back(-1);
   q_row_.push_back(-1);
+  entropies_.push_back(kUnknown);
+  top_entropies_.push_back(kUnknown);
+  hidden_row_.push_back(-1);
   if (last_child_[p] < 0) {
     first_child_[p] = node;
   } else {
@@ -76,6 +92,11 @@ void DraftTree::graft(const DraftTree& other) {
   steps_.assign(1, 0.0f);
   for (std::size_t node = 1; node < tokens_.size(); ++node) steps_.push_back(step(*this, node));
   renumbered_.assign(other.tokens_.size(), kRoot);
+  const auto take_entropies = [&](std::size_t here, std::size_t there) {
+    if (std::isnan(entropies_[here])) entropies_[here] = other.entropies_[there];
+    if (std::isnan(top_entropies_[here])) top_entropies_[here] = other.top_entropies_[there];
+  };
+  take_entropies(0, 0);
   for (std::size_t node = 1; node < other.tokens_.size(); ++node) {
     const std::int32_t parent = renumbered_[index(other.parents_[node])];
     const std::int32_t place =
@@ -83,6 +104,7 @@ void DraftTree::graft(const DraftTree& other) {
     renumbered_[node] = place;
     const std::size_t here = index(place);
     proposer_sets_[here] |= other.proposer_sets_[node];
+    take_entropies(here, node);
     const float theirs = step(other, node);
     if (here == steps_.size()) {
       steps_.push_back(theirs);
@@ -120,6 +142,9 @@ void DraftTree::select(std::span<const std::int32_t> keep) {
     proposers_[to] = proposers_[from];
     proposer_sets_[to] = proposer_sets_[from];
     q_row_[to] = q_row_[from];
+    entropies_[to] = entropies_[from];
+    top_entropies_[to] = top_entropies_[from];
+    hidden_row_[to] = hidden_row_[from];
   }
   truncate(static_cast<std::int32_t>(keep.size()));
 }
@@ -135,6 +160,9 @@ void DraftTree::truncate(std::int32_t count) {
   proposers_.resize(n);
   proposer_sets_.resize(n);
   q_row_.resize(n);
+  entropies_.resize(n);
+  top_entropies_.resize(n);
+  hidden_row_.resize(n);
   rebuild_links();
 }
 
@@ -186,6 +214,21 @@ std::span<const float> DraftTree::q(std::int32_t parent) const {
   if (row < 0) return {};
   const auto vocab = static_cast<std::size_t>(q_vocab_);
   return {q_.data() + static_cast<std::size_t>(row) * vocab, vocab};
+}
+
+std::span<float> DraftTree::make_hidden(std::int32_t node, std::size_t width) {
+  assert(hidden_row_[index(node)] < 0 && (hidden_rows_ == 0 || hidden_width_ == width));
+  hidden_width_ = width;
+  hidden_row_[index(node)] = static_cast<std::int32_t>(hidden_rows_);
+  const std::size_t offset = hidden_rows_++ * width;
+  if (hidden_.size() < offset + width) hidden_.resize(offset + width);
+  return {hidden_.data() + offset, width};
+}
+
+std::span<const float> DraftTree::hidden(std::int32_t node) const {
+  const std::int32_t row = hidden_row_[index(node)];
+  if (row < 0) return {};
+  return {hidden_.data() + static_cast<std::size_t>(row) * hidden_width_, hidden_width_};
 }
 
 void DraftTree::append_rows(std::vector<TokenId>& tokens, std::vector<std::int32_t>& positions,

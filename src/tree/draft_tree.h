@@ -56,6 +56,18 @@ class DraftTree {
   std::span<const float> scores() const { return scores_; }
   std::span<float> mutable_scores() { return scores_; }
 
+  /// What expanding a node told about it, where it was asked for (NodeWants): entropies of the distribution
+  /// its children were taken from, NaN for other nodes.
+  std::span<const float> entropies() const { return entropies_; }
+  std::span<const float> top_entropies() const { return top_entropies_; }
+  void set_entropy(std::int32_t node, float entropy) { entropies_[index(node)] = entropy; }
+  void set_top_entropy(std::int32_t node, float entropy) { top_entropies_[index(node)] = entropy; }
+  /// The drafter's hidden state at the node, after its token has run; empty for other nodes. Not grafted:
+  /// drafters differ in width. [width of the tree's drafter]
+  std::span<const float> hidden(std::int32_t node) const;
+  /// The row of a node without one, to be filled. All of a tree have one width.
+  std::span<float> make_hidden(std::int32_t node, std::size_t width);
+
   /// Children in the order in which they were added; -1 ends the list.
   std::int32_t first_child(std::int32_t node) const { return first_child_[index(node)]; }
   std::int32_t next_sibling(std::int32_t node) const { return next_sibling_[index(node)]; }
@@ -104,6 +116,13 @@ class DraftTree {
   std::size_t q_rows_ = 0;
   std::vector<std::int32_t> q_row_;  ///< by node, -1: none
   std::vector<float> q_;             ///< [q_rows_, q_vocab_]
+
+  std::vector<float> entropies_;
+  std::vector<float> top_entropies_;
+  std::size_t hidden_width_ = 0;
+  std::size_t hidden_rows_ = 0;
+  std::vector<std::int32_t> hidden_row_;  ///< by node, -1: none
+  std::vector<float> hidden_;             ///< [hidden_rows_, hidden_width_]
 
   std::vector<std::int32_t> renumbered_;  ///< scratch of select() and graft()
   std::vector<float> steps_;              ///< scratch of graft(): score over the parent's

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tree/draft_tree.h"
+#include "tree/node_wants.h"
 #include "tree/step_trace.h"
 
 namespace augur {
@@ -28,6 +29,8 @@ struct RoundInfo {
   std::int64_t context = 0;  ///< tokens committed, the root not included
   int room = 0;              ///< nodes beside the root that can be verified at all
   int max_depth = 0;         ///< deeper nodes are useless: the text would be over
+  int sequences = 1;         ///< that decode in the same batch
+  int other_rows = 0;        ///< rows that the others had in the last step
   DrafterTraits drafter;
   /// The live costs of the target on this machine (control/cost_model.h), and this drafter's part of them.
   /// Never null inside a decoding step.
@@ -46,6 +49,8 @@ class TreePolicy {
   virtual ~TreePolicy() = default;
 
   virtual std::string_view name() const = 0;
+  /// What the policy reads about expanded nodes. Asked before begin(); the same in every round.
+  virtual NodeWants wants() const { return {}; }
   virtual void begin(const RoundInfo& round) = 0;
   /// The nodes to expand next, none expanded before; empty: drafting is over. The first frontier is the
   /// root, or empty.

@@ -10,7 +10,7 @@
 #include "draft/datastore.h"
 #include "draft/ngram_drafter.h"
 #include "support/generation.h"
-#include "tree/static_tree_policy.h"
+#include "policy/static_tree_policy.h"
 #include "tree/tree_shapes.h"
 
 namespace augur {

@@ -3,8 +3,8 @@
 
 #include "draft/dflash_drafter.h"
 #include "support/golden_head.h"
-#include "tree/chain_policy.h"
-#include "tree/eagle2_policy.h"
+#include "policy/chain_policy.h"
+#include "policy/eagle2_policy.h"
 
 namespace augur {
 namespace {

@@ -11,7 +11,7 @@
 #include "draft/registry.h"
 #include "sampling/sampler.h"
 #include "support/stories.h"
-#include "tree/eagle2_policy.h"
+#include "policy/eagle2_policy.h"
 
 namespace augur {
 namespace {

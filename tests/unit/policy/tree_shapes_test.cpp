@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "support/temporary_folder.h"
-#include "tree/static_tree_policy.h"
+#include "policy/static_tree_policy.h"
 
 namespace augur {
 namespace {

@@ -1,4 +1,4 @@
-#include "tree/chain_policy.h"
+#include "policy/chain_policy.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tree/static_tree_policy.h"
+#include "policy/static_tree_policy.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/json_reader.h"
-#include "tree/eagle2_policy.h"
+#include "policy/eagle2_policy.h"
 
 namespace augur {
 namespace {

@@ -1,4 +1,4 @@
-#include "tree/eagle2_policy.h"
+#include "policy/eagle2_policy.h"
 
 #include <algorithm>
 #include <numeric>
