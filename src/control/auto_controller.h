@@ -1,0 +1,101 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "control/beliefs.h"
+#include "control/ledger.h"
+#include "control/probe_schedule.h"
+#include "control/round_controller.h"
+#include "control/verify_plan.h"
+
+namespace augur {
+
+/// Decides every round by one price of time (docs/adaptivity.md): tokens - price * ms is to be as large as
+/// possible, where the price is the long-run rate. Nodes are verified while their probability exceeds the
+/// price of their row; levels are drafted while the tokens they are expected to add exceed theirs; a drafter
+/// drafts while its rounds have gained more tokens than their time was worth; a drafter that costs nothing
+/// (a look-up) always does. What does not pay is probed after 8, 16, 32, ... rounds, and a ledger bounds what
+/// all of it may lose against plain decoding. One per sequence; AutoPolicy asks it about its drafter.
+class AutoController final : public RoundController {
+ public:
+  struct Seat {
+    std::string name;     ///< of the drafter, as beliefs know it
+    bool lookup = false;  ///< it has no law of its own: taken to be free until measured
+  };
+  /// `seats`: the sequence's drafters in their order, which should be: free ones first.
+  AutoController(Beliefs& beliefs, std::span<const Seat> seats);
+
+  void begin_round(const RoundInfo& round, bool sampled) override;
+  void cut(DraftTree& tree) override;
+  StepForecast forecast() const override { return forecast_; }
+  void observe(const StepTrace& trace) override;
+
+  // For AutoPolicy, in the order of the drafters.
+
+  /// Whether drafter `seat` drafts in this round.
+  bool wants(std::size_t seat, const RoundInfo& round);
+  /// Books what a level cost by the model.
+  void spend(double ms) { draft_ms_ += ms; }
+  DrafterBelief& belief(std::size_t seat) { return *seats_[seat].belief; }
+  const VerifyPlan& plan() const { return plan_; }
+  double price() const { return price_; }
+  int sequences() const { return sequences_; }
+  /// P of the candidates of this round so far, falling. Candidates below plan().threshold() are left out.
+  std::span<const float> candidates() const { return candidates_; }
+  void add_candidates(std::span<const float> probabilities);
+  /// A drafter's tokens of depth 1 are right with this probability together.
+  void cover_root(double probability) { covered_ = 1 - (1 - covered_) * (1 - probability); }
+
+ private:
+  struct SeatState {
+    DrafterBelief* belief = nullptr;
+    bool lookup = false;
+    DraftGain gain;
+    ProbeSchedule probes;
+    bool paid = false;  ///< its drafting costs time worth mentioning
+    // Of this round, for a paid one that drafts:
+    bool drafts = false;
+    double open_share = 1.0;       ///< chance that what was drafted before leaves to it
+    VerifyPlan::Cut without;       ///< the best cut of what was drafted before
+    double drafted_before_ms = 0;  ///< time that this had taken
+  };
+  bool is_free(const SeatState& seat, const RoundInfo& round) const;
+  double value(const SeatState& seat) const;
+  double risk_ms(const SeatState& seat, const RoundInfo& round) const;
+  bool engages(std::size_t seat, const RoundInfo& round);
+  std::size_t choose(const DraftTree& tree);
+  void weigh(const DraftTree& tree);
+  void learn_outcomes(const StepTrace& trace);
+  void learn_gains(double tokens, double extra_ms);
+
+  Beliefs& beliefs_;
+  std::vector<SeatState> seats_;
+  Ledger ledger_;
+  ProbeSchedule starved_;  ///< of candidates that are not worth verifying
+
+  // The round in flight.
+  RoundInfo round_;
+  VerifyPlan plan_;
+  double price_ = 0;
+  double plain_ms_ = 0;   ///< of one token of this sequence, plain
+  double base_rows_ = 1;  ///< of the forward without this sequence's drafts
+  int sequences_ = 1;
+  bool sampled_ = false;
+  bool allowed_ = false;
+  int probe_ = -1;  ///< seat that is probed, -1: none
+  double draft_ms_ = 0;
+  double covered_ = 0;
+  int favourite_ = -1;  ///< the paid drafter of the largest value; -1: not asked yet
+  std::vector<float> candidates_;
+  StepForecast forecast_;
+
+  // Scratch of cut().
+  std::vector<float> surest_;   ///< by node: a(v) by the surest of its proposers
+  std::vector<float> chances_;  ///< by node: P(v)
+  std::vector<std::int32_t> order_;
+  std::vector<float> falling_;
+};
+
+}  // namespace augur

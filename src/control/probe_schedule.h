@@ -1,0 +1,31 @@
+#pragma once
+#include <algorithm>
+
+namespace augur {
+
+/// When to try again what does not pay: after 8 rounds without it, then 16, 32, ...
+class ProbeSchedule {
+ public:
+  static constexpr int kFirst = 8;
+  static constexpr int kLongest = 512;
+
+  void wait() { ++waited_; }
+  bool due() const { return waited_ >= interval_; }
+  void succeeded() {
+    interval_ = kFirst;
+    waited_ = 0;
+  }
+  void failed() {
+    interval_ = std::min(2 * interval_, kLongest);
+    waited_ = 0;
+  }
+  /// In use without being asked: the schedule begins anew when it stops paying.
+  void in_use() { succeeded(); }
+  int interval() const { return interval_; }
+
+ private:
+  int interval_ = kFirst;
+  int waited_ = 0;
+};
+
+}  // namespace augur

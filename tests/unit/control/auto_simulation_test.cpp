@@ -1,0 +1,155 @@
+// The controller against a drafter and a clock that are given: no model, no noise but that of a fixed
+// generator.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "control/auto_controller.h"
+#include "control/auto_policy.h"
+
+namespace augur {
+namespace {
+
+/// A target whose step takes step_ms and row_ms for every further row, and a drafter whose best candidate is
+/// right with probability `right`, which it knows (q = right), or believes to be `claimed`.
+struct World {
+  double step_ms = 10;
+  double row_ms = 0.3;
+  double draft_ms = 1;
+  double right = 0.8;
+  double claimed = -1;
+
+  double verify_ms(double rows) const { return step_ms + row_ms * (rows - 1); }
+  /// Tokens per ms of a chain of fixed length.
+  double chain_rate(int length) const {
+    double tokens = 1;
+    for (int i = 1; i <= length; ++i) tokens += std::pow(right, i);
+    return tokens / (verify_ms(1 + length) + length * draft_ms);
+  }
+  double best_chain_rate() const {
+    double best = 1 / step_ms;
+    for (int length = 1; length <= 24; ++length) best = std::max(best, chain_rate(length));
+    return best;
+  }
+};
+
+class Simulation {
+ public:
+  explicit Simulation(const World& world)
+      : world_(world), controller_(beliefs_, seats()), policy_(controller_, 0) {
+    for (const double rows : CostCurve::kRows) costs_.verify_curve().set(rows, world.verify_ms(rows));
+    costs_.other_curve().set(1, 1e-6);
+    DraftCosts& draft = costs_.drafter("draft");
+    draft.root().set(1, world.draft_ms);
+    for (const double rows : CostCurve::kRows) draft.levels().set(rows, world.draft_ms);
+  }
+
+  struct Total {
+    double tokens = 0;
+    double ms = 0;
+    double rate() const { return tokens / ms; }
+  };
+
+  Total run(double tokens) {
+    Total total;
+    while (total.tokens < tokens) round(total);
+    return total;
+  }
+  World& world() { return world_; }
+
+ private:
+  static std::vector<AutoController::Seat> seats() { return {{.name = "draft", .lookup = false}}; }
+
+  void round(Total& total) {
+    tree_.reset(0, position_);
+    RoundInfo info;
+    info.context = position_;
+    info.room = 256;
+    info.max_depth = 256;
+    info.costs = &costs_;
+    controller_.begin_round(info, false);
+    info.draft_costs = &costs_.drafter("draft");
+    policy_.begin(info);
+    double draft_ms = 0;
+    std::vector<std::int32_t> frontier;
+    for (int level = 0;; ++level) {
+      policy_.next_frontier(tree_, frontier);
+      if (frontier.empty()) break;
+      draft_ms += world_.draft_ms;
+      costs_.drafter("draft").observe(level, static_cast<int>(frontier.size()), world_.draft_ms);
+      const double q = world_.claimed > 0 ? world_.claimed : world_.right;
+      for (const std::int32_t node : frontier) tree_.add(node, 1, static_cast<float>(std::log(q)), 1);
+    }
+    policy_.prune(tree_);
+    controller_.cut(tree_);
+    path_.assign(1, DraftTree::kRoot);
+    std::uniform_real_distribution<double> uniform;
+    while (tree_.first_child(path_.back()) >= 0 && uniform(random_) < world_.right) {
+      path_.push_back(tree_.first_child(path_.back()));
+    }
+    StepTrace trace;
+    trace.tree = &tree_;
+    trace.path = path_;
+    trace.batch_rows = tree_.size();
+    trace.context = position_;
+    trace.draft_ms = draft_ms;
+    trace.verify_ms = world_.verify_ms(tree_.size());
+    trace.forecast = controller_.forecast();
+    controller_.observe(trace);
+    costs_.observe_step(tree_.size(), static_cast<double>(position_), trace.verify_ms, 1e-6);
+    total.tokens += static_cast<double>(path_.size());
+    total.ms += draft_ms + trace.verify_ms;
+    position_ += std::ssize(path_);
+  }
+
+  World world_;
+  Beliefs beliefs_;
+  CostModel costs_;
+  AutoController controller_;
+  AutoPolicy policy_;
+  DraftTree tree_;
+  std::vector<std::int32_t> path_;
+  std::int64_t position_ = 1;
+  std::mt19937_64 random_{7};
+};
+
+TEST(AutoSimulation, FindsTheBestChain) {
+  for (const double right : {0.5, 0.7, 0.8, 0.9}) {
+    for (const double row_ms : {0.05, 0.3, 1.0}) {
+      Simulation simulation({.row_ms = row_ms, .right = right});
+      simulation.run(2000);
+      const double rate = simulation.run(20000).rate();
+      EXPECT_GT(rate, 0.97 * simulation.world().best_chain_rate()) << right << " " << row_ms;
+    }
+  }
+}
+
+TEST(AutoSimulation, IsNeverSlowerThanPlainByMoreThanOnePercent) {
+  for (const double claimed : {0.02, 0.3, 0.6, 0.95}) {
+    Simulation simulation({.right = 0.02, .claimed = claimed});
+    const Simulation::Total total = simulation.run(512);
+    EXPECT_GT(total.rate(), 0.99 / 10) << claimed;
+  }
+}
+
+TEST(AutoSimulation, RecoversWhenTheDrafterBecomesGood) {
+  Simulation simulation({.right = 0.02, .claimed = 0.6});
+  simulation.run(300);
+  simulation.world().right = 0.8;
+  simulation.run(600);  // a probe comes after 256 plain rounds at the latest
+  EXPECT_GT(simulation.run(4000).rate(), 0.95 * simulation.world().best_chain_rate());
+}
+
+TEST(AutoSimulation, LosesLittleWhenTheDrafterBecomesBad) {
+  Simulation simulation({.right = 0.8});
+  simulation.run(1000);
+  simulation.world().right = 0.02;
+  simulation.world().claimed = 0.8;
+  const Simulation::Total total = simulation.run(2000);
+  EXPECT_LT(total.ms - total.tokens * 10, 10 * (Ledger::kMostSaved + Ledger::kCredit) + 0.01 * total.ms);
+}
+
+}  // namespace
+}  // namespace augur
