@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tree/draft_tree.h"
+#include "tree/node_wants.h"
 #include "tree/step_trace.h"
 
 namespace augur {
@@ -48,6 +49,8 @@ class TreePolicy {
   virtual ~TreePolicy() = default;
 
   virtual std::string_view name() const = 0;
+  /// What the policy reads about expanded nodes. Asked before begin(); the same in every round.
+  virtual NodeWants wants() const { return {}; }
   virtual void begin(const RoundInfo& round) = 0;
   /// The nodes to expand next, none expanded before; empty: drafting is over. The first frontier is the
   /// root, or empty.
