@@ -18,8 +18,9 @@ void DraftCosts::observe(int level, int width, double ms) {
   }
 }
 
-DraftCosts& CostModel::drafter(const std::string& name) {
-  return drafters_[name];
+DraftCosts& CostModel::drafter(std::string_view name) {
+  const auto found = drafters_.find(name);
+  return found != drafters_.end() ? found->second : drafters_[std::string(name)];
 }
 
 void CostModel::observe_step(double rows, double context, double ms, double other_ms) {

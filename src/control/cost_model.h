@@ -59,7 +59,7 @@ class CostModel {
   bool measured() const { return verify_.observed(); }
 
   /// The drafter's entry, made when it is not there. Stays where it is.
-  DraftCosts& drafter(const std::string& name);
+  DraftCosts& drafter(std::string_view name);
   const std::map<std::string, DraftCosts, std::less<>>& drafters() const { return drafters_; }
 
   /// A step of `rows` rows whose contexts' mean is `context`.

@@ -72,7 +72,22 @@ void Decoder::step(std::span<Sequence* const> sequences) {
 
 // --- Drafting ------------------------------------------------------------------------------------------
 
+/// Tells every sequence about the batch that its round is part of.
+void Decoder::begin_rounds() {
+  int rows = 0;  // of the last step, or one where there was none
+  for (const Sequence* s : drafting_) rows += std::max(1, s->tree_.size());
+  const auto count = static_cast<int>(drafting_.size());
+  for (Sequence* s : drafting_) {
+    s->batch_ = {.costs = &costs_, .sequences = count, .other_rows = rows - std::max(1, s->tree_.size())};
+    s->trace_.forecast = {};
+  }
+  for (Sequence* s : drafting_) {
+    if (s->controller_) s->controller_->begin_round(s->round_info(), s->draws_drafts());
+  }
+}
+
 void Decoder::draft() {
+  begin_rounds();
   std::size_t most = 0;
   for (Sequence* s : drafting_) {
     s->tree_.reset(s->text_.back(), s->cache_.length());
@@ -93,12 +108,13 @@ void Decoder::draft_with(std::size_t speculator) {
     RoundInfo round = s->round_info();
     if (round.room < 1 || round.max_depth < 1) continue;
     round.drafter = with.drafter->traits();
+    round.draft_costs = &costs_.drafter(with.drafter->name());
     if (s->sampled_drafts() && round.drafter.has_probabilities) with.tree.set_sampled(s->vocab_);
     with.policy->begin(round);
     active_.push_back(s);
   }
   growing_ = active_;
-  while (!growing_.empty()) grow_level(speculator);
+  for (int level = 0; !growing_.empty(); ++level) grow_level(speculator, level);
   for (Sequence* s : active_) {
     Speculator& with = s->speculators_[speculator];
     const RoundInfo round = s->round_info();
@@ -111,7 +127,7 @@ void Decoder::draft_with(std::size_t speculator) {
   }
 }
 
-void Decoder::grow_level(std::size_t speculator) {
+void Decoder::grow_level(std::size_t speculator, int level) {
   jobs_.clear();
   for (Sequence* s : growing_) {
     Speculator& with = s->speculators_[speculator];
@@ -140,13 +156,22 @@ void Decoder::grow_level(std::size_t speculator) {
   for (std::size_t begin = 0; begin < jobs_.size();) {
     std::size_t end = begin + 1;
     while (end < jobs_.size() && jobs_[end].drafter->group() == jobs_[begin].drafter->group()) ++end;
-    jobs_[begin].drafter->expand_many(std::span(jobs_).subspan(begin, end - begin));
+    expand(std::span(jobs_).subspan(begin, end - begin), level);
     begin = end;
   }
   // Who added nothing has nothing more to say.
   std::erase_if(growing_, [&](const Sequence* s) {
     return s->speculators_[speculator].tree.size() == s->size_before_level_;
   });
+}
+
+/// Jobs of one group; what they take is the cost of the level.
+void Decoder::expand(std::span<ExpandJob> jobs, int level) {
+  const Stopwatch watch;
+  jobs.front().drafter->expand_many(jobs);
+  std::size_t width = 0;
+  for (const ExpandJob& job : jobs) width += job.frontier.size();
+  costs_.drafter(jobs.front().drafter->name()).observe(level, static_cast<int>(width), watch.ms());
 }
 
 // --- The target's forward ------------------------------------------------------------------------------
@@ -324,6 +349,7 @@ void Decoder::sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<con
 void Decoder::account(double draft_ms, double verify_ms, double total_ms) {
   const double batch_rows = static_cast<double>(tokens_.size());
   const double other_ms = std::max(0.0, total_ms - draft_ms - verify_ms);
+  observe_costs(verify_ms, other_ms);
   std::int64_t drafters = 0;
   for (const Sequence* s : drafting_) drafters += s->speculators_.empty() ? 0 : 1;
   for (const Part& part : parts_) {
@@ -342,8 +368,20 @@ void Decoder::account(double draft_ms, double verify_ms, double total_ms) {
     s.statistics_.other_ms += trace.other_ms;
     if (s.finish_ == FinishReason::Failed) continue;
     for (Speculator& with : s.speculators_) with.policy->observe(trace);
+    if (s.controller_) s.controller_->observe(trace);
     if (s.on_step_) s.on_step_(trace);
   }
+}
+
+/// Steps that ran prompts, or rows that drafting had begun, say nothing about those that do not.
+void Decoder::observe_costs(double verify_ms, double other_ms) {
+  double context = 0;
+  for (const Part& part : parts_) {
+    if (part.prompt || part.sequence->early_) return;
+    context += static_cast<double>(part.sequence->trace_.context);
+  }
+  costs_.observe_step(static_cast<double>(tokens_.size()), context / static_cast<double>(parts_.size()),
+                      verify_ms, other_ms);
 }
 
 }  // namespace augur

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "control/cost_model.h"
 #include "decode/resumed_forward.h"
 #include "decode/sequence.h"
 #include "model/model.h"
@@ -27,6 +28,9 @@ class Decoder {
   /// Failed and does not disturb the others.
   void step(std::span<Sequence* const> sequences);
 
+  /// What the target and the drafters cost here. Every step is observed; policies read it.
+  CostModel& costs() { return costs_; }
+
  private:
   struct Part {
     Sequence* sequence = nullptr;
@@ -35,9 +39,11 @@ class Decoder {
     bool prompt = false;
   };
 
+  void begin_rounds();
   void draft();
   void draft_with(std::size_t speculator);
-  void grow_level(std::size_t speculator);
+  void grow_level(std::size_t speculator, int level);
+  void expand(std::span<ExpandJob> jobs, int level);
   void build_batch();
   void collect_tap_layers();
   void collect_taps();
@@ -48,9 +54,11 @@ class Decoder {
   void commit_tree(const Part& part, KvTxn& txn);
   void sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<const std::int32_t> batch_rows);
   void account(double draft_ms, double verify_ms, double total_ms);
+  void observe_costs(double verify_ms, double other_ms);
 
   Model& target_;
   Options options_;
+  CostModel costs_;
 
   // The step in flight.
   std::vector<Sequence*> drafting_;  ///< sequences past their prompt

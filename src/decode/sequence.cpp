@@ -35,6 +35,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       cache_(target.make_cache(std::min(target.context(), std::ssize(text_) + limit_ + options.tree_slots))),
       sampler_(std::move(options.sampling), target.config().vocab),
       speculators_(std::move(options.speculators)),
+      controller_(std::move(options.controller)),
       tree_nodes_(options.tree_nodes),
       verification_(options.verification),
       coupling_(options.coupling),
@@ -67,7 +68,10 @@ RoundInfo Sequence::round_info() const {
   constexpr std::int64_t kMax = std::numeric_limits<int>::max();
   return {.context = cache_.length(),
           .room = static_cast<int>(std::min(room, kMax)),
-          .max_depth = static_cast<int>(std::min(depth, kMax))};
+          .max_depth = static_cast<int>(std::min(depth, kMax)),
+          .sequences = batch_.sequences,
+          .other_rows = batch_.other_rows,
+          .costs = batch_.costs};
 }
 
 /// Makes one tree of what the speculators drafted for the round.
@@ -76,6 +80,10 @@ void Sequence::merge_drafts() {
   std::swap(tree_, speculators_.front().tree);
   for (std::size_t i = 1; i < speculators_.size(); ++i) tree_.graft(speculators_[i].tree);
   int nodes = round_info().room;
+  if (controller_) {
+    controller_->cut(tree_);
+    trace_.forecast = controller_->forecast();
+  }
   if (tree_nodes_ > 0 && speculators_.size() > 1) nodes = std::min(nodes, tree_nodes_);
   reranker_.keep_best(tree_, static_cast<std::size_t>(nodes));
 }

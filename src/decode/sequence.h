@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "control/round_controller.h"
 #include "decode/statistics.h"
 #include "draft/drafter.h"
 #include "model/model.h"
@@ -46,6 +47,8 @@ struct SequenceOptions {
   std::int64_t context = 0;      ///< tokens that the sequence may hold; 0: the model's
   /// Each drafts a tree of its own, as if it were alone; these are merged into one. Empty: plain.
   std::vector<Speculator> speculators;
+  /// Cuts the merged tree and looks at the rounds as a whole; null: the best by score stay.
+  std::unique_ptr<RoundController> controller;
   /// Nodes beside the root that a merged tree may have: the best by score stay. 0: all.
   int tree_nodes = 0;
   /// Cache slots beyond the text's own, for nodes that are rejected: near the end of the context, and of a
@@ -95,6 +98,10 @@ class Sequence {
   bool sampled_drafts() const {
     return verification_ == VerifyRule::Rejection && !sampler_.params().greedy() && speculators_.size() == 1;
   }
+  /// Whether the drafters do have laws to draw from.
+  bool draws_drafts() const {
+    return sampled_drafts() && speculators_.front().drafter->traits().has_probabilities;
+  }
   void merge_drafts();
   bool coupled_drafts() const { return coupling_ && verification_ == VerifyRule::Walk; }
   void verify(std::span<const float> logits, std::int64_t stride);
@@ -111,6 +118,7 @@ class Sequence {
   KvCache cache_;
   Sampler sampler_;
   std::vector<Speculator> speculators_;
+  std::unique_ptr<RoundController> controller_;
   int tree_nodes_;
   VerifyRule verification_;
   bool coupling_;
@@ -120,6 +128,11 @@ class Sequence {
   std::function<void(const StepTrace&)> on_step_;
 
   // The round in flight.
+  struct Batch {
+    const CostModel* costs = nullptr;
+    int sequences = 1;
+    int other_rows = 0;  ///< that the other sequences had in the last step
+  } batch_;
   DraftTree tree_;
   Reranker reranker_;
   std::vector<std::int32_t> frontier_;

@@ -19,6 +19,7 @@ void StepRecord::assign(const StepTrace& trace) {
   draft_ms = trace.draft_ms;
   verify_ms = trace.verify_ms;
   other_ms = trace.other_ms;
+  forecast = trace.forecast;
 }
 
 void TraceRing::push(const StepTrace& trace) {

@@ -22,6 +22,7 @@ struct StepRecord {
   double draft_ms = 0;
   double verify_ms = 0;
   double other_ms = 0;
+  StepForecast forecast;
 
   void assign(const StepTrace& trace);
 };
