@@ -5,25 +5,60 @@
 namespace augur {
 
 namespace {
+
 constexpr const char* kLayer = "midlayer.";
+
+/// The head starts near the end of the target: what is projected is the last tap with a little of the others,
+/// brought to the size of 1 since what leaves a layer is far from it.
+torch::Tensor initial_projection(std::int64_t h, const std::vector<double>& tap_scales,
+                                 torch::Generator& generator) {
+  constexpr double kRest = 0.1;
+  torch::Tensor fc = kRest * random_matrix(h, 3 * h, generator);
+  fc.slice(1, 2 * h, 3 * h) += torch::eye(h);
+  for (std::size_t tap = 0; tap < tap_scales.size(); ++tap) {
+    const auto begin = static_cast<std::int64_t>(tap) * h;
+    fc.slice(1, begin, begin + h) /= tap_scales[tap];
+  }
+  return fc;
 }
+
+/// The target's last layer; attention reads the state as it does there, and embeddings by random weights.
+TorchLayer initial_layer(const TorchLlama& target, torch::Generator& generator) {
+  constexpr double kEmbedding = 0.5;
+  const std::int64_t h = target.config().hidden;
+  const TorchLayer& last = target.layer(target.config().layers - 1);
+  TorchLayer layer = TorchLayer::random(target.config(), generator, 2 * h, false);
+  const torch::NoGradGuard no_grad;
+  const auto widen = [&](torch::Tensor& matrix, const torch::Tensor& from) {
+    matrix.slice(1, 0, h).mul_(kEmbedding);
+    matrix.slice(1, h, 2 * h).copy_(from);
+  };
+  widen(layer.q, last.q);
+  widen(layer.k, last.k);
+  widen(layer.v, last.v);
+  layer.o.copy_(last.o);
+  layer.gate.copy_(last.gate);
+  layer.up.copy_(last.up);
+  layer.down.copy_(last.down);
+  layer.post_norm.copy_(last.post_norm);
+  if (last.q_norm.defined()) {
+    layer.q_norm.copy_(last.q_norm);
+    layer.k_norm.copy_(last.k_norm);
+  }
+  return layer;
+}
+
+}  // namespace
 
 Eagle3Learner::Eagle3Learner(const TorchLlama& target, DraftVocabulary vocabulary, const Options& options)
     : RecurrentLearner(target, std::move(vocabulary), options.unroll), taps_(options.taps) {
   const std::int64_t h = shape().hidden;
   torch::Generator generator = keyed_generator(options.seed);
-  // The projection starts by undoing the taps' scales, which are far from 1, so that what the layer adds
-  // weighs as much as what it is added to.
-  torch::Tensor fc = random_matrix(h, 3 * h, generator);
-  for (std::size_t tap = 0; tap < options.tap_scales.size(); ++tap) {
-    const auto begin = static_cast<std::int64_t>(tap) * h;
-    fc.slice(1, begin, begin + h) /= options.tap_scales[tap];
-  }
-  fc_ = trainable(fc);
-  layer_ = TorchLayer::random(shape(), generator, 2 * h, false);
-  hidden_norm_ = trainable(torch::ones({h}));
+  fc_ = trainable(initial_projection(h, options.tap_scales, generator));
+  layer_ = initial_layer(target, generator);
+  hidden_norm_ = trainable(target.layer(shape().layers - 1).input_norm);
   input_norm_ = trainable(torch::ones({h}));
-  norm_ = trainable(torch::ones({h}));
+  norm_ = trainable(target.norm_weight());
   head_ = trainable(vocabulary_.rows(target.head()));
 }
 

@@ -41,6 +41,7 @@ class TorchLlama {
   const torch::Tensor& embedding() const { return embedding_; }  ///< [vocab, hidden]
   const torch::Tensor& head() const { return config_.tied_embeddings ? embedding_ : head_; }  ///< the same
   const torch::Tensor& norm_weight() const { return norm_; }
+  const TorchLayer& layer(int index) const { return layers_[static_cast<std::size_t>(index)]; }
   /// All weights by Hugging Face's names, a tied head once.
   NamedTensors named() const;
 
