@@ -1,0 +1,47 @@
+// DyMax and DyJoint, C2T's baselines (Huo et al., 2025, table 3): drafting ends before a token whose own
+// probability, or whose path's joint probability, lies below a threshold. A token that was drawn cannot be
+// dropped for what it is; there drafting ends after it.
+#include <cmath>
+
+#include "policy/early_stop_policy.h"
+
+namespace augur {
+namespace {
+
+class DyMaxRule final : public StopRule {
+ public:
+  explicit DyMaxRule(double least) : least_(least) {}
+  std::string_view name() const override { return "dymax"; }
+  bool passes(const DraftTree& tree, std::int32_t node) const override {
+    return std::exp(static_cast<double>(tree.log_probs()[static_cast<std::size_t>(node)])) >= least_;
+  }
+
+ private:
+  double least_;
+};
+
+class DyJointRule final : public StopRule {
+ public:
+  explicit DyJointRule(double least) : least_(least) {}
+  std::string_view name() const override { return "djoint"; }
+  bool passes(const DraftTree& tree, std::int32_t node) const override {
+    return std::exp(static_cast<double>(tree.scores()[static_cast<std::size_t>(node)])) >= least_;
+  }
+
+ private:
+  double least_;
+};
+
+}  // namespace
+
+std::unique_ptr<PolicyModel> load_dymax_policy(const PolicySource& source) {
+  const double least = source.arguments.number("threshold", 0.4, 0.0, 1.0);
+  return early_stop_model(source, [least] { return std::make_unique<DyMaxRule>(least); });
+}
+
+std::unique_ptr<PolicyModel> load_djoint_policy(const PolicySource& source) {
+  const double least = source.arguments.number("threshold", 0.3, 0.0, 1.0);
+  return early_stop_model(source, [least] { return std::make_unique<DyJointRule>(least); });
+}
+
+}  // namespace augur

@@ -1,0 +1,26 @@
+#pragma once
+#include <string_view>
+
+#include "tree/draft_tree.h"
+#include "tree/node_wants.h"
+#include "tree/step_trace.h"
+
+namespace augur {
+
+/// When drafting should end: a threshold on what the drafter itself says about its tokens. One per drafter
+/// of a sequence, one thread at a time.
+class StopRule {
+ public:
+  virtual ~StopRule() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual NodeWants wants() const { return {}; }
+  /// Whether the node (not the root) is sure enough to be verified and to be drafted on from.
+  virtual bool passes(const DraftTree& tree, std::int32_t node) const = 0;
+  /// passes() is the same for all children of a node, whichever tokens they are: then a drawn child may be
+  /// dropped by it without changing the law that it was drawn from.
+  virtual bool blind_to_token() const { return false; }
+  virtual void observe(const StepTrace&) {}
+};
+
+}  // namespace augur
