@@ -60,6 +60,8 @@ class PolicyModel {
   virtual int merged_nodes() const { return 0; }
   /// Nodes beside the root that one drafter's tree may have, before it is pruned, at most or nearly.
   virtual std::int64_t most_nodes() const = 0;
+  /// What a user should know about how well its parts fit the target; mostly nothing.
+  virtual std::string warning() const { return {}; }
   /// Whether the target's and the drafters' costs are to be measured before it starts.
   virtual bool needs_costs() const { return false; }
 };

@@ -1,0 +1,71 @@
+#include "policy/c2t_classifier.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "io/json_fields.h"
+#include "policy/part.h"
+
+namespace augur {
+
+C2tClassifier C2tClassifier::read(const std::filesystem::path& folder, const Fingerprint* target,
+                                  std::string* warning) {
+  constexpr std::int64_t kMostHidden = 4096;
+  const PolicyPart part = read_policy_part(folder, "c2t", true, target, Strictness::SameFamily, warning);
+  const JsonFields fields(part.config, part.file);
+
+  C2tClassifier out;
+  const nlohmann::json* features = fields.find("features");
+  if (features == nullptr || !features->is_array() || features->empty()) {
+    fields.fail("features", "expected a list of some of P, H, d");
+  }
+  for (const nlohmann::json& item : *features) {
+    const std::string name = item.is_string() ? item.get<std::string>() : "";
+    if (name != "P" && name != "H" && name != "d")
+      fields.fail("features", "expected a list of some of P, H, d");
+    const Feature feature = name == "P" ? Feature::Joint : name == "H" ? Feature::Entropy : Feature::Depth;
+    if (std::find(out.features_.begin(), out.features_.end(), feature) != out.features_.end()) {
+      fields.fail("features", fmt::format("names {} twice", name));
+    }
+    out.features_.push_back(feature);
+    out.uses_entropy_ = out.uses_entropy_ || feature == Feature::Entropy;
+  }
+  out.scale_.assign(out.features_.size(), 1.0f);
+  if (const nlohmann::json* scale = fields.find("scale")) {
+    if (!scale->is_array() || scale->size() != out.scale_.size()) {
+      fields.fail("scale", fmt::format("expected {} numbers", out.scale_.size()));
+    }
+    for (std::size_t i = 0; i < out.scale_.size(); ++i) {
+      if (!(*scale)[i].is_number() || !std::isfinite((*scale)[i].get<float>())) {
+        fields.fail("scale", "expected finite numbers");
+      }
+      out.scale_[i] = (*scale)[i].get<float>();
+    }
+  }
+  const std::int64_t hidden = fields.require_int("hidden", kMostHidden);
+  out.fc1_ = part.tensor("fc1.weight", {hidden, static_cast<std::int64_t>(out.features_.size())});
+  out.bias1_ = part.tensor("fc1.bias", {hidden});
+  out.fc2_ = part.tensor("fc2.weight", {1, hidden});
+  out.bias2_ = part.tensor("fc2.bias", {1}).front();
+  return out;
+}
+
+double C2tClassifier::confidence(const Features& features) const {
+  float x[3] = {};
+  for (std::size_t f = 0; f < features_.size(); ++f) {
+    const double value = features_[f] == Feature::Joint     ? features.joint
+                         : features_[f] == Feature::Entropy ? features.entropy
+                                                            : features.depth;
+    x[f] = static_cast<float>(value) * scale_[f];
+  }
+  float logit = bias2_;
+  for (std::size_t h = 0; h < fc2_.size(); ++h) {
+    float sum = bias1_[h];
+    for (std::size_t f = 0; f < features_.size(); ++f) sum += fc1_[h * features_.size() + f] * x[f];
+    logit += fc2_[h] * std::max(sum, 0.0f);
+  }
+  return 1.0 / (1.0 + std::exp(-static_cast<double>(logit)));
+}
+
+}  // namespace augur

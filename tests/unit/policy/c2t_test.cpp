@@ -1,0 +1,233 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "part_fixture.h"
+#include "policy/c2t_classifier.h"
+#include "policy_fixture.h"
+
+namespace augur {
+namespace {
+
+using testing_support::draft;
+using testing_support::kRoomy;
+using testing_support::make_policy;
+using testing_support::PartFiles;
+using testing_support::Path;
+using testing_support::path_of;
+using testing_support::RandomLaw;
+
+const nlohmann::json kConfig = {{"augur_part", "c2t"},
+                                {"format", 1},
+                                {"features", {"P", "H", "d"}},
+                                {"hidden", 3},
+                                {"scale", {1.0, 0.5, 0.1}}};
+
+const std::vector<PartFiles::Tensor> kTensors = {
+    {"fc1.weight", {3, 3}, {4.0f, -1.0f, 0.5f, -2.0f, 1.5f, 1.0f, 1.0f, 1.0f, -3.0f}},
+    {"fc1.bias", {3}, {-0.5f, 0.25f, 0.5f}},
+    {"fc2.weight", {1, 3}, {1.5f, -1.0f, 0.75f}},
+    {"fc2.bias", {1}, {-0.5f}}};
+
+/// The network, written out.
+double confidence(double joint, double entropy, double depth) {
+  const double x[] = {joint, 0.5 * entropy, 0.1 * depth};
+  double logit = -0.5;
+  for (std::size_t h = 0; h < 3; ++h) {
+    double sum = static_cast<double>(kTensors[1].values[h]);
+    for (std::size_t f = 0; f < 3; ++f) sum += static_cast<double>(kTensors[0].values[3 * h + f]) * x[f];
+    logit += static_cast<double>(kTensors[2].values[h]) * std::max(sum, 0.0);
+  }
+  return 1 / (1 + std::exp(-logit));
+}
+
+class C2t : public testing::Test {
+ protected:
+  C2t() {
+    files.config(kConfig);
+    files.tensors(kTensors);
+  }
+  PartFiles files{std::string("c2t_") + testing::UnitTest::GetInstance()->current_test_info()->name()};
+};
+
+TEST_F(C2t, TheClassifierIsTheNetworkOfItsFile) {
+  const C2tClassifier all = C2tClassifier::read(files.path(), nullptr);
+  EXPECT_TRUE(all.uses_entropy());
+  for (const double p : {0.01, 0.3, 0.99}) {
+    for (const double h : {0.0, 1.7}) EXPECT_NEAR(all.confidence({p, h, 3}), confidence(p, h, 3), 1e-6);
+  }
+  // Features in another order, and fewer of them.
+  nlohmann::json config = kConfig;
+  config["features"] = {"d", "P"};
+  config.erase("scale");
+  files.config(config);
+  auto tensors = kTensors;
+  tensors[0] = {"fc1.weight", {3, 2}, {1, 0, 0, 1, 0, 0}};
+  files.tensors(tensors);
+  const C2tClassifier two = C2tClassifier::read(files.path(), nullptr);
+  EXPECT_FALSE(two.uses_entropy());
+  const double logit = -0.5 + 1.5 * (2 - 0.5) - 1.0 * (0.4 + 0.25) + 0.75 * 0.5;
+  EXPECT_NEAR(two.confidence({0.4, 9, 2}), 1 / (1 + std::exp(-logit)), 1e-6);
+}
+
+/// The construction from its description: of a level the top_k by joint probability, of those the confident.
+std::set<Path> reference(const RandomLaw& law, double beta, int top_k, int children, int levels, int room) {
+  struct Node {
+    Path path;
+    float score;
+    double confidence;
+  };
+  std::vector<Node> kept;
+  std::vector<Node> level{{{}, 0.0f, 1.0}};
+  for (int depth = 1; depth <= levels && !level.empty(); ++depth) {
+    if (static_cast<int>(kept.size()) + 1 > room) break;
+    std::vector<Node> fresh;
+    for (const Node& parent : level) {
+      const auto after = law.after(parent.path);
+      for (int i = 0; i < children; ++i) {
+        const auto& [token, log_prob] = after.children[static_cast<std::size_t>(i)];
+        Node node = parent;
+        node.path.push_back(token);
+        node.score += log_prob;
+        node.confidence =
+            confidence(std::exp(static_cast<double>(node.score)), static_cast<double>(after.entropy), depth);
+        fresh.push_back(node);
+      }
+    }
+    std::stable_sort(fresh.begin(), fresh.end(), [](auto& a, auto& b) { return a.score > b.score; });
+    if (std::ssize(fresh) > top_k) fresh.resize(static_cast<std::size_t>(top_k));
+    std::erase_if(fresh, [&](const Node& n) { return n.confidence <= beta; });
+    kept.insert(kept.end(), fresh.begin(), fresh.end());
+    level = fresh;
+  }
+  std::stable_sort(kept.begin(), kept.end(), [](auto& a, auto& b) { return a.score > b.score; });
+  if (std::ssize(kept) > room) kept.resize(static_cast<std::size_t>(room));
+  std::set<Path> out;
+  for (const Node& n : kept) out.insert(n.path);
+  return out;
+}
+
+TEST_F(C2t, TreesAreThoseOfTheDescription) {
+  std::set<std::size_t> sizes;
+  for (const double beta : {0.3, 0.5, 0.6}) {
+    const auto policy = make_policy("c2t:topk=5,children=3,depth=4,size=200,model=" + files.path() +
+                                    ",beta=" + std::to_string(beta));
+    for (unsigned seed = 0; seed < 300; ++seed) {
+      const RandomLaw law{seed};
+      DraftTree tree;
+      tree.reset(0, 0);
+      draft(*policy, kRoomy, tree, law);
+      std::set<Path> found;
+      for (std::int32_t node = 1; node < tree.size(); ++node) found.insert(path_of(tree, node));
+      ASSERT_EQ(found, reference(law, beta, 5, 3, 4, 199)) << "seed " << seed << ", beta " << beta;
+      sizes.insert(found.size());
+    }
+  }
+  EXPECT_GT(sizes.size(), 8u) << "the rule bites";
+}
+
+TEST_F(C2t, SizeRoomAndDepthHold) {
+  const RandomLaw law{3};
+  const auto policy = make_policy("c2t:topk=9,children=4,depth=5,size=12,beta=0,model=" + files.path());
+  DraftTree tree;
+  tree.reset(0, 0);
+  draft(*policy, kRoomy, tree, law);
+  EXPECT_EQ(tree.size(), 12);
+  tree.reset(0, 0);
+  draft(*policy, {.room = 5, .max_depth = 2}, tree, law);
+  EXPECT_EQ(tree.size(), 6);
+  EXPECT_LE(tree.max_depth(), 2);
+  tree.reset(0, 0);
+  draft(*policy, {.room = 0, .max_depth = 2}, tree, law);
+  EXPECT_TRUE(tree.only_root());
+}
+
+TEST_F(C2t, ChainsAreAnEarlyExit) {
+  const auto policy = make_policy("c2t:chain=1,depth=6,beta=0.5,model=" + files.path());
+  std::set<std::int32_t> lengths;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const RandomLaw law{seed};
+    DraftTree tree;
+    tree.reset(0, 0);
+    draft(*policy, kRoomy, tree, law);
+    const std::set<Path> expected = reference(law, 0.5, 15, 1, 6, 63);
+    ASSERT_EQ(tree.size(), std::ssize(expected) + 1);
+    lengths.insert(tree.size());
+  }
+  EXPECT_GE(lengths.size(), 3u);
+}
+
+TEST_F(C2t, DrawnNodesStay) {
+  const auto policy = make_policy("c2t:children=3,depth=3,beta=0.6,model=" + files.path());
+  const auto cut = make_policy("c2t:children=3,depth=3,size=3,beta=0,model=" + files.path());
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    DraftTree tree;
+    tree.reset(0, 0);
+    tree.set_sampled(8);
+    draft(*policy, kRoomy, tree, {seed}, false);
+    const std::int32_t drafted = tree.size();
+    policy->prune(tree);
+    EXPECT_EQ(tree.size(), std::min(drafted, 64));
+    tree.reset(0, 0);
+    tree.set_sampled(8);
+    draft(*cut, kRoomy, tree, {seed});
+    EXPECT_EQ(tree.size(), 3);
+    EXPECT_EQ(tree.parents()[2], 0) << "by place, not by score";
+  }
+}
+
+TEST_F(C2t, RefusesWhatIsNoClassifier) {
+  const auto refused = [&](const char* key, const nlohmann::json& value) {
+    nlohmann::json config = kConfig;
+    config[key] = value;
+    files.config(config);
+    try {
+      C2tClassifier::read(files.path(), nullptr);
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("config.json"), std::string::npos);
+      EXPECT_NE(std::string(error.what()).find(key), std::string::npos) << error.what();
+      return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused("augur_part", "hetero"));
+  EXPECT_TRUE(refused("format", 2));
+  EXPECT_TRUE(refused("features", nlohmann::json::array()));
+  EXPECT_TRUE(refused("features", {"P", "H", "x"}));
+  EXPECT_TRUE(refused("features", {"P", "H", "H"}));
+  EXPECT_TRUE(refused("scale", {1.0}));
+  EXPECT_TRUE(refused("hidden", 0));
+  nlohmann::json config = kConfig;
+  config["hidden"] = 4;
+  files.config(config);
+  EXPECT_THROW(C2tClassifier::read(files.path(), nullptr), Error);
+  files.config(kConfig);
+  auto tensors = kTensors;
+  tensors[3].values = {std::numeric_limits<float>::quiet_NaN()};
+  files.tensors(tensors);
+  EXPECT_THROW(C2tClassifier::read(files.path(), nullptr), Error);
+  EXPECT_THROW(make_policy("c2t"), Error);
+  EXPECT_THROW(make_policy("c2t:model=/nowhere"), Error);
+}
+
+TEST_F(C2t, TransfersWithinAFamilyOnly) {
+  const Fingerprint made_for{"llama", 64, 2, 192, "0123456789abcdef"};
+  nlohmann::json config = kConfig;
+  config["target"] = to_json(made_for);
+  files.config(config);
+  std::string warning;
+  C2tClassifier::read(files.path(), &made_for, &warning);
+  EXPECT_EQ(warning, "");
+  Fingerprint sibling = made_for;
+  sibling.layers = 4;
+  C2tClassifier::read(files.path(), &sibling, &warning);
+  EXPECT_NE(warning, "");
+  Fingerprint stranger = made_for;
+  stranger.family = "qwen2";
+  EXPECT_THROW(C2tClassifier::read(files.path(), &stranger, &warning), Error);
+}
+
+}  // namespace
+}  // namespace augur
