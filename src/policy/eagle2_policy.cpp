@@ -4,12 +4,19 @@
 #include <numeric>
 
 namespace augur {
+
 void Eagle2Policy::begin(const RoundInfo& round) {
-  keep_ = std::max(0, std::min(options_.size - 1, round.room));
-  levels_ = std::max(0, std::min({options_.levels, round.max_depth, round.drafter.max_depth}));
+  room_ = round.room;
+  most_levels_ = std::min(round.max_depth, round.drafter.max_depth);
+  adjust(options_.levels, options_.size);
   one_shot_ = round.drafter.one_shot;
   level_ = 0;
   level_begin_ = 0;
+}
+
+void Eagle2Policy::adjust(int levels, int size) {
+  keep_ = std::max(0, std::min(size - 1, room_));
+  levels_ = std::max(0, std::min(levels, most_levels_));
 }
 
 void Eagle2Policy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {

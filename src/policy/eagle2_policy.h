@@ -21,9 +21,13 @@ class Eagle2Policy final : public TreePolicy {
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
   int width() const override { return one_shot_ ? keep_ : options_.top_k; }
   void prune(DraftTree& tree) override;
+  /// Other levels and another size (the root included) for the rest of the round, within what it allows.
+  void adjust(int levels, int size);
 
  private:
   Options options_;
+  int most_levels_ = 0;  ///< that the round allows
+  int room_ = 0;
   int levels_ = 0;
   int keep_ = 0;  ///< nodes beside the root
   int level_ = 0;

@@ -1,0 +1,49 @@
+#include "policy/hetero_bins.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/json_fields.h"
+#include "policy/part.h"
+
+namespace augur {
+
+int HeteroBins::bin(double phi) const {
+  return static_cast<int>(std::upper_bound(thresholds.begin(), thresholds.end(), phi) - thresholds.begin());
+}
+
+HeteroBins HeteroBins::read(const std::filesystem::path& folder, const Fingerprint* target,
+                            std::string* warning) {
+  constexpr std::int64_t kMostLevels = 8;
+  constexpr std::int64_t kMost = 1 << 16;
+  const PolicyPart part = read_policy_part(folder, "hetero", false, target, Strictness::SameFamily, warning);
+  const JsonFields fields(part.config, part.file);
+  HeteroBins out;
+  out.top_k = static_cast<int>(fields.require_int("top_k", kMost));
+  out.depth = static_cast<int>(fields.require_int("depth", kMost));
+  const std::int64_t levels = fields.require_int("levels", kMostLevels);
+
+  const nlohmann::json* thresholds = fields.find("thresholds");
+  if (thresholds == nullptr || !thresholds->is_array())
+    fields.fail("thresholds", "expected a list of numbers");
+  for (const nlohmann::json& item : *thresholds) {
+    if (!item.is_number() || !std::isfinite(item.get<double>())) {
+      fields.fail("thresholds", "expected a list of finite numbers");
+    }
+    if (!out.thresholds.empty() && item.get<double>() <= out.thresholds.back()) {
+      fields.fail("thresholds", "are not ascending");
+    }
+    out.thresholds.push_back(item.get<double>());
+  }
+  if (out.count() > 1 << levels) {
+    fields.fail("thresholds", fmt::format("make {} bins, a tree of {} levels has {} at most", out.count(),
+                                          levels, 1 << levels));
+  }
+  const nlohmann::json* bins = fields.find("bins");
+  if (bins == nullptr || !bins->is_array() || std::ssize(*bins) != out.count()) {
+    fields.fail("bins", fmt::format("expected a list of {}, as many as the thresholds make", out.count()));
+  }
+  return out;
+}
+
+}  // namespace augur

@@ -1,0 +1,135 @@
+#include "policy/hetero_policy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+#include "model/model.h"
+#include "policy/chain_policy.h"
+#include "policy/registry.h"
+
+namespace augur {
+
+HeteroPolicy::HeteroPolicy(std::shared_ptr<const HeteroBins> bins, const Options& options)
+    : bins_(std::move(bins)), options_(options), eagle2_(options.shape), plans_(make_plans(*bins_, options)) {
+  frontier_.reserve(static_cast<std::size_t>(options.shape.top_k));
+}
+
+std::vector<HeteroPolicy::Plan> HeteroPolicy::make_plans(const HeteroBins& bins, const Options& options) {
+  const int base = options.shape.levels;
+  const int alpha = options.alpha > 0 ? options.alpha : (base + 1) / 2;
+  std::vector<Plan> plans(static_cast<std::size_t>(bins.count()), {base, options.shape.size});
+  for (std::size_t i = 0; i < std::min(plans.size(), options.gamma.size()); ++i) {
+    const int more = std::max(0, alpha - static_cast<int>(i));
+    if (options.extend) plans[i].levels += more;
+    if (options.prune) {
+      plans[i].size =
+          std::max(2, static_cast<int>(std::lround(options.gamma[i] * options.shape.size)) + more);
+    }
+  }
+  return plans;
+}
+
+double HeteroPolicy::meta_path_entropy(const DraftTree& tree, std::span<const std::int32_t> frontier) {
+  std::int32_t last = -1;
+  float surest = -std::numeric_limits<float>::infinity();
+  for (const std::int32_t node : frontier) {
+    const std::int32_t child = tree.first_child(node);
+    if (child < 0 || tree.log_probs()[static_cast<std::size_t>(child)] <= surest) continue;
+    surest = tree.log_probs()[static_cast<std::size_t>(child)];
+    last = node;
+  }
+  if (last < 0) return std::numeric_limits<double>::quiet_NaN();
+  double phi = 0;
+  for (; last >= 0; last = tree.parents()[static_cast<std::size_t>(last)]) {
+    phi += static_cast<double>(tree.top_entropies()[static_cast<std::size_t>(last)]);
+  }
+  return phi;
+}
+
+void HeteroPolicy::begin(const RoundInfo& round) {
+  eagle2_.begin(round);
+  level_ = 0;
+  bin_ = -1;
+}
+
+void HeteroPolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {
+  if (level_ == options_.shape.levels && bin_ < 0 && tree.law() == ProposalLaw::Deterministic) {
+    const double phi = meta_path_entropy(tree, frontier_);
+    if (!std::isnan(phi)) {
+      if (!options_.plans) plans_ = make_plans(*bins_, options_);
+      bin_ = bins_->bin(phi);
+      const Plan& plan = plans_[static_cast<std::size_t>(bin_)];
+      eagle2_.adjust(plan.levels, plan.size);
+    }
+  }
+  eagle2_.next_frontier(tree, out);
+  if (out.empty()) return;
+  ++level_;
+  frontier_.assign(out.begin(), out.end());
+}
+
+namespace {
+
+class HeteroModel final : public PolicyModel {
+ public:
+  HeteroModel(std::shared_ptr<const HeteroBins> bins, const HeteroPolicy::Options& options,
+              const ChainPolicy::Options& chain, std::string warning)
+      : bins_(std::move(bins)), options_(options), chain_(chain), warning_(std::move(warning)) {}
+
+  /// Look-ups have no entropies: they draft as they do beside EAGLE-2.
+  std::unique_ptr<TreePolicy> make(const DrafterSeat& drafter) override {
+    if (!drafter.traits.one_shot) return std::make_unique<HeteroPolicy>(bins_, options_);
+    if (drafter.traits.branching) return std::make_unique<Eagle2Policy>(options_.shape);
+    return std::make_unique<ChainPolicy>(chain_);
+  }
+  int merged_nodes() const override { return most_size() - 1; }
+  std::int64_t most_nodes() const override { return std::max(most_size(), chain_.max); }
+  std::string warning() const override { return warning_; }
+
+ private:
+  int most_size() const {
+    int size = 0;
+    for (const auto& plan : HeteroPolicy::make_plans(*bins_, options_)) size = std::max(size, plan.size);
+    return size;
+  }
+
+  std::shared_ptr<const HeteroBins> bins_;
+  HeteroPolicy::Options options_;
+  ChainPolicy::Options chain_;
+  std::string warning_;
+};
+
+}  // namespace
+
+std::unique_ptr<PolicyModel> load_hetero_policy(const PolicySource& source) {
+  constexpr int kMost = 1 << 12;
+  PolicyArguments& a = source.arguments;
+  std::string warning;
+  const Fingerprint* target = source.target == nullptr ? nullptr : &source.target->fingerprint();
+  auto bins =
+      std::make_shared<const HeteroBins>(HeteroBins::read(a.required_text("model"), target, &warning));
+  HeteroPolicy::Options options;
+  options.shape.top_k = a.integer("topk", source.limits.tree_topk, 1, kMost);
+  options.shape.size = a.integer("size", source.limits.tree_size, 2, kMost);
+  options.shape.levels = a.integer("depth", bins->depth, 1, kMost);
+  if (options.shape.levels != bins->depth) {
+    throw Error("policy hetero: depth: is {}, the bins were made for {}", options.shape.levels, bins->depth);
+  }
+  options.alpha = a.integer("alpha", 0, 0, kMost);
+  options.extend = a.flag("ded", true);
+  options.prune = a.flag("tnp", true);
+  options.plans = a.flag("dca", true);
+  for (std::size_t i = 0; i < options.gamma.size(); ++i) {
+    options.gamma[i] = a.number("gamma" + std::to_string(i + 1), options.gamma[i], 0.0, 1.0);
+  }
+  return std::make_unique<HeteroModel>(
+      std::move(bins), options,
+      ChainPolicy::Options{
+          .max = source.limits.draft_max, .min = source.limits.draft_min, .p_min = source.limits.draft_p_min},
+      std::move(warning));
+}
+
+}  // namespace augur

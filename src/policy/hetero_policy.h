@@ -1,0 +1,58 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "policy/eagle2_policy.h"
+#include "policy/hetero_bins.h"
+
+namespace augur {
+
+/// HeteroSpec: EAGLE-2's tree, of which depth and size follow the entropy of the draft. When the base depth
+/// has been drafted, Phi is summed along P*, the path whose last law is the surest, and names a bin B_i. In
+/// the lowest bins drafting goes on for alpha - i levels, and gamma_i of the usual nodes (and so many levels'
+/// more) are verified.
+///
+/// Where candidates are drawn (the Sampled law) it is EAGLE-2: which nodes are verified must not depend on
+/// what was drawn, and P* does.
+class HeteroPolicy final : public TreePolicy {
+ public:
+  struct Options {
+    Eagle2Policy::Options shape;               ///< its levels are the base depth
+    int alpha = 0;                             ///< 0: half the base depth, rounded up
+    std::vector<double> gamma{0.3, 0.6, 1.0};  ///< of the lowest bins; those beyond are left alone
+    bool extend = true;                        ///< dynamic extended drafting
+    bool prune = true;                         ///< top-N pruning
+    bool plans = true;                         ///< plans are made once, not for every round
+  };
+  HeteroPolicy(std::shared_ptr<const HeteroBins> bins, const Options& options);
+
+  std::string_view name() const override { return "hetero"; }
+  NodeWants wants() const override { return {.top_k = bins_->top_k}; }
+  void begin(const RoundInfo& round) override;
+  void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
+  int width() const override { return eagle2_.width(); }
+  void prune(DraftTree& tree) override { eagle2_.prune(tree); }
+
+  /// The bin of this round's draft; -1: none, it was too short or drawn. For traces and tests.
+  int bin() const { return bin_; }
+
+  /// What a bin's rounds look like.
+  struct Plan {
+    int levels = 0;
+    int size = 0;  ///< nodes verified, the root included
+  };
+  static std::vector<Plan> make_plans(const HeteroBins& bins, const Options& options);
+  /// Phi(P*) of a tree whose last frontier is `frontier`; NaN when the drafter keeps no law.
+  static double meta_path_entropy(const DraftTree& tree, std::span<const std::int32_t> frontier);
+
+ private:
+  std::shared_ptr<const HeteroBins> bins_;
+  Options options_;
+  Eagle2Policy eagle2_;
+  std::vector<Plan> plans_;  ///< by bin
+  std::vector<std::int32_t> frontier_;
+  int level_ = 0;
+  int bin_ = -1;
+};
+
+}  // namespace augur

@@ -1,0 +1,163 @@
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "part_fixture.h"
+#include "policy/hetero_policy.h"
+#include "policy_fixture.h"
+
+namespace augur {
+namespace {
+
+using testing_support::draft;
+using testing_support::kRoomy;
+using testing_support::make_policy;
+using testing_support::PartFiles;
+using testing_support::Path;
+using testing_support::path_of;
+using testing_support::RandomLaw;
+
+constexpr int kBase = 3;
+const std::vector<double> kThresholds{1.5, 2.5, 3.0, 3.5};
+
+std::shared_ptr<const HeteroBins> bins() {
+  return std::make_shared<const HeteroBins>(
+      HeteroBins{.top_k = 4, .depth = kBase, .thresholds = kThresholds});
+}
+
+const HeteroPolicy::Options kOptions{.shape = {.top_k = 3, .levels = kBase, .size = 20}};
+
+/// Phi(P*) from the drafted tree, with whole paths: of all paths of the base depth that were expanded, the
+/// one whose last law is the surest.
+double reference_phi(const DraftTree& tree, const RandomLaw& law) {
+  double phi = 0;
+  float surest = -1e9f;
+  for (std::int32_t node = 0; node < tree.size(); ++node) {
+    const Path path = path_of(tree, node);
+    if (std::ssize(path) != kBase - 1 || tree.first_child(node) < 0) continue;
+    const float best = law.after(path).children.front().second;
+    if (best <= surest) continue;
+    surest = best;
+    phi = 0;
+    for (std::size_t length = 0; length <= path.size(); ++length) {
+      phi += static_cast<double>(
+          law.after(Path(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(length))).entropy);
+    }
+  }
+  return phi;
+}
+
+TEST(Hetero, DepthAndSizeFollowTheBin) {
+  std::vector<int> seen(5, 0);
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    const RandomLaw law{seed};
+    HeteroPolicy policy(bins(), kOptions);
+    DraftTree tree;
+    tree.reset(0, 0);
+    const int expansions = draft(policy, kRoomy, tree, law, false);
+    const double phi = reference_phi(tree, law);
+    int bin = 0;
+    while (bin < 4 && phi >= kThresholds[static_cast<std::size_t>(bin)]) ++bin;
+    ASSERT_EQ(policy.bin(), bin) << "seed " << seed << ", phi " << phi;
+    ++seen[static_cast<std::size_t>(bin)];
+    // alpha = ceil(3 / 2) = 2: bins 0 and 1 go 2 and 1 levels deeper, bin 2 and those above do not.
+    const int levels = kBase + std::max(0, bin < 3 ? 2 - bin : 0);
+    EXPECT_EQ(expansions, 1 + 3 * (levels - 1));
+    EXPECT_EQ(tree.max_depth(), levels);
+    policy.prune(tree);
+    const int sizes[] = {6 + 2, 12 + 1, 20, 20, 20};
+    EXPECT_EQ(tree.size(), sizes[bin]);
+  }
+  for (int bin = 0; bin < 5; ++bin) EXPECT_GT(seen[static_cast<std::size_t>(bin)], 5) << bin;
+}
+
+TEST(Hetero, EveryMechanismCanBeSwitchedOff) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const RandomLaw law{seed};
+    const auto shape = [&](bool extend, bool prune, bool plans) {
+      HeteroPolicy::Options options = kOptions;
+      options.extend = extend;
+      options.prune = prune;
+      options.plans = plans;
+      HeteroPolicy policy(bins(), options);
+      DraftTree tree;
+      tree.reset(0, 0);
+      draft(policy, kRoomy, tree, law);
+      return std::pair(std::vector(tree.tokens().begin(), tree.tokens().end()), tree.max_depth());
+    };
+    Eagle2Policy eagle2(kOptions.shape);
+    DraftTree usual;
+    usual.reset(0, 0);
+    draft(eagle2, kRoomy, usual, law);
+    EXPECT_TRUE(std::ranges::equal(shape(false, false, true).first, usual.tokens()));
+    EXPECT_LE(shape(false, true, true).second, kBase);
+    EXPECT_EQ(shape(true, false, true).first.size(), 20u);
+    EXPECT_EQ(shape(true, true, false), shape(true, true, true)) << "plans change nothing but time";
+  }
+}
+
+TEST(Hetero, ShortRoundsAndDrawnTreesAreEagle2s) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    const RandomLaw law{seed};
+    for (const bool drawn : {false, true}) {
+      const RoundInfo round{.room = 9, .max_depth = drawn ? 9 : kBase - 1};
+      HeteroPolicy policy(bins(), kOptions);
+      Eagle2Policy eagle2(kOptions.shape);
+      DraftTree tree, usual;
+      for (DraftTree* t : {&tree, &usual}) {
+        t->reset(0, 0);
+        if (drawn) t->set_sampled(8);
+      }
+      draft(policy, round, tree, law);
+      draft(eagle2, round, usual, law);
+      EXPECT_EQ(policy.bin(), -1);
+      EXPECT_TRUE(std::ranges::equal(tree.tokens(), usual.tokens()));
+    }
+  }
+}
+
+const nlohmann::json kConfig = {
+    {"augur_part", "hetero"},
+    {"format", 1},
+    {"levels", 3},
+    {"thresholds", {0.5, 1}},
+    {"top_k", 10},
+    {"depth", 5},
+    {"bins", {{{"low", 0}, {"high", 0.5}}, {{"low", 0.5}, {"high", 1}}, {{"low", 1}, {"high", 9}}}}};
+
+TEST(Hetero, ReadsItsFile) {
+  const PartFiles files("hetero_reads");
+  files.config(kConfig);
+  const HeteroBins read = HeteroBins::read(files.path(), nullptr, nullptr);
+  EXPECT_EQ(read.count(), 3);
+  EXPECT_EQ(read.bin(0.2), 0);
+  EXPECT_EQ(read.bin(0.5), 1);
+  EXPECT_EQ(read.bin(50), 2);
+  EXPECT_EQ(make_policy("hetero:model=" + files.path())->wants().top_k, 10);
+  EXPECT_THROW(make_policy("hetero"), Error);
+  EXPECT_THROW(make_policy("hetero:depth=4,model=" + files.path()), Error);
+  EXPECT_THROW(make_policy("hetero:gamma1=2,model=" + files.path()), Error);
+}
+
+TEST(Hetero, RefusesWhatIsNoTable) {
+  const PartFiles files("hetero_refuses");
+  const std::pair<const char*, nlohmann::json> bad[] = {{"augur_part", "c2t"},
+                                                        {"format", 9},
+                                                        {"levels", 1},
+                                                        {"thresholds", {1, 0.5}},
+                                                        {"thresholds", {1, "x"}},
+                                                        {"thresholds", 3},
+                                                        {"top_k", 0},
+                                                        {"depth", nullptr},
+                                                        {"bins", nlohmann::json::array()},
+                                                        {"bins", 1},
+                                                        {"thresholds", {0.5}}};
+  for (const auto& [key, value] : bad) {
+    nlohmann::json config = kConfig;
+    config[key] = value;
+    files.config(config);
+    EXPECT_THROW(HeteroBins::read(files.path(), nullptr, nullptr), Error) << key << ' ' << value;
+  }
+}
+
+}  // namespace
+}  // namespace augur
