@@ -1,0 +1,123 @@
+#include "policy/acceptance_policy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "control/cost_model.h"
+#include "model/model.h"
+#include "policy/chain_policy.h"
+#include "policy/registry.h"
+
+namespace augur {
+
+AcceptancePolicy::AcceptancePolicy(std::shared_ptr<AcceptanceHead> head, const Options& options)
+    : head_(std::move(head)), options_(options), eagle2_(options.shape) {
+  constexpr std::size_t kUsual = 512;
+  accepted_.reserve(kUsual);
+  frontier_.reserve(static_cast<std::size_t>(options.shape.top_k));
+}
+
+void AcceptancePolicy::begin(const RoundInfo& round) {
+  round_ = round;
+  eagle2_.begin(round);
+  level_ = 0;
+  accepted_.assign(1, 1.0);
+  frontier_.clear();
+}
+
+double AcceptancePolicy::threshold(int levels, int width, int candidates) const {
+  if (options_.threshold > 0) return options_.threshold;
+  const double rows = 1 + std::min({candidates, options_.shape.size - 1, round_.room});
+  const double verify = round_.costs->verify_ms(rows, static_cast<double>(round_.context));
+  const double draft = round_.draft_costs->total_ms(levels, width);
+  return (verify - draft) / (verify + round_.costs->other_ms());
+}
+
+/// What the last frontier's expansion has told about its nodes, in the order in which they were expanded:
+/// parents are rated a level before their children.
+void AcceptancePolicy::rate(const DraftTree& tree) {
+  for (auto v = std::ssize(accepted_); v < tree.size(); ++v) {
+    const auto node = static_cast<std::size_t>(v);
+    accepted_.push_back(accepted_[static_cast<std::size_t>(tree.parents()[node])]);
+  }
+  for (const std::int32_t node : frontier_) {
+    if (node == DraftTree::kRoot) continue;
+    const auto n = static_cast<std::size_t>(node);
+    const std::span<const float> state = tree.hidden(node);
+    const double own = head_ != nullptr && !state.empty()
+                           ? head_->probability(state)
+                           : std::exp(static_cast<double>(tree.log_probs()[n]));
+    accepted_[n] = accepted_[static_cast<std::size_t>(tree.parents()[n])] * own;
+    for (std::int32_t child = tree.first_child(node); child >= 0; child = tree.next_sibling(child)) {
+      accepted_[static_cast<std::size_t>(child)] = accepted_[n];
+    }
+  }
+}
+
+void AcceptancePolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {
+  if (level_ > 0) rate(tree);
+  const int width = static_cast<int>(frontier_.size());
+  eagle2_.next_frontier(tree, out);
+  if (out.empty()) return;
+  if (level_ > 0 && round_.drafter.has_probabilities) {
+    const double h = threshold(level_, width, tree.size() - 1);
+    const auto stopped = [&](std::int32_t node) {
+      return 1.0 - accepted_[static_cast<std::size_t>(node)] > h;
+    };
+    if (options_.all_branches && std::any_of(frontier_.begin(), frontier_.end(), stopped)) out.clear();
+    std::erase_if(out, stopped);
+  }
+  ++level_;
+  frontier_.assign(out.begin(), out.end());
+}
+
+namespace {
+
+class AcceptanceModel final : public PolicyModel {
+ public:
+  AcceptanceModel(std::shared_ptr<AcceptanceHead> head, const AcceptancePolicy::Options& options,
+                  const ChainPolicy::Options& chain)
+      : head_(std::move(head)), options_(options), chain_(chain) {}
+
+  /// Look-ups draft as they do beside EAGLE-2.
+  std::unique_ptr<TreePolicy> make(const DrafterSeat& drafter) override {
+    if (!drafter.traits.one_shot) return std::make_unique<AcceptancePolicy>(head_, options_);
+    if (drafter.traits.branching) return std::make_unique<Eagle2Policy>(options_.shape);
+    return std::make_unique<ChainPolicy>(chain_);
+  }
+  int merged_nodes() const override { return options_.shape.size - 1; }
+  std::int64_t most_nodes() const override { return std::max(options_.shape.size, chain_.max); }
+  bool needs_costs() const override { return options_.threshold <= 0; }
+
+ private:
+  std::shared_ptr<AcceptanceHead> head_;
+  AcceptancePolicy::Options options_;
+  ChainPolicy::Options chain_;
+};
+
+}  // namespace
+
+std::unique_ptr<PolicyModel> load_acceptance_policy(const PolicySource& source) {
+  constexpr int kMost = 1 << 12;
+  PolicyArguments& a = source.arguments;
+  AcceptancePolicy::Options options;
+  options.shape.levels = a.integer("k-max", 6, 1, kMost);
+  options.threshold = a.number("h", 0.0, 0.0, 1.0);
+  options.all_branches = a.flag("all", false);
+  options.chain = a.flag("chain", false);
+  options.shape.top_k = options.chain ? 1 : a.integer("topk", source.limits.tree_topk, 1, kMost);
+  options.shape.size =
+      options.chain ? options.shape.levels + 1 : a.integer("size", source.limits.tree_size, 2, kMost);
+  std::shared_ptr<AcceptanceHead> head;
+  if (const std::string folder = a.text("model"); !folder.empty()) {
+    const Fingerprint* target = source.target == nullptr ? nullptr : &source.target->fingerprint();
+    head = std::make_shared<AcceptanceHead>(AcceptanceHead::read(folder, target));
+  }
+  return std::make_unique<AcceptanceModel>(std::move(head), options,
+                                           ChainPolicy::Options{.max = source.limits.draft_max,
+                                                                .min = source.limits.draft_min,
+                                                                .p_min = source.limits.draft_p_min});
+}
+
+}  // namespace augur

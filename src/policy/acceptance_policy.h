@@ -1,0 +1,57 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "policy/acceptance_head.h"
+#include "policy/eagle2_policy.h"
+
+namespace augur {
+
+/// Acceptance-guided drafting: EAGLE-2's tree, whose branches stop when one of their tokens is likely to be
+/// rejected. A node's rejection probability is 1 - the product of its path's acceptance probabilities, the
+/// root left out; those are a head's, read off the drafter's hidden state when the node is expanded, or
+/// without a head the draft probabilities. Above the threshold h no child of the node is drafted on from.
+///
+/// h follows from costs: another level pays while T_d(k) + P_rej T_r < T_v, so h = (T_v - T_d(k)) / T_r,
+/// where T_d(k) is the time of the k levels drafted so far, T_v the verification of the candidates (so many
+/// of them as may be verified), and T_r what a rejection costs: another verification, and the rest of a step.
+///
+/// Drawn candidates (the Sampled law) are kept by place, as EAGLE-2 keeps them: only where drafting goes on
+/// is decided by what they are.
+class AcceptancePolicy final : public TreePolicy {
+ public:
+  struct Options {
+    Eagle2Policy::Options shape;  ///< its levels are K_max
+    double threshold = 0;         ///< 0: from the costs
+    bool all_branches = false;    ///< one branch above h ends drafting, as the paper's text has it
+    bool chain = false;
+  };
+  /// `head` is shared by the sequences of an engine; null: draft probabilities.
+  AcceptancePolicy(std::shared_ptr<AcceptanceHead> head, const Options& options);
+
+  std::string_view name() const override { return "acceptance"; }
+  NodeWants wants() const override { return {.hidden = head_ != nullptr}; }
+  void begin(const RoundInfo& round) override;
+  void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
+  int width() const override { return eagle2_.width(); }
+  bool branches() const override { return !options_.chain; }
+  void prune(DraftTree& tree) override { eagle2_.prune(tree); }
+
+  /// Acceptance probability of a node's whole path; that of nodes not expanded is their parent's.
+  double path_acceptance(std::int32_t node) const { return accepted_[static_cast<std::size_t>(node)]; }
+  /// h after `levels` levels, the last of `width` nodes, with `candidates` nodes in the tree beside the root.
+  double threshold(int levels, int width, int candidates) const;
+
+ private:
+  void rate(const DraftTree& tree);
+
+  std::shared_ptr<AcceptanceHead> head_;
+  Options options_;
+  Eagle2Policy eagle2_;
+  RoundInfo round_;
+  int level_ = 0;
+  std::vector<double> accepted_;  ///< by node
+  std::vector<std::int32_t> frontier_;
+};
+
+}  // namespace augur

@@ -1,0 +1,237 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "base/error.h"
+#include "control/cost_model.h"
+#include "part_fixture.h"
+#include "policy/acceptance_policy.h"
+#include "policy_fixture.h"
+
+namespace augur {
+namespace {
+
+using testing_support::draft;
+using testing_support::kRoomy;
+using testing_support::make_policy;
+using testing_support::PartFiles;
+using testing_support::Path;
+using testing_support::path_of;
+using testing_support::RandomLaw;
+
+constexpr std::size_t kWidth = 8;
+
+/// Two blocks of random weights, and the same network written out.
+struct RandomHead {
+  RandomHead()
+      : files(std::string("acceptance_") + testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::mt19937 random(11);
+    std::uniform_real_distribution<float> uniform(-0.6f, 0.6f);
+    const auto fill = [&](std::size_t count) {
+      std::vector<float> values(count);
+      for (float& v : values) v = uniform(random);
+      return values;
+    };
+    for (const char* block : {"blocks.0", "blocks.1"}) {
+      tensors.push_back({block + std::string(".weight"), {kWidth, kWidth}, fill(kWidth * kWidth)});
+      tensors.push_back({block + std::string(".bias"), {kWidth}, fill(kWidth)});
+    }
+    tensors.push_back({"head.weight", {1, kWidth}, fill(kWidth)});
+    tensors.push_back({"head.bias", {1}, {1.5f}});
+    files.config(config);
+    files.tensors(tensors);
+  }
+
+  double probability(const std::vector<float>& state) const {
+    std::vector<double> x(state.begin(), state.end());
+    for (const std::size_t block : {0u, 2u}) {
+      std::vector<double> next = x;
+      for (std::size_t r = 0; r < kWidth; ++r) {
+        double sum = static_cast<double>(tensors[block + 1].values[r]);
+        for (std::size_t c = 0; c < kWidth; ++c) {
+          sum += static_cast<double>(tensors[block].values[r * kWidth + c]) * x[c];
+        }
+        next[r] += sum / (1 + std::exp(-sum));
+      }
+      x = next;
+    }
+    double logit = 1.5;
+    for (std::size_t c = 0; c < kWidth; ++c) logit += static_cast<double>(tensors[4].values[c]) * x[c];
+    return 1 / (1 + std::exp(-logit));
+  }
+
+  PartFiles files;
+  nlohmann::json config = {{"augur_part", "acceptance"}, {"format", 1}, {"hidden", kWidth}, {"blocks", 2}};
+  std::vector<PartFiles::Tensor> tensors;
+};
+
+TEST(Acceptance, TheHeadIsTheNetworkOfItsFile) {
+  const RandomHead random;
+  AcceptanceHead head = AcceptanceHead::read(random.files.path(), nullptr);
+  double low = 1, high = 0;
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    const std::vector<float> state = RandomLaw{seed}.after({1}).hidden;
+    const double p = head.probability(state);
+    EXPECT_NEAR(p, random.probability(state), 1e-5);
+    low = std::min(low, p);
+    high = std::max(high, p);
+  }
+  EXPECT_GT(high - low, 0.2);
+  EXPECT_THROW(head.probability(std::vector<float>(kWidth + 1)), Error);
+}
+
+/// Every path's acceptance from its own tokens alone.
+double path_acceptance(const RandomHead* head, const RandomLaw& law, const Path& path) {
+  double accepted = 1;
+  for (std::size_t length = 1; length <= path.size(); ++length) {
+    const Path here(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(length));
+    if (head != nullptr) {
+      accepted *= head->probability(law.after(here).hidden);
+    } else {
+      const Path before(here.begin(), here.end() - 1);
+      for (const auto& [token, log_prob] : law.after(before).children) {
+        if (token == here.back()) accepted *= std::exp(static_cast<double>(log_prob));
+      }
+    }
+  }
+  return accepted;
+}
+
+TEST(Acceptance, BranchesStopAtTheThresholdOfTheirOwnPaths) {
+  const RandomHead random;
+  const auto head = std::make_shared<AcceptanceHead>(AcceptanceHead::read(random.files.path(), nullptr));
+  for (const bool with_head : {true, false}) {
+    const double h = with_head ? 0.6 : 0.5;
+    std::map<int, int> depths;
+    for (unsigned seed = 0; seed < 300; ++seed) {
+      const RandomLaw law{seed};
+      AcceptancePolicy policy(with_head ? head : nullptr,
+                              {.shape = {.top_k = 3, .levels = 5, .size = 30}, .threshold = h});
+      Eagle2Policy eagle2({.top_k = 3, .levels = 5, .size = 30});
+      DraftTree tree;
+      tree.reset(0, 0);
+      draft(policy, kRoomy, tree, law, false);
+      for (std::int32_t node = 1; node < tree.size(); ++node) {
+        if (tree.first_child(node) < 0) continue;
+        const Path path = path_of(tree, node);
+        const double own = path_acceptance(with_head ? &random : nullptr, law, path);
+        ASSERT_NEAR(policy.path_acceptance(node), own, 1e-5);
+        // It was expanded, so its parent's branch had not been stopped.
+        const Path parent(path.begin(), path.end() - 1);
+        ASSERT_LE(1 - path_acceptance(with_head ? &random : nullptr, law, parent), h + 1e-6);
+        // Where its own branch is above h, nothing below its children was drafted.
+        if (1 - own > h + 1e-6) {
+          for (std::int32_t c = tree.first_child(node); c >= 0; c = tree.next_sibling(c)) {
+            ASSERT_EQ(tree.first_child(c), -1);
+          }
+        }
+      }
+      ++depths[tree.max_depth()];
+    }
+    EXPECT_GE(depths.size(), 3u) << "some stop early, some late";
+  }
+}
+
+TEST(Acceptance, ExtremeThresholdsAreEagle2AndTwoLevels) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    const RandomLaw law{seed};
+    const auto never = make_policy("acceptance:h=1,topk=3,k-max=4,size=30");
+    const auto at_once = make_policy("acceptance:h=0.000001,topk=3,k-max=4,size=30");
+    const auto one_stops_all = make_policy("acceptance:all=1,h=0.3,topk=3,k-max=4,size=30");
+    const auto eagle2 = make_policy("eagle2:topk=3,depth=4,size=30");
+    DraftTree a, b, c, usual;
+    for (DraftTree* tree : {&a, &b, &c, &usual}) tree->reset(0, 0);
+    draft(*never, kRoomy, a, law);
+    draft(*at_once, kRoomy, b, law);
+    const int expansions = draft(*one_stops_all, kRoomy, c, law, false);
+    draft(*eagle2, kRoomy, usual, law);
+    EXPECT_TRUE(std::ranges::equal(a.tokens(), usual.tokens()));
+    EXPECT_EQ(b.max_depth(), 2) << "a token's acceptance is known when it has run";
+    bool stopped = false;
+    for (std::int32_t node = 1; node < c.size(); ++node) {
+      if (c.depths()[static_cast<std::size_t>(node)] != 1 || c.first_child(node) < 0) continue;
+      stopped =
+          stopped || 1 - std::exp(static_cast<double>(c.log_probs()[static_cast<std::size_t>(node)])) > 0.3;
+    }
+    EXPECT_EQ(expansions == 4, stopped);
+  }
+}
+
+TEST(Acceptance, TheThresholdFollowsTheCosts) {
+  CostModel costs;
+  DraftCosts& drafting = costs.drafter("test");
+  for (const double rows : CostCurve::kRows) {
+    costs.verify_curve().set(rows, 10 + 0.1 * rows);
+    costs.other_curve().set(rows, 0.5);
+    drafting.root().set(rows, 1.0);
+    drafting.levels().set(rows, 0.8);
+  }
+  costs.set_growth(0, 0, 0);
+  AcceptancePolicy policy(nullptr, {.shape = {.top_k = 3, .levels = 6, .size = 24}});
+  RoundInfo round = kRoomy;
+  round.costs = &costs;
+  round.draft_costs = &drafting;
+  policy.begin(round);
+  const double verify = 10 + 0.1 * 16;
+  EXPECT_NEAR(policy.threshold(2, 3, 15), (verify - 1.8) / (verify + 0.5), 1e-9);
+  EXPECT_GT(policy.threshold(1, 3, 15), policy.threshold(4, 3, 15))
+      << "every level makes the next one dearer";
+  EXPECT_NEAR(policy.threshold(2, 3, 1000), policy.threshold(2, 3, 23), 1e-12) << "no more than are verified";
+  const auto depth_with = [&](double level_ms) {
+    int depth = 0;
+    for (const double rows : CostCurve::kRows) drafting.levels().set(rows, level_ms);
+    for (unsigned seed = 0; seed < 50; ++seed) {
+      DraftTree tree;
+      tree.reset(0, 0);
+      draft(policy, round, tree, {seed}, false);
+      depth += tree.max_depth();
+    }
+    return depth;
+  };
+  EXPECT_GT(depth_with(0.1), depth_with(4.0)) << "drafting that costs more stops earlier";
+  EXPECT_TRUE(load_policy("acceptance", {})->needs_costs());
+  EXPECT_FALSE(load_policy("acceptance:h=0.95", {})->needs_costs());
+}
+
+TEST(Acceptance, DrawnNodesAreCutByPlace) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    const auto policy = make_policy("acceptance:h=0.5,topk=3,k-max=4,size=6");
+    DraftTree tree;
+    tree.reset(0, 0);
+    tree.set_sampled(8);
+    draft(*policy, kRoomy, tree, {seed}, false);
+    const std::vector<TokenId> drafted(tree.tokens().begin(), tree.tokens().end());
+    policy->prune(tree);
+    ASSERT_EQ(tree.size(), 6);
+    EXPECT_TRUE(std::equal(tree.tokens().begin(), tree.tokens().end(), drafted.begin()));
+  }
+}
+
+TEST(Acceptance, RefusesWhatIsNoHead) {
+  RandomHead random;
+  const auto refused = [&](const char* key, const nlohmann::json& value) {
+    nlohmann::json config = random.config;
+    config[key] = value;
+    random.files.config(config);
+    EXPECT_THROW(AcceptanceHead::read(random.files.path(), nullptr), Error) << key << ' ' << value;
+  };
+  refused("augur_part", "c2t");
+  refused("hidden", 9);
+  refused("hidden", "8");
+  refused("blocks", 0);
+  refused("blocks", 3);
+  random.files.config(random.config);
+  random.tensors.pop_back();
+  random.files.tensors(random.tensors);
+  EXPECT_THROW(AcceptanceHead::read(random.files.path(), nullptr), Error);
+  const Fingerprint target{"llama", 64, 2, 192, "0123456789abcdef"};
+  Fingerprint other = target;
+  other.digest = "fedcba9876543210";
+  random.config["target"] = to_json(target);
+  random.files.config(random.config);
+  EXPECT_THROW(AcceptanceHead::read(random.files.path(), &other), Error);
+}
+
+}  // namespace
+}  // namespace augur
