@@ -16,12 +16,17 @@ namespace augur {
 /// The second is what VDPBF16PS computes (odd element first), so the portable, AVX2, AVX-512 and AVX512-BF16
 /// variants give the same bits. AMX takes blocks of 32 (even and odd products each summed from zero, the two
 /// added, then added to acc: TDPBF16PS) and is batch-invariant too, but its bf16 bits differ from the
-/// others'. k runs over the padded columns. Subnormal operands count as zero and subnormal results become
+/// others'. Quantised weights meet rows in QuantBlocks, block b of 32 k after the other:
+///   n   = sum of v[i] * q[i] over the block, exact in integers (v: quant_format.h)
+///   acc = fma(float(n), x.scale * w.scale, acc); with a minimum then acc = fma(w.minimum, x.scaled_sum, acc)
+/// (Q6_K has two sums of 16 k with a scale each, the first half's first; scales that are products of stored
+/// numbers are rounded to float32). Integers have no order, so here every variant gives the same bits, AMX
+/// included. k runs over the padded columns. Subnormal operands count as zero and subnormal results become
 /// zero, as those two instructions have it, in every variant. Of a NaN only that it is one is promised. bias
 /// is added to the finished chain; with `accumulate`, the result is then added to y.
 struct GemmCall {
   const PackedMatrix* weight = nullptr;
-  const void* x = nullptr;    ///< [rows, x_stride], elements of weight->type(); columns k..padded_k are zero
+  const void* x = nullptr;    ///< [rows, x_stride] of weight->input_type(); columns k..padded_k are zero
   std::int64_t x_stride = 0;  ///< elements between rows, >= padded_k, multiple of 32; x is 64-byte aligned
   int rows = 0;               ///< >= 1, any number
   float* y = nullptr;         ///< [rows, y_stride]; 64-byte aligned
@@ -36,7 +41,8 @@ struct GemmCall {
 /// A good x_stride for products over k columns: at least padded_k. Rows that lie a multiple of 4 KiB apart
 /// fall into the same few cache sets, which costs several percent with many rows; this avoids it.
 inline std::int64_t activation_stride(std::int64_t k) {
-  const std::int64_t padded = (k + PackedMatrix::kKGrain - 1) / PackedMatrix::kKGrain * PackedMatrix::kKGrain;
+  constexpr std::int64_t kGrain = 64;  // for quantised weights; K types have whole blocks of 256
+  const std::int64_t padded = (k + kGrain - 1) / kGrain * kGrain;
   return padded % 512 == 0 ? padded + PackedMatrix::kKGrain : padded;
 }
 

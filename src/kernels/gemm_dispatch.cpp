@@ -4,6 +4,9 @@
 
 #include "kernels/cpu/gemm_task.h"
 #include "kernels/cpu/subnormals.h"
+#include "kernels/quant_panel.h"
+#include "kernels/quant_rows.h"
+#include "kernels/quant_variants.h"
 
 namespace augur {
 
@@ -11,7 +14,6 @@ namespace {
 
 GemmTask make_task(const GemmCall& call, Range panels) {
   const PackedMatrix& weight = *call.weight;
-  const std::int64_t element = block_shape(weight.type()).bytes;
   const std::int64_t column = panels.begin * PackedMatrix::kPanel;
   assert(call.rows >= 1 && call.x_stride >= weight.padded_k());
   assert(panels.begin >= call.first_panel && panels.end <= weight.panels());
@@ -19,9 +21,9 @@ GemmTask make_task(const GemmCall& call, Range panels) {
   return {
       .w = reinterpret_cast<const char*>(weight.panel(panels.begin)),
       .panels = panels.size(),
-      .lines = weight.panel_bytes() / 64,
+      .steps = weight.steps(),
       .x = static_cast<const char*>(call.x),
-      .x_stride = call.x_stride * element,
+      .x_stride = row_bytes(weight.input_type(), call.x_stride),
       .rows = call.rows,
       .y = call.y + column - call.first_panel * PackedMatrix::kPanel,
       .y_stride = call.y_stride,
@@ -30,12 +32,21 @@ GemmTask make_task(const GemmCall& call, Range panels) {
   };
 }
 
-template <GemmTaskFn kF32, GemmTaskFn kBf16>
+template <Isa kIsa, GemmTaskFn kF32, GemmTaskFn kBf16>
 void gemm(const GemmCall& call, Range panels) {
   if (panels.size() <= 0) return;
   const FlushSubnormals flush;
   const GemmTask task = make_task(call, panels);
-  call.weight->type() == DType::BF16 ? kBf16(task) : kF32(task);
+  switch (call.weight->type()) {
+    case DType::BF16:
+      return kBf16(task);
+    case DType::F32:
+      return kF32(task);
+    default: {
+      static const GemmQuantFn quantized = quant_variant(kIsa).gemm;
+      return quantized(*quant_kind(call.weight->type()), task);
+    }
+  }
 }
 
 }  // namespace
@@ -44,20 +55,21 @@ GemmFn gemm_kernel(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
     case Isa::Avx2:
-      return gemm<gemm_f32_avx2, gemm_bf16_avx2>;
+      return gemm<Isa::Avx2, gemm_f32_avx2, gemm_bf16_avx2>;
     case Isa::Avx512:
-      return gemm<gemm_f32_avx512, gemm_bf16_avx512>;
+      return gemm<Isa::Avx512, gemm_f32_avx512, gemm_bf16_avx512>;
     case Isa::Avx512Bf16:
-      return gemm<gemm_f32_avx512, gemm_bf16_avx512bf16>;
+      return gemm<Isa::Avx512Bf16, gemm_f32_avx512, gemm_bf16_avx512bf16>;
     case Isa::Amx:
-      return gemm<gemm_f32_avx512, gemm_bf16_amx>;
+      return gemm<Isa::Amx, gemm_f32_avx512, gemm_bf16_amx>;
 #endif
     default:
-      return gemm<gemm_f32_portable, gemm_bf16_portable>;
+      return gemm<Isa::Portable, gemm_f32_portable, gemm_bf16_portable>;
   }
 }
 
 PeakFn peak_kernel(Isa isa, DType type) {
+  if (quant_kind(type)) return quant_variant(isa).peak;
   const bool bf16 = type == DType::BF16;
   switch (isa) {
 #if defined(__x86_64__)

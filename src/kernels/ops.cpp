@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/ops_quant.h"
+
 // clang-format off: the order matters
 #include "kernels/ops_targets.h"
 #undef HWY_TARGET_INCLUDE
@@ -50,11 +52,25 @@ void RmsNorm(const float* x, const float* weight, float eps, std::int64_t n, DTy
 
 template <class T>
 HWY_INLINE void SiluMulTo(const float* gate, const float* up, std::int64_t n, T* out) {
-  Sweep(n, [&](auto d, std::int64_t i) HWY_ATTR {
-    const auto v = hn::LoadU(d, gate + i);
-    const auto divisor = hn::Add(Exp(d, hn::Neg(v)), hn::Set(d, 1.0f));
-    StoreAs(d, hn::Mul(hn::Div(v, divisor), hn::LoadU(d, up + i)), out + i);
+  Sweep(n, [&](auto d, std::int64_t i)
+               HWY_ATTR { StoreAs(d, SiluTimes(d, hn::LoadU(d, gate + i), hn::LoadU(d, up + i)), out + i); });
+}
+
+/// Lanes are at most 16, a panel.
+template <class T>
+HWY_INLINE void SiluMulPanelsTo(const float* gate_up, std::int64_t pairs, T* out) {
+  Sweep(16 * pairs, [&](auto d, std::int64_t i) HWY_ATTR {
+    const float* gate = gate_up + i / 16 * 32 + i % 16;
+    StoreAs(d, SiluTimes(d, hn::LoadU(d, gate), hn::LoadU(d, gate + 16)), out + i);
   });
+}
+
+void SiluMulPanels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
+  if (out_type == DType::BF16) {
+    SiluMulPanelsTo(gate_up, pairs, static_cast<BF16*>(out));
+  } else {
+    SiluMulPanelsTo(gate_up, pairs, static_cast<float*>(out));
+  }
 }
 
 void SiluMul(const float* gate, const float* up, std::int64_t n, DType out_type, void* out) {
@@ -163,8 +179,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace augur {
 
+namespace {
+[[maybe_unused]] bool is_row_type(DType type) {
+  return type == DType::BF16 || type == DType::F32 || type == DType::Q8_0;
+}
+}  // namespace
+
 HWY_EXPORT(RmsNorm);
 HWY_EXPORT(SiluMul);
+HWY_EXPORT(SiluMulPanels);
 HWY_EXPORT(ToBf16);
 HWY_EXPORT(RopeRotate);
 HWY_EXPORT(AddRow);
@@ -190,17 +213,28 @@ void limit_ops_to(Isa isa) {
 }
 
 void rms_norm(const float* x, const float* weight, float eps, std::int64_t n, DType out_type, void* out) {
-  assert(n > 0 && (out_type == DType::BF16 || out_type == DType::F32));
+  assert(n > 0 && is_row_type(out_type));
+  if (out_type == DType::Q8_0) return rms_norm_quantized(x, weight, eps, n, static_cast<QuantBlock*>(out));
   HWY_DYNAMIC_DISPATCH(RmsNorm)(x, weight, eps, n, out_type, out);
 }
 
 void silu_mul(const float* gate, const float* up, std::int64_t n, DType out_type, void* out) {
-  assert(out_type == DType::BF16 || out_type == DType::F32);
+  assert(is_row_type(out_type));
+  if (out_type == DType::Q8_0) return silu_mul_quantized(gate, up, n, static_cast<QuantBlock*>(out));
   HWY_DYNAMIC_DISPATCH(SiluMul)(gate, up, n, out_type, out);
 }
 
+void silu_mul_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
+  assert(is_row_type(out_type));
+  if (out_type == DType::Q8_0) {
+    return silu_mul_panels_quantized(gate_up, pairs, static_cast<QuantBlock*>(out));
+  }
+  HWY_DYNAMIC_DISPATCH(SiluMulPanels)(gate_up, pairs, out_type, out);
+}
+
 void convert_row(const float* x, std::int64_t n, DType out_type, void* out) {
-  assert(out_type == DType::BF16 || out_type == DType::F32);
+  assert(is_row_type(out_type));
+  if (out_type == DType::Q8_0) return quantize_row(x, n, static_cast<QuantBlock*>(out));
   if (out_type == DType::BF16) {
     HWY_DYNAMIC_DISPATCH(ToBf16)(x, n, static_cast<BF16*>(out));
   } else if (out != x) {

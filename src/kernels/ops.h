@@ -9,9 +9,10 @@
 namespace augur {
 
 // Row operations of the transformer outside the products. All work on one row (or one head of one row), so a
-// row's result cannot depend on its neighbours. Float32 arithmetic; `out_type` outputs are float32 or bf16
-// (rounded to nearest even) as the next product wants them. Pointers need no alignment. Outputs may be the
-// same array as an input, not overlap it otherwise.
+// row's result cannot depend on its neighbours. Float32 arithmetic; `out_type` outputs are as the next
+// product wants them: F32, BF16 (rounded to nearest even) or Q8_0, by which QuantBlocks are meant
+// (quant_rows.h; a last block that n does not fill gets zeros). Pointers need no alignment. Float32 outputs
+// may be the same array as an input; outputs do not overlap inputs otherwise.
 //
 // Law: results have the same bits in every instruction set. Each element is computed with separately rounded
 // multiplications and additions (never fused, because the portable variant could not follow at any speed);
@@ -21,13 +22,17 @@ namespace augur {
 /// setting is process-wide (Highway's own) and changes speed only, see the law. kernel_set() calls it.
 void limit_ops_to(Isa isa);
 
-/// out[i] = x[i] / sqrt(mean(x^2) + eps) * weight[i], i < n. `out` is BF16 or F32 by `out_type`.
+/// out[i] = x[i] / sqrt(mean(x^2) + eps) * weight[i], i < n.
 void rms_norm(const float* x, const float* weight, float eps, std::int64_t n, DType out_type, void* out);
 
 /// out[i] = silu(gate[i]) * up[i], silu(v) = v / (1 + e^-v).
 void silu_mul(const float* gate, const float* up, std::int64_t n, DType out_type, void* out);
 
-/// Rounds or copies a float32 row to `out_type` (BF16 or F32).
+/// The same for `pairs` pairs of 16 gate values and 16 up values, side by side as a gate_up product leaves
+/// them: out[16 * pairs].
+void silu_mul_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out);
+
+/// Rounds, quantises or copies a float32 row to `out_type`.
 void convert_row(const float* x, std::int64_t n, DType out_type, void* out);
 
 /// Rotates the halves of one head in place (Hugging Face's rotate_half): for i < n/2,

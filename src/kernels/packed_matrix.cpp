@@ -1,6 +1,11 @@
 #include "kernels/packed_matrix.h"
 
+#include <optional>
+#include <vector>
+
 #include "base/error.h"
+#include "kernels/quant_panel.h"
+#include "kernels/quantize.h"
 
 namespace augur {
 
@@ -9,16 +14,39 @@ namespace {
 /// Largest accepted n * k: keeps every byte offset far inside 63 bits.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
 
+std::int64_t round_up(std::int64_t value, std::int64_t grain) {
+  return (value + grain - 1) / grain * grain;
+}
+
+std::int64_t padded(DType type, std::int64_t k) {
+  const std::optional<QuantKind> kind = quant_kind(type);
+  return round_up(k, kind ? quant_step_k(quant_layout(*kind)) : PackedMatrix::kKGrain);
+}
+
+/// Of a panel: quantised or one line for every 64 bytes.
+std::int64_t steps_of(DType type, std::int64_t padded_k) {
+  const std::optional<QuantKind> kind = quant_kind(type);
+  if (kind) return padded_k / quant_step_k(quant_layout(*kind));
+  return PackedMatrix::kPanel * padded_k * block_shape(type).bytes / 64;
+}
+
+std::int64_t panel_bytes_of(DType type, std::int64_t padded_k) {
+  const std::optional<QuantKind> kind = quant_kind(type);
+  return 64 * steps_of(type, padded_k) * (kind ? quant_layout(*kind).lines : 1);
+}
+
 std::int64_t checked_bytes(DType type, std::int64_t n, std::int64_t k) {
-  if (type != DType::F32 && type != DType::BF16) {
-    throw Error("packed matrix: {} weights are not supported (F32 or BF16)", name(type));
+  const bool quantized = quant_kind(type).has_value();
+  if (type != DType::F32 && type != DType::BF16 && !quantized) {
+    throw Error("packed matrix: {} weights are not supported (F32, BF16 or a quantised type but Q2_K, Q3_K)",
+                name(type));
   }
   if (n < 1 || k < 1 || n > kMaxElements / k)
     throw Error("packed matrix: {} x {} is not a valid shape", n, k);
-  const std::int64_t rows = (n + PackedMatrix::kPanel - 1) / PackedMatrix::kPanel * PackedMatrix::kPanel;
-  const std::int64_t columns =
-      (k + PackedMatrix::kKGrain - 1) / PackedMatrix::kKGrain * PackedMatrix::kKGrain;
-  return rows * columns * block_shape(type).bytes;
+  if (k % block_shape(type).elements != 0) {
+    throw Error("packed matrix: rows of {} are not whole blocks of {}", k, name(type));
+  }
+  return round_up(n, PackedMatrix::kPanel) / PackedMatrix::kPanel * panel_bytes_of(type, padded(type, k));
 }
 
 }  // namespace
@@ -31,14 +59,44 @@ PackedMatrix::PackedMatrix(DType type, std::int64_t n, std::int64_t k) : type_(t
 PackedMatrix::PackedMatrix(DType type, std::int64_t n, std::int64_t k, WeightArena& arena)
     : type_(type), n_(n), k_(k), data_(arena.take(static_cast<std::size_t>(checked_bytes(type, n, k)))) {}
 
+std::int64_t PackedMatrix::padded_k() const {
+  return padded(type_, k_);
+}
+
+std::int64_t PackedMatrix::steps() const {
+  return steps_of(type_, padded_k());
+}
+
 std::int64_t PackedMatrix::panel_bytes() const {
-  return kPanel * padded_k() * block_shape(type_).bytes;
+  return panel_bytes_of(type_, padded_k());
+}
+
+void PackedMatrix::set_stored_rows(std::int64_t first, std::span<const std::byte> rows) {
+  const BlockShape shape = block_shape(type_);
+  const std::int64_t row_size = k_ / shape.elements * shape.bytes;
+  const auto count = static_cast<std::int64_t>(rows.size()) / row_size;
+  if (!quantized() || first < 0 || count * row_size != static_cast<std::int64_t>(rows.size()) ||
+      first > n_ - count) {
+    throw Error("packed matrix {} x {} of {}: {} bytes do not fit at row {}", n_, k_, name(type_),
+                rows.size(), first);
+  }
+  for (std::int64_t r = 0; r < count; ++r) {
+    pack_quantized_row(type_, rows.data() + r * row_size, k_,
+                       data_.get() + (first + r) / kPanel * panel_bytes(), (first + r) % kPanel);
+  }
 }
 
 void PackedMatrix::set_rows(std::int64_t first, std::span<const float> values) {
   const auto count = static_cast<std::int64_t>(values.size()) / k_;
   if (first < 0 || count * k_ != static_cast<std::int64_t>(values.size()) || first > n_ - count) {
     throw Error("packed matrix {} x {}: {} values do not fit at row {}", n_, k_, values.size(), first);
+  }
+  if (quantized()) {
+    const BlockShape shape = block_shape(type_);
+    std::vector<std::byte> stored(static_cast<std::size_t>(count * k_ / shape.elements * shape.bytes));
+    quantize_blocks(type_, values.data(), count * k_, stored.data());
+    set_stored_rows(first, stored);
+    return;
   }
   for (std::int64_t r = 0; r < count; ++r) {
     const float* row = values.data() + r * k_;
@@ -57,7 +115,14 @@ void PackedMatrix::set_rows(std::int64_t first, std::span<const float> values) {
 void PackedMatrix::get_row(std::int64_t row, float* out) const {
   const std::byte* data = panel(row / kPanel);
   const std::int64_t column = row % kPanel;
-  if (type_ == DType::BF16) {
+  if (const std::optional<QuantKind> kind = quant_kind(type_)) {
+    for (std::int64_t i = 0; i < k_; i += 32) {
+      const QuantValues w = unpack_quantized_block(*kind, data, i / 32, column);
+      for (std::int64_t j = 0; j < 32; ++j) {
+        out[i + j] = w.scales[j / 16] * static_cast<float>(w.values[j]) + w.minimum;
+      }
+    }
+  } else if (type_ == DType::BF16) {
     const auto* in = reinterpret_cast<const BF16*>(data) + 2 * column;
     for (std::int64_t i = 0; i < k_; ++i) out[i] = to_float(in[(i / 2) * 2 * kPanel + i % 2]);
   } else {

@@ -11,30 +11,40 @@ namespace augur {
 /// The weight W[n, k] of y = x W^T, packed once at load into panels of 16 output rows ("columns" of y):
 ///   BF16: [panel][k/2][16][2]   pairs of k side by side, as the dot-product instructions want them
 ///   F32:  [panel][k][16]
-/// n and k are padded with zeros (n to 16, k to 32), so kernels have no tails over k. Every variant of the
-/// kernels reads this one layout. Immutable after loading; safe to read from any thread.
+///   block-quantised types: see cpu/quant_format.h; the stored numbers, none of them rounded anew
+/// n and k are padded with zeros (n to 16; k to 32, quantised to 64 or, K types, 256), so kernels have no
+/// tails over k. Every variant of the kernels reads this one layout. Immutable after loading; safe to read
+/// from any thread.
 class PackedMatrix {
  public:
   static constexpr std::int64_t kPanel = 16;
   static constexpr std::int64_t kKGrain = 32;
 
   PackedMatrix() = default;
-  /// All zeros. `type` is F32 or BF16, otherwise Error; so is n or k < 1.
+  /// All zeros. `type` is F32, BF16 or one that quant_kind() knows (k in whole blocks of it), otherwise
+  /// Error; so is n or k < 1.
   PackedMatrix(DType type, std::int64_t n, std::int64_t k);
   /// The same, in memory of `arena`, which need not live on.
   PackedMatrix(DType type, std::int64_t n, std::int64_t k, WeightArena& arena);
   PackedMatrix(PackedMatrix&&) noexcept = default;
   PackedMatrix& operator=(PackedMatrix&&) noexcept = default;
 
-  /// Fills rows [first, first + values.size() / k) from row-major float32, rounding to the stored type.
+  /// Fills rows [first, first + values.size() / k) from row-major float32, rounding to the stored type
+  /// (quantised: as quantize_blocks() does).
   void set_rows(std::int64_t first, std::span<const float> values);
-  /// Row `row` back as float32 (exactly what the products see): an embedding look-up. out[k].
+  /// The same of a quantised matrix from rows as GGUF stores them. Rows are filled once.
+  void set_stored_rows(std::int64_t first, std::span<const std::byte> rows);
+  /// Row `row` back as float32 (what the products see): an embedding look-up. out[k].
   void get_row(std::int64_t row, float* out) const;
 
   DType type() const { return type_; }
   std::int64_t n() const { return n_; }
   std::int64_t k() const { return k_; }
-  std::int64_t padded_k() const { return (k_ + kKGrain - 1) / kKGrain * kKGrain; }
+  bool quantized() const { return type_ != DType::F32 && type_ != DType::BF16; }
+  /// What products take the rows of x in: type(), or Q8_0 (QuantBlocks) for every quantised type.
+  DType input_type() const { return quantized() ? DType::Q8_0 : type_; }
+  std::int64_t padded_k() const;
+  std::int64_t steps() const;  ///< of a panel, as GemmTask counts them
   std::int64_t panels() const { return (n_ + kPanel - 1) / kPanel; }
   std::int64_t panel_bytes() const;
   std::int64_t bytes() const { return panels() * panel_bytes(); }

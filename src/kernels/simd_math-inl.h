@@ -79,6 +79,13 @@ HWY_INLINE V Exp(D d, V x) {
   return hn::IfThenElse(hn::Eq(x, x), zeroed, x);
 }
 
+/// silu(gate) * up, silu(v) = v / (1 + e^-v).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V SiluTimes(D d, V gate, V up) {
+  const V divisor = hn::Add(Exp(d, hn::Neg(gate)), hn::Set(d, 1.0f));
+  return hn::Mul(hn::Div(gate, divisor), up);
+}
+
 /// exponent * log(2) + log(1 + f), |f| small as in Cephes' logf: relative precision as f goes to 0.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V LogParts(D d, V exponent, V f) {

@@ -32,7 +32,9 @@ class AmxTiles {
   static constexpr int kMaxRows = 32;
   static constexpr int kBlockRows = 32;
   static constexpr int kRowGrain = 16;
-  static constexpr int kLineGrain = 16;
+  static constexpr int kStepGrain = 16;
+  static constexpr int kStepLines = 1;
+  static constexpr int kStepX = 4;
   static constexpr int kMaxPanels = 4;
   static constexpr std::int64_t kBlockBytes = 192 << 10;
   static constexpr int panels(int rows) { return rows > 16 ? 2 : 4; }
@@ -94,9 +96,9 @@ class AmxTiles {
       if constexpr (P > 2) unit_.template load<2>(t.spill + 32, stride);
       if constexpr (P > 3) unit_.template load<3>(t.spill + 48, stride);
     }
-    for (std::int64_t line = 0; line < t.lines; line += kLineGrain) {
+    for (std::int64_t line = 0; line < t.steps; line += kStepGrain) {
       const char* w = t.w + 64 * line;
-      prefetch_ahead<P, kLineGrain>(t, w, line, *t.walk);
+      prefetch_ahead<P, kStepGrain>(t, w, t.steps - line, *t.walk);
       unit_.template load<4>(t.x + 4 * line, t.x_stride);
       multiply_flat<0, 5>(w, t);
       if constexpr (P > 1) multiply_flat<1, 6>(w, t);
@@ -132,9 +134,9 @@ class AmxTiles {
       if constexpr (P > 1) unit_.template load<1>(t.spill + 16, stride);
       if constexpr (P > 1) unit_.template load<3>(lower + 16, stride);
     }
-    for (std::int64_t line = 0; line < t.lines; line += kLineGrain) {
+    for (std::int64_t line = 0; line < t.steps; line += kStepGrain) {
       const char* w = t.w + 64 * line;
-      prefetch_ahead<P, kLineGrain>(t, w, line, *t.walk);
+      prefetch_ahead<P, kStepGrain>(t, w, t.steps - line, *t.walk);
       unit_.template load<6>(w, 64);
       unit_.template load<4>(t.x + 4 * line, t.x_stride);
       unit_.template dot<0, 4, 6>();

@@ -7,7 +7,10 @@
 // Few rows (they fit one tile). Groups of P panels are read from end to end, once. The bus is the limit;
 // every line is prefetched a fixed distance before it is used, across the seam between groups.
 //
-// More rows. A group's lines are cut into blocks that stay in the core's caches while all rows pass, R at a
+// Both count in steps: the 64-byte lines of a panel that meet one piece of a row of x. For float weights a
+// step is one line, for quantised ones those of 64 or 256 k with their scales.
+//
+// More rows. A group's steps are cut into blocks that stay in the core's caches while all rows pass, R at a
 // time; between blocks the accumulators rest in a small buffer (spilling a float32 chain and going on with it
 // does not change it). Meanwhile the next block is prefetched, line after line in the order of memory, spread
 // evenly over the work: so bus and multipliers are busy at the same time, which is what makes the crossover
@@ -22,7 +25,7 @@
 namespace augur {
 namespace {
 
-/// Lines that a vector tile unrolls; between them it looks after prefetching.
+/// Steps of float weights that a vector tile unrolls; between them it looks after prefetching.
 constexpr int kUnroll = 4;
 
 /// Rows that share one pass over the weights; more rows read the weights again.
@@ -61,13 +64,13 @@ struct Walk {
   }
 };
 
-/// What one call of a tile kernel works on: some lines of P panels and R rows.
+/// What one call of a tile kernel works on: some steps of P panels and R rows.
 struct Tile {
   const char* w;
   std::int64_t panel_bytes;
   const char* x;
   std::int64_t x_stride;
-  std::int64_t lines;
+  std::int64_t steps;
   float* spill;      ///< [R][P][16] accumulators between blocks
   bool first, last;  ///< block of the chain
   float* y;
@@ -77,23 +80,23 @@ struct Tile {
 
   // Prefetching, either of the own lines (stream_lines > 0) or of the next block.
   std::int64_t stream_lines;  ///< distance ahead in each panel
-  const char* after;          ///< where the stream goes on after these lines, or null
+  const char* after;          ///< where the stream goes on after these steps, or null
   Walk* walk;
-  std::int64_t walk_lines;  ///< with every grain of lines
+  std::int64_t walk_lines;  ///< with every grain of steps
 };
 
-/// Prefetches what `lines` lines of P panels from `line` on call for. `w` points to that line of panel 0.
+/// Prefetches what `Lines` lines of P panels call for. `w` points to the first of them in panel 0, `left`
+/// lines of each panel are to come from there.
 template <int P, int Lines>
-inline void prefetch_ahead(const Tile& t, const char* w, std::int64_t line, Walk& walk) {
+inline void prefetch_ahead(const Tile& t, const char* w, std::int64_t left, Walk& walk) {
   if (t.stream_lines == 0) {
     walk.prefetch(t.walk_lines);
     return;
   }
-  const std::int64_t target = line + t.stream_lines;
   const char* next = w + 64 * t.stream_lines;
-  if (target >= t.lines) {
+  if (t.stream_lines >= left) {
     if (t.after == nullptr) return;
-    next = t.after + 64 * (target - t.lines);
+    next = t.after + 64 * (t.stream_lines - left);
   }
 #pragma GCC unroll 16
   for (int p = 0; p < P; ++p) {
@@ -102,9 +105,9 @@ inline void prefetch_ahead(const Tile& t, const char* w, std::int64_t line, Walk
   }
 }
 
+/// The sums a tile begins with.
 template <class Op, int R, int P>
-void run_tile(const Tile& t) {
-  typename Op::Acc acc[R][P];
+[[gnu::always_inline]] inline void begin_tile(const Tile& t, typename Op::Acc (&acc)[R][P]) {
   if (t.first) {
     for (int r = 0; r < R; ++r)
       for (int p = 0; p < P; ++p) acc[r][p] = Op::zero();
@@ -116,6 +119,31 @@ void run_tile(const Tile& t) {
     for (int r = 0; r < R; ++r)
       for (int p = 0; p < P; ++p) __builtin_prefetch(t.y + r * t.y_stride + p * 16, 1, 3);
   }
+}
+
+/// Brings a tile's sums to the spill buffer or, finished, to y.
+template <class Op, int R, int P>
+[[gnu::always_inline]] inline void finish_tile(const Tile& t, const typename Op::Acc (&acc)[R][P]) {
+  if (!t.last) {
+    for (int r = 0; r < R; ++r)
+      for (int p = 0; p < P; ++p) Op::store_acc(t.spill + (r * P + p) * 16, acc[r][p]);
+    return;
+  }
+  for (int r = 0; r < R; ++r) {
+    for (int p = 0; p < P; ++p) {
+      float* y = t.y + r * t.y_stride + p * 16;
+      typename Op::Acc sum = acc[r][p];
+      if (t.bias != nullptr) sum = Op::add(sum, Op::load_acc(t.bias + p * 16));
+      if (t.accumulate) sum = Op::add(Op::load_acc(y), sum);
+      Op::store_acc(y, sum);
+    }
+  }
+}
+
+template <class Op, int R, int P>
+void run_tile(const Tile& t) {
+  typename Op::Acc acc[R][P];
+  begin_tile<Op>(t, acc);
 
   // Addresses as base + {0, 1, 2, 3} strides: few registers hold them all.
   const char* w = t.w;
@@ -125,8 +153,8 @@ void run_tile(const Tile& t) {
   const auto w_at = [&](int p, int u) { return w + (p / 4) * 4 * w_stride + (p % 4) * w_stride + 64 * u; };
   const auto x_at = [&](int r, int u) { return x + (r / 4) * 4 * x_stride + (r % 4) * x_stride + 4 * u; };
   Walk walk = *t.walk;
-  for (std::int64_t line = 0; line < t.lines; line += kUnroll) {
-    prefetch_ahead<P, kUnroll>(t, w, line, walk);
+  for (std::int64_t step = 0; step < t.steps; step += kUnroll) {
+    prefetch_ahead<P, kUnroll>(t, w, t.steps - step, walk);
 #pragma GCC unroll 4
     for (int u = 0; u < kUnroll; ++u) {
       // The shorter side waits in registers, the longer passes through one.
@@ -156,21 +184,7 @@ void run_tile(const Tile& t) {
     x += 4 * kUnroll;
   }
   *t.walk = walk;
-
-  if (!t.last) {
-    for (int r = 0; r < R; ++r)
-      for (int p = 0; p < P; ++p) Op::store_acc(t.spill + (r * P + p) * 16, acc[r][p]);
-    return;
-  }
-  for (int r = 0; r < R; ++r) {
-    for (int p = 0; p < P; ++p) {
-      float* y = t.y + r * t.y_stride + p * 16;
-      typename Op::Acc sum = acc[r][p];
-      if (t.bias != nullptr) sum = Op::add(sum, Op::load_acc(t.bias + p * 16));
-      if (t.accumulate) sum = Op::add(Op::load_acc(y), sum);
-      Op::store_acc(y, sum);
-    }
-  }
+  finish_tile<Op>(t, acc);
 }
 
 /// Kernels for the tile shapes of a variant, at (R - 1) * Op::kMaxPanels + P - 1.
@@ -200,10 +214,16 @@ struct TileTable {
 ///   kMaxRows    rows of the tallest tile: up to so many stream
 ///   kBlockRows  rows of a tile when there are more
 ///   panels(R)   panels of a tile of R rows, at most kMaxPanels
+/// Beside these, run_blocked() looks at
+///   kRowGrain, kStepGrain    rows and steps that tiles are whole multiples of
+///   kStepLines, kStepX       lines of a panel and bytes of a row of x in a step
+///   kBlockBytes              weights that a core's caches shall hold while all rows pass
 template <class Op>
 struct VectorTiles : Op {
   static constexpr int kRowGrain = 1;
-  static constexpr int kLineGrain = kUnroll;
+  static constexpr int kStepGrain = kUnroll;
+  static constexpr int kStepLines = 1;
+  static constexpr int kStepX = 4;
   static constexpr std::int64_t kBlockBytes = 192 << 10;
   static constexpr TileTable<Op> kTable{};
   void run(const Tile& tile, std::int64_t rows, std::int64_t panels) { kTable.at(rows, panels)(tile); }
@@ -219,12 +239,13 @@ struct Even {
   std::int64_t largest() const { return smaller(divide_up(divide_up(count, grain), parts) * grain, count); }
 };
 
-inline Tile first_tile(const GemmTask& task, Walk* walk) {
+template <class Tiles>
+Tile first_tile(const GemmTask& task, Walk* walk) {
   return {.w = task.w,
-          .panel_bytes = 64 * task.lines,
+          .panel_bytes = 64 * Tiles::kStepLines * task.steps,
           .x = task.x,
           .x_stride = task.x_stride,
-          .lines = task.lines,
+          .steps = task.steps,
           .spill = nullptr,
           .first = true,
           .last = true,
@@ -240,7 +261,8 @@ inline Tile first_tile(const GemmTask& task, Walk* walk) {
 
 template <class Tiles>
 std::int64_t stream_lines(std::int64_t panels) {
-  return divide_up(kStreamLines, panels * Tiles::kLineGrain) * Tiles::kLineGrain;
+  constexpr std::int64_t kGrain = Tiles::kStepGrain * Tiles::kStepLines;
+  return divide_up(kStreamLines, panels * kGrain) * kGrain;
 }
 
 /// Rows that fit one tile.
@@ -249,7 +271,7 @@ void run_streaming(Tiles& tiles, const GemmTask& task) {
   const Even groups{task.panels, divide_up(task.panels, Tiles::panels(static_cast<int>(task.rows))), 1};
   alignas(64) float spill[Tiles::kMaxRows * Tiles::kMaxPanels * 16];
   Walk nothing;
-  Tile tile = first_tile(task, &nothing);
+  Tile tile = first_tile<Tiles>(task, &nothing);
   tile.spill = spill;
   for (std::int64_t g = 0; g < groups.parts; ++g) {
     const std::int64_t panel = groups.begin(g);
@@ -266,43 +288,45 @@ void run_streaming(Tiles& tiles, const GemmTask& task) {
 /// Any number of rows up to kMaxPassRows.
 template <class Tiles>
 void run_pass(Tiles& tiles, const GemmTask& task) {
+  constexpr std::int64_t kStepBytes = 64 * Tiles::kStepLines;
   const Even row_blocks{task.rows, divide_up(task.rows, Tiles::kBlockRows), Tiles::kRowGrain};
   // Two row blocks are near the crossover, where what counts is a steady walk: narrower groups.
   const std::int64_t most_panels =
       row_blocks.parts == 2 ? smaller(2, Tiles::panels(Tiles::kBlockRows)) : Tiles::panels(Tiles::kBlockRows);
   const Even groups{task.panels, divide_up(task.panels, most_panels), 1};
-  const Even blocks{task.lines, divide_up(64 * task.lines * most_panels, Tiles::kBlockBytes),
-                    Tiles::kLineGrain};
+  const Even blocks{task.steps, divide_up(kStepBytes * task.steps * most_panels, Tiles::kBlockBytes),
+                    Tiles::kStepGrain};
 
   alignas(64) float spill[kMaxPassRows * Tiles::panels(Tiles::kBlockRows) * 16];
   Walk walk;
-  Tile tile = first_tile(task, &walk);
+  Tile tile = first_tile<Tiles>(task, &walk);
   for (std::int64_t g = 0; g < groups.parts; ++g) {
     const std::int64_t panel = groups.begin(g);
     const std::int64_t panels = groups.size(g);
     for (std::int64_t b = 0; b < blocks.parts; ++b) {
       tile.first = b == 0;
       tile.last = b + 1 == blocks.parts;
-      tile.w = task.w + panel * tile.panel_bytes + 64 * blocks.begin(b);
-      tile.lines = blocks.size(b);
+      tile.w = task.w + panel * tile.panel_bytes + kStepBytes * blocks.begin(b);
+      tile.steps = blocks.size(b);
       tile.bias = task.bias == nullptr ? nullptr : task.bias + panel * 16;
       if (!tile.last || g + 1 < groups.parts) {
         const std::int64_t next_group = tile.last ? g + 1 : g;
         const std::int64_t next_block = tile.last ? 0 : b + 1;
-        walk.panel_lines = walk.left_in_panel = blocks.size(next_block);
+        walk.panel_lines = walk.left_in_panel = Tiles::kStepLines * blocks.size(next_block);
         walk.left = walk.panel_lines * groups.size(next_group);
         walk.skip = tile.panel_bytes - 64 * walk.panel_lines;
-        walk.next = task.w + groups.begin(next_group) * tile.panel_bytes + 64 * blocks.begin(next_block);
+        walk.next =
+            task.w + groups.begin(next_group) * tile.panel_bytes + kStepBytes * blocks.begin(next_block);
       }
       for (std::int64_t i = 0; i < row_blocks.parts; ++i) {
         const std::int64_t row = row_blocks.begin(i);
-        tile.x = task.x + row * task.x_stride + 4 * blocks.begin(b);
+        tile.x = task.x + row * task.x_stride + Tiles::kStepX * blocks.begin(b);
         tile.y = task.y + row * task.y_stride + panel * 16;
         tile.spill = spill + row * panels * 16;
         // Nobody has prefetched the first block of all.
         const bool cold = g == 0 && b == 0 && i == 0;
         tile.stream_lines = cold ? stream_lines<Tiles>(panels) : 0;
-        tile.walk_lines = divide_up(walk.left, (row_blocks.parts - i) * (tile.lines / Tiles::kLineGrain));
+        tile.walk_lines = divide_up(walk.left, (row_blocks.parts - i) * (tile.steps / Tiles::kStepGrain));
         tiles.run(tile, row_blocks.size(i), panels);
       }
     }

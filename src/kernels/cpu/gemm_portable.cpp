@@ -34,11 +34,11 @@ struct DotBf16 {
 template <class Dot>
 void gemm(const GemmTask& task) {
   for (std::int64_t p = 0; p < task.panels; ++p) {
-    const char* w = task.w + p * task.lines * 64;
+    const char* w = task.w + p * task.steps * 64;
     for (std::int64_t r = 0; r < task.rows; ++r) {
       const char* x = task.x + r * task.x_stride;
       float acc[kPanel] = {};
-      for (std::int64_t line = 0; line < task.lines; ++line) {
+      for (std::int64_t line = 0; line < task.steps; ++line) {
         std::uint32_t x_word;
         std::uint32_t w_words[kPanel];
         std::memcpy(&x_word, x + 4 * line, sizeof x_word);

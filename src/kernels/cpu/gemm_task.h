@@ -1,19 +1,22 @@
 #pragma once
 #include <cstdint>
 
+#include "kernels/cpu/quant_format.h"
+
 // This header is included by files that are compiled for newer instruction sets than the rest of the program.
 // Such files must not instantiate inline functions that others share (the linker keeps one copy, and it might
 // be the one this machine cannot run), so there are only plain data and declarations here.
 
 namespace augur {
 
-/// One thread's part of a GemmCall in raw bytes. A "line" is the unit every kernel steps by: 64 bytes of one
-/// panel, which meet 4 bytes of every row of x. In BF16 that is a pair of k, in F32 a single k.
+/// One thread's part of a GemmCall in raw bytes. A "line" is 64 bytes of one panel, a "step" the unit that
+/// every kernel goes by. With float weights a step is one line, which meets 4 bytes of every row of x: in
+/// BF16 a pair of k, in F32 a single k. For quantised weights see quant_format.h.
 struct GemmTask {
-  const char* w;  ///< [panels][lines][64 bytes]
+  const char* w;  ///< [panels][steps] lines
   std::int64_t panels;
-  std::int64_t lines;     ///< per panel, a multiple of 16
-  const char* x;          ///< [rows], 4 * lines bytes used of each row
+  std::int64_t steps;     ///< per panel; a multiple of 16 with float weights
+  const char* x;          ///< [rows]
   std::int64_t x_stride;  ///< bytes
   std::int64_t rows;
   float* y;               ///< [rows, y_stride], first column of the first panel
@@ -33,7 +36,16 @@ void gemm_bf16_avx512(const GemmTask& task);
 void gemm_bf16_avx512bf16(const GemmTask& task);
 void gemm_bf16_amx(const GemmTask& task);
 
-/// Repeats the variant's dot product from registers; returns the floating-point operations done. `sink` takes
+/// Quantised weights; x is QuantBlocks.
+using GemmQuantFn = void (*)(QuantKind kind, const GemmTask& task);
+
+void gemm_quant_portable(QuantKind kind, const GemmTask& task);
+void gemm_quant_avx2(QuantKind kind, const GemmTask& task);
+void gemm_quant_avxvnni(QuantKind kind, const GemmTask& task);
+void gemm_quant_vnni512(QuantKind kind, const GemmTask& task);
+void gemm_quant_amx(QuantKind kind, const GemmTask& task);
+
+/// Repeats the variant's dot product from registers; returns the operations done. `sink` takes
 /// at least 16 floats.
 using PeakFn = std::int64_t (*)(std::int64_t rounds, float* sink);
 
@@ -44,5 +56,10 @@ std::int64_t peak_f32_avx512(std::int64_t rounds, float* sink);
 std::int64_t peak_bf16_avx512(std::int64_t rounds, float* sink);
 std::int64_t peak_bf16_avx512bf16(std::int64_t rounds, float* sink);
 std::int64_t peak_bf16_amx(std::int64_t rounds, float* sink);
+std::int64_t peak_quant_portable(std::int64_t rounds, float* sink);
+std::int64_t peak_quant_avx2(std::int64_t rounds, float* sink);
+std::int64_t peak_quant_avxvnni(std::int64_t rounds, float* sink);
+std::int64_t peak_quant_vnni512(std::int64_t rounds, float* sink);
+std::int64_t peak_quant_amx(std::int64_t rounds, float* sink);
 
 }  // namespace augur

@@ -104,7 +104,7 @@ TEST(GemmAmxBlocking, EveryRowCountGivesTheSameChain) {
       Buffer<float> y = problem.new_output(0.5f);
       const GemmTask task{.w = reinterpret_cast<const char*>(problem.weight.panel(0)),
                           .panels = problem.weight.panels(),
-                          .lines = problem.weight.panel_bytes() / 64,
+                          .steps = problem.weight.steps(),
                           .x = reinterpret_cast<const char*>(problem.x.data()),
                           .x_stride = problem.x_stride * 2,
                           .rows = rows,

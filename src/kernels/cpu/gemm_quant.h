@@ -1,0 +1,239 @@
+#pragma once
+// The tiles of quantised products, for the blocking of gemm_blocked.h. Included by files that are compiled
+// for different instruction sets, so everything here has internal linkage (see gemm_task.h).
+//
+// A tile goes block by block: 8 dot products of 4 bytes per row and panel give the block's integer, which is
+// scaled and added to the float sums. `Op` has the registers of an instruction set (one row of one panel is
+// an Acc of floats and an Int of integers), `Format` the layout of the weights.
+//
+//   load_bytes(p)                  64 bytes as they lie in memory
+//   low_nibbles(b), high_nibbles(b), six_bits(...)    what they hold, as QuantKind's u
+//   weights<minimum, unit>(b)      u in the form (Op::Bytes) in which dot() wants it
+//   start(p), int_zero()           the integer a block's sum begins with, of weights without and with a
+//   minimum dot(int, bytes, x)             += products of bytes with 4 bytes of a row in every lane
+//   to_float<minimum, unit>(int)   the block's integer: the sum of v * q
+//   half16(p), byte16(p), signed16(p)                 scales of 16 columns as floats
+#include "kernels/cpu/gemm_blocked.h"
+#include "kernels/cpu/quant_format.h"
+
+namespace augur {
+namespace {
+
+template <class Op, class Format, int R, int P>
+struct QuantTile {
+  using Acc = typename Op::Acc;
+  using Int = typename Op::Int;
+  static constexpr QuantLayout kLayout = Format::layout;
+
+  /// Lines u and u + 4 of a block (all there is to read for a pair of byte lines).
+  struct Pair {
+    typename Op::Bytes low, high;
+  };
+  static Pair load_pair(const char* block, int u) {
+    if constexpr (kLayout.block_lines == 8) {
+      return {Op::template weights<kLayout.minimum, 1>(Op::load_bytes(block + 64 * u)),
+              Op::template weights<kLayout.minimum, 1>(Op::load_bytes(block + 64 * (u + 4)))};
+    } else if constexpr (kLayout.block_lines == 4) {
+      const auto nibbles = Op::load_bytes(block + 64 * u);
+      return {Op::template weights<kLayout.minimum, 16>(Op::low_nibbles(nibbles)),
+              Op::template weights<kLayout.minimum, 16>(Op::high_nibbles(nibbles))};
+    } else {
+      const auto nibbles = Op::load_bytes(block + 64 * u);
+      const auto low = Op::load_bytes(block + 64 * 4);
+      const auto high = Op::load_bytes(block + 64 * 5);
+      return {Op::template weights<false, 4>(Op::six_bits(Op::low_nibbles(nibbles), low, u)),
+              Op::template weights<false, 4>(Op::six_bits(Op::high_nibbles(nibbles), high, u))};
+    }
+  }
+
+  static float float_at(const char* p) {
+    float v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+  }
+
+  /// What one block of one panel is scaled with.
+  struct Scales {
+    Acc scale, second, minimum;
+  };
+  [[gnu::always_inline]] static Scales scales(const char* step, int index) {
+    constexpr float kUnit = 1.0f / static_cast<float>(kLayout.unit);
+    const char* at = step + quant_scales_at(kLayout);
+    Scales s;
+    if constexpr (kLayout.k_scales) {
+      const char* bytes = at + 64 + 32 * index;
+      Acc d = Op::half16(at);
+      if constexpr (kLayout.unit != 1) d = Op::mul(d, Op::splat(kUnit));
+      s.scale = Op::mul(d, kLayout.halves ? Op::signed16(bytes) : Op::byte16(bytes));
+      if constexpr (kLayout.halves) s.second = Op::mul(d, Op::signed16(bytes + 16));
+      if constexpr (kLayout.minimum)
+        s.minimum = Op::neg(Op::mul(Op::half16(at + 32), Op::byte16(bytes + 16)));
+    } else {
+      s.scale = Op::half16(at + 32 * index);
+      if constexpr (kLayout.unit != 1) s.scale = Op::mul(s.scale, Op::splat(kUnit));
+      if constexpr (kLayout.minimum) s.minimum = Op::half16(at + 64 + 32 * index);
+    }
+    return s;
+  }
+
+  /// The integers a block's sums of one row begin with: of all 32 k, or of the two halves.
+  [[gnu::always_inline]] static void start(const char* x, Int& low, Int& high) {
+    if constexpr (kLayout.minimum) {
+      low = Op::int_zero();
+    } else if constexpr (kLayout.halves) {
+      low = Op::start(x + kQuantOffsetLowAt);
+      high = Op::int_sub(Op::start(x + kQuantOffsetAt), low);
+    } else {
+      low = Op::start(x + kQuantOffsetAt);
+    }
+  }
+
+  /// sum + a block's finished integers, scaled. `x`: the row's QuantBlock.
+  [[gnu::always_inline]] static Acc add_block(Acc sum, Int low, Int high, const Scales& s, const char* x) {
+    const Acc x_scale = Op::splat(float_at(x + kQuantScaleAt));
+    sum = Op::fma(Op::template to_float<kLayout.minimum, kLayout.unit>(low), Op::mul(x_scale, s.scale), sum);
+    if constexpr (kLayout.halves) {
+      sum = Op::fma(Op::template to_float<false, kLayout.unit>(high), Op::mul(x_scale, s.second), sum);
+    }
+    if constexpr (kLayout.minimum) sum = Op::fma(s.minimum, Op::splat(float_at(x + kQuantScaledSumAt)), sum);
+    return sum;
+  }
+
+  /// One block of 32 k: `w` its values in panel 0, `step` the step it lies in, `x` the rows' QuantBlocks.
+  [[gnu::always_inline]] static void block(const Tile& t, Acc (&acc)[R][P], const char* w, const char* step,
+                                           int index, const char* x, const char* ahead) {
+    Int low[R][P];
+    Int high[R][P];  // used by kinds with halves
+    const auto row = [&](int r) { return x + (r / 4) * 4 * t.x_stride + (r % 4) * t.x_stride; };
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int p = 0; p < P; ++p) start(row(r), low[r][p], high[r][p]);
+    }
+#pragma GCC unroll 4
+    for (int u = 0; u < 4; ++u) {
+      Pair panel[P];
+#pragma GCC unroll 4
+      for (int p = 0; p < P; ++p) {
+        panel[p] = load_pair(w + p * t.panel_bytes, u);
+        if (ahead != nullptr) {
+#pragma GCC unroll 2
+          for (int i = u * kLayout.block_lines / 4; i < (u + 1) * kLayout.block_lines / 4; ++i)
+            __builtin_prefetch(ahead + p * t.panel_bytes + 64 * i, 0, 3);
+        }
+      }
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const typename Op::X first = Op::load_x(row(r) + 4 * u);
+        const typename Op::X second = Op::load_x(row(r) + 4 * (u + 4));
+#pragma GCC unroll 4
+        for (int p = 0; p < P; ++p) low[r][p] = Op::dot(low[r][p], panel[p].low, first);
+#pragma GCC unroll 4
+        for (int p = 0; p < P; ++p) {
+          Int& sum = kLayout.halves ? high[r][p] : low[r][p];
+          sum = Op::dot(sum, panel[p].high, second);
+        }
+      }
+    }
+#pragma GCC unroll 4
+    for (int p = 0; p < P; ++p) {
+      const Scales scale = scales(step + p * t.panel_bytes, index);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) acc[r][p] = add_block(acc[r][p], low[r][p], high[r][p], scale, row(r));
+    }
+  }
+
+  static void run(const Tile& t) {
+    Acc acc[R][P];
+    begin_tile<Op>(t, acc);
+    const char* step = t.w;
+    const char* x = t.x;
+    Walk walk = *t.walk;
+    const std::int64_t walk_lines = divide_up(t.walk_lines, kLayout.blocks);
+    for (std::int64_t left = t.steps * kLayout.lines; left > 0; left -= kLayout.lines) {
+      const char* ahead = nullptr;
+      if (t.stream_lines > 0) {
+        if (t.stream_lines < left) {
+          ahead = step + 64 * t.stream_lines;
+        } else if (t.after != nullptr) {
+          ahead = t.after + 64 * (t.stream_lines - left);
+        }
+        if (ahead != nullptr) {  // the scales' lines; the blocks look after their own
+#pragma GCC unroll 4
+          for (int p = 0; p < P; ++p)
+#pragma GCC unroll 8
+            for (int i = kLayout.blocks * kLayout.block_lines; i < kLayout.lines; ++i)
+              __builtin_prefetch(ahead + p * t.panel_bytes + 64 * i, 0, 3);
+        }
+      }
+#pragma GCC unroll 2
+      for (int i = 0; i < kLayout.blocks; ++i) {
+        if (t.stream_lines == 0) walk.prefetch(walk_lines);
+        const int at = quant_values_at(kLayout, i);
+        block(t, acc, step + at, step, i, x + i * kQuantBlockBytes, ahead == nullptr ? nullptr : ahead + at);
+      }
+      step += 64 * kLayout.lines;
+      x += kLayout.blocks * kQuantBlockBytes;
+    }
+    *t.walk = walk;
+    finish_tile<Op>(t, acc);
+  }
+};
+
+/// Kernels by tile shape, as TileTable.
+template <class Op, class Format>
+struct QuantTable {
+  using Fn = void (*)(const Tile&);
+  Fn kernels[Op::kMaxRows * Op::kMaxPanels] = {};
+
+  constexpr QuantTable() { fill<0>(); }
+  Fn at(std::int64_t rows, std::int64_t panels) const {
+    return kernels[(rows - 1) * Op::kMaxPanels + panels - 1];
+  }
+
+ private:
+  template <int I>
+  constexpr void fill() {
+    if constexpr (I < Op::kMaxRows * Op::kMaxPanels) {
+      constexpr int kRows = I / Op::kMaxPanels + 1;
+      constexpr int kPanels = I % Op::kMaxPanels + 1;
+      if constexpr (kPanels <= Op::panels(kRows)) kernels[I] = QuantTile<Op, Format, kRows, kPanels>::run;
+      fill<I + 1>();
+    }
+  }
+};
+
+template <class Op, class Format>
+struct QuantTiles : Op {
+  static constexpr int kRowGrain = 1;
+  static constexpr int kStepGrain = 1;
+  static constexpr int kStepLines = Format::layout.lines;
+  static constexpr int kStepX = Format::layout.blocks * kQuantBlockBytes;
+  static constexpr std::int64_t kBlockBytes = 192 << 10;
+  static constexpr QuantTable<Op, Format> kTable{};
+  void run(const Tile& tile, std::int64_t rows, std::int64_t panels) { kTable.at(rows, panels)(tile); }
+};
+
+/// The product of a kind, known when it runs.
+template <template <class> class TilesOf>
+void run_quantized(QuantKind kind, const GemmTask& task) {
+  switch (kind) {
+    case QuantKind::Bytes:
+      return run_blocked<TilesOf<QuantFormat<QuantKind::Bytes>>>(task);
+    case QuantKind::BytesMin:
+      return run_blocked<TilesOf<QuantFormat<QuantKind::BytesMin>>>(task);
+    case QuantKind::BytesK:
+      return run_blocked<TilesOf<QuantFormat<QuantKind::BytesK>>>(task);
+    case QuantKind::Nibbles:
+      return run_blocked<TilesOf<QuantFormat<QuantKind::Nibbles>>>(task);
+    case QuantKind::NibblesMin:
+      return run_blocked<TilesOf<QuantFormat<QuantKind::NibblesMin>>>(task);
+    case QuantKind::NibblesK:
+      return run_blocked<TilesOf<QuantFormat<QuantKind::NibblesK>>>(task);
+    case QuantKind::Six:
+      return run_blocked<TilesOf<QuantFormat<QuantKind::Six>>>(task);
+  }
+}
+
+}  // namespace
+}  // namespace augur

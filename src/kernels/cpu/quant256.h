@@ -1,0 +1,82 @@
+#pragma once
+// What the 256-bit variants of quantised products have in common: one row of one panel is two registers.
+#include <immintrin.h>
+
+#include "kernels/cpu/gemm_quant.h"
+
+namespace augur {
+namespace {
+
+using UnalignedInt [[gnu::may_alias, gnu::aligned(4)]] = int;
+
+struct Floats256 {
+  __m256 low, high;
+};
+struct Ints256 {
+  __m256i low, high;
+};
+
+struct Quant256 {
+  using Acc = Floats256;
+  using Int = Ints256;
+  using Bytes = Ints256;
+  using X = __m256i;
+  static Acc zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
+  static Acc load_acc(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+  static void store_acc(float* p, Acc v) {
+    _mm256_storeu_ps(p, v.low);
+    _mm256_storeu_ps(p + 8, v.high);
+  }
+  static Acc add(Acc a, Acc b) { return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)}; }
+  static Acc mul(Acc a, Acc b) { return {_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)}; }
+  static Acc fma(Acc a, Acc b, Acc c) {
+    return {_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
+  }
+  static Acc neg(Acc a) {
+    const __m256 sign = _mm256_castsi256_ps(_mm256_set1_epi32(INT32_MIN));
+    return {_mm256_xor_ps(a.low, sign), _mm256_xor_ps(a.high, sign)};
+  }
+  static Acc splat(float v) { return {_mm256_set1_ps(v), _mm256_set1_ps(v)}; }
+
+  static X load_x(const char* p) { return _mm256_set1_epi32(*reinterpret_cast<const UnalignedInt*>(p)); }
+  static Int int_zero() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+  static Int int_sub(Int a, Int b) {
+    return {_mm256_sub_epi32(a.low, b.low), _mm256_sub_epi32(a.high, b.high)};
+  }
+
+  static Bytes load_bytes(const char* p) {
+    const auto* lines = reinterpret_cast<const __m256i_u*>(p);
+    return {_mm256_loadu_si256(lines), _mm256_loadu_si256(lines + 1)};
+  }
+  static __m256i upper(__m256i b) { return _mm256_and_si256(b, _mm256_set1_epi8(static_cast<char>(0xf0))); }
+  static Bytes high_nibbles(Bytes b) { return {upper(b.low), upper(b.high)}; }
+  static Bytes low_nibbles(Bytes b) {
+    return {upper(_mm256_slli_epi16(b.low, 4)), upper(_mm256_slli_epi16(b.high, 4))};
+  }
+  static __m256i six_bits(__m256i nibble16, __m256i pairs, int u) {
+    const __m256i high = u == 3 ? pairs : _mm256_slli_epi16(pairs, 6 - 2 * u);
+    return _mm256_or_si256(_mm256_srli_epi16(nibble16, 2),
+                           _mm256_and_si256(high, _mm256_set1_epi8(static_cast<char>(0xc0))));
+  }
+  static Bytes six_bits(Bytes nibble16, Bytes pairs, int u) {
+    return {six_bits(nibble16.low, pairs.low, u), six_bits(nibble16.high, pairs.high, u)};
+  }
+
+  static Acc half16(const char* p) {
+    const auto* halves = reinterpret_cast<const __m128i*>(p);
+    return {_mm256_cvtph_ps(_mm_loadu_si128(halves)), _mm256_cvtph_ps(_mm_loadu_si128(halves + 1))};
+  }
+  static Acc byte16(const char* p) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)),
+            _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)))};
+  }
+  static Acc signed16(const char* p) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
+            _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
+  }
+};
+
+}  // namespace
+}  // namespace augur

@@ -1,0 +1,76 @@
+#pragma once
+#include <immintrin.h>
+
+#include "kernels/cpu/gemm_quant.h"
+#include "kernels/cpu/vector512.h"
+
+namespace augur {
+namespace {
+
+/// AVX512-VNNI: one register is one row of one panel.
+struct Vnni512 {
+  static constexpr int kMaxRows = 12;
+  static constexpr int kBlockRows = 6;
+  static constexpr int kMaxPanels = 4;
+  /// Float and integer sums and the weights of a line fit into 32 registers.
+  static constexpr int panels(int rows) { return rows <= 2 ? 4 : rows <= 4 ? 3 : rows <= 6 ? 2 : 1; }
+
+  using Acc = __m512;
+  using Int = __m512i;
+  using Bytes = __m512i;
+  using X = __m512i;
+  static Acc zero() { return _mm512_setzero_ps(); }
+  static Acc load_acc(const float* p) { return _mm512_loadu_ps(p); }
+  static void store_acc(float* p, Acc v) { _mm512_storeu_ps(p, v); }
+  static Acc add(Acc a, Acc b) { return _mm512_add_ps(a, b); }
+  static Acc mul(Acc a, Acc b) { return _mm512_mul_ps(a, b); }
+  static Acc fma(Acc a, Acc b, Acc c) { return _mm512_fmadd_ps(a, b, c); }
+  static Acc neg(Acc a) {
+    return _mm512_castsi512_ps(_mm512_xor_si512(_mm512_castps_si512(a), _mm512_set1_epi32(INT32_MIN)));
+  }
+  static Acc splat(float v) { return _mm512_set1_ps(v); }
+
+  static X load_x(const char* p) { return _mm512_set1_epi32(*reinterpret_cast<const UnalignedInt*>(p)); }
+  static Int start(const char* p) { return load_x(p); }
+  static Int int_zero() { return _mm512_setzero_si512(); }
+  static Int load_int(const std::int32_t* p) { return _mm512_loadu_si512(p); }
+  static Int int_add(Int a, Int b) { return _mm512_add_epi32(a, b); }
+  static Int int_sub(Int a, Int b) { return _mm512_sub_epi32(a, b); }
+  static Int dot(Int sum, Bytes w, X x) { return _mm512_dpbusd_epi32(sum, w, x); }
+  template <bool, int>
+  static Acc to_float(Int v) {
+    return _mm512_cvtepi32_ps(v);
+  }
+
+  static Bytes load_bytes(const char* p) { return _mm512_loadu_si512(p); }
+  static void store_bytes(void* p, Bytes b) { _mm512_storeu_si512(p, b); }
+  /// 16 times a nibble.
+  static Bytes high_nibbles(Bytes b) {
+    return _mm512_and_si512(b, _mm512_set1_epi8(static_cast<char>(0xf0)));
+  }
+  static Bytes low_nibbles(Bytes b) { return high_nibbles(_mm512_slli_epi16(b, 4)); }
+  /// 4 * (nibble + 16 * bit pair `u` of `upper`), given 16 times the nibble.
+  static Bytes six_bits(Bytes nibble16, Bytes upper, int u) {
+    const Bytes low = _mm512_srli_epi16(nibble16, 2);
+    const Bytes high = u == 3 ? upper : _mm512_slli_epi16(upper, static_cast<unsigned>(6 - 2 * u));
+    // Where the mask has ones the pair, else the nibble: f(mask, high, low) = mask ? high : low.
+    return _mm512_ternarylogic_epi32(_mm512_set1_epi8(static_cast<char>(0xc0)), high, low, 0xca);
+  }
+  template <bool kMinimum, int kUnit>
+  static Bytes weights(Bytes b) {
+    return b;
+  }
+
+  static Acc half16(const char* p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static Acc byte16(const char* p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  }
+  static Acc signed16(const char* p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  }
+};
+
+}  // namespace
+}  // namespace augur

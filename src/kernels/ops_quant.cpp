@@ -1,0 +1,139 @@
+#include "kernels/ops_quant.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+// clang-format off: the order matters
+#include "kernels/ops_targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/ops_quant.cpp"
+#include "hwy/foreach_target.h"
+#include "kernels/simd_math-inl.h"
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace augur {
+namespace HWY_NAMESPACE {
+
+constexpr std::int64_t kBlock = QuantBlock::kElements;
+
+/// QuantBlock's law for 32 values.
+HWY_INLINE void QuantizeBlock(const float* x, QuantBlock* out) {
+  const DF d;
+  const hn::RebindToSigned<DF> di;
+  const hn::Rebind<std::int8_t, DF> d8;
+  constexpr std::int64_t kLanes = hn::MaxLanes(DF());
+  const auto no_sign = hn::Set(di, 0x7fffffff);
+  auto largest = hn::Zero(di);
+  for (std::int64_t i = 0; i < kBlock; i += kLanes) {
+    largest = hn::Max(largest, hn::And(hn::BitCast(di, hn::LoadU(d, x + i)), no_sign));
+  }
+  const auto bits = static_cast<std::uint32_t>(hn::GetLane(hn::MaxOfLanes(di, largest)));
+  const float a = std::bit_cast<float>(bits);
+  if (bits >= 0x7f800000u || a < 0x1p-100f) {
+    *out = {};
+    if (bits >= 0x7f800000u) out->scale = out->scaled_sum = std::numeric_limits<float>::quiet_NaN();
+    return;
+  }
+  const auto inverse = hn::Set(d, 127.0f / a);
+  const auto magic = hn::Set(d, 0x1.8p23f);
+  const auto magic_bits = hn::Set(di, 0x4b400000);
+  auto low = hn::Zero(di);
+  auto high = hn::Zero(di);
+  for (std::int64_t i = 0; i < kBlock; i += kLanes) {
+    const auto rounded = hn::Add(hn::Mul(hn::LoadU(d, x + i), inverse), magic);
+    const auto q = hn::Sub(hn::BitCast(di, rounded), magic_bits);
+    hn::StoreU(hn::DemoteTo(d8, q), d8, out->q + i);
+    if (i < kBlock / 2) {
+      low = hn::Add(low, q);
+    } else {
+      high = hn::Add(high, q);
+    }
+  }
+  const std::int32_t low_sum = hn::GetLane(hn::SumOfLanes(di, low));
+  const std::int32_t sum = hn::GetLane(hn::SumOfLanes(di, hn::Add(low, high)));
+  out->scale = a / 127.0f;
+  out->scaled_sum = out->scale * static_cast<float>(sum);
+  out->offset = -128 * sum;
+  out->offset_low = -128 * low_sum;
+}
+
+/// Calls value(d, i) for the elements of one block after the other and quantises what it returns.
+template <class Value>
+HWY_INLINE void QuantizeBlocks(std::int64_t n, QuantBlock* out, const Value& value) {
+  const DF d;
+  constexpr std::int64_t kLanes = hn::MaxLanes(DF());
+  HWY_ALIGN float block[kBlock];
+  std::int64_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    for (std::int64_t j = 0; j < kBlock; j += kLanes) hn::Store(value(d, i + j), d, block + j);
+    QuantizeBlock(block, out++);
+  }
+  if (i == n) return;
+  for (std::int64_t j = 0; j < kBlock; ++j) block[j] = 0.0f;
+  for (std::int64_t j = 0; i + j < n; ++j) block[j] = hn::GetLane(value(DF1(), i + j));
+  QuantizeBlock(block, out);
+}
+
+void QuantizeRow(const float* x, std::int64_t n, QuantBlock* out) {
+  const std::int64_t whole = n - n % kBlock;
+  for (std::int64_t i = 0; i < whole; i += kBlock) QuantizeBlock(x + i, out + i / kBlock);
+  const auto load = [&](auto d, std::int64_t i) HWY_ATTR { return hn::LoadU(d, x + whole + i); };
+  QuantizeBlocks(n - whole, out + whole / kBlock, load);
+}
+
+void RmsNormQuantized(const float* x, const float* weight, float eps, std::int64_t n, QuantBlock* out) {
+  const float squares = Sum16(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    const auto v = hn::LoadU(d, x + i);
+    return hn::Mul(v, v);
+  });
+  const float inverse = 1.0f / std::sqrt(squares / static_cast<float>(n) + eps);
+  QuantizeBlocks(n, out, [&](auto d, std::int64_t i) HWY_ATTR {
+    return hn::Mul(hn::Mul(hn::LoadU(d, x + i), hn::Set(d, inverse)), hn::LoadU(d, weight + i));
+  });
+}
+
+void SiluMulQuantized(const float* gate, const float* up, std::int64_t n, QuantBlock* out) {
+  QuantizeBlocks(n, out, [&](auto d, std::int64_t i) HWY_ATTR {
+    return SiluTimes(d, hn::LoadU(d, gate + i), hn::LoadU(d, up + i));
+  });
+}
+
+void SiluMulPanelsQuantized(const float* gate_up, std::int64_t pairs, QuantBlock* out) {
+  QuantizeBlocks(16 * pairs, out, [&](auto d, std::int64_t i) HWY_ATTR {
+    const float* gate = gate_up + i / 16 * 32 + i % 16;
+    return SiluTimes(d, hn::LoadU(d, gate), hn::LoadU(d, gate + 16));
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace augur
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace augur {
+
+HWY_EXPORT(QuantizeRow);
+HWY_EXPORT(RmsNormQuantized);
+HWY_EXPORT(SiluMulQuantized);
+HWY_EXPORT(SiluMulPanelsQuantized);
+
+void quantize_row(const float* x, std::int64_t n, QuantBlock* out) {
+  HWY_DYNAMIC_DISPATCH(QuantizeRow)(x, n, out);
+}
+
+void rms_norm_quantized(const float* x, const float* weight, float eps, std::int64_t n, QuantBlock* out) {
+  HWY_DYNAMIC_DISPATCH(RmsNormQuantized)(x, weight, eps, n, out);
+}
+
+void silu_mul_quantized(const float* gate, const float* up, std::int64_t n, QuantBlock* out) {
+  HWY_DYNAMIC_DISPATCH(SiluMulQuantized)(gate, up, n, out);
+}
+
+void silu_mul_panels_quantized(const float* gate_up, std::int64_t pairs, QuantBlock* out) {
+  HWY_DYNAMIC_DISPATCH(SiluMulPanelsQuantized)(gate_up, pairs, out);
+}
+
+}  // namespace augur
+#endif  // HWY_ONCE

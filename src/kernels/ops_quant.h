@@ -1,0 +1,15 @@
+#pragma once
+// The quantising forms of row operations: ops.cpp calls them for out_type Q8_0. `out`: QuantBlock[].
+#include <cstdint>
+
+#include "kernels/quant_rows.h"
+
+namespace augur {
+
+void quantize_row(const float* x, std::int64_t n, QuantBlock* out);
+void rms_norm_quantized(const float* x, const float* weight, float eps, std::int64_t n, QuantBlock* out);
+void silu_mul_quantized(const float* gate, const float* up, std::int64_t n, QuantBlock* out);
+/// See silu_mul_panels().
+void silu_mul_panels_quantized(const float* gate_up, std::int64_t pairs, QuantBlock* out);
+
+}  // namespace augur

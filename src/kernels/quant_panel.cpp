@@ -1,0 +1,230 @@
+// The stored layouts are those of src/io/gguf/dequantize.cpp.
+#include "kernels/quant_panel.h"
+
+#include <cstring>
+
+#include "base/error.h"
+
+namespace augur {
+
+namespace {
+
+using U8 = std::uint8_t;
+
+/// 32 stored values with their scales, before they are placed.
+struct Block {
+  U8 q[32];
+  std::uint16_t d = 0;    ///< half
+  std::uint16_t m = 0;    ///< half: the minimum, or dmin
+  U8 scales[2] = {0, 0};  ///< of k_scales: scale and minimum, or two scales
+};
+
+std::uint16_t half_at(const U8* p) {
+  std::uint16_t v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+void read_nibbles(const U8* from, U8* q) {
+  for (int i = 0; i < 16; ++i) {
+    q[i] = from[i] & 15;
+    q[16 + i] = from[i] >> 4;
+  }
+}
+
+void add_fifth_bits(const U8* from, U8* q) {
+  std::uint32_t bits;
+  std::memcpy(&bits, from, sizeof bits);
+  for (int i = 0; i < 32; ++i) q[i] = static_cast<U8>(q[i] | (bits >> i & 1u) << 4);
+}
+
+/// Scale and minimum of block i in the 12 bytes of Q4_K and Q5_K.
+void read_k_scales(const U8* p, int i, U8* out) {
+  if (i < 4) {
+    out[0] = p[i] & 63;
+    out[1] = p[4 + i] & 63;
+  } else {
+    out[0] = static_cast<U8>((p[4 + i] & 15) | (p[i - 4] >> 6 << 4));
+    out[1] = static_cast<U8>((p[4 + i] >> 4) | (p[i] >> 6 << 4));
+  }
+}
+
+/// Block `i` of 32 of a stored row.
+Block read_block(DType type, const U8* row, std::int64_t i) {
+  Block block;
+  const BlockShape shape = block_shape(type);
+  const int per_stored = shape.elements / 32;
+  const U8* b = row + i / per_stored * shape.bytes;
+  const int part = static_cast<int>(i % per_stored);
+  switch (type) {
+    case DType::Q8_0:
+      block.d = half_at(b);
+      for (int j = 0; j < 32; ++j) block.q[j] = static_cast<U8>(b[2 + j] ^ 0x80);
+      break;
+    case DType::Q4_0:
+      block.d = half_at(b);
+      read_nibbles(b + 2, block.q);
+      break;
+    case DType::Q4_1:
+      block.d = half_at(b);
+      block.m = half_at(b + 2);
+      read_nibbles(b + 4, block.q);
+      break;
+    case DType::Q5_0:
+      block.d = half_at(b);
+      read_nibbles(b + 6, block.q);
+      add_fifth_bits(b + 2, block.q);
+      for (U8& q : block.q) q = static_cast<U8>(q + 128 - 16);
+      break;
+    case DType::Q5_1:
+      block.d = half_at(b);
+      block.m = half_at(b + 2);
+      read_nibbles(b + 8, block.q);
+      add_fifth_bits(b + 4, block.q);
+      break;
+    case DType::Q4_K:
+    case DType::Q5_K: {
+      const bool fifth = type == DType::Q5_K;
+      block.d = half_at(b);
+      block.m = half_at(b + 2);
+      read_k_scales(b + 4, part, block.scales);
+      const U8* nibbles = b + (fifth ? 48 : 16) + part / 2 * 32;
+      for (int j = 0; j < 32; ++j) {
+        block.q[j] = static_cast<U8>(nibbles[j] >> (part % 2 * 4) & 15);
+        if (fifth) block.q[j] = static_cast<U8>(block.q[j] | (b[16 + j] >> part & 1) << 4);
+      }
+      break;
+    }
+    default: {  // Q6_K
+      block.d = half_at(b + 208);
+      std::memcpy(block.scales, b + 192 + part * 2, 2);
+      const U8* low = b + part / 4 * 64 + part % 2 * 32;
+      const U8* high = b + 128 + part / 4 * 32;
+      for (int j = 0; j < 32; ++j) {
+        block.q[j] =
+            static_cast<U8>((low[j] >> (part % 4 / 2 * 4) & 15) | (high[j] >> (part % 4 * 2) & 3) << 4);
+      }
+      break;
+    }
+  }
+  return block;
+}
+
+/// Byte `byte` of a column in line `line`.
+U8* cell(std::byte* lines, int line, std::int64_t column, int byte) {
+  return reinterpret_cast<U8*>(lines) + line * 64 + column * 4 + byte;
+}
+U8 cell(const std::byte* lines, int line, std::int64_t column, int byte) {
+  return reinterpret_cast<const U8*>(lines)[line * 64 + column * 4 + byte];
+}
+
+void put_half(std::byte* scales, std::int64_t index, std::uint16_t value) {
+  std::memcpy(scales + 2 * index, &value, sizeof value);
+}
+float get_half(const std::byte* scales, std::int64_t index) {
+  std::uint16_t value;
+  std::memcpy(&value, scales + 2 * index, sizeof value);
+  return half_to_float(value);
+}
+
+/// `part`: which block of the step.
+void place(const QuantLayout& layout, const Block& block, std::byte* step, int part, std::int64_t column) {
+  std::byte* lines = step + quant_values_at(layout, part);
+  for (int j = 0; j < 32; ++j) {
+    const int line = j / 4;
+    if (layout.block_lines == 8) {
+      *cell(lines, line, column, j % 4) = block.q[j];
+      continue;
+    }
+    *cell(lines, line % 4, column, j % 4) |= static_cast<U8>((block.q[j] & 15) << (line / 4 * 4));
+    if (layout.block_lines == 6) {
+      *cell(lines, 4 + line / 4, column, j % 4) |= static_cast<U8>((block.q[j] >> 4) << (line % 4 * 2));
+    }
+  }
+  std::byte* scales = step + quant_scales_at(layout);
+  if (layout.k_scales) {
+    put_half(scales, column, block.d);
+    put_half(scales, 16 + column, block.m);
+    std::memcpy(scales + 64 + part * 32 + column, block.scales, 1);
+    std::memcpy(scales + 64 + part * 32 + 16 + column, block.scales + 1, 1);
+  } else {
+    put_half(scales, part * 16 + column, block.d);
+    if (layout.minimum) put_half(scales, 32 + part * 16 + column, block.m);
+  }
+}
+
+}  // namespace
+
+std::optional<QuantKind> quant_kind(DType type) {
+  switch (type) {
+    case DType::Q8_0:
+    case DType::Q5_0:
+      return QuantKind::Bytes;
+    case DType::Q5_1:
+      return QuantKind::BytesMin;
+    case DType::Q5_K:
+      return QuantKind::BytesK;
+    case DType::Q4_0:
+      return QuantKind::Nibbles;
+    case DType::Q4_1:
+      return QuantKind::NibblesMin;
+    case DType::Q4_K:
+      return QuantKind::NibblesK;
+    case DType::Q6_K:
+      return QuantKind::Six;
+    default:
+      return std::nullopt;
+  }
+}
+
+void pack_quantized_row(DType type, const std::byte* stored, std::int64_t k, std::byte* panel,
+                        std::int64_t column) {
+  const std::optional<QuantKind> kind = quant_kind(type);
+  if (!kind) throw Error("{} weights cannot be packed as they are stored", name(type));
+  const QuantLayout& layout = quant_layout(*kind);
+  for (std::int64_t i = 0; i < k / 32; ++i) {
+    const Block block = read_block(type, reinterpret_cast<const U8*>(stored), i);
+    place(layout, block, panel + i / layout.blocks * layout.lines * 64, static_cast<int>(i % layout.blocks),
+          column);
+  }
+}
+
+QuantValues unpack_quantized_block(QuantKind kind, const std::byte* panel, std::int64_t block,
+                                   std::int64_t column) {
+  const QuantLayout& layout = quant_layout(kind);
+  const std::byte* step = panel + block / layout.blocks * layout.lines * 64;
+  const int part = static_cast<int>(block % layout.blocks);
+  const std::byte* lines = step + quant_values_at(layout, part);
+  QuantValues out = {};
+  for (int j = 0; j < 32; ++j) {
+    const int line = j / 4;
+    int u = 0;
+    if (layout.block_lines == 8) {
+      u = cell(lines, line, column, j % 4);
+    } else {
+      u = cell(lines, line % 4, column, j % 4) >> (line / 4 * 4) & 15;
+      if (layout.block_lines == 6) {
+        u |= (cell(lines, 4 + line / 4, column, j % 4) >> (line % 4 * 2) & 3) << 4;
+      }
+    }
+    out.values[j] = static_cast<std::int16_t>(u * layout.unit - (layout.minimum ? 0 : 128));
+  }
+  const std::byte* scales = step + quant_scales_at(layout);
+  const float unit = 1.0f / static_cast<float>(layout.unit);
+  if (!layout.k_scales) {
+    out.scales[0] = out.scales[1] = get_half(scales, part * 16 + column) * unit;
+    if (layout.minimum) out.minimum = get_half(scales, 32 + part * 16 + column);
+    return out;
+  }
+  const auto factor = [&](int which) {
+    const U8 byte = static_cast<U8>(scales[64 + part * 32 + which * 16 + column]);
+    return layout.halves ? static_cast<float>(static_cast<std::int8_t>(byte)) : static_cast<float>(byte);
+  };
+  const float d = get_half(scales, column) * unit;
+  out.scales[0] = d * factor(0);
+  out.scales[1] = layout.halves ? d * factor(1) : out.scales[0];
+  if (layout.minimum) out.minimum = -(get_half(scales, 16 + column) * factor(1));
+  return out;
+}
+
+}  // namespace augur

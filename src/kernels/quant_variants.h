@@ -1,0 +1,24 @@
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "base/cpu.h"
+#include "kernels/cpu/gemm_task.h"
+
+namespace augur {
+
+/// An instruction that quantised products can use. All give the same bits, so which of them an Isa takes is a
+/// question of speed, and of what the processor has beside that Isa.
+struct QuantVariant {
+  std::string_view name;
+  GemmQuantFn gemm;
+  PeakFn peak;
+};
+
+/// All that this machine can run, slowest first. The reference stays valid for the program's life.
+const std::vector<QuantVariant>& quant_variants();
+
+/// The fastest among them that `isa` allows.
+const QuantVariant& quant_variant(Isa isa);
+
+}  // namespace augur

@@ -1,0 +1,266 @@
+// The stored layouts are those of src/io/gguf/dequantize.cpp.
+#include "kernels/quantize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace augur {
+
+namespace {
+
+using U8 = std::uint8_t;
+
+struct Fit {
+  float scale = 0.0f;
+  float minimum = 0.0f;
+};
+
+float through_half(float v) {
+  return half_to_float(float_to_half(v));
+}
+
+int nearest(float v, int low, int high) {
+  if (!(v > static_cast<float>(low))) return low;  // NaN, too
+  return v < static_cast<float>(high) ? static_cast<int>(std::lrint(v)) : high;
+}
+
+/// x ~ scale * q, q in [low, -low - 1]. The largest magnitude gets the value that has no mirror image; other
+/// scales near that one are tried.
+float fit_symmetric(const float* x, int n, int low) {
+  float largest = 0.0f;
+  for (int i = 0; i < n; ++i) {
+    if (std::fabs(x[i]) > std::fabs(largest)) largest = x[i];
+  }
+  if (largest == 0.0f) return 0.0f;
+  float best_scale = 0.0f;
+  double best = -1.0;  // gain over all zeros, relative to it: (sum x q)^2 / sum q^2
+  for (int step = -6; step <= 6; ++step) {
+    const float inverse = (static_cast<float>(low) + 0.1f * static_cast<float>(step)) / largest;
+    double xq = 0.0, qq = 0.0;
+    for (int i = 0; i < n; ++i) {
+      const double q = nearest(inverse * x[i], low, -low - 1);
+      xq += q * static_cast<double>(x[i]);
+      qq += q * q;
+    }
+    if (qq > 0.0 && xq * xq / qq > best) {
+      best = xq * xq / qq;
+      best_scale = static_cast<float>(xq / qq);
+    }
+  }
+  return best_scale;
+}
+
+/// x ~ scale * q + minimum, q in [0, levels]; minimum <= 0 when `not_positive`.
+Fit fit_affine(const float* x, int n, int levels, bool not_positive) {
+  const auto [low_at, high_at] = std::minmax_element(x, x + n);
+  const float low = not_positive ? std::min(*low_at, 0.0f) : *low_at;
+  const float high = *high_at;
+  if (!(high > low)) return {0.0f, low};
+  Fit best{(high - low) / static_cast<float>(levels), low};
+  double best_error = INFINITY;
+  for (int step = -4; step <= 8; ++step) {
+    const float inverse = (static_cast<float>(levels) + 0.1f * static_cast<float>(step)) / (high - low);
+    double sum_q = 0, sum_qq = 0, sum_x = 0, sum_xq = 0;
+    for (int i = 0; i < n; ++i) {
+      const double q = nearest(inverse * (x[i] - low), 0, levels);
+      sum_q += q;
+      sum_qq += q * q;
+      sum_x += static_cast<double>(x[i]);
+      sum_xq += q * static_cast<double>(x[i]);
+    }
+    const double determinant = n * sum_qq - sum_q * sum_q;  // least squares of x on q
+    if (determinant <= 0.0) continue;
+    Fit fit{static_cast<float>((n * sum_xq - sum_q * sum_x) / determinant),
+            static_cast<float>((sum_qq * sum_x - sum_q * sum_xq) / determinant)};
+    if (not_positive && fit.minimum > 0.0f) fit = {static_cast<float>(sum_xq / sum_qq), 0.0f};
+    if (!(fit.scale > 0.0f)) continue;
+    double error = 0;
+    for (int i = 0; i < n; ++i) {
+      const float q = static_cast<float>(nearest((x[i] - fit.minimum) / fit.scale, 0, levels));
+      const double off = static_cast<double>(fit.scale * q + fit.minimum - x[i]);
+      error += off * off;
+    }
+    if (error < best_error) {
+      best_error = error;
+      best = fit;
+    }
+  }
+  return best;
+}
+
+void put_half(U8* at, float v) {
+  const std::uint16_t half = float_to_half(v);
+  std::memcpy(at, &half, sizeof half);
+}
+
+float inverse_of(float scale) {
+  return scale != 0.0f ? 1.0f / scale : 0.0f;
+}
+
+void quantize_q8_0(const float* x, U8* b) {
+  float largest = 0.0f;
+  for (int i = 0; i < 32; ++i) largest = std::max(largest, std::fabs(x[i]));
+  put_half(b, largest / 127.0f);
+  const float inverse = inverse_of(largest / 127.0f);
+  for (int i = 0; i < 32; ++i) b[2 + i] = static_cast<U8>(nearest(x[i] * inverse, -127, 127));
+}
+
+/// Q4_0 and Q5_0 (with the fifth bits).
+void quantize_symmetric(const float* x, int bits, U8* b) {
+  const int half_range = 1 << (bits - 1);
+  const float scale = through_half(fit_symmetric(x, 32, -half_range));
+  const float inverse = inverse_of(scale);
+  put_half(b, scale);
+  U8* nibbles = b + (bits == 5 ? 6 : 2);
+  std::uint32_t fifth = 0;
+  U8 q[32];
+  for (int i = 0; i < 32; ++i) {
+    q[i] = static_cast<U8>(nearest(x[i] * inverse, -half_range, half_range - 1) + half_range);
+    fifth |= static_cast<std::uint32_t>(q[i] >> 4) << i;
+  }
+  for (int i = 0; i < 16; ++i) nibbles[i] = static_cast<U8>((q[i] & 15) | (q[16 + i] & 15) << 4);
+  if (bits == 5) std::memcpy(b + 2, &fifth, sizeof fifth);
+}
+
+/// Q4_1 and Q5_1.
+void quantize_affine(const float* x, int bits, U8* b) {
+  const int levels = (1 << bits) - 1;
+  const Fit fit = fit_affine(x, 32, levels, false);
+  const float scale = through_half(fit.scale);
+  const float minimum = through_half(fit.minimum);
+  const float inverse = inverse_of(scale);
+  put_half(b, scale);
+  put_half(b + 2, minimum);
+  U8* nibbles = b + (bits == 5 ? 8 : 4);
+  std::uint32_t fifth = 0;
+  U8 q[32];
+  for (int i = 0; i < 32; ++i) {
+    q[i] = static_cast<U8>(nearest((x[i] - minimum) * inverse, 0, levels));
+    fifth |= static_cast<std::uint32_t>(q[i] >> 4) << i;
+  }
+  for (int i = 0; i < 16; ++i) nibbles[i] = static_cast<U8>((q[i] & 15) | (q[16 + i] & 15) << 4);
+  if (bits == 5) std::memcpy(b + 4, &fifth, sizeof fifth);
+}
+
+/// Q4_K and Q5_K: eight blocks, whose scales and minima are 6-bit multiples of d and dmin.
+void quantize_k(const float* x, int bits, U8* b) {
+  const int levels = (1 << bits) - 1;
+  Fit fits[8];
+  float largest_scale = 0.0f;
+  float largest_minimum = 0.0f;
+  for (int i = 0; i < 8; ++i) {
+    fits[i] = fit_affine(x + 32 * i, 32, levels, true);
+    largest_scale = std::max(largest_scale, fits[i].scale);
+    largest_minimum = std::max(largest_minimum, -fits[i].minimum);
+  }
+  const float d = through_half(largest_scale / 63.0f);
+  const float dmin = through_half(largest_minimum / 63.0f);
+  put_half(b, d);
+  put_half(b + 2, dmin);
+  U8* packed = b + 4;
+  std::memset(packed, 0, 12);
+  U8* nibbles = b + (bits == 5 ? 48 : 16);
+  std::memset(b + 16, 0, bits == 5 ? 160 : 128);
+  for (int i = 0; i < 8; ++i) {
+    const int scale = nearest(fits[i].scale * inverse_of(d), 0, 63);
+    const int minimum = nearest(-fits[i].minimum * inverse_of(dmin), 0, 63);
+    if (i < 4) {
+      packed[i] = static_cast<U8>(packed[i] | scale);
+      packed[4 + i] = static_cast<U8>(packed[4 + i] | minimum);
+    } else {
+      packed[4 + i] = static_cast<U8>((scale & 15) | (minimum & 15) << 4);
+      packed[i - 4] = static_cast<U8>(packed[i - 4] | scale >> 4 << 6);
+      packed[i] = static_cast<U8>(packed[i] | minimum >> 4 << 6);
+    }
+    const float inverse = inverse_of(d * static_cast<float>(scale));
+    const float m = dmin * static_cast<float>(minimum);
+    for (int j = 0; j < 32; ++j) {
+      const int q = nearest((x[32 * i + j] + m) * inverse, 0, levels);
+      U8& at = nibbles[i / 2 * 32 + j];
+      at = static_cast<U8>(at | (q & 15) << (i % 2 * 4));
+      if (bits == 5) b[16 + j] = static_cast<U8>(b[16 + j] | q >> 4 << i);
+    }
+  }
+}
+
+/// Sixteen groups, whose scales are signed 8-bit multiples of d.
+void quantize_q6_k(const float* x, U8* b) {
+  float scales[16];
+  float largest = 0.0f;
+  for (int i = 0; i < 16; ++i) {
+    scales[i] = fit_symmetric(x + 16 * i, 16, -32);
+    largest = std::max(largest, std::fabs(scales[i]));
+  }
+  const float d = through_half(largest / 127.0f);
+  put_half(b + 208, d);
+  std::memset(b, 0, 192);
+  for (int i = 0; i < 16; ++i) {
+    const int scale = nearest(scales[i] * inverse_of(d), -127, 127);
+    b[192 + i] = static_cast<U8>(scale);
+    const float inverse = inverse_of(d * static_cast<float>(scale));
+    for (int j = 0; j < 16; ++j) {
+      const int q = nearest(x[16 * i + j] * inverse, -32, 31) + 32;
+      const int part = i / 2;         // of 32 values
+      const int at = i % 2 * 16 + j;  // in it
+      U8& low = b[part / 4 * 64 + part % 2 * 32 + at];
+      U8& high = b[128 + part / 4 * 32 + at];
+      low = static_cast<U8>(low | (q & 15) << (part % 4 / 2 * 4));
+      high = static_cast<U8>(high | q >> 4 << (part % 4 * 2));
+    }
+  }
+}
+
+}  // namespace
+
+bool can_quantize(DType type) {
+  switch (type) {
+    case DType::Q8_0:
+    case DType::Q4_0:
+    case DType::Q4_1:
+    case DType::Q5_0:
+    case DType::Q5_1:
+    case DType::Q4_K:
+    case DType::Q5_K:
+    case DType::Q6_K:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void quantize_blocks(DType type, const float* values, std::int64_t count, std::byte* out) {
+  if (!can_quantize(type)) throw Error("values cannot be quantised to {}", name(type));
+  const BlockShape shape = block_shape(type);
+  auto* b = reinterpret_cast<U8*>(out);
+  for (std::int64_t i = 0; i + shape.elements <= count; i += shape.elements, b += shape.bytes) {
+    const float* x = values + i;
+    if (!std::all_of(x, x + shape.elements, [](float v) { return std::isfinite(v); })) {
+      throw Error("a value that is not finite cannot be quantised to {}", name(type));
+    }
+    switch (type) {
+      case DType::Q8_0:
+        quantize_q8_0(x, b);
+        break;
+      case DType::Q4_0:
+      case DType::Q5_0:
+        quantize_symmetric(x, type == DType::Q4_0 ? 4 : 5, b);
+        break;
+      case DType::Q4_1:
+      case DType::Q5_1:
+        quantize_affine(x, type == DType::Q4_1 ? 4 : 5, b);
+        break;
+      case DType::Q4_K:
+      case DType::Q5_K:
+        quantize_k(x, type == DType::Q4_K ? 4 : 5, b);
+        break;
+      default:
+        quantize_q6_k(x, b);
+        break;
+    }
+  }
+}
+
+}  // namespace augur

@@ -1,0 +1,20 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "base/dtype.h"
+
+namespace augur {
+
+/// True for the types that quantize_blocks() makes.
+bool can_quantize(DType type);
+
+/// Float32 values to blocks as GGUF stores them: Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K or Q6_K, otherwise
+/// Error; so is a value that is not finite. `count`: whole blocks.
+///
+/// Scales are those that represent the values of their block with the least squared error found in a short
+/// search around max |x| (symmetric types) or max - min (types with a minimum), except for Q8_0, whose scale
+/// is max |x| / 127.
+void quantize_blocks(DType type, const float* values, std::int64_t count, std::byte* out);
+
+}  // namespace augur

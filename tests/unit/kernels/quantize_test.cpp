@@ -1,0 +1,130 @@
+// Quantised blocks: what is stored, what is packed of it, and how near it is to the values.
+#include "kernels/quantize.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "io/gguf/dequantize.h"
+#include "quant_fixture.h"
+
+namespace augur {
+namespace {
+
+std::vector<float> normals(std::int64_t count, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& v : values) v = normal(random);
+  return values;
+}
+
+std::vector<std::byte> quantized(DType type, const std::vector<float>& values) {
+  const BlockShape shape = block_shape(type);
+  std::vector<std::byte> out(values.size() / static_cast<std::size_t>(shape.elements) *
+                             static_cast<std::size_t>(shape.bytes));
+  quantize_blocks(type, values.data(), static_cast<std::int64_t>(values.size()), out.data());
+  return out;
+}
+
+std::vector<float> dequantized(DType type, const std::vector<std::byte>& stored, std::size_t count) {
+  std::vector<float> out(count);
+  dequantize(type, stored.data(), static_cast<std::int64_t>(count), out.data());
+  return out;
+}
+
+TEST(Quantize, PackedRowsAreTheStoredNumbers) {
+  for (const DType type : kQuantTypes) {
+    const std::int64_t n = 21;
+    const std::int64_t k = 3 * block_shape(type).elements;
+    std::vector<std::byte> stored = quantized(type, normals(n * k, 5));
+    // Beside what a quantiser makes every pattern of the bits that are not halves: all values, all scales.
+    std::mt19937 random(6);
+    const auto block = static_cast<std::size_t>(block_shape(type).bytes);
+    const bool six = type == DType::Q6_K;
+    const std::size_t first = six                                                                 ? 0
+                              : type == DType::Q8_0 || type == DType::Q4_0 || type == DType::Q5_0 ? 2
+                                                                                                  : 4;
+    for (std::size_t at = block; at < stored.size(); at += block)
+      for (std::size_t i = first; i < (six ? 208 : block); ++i)
+        stored[at + i] = static_cast<std::byte>(random());
+    PackedMatrix matrix(type, n, k);
+    const std::size_t row_size = stored.size() / static_cast<std::size_t>(n);
+    matrix.set_stored_rows(0, std::span(stored).first(5 * row_size));
+    matrix.set_stored_rows(5, std::span(stored).subspan(5 * row_size));
+    const std::vector<float> expected = dequantized(type, stored, static_cast<std::size_t>(n * k));
+    std::vector<float> row(static_cast<std::size_t>(k));
+    for (std::int64_t r = 0; r < n; ++r) {
+      matrix.get_row(r, row.data());
+      for (std::int64_t i = 0; i < k; ++i) {
+        ASSERT_EQ(row[static_cast<std::size_t>(i)], expected[static_cast<std::size_t>(r * k + i)])
+            << name(type) << " row " << r << " column " << i;
+      }
+    }
+  }
+}
+
+// Signal-to-noise of normally distributed values, below what each type has to offer for them by about 10%.
+TEST(Quantize, ErrorsAreWhatTheBitsAllow) {
+  struct Expectation {
+    DType type;
+    double relative_error;
+  };
+  for (const Expectation& e : std::initializer_list<Expectation>{{DType::Q8_0, 0.0065},
+                                                                 {DType::Q6_K, 0.022},
+                                                                 {DType::Q5_0, 0.045},
+                                                                 {DType::Q5_1, 0.042},
+                                                                 {DType::Q5_K, 0.045},
+                                                                 {DType::Q4_0, 0.09},
+                                                                 {DType::Q4_1, 0.085},
+                                                                 {DType::Q4_K, 0.09}}) {
+    ASSERT_TRUE(can_quantize(e.type));
+    const std::vector<float> values = normals(256 * 64, 12);
+    const std::vector<float> back = dequantized(e.type, quantized(e.type, values), values.size());
+    double error = 0, power = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto x = static_cast<double>(values[i]);
+      error += (back[i] - x) * (back[i] - x);
+      power += x * x;
+    }
+    EXPECT_LT(std::sqrt(error / power), e.relative_error) << name(e.type);
+  }
+}
+
+TEST(Quantize, ConstantAndZeroBlocksStayWhatTheyAre) {
+  for (const DType type : kQuantTypes) {
+    const std::vector<float> zeros(512);
+    EXPECT_EQ(dequantized(type, quantized(type, zeros), 512), zeros) << name(type);
+    for (const float constant : {1.0f, -0.5f}) {
+      for (const float v : dequantized(type, quantized(type, std::vector<float>(512, constant)), 512))
+        ASSERT_NEAR(v, constant, 0.02) << name(type);
+    }
+  }
+}
+
+TEST(Quantize, RefusesWhatHasNoBlocks) {
+  std::vector<float> values(512, 1.0f);
+  std::vector<std::byte> out(4096);
+  EXPECT_THROW(quantize_blocks(DType::BF16, values.data(), 512, out.data()), Error);
+  values[300] = std::numeric_limits<float>::quiet_NaN();
+  for (const DType type : kQuantTypes)
+    EXPECT_THROW(quantize_blocks(type, values.data(), 512, out.data()), Error) << name(type);
+}
+
+TEST(Quantize, PackedMatrixRefusesRowsThatDoNotFit) {
+  EXPECT_THROW(PackedMatrix(DType::Q4_0, 4, 40), Error);
+  EXPECT_THROW(PackedMatrix(DType::Q4_K, 4, 128), Error);
+  PackedMatrix matrix(DType::Q8_0, 4, 64);
+  const std::vector<std::byte> rows(2 * 68);
+  matrix.set_stored_rows(2, rows);
+  EXPECT_THROW(matrix.set_stored_rows(3, rows), Error);
+  EXPECT_THROW(matrix.set_stored_rows(-1, rows), Error);
+  EXPECT_THROW(matrix.set_stored_rows(0, std::span(rows).first(67)), Error);
+  PackedMatrix floats(DType::F32, 4, 64);
+  EXPECT_THROW(floats.set_stored_rows(0, rows), Error);
+}
+
+}  // namespace
+}  // namespace augur
