@@ -30,6 +30,7 @@ typedef struct augur_engine_options {
   int32_t tree_size;
   const char* verification; /* "walk", "rejection" */
   int32_t coupling; /* 1: drafters propose what the noise of the target's draws makes likely; 0: they don't */
+  const char* policy; /* what shapes the drafts, NAME[:KEY=VALUE,...]; NULL: what the fields above say */
 } augur_engine_options;
 
 typedef struct augur_request {

@@ -23,6 +23,13 @@ struct SpeculationType {
 };
 std::vector<SpeculationType> speculation_types();
 
+/// A way to shape drafts.
+struct SpeculationPolicy {
+  std::string name;     ///< as in SpeculationOptions::policy
+  std::string summary;  ///< half a line
+};
+std::vector<SpeculationPolicy> speculation_policies();
+
 /// One generated token. Text is released as soon as it can no longer change: a piece may hold the text of
 /// several tokens, or none (half a character, the possible beginning of a stop string).
 struct TokenEvent {

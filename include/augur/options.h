@@ -38,6 +38,9 @@ struct SpeculationOptions {
   /// tree together: what they propose is merged, and the likeliest nodes are verified. Empty or {"none"}:
   /// plain decoding.
   std::vector<std::string> types;
+  /// What shapes the drafts: one of speculation_policies(), with settings where it has some
+  /// (NAME:KEY=VALUE,...). Empty: what the following say, a chain, EAGLE-2's tree or a fixed one.
+  std::string policy;
   int draft_max = 4;         ///< tokens of a drafted chain, at most
   int draft_min = 0;         ///< shorter chains are not verified
   double draft_p_min = 0.0;  ///< a chain ends before a token whose draft probability is below this

@@ -53,6 +53,14 @@ std::vector<SpeculationType> speculation_types() {
   return types;
 }
 
+std::vector<SpeculationPolicy> speculation_policies() {
+  std::vector<SpeculationPolicy> policies;
+  for (const PolicyType& type : policy_types()) {
+    policies.push_back({std::string(type.name), std::string(type.summary)});
+  }
+  return policies;
+}
+
 struct Engine::Impl {
   // Order matters: drafters and decoder use the model, everything uses the backend.
   std::string path;
@@ -65,6 +73,7 @@ struct Engine::Impl {
   std::optional<Checkpoint> draft_checkpoint;
   std::string head_type;  ///< what draft_checkpoint is used as
   std::vector<LoadedDrafter> drafters;
+  std::unique_ptr<PolicyCache> policies;
   std::unique_ptr<Decoder> decoder;
   ModelInfo info;
 
@@ -74,7 +83,7 @@ struct Engine::Impl {
   /// With "auto" replaced by what it stands for.
   SpeculationOptions resolve(SpeculationOptions asked) const;
   void describe();
-  GenerationContext context() { return {*model, *tokenizer, model->context(), drafters}; }
+  GenerationContext context() { return {*model, *tokenizer, model->context(), drafters, *policies}; }
   std::string render(std::span<const Message> messages) const;
   std::vector<TokenId> encode(std::string_view text) const;
   std::vector<TokenId> prompt(const Request& request) const;
@@ -96,6 +105,8 @@ Engine::Impl::Impl(const EngineOptions& options)
                        .progress = staged(options, "model")});
   load_drafters(options);
   check_speculation(speculation, drafters);
+  policies = std::make_unique<PolicyCache>(*model, path);
+  policies->get(speculation);
   decoder = std::make_unique<Decoder>(*model);
   if (const auto source = checkpoint.chat_template()) {
     // A template that cannot be parsed matters only to requests that use it.

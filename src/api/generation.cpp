@@ -5,9 +5,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "policy/chain_policy.h"
-#include "policy/eagle2_policy.h"
-#include "policy/static_tree_policy.h"
 #include "tree/tree_shapes.h"
 
 namespace augur {
@@ -39,54 +36,42 @@ std::string join(const std::vector<std::string>& names) {
   return out;
 }
 
-/// Whether the drafter ranks candidates node by node, so that a fixed shape means something to it.
-bool takes_static_tree(const DrafterTraits& drafter) {
-  return !drafter.one_shot;
-}
-
-std::unique_ptr<TreePolicy> make_policy(const SpeculationOptions& options, const TreePaths& shape,
-                                        const DrafterTraits& drafter) {
-  if (!shape.empty() && takes_static_tree(drafter)) return std::make_unique<StaticTreePolicy>(shape);
-  if (options.tree_topk > 1 && (!drafter.one_shot || drafter.branching)) {
-    return std::make_unique<Eagle2Policy>(
-        Eagle2Policy::Options{options.tree_topk, options.tree_depth, options.tree_size});
-  }
-  return std::make_unique<ChainPolicy>(
-      ChainPolicy::Options{options.draft_max, options.draft_min, options.draft_p_min});
-}
-
 /// Slots for drafted tokens in a cache, beyond the text's own.
-std::int64_t draft_slots(const SpeculationOptions& options, const TreePaths& shape) {
+std::int64_t draft_slots(const PolicyModel& policy) {
   constexpr std::int64_t kUsual = 512;
-  // A path may bring nodes that are not listed themselves.
-  std::int64_t shape_nodes = 0;
-  for (const std::vector<int>& path : shape) shape_nodes += std::ssize(path);
-  const std::int64_t most = std::max<std::int64_t>({shape_nodes, options.tree_size, options.draft_max});
-  return std::max(kUsual, 2 * most);
+  return std::max(kUsual, 2 * policy.most_nodes());
 }
 
-std::vector<Speculator> make_speculators(const GenerationContext& context, const SpeculationOptions& options,
-                                         const TreePaths& shape, std::int64_t capacity) {
-  std::vector<Speculator> speculators;
-  bool shaped = shape.empty();
+struct NamedDrafter {
+  std::string name;
+  std::unique_ptr<Drafter> drafter;
+};
+
+std::vector<NamedDrafter> make_drafters(const GenerationContext& context, const SpeculationOptions& options,
+                                        std::int64_t capacity) {
+  std::vector<NamedDrafter> drafters;
   for (const std::string& name : drafter_names(options)) {
     const auto loaded = std::find_if(context.drafters.begin(), context.drafters.end(),
                                      [&](const LoadedDrafter& d) { return d.name == name; });
-    Speculator speculator;
-    speculator.drafter = loaded->model->make({.ngram_min = options.ngram_min,
-                                              .ngram_max = options.ngram_max,
-                                              .exit_layer = options.exit_layer,
-                                              .context = capacity});
-    const DrafterTraits traits = speculator.drafter->traits();
-    shaped = shaped || takes_static_tree(traits);
-    speculator.policy = make_policy(options, shape, traits);
-    speculators.push_back(std::move(speculator));
+    drafters.push_back({name, loaded->model->make({.ngram_min = options.ngram_min,
+                                                   .ngram_max = options.ngram_max,
+                                                   .exit_layer = options.exit_layer,
+                                                   .context = capacity})});
   }
-  if (!shaped && !speculators.empty()) {
-    throw Error("static tree '{}': speculation type '{}' ranks no candidates and cannot fill it",
-                options.static_tree, join(drafter_names(options)));
+  return drafters;
+}
+
+/// Hands the drafters over to the policy's steering.
+void steer(PolicyModel& policy, std::vector<NamedDrafter> drafters, SequenceOptions& options) {
+  std::vector<DrafterSeat> seats;
+  for (const NamedDrafter& d : drafters) seats.push_back({d.name, d.drafter->traits()});
+  SequencePolicies policies = policy.make_all(seats);
+  for (std::size_t i = 0; i < drafters.size(); ++i) {
+    options.speculators.push_back({std::move(drafters[i].drafter), std::move(policies.by_drafter[i])});
   }
-  return speculators;
+  options.controller = std::move(policies.controller);
+  // Several drafters share the nodes that one would have. Chains and fixed shapes add up.
+  options.tree_nodes = policy.merged_nodes();
 }
 
 void check_range(const char* option, std::int64_t value, std::int64_t low, std::int64_t high) {
@@ -137,7 +122,7 @@ Generation::Generation(const GenerationContext& context, const Request& request,
       cancel_(request.cancel),
       text_stream_(context.tokenizer, prompt, request.stop, request.show_special) {
   check_speculation(speculation, context.drafters);
-  proposer_names_ = drafter_names(speculation);
+  policy_ = context.policies.get(speculation);
   SequenceOptions options;
   options.sampling = sampling_params(request, context.tokenizer);
   if (!request.ignore_eos) options.eos = context.tokenizer.eos;
@@ -145,13 +130,15 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   options.context = context.context;
   const std::int64_t tokens = request.max_tokens < 0 ? context.context : request.max_tokens;
   const std::int64_t text = std::ssize(prompt) + std::min(tokens, context.context);
-  const TreePaths shape =
-      speculation.static_tree.empty() ? TreePaths{} : load_tree_paths(speculation.static_tree);
-  options.tree_slots = draft_slots(speculation, shape);
-  options.speculators =
-      make_speculators(context, speculation, shape, std::min(context.context, text + options.tree_slots));
-  // Several drafters share the nodes that one would have. Chains and fixed shapes add up.
-  if (speculation.tree_topk > 1 && shape.empty()) options.tree_nodes = speculation.tree_size - 1;
+  options.tree_slots = draft_slots(*policy_);
+  std::vector<NamedDrafter> drafters =
+      make_drafters(context, speculation, std::min(context.context, text + options.tree_slots));
+  if (policy_->lookups_first()) {
+    std::stable_partition(drafters.begin(), drafters.end(),
+                          [](const NamedDrafter& d) { return !d.drafter->traits().has_probabilities; });
+  }
+  for (const NamedDrafter& d : drafters) proposer_names_.push_back(d.name);
+  steer(*policy_, std::move(drafters), options);
   options.verification =
       speculation.verification == Verification::Walk ? VerifyRule::Walk : VerifyRule::Rejection;
   options.coupling = speculation.coupling;

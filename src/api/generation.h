@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/policy_cache.h"
 #include "augur/engine.h"
 #include "decode/sequence.h"
 #include "decode/text_stream.h"
@@ -24,6 +25,7 @@ struct GenerationContext {
   const Tokenizer& tokenizer;
   std::int64_t context = 0;
   std::span<const LoadedDrafter> drafters;
+  PolicyCache& policies;
 };
 
 /// Error naming the first value out of range, or a type that is unknown or not loaded.
@@ -50,6 +52,7 @@ class Generation {
  private:
   AfterToken take(const EmittedToken& token);
 
+  std::shared_ptr<PolicyModel> policy_;      ///< outlives the sequence
   std::vector<std::string> proposer_names_;  ///< by ProposerId
   TokenCallback on_token_;
   const std::atomic<bool>* cancel_;

@@ -80,6 +80,7 @@ augur::EngineOptions engine_options(const augur_engine_options& from) {
   }
   augur::SpeculationOptions& spec = to.speculation;
   spec.types = split_list(text_or_empty(from.spec_types));
+  spec.policy = text_or_empty(from.policy);
   spec.draft_max = from.draft_max;
   spec.draft_min = from.draft_min;
   spec.draft_p_min = from.draft_p_min;

@@ -173,9 +173,10 @@ void add_bench_spec(CLI::App& bench, Action& action) {
       ->check(in_range(1, 1000))
       ->capture_default_str();
   command
-      ->add_option("--with", options->with,
-                   "What to compare with plain, repeatable: drafters, then settings, as in ngram or "
-                   "eagle3,ngram:topk=8,depth=5,size=32 or ngram:n-max=8 (also n-min, p-min, coupling=0)")
+      ->add_option(
+          "--with", options->with,
+          "What to compare with plain, repeatable: drafters, then settings, as in ngram or "
+          "eagle3,ngram:topk=8,depth=5,size=32 or ngram:n-max=8 (also n-min, p-min, coupling=0, policy=auto)")
       ->allow_extra_args(false);
   command->add_flag("--show", options->show,
                     "Show the text of the first prompt, plain and with the fastest variant");

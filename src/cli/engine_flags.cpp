@@ -140,6 +140,11 @@ void add_speculation_flags(CLI::App& command, SpeculationOptions& options) {
                                        : fmt::format("'{}' is none of {}", text, spec_type_names());
               },
               ""));
+  std::string policies = "What shapes the drafts, NAME[:KEY=VALUE,...]; by default what the flags below say";
+  for (const SpeculationPolicy& policy : speculation_policies()) {
+    policies += fmt::format("\n{}: {}", policy.name, policy.summary);
+  }
+  command.add_option("--spec-policy", options.policy, policies)->type_name("POLICY");
   command.add_option("--spec-draft-n-max", options.draft_max, "Tokens of a drafted chain, at most")
       ->check(in_range(1, 1024))
       ->capture_default_str();

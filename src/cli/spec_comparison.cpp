@@ -38,10 +38,13 @@ void set_option(SpecVariant& variant, std::string_view key, std::string_view val
     o.tree_depth = number(1, 256);
   } else if (key == "size") {
     o.tree_size = number(2, 4096);
+  } else if (key == "policy") {
+    o.policy = value;  // its settings are separated by ';'
   } else if (key == "coupling") {
     o.coupling = number(0, 1) == 1;
   } else {
-    throw Error("{}: '{}' is not one of n-max, n-min, p-min, topk, depth, size, coupling", variant.name, key);
+    throw Error("{}: '{}' is not one of policy, n-max, n-min, p-min, topk, depth, size, coupling",
+                variant.name, key);
   }
 }
 

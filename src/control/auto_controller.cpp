@@ -76,9 +76,9 @@ double AutoController::value(const SeatState& seat) const {
 
 double AutoController::risk_ms(const SeatState& seat, const RoundInfo& round) const {
   if (seat.gain.ms.count() > 0) return seat.gain.ms.mean();
-  constexpr int kLevels = 2;
+  const int levels = round.drafter.one_shot ? 1 : 2;
   constexpr int kNodes = 4;
-  return round.draft_costs->total_ms(kLevels, 1) + plan_.cost(std::min(kNodes, plan_.most_nodes())) / price_;
+  return round.draft_costs->total_ms(levels, 1) + plan_.cost(std::min(kNodes, plan_.most_nodes())) / price_;
 }
 
 bool AutoController::engages(std::size_t index, const RoundInfo& round) {

@@ -12,7 +12,10 @@ constexpr double kLargestDriftStep = 1.5;
 
 void DraftCosts::observe(int level, int width, double ms) {
   if (level == 0) {
+    // Until a further level has been seen, it is taken to cost what the first one does.
+    const bool follow = !root_.observed() && !levels_.observed() && ms > 0;
     root_.observe(1, ms);
+    if (follow) levels_.scale(root_.at(1) / levels_.at(1));
   } else {
     levels_.observe(width, ms);
   }

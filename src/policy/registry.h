@@ -64,6 +64,8 @@ class PolicyModel {
   virtual std::string warning() const { return {}; }
   /// Whether the target's and the drafters' costs are to be measured before it starts.
   virtual bool needs_costs() const { return false; }
+  /// Whether drafters that cost nothing are to draft before those that do.
+  virtual bool lookups_first() const { return false; }
 };
 
 struct PolicyType {

@@ -89,7 +89,10 @@ TEST(Rejection, KeepsTheLawOfPlainDecoding) {
   std::map<Text, double> law;
   add_law(stories, prompt, prompt.size() + kTokens, 1.0, law);
 
-  const auto run = [&](bool tree, VerifyRule rule, std::int64_t& accepted, int runs) {
+  // Its shapes follow from what earlier texts taught it about drawn candidates.
+  const auto automatic = load_policy("auto", {});
+  enum class Shape { Chain, Tree, Auto };
+  const auto run = [&](Shape shape, VerifyRule rule, std::int64_t& accepted, int runs) {
     std::map<Text, int> counts;
     for (int seed = 0; seed < runs; ++seed) {
       SequenceOptions options{.sampling = few(static_cast<std::uint64_t>(seed)),
@@ -97,14 +100,16 @@ TEST(Rejection, KeepsTheLawOfPlainDecoding) {
                               .context = 64,
                               .verification = rule};
       std::unique_ptr<TreePolicy> policy;
-      if (tree) {
+      if (shape == Shape::Tree) {
         policy = std::make_unique<Eagle2Policy>(Eagle2Policy::Options{3, 2, 10});
-      } else {
+      } else if (shape == Shape::Chain) {
         policy = std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 2});
       }
       options.speculators = one(drafters->make({.context = 128}), std::move(policy));
+      if (shape == Shape::Auto) testing_support::steer(*automatic, options);
       Sequence sequence(*stories.model, prompt, std::move(options));
       Decoder decoder(*stories.model);
+      testing_support::cheap_drafts(decoder.costs());
       Sequence* const batch[] = {&sequence};
       while (!sequence.finished()) decoder.step(batch);
       accepted += sequence.statistics().accepted_tokens;
@@ -115,13 +120,13 @@ TEST(Rejection, KeepsTheLawOfPlainDecoding) {
   };
 
   constexpr int kRuns = 4000;
-  for (const bool tree : {false, true}) {
+  for (const Shape shape : {Shape::Chain, Shape::Tree, Shape::Auto}) {
     std::int64_t accepted = 0;
-    const auto counts = run(tree, VerifyRule::Rejection, accepted, kRuns);
-    EXPECT_GT(p_value(law, counts, kRuns), 1e-3) << (tree ? "tree" : "chain");
-    // Drafts were accepted often, and rejected often.
+    const auto counts = run(shape, VerifyRule::Rejection, accepted, kRuns);
+    EXPECT_GT(p_value(law, counts, kRuns), 1e-3) << "shape " << static_cast<int>(shape);
+    // Drafts were accepted often, and rejected often; auto's trees hold most of the four candidates.
     EXPECT_GT(accepted, kRuns / 3);
-    EXPECT_LT(accepted, 2 * kRuns - kRuns / 3);
+    EXPECT_LT(accepted, 2 * kRuns - kRuns / (shape == Shape::Auto ? 8 : 3));
 
     // The test would notice a law that is a little off.
     std::map<Text, double> off = law;

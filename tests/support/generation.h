@@ -7,9 +7,10 @@
 #include "decode/decoder.h"
 #include "decode/sequence.h"
 #include "draft/registry.h"
-#include "support/stories.h"
 #include "policy/chain_policy.h"
 #include "policy/eagle2_policy.h"
+#include "policy/registry.h"
+#include "support/stories.h"
 
 namespace augur::testing_support {
 
@@ -21,6 +22,8 @@ struct GenerateOptions {
   std::int64_t tokens = 60;
   std::size_t parallel = 1;
   SpeculatorFactory speculators;
+  PolicyModel* policy = nullptr;        ///< steers the speculators, which then need no policies of their own
+  void (*costs)(CostModel&) = nullptr;  ///< what the decoder is to take things to cost, at first
   int tree_nodes = 0;
   VerifyRule verification = VerifyRule::Walk;
   bool coupling = true;
@@ -32,12 +35,39 @@ struct Generated {
   DecodeStatistics total;
 };
 
+/// Has `policy` steer the speculators.
+inline void steer(PolicyModel& policy, SequenceOptions& options) {
+  std::vector<DrafterSeat> seats;
+  for (const Speculator& s : options.speculators) {
+    seats.push_back({std::string(s.drafter->name()), s.drafter->traits()});
+  }
+  SequencePolicies policies = policy.make_all(seats);
+  for (std::size_t i = 0; i < seats.size(); ++i) {
+    options.speculators[i].policy = std::move(policies.by_drafter[i]);
+  }
+  options.controller = std::move(policies.controller);
+}
+
+/// A target whose rows cost nearly nothing beside the step, and drafters that cost nearly nothing: on any
+/// machine, and with a draft model as large as its target, large trees are taken to pay. The step is faster
+/// than any real one, so that plain decoding at that rate is the price of time.
+inline void cheap_drafts(CostModel& costs) {
+  for (const double rows : CostCurve::kRows) costs.verify_curve().set(rows, 0.02 + 1e-5 * rows);
+  costs.other_curve().set(1, 1e-4);
+  for (const char* name : {"draft", "layerskip", "ngram", "suffix"}) {
+    DraftCosts& drafter = costs.drafter(name);
+    drafter.root().set(1, 1e-3);
+    for (const double rows : CostCurve::kRows) drafter.levels().set(rows, 1e-3);
+  }
+}
+
 /// Generates for every prompt, `parallel` at a time, the next one taking the place of one that ends.
 inline Generated generate(Model& model, const std::vector<std::vector<TokenId>>& prompts,
                           const GenerateOptions& options) {
   Generated out;
   out.tokens.resize(prompts.size());
   Decoder decoder(model, options.decoder);
+  if (options.costs) options.costs(decoder.costs());
   std::vector<std::pair<std::size_t, std::unique_ptr<Sequence>>> running;
   for (std::size_t next = 0; next < prompts.size() || !running.empty();) {
     while (next < prompts.size() && running.size() < options.parallel) {
@@ -46,6 +76,7 @@ inline Generated generate(Model& model, const std::vector<std::vector<TokenId>>&
       // Different prompts end at different times, so that places in the batch are taken over.
       sequence.max_tokens = options.tokens - static_cast<std::int64_t>(next % 3);
       if (options.speculators) sequence.speculators = options.speculators();
+      if (options.policy) steer(*options.policy, sequence);
       sequence.tree_nodes = options.tree_nodes;
       sequence.verification = options.verification;
       sequence.coupling = options.coupling;

@@ -37,13 +37,16 @@ constexpr int kRounds = 64;
 
 /// Allocations of kRounds steps, after others.
 std::int64_t count(Model& model, std::vector<TokenId> prompt, std::vector<Speculator> speculators,
-                   const SamplingParams& sampling, VerifyRule rule = VerifyRule::Walk) {
+                   const SamplingParams& sampling, VerifyRule rule = VerifyRule::Walk,
+                   PolicyModel* policy = nullptr) {
   SequenceOptions options{.sampling = sampling,
                           .context = model.context(),
                           .speculators = std::move(speculators),
                           .verification = rule};
+  if (policy) testing_support::steer(*policy, options);
   Sequence sequence(model, std::move(prompt), std::move(options));
   Decoder decoder(model);
+  testing_support::cheap_drafts(decoder.costs());
   Sequence* const batch[] = {&sequence};
   for (int i = 0; i < kWarmUp; ++i) decoder.step(batch);
   const std::int64_t before = allocations;
@@ -108,6 +111,22 @@ TEST_F(SteadyState, LookUpsAllocateNothing) {
                                                         .target_path = "stories260k",
                                                         .context = 512});
   EXPECT_EQ(count(*stories_.model, prompt(), one(suffix->make({.context = 512}), chain(8)), sampling), 0);
+}
+
+TEST_F(SteadyState, AutoAllocatesNothing) {
+  const auto draft = find_drafter_type("layerskip")
+                         .load({.backend = stories_.backend,
+                                .target = *stories_.model,
+                                .tokenizer = *stories_.tokenizer,
+                                .target_path = "stories260k",
+                                .context = 512});
+  for (const SamplingParams& s : samplings()) {
+    const auto policy = load_policy("auto", {});
+    std::vector<Speculator> both;
+    both.push_back({std::make_unique<NgramDrafter>(1, 3, 512), nullptr});
+    both.push_back({draft->make({.context = 512}), nullptr});
+    EXPECT_EQ(count(*stories_.model, prompt(), std::move(both), s, VerifyRule::Walk, policy.get()), 0);
+  }
 }
 
 class SteadyHeads : public testing::TestWithParam<const char*> {};

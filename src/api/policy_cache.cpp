@@ -1,0 +1,43 @@
+#include "api/policy_cache.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace augur {
+namespace {
+
+/// What the general options stand for when no policy is named.
+std::string policy_text(const SpeculationOptions& options) {
+  if (!options.policy.empty()) return options.policy;
+  if (!options.static_tree.empty()) return "static";
+  return options.tree_topk > 1 ? "eagle2" : "chain";
+}
+
+PolicyLimits limits_of(const SpeculationOptions& options) {
+  return {.draft_max = options.draft_max,
+          .draft_min = options.draft_min,
+          .draft_p_min = options.draft_p_min,
+          .tree_topk = options.tree_topk,
+          .tree_depth = options.tree_depth,
+          .tree_size = options.tree_size,
+          .static_tree = options.static_tree};
+}
+
+}  // namespace
+
+std::shared_ptr<PolicyModel> PolicyCache::get(const SpeculationOptions& options) {
+  const std::string text = policy_text(options);
+  const PolicyLimits limits = limits_of(options);
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.text == text && entry.limits == limits;
+  });
+  if (found != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, found);
+  } else {
+    entries_.push_front({text, limits, load_policy(text, limits, &target_, target_path_)});
+    if (entries_.size() > kKept) entries_.pop_back();
+  }
+  return entries_.front().model;
+}
+
+}  // namespace augur

@@ -1,0 +1,34 @@
+#pragma once
+#include <list>
+#include <memory>
+#include <string>
+
+#include "augur/options.h"
+#include "policy/registry.h"
+
+namespace augur {
+
+/// The policies that an engine's requests have asked for, with what they have learned. The ones used last are
+/// kept; generations hold on to theirs. One thread at a time.
+class PolicyCache {
+ public:
+  PolicyCache(Model& target, std::string target_path)
+      : target_(target), target_path_(std::move(target_path)) {}
+
+  /// Error for a policy that is unknown, or settings that are not as they must be.
+  std::shared_ptr<PolicyModel> get(const SpeculationOptions& options);
+
+ private:
+  static constexpr std::size_t kKept = 16;
+  struct Entry {
+    std::string text;
+    PolicyLimits limits;
+    std::shared_ptr<PolicyModel> model;
+  };
+
+  Model& target_;
+  std::string target_path_;
+  std::list<Entry> entries_;  ///< the one used last first
+};
+
+}  // namespace augur
