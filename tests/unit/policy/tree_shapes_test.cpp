@@ -8,8 +8,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "support/temporary_folder.h"
 #include "policy/static_tree_policy.h"
+#include "support/temporary_folder.h"
 
 namespace augur {
 namespace {
