@@ -20,6 +20,7 @@ void add_inspect(CLI::App& app, Action& action);
 void add_tokenize(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_datastore(CLI::App& app, Action& action);
+void add_trace(CLI::App& app, Action& action);
 void add_train(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_bench_kernels(CLI::App& bench, Action& action);

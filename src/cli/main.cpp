@@ -48,6 +48,7 @@ int run(int argc, char** argv) {
   add_tokenize(app, action);
   add_convert(app, action);
   add_datastore(app, action);
+  add_trace(app, action);
   add_train(app, action);
   add_bench(app, action);
 
