@@ -35,7 +35,10 @@ int main(int argc, char** argv) {
                                                     {"hydra", augur::add_hydra(program)},
                                                     {"dflash", augur::add_dflash(program)},
                                                     {"draft", augur::add_draft(program)},
-                                                    {"lm", augur::add_lm(program)}};
+                                                    {"lm", augur::add_lm(program)},
+                                                    {"c2t", augur::add_c2t(program)},
+                                                    {"acceptance", augur::add_acceptance(program)},
+                                                    {"hetero", augur::add_hetero(program)}};
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help

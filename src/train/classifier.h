@@ -1,0 +1,54 @@
+#pragma once
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "train/trace_set.h"
+
+namespace augur {
+
+/// A small network that tells one bit: logits [n] from features [n, width], and its parameters by name.
+struct Classifier {
+  std::vector<std::pair<std::string, torch::Tensor>> parameters;
+  std::function<torch::Tensor(const torch::Tensor&)> logits;
+};
+
+/// C2T's: fc2(ReLU(fc1(features * scale))). Starts from noise that depends on `seed` only.
+Classifier c2t_classifier(int hidden, const std::vector<float>& scale, std::uint64_t seed);
+/// The acceptance head: `blocks` times x + SiLU(Wx + b), then one logit.
+Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed);
+
+struct FitOptions {
+  int epochs = 10;
+  int batch = 1024;
+  double learning_rate = 1e-3;
+  double negative_weight = 1.0;  ///< in the loss, of examples labelled 0
+  double negatives = 0;          ///< > 0: so many of them for every positive, drawn anew each epoch
+  std::uint64_t seed = 1;
+  std::function<void(const std::string&)> log;
+};
+
+/// Adam on weighted binary cross-entropy, in an order that depends on the seed only.
+void fit(Classifier& classifier, const Examples& examples, const FitOptions& options);
+
+/// How well scores tell the bit.
+struct Separation {
+  double auc = 0;            ///< probability that a positive's score is above a negative's
+  double loss = 0;           ///< unweighted cross-entropy, where scores are probabilities
+  double positive_rate = 0;  ///< share of the positives among all
+};
+struct Operating {
+  double recall = 0;  ///< share of the positives above the threshold
+  double taken = 0;   ///< share of all above it
+};
+std::vector<float> probabilities(const Classifier& classifier, const Examples& examples);
+Separation separation(const std::vector<float>& scores, const std::vector<std::uint8_t>& labels);
+Operating operating_point(const std::vector<float>& scores, const std::vector<std::uint8_t>& labels,
+                          double threshold);
+/// Recall where the best `taken` share of all is taken.
+double recall_at(const std::vector<float>& scores, const std::vector<std::uint8_t>& labels, double taken);
+
+}  // namespace augur

@@ -1,0 +1,50 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "trace/trace.h"
+
+namespace augur {
+
+/// Trace files that belong together: of one target and one way of drafting.
+class TraceSet {
+ public:
+  /// Error naming the first file that is of another target, drafter or tree than the files before it.
+  /// `held_out`: share of the sequences that are kept for grading.
+  TraceSet(std::vector<std::string> files, double held_out);
+
+  const TraceHeader& header() const { return header_; }
+  /// Hands over every sequence in order, and whether it is held out: the same ones each time.
+  void each(const std::function<void(const TraceSequence& sequence, bool held_out)>& take) const;
+  const std::vector<std::string>& files() const { return files_; }
+
+ private:
+  std::vector<std::string> files_;
+  std::int64_t every_ = 0;  ///< one sequence in so many is held out; 0: none
+  TraceHeader header_;
+};
+
+/// One bit to be told from some numbers, many times.
+struct Examples {
+  std::int64_t width = 0;
+  std::vector<float> features;  ///< [size, width]
+  std::vector<std::uint8_t> labels;
+
+  std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
+  std::int64_t positives() const;
+};
+struct SplitExamples {
+  Examples train, held_out;
+};
+
+/// C2T's: of every candidate its joint probability, the entropy of the distribution it came from and its
+/// depth; whether it was accepted.
+SplitExamples c2t_examples(const TraceSet& traces);
+/// Of every drafted node whose parent was accepted the drafter's hidden state; whether it was, too. Error
+/// when there are no states.
+SplitExamples acceptance_examples(const TraceSet& traces);
+
+}  // namespace augur

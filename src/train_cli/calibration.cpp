@@ -1,0 +1,259 @@
+// Parts that are calibrated from recorded traces.
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "common.h"
+#include "io/json_reader.h"
+#include "io/safetensors.h"
+#include "parts.h"
+#include "train/classifier.h"
+#include "train/part_writer.h"
+#include "train/regression_tree.h"
+#include "train/trace_set.h"
+
+namespace augur {
+namespace {
+
+struct TraceFlags {
+  std::vector<std::string> traces;
+  std::string out;
+  double held_out = 0.1;
+
+  void add_to(CLI::App& app) {
+    app.option_defaults()->always_capture_default();
+    app.add_option("--traces", traces, "Files that `augur trace` recorded; repeatable")->required();
+    app.add_option("-o,--out", out, "Folder of the result")->required();
+    app.add_option("--held-out", held_out, "Share of the sequences kept for grading")
+        ->check(CLI::Range(0.01, 0.5));
+  }
+};
+
+struct ClassifierFlags {
+  TraceFlags common;
+  FitOptions fit;
+  int hidden = 48;
+  int blocks = 1;
+  int threads = 0;
+  std::string init_from;
+
+  void add_to(CLI::App& app) {
+    common.add_to(app);
+    app.add_option("--epochs", fit.epochs, "Passes over the examples")->check(CLI::Range(1, 10000));
+    app.add_option("--batch", fit.batch, "Examples for one optimizer step")->check(CLI::PositiveNumber);
+    app.add_option("--lr", fit.learning_rate, "Learning rate of Adam")->check(CLI::PositiveNumber);
+    app.add_option("--seed", fit.seed, "Initial weights and order of the examples");
+    app.add_option("-t,--threads", threads, "Threads (0: all cores)");
+  }
+};
+
+std::string provenance(const TraceSet& traces, const std::string& command) {
+  const TraceHeader& header = traces.header();
+  return fmt::format(
+      "- target: {}, {}\n- drafter: {}; trees of {} candidates a node, {} levels, {} nodes verified\n- "
+      "traces: {}\n"
+      "- made by: `{}`\n",
+      header.target_name, to_string(header.target), header.drafter, header.top_k, header.depth, header.size,
+      fmt::join(traces.files(), ", "), command);
+}
+
+/// Takes the weights of a classifier calibrated earlier.
+void load_weights(Classifier& classifier, const std::string& folder) {
+  const auto store = open_safetensors_folder(folder);
+  const torch::NoGradGuard no_grad;
+  for (auto& [name, tensor] : classifier.parameters) {
+    tensor.copy_(to_torch(store->require(name, tensor.sizes().vec())));
+  }
+}
+
+/// What the held-out examples say of a classifier, beside a baseline that ranks by one number.
+std::string grade(const Classifier& classifier, const Examples& examples, const std::vector<float>& baseline,
+                  const std::string& baseline_name) {
+  const std::vector<float> scores = probabilities(classifier, examples);
+  const Separation own = separation(scores, examples.labels);
+  std::string text = fmt::format("Held out: {} examples, {:.2f}% accepted; AUC {:.4f}", examples.size(),
+                                 100 * own.positive_rate, own.auc);
+  if (!baseline.empty())
+    text += fmt::format(" ({}: {:.4f})", baseline_name, separation(baseline, examples.labels).auc);
+  text += ".\n\n| threshold | recall | taken |";
+  if (!baseline.empty()) text += fmt::format(" recall of {} at as many taken |", baseline_name);
+  text += baseline.empty() ? "\n| --- | --- | --- |\n" : "\n| --- | --- | --- | --- |\n";
+  for (const double threshold : {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}) {
+    const Operating at = operating_point(scores, examples.labels, threshold);
+    text += fmt::format("| {:.1f} | {:.4f} | {:.2f}% |", threshold, at.recall, 100 * at.taken);
+    if (!baseline.empty()) text += fmt::format(" {:.4f} |", recall_at(baseline, examples.labels, at.taken));
+    text += "\n";
+  }
+  return text;
+}
+
+int train_c2t(ClassifierFlags flags, const std::string& command) {
+  if (flags.threads > 0) at::set_num_threads(flags.threads);
+  const Stopwatch clock;
+  const TraceSet traces(flags.common.traces, flags.common.held_out);
+  const SplitExamples examples = c2t_examples(traces);
+  log_line(fmt::format("{} candidates, {} of them accepted, {} held out", examples.train.size(),
+                       examples.train.positives(), examples.held_out.size()));
+  // To about the range of a probability: entropies by that of 1000 equal ones, depths by 10.
+  const std::vector<float> scale{1.0f, static_cast<float>(1.0 / std::log(1000.0)), 0.1f};
+  Classifier classifier = c2t_classifier(flags.hidden, scale, flags.fit.seed);
+  if (!flags.init_from.empty()) {
+    const std::string file = flags.init_from + "/config.json";
+    const std::string warning =
+        check_fingerprint(file, read_json(file), traces.header().target, Strictness::SameFamily);
+    if (!warning.empty()) log_line(warning);
+    load_weights(classifier, flags.init_from);
+  }
+  flags.fit.log = log_line;
+  fit(classifier, examples.train, flags.fit);
+  std::vector<float> joint;
+  for (std::int64_t i = 0; i < examples.held_out.size(); ++i)
+    joint.push_back(examples.held_out.features[static_cast<std::size_t>(3 * i)]);
+  const std::string grades = grade(classifier, examples.held_out, joint, "joint probability");
+  log_line(grades);
+  write_part(flags.common.out, "c2t", traces.header(),
+             {{"features", {"P", "H", "d"}}, {"hidden", flags.hidden}, {"scale", scale}},
+             classifier.parameters,
+             fmt::format("# C2T classifier\n\n{}- examples: {}, {} accepted; {} epochs, {} negatives a "
+                         "positive; {:.1f} s\n\n{}",
+                         provenance(traces, command), examples.train.size(), examples.train.positives(),
+                         flags.fit.epochs, flags.fit.negatives, clock.ms() / 1e3, grades));
+  return 0;
+}
+
+int train_acceptance(ClassifierFlags flags, double reject_weight, const std::string& command) {
+  if (flags.threads > 0) at::set_num_threads(flags.threads);
+  const Stopwatch clock;
+  const TraceSet traces(flags.common.traces, flags.common.held_out);
+  const SplitExamples examples = acceptance_examples(traces);
+  log_line(fmt::format("{} drafted nodes, {} of them accepted, {} held out", examples.train.size(),
+                       examples.train.positives(), examples.held_out.size()));
+  Classifier classifier = acceptance_classifier(traces.header().hidden, flags.blocks, flags.fit.seed);
+  flags.fit.log = log_line;
+  flags.fit.negative_weight = reject_weight;
+  fit(classifier, examples.train, flags.fit);
+  const std::string grades = grade(classifier, examples.held_out, {}, "");
+  log_line(grades);
+  write_part(flags.common.out, "acceptance", traces.header(),
+             {{"hidden", traces.header().hidden},
+              {"blocks", flags.blocks},
+              {"positive_weight", 1.0},
+              {"reject_weight", reject_weight}},
+             classifier.parameters,
+             fmt::format("# Acceptance head\n\n{}- examples: {}, {} accepted; {} epochs, rejections weigh "
+                         "{}; {:.1f} s\n\n{}",
+                         provenance(traces, command), examples.train.size(), examples.train.positives(),
+                         flags.fit.epochs, reject_weight, clock.ms() / 1e3, grades));
+  return 0;
+}
+
+struct HeteroFlags {
+  TraceFlags common;
+  RegressionTreeOptions tree;
+  bool all_rounds = false;
+};
+
+int train_hetero(const HeteroFlags& flags, const std::string& command) {
+  const Stopwatch clock;
+  const TraceSet traces(flags.common.traces, flags.common.held_out);
+  std::array<std::vector<double>, 2> entropies, ranks;  // trained on, held out
+  traces.each([&](const TraceSequence& sequence, bool held_out) {
+    for (const TraceRound& round : sequence.rounds) {
+      const HeteroPair pair = hetero_pair(sequence, round, traces.header().size);
+      // A tree that the text's end cut short has a smaller sum than policies will see.
+      if (pair.levels < traces.header().depth) continue;
+      if (!pair.known || pair.rank == 0 || !(pair.fully_accepted || flags.all_rounds)) continue;
+      entropies[held_out].push_back(pair.entropy);
+      ranks[held_out].push_back(pair.rank);
+    }
+  });
+  const std::string kind = flags.all_rounds ? "rounds that accepted something" : "fully accepted rounds";
+  if (entropies[0].empty()) throw Error("{}: no {}", traces.files().front(), kind);
+  const Stopwatch fitting;
+  const RegressionTree tree = fit_regression_tree(entropies[0], ranks[0], flags.tree);
+  const double fit_ms = fitting.ms();
+
+  // Separation: how much of the held-out ranks' variance the bins explain.
+  double mean = 0, spread = 0, left = 0;
+  for (const double r : ranks[0]) mean += r / static_cast<double>(ranks[0].size());
+  for (std::size_t i = 0; i < ranks[1].size(); ++i) {
+    const auto bin = static_cast<std::size_t>(
+        std::lower_bound(tree.thresholds.begin(), tree.thresholds.end(), entropies[1][i]) -
+        tree.thresholds.begin());
+    spread += (ranks[1][i] - mean) * (ranks[1][i] - mean);
+    left += (ranks[1][i] - tree.bins[bin].mean) * (ranks[1][i] - tree.bins[bin].mean);
+  }
+  const std::string summary = fmt::format(
+      "{} {}; held out: {}, of whose variance of ranks the bins explain {:.1f}%; fitted in {:.1f} ms",
+      entropies[0].size(), kind, ranks[1].size(), spread > 0 ? 100 * (1 - left / spread) : 0.0, fit_ms);
+  log_line(summary);
+  nlohmann::json bins = nlohmann::json::array();
+  std::string table =
+      "\n| bin | entropy | mean rank | deviation | rounds |\n| --- | --- | --- | --- | --- |\n";
+  for (const TreeBin& bin : tree.bins) {
+    table += fmt::format("| {} | {:.3f} to {:.3f} | {:.2f} | {:.2f} | {} |\n", bins.size(), bin.low, bin.high,
+                         bin.mean, bin.deviation, bin.count);
+    bins.push_back({{"low", bin.low}, {"high", bin.high}, {"mean_tcr", bin.mean}, {"count", bin.count}});
+  }
+  log_line(table);
+  write_part(flags.common.out, "hetero", traces.header(),
+             {{"levels", flags.tree.levels},
+              {"thresholds", tree.thresholds},
+              {"bins", bins},
+              {"top_k", traces.header().entropy_top_k},
+              {"depth", traces.header().depth}},
+             {},
+             fmt::format("# HeteroSpec bins\n\n{}- {}; {:.1f} s with reading\n{}",
+                         provenance(traces, command), summary, clock.ms() / 1e3, table));
+  return 0;
+}
+
+}  // namespace
+
+Part add_c2t(Program& program) {
+  CLI::App* sub = program.app.add_subcommand("c2t", "C2T's classifier of candidates, from traces");
+  auto flags = std::make_shared<ClassifierFlags>();
+  flags->fit.negatives = 4;
+  flags->add_to(*sub);
+  sub->add_option("--hidden", flags->hidden, "Width of the hidden layer")->check(CLI::Range(1, 4096));
+  sub->add_option("--negatives", flags->fit.negatives, "Rejected examples for every accepted one (0: all)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--init-from", flags->init_from, "Folder of a classifier to fine-tune");
+  return [flags, &program] { return train_c2t(*flags, program.command); };
+}
+
+Part add_acceptance(Program& program) {
+  CLI::App* sub =
+      program.app.add_subcommand("acceptance", "Acceptance head on the drafter's states, from traces");
+  auto flags = std::make_shared<ClassifierFlags>();
+  flags->add_to(*sub);
+  auto reject_weight = std::make_shared<double>(6.0);
+  sub->add_option("--blocks", flags->blocks, "Residual blocks")->check(CLI::Range(1, 2));
+  sub->add_option("--reject-weight", *reject_weight, "Weight of rejected tokens in the loss")
+      ->check(CLI::PositiveNumber);
+  return
+      [flags, reject_weight, &program] { return train_acceptance(*flags, *reject_weight, program.command); };
+}
+
+Part add_hetero(Program& program) {
+  CLI::App* sub = program.app.add_subcommand("hetero", "HeteroSpec's entropy bins, from traces");
+  auto flags = std::make_shared<HeteroFlags>();
+  flags->common.add_to(*sub);
+  sub->add_option("--levels", flags->tree.levels, "Levels of the regression tree")->check(CLI::Range(1, 10));
+  sub->add_option("--smallest", flags->tree.smallest, "Rounds in a bin, at least")
+      ->check(CLI::PositiveNumber);
+  sub->add_flag("--all-rounds", flags->all_rounds,
+                "Learn from every round that accepted something, not only from fully accepted ones");
+  return [flags, &program] { return train_hetero(*flags, program.command); };
+}
+
+}  // namespace augur
