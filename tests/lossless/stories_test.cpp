@@ -9,8 +9,8 @@
 
 #include "draft/datastore.h"
 #include "draft/ngram_drafter.h"
-#include "support/generation.h"
 #include "policy/static_tree_policy.h"
+#include "support/generation.h"
 #include "tree/tree_shapes.h"
 
 namespace augur {

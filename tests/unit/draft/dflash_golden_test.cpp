@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "draft/dflash_drafter.h"
-#include "support/golden_head.h"
 #include "policy/chain_policy.h"
 #include "policy/eagle2_policy.h"
+#include "support/golden_head.h"
 
 namespace augur {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 #include "draft/drafter.h"
-#include "support/golden_head.h"
-#include "support/stories.h"
 #include "policy/chain_policy.h"
 #include "policy/eagle2_policy.h"
+#include "support/golden_head.h"
+#include "support/stories.h"
 
 namespace augur {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "draft/registry.h"
+#include "policy/eagle2_policy.h"
 #include "sampling/sampler.h"
 #include "support/stories.h"
-#include "policy/eagle2_policy.h"
 
 namespace augur {
 namespace {
