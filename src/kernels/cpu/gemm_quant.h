@@ -117,7 +117,6 @@ struct QuantTile {
       for (int p = 0; p < P; ++p) {
         panel[p] = load_pair(w + p * t.panel_bytes, u);
         if (ahead != nullptr) {
-#pragma GCC unroll 2
           for (int i = u * kLayout.block_lines / 4; i < (u + 1) * kLayout.block_lines / 4; ++i)
             __builtin_prefetch(ahead + p * t.panel_bytes + 64 * i, 0, 3);
         }
