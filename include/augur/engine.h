@@ -106,7 +106,9 @@ class Engine {
   std::vector<TokenId> prompt_tokens(const Request& request) const;
 
  private:
+  friend struct EngineAccess;  // the project's own tools
   struct Impl;
+  explicit Engine(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

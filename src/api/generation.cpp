@@ -144,6 +144,7 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   options.coupling = speculation.coupling;
   options.on_token = [this](const EmittedToken& token) { return take(token); };
   options.on_prefill = request.on_prefill;
+  if (context.prepare) context.prepare(options);
   sequence_ = std::make_unique<Sequence>(context.target, std::move(prompt), std::move(options));
 }
 

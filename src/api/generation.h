@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,6 +27,7 @@ struct GenerationContext {
   std::int64_t context = 0;
   std::span<const LoadedDrafter> drafters;
   PolicyCache& policies;
+  std::function<void(SequenceOptions&)> prepare;  ///< sees the sequence's options before it is made
 };
 
 /// Error naming the first value out of range, or a type that is unknown or not loaded.

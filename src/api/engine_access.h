@@ -1,0 +1,28 @@
+#pragma once
+#include <functional>
+
+#include "augur/engine.h"
+#include "decode/sequence.h"
+#include "model/model.h"
+
+namespace augur {
+
+class Decoder;
+
+/// What the project's own tools may do with an engine beyond its public interface. Not installed.
+struct EngineAccess {
+  /// An engine with drafters of its own (draft_model, datastore, speculation) on the target of `engine`,
+  /// which both share from then on. `options.model` and what says how to load it are not looked at. One
+  /// thread at a time over both.
+  static Engine sibling(const Engine& engine, const EngineOptions& options);
+
+  /// Sees a sequence's options before it is made: recorders attach here.
+  using Prepare = std::function<void(SequenceOptions&)>;
+  static Result generate(Engine& engine, const Request& request, const TokenCallback& on_token,
+                         const Prepare& prepare);
+
+  static Model& model(Engine& engine);
+  static Decoder& decoder(Engine& engine);
+};
+
+}  // namespace augur

@@ -1,0 +1,95 @@
+#include "api/loaded_target.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+
+namespace augur {
+namespace {
+
+WeightType weight_type(WeightFormat format) {
+  switch (format) {
+    case WeightFormat::BF16:
+      return WeightType::BF16;
+    case WeightFormat::F32:
+      return WeightType::F32;
+    case WeightFormat::Auto:
+      break;
+  }
+  return WeightType::Auto;
+}
+
+}  // namespace
+
+std::function<void(double)> loading_stage(const EngineOptions& options, std::string what) {
+  if (!options.progress) return {};
+  return [progress = options.progress, what = std::move(what)](double fraction) { progress(what, fraction); };
+}
+
+LoadedTarget::LoadedTarget(const EngineOptions& options)
+    : path(options.model),
+      backend(options.threads, options.pin_threads,
+              options.isa.empty() ? select_isa() : parse_isa(options.isa)),
+      checkpoint(Checkpoint::open(options.model)),
+      tokenizer(checkpoint.load_tokenizer()) {
+  if (options.context < 0) throw Error("the context is {}: expected 0 or more tokens", options.context);
+  if (const auto source = checkpoint.chat_template()) {
+    // A template that cannot be parsed matters only to requests that use it.
+    try {
+      chat_template.emplace(*source);
+    } catch (const Error&) {
+    }
+  }
+}
+
+void LoadedTarget::load(const EngineOptions& options) {
+  model = Model::load(backend, checkpoint,
+                      {.weights = weight_type(options.weights),
+                       .context = options.context,
+                       .progress = loading_stage(options, "model")});
+}
+
+std::string LoadedTarget::render(std::span<const Message> messages) const {
+  const auto source = checkpoint.chat_template();
+  if (!source) throw Error("{} has no chat template", path);
+  std::vector<ChatMessage> chat;
+  for (const Message& m : messages) chat.push_back({m.role, m.content});
+  nlohmann::json extra = nlohmann::json::object();
+  extra["bos_token"] = tokenizer->bos ? tokenizer->token_bytes(*tokenizer->bos) : "";
+  extra["eos_token"] = tokenizer->eos.empty() ? "" : tokenizer->token_bytes(tokenizer->eos.front());
+  // Parsing again where it failed at load gives its error.
+  return chat_template ? chat_template->render(chat, true, extra)
+                       : ChatTemplate(*source).render(chat, true, extra);
+}
+
+std::vector<TokenId> LoadedTarget::encode(std::string_view text) const {
+  std::vector<TokenId> ids = tokenizer->encode(text);
+  const bool has_bos = !ids.empty() && tokenizer->bos && ids.front() == *tokenizer->bos;
+  if (tokenizer->add_bos && tokenizer->bos && !has_bos) ids.insert(ids.begin(), *tokenizer->bos);
+  return ids;
+}
+
+std::vector<TokenId> LoadedTarget::prompt(const Request& request) const {
+  const int given = !request.prompt.empty() + !request.prompt_tokens.empty() + !request.messages.empty();
+  if (given > 1) throw Error("a request has more than one of prompt, prompt_tokens and messages");
+  if (!request.prompt_tokens.empty()) return request.prompt_tokens;
+  if (!request.messages.empty()) return tokenizer->encode(render(request.messages));
+  return encode(request.prompt);
+}
+
+ModelInfo LoadedTarget::describe() const {
+  ModelInfo info;
+  info.path = path;
+  info.family = model->config().family;
+  info.vocab = model->config().vocab;
+  info.context = model->context();
+  info.weight_bytes = model->weight_bytes();
+  info.weights = model->weight_type() == DType::F32 ? "f32" : "bf16";
+  info.isa = name(backend.kernels.isa);
+  info.threads = backend.pool.size();
+  info.has_chat_template = checkpoint.chat_template().has_value();
+  return info;
+}
+
+}  // namespace augur

@@ -1,0 +1,46 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "augur/engine.h"
+#include "io/chat_template.h"
+#include "io/checkpoint.h"
+#include "io/tokenizer.h"
+#include "kernels/backend.h"
+#include "model/model.h"
+
+namespace augur {
+
+/// Progress of one named stage of loading; empty where nobody asked.
+std::function<void(double)> loading_stage(const EngineOptions& options, std::string what);
+
+/// The target model with everything that turns requests into its tokens. Engines that differ in their
+/// drafters share one. One thread at a time over all of them: the model's workspace is one.
+struct LoadedTarget {
+  // Order matters: the model uses the backend.
+  std::string path;
+  Backend backend;
+  Checkpoint checkpoint;
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::optional<ChatTemplate> chat_template;
+  std::unique_ptr<Model> model;  ///< null until load()
+
+  /// Everything but the weights.
+  explicit LoadedTarget(const EngineOptions& options);
+  void load(const EngineOptions& options);
+
+  /// Error when the model has no template.
+  std::string render(std::span<const Message> messages) const;
+  /// BOS included where the tokenizer says so.
+  std::vector<TokenId> encode(std::string_view text) const;
+  /// Error when the request has more than one kind of prompt.
+  std::vector<TokenId> prompt(const Request& request) const;
+  ModelInfo describe() const;
+};
+
+}  // namespace augur

@@ -1,0 +1,66 @@
+#include "api/engine_access.h"
+
+#include <gtest/gtest.h>
+
+#include "decode/decoder.h"
+#include "support/stories.h"
+
+namespace augur {
+namespace {
+
+using testing_support::stories_path;
+
+Request story(std::vector<std::string> types) {
+  Request request;
+  request.prompt = "Once upon a time";
+  request.max_tokens = 40;
+  request.speculation.emplace().types = std::move(types);
+  return request;
+}
+
+TEST(EngineAccess, SiblingsShareTheTargetAndWriteTheSame) {
+  EngineOptions options;
+  options.model = stories_path().string();
+  options.threads = 1;
+  Engine engine(options);
+  options.draft_model = stories_path().string();
+  Engine sibling = EngineAccess::sibling(engine, options);
+  EXPECT_EQ(&EngineAccess::model(engine), &EngineAccess::model(sibling));
+  EXPECT_NE(&EngineAccess::decoder(engine), &EngineAccess::decoder(sibling));
+
+  const Result plain = engine.generate(story({"none"}));
+  const Result drafted = sibling.generate(story({"draft"}));
+  EXPECT_EQ(plain.tokens, drafted.tokens);
+  EXPECT_GT(drafted.speculation.mean_accepted_length, 2.0);
+  EXPECT_THROW(engine.generate(story({"draft"})), std::runtime_error) << "its drafters are not the sibling's";
+}
+
+TEST(EngineAccess, SiblingOutlivesTheEngineItCameFrom) {
+  EngineOptions options;
+  options.model = stories_path().string();
+  options.threads = 1;
+  auto engine = std::make_unique<Engine>(options);
+  Engine sibling = EngineAccess::sibling(*engine, options);
+  engine.reset();
+  EXPECT_EQ(sibling.generate(story({"ngram"})).tokens.size(), 40U);
+}
+
+TEST(EngineAccess, PrepareSeesTheSequenceOptionsAndItsRounds) {
+  EngineOptions options;
+  options.model = stories_path().string();
+  options.draft_model = options.model;
+  options.threads = 1;
+  Engine engine(options);
+  std::int64_t rounds = 0;
+  std::size_t speculators = 0;
+  const Result result =
+      EngineAccess::generate(engine, story({"draft", "ngram"}), {}, [&](SequenceOptions& sequence) {
+        speculators = sequence.speculators.size();
+        sequence.on_step = [&](const StepTrace&) { ++rounds; };
+      });
+  EXPECT_EQ(speculators, 2U);
+  EXPECT_EQ(rounds, result.speculation.calls);
+}
+
+}  // namespace
+}  // namespace augur
