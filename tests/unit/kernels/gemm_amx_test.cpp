@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gemm_fixture.h"
+#include "tile_memory.h"
 
 namespace augur {
 namespace {
@@ -12,34 +13,8 @@ float flushed(float v) {
   return std::fabs(v) < 0x1p-126f ? std::copysign(0.0f, v) : v;
 }
 
-/// Eight tiles of memory with the architecture's checks.
-class EmulatedTiles {
+class EmulatedTiles : public TileMemory {
  public:
-  void configure(const TileConfig& config) {
-    ASSERT_EQ(config.palette, 1);
-    config_ = config;
-    live_ = true;
-  }
-  void release() { live_ = false; }
-  ~EmulatedTiles() { EXPECT_FALSE(live_) << "tiles left configured"; }
-
-  template <int T>
-  void zero() {
-    std::memset(tiles_[T], 0, sizeof tiles_[T]);
-  }
-  template <int T>
-  void load(const void* base, std::int64_t stride) {
-    ASSERT_TRUE(live_);
-    std::memset(tiles_[T], 0, sizeof tiles_[T]);
-    for (int r = 0; r < config_.rows[T]; ++r)
-      std::memcpy(tiles_[T][r], static_cast<const char*>(base) + r * stride, config_.row_bytes[T]);
-  }
-  template <int T>
-  void store(void* base, std::int64_t stride) {
-    ASSERT_TRUE(live_);
-    for (int r = 0; r < config_.rows[T]; ++r)
-      std::memcpy(static_cast<char*>(base) + r * stride, tiles_[T][r], config_.row_bytes[T]);
-  }
   /// TDPBF16PS as the manual gives it: even and odd products summed apart, the two added, then to C.
   template <int C, int A, int B>
   void dot() {
@@ -68,10 +43,6 @@ class EmulatedTiles {
     std::memcpy(&v, &tiles_[tile][row][2 * column], 2);
     return to_float(v);
   }
-
-  TileConfig config_;
-  bool live_ = false;
-  std::uint8_t tiles_[8][16][64] = {};
 };
 
 /// The order of TDPBF16PS for one output.

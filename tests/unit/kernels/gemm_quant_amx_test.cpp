@@ -7,38 +7,13 @@
 
 #include "kernels/cpu/subnormals.h"
 #include "quant_fixture.h"
+#include "tile_memory.h"
 
 namespace augur {
 namespace {
 
-/// Eight tiles of memory with the architecture's checks.
-class EmulatedTiles {
+class EmulatedTiles : public TileMemory {
  public:
-  void configure(const TileConfig& config) {
-    ASSERT_EQ(config.palette, 1);
-    config_ = config;
-    live_ = true;
-  }
-  void release() { live_ = false; }
-  ~EmulatedTiles() { EXPECT_FALSE(live_) << "tiles left configured"; }
-
-  template <int T>
-  void zero() {
-    std::memset(tiles_[T], 0, sizeof tiles_[T]);
-  }
-  template <int T>
-  void load(const void* base, std::int64_t stride) {
-    ASSERT_TRUE(live_);
-    std::memset(tiles_[T], 0, sizeof tiles_[T]);
-    for (int r = 0; r < config_.rows[T]; ++r)
-      std::memcpy(tiles_[T][r], static_cast<const char*>(base) + r * stride, config_.row_bytes[T]);
-  }
-  template <int T>
-  void store(void* base, std::int64_t stride) {
-    ASSERT_TRUE(live_);
-    for (int r = 0; r < config_.rows[T]; ++r)
-      std::memcpy(static_cast<char*>(base) + r * stride, tiles_[T][r], config_.row_bytes[T]);
-  }
   /// TDPBSUD: every lane of C adds the products of four signed bytes of A with four unsigned ones of B.
   template <int C, int A, int B>
   void dot_signed_unsigned() {
@@ -56,11 +31,6 @@ class EmulatedTiles {
       }
     }
   }
-
- private:
-  TileConfig config_;
-  bool live_ = false;
-  std::uint8_t tiles_[8][16][64] = {};
 };
 
 /// What the AMX tiles want of a 512-bit instruction set, in plain C++. Names as in gemm_quant.h.
