@@ -193,6 +193,12 @@ void HeadsDrafter::expand_many(std::span<const ExpandJob> jobs) {
     const int inputs = w.rows.back().logits + 1;
     if (w.logits.size() < at(inputs * stride)) w.logits = Buffer<float>(at(inputs * stride));
     head.run(w.target.backend(), w.inputs.data(), inputs, w.logits.data(), stride);
+    if (w.shares_target_head) {
+      w.states.clear();
+      for (int i = 0; i < inputs; ++i)
+        w.states.insert(w.states.end(), head.state(i), head.state(i) + w.target.config().hidden);
+      w.target.logits_of(w.states.data(), inputs, true, w.logits.data(), stride);
+    }
     w.nodes.clear();
     for (const HeadsWeights::Row& row : w.rows) {
       const ExpandJob& job = jobs[row.job];
@@ -248,6 +254,17 @@ void require_stated(const DrafterSource& source, const char* key, std::int64_t f
   }
 }
 
+bool shares_target_head(const DrafterSource& source) {
+  const nlohmann::json& config = source.head->config();
+  const auto it = config.find("shares_target_head");
+  if (it == config.end() || it->is_null()) return false;
+  if (!it->is_boolean()) {
+    throw Error("{}: shares_target_head: expected true or false, found {}", source.head->path().string(),
+                it->dump());
+  }
+  return it->get<bool>();
+}
+
 void require_fit(const DrafterSource& source, const WeightStore& store, const std::string& block,
                  const std::string& output) {
   const auto size = [&](const std::string& matrix) -> std::int64_t {
@@ -260,7 +277,9 @@ void require_fit(const DrafterSource& source, const WeightStore& store, const st
     throw Error("{}: the heads are made for hidden states of {}, those of {} have {}", store.description(),
                 hidden, source.target_path, target.hidden);
   }
-  if (const std::int64_t vocab = size(output); vocab != target.vocab) {
+  if (output.empty()) {
+    // The target's own head fits.
+  } else if (const std::int64_t vocab = size(output); vocab != target.vocab) {
     throw Error("{}: the heads are made for {} tokens, {} has {}", store.description(), vocab,
                 source.target_path, target.vocab);
   }

@@ -20,6 +20,7 @@ namespace augur {
 /// drafters of all sequences. Head d gives the tokens that follow a node of depth d:
 ///   - from the state alone, whatever the node (Medusa);
 ///   - `grounded`: from the state and the embeddings of the root and of the path to the node (Hydra).
+/// A head ends in an output matrix of its own, or in the target's (`shares_target_head`).
 /// The state is the target's, after its final norm; with a `prefix` it has gone through another decoder layer
 /// (over the states of all rows, each at its own position) and `prefix_norm` (Hydra++).
 struct HeadsWeights {
@@ -28,6 +29,7 @@ struct HeadsWeights {
   Model& target;
   std::string name;
   bool grounded = false;
+  bool shares_target_head = false;
   std::vector<MlpHead> heads;
   std::unique_ptr<LayerStack> prefix;
   std::vector<float> prefix_norm;
@@ -42,6 +44,7 @@ struct HeadsWeights {
   };
   std::vector<Row> rows;
   std::vector<float> inputs;
+  std::vector<float> states;  ///< after a head without an output. [inputs, hidden]
   Buffer<float> logits;
   std::vector<NodeLogits> nodes;
   std::vector<ChildBudget> budgets;  ///< by job
@@ -110,8 +113,12 @@ class HeadFile {
 /// The number under `key`, if there is one. Error unless it is `found`.
 void require_stated(const DrafterSource& source, const char* key, std::int64_t found);
 
-/// Error naming head and target unless `block`.weight and `output`.weight have as many rows as the target's
-/// hidden size and vocabulary, and the head says that it was made for this target, or does not say.
+/// config.json's `shares_target_head`. Error unless it is true, false or absent.
+bool shares_target_head(const DrafterSource& source);
+
+/// Error naming head and target unless `block`.weight and `output`.weight (empty: the target's) have as many
+/// rows as the target's hidden size and vocabulary, and the head says that it was made for this target, or
+/// does not say.
 void require_fit(const DrafterSource& source, const WeightStore& store, const std::string& block,
                  const std::string& output);
 

@@ -56,7 +56,11 @@ std::vector<MlpHead::Names> find_heads(const WeightStore& store) {
 std::unique_ptr<DrafterModel> load_hydra_drafter(const DrafterSource& source) {
   const HeadFile file(*source.head, "hydra_lm_head");
   const WeightStore& store = file.store();
-  const std::vector<MlpHead::Names> heads = find_heads(store);
+  std::vector<MlpHead::Names> heads = find_heads(store);
+  const bool shared_output = shares_target_head(source);
+  for (MlpHead::Names& names : heads) {
+    if (shared_output) names.output.clear();
+  }
   const ModelConfig& target = source.target.config();
   require_fit(source, store, heads.front().entry, heads.front().output);
   require_stated(source, "hydra_num_heads", std::ssize(heads));
@@ -70,6 +74,7 @@ std::unique_ptr<DrafterModel> load_hydra_drafter(const DrafterSource& source) {
   auto weights = std::make_unique<HeadsWeights>(source.target);
   weights->name = "hydra";
   weights->grounded = true;
+  weights->shares_target_head = shared_output;
   StoredWeights stored(store, false);
   if (file.shared()) {
     for (const auto& [name, tensor] : store.tensors()) {

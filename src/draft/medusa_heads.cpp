@@ -58,11 +58,13 @@ std::unique_ptr<DrafterModel> load_medusa_drafter(const DrafterSource& source) {
   const ModelConfig& target = source.target.config();
   auto weights = std::make_unique<HeadsWeights>(source.target);
   weights->name = "medusa";
+  weights->shares_target_head = shares_target_head(source);
 
   // How many there are is what is stored: published configurations say 2 where files have 5.
   std::vector<MlpHead::Names> heads;
   for (MlpHead::Names names = head_names(store, layout, 0); !names.blocks.empty();
        names = head_names(store, layout, heads.size())) {
+    if (weights->shares_target_head) names.output.clear();
     heads.push_back(std::move(names));
   }
   require_fit(source, store, heads.front().blocks.front(), heads.front().output);

@@ -36,8 +36,11 @@ void MlpHead::open(WeightPacker& packer, const WeightStore& store, DType type, c
     }
     order_.push_back(blocks_.size() - 1);
   }
-  const bool output_bias = store.find(names.output + ".bias") != nullptr;
-  output_.open(packer, type, names.output, widths.vocab, hidden, output_bias);
+  has_output_ = !names.output.empty();
+  if (has_output_) {
+    const bool output_bias = store.find(names.output + ".bias") != nullptr;
+    output_.open(packer, type, names.output, widths.vocab, hidden, output_bias);
+  }
   state_ = RowBuffer(DType::F32, hidden, PackedMatrix::kPanel);
   update_ = RowBuffer(DType::F32, hidden, PackedMatrix::kPanel);
   ones_.assign(static_cast<std::size_t>(hidden), 1.0f);
@@ -57,7 +60,7 @@ void MlpHead::run(Backend& backend, const float* inputs, int rows, float* logits
     entry_residual_.ensure(rows);
   }
   for (Linear& block : blocks_) block.ensure(rows);
-  output_.ensure(rows);
+  if (has_output_) output_.ensure(rows);
   state_.ensure(rows);
   update_.ensure(rows);
   const auto given = [&](std::int64_t r) { return inputs + r * widths_.inputs; };
@@ -79,7 +82,7 @@ void MlpHead::run(Backend& backend, const float* inputs, int rows, float* logits
       team.barrier();
       add_activated(mine);
     }
-    output_.apply(team, backend.kernels, rows, state, logits, stride);
+    if (has_output_) output_.apply(team, backend.kernels, rows, state, logits, stride);
   });
 }
 

@@ -13,7 +13,7 @@ namespace augur {
 /// A prediction head without attention, as Medusa and Hydra have one per depth:
 ///   x = R u + silu(E u + e)   with an entry (Hydra), else x = u
 ///   x = x + silu(W x + b)     for every block
-///   logits = V x (+ v)
+///   logits = V x (+ v)        unless the head ends here: the target's own head follows
 /// Weights and buffers are shared: one thread team at a time. Stays where it is once opened.
 class MlpHead {
  public:
@@ -22,7 +22,7 @@ class MlpHead {
     std::string entry_residual;  ///< R
     std::vector<std::string> blocks;
     bool block_bias = true;
-    std::string output;  ///< with a bias where one is stored
+    std::string output;  ///< with a bias where one is stored; empty: none
   };
   struct Widths {
     std::int64_t inputs = 0;
@@ -38,7 +38,7 @@ class MlpHead {
   std::int64_t vocab() const { return widths_.vocab; }
 
   /// inputs [rows, inputs()]; logits [rows, stride], 64-byte aligned, stride a multiple of 16, >= vocab
-  /// rounded up to it.
+  /// rounded up to it. Without an output logits are left alone.
   void run(Backend& backend, const float* inputs, int rows, float* logits, std::int64_t stride);
   /// After the blocks, of a row of the last run. [hidden]
   const float* state(int row) const { return state_.floats(row); }
@@ -48,6 +48,7 @@ class MlpHead {
 
   Widths widths_;
   bool has_entry_ = false;
+  bool has_output_ = true;
   Linear entry_;
   Linear entry_residual_;
   std::vector<Linear> blocks_;
