@@ -1,5 +1,6 @@
 #include "policy/acceptance_head.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -31,12 +32,13 @@ AcceptanceHead AcceptanceHead::read(const std::filesystem::path& folder, const F
   }
   out.head_ = part.tensor("head.weight", {1, hidden});
   out.head_bias_ = part.tensor("head.bias", {1}).front();
+  out.log_prob_weight_ = fields.find_number("log_prob_weight", -1e6, 1e6).value_or(0);
   out.x_.resize(out.width_);
   out.y_.resize(out.width_);
   return out;
 }
 
-double AcceptanceHead::probability(std::span<const float> state) {
+double AcceptanceHead::probability(std::span<const float> state, double log_prob) {
   if (state.size() != width_) {
     throw Error("acceptance head: made for hidden states of {}, the drafter's have {}", width_, state.size());
   }
@@ -50,7 +52,7 @@ double AcceptanceHead::probability(std::span<const float> state) {
     }
     for (std::size_t r = 0; r < width_; ++r) x_[r] += y_[r] / (1.0f + std::exp(-y_[r]));
   }
-  double logit = static_cast<double>(head_bias_);
+  double logit = static_cast<double>(head_bias_) + log_prob_weight_ * std::max(log_prob, kLeastLogProb);
   for (std::size_t r = 0; r < width_; ++r)
     logit += static_cast<double>(head_[r]) * static_cast<double>(x_[r]);
   return 1.0 / (1.0 + std::exp(-logit));

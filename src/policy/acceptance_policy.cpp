@@ -45,9 +45,9 @@ void AcceptancePolicy::rate(const DraftTree& tree) {
     if (node == DraftTree::kRoot) continue;
     const auto n = static_cast<std::size_t>(node);
     const std::span<const float> state = tree.hidden(node);
-    const double own = head_ != nullptr && !state.empty()
-                           ? head_->probability(state)
-                           : std::exp(static_cast<double>(tree.log_probs()[n]));
+    const auto log_prob = static_cast<double>(tree.log_probs()[n]);
+    const double own =
+        head_ != nullptr && !state.empty() ? head_->probability(state, log_prob) : std::exp(log_prob);
     accepted_[n] = accepted_[static_cast<std::size_t>(tree.parents()[n])] * own;
     for (std::int32_t child = tree.first_child(node); child >= 0; child = tree.next_sibling(child)) {
       accepted_[static_cast<std::size_t>(child)] = accepted_[n];

@@ -1,13 +1,21 @@
 #include "policy/c2t_classifier.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 
 #include "base/error.h"
 #include "io/json_fields.h"
 #include "policy/part.h"
 
 namespace augur {
+
+namespace {
+// In the order of C2tClassifier::Feature.
+constexpr std::array<std::string_view, 4> kNames = {"P", "logP", "H", "d"};
+constexpr const char* kExpected = "expected a list of some of P, logP, H, d";
+}  // namespace
 
 C2tClassifier C2tClassifier::read(const std::filesystem::path& folder, const Fingerprint* target,
                                   std::string* warning) {
@@ -18,13 +26,13 @@ C2tClassifier C2tClassifier::read(const std::filesystem::path& folder, const Fin
   C2tClassifier out;
   const nlohmann::json* features = fields.find("features");
   if (features == nullptr || !features->is_array() || features->empty()) {
-    fields.fail("features", "expected a list of some of P, H, d");
+    fields.fail("features", kExpected);
   }
   for (const nlohmann::json& item : *features) {
     const std::string name = item.is_string() ? item.get<std::string>() : "";
-    if (name != "P" && name != "H" && name != "d")
-      fields.fail("features", "expected a list of some of P, H, d");
-    const Feature feature = name == "P" ? Feature::Joint : name == "H" ? Feature::Entropy : Feature::Depth;
+    const auto known = std::find(kNames.begin(), kNames.end(), name);
+    if (known == kNames.end()) fields.fail("features", kExpected);
+    const auto feature = static_cast<Feature>(known - kNames.begin());
     if (std::find(out.features_.begin(), out.features_.end(), feature) != out.features_.end()) {
       fields.fail("features", fmt::format("names {} twice", name));
     }
@@ -51,13 +59,24 @@ C2tClassifier C2tClassifier::read(const std::filesystem::path& folder, const Fin
   return out;
 }
 
+double C2tClassifier::value_of(Feature feature, const Features& features) {
+  switch (feature) {
+    case Feature::Joint:
+      return features.joint;
+    case Feature::LogJoint:
+      return std::log(std::max(features.joint, kLeastJoint));
+    case Feature::Entropy:
+      return features.entropy;
+    case Feature::Depth:
+      return features.depth;
+  }
+  return 0;
+}
+
 double C2tClassifier::confidence(const Features& features) const {
-  float x[3] = {};
+  float x[kNames.size()] = {};
   for (std::size_t f = 0; f < features_.size(); ++f) {
-    const double value = features_[f] == Feature::Joint     ? features.joint
-                         : features_[f] == Feature::Entropy ? features.entropy
-                                                            : features.depth;
-    x[f] = static_cast<float>(value) * scale_[f];
+    x[f] = static_cast<float>(value_of(features_[f], features)) * scale_[f];
   }
   float logit = bias2_;
   for (std::size_t h = 0; h < fc2_.size(); ++h) {

@@ -72,13 +72,29 @@ TEST(Acceptance, TheHeadIsTheNetworkOfItsFile) {
   double low = 1, high = 0;
   for (unsigned seed = 0; seed < 50; ++seed) {
     const std::vector<float> state = RandomLaw{seed}.after({1}).hidden;
-    const double p = head.probability(state);
+    const double p = head.probability(state, -1.0);
     EXPECT_NEAR(p, random.probability(state), 1e-5);
     low = std::min(low, p);
     high = std::max(high, p);
   }
   EXPECT_GT(high - low, 0.2);
-  EXPECT_THROW(head.probability(std::vector<float>(kWidth + 1)), Error);
+  EXPECT_THROW(head.probability(std::vector<float>(kWidth + 1), 0), Error);
+}
+
+TEST(Acceptance, TheHeadMayWeighTheDraftersProbability) {
+  RandomHead random;
+  const std::vector<float> state = RandomLaw{3}.after({1}).hidden;
+  const double without = random.probability(state);
+  random.config["log_prob_weight"] = 0.5;
+  random.files.config(random.config);
+  AcceptanceHead head = AcceptanceHead::read(random.files.path(), nullptr);
+  const double logit = std::log(without / (1 - without));
+  EXPECT_NEAR(head.probability(state, 0), without, 1e-5);
+  EXPECT_NEAR(head.probability(state, -2), 1 / (1 + std::exp(-(logit - 1))), 1e-5);
+  EXPECT_EQ(head.probability(state, -1e9), head.probability(state, AcceptanceHead::kLeastLogProb));
+  random.config["log_prob_weight"] = "a lot";
+  random.files.config(random.config);
+  EXPECT_THROW(AcceptanceHead::read(random.files.path(), nullptr), Error);
 }
 
 /// Every path's acceptance from its own tokens alone.

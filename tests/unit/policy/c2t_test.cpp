@@ -70,6 +70,17 @@ TEST_F(C2t, TheClassifierIsTheNetworkOfItsFile) {
   EXPECT_FALSE(two.uses_entropy());
   const double logit = -0.5 + 1.5 * (2 - 0.5) - 1.0 * (0.4 + 0.25) + 0.75 * 0.5;
   EXPECT_NEAR(two.confidence({0.4, 9, 2}), 1 / (1 + std::exp(-logit)), 1e-6);
+  // The logarithm, which ends somewhere.
+  config["features"] = {"logP", "H"};
+  files.config(config);
+  tensors[0] = {"fc1.weight", {3, 2}, {-1, 0, 0, 0, 0, 0}};
+  files.tensors(tensors);
+  const C2tClassifier log = C2tClassifier::read(files.path(), nullptr);
+  const auto expected = [](double log_joint) {
+    return 1 / (1 + std::exp(-(-0.5 + 1.5 * std::max(-log_joint - 0.5, 0.0) - 1.0 * 0.25 + 0.75 * 0.5)));
+  };
+  EXPECT_NEAR(log.confidence({0.1, 0, 1}), expected(std::log(0.1)), 1e-6);
+  EXPECT_NEAR(log.confidence({0, 0, 1}), expected(std::log(C2tClassifier::kLeastJoint)), 1e-6);
 }
 
 /// The construction from its description: of a level the top_k by joint probability, of those the confident.
