@@ -25,6 +25,7 @@
 #include "io/json_reader.h"
 #include "kernels/backend.h"
 #include "policy/eagle2_policy.h"
+#include "trace/mixing.h"
 #include "trace/recorder.h"
 #include "trace/trace_file.h"
 
@@ -44,6 +45,8 @@ struct Options {
   double temperature = 0;
   std::uint64_t seed = 1;
   int threads = 0;
+  double mix = 0;
+  std::int64_t mixed_tokens = 32;
   bool hidden = false;
   Eagle2Policy::Options tree{.top_k = 10, .levels = 8, .size = 60};
   int entropy_top_k = 10;
@@ -174,35 +177,44 @@ int record(const Options& options) {
   const auto over = [&] {
     return interrupt.stop().load() || (options.minutes > 0 && clock.ms() > options.minutes * 60e3);
   };
-  for (; done < prompts.size() && !over(); ++done) {
+  const auto decode = [&](const std::vector<TokenId>& prompt, std::int64_t longest) {
     Recorder recorder(options.entropy_top_k, options.hidden);
     SequenceOptions how;
     how.sampling.temperature = static_cast<float>(options.temperature);
     how.sampling.seed = options.seed + done;
     how.eos = tokenizer->eos;
-    how.max_tokens = options.max_tokens;
+    how.max_tokens = longest;
     how.tree_slots = std::max<std::int64_t>(512, 2 * options.tree.size);
-    const std::int64_t room = std::ssize(prompts[done]) + options.max_tokens + how.tree_slots;
+    const std::int64_t room = std::ssize(prompt) + longest + how.tree_slots;
     how.speculators.push_back({drafters->make({.context = std::min(model->context(), room)}),
                                std::make_unique<Eagle2Policy>(options.tree)});
     recorder.attach(how);
-    Sequence sequence(*model, prompts[done], std::move(how));
+    Sequence sequence(*model, prompt, std::move(how));
     Sequence* const batch[] = {&sequence};
     while (!sequence.finished()) decoder.step(batch);
     if (sequence.failure()) std::rethrow_exception(sequence.failure());
-    const TraceSequence trace = recorder.finish(sequence);
+    tokens += std::ssize(sequence.generated());
+    return recorder.finish(sequence);
+  };
+  const auto write = [&](const TraceSequence& trace) {
     if (!writer) {
       for (const TraceRound& round : trace.rounds) {
         if (!round.stateful.empty())
           header.hidden = static_cast<int>(round.hidden.size() / round.stateful.size());
       }
       // A first answer of a token or two has no states to tell their width from.
-      if (options.hidden && header.hidden == 0) continue;
+      if (options.hidden && header.hidden == 0) return;
       writer = std::make_unique<TraceWriter>(options.out, header);
     }
     writer->write(trace);
     rounds += std::ssize(trace.rounds);
-    tokens += std::ssize(sequence.generated());
+  };
+  for (; done < prompts.size() && !over(); ++done) {
+    const TraceSequence trace = decode(prompts[done], options.max_tokens);
+    write(trace);
+    const std::vector<TokenId> mixed =
+        options.mix > 0 ? mixed_beginning(trace, options.mix, options.seed + done) : std::vector<TokenId>();
+    if (!mixed.empty()) write(decode(mixed, options.mixed_tokens));
     progress.update(static_cast<double>(done + 1) / static_cast<double>(prompts.size()));
   }
   progress.done();
@@ -246,6 +258,14 @@ void add_trace(CLI::App& app, Action& action) {
       ->check(in_range(0.0, 100.0));
   command->add_option("--seed", options->seed, "Of the target's draws");
   command->add_option("-t,--threads", options->threads, "Threads (0: all cores)");
+  command
+      ->add_option(
+          "--mix", options->mix,
+          "Decode every answer a second time from its beginning with this share of the tokens replaced by "
+          "the drafter's (acceptance head)")
+      ->check(in_range(0.0, 1.0));
+  command->add_option("--mixed-tokens", options->mixed_tokens, "Longest answer of those")
+      ->check(in_range<std::int64_t>(1, 1 << 20));
   command->add_flag("--hidden", options->hidden, "Record the drafter's hidden states, too (acceptance head)");
   command->add_option("--tree-topk", options->tree.top_k, "Candidates per node, and nodes expanded per level")
       ->check(in_range(1, 1024));

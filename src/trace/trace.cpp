@@ -72,6 +72,7 @@ HeteroPair hetero_pair(const TraceSequence& sequence, const TraceRound& round, i
     if (labels[n] != NodeLabel::Accepted || depths[n] <= depths[static_cast<std::size_t>(reached)]) continue;
     reached = order[i];
     pair.rank = static_cast<int>(i) + 1;
+    pair.length = depths[n];
   }
   pair.fully_accepted = reached != 0 && !has_child[static_cast<std::size_t>(reached)];
   pair.known = true;

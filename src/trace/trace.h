@@ -68,6 +68,7 @@ struct HeteroPair {
   /// Terminal confidence rank: place, by score, of the deepest accepted node among the best `size` - 1
   /// candidates; 1 is the best, 0 says that none was accepted.
   int rank = 0;
+  int length = 0;  ///< accepted among them
   int levels = 0;  ///< of the candidate tree
   /// The accepted path ended because the candidates did, not because the target disagreed.
   bool fully_accepted = false;

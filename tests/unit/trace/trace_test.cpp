@@ -85,6 +85,7 @@ TEST(TraceLabels, HeteroPairsRankTheLastAcceptedNode) {
   HeteroPair pair = hetero_pair(sequence, sequence.rounds[0], 60);
   EXPECT_TRUE(pair.known);
   EXPECT_EQ(pair.rank, 4);
+  EXPECT_EQ(pair.length, 3);
   EXPECT_EQ(pair.levels, 3);
   EXPECT_TRUE(pair.fully_accepted);
   EXPECT_DOUBLE_EQ(pair.entropy, 0.875);  // the path to the 6: root, 4, 5
@@ -92,6 +93,7 @@ TEST(TraceLabels, HeteroPairsRankTheLastAcceptedNode) {
   sequence.tokens[4] = 50;
   pair = hetero_pair(sequence, sequence.rounds[0], 60);
   EXPECT_EQ(pair.rank, 2);
+  EXPECT_EQ(pair.length, 1);
   EXPECT_FALSE(pair.fully_accepted);
   sequence.tokens.resize(4);
   EXPECT_FALSE(hetero_pair(sequence, sequence.rounds[0], 60).known);
