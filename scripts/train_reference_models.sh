@@ -5,15 +5,16 @@
 # usage: scripts/train_reference_models.sh PROMPTS_FOLDER WORK_FOLDER [PART...]
 #   PROMPTS_FOLDER   *.jsonl or *.jsonl.xz with records of messages or text (no evaluation prompts)
 #   WORK_FOLDER      answers and results
-#   PART             eagle3 draft eagle dflash dspark medusa hydra mtp (default: all, in this order)
-# AUGUR=build/release/augur   TOKENS=10000000 (of each part)   ANSWERS=2000 (of each file)
+#   PART             heads: eagle3 eagle mtp medusa hydra dflash dspark; draft; parts from traces: c2t acceptance
+#                    hetero (for the draft model in models/ and the EAGLE-3 head). Default: all
+# AUGUR=build/release/augur   TOKENS=10000000 (of each part)   ANSWERS=2000 (of each file)   TRACES=600 (prompts)
 set -euo pipefail
 
-[[ $# -ge 2 ]] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[[ $# -ge 2 ]] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 prompts=$1 work=$2
 shift 2
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(eagle3 draft eagle dflash dspark medusa hydra mtp)
+[[ ${#parts[@]} -gt 0 ]] || parts=(eagle3 draft eagle mtp medusa hydra dflash dspark c2t acceptance hetero)
 here=$(cd "$(dirname "$0")" && pwd)
 augur=${AUGUR:-$here/../build/release/augur}
 tokens=${TOKENS:-10000000}
@@ -25,17 +26,39 @@ files=("$prompts"/*.jsonl "$prompts"/*.jsonl.xz)
 [[ ${#files[@]} -gt 0 ]] || { echo "$prompts: no .jsonl or .jsonl.xz files" >&2; exit 1; }
 "$augur" train generate -m "$target" --prompts "${files[@]}" -o "$work/answers.jsonl" --limit "${ANSWERS:-2000}"
 
+# What the drafters do on training prompts, in one file each.
+record_traces() {
+  local name=$1 drafter=$2
+  [[ -f $work/$name.trace ]] && return
+  "$augur" trace -m "$target" -d "$drafter" --prompts "$work/answers.jsonl" --limit "${TRACES:-600}" --hidden --mix 0.5 \
+    -o "$work/$name.trace"
+}
+
+calibrate() {
+  local part=$1 options=()
+  [[ $part == hetero ]] && options=(--of length)
+  record_traces draft-11m "$here/../models/smollm2-draft-11m"
+  "$augur" train "$part" --traces "$work/draft-11m.trace" -o "$work/draft-11m-$part" "${options[@]}"
+  if [[ -f $work/eagle3/config.json ]]; then
+    record_traces eagle3 "$work/eagle3"
+    "$augur" train "$part" --traces "$work/eagle3.trace" -o "$work/eagle3-$part" "${options[@]}"
+  fi
+}
+
 for part in "${parts[@]}"; do
-  options=()
+  command=$part options=()
   case "$part" in
-    eagle3) options=(--draft-vocab 12288 --lr 2e-4) ;;
+    eagle3) options=(--draft-vocab 12288 --unroll 3 --lr 8e-4 --step-tokens 1024) ;;
     draft) options=(--max-length 1024) ;;
-    dflash) options=(--draft-vocab 12288 --lr 3e-4) ;;
-    dspark) options=(--dspark --draft-vocab 12288 --lr 3e-4) ;;
-    eagle | medusa | hydra | mtp) ;;
+    eagle | mtp) options=(--loss-vocab 12288 --lr 5e-4 --step-tokens 1024) ;;
+    medusa | hydra) options=(--shared-head --loss-vocab 12288 --lr 5e-4 --step-tokens 1024) ;;
+    dflash) options=(--draft-vocab 12288 --lr 5e-4 --step-tokens 1024) ;;
+    dspark) command=dflash options=(--dspark --draft-vocab 12288 --lr 5e-4 --step-tokens 1024) ;;
+    c2t | acceptance | hetero)
+      calibrate "$part"
+      continue
+      ;;
     *) echo "unknown part: $part" >&2; exit 2 ;;
   esac
-  command=$part
-  [[ $part == dspark ]] && command=dflash
   "$augur" train "$command" -m "$target" --data "$work/answers.jsonl" --tokens "$tokens" -o "$work/$part" "${options[@]}"
 done

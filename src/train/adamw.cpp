@@ -29,6 +29,21 @@ void AdamW::clear_gradients() {
   for (auto& [name, tensor] : parameters_) tensor.mutable_grad() = torch::Tensor();
 }
 
+void AdamW::take_gradients(NamedTensors from) {
+  const torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    torch::Tensor& theirs = from[i].second.mutable_grad();
+    if (!theirs.defined()) continue;
+    torch::Tensor& mine = parameters_[i].second.mutable_grad();
+    if (mine.defined()) {
+      mine.add_(theirs);
+    } else {
+      mine = theirs;
+    }
+    theirs = torch::Tensor();
+  }
+}
+
 void AdamW::update(const Step& step) {
   const torch::NoGradGuard no_grad;
   const auto b1 = static_cast<float>(step.beta1);

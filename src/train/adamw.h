@@ -23,6 +23,8 @@ class AdamW {
   /// Parameters without a gradient stay as they are. One pass over the memory of each.
   void update(const Step& step);
   void clear_gradients();
+  /// Adds the gradients of other tensors, in the order of the parameters, and clears them there.
+  void take_gradients(NamedTensors from);
 
   const NamedTensors& parameters() const { return parameters_; }
   std::vector<torch::Tensor>& first_moments() { return first_; }

@@ -65,15 +65,24 @@ Classifier c2t_classifier(int hidden, const std::vector<float>& scale, std::uint
 
 Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed) {
   Classifier classifier;
+  const std::int64_t states = width - 1;
   const auto random = at::detail::createCPUGenerator(seed);
-  for (int b = 0; b < blocks; ++b) add_linear(classifier, fmt::format("blocks.{}", b), width, width, random);
-  add_linear(classifier, "head", 1, width, random);
+  for (int b = 0; b < blocks; ++b)
+    add_linear(classifier, fmt::format("blocks.{}", b), states, states, random);
+  add_linear(classifier, "head", 1, states, random);
+  // Learning starts from the drafter's own estimate.
+  {
+    const torch::NoGradGuard no_grad;
+    classifier.parameters[static_cast<std::size_t>(2 * blocks)].second.zero_();
+  }
+  classifier.parameters.emplace_back("log_prob_weight", torch::ones({1}).requires_grad_());
   std::vector<torch::Tensor> all;
   for (const auto& [name, tensor] : classifier.parameters) all.push_back(tensor);
-  classifier.logits = [all](torch::Tensor x) {
-    std::size_t at = 0;
-    for (; at + 2 < all.size(); at += 2) x = x + torch::silu(linear(x, all[at], all[at + 1]));
-    return linear(x, all[at], all[at + 1]).squeeze(-1);
+  classifier.logits = [all, states](const torch::Tensor& features) {
+    torch::Tensor x = features.slice(1, 0, states);
+    const std::size_t head = all.size() - 3;
+    for (std::size_t at = 0; at < head; at += 2) x = x + torch::silu(linear(x, all[at], all[at + 1]));
+    return linear(x, all[head], all[head + 1]).squeeze(-1) + features.select(1, states) * all.back();
   };
   return classifier;
 }
@@ -85,7 +94,8 @@ void fit(Classifier& classifier, const Examples& examples, const FitOptions& opt
   }
   std::vector<torch::Tensor> parameters;
   for (auto& [name, tensor] : classifier.parameters) parameters.push_back(tensor);
-  torch::optim::Adam adam(parameters, torch::optim::AdamOptions(options.learning_rate));
+  torch::optim::AdamW adam(
+      parameters, torch::optim::AdamWOptions(options.learning_rate).weight_decay(options.weight_decay));
   const torch::Tensor features = features_of(examples);
   const torch::Tensor labels =
       torch::from_blob(const_cast<std::uint8_t*>(examples.labels.data()), {examples.size()}, torch::kUInt8)

@@ -18,20 +18,22 @@ struct Classifier {
 
 /// C2T's: fc2(ReLU(fc1(features * scale))). Starts from noise that depends on `seed` only.
 Classifier c2t_classifier(int hidden, const std::vector<float>& scale, std::uint64_t seed);
-/// The acceptance head: `blocks` times x + SiLU(Wx + b), then one logit.
+/// The acceptance head: `blocks` times x + SiLU(Wx + b), then one logit, to which the last of the `width`
+/// features, a log-probability, is added with a weight of its own, "log_prob_weight" [1].
 Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed);
 
 struct FitOptions {
   int epochs = 10;
   int batch = 1024;
   double learning_rate = 1e-3;
+  double weight_decay = 0;
   double negative_weight = 1.0;  ///< in the loss, of examples labelled 0
   double negatives = 0;          ///< > 0: so many of them for every positive, drawn anew each epoch
   std::uint64_t seed = 1;
   std::function<void(const std::string&)> log;
 };
 
-/// Adam on weighted binary cross-entropy, in an order that depends on the seed only.
+/// AdamW on weighted binary cross-entropy, in an order that depends on the seed only.
 void fit(Classifier& classifier, const Examples& examples, const FitOptions& options);
 
 /// How well scores tell the bit.

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "io/safetensors.h"
 
 namespace augur {
 
@@ -23,6 +24,23 @@ torch::Tensor DraftVocabulary::covers(const torch::Tensor& tokens) const {
 NamedTensors DraftVocabulary::maps() const {
   if (is_full()) return {};
   return {{"d2t", ids_ - torch::arange(ids_.size(0))}, {"t2d", mask_}};
+}
+
+DraftVocabulary stored_vocabulary(const std::filesystem::path& file, std::int32_t target_size) {
+  const std::unique_ptr<WeightStore> store = open_safetensors(file);
+  const StoredTensor* map = store->find("d2t");
+  if (map == nullptr) return DraftVocabulary(target_size);
+  const torch::Tensor offsets = to_torch(*map).flatten();
+  std::vector<TokenId> ids;
+  for (std::int64_t i = 0; i < offsets.size(0); ++i) {
+    const std::int64_t id = i + offsets[i].item<std::int64_t>();
+    if (id < 0 || id >= target_size || (!ids.empty() && id <= ids.back())) {
+      throw Error("{}: tensor d2t: entry {} names token {}: expected ascending ids below {}", file.string(),
+                  i, id, target_size);
+    }
+    ids.push_back(static_cast<TokenId>(id));
+  }
+  return {target_size, ids};
 }
 
 std::vector<TokenId> frequent_tokens(const Dataset& data, std::int32_t vocabulary, std::int32_t size,

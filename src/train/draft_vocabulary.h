@@ -2,6 +2,7 @@
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <vector>
 
@@ -35,6 +36,10 @@ class DraftVocabulary {
   torch::Tensor ids_;   ///< [size] int64; undefined: all
   torch::Tensor mask_;  ///< [target vocabulary] bool
 };
+
+/// The draft vocabulary of a part saved earlier: its `d2t`, or the target's whole vocabulary where there is
+/// none. Error naming file and tensor for ids outside the target's vocabulary or not ascending.
+DraftVocabulary stored_vocabulary(const std::filesystem::path& file, std::int32_t target_size);
 
 /// The `size` tokens that the dataset's learnable positions hold most often, ascending by id; equal counts by
 /// ascending id. Every id in `always` is in. Error when size exceeds the vocabulary.

@@ -17,7 +17,7 @@ torch::Tensor pair_projection(const TorchLlama& target, bool normed, torch::Gene
 }
 
 EagleLearner::EagleLearner(const TorchLlama& target, const Options& options)
-    : RecurrentLearner(target, DraftVocabulary(target.config().vocab),
+    : RecurrentLearner(target, options.vocabulary.value_or(DraftVocabulary(target.config().vocab)),
                        {.steps = 1, .decay = 1, .evaluated = options.evaluated}),
       options_(options) {
   torch::Generator generator = keyed_generator(options.seed);

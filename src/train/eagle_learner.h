@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "train/recurrent_learner.h"
 
 namespace augur {
@@ -14,6 +16,7 @@ class EagleLearner final : public RecurrentLearner {
     double noise = 0.2;  ///< uniform in +-noise/2 * 512/T, as published
     int evaluated = 5;   ///< depths that an evaluation grades
     std::uint64_t seed = 1;
+    std::optional<DraftVocabulary> vocabulary;  ///< distributions are learnt over; none: all
   };
   EagleLearner(const TorchLlama& target, const Options& options);
 

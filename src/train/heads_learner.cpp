@@ -15,8 +15,13 @@ constexpr const char* kPrefix = "prefix_embeding_layer.";  // as published
 HeadsLearner::HeadsLearner(const TorchLlama& target, const Options& options)
     : target_(target),
       options_(options),
-      vocabulary_(target.config().vocab),
+      vocabulary_(options.vocabulary.value_or(DraftVocabulary(target.config().vocab))),
       rope_(make_rope_table(target.config().rope, target.config().head_dim, target.config().max_context)) {
+  if (options.shares_head) {
+    shared_head_ = vocabulary_.rows(target.head());
+  } else if (!vocabulary_.is_full()) {
+    throw Error("heads with output matrices of their own learn the whole vocabulary");
+  }
   const std::int64_t h = target.config().hidden;
   // Every head starts as the target's own: blocks add silu(0), an entry passes the state on.
   const auto zero = [&](std::int64_t in) {
@@ -30,8 +35,12 @@ HeadsLearner::HeadsLearner(const TorchLlama& target, const Options& options)
       head.entry_residual = {trainable(torch::eye(h, inputs)), trainable(torch::zeros({h}))};
     }
     for (int i = options.grounded ? 1 : 0; i < options.layers; ++i) head.blocks.push_back(zero(h));
-    head.output.weight = trainable(target.head());
-    if (options.grounded) head.output.bias = trainable(torch::zeros({target.config().vocab}));
+    if (options.shares_head) {
+      head.output.weight = shared_head_;
+    } else {
+      head.output.weight = trainable(target.head());
+      if (options.grounded) head.output.bias = trainable(torch::zeros({target.config().vocab}));
+    }
     heads_.push_back(std::move(head));
   }
   if (options.prefix) {
@@ -62,11 +71,11 @@ NamedTensors HeadsLearner::parameters() {
       add(fmt::format("hydra_mlp.{}.0.res_connection", d), head.entry_residual);
       for (std::size_t i = 0; i < head.blocks.size(); ++i)
         add(fmt::format("hydra_mlp.{}.{}.linear", d, i + 1), head.blocks[i]);
-      add(fmt::format("hydra_lm_head.{}", d), head.output);
+      if (!options_.shares_head) add(fmt::format("hydra_lm_head.{}", d), head.output);
     } else {
       for (std::size_t i = 0; i < head.blocks.size(); ++i)
         add(fmt::format("{}.{}.linear", d, i), head.blocks[i]);
-      add(fmt::format("{}.{}", d, head.blocks.size()), head.output);
+      if (!options_.shares_head) add(fmt::format("{}.{}", d, head.blocks.size()), head.output);
     }
   }
   if (options_.prefix) {
@@ -149,6 +158,7 @@ nlohmann::json HeadsLearner::config() const {
   nlohmann::json config = {{fmt::format("{}_num_heads", kind), options_.heads},
                            {fmt::format("{}_num_layers", kind), options_.layers},
                            {"torch_dtype", "bfloat16"}};
+  if (options_.shares_head) config["shares_target_head"] = true;
   if (options_.grounded) {
     config["hydra_head_arch"] = options_.prefix ? "prefix-mlp" : "mlp";
     config["grounded_heads"] = true;

@@ -25,7 +25,10 @@ class HeadsLearner final : public Learner {
     int heads = 4;
     int layers = 1;  ///< blocks of a head; a grounded head's entry counts as one
     double decay = 0.8;
+    bool shares_head = false;  ///< the target's own head in place of V; not stored
     std::uint64_t seed = 1;
+    std::optional<DraftVocabulary>
+        vocabulary;  ///< distributions are learnt over; none: all. Shared heads only
   };
   HeadsLearner(const TorchLlama& target, const Options& options);
 
@@ -55,6 +58,7 @@ class HeadsLearner final : public Learner {
   const TorchLlama& target_;
   Options options_;
   DraftVocabulary vocabulary_;
+  torch::Tensor shared_head_;  ///< rows of the target's head, for vocabulary_; undefined unless shared
   RopeTable rope_;
   std::vector<Head> heads_;
   TorchLayer prefix_;

@@ -47,6 +47,12 @@ std::string Grade::summary() const {
   return text;
 }
 
+void Learner::share_weights(Learner& other) {
+  NamedTensors mine = parameters();
+  const NamedTensors theirs = other.parameters();
+  for (std::size_t i = 0; i < mine.size(); ++i) mine[i].second.set_data(theirs[i].second.data());
+}
+
 void Learner::save(const std::filesystem::path& folder) {
   NamedTensors tensors;
   for (const auto& [name, tensor] : parameters()) tensors.emplace_back(name, tensor.to(torch::kBFloat16));

@@ -52,6 +52,8 @@ class Learner {
 
   /// The target that config.json shall name.
   void made_for(Fingerprint target) { target_fingerprint_ = std::move(target); }
+  /// Uses the weights of another learner of the same part from now on, not a copy; gradients stay apart.
+  void share_weights(Learner& other);
   /// Writes the part as its users load it: weights, then config.json.
   virtual void save(const std::filesystem::path& folder);
   /// Takes the weights of a part saved earlier. Error unless the constants are the same.

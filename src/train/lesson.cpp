@@ -5,6 +5,11 @@
 
 namespace augur {
 
+namespace {
+// Rows whose logits over the target's whole vocabulary stay in a processor's cache.
+constexpr std::int64_t kChunkRows = 128;
+}  // namespace
+
 Lesson::Pairs Lesson::pairs(std::int64_t count, std::int64_t ahead) const {
   Pairs pairs;
   for (std::int64_t i = 0; i < std::min(count, length() - ahead); ++i) {
@@ -31,9 +36,18 @@ Lesson prepare_lesson(const TorchLlama& target, const Example& example, std::spa
     if (example.learn[j + 1] != 0) graded.push_back(static_cast<std::int64_t>(j));
   }
   if (graded.empty()) return lesson;
-  const torch::Tensor logits = target.logits(lesson.target.last.index_select(0, index_tensor(graded)));
-  lesson.distributions = vocabulary->columns(logits).softmax(-1).to(torch::kBFloat16);
-  const torch::Tensor covered = vocabulary->covers(logits.argmax(-1));
+  const torch::Tensor rows = target.final_norm(lesson.target.last.index_select(0, index_tensor(graded)));
+  const auto count = static_cast<std::int64_t>(graded.size());
+  lesson.distributions = torch::empty({count, vocabulary->size()}, torch::kBFloat16);
+  std::vector<torch::Tensor> favourites;
+  for (std::int64_t begin = 0; begin < count; begin += kChunkRows) {
+    const std::int64_t end = std::min(begin + kChunkRows, count);
+    const torch::Tensor logits = linear_bf16(rows.slice(0, begin, end), target.head());
+    favourites.push_back(logits.argmax(-1));
+    lesson.distributions.slice(0, begin, end)
+        .copy_(vocabulary->columns(logits).to(torch::kFloat32).softmax(-1));
+  }
+  const torch::Tensor covered = vocabulary->covers(torch::cat(favourites));
   const bool* is_covered = covered.data_ptr<bool>();
   for (std::size_t i = 0; i < graded.size(); ++i) {
     if (is_covered[i]) lesson.row_of[static_cast<std::size_t>(graded[i])] = static_cast<std::int64_t>(i);

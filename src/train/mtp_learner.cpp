@@ -11,7 +11,8 @@ constexpr const char* kLayer = "mtp_layers.0.";
 }
 
 MtpLearner::MtpLearner(const TorchLlama& target, const Options& options)
-    : RecurrentLearner(target, DraftVocabulary(target.config().vocab), options.unroll) {
+    : RecurrentLearner(target, options.vocabulary.value_or(DraftVocabulary(target.config().vocab)),
+                       options.unroll) {
   const std::int64_t h = shape().hidden;
   torch::Generator generator = keyed_generator(options.seed);
   projection_ = pair_projection(target, true, generator);

@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "train/recurrent_learner.h"
 
 namespace augur {
@@ -11,6 +13,7 @@ class MtpLearner final : public RecurrentLearner {
   struct Options {
     UnrollOptions unroll = {.steps = 3, .decay = 0.6, .evaluated = 5};
     std::uint64_t seed = 1;
+    std::optional<DraftVocabulary> vocabulary;  ///< distributions are learnt over; none: all
   };
   MtpLearner(const TorchLlama& target, const Options& options);
 

@@ -12,7 +12,8 @@ RecurrentLearner::RecurrentLearner(const TorchLlama& target, DraftVocabulary voc
     : target_(target),
       vocabulary_(std::move(vocabulary)),
       options_(options),
-      rope_(make_rope_table(target.config().rope, target.config().head_dim, target.config().max_context)) {
+      rope_(make_rope_table(target.config().rope, target.config().head_dim, target.config().max_context)),
+      target_head_(vocabulary_.rows(target.head())) {
   options_.evaluated = std::max(options_.evaluated, options_.steps);
 }
 
@@ -41,14 +42,14 @@ class RecurrentLearner::Unrolled {
   torch::Tensor attend_text(const Attended& now) {
     first_ = now;
     mask_ = causal_mask(now.k.size(1));
-    const torch::Tensor p = (attention_scores(now.q, now.k) + mask_).softmax(-1);
+    const torch::Tensor p = attention_scores(now.q, now.k).add_(mask_).softmax(-1);
     return torch::bmm(p.to(torch::kBFloat16), now.v);
   }
 
   torch::Tensor attend_all(const Attended& now, std::int64_t rows) {
     later_.push_back(now);
-    std::vector<torch::Tensor> scores = {attention_scores(now.q, first_.k.slice(1, 0, rows)) +
-                                         mask_.slice(0, 0, rows).slice(1, 0, rows)};
+    std::vector<torch::Tensor> scores = {
+        attention_scores(now.q, first_.k.slice(1, 0, rows)).add_(mask_.slice(0, 0, rows).slice(1, 0, rows))};
     const double scale = 1 / std::sqrt(static_cast<double>(now.q.size(-1)));
     for (const Attended& earlier : later_)
       scores.push_back((now.q * earlier.k.slice(1, 0, rows)).sum(-1, true, torch::kFloat32) * scale);

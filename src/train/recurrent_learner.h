@@ -44,7 +44,8 @@ class RecurrentLearner : public Learner {
   virtual torch::Tensor next_state(const torch::Tensor& out) const { return out; }
   /// What the vocabulary head takes, from what leaves the layer.
   virtual torch::Tensor exit(const torch::Tensor& out) const = 0;
-  virtual const torch::Tensor& head() const { return target_.head(); }
+  /// Its weight over the draft vocabulary: the target's, unless the head has its own.
+  virtual const torch::Tensor& head() const { return target_head_; }
   /// Further loss of step 0's output rows, where rows[i] stands for the target's state at rows[i] + 1;
   /// summed.
   virtual torch::Tensor state_loss(const Lesson&, const torch::Tensor& /*out*/,
@@ -66,6 +67,7 @@ class RecurrentLearner : public Learner {
 
   UnrollOptions options_;
   RopeTable rope_;
+  torch::Tensor target_head_;  ///< rows of the target's, for vocabulary_
 };
 
 }  // namespace augur

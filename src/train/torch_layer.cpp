@@ -79,7 +79,9 @@ Attended project_context(const TorchLayer& layer, const ModelConfig& c, const to
 }
 
 torch::Tensor attention_scores(const torch::Tensor& q, const torch::Tensor& k) {
-  return torch::bmm(q, k.transpose(1, 2)).to(torch::kFloat32) / std::sqrt(static_cast<double>(q.size(-1)));
+  return torch::bmm(q, k.transpose(1, 2))
+      .to(torch::kFloat32)
+      .div_(std::sqrt(static_cast<double>(q.size(-1))));
 }
 
 torch::Tensor attention_output(const TorchLayer& layer, const torch::Tensor& mixed) {
@@ -96,7 +98,7 @@ torch::Tensor feed_forward(const TorchLayer& layer, const ModelConfig& c, const 
 torch::Tensor run_layer(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x,
                         const Rotation& rotation, const torch::Tensor& mask) {
   const Attended rows = project(layer, c, rms_norm(x, layer.input_norm, c.norm_eps), rotation);
-  const torch::Tensor p = (attention_scores(rows.q, rows.k) + mask).softmax(-1).to(torch::kBFloat16);
+  const torch::Tensor p = attention_scores(rows.q, rows.k).add_(mask).softmax(-1).to(torch::kBFloat16);
   return feed_forward(layer, c, x + attention_output(layer, torch::bmm(p, rows.v)));
 }
 

@@ -38,7 +38,7 @@ Attended project(const TorchLayer& layer, const ModelConfig& config, const torch
 Attended project_context(const TorchLayer& layer, const ModelConfig& config, const torch::Tensor& x,
                          const Rotation& rotation);
 
-/// Scaled products of queries and keys, [heads, R, K] float32.
+/// Scaled products of queries and keys, [heads, R, K] float32; a fresh tensor.
 torch::Tensor attention_scores(const torch::Tensor& q, const torch::Tensor& k);
 /// What attention adds to the residual stream, of mixed values [heads, R, head_dim].
 torch::Tensor attention_output(const TorchLayer& layer, const torch::Tensor& mixed);

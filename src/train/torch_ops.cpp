@@ -1,7 +1,6 @@
 #include "train/torch_ops.h"
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <malloc.h>
 
 #include <cmath>
 #include <limits>
@@ -67,13 +66,6 @@ torch::Tensor trainable(const torch::Tensor& value) {
 
 torch::Tensor random_matrix(std::int64_t out, std::int64_t in, torch::Generator& generator) {
   return torch::randn({out, in}, generator) / std::sqrt(static_cast<double>(in));
-}
-
-void keep_large_allocations() {
-  constexpr int kGigabyte = 1 << 30;
-  mallopt(M_MMAP_THRESHOLD, kGigabyte);
-  mallopt(M_TRIM_THRESHOLD, kGigabyte);
-  mallopt(M_TOP_PAD, kGigabyte / 4);
 }
 
 }  // namespace augur

@@ -47,8 +47,4 @@ torch::Tensor trainable(const torch::Tensor& value);
 /// Normal numbers of variance 1/in: a product with it keeps the size of its input. [out, in]
 torch::Tensor random_matrix(std::int64_t out, std::int64_t in, torch::Generator& generator);
 
-/// Makes the allocator keep and reuse large blocks: page faults on fresh temporaries otherwise cost more
-/// than the arithmetic. Call once, before the first tensor.
-void keep_large_allocations();
-
 }  // namespace augur

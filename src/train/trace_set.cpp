@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "policy/acceptance_head.h"
+#include "policy/c2t_classifier.h"
 #include "trace/trace_file.h"
 
 namespace augur {
@@ -28,9 +30,18 @@ TraceSet::TraceSet(std::vector<std::string> files, double held_out) : files_(std
 void TraceSet::each(const std::function<void(const TraceSequence&, bool)>& take) const {
   TraceSequence sequence;
   std::int64_t number = 0;
+  std::vector<TokenId> prompt;  // of the sequence before; one that continues it (token mixing) stays with it
   for (const std::string& file : files_) {
     TraceReader reader(file);
-    while (reader.next(sequence)) take(sequence, every_ > 0 && ++number % every_ == 0);
+    while (reader.next(sequence)) {
+      const bool continues = !prompt.empty() && sequence.tokens.size() >= prompt.size() &&
+                             std::equal(prompt.begin(), prompt.end(), sequence.tokens.begin());
+      if (!continues) {
+        ++number;
+        prompt.assign(sequence.tokens.begin(), sequence.tokens.begin() + sequence.prompt_size);
+      }
+      take(sequence, every_ > 0 && number % every_ == 0);
+    }
   }
 }
 
@@ -39,8 +50,9 @@ std::int64_t Examples::positives() const {
 }
 
 SplitExamples c2t_examples(const TraceSet& traces) {
+  const auto kLeastLogJoint = static_cast<float>(std::log(C2tClassifier::kLeastJoint));
   SplitExamples split;
-  split.train.width = split.held_out.width = 3;
+  split.train.width = split.held_out.width = 4;
   std::vector<NodeLabel> labels;
   std::vector<float> scores;
   std::vector<std::int32_t> depths;
@@ -52,9 +64,11 @@ SplitExamples c2t_examples(const TraceSet& traces) {
       for (std::size_t n = 1; n < round.size(); ++n) {
         const float entropy = round.entropies[static_cast<std::size_t>(round.parents[n])];
         if (labels[n] == NodeLabel::Unknown || std::isnan(entropy)) continue;
+        const float log_joint = std::max(scores[n], kLeastLogJoint);
         const float depth = static_cast<float>(depths[n]);
-        examples.features.insert(examples.features.end(), {std::exp(scores[n]), entropy, depth});
+        examples.features.insert(examples.features.end(), {std::exp(scores[n]), log_joint, entropy, depth});
         examples.labels.push_back(labels[n] == NodeLabel::Accepted);
+        examples.baseline.push_back(scores[n]);
       }
     }
   });
@@ -62,11 +76,13 @@ SplitExamples c2t_examples(const TraceSet& traces) {
 }
 
 SplitExamples acceptance_examples(const TraceSet& traces) {
+  constexpr auto kLeastLogProb = static_cast<float>(AcceptanceHead::kLeastLogProb);
   if (traces.header().hidden == 0) {
     throw Error("{}: no hidden states: record traces with --hidden", traces.files().front());
   }
   SplitExamples split;
-  split.train.width = split.held_out.width = traces.header().hidden;
+  const std::int64_t states = traces.header().hidden;
+  split.train.width = split.held_out.width = states + 1;
   std::vector<NodeLabel> labels;
   traces.each([&](const TraceSequence& sequence, bool held_out) {
     Examples& examples = held_out ? split.held_out : split.train;
@@ -76,9 +92,11 @@ SplitExamples acceptance_examples(const TraceSet& traces) {
         const auto n = static_cast<std::size_t>(round.stateful[i]);
         if (n == 0 || labels[n] == NodeLabel::Unknown) continue;
         if (labels[static_cast<std::size_t>(round.parents[n])] != NodeLabel::Accepted) continue;
-        const auto from = round.hidden.begin() + static_cast<std::ptrdiff_t>(i) * examples.width;
-        examples.features.insert(examples.features.end(), from, from + examples.width);
+        const auto from = round.hidden.begin() + static_cast<std::ptrdiff_t>(i) * states;
+        examples.features.insert(examples.features.end(), from, from + states);
+        examples.features.push_back(std::max(round.log_probs[n], kLeastLogProb));
         examples.labels.push_back(labels[n] == NodeLabel::Accepted);
+        examples.baseline.push_back(round.log_probs[n]);
       }
     }
   });

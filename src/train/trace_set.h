@@ -17,7 +17,8 @@ class TraceSet {
   TraceSet(std::vector<std::string> files, double held_out);
 
   const TraceHeader& header() const { return header_; }
-  /// Hands over every sequence in order, and whether it is held out: the same ones each time.
+  /// Hands over every sequence in order, and whether it is held out: the same ones each time, and those of
+  /// one prompt together.
   void each(const std::function<void(const TraceSequence& sequence, bool held_out)>& take) const;
   const std::vector<std::string>& files() const { return files_; }
 
@@ -32,6 +33,7 @@ struct Examples {
   std::int64_t width = 0;
   std::vector<float> features;  ///< [size, width]
   std::vector<std::uint8_t> labels;
+  std::vector<float> baseline;  ///< [size]: the number that a network over the features should beat
 
   std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
   std::int64_t positives() const;
@@ -40,11 +42,11 @@ struct SplitExamples {
   Examples train, held_out;
 };
 
-/// C2T's: of every candidate its joint probability, the entropy of the distribution it came from and its
-/// depth; whether it was accepted.
+/// C2T's: of every candidate its joint probability and the logarithm of it, the entropy of the distribution
+/// it came from and its depth; whether it was accepted. Baseline: the joint probability.
 SplitExamples c2t_examples(const TraceSet& traces);
-/// Of every drafted node whose parent was accepted the drafter's hidden state; whether it was, too. Error
-/// when there are no states.
+/// Of every drafted node whose parent was accepted the drafter's hidden state and log-probability; whether it
+/// was, too. Baseline: the latter. Error when there are no states.
 SplitExamples acceptance_examples(const TraceSet& traces);
 
 }  // namespace augur

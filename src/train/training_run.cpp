@@ -1,7 +1,10 @@
 #include "train/training_run.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <numbers>
 
 #include "base/error.h"
@@ -31,6 +34,7 @@ std::string duration(double seconds) {
 TrainingRun::TrainingRun(Learner& learner, const Dataset& data, const TrainingOptions& options,
                          std::filesystem::path folder, CardFacts facts, Log log)
     : learner_(learner),
+      workers_{&learner},
       data_(data),
       options_(options),
       folder_(std::move(folder)),
@@ -71,17 +75,55 @@ double TrainingRun::rate() const {
   return options_.learning_rate * (options_.final_rate + (1 - options_.final_rate) * cosine);
 }
 
+void TrainingRun::add_worker(Learner& worker) {
+  worker.share_weights(learner_);
+  workers_.push_back(&worker);
+}
+
+Grade TrainingRun::run_all(std::vector<Example> examples, bool learn) {
+  Grade grade;
+  if (workers_.size() == 1) {
+    for (const Example& example : examples) grade.add(learner_.run(example, learn));
+    return grade;
+  }
+  // The longest first, each to the worker with the fewest tokens so far: the same shares every time.
+  std::stable_sort(examples.begin(), examples.end(),
+                   [](const Example& a, const Example& b) { return a.tokens.size() > b.tokens.size(); });
+  std::vector<std::vector<Example>> shares(workers_.size());
+  std::vector<std::size_t> loads(workers_.size(), 0);
+  for (const Example& example : examples) {
+    const auto least = static_cast<std::size_t>(std::min_element(loads.begin(), loads.end()) - loads.begin());
+    shares[least].push_back(example);
+    loads[least] += example.tokens.size();
+  }
+  std::vector<std::future<Grade>> grades;
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    grades.push_back(std::async(std::launch::async, [&worker = *workers_[w], &share = shares[w], learn] {
+      at::set_num_threads(1);  // of this thread
+      Grade sum;
+      for (const Example& example : share) sum.add(worker.run(example, learn));
+      return sum;
+    }));
+  }
+  for (const std::future<Grade>& one : grades) one.wait();  // all, before an error of one ends the step
+  for (std::future<Grade>& one : grades) grade.add(one.get());
+  for (std::size_t w = 1; learn && w < workers_.size(); ++w)
+    optimizer_.take_gradients(workers_[w]->parameters());
+  return grade;
+}
+
 void TrainingRun::step() {
   optimizer_.clear_gradients();
-  Grade grade;
+  std::vector<Example> examples;
   std::int64_t taken = 0;
   while (taken < options_.step_tokens) {
     Example example = data_[training_set_[static_cast<std::size_t>(order_.at(position_))]];
     example.key = visit_key(options_.seed, position_, false);
     ++position_;
-    grade.add(learner_.run(example, true));
+    examples.push_back(example);
     taken += static_cast<std::int64_t>(example.tokens.size());
   }
+  const Grade grade = run_all(std::move(examples), true);
   tokens_ += taken;
   recent_.add(grade);
   if (grade.rows == 0) return;
@@ -98,13 +140,12 @@ void TrainingRun::step() {
 }
 
 Grade TrainingRun::evaluate() {
-  Grade grade;
+  std::vector<Example> examples;
   for (const std::int64_t index : held_set_) {
-    Example example = data_[index];
-    example.key = visit_key(options_.seed, index, true);
-    grade.add(learner_.run(example, false));
+    examples.push_back(data_[index]);
+    examples.back().key = visit_key(options_.seed, index, true);
   }
-  return grade;
+  return run_all(std::move(examples), false);
 }
 
 void TrainingRun::record_evaluation() {

@@ -40,6 +40,10 @@ class TrainingRun {
               std::filesystem::path folder, CardFacts facts, Log log);
   ~TrainingRun();
 
+  /// Another learner of the same part, which takes a share of every step's sequences on a thread of its own.
+  /// It shares the weights from now on. Bits of the result depend on the number of workers.
+  void add_worker(Learner& worker);
+
   /// Until the schedule ends, or `stop` returns true between two steps (a checkpoint is written then).
   /// Returns true when the schedule has ended; the learner's result has been saved in any case.
   bool train(const std::function<bool()>& stop);
@@ -48,6 +52,8 @@ class TrainingRun {
 
  private:
   void step();
+  /// Runs the examples on all workers; their gradients are summed in the first learner's.
+  Grade run_all(std::vector<Example> examples, bool learn);
   double rate() const;
   void log_progress();
   void record_evaluation();
@@ -56,6 +62,7 @@ class TrainingRun {
   bool load_checkpoint();
 
   Learner& learner_;
+  std::vector<Learner*> workers_;  ///< learner_ and those that share its weights
   const Dataset& data_;
   TrainingOptions options_;
   std::filesystem::path folder_;

@@ -6,7 +6,7 @@ namespace augur {
 
 namespace {
 
-constexpr std::int64_t kChunkRows = 128;
+constexpr std::int64_t kChunkRows = 256;
 
 bool is_there(const torch::Tensor& x) {
   return x.numel() > 0;

@@ -19,6 +19,7 @@
 #include "train/classifier.h"
 #include "train/part_writer.h"
 #include "train/regression_tree.h"
+#include "train/stratification.h"
 #include "train/trace_set.h"
 
 namespace augur {
@@ -51,6 +52,7 @@ struct ClassifierFlags {
     app.add_option("--epochs", fit.epochs, "Passes over the examples")->check(CLI::Range(1, 10000));
     app.add_option("--batch", fit.batch, "Examples for one optimizer step")->check(CLI::PositiveNumber);
     app.add_option("--lr", fit.learning_rate, "Learning rate of Adam")->check(CLI::PositiveNumber);
+    app.add_option("--weight-decay", fit.weight_decay, "Of AdamW")->check(CLI::NonNegativeNumber);
     app.add_option("--seed", fit.seed, "Initial weights and order of the examples");
     app.add_option("-t,--threads", threads, "Threads (0: all cores)");
   }
@@ -76,22 +78,19 @@ void load_weights(Classifier& classifier, const std::string& folder) {
 }
 
 /// What the held-out examples say of a classifier, beside a baseline that ranks by one number.
-std::string grade(const Classifier& classifier, const Examples& examples, const std::vector<float>& baseline,
-                  const std::string& baseline_name) {
+std::string grade(const Classifier& classifier, const Examples& examples, const std::string& baseline) {
   const std::vector<float> scores = probabilities(classifier, examples);
   const Separation own = separation(scores, examples.labels);
-  std::string text = fmt::format("Held out: {} examples, {:.2f}% accepted; AUC {:.4f}", examples.size(),
-                                 100 * own.positive_rate, own.auc);
-  if (!baseline.empty())
-    text += fmt::format(" ({}: {:.4f})", baseline_name, separation(baseline, examples.labels).auc);
-  text += ".\n\n| threshold | recall | taken |";
-  if (!baseline.empty()) text += fmt::format(" recall of {} at as many taken |", baseline_name);
-  text += baseline.empty() ? "\n| --- | --- | --- |\n" : "\n| --- | --- | --- | --- |\n";
+  std::string text = fmt::format(
+      "Held out: {} examples, {:.2f}% accepted; AUC {:.4f} ({}: {:.4f}).\n\n| threshold | recall | taken | "
+      "recall of "
+      "{} at as many taken |\n| --- | --- | --- | --- |\n",
+      examples.size(), 100 * own.positive_rate, own.auc, baseline,
+      separation(examples.baseline, examples.labels).auc, baseline);
   for (const double threshold : {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}) {
     const Operating at = operating_point(scores, examples.labels, threshold);
-    text += fmt::format("| {:.1f} | {:.4f} | {:.2f}% |", threshold, at.recall, 100 * at.taken);
-    if (!baseline.empty()) text += fmt::format(" {:.4f} |", recall_at(baseline, examples.labels, at.taken));
-    text += "\n";
+    text += fmt::format("| {:.1f} | {:.4f} | {:.2f}% | {:.4f} |\n", threshold, at.recall, 100 * at.taken,
+                        recall_at(examples.baseline, examples.labels, at.taken));
   }
   return text;
 }
@@ -104,7 +103,7 @@ int train_c2t(ClassifierFlags flags, const std::string& command) {
   log_line(fmt::format("{} candidates, {} of them accepted, {} held out", examples.train.size(),
                        examples.train.positives(), examples.held_out.size()));
   // To about the range of a probability: entropies by that of 1000 equal ones, depths by 10.
-  const std::vector<float> scale{1.0f, static_cast<float>(1.0 / std::log(1000.0)), 0.1f};
+  const std::vector<float> scale{1.0f, 0.2f, static_cast<float>(1.0 / std::log(1000.0)), 0.1f};
   Classifier classifier = c2t_classifier(flags.hidden, scale, flags.fit.seed);
   if (!flags.init_from.empty()) {
     const std::string file = flags.init_from + "/config.json";
@@ -115,13 +114,10 @@ int train_c2t(ClassifierFlags flags, const std::string& command) {
   }
   flags.fit.log = log_line;
   fit(classifier, examples.train, flags.fit);
-  std::vector<float> joint;
-  for (std::int64_t i = 0; i < examples.held_out.size(); ++i)
-    joint.push_back(examples.held_out.features[static_cast<std::size_t>(3 * i)]);
-  const std::string grades = grade(classifier, examples.held_out, joint, "joint probability");
+  const std::string grades = grade(classifier, examples.held_out, "joint probability");
   log_line(grades);
   write_part(flags.common.out, "c2t", traces.header(),
-             {{"features", {"P", "H", "d"}}, {"hidden", flags.hidden}, {"scale", scale}},
+             {{"features", {"P", "logP", "H", "d"}}, {"hidden", flags.hidden}, {"scale", scale}},
              classifier.parameters,
              fmt::format("# C2T classifier\n\n{}- examples: {}, {} accepted; {} epochs, {} negatives a "
                          "positive; {:.1f} s\n\n{}",
@@ -137,15 +133,18 @@ int train_acceptance(ClassifierFlags flags, double reject_weight, const std::str
   const SplitExamples examples = acceptance_examples(traces);
   log_line(fmt::format("{} drafted nodes, {} of them accepted, {} held out", examples.train.size(),
                        examples.train.positives(), examples.held_out.size()));
-  Classifier classifier = acceptance_classifier(traces.header().hidden, flags.blocks, flags.fit.seed);
+  Classifier classifier = acceptance_classifier(traces.header().hidden + 1, flags.blocks, flags.fit.seed);
   flags.fit.log = log_line;
   flags.fit.negative_weight = reject_weight;
   fit(classifier, examples.train, flags.fit);
-  const std::string grades = grade(classifier, examples.held_out, {}, "");
+  const std::string grades = grade(classifier, examples.held_out, "the drafter's probability");
   log_line(grades);
+  const double log_prob_weight = classifier.parameters.back().second.item<double>();
+  classifier.parameters.pop_back();  // a number of config.json
   write_part(flags.common.out, "acceptance", traces.header(),
              {{"hidden", traces.header().hidden},
               {"blocks", flags.blocks},
+              {"log_prob_weight", log_prob_weight},
               {"positive_weight", 1.0},
               {"reject_weight", reject_weight}},
              classifier.parameters,
@@ -160,50 +159,67 @@ struct HeteroFlags {
   TraceFlags common;
   RegressionTreeOptions tree;
   bool all_rounds = false;
+  std::string of = "rank";
 };
+
+// Beside the three of the paper's bins: its study of granularity.
+constexpr std::array<int, 3> kFinerLevels = {4, 5, 6};
 
 int train_hetero(const HeteroFlags& flags, const std::string& command) {
   const Stopwatch clock;
   const TraceSet traces(flags.common.traces, flags.common.held_out);
-  std::array<std::vector<double>, 2> entropies, ranks;  // trained on, held out
+  const bool lengths = flags.of == "length";
+  std::array<std::vector<double>, 2> entropies, outcomes;  // trained on, held out
   traces.each([&](const TraceSequence& sequence, bool held_out) {
     for (const TraceRound& round : sequence.rounds) {
       const HeteroPair pair = hetero_pair(sequence, round, traces.header().size);
       // A tree that the text's end cut short has a smaller sum than policies will see.
       if (pair.levels < traces.header().depth) continue;
-      if (!pair.known || pair.rank == 0 || !(pair.fully_accepted || flags.all_rounds)) continue;
+      if (!pair.known) continue;
+      if (!lengths && (pair.rank == 0 || !(pair.fully_accepted || flags.all_rounds))) continue;
       entropies[held_out].push_back(pair.entropy);
-      ranks[held_out].push_back(pair.rank);
+      outcomes[held_out].push_back(lengths ? pair.length : pair.rank);
     }
   });
-  const std::string kind = flags.all_rounds ? "rounds that accepted something" : "fully accepted rounds";
+  const std::string kind = lengths            ? "rounds"
+                           : flags.all_rounds ? "rounds that accepted something"
+                                              : "fully accepted rounds";
   if (entropies[0].empty()) throw Error("{}: no {}", traces.files().front(), kind);
   const Stopwatch fitting;
-  const RegressionTree tree = fit_regression_tree(entropies[0], ranks[0], flags.tree);
+  const RegressionTree tree = fit_regression_tree(entropies[0], outcomes[0], flags.tree);
   const double fit_ms = fitting.ms();
 
-  // Separation: how much of the held-out ranks' variance the bins explain.
+  // Separation: how much of the held-out variance the bins explain.
   double mean = 0, spread = 0, left = 0;
-  for (const double r : ranks[0]) mean += r / static_cast<double>(ranks[0].size());
-  for (std::size_t i = 0; i < ranks[1].size(); ++i) {
+  for (const double r : outcomes[0]) mean += r / static_cast<double>(outcomes[0].size());
+  for (std::size_t i = 0; i < outcomes[1].size(); ++i) {
     const auto bin = static_cast<std::size_t>(
         std::lower_bound(tree.thresholds.begin(), tree.thresholds.end(), entropies[1][i]) -
         tree.thresholds.begin());
-    spread += (ranks[1][i] - mean) * (ranks[1][i] - mean);
-    left += (ranks[1][i] - tree.bins[bin].mean) * (ranks[1][i] - tree.bins[bin].mean);
+    spread += (outcomes[1][i] - mean) * (outcomes[1][i] - mean);
+    left += (outcomes[1][i] - tree.bins[bin].mean) * (outcomes[1][i] - tree.bins[bin].mean);
   }
   const std::string summary = fmt::format(
-      "{} {}; held out: {}, of whose variance of ranks the bins explain {:.1f}%; fitted in {:.1f} ms",
-      entropies[0].size(), kind, ranks[1].size(), spread > 0 ? 100 * (1 - left / spread) : 0.0, fit_ms);
+      "{} {}; held out: {}, of whose variance of {}s the bins explain {:.1f}%; fitted in {:.1f} ms",
+      entropies[0].size(), kind, outcomes[1].size(), flags.of, spread > 0 ? 100 * (1 - left / spread) : 0.0,
+      fit_ms);
   log_line(summary);
   nlohmann::json bins = nlohmann::json::array();
-  std::string table =
-      "\n| bin | entropy | mean rank | deviation | rounds |\n| --- | --- | --- | --- | --- |\n";
+  std::string table = fmt::format(
+      "\n| bin | entropy | mean {} | deviation | rounds |\n| --- | --- | --- | --- | --- |\n", flags.of);
   for (const TreeBin& bin : tree.bins) {
     table += fmt::format("| {} | {:.3f} to {:.3f} | {:.2f} | {:.2f} | {} |\n", bins.size(), bin.low, bin.high,
                          bin.mean, bin.deviation, bin.count);
-    bins.push_back({{"low", bin.low}, {"high", bin.high}, {"mean_tcr", bin.mean}, {"count", bin.count}});
+    bins.push_back({{"low", bin.low},
+                    {"high", bin.high},
+                    {lengths ? "mean_length" : "mean_tcr", bin.mean},
+                    {"count", bin.count}});
   }
+  table +=
+      "\nLow bins (three eighths of all) of finer trees:\n\n| levels | bins | low up to | Jaccard |\n"
+      "| --- | --- | --- | --- |\n";
+  for (const StratumOverlap& o : stratum_overlaps(entropies[0], outcomes[0], tree, flags.tree, kFinerLevels))
+    table += fmt::format("| {} | {} | {:.3f} | {:.3f} |\n", o.levels, o.bins, o.threshold, o.jaccard);
   log_line(table);
   write_part(flags.common.out, "hetero", traces.header(),
              {{"levels", flags.tree.levels},
@@ -223,6 +239,8 @@ Part add_c2t(Program& program) {
   CLI::App* sub = program.app.add_subcommand("c2t", "C2T's classifier of candidates, from traces");
   auto flags = std::make_shared<ClassifierFlags>();
   flags->fit.negatives = 4;
+  flags->fit.epochs = 30;
+  flags->fit.learning_rate = 3e-3;
   flags->add_to(*sub);
   sub->add_option("--hidden", flags->hidden, "Width of the hidden layer")->check(CLI::Range(1, 4096));
   sub->add_option("--negatives", flags->fit.negatives, "Rejected examples for every accepted one (0: all)")
@@ -235,6 +253,8 @@ Part add_acceptance(Program& program) {
   CLI::App* sub =
       program.app.add_subcommand("acceptance", "Acceptance head on the drafter's states, from traces");
   auto flags = std::make_shared<ClassifierFlags>();
+  flags->fit.learning_rate = 3e-4;
+  flags->fit.weight_decay = 0.1;
   flags->add_to(*sub);
   auto reject_weight = std::make_shared<double>(6.0);
   sub->add_option("--blocks", flags->blocks, "Residual blocks")->check(CLI::Range(1, 2));
@@ -251,6 +271,10 @@ Part add_hetero(Program& program) {
   sub->add_option("--levels", flags->tree.levels, "Levels of the regression tree")->check(CLI::Range(1, 10));
   sub->add_option("--smallest", flags->tree.smallest, "Rounds in a bin, at least")
       ->check(CLI::PositiveNumber);
+  sub->add_option(
+         "--of", flags->of,
+         "What the bins shall tell apart: terminal confidence ranks, or accepted lengths (of all rounds)")
+      ->check(CLI::IsMember({"rank", "length"}));
   sub->add_flag("--all-rounds", flags->all_rounds,
                 "Learn from every round that accepted something, not only from fully accepted ones");
   return [flags, &program] { return train_hetero(*flags, program.command); };

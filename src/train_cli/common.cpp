@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "base/clock.h"
-#include "train/torch_ops.h"
+#include "train/torch_memory.h"
 
 namespace augur {
 
@@ -46,6 +46,8 @@ void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
                  "Read about so many tokens of each file (0: all)");
   app.add_option("--minutes", minutes, "Stop with a checkpoint after so long (0: never)");
   app.add_option("-t,--threads", threads, "Threads (0: all cores)");
+  app.add_option("--workers", workers, "Sequences learnt from at a time (0: one for every thread)")
+      ->check(CLI::Range(0, 256));
   app.add_option("--step-tokens", training.step_tokens, "Tokens for one optimizer step")
       ->check(CLI::PositiveNumber);
   app.add_option("--lr", training.learning_rate, "Peak learning rate")->check(CLI::PositiveNumber);
@@ -61,7 +63,7 @@ void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
 }
 
 TrainingInput read_input(const TrainFlags& flags) {
-  keep_large_allocations();
+  keep_tensor_memory();
   if (flags.threads > 0) at::set_num_threads(flags.threads);
   TrainingInput input{Checkpoint::open(flags.model), nullptr, nullptr, nullptr, {}};
   input.tokenizer = input.checkpoint.load_tokenizer();
@@ -85,19 +87,38 @@ TrainingInput read_input(const TrainFlags& flags) {
   return input;
 }
 
-DraftVocabulary draft_vocabulary(const TrainingInput& input, std::int32_t target_size, std::int32_t size) {
+DraftVocabulary draft_vocabulary(const TrainingInput& input, const TrainFlags& flags,
+                                 std::int32_t target_size, std::int32_t size) {
+  if (!flags.init_from.empty()) {
+    return stored_vocabulary(std::filesystem::path(flags.init_from) / "model.safetensors", target_size);
+  }
+  return loss_vocabulary(input, target_size, size);
+}
+
+void add_loss_vocabulary(CLI::App& app, std::int32_t& size) {
+  app.add_option("--loss-vocab", size,
+                 "Learn the distribution over so many frequent tokens only, which is faster (0: all)")
+      ->check(CLI::NonNegativeNumber);
+}
+
+DraftVocabulary loss_vocabulary(const TrainingInput& input, std::int32_t target_size, std::int32_t size) {
   if (size == 0 || size == target_size) return DraftVocabulary(target_size);
   return {target_size, frequent_tokens(*input.data, target_size, size, input.tokenizer->eos)};
 }
 
-int train_learner(Learner& learner, const TrainingInput& input, const TrainFlags& flags,
-                  const std::string& command) {
+int train_learner(const std::function<std::unique_ptr<Learner>()>& make, const TrainingInput& input,
+                  const TrainFlags& flags, const std::string& command) {
   watch_interrupts();
+  std::vector<std::unique_ptr<Learner>> learners;
+  const int workers = flags.workers > 0 ? flags.workers : at::get_num_threads();
+  while (std::ssize(learners) < workers) learners.push_back(make());
+  Learner& learner = *learners[0];
   if (!flags.init_from.empty()) learner.load(flags.init_from);
   const CardFacts facts{.target = std::filesystem::path(flags.model).filename().string(),
                         .data = input.files,
                         .command = command};
   TrainingRun run(learner, *input.data, flags.training, flags.out, facts, log_line);
+  for (std::size_t w = 1; w < learners.size(); ++w) run.add_worker(*learners[w]);
   Stopwatch clock;
   const bool finished =
       run.train([&] { return stop_flag.load() || (flags.minutes > 0 && clock.ms() > flags.minutes * 60e3); });

@@ -24,6 +24,7 @@ struct TrainFlags {
   std::int64_t max_tokens_per_file = 0;
   double minutes = 0;  ///< stop (with a checkpoint) after so long; 0: run to the end
   int threads = 0;
+  int workers = 0;  ///< sequences at a time; 0: one for every thread
   TrainingOptions training;
 
   void add_to(CLI::App& app,
@@ -40,12 +41,19 @@ struct TrainingInput {
 };
 TrainingInput read_input(const TrainFlags& flags);
 
-/// The most frequent tokens of the data; 0: the target's whole vocabulary.
-DraftVocabulary draft_vocabulary(const TrainingInput& input, std::int32_t target_size, std::int32_t size);
+/// The most frequent tokens of the data; 0: the target's whole vocabulary. That of --init-from, where given.
+DraftVocabulary draft_vocabulary(const TrainingInput& input, const TrainFlags& flags,
+                                 std::int32_t target_size, std::int32_t size);
 
-/// Trains until the schedule, the minutes or an interrupt end it. Returns the exit status.
-int train_learner(Learner& learner, const TrainingInput& input, const TrainFlags& flags,
-                  const std::string& command);
+/// For parts that draft with the target's own head: what the loss looks at.
+void add_loss_vocabulary(CLI::App& app, std::int32_t& size);
+/// The `size` most frequent tokens of the data; 0: all.
+DraftVocabulary loss_vocabulary(const TrainingInput& input, std::int32_t target_size, std::int32_t size);
+
+/// Trains what `make` makes, once for every worker, until the schedule, the minutes or an interrupt end it.
+/// Returns the exit status.
+int train_learner(const std::function<std::unique_ptr<Learner>()>& make, const TrainingInput& input,
+                  const TrainFlags& flags, const std::string& command);
 
 void log_line(const std::string& line);
 

@@ -12,6 +12,7 @@ namespace {
 
 struct HeadsFlags {
   TrainFlags common;
+  std::int32_t loss_vocab = 0;
   HeadsLearner::Options heads;
 };
 struct DflashFlags {
@@ -25,14 +26,23 @@ Part heads_part(Program& program, CLI::App* sub, std::shared_ptr<HeadsFlags> fla
   sub->add_option("--heads", flags->heads.heads, "Heads: the depth that can be drafted")
       ->check(CLI::Range(1, 16));
   sub->add_option("--layers", flags->heads.layers, "Residual blocks of a head")->check(CLI::Range(1, 16));
+  sub->add_flag("--shared-head", flags->heads.shares_head,
+                "The target's output matrix in place of one for every head (a small file)");
+  add_loss_vocabulary(*sub, flags->loss_vocab);
   sub->add_option("--decay", flags->heads.decay, "Weight of head i is decay^i")->check(CLI::Range(0.0, 1.0));
   return [flags, &program] {
     const TrainingInput input = read_input(flags->common);
     const TorchLlama target(input.checkpoint);
     flags->heads.seed = flags->common.training.seed;
-    HeadsLearner learner(target, flags->heads);
-    learner.made_for(fingerprint_of(input.checkpoint));
-    return train_learner(learner, input, flags->common, program.command);
+    if (flags->loss_vocab > 0)
+      flags->heads.vocabulary = loss_vocabulary(input, target.config().vocab, flags->loss_vocab);
+    return train_learner(
+        [&] {
+          auto learner = std::make_unique<HeadsLearner>(target, flags->heads);
+          learner->made_for(fingerprint_of(input.checkpoint));
+          return learner;
+        },
+        input, flags->common, program.command);
   };
 }
 
@@ -73,10 +83,15 @@ Part add_dflash(Program& program) {
     flags->head.seed = flags->common.training.seed;
     flags->head.taps = default_taps(target.config());
     flags->head.tap_scales = tap_scales(target, *input.data, flags->head.taps);
-    DflashLearner learner(target, draft_vocabulary(input, target.config().vocab, flags->draft_vocab),
-                          flags->head);
-    learner.made_for(fingerprint_of(input.checkpoint));
-    return train_learner(learner, input, flags->common, program.command);
+    const DraftVocabulary vocabulary =
+        draft_vocabulary(input, flags->common, target.config().vocab, flags->draft_vocab);
+    return train_learner(
+        [&] {
+          auto learner = std::make_unique<DflashLearner>(target, vocabulary, flags->head);
+          learner->made_for(fingerprint_of(input.checkpoint));
+          return learner;
+        },
+        input, flags->common, program.command);
   };
 }
 

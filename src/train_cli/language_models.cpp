@@ -36,12 +36,19 @@ Part model_part(Program& program, CLI::App* sub, const std::string& model_help, 
     const TrainingInput input = read_input(flags->common);
     std::optional<TorchLlama> target;
     if (distil) target.emplace(input.checkpoint);
-    LmLearner learner({.shape = llama_shape(flags->shape, input.checkpoint.config(), flags->common.model),
-                       .seed = flags->common.training.seed,
-                       .tokenizer = &input.checkpoint,
-                       .target = distil ? &*target : nullptr});
-    if (distil) learner.made_for(fingerprint_of(input.checkpoint));
-    return train_learner(learner, input, flags->common, program.command);
+    nlohmann::json like = input.checkpoint.config();
+    if (!like.contains("vocab_size")) like["vocab_size"] = input.tokenizer->vocab_size();  // only a tokenizer
+    const LmLearner::Options options{.shape = llama_shape(flags->shape, like, flags->common.model),
+                                     .seed = flags->common.training.seed,
+                                     .tokenizer = &input.checkpoint,
+                                     .target = distil ? &*target : nullptr};
+    return train_learner(
+        [&] {
+          auto learner = std::make_unique<LmLearner>(options);
+          if (distil) learner->made_for(fingerprint_of(input.checkpoint));
+          return learner;
+        },
+        input, flags->common, program.command);
   };
 }
 

@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
                                                     {"dflash", augur::add_dflash(program)},
                                                     {"draft", augur::add_draft(program)},
                                                     {"lm", augur::add_lm(program)},
+                                                    {"tokenizer", augur::add_tokenizer(program)},
                                                     {"c2t", augur::add_c2t(program)},
                                                     {"acceptance", augur::add_acceptance(program)},
                                                     {"hetero", augur::add_hetero(program)}};

@@ -21,6 +21,7 @@ Part add_hydra(Program& program);
 Part add_dflash(Program& program);
 Part add_draft(Program& program);
 Part add_lm(Program& program);
+Part add_tokenizer(Program& program);
 Part add_c2t(Program& program);
 Part add_acceptance(Program& program);
 Part add_hetero(Program& program);

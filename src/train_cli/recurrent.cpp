@@ -18,10 +18,12 @@ struct Eagle3Flags {
 };
 struct EagleFlags {
   TrainFlags common;
+  std::int32_t loss_vocab = 0;
   EagleLearner::Options head;
 };
 struct MtpFlags {
   TrainFlags common;
+  std::int32_t loss_vocab = 0;
   MtpLearner::Options head;
 };
 
@@ -46,10 +48,15 @@ Part add_eagle3(Program& program) {
     flags->head.seed = flags->common.training.seed;
     flags->head.taps = default_taps(target.config());
     flags->head.tap_scales = tap_scales(target, *input.data, flags->head.taps);
-    Eagle3Learner learner(target, draft_vocabulary(input, target.config().vocab, flags->draft_vocab),
-                          flags->head);
-    learner.made_for(fingerprint_of(input.checkpoint));
-    return train_learner(learner, input, flags->common, program.command);
+    const DraftVocabulary vocabulary =
+        draft_vocabulary(input, flags->common, target.config().vocab, flags->draft_vocab);
+    return train_learner(
+        [&] {
+          auto learner = std::make_unique<Eagle3Learner>(target, vocabulary, flags->head);
+          learner->made_for(fingerprint_of(input.checkpoint));
+          return learner;
+        },
+        input, flags->common, program.command);
   };
 }
 
@@ -59,15 +66,21 @@ Part add_eagle(Program& program) {
   flags->common.add_to(*sub);
   sub->add_option("--state-weight", flags->head.state_weight, "Weight of the loss on states");
   sub->add_option("--cross-entropy", flags->head.cross_entropy, "Weight of the loss on distributions");
+  add_loss_vocabulary(*sub, flags->loss_vocab);
   sub->add_option("--noise", flags->head.noise, "Uniform noise on input states")
       ->check(CLI::NonNegativeNumber);
   return [flags, &program] {
     const TrainingInput input = read_input(flags->common);
     const TorchLlama target(input.checkpoint);
     flags->head.seed = flags->common.training.seed;
-    EagleLearner learner(target, flags->head);
-    learner.made_for(fingerprint_of(input.checkpoint));
-    return train_learner(learner, input, flags->common, program.command);
+    flags->head.vocabulary = loss_vocabulary(input, target.config().vocab, flags->loss_vocab);
+    return train_learner(
+        [&] {
+          auto learner = std::make_unique<EagleLearner>(target, flags->head);
+          learner->made_for(fingerprint_of(input.checkpoint));
+          return learner;
+        },
+        input, flags->common, program.command);
   };
 }
 
@@ -76,13 +89,19 @@ Part add_mtp(Program& program) {
   auto flags = std::make_shared<MtpFlags>();
   flags->common.add_to(*sub);
   add_unroll(*sub, flags->head.unroll);
+  add_loss_vocabulary(*sub, flags->loss_vocab);
   return [flags, &program] {
     const TrainingInput input = read_input(flags->common);
     const TorchLlama target(input.checkpoint);
     flags->head.seed = flags->common.training.seed;
-    MtpLearner learner(target, flags->head);
-    learner.made_for(fingerprint_of(input.checkpoint));
-    return train_learner(learner, input, flags->common, program.command);
+    flags->head.vocabulary = loss_vocabulary(input, target.config().vocab, flags->loss_vocab);
+    return train_learner(
+        [&] {
+          auto learner = std::make_unique<MtpLearner>(target, flags->head);
+          learner->made_for(fingerprint_of(input.checkpoint));
+          return learner;
+        },
+        input, flags->common, program.command);
   };
 }
 

@@ -14,6 +14,7 @@
 #include "train/classifier.h"
 #include "train/part_writer.h"
 #include "train/regression_tree.h"
+#include "train/stratification.h"
 #include "train/trace_set.h"
 
 namespace augur {
@@ -48,6 +49,24 @@ TEST(RegressionTree, SplitsWhereTheErrorIsLeast) {
   EXPECT_THAT(error_of([] { fit_regression_tree({}, {}, {}); }), HasSubstr("0 inputs"));
 }
 
+TEST(Stratification, ComparesLowBins) {
+  // Ten steps of ten pairs each. Levels 3: eight bins; levels 1: two, of which the first is low.
+  std::vector<double> x, y;
+  for (int i = 0; i < 100; ++i) {
+    x.push_back(i);
+    y.push_back(i / 10 * 10 + i / 50 * 100);
+  }
+  const RegressionTreeOptions options{.levels = 1, .smallest = 10};
+  const RegressionTree tree = fit_regression_tree(x, y, options);
+  ASSERT_THAT(tree.thresholds, testing::ElementsAre(49.5));
+  const auto overlaps = stratum_overlaps(x, y, tree, options, std::vector<int>{1, 6});
+  ASSERT_EQ(overlaps.size(), 2u);
+  EXPECT_DOUBLE_EQ(overlaps[0].jaccard, 1);
+  EXPECT_EQ(overlaps[1].bins, 10u);
+  EXPECT_DOUBLE_EQ(overlaps[1].threshold, 39.5) << "four bins of ten";
+  EXPECT_DOUBLE_EQ(overlaps[1].jaccard, 0.8);
+}
+
 TEST(Separation, CountsPairs) {
   const std::vector<float> scores{0.9f, 0.8f, 0.3f, 0.8f, 0.1f};
   const std::vector<std::uint8_t> labels{1, 1, 0, 0, 1};
@@ -74,10 +93,11 @@ Examples crossed(int size, int width, std::uint32_t seed) {
 }
 
 TEST(Classifier, LearnsWhatNoFeatureTellsAlone) {
-  const Examples train = crossed(4000, 3, 1);
-  const Examples held_out = crossed(1000, 3, 2);
   for (const bool c2t : {true, false}) {
-    Classifier classifier = c2t ? c2t_classifier(48, {1, 1, 1}, 1) : acceptance_classifier(3, 2, 1);
+    const int width = c2t ? 3 : 4;  // the last one has a weight of its own in the acceptance head
+    const Examples train = crossed(4000, width, 1);
+    const Examples held_out = crossed(1000, width, 2);
+    Classifier classifier = c2t ? c2t_classifier(48, {1, 1, 1}, 1) : acceptance_classifier(width, 2, 1);
     const double before = separation(probabilities(classifier, held_out), held_out.labels).auc;
     fit(classifier, train, {.epochs = c2t ? 60 : 150, .batch = 128, .learning_rate = 1e-2});
     const double after = separation(probabilities(classifier, held_out), held_out.labels).auc;
@@ -127,7 +147,10 @@ void write_traces(const std::filesystem::path& file, const TraceHeader& h, int s
   round.hidden = {1, 2, 3, 4};
   sequence.rounds = {round};
   TraceWriter writer(file, h);
-  for (int i = 0; i < sequences; ++i) writer.write(sequence);
+  for (int i = 0; i < sequences; ++i) {
+    sequence.tokens[0] = i;  // another prompt
+    writer.write(sequence);
+  }
   writer.finish();
 }
 
@@ -142,10 +165,13 @@ TEST(TraceSet, MakesExamples) {
   EXPECT_THAT(c2t.held_out.labels, testing::ElementsAre(1, 0, 1, 0));
   EXPECT_THAT(c2t.held_out.features,
               testing::Pointwise(testing::FloatNear(1e-6f),
-                                 {0.5f, 1.5f, 1.f, 0.25f, 1.5f, 1.f, 0.25f, 2.5f, 2.f, 0.125f, 2.5f, 2.f}));
+                                 {0.5f, std::log(0.5f), 1.5f, 1.f, 0.25f, std::log(0.25f), 1.5f, 1.f, 0.25f,
+                                  std::log(0.25f), 2.5f, 2.f, 0.125f, std::log(0.125f), 2.5f, 2.f}));
+  EXPECT_FLOAT_EQ(c2t.held_out.baseline[3], std::log(0.125f));
   const SplitExamples acceptance = acceptance_examples(traces);
   EXPECT_THAT(acceptance.held_out.labels, testing::ElementsAre(1, 0));
-  EXPECT_THAT(acceptance.held_out.features, testing::ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(acceptance.held_out.features, testing::ElementsAre(1, 2, std::log(0.5f), 3, 4, std::log(0.25f)));
+  EXPECT_EQ(acceptance.held_out.baseline.size(), 2u);
 }
 
 TEST(TraceSet, RefusesFilesThatDoNotBelongTogether) {

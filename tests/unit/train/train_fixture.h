@@ -84,6 +84,12 @@ inline std::vector<PartCase> all_parts() {
           HeadsLearner::Options{.grounded = grounded, .prefix = prefix, .heads = 3, .layers = layers});
     };
   };
+  const auto shared = [](bool grounded) {
+    return [=](const TrainTarget& t) -> std::unique_ptr<Learner> {
+      return std::make_unique<HeadsLearner>(
+          t.model, HeadsLearner::Options{.grounded = grounded, .heads = 3, .shares_head = true});
+    };
+  };
   const auto blocks = [](bool dspark, bool reduced) {
     return [=](const TrainTarget& t) -> std::unique_ptr<Learner> {
       DflashLearner::Options options{
@@ -119,6 +125,8 @@ inline std::vector<PartCase> all_parts() {
           {"medusa", "medusa", heads(false, false, 2)},
           {"hydra", "hydra", heads(true, false, 2)},
           {"hydra_prefix", "hydra", heads(true, true, 3)},
+          {"medusa_shared", "medusa", shared(false)},
+          {"hydra_shared", "hydra", shared(true)},
           {"dflash", "dflash", blocks(false, false)},
           {"dspark", "dspark", blocks(true, true)},
           {"draft", "", language(true)},

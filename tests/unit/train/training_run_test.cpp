@@ -85,6 +85,25 @@ TEST_P(EveryPart, LearnsAndGoesOnBitForBit) {
   }
 }
 
+TEST_P(EveryPart, WorkersLearnWhatOneLearns) {
+  const auto first = GetParam().make(target);
+  const auto second = GetParam().make(target);
+  const auto alone = GetParam().make(target);
+  TrainingOptions options = short_run();
+  options.total_tokens = 400;  // a few steps: rounding differs, and grows with every step
+  const std::filesystem::path folder = target.folder.path();
+  TrainingRun together(*first, target.data, options, folder / "together", {}, no_log);
+  together.add_worker(*second);
+  TrainingRun serial(*alone, target.data, options, folder / "serial", {}, no_log);
+  const auto never = [] { return false; };
+  const double before = together.evaluate().mean_loss();
+  ASSERT_TRUE(together.train(never));
+  ASSERT_TRUE(serial.train(never));
+  const double loss = serial.evaluate().mean_loss();
+  EXPECT_LT(loss, before);
+  EXPECT_NEAR(together.evaluate().mean_loss(), loss, 0.02 * (before - loss) + 1e-4 * loss);
+}
+
 INSTANTIATE_TEST_SUITE_P(Parts, EveryPart, testing::ValuesIn(all_parts()), part_name);
 
 /// Writes beyond so many bytes of a file fail while it lives, as on a full disk.
