@@ -49,8 +49,10 @@ void EarlyStopPolicy::prune_chain(DraftTree& tree) {
   const bool may_drop = tree.law() == ProposalLaw::Deterministic || rule_->blind_to_token();
   keep_.assign(1, DraftTree::kRoot);
   for (std::int32_t node = tree.first_child(DraftTree::kRoot); node >= 0; node = tree.first_child(node)) {
-    if (static_cast<int>(keep_.size()) > limit_ || (may_drop && !passes(tree, node))) break;
-    keep_.push_back(node);
+    if (static_cast<int>(keep_.size()) > limit_) break;
+    const bool fails = may_drop && !passes(tree, node);
+    if (!fails || rule_->keeps_last()) keep_.push_back(node);
+    if (fails) break;
   }
   if (static_cast<std::int32_t>(keep_.size()) < tree.size()) tree.select(keep_);
 }

@@ -20,6 +20,8 @@ class StopRule {
   /// passes() is the same for all children of a node, whichever tokens they are: then a drawn child may be
   /// dropped by it without changing the law that it was drawn from.
   virtual bool blind_to_token() const { return false; }
+  /// The first token of a chain that does not pass is verified all the same, as the last one.
+  virtual bool keeps_last() const { return false; }
   virtual void observe(const StepTrace&) {}
 };
 
