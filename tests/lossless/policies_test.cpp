@@ -8,7 +8,7 @@
 #include "policy/registry.h"
 #include "support/generation.h"
 #include "support/golden_head.h"
-#include "unit/policy/part_fixture.h"
+#include "support/random_parts.h"
 
 namespace augur {
 namespace {
@@ -17,53 +17,18 @@ using testing_support::generate;
 using testing_support::Generated;
 using testing_support::golden_head_path;
 using testing_support::GoldenTarget;
-using testing_support::PartFiles;
+using testing_support::RandomParts;
 
 constexpr std::int64_t kHidden = 64;  // of the golden heads
-
-std::vector<float> random_values(std::int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> uniform(-0.5f, 0.5f);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values) value = uniform(random);
-  return values;
-}
-
-/// Parts with random weights: what they decide is arbitrary, and differs from round to round.
-struct Parts {
-  Parts() {
-    c2t.config({{"augur_part", "c2t"}, {"format", 1}, {"features", {"P", "H", "d"}}, {"hidden", 8}});
-    c2t.tensors({{"fc1.weight", {8, 3}, random_values(24, 1)},
-                 {"fc1.bias", {8}, random_values(8, 2)},
-                 {"fc2.weight", {1, 8}, random_values(8, 3)},
-                 {"fc2.bias", {1}, {0.2f}}});
-    acceptance.config({{"augur_part", "acceptance"}, {"format", 1}, {"hidden", kHidden}, {"blocks", 1}});
-    acceptance.tensors({{"blocks.0.weight", {kHidden, kHidden}, random_values(kHidden * kHidden, 4)},
-                        {"blocks.0.bias", {kHidden}, random_values(kHidden, 5)},
-                        {"head.weight", {1, kHidden}, random_values(kHidden, 6)},
-                        {"head.bias", {1}, {1.0f}}});
-    nlohmann::json bin = {{"low", 0}, {"high", 100}, {"mean_tcr", 1}, {"count", 1}};
-    hetero.config({{"augur_part", "hetero"},
-                   {"format", 1},
-                   {"levels", 3},
-                   {"thresholds", {1.0, 3.0, 6.0, 8.0}},
-                   {"bins", {bin, bin, bin, bin, bin}},
-                   {"top_k", 10},
-                   {"depth", 3}});
-  }
-  PartFiles c2t{"lossless_c2t"};
-  PartFiles acceptance{"lossless_acceptance"};
-  PartFiles hetero{"lossless_hetero"};
-};
 
 class LosslessPolicies : public testing::TestWithParam<const char*> {};
 
 TEST_P(LosslessPolicies, TokensAreThoseOfPlainDecoding) {
-  const Parts parts;
+  const RandomParts parts("lossless", kHidden);
   const std::string policies[] = {
       "adaedl:n-max=5,threshold=0.1,gamma=0.1",
       "adaedl:tree=1,threshold=0.1,gamma=0.1",
-      "svip:n-max=5,threshold=2.2",
+      "svip:n-max=5,threshold=0.85",
       "dymax:n-max=5,threshold=0.02",
       "djoint:n-max=5,threshold=0.001",
       "c2t:depth=4,children=3,beta=0.5,model=" + parts.c2t.path(),

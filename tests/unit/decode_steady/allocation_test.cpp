@@ -8,6 +8,7 @@
 #include "draft/ngram_drafter.h"
 #include "support/generation.h"
 #include "support/golden_head.h"
+#include "support/random_parts.h"
 
 namespace {
 std::atomic<std::int64_t> allocations{0};
@@ -111,6 +112,34 @@ TEST_F(SteadyState, LookUpsAllocateNothing) {
                                                         .target_path = "stories260k",
                                                         .context = 512});
   EXPECT_EQ(count(*stories_.model, prompt(), one(suffix->make({.context = 512}), chain(8)), sampling), 0);
+}
+
+TEST_F(SteadyState, PoliciesAllocateNothing) {
+  testing_support::TemporaryFolder folder;
+  testing_support::write_disturbed_stories(folder.path(), 0.4f);
+  const Checkpoint head = Checkpoint::open(folder.path());
+  const auto shared = find_drafter_type("draft").load({.backend = stories_.backend,
+                                                       .target = *stories_.model,
+                                                       .tokenizer = *stories_.tokenizer,
+                                                       .target_path = "stories260k",
+                                                       .head = &head,
+                                                       .context = 512});
+  const testing_support::RandomParts parts("steady", stories_.model->config().hidden);
+  for (const std::string& text :
+       {std::string("adaedl:n-max=5"), std::string("adaedl:tree=1"), std::string("svip:n-max=5"),
+        std::string("dymax:n-max=5"), std::string("djoint:tree=1"),
+        std::string("acceptance:topk=3,k-max=5,h=0.9"),
+        "acceptance:topk=3,k-max=5,h=0.9,model=" + parts.acceptance.path(),
+        "c2t:depth=4,children=3,beta=0,model=" + parts.c2t.path(),
+        "hetero:topk=3,size=16,model=" + parts.hetero.path()}) {
+    for (const SamplingParams& s : samplings()) {
+      const auto policy = load_policy(text, {}, stories_.model.get());
+      EXPECT_EQ(count(*stories_.model, prompt(), one(shared->make({.context = 512}), nullptr), s,
+                      VerifyRule::Walk, policy.get()),
+                0)
+          << text << ", temperature " << s.temperature;
+    }
+  }
 }
 
 TEST_F(SteadyState, AutoAllocatesNothing) {
