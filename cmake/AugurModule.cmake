@@ -40,5 +40,6 @@ function(augur_tests name)
     set(cores 2)
   endif()
   gtest_discover_tests(${name}_tests NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST
-                       PROPERTIES TIMEOUT 600 PROCESSORS ${cores} LABELS ${name})
+                       PROPERTIES TIMEOUT 600 PROCESSORS ${cores} LABELS ${name}
+                                  ENVIRONMENT "XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/cache")
 endfunction()

@@ -79,6 +79,26 @@ struct ModelInfo {
   bool has_chat_template = false;
 };
 
+/// Times in ms of wall time on this machine, as decisions are made by them.
+struct MeasuredCosts {
+  struct Curve {
+    std::vector<int> rows;
+    std::vector<double> ms;
+  };
+  struct Draft {
+    std::string name;
+    Curve first_level;  ///< by tokens that the drafter catches up with, the newest one included
+    Curve level;        ///< every further level, by the nodes that are expanded; empty for one-shot drafters
+  };
+  double context = 0;      ///< tokens of text behind which `verify` holds
+  Curve verify;            ///< a forward of the target, with its logits
+  double growth_one = 0;   ///< share of its time by which one row takes longer per token of text
+  double growth_many = 0;  ///< the same for 64 rows and more
+  double other_ms = 0;     ///< of a step beside drafting and verification
+  std::vector<Draft> drafters;
+  std::string file;  ///< where they are kept; empty: nowhere
+};
+
 /// A loaded model, ready to generate. Errors (a file, an option, a request is not as it must be) are thrown
 /// as std::runtime_error with one clear message. One thread at a time.
 class Engine {
@@ -97,6 +117,8 @@ class Engine {
   void generate_many(std::span<const Request> requests, int parallel, const ResultCallback& on_result);
 
   const ModelInfo& info() const;
+  /// What the target and the engine's own drafters cost here; measured now if need be, or if `anew`.
+  MeasuredCosts costs(bool anew = false);
   /// As a request's prompt would be, BOS included where the tokenizer says so.
   std::vector<TokenId> tokenize(std::string_view text) const;
   std::string detokenize(std::span<const TokenId> tokens, bool show_special = false) const;

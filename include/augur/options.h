@@ -81,6 +81,13 @@ struct EngineOptions {
   /// Instruction set of the kernels ("portable", "avx2", ...); empty: AUGUR_ISA, or the best there is.
   std::string isa;
   SpeculationOptions speculation;  ///< for requests that do not say otherwise
+  /// Policies that decide by time measure the model and its drafters once, when they are first used. Folder
+  /// where the figures are kept for other processes; "none": nowhere; empty: $XDG_CACHE_HOME/augur/costs, or
+  /// ~/.cache/augur/costs.
+  std::string cost_cache;
+  /// Called with what a user should know and what does not stop the work: parts made for another model, a
+  /// damaged cache.
+  std::function<void(std::string_view text)> warning;
   /// Called while loading: what, and a fraction in 0..1.
   std::function<void(std::string_view what, double fraction)> progress;
 };

@@ -1,11 +1,13 @@
 #include "augur/engine.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "api/engine_access.h"
 #include "api/generation.h"
+#include "api/live_costs.h"
 #include "api/loaded_target.h"
 #include "base/error.h"
 #include "decode/decoder.h"
@@ -52,6 +54,8 @@ struct Engine::Impl {
   std::vector<LoadedDrafter> drafters;
   std::unique_ptr<PolicyCache> policies;
   std::unique_ptr<Decoder> decoder;
+  std::unique_ptr<LiveCosts> costs;
+  std::function<void(std::string_view)> warning;
   ModelInfo info;
 
   /// Loads the target where it is not loaded yet.
@@ -60,20 +64,24 @@ struct Engine::Impl {
   void load_drafters(const EngineOptions& options);
   /// With "auto" replaced by what it stands for.
   SpeculationOptions resolve(SpeculationOptions asked) const;
+  void prepare_costs(const std::string& cost_cache);
+  /// What the policy of these options says of itself, and what it wants to know.
+  void prepare_policy(const SpeculationOptions& asked);
   std::unique_ptr<Generation> start(const Request& request, const TokenCallback& on_token,
                                     const EngineAccess::Prepare& prepare = {});
   Result run(Generation& generation);
 };
 
 Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& options)
-    : target(std::move(shared)), speculation(options.speculation) {
+    : target(std::move(shared)), speculation(options.speculation), warning(options.warning) {
   open_draft_model(options);  // unknown names are found before anything big is read
   if (target->model == nullptr) target->load(options);
   load_drafters(options);
   check_speculation(speculation, drafters);
   policies = std::make_unique<PolicyCache>(*target->model, target->path);
-  policies->get(speculation);
   decoder = std::make_unique<Decoder>(*target->model);
+  prepare_costs(options.cost_cache);
+  prepare_policy(speculation);
   info = target->describe();
 }
 
@@ -115,6 +123,21 @@ void Engine::Impl::load_drafters(const EngineOptions& options) {
   }
 }
 
+void Engine::Impl::prepare_costs(const std::string& cost_cache) {
+  const std::filesystem::path folder = cost_cache.empty()     ? default_cost_folder()
+                                       : cost_cache == "none" ? std::filesystem::path()
+                                                              : std::filesystem::path(cost_cache);
+  costs = std::make_unique<LiveCosts>(*target->model, *decoder, drafters,
+                                      CostCache(folder, *target->model, target->path, warning),
+                                      draft_checkpoint ? draft_identity(*draft_checkpoint) : std::string());
+}
+
+void Engine::Impl::prepare_policy(const SpeculationOptions& asked) {
+  const auto [policy, fresh] = policies->get(asked);
+  if (fresh && warning && !policy->warning().empty()) warning(policy->warning());
+  if (policy->needs_costs() && !drafter_names(asked).empty()) costs->prepare(asked);
+}
+
 std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const TokenCallback& on_token,
                                                 const EngineAccess::Prepare& prepare) {
   const GenerationContext context{.target = *target->model,
@@ -123,8 +146,10 @@ std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const To
                                   .drafters = drafters,
                                   .policies = *policies,
                                   .prepare = prepare};
-  return std::make_unique<Generation>(context, request, target->prompt(request),
-                                      resolve(request.speculation.value_or(speculation)), on_token);
+  const SpeculationOptions asked = resolve(request.speculation.value_or(speculation));
+  check_speculation(asked, drafters);
+  prepare_policy(asked);
+  return std::make_unique<Generation>(context, request, target->prompt(request), asked, on_token);
 }
 
 Result Engine::Impl::run(Generation& generation) {
@@ -190,6 +215,11 @@ void Engine::generate_many(std::span<const Request> requests, int parallel, cons
     }
     std::erase_if(running, [](const Running& r) { return r.generation == nullptr; });
   }
+}
+
+MeasuredCosts Engine::costs(bool anew) {
+  impl_->costs->prepare(impl_->speculation, anew);
+  return impl_->costs->report();
 }
 
 const ModelInfo& Engine::info() const {

@@ -122,7 +122,7 @@ Generation::Generation(const GenerationContext& context, const Request& request,
       cancel_(request.cancel),
       text_stream_(context.tokenizer, prompt, request.stop, request.show_special) {
   check_speculation(speculation, context.drafters);
-  policy_ = context.policies.get(speculation);
+  policy_ = context.policies.get(speculation).policy;
   SequenceOptions options;
   options.sampling = sampling_params(request, context.tokenizer);
   if (!request.ignore_eos) options.eos = context.tokenizer.eos;

@@ -25,19 +25,20 @@ PolicyLimits limits_of(const SpeculationOptions& options) {
 
 }  // namespace
 
-std::shared_ptr<PolicyModel> PolicyCache::get(const SpeculationOptions& options) {
+PolicyCache::Found PolicyCache::get(const SpeculationOptions& options) {
   const std::string text = policy_text(options);
   const PolicyLimits limits = limits_of(options);
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return entry.text == text && entry.limits == limits;
   });
-  if (found != entries_.end()) {
+  const bool fresh = found == entries_.end();
+  if (!fresh) {
     entries_.splice(entries_.begin(), entries_, found);
   } else {
     entries_.push_front({text, limits, load_policy(text, limits, &target_, target_path_)});
     if (entries_.size() > kKept) entries_.pop_back();
   }
-  return entries_.front().model;
+  return {entries_.front().model, fresh};
 }
 
 }  // namespace augur

@@ -15,8 +15,12 @@ class PolicyCache {
   PolicyCache(Model& target, std::string target_path)
       : target_(target), target_path_(std::move(target_path)) {}
 
+  struct Found {
+    std::shared_ptr<PolicyModel> policy;
+    bool fresh = false;  ///< it was loaded just now
+  };
   /// Error for a policy that is unknown, or settings that are not as they must be.
-  std::shared_ptr<PolicyModel> get(const SpeculationOptions& options);
+  Found get(const SpeculationOptions& options);
 
  private:
   static constexpr std::size_t kKept = 16;

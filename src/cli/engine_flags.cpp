@@ -202,6 +202,8 @@ Engine load_engine(const EngineOptions& options) {
   Progress progress("loading");
   EngineOptions with_progress = options;
   with_progress.progress = [&](std::string_view what, double fraction) { progress.update(fraction, what); };
+  // Later ones (a request's own policy) come when the bar is gone.
+  with_progress.warning = [](std::string_view text) { fmt::print(stderr, "augur: warning: {}\n", text); };
   return Engine(with_progress);
 }
 

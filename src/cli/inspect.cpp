@@ -11,7 +11,9 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/inspect_costs.h"
 #include "cli/output.h"
+#include "cli/validators.h"
 #include "io/checkpoint.h"
 #include "io/gguf/gguf.h"
 #include "model/config.h"
@@ -211,14 +213,34 @@ void add_inspect(CLI::App& app, Action& action) {
   struct Options {
     std::string model;
     bool json = false;
+    bool costs = false;
+    bool anew = false;
+    EngineOptions engine;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "inspect", "Print what a model is: family, shapes, parameters, tokenizer, template, context");
   command->add_option("MODEL", options->model, "Hugging Face folder or GGUF file")->required();
   command->add_flag("--json", options->json, "One JSON object");
-  command->callback(
-      [options, &action] { action = [options] { return inspect(options->model, options->json); }; });
+  auto* costs =
+      command->add_flag("--costs", options->costs,
+                        "Print what the model and its drafters cost on this machine, which policies "
+                        "decide by; measured if that is not known yet");
+  command->add_flag("--measure", options->anew, "Measure even so")->needs(costs);
+  command->add_option("--spec-draft-model", options->engine.draft_model, "Draft model or head (-md)")
+      ->needs(costs);
+  command->add_option("-t,--threads", options->engine.threads, "Threads; 0: one per core")
+      ->check(in_range(0, 1024))
+      ->needs(costs);
+  command->callback([options, &action] {
+    action = [options] {
+      if (!options->costs) return inspect(options->model, options->json);
+      options->engine.model = options->model;
+      options->engine.speculation.types = {"ngram"};
+      if (!options->engine.draft_model.empty()) options->engine.speculation.types.push_back("auto");
+      return inspect_costs(options->engine, options->anew, options->json);
+    };
+  });
 }
 
 }  // namespace augur::cli

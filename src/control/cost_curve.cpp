@@ -8,7 +8,6 @@ namespace {
 
 constexpr double kLargestStep = 1.5;  ///< one observation counts as no more than this times the estimate
 constexpr double kSlowestRate = 1.0 / 48;
-constexpr double kSetCount = 32;  ///< observations that a careful measurement is worth
 constexpr double kLeastMs = 1e-6;
 
 }  // namespace
@@ -31,12 +30,12 @@ double CostCurve::at(double rows) const {
   return std::max(kLeastMs, low + p.high_share * (high - low));
 }
 
-void CostCurve::set(double rows, double ms) {
+void CostCurve::set(double rows, double ms, double count) {
   const Place p = place(rows);
   const std::size_t knot = p.high_share < 0.5 ? p.low : p.low + 1;
-  total_ += kSetCount - count_[knot];
+  total_ += count - count_[knot];
   ms_[knot] = std::max(kLeastMs, ms);
-  count_[knot] = kSetCount;
+  count_[knot] = count;
 }
 
 void CostCurve::nudge(std::size_t knot, double weight, double ratio) {

@@ -11,6 +11,7 @@ namespace augur {
 class CostCurve {
  public:
   static constexpr std::size_t kKnots = 14;
+  static constexpr double kSetCount = 32;  ///< observations that a careful measurement is worth
   /// Rows at the knots: dense where kernels fill their tiles.
   static constexpr std::array<double, kKnots> kRows = {1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64, 96, 128};
 
@@ -22,8 +23,9 @@ class CostCurve {
   double at(double rows) const;
   bool observed() const { return total_ > 0; }
 
-  /// A time that was measured carefully (a median): it replaces what the knot says. `rows` is a knot's.
-  void set(double rows, double ms);
+  /// A time that was measured carefully: it replaces what the knot says. `rows` is a knot's; later times
+  /// count against it as against `count` observations.
+  void set(double rows, double ms, double count = kSetCount);
   /// A time that was seen once.
   void observe(double rows, double ms);
   /// Knots that were never set nor observed take the line between their neighbours that were.

@@ -10,14 +10,14 @@ constexpr double kLargestDriftStep = 1.5;
 
 }  // namespace
 
-void DraftCosts::observe(int level, int width, double ms) {
+void DraftCosts::observe(int level, int rows, double ms) {
   if (level == 0) {
     // Until a further level has been seen, it is taken to cost what the first one does.
     const bool follow = !root_.observed() && !levels_.observed() && ms > 0;
-    root_.observe(1, ms);
+    root_.observe(rows, ms);
     if (follow) levels_.scale(root_.at(1) / levels_.at(1));
   } else {
-    levels_.observe(width, ms);
+    levels_.observe(rows, ms);
   }
 }
 

@@ -9,22 +9,21 @@
 
 namespace augur {
 
-/// What drafting with one drafter costs, in ms: its first level, which also catches up with the text, and
-/// every further level as a function of how many nodes it expands. Further levels cost the same at any depth
-/// (their attention grows by a few rows only), so one curve serves them all.
+/// What drafting with one drafter costs, in ms: its first level as a function of the tokens of text that it
+/// has not run yet, and every further level as a function of how many nodes it expands. Further levels cost
+/// the same at any depth (their attention grows by a few rows only), so one curve serves them all.
 class DraftCosts {
  public:
-  /// Level 0 expands the root; level i the nodes of depth i, `width` of them.
-  double level_ms(int level, int width) const {
-    return level == 0 ? root_.at(1) : levels_.at(static_cast<double>(width));
-  }
+  /// Level 0 expands the root and catches up, `rows` tokens in all, the root included; level i expands the
+  /// nodes of depth i, `rows` of them.
+  double level_ms(int level, int rows) const { return (level == 0 ? root_ : levels_).at(rows); }
   /// T_draft of a draft of `levels` levels that expand `width` nodes each (the first: the root).
   double total_ms(int levels, int width) const {
     return levels <= 0 ? 0.0 : level_ms(0, 1) + (levels - 1) * level_ms(1, width);
   }
   /// False: nothing but a guess.
   bool measured() const { return root_.observed(); }
-  void observe(int level, int width, double ms);
+  void observe(int level, int rows, double ms);
 
   CostCurve& root() { return root_; }
   const CostCurve& root() const { return root_; }
@@ -32,14 +31,14 @@ class DraftCosts {
   const CostCurve& levels() const { return levels_; }
 
  private:
-  CostCurve root_{1.0, 0.0};
+  CostCurve root_{1.0, 0.02};
   CostCurve levels_{1.0, 0.02};
 };
 
 /// The costs of one target on one machine, in ms of wall time: the prices that every adaptive decision is
-/// made by. Measured once (cost_probe.h), then followed while generating: every step is an observation.
-/// Shared by the sequences of an engine; policies read it. One thread at a time; reading and observing
-/// allocate nothing.
+/// made by. Measured once (decode/cost_probe.h), then followed while generating: every step is an
+/// observation. Shared by the sequences of an engine; policies read it. One thread at a time; reading and
+/// observing allocate nothing.
 class CostModel {
  public:
   /// T_verify: the target's forward over `rows` rows behind `context` tokens, with their logits and the check

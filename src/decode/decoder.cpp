@@ -108,6 +108,7 @@ void Decoder::draft_with(std::size_t speculator) {
     RoundInfo round = s->round_info();
     if (round.room < 1 || round.max_depth < 1) continue;
     round.drafter = with.drafter->traits();
+    round.behind = with.behind;
     round.draft_costs = &costs_.drafter(with.drafter->name());
     if (s->sampled_drafts() && round.drafter.has_probabilities) with.tree.set_sampled(s->vocab_);
     with.policy->begin(round);
@@ -153,10 +154,17 @@ void Decoder::grow_level(std::size_t speculator, int level) {
   std::sort(jobs_.begin(), jobs_.end(), [](const ExpandJob& a, const ExpandJob& b) {
     return std::less<>{}(a.drafter->group(), b.drafter->group());
   });
+  int arrears = 0;
+  for (Sequence* s : growing_) {
+    Speculator& with = s->speculators_[speculator];
+    if (level > 0 || s->frontier_.empty()) continue;
+    arrears += with.behind;
+    with.behind = 0;
+  }
   for (std::size_t begin = 0; begin < jobs_.size();) {
     std::size_t end = begin + 1;
     while (end < jobs_.size() && jobs_[end].drafter->group() == jobs_[begin].drafter->group()) ++end;
-    expand(std::span(jobs_).subspan(begin, end - begin), level);
+    expand(std::span(jobs_).subspan(begin, end - begin), level, arrears);
     begin = end;
   }
   // Who added nothing has nothing more to say.
@@ -165,13 +173,17 @@ void Decoder::grow_level(std::size_t speculator, int level) {
   });
 }
 
-/// Jobs of one group; what they take is the cost of the level.
-void Decoder::expand(std::span<ExpandJob> jobs, int level) {
+/// Jobs of one group; what they take is the cost of the level. `arrears`: tokens that the drafters catch up
+/// with at level 0.
+void Decoder::expand(std::span<ExpandJob> jobs, int level, int arrears) {
   const Stopwatch watch;
   jobs.front().drafter->expand_many(jobs);
-  std::size_t width = 0;
-  for (const ExpandJob& job : jobs) width += job.frontier.size();
-  costs_.drafter(jobs.front().drafter->name()).observe(level, static_cast<int>(width), watch.ms());
+  int rows = arrears;
+  if (level > 0) {
+    rows = 0;
+    for (const ExpandJob& job : jobs) rows += static_cast<int>(job.frontier.size());
+  }
+  costs_.drafter(jobs.front().drafter->name()).observe(level, rows, watch.ms());
 }
 
 // --- The target's forward ------------------------------------------------------------------------------
@@ -326,6 +338,7 @@ void Decoder::sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<con
   const auto hidden = static_cast<std::size_t>(target_.config().hidden);
   const std::size_t stride = tap_layers_.size() * hidden;
   for (Speculator& speculator : s.speculators_) {
+    speculator.behind += static_cast<int>(rows.tokens.size());
     AcceptedRows mine = rows;
     const std::span<const int> layers = speculator.drafter->tap_layers();
     if (!layers.empty()) {

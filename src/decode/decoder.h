@@ -43,7 +43,7 @@ class Decoder {
   void draft();
   void draft_with(std::size_t speculator);
   void grow_level(std::size_t speculator, int level);
-  void expand(std::span<ExpandJob> jobs, int level);
+  void expand(std::span<ExpandJob> jobs, int level, int arrears);
   void build_batch();
   void collect_tap_layers();
   void collect_taps();

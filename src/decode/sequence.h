@@ -38,6 +38,7 @@ struct Speculator {
   std::unique_ptr<Drafter> drafter;
   std::unique_ptr<TreePolicy> policy;
   DraftTree tree = {};  ///< of this round, until it becomes part of the sequence's
+  int behind = 1;       ///< tokens of the text since it last drafted, the root included
 };
 
 struct SequenceOptions {

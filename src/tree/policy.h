@@ -32,6 +32,7 @@ struct RoundInfo {
   int sequences = 1;         ///< that decode in the same batch
   int other_rows = 0;        ///< rows that the others had in the last step
   DrafterTraits drafter;
+  int behind = 1;  ///< tokens of the text that this drafter has not drafted from yet, the root included
   /// The live costs of the target on this machine (control/cost_model.h), and this drafter's part of them.
   /// Never null inside a decoding step.
   const CostModel* costs = nullptr;

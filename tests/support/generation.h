@@ -56,8 +56,10 @@ inline void cheap_drafts(CostModel& costs) {
   costs.other_curve().set(1, 1e-4);
   for (const char* name : {"draft", "layerskip", "ngram", "suffix"}) {
     DraftCosts& drafter = costs.drafter(name);
-    drafter.root().set(1, 1e-3);
-    for (const double rows : CostCurve::kRows) drafter.levels().set(rows, 1e-3);
+    for (const double rows : CostCurve::kRows) {
+      drafter.root().set(rows, 1e-3);
+      drafter.levels().set(rows, 1e-3);
+    }
   }
 }
 

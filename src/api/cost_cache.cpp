@@ -1,0 +1,156 @@
+#include "api/cost_cache.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "augur/engine.h"
+#include "base/cpu.h"
+#include "base/error.h"
+#include "control/cost_file.h"
+#include "io/atomic_file.h"
+#include "io/checkpoint.h"
+#include "io/json_reader.h"
+
+namespace augur {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFormat = 1;
+
+/// FNV-1a, 64 bits, as 16 hexadecimal digits.
+std::string hash(std::string_view text) {
+  std::uint64_t h = 0xcbf29ce484222325;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", h);
+}
+
+/// Everything that costs depend on beside the rows.
+nlohmann::json circumstances(const Model& target) {
+  const Backend& backend = target.backend();
+  return {{"augur", std::string(version())},
+          {"cpu", cpu_model_name()},
+          {"isa", std::string(name(backend.kernels.isa))},
+          {"threads", backend.pool.size()},
+          {"weight_bytes", target.weight_bytes()},
+          {"target", to_json(target.fingerprint())}};
+}
+
+}  // namespace
+
+fs::path default_cost_folder() {
+  // The specification: a relative path is to be ignored.
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
+    return fs::path(cache) / "augur" / "costs";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+    return fs::path(home) / ".cache" / "augur" / "costs";
+  }
+  return {};
+}
+
+std::string draft_identity(const Checkpoint& checkpoint) {
+  std::error_code ignored;
+  const fs::path path = fs::weakly_canonical(checkpoint.path(), ignored);
+  std::string known = path.string();
+  const auto add = [&](const fs::path& file) {
+    const auto size = fs::file_size(file, ignored);
+    const auto written = fs::last_write_time(file, ignored).time_since_epoch().count();
+    known += fmt::format("|{}:{}:{}", file.filename().string(), size, written);
+  };
+  if (!fs::is_directory(path, ignored)) {
+    add(path);
+  } else {
+    for (const char* file :
+         {"config.json", "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"}) {
+      if (fs::exists(path / file, ignored)) add(path / file);
+    }
+  }
+  return hash(known);
+}
+
+CostCache::CostCache(const fs::path& folder, const Model& target, const std::string& target_path,
+                     Warning warning)
+    : warning_(std::move(warning)) {
+  const nlohmann::json key = circumstances(target);
+  content_ = {{"augur_costs", kFormat}, {"for", key}, {"drafters", nlohmann::json::object()}};
+  if (folder.empty()) return;
+  std::string stem = fs::path(target_path).filename().string();
+  if (stem.empty()) stem = fs::path(target_path).parent_path().filename().string();
+  file_ = folder / fmt::format("{}-{}.json", stem, hash(key.dump()));
+  try {
+    const nlohmann::json found = read_json_object_if_exists(file_);
+    if (found.empty()) return;
+    if (found.value("augur_costs", nlohmann::json()) != kFormat)
+      throw Error("{}: augur_costs: not {}", file_.string(), kFormat);
+    if (found.value("for", nlohmann::json()) != key)
+      throw Error("{}: for: another machine or model", file_.string());
+    CostModel checked;
+    if (found.contains("target")) read_target_costs(found["target"], file_.string(), checked);
+    if (!found.contains("drafters") || !found["drafters"].is_object()) {
+      throw Error("{}: drafters: expected an object", file_.string());
+    }
+    for (const auto& [name, drafter] : found["drafters"].items()) {
+      read_draft_costs(drafter, file_.string(), checked.drafter(name));
+    }
+    content_ = found;
+  } catch (const Error& error) {
+    warn(fmt::format("{}; costs are measured anew", error.what()));
+  }
+}
+
+bool CostCache::load_target(CostModel& costs) {
+  if (!content_.contains("target")) return false;
+  read_target_costs(content_["target"], file_.string(), costs);
+  return true;
+}
+
+bool CostCache::load_drafter(const std::string& key, DraftCosts& costs) {
+  if (!content_["drafters"].contains(key)) return false;
+  read_draft_costs(content_["drafters"][key], file_.string(), costs);
+  return true;
+}
+
+void CostCache::store_target(const CostModel& costs) {
+  content_["target"] = target_costs_to_json(costs);
+}
+
+void CostCache::store_drafter(const std::string& key, const DraftCosts& costs) {
+  content_["drafters"][key] = draft_costs_to_json(costs);
+}
+
+/// What other engines have found out about other drafters in the meantime stays.
+void CostCache::keep_others() {
+  try {
+    const nlohmann::json found = read_json_object_if_exists(file_);
+    if (found.value("for", nlohmann::json()) != content_["for"]) return;
+    for (const auto& [name, drafter] : found.at("drafters").items()) {
+      if (content_["drafters"].contains(name)) continue;
+      DraftCosts checked;
+      read_draft_costs(drafter, file_.string(), checked);
+      content_["drafters"][name] = drafter;
+    }
+  } catch (const std::exception&) {  // damaged since: it is about to be replaced
+  }
+}
+
+void CostCache::save() {
+  if (file_.empty()) return;
+  keep_others();
+  try {
+    std::error_code problem;
+    fs::create_directories(file_.parent_path(), problem);
+    if (problem) throw Error("{}: cannot create: {}", file_.parent_path().string(), problem.message());
+    AtomicFile out(file_);
+    out.write(content_.dump(1) + "\n");
+    out.commit();
+  } catch (const Error& error) {
+    warn(error.what());
+  }
+}
+
+void CostCache::warn(const std::string& text) {
+  if (warning_ && !std::exchange(warned_, true)) warning_(text);
+}
+
+}  // namespace augur

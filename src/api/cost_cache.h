@@ -1,0 +1,51 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "control/cost_model.h"
+#include "model/model.h"
+
+namespace augur {
+
+class Checkpoint;
+
+/// $XDG_CACHE_HOME/augur/costs, or ~/.cache/augur/costs; empty where there is no home.
+std::filesystem::path default_cost_folder();
+
+/// Tells a draft model or head from others, as far as its costs go: a hash of where its files are, how large
+/// and how old.
+std::string draft_identity(const Checkpoint& checkpoint);
+
+/// Costs that earlier processes measured: one JSON file per machine, model and way of running it, with a
+/// section per drafter. What is not there or damaged is measured anew. One thread at a time; of engines
+/// that write, the last one's figures stay.
+class CostCache {
+ public:
+  using Warning = std::function<void(std::string_view)>;
+
+  /// An empty folder: nothing is kept. Reads the file if there is one; one warning if it is damaged.
+  CostCache(const std::filesystem::path& folder, const Model& target, const std::string& target_path,
+            Warning warning);
+
+  /// Where the figures are kept; empty: nowhere.
+  const std::filesystem::path& file() const { return file_; }
+  bool load_target(CostModel& costs);
+  bool load_drafter(const std::string& key, DraftCosts& costs);
+  void store_target(const CostModel& costs);
+  void store_drafter(const std::string& key, const DraftCosts& costs);
+  /// Writes the file. A warning, once, when that fails.
+  void save();
+
+ private:
+  void keep_others();
+  void warn(const std::string& text);
+
+  std::filesystem::path file_;
+  Warning warning_;
+  bool warned_ = false;
+  nlohmann::json content_;
+};
+
+}  // namespace augur

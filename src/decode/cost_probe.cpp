@@ -1,0 +1,284 @@
+#include "decode/cost_probe.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "decode/decoder.h"
+#include "decode/sequence.h"
+#include "model/prefill.h"
+
+namespace augur {
+namespace {
+
+constexpr std::int64_t kShortText = 256;
+constexpr std::int64_t kLongText = 768;
+constexpr int kMostRows = 128;
+constexpr int kRepetitions = 5;
+/// Row counts, the most telling first: with the first three the curve has its shape.
+constexpr std::array<int, 14> kRowCounts = {1, 64, 16, 8, 32, 4, 128, 24, 12, 48, 2, 20, 6, 96};
+
+/// Any text will do: times do not depend on it.
+std::vector<TokenId> some_text(std::int64_t tokens, std::int32_t vocab) {
+  std::vector<TokenId> text;
+  for (std::int64_t i = 0; i < tokens; ++i) text.push_back(static_cast<TokenId>((17 + i * 7919) % vocab));
+  return text;
+}
+
+/// What a time usually is: whatever disturbs a measurement makes it longer, so a little below the median.
+double usual(std::vector<double>& times) {
+  const auto place = times.begin() + (std::ssize(times) - 1) / 3;
+  std::nth_element(times.begin(), place, times.end());
+  return *place;
+}
+
+/// Observations that so many repetitions are worth: one alone is soon forgotten.
+double weight(std::size_t repetitions) {
+  return CostCurve::kSetCount * std::min(1.0, static_cast<double>(repetitions) / kRepetitions);
+}
+
+/// Forwards of the target behind a growing text.
+class TargetTimer {
+ public:
+  TargetTimer(Model& target, std::int64_t capacity)
+      : target_(target),
+        cache_(target.make_cache(capacity)),
+        stride_((target.config().vocab + 15) / 16 * 16),
+        logits_(static_cast<std::size_t>(stride_) * kMostRows),
+        text_(some_text(capacity, target.config().vocab)) {}
+
+  std::int64_t length() const { return cache_.length(); }
+  /// Lets the text grow up to `length` tokens, until the watch shows `until_ms`.
+  void grow(std::int64_t length, const Stopwatch& watch, double until_ms) {
+    constexpr std::int64_t kChunk = 64;
+    while (cache_.length() < length && watch.ms() < until_ms) {
+      const auto rows = std::min(kChunk, length - cache_.length());
+      prefill(target_, std::span(text_).first(static_cast<std::size_t>(rows)), cache_);
+    }
+  }
+  /// One forward of a chain, which is forgotten.
+  double time(int rows) {
+    const auto count = static_cast<std::size_t>(rows);
+    positions_.resize(count);
+    std::iota(positions_.begin(), positions_.end(), static_cast<std::int32_t>(cache_.length()));
+    parents_.resize(count);
+    std::iota(parents_.begin(), parents_.end(), -1);
+    logit_rows_.resize(count);
+    std::iota(logit_rows_.begin(), logit_rows_.end(), 0);
+    KvTxn txn = cache_.reserve(rows);
+    const TokenBatch::Sequence sequence{.kv = &txn, .first_row = 0, .rows = rows};
+    const Stopwatch watch;
+    target_.forward({.tokens = std::span(text_).first(count),
+                     .positions = positions_,
+                     .parents = parents_,
+                     .sequences = {&sequence, 1}});
+    target_.logits(logit_rows_, logits_.data(), stride_);
+    return watch.ms();
+  }
+
+ private:
+  Model& target_;
+  KvCache cache_;
+  std::int64_t stride_;
+  Buffer<float> logits_;
+  std::vector<TokenId> text_;
+  std::vector<std::int32_t> positions_;
+  std::vector<std::int32_t> parents_;
+  std::vector<std::int32_t> logit_rows_;
+};
+
+/// By how much of `before` a time grew per token of text.
+double growth(double before, double after, std::int64_t tokens) {
+  return std::max(0.0, after / before - 1) / static_cast<double>(tokens);
+}
+
+void measure_forwards(TargetTimer& timer, std::int64_t capacity, CostModel& costs, double budget_ms) {
+  const Stopwatch watch;
+  // Until the machine is warm and calm, as far as there is time for that.
+  double before = timer.time(1);
+  for (double now = timer.time(1); watch.ms() < 0.15 * budget_ms && now < 0.85 * before;
+       now = timer.time(1)) {
+    before = now;
+  }
+  timer.grow(std::min(kShortText, capacity - kMostRows), watch, 0.2 * budget_ms);
+  std::map<int, std::vector<double>> times;
+  for (int repetition = 0; repetition < kRepetitions; ++repetition) {
+    for (std::size_t i = 0; i < kRowCounts.size(); ++i) {
+      const int rows = kRowCounts[i];
+      if (rows > capacity - timer.length()) continue;
+      if ((repetition > 0 || i >= 3) && watch.ms() > 0.7 * budget_ms) break;
+      times[rows].push_back(timer.time(rows));
+    }
+  }
+  for (auto& [rows, seen] : times) costs.verify_curve().set(rows, usual(seen), weight(seen.size()));
+  costs.verify_curve().fill_gaps();
+
+  const std::int64_t short_text = timer.length();
+  costs.set_growth(static_cast<double>(short_text), 0, 0);
+  timer.grow(std::min(kLongText, capacity - kMostRows), watch, 0.85 * budget_ms);
+  const std::int64_t grown = timer.length() - short_text;
+  if (grown < 128) return;
+  std::vector<double> one;
+  std::vector<double> many;
+  for (int repetition = 0; repetition < kRepetitions && (one.empty() || watch.ms() < budget_ms);
+       ++repetition) {
+    one.push_back(timer.time(1));
+    many.push_back(timer.time(static_cast<int>(CostModel::kManyRows)));
+  }
+  costs.set_growth(static_cast<double>(short_text), growth(costs.verify_curve().at(1), usual(one), grown),
+                   growth(costs.verify_curve().at(CostModel::kManyRows), usual(many), grown));
+}
+
+/// What a plain step takes beside its forward.
+double measure_overhead(Model& target) {
+  constexpr int kSteps = 5;
+  std::vector<double> other;
+  SequenceOptions options;
+  options.max_tokens = kSteps;
+  options.on_step = [&](const StepTrace& trace) { other.push_back(trace.other_ms); };
+  Sequence sequence(target, some_text(2, target.config().vocab), std::move(options));
+  Decoder decoder(target);
+  Sequence* const batch[] = {&sequence};
+  while (!sequence.finished()) decoder.step(batch);
+  return other.empty() ? 0 : usual(other);
+}
+
+// --- Drafters --------------------------------------------------------------------------------------------
+
+constexpr int kLevels = 4;
+constexpr std::array<int, 5> kWidths = {1, 4, 16, 8, 2};
+constexpr int kRootChildren = 16;
+constexpr int kChildren = 4;
+constexpr int kBranch = 32;  ///< tokens of a one-shot drafter
+
+struct DraftSample {
+  int level = 0;
+  int rows = 0;
+  double ms = 0;
+};
+
+/// Drafts trees whose levels are all of one width, another in every round, and verifies next to nothing.
+class ProbePolicy final : public TreePolicy {
+ public:
+  explicit ProbePolicy(std::vector<DraftSample>& samples) : samples_(samples) {}
+
+  std::string_view name() const override { return "probe"; }
+  void begin(const RoundInfo& round) override {
+    behind_ = round.behind;
+    levels_ = round.drafter.one_shot ? 1 : std::min(kLevels, round.drafter.max_depth);
+    one_shot_ = round.drafter.one_shot;
+    level_ = 0;
+    pending_ = false;
+    width_ = kWidths[static_cast<std::size_t>(round_++) % kWidths.size()];
+  }
+  void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override {
+    take_time();
+    out.clear();
+    if (level_ == levels_) return;
+    const std::int32_t begin = level_ == 0 ? 0 : level_begin_;
+    const std::int32_t end = level_ == 0 ? 1 : std::min(tree.size(), level_begin_ + width_);
+    for (std::int32_t node = begin; node < end; ++node) out.push_back(node);
+    if (out.empty()) return;
+    level_begin_ = tree.size();
+    rows_ = level_ == 0 ? behind_ : static_cast<int>(out.size());
+    ++level_;
+    pending_ = true;
+    watch_.restart();
+  }
+  int width() const override { return one_shot_ ? kBranch : level_ == 1 ? kRootChildren : kChildren; }
+  void prune(DraftTree& tree) override {
+    take_time();  // a drafter that adds nothing is not asked again
+    tree.truncate(std::min(tree.size(), 2));
+  }
+
+ private:
+  void take_time() {
+    if (pending_) samples_.push_back({level_ - 1, rows_, watch_.ms()});
+    pending_ = false;
+  }
+
+  std::vector<DraftSample>& samples_;
+  Stopwatch watch_;
+  int round_ = 0;
+  int behind_ = 1;
+  int levels_ = 0;
+  int level_ = 0;
+  int width_ = 1;
+  int rows_ = 0;
+  bool one_shot_ = false;
+  bool pending_ = false;
+  std::int32_t level_begin_ = 0;
+};
+
+/// The knot that so many rows are nearest to.
+double nearest_knot(int rows) {
+  double best = CostCurve::kRows.front();
+  for (const double knot : CostCurve::kRows) {
+    if (std::abs(knot - rows) < std::abs(best - rows)) best = knot;
+  }
+  return best;
+}
+
+void set_medians(const std::vector<DraftSample>& samples, bool root, CostCurve& curve) {
+  std::map<double, std::vector<double>> times;
+  for (const DraftSample& s : samples) {
+    if ((s.level == 0) == root) times[nearest_knot(s.rows)].push_back(s.ms);
+  }
+  for (auto& [rows, seen] : times) curve.set(rows, usual(seen), weight(seen.size()));
+  if (!times.empty()) curve.fill_gaps();
+}
+
+/// Rounds of drafting behind a text of `prompt` tokens. Returns false when time is up.
+bool draft_rounds(Model& target, std::unique_ptr<Drafter> drafter, std::int64_t prompt, int rounds,
+                  std::vector<DraftSample>& samples, const Stopwatch& watch, double budget_ms) {
+  SequenceOptions options;
+  options.max_tokens = 2 * rounds + kLevels;
+  options.context = prompt + options.max_tokens;
+  options.speculators.push_back({std::move(drafter), std::make_unique<ProbePolicy>(samples)});
+  Sequence sequence(target, some_text(prompt, target.config().vocab), std::move(options));
+  Decoder decoder(target);
+  Sequence* const batch[] = {&sequence};
+  while (sequence.statistics().calls < rounds && !sequence.finished()) {
+    decoder.step(batch);
+    if (watch.ms() > budget_ms) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void measure_target(Model& target, CostModel& costs, double budget_ms) {
+  const std::int64_t capacity = std::min(target.context(), kLongText + kMostRows);
+  TargetTimer timer(target, capacity);
+  measure_forwards(timer, capacity, costs, budget_ms);
+  costs.other_curve().set(1, measure_overhead(target));
+}
+
+void measure_drafter(Model& target, const std::function<std::unique_ptr<Drafter>(std::int64_t context)>& make,
+                     DraftCosts& costs, double budget_ms) {
+  constexpr int kRounds = 3 * static_cast<int>(kWidths.size());
+  constexpr std::int64_t kTree = 512;
+  const Stopwatch watch;
+  std::vector<DraftSample> samples;
+  // A short text first: it is not measured, but warms everything up. The last one tells what catching up
+  // costs.
+  std::vector<DraftSample> cold;
+  draft_rounds(target, make(kTree + 32), 4, 2, cold, watch, budget_ms);
+  bool going = true;
+  for (const std::int64_t prompt : {16, 96}) {
+    if (!going || prompt + 2 * kRounds + kLevels >= target.context()) break;
+    going = draft_rounds(target, make(kTree + prompt + 2 * kRounds), prompt, prompt > 16 ? 5 : kRounds,
+                         samples, watch, budget_ms);
+  }
+  if (samples.empty()) samples = std::move(cold);
+  set_medians(samples, true, costs.root());
+  set_medians(samples, false, costs.levels());
+}
+
+}  // namespace augur

@@ -1,0 +1,136 @@
+#include "api/cost_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "augur/engine.h"
+#include "support/stories.h"
+
+namespace augur {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing_support::stories_path;
+using testing_support::TemporaryFolder;
+
+class CostCacheTest : public testing::Test {
+ protected:
+  Engine load(const std::string& draft = "") {
+    EngineOptions options;
+    options.model = stories_path().string();
+    options.draft_model = draft;
+    options.threads = 2;
+    options.cost_cache = folder_.path().string();
+    options.speculation.types = {draft.empty() ? "ngram" : "draft"};
+    options.speculation.policy = "auto";
+    options.warning = [this](std::string_view text) { warnings_.emplace_back(text); };
+    return Engine(options);
+  }
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(folder_.path())) found.push_back(entry.path());
+    return found;
+  }
+  static nlohmann::json read(const fs::path& file) { return nlohmann::json::parse(std::ifstream(file)); }
+  static void write(const fs::path& file, const std::string& text) { std::ofstream(file) << text; }
+
+  TemporaryFolder folder_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(CostCacheTest, MeasuresOnceAndRemembers) {
+  load();
+  ASSERT_EQ(files().size(), 1u);
+  const fs::path file = files().front();
+  nlohmann::json content = read(file);
+  EXPECT_EQ(content["augur_costs"], 1);
+  EXPECT_TRUE(content["drafters"].contains("ngram"));
+  // A figure that no measurement gives: who shows it has read the file.
+  content["target"]["context"] = 12345;
+  write(file, content.dump());
+  EXPECT_EQ(load().costs().context, 12345);
+  EXPECT_NE(load().costs(true).context, 12345) << "measured anew";
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(CostCacheTest, KeepsDraftersApartAndTheirFiguresTogether) {
+  load();
+  load(stories_path().string());
+  ASSERT_EQ(files().size(), 1u);
+  const nlohmann::json drafters = read(files().front())["drafters"];
+  EXPECT_EQ(drafters.size(), 2u) << drafters.dump();
+  EXPECT_TRUE(drafters.contains("ngram"));
+}
+
+TEST_F(CostCacheTest, EnginesSideBySideDoNotForgetEachOthersDrafters) {
+  Engine first = load();
+  {
+    Engine second = load(stories_path().string());
+    first.costs(true);
+  }
+  EXPECT_EQ(read(files().front())["drafters"].size(), 2u);
+}
+
+TEST_F(CostCacheTest, ReplacesADamagedFileWithOneWarning) {
+  load();
+  const fs::path file = files().front();
+  for (const char* text :
+       {"{\"augur_costs\": 1", "{}x", "[]", "{\"augur_costs\": 9}", "{\"augur_costs\": 1, \"for\": 3}"}) {
+    warnings_.clear();
+    write(file, text);
+    load();
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr(file.filename().string()))) << text;
+    EXPECT_EQ(read(file)["augur_costs"], 1) << text;
+  }
+  nlohmann::json content = read(file);
+  content["drafters"]["ngram"]["root"][0]["ms"] = "fast";
+  warnings_.clear();
+  write(file, content.dump());
+  load();
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("root[0].ms")));
+}
+
+TEST_F(CostCacheTest, WarnsWhereItCannotWrite) {
+  write(folder_.path() / "file", "");
+  EngineOptions options;
+  options.model = stories_path().string();
+  options.cost_cache = (folder_.path() / "file" / "below").string();
+  options.speculation.types = {"ngram"};
+  options.speculation.policy = "auto";
+  options.warning = [this](std::string_view text) { warnings_.emplace_back(text); };
+  Engine{options};
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("below")));
+}
+
+TEST_F(CostCacheTest, KeepsNothingWhenToldSo) {
+  EngineOptions options;
+  options.model = stories_path().string();
+  options.cost_cache = "none";
+  options.speculation.types = {"ngram"};
+  Engine engine(options);
+  const MeasuredCosts costs = engine.costs();
+  EXPECT_TRUE(costs.file.empty());
+  EXPECT_EQ(costs.verify.rows.size(), costs.verify.ms.size());
+  EXPECT_GT(costs.verify.ms.front(), 0.0);
+  ASSERT_EQ(costs.drafters.size(), 1u);
+  EXPECT_EQ(costs.drafters.front().name, "ngram");
+}
+
+TEST_F(CostCacheTest, LiesWhereTheSpecificationSays) {
+  const char* before = std::getenv("XDG_CACHE_HOME");
+  const std::string kept = before == nullptr ? "" : before;
+  setenv("XDG_CACHE_HOME", "/somewhere", 1);
+  EXPECT_EQ(default_cost_folder(), fs::path("/somewhere/augur/costs"));
+  setenv("XDG_CACHE_HOME", "relative", 1);
+  EXPECT_EQ(default_cost_folder(), fs::path(std::getenv("HOME")) / ".cache/augur/costs");
+  before == nullptr ? unsetenv("XDG_CACHE_HOME") : setenv("XDG_CACHE_HOME", kept.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace augur

@@ -1,0 +1,108 @@
+#include "decode/cost_probe.h"
+
+#include <gtest/gtest.h>
+
+#include "draft/registry.h"
+#include "policy/chain_policy.h"
+#include "support/generation.h"
+
+namespace augur {
+namespace {
+
+using testing_support::one;
+using testing_support::Stories;
+
+constexpr double kBudgetMs = 300;
+
+TEST(CostProbe, TimesTheTarget) {
+  Stories stories;
+  CostModel costs;
+  measure_target(*stories.model, costs, kBudgetMs);
+  EXPECT_TRUE(costs.measured());
+  EXPECT_GT(costs.step_ms(0), 0.0);
+  EXPECT_LT(costs.step_ms(0), 100.0) << "ms, of a model of 260,000 parameters";
+  EXPECT_GT(costs.verify_ms(128, 256), costs.verify_ms(1, 256)) << "128 times the work";
+  EXPECT_GT(costs.reference_context(), 0.0);
+}
+
+TEST(CostProbe, TimesDraftersAsTheyAreUsed) {
+  Stories stories;
+  const Checkpoint head = Checkpoint::open(testing_support::stories_path());
+  const DrafterSource source{.backend = stories.backend,
+                             .target = *stories.model,
+                             .tokenizer = *stories.tokenizer,
+                             .target_path = "stories",
+                             .head = &head,
+                             .context = stories.model->context()};
+  const auto measure = [&](const char* type) {
+    const std::unique_ptr<DrafterModel> model = find_drafter_type(type).load(source);
+    DraftCosts costs;
+    measure_drafter(
+        *stories.model,
+        [&](std::int64_t context) {
+          return model->make({.context = std::min(context, stories.model->context())});
+        },
+        costs, kBudgetMs);
+    return costs;
+  };
+  const DraftCosts draft = measure("draft");
+  EXPECT_TRUE(draft.measured());
+  EXPECT_TRUE(draft.levels().observed());
+  EXPECT_GT(draft.level_ms(0, 96), 0.0);
+  const DraftCosts ngram = measure("ngram");
+  EXPECT_TRUE(ngram.measured());
+  EXPECT_FALSE(ngram.levels().observed());
+  EXPECT_LT(ngram.level_ms(0, 1), draft.total_ms(4, 4)) << "a look-up against four forwards";
+}
+
+/// Drafts a chain of two in every other round and notes what it was told.
+class EveryOther final : public TreePolicy {
+ public:
+  explicit EveryOther(std::vector<int>& behind) : behind_(behind) {}
+  std::string_view name() const override { return "every other"; }
+  void begin(const RoundInfo& round) override {
+    behind_.push_back(round.behind);
+    left_ = round_++ % 2 == 0 ? 2 : 0;
+  }
+  void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override {
+    out.clear();
+    if (left_-- > 0) out.push_back(tree.size() - 1);
+  }
+  int width() const override { return 1; }
+  void prune(DraftTree&) override {}
+
+ private:
+  std::vector<int>& behind_;
+  int round_ = 0;
+  int left_ = 0;
+};
+
+TEST(CostProbe, PoliciesKnowHowFarBehindADrafterIs) {
+  Stories stories;
+  const std::vector<TokenId> prompt = stories.prompt("Once upon a time");
+  const Checkpoint head = Checkpoint::open(testing_support::stories_path());
+  const auto draft = find_drafter_type("draft").load({.backend = stories.backend,
+                                                      .target = *stories.model,
+                                                      .tokenizer = *stories.tokenizer,
+                                                      .target_path = "stories",
+                                                      .head = &head,
+                                                      .context = stories.model->context()});
+  std::vector<int> behind;
+  std::vector<int> paths;
+  SequenceOptions options{
+      .max_tokens = 40,
+      .speculators = one(draft->make({.context = 512}), std::make_unique<EveryOther>(behind))};
+  options.on_step = [&](const StepTrace& trace) { paths.push_back(static_cast<int>(trace.path.size())); };
+  Sequence sequence(*stories.model, prompt, std::move(options));
+  Decoder decoder(*stories.model);
+  Sequence* const batch[] = {&sequence};
+  while (!sequence.finished()) decoder.step(batch);
+  ASSERT_GT(behind.size(), 6u);
+  EXPECT_EQ(behind[0], std::ssize(prompt));
+  for (std::size_t i = 1; i < behind.size(); ++i) {
+    EXPECT_EQ(behind[i], i % 2 == 1 ? paths[i - 1] : paths[i - 1] + paths[i - 2]) << i;
+  }
+}
+
+}  // namespace
+}  // namespace augur
