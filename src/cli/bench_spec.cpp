@@ -91,6 +91,7 @@ void print(const std::vector<SpecVariant>& variants, const std::vector<SuiteFigu
       std::string line =
           fmt::format("  {:<32} {:7.1f} tokens/s  {:5.2f} tokens a call  {:5.2f}x", variants[v].name,
                       f.tokens_per_second, f.mean_accepted_length, f.speedup);
+      line += fmt::format("  {:.3f} of the best", f.share_of_best);
       if (v > 0) {
         line += fmt::format("  ({:.2f}x with the prompt's time)  {}", f.speedup_with_prompt,
                             f.different == 0 ? "same tokens" : fmt::format("{} DIFFER", f.different));
@@ -103,6 +104,14 @@ void print(const std::vector<SpecVariant>& variants, const std::vector<SuiteFigu
                             f.accepted_per_position[d]);
       }
       out.line(line);
+      if (const ForecastCheck& c = f.forecasts; c.steered() > 0) {
+        const auto rounds = static_cast<double>(c.steered());
+        out.line(fmt::format(
+            "    decided: plain {:.0f}%, probes {:.0f}%; forecast {:.2f} tokens in {:.2f} ms, came {:.2f} in "
+            "{:.2f}",
+            100 * static_cast<double>(c.plain) / rounds, 100 * static_cast<double>(c.probed) / rounds,
+            c.forecast_tokens / rounds, c.forecast_ms / rounds, c.tokens / rounds, c.ms / rounds));
+      }
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "api/engine_access.h"
 #include "base/error.h"
 #include "bench/machine_probe.h"
 
@@ -82,9 +83,11 @@ struct Runs {
   std::vector<double> rate;
   std::vector<double> rate_with_prompt;
   SpeculationStatistics sum;  ///< over the runs
+  ForecastCheck forecasts;
   bool differs = false;
 
-  void add(const Result& result) {
+  void add(const Result& result, const ForecastCheck& more) {
+    forecasts.add(more);
     if (rate.empty()) {
       tokens = result.tokens;
       calls = result.speculation.calls;
@@ -97,6 +100,13 @@ struct Runs {
     rate_with_prompt.push_back(1000 * count / std::max(result.decode_ms + result.prompt_ms, 1e-6));
   }
 };
+
+/// Of a prompt's fastest variant.
+double best_rate(const std::vector<Runs>& variants) {
+  double best = 0;
+  for (const Runs& runs : variants) best = std::max(best, median(runs.rate));
+  return best;
+}
 
 /// prompts[i][v]: prompt i with variant v.
 SuiteFigures summarise(const std::string& name, const std::vector<std::vector<Runs>>& prompts,
@@ -116,6 +126,8 @@ SuiteFigures summarise(const std::string& name, const std::vector<std::vector<Ru
       tokens += static_cast<std::int64_t>(runs.tokens.size());
       calls += runs.calls;
       add_to(sum, runs.sum);
+      f.share_of_best += median(runs.rate) / best_rate(prompt) / figures.prompts;
+      f.forecasts.add(runs.forecasts);
     }
     f.mean_accepted_length = calls > 0 ? static_cast<double>(tokens) / static_cast<double>(calls) : 0;
     set_mean_call(f, sum);
@@ -163,11 +175,14 @@ SpecVariant parse_variant(const std::string& text, const SpeculationOptions& bas
 std::vector<SuiteFigures> compare_variants(Engine& engine, const std::vector<SpecVariant>& variants,
                                            const std::vector<Suite>& suites, int rounds,
                                            const ComparisonProgress& progress) {
-  const auto run = [&](const Request& request, std::size_t variant) {
+  const auto run = [&](const Request& request, std::size_t variant, ForecastCheck& check) {
     Request with = request;
     with.speculation = variants[variant].options;
-    return engine.generate(with);
+    return EngineAccess::generate(engine, with, {}, [&](SequenceOptions& options) {
+      options.on_step = [&check](const StepTrace& trace) { check.observe(trace); };
+    });
   };
+  ForecastCheck warm;
   int planned = 0;
   for (const Suite& suite : suites) {
     planned += static_cast<int>(suite.requests.size() * variants.size()) * rounds;
@@ -178,16 +193,18 @@ std::vector<SuiteFigures> compare_variants(Engine& engine, const std::vector<Spe
   for (const Suite& suite : suites) {
     if (!going) break;
     if (suite.requests.empty()) continue;
-    for (std::size_t v = 0; v < variants.size(); ++v) run(suite.requests.front(), v);  // warm, not counted
+    for (std::size_t v = 0; v < variants.size(); ++v)
+      run(suite.requests.front(), v, warm);  // warm, not counted
     std::vector<std::vector<Runs>> prompts;
     for (std::size_t i = 0; i < suite.requests.size() && going; ++i) {
       std::vector<Runs> runs(variants.size());
       for (int round = 0; round < rounds && going; ++round) {
         for (std::size_t turn = 0; turn < variants.size() && going; ++turn) {
           const std::size_t v = (turn + i + static_cast<std::size_t>(round)) % variants.size();
-          const Result result = run(suite.requests[i], v);
+          ForecastCheck check;
+          const Result result = run(suite.requests[i], v, check);
           going = result.finish_reason != "cancelled" && progress(++done, planned);
-          runs[v].add(result);
+          runs[v].add(result, check);
         }
       }
       if (going || done == planned) prompts.push_back(std::move(runs));
@@ -211,12 +228,14 @@ nlohmann::ordered_json to_json(const std::vector<SpecVariant>& variants,
                       {"mean_accepted_length", f.mean_accepted_length},
                       {"speedup", f.speedup},
                       {"speedup_with_prompt", f.speedup_with_prompt},
+                      {"share_of_best", f.share_of_best},
                       {"different", f.different},
                       {"verified_tokens_per_call", f.verified_tokens},
                       {"draft_ms_per_call", f.draft_ms},
                       {"verify_ms_per_call", f.verify_ms},
                       {"other_ms_per_call", f.other_ms},
-                      {"accepted_per_position", f.accepted_per_position}});
+                      {"accepted_per_position", f.accepted_per_position},
+                      {"forecasts", f.forecasts.to_json()}});
     }
     suites.push_back(
         {{"suite", suite.suite}, {"prompts", suite.prompts}, {"tokens", suite.tokens}, {"variants", rows}});

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "augur/engine.h"
+#include "cli/forecast_check.h"
 
 namespace augur::cli {
 
@@ -15,8 +16,8 @@ struct SpecVariant {
   SpeculationOptions options;
 };
 
-/// TYPE[,TYPE...][:KEY=VALUE,...] with keys n-max, n-min, p-min, topk, depth, size, coupling; what it leaves
-/// out is `base`'s. Error naming what is wrong.
+/// TYPE[,TYPE...][:KEY=VALUE,...] with keys n-max, n-min, p-min, topk, depth, size, policy, coupling; what it
+/// leaves out is `base`'s. Error naming what is wrong.
 SpecVariant parse_variant(const std::string& text, const SpeculationOptions& base);
 
 /// Requests of one prompt file, or the one prompt of the command line.
@@ -39,6 +40,9 @@ struct VariantFigures {
   double draft_ms = 0;
   double verify_ms = 0;
   double other_ms = 0;
+  /// Mean over prompts of the rate over that of the prompt's fastest variant: 1 for who knows in hindsight.
+  double share_of_best = 0;
+  ForecastCheck forecasts;
   std::vector<double> accepted_per_position;  ///< [d]: share of the calls that accepted depth d + 1
 };
 
