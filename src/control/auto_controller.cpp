@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 namespace augur {
 namespace {
@@ -10,16 +11,31 @@ namespace {
 constexpr std::size_t kUsual = 512;
 /// A drafter that takes less of a plain step than this is free: it drafts whenever it can.
 constexpr double kFreeShare = 0.02;
-/// Rounds that a drafter's gain is averaged over, for this sequence and for the engine.
-constexpr double kGainMemory = 24;
-constexpr double kSharedGainMemory = 48;
+/// Rounds that a drafter's gain is averaged over, for this sequence and for the engine. A round's outcome
+/// varies by more than a token, and a drafter may be worth a tenth of one.
+constexpr double kGainMemory = 64;
+constexpr double kSharedGainMemory = 256;
 /// What a new sequence takes over from the engine counts as so many rounds; what a probe meets, so many.
-constexpr double kInherited = 6;
-constexpr double kBeforeProbe = 3;
+constexpr double kInherited = 16;
+constexpr double kBeforeProbe = 4;
+/// Rounds in a row that a drafter is tried for, when nobody has tried it and when it is probed: fewer tell
+/// luck from use too badly.
+constexpr int kFirstTrial = 8;
+constexpr int kProbeTrial = 3;
 /// Nodes that a probe verifies at least, so that something is learned.
 constexpr std::size_t kProbeNodes = 2;
+/// Share of the forecast in what a round is taken to have brought, and the outcomes after which it is half
+/// of that.
+constexpr double kMostTrust = 0.6;
+constexpr double kOutcomesForTrust = 24;
+/// How quickly it shows that forecasts have become wrong. By then a drafter's past says little of it.
+constexpr double kBiasRate = 1.0 / 8;
+constexpr double kWrong = 0.5;
+constexpr double kAfterWrong = 8;
 /// Actual over expected time, as far as one round is believed.
 constexpr double kMostRatio = 1.5;
+/// Time of drafting that the ledger books for one round at most, in plain steps: more is an interruption.
+constexpr double kMostDraft = 8;
 /// A gain is divided by the chance that was left to it; less than this tells too little.
 constexpr double kLeastOpen = 0.1;
 
@@ -52,10 +68,13 @@ void AutoController::begin_round(const RoundInfo& round, bool sampled) {
   price_ = beliefs_.price.tokens_per_ms(1 / plain_ms_);
   base_rows_ = 1.0 + std::max(round.other_rows, sequences_ - 1);
   plan_.begin(costs, context, base_rows_, price_, std::min(round.room, VerifyPlan::kMostNodes));
+  stake_ms_ = ledger_.stake_ms(plain_ms_);
   allowed_ = round.room > 0 && round.max_depth > 0 && ledger_.allows(0, plain_ms_);
   probe_ = -1;
   favourite_ = -1;
   draft_ms_ = 0;
+  arrears_ms_ = 0;
+  excused_ms_ = 0;
   covered_ = 0;
   candidates_.clear();
   for (SeatState& seat : seats_) seat.drafts = false;
@@ -74,58 +93,73 @@ double AutoController::value(const SeatState& seat) const {
   return seat.gain.tokens.mean() * (1 - covered_) - price_ * seat.gain.ms.mean();
 }
 
+/// Time that the drafter needs to catch up with what was written without it.
+double AutoController::arrears_ms(const SeatState& seat, const RoundInfo& round) const {
+  if (seat.up_to_date) return 0;
+  return std::max(0.0, round.draft_costs->level_ms(0, round.behind) - round.draft_costs->level_ms(0, 1));
+}
+
 double AutoController::risk_ms(const SeatState& seat, const RoundInfo& round) const {
-  if (seat.gain.ms.count() > 0) return seat.gain.ms.mean();
-  const int levels = round.drafter.one_shot ? 1 : 2;
-  constexpr int kNodes = 4;
-  return round.draft_costs->total_ms(levels, 1) + plan_.cost(std::min(kNodes, plan_.most_nodes())) / price_;
+  const double rows = plan_.cost(std::min(static_cast<int>(kProbeNodes), plan_.most_nodes())) / price_;
+  return round.draft_costs->level_ms(0, 1) + rows + (seat.begun ? arrears_ms(seat, round) : 0);
 }
 
 bool AutoController::engages(std::size_t index, const RoundInfo& round) {
   SeatState& seat = seats_[index];
-  if (favourite_ < 0) {
-    // The first that pays for drafting is asked; whom nobody has tried goes first.
-    double best = 0;
-    favourite_ = static_cast<int>(seats_.size());
-    for (std::size_t i = index; i < seats_.size(); ++i) {
-      const bool untried = seats_[i].gain.tokens.count() == 0;
-      if (untried || value(seats_[i]) > best) {
-        best = untried ? 1e9 : value(seats_[i]);
-        favourite_ = static_cast<int>(i);
-        if (untried) break;
-      }
-    }
+  const bool affordable = ledger_.allows(risk_ms(seat, round), plain_ms_);
+  if (seat.trial == 0 && seat.gain.tokens.count() == 0 && probe_ < 0 && affordable) {
+    seat.trial = kFirstTrial;  // nobody knows anything of it
   }
-  const bool turn = static_cast<int>(index) >= favourite_;
-  const bool pays = seat.gain.tokens.count() == 0 ? static_cast<int>(index) == favourite_ : value(seat) > 0;
-  if (turn && pays && ledger_.allows(risk_ms(seat, round), plain_ms_)) {
-    if (seat.gain.tokens.count() == 0) {
-      probe_ = static_cast<int>(index);
-    } else {
+  if (seat.trial == 0) {
+    if (favourite_ < 0) favour(index);
+    if (static_cast<int>(index) >= favourite_ && value(seat) > 0 && affordable) {
       seat.probes.in_use();
+      return true;
     }
-    return true;
-  }
-  seat.probes.wait();
-  if (probe_ < 0 && seat.probes.due() && ledger_.allows(risk_ms(seat, round), plain_ms_)) {
-    probe_ = static_cast<int>(index);
+    seat.probes.wait();
+    if (probe_ >= 0 || !seat.probes.due() || !affordable) return false;
+    seat.trial = kProbeTrial;
     seat.gain.tokens.limit(kBeforeProbe);
     seat.gain.ms.limit(kBeforeProbe);
-    return true;
   }
-  return false;
+  if (!affordable || probe_ >= 0) return false;
+  probe_ = static_cast<int>(index);
+  return true;
+}
+
+/// The first of the drafters that pay for their time: `from` or a later one.
+void AutoController::favour(std::size_t from) {
+  double best = 0;
+  favourite_ = static_cast<int>(seats_.size());
+  for (std::size_t i = from; i < seats_.size(); ++i) {
+    if (seats_[i].gain.tokens.count() == 0 || value(seats_[i]) <= best) continue;
+    best = value(seats_[i]);
+    favourite_ = static_cast<int>(i);
+  }
 }
 
 bool AutoController::wants(std::size_t index, const RoundInfo& round) {
-  if (!allowed_) return false;
   SeatState& seat = seats_[index];
+  if (!allowed_) {
+    seat.up_to_date = false;
+    return false;
+  }
   seat.paid = !is_free(seat, round);
   if (!seat.paid) return true;
-  if (!engages(index, round)) return false;
+  if (!engages(index, round)) {
+    seat.up_to_date = false;
+    return false;
+  }
   seat.drafts = true;
   seat.open_share = std::max(kLeastOpen, 1 - covered_);
   seat.without = plan_.best(candidates_);
-  seat.drafted_before_ms = draft_ms_;
+  seat.drafted_before_ms = draft_ms_ - arrears_ms_;
+  // Catching up says nothing of what drafting costs from now on. Beginning with the prompt is no loss either:
+  // who drafts at all has to.
+  const double arrears = arrears_ms(seat, round);
+  arrears_ms_ += arrears;
+  if (!seat.begun) excused_ms_ += arrears;
+  seat.begun = seat.up_to_date = true;
   return true;
 }
 
@@ -171,9 +205,11 @@ std::size_t AutoController::choose(const DraftTree& tree) {
   }
   if (probe_ >= 0) count = std::max(count, std::min(kProbeNodes, order_.size()));
   count = std::min(count, static_cast<std::size_t>(plan_.most_nodes()));
-  while (count > 0 && !ledger_.allows(draft_ms_ + plan_.cost(static_cast<int>(count)) / price_, plain_ms_)) {
-    count /= 2;
+  const double drafted_ms = draft_ms_ - arrears_ms_;
+  while (count > kProbeNodes && drafted_ms + plan_.cost(static_cast<int>(count)) / price_ > stake_ms_) {
+    --count;
   }
+  if (!ledger_.allows(drafted_ms + plan_.cost(static_cast<int>(count)) / price_, plain_ms_)) count = 0;
   return count;
 }
 
@@ -236,6 +272,16 @@ void AutoController::learn_outcomes(const StepTrace& trace) {
   }
 }
 
+void AutoController::forget_gains() {
+  for (SeatState& seat : seats_) {
+    if (!seat.drafts) continue;
+    for (RunningMean* mean :
+         {&seat.gain.tokens, &seat.gain.ms, &seat.belief->gain.tokens, &seat.belief->gain.ms}) {
+      mean->limit(kAfterWrong);
+    }
+  }
+}
+
 /// What every paid drafter of the round has brought, over what had been drafted before it. The last one's
 /// share is measured; for the others it is what was expected when the next one began.
 void AutoController::learn_gains(double tokens, double extra_ms) {
@@ -251,13 +297,26 @@ void AutoController::learn_gains(double tokens, double extra_ms) {
     seat.gain.ms.observe(took, kGainMemory);
     seat.belief->gain.tokens.observe(gained, kSharedGainMemory);
     seat.belief->gain.ms.observe(took, kSharedGainMemory);
-    if (probe_ == static_cast<int>(i)) {
-      const bool paid_off = after_tokens - seat.without.tokens > price_ * took;
-      paid_off ? seat.probes.succeeded() : seat.probes.failed();
+    if (probe_ == static_cast<int>(i) && --seat.trial == 0) {
+      value(seat) > 0 ? seat.probes.succeeded() : seat.probes.failed();
     }
     after_tokens = seat.without.tokens;
     after_ms = before_ms;
   }
+}
+
+/// Forecasts are as good as the calibration behind them, and that needs outcomes. From 0 to 1.
+double AutoController::trust_in_forecast() const {
+  if (sampled_) return 0;
+  double paid = std::numeric_limits<double>::infinity();
+  double free = 0;
+  for (const SeatState& seat : seats_) {
+    const double outcomes = seat.belief->calibrator.outcomes();
+    if (seat.drafts) paid = std::min(paid, outcomes);
+    if (!seat.paid) free = std::max(free, outcomes);
+  }
+  const double outcomes = std::isinf(paid) ? free : paid;
+  return outcomes / (outcomes + kOutcomesForTrust);
 }
 
 void AutoController::observe(const StepTrace& trace) {
@@ -274,11 +333,16 @@ void AutoController::observe(const StepTrace& trace) {
   const double actual = trace.verify_ms * rows / (nodes + 1);
   const double ratio = std::clamp(actual / expected, 1 / kMostRatio, kMostRatio);
   const double verify_ms = ratio * (expected - round_.costs->verify_ms(rows - nodes, context));
-  const double draft_ms = std::min(trace.draft_ms, kMostRatio * draft_ms_ + kFreeShare * plain_ms_);
-  // The bound holds for what came, however good it was expected to be.
-  ledger_.book((tokens - 1) * plain_ms_ - verify_ms - draft_ms, plain_ms_);
-  // Half of what was expected and half of what came: the first has less noise, the second no bias.
-  learn_gains(0.5 * (tokens + forecast_.tokens), draft_ms_ + verify_ms);
+  const double believed = excused_ms_ > 0 ? kMostRatio * (draft_ms_ - excused_ms_) : kMostDraft * plain_ms_;
+  const double draft_ms = std::clamp(trace.draft_ms - excused_ms_, 0.0, believed);
+  // What was expected has less noise, what came no bias: a good drafter's bad luck must not count as a loss,
+  // nor a bad one's promises as a gain.
+  const double trust = kMostTrust * trust_in_forecast();
+  const double worth = tokens + trust * (forecast_.tokens - bias_ - tokens);
+  bias_ += kBiasRate * (forecast_.tokens - tokens - bias_);
+  ledger_.book((worth - 1) * plain_ms_ - verify_ms - draft_ms, plain_ms_);
+  if (bias_ > kWrong * std::max(1.0, forecast_.tokens - 1)) forget_gains();
+  learn_gains(worth, draft_ms_ - arrears_ms_ + verify_ms);
   if (probe_ == static_cast<int>(seats_.size())) tokens > 1 ? starved_.succeeded() : starved_.failed();
   if (nodes > 0) learn_outcomes(trace);
 }

@@ -38,6 +38,8 @@ class AutoController final : public RoundController {
   bool wants(std::size_t seat, const RoundInfo& round);
   /// Books what a level cost by the model.
   void spend(double ms) { draft_ms_ += ms; }
+  /// Whether the round may risk another `ms` of drafting. The first level is wants()'s to decide.
+  bool affords(double ms) const { return draft_ms_ - arrears_ms_ + ms <= stake_ms_; }
   DrafterBelief& belief(std::size_t seat) { return *seats_[seat].belief; }
   const VerifyPlan& plan() const { return plan_; }
   double price() const { return price_; }
@@ -54,7 +56,10 @@ class AutoController final : public RoundController {
     bool lookup = false;
     DraftGain gain;
     ProbeSchedule probes;
-    bool paid = false;  ///< its drafting costs time worth mentioning
+    bool paid = false;        ///< its drafting costs time worth mentioning
+    bool begun = false;       ///< it has drafted in this sequence
+    bool up_to_date = false;  ///< it drafted in the last round
+    int trial = 0;            ///< rounds that it is still tried for
     // Of this round, for a paid one that drafts:
     bool drafts = false;
     double open_share = 1.0;       ///< chance that what was drafted before leaves to it
@@ -63,16 +68,21 @@ class AutoController final : public RoundController {
   };
   bool is_free(const SeatState& seat, const RoundInfo& round) const;
   double value(const SeatState& seat) const;
+  double arrears_ms(const SeatState& seat, const RoundInfo& round) const;
   double risk_ms(const SeatState& seat, const RoundInfo& round) const;
+  void favour(std::size_t from);
   bool engages(std::size_t seat, const RoundInfo& round);
   std::size_t choose(const DraftTree& tree);
   void weigh(const DraftTree& tree);
+  double trust_in_forecast() const;
   void learn_outcomes(const StepTrace& trace);
+  void forget_gains();
   void learn_gains(double tokens, double extra_ms);
 
   Beliefs& beliefs_;
   std::vector<SeatState> seats_;
   Ledger ledger_;
+  double bias_ = 0;        ///< tokens that forecasts have lately been too high by
   ProbeSchedule starved_;  ///< of candidates that are not worth verifying
 
   // The round in flight.
@@ -84,8 +94,11 @@ class AutoController final : public RoundController {
   int sequences_ = 1;
   bool sampled_ = false;
   bool allowed_ = false;
-  int probe_ = -1;  ///< seat that is probed, -1: none
+  int probe_ = -1;       ///< seat that is probed, -1: none
+  double stake_ms_ = 0;  ///< that the round may risk
   double draft_ms_ = 0;
+  double arrears_ms_ = 0;  ///< of it, for catching up
+  double excused_ms_ = 0;  ///< of these, for beginning with the prompt
   double covered_ = 0;
   int favourite_ = -1;  ///< the paid drafter of the largest value; -1: not asked yet
   std::vector<float> candidates_;

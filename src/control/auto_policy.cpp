@@ -38,7 +38,8 @@ void AutoPolicy::begin(const RoundInfo& round) {
 double AutoPolicy::level_ms(int level, int width) const {
   // The sequences of a batch draft a level together.
   const int sequences = controller_.sequences();
-  return round_.draft_costs->level_ms(level, width * sequences) / sequences;
+  const int rows = level == 0 ? round_.behind : width;
+  return round_.draft_costs->level_ms(level, rows * sequences) / sequences;
 }
 
 void AutoPolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {
@@ -143,7 +144,7 @@ void AutoPolicy::choose_frontier(std::vector<std::int32_t>& out) {
         any = true;
       }
     }
-    if (!any) break;
+    if (!any || !controller_.affords(level_ms(level_, w))) break;
     std::sort(hypothetical_.begin(), hypothetical_.end(), std::greater<>());
     const double gain = plan.best(hypothetical_).net - now - controller_.price() * level_ms(level_, w);
     if (gain > best_gain) {

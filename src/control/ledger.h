@@ -10,14 +10,17 @@ namespace augur {
 /// tokens ago is no reason to lose time now.
 class Ledger {
  public:
-  static constexpr double kCredit = 3.0;
-  static constexpr double kShare = 0.003;
+  static constexpr double kCredit = 2.5;
+  static constexpr double kShare = 0.005;
   static constexpr double kMostSaved = 12;  ///< plain steps
+  static constexpr double kRounds = 4;      ///< of bad luck in a row, at first
 
+  /// What may still be lost.
+  double left_ms(double plain_ms) const { return balance_ms_ + kCredit * plain_ms + kShare * elapsed_ms_; }
   /// Whether a round may be tried that costs `risk_ms` if nothing of it is accepted.
-  bool allows(double risk_ms, double plain_ms) const {
-    return balance_ms_ - risk_ms >= -(kCredit * plain_ms + kShare * elapsed_ms_);
-  }
+  bool allows(double risk_ms, double plain_ms) const { return left_ms(plain_ms) >= risk_ms; }
+  /// What one round should risk at most: a share of what is left, so that no row of bad luck uses it up.
+  double stake_ms(double plain_ms) const { return left_ms(plain_ms) / kRounds; }
   void book(double saved_ms, double plain_ms) {
     balance_ms_ = std::min(balance_ms_ + saved_ms, kMostSaved * plain_ms);
   }
