@@ -21,7 +21,7 @@ typedef struct augur_engine_options {
   int32_t threads;         /* 0: one per core */
   int32_t pin_threads;
   int64_t context;     /* 0: the model's own limit */
-  const char* weights; /* "auto", "bf16", "f32" */
+  const char* weights; /* "auto", "native", "bf16", "f32" */
   int32_t draft_max;
   int32_t draft_min;
   double draft_p_min;

@@ -73,7 +73,7 @@ struct ModelInfo {
   std::int32_t vocab = 0;
   std::int64_t context = 0;
   std::int64_t weight_bytes = 0;  ///< read for one token
-  std::string weights;            ///< "bf16", "f32"
+  std::string weights;            ///< types, the most frequent first: "bf16", "q4_1, q8_0"
   std::string isa;
   int threads = 0;
   bool has_chat_template = false;

@@ -65,7 +65,13 @@ struct SpeculationOptions {
   bool coupling = true;
 };
 
-enum class WeightFormat { Auto, BF16, F32 };
+/// Native: quantised weights (GGUF) are computed on as they are stored, others in bf16. Auto is the same.
+/// BF16 and F32 expand everything at load.
+enum class WeightFormat { Auto, Native, BF16, F32 };
+
+/// What keys and values are kept in. Auto: BF16 (F32 with F32 weights). Q8_0 takes little more than half of
+/// BF16's memory; heads must be multiples of 32.
+enum class KvFormat { Auto, BF16, Q8_0 };
 
 struct EngineOptions {
   std::string model;  ///< Hugging Face folder or GGUF file
@@ -78,6 +84,7 @@ struct EngineOptions {
   bool pin_threads = false;
   std::int64_t context = 0;  ///< tokens a sequence may hold; 0: the model's own limit
   WeightFormat weights = WeightFormat::Auto;
+  KvFormat kv = KvFormat::Auto;
   /// Instruction set of the kernels ("portable", "avx2", ...); empty: AUGUR_ISA, or the best there is.
   std::string isa;
   SpeculationOptions speculation;  ///< for requests that do not say otherwise

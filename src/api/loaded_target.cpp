@@ -1,6 +1,7 @@
 #include "api/loaded_target.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -10,6 +11,8 @@ namespace {
 
 WeightType weight_type(WeightFormat format) {
   switch (format) {
+    case WeightFormat::Native:
+      return WeightType::Native;
     case WeightFormat::BF16:
       return WeightType::BF16;
     case WeightFormat::F32:
@@ -18,6 +21,18 @@ WeightType weight_type(WeightFormat format) {
       break;
   }
   return WeightType::Auto;
+}
+
+std::optional<DType> kv_type(KvFormat format) {
+  switch (format) {
+    case KvFormat::BF16:
+      return DType::BF16;
+    case KvFormat::Q8_0:
+      return DType::Q8_0;
+    case KvFormat::Auto:
+      break;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -46,6 +61,7 @@ LoadedTarget::LoadedTarget(const EngineOptions& options)
 void LoadedTarget::load(const EngineOptions& options) {
   model = Model::load(backend, checkpoint,
                       {.weights = weight_type(options.weights),
+                       .kv_type = kv_type(options.kv),
                        .context = options.context,
                        .progress = loading_stage(options, "model")});
 }
@@ -85,7 +101,7 @@ ModelInfo LoadedTarget::describe() const {
   info.vocab = model->config().vocab;
   info.context = model->context();
   info.weight_bytes = model->weight_bytes();
-  info.weights = model->weight_type() == DType::F32 ? "f32" : "bf16";
+  info.weights = model->weight_types();
   info.isa = name(backend.kernels.isa);
   info.threads = backend.pool.size();
   info.has_chat_template = checkpoint.chat_template().has_value();

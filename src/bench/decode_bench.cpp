@@ -126,11 +126,11 @@ DecodeBenchResult run_decode_bench(Model& model, const DecodeBenchOptions& optio
   result.cpu = cpu_model_name();
   result.isa = model.backend().kernels.isa;
   result.threads = model.backend().pool.size();
-  result.dtype = model.weight_type();
+  result.weights = model.weight_types();
   result.context = options.context;
   result.weight_bytes = model.weight_bytes();
-  result.kv_bytes = std::int64_t{2} * config.layers * config.kv_heads * config.head_dim * options.context *
-                    block_shape(model.weight_type()).bytes;
+  result.kv_bytes = std::int64_t{2} * config.layers * config.kv_heads * options.context *
+                    kv_slot_bytes(model.kv_type(), config.head_dim);
   result.read_gb_per_s = median(bandwidth);
   result.memory_limit_ms =
       static_cast<double>(result.weight_bytes + result.kv_bytes) / result.read_gb_per_s * 1e-6;
@@ -161,7 +161,7 @@ nlohmann::json to_json(const DecodeBenchResult& result) {
   return {{"cpu", result.cpu},
           {"isa", name(result.isa)},
           {"threads", result.threads},
-          {"dtype", result.dtype == DType::BF16 ? "bf16" : "f32"},
+          {"dtype", result.weights},
           {"context", result.context},
           {"weight_bytes", result.weight_bytes},
           {"kv_bytes", result.kv_bytes},

@@ -31,7 +31,7 @@ struct DecodeBenchResult {
   std::string cpu;
   Isa isa = Isa::Portable;
   int threads = 0;
-  DType dtype = DType::BF16;
+  std::string weights;  ///< their types: "bf16", "q4_1, q8_0"
   std::int64_t context = 0;
   std::int64_t weight_bytes = 0;     ///< read by a pass
   std::int64_t kv_bytes = 0;         ///< keys and values of the prefix, read by a pass

@@ -1,6 +1,7 @@
 #include "bench/kernel_bench.h"
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <span>
@@ -9,15 +10,15 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "bench/machine_probe.h"
+#include "kernels/ops.h"
+#include "kernels/quant_rows.h"
+#include "kernels/quantize.h"
 
 namespace augur {
 
 namespace {
 
 void check(const KernelBenchOptions& options) {
-  if (options.dtype != DType::BF16 && options.dtype != DType::F32) {
-    throw Error("bench kernels: dtype {} (expected bf16 or f32)", name(options.dtype));
-  }
   if (options.k < 1 || options.n < 1) {
     throw Error("bench kernels: {}x{} is not a shape", options.k, options.n);
   }
@@ -25,6 +26,12 @@ void check(const KernelBenchOptions& options) {
   for (const int rows : options.rows) {
     if (rows < 1 || rows > 65536) throw Error("bench kernels: {} rows (expected 1 to 65536)", rows);
   }
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
 }
 
 std::vector<float> random_values(std::size_t count, std::uint32_t seed) {
@@ -47,19 +54,12 @@ class Workload {
     const int most_rows = *std::max_element(options.rows.begin(), options.rows.end());
     x_stride_ = activation_stride(options.k);
     y_stride_ = shape.panels() * PackedMatrix::kPanel;
-    const std::int64_t element = block_shape(options.dtype).bytes;
-    x_ = Buffer<std::byte>(static_cast<std::size_t>(most_rows * x_stride_ * element));
+    const std::int64_t row = row_bytes(shape.input_type(), x_stride_);
+    x_ = Buffer<std::byte>(static_cast<std::size_t>(most_rows * row));
     y_ = Buffer<float>(static_cast<std::size_t>(most_rows * y_stride_));
     const std::vector<float> values = random_values(static_cast<std::size_t>(most_rows * options.k), 2);
     for (std::int64_t r = 0; r < most_rows; ++r) {
-      for (std::int64_t i = 0; i < options.k; ++i) {
-        const float v = values[static_cast<std::size_t>(r * options.k + i)];
-        if (options.dtype == DType::BF16) {
-          reinterpret_cast<BF16*>(x_.data())[r * x_stride_ + i] = to_bf16(v);
-        } else {
-          reinterpret_cast<float*>(x_.data())[r * x_stride_ + i] = v;
-        }
-      }
+      convert_row(values.data() + r * options.k, options.k, shape.input_type(), x_.data() + r * row);
     }
   }
 
@@ -91,11 +91,22 @@ class Workload {
     constexpr std::int64_t kDistinct = 16;
     const std::vector<float> values = random_values(static_cast<std::size_t>(kDistinct * options.k), 1);
     PackedMatrix weight(options.dtype, options.n, options.k);
+    std::vector<std::byte> stored;
+    if (weight.quantized()) {
+      const BlockShape block = block_shape(options.dtype);
+      stored.resize(values.size() / static_cast<std::size_t>(block.elements) *
+                    static_cast<std::size_t>(block.bytes));
+      quantize_blocks(options.dtype, values.data(), std::ssize(values), stored.data());
+    }
     backend_.pool.run([&](Team& team) {
       const Range rows = team.split(options.n, kDistinct);
       for (std::int64_t first = rows.begin; first < rows.end; first += kDistinct) {
-        const std::int64_t count = std::min(kDistinct, rows.end - first);
-        weight.set_rows(first, std::span(values).first(static_cast<std::size_t>(count * options.k)));
+        const auto count = static_cast<std::size_t>(std::min(kDistinct, rows.end - first));
+        if (weight.quantized()) {
+          weight.set_stored_rows(first, std::span(stored).first(stored.size() / kDistinct * count));
+        } else {
+          weight.set_rows(first, std::span(values).first(count * static_cast<std::size_t>(options.k)));
+        }
       }
     });
     return weight;
@@ -175,7 +186,7 @@ nlohmann::json to_json(const KernelBenchResult& result) {
   return {{"cpu", result.cpu},
           {"isa", name(result.isa)},
           {"threads", result.threads},
-          {"dtype", result.dtype == DType::BF16 ? "bf16" : "f32"},
+          {"dtype", lower_case(name(result.dtype))},
           {"k", result.k},
           {"n", result.n},
           {"read_gb_per_s", result.read_gb_per_s},

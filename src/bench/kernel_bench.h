@@ -14,7 +14,7 @@ namespace augur {
 struct KernelBenchOptions {
   std::int64_t k = 4096;
   std::int64_t n = 14336;
-  DType dtype = DType::BF16;  ///< BF16 or F32
+  DType dtype = DType::BF16;  ///< F32, BF16 or a quantised type
   std::vector<int> rows = {1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128};
   int rounds = 15;       ///< at least; a round measures the machine and every row count once
   double seconds = 0.0;  ///< goes on for this long where the rounds take less
@@ -24,7 +24,7 @@ struct KernelBenchRow {
   int rows = 0;
   double ms = 0;
   double gb_per_s = 0;           ///< weight bytes / time
-  double gflops = 0;             ///< 2 rows n k / time
+  double gflops = 0;             ///< 2 rows n k / time; of quantised weights these are integer operations
   double ratio_to_one_row = 0;   ///< time / time of one row
   double roofline_fraction = 0;  ///< max(weight bytes / bandwidth, flops / peak) / time
 };

@@ -71,12 +71,14 @@ augur::EngineOptions engine_options(const augur_engine_options& from) {
   to.pin_threads = from.pin_threads != 0;
   to.context = from.context;
   const std::string weights = text_or_empty(from.weights);
-  if (weights == "bf16") {
+  if (weights == "native") {
+    to.weights = augur::WeightFormat::Native;
+  } else if (weights == "bf16") {
     to.weights = augur::WeightFormat::BF16;
   } else if (weights == "f32") {
     to.weights = augur::WeightFormat::F32;
   } else if (!weights.empty() && weights != "auto") {
-    throw augur::Error("weights is '{}': expected auto, bf16 or f32", weights);
+    throw augur::Error("weights is '{}': expected auto, native, bf16 or f32", weights);
   }
   augur::SpeculationOptions& spec = to.speculation;
   spec.types = split_list(text_or_empty(from.spec_types));

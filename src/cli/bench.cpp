@@ -9,6 +9,7 @@ void add_bench(CLI::App& app, Action& action) {
   command->require_subcommand(1);
   add_bench_kernels(*command, action);
   add_bench_decode(*command, action);
+  add_bench_perplexity(*command, action);
   add_bench_spec(*command, action);
 }
 

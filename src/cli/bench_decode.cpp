@@ -42,7 +42,7 @@ std::unique_ptr<Model> make_model(Backend& backend, const Options& options) {
 
 void print(const DecodeBenchResult& result, Output& out) {
   out.line(fmt::format("{}, {}, {} threads; {} weights of {:.1f} MB, {} tokens in the cache", result.cpu,
-                       name(result.isa), result.threads, name(result.dtype),
+                       name(result.isa), result.threads, result.weights,
                        static_cast<double>(result.weight_bytes) / 1e6, result.context));
   out.line(fmt::format("{:>5} {:>9} {:>9} {:>9}", "rows", "ms", "rows/s", "x 1 row"));
   for (const DecodeBenchRow& row : result.rows) {
@@ -90,8 +90,11 @@ void add_bench_decode(CLI::App& bench, Action& action) {
       ->check(in_range(1, 100000))
       ->capture_default_str();
   add_choice<WeightType>(*command, "--weights", options->weights,
-                         {{"auto", WeightType::Auto}, {"bf16", WeightType::BF16}, {"f32", WeightType::F32}},
-                         "Precision of the weights in memory (auto: bf16)");
+                         {{"auto", WeightType::Auto},
+                          {"native", WeightType::Native},
+                          {"bf16", WeightType::BF16},
+                          {"f32", WeightType::F32}},
+                         "Weights in memory. native: quantised ones as they are stored (auto: native)");
   add_bench_flags(*command, options->flags);
   command->callback([options, model, random, &action] {
     options->random = random->count() > 0;

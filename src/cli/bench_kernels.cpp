@@ -23,11 +23,13 @@ struct Options {
 };
 
 void print(const KernelBenchResult& result, Output& out) {
+  const bool floats = result.dtype == DType::BF16 || result.dtype == DType::F32;
+  const std::string_view rate = floats ? "GFLOP/s" : "GOP/s";
   out.line(fmt::format(
-      "{}, {}, {} threads; {} weights, K {} N {}\nread {:.1f} GB/s, peak {:.0f} GFLOP/s\n\n"
+      "{}, {}, {} threads; {} weights, K {} N {}\nread {:.1f} GB/s, peak {:.0f} {}\n\n"
       "{:>5} {:>9} {:>8} {:>9} {:>9} {:>9}",
       result.cpu, name(result.isa), result.threads, name(result.dtype), result.k, result.n,
-      result.read_gb_per_s, result.peak_gflops, "rows", "ms", "GB/s", "GFLOP/s", "x 1 row", "roofline"));
+      result.read_gb_per_s, result.peak_gflops, rate, "rows", "ms", "GB/s", rate, "x 1 row", "roofline"));
   for (const KernelBenchRow& row : result.gemm) {
     out.line(fmt::format("{:>5} {:>9.3f} {:>8.1f} {:>9.1f} {:>9.2f} {:>9.2f}", row.rows, row.ms, row.gb_per_s,
                          row.gflops, row.ratio_to_one_row, row.roofline_fraction));
@@ -57,7 +59,17 @@ void add_bench_kernels(CLI::App& bench, Action& action) {
   command->add_option("--n", options->bench.n, "Rows of the weight")
       ->check(in_range<std::int64_t>(1, kMaxExtent))
       ->capture_default_str();
-  add_choice<DType>(*command, "--dtype", options->bench.dtype, {{"bf16", DType::BF16}, {"f32", DType::F32}},
+  add_choice<DType>(*command, "--dtype", options->bench.dtype,
+                    {{"bf16", DType::BF16},
+                     {"f32", DType::F32},
+                     {"q8_0", DType::Q8_0},
+                     {"q4_0", DType::Q4_0},
+                     {"q4_1", DType::Q4_1},
+                     {"q5_0", DType::Q5_0},
+                     {"q5_1", DType::Q5_1},
+                     {"q4_k", DType::Q4_K},
+                     {"q5_k", DType::Q5_K},
+                     {"q6_k", DType::Q6_K}},
                     "Type of the weights (default bf16)");
   command->add_option("--rows", options->bench.rows, "Row counts, separated by commas")
       ->delimiter(',')

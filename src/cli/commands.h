@@ -19,12 +19,14 @@ void add_generate(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_tokenize(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
+void add_quantize(CLI::App& app, Action& action);
 void add_datastore(CLI::App& app, Action& action);
 void add_trace(CLI::App& app, Action& action);
 void add_train(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_bench_kernels(CLI::App& bench, Action& action);
 void add_bench_decode(CLI::App& bench, Action& action);
+void add_bench_perplexity(CLI::App& bench, Action& action);
 void add_bench_spec(CLI::App& bench, Action& action);
 
 }  // namespace augur::cli

@@ -72,8 +72,14 @@ void add_engine_flags(CLI::App& command, EngineOptions& options) {
       ->check(in_range<std::int64_t>(0, std::int64_t{1} << 32));
   add_choice<WeightFormat>(
       command, "--weights", options.weights,
-      {{"auto", WeightFormat::Auto}, {"bf16", WeightFormat::BF16}, {"f32", WeightFormat::F32}},
-      "Precision of the weights in memory (auto: bf16)");
+      {{"auto", WeightFormat::Auto},
+       {"native", WeightFormat::Native},
+       {"bf16", WeightFormat::BF16},
+       {"f32", WeightFormat::F32}},
+      "Weights in memory. native: quantised ones as they are stored, others in bf16 (auto: native)");
+  add_choice<KvFormat>(command, "--kv-type", options.kv,
+                       {{"auto", KvFormat::Auto}, {"bf16", KvFormat::BF16}, {"q8_0", KvFormat::Q8_0}},
+                       "Keys and values in memory (auto: bf16)");
 }
 
 void add_sampling_flags(CLI::App& command, SamplingOptions& options) {

@@ -47,6 +47,7 @@ int run(int argc, char** argv) {
   add_inspect(app, action);
   add_tokenize(app, action);
   add_convert(app, action);
+  add_quantize(app, action);
   add_datastore(app, action);
   add_trace(app, action);
   add_train(app, action);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "io/gguf/model.h"
 #include "io/mapped_file.h"
 
 namespace augur {
@@ -42,7 +43,8 @@ struct Rule {
 };
 
 constexpr Rule kRules[] = {
-    {"draft", [](const Checkpoint& h) { return h.is_gguf(); }},
+    {"draft",
+     [](const Checkpoint& h) { return h.is_gguf() && h.gguf()->architecture() != kHeadArchitecture; }},
     {"medusa", [](const Checkpoint& h) { return has_file(h, "medusa_lm_head.pt"); }},
     {"hydra", [](const Checkpoint& h) { return has_file(h, "hydra_lm_head.pt"); }},
     {"medusa", [](const Checkpoint& h) { return has_key(h, "medusa_num_heads"); }},

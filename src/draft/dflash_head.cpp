@@ -27,7 +27,7 @@ DflashHead::DflashHead(const DrafterSource& source, bool dspark) : target_(sourc
   } else {
     loader.require_hidden(width_, "hidden_size (the head has no embedding of its own)");
   }
-  fc_.open(loader.packer(), loader.type(), "fc", width_, features_, loader.has("fc.bias"));
+  fc_.open(loader.packer(), "fc", width_, features_, loader.has("fc.bias"));
   loader.vector(hidden_norm_, "hidden_norm.weight", width_);
   loader.open_layers();
   open_exit(loader);

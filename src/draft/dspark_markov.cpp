@@ -29,10 +29,10 @@ MarkovHead::MarkovHead(HeadLoader& loader, const DflashKeys& keys, std::int64_t 
   const JsonFields& typed = keys.with("markov_head_type");
   const std::string type = typed.find_string("markov_head_type").value_or("vanilla");
   loader.matrix(embedding_, "markov_head.markov_w1.weight", loader.target().vocab, rank_);
-  bias_.open(loader.packer(), loader.type(), "markov_head.markov_w2", vocab, rank_,
+  bias_.open(loader.packer(), "markov_head.markov_w2", vocab, rank_,
              loader.has("markov_head.markov_w2.bias"));
   const auto open_mixer = [&](const std::string& name, std::int64_t outputs, std::int64_t inputs) {
-    mixer_.open(loader.packer(), loader.type(), name, outputs, inputs, loader.has(name + ".bias"));
+    mixer_.open(loader.packer(), name, outputs, inputs, loader.has(name + ".bias"));
     mixer_inputs_ = RowBuffer(DType::F32, inputs, 1);
     mixed_ = RowBuffer(DType::F32, outputs, PackedMatrix::kPanel);
   };

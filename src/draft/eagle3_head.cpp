@@ -113,7 +113,7 @@ void Eagle3Head::open_entrance(HeadLoader& loader, const std::string& first) {
       loader.vector(fc_norm_[i], fmt::format("fc_norm.{}.weight", i), loader.target().hidden);
     }
   }
-  fc_.open(loader.packer(), loader.type(), "fc", width, shape_.features, loader.has("fc.bias"));
+  fc_.open(loader.packer(), "fc", width, shape_.features, loader.has("fc.bias"));
   norm_before_residual_ = loader.config().flag("norm_before_residual");
   loader.vector(embedding_norm_, first + "input_layernorm.weight", width);
   loader.vector(hidden_norm_, first + "hidden_norm.weight", width);

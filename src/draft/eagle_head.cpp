@@ -18,7 +18,7 @@ class EagleHead final : public RecurrentHead {
     HeadLoader loader(source, stored_layers(source.head->weights(), "layers.0."));
     const ModelConfig& config = loader.layers();
     loader.require_hidden(config.hidden, "hidden_size");
-    fc_.open(loader.packer(), loader.type(), "fc", config.hidden, std::int64_t{2} * config.hidden,
+    fc_.open(loader.packer(), "fc", config.hidden, std::int64_t{2} * config.hidden,
              loader.config().flag("bias", true));
     loader.open_layers({.attention_norm = false});
     // Published files may hold a copy of the target's.

@@ -67,7 +67,7 @@ HeadLoader::HeadLoader(const DrafterSource& source, std::vector<std::string> lay
       layer_fields_(layer_json_, file_),
       stored_(store_, false),
       prefixes_(std::move(layer_prefixes)),
-      packer_(type(), stored_),
+      packer_(source.target.weight_form(), stored_),
       layers_(read_layers(layer_json_, store_, prefixes_, source, file_)) {
   check_fingerprint(file_, json_, source.target.fingerprint(), Strictness::SameModel);
 }
@@ -104,7 +104,7 @@ void HeadLoader::require_hidden(std::int64_t hidden, const char* field) const {
 
 void HeadLoader::matrix(PackedMatrix& out, const std::string& name, std::int64_t n, std::int64_t k) {
   packer_.matrix(out, name, n, k);
-  out = packer_.make(n, k);
+  packer_.reserve(out, n, k);
 }
 
 void HeadLoader::pass_over_all_but(std::string_view prefix) {
@@ -166,7 +166,8 @@ void HeadLoader::open_layers(const LayerForm& first) {
 std::unique_ptr<LayerStack> HeadLoader::finish() {
   stored_.all_opened();
   packer_.run(source_.backend.pool, source_.progress);
-  return std::make_unique<LayerStack>(source_.backend, layers_, type(), source_.context, std::move(weights_));
+  return std::make_unique<LayerStack>(source_.backend, layers_, source_.target.float_type(), source_.context,
+                                      std::move(weights_));
 }
 
 }  // namespace augur

@@ -28,7 +28,6 @@ class HeadLoader {
   const JsonFields& layer_config() const { return layer_fields_; }
   /// Of the decoder layers: its vocab is the target's, its biases are as stored.
   const ModelConfig& layers() const { return layers_; }
-  DType type() const { return source_.target.weight_type(); }
 
   bool has(std::string_view tensor) const { return store_.find(tensor) != nullptr; }
   /// The shape's first number, of a matrix that must be there.

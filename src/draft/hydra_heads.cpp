@@ -81,11 +81,10 @@ std::unique_ptr<DrafterModel> load_hydra_drafter(const DrafterSource& source) {
       if (!name.starts_with("hydra_") && !name.starts_with(kPrefixLayer)) stored.pass_over(name);
     }
   }
-  const DType type = source.target.weight_type();
-  WeightPacker packer(type, stored);
+  WeightPacker packer(source.target.weight_form(), stored);
   weights->heads.resize(heads.size());
   for (std::size_t i = 0; i < heads.size(); ++i) {
-    weights->heads[i].open(packer, store, type, heads[i],
+    weights->heads[i].open(packer, store, heads[i],
                            {.inputs = static_cast<std::int64_t>(i + 2) * target.hidden,
                             .hidden = target.hidden,
                             .vocab = target.vocab});
@@ -110,8 +109,8 @@ std::unique_ptr<DrafterModel> load_hydra_drafter(const DrafterSource& source) {
   stored.all_opened();
   packer.run(source.backend.pool, source.progress);
   if (has_prefix) {
-    weights->prefix =
-        std::make_unique<LayerStack>(source.backend, shape, type, source.context, std::move(layers));
+    weights->prefix = std::make_unique<LayerStack>(source.backend, shape, source.target.float_type(),
+                                                   source.context, std::move(layers));
   }
   return make_heads_model(std::move(weights));
 }

@@ -77,11 +77,10 @@ std::unique_ptr<DrafterModel> load_medusa_drafter(const DrafterSource& source) {
       if (!name.starts_with(layout.prefix)) stored.pass_over(name);
     }
   }
-  const DType type = source.target.weight_type();
-  WeightPacker packer(type, stored);
+  WeightPacker packer(source.target.weight_form(), stored);
   weights->heads.resize(heads.size());
   for (std::size_t i = 0; i < heads.size(); ++i) {
-    weights->heads[i].open(packer, store, type, heads[i],
+    weights->heads[i].open(packer, store, heads[i],
                            {.inputs = target.hidden, .hidden = target.hidden, .vocab = target.vocab});
     for (const std::string& block : heads[i].blocks) {  // those that repeat another
       stored.pass_over(block + ".weight");

@@ -20,26 +20,25 @@ bool same_storage(const WeightStore& store, const std::string& a, const std::str
 
 }  // namespace
 
-void MlpHead::open(WeightPacker& packer, const WeightStore& store, DType type, const Names& names,
-                   const Widths& widths) {
+void MlpHead::open(WeightPacker& packer, const WeightStore& store, const Names& names, const Widths& widths) {
   widths_ = widths;
   const std::int64_t hidden = widths.hidden;
   has_entry_ = !names.entry.empty();
   if (has_entry_) {
-    entry_.open(packer, type, names.entry, hidden, widths.inputs, true);
-    entry_residual_.open(packer, type, names.entry_residual, hidden, widths.inputs, true);
+    entry_.open(packer, names.entry, hidden, widths.inputs, true);
+    entry_residual_.open(packer, names.entry_residual, hidden, widths.inputs, true);
   }
   blocks_.reserve(names.blocks.size());  // they must not move
   for (std::size_t i = 0; i < names.blocks.size(); ++i) {
     if (i == 0 || !same_storage(store, names.blocks[i - 1], names.blocks[i])) {
-      blocks_.emplace_back().open(packer, type, names.blocks[i], hidden, hidden, names.block_bias);
+      blocks_.emplace_back().open(packer, names.blocks[i], hidden, hidden, names.block_bias);
     }
     order_.push_back(blocks_.size() - 1);
   }
   has_output_ = !names.output.empty();
   if (has_output_) {
     const bool output_bias = store.find(names.output + ".bias") != nullptr;
-    output_.open(packer, type, names.output, widths.vocab, hidden, output_bias);
+    output_.open(packer, names.output, widths.vocab, hidden, output_bias);
   }
   state_ = RowBuffer(DType::F32, hidden, PackedMatrix::kPanel);
   update_ = RowBuffer(DType::F32, hidden, PackedMatrix::kPanel);

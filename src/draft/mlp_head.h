@@ -31,7 +31,7 @@ class MlpHead {
   };
   /// Asks for the tensors. Consecutive blocks that share their storage (published code repeats one block) are
   /// one block here, applied again.
-  void open(WeightPacker& packer, const WeightStore& store, DType type, const Names& names,
+  void open(WeightPacker& packer, const WeightStore& store, const Names& names,
             const Widths& widths);
 
   std::int64_t inputs() const { return widths_.inputs; }

@@ -112,8 +112,7 @@ MtpHead::MtpHead(const DrafterSource& source, const Found& found) : target_(sour
   loader.vector(embedding_norm_, prefix + std::string(layout.embedding_norm), width);
   loader.vector(hidden_norm_, prefix + std::string(layout.hidden_norm), width);
   loader.vector(final_norm_, prefix + std::string(layout.final_norm), width);
-  projection_.open(loader.packer(), loader.type(), prefix + std::string(layout.projection), width, 2 * width,
-                   false);
+  projection_.open(loader.packer(), prefix + std::string(layout.projection), width, 2 * width, false);
   loader.open_layers();
   own_embedding_ = !layout.embedding.empty() && loader.has(prefix + std::string(layout.embedding));
   own_head_ = !layout.head.empty() && loader.has(prefix + std::string(layout.head));

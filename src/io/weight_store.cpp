@@ -86,6 +86,17 @@ std::int64_t interleaved_row(std::int64_t row, std::int64_t size) {
 
 }  // namespace
 
+std::span<const std::byte> stored_row(const StoredTensor& tensor, std::int64_t row) {
+  if (tensor.shape.size() < 2 || row < 0 || row >= tensor.shape[0]) {
+    throw Error("{}: tensor {}: row {} of shape {} asked for", tensor.file, tensor.name, row,
+                to_string(tensor.shape));
+  }
+  const BlockShape block = block_shape(tensor.dtype);
+  const auto bytes = static_cast<std::size_t>(row_length(tensor) / block.elements * block.bytes);
+  if (tensor.interleaved_heads > 0) row = interleaved_row(row, tensor.shape[0] / tensor.interleaved_heads);
+  return tensor.bytes.subspan(static_cast<std::size_t>(row) * bytes, bytes);
+}
+
 void read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t count, float* out) {
   const bool is_vector = tensor.shape.size() < 2;
   const std::int64_t rows = is_vector ? 1 : tensor.shape[0];

@@ -59,5 +59,7 @@ class WeightStore {
 /// Dequantises / converts rows [first, first + count) of a matrix (or a whole vector: first = 0, count = 1)
 /// to float32 in Hugging Face's row order. out[count * row length]. Error for integer types.
 void read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t count, float* out);
+/// A matrix's row as stored, Hugging Face's row order; whole blocks. Error for a row that is not there.
+std::span<const std::byte> stored_row(const StoredTensor& tensor, std::int64_t row);
 
 }  // namespace augur

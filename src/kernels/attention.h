@@ -12,14 +12,19 @@ namespace augur {
 /// 2j and 2j+1 side by side in BF16, so that it is read in pairs of logical positions.
 ///   BF16: K [kv_head][slot/16][head_dim/2][16][2],  V [kv_head][slot/2][head_dim][2]
 ///   F32:  K [kv_head][slot/16][head_dim][16],       V [kv_head][slot][head_dim]
+///   Q8_0: panels of 16 slots in 8 bits, see kv_quant.h; to the products they are what BF16 would hold after
+///         rounding every scale * q to it
 struct KvLayerView {
-  DType type = DType::BF16;  ///< BF16 or F32
+  DType type = DType::BF16;  ///< BF16, F32, or Q8_0 with head_dim a multiple of 32
   std::byte* k = nullptr;    ///< 64-byte aligned, as every head's part is
   std::byte* v = nullptr;
   std::int64_t head_stride = 0;  ///< elements between kv heads, the same for K and V: capacity * head_dim
   int kv_heads = 0;
   int head_dim = 0;  ///< multiple of 2
 };
+
+/// Bytes of one slot's keys (and as many of its values) of one head.
+std::int64_t kv_slot_bytes(DType type, std::int64_t head_dim);
 
 /// Writes key and value (float32 [head_dim]) of one kv head into a slot, rounding to the view's type. Slots
 /// of one panel of 16 share cache lines: let threads share the work by heads rather than by neighbouring
@@ -37,7 +42,7 @@ KvLayerView from_slot(const KvLayerView& kv, std::int64_t slot);
 /// has no gathers, and the last slot it sees is its own; a tree row gathers those ancestors that do not lie
 /// contiguously after the prefix, and itself; a row of a block (BlockSight) sees rows after it, too.
 ///
-/// Law: let s_0..s_{L-1} be the row's slots in logical order, C = BF16 or F32 the cache's type.
+/// Law: let s_0..s_{L-1} be the row's slots in logical order, C = F32 for caches of it, else BF16.
 ///   score_j = <q, K[s_j]>, one float32 chain over head_dim in the order of gemm.h's law for C; q rounded to
 ///   C p_j     = exp2((score_j - max score) * scale * log2 e), 0 below 2^-100; rounded to C out     = sum_j
 ///   p_j V[s_j] / sum_j p_j
@@ -64,7 +69,8 @@ struct AttentionCall {
 /// ranges of items of equal length are about equal work.
 std::int64_t attention_items(const AttentionCall& call);
 /// Scratch bytes one thread needs for any item of a call whose rows see slots below `max_slots` only.
-std::size_t attention_scratch_bytes(std::int64_t max_slots, int heads_per_kv_head, int head_dim);
+std::size_t attention_scratch_bytes(std::int64_t max_slots, int heads_per_kv_head, int head_dim,
+                                    DType kv_type);
 /// Computes items [items.begin, items.end). Any thread, disjoint items, own scratch (64-byte aligned).
 using AttentionFn = void (*)(const AttentionCall& call, Range items, std::byte* scratch);
 

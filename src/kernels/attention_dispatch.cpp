@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <optional>
 
 #include "kernels/cpu/attention_item.h"
 #include "kernels/cpu/subnormals.h"
+#include "kernels/kv_quant.h"
 
 namespace augur {
 
 namespace {
+
+constexpr std::int64_t kPanel = 16;
 
 /// Groups that the rows are cut into: as few as kAttentionQueries allows, but not so few that two threads
 /// could not share the items evenly.
@@ -48,7 +52,8 @@ AttentionItem make_item(const AttentionCall& call, std::int64_t index, int group
   const int heads = call.heads / call.kv.kv_heads;
   const std::int64_t kv_head = index / groups;
   const Range rows = split_range(call.rows, fold_order(index % groups, groups), groups);
-  const std::int64_t head_bytes = call.kv.head_stride * block_shape(call.kv.type).bytes;
+  const std::int64_t head_bytes =
+      call.kv.head_stride / call.kv.head_dim * kv_slot_bytes(call.kv.type, call.kv.head_dim);
   const std::int64_t column = kv_head * heads * call.kv.head_dim;
   const bool out_bf16 = call.out_type == DType::BF16;
   return {
@@ -71,15 +76,57 @@ AttentionItem make_item(const AttentionCall& call, std::int64_t index, int group
   };
 }
 
+/// What a BF16 cache of these slots would be, for one kv head at a time, at the beginning of the scratch.
+class ExpandedHead {
+ public:
+  ExpandedHead(const AttentionCall& call, std::byte* scratch)
+      : slots_(attention_round_up(slots_seen(call, {0, call.rows}), kPanel)),
+        head_dim_(call.kv.head_dim),
+        k_(reinterpret_cast<std::uint16_t*>(scratch)),
+        v_(k_ + slots_ * head_dim_) {}
+
+  static std::int64_t bytes(std::int64_t slots, std::int64_t head_dim) {
+    return 4 * attention_round_up(slots, kPanel) * head_dim;
+  }
+  /// Where the items' own scratch begins.
+  std::byte* rest() const { return reinterpret_cast<std::byte*>(v_ + slots_ * head_dim_); }
+
+  /// Neighbouring items mostly have the head in common.
+  void put(AttentionItem& item) {
+    if (item.k != source_) {
+      source_ = item.k;
+      const std::int64_t panel_bytes = kv_quant_panel_bytes(head_dim_);
+      for (std::int64_t p = 0; p < slots_ / kPanel; ++p) {
+        const std::int64_t to = p * kPanel * head_dim_;
+        kv_expand_keys(reinterpret_cast<const std::byte*>(item.k) + p * panel_bytes, item.head_dim, k_ + to);
+        kv_expand_values(reinterpret_cast<const std::byte*>(item.v) + p * panel_bytes, item.head_dim,
+                         v_ + to);
+      }
+    }
+    item.k = reinterpret_cast<const char*>(k_);
+    item.v = reinterpret_cast<const char*>(v_);
+  }
+
+ private:
+  std::int64_t slots_;
+  std::int64_t head_dim_;
+  std::uint16_t* k_;
+  std::uint16_t* v_;
+  const char* source_ = nullptr;
+};
+
 template <AttentionItemFn kF32, AttentionItemFn kBf16>
 void attend(const AttentionCall& call, Range items, std::byte* scratch) {
   assert(call.heads % call.kv.kv_heads == 0 && call.kv.head_dim % 2 == 0 && call.scale > 0.0f);
-  assert(call.kv.type == DType::BF16 || call.kv.type == DType::F32);
+  assert(call.kv.type == DType::BF16 || call.kv.type == DType::F32 || call.kv.type == DType::Q8_0);
   const FlushSubnormals flush;
   const int groups = row_groups(call);
+  std::optional<ExpandedHead> expanded;
+  if (call.kv.type == DType::Q8_0 && items.size() > 0) scratch = expanded.emplace(call, scratch).rest();
   for (std::int64_t i = items.begin; i < items.end; ++i) {
-    const AttentionItem item = make_item(call, i, groups, scratch);
-    call.kv.type == DType::BF16 ? kBf16(item) : kF32(item);
+    AttentionItem item = make_item(call, i, groups, scratch);
+    if (expanded) expanded->put(item);
+    call.kv.type == DType::F32 ? kF32(item) : kBf16(item);
   }
 }
 
@@ -89,9 +136,12 @@ std::int64_t attention_items(const AttentionCall& call) {
   return std::int64_t{call.kv.kv_heads} * row_groups(call);
 }
 
-std::size_t attention_scratch_bytes(std::int64_t max_slots, int heads_per_kv_head, int head_dim) {
-  const AttentionScratch size(std::max<std::int64_t>(max_slots, 1), head_dim);
-  return static_cast<std::size_t>(size.bytes(std::max(kAttentionQueries, heads_per_kv_head)));
+std::size_t attention_scratch_bytes(std::int64_t max_slots, int heads_per_kv_head, int head_dim,
+                                    DType kv_type) {
+  const std::int64_t slots = std::max<std::int64_t>(max_slots, 1);
+  const AttentionScratch size(slots, head_dim);
+  const std::int64_t expanded = kv_type == DType::Q8_0 ? ExpandedHead::bytes(slots, head_dim) : 0;
+  return static_cast<std::size_t>(size.bytes(std::max(kAttentionQueries, heads_per_kv_head)) + expanded);
 }
 
 AttentionFn attention_kernel(Isa isa) {

@@ -3,6 +3,8 @@
 
 #include "base/dtype.h"
 #include "kernels/attention.h"
+#include "kernels/kv_quant.h"
+#include "kernels/ops_quant.h"
 
 namespace augur {
 
@@ -62,11 +64,70 @@ void move(const KvLayerView& kv, std::int64_t from, std::int64_t to) {
   }
 }
 
+/// Where element i of a slot's key (value) lies in the panel's bytes, relative to element 0.
+struct QuantSlot {
+  std::byte* k;
+  std::byte* v;
+  std::int64_t head_dim;
+  std::int64_t column;  ///< of the panel
+
+  QuantSlot(const KvLayerView& kv, int head, std::int64_t slot)
+      : head_dim(kv.head_dim), column(slot % kPanel) {
+    const std::int64_t at = head * (kv.head_stride / kv.head_dim) * kv_slot_bytes(DType::Q8_0, head_dim) +
+                            slot / kPanel * kv_quant_panel_bytes(head_dim);
+    k = kv.k + at;
+    v = kv.v + at;
+  }
+  std::byte* key(std::int64_t i) const { return k + i / 2 * 2 * kPanel + 2 * column + i % 2; }
+  std::byte* value(std::int64_t i) const { return v + (column / 2 * head_dim + i) * 2 + column % 2; }
+  std::byte* scale(std::byte* panel, std::int64_t block) const {
+    return panel + kv_quant_scales_at(head_dim) +
+           (block * kPanel + column) * static_cast<std::int64_t>(sizeof(float));
+  }
+};
+
+void store_quantised(const KvLayerView& kv, int head, std::int64_t slot, const float* key,
+                     const float* value) {
+  const QuantSlot at(kv, head, slot);
+  for (std::int64_t block = 0; block < kv.head_dim / QuantBlock::kElements; ++block) {
+    const std::int64_t first = block * QuantBlock::kElements;
+    QuantBlock k;
+    QuantBlock v;
+    quantize_row(key + first, QuantBlock::kElements, &k);
+    quantize_row(value + first, QuantBlock::kElements, &v);
+    for (std::int64_t i = 0; i < QuantBlock::kElements; ++i) {
+      *at.key(first + i) = static_cast<std::byte>(k.q[i]);
+      *at.value(first + i) = static_cast<std::byte>(v.q[i]);
+    }
+    std::memcpy(at.scale(at.k, block), &k.scale, sizeof k.scale);
+    std::memcpy(at.scale(at.v, block), &v.scale, sizeof v.scale);
+  }
+}
+
+void move_quantised(const KvLayerView& kv, std::int64_t from, std::int64_t to) {
+  for (int head = 0; head < kv.kv_heads; ++head) {
+    const QuantSlot a(kv, head, from);
+    const QuantSlot b(kv, head, to);
+    for (std::int64_t i = 0; i < kv.head_dim; ++i) {
+      *b.key(i) = *a.key(i);
+      *b.value(i) = *a.value(i);
+    }
+    for (std::int64_t block = 0; block < kv.head_dim / QuantBlock::kElements; ++block) {
+      std::memcpy(b.scale(b.k, block), a.scale(a.k, block), sizeof(float));
+      std::memcpy(b.scale(b.v, block), a.scale(a.v, block), sizeof(float));
+    }
+  }
+}
+
 }  // namespace
+
+std::int64_t kv_slot_bytes(DType type, std::int64_t head_dim) {
+  return type == DType::Q8_0 ? kv_quant_panel_bytes(head_dim) / kPanel : head_dim * block_shape(type).bytes;
+}
 
 KvLayerView from_slot(const KvLayerView& kv, std::int64_t slot) {
   assert(slot >= 0 && slot % kPanel == 0);
-  const std::int64_t bytes = slot * kv.head_dim * block_shape(kv.type).bytes;
+  const std::int64_t bytes = slot * kv_slot_bytes(kv.type, kv.head_dim);
   KvLayerView view = kv;
   view.k += bytes;
   view.v += bytes;
@@ -74,12 +135,14 @@ KvLayerView from_slot(const KvLayerView& kv, std::int64_t slot) {
 }
 
 void kv_store(const KvLayerView& kv, int kv_head, std::int64_t slot, const float* key, const float* value) {
+  if (kv.type == DType::Q8_0) return store_quantised(kv, kv_head, slot, key, value);
   kv.type == DType::BF16 ? store<BF16>(kv, kv_head, slot, key, value)
                          : store<float>(kv, kv_head, slot, key, value);
 }
 
 void kv_move(const KvLayerView& kv, std::int64_t from, std::int64_t to) {
   if (from == to) return;
+  if (kv.type == DType::Q8_0) return move_quantised(kv, from, to);
   kv.type == DType::BF16 ? move<BF16>(kv, from, to) : move<float>(kv, from, to);
 }
 

@@ -223,7 +223,6 @@ AttentionCall BatchPlan::attention_call(const Sequence& sequence, int layer) con
   call.contiguous = visible.contiguous.data() + first;
   call.gather = visible_in_.empty() ? gather_.data() : visible.gather.data();
   call.gather_begin = sequence.gathers ? visible.gather_begin.data() + first : nullptr;
-  call.out_type = call.kv.type;
   return call;
 }
 

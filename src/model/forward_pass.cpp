@@ -52,21 +52,23 @@ void ForwardPass::run(Team& team) const {
 void ForwardPass::store(Team& team, const float* given) const {
   const int rows = plan_.rows();
   const std::int64_t heads = config_.heads;
-  const void* x = normalise_rows(team, ws_, rows, nullptr, config_.norm_eps, config_.hidden,
-                                 [&](std::int64_t r) { return given + r * config_.hidden; });
+  const auto given_row = [&](std::int64_t r) { return given + r * config_.hidden; };
   for (int layer = 0; layer < config_.layers; ++layer) {
     const LayerWeights& weights = layers_[static_cast<std::size_t>(layer)];
+    const void* x = prepare_rows(
+        team, ws_, {.into = ws_.normed, .type = weights.qkv.input_type(), .width = config_.hidden}, rows,
+        given_row);
     // Queries come first. A panel that they share with keys is computed whole.
     const std::int64_t first = heads * config_.head_dim / PackedMatrix::kPanel;
     const Range mine = team.split(weights.qkv.panels() - first);
-    kernels_.gemm({.weight = &weights.qkv,
-                   .x = x,
-                   .x_stride = ws_.normed.stride(),
-                   .rows = rows,
-                   .y = ws_.qkv.floats(0),
-                   .y_stride = ws_.qkv.stride(),
-                   .bias = bias_of(weights.qkv_bias)},
-                  {first + mine.begin, first + mine.end});
+    weights.qkv.multiply(kernels_,
+                         {.x = x,
+                          .x_stride = ws_.normed.shared.stride(),
+                          .rows = rows,
+                          .y = ws_.qkv.floats(0),
+                          .y_stride = ws_.qkv.stride(),
+                          .bias = bias_of(weights.qkv_bias)},
+                         {first + mine.begin, first + mine.end});
     team.barrier();
     const Range items = team.split(std::int64_t{config_.kv_heads} * rows);
     rotate_and_store({heads * rows + items.begin, heads * rows + items.end}, layer);
@@ -99,18 +101,31 @@ void ForwardPass::copy_taps(Range rows, int layer) const {
 /// Where this thread finds the rows that the q, k, v products of the layer read.
 const void* ForwardPass::attention_input(Team& team, int index) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
+  const DType type = layer.qkv.input_type();
   if (index == options_.first_layer && options_.attention_input != nullptr) {
     const std::int64_t width = layer.qkv.k();
     const Range rows = team.split(plan_.rows());
     for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-      convert_row(options_.attention_input + r * width, width, ws_.type, ws_.entrance.row(r));
+      convert_row(options_.attention_input + r * width, width, type, ws_.entrance.row(type, r));
     }
     team.barrier();
-    return ws_.entrance.row(0);
+    return ws_.entrance.row(type, 0);
   }
   const float* norm = layer.attention_norm.empty() ? nullptr : layer.attention_norm.data();
-  return normalise_rows(team, ws_, plan_.rows(), norm, config_.norm_eps, config_.hidden,
-                        [&](std::int64_t r) { return ws_.residual.floats(r); });
+  return prepare_rows(
+      team, ws_,
+      {.into = ws_.normed, .type = type, .width = config_.hidden, .weight = norm, .eps = config_.norm_eps},
+      plan_.rows(), [&](std::int64_t r) { return ws_.residual.floats(r); });
+}
+
+/// Where this thread finds what attention gave, as the output product reads it.
+const void* ForwardPass::output_input(Team& team, int index) const {
+  const DType type = layers_[static_cast<std::size_t>(index)].o.input_type();
+  if (type != DType::Q8_0) return ws_.attended.row(type, 0);
+  return prepare_rows(
+      team, ws_, {.into = ws_.mixed, .type = type, .width = std::int64_t{config_.heads} * config_.head_dim},
+      plan_.rows(),
+      [&](std::int64_t r) { return static_cast<const float*>(ws_.attended.row(DType::F32, r)); });
 }
 
 void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
@@ -119,21 +134,21 @@ void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
   const bool given = index == options_.first_layer && options_.attention_input != nullptr;
   const void* x = attention_input(team, index);
   timer.book(ForwardProfile::Norm);
-  kernels_.gemm({.weight = &layer.qkv,
-                 .x = x,
-                 .x_stride = given ? ws_.entrance.stride() : ws_.normed.stride(),
-                 .rows = rows,
-                 .y = ws_.qkv.floats(0),
-                 .y_stride = ws_.qkv.stride(),
-                 .bias = bias_of(layer.qkv_bias)},
-                team.split(layer.qkv.panels()));
+  layer.qkv.multiply(kernels_,
+                     {.x = x,
+                      .x_stride = given ? ws_.entrance.stride() : ws_.normed.shared.stride(),
+                      .rows = rows,
+                      .y = ws_.qkv.floats(0),
+                      .y_stride = ws_.qkv.stride(),
+                      .bias = bias_of(layer.qkv_bias)},
+                     team.split(layer.qkv.panels()));
   timer.barrier(team, ForwardProfile::Qkv);
   rotate_and_store(team.split(std::int64_t{config_.heads + config_.kv_heads} * rows), index);
   timer.barrier(team, ForwardProfile::Rope);
   attend(team, index);
   timer.barrier(team, ForwardProfile::Attention);
   kernels_.gemm({.weight = &layer.o,
-                 .x = ws_.attended.row(0),
+                 .x = output_input(team, index),
                  .x_stride = ws_.attended.stride(),
                  .rows = rows,
                  .y = ws_.residual.floats(0),
@@ -148,22 +163,29 @@ void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
   const int rows = plan_.rows();
   const auto residual = [&](std::int64_t r) { return ws_.residual.floats(r); };
-  const void* x =
-      normalise_rows(team, ws_, rows, layer.mlp_norm.data(), config_.norm_eps, config_.hidden, residual);
+  const void* x = prepare_rows(team, ws_,
+                               {.into = ws_.normed,
+                                .type = layer.gate_up.input_type(),
+                                .width = config_.hidden,
+                                .weight = layer.mlp_norm.data(),
+                                .eps = config_.norm_eps},
+                               rows, residual);
   timer.book(ForwardProfile::Norm);
-  const Range panels = team.split(layer.gate_up.panels(), 2);
+  // Quantised activations come in whole blocks of 32 columns.
+  const DType activated = layer.down.input_type();
+  const Range panels = team.split(layer.gate_up.panels(), activated == DType::Q8_0 ? 4 : 2);
   kernels_.gemm({.weight = &layer.gate_up,
                  .x = x,
-                 .x_stride = ws_.normed.stride(),
+                 .x_stride = ws_.normed.shared.stride(),
                  .rows = rows,
                  .y = ws_.gate_up.floats(0),
                  .y_stride = ws_.gate_up.stride(),
                  .bias = bias_of(layer.gate_up_bias)},
                 panels);
-  activate(panels);
+  activate(panels, activated);
   timer.barrier(team, ForwardProfile::GateUp);
   kernels_.gemm({.weight = &layer.down,
-                 .x = ws_.activated.row(0),
+                 .x = ws_.activated.row(activated, 0),
                  .x_stride = ws_.activated.stride(),
                  .rows = rows,
                  .y = ws_.residual.floats(0),
@@ -195,17 +217,20 @@ void ForwardPass::rotate_and_store(Range items, int index) const {
       continue;
     }
     const std::int64_t kv_head = head - config_.heads;
-    float* key = qkv + (config_.heads + 2 * kv_head) * head_dim;
+    float* key = qkv + (config_.heads + kv_head) * head_dim;
     finish(key, layer.k_norm, row);
     if (const KvCache& of_row = plan_.cache_of(static_cast<int>(row)); cache != &of_row) {
       cache = &of_row;
       view = cache->layer(index);
     }
-    kv_store(view, static_cast<int>(kv_head), plan_.slot(static_cast<int>(row)), key, key + head_dim);
+    kv_store(view, static_cast<int>(kv_head), plan_.slot(static_cast<int>(row)), key,
+             key + std::int64_t{config_.kv_heads} * head_dim);
   }
 }
 
 void ForwardPass::attend(const Team& team, int index) const {
+  const bool bf16 = layers_[static_cast<std::size_t>(index)].o.input_type() == DType::BF16;
+  const DType type = bf16 ? DType::BF16 : DType::F32;
   for (std::size_t s = 0; s < plan_.sequences().size(); ++s) {
     const BatchPlan::Sequence& sequence = plan_.sequences()[s];
     const Range items = plan_.attention_share(s, team.rank(), team.size());
@@ -213,23 +238,20 @@ void ForwardPass::attend(const Team& team, int index) const {
     AttentionCall call = plan_.attention_call(sequence, index);
     call.q = ws_.qkv.floats(sequence.first_row);
     call.q_stride = ws_.qkv.stride();
-    call.out = ws_.attended.row(sequence.first_row);
+    call.out_type = type;
+    call.out = ws_.attended.row(type, sequence.first_row);
     call.out_stride = ws_.attended.stride();
     kernels_.attention(call, items, ws_.scratch(team.rank()));
   }
 }
 
-/// `panels` of gate_up, whole pairs.
-void ForwardPass::activate(Range panels) const {
+/// `panels` of gate_up, whole pairs, and of those whole blocks where they are to be quantised.
+void ForwardPass::activate(Range panels, DType type) const {
   constexpr std::int64_t kWidth = PackedMatrix::kPanel;
-  const std::int64_t element = block_shape(ws_.type).bytes;
   for (int r = 0; r < plan_.rows(); ++r) {
-    const float* pairs = ws_.gate_up.floats(r);
-    auto* out = static_cast<std::byte*>(ws_.activated.row(r));
-    for (std::int64_t p = panels.begin / 2; p < panels.end / 2; ++p) {
-      const float* gate = pairs + p * 2 * kWidth;
-      silu_mul(gate, gate + kWidth, kWidth, ws_.type, out + p * kWidth * element);
-    }
+    auto* out = static_cast<std::byte*>(ws_.activated.row(type, r));
+    silu_mul_panels(ws_.gate_up.floats(r) + panels.begin * kWidth, panels.size() / 2, type,
+                    out + row_bytes(type, panels.begin / 2 * kWidth));
   }
 }
 

@@ -57,11 +57,12 @@ class ForwardPass {
   void load_rows(Range rows) const;
   void copy_taps(Range rows, int layer) const;
   const void* attention_input(Team& team, int index) const;
+  const void* output_input(Team& team, int index) const;
   void attention_block(Team& team, int index, Timer& timer) const;
   void mlp_block(Team& team, int index, Timer& timer) const;
   void rotate_and_store(Range items, int index) const;
   void attend(const Team& team, int index) const;
-  void activate(Range panels) const;
+  void activate(Range panels, DType type) const;
 
   const ModelConfig& config_;
   std::span<const LayerWeights> layers_;
@@ -74,24 +75,33 @@ class ForwardPass {
   const ForwardOptions& options_;
 };
 
-/// Normalises rows for a product: returns where this thread finds all of them, [rows, stride]. Few rows each
+/// How rows are made ready for a product.
+struct RowPreparation {
+  PreparedRows& into;
+  DType type = DType::BF16;  ///< in which the product takes them
+  std::int64_t width = 0;
+  const float* weight = nullptr;  ///< of the norm [width]; null: none
+  float eps = 0;
+};
+
+/// Prepares rows for a product: returns where this thread finds all of them, [rows, stride]. Few rows each
 /// thread does for itself; many are shared, which takes a barrier. `row(r)` gives row r's float32 values.
 template <class RowOf>
-const void* normalise_rows(Team& team, Workspace& ws, int rows, const float* weight, float eps,
-                           std::int64_t width, RowOf&& row) {
+const void* prepare_rows(Team& team, const Workspace& ws, const RowPreparation& how, int rows, RowOf&& row) {
   const bool own = ws.own_norms(rows);
-  const RowBuffer& buffer = own ? ws.own_normed : ws.normed;
+  const InputRows& buffer = own ? how.into.own : how.into.shared;
   const std::int64_t base = own ? team.rank() * ws.own_rows : 0;
   const Range mine = own ? Range{0, rows} : team.split(rows);
   for (std::int64_t r = mine.begin; r < mine.end; ++r) {
-    if (weight != nullptr) {
-      rms_norm(row(r), weight, eps, width, ws.type, buffer.row(base + r));
+    void* out = buffer.row(how.type, base + r);
+    if (how.weight != nullptr) {
+      rms_norm(row(r), how.weight, how.eps, how.width, how.type, out);
     } else {
-      convert_row(row(r), width, ws.type, buffer.row(base + r));
+      convert_row(row(r), how.width, how.type, out);
     }
   }
   if (!own) team.barrier();
-  return buffer.row(base);
+  return buffer.row(how.type, base);
 }
 
 }  // namespace augur

@@ -21,20 +21,16 @@ std::int64_t round_up(std::int64_t slots) {
   return (slots + kPanel - 1) / kPanel * kPanel;
 }
 
-std::int64_t element_bytes(const KvCache::Shape& shape) {
-  return block_shape(shape.type).bytes;
-}
-
-/// Elements of K (and of V) of one layer with room for `slots`.
-std::int64_t layer_elements(const KvCache::Shape& shape, std::int64_t slots) {
-  return slots * shape.kv_heads * shape.head_dim;
+/// Of K (and of V) of one layer with room for `slots`.
+std::int64_t layer_bytes(const KvCache::Shape& shape, std::int64_t slots) {
+  return slots * shape.kv_heads * kv_slot_bytes(shape.type, shape.head_dim);
 }
 
 /// Copies the first `slots` slots (a multiple of 16) of every layer and head to memory laid out for another
 /// number of slots: within a head the order does not depend on it.
 void copy_heads(const KvCache::Shape& shape, const PageMemory& from, std::int64_t from_slots,
                 const PageMemory& to, std::int64_t to_slots, std::int64_t slots) {
-  const std::int64_t slot_bytes = shape.head_dim * element_bytes(shape);
+  const std::int64_t slot_bytes = kv_slot_bytes(shape.type, shape.head_dim);
   for (std::int64_t head = 0; head < std::int64_t{shape.layers} * shape.kv_heads; ++head) {
     std::memcpy(to.data() + head * to_slots * slot_bytes, from.data() + head * from_slots * slot_bytes,
                 static_cast<std::size_t>(slots * slot_bytes));
@@ -44,25 +40,26 @@ void copy_heads(const KvCache::Shape& shape, const PageMemory& from, std::int64_
 }  // namespace
 
 KvCache::KvCache(const Shape& shape) : shape_(shape) {
-  if (shape.type != DType::BF16 && shape.type != DType::F32) {
-    throw Error("KV cache: {} is not supported (BF16 or F32)", name(shape.type));
+  if (shape.type != DType::BF16 && shape.type != DType::F32 && shape.type != DType::Q8_0) {
+    throw Error("KV cache: {} is not supported (BF16, F32 or Q8_0)", name(shape.type));
   }
   constexpr int kMaxCount = 1 << 16;  // of layers, heads, dimensions: products stay inside 63 bits
   const auto plausible = [](int count) { return count >= 1 && count <= kMaxCount; };
   const bool valid = plausible(shape.layers) && plausible(shape.kv_heads) && plausible(shape.head_dim) &&
                      shape.head_dim % 2 == 0 && shape.capacity >= 1 && shape.capacity <= kMaxCapacity;
-  if (!valid ||
-      layer_elements(shape, round_up(shape.capacity)) > kMaxBytes / shape.layers / element_bytes(shape)) {
+  if (!valid || layer_bytes(shape, round_up(shape.capacity)) > kMaxBytes / shape.layers) {
     throw Error("KV cache: {} layers of {} heads of {} for {} tokens is not a valid size", shape.layers,
                 shape.kv_heads, shape.head_dim, shape.capacity);
+  }
+  if (shape.type == DType::Q8_0 && shape.head_dim % 32 != 0) {
+    throw Error("KV cache: heads of {} are not whole blocks of Q8_0 (multiples of 32)", shape.head_dim);
   }
 }
 
 void KvCache::grow(std::int64_t slots) {
   const std::int64_t most = round_up(shape_.capacity);
   const std::int64_t target = std::min(most, std::max({round_up(slots), 2 * slots_, kFirstSlots}));
-  const auto bytes =
-      static_cast<std::size_t>(shape_.layers * layer_elements(shape_, target) * element_bytes(shape_));
+  const auto bytes = static_cast<std::size_t>(shape_.layers * layer_bytes(shape_, target));
   const std::int64_t used = round_up(length_);
   PageMemory k(bytes);
   if (used > 0) copy_heads(shape_, k_, slots_, k, target, used);
@@ -75,7 +72,7 @@ void KvCache::grow(std::int64_t slots) {
 
 KvLayerView KvCache::layer(int index) const {
   assert(index >= 0 && index < shape_.layers);
-  const std::int64_t offset = index * layer_elements(shape_, slots_) * element_bytes(shape_);
+  const std::int64_t offset = index * layer_bytes(shape_, slots_);
   return {
       .type = shape_.type,
       .k = k_.data() + offset,

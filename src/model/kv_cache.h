@@ -22,7 +22,7 @@ class KvCache {
     int kv_heads = 0;
     int head_dim = 0;           ///< multiple of 2
     std::int64_t capacity = 0;  ///< slots
-    DType type = DType::BF16;   ///< BF16 or F32
+    DType type = DType::BF16;   ///< BF16, F32, or Q8_0 (head_dim a multiple of 32)
   };
   /// Error for an invalid shape.
   explicit KvCache(const Shape& shape);

@@ -1,5 +1,7 @@
 #include "model/layer_stack.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "kernels/attention.h"
 
@@ -13,17 +15,30 @@ std::int64_t attention_inputs(const std::vector<LayerWeights>& layers, const Mod
   return layers[0].qkv.k();
 }
 
+std::vector<DType> input_types(const std::vector<LayerWeights>& layers) {
+  std::vector<DType> types;
+  const auto add = [&](DType type) {
+    if (std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
+  };
+  for (const LayerWeights& layer : layers) {
+    add(layer.qkv.input_type());
+    for (const PackedMatrix* m : {&layer.o, &layer.gate_up, &layer.down}) add(m->input_type());
+  }
+  return types;
+}
+
 }  // namespace
 
-LayerStack::LayerStack(Backend& backend, const ModelConfig& config, DType type, std::int64_t context,
+LayerStack::LayerStack(Backend& backend, const ModelConfig& config, DType kv_type, std::int64_t context,
                        std::vector<LayerWeights> layers)
     : backend_(backend),
       config_(config),
-      type_(type),
+      kv_type_(kv_type),
       context_(context),
       layers_(std::move(layers)),
+      input_types_(input_types(layers_)),
       rope_(make_rope_table(config.rope, config.head_dim, context), context),
-      workspace_(config, type, backend.pool.size(), attention_inputs(layers_, config)) {}
+      workspace_(config, backend.pool.size(), attention_inputs(layers_, config)) {}
 
 std::int64_t LayerStack::bytes() const {
   std::int64_t bytes = 0;
@@ -41,7 +56,7 @@ KvCache LayerStack::make_cache(std::int64_t capacity) const {
                   .kv_heads = config_.kv_heads,
                   .head_dim = config_.head_dim,
                   .capacity = capacity > 0 ? capacity : context_,
-                  .type = type_});
+                  .type = kv_type_});
 }
 
 void LayerStack::check_options(const TokenBatch& batch, const ForwardOptions& options,
@@ -72,11 +87,11 @@ void LayerStack::check_options(const TokenBatch& batch, const ForwardOptions& op
 std::span<const float> LayerStack::forward(const TokenBatch& batch, const ForwardOptions& options,
                                            const PackedMatrix* embedding) {
   check_options(batch, options, embedding != nullptr);
-  plan_.build(batch, config_, type_, context_, options.block);
+  plan_.build(batch, config_, kv_type_, context_, options.block);
   rope_.ensure(plan_.max_position() + 1);
-  workspace_.ensure_forward(
-      batch.rows(),
-      attention_scratch_bytes(plan_.max_slots(), config_.heads / config_.kv_heads, config_.head_dim));
+  workspace_.ensure_forward(batch.rows(), input_types_,
+                            attention_scratch_bytes(plan_.max_slots(), config_.heads / config_.kv_heads,
+                                                    config_.head_dim, kv_type_));
   const ForwardPass pass({.config = config_,
                           .layers = layers_,
                           .embedding = embedding,
@@ -95,9 +110,9 @@ std::span<const float> LayerStack::forward(const TokenBatch& batch, const Forwar
 
 void LayerStack::store(const TokenBatch& batch, const float* rows) {
   if (workspace_.entrance.stride() > 0) throw Error("forward: these layers have an entrance of their own");
-  plan_.build(batch, config_, type_, context_);
+  plan_.build(batch, config_, kv_type_, context_);
   rope_.ensure(plan_.max_position() + 1);
-  workspace_.ensure_forward(batch.rows(), 0);
+  workspace_.ensure_forward(batch.rows(), input_types_, 0);
   const ForwardOptions options;
   const ForwardPass pass({.config = config_,
                           .layers = layers_,

@@ -25,11 +25,12 @@ namespace augur {
 class LayerStack {
  public:
   /// `config`: shapes of the layers; its vocab bounds TokenBatch::tokens. `context`: positions are below it.
-  LayerStack(Backend& backend, const ModelConfig& config, DType type, std::int64_t context,
+  /// `kv_type`: of its caches: BF16, F32 or Q8_0.
+  LayerStack(Backend& backend, const ModelConfig& config, DType kv_type, std::int64_t context,
              std::vector<LayerWeights> layers);
 
   const ModelConfig& config() const { return config_; }
-  DType type() const { return type_; }
+  DType kv_type() const { return kv_type_; }
   std::int64_t context() const { return context_; }
   Backend& backend() const { return backend_; }
   std::int64_t bytes() const;  ///< that a one-row forward reads
@@ -52,7 +53,7 @@ class LayerStack {
 
   /// A product with rows of width hidden, normed first unless `norm` is null.
   struct Projection {
-    const PackedMatrix& matrix;   ///< [n, hidden] of type()
+    const PackedMatrix& matrix;   ///< [n, hidden]
     const float* norm = nullptr;  ///< [hidden]
     float* out = nullptr;         ///< [count, out_stride], 64-byte aligned
     std::int64_t out_stride = 0;  ///< multiple of 16, >= n rounded up to 16
@@ -61,12 +62,18 @@ class LayerStack {
   template <class RowOf>
   void project(const Projection& p, int count, const RowOf& row) {
     if (count == 0) return;
-    workspace_.ensure_normed(count);
+    workspace_.ensure_normed(p.matrix.input_type(), count);
     backend_.pool.run([&](Team& team) {
-      const void* x = normalise_rows(team, workspace_, count, p.norm, config_.norm_eps, config_.hidden, row);
+      const void* x = prepare_rows(team, workspace_,
+                                   {.into = workspace_.normed,
+                                    .type = p.matrix.input_type(),
+                                    .width = config_.hidden,
+                                    .weight = p.norm,
+                                    .eps = config_.norm_eps},
+                                   count, row);
       backend_.kernels.gemm({.weight = &p.matrix,
                              .x = x,
-                             .x_stride = workspace_.normed.stride(),
+                             .x_stride = workspace_.normed.shared.stride(),
                              .rows = count,
                              .y = p.out,
                              .y_stride = p.out_stride},
@@ -79,9 +86,10 @@ class LayerStack {
 
   Backend& backend_;
   const ModelConfig config_;
-  const DType type_;
+  const DType kv_type_;
   const std::int64_t context_;
   const std::vector<LayerWeights> layers_;
+  const std::vector<DType> input_types_;  ///< of the layers' products, each once
   RopeCache rope_;
   Workspace workspace_;
   BatchPlan plan_;

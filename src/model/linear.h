@@ -16,15 +16,14 @@ class Linear {
  public:
   Linear() = default;
   /// Asks for `name`.weight [n, k] and, with `has_bias`, `name`.bias [n]. Stays where it is until run().
-  void open(WeightPacker& packer, DType type, const std::string& name, std::int64_t n, std::int64_t k,
-            bool has_bias) {
+  void open(WeightPacker& packer, const std::string& name, std::int64_t n, std::int64_t k, bool has_bias) {
     packer.matrix(weight_, name + ".weight", n, k);
     if (has_bias) {
       bias_.assign(static_cast<std::size_t>((n + 15) / 16 * 16), 0.0f);
       packer.bias(bias_, name + ".bias", n);
     }
-    weight_ = packer.make(n, k);
-    input_ = RowBuffer(type, activation_stride(k), 1);
+    packer.reserve(weight_, n, k);
+    input_ = RowBuffer(weight_.input_type(), activation_stride(k), 1);
   }
 
   std::int64_t outputs() const { return weight_.n(); }
@@ -41,7 +40,7 @@ class Linear {
              std::int64_t y_stride) const {
     const Range mine = team.split(rows);
     for (std::int64_t r = mine.begin; r < mine.end; ++r) {
-      convert_row(row(r), weight_.k(), weight_.type(), input_.row(r));
+      convert_row(row(r), weight_.k(), weight_.input_type(), input_.row(r));
     }
     team.barrier();
     kernels.gemm({.weight = &weight_,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cctype>
+#include <map>
 #include <vector>
 
 #include "base/error.h"
@@ -24,8 +26,36 @@ std::int64_t choose_context(const ModelConfig& config, std::int64_t asked) {
   return asked > 0 ? asked : config.max_context;
 }
 
-DType choose_type(WeightType type) {
-  return type == WeightType::F32 ? DType::F32 : DType::BF16;
+WeightForm choose_form(WeightType type) {
+  return {.floats = type == WeightType::F32 ? DType::F32 : DType::BF16,
+          .native = type == WeightType::Auto || type == WeightType::Native};
+}
+
+DType choose_kv_type(const ModelConfig& config, const ModelOptions& options) {
+  const DType type = options.kv_type.value_or(choose_form(options.weights).floats);
+  // Fails here for what no cache can be.
+  KvCache({.layers = 1, .kv_heads = 1, .head_dim = config.head_dim, .capacity = 1, .type = type});
+  return type;
+}
+
+std::string types_of(const ModelWeights& weights) {
+  std::map<DType, std::int64_t> elements;
+  const auto add = [&](const PackedMatrix& m) { elements[m.type()] += m.n() * m.k(); };
+  add(weights.embedding);
+  if (!weights.tied) add(weights.head);
+  for (const LayerWeights& layer : weights.layers) {
+    for (const PackedMatrix& part : layer.qkv.parts) add(part);
+    for (const PackedMatrix* m : {&layer.o, &layer.gate_up, &layer.down}) add(*m);
+  }
+  std::vector<DType> types;
+  for (const auto& entry : elements) types.push_back(entry.first);
+  std::stable_sort(types.begin(), types.end(), [&](DType a, DType b) { return elements[a] > elements[b]; });
+  std::string names;
+  for (const DType type : types) {
+    if (!names.empty()) names += ", ";
+    for (const char c : name(type)) names += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return names;
 }
 
 }  // namespace
@@ -58,12 +88,14 @@ struct Model::Impl {
   Impl(Backend& backend, const ModelConfig& config, const ModelOptions& options, WeightSource& source)
       // Braces: the context is checked before anything is read.
       : Impl{backend, config, options, choose_context(config, options.context),
-             pack_weights(backend.pool, config, choose_type(options.weights), source, options.progress)} {
+             pack_weights(backend.pool, config, choose_form(options.weights), source, options.progress)} {
     fingerprint = fingerprint_of(config, source);
   }
   Impl(Backend& backend, const ModelConfig& config, const ModelOptions& options, std::int64_t context,
        ModelWeights&& packed)
-      : layers(backend, config, choose_type(options.weights), context, std::move(packed.layers)),
+      : form(choose_form(options.weights)),
+        types(types_of(packed)),
+        layers(backend, config, choose_kv_type(config, options), context, std::move(packed.layers)),
         weights(std::move(packed)) {}
 
   template <class RowOf>
@@ -76,6 +108,8 @@ struct Model::Impl {
                    count, row);
   }
 
+  const WeightForm form;
+  const std::string types;
   LayerStack layers;
   const ModelWeights weights;  ///< without the layers
   Fingerprint fingerprint;
@@ -103,8 +137,17 @@ const ModelConfig& Model::config() const {
 const Fingerprint& Model::fingerprint() const {
   return impl_->fingerprint;
 }
-DType Model::weight_type() const {
-  return impl_->layers.type();
+DType Model::float_type() const {
+  return impl_->form.floats;
+}
+DType Model::kv_type() const {
+  return impl_->layers.kv_type();
+}
+const WeightForm& Model::weight_form() const {
+  return impl_->form;
+}
+const std::string& Model::weight_types() const {
+  return impl_->types;
 }
 std::int64_t Model::context() const {
   return impl_->layers.context();

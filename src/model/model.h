@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "model/config.h"
 #include "model/fingerprint.h"
 #include "model/kv_cache.h"
+#include "model/weights.h"
 
 namespace augur {
 
@@ -82,12 +85,17 @@ struct ForwardOptions {
   ForwardProfile* profile = nullptr;  ///< takes timestamps when not null
 };
 
-/// Auto: BF16. F32 holds float checkpoints exactly; block-quantised ones (GGUF) are rounded to bf16 first, so
-/// that both types are the same model and F32 differs in its arithmetic only.
-enum class WeightType { Auto, BF16, F32 };
+/// Native (and Auto): block-quantised matrices are computed on as they are stored, the others in bf16.
+/// Quantised types that no product takes (Q2_K, Q3_K), and the rare gate and up matrices of different types,
+/// are expanded to bf16. BF16 and F32 expand all: F32 holds float checkpoints exactly; quantised ones are
+/// rounded to bf16 first, so that both are the same model and F32 differs in its arithmetic only.
+enum class WeightType { Auto, Native, BF16, F32 };
 
 struct ModelOptions {
   WeightType weights = WeightType::Auto;
+  /// Of caches: BF16, or Q8_0, which takes little more than half the memory and needs heads of whole blocks
+  /// of 32 (Error). Empty: BF16, with F32 weights F32.
+  std::optional<DType> kv_type = {};
   /// Longest sequence; 0: ModelConfig::max_context. Error beyond ModelConfig::context_limit.
   std::int64_t context = 0;
   std::function<void(double)> progress = {};  ///< 0..1 while loading
@@ -107,7 +115,12 @@ class Model {
 
   const ModelConfig& config() const;
   const Fingerprint& fingerprint() const;
-  DType weight_type() const;  ///< BF16 or F32
+  DType float_type() const;  ///< BF16 or F32: of what is not quantised
+  DType kv_type() const;     ///< of caches
+  /// How parts of this model, such as draft heads, are to be packed.
+  const WeightForm& weight_form() const;
+  /// The matrices' types, those with the most elements first: "bf16", "q4_k, q6_k".
+  const std::string& weight_types() const;
   std::int64_t context() const;
   std::int64_t weight_bytes() const;  ///< bytes a one-row forward + logits reads
   Backend& backend() const;

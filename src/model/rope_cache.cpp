@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
+
+#include "base/circular.h"
 
 namespace augur {
 
@@ -16,8 +17,9 @@ void RopeCache::ensure(std::int64_t positions) {
     float* out = rows_.data() + p * 2 * half();
     for (std::int64_t i = 0; i < half(); ++i) {
       const float angle = static_cast<float>(p) * table_.inverse_frequencies[static_cast<std::size_t>(i)];
-      out[i] = static_cast<float>(std::cos(static_cast<double>(angle))) * table_.magnitude;
-      out[half() + i] = static_cast<float>(std::sin(static_cast<double>(angle))) * table_.magnitude;
+      const Circular at = circular(static_cast<double>(angle));
+      out[i] = static_cast<float>(at.cos) * table_.magnitude;
+      out[half() + i] = static_cast<float>(at.sin) * table_.magnitude;
     }
   }
   ready_ = target;

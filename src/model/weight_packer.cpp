@@ -23,7 +23,59 @@ std::int64_t round_to_panel(std::int64_t n) {
 
 void WeightPacker::matrix(PackedMatrix& target, const std::string& name, std::int64_t n, std::int64_t k,
                           const Placement& placement) {
-  jobs_.push_back({&target, source_.open(name, {n, k}), n, k, placement});
+  RowReader read = source_.open(name, {n, k});
+  jobs_.push_back({&target, std::move(read), stored(name), n, k, placement});
+}
+
+std::optional<StoredRows> WeightPacker::stored(const std::string& name) const {
+  return form_.native ? source_.stored(name) : std::nullopt;
+}
+
+void WeightPacker::allocate(PackedMatrix& target, DType type, std::int64_t n, std::int64_t k) {
+  target = PackedMatrix(type, n, k, arena_);
+  reserved_bytes_ += target.bytes();
+}
+
+void WeightPacker::reserve(PackedMatrix& target, std::int64_t n, std::int64_t k) {
+  std::optional<DType> type;
+  for (const Job& job : jobs_) {
+    if (job.target != &target) continue;
+    const DType own = job.stored ? job.stored->type : form_.floats;
+    type = type && *type != own ? form_.floats : own;
+    if (*type == form_.floats) break;
+  }
+  allocate(target, type.value_or(form_.floats), n, k);
+}
+
+void WeightPacker::fused(FusedMatrix& target, std::span<const MatrixPiece> pieces, std::int64_t k) {
+  std::vector<RowReader> readers;
+  bool native = true;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    readers.push_back(source_.open(pieces[i].name, {pieces[i].n, k}));
+    const bool last = i + 1 == pieces.size();
+    native = native && stored(pieces[i].name) && (last || pieces[i].n % kPanel == 0);
+  }
+  struct Part {
+    DType type;
+    std::int64_t n = 0;
+  };
+  std::vector<Part> parts;
+  std::vector<std::size_t> part_of;
+  for (const MatrixPiece& piece : pieces) {
+    const DType type = native ? stored(piece.name)->type : form_.floats;
+    if (parts.empty() || parts.back().type != type) parts.push_back({type});
+    part_of.push_back(parts.size() - 1);
+    parts.back().n += piece.n;
+  }
+  target.parts.resize(parts.size());
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (i > 0 && part_of[i] != part_of[i - 1]) offset = 0;
+    jobs_.push_back({&target.parts[part_of[i]], std::move(readers[i]), stored(pieces[i].name), pieces[i].n, k,
+                     Placement{.offset = offset}});
+    offset += pieces[i].n;
+  }
+  for (std::size_t p = 0; p < parts.size(); ++p) allocate(target.parts[p], parts[p].type, parts[p].n, k);
 }
 
 void WeightPacker::vector(std::vector<float>& target, const std::string& name, std::int64_t n) {
@@ -42,14 +94,26 @@ void WeightPacker::bias(std::vector<float>& target, const std::string& name, std
   }
 }
 
+std::int64_t WeightPacker::row_of(const Job& job, std::int64_t i) {
+  const std::int64_t block = job.placement.block > 0 ? job.placement.block : job.rows;
+  return job.placement.offset + i / block * job.placement.stride + i % block;
+}
+
+void WeightPacker::pack_stored(const Job& job, std::int64_t first, std::int64_t count) {
+  for (std::int64_t i = first; i < first + count; ++i) {
+    job.target->set_stored_rows(row_of(job, i), job.stored->row(i));
+  }
+}
+
 void WeightPacker::pack(const Job& job, std::int64_t first, std::int64_t count, std::vector<float>& scratch) {
+  if (job.target->quantized()) return pack_stored(job, first, count);
   scratch.resize(std::max(scratch.size(), static_cast<std::size_t>(count * job.k)));
   job.read(first, count, scratch.data());
   const std::int64_t block = job.placement.block > 0 ? job.placement.block : job.rows;
   for (std::int64_t i = first; i < first + count;) {  // runs of rows that stay together
     const std::int64_t run = std::min(block - i % block, first + count - i);
-    const std::int64_t row = job.placement.offset + i / block * job.placement.stride + i % block;
-    job.target->set_rows(row, {scratch.data() + (i - first) * job.k, static_cast<std::size_t>(run * job.k)});
+    job.target->set_rows(row_of(job, i),
+                         {scratch.data() + (i - first) * job.k, static_cast<std::size_t>(run * job.k)});
     i += run;
   }
 }
@@ -101,9 +165,6 @@ void pack_layer(WeightPacker& packer, const ModelConfig& config, const std::stri
   const std::int64_t q_rows = config.heads * head_dim;
   const std::int64_t kv_rows = config.kv_heads * head_dim;
   const std::int64_t intermediate = config.intermediate;
-  const Placement q{};
-  const Placement k{.offset = q_rows, .block = head_dim, .stride = 2 * head_dim};
-  const Placement v{.offset = q_rows + head_dim, .block = head_dim, .stride = 2 * head_dim};
   const Placement gate{.offset = 0, .block = kPanel, .stride = 2 * kPanel};
   const Placement up{.offset = kPanel, .block = kPanel, .stride = 2 * kPanel};
   const auto at = [&](std::string_view name, std::string_view suffix = "") {
@@ -119,18 +180,18 @@ void pack_layer(WeightPacker& packer, const ModelConfig& config, const std::stri
     packer.vector(layer.q_norm, at(names.q_norm), head_dim);
     packer.vector(layer.k_norm, at(names.k_norm), head_dim);
   }
-  packer.matrix(layer.qkv, at(names.q, ".weight"), q_rows, inputs, q);
-  packer.matrix(layer.qkv, at(names.k, ".weight"), kv_rows, inputs, k);
-  packer.matrix(layer.qkv, at(names.v, ".weight"), kv_rows, inputs, v);
+  const MatrixPiece qkv[] = {
+      {at(names.q, ".weight"), q_rows}, {at(names.k, ".weight"), kv_rows}, {at(names.v, ".weight"), kv_rows}};
+  packer.fused(layer.qkv, qkv, inputs);
   packer.matrix(layer.o, at(names.o, ".weight"), hidden, q_rows);
   packer.matrix(layer.gate_up, at(names.gate, ".weight"), intermediate, hidden, gate);
   packer.matrix(layer.gate_up, at(names.up, ".weight"), intermediate, hidden, up);
   packer.matrix(layer.down, at(names.down, ".weight"), hidden, intermediate);
   if (config.qkv_bias) {
     layer.qkv_bias = zeros(q_rows + 2 * kv_rows);
-    packer.bias(layer.qkv_bias, at(names.q, ".bias"), q_rows, q);
-    packer.bias(layer.qkv_bias, at(names.k, ".bias"), kv_rows, k);
-    packer.bias(layer.qkv_bias, at(names.v, ".bias"), kv_rows, v);
+    packer.bias(layer.qkv_bias, at(names.q, ".bias"), q_rows);
+    packer.bias(layer.qkv_bias, at(names.k, ".bias"), kv_rows, {.offset = q_rows});
+    packer.bias(layer.qkv_bias, at(names.v, ".bias"), kv_rows, {.offset = q_rows + kv_rows});
   }
   if (config.o_bias) {
     layer.o_bias = zeros(hidden);
@@ -143,11 +204,9 @@ void pack_layer(WeightPacker& packer, const ModelConfig& config, const std::stri
     packer.bias(layer.gate_up_bias, at(names.up, ".bias"), intermediate, up);
     packer.bias(layer.down_bias, at(names.down, ".bias"), hidden);
   }
-  // Every tensor was found and has its shape: only now is memory reserved.
-  layer.qkv = packer.make(q_rows + 2 * kv_rows, inputs);
-  layer.o = packer.make(hidden, q_rows);
-  layer.gate_up = packer.make(2 * round_to_panel(intermediate), hidden);
-  layer.down = packer.make(hidden, intermediate);
+  packer.reserve(layer.o, hidden, q_rows);
+  packer.reserve(layer.gate_up, 2 * round_to_panel(intermediate), hidden);
+  packer.reserve(layer.down, hidden, intermediate);
 }
 
 }  // namespace augur

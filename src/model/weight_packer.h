@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,12 +21,18 @@ struct Placement {
   std::int64_t stride = 0;
 };
 
+/// A stored matrix [n, k] that is to be part of a larger one.
+struct MatrixPiece {
+  std::string name;
+  std::int64_t n = 0;
+};
+
 /// Gathers the work of packing, so that it can be done by all threads at once. Names and shapes are checked
 /// as tensors are asked for; matrices are read and packed by run(), so `target` must stay where it is, and
-/// hold make(...), by then.
+/// have been given memory by reserve(), by then.
 class WeightPacker {
  public:
-  WeightPacker(DType type, WeightSource& source) : type_(type), source_(source) {}
+  WeightPacker(WeightForm form, WeightSource& source) : form_(form), source_(source) {}
 
   /// A stored matrix [n, k], or the part of `target` that `placement` says.
   void matrix(PackedMatrix& target, const std::string& name, std::int64_t n, std::int64_t k,
@@ -35,8 +43,15 @@ class WeightPacker {
   void bias(std::vector<float>& target, const std::string& name, std::int64_t n,
             const Placement& placement = {});
 
-  /// An empty matrix, beside the others of this packer in memory.
-  PackedMatrix make(std::int64_t n, std::int64_t k) { return {type_, n, k, arena_}; }
+  /// Makes `target` what all that was asked for it goes into, in memory beside this packer's other matrices:
+  /// of the type in which all its parts are stored where they keep that, otherwise of the form's floats.
+  void reserve(PackedMatrix& target, std::int64_t n, std::int64_t k);
+
+  /// Pieces [n, k] one below the other. Their types may differ; pieces that are no whole panels, or of which
+  /// only some are quantised, are expanded. Takes care of the memory, too.
+  void fused(FusedMatrix& target, std::span<const MatrixPiece> pieces, std::int64_t k);
+
+  std::int64_t reserved_bytes() const { return reserved_bytes_; }
 
   /// Reads and packs all matrices with all threads of the pool. May throw what the readers throw.
   void run(ThreadPool& pool, const std::function<void(double)>& progress);
@@ -45,14 +60,21 @@ class WeightPacker {
   struct Job {
     PackedMatrix* target;
     RowReader read;
+    std::optional<StoredRows> stored;  ///< where the target may take it as it is
     std::int64_t rows;
     std::int64_t k;
     Placement placement;
   };
+  std::optional<StoredRows> stored(const std::string& name) const;
+  void allocate(PackedMatrix& target, DType type, std::int64_t n, std::int64_t k);
   static void pack(const Job& job, std::int64_t first, std::int64_t count, std::vector<float>& scratch);
+  static void pack_stored(const Job& job, std::int64_t first, std::int64_t count);
+  /// Where a row of the stored matrix goes.
+  static std::int64_t row_of(const Job& job, std::int64_t i);
 
-  DType type_;
+  WeightForm form_;
   WeightArena arena_;
+  std::int64_t reserved_bytes_ = 0;
   WeightSource& source_;
   std::vector<Job> jobs_;
 };

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/philox.h"
+#include "kernels/quant_panel.h"
 #include "model/weights.h"
 
 namespace augur {
@@ -31,6 +32,12 @@ RowReader StoredWeights::open(const std::string& name, const Shape& shape) {
     if (!round) return;
     for (std::int64_t i = 0; i < count * length; ++i) out[i] = to_float(to_bf16(out[i]));
   };
+}
+
+std::optional<StoredRows> StoredWeights::stored(const std::string& name) {
+  const StoredTensor* tensor = store_.find(name);
+  if (tensor == nullptr || tensor->shape.size() != 2 || !quant_kind(tensor->dtype)) return std::nullopt;
+  return StoredRows{tensor->dtype, [tensor](std::int64_t row) { return stored_row(*tensor, row); }};
 }
 
 void StoredWeights::all_opened() {

@@ -10,36 +10,35 @@ namespace augur {
 
 namespace {
 
-void check_memory(const ModelConfig& config, DType type) {
+void check_memory(std::int64_t bytes) {
   const auto pages = sysconf(_SC_PHYS_PAGES);
   const auto page_bytes = sysconf(_SC_PAGESIZE);
   if (pages <= 0 || page_bytes <= 0) return;
   constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-  const double needed = static_cast<double>(config.matrix_elements()) * block_shape(type).bytes;
+  const auto needed = static_cast<double>(bytes);
   const double present = static_cast<double>(pages) * static_cast<double>(page_bytes);
   if (needed > present) {
-    throw Error("the model's weights take {:.1f} GiB as {}, this machine has {:.1f} GiB of memory",
-                needed / kGiB, name(type), present / kGiB);
+    throw Error("the model's weights take {:.1f} GiB, this machine has {:.1f} GiB of memory", needed / kGiB,
+                present / kGiB);
   }
 }
 
 }  // namespace
 
-ModelWeights pack_weights(ThreadPool& pool, const ModelConfig& config, DType type, WeightSource& source,
+ModelWeights pack_weights(ThreadPool& pool, const ModelConfig& config, WeightForm form, WeightSource& source,
                           const std::function<void(double)>& progress) {
-  check_memory(config, type);
   const Family* family = find_family(config.family);
   if (family == nullptr) throw Error("model family {:?} is not supported", config.family);
   const TensorNames& names = family->names;
-  WeightPacker packer(type, source);
+  WeightPacker packer(form, source);
   ModelWeights weights;
   weights.tied = config.tied_embeddings;
   packer.vector(weights.final_norm, std::string(names.final_norm), config.hidden);
   packer.matrix(weights.embedding, std::string(names.embedding), config.vocab, config.hidden);
-  weights.embedding = packer.make(config.vocab, config.hidden);
+  packer.reserve(weights.embedding, config.vocab, config.hidden);
   if (!weights.tied) {
     packer.matrix(weights.head, std::string(names.head), config.vocab, config.hidden);
-    weights.head = packer.make(config.vocab, config.hidden);
+    packer.reserve(weights.head, config.vocab, config.hidden);
   }
   weights.layers.resize(static_cast<std::size_t>(config.layers));
   for (int i = 0; i < config.layers; ++i) {
@@ -47,6 +46,7 @@ ModelWeights pack_weights(ThreadPool& pool, const ModelConfig& config, DType typ
                weights.layers[static_cast<std::size_t>(i)]);
   }
   source.all_opened();
+  check_memory(packer.reserved_bytes());  // so far it is address space only
   packer.run(pool, progress);
   return weights;
 }

@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "io/weight_store.h"
 #include "kernels/packed_matrix.h"
 #include "model/config.h"
+#include "model/fused_matrix.h"
 
 namespace augur {
 
@@ -18,14 +21,19 @@ struct LayerWeights {
   std::vector<float> attention_norm;  ///< [hidden]; empty: attention takes its input as it is
   std::vector<float> mlp_norm;        ///< [hidden]
   std::vector<float> q_norm, k_norm;  ///< [head_dim] with qk_norm, else empty
-  /// Rows: all query heads, then for each kv head its key rows and its value rows.
-  PackedMatrix qkv;
+  FusedMatrix qkv;                    ///< rows: all query heads, all key heads, all value heads
   PackedMatrix o;
   /// Panels of 16 rows, alternately of gate and of up: whoever computes a pair of panels can apply the
   /// activation to it. Gate and up are padded to whole panels.
   PackedMatrix gate_up;
   PackedMatrix down;
   std::vector<float> qkv_bias, o_bias, gate_up_bias, down_bias;  ///< by row, padded to 16; empty when none
+};
+
+/// What matrices are packed to.
+struct WeightForm {
+  DType floats = DType::BF16;  ///< BF16 or F32, for what is not quantised, or not taken as it is
+  bool native = false;         ///< block-quantised matrices keep their stored values
 };
 
 struct ModelWeights {
@@ -41,22 +49,32 @@ struct ModelWeights {
 /// Reads rows [first, first + count) of a matrix, or a whole vector (0, 1), as float32. Thread-safe.
 using RowReader = std::function<void(std::int64_t first, std::int64_t count, float* out)>;
 
+/// A block-quantised matrix as it lies in a file. Thread-safe, valid while the source's file is.
+struct StoredRows {
+  DType type = DType::Q8_0;
+  std::function<std::span<const std::byte>(std::int64_t row)> row;  ///< row length in whole blocks
+};
+
 /// Where weights come from. open() checks name and shape at once (Error) and returns what reads the values.
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
   virtual RowReader open(const std::string& name, const Shape& shape) = 0;
+  /// A matrix that open() has found, if it is block-quantised.
+  virtual std::optional<StoredRows> stored(const std::string&) { return std::nullopt; }
   /// Called when everything was opened and nothing read yet. May throw Error.
   virtual void all_opened() {}
 };
 
-/// A checkpoint's tensors. Values of block-quantised tensors are rounded to bf16, whatever type they are
-/// packed to: that is the model such a file stands for here, and float32 then adds exact arithmetic only.
+/// A checkpoint's tensors. Values of block-quantised tensors that are read as floats are rounded to bf16,
+/// whatever type they are packed to: that is the model such a file stands for when it is expanded, and
+/// float32 then adds exact arithmetic only.
 class StoredWeights : public WeightSource {
  public:
   /// `tied`: a stored head is a copy of the embedding, and ignored.
   StoredWeights(const WeightStore& store, bool tied) : store_(store), tied_(tied) {}
   RowReader open(const std::string& name, const Shape& shape) override;
+  std::optional<StoredRows> stored(const std::string& name) override;
   /// A tensor that is known and not wanted as weights: no left-over if it is there.
   void pass_over(std::string name) { used_.push_back(std::move(name)); }
   /// Error for tensors that open() was not asked for, except those that never matter.
@@ -79,9 +97,9 @@ class RandomWeights : public WeightSource {
   std::uint64_t seed_;
 };
 
-/// Opens every tensor of the configuration, then packs them with all threads of the pool. `type`: BF16 or
-/// F32. Error before anything large is allocated when the weights exceed this machine's memory.
-ModelWeights pack_weights(ThreadPool& pool, const ModelConfig& config, DType type, WeightSource& source,
+/// Opens every tensor of the configuration, then packs them with all threads of the pool. Error before
+/// anything large is read when the weights exceed this machine's memory.
+ModelWeights pack_weights(ThreadPool& pool, const ModelConfig& config, WeightForm form, WeightSource& source,
                           const std::function<void(double)>& progress);
 
 }  // namespace augur

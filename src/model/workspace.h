@@ -1,10 +1,14 @@
 #pragma once
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
 
 #include "base/buffer.h"
 #include "base/dtype.h"
+#include "kernels/gemm.h"
+#include "kernels/quant_rows.h"
 #include "model/config.h"
 
 namespace augur {
@@ -14,58 +18,95 @@ namespace augur {
 class RowBuffer {
  public:
   RowBuffer() = default;
-  /// `grain`: the stride is the width rounded up to it (16 for results of products; their inputs
-  /// have the stride of activation_stride()).
+  /// Float32, or a type that products read (Q8_0: QuantBlocks). `grain`: the stride is the width rounded up
+  /// to it (16 for results of products; their inputs have the stride of activation_stride()).
   RowBuffer(DType type, std::int64_t width, std::int64_t grain)
-      : stride_((width + grain - 1) / grain * grain), element_(block_shape(type).bytes) {}
+      : stride_((width + grain - 1) / grain * grain), bytes_(row_bytes(type, stride_)) {}
 
   void ensure(std::int64_t rows) {
     if (rows <= rows_) return;
     rows_ = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(rows)));
-    memory_ = PageMemory(static_cast<std::size_t>(rows_ * stride_ * element_));
+    memory_ = PageMemory(static_cast<std::size_t>(rows_ * bytes_));
   }
-  std::int64_t stride() const { return stride_; }
-  void* row(std::int64_t index) const { return memory_.data() + index * stride_ * element_; }
+  std::int64_t stride() const { return stride_; }  ///< elements
+  void* row(std::int64_t index) const { return memory_.data() + index * bytes_; }
   float* floats(std::int64_t index) const { return static_cast<float*>(row(index)); }
 
  private:
   std::int64_t stride_ = 0;
-  std::int64_t element_ = 4;
+  std::int64_t bytes_ = 0;  ///< of a row
   std::int64_t rows_ = 0;
   PageMemory memory_;
 };
 
-/// The activations of a forward pass: one buffer, one meaning. `type` is that of the weights: products take
-/// their inputs in it.
+/// Rows that products read, in each of the types that some of them want (PackedMatrix::input_type()): one,
+/// but for models that mix quantised matrices with others. A type has memory once it was ensured.
+class InputRows {
+ public:
+  InputRows() = default;
+  /// Width 0: none.
+  explicit InputRows(std::int64_t width) : stride_(width > 0 ? activation_stride(width) : 0) {}
+
+  void ensure(DType type, std::int64_t rows) {
+    RowBuffer& buffer = buffers_[index(type)];
+    if (buffer.stride() == 0) buffer = RowBuffer(type, stride_, 1);
+    buffer.ensure(rows);
+  }
+  std::int64_t stride() const { return stride_; }  ///< elements, of every type
+  void* row(DType type, std::int64_t row) const { return buffers_[index(type)].row(row); }
+
+ private:
+  static constexpr std::size_t index(DType type) {
+    return type == DType::F32 ? 0 : type == DType::BF16 ? 1 : 2;
+  }
+
+  std::array<RowBuffer, 3> buffers_;
+  std::int64_t stride_ = 0;
+};
+
+/// The same for all rows at once, or, few rows, for every thread separately: preparing them anew is cheaper
+/// than a barrier.
+struct PreparedRows {
+  PreparedRows() = default;
+  explicit PreparedRows(std::int64_t width) : shared(width), own(width) {}
+
+  InputRows shared;  ///< [rows, width]
+  InputRows own;     ///< [threads * own_rows, width]
+};
+
+/// The activations of a forward pass: one buffer, one meaning.
 struct Workspace {
   /// Up to so many elements every thread normalises all rows for itself: that is cheaper than a barrier.
   static constexpr std::int64_t kOwnNormElements = 8192;
 
   /// `attention_inputs`: width of a given attention input (ForwardOptions::attention_input); 0: none.
-  Workspace(const ModelConfig& config, DType type, int threads, std::int64_t attention_inputs = 0);
+  Workspace(const ModelConfig& config, int threads, std::int64_t attention_inputs = 0);
 
-  /// True when each thread is to keep normalised rows of its own.
+  /// True when each thread is to prepare rows of its own.
   bool own_norms(std::int64_t rows) const { return rows <= own_rows; }
-  void ensure_forward(std::int64_t rows, std::size_t scratch_bytes);
-  void ensure_normed(std::int64_t rows);
+  /// Everything that layers whose products take `types` need.
+  void ensure_forward(std::int64_t rows, std::span<const DType> types, std::size_t scratch_bytes);
+  void ensure_normed(DType type, std::int64_t rows) { ensure_prepared(normed, type, rows); }
   std::byte* scratch(int rank) const {
     return scratch_memory.data() + static_cast<std::size_t>(rank) * scratch_stride;
   }
 
-  DType type;
   int threads;
   std::int64_t own_rows;
-  RowBuffer residual;    ///< [rows, hidden] float32
-  RowBuffer normed;      ///< [rows, hidden] shared by the threads
-  RowBuffer own_normed;  ///< [threads * own_rows, hidden]
-  RowBuffer entrance;    ///< [rows, attention_inputs] given to the first layer's attention
-  RowBuffer qkv;         ///< [rows, heads * head_dim + kv_heads * (head_dim key, head_dim value)] float32
-  RowBuffer attended;    ///< [rows, heads * head_dim]
-  RowBuffer gate_up;     ///< [rows, pairs of 16 gate and 16 up] float32
-  RowBuffer activated;   ///< [rows, intermediate]
-  RowBuffer result;      ///< [rows, hidden] float32 without padding, where `residual` has some
+  RowBuffer residual;   ///< [rows, hidden] float32
+  PreparedRows normed;  ///< [rows, hidden]
+  InputRows entrance;   ///< [rows, attention_inputs] given to the first layer's attention
+  RowBuffer qkv;        ///< [rows, (heads + 2 * kv_heads) * head_dim] float32: queries, keys, values
+  InputRows attended;   ///< [rows, heads * head_dim] what attention writes
+  PreparedRows mixed;   ///< [rows, heads * head_dim] quantised, of `attended`
+  RowBuffer gate_up;    ///< [rows, pairs of 16 gate and 16 up] float32
+  InputRows activated;  ///< [rows, intermediate]
+  RowBuffer result;     ///< [rows, hidden] float32 without padding, where `residual` has some
   std::size_t scratch_stride = 0;
   PageMemory scratch_memory;  ///< for attention, by thread
+
+ private:
+  void ensure_prepared(PreparedRows& prepared, DType type, std::int64_t rows);
 };
 
 }  // namespace augur

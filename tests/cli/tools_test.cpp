@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -209,6 +210,50 @@ TEST(Bench, KernelsWritesTheDocumentedFile) {
   }
   EXPECT_EQ(result["gemm"][1]["rows"], 4);
   EXPECT_GT(result["gemm"][1]["ms"], 0.0);
+}
+
+TEST(Bench, KernelsOfQuantisedWeights) {
+  for (const char* type : {"q8_0", "q4_1", "q4_k"}) {
+    const Outcome outcome = run_augur({"bench", "kernels", "--k", "256", "--n", "512", "--rows", "1,4",
+                                       "--rounds", "1", "--dtype", type, "--json", "-"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const json result = json::parse(outcome.out);
+    EXPECT_EQ(result["dtype"], type);
+    EXPECT_GT(result["peak_gflops"], 0.0);
+  }
+  EXPECT_EQ(run_augur({"bench", "kernels", "--k", "100", "--n", "512", "--dtype", "q4_0"}).code, 1);
+}
+
+TEST(Quantize, WritesAModelThatRunsAndComparesByPerplexity) {
+  const auto text = temporary_file("text.txt");
+  std::ofstream(text) << run_augur({"generate", "-m", stories260k(), "-p", "Once", "-n", "200"}).out;
+  std::map<std::string, double> perplexity;
+  for (const char* type : {"f32", "q8_0", "q4_0"}) {
+    const auto file = temporary_file(std::string(type) + ".gguf");
+    const Outcome outcome = run_augur({"quantize", stories260k(), file.string(), type});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(run_augur({"inspect", file.string()}).code, 0);
+    const Outcome scored = run_augur(
+        {"bench", "perplexity", "-m", file.string(), "-f", text.string(), "-c", "32", "--json", "-"});
+    EXPECT_EQ(scored.code, 0) << scored.err;
+    const json result = json::parse(scored.out);
+    EXPECT_GT(result["scored"], 30);
+    perplexity[type] = result["perplexity"];
+  }
+  // What the model wrote itself it finds likely.
+  EXPECT_LT(perplexity["f32"], 4.0);
+  EXPECT_NEAR(perplexity["q8_0"] / perplexity["f32"], 1.0, 0.03);
+  EXPECT_NEAR(perplexity["q4_0"] / perplexity["f32"], 1.0, 0.4);
+  EXPECT_EQ(run_augur({"quantize", stories260k(), temporary_file("x.gguf").string(), "q9"}).code, 2);
+  EXPECT_EQ(run_augur({"quantize", "/nonexistent", temporary_file("x.gguf").string(), "q8_0"}).code, 1);
+  EXPECT_EQ(run_augur({"bench", "perplexity", "-m", stories260k(), "-f", text.string()}).code, 1);
+}
+
+TEST(Generate, AnEightBitCacheNeedsHeadsOfWholeBlocks) {
+  const Outcome outcome =
+      run_augur({"generate", "-m", stories260k(), "-p", "Once", "-n", "5", "--kv-type", "q8_0"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("KV cache: heads of 8"));
 }
 
 TEST(Bench, DecodeMeasuresAModelAndAShape) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "io/gguf/model.h"
+#include "io/json_reader.h"
 
 namespace augur {
 
@@ -188,6 +189,13 @@ nlohmann::json gguf_generation_config(const GgufFile& file) {
 nlohmann::json gguf_config(const GgufFile& file) {
   const std::string& architecture = file.architecture();
   if (architecture.empty()) throw Error("{}: the metadata lack general.architecture", file.name());
+  if (architecture == kHeadArchitecture) {
+    const auto text = file.find_string(kHeadConfigKey);
+    if (!text) throw Error("{}: the metadata lack {}", file.name(), kHeadConfigKey);
+    Json config = parse_json(*text, file.name());
+    if (!config.is_object()) throw Error("{}: {}: expected an object", file.name(), kHeadConfigKey);
+    return config;
+  }
   const Keys keys(file);
   Json config = Json::object();
   config["model_type"] = architecture;

@@ -57,4 +57,12 @@ std::optional<DType> ggml_dtype(std::uint32_t type) {
   }
 }
 
+std::optional<std::uint32_t> ggml_type(DType dtype) {
+  constexpr std::uint32_t kEnd = 40;
+  for (std::uint32_t type = 0; type < kEnd; ++type) {
+    if (ggml_dtype(type) == dtype) return type;
+  }
+  return std::nullopt;
+}
+
 }  // namespace augur

@@ -31,6 +31,14 @@ constexpr std::array<NamePair, 11> kLayer = {{
 }};
 
 template <std::size_t N>
+std::string_view translate_back(const std::array<NamePair, N>& table, std::string_view part) {
+  for (const auto& [gguf, hugging_face] : table) {
+    if (hugging_face == part) return gguf;
+  }
+  return {};
+}
+
+template <std::size_t N>
 std::string_view translate(const std::array<NamePair, N>& table, std::string_view part) {
   for (const auto& [gguf, hugging_face] : table) {
     if (gguf == part) return hugging_face;
@@ -55,6 +63,24 @@ std::string hugging_face_name(std::string_view gguf_name) {
   const auto found = translate(kLayer, rest.substr(layer.size() + 1));
   if (found.empty()) return std::string(gguf_name);
   return std::string("model.layers.").append(layer).append(".").append(found).append(suffix);
+}
+
+std::string gguf_tensor_name(std::string_view name) {
+  constexpr std::string_view kLayers = "model.layers.";
+  const auto dot = name.rfind('.');
+  if (dot == std::string_view::npos) return {};
+  const auto stem = name.substr(0, dot);
+  const auto suffix = name.substr(dot);
+  if (const auto found = translate_back(kGlobal, stem); !found.empty()) {
+    return std::string(found).append(suffix);
+  }
+  if (!stem.starts_with(kLayers)) return {};
+  const auto rest = stem.substr(kLayers.size());
+  const auto layer = rest.substr(0, rest.find('.'));
+  if (layer.size() == rest.size()) return {};
+  const auto found = translate_back(kLayer, rest.substr(layer.size() + 1));
+  if (found.empty()) return {};
+  return std::string("blk.").append(layer).append(".").append(found).append(suffix);
 }
 
 }  // namespace augur

@@ -9,7 +9,7 @@ namespace augur {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kArchitectures = {"llama", "qwen2", "qwen3"};
+constexpr std::array<std::string_view, 4> kArchitectures = {"llama", "qwen2", "qwen3", kHeadArchitecture};
 
 class GgufStore final : public WeightStore {
  public:
@@ -19,7 +19,7 @@ class GgufStore final : public WeightStore {
     for (const auto& info : file_->tensor_infos()) {
       if (info.name == "rope_freqs.weight") continue;
       StoredTensor tensor = file_->tensor(info);
-      tensor.name = hugging_face_name(info.name);
+      if (file_->architecture() != kHeadArchitecture) tensor.name = hugging_face_name(info.name);
       if (file_->architecture() == "llama") mark_interleaved(info.name, tensor);
       const std::string key = tensor.name;
       if (!tensors_.emplace(key, std::move(tensor)).second) {

@@ -50,6 +50,13 @@ const GgufPreTokenizerRow* find_gguf_pre_tokenizer(std::string_view name) {
   return found == std::end(kRows) ? nullptr : found;
 }
 
+const GgufPreTokenizerRow* find_gguf_pre_tokenizer_by_pattern(std::string_view pattern, bool single_digits) {
+  const auto* found = std::ranges::find_if(kRows, [&](const GgufPreTokenizerRow& row) {
+    return row.pattern == pattern && row.single_digits == single_digits;
+  });
+  return found == std::end(kRows) ? nullptr : found;
+}
+
 GgufPreTokenizer gguf_pre_tokenizer(const std::string& name, const std::string& file) {
   const std::string where = file + ": tokenizer.ggml.pre";
   GgufPreTokenizer out;

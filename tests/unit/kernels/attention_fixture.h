@@ -20,7 +20,7 @@ struct TestCache {
   KvLayerView view;
 
   TestCache(DType type, int kv_heads, int head_dim, std::int64_t capacity) {
-    const auto bytes = static_cast<std::size_t>(capacity * head_dim * kv_heads * block_shape(type).bytes);
+    const auto bytes = static_cast<std::size_t>(capacity * kv_heads * kv_slot_bytes(type, head_dim));
     k = Buffer<std::byte>(bytes);
     v = Buffer<std::byte>(bytes);
     std::memset(k.data(), 0xff, bytes);
@@ -98,8 +98,8 @@ inline std::vector<float> attend(Isa isa, const TestTokens& tokens, const KvLaye
   call.out_type = out_type;
   call.out = out.data();
   call.out_stride = out_stride;
-  const Buffer<std::byte> scratch(attention_scratch_bytes(cache.head_stride / cache.head_dim,
-                                                          tokens.heads / tokens.kv_heads, tokens.head_dim));
+  const Buffer<std::byte> scratch(attention_scratch_bytes(
+      cache.head_stride / cache.head_dim, tokens.heads / tokens.kv_heads, tokens.head_dim, cache.type));
   const std::int64_t items = attention_items(call);
   for (int part = parts - 1; part >= 0; --part) {
     std::memset(scratch.data(), 0xff, scratch.size());

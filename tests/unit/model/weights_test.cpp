@@ -74,7 +74,7 @@ class WeightsTest : public testing::Test {
  protected:
   ModelWeights pack() {
     StoredWeights source(store_, config_.tied_embeddings);
-    return pack_weights(pool_, config_, DType::F32, source, {});
+    return pack_weights(pool_, config_, {.floats = DType::F32}, source, {});
   }
   std::string failure() {
     try {
@@ -102,18 +102,18 @@ TEST_F(WeightsTest, PacksRowsWhereTheyBelong) {
       ASSERT_EQ(row[static_cast<std::size_t>(i)], store_.value(tensor, from, i)) << tensor << " row " << from;
     }
   };
-  expect_row(layer.qkv, 59, "model.layers.1.self_attn.q_proj.weight", 59);
-  expect_row(layer.qkv, 60, "model.layers.1.self_attn.k_proj.weight", 0);
-  expect_row(layer.qkv, 70, "model.layers.1.self_attn.v_proj.weight", 0);
-  expect_row(layer.qkv, 85, "model.layers.1.self_attn.k_proj.weight", 15);
-  expect_row(layer.qkv, 99, "model.layers.1.self_attn.v_proj.weight", 19);
+  expect_row(layer.qkv.parts[0], 59, "model.layers.1.self_attn.q_proj.weight", 59);
+  expect_row(layer.qkv.parts[0], 60, "model.layers.1.self_attn.k_proj.weight", 0);
+  expect_row(layer.qkv.parts[0], 80, "model.layers.1.self_attn.v_proj.weight", 0);
+  expect_row(layer.qkv.parts[0], 75, "model.layers.1.self_attn.k_proj.weight", 15);
+  expect_row(layer.qkv.parts[0], 99, "model.layers.1.self_attn.v_proj.weight", 19);
   expect_row(layer.gate_up, 15, "model.layers.1.mlp.gate_proj.weight", 15);
   expect_row(layer.gate_up, 16, "model.layers.1.mlp.up_proj.weight", 0);
   expect_row(layer.gate_up, 32 * 4 + 7, "model.layers.1.mlp.gate_proj.weight", 71);
   expect_row(layer.gate_up, 32 * 4 + 23, "model.layers.1.mlp.up_proj.weight", 71);
   expect_row(layer.down, 39, "model.layers.1.mlp.down_proj.weight", 39);
   expect_row(weights.lm_head(), 149, "lm_head.weight", 149);
-  EXPECT_EQ(layer.qkv_bias[85], store_.value("model.layers.1.self_attn.k_proj.bias", 0, 15));
+  EXPECT_EQ(layer.qkv_bias[75], store_.value("model.layers.1.self_attn.k_proj.bias", 0, 15));
   EXPECT_EQ(layer.qkv_bias[99], store_.value("model.layers.1.self_attn.v_proj.bias", 0, 19));
   layer.gate_up.get_row(32 * 4 + 8, row.data());
   EXPECT_EQ(row[0], 0.0f);  // padding behind the last gate row

@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/validators.h"
+#include "model/quantize_model.h"
+
+namespace augur::cli {
+namespace {
+
+struct Options {
+  std::string in;
+  std::string out;
+  DType type = DType::Q8_0;
+  int threads = 0;
+};
+
+int quantize(const Options& options) {
+  ThreadPool pool(options.threads);
+  Progress progress("quantising");
+  const Checkpoint checkpoint = Checkpoint::open(options.in);
+  quantize_model(pool, checkpoint, options.out,
+                 {.type = options.type, .progress = [&](double fraction) { progress.update(fraction); }});
+  progress.done();
+  fmt::print(stderr, "written: {}, {:.1f} MB\n", options.out,
+             static_cast<double>(std::filesystem::file_size(options.out)) / 1e6);
+  return 0;
+}
+
+}  // namespace
+
+void add_quantize(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "quantize", "Write a model or a draft head as a GGUF file of 8-bit, 4-bit or float weights");
+  command->add_option("IN", options->in, "Hugging Face folder or GGUF file")->required();
+  command->add_option("OUT", options->out, "GGUF file to write")->required();
+  add_choice<DType>(*command, "TYPE", options->type,
+                    {{"q8_0", DType::Q8_0},
+                     {"q4_0", DType::Q4_0},
+                     {"q4_1", DType::Q4_1},
+                     {"q4_k", DType::Q4_K},
+                     {"bf16", DType::BF16},
+                     {"f16", DType::F16},
+                     {"f32", DType::F32}},
+                    "Of the matrices. With 4 bits, embedding and head have 6 or 8")
+      ->transform(CLI::detail::to_lower)
+      ->required();
+  command->add_option("-t,--threads", options->threads, "Threads; 0: one per core")->check(in_range(0, 1024));
+  command->callback([options, &action] { action = [options] { return quantize(*options); }; });
+}
+
+}  // namespace augur::cli

@@ -1,0 +1,13 @@
+#pragma once
+#include <filesystem>
+
+#include "io/tokenizer/loaders.h"
+
+namespace augur {
+
+/// A folder's tokenizer as GGUF's metadata would have it, up to the special ids: from tokenizer.model, or
+/// else tokenizer.json. Error (naming the file) for a tokenizer that GGUF has no words for, such as one that
+/// cuts text in a way that no value of tokenizer.ggml.pre stands for.
+GgufVocabulary gguf_vocabulary_of_folder(const std::filesystem::path& folder);
+
+}  // namespace augur

@@ -1,0 +1,125 @@
+#include "model/gguf_metadata.h"
+
+#include <memory>
+
+#include "base/error.h"
+#include "io/tokenizer/to_gguf.h"
+
+namespace augur {
+
+namespace {
+
+using Scaling = RopeConfig::Scaling;
+
+void add_rope(const std::string& prefix, const RopeConfig& rope, const std::string& file, GgufMetadata& out) {
+  out.set_f32(prefix + "rope.freq_base", static_cast<float>(rope.theta));
+  const auto scaling = [&](const char* type) {
+    out.set(prefix + "rope.scaling.type", type);
+    out.set_f32(prefix + "rope.scaling.factor", static_cast<float>(rope.factor));
+  };
+  switch (rope.scaling) {
+    case Scaling::None:
+    case Scaling::Llama3:
+    case Scaling::Factors:
+      return;
+    case Scaling::Linear:
+      return scaling("linear");
+    case Scaling::Yarn:
+      if (!rope.truncate) break;
+      scaling("yarn");
+      if (rope.original_context > 0) {
+        out.set_u32(prefix + "rope.scaling.original_context_length",
+                    static_cast<std::uint32_t>(rope.original_context));
+      }
+      if (rope.attention_factor > 0) {
+        out.set_f32(prefix + "rope.scaling.attn_factor", static_cast<float>(rope.attention_factor));
+      }
+      out.set_f32(prefix + "rope.scaling.yarn_beta_fast", static_cast<float>(rope.beta_fast));
+      out.set_f32(prefix + "rope.scaling.yarn_beta_slow", static_cast<float>(rope.beta_slow));
+      return;
+    case Scaling::Dynamic:
+      break;
+  }
+  throw Error("{}: rope_scaling: GGUF files cannot say this", file);
+}
+
+void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadata& out) {
+  const std::unique_ptr<Tokenizer> tokenizer = checkpoint.load_tokenizer();  // checks the files first
+  GgufVocabulary vocabulary = gguf_vocabulary_of_folder(checkpoint.path());
+  constexpr std::int32_t kUnused = 5;
+  if (std::ssize(vocabulary.tokens) > size) {
+    throw Error("{}: {} tokens, the model has {}", vocabulary.file, vocabulary.tokens.size(), size);
+  }
+  // The embedding may have more rows: readers want a token for each.
+  for (auto id = std::ssize(vocabulary.tokens); id < size; ++id) {
+    vocabulary.tokens.push_back(fmt::format("[PAD{}]", id));
+    vocabulary.token_types.push_back(kUnused);
+    if (!vocabulary.scores.empty()) vocabulary.scores.push_back(-1000.0f);
+  }
+  out.set("tokenizer.ggml.model", vocabulary.model);
+  out.set("tokenizer.ggml.pre", vocabulary.pre);
+  out.set("tokenizer.ggml.tokens", std::span<const std::string>(vocabulary.tokens));
+  out.set("tokenizer.ggml.token_type", std::span<const std::int32_t>(vocabulary.token_types));
+  if (!vocabulary.scores.empty()) {
+    out.set("tokenizer.ggml.scores", std::span<const float>(vocabulary.scores));
+  }
+  if (vocabulary.model == "gpt2") {
+    out.set("tokenizer.ggml.merges", std::span<const std::string>(vocabulary.merges));
+  }
+  const auto id = [&](const char* key, std::int64_t value) {
+    out.set_u32(key, static_cast<std::uint32_t>(value));
+  };
+  if (vocabulary.unk) id("tokenizer.ggml.unknown_token_id", *vocabulary.unk);
+  if (vocabulary.add_space_prefix) out.set("tokenizer.ggml.add_space_prefix", *vocabulary.add_space_prefix);
+  if (tokenizer->bos) id("tokenizer.ggml.bos_token_id", *tokenizer->bos);
+  if (!tokenizer->eos.empty()) id("tokenizer.ggml.eos_token_id", tokenizer->eos[0]);
+  if (tokenizer->eos.size() > 1) id("tokenizer.ggml.eot_token_id", tokenizer->eos[1]);
+  out.set("tokenizer.ggml.add_bos_token", tokenizer->add_bos);
+  if (const auto source = checkpoint.chat_template()) out.set("tokenizer.chat_template", *source);
+}
+
+}  // namespace
+
+std::string gguf_architecture(const ModelConfig& config) {
+  return config.family == "mistral" ? "llama" : config.family;
+}
+
+GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& config) {
+  const std::string architecture = gguf_architecture(config);
+  const std::string prefix = architecture + ".";
+  GgufMetadata out;
+  out.set("general.architecture", architecture);
+  out.set("general.name", checkpoint.path().filename().string());
+  const auto size = [&](const char* key, std::int64_t value) {
+    out.set_u32(prefix + key, static_cast<std::uint32_t>(value));
+  };
+  size("context_length", config.max_context);
+  size("embedding_length", config.hidden);
+  size("block_count", config.layers);
+  size("feed_forward_length", config.intermediate);
+  size("attention.head_count", config.heads);
+  size("attention.head_count_kv", config.kv_heads);
+  size("attention.key_length", config.head_dim);
+  size("attention.value_length", config.head_dim);
+  size("rope.dimension_count", config.head_dim);
+  size("vocab_size", config.vocab);
+  out.set_f32(prefix + "attention.layer_norm_rms_epsilon", config.norm_eps);
+  add_rope(prefix, config.rope, checkpoint.path().string(), out);
+  add_vocabulary(checkpoint, config.vocab, out);
+  return out;
+}
+
+std::vector<float> gguf_rope_factors(const ModelConfig& config) {
+  if (config.rope.scaling != Scaling::Llama3 && config.rope.scaling != Scaling::Factors) return {};
+  RopeConfig plain = config.rope;
+  plain.scaling = Scaling::None;
+  const RopeTable from = make_rope_table(plain, config.head_dim, config.max_context);
+  const RopeTable to = make_rope_table(config.rope, config.head_dim, config.max_context);
+  std::vector<float> factors;
+  for (std::size_t i = 0; i < from.inverse_frequencies.size(); ++i) {
+    factors.push_back(from.inverse_frequencies[i] / to.inverse_frequencies[i]);
+  }
+  return factors;
+}
+
+}  // namespace augur

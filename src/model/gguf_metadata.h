@@ -1,0 +1,20 @@
+#pragma once
+#include <vector>
+
+#include "io/checkpoint.h"
+#include "io/gguf/writer.h"
+#include "model/config.h"
+
+namespace augur {
+
+/// What GGUF calls the family: Mistral's models are Llama's there.
+std::string gguf_architecture(const ModelConfig& config);
+
+/// The metadata of a folder's model: shapes, rotation, tokenizer, chat template. Error for what GGUF cannot
+/// say (dynamic rotary scaling).
+GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& config);
+
+/// The divisors of the inverse frequencies that such a file has as a tensor, rope_freqs.weight; empty: none.
+std::vector<float> gguf_rope_factors(const ModelConfig& config);
+
+}  // namespace augur

@@ -1,0 +1,265 @@
+#include "model/quantize_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <mutex>
+
+#include "base/error.h"
+#include "io/gguf/model.h"
+#include "io/gguf/writer.h"
+#include "kernels/quantize.h"
+#include "model/gguf_metadata.h"
+
+namespace augur {
+
+namespace {
+
+/// A tensor to write.
+struct Item {
+  std::string name;  ///< in the file
+  DType type = DType::F32;
+  const StoredTensor* tensor = nullptr;  ///< null: `values`
+  int interleave = 0;                    ///< > 0: heads over which GGUF interleaves the rows
+  std::vector<float> values = {};
+};
+
+/// Which row of a Hugging Face matrix is row `row` in GGUF's order, heads having `size` rows.
+std::int64_t plain_row(std::int64_t row, std::int64_t size) {
+  const std::int64_t within = row % size;
+  return row - within + within % 2 * (size / 2) + within / 2;
+}
+
+bool is_integer(DType type) {
+  return type == DType::I64 || type == DType::I32 || type == DType::I16 || type == DType::I8 ||
+         type == DType::U8 || type == DType::Bool;
+}
+
+bool fits(DType type, std::int64_t row) {
+  return row % block_shape(type).elements == 0;
+}
+
+bool is_four_bit(DType type) {
+  return type == DType::Q4_0 || type == DType::Q4_1 || type == DType::Q4_K;
+}
+
+DType written_type(const StoredTensor& tensor, DType type, bool vocabulary) {
+  if (tensor.dtype == DType::Bool || tensor.dtype == DType::U8) return DType::I8;  // GGUF has neither
+  if (is_integer(tensor.dtype)) return tensor.dtype;
+  if (tensor.shape.size() != 2) return DType::F32;
+  const std::int64_t row = tensor.shape.back();
+  if (vocabulary && is_four_bit(type)) type = fits(DType::Q6_K, row) ? DType::Q6_K : DType::Q8_0;
+  if (fits(type, row)) return type;
+  return type == DType::Q4_K && fits(DType::Q4_1, row) ? DType::Q4_1 : DType::BF16;
+}
+
+std::int64_t rows_of(const StoredTensor& tensor) {
+  return tensor.shape.size() < 2 ? 1 : tensor.shape[0];
+}
+std::int64_t row_length(const StoredTensor& tensor) {
+  std::int64_t length = 1;
+  for (std::size_t i = tensor.shape.size() < 2 ? 0 : 1; i < tensor.shape.size(); ++i)
+    length *= tensor.shape[i];
+  return length;
+}
+
+void encode(DType type, const float* values, std::int64_t count, std::byte* out) {
+  switch (type) {
+    case DType::F32:
+      std::memcpy(out, values, static_cast<std::size_t>(count) * sizeof(float));
+      return;
+    case DType::BF16:
+      for (std::int64_t i = 0; i < count; ++i) {
+        const BF16 v = to_bf16(values[i]);
+        std::memcpy(out + 2 * i, &v, sizeof v);
+      }
+      return;
+    case DType::F16:
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::uint16_t v = float_to_half(values[i]);
+        if (!std::isfinite(half_to_float(v))) throw Error("{} is outside the range of F16", values[i]);
+        std::memcpy(out + 2 * i, &v, sizeof v);
+      }
+      return;
+    default:
+      quantize_blocks(type, values, count, out);
+  }
+}
+
+/// Row `row`, in the file's order, as float32.
+void read_row(const Item& item, std::int64_t row, float* out) {
+  const StoredTensor& tensor = *item.tensor;
+  if (item.interleave == 0) return read_rows(tensor, row, 1, out);
+  if (tensor.shape.size() == 2) {
+    return read_rows(tensor, plain_row(row, rows_of(tensor) / item.interleave), 1, out);
+  }
+  const std::int64_t length = row_length(tensor);  // a bias, whose elements follow the rows of its matrix
+  std::vector<float> plain(static_cast<std::size_t>(length));
+  read_rows(tensor, 0, 1, plain.data());
+  for (std::int64_t i = 0; i < length; ++i) {
+    out[i] = plain[static_cast<std::size_t>(plain_row(i, length / item.interleave))];
+  }
+}
+
+void write_item(ThreadPool& pool, const Item& item, GgufWriter& writer,
+                const std::function<void(std::int64_t)>& done) {
+  if (item.tensor == nullptr) return writer.write(std::as_bytes(std::span(item.values)));
+  const StoredTensor& tensor = *item.tensor;
+  const std::int64_t rows = rows_of(tensor);
+  const std::int64_t length = row_length(tensor);
+  const bool as_stored = item.type == tensor.dtype && item.interleave == 0 && tensor.interleaved_heads == 0;
+  if (as_stored || is_integer(tensor.dtype)) {
+    writer.write(tensor.bytes);
+    return done(rows * length);
+  }
+  if (rows * length == 0) return;
+  constexpr std::int64_t kElementsAtOnce = std::int64_t{1} << 24;
+  const std::int64_t step = std::clamp<std::int64_t>(kElementsAtOnce / length, 1, rows);
+  const BlockShape block = block_shape(item.type);
+  const std::int64_t row_bytes = length / block.elements * block.bytes;
+  std::vector<std::byte> bytes(static_cast<std::size_t>(step * row_bytes));
+  for (std::int64_t first = 0; first < rows; first += step) {
+    const std::int64_t count = std::min(step, rows - first);
+    std::mutex mutex;
+    std::exception_ptr failure;
+    pool.run([&](Team& team) {
+      const Range mine = team.split(count);
+      try {
+        std::vector<float> values(static_cast<std::size_t>(length));
+        for (std::int64_t r = mine.begin; r < mine.end; ++r) {
+          read_row(item, first + r, values.data());
+          encode(item.type, values.data(), length, bytes.data() + r * row_bytes);
+        }
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::current_exception();
+      }
+    });
+    try {
+      if (failure) std::rethrow_exception(failure);
+    } catch (const Error& error) {
+      throw Error("{}: tensor {}: {}", tensor.file, tensor.name, error.what());
+    }
+    writer.write(std::span(bytes).first(static_cast<std::size_t>(count * row_bytes)));
+    done(count * length);
+  }
+}
+
+bool is_vocabulary(std::string_view gguf_name) {
+  return gguf_name == "token_embd.weight" || gguf_name == "output.weight";
+}
+
+/// Where the parts of the file come from.
+struct Plan {
+  GgufMetadata metadata;
+  std::vector<StoredTensor> raw;  ///< of a GGUF file, in its own order of rows
+  std::vector<Item> items;
+};
+
+void plan_gguf(const GgufFile& file, DType type, Plan& plan) {
+  for (const auto& [key, value] : file.metadata()) plan.metadata.copy(key, value);
+  plan.raw.reserve(file.tensor_infos().size());
+  for (const GgufTensorInfo& info : file.tensor_infos()) {
+    const StoredTensor& tensor = plan.raw.emplace_back(file.tensor(info));
+    plan.items.push_back({info.name, written_type(tensor, type, is_vocabulary(info.name)), &tensor});
+  }
+}
+
+void plan_folder(const Checkpoint& checkpoint, DType type, Plan& plan) {
+  const ModelConfig config = ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
+  plan.metadata = gguf_metadata(checkpoint, config);
+  const bool interleaves = gguf_architecture(config) == "llama";
+  if (std::vector<float> factors = gguf_rope_factors(config); !factors.empty()) {
+    plan.items.push_back({.name = "rope_freqs.weight", .values = std::move(factors)});
+  }
+  for (const auto& [name, tensor] : checkpoint.weights().tensors()) {
+    if (name.ends_with("rotary_emb.inv_freq") || name.ends_with("attn.masked_bias") ||
+        (config.tied_embeddings && name == "lm_head.weight")) {
+      continue;  // tables that old exporters stored, and the copy of a tied embedding
+    }
+    const std::string gguf = gguf_tensor_name(name);
+    if (gguf.empty()) {
+      throw Error("{}: tensor {} has no name in GGUF: {}", tensor.file, name,
+                  "not a model of a known family");
+    }
+    Item item{gguf, written_type(tensor, type, is_vocabulary(gguf)), &tensor};
+    const std::int64_t rows = tensor.shape.empty() ? 0 : tensor.shape[0];
+    if (interleaves && name.find(".self_attn.q_proj.") != std::string::npos) item.interleave = config.heads;
+    if (interleaves && name.find(".self_attn.k_proj.") != std::string::npos)
+      item.interleave = config.kv_heads;
+    if (item.interleave > 0 && rows != std::int64_t{item.interleave} * config.head_dim) {
+      throw Error("{}: tensor {}: {} rows for {} heads of {}", tensor.file, name, rows, item.interleave,
+                  config.head_dim);
+    }
+    plan.items.push_back(std::move(item));
+  }
+}
+
+/// Draft heads: their own names, and their configuration as it is.
+void plan_head(const Checkpoint& checkpoint, DType type, Plan& plan) {
+  plan.metadata.set("general.architecture", kHeadArchitecture);
+  plan.metadata.set(kHeadConfigKey, checkpoint.config().dump());
+  for (const auto& [name, tensor] : checkpoint.weights().tensors()) {
+    plan.items.push_back({name, written_type(tensor, type, false), &tensor});
+  }
+}
+
+void set_file_type(DType type, GgufMetadata& metadata) {
+  // llama.cpp's numbers for whole files.
+  const std::uint32_t number = type == DType::F32    ? 0
+                               : type == DType::F16  ? 1
+                               : type == DType::Q4_0 ? 2
+                               : type == DType::Q4_1 ? 3
+                               : type == DType::Q8_0 ? 7
+                               : type == DType::Q4_K ? 14
+                                                     : 32;
+  metadata.set_u32("general.file_type", number);
+  metadata.set_u32("general.quantization_version", 2);
+}
+
+}  // namespace
+
+const std::vector<DType>& quantize_types() {
+  static const std::vector<DType> types = {DType::F32,  DType::F16,  DType::BF16, DType::Q8_0,
+                                           DType::Q4_0, DType::Q4_1, DType::Q4_K};
+  return types;
+}
+
+void quantize_model(ThreadPool& pool, const Checkpoint& checkpoint, const std::filesystem::path& out,
+                    const QuantizeModelOptions& options) {
+  const std::vector<DType>& types = quantize_types();
+  if (std::find(types.begin(), types.end(), options.type) == types.end()) {
+    throw Error("a model cannot be written as {}", name(options.type));
+  }
+  const WeightStore& weights = checkpoint.weights();
+  Plan plan;
+  if (checkpoint.is_gguf()) {
+    plan_gguf(*checkpoint.gguf(), options.type, plan);
+  } else if (weights.find("model.embed_tokens.weight") != nullptr) {
+    plan_folder(checkpoint, options.type, plan);
+  } else {
+    plan_head(checkpoint, options.type, plan);
+  }
+  set_file_type(options.type, plan.metadata);
+
+  std::vector<GgufWriter::Entry> entries;
+  std::int64_t total = 1;
+  for (const Item& item : plan.items) {
+    const Shape shape =
+        item.tensor != nullptr ? item.tensor->shape : Shape{static_cast<std::int64_t>(item.values.size())};
+    entries.push_back({item.name, item.type, shape});
+    if (item.tensor != nullptr) total += rows_of(*item.tensor) * row_length(*item.tensor);
+  }
+  GgufWriter writer(out, plan.metadata, entries);
+  std::int64_t done = 0;
+  for (const Item& item : plan.items) {
+    write_item(pool, item, writer, [&](std::int64_t elements) {
+      done += elements;
+      if (options.progress) options.progress(static_cast<double>(done) / static_cast<double>(total));
+    });
+  }
+  writer.finish();
+}
+
+}  // namespace augur

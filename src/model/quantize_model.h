@@ -1,0 +1,30 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/thread_pool.h"
+#include "io/checkpoint.h"
+
+namespace augur {
+
+struct QuantizeModelOptions {
+  DType type = DType::Q8_0;  ///< one of quantize_types()
+  std::function<void(double)> progress = {};
+};
+
+/// What a model may be written as: F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q4_K.
+const std::vector<DType>& quantize_types();
+
+/// Writes a model, or a draft head, to a GGUF file with its matrices in `type`; vectors are F32. Where `type`
+/// has 4 bits, the embedding and the head have 6 (Q6_K) or, rows being no whole blocks of that, 8 (Q8_0).
+/// Matrices whose rows are no whole blocks are Q4_1 in place of Q4_K if that fits, otherwise BF16. What is
+/// stored in its type already is copied. Other programs read the file as they read any of the family's; a
+/// head's (see kHeadArchitecture) only this one does. Error naming the file and the field or tensor for what
+/// cannot be written; nothing is left behind then.
+void quantize_model(ThreadPool& pool, const Checkpoint& checkpoint, const std::filesystem::path& out,
+                    const QuantizeModelOptions& options);
+
+}  // namespace augur

@@ -1,0 +1,112 @@
+#pragma once
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "io/gguf/gguf.h"
+#include "io/gguf/writer.h"
+#include "kernels/quantize.h"
+#include "model/quantize_model.h"
+#include "support/stories.h"
+
+namespace augur::testing_support {
+
+/// stories260k in another type; its feed-forward rows of 172 stay bf16.
+inline std::filesystem::path write_quantised_stories(const std::filesystem::path& folder, DType type) {
+  ThreadPool pool(2);
+  const std::filesystem::path path = folder / (std::string(name(type)) + ".gguf");
+  quantize_model(pool, Checkpoint::open(stories_path()), path, {.type = type});
+  return path;
+}
+
+/// A folder with a random model whose rows are whole blocks of every type, with the vocabulary of
+/// stories260k.
+inline void write_random_model(const std::filesystem::path& folder) {
+  constexpr std::int64_t kHidden = 256, kFeedForward = 512, kKeys = 128, kVocab = 512;
+  std::filesystem::copy_file(stories_path() / "tokenizer.model", folder / "tokenizer.model",
+                             std::filesystem::copy_options::overwrite_existing);
+  std::ofstream(folder / "config.json") << R"({"model_type": "llama", "hidden_size": 256,
+    "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+    "head_dim": 64, "vocab_size": 512, "max_position_embeddings": 512, "rms_norm_eps": 1e-5,
+    "rope_theta": 10000.0, "tie_word_embeddings": false, "bos_token_id": 1, "eos_token_id": 2})";
+  std::vector<SafetensorsWriter::Entry> entries;
+  const auto add = [&](const std::string& name, const Shape& shape) {
+    entries.push_back({.name = name, .dtype = DType::F32, .shape = shape});
+  };
+  add("model.embed_tokens.weight", {kVocab, kHidden});
+  add("lm_head.weight", {kVocab, kHidden});
+  add("model.norm.weight", {kHidden});
+  for (int layer = 0; layer < 2; ++layer) {
+    const std::string at = "model.layers." + std::to_string(layer) + ".";
+    add(at + "input_layernorm.weight", {kHidden});
+    add(at + "post_attention_layernorm.weight", {kHidden});
+    add(at + "self_attn.q_proj.weight", {kHidden, kHidden});
+    add(at + "self_attn.k_proj.weight", {kKeys, kHidden});
+    add(at + "self_attn.v_proj.weight", {kKeys, kHidden});
+    add(at + "self_attn.o_proj.weight", {kHidden, kHidden});
+    add(at + "mlp.gate_proj.weight", {kFeedForward, kHidden});
+    add(at + "mlp.up_proj.weight", {kFeedForward, kHidden});
+    add(at + "mlp.down_proj.weight", {kHidden, kFeedForward});
+  }
+  SafetensorsWriter writer(folder / "model.safetensors", entries);
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  for (const SafetensorsWriter::Entry& entry : entries) {
+    const bool norm = entry.shape.size() == 1;
+    std::int64_t count = 1;
+    for (const std::int64_t extent : entry.shape) count *= extent;
+    std::vector<float> values(static_cast<std::size_t>(count));
+    // Sharper than at an untrained model's start, so that greedy texts differ.
+    const float size = 2.0f / std::sqrt(static_cast<float>(entry.shape.back()));
+    for (float& v : values) v = norm ? 1.0f + 0.1f * normal(random) : size * normal(random);
+    writer.write(std::as_bytes(std::span<const float>(values)));
+  }
+  writer.finish();
+}
+
+/// A GGUF file anew, every matrix in the type that `type_of` gives for its name.
+inline void rewrite_gguf(const std::filesystem::path& from, const std::filesystem::path& to,
+                         const std::function<DType(const std::string&)>& type_of) {
+  const GgufFile file = GgufFile::open(from);
+  GgufMetadata metadata;
+  for (const auto& [key, value] : file.metadata()) metadata.copy(key, value);
+  std::vector<GgufWriter::Entry> entries;
+  for (const GgufTensorInfo& info : file.tensor_infos()) {
+    entries.push_back({info.name, info.shape.size() == 2 ? type_of(info.name) : DType::F32, info.shape});
+  }
+  GgufWriter writer(to, metadata, entries);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const StoredTensor tensor = file.tensor(file.tensor_infos()[i]);
+    const bool matrix = tensor.shape.size() == 2;
+    const std::int64_t rows = matrix ? tensor.shape[0] : 1;
+    std::vector<float> values(static_cast<std::size_t>(rows * tensor.shape.back()));
+    read_rows(tensor, 0, rows, values.data());
+    if (!matrix) {
+      writer.write(std::as_bytes(std::span<const float>(values)));
+      continue;
+    }
+    std::vector<std::byte> bytes(static_cast<std::size_t>(*storage_bytes(entries[i].dtype, tensor.shape)));
+    quantize_blocks(entries[i].dtype, values.data(), std::ssize(values), bytes.data());
+    writer.write(bytes);
+  }
+  writer.finish();
+}
+
+/// What files of several types look like: queries, keys and values of three; gate and up of two.
+inline DType mixed_type(const std::string& tensor) {
+  const auto is = [&](const char* part) { return tensor.find(part) != std::string::npos; };
+  return is("attn_q")     ? DType::Q4_K
+         : is("attn_k")   ? DType::Q5_0
+         : is("attn_v")   ? DType::Q6_K
+         : is("ffn_gate") ? DType::Q4_1
+         : is("ffn_up")   ? DType::Q4_0
+         : is("ffn_down") ? DType::Q5_K
+         : is("output.")  ? DType::Q6_K
+                          : DType::Q8_0;
+}
+
+}  // namespace augur::testing_support

@@ -1,0 +1,218 @@
+#include "model/quantize_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include "base/error.h"
+#include "io/gguf/model.h"
+#include "model/prefill.h"
+#include "support/quantised_models.h"
+
+namespace augur {
+namespace {
+
+using testing::HasSubstr;
+using testing_support::plain_log_probs;
+using testing_support::stories_path;
+using testing_support::TemporaryFolder;
+
+const char* const kText = "Once upon a time, there was a little girl named Lily. She";
+
+class QuantizeModel : public testing::Test {
+ protected:
+  std::filesystem::path write(const std::filesystem::path& in, DType type) {
+    const std::filesystem::path out = folder_.path() / "out.gguf";
+    ThreadPool pool(2);
+    quantize_model(pool, Checkpoint::open(in), out, {.type = type});
+    return out;
+  }
+  std::vector<float> log_probs(const std::filesystem::path& path, WeightType weights) {
+    const Checkpoint checkpoint = Checkpoint::open(path);
+    const auto model = Model::load(backend_, checkpoint, {.weights = weights});
+    return plain_log_probs(*model, checkpoint.load_tokenizer()->encode(kText));
+  }
+
+  TemporaryFolder folder_;
+  Backend backend_{2};
+};
+
+TEST_F(QuantizeModel, AFloatFileIsTheSameModel) {
+  const std::vector<float> expected = log_probs(stories_path(), WeightType::F32);
+  EXPECT_EQ(log_probs(write(stories_path(), DType::F32), WeightType::F32), expected);
+  EXPECT_EQ(log_probs(write(stories_path(), DType::BF16), WeightType::BF16),
+            log_probs(stories_path(), WeightType::BF16));
+  const Checkpoint folder = Checkpoint::open(stories_path());
+  const Checkpoint file = Checkpoint::open(folder_.path() / "out.gguf");
+  const auto a = folder.load_tokenizer();
+  const auto b = file.load_tokenizer();
+  EXPECT_EQ(a->encode(kText), b->encode(kText));
+  EXPECT_EQ(a->bos, b->bos);
+  EXPECT_EQ(a->eos, b->eos);
+  EXPECT_EQ(a->add_bos, b->add_bos);
+}
+
+TEST_F(QuantizeModel, AByteLevelVocabularyGivesTheSameIds) {
+  const std::filesystem::path in = std::filesystem::path(AUGUR_SOURCE_DIR) / "models" / "smollm2-draft-11m";
+  const Checkpoint folder = Checkpoint::open(in);
+  const Checkpoint file = Checkpoint::open(write(in, DType::Q4_0));
+  const auto a = folder.load_tokenizer();
+  const auto b = file.load_tokenizer();
+  for (const char* text :
+       {"Hello, world! 12345", "  if (x) {\n\treturn;\n}", "<|im_start|>user\nÄtna 漢字"}) {
+    EXPECT_EQ(a->encode(text), b->encode(text)) << text;
+  }
+  EXPECT_EQ(file.chat_template(), folder.chat_template());
+  EXPECT_EQ(file.gguf()->find_string("tokenizer.ggml.pre"), "smollm");
+}
+
+/// Fewer bits, less of the model; but the model.
+TEST_F(QuantizeModel, QuantisedFilesStayClose) {
+  const std::vector<float> exact = log_probs(stories_path(), WeightType::F32);
+  double last = 0;
+  for (const DType type : {DType::Q8_0, DType::Q4_1}) {
+    const std::vector<float> got = log_probs(write(stories_path(), type), WeightType::Native);
+    double divergence = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      divergence += std::exp(double{exact[i]}) * (double{exact[i]} - double{got[i]});
+    }
+    EXPECT_LT(divergence, type == DType::Q8_0 ? 0.003 : 0.4) << name(type);
+    EXPECT_GT(divergence, last) << name(type);
+    last = divergence;
+  }
+}
+
+TEST_F(QuantizeModel, TypesFollowTheRows) {
+  testing_support::write_random_model(folder_.path());
+  const Checkpoint file = Checkpoint::open(write(folder_.path(), DType::Q4_K));
+  const auto type_of = [&](const char* tensor) {
+    const StoredTensor* found = file.weights().find(tensor);
+    return found == nullptr ? DType::Bool : found->dtype;
+  };
+  EXPECT_EQ(type_of("model.layers.1.self_attn.q_proj.weight"), DType::Q4_K);
+  EXPECT_EQ(type_of("lm_head.weight"), DType::Q6_K);
+  EXPECT_EQ(type_of("model.embed_tokens.weight"), DType::Q6_K);
+  EXPECT_EQ(type_of("model.norm.weight"), DType::F32);
+  const Checkpoint small = Checkpoint::open(write(stories_path(), DType::Q4_K));
+  EXPECT_EQ(small.weights().find("model.layers.0.self_attn.q_proj.weight")->dtype, DType::Q4_1);
+  EXPECT_EQ(small.weights().find("model.embed_tokens.weight")->dtype, DType::Q8_0);
+  EXPECT_EQ(small.weights().find("model.layers.0.mlp.down_proj.weight")->dtype, DType::BF16);
+}
+
+/// From GGUF to GGUF: what has its type already is copied, what has not is made anew; nothing else changes.
+TEST_F(QuantizeModel, RewritesGgufFiles) {
+  const std::filesystem::path first = folder_.path() / "first.gguf";
+  std::filesystem::rename(write(stories_path(), DType::Q8_0), first);
+  const GgufFile a = GgufFile::open(first);
+  const GgufFile same = GgufFile::open(write(first, DType::Q8_0));
+  ASSERT_EQ(same.metadata().size(), a.metadata().size());
+  ASSERT_EQ(same.tensor_infos().size(), a.tensor_infos().size());
+  for (std::size_t i = 0; i < a.tensor_infos().size(); ++i) {
+    const StoredTensor x = a.tensor(a.tensor_infos()[i]);
+    const StoredTensor y = same.tensor(same.tensor_infos()[i]);
+    EXPECT_EQ(x.name, y.name);
+    EXPECT_EQ(x.dtype, y.dtype);
+    EXPECT_TRUE(std::equal(x.bytes.begin(), x.bytes.end(), y.bytes.begin(), y.bytes.end())) << x.name;
+  }
+  const Checkpoint four = Checkpoint::open(write(first, DType::Q4_0));
+  EXPECT_EQ(four.weights().find("model.layers.0.self_attn.q_proj.weight")->dtype, DType::Q4_0);
+  EXPECT_TRUE(four.weights().find("model.layers.0.self_attn.q_proj.weight")->interleaved_heads > 0);
+}
+
+TEST_F(QuantizeModel, WhatCannotBeWrittenLeavesNothingBehind) {
+  testing_support::write_random_model(folder_.path());
+  std::ifstream in(folder_.path() / "config.json");
+  std::string config((std::istreambuf_iterator<char>(in)), {});
+  in.close();
+  config.insert(1, R"("rope_scaling": {"rope_type": "dynamic", "factor": 2.0}, )");
+  std::ofstream(folder_.path() / "config.json") << config;
+  try {
+    write(folder_.path(), DType::Q8_0);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("rope_scaling"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out.gguf"));
+}
+
+std::string read_bytes(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Loads and runs a file; the error where there is one.
+std::string outcome(Backend& backend, const std::filesystem::path& path) {
+  try {
+    const Checkpoint checkpoint = Checkpoint::open(path);
+    const auto model = Model::load(backend, checkpoint);
+    const std::vector<TokenId> text = {1, 2, 3};
+    plain_log_probs(*model, text);
+    return "ran";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST_F(QuantizeModel, DamagedFilesAreErrorsOrModels) {
+  testing_support::write_random_model(folder_.path());
+  const std::string whole = read_bytes(write(folder_.path(), DType::Q4_K));
+  const std::filesystem::path damaged = folder_.path() / "damaged.gguf";
+  const auto put = [&](const std::string& bytes) {
+    std::ofstream(damaged, std::ios::binary).write(bytes.data(), std::ssize(bytes));
+  };
+  for (const double part : {0.0, 0.001, 0.02, 0.3, 0.9, 0.99999}) {
+    put(whole.substr(0, static_cast<std::size_t>(part * static_cast<double>(whole.size()))));
+    const std::string error = outcome(backend_, damaged);
+    EXPECT_THAT(error, HasSubstr("damaged.gguf")) << part;
+  }
+  std::mt19937 random(1);
+  const std::size_t header = whole.size() / 40;  // all of it, and some weights
+  for (int i = 0; i < 60; ++i) {
+    std::string bytes = whole;
+    for (int j = 0; j < 3; ++j) bytes[random() % header] = static_cast<char>(random());
+    put(bytes);
+    outcome(backend_, damaged);  // either, but no crash
+  }
+}
+
+/// Two times the tensor's size is not there; half a block is none.
+TEST_F(QuantizeModel, AbsurdShapesAreRefused) {
+  testing_support::write_random_model(folder_.path());
+  const std::string whole = read_bytes(write(folder_.path(), DType::Q8_0));
+  const std::string name = "blk.0.attn_q.weight";
+  const std::size_t at = whole.find(name) + name.size() + 4;  // behind the number of dimensions
+  ASSERT_LT(at, whole.size());
+  for (const std::int64_t columns :
+       {std::int64_t{0}, std::int64_t{8}, std::int64_t{512}, std::int64_t{1} << 40, std::int64_t{-32}}) {
+    std::string bytes = whole;
+    std::memcpy(bytes.data() + at, &columns, sizeof columns);
+    const std::filesystem::path damaged = folder_.path() / "damaged.gguf";
+    std::ofstream(damaged, std::ios::binary).write(bytes.data(), std::ssize(bytes));
+    const std::string error = outcome(backend_, damaged);
+    EXPECT_THAT(error, HasSubstr("damaged.gguf")) << columns;
+    EXPECT_THAT(error, testing::AnyOf(HasSubstr("attn_q.weight"), HasSubstr("q_proj.weight"))) << columns;
+  }
+}
+
+TEST_F(QuantizeModel, NumbersThatAreNoneAreRefused) {
+  testing_support::write_random_model(folder_.path());
+  std::string bytes = read_bytes(folder_.path() / "model.safetensors");
+  std::memset(bytes.data() + bytes.size() - 4, 0xff, 4);  // in the last tensor, model.norm or a matrix
+  std::memset(bytes.data() + bytes.size() - 400000, 0xff, 4);
+  std::ofstream(folder_.path() / "model.safetensors", std::ios::binary)
+      .write(bytes.data(), std::ssize(bytes));
+  try {
+    write(folder_.path(), DType::Q8_0);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("model.safetensors"));
+    EXPECT_THAT(error.what(), HasSubstr("model.layers.1."));
+  }
+}
+
+}  // namespace
+}  // namespace augur
