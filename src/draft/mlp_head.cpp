@@ -50,14 +50,21 @@ void MlpHead::add_activated(Range rows) {
   }
 }
 
-void MlpHead::run(Backend& backend, const float* inputs, int rows, float* logits, std::int64_t stride) {
+HeadWeights MlpHead::exit(Backend& backend, const PackedMatrix* embedding) const {
+  return {.backend = &backend,
+          .matrix = &output_.weight(),
+          .embedding = embedding,
+          .bias = output_.bias(),
+          .usable = widths_.vocab};
+}
+
+void MlpHead::run(Backend& backend, const float* inputs, int rows) {
   if (rows == 0) return;
   if (has_entry_) {
     entry_.ensure(rows);
     entry_residual_.ensure(rows);
   }
   for (Linear& block : blocks_) block.ensure(rows);
-  output_.ensure(rows);
   state_.ensure(rows);
   update_.ensure(rows);
   const auto given = [&](std::int64_t r) { return inputs + r * widths_.inputs; };
@@ -79,7 +86,6 @@ void MlpHead::run(Backend& backend, const float* inputs, int rows, float* logits
       team.barrier();
       add_activated(mine);
     }
-    output_.apply(team, backend.kernels, rows, state, logits, stride);
   });
 }
 
