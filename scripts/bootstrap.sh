@@ -4,19 +4,19 @@
 #
 # usage: scripts/bootstrap.sh [--dev] [--train]
 #   --dev    clang's format, tidy and fuzzing tools too
-#   --train  what `augur train` is built with, too (libtorch, liblzma)
+#   --train  what `augur train` is built with, too (libtorch)
 # AUGUR_SKIP_BOOTSTRAP=1 trusts that the tools are there (other distributions, containers without apt).
 set -euo pipefail
 
 build_packages=(
   g++ cmake ninja-build ccache mold pkg-config git make ca-certificates
   libhwy-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev
-  libcli11-dev libfmt-dev
+  libcli11-dev libfmt-dev liblzma-dev
   libgtest-dev libgmock-dev
   python3 python3-pip
 )
 dev_packages=(clang clang-format clang-tidy libclang-rt-14-dev)
-train_packages=(libtorch-dev liblzma-dev)
+train_packages=(libtorch-dev)
 
 packages=("${build_packages[@]}")
 for option in "$@"; do

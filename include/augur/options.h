@@ -78,6 +78,10 @@ struct EngineOptions {
   /// The same, or the folder of a draft head, for the types that need one; empty: none. Its type is the one
   /// that `speculation` names, otherwise what its files say.
   std::string draft_model;
+  /// What the draft model's or head's last projection computes: "full", "frspec:FILE[:SIZE]",
+  /// "pafr:FILE[:SIZE]", "hot:FILE[:SIZE]" or "dynaspec:FOLDER[:K|:K0,K1]" (docs/vocabulary.md). The target
+  /// verifies over its whole vocabulary whatever it says.
+  std::string draft_vocabulary = "full";
   /// A file made by `augur datastore build`, which type "suffix" retrieves continuations from; empty: none.
   std::string datastore;
   int threads = 0;  ///< 0: one per core

@@ -46,11 +46,12 @@ std::vector<SpeculationPolicy> speculation_policies() {
 }
 
 struct Engine::Impl {
-  // Order matters: drafters and decoder use the target.
+  // Order matters: drafters and decoder use the target, drafters the vocabulary.
   std::shared_ptr<LoadedTarget> target;
   SpeculationOptions speculation;
   std::optional<Checkpoint> draft_checkpoint;
   std::string head_type;  ///< what draft_checkpoint is used as
+  std::optional<VocabularyChoice> vocabulary;
   std::vector<LoadedDrafter> drafters;
   std::unique_ptr<PolicyCache> policies;
   std::unique_ptr<Decoder> decoder;
@@ -61,6 +62,8 @@ struct Engine::Impl {
   /// Loads the target where it is not loaded yet.
   Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& options);
   void open_draft_model(const EngineOptions& options);
+  /// Error for a vocabulary that no drafter would use.
+  void check_vocabulary(const VocabularySpec& spec, const std::string& text) const;
   void load_drafters(const EngineOptions& options);
   /// With "auto" replaced by what it stands for.
   SpeculationOptions resolve(SpeculationOptions asked) const;
@@ -74,8 +77,12 @@ struct Engine::Impl {
 
 Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& options)
     : target(std::move(shared)), speculation(options.speculation), warning(options.warning) {
-  open_draft_model(options);  // unknown names are found before anything big is read
+  // What cannot be is found before anything big is read.
+  open_draft_model(options);
+  const VocabularySpec spec = VocabularySpec::parse(options.draft_vocabulary);
+  check_vocabulary(spec, options.draft_vocabulary);
   if (target->model == nullptr) target->load(options);
+  vocabulary.emplace(spec, target->model->fingerprint(), target->tokenizer->eos);
   load_drafters(options);
   check_speculation(speculation, drafters);
   policies = std::make_unique<PolicyCache>(*target->model, target->path);
@@ -107,6 +114,17 @@ SpeculationOptions Engine::Impl::resolve(SpeculationOptions asked) const {
   return asked;
 }
 
+void Engine::Impl::check_vocabulary(const VocabularySpec& spec, const std::string& text) const {
+  if (spec.kind == VocabularySpec::Kind::Full) return;
+  const std::vector<std::string>& types = speculation.types;
+  const bool any = std::any_of(types.begin(), types.end(), [](const std::string& type) {
+    return type != "none" && find_drafter_type(type).projects;
+  });
+  if (any || (!head_type.empty() && find_drafter_type(head_type).projects)) return;
+  throw Error("draft vocabulary '{}': nothing that drafts here ({}) has a vocabulary to choose from", text,
+              fmt::join(types, ", "));
+}
+
 void Engine::Impl::load_drafters(const EngineOptions& options) {
   const DrafterSource source{.backend = target->backend,
                              .target = *target->model,
@@ -114,6 +132,7 @@ void Engine::Impl::load_drafters(const EngineOptions& options) {
                              .target_path = target->path,
                              .head = draft_checkpoint ? &*draft_checkpoint : nullptr,
                              .context = target->model->context(),
+                             .vocabulary = &*vocabulary,
                              .datastore = options.datastore,
                              .progress = loading_stage(options, "draft model")};
   // What needs no weights of its own is always there.

@@ -11,6 +11,7 @@ void add_bench(CLI::App& app, Action& action) {
   add_bench_decode(*command, action);
   add_bench_perplexity(*command, action);
   add_bench_spec(*command, action);
+  add_bench_vocab(*command, action);
 }
 
 }  // namespace augur::cli

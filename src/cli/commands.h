@@ -23,10 +23,13 @@ void add_quantize(CLI::App& app, Action& action);
 void add_datastore(CLI::App& app, Action& action);
 void add_trace(CLI::App& app, Action& action);
 void add_train(CLI::App& app, Action& action);
+void add_train_frspec(CLI::App& train, Action& action);
+void add_train_dynaspec(CLI::App& train, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_bench_kernels(CLI::App& bench, Action& action);
 void add_bench_decode(CLI::App& bench, Action& action);
 void add_bench_perplexity(CLI::App& bench, Action& action);
 void add_bench_spec(CLI::App& bench, Action& action);
+void add_bench_vocab(CLI::App& bench, Action& action);
 
 }  // namespace augur::cli

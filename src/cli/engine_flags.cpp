@@ -64,6 +64,13 @@ void add_engine_flags(CLI::App& command, EngineOptions& options) {
   command.add_option("-m,--model", options.model, "Hugging Face folder or GGUF file")->required();
   command.add_option("--spec-draft-model,--model-draft", options.draft_model,
                      "(-md) Smaller model of the same vocabulary that drafts");
+  command
+      .add_option("--spec-vocab", options.draft_vocabulary,
+                  "What the drafter's head computes: full, frspec:FILE[:SIZE] (the most frequent tokens), "
+                  "pafr:FILE[:SIZE] (fewer at later steps), hot:FILE[:SIZE] (follows the text), "
+                  "dynaspec:FOLDER[:K|:K0,K1] (clusters that suit the context)")
+      ->type_name("VOCABULARY")
+      ->capture_default_str();
   command.add_option("--spec-datastore", options.datastore,
                      "suffix: a file of 'augur datastore build' to retrieve from");
   command.add_option("-t,--threads", options.threads, "Threads; 0: one per core")->check(in_range(0, 1024));

@@ -46,11 +46,16 @@ std::filesystem::path training_program() {
 void add_train(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "train", "Train draft heads and draft models for a target (where built; see docs/training.md)");
-  // Everything behind it, --help included, is for the training program.
+  // Everything else behind it, --help included, is for the training program.
   command->prefix_command();
   command->set_help_flag();
-  command->callback(
-      [command, &action] { action = [command]() -> int { run_training(command->remaining()); }; });
+  // What needs no libtorch is done here.
+  add_train_frspec(*command, action);
+  add_train_dynaspec(*command, action);
+  command->callback([command, &action] {
+    if (!command->get_subcommands().empty()) return;
+    action = [command]() -> int { run_training(command->remaining()); };
+  });
 }
 
 }  // namespace augur::cli

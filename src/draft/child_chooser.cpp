@@ -51,7 +51,7 @@ void ChildChooser::add_children(ThreadPool& pool, std::span<const NodeLogits> ro
       compute_noise(team, target_ids);
       for (std::size_t r; (r = next.fetch_add(1)) < rows.size();) {
         Scratch& scratch = scratch_[static_cast<std::size_t>(team.rank())];
-        rank(rows[r], r, scratch);
+        rank(rows[r], r, !target_ids.empty(), scratch);
         measure(rows[r], r, scratch);
       }
     });
@@ -108,7 +108,14 @@ void ChildChooser::prepare(std::span<const NodeLogits> rows, std::span<const Tok
   entries_.resize(rows.size() * static_cast<std::size_t>(width_));
   log_probs_.resize(entries_.size());
 
-  if (target_ids.empty() || !entry_of_token_.empty()) return;
+  // Penalties and biases name tokens. A shortlist changes from call to call.
+  entry_of_token_.clear();
+  const bool named = std::any_of(rows.begin(), rows.end(), [](const NodeLogits& row) {
+    if (row.options->sample || !row.options->coupled) return false;
+    const SamplingParams& params = row.options->sampler->params();
+    return params.penalises() || !params.logit_bias.empty();
+  });
+  if (target_ids.empty() || !named) return;
   const TokenId last = *std::max_element(target_ids.begin(), target_ids.end());
   entry_of_token_.assign(static_cast<std::size_t>(last) + 1, -1);
   for (std::size_t i = 0; i < target_ids.size(); ++i) {
@@ -139,7 +146,7 @@ void ChildChooser::compute_noise(Team& team, std::span<const TokenId> target_ids
   team.barrier();
 }
 
-void ChildChooser::rank(const NodeLogits& row, std::size_t r, Scratch& scratch) {
+void ChildChooser::rank(const NodeLogits& row, std::size_t r, bool reduced, Scratch& scratch) {
   const auto count = static_cast<int>(std::min<std::int64_t>(row.count, std::ssize(row.logits)));
   if (row.options->sample || count <= 0) return;
   std::int32_t* entries = entries_.data() + r * static_cast<std::size_t>(width_);
@@ -154,7 +161,7 @@ void ChildChooser::rank(const NodeLogits& row, std::size_t r, Scratch& scratch) 
   CoupledRow coupled{.logits = row.logits, .entry_of_token = entry_of_token_};
   if (position_of_[r] >= 0) {
     const PositionRow& p = positions_[static_cast<std::size_t>(position_of_[r])];
-    coupled.noise = entry_of_token_.empty() ? p.noise : std::span<const float>(gathered_).subspan(p.gathered);
+    coupled.noise = reduced ? std::span<const float>(gathered_).subspan(p.gathered) : p.noise;
   }
   recent_tokens(row, scratch.recent);
   coupled.recent = scratch.recent;

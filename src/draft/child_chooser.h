@@ -17,7 +17,7 @@ struct NodeLogits {
   std::int32_t node = 0;
   const ExpandOptions* options = nullptr;
   int count = 0;                  ///< children at most
-  std::span<const float> logits;  ///< [draft vocabulary]
+  std::span<const float> logits;  ///< of the draft vocabulary or the first entries of it
   std::span<const float> state;   ///< the drafter's hidden state there, for NodeWants::hidden; may be empty
 };
 
@@ -32,8 +32,8 @@ struct NodeLogits {
 /// Rows are worked on by all threads, trees are changed by the caller's. Holds scratch: one thread at a time.
 class ChildChooser {
  public:
-  /// Children are added row by row, best first. `target_ids[i]` is the target's id of entry i of the draft
-  /// vocabulary; empty: the same. Always the same for one chooser.
+  /// Children are added row by row, best first. `target_ids[i]` is the target's id of the rows' entry i, all
+  /// different; empty: the same.
   void add_children(ThreadPool& pool, std::span<const NodeLogits> rows, std::span<const TokenId> target_ids);
 
  private:
@@ -53,7 +53,8 @@ class ChildChooser {
 
   void prepare(std::span<const NodeLogits> rows, std::span<const TokenId> target_ids);
   void compute_noise(Team& team, std::span<const TokenId> target_ids);
-  void rank(const NodeLogits& row, std::size_t r, Scratch& scratch);
+  /// `reduced`: entries are not tokens.
+  void rank(const NodeLogits& row, std::size_t r, bool reduced, Scratch& scratch);
   void measure(const NodeLogits& row, std::size_t r, Scratch& scratch);
   void record(const NodeLogits& row, std::size_t r) const;
   void add_sampled(const NodeLogits& row, std::span<const TokenId> target_ids);
@@ -71,7 +72,7 @@ class ChildChooser {
   std::vector<PositionRow> positions_;
   std::vector<std::int32_t> position_of_;  ///< by row: into positions_; -1: no noise
   std::vector<float> gathered_;
-  std::vector<std::int32_t> entry_of_token_;  ///< of a reduced draft vocabulary
+  std::vector<std::int32_t> entry_of_token_;  ///< of a reduced draft vocabulary, where parameters ask for it
 
   // Of a sampled row.
   std::vector<float> padded_;  ///< [target vocabulary]

@@ -67,7 +67,8 @@ class Eagle3Head final : public RecurrentHead {
 
   void project(const float* features, int count, float* states) override;
   std::span<const float> run(const TokenBatch& batch, const float* states) override;
-  void logits(std::span<const std::int32_t> rows, float* out, std::int64_t stride) override;
+  HeadWeights exit() const override;
+  const float* exit_row(int row) const override { return layers_->result_row(row); }
 
  private:
   void open_entrance(HeadLoader& loader, const std::string& first);
@@ -75,7 +76,6 @@ class Eagle3Head final : public RecurrentHead {
   void open_placeholders(HeadLoader& loader);
   /// The row that fc reads, made from a row of features.
   const float* prepare(const float* features, std::int64_t row) const;
-  const float* norm() const { return norm_.empty() ? nullptr : norm_.data(); }
 
   Model& target_;
   float eps_ = 0.0f;
@@ -99,7 +99,6 @@ class Eagle3Head final : public RecurrentHead {
   RowBuffer attention_input_;  ///< [rows, 2 * state]
   RowBuffer residual_;         ///< [rows, state]
   std::vector<float> normed_;  ///< [rows, state] results after the norm
-  std::vector<float> chosen_;  ///< [rows with logits, state]
 };
 
 void Eagle3Head::open_entrance(HeadLoader& loader, const std::string& first) {
@@ -221,29 +220,20 @@ std::span<const float> Eagle3Head::run(const TokenBatch& batch, const float* sta
   return normed_;
 }
 
-void Eagle3Head::logits(std::span<const std::int32_t> rows, float* out, std::int64_t stride) {
-  const auto row = [&](std::int64_t i) { return layers_->result_row(rows[static_cast<std::size_t>(i)]); };
-  const auto count = static_cast<int>(rows.size());
-  if (own_head_) {
-    layers_->project({.matrix = head_, .norm = norm(), .out = out, .out_stride = stride}, count, row);
-    return;
-  }
-  chosen_.resize(rows.size() * static_cast<std::size_t>(shape_.state));
-  for (int i = 0; i < count; ++i) {
-    float* to = chosen_.data() + i * shape_.state;
-    if (norm_.empty()) {
-      std::copy_n(row(i), shape_.state, to);
-    } else {
-      rms_norm(row(i), norm_.data(), eps_, shape_.state, DType::F32, to);
-    }
-  }
-  target_.logits_of(chosen_.data(), count, true, out, stride);
+HeadWeights Eagle3Head::exit() const {
+  HeadWeights exit = head_of(target_);
+  if (own_head_) exit.matrix = &head_;
+  if (own_embedding_) exit.embedding = &embedding_;
+  exit.norm = norm_;
+  exit.eps = eps_;
+  exit.gives_previous = true;
+  return exit;
 }
 
 }  // namespace
 
 std::unique_ptr<DrafterModel> load_eagle3_drafter(const DrafterSource& source) {
-  return make_recurrent_model(std::make_unique<Eagle3Head>(source));
+  return make_recurrent_model(std::make_unique<Eagle3Head>(source), source.vocabulary);
 }
 
 }  // namespace augur

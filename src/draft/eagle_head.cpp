@@ -55,12 +55,13 @@ class EagleHead final : public RecurrentHead {
     return layers_->forward(batch, {.embeddings = input_.floats(0)}, nullptr);
   }
 
-  void logits(std::span<const std::int32_t> rows, float* out, std::int64_t stride) override {
-    chosen_.resize(rows.size() * static_cast<std::size_t>(shape_.state));
-    float* to = chosen_.data();
-    for (const std::int32_t row : rows) to = std::copy_n(layers_->result_row(row), shape_.state, to);
-    target_.logits_of(chosen_.data(), static_cast<int>(rows.size()), true, out, stride);
+  HeadWeights exit() const override {
+    HeadWeights exit = head_of(target_);
+    exit.norm = {};
+    exit.gives_previous = true;
+    return exit;
   }
+  const float* exit_row(int row) const override { return layers_->result_row(row); }
 
  private:
   Model& target_;
@@ -68,13 +69,12 @@ class EagleHead final : public RecurrentHead {
   std::unique_ptr<LayerStack> layers_;
   RowBuffer pair_;   ///< [rows, 2 * state] embedding and state
   RowBuffer input_;  ///< [rows, state] what enters the layers
-  std::vector<float> chosen_;
 };
 
 }  // namespace
 
 std::unique_ptr<DrafterModel> load_eagle_drafter(const DrafterSource& source) {
-  return make_recurrent_model(std::make_unique<EagleHead>(source));
+  return make_recurrent_model(std::make_unique<EagleHead>(source), source.vocabulary);
 }
 
 }  // namespace augur

@@ -43,6 +43,7 @@ void HeadsDrafter::sync(const AcceptedRows& rows) {
   const std::int64_t fresh = std::ssize(rows.tokens) - known;
   if (fresh <= 0) return;
   rows_ += fresh;
+  for (VocabularyHead& exit : weights_.exits) exit.saw(rows.tokens.subspan(at(known)));
   const std::int64_t width = hidden();
   if (!cache_) {
     state_.resize(at(width));
@@ -155,6 +156,7 @@ void HeadsDrafter::collect_rows(std::span<const ExpandJob> jobs, int depth) {
   HeadsWeights& w = weights_;
   w.rows.clear();
   w.inputs.clear();
+  w.head_rows.clear();
   int inputs = 0;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const DraftTree& tree = *jobs[j].tree;
@@ -165,11 +167,12 @@ void HeadsDrafter::collect_rows(std::span<const ExpandJob> jobs, int depth) {
       if (tree.depths()[at(node)] != depth || w.budgets[j].spent()) continue;
       if (!shared) {
         self.append_input(tree, node, depth);
+        w.head_rows.push_back({.token = tree.tokens()[at(node)], .step = depth});
         ++inputs;
         shared = !w.grounded;
       }
-      const int count = w.budgets[j].take(w.heads[at(depth)].vocab());
-      w.rows.push_back({.job = j, .node = node, .logits = inputs - 1, .count = count});
+      const int count = w.budgets[j].take(w.exits[at(depth)].size());
+      w.rows.push_back({.job = j, .node = node, .input = inputs - 1, .count = count});
     }
   }
 }
@@ -189,27 +192,17 @@ void HeadsDrafter::expand_many(std::span<const ExpandJob> jobs) {
     collect_rows(jobs, depth);
     if (w.rows.empty()) continue;
     MlpHead& head = w.heads[at(depth)];
-    const std::int64_t stride = (head.vocab() + 15) / 16 * 16;
-    const int inputs = w.rows.back().logits + 1;
-    if (w.logits.size() < at(inputs * stride)) w.logits = Buffer<float>(at(inputs * stride));
-    head.run(w.target.backend(), w.inputs.data(), inputs, w.logits.data(), stride);
-    if (w.shares_target_head) {
-      w.states.clear();
-      for (int i = 0; i < inputs; ++i)
-        w.states.insert(w.states.end(), head.state(i), head.state(i) + w.target.config().hidden);
-      w.target.logits_of(w.states.data(), inputs, true, w.logits.data(), stride);
-    }
+    VocabularyHead& exit = w.exits[at(depth)];
+    const int inputs = w.rows.back().input + 1;
+    head.run(w.target.backend(), w.inputs.data(), inputs);
+    for (int i = 0; i < inputs; ++i) w.head_rows[at(i)].state = head.state(i);
+    exit.run(w.head_rows);
     w.nodes.clear();
     for (const HeadsWeights::Row& row : w.rows) {
       const ExpandJob& job = jobs[row.job];
-      w.nodes.push_back({job.tree,
-                         row.node,
-                         &job.options,
-                         row.count,
-                         {w.logits.data() + row.logits * stride, at(head.vocab())},
-                         {}});
+      w.nodes.push_back({job.tree, row.node, &job.options, row.count, exit.logits(at(row.input)), {}});
     }
-    w.chooser.add_children(w.target.backend().pool, w.nodes, {});
+    w.chooser.add_children(w.target.backend().pool, w.nodes, exit.target_ids());
   }
 }
 
@@ -231,7 +224,18 @@ class HeadsModel final : public DrafterModel {
 
 }  // namespace
 
-std::unique_ptr<DrafterModel> make_heads_model(std::unique_ptr<HeadsWeights> weights) {
+std::unique_ptr<DrafterModel> make_heads_model(std::unique_ptr<HeadsWeights> weights,
+                                               const VocabularyChoice* vocabulary) {
+  Model& target = weights->target;
+  for (const MlpHead& head : weights->heads) {
+    if (weights->shares_target_head) {
+      HeadWeights exit = head_of(target);
+      exit.norm = {};  // states are normed before the heads
+      weights->exits.emplace_back(exit, vocabulary);
+    } else {
+      weights->exits.emplace_back(head.exit(target.backend(), &target.embedding()), vocabulary);
+    }
+  }
   return std::make_unique<HeadsModel>(std::move(weights));
 }
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/buffer.h"
 #include "draft/child_budget.h"
 #include "draft/child_chooser.h"
 #include "draft/drafter.h"
@@ -13,6 +12,7 @@
 #include "draft/registry.h"
 #include "model/layer_stack.h"
 #include "model/model.h"
+#include "vocab/vocabulary_head.h"
 
 namespace augur {
 
@@ -31,6 +31,7 @@ struct HeadsWeights {
   bool grounded = false;
   bool shares_target_head = false;
   std::vector<MlpHead> heads;
+  std::vector<VocabularyHead> exits;  ///< by head
   std::unique_ptr<LayerStack> prefix;
   std::vector<float> prefix_norm;
   std::vector<int> taps;
@@ -39,13 +40,12 @@ struct HeadsWeights {
   struct Row {
     std::size_t job;
     std::int32_t node;
-    int logits;  ///< row of the logits
-    int count;   ///< children
+    int input;  ///< row of the inputs
+    int count;  ///< children
   };
   std::vector<Row> rows;
   std::vector<float> inputs;
-  std::vector<float> states;  ///< after a head without an output. [inputs, hidden]
-  Buffer<float> logits;
+  std::vector<HeadRow> head_rows;  ///< by row of the inputs
   std::vector<NodeLogits> nodes;
   std::vector<ChildBudget> budgets;  ///< by job
   ChildChooser chooser;
@@ -94,8 +94,10 @@ class HeadsDrafter final : public Drafter {
   int first_row_ = 0;
 };
 
-/// The shared part of a drafter type that drafts with such heads.
-std::unique_ptr<DrafterModel> make_heads_model(std::unique_ptr<HeadsWeights> weights);
+/// The shared part of a drafter type that drafts with such heads, which have been read. `vocabulary` may be
+/// null.
+std::unique_ptr<DrafterModel> make_heads_model(std::unique_ptr<HeadsWeights> weights,
+                                               const VocabularyChoice* vocabulary);
 
 /// The file `stem`.pt or `stem`.safetensors beside the head's config.json, or the checkpoint's own weights.
 class HeadFile {

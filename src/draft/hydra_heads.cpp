@@ -112,7 +112,7 @@ std::unique_ptr<DrafterModel> load_hydra_drafter(const DrafterSource& source) {
     weights->prefix = std::make_unique<LayerStack>(source.backend, shape, source.target.float_type(),
                                                    source.context, std::move(layers));
   }
-  return make_heads_model(std::move(weights));
+  return make_heads_model(std::move(weights), source.vocabulary);
 }
 
 }  // namespace augur

@@ -105,7 +105,7 @@ void LayerSkipDrafter::expand_many(std::span<const ExpandJob> jobs) {
   s.positions.clear();
   s.parents.clear();
   s.sequences.clear();
-  s.logit_rows.clear();
+  s.head_rows.clear();
   s.nodes.clear();
   for (const ExpandJob& job : jobs) drafter_of(job).add_rows(job);
   if (s.tokens.empty()) return;
@@ -123,40 +123,43 @@ void LayerSkipDrafter::expand_many(std::span<const ExpandJob> jobs) {
     for (const std::int32_t node : job.frontier) {
       const std::int32_t row = at(node) < self.row_of_node_.size() ? self.row_of_node_[at(node)] : -1;
       if (row < self.earlier_ || budget.spent()) continue;
-      s.logit_rows.push_back(self.first_row_ + row - self.earlier_);
-      s.nodes.push_back({job.tree, node, &job.options, budget.take(config.vocab), {}, {}});
+      s.head_rows.push_back({.state = s.target.result_row(self.first_row_ + row - self.earlier_),
+                             .token = job.tree->tokens()[at(node)],
+                             .step = job.tree->depths()[at(node)]});
+      s.nodes.push_back({job.tree, node, &job.options, budget.take(s.head.size()), {}, {}});
     }
   }
   if (s.nodes.empty()) return;
-  const std::int64_t stride = (std::int64_t{config.vocab} + 15) / 16 * 16;
-  const std::size_t size = s.logit_rows.size() * at(stride);
-  if (s.logits.size() < size) s.logits = Buffer<float>(size);
-  s.target.logits(s.logit_rows, s.logits.data(), stride);
+  s.head.run(s.head_rows);
   for (std::size_t i = 0; i < s.nodes.size(); ++i) {
-    s.nodes[i].logits = {s.logits.data() + i * at(stride), at(config.vocab)};
+    s.nodes[i].logits = s.head.logits(i);
     if (!s.nodes[i].options->wants.hidden) continue;
     // As the head reads it.
     s.states.resize(s.nodes.size() * at(config.hidden));
     const std::span<float> state = std::span(s.states).subspan(i * at(config.hidden), at(config.hidden));
-    s.target.final_norm(results.data() + at(s.logit_rows[i]) * at(config.hidden), 1, state.data());
+    s.target.final_norm(s.head_rows[i].state, 1, state.data());
     s.nodes[i].state = state;
   }
-  s.chooser.add_children(s.target.backend().pool, s.nodes, {});
+  s.chooser.add_children(s.target.backend().pool, s.nodes, s.head.target_ids());
 }
 
 namespace {
 
 class LayerSkipModel final : public DrafterModel {
  public:
-  explicit LayerSkipModel(std::unique_ptr<LayerSkipShared> shared) : shared_(std::move(shared)) {}
+  LayerSkipModel(std::unique_ptr<LayerSkipShared> shared, const VocabularyChoice* vocabulary)
+      : shared_(std::move(shared)), vocabulary_(vocabulary) {}
   std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
     if (settings.exit_layer != 0) check_exit(settings.exit_layer, shared_->target, "layerskip drafter");
+    // This type is always there, and the vocabulary may be meant for another one.
+    if (shared_->head.empty()) shared_->head = VocabularyHead(head_of(shared_->target), vocabulary_);
     return std::make_unique<LayerSkipDrafter>(
         *shared_, settings.exit_layer != 0 ? settings.exit_layer : shared_->exit_layer);
   }
 
  private:
   std::unique_ptr<LayerSkipShared> shared_;
+  const VocabularyChoice* vocabulary_;
 };
 
 }  // namespace
@@ -173,7 +176,7 @@ std::unique_ptr<DrafterModel> load_layerskip_drafter(const DrafterSource& source
     check_exit(static_cast<int>(layer), source.target, file);
     shared->exit_layer = static_cast<int>(layer);
   }
-  return std::make_unique<LayerSkipModel>(std::move(shared));
+  return std::make_unique<LayerSkipModel>(std::move(shared), source.vocabulary);
 }
 
 }  // namespace augur

@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "base/buffer.h"
 #include "draft/child_chooser.h"
 #include "draft/drafter.h"
 #include "model/model.h"
+#include "vocab/vocabulary_head.h"
 
 namespace augur {
 
@@ -28,10 +28,10 @@ struct LayerSkipShared {
   std::vector<std::int32_t> positions;
   std::vector<std::int32_t> parents;
   std::vector<TokenBatch::Sequence> sequences;
-  std::vector<std::int32_t> logit_rows;
   std::vector<NodeLogits> nodes;
-  std::vector<float> states;  ///< [nodes, hidden] after the final norm, where they are wanted
-  Buffer<float> logits;
+  std::vector<float> states;       ///< [nodes, hidden] after the final norm, where they are wanted
+  std::vector<HeadRow> head_rows;  ///< by node
+  VocabularyHead head;
   ChildChooser chooser;
 };
 
@@ -44,7 +44,7 @@ class LayerSkipDrafter final : public Drafter {
 
   std::string_view name() const override { return "layerskip"; }
   void reset() override { end_round(); }
-  void sync(const AcceptedRows&) override {}
+  void sync(const AcceptedRows& rows) override { shared_.head.saw(rows.tokens); }
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
   std::optional<EarlyRows> take_early_rows() override;
   void end_round() override { txn_.reset(); }

@@ -89,7 +89,7 @@ std::unique_ptr<DrafterModel> load_medusa_drafter(const DrafterSource& source) {
   }
   stored.all_opened();
   packer.run(source.backend.pool, source.progress);
-  return make_heads_model(std::move(weights));
+  return make_heads_model(std::move(weights), source.vocabulary);
 }
 
 }  // namespace augur

@@ -35,8 +35,7 @@ void MlpHead::open(WeightPacker& packer, const WeightStore& store, const Names& 
     }
     order_.push_back(blocks_.size() - 1);
   }
-  has_output_ = !names.output.empty();
-  if (has_output_) {
+  if (!names.output.empty()) {
     const bool output_bias = store.find(names.output + ".bias") != nullptr;
     output_.open(packer, names.output, widths.vocab, hidden, output_bias);
   }
@@ -52,14 +51,21 @@ void MlpHead::add_activated(Range rows) {
   }
 }
 
-void MlpHead::run(Backend& backend, const float* inputs, int rows, float* logits, std::int64_t stride) {
+HeadWeights MlpHead::exit(Backend& backend, const PackedMatrix* embedding) const {
+  return {.backend = &backend,
+          .matrix = &output_.weight(),
+          .embedding = embedding,
+          .bias = output_.bias(),
+          .usable = widths_.vocab};
+}
+
+void MlpHead::run(Backend& backend, const float* inputs, int rows) {
   if (rows == 0) return;
   if (has_entry_) {
     entry_.ensure(rows);
     entry_residual_.ensure(rows);
   }
   for (Linear& block : blocks_) block.ensure(rows);
-  if (has_output_) output_.ensure(rows);
   state_.ensure(rows);
   update_.ensure(rows);
   const auto given = [&](std::int64_t r) { return inputs + r * widths_.inputs; };
@@ -81,7 +87,6 @@ void MlpHead::run(Backend& backend, const float* inputs, int rows, float* logits
       team.barrier();
       add_activated(mine);
     }
-    if (has_output_) output_.apply(team, backend.kernels, rows, state, logits, stride);
   });
 }
 

@@ -7,13 +7,14 @@
 #include "kernels/backend.h"
 #include "model/linear.h"
 #include "model/workspace.h"
+#include "vocab/head_row.h"
 
 namespace augur {
 
 /// A prediction head without attention, as Medusa and Hydra have one per depth:
 ///   x = R u + silu(E u + e)   with an entry (Hydra), else x = u
 ///   x = x + silu(W x + b)     for every block
-///   logits = V x (+ v)        unless the head ends here: the target's own head follows
+///   logits = V x (+ v)        by a VocabularyHead: exit() and states; or by the target's own head
 /// Weights and buffers are shared: one thread team at a time. Stays where it is once opened.
 class MlpHead {
  public:
@@ -31,15 +32,16 @@ class MlpHead {
   };
   /// Asks for the tensors. Consecutive blocks that share their storage (published code repeats one block) are
   /// one block here, applied again.
-  void open(WeightPacker& packer, const WeightStore& store, const Names& names,
-            const Widths& widths);
+  void open(WeightPacker& packer, const WeightStore& store, const Names& names, const Widths& widths);
 
   std::int64_t inputs() const { return widths_.inputs; }
   std::int64_t vocab() const { return widths_.vocab; }
 
-  /// inputs [rows, inputs()]; logits [rows, stride], 64-byte aligned, stride a multiple of 16, >= vocab
-  /// rounded up to it. Without an output logits are left alone.
-  void run(Backend& backend, const float* inputs, int rows, float* logits, std::int64_t stride);
+  /// V and v, once packed; not of a head without an output. `embedding`: for routers that read it; may be
+  /// null.
+  HeadWeights exit(Backend& backend, const PackedMatrix* embedding) const;
+  /// inputs [rows, inputs()]
+  void run(Backend& backend, const float* inputs, int rows);
   /// After the blocks, of a row of the last run. [hidden]
   const float* state(int row) const { return state_.floats(row); }
 
@@ -48,7 +50,6 @@ class MlpHead {
 
   Widths widths_;
   bool has_entry_ = false;
-  bool has_output_ = true;
   Linear entry_;
   Linear entry_residual_;
   std::vector<Linear> blocks_;

@@ -17,10 +17,6 @@ std::size_t at(std::int32_t node) {
   return static_cast<std::size_t>(node);
 }
 
-std::span<const float> logit_row(const DraftWeights& w, std::int64_t row) {
-  return {w.logits.data() + row * w.logits_stride, static_cast<std::size_t>(w.proposable)};
-}
-
 std::span<const float> run_forward(DraftWeights& w) {
   return w.model->forward(
       {.tokens = w.tokens, .positions = w.positions, .parents = w.parents, .sequences = w.sequences});
@@ -29,15 +25,15 @@ std::span<const float> run_forward(DraftWeights& w) {
 /// The normed states of the rows whose logits are asked for.
 void keep_states(DraftWeights& w, std::span<const float> results) {
   const auto hidden = static_cast<std::size_t>(w.model->config().hidden);
-  w.states.resize(w.logit_rows.size() * hidden);
-  for (std::size_t i = 0; i < w.logit_rows.size(); ++i) {
-    w.model->final_norm(results.data() + at(w.logit_rows[i]) * hidden, 1, w.states.data() + i * hidden);
+  w.states.resize(w.result_rows.size() * hidden);
+  for (std::size_t i = 0; i < w.result_rows.size(); ++i) {
+    w.model->final_norm(results.data() + at(w.result_rows[i]) * hidden, 1, w.states.data() + i * hidden);
   }
 }
 
-std::span<const float> state_row(const DraftWeights& w, std::int64_t row) {
+std::span<const float> state_row(const DraftWeights& w, std::size_t row) {
   const auto hidden = static_cast<std::size_t>(w.model->config().hidden);
-  return std::span(w.states).subspan(static_cast<std::size_t>(row) * hidden, hidden);
+  return std::span(w.states).subspan(row * hidden, hidden);
 }
 
 void clear_batch(DraftWeights& w) {
@@ -45,7 +41,8 @@ void clear_batch(DraftWeights& w) {
   w.positions.clear();
   w.parents.clear();
   w.sequences.clear();
-  w.logit_rows.clear();
+  w.head_rows.clear();
+  w.result_rows.clear();
 }
 
 }  // namespace
@@ -76,6 +73,7 @@ void ModelDrafter::sync(const AcceptedRows& rows) {
   const std::int64_t known = cache_.length() + std::ssize(pending_) - rows.first_position;
   assert(known >= 0 && "a gap in the accepted rows");
   const auto skip = static_cast<std::size_t>(std::min<std::int64_t>(known, std::ssize(rows.tokens)));
+  weights_.head.saw(rows.tokens.subspan(skip));
   for (const TokenId token : rows.tokens.subspan(skip)) {
     unusable_ = unusable_ || token >= weights_.model->config().vocab;
     pending_.push_back(token);
@@ -108,6 +106,12 @@ void ModelDrafter::catch_up(std::size_t leave) {
   pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
+/// Of row `row` of the forward that is being collected: those of the children of a node of depth `step`.
+void ModelDrafter::want_logits(int row, int step) {
+  weights_.result_rows.push_back(row);
+  weights_.head_rows.push_back({.token = weights_.tokens[at(row)], .step = step});
+}
+
 ModelDrafter::Part ModelDrafter::add_root_rows(const ExpandJob& job) {
   DraftWeights& w = weights_;
   Part part{.first_row = static_cast<int>(w.tokens.size()), .root = true};
@@ -122,7 +126,7 @@ ModelDrafter::Part ModelDrafter::add_root_rows(const ExpandJob& job) {
     w.parents.push_back(i == 0 ? -1 : static_cast<std::int32_t>(w.tokens.size()) - 2);
   }
   part.rows = static_cast<int>(pending_.size());
-  w.logit_rows.push_back(static_cast<std::int32_t>(w.tokens.size()) - 1);
+  want_logits(static_cast<int>(w.tokens.size()) - 1, 0);
   expanded_.push_back(DraftTree::kRoot);
   return part;
 }
@@ -155,7 +159,7 @@ ModelDrafter::Part ModelDrafter::add_level_rows(const ExpandJob& job) {
     }
     const std::int32_t row = row_of_node_[at(node)];
     if (row < earlier) continue;  // asked for twice
-    w.logit_rows.push_back(part.first_row + (row - earlier));
+    want_logits(part.first_row + (row - earlier), tree.depths()[at(node)]);
     expanded_.push_back(node);
   }
   part.rows = static_cast<int>(w.tokens.size()) - part.first_row;
@@ -185,7 +189,7 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
     const TokenId newest = job.tree->tokens()[0];
     if (newest >= w.model->config().vocab) continue;
     if (root && self.cache_.room() <= std::ssize(self.pending_)) continue;  // its context is full
-    const auto first_logit = static_cast<int>(w.logit_rows.size());
+    const auto first_logit = static_cast<int>(w.head_rows.size());
     parts[i] = root ? self.add_root_rows(job) : self.add_level_rows(job);
     parts[i].first_logit = first_logit;
     if (parts[i].rows == 0) continue;
@@ -201,9 +205,10 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
   if (std::any_of(jobs.begin(), jobs.end(), [](const ExpandJob& j) { return j.options.wants.hidden; })) {
     keep_states(w, results);
   }
-  const auto wanted = static_cast<std::size_t>(w.logits_stride) * w.logit_rows.size();
-  if (w.logits.size() < wanted) w.logits = Buffer<float>(wanted);
-  w.model->logits(w.logit_rows, w.logits.data(), w.logits_stride);
+  for (std::size_t i = 0; i < w.head_rows.size(); ++i) {
+    w.head_rows[i].state = w.model->result_row(w.result_rows[i]);
+  }
+  w.head.run(w.head_rows);
   w.rows_with_logits.clear();
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const ExpandJob& job = jobs[i];
@@ -216,13 +221,14 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
     }
     ChildBudget budget(job.options);
     for (std::size_t e = 0; e < self.expanded_.size(); ++e) {
-      const auto row = static_cast<std::int64_t>(parts[i].first_logit) + static_cast<std::int64_t>(e);
+      const std::size_t row = static_cast<std::size_t>(parts[i].first_logit) + e;
+      const std::span<const float> logits = w.head.logits(row);
       w.rows_with_logits.push_back(
-          {job.tree, self.expanded_[e], &job.options, budget.take(w.proposable), logit_row(w, row)});
+          {job.tree, self.expanded_[e], &job.options, budget.take(std::ssize(logits)), logits, {}});
       if (job.options.wants.hidden) w.rows_with_logits.back().state = state_row(w, row);
     }
   }
-  w.chooser.add_children(w.model->backend().pool, w.rows_with_logits, {});
+  w.chooser.add_children(w.model->backend().pool, w.rows_with_logits, w.head.target_ids());
 }
 
 void require_same_vocabulary(const Tokenizer& target, const std::string& target_path, const Tokenizer& draft,
@@ -263,8 +269,9 @@ std::unique_ptr<DrafterModel> load_model_drafter(const DrafterSource& source) {
   // A draft model of a shorter context is fine: it falls silent where its context ends.
   weights->model = Model::load(source.backend, *source.head, {.progress = source.progress});
   weights->context = std::min(weights->model->context(), source.context);
-  weights->proposable = std::min(weights->model->config().vocab, source.target.config().vocab);
-  weights->logits_stride = (weights->model->config().vocab + 15) / 16 * 16;
+  HeadWeights head = head_of(*weights->model);
+  head.usable = std::min(head.usable, std::int64_t{source.target.config().vocab});
+  weights->head = VocabularyHead(head, source.vocabulary);
   return std::make_unique<DraftModel>(std::move(weights));
 }
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "base/buffer.h"
 #include "draft/child_chooser.h"
 #include "draft/drafter.h"
 #include "model/model.h"
+#include "vocab/vocabulary_head.h"
 
 namespace augur {
 
@@ -21,7 +21,6 @@ void require_same_vocabulary(const Tokenizer& target, const std::string& target_
 /// A draft model's weights and the buffers of its forwards, shared by the drafters of all sequences.
 struct DraftWeights {
   std::unique_ptr<Model> model;
-  std::int32_t proposable = 0;  ///< ids below it exist in both models' heads
   std::int64_t context = 0;
 
   // One forward's rows, over all jobs.
@@ -29,11 +28,11 @@ struct DraftWeights {
   std::vector<std::int32_t> positions;
   std::vector<std::int32_t> parents;
   std::vector<TokenBatch::Sequence> sequences;
-  std::vector<std::int32_t> logit_rows;
-  Buffer<float> logits;
-  std::int64_t logits_stride = 0;
+  std::vector<HeadRow> head_rows;  ///< whose logits are wanted
+  std::vector<int> result_rows;    ///< of the forward, by row of head_rows
+  VocabularyHead head;
   std::vector<NodeLogits> rows_with_logits;
-  std::vector<float> states;  ///< [logit_rows, hidden] after the final norm, where a job wants them
+  std::vector<float> states;  ///< [head_rows, hidden] after the final norm, where a job wants them
   ChildChooser chooser;
 };
 
@@ -61,6 +60,7 @@ class ModelDrafter final : public Drafter {
   };
   Part add_root_rows(const ExpandJob& job);
   Part add_level_rows(const ExpandJob& job);
+  void want_logits(int row, int step);
   void catch_up(std::size_t leave);
 
   DraftWeights& weights_;

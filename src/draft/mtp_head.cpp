@@ -78,7 +78,8 @@ class MtpHead final : public RecurrentHead {
     target_.final_norm(features, count, states);
   }
   std::span<const float> run(const TokenBatch& batch, const float* states) override;
-  void logits(std::span<const std::int32_t> rows, float* out, std::int64_t stride) override;
+  HeadWeights exit() const override;
+  const float* exit_row(int row) const override { return layers_->result_row(row); }
 
  private:
   MtpHead(const DrafterSource& source, const Found& found);
@@ -97,7 +98,6 @@ class MtpHead final : public RecurrentHead {
   RowBuffer pair_;             ///< [rows, 2 * state]
   RowBuffer input_;            ///< [rows, state]
   std::vector<float> normed_;  ///< [rows, state] results after the final norm, with norm_state_
-  std::vector<float> chosen_;  ///< [rows with logits, state]
 };
 
 MtpHead::MtpHead(const DrafterSource& source, const Found& found) : target_(source.target) {
@@ -159,25 +159,20 @@ std::span<const float> MtpHead::run(const TokenBatch& batch, const float* states
   return normed_;
 }
 
-void MtpHead::logits(std::span<const std::int32_t> rows, float* out, std::int64_t stride) {
-  const auto row = [&](std::int64_t i) { return layers_->result_row(rows[static_cast<std::size_t>(i)]); };
-  const auto count = static_cast<int>(rows.size());
-  if (own_head_) {
-    layers_->project({.matrix = head_, .norm = final_norm_.data(), .out = out, .out_stride = stride}, count,
-                     row);
-    return;
-  }
-  chosen_.resize(rows.size() * static_cast<std::size_t>(shape_.state));
-  for (int i = 0; i < count; ++i) {
-    rms_norm(row(i), final_norm_.data(), eps_, shape_.state, DType::F32, chosen_.data() + i * shape_.state);
-  }
-  target_.logits_of(chosen_.data(), count, true, out, stride);
+HeadWeights MtpHead::exit() const {
+  HeadWeights exit = head_of(target_);
+  if (own_head_) exit.matrix = &head_;
+  if (own_embedding_) exit.embedding = &embedding_;
+  exit.norm = final_norm_;
+  exit.eps = eps_;
+  exit.gives_previous = true;
+  return exit;
 }
 
 }  // namespace
 
 std::unique_ptr<DrafterModel> load_mtp_drafter(const DrafterSource& source) {
-  return make_recurrent_model(std::make_unique<MtpHead>(source));
+  return make_recurrent_model(std::make_unique<MtpHead>(source), source.vocabulary);
 }
 
 }  // namespace augur

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/error.h"
+
 namespace augur {
 namespace {
 
@@ -19,6 +21,21 @@ std::size_t at(std::int64_t index) {
 
 // --- One forward over all jobs -----------------------------------------------------------------------------
 
+RecurrentWeights::RecurrentWeights(std::unique_ptr<RecurrentHead> with, const VocabularyChoice* vocabulary)
+    : head(std::move(with)) {
+  if (vocabulary != nullptr && vocabulary->dynamic() && head->shape().placeholders > 0) {
+    throw Error(
+        "draft vocabulary: {} with placeholders keeps the logits of one pass for all depths, and clusters "
+        "change "
+        "from pass to pass; use frspec, pafr or hot",
+        head->name());
+  }
+  HeadWeights weights = head->exit();
+  weights.target_ids = head->shape().target_ids;
+  weights.usable = head->shape().vocab;
+  exit = VocabularyHead(weights, vocabulary);
+}
+
 void RecurrentWeights::clear() {
   tokens.clear();
   positions.clear();
@@ -28,6 +45,12 @@ void RecurrentWeights::clear() {
   feature_runs.clear();
   states.clear();
   logit_rows.clear();
+  head_rows.clear();
+}
+
+void RecurrentWeights::want_logits(int row, int step) {
+  logit_rows.push_back(row);
+  head_rows.push_back({.step = step});
 }
 
 void RecurrentWeights::run() {
@@ -46,15 +69,13 @@ void RecurrentWeights::run() {
   }
   results = head->run({.tokens = tokens, .positions = positions, .parents = parents, .sequences = sequences},
                       states.data());
-  if (logit_rows.empty()) return;
-  stride_ = (shape.vocab + 15) / 16 * 16;
-  const std::size_t size = logit_rows.size() * at(stride_);
-  if (logits_.size() < size) logits_ = Buffer<float>(size);
-  head->logits(logit_rows, logits_.data(), stride_);
-}
-
-std::span<const float> RecurrentWeights::logits_of(std::size_t index) const {
-  return {logits_.data() + index * at(stride_), at(head->shape().vocab)};
+  for (std::size_t i = 0; i < logit_rows.size(); ++i) {
+    const int row = logit_rows[i];
+    head_rows[i].state = head->exit_row(row);
+    head_rows[i].previous = states.data() + row * shape.state;
+    head_rows[i].token = tokens[at(row)];
+  }
+  exit.run(head_rows);
 }
 
 // --- One sequence
@@ -100,6 +121,7 @@ void RecurrentDrafter::sync(const AcceptedRows& rows) {
   const std::int64_t known = cache_.length() + std::ssize(pending_tokens_) - rows.first_position;
   assert(known >= 0 && "a gap in the accepted rows");
   const auto width = static_cast<std::size_t>(weights_.head->shape().features);
+  if (known < std::ssize(rows.tokens)) weights_.exit.saw(rows.tokens.subspan(at(known)));
   for (auto i = at(std::min<std::int64_t>(known, std::ssize(rows.tokens))); i < rows.tokens.size(); ++i) {
     pending_tokens_.push_back(i + 1 < rows.tokens.size() ? rows.tokens[i + 1] : rows.next);
     const float* features = rows.features + i * width;
@@ -220,11 +242,11 @@ void RecurrentDrafter::add_root(bool wanted) {
   add_text_rows(pending_tokens_.size());
   running_.push_back(todo_.front());
   todo_.erase(todo_.begin());
-  if (wanted || shape.placeholders > 0) w.logit_rows.push_back(static_cast<int>(w.tokens.size()) - 1);
+  if (wanted || shape.placeholders > 0) w.want_logits(static_cast<int>(w.tokens.size()) - 1, 0);
   for (int i = 0; i < shape.placeholders; ++i) {
     w.parents.push_back(static_cast<std::int32_t>(w.tokens.size()) - 1);
     w.positions.push_back(w.positions.back() + 1);
-    w.logit_rows.push_back(static_cast<std::int32_t>(w.tokens.size()));
+    w.want_logits(static_cast<int>(w.tokens.size()), i + 1);
     w.tokens.push_back(shape.placeholder_token);
     const std::span<const float> state = w.head->placeholder_state();
     w.states.insert(w.states.end(), state.begin(), state.end());
@@ -246,7 +268,7 @@ void RecurrentDrafter::add_level(const DraftTree& tree) {
     const std::int32_t parent_row = parent == DraftTree::kRoot ? -1 : row_of_node_[at(parent)];
     row_of_node_[at(todo.node)] = static_cast<std::int32_t>(level_parents_.size());
     level_parents_.push_back(parent_row);
-    if (todo.wanted) w.logit_rows.push_back(static_cast<std::int32_t>(w.tokens.size()));
+    if (todo.wanted) w.want_logits(static_cast<int>(w.tokens.size()), tree.depths()[at(todo.node)]);
     w.parents.push_back(parent_row < 0 ? -1 : -2 - parent_row);
     w.tokens.push_back(tree.tokens()[at(todo.node)]);
     w.positions.push_back(static_cast<std::int32_t>(tree.root_position()) - 1 + tree.depths()[at(todo.node)]);
@@ -273,12 +295,12 @@ void RecurrentDrafter::take_results(const ExpandJob& job) {
     txn_.reset();
     drop_pending(at(kept));
     root_state_.assign(result(first_row_ + kept - 1), result(first_row_ + kept));
-    if (running_.front().wanted) offer(job, DraftTree::kRoot, w.logits_of(logit));
+    if (running_.front().wanted) offer(job, DraftTree::kRoot, w.exit.logits(logit));
     placeholder_states_.assign(result(first_row_ + kept), result(first_row_ + rows_));
-    placeholder_logits_.clear();
+    placeholder_logits_.resize(placeholders);
     for (std::size_t i = 0; i < placeholders; ++i) {
-      const std::span<const float> row = w.logits_of(logit + 1 + i);
-      placeholder_logits_.insert(placeholder_logits_.end(), row.begin(), row.end());
+      const std::span<const float> row = w.exit.logits(logit + 1 + i);
+      placeholder_logits_[i].assign(row.begin(), row.end());
     }
     return;
   }
@@ -287,14 +309,13 @@ void RecurrentDrafter::take_results(const ExpandJob& job) {
       const auto depth = at(job.tree->depths()[at(todo.node)]);
       if (depth > placeholders) continue;
       row_of_node_[at(todo.node)] = static_cast<std::int32_t>(depth - 1);
-      const auto vocab = at(shape.vocab);
-      offer(job, todo.node, std::span<const float>(placeholder_logits_).subspan((depth - 1) * vocab, vocab));
+      offer(job, todo.node, placeholder_logits_[depth - 1]);
     }
     return;
   }
   level_states_.insert(level_states_.end(), result(first_row_), result(first_row_ + rows_));
   for (const Todo& todo : running_) {
-    if (todo.wanted) offer(job, todo.node, w.logits_of(logit++));
+    if (todo.wanted) offer(job, todo.node, w.exit.logits(logit++));
   }
 }
 
@@ -322,7 +343,7 @@ void RecurrentDrafter::expand_many(std::span<const ExpandJob> jobs) {
     if (!any) return;
     if (!w.tokens.empty()) w.run();
     for (const ExpandJob& job : jobs) of(job).take_results(job);
-    w.chooser.add_children(w.head->backend().pool, w.nodes, w.head->shape().target_ids);
+    w.chooser.add_children(w.head->backend().pool, w.nodes, w.exit.target_ids());
   }
 }
 
@@ -342,8 +363,8 @@ namespace {
 
 class RecurrentModel final : public DrafterModel {
  public:
-  explicit RecurrentModel(std::unique_ptr<RecurrentHead> head)
-      : weights_(std::make_unique<RecurrentWeights>(std::move(head))) {}
+  RecurrentModel(std::unique_ptr<RecurrentHead> head, const VocabularyChoice* vocabulary)
+      : weights_(std::make_unique<RecurrentWeights>(std::move(head), vocabulary)) {}
   std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
     return std::make_unique<RecurrentDrafter>(*weights_, settings.context);
   }
@@ -354,8 +375,9 @@ class RecurrentModel final : public DrafterModel {
 
 }  // namespace
 
-std::unique_ptr<DrafterModel> make_recurrent_model(std::unique_ptr<RecurrentHead> head) {
-  return std::make_unique<RecurrentModel>(std::move(head));
+std::unique_ptr<DrafterModel> make_recurrent_model(std::unique_ptr<RecurrentHead> head,
+                                                   const VocabularyChoice* vocabulary) {
+  return std::make_unique<RecurrentModel>(std::move(head), vocabulary);
 }
 
 }  // namespace augur

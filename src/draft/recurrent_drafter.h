@@ -4,25 +4,28 @@
 #include <span>
 #include <vector>
 
-#include "base/buffer.h"
 #include "draft/child_budget.h"
 #include "draft/child_chooser.h"
 #include "draft/drafter.h"
 #include "draft/recurrent_head.h"
 #include "draft/registry.h"
+#include "vocab/vocabulary_head.h"
 
 namespace augur {
 
 /// A head and the rows of its forwards, shared by the drafters of all sequences.
 struct RecurrentWeights {
-  explicit RecurrentWeights(std::unique_ptr<RecurrentHead> with) : head(std::move(with)) {}
+  /// `vocabulary` may be null. Error for one that the head cannot have.
+  RecurrentWeights(std::unique_ptr<RecurrentHead> with, const VocabularyChoice* vocabulary);
 
   void clear();
-  /// Runs the rows collected below, and computes the logits of logit_rows.
+  /// Row `row` of those collected below: the logits of the children of a node of depth `step` are wanted.
+  void want_logits(int row, int step);
+  /// Runs the rows collected below, and computes the logits that are wanted.
   void run();
-  std::span<const float> logits_of(std::size_t index) const;  ///< of logit_rows[index]
 
   std::unique_ptr<RecurrentHead> head;
+  VocabularyHead exit;
 
   // One forward's rows, over all jobs.
   struct FeatureRun {
@@ -36,7 +39,8 @@ struct RecurrentWeights {
   std::vector<float> features;           ///< of the rows in feature_runs, in order
   std::vector<FeatureRun> feature_runs;  ///< rows whose states are yet to be projected
   std::vector<float> states;             ///< [rows, state]
-  std::vector<std::int32_t> logit_rows;
+  std::vector<int> logit_rows;
+  std::vector<HeadRow> head_rows;  ///< the same
 
   std::span<const float> results;  ///< [rows, state] of the last run
   std::vector<NodeLogits> nodes;
@@ -44,8 +48,6 @@ struct RecurrentWeights {
 
  private:
   std::vector<float> projected_;
-  Buffer<float> logits_;
-  std::int64_t stride_ = 0;
 };
 
 /// Drafts with a RecurrentHead (EAGLE-1/2/3, multi-token prediction layers). Its cache holds one row for
@@ -103,8 +105,8 @@ class RecurrentDrafter final : public Drafter {
   std::vector<std::int32_t> level_parents_;  ///< rows of the levels so far, and their parents; -1: the root
   std::vector<float> level_states_;          ///< their results
   std::vector<std::int32_t> row_of_node_;    ///< by tree node; -1: not run
-  std::vector<float> placeholder_logits_;    ///< [placeholders, vocab]
-  std::vector<float> placeholder_states_;    ///< [placeholders, state]
+  std::vector<std::vector<float>> placeholder_logits_;  ///< by placeholder
+  std::vector<float> placeholder_states_;               ///< [placeholders, state]
 
   // The expansion in flight.
   std::vector<Todo> todo_;  ///< parents before children
@@ -115,7 +117,8 @@ class RecurrentDrafter final : public Drafter {
   ChildBudget budget_{ExpandOptions{}};
 };
 
-/// The shared part of a drafter type that drafts with `head`.
-std::unique_ptr<DrafterModel> make_recurrent_model(std::unique_ptr<RecurrentHead> head);
+/// The shared part of a drafter type that drafts with `head`. `vocabulary` may be null.
+std::unique_ptr<DrafterModel> make_recurrent_model(std::unique_ptr<RecurrentHead> head,
+                                                   const VocabularyChoice* vocabulary);
 
 }  // namespace augur

@@ -8,6 +8,7 @@
 #include "base/types.h"
 #include "model/kv_cache.h"
 #include "model/model.h"
+#include "vocab/head_row.h"
 
 namespace augur {
 
@@ -44,9 +45,10 @@ class RecurrentHead {
   /// Runs the rows; states [rows, state]. Returns the states to go on with, [rows, state], valid until the
   /// next call.
   virtual std::span<const float> run(const TokenBatch& batch, const float* states) = 0;
-  /// Logits over the draft vocabulary for rows of the last run(): out[i, 0..vocab). `stride`: multiple of 16,
-  /// >= vocab rounded up to 16; out is 64-byte aligned.
-  virtual void logits(std::span<const std::int32_t> rows, float* out, std::int64_t stride) = 0;
+  /// What turns states into logits over the draft vocabulary. Refers to the head.
+  virtual HeadWeights exit() const = 0;
+  /// What exit() projects for a row of the last run(). [state]
+  virtual const float* exit_row(int row) const = 0;
 
  protected:
   Shape shape_;

@@ -5,12 +5,12 @@
 namespace augur {
 
 // The loaders of the list, declared, then the list itself.
-#define AUGUR_DRAFTER(load, name, alias, needs_head) std::unique_ptr<DrafterModel> load(const DrafterSource&);
+#define AUGUR_DRAFTER(load, ...) std::unique_ptr<DrafterModel> load(const DrafterSource&);
 #include "draft/drafter_types.inc"
 #undef AUGUR_DRAFTER
 
 std::span<const DrafterType> drafter_types() {
-#define AUGUR_DRAFTER(load, name, alias, needs_head) {name, alias, needs_head, load},
+#define AUGUR_DRAFTER(load, name, alias, needs_head, projects) {name, alias, needs_head, projects, load},
   static constexpr DrafterType kTypes[] = {
 #include "draft/drafter_types.inc"
   };

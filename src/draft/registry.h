@@ -10,6 +10,7 @@
 #include "draft/drafter.h"
 #include "io/checkpoint.h"
 #include "model/model.h"
+#include "vocab/vocabulary_choice.h"
 
 namespace augur {
 
@@ -43,6 +44,8 @@ struct DrafterSource {
   /// Rotary base of a head's layers; 0: its configuration's. Some heads were trained with another than they
   /// say (EAGLE-3's own trainer always takes 10000).
   double head_rope_theta = 0.0;
+  /// What the drafter's last projection computes; null: all of it. For types that DrafterType::projects.
+  const VocabularyChoice* vocabulary = nullptr;
   std::string datastore;  ///< file that the suffix drafter retrieves from; empty: none
   std::function<void(double)> progress;
 };
@@ -51,6 +54,7 @@ struct DrafterType {
   std::string_view name;
   std::string_view alias;  ///< llama.cpp's name for it; may be empty
   bool needs_head = false;
+  bool projects = false;  ///< ends in a VocabularyHead: DrafterSource::vocabulary has a meaning
   std::unique_ptr<DrafterModel> (*load)(const DrafterSource& source) = nullptr;
 };
 

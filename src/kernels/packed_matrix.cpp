@@ -1,5 +1,6 @@
 #include "kernels/packed_matrix.h"
 
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -109,6 +110,23 @@ void PackedMatrix::set_rows(std::int64_t first, std::span<const float> values) {
       auto* out = reinterpret_cast<float*>(panel) + column;
       for (std::int64_t i = 0; i < k_; ++i) out[i * kPanel] = row[i];
     }
+  }
+}
+
+void PackedMatrix::copy_row(std::int64_t to, const PackedMatrix& from, std::int64_t row) {
+  if (from.type_ != type_ || from.k_ != k_ || to < 0 || to >= n_ || row < 0 || row >= from.n_) {
+    throw Error("packed matrix {} x {} of {}: row {} cannot be row {} of {} x {} of {}", n_, k_, name(type_),
+                to, row, from.n_, from.k_, name(from.type_));
+  }
+  std::byte* out = data_.get() + to / kPanel * panel_bytes();
+  const std::byte* in = from.panel(row / kPanel);
+  if (const std::optional<QuantKind> kind = quant_kind(type_)) {
+    copy_quantized_row(*kind, steps(), {in, row % kPanel}, {out, to % kPanel});
+    return;
+  }
+  // Lines of 16 columns of 4 bytes: one number, or a pair of them.
+  for (std::int64_t line = 0; line < panel_bytes(); line += 64) {
+    std::memcpy(out + line + 4 * (to % kPanel), in + line + 4 * (row % kPanel), 4);
   }
 }
 

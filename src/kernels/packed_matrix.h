@@ -34,6 +34,9 @@ class PackedMatrix {
   void set_rows(std::int64_t first, std::span<const float> values);
   /// The same of a quantised matrix from rows as GGUF stores them. Rows are filled once.
   void set_stored_rows(std::int64_t first, std::span<const std::byte> rows);
+  /// Row `to` becomes a copy, bit for bit, of a row of a matrix of the same type and k. Rows may be copied
+  /// again and again, by different threads in different panels.
+  void copy_row(std::int64_t to, const PackedMatrix& from, std::int64_t row);
   /// Row `row` back as float32 (what the products see): an embedding look-up. out[k].
   void get_row(std::int64_t row, float* out) const;
 

@@ -189,6 +189,26 @@ void pack_quantized_row(DType type, const std::byte* stored, std::int64_t k, std
   }
 }
 
+void copy_quantized_row(QuantKind kind, std::int64_t steps, PanelColumn<const std::byte> from,
+                        PanelColumn<std::byte> to) {
+  const QuantLayout& layout = quant_layout(kind);
+  const std::int64_t step_bytes = std::int64_t{layout.lines} * 64;
+  const std::int64_t scales = quant_scales_at(layout);
+  const std::int64_t halves_end = layout.k_scales ? scales + 64 : step_bytes;
+  // Every part of a step is rows of 16 columns with cells of one width.
+  const auto copy = [&](std::int64_t begin, std::int64_t end, std::int64_t width) {
+    for (std::int64_t i = begin; i < end; i += 16 * width) {
+      std::memcpy(to.panel + i + to.column * width, from.panel + i + from.column * width,
+                  static_cast<std::size_t>(width));
+    }
+  };
+  for (std::int64_t step = 0; step < steps * step_bytes; step += step_bytes) {
+    copy(step, step + scales, 4);
+    copy(step + scales, step + halves_end, 2);
+    copy(step + halves_end, step + step_bytes, 1);
+  }
+}
+
 QuantValues unpack_quantized_block(QuantKind kind, const std::byte* panel, std::int64_t block,
                                    std::int64_t column) {
   const QuantLayout& layout = quant_layout(kind);

@@ -26,6 +26,16 @@ constexpr std::int64_t quant_step_k(const QuantLayout& layout) {
 void pack_quantized_row(DType type, const std::byte* stored, std::int64_t k, std::byte* panel,
                         std::int64_t column);
 
+/// One column of a panel.
+template <class Byte>
+struct PanelColumn {
+  Byte* panel;
+  std::int64_t column;
+};
+/// Overwrites a column of a panel of `steps` steps with another's.
+void copy_quantized_row(QuantKind kind, std::int64_t steps, PanelColumn<const std::byte> from,
+                        PanelColumn<std::byte> to);
+
 /// 32 weights of one column: weight i is scales[i / 16] * values[i] + minimum.
 struct QuantValues {
   std::int16_t values[32];

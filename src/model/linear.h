@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ class Linear {
   std::int64_t inputs() const { return weight_.k(); }
   std::int64_t bytes() const { return weight_.bytes(); }
   const PackedMatrix& weight() const { return weight_; }
+  std::span<const float> bias() const { return bias_; }  ///< padded to 16; empty: none
 
   /// Before apply(), outside the region.
   void ensure(std::int64_t rows) { input_.ensure(rows); }

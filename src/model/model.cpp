@@ -182,6 +182,19 @@ void Model::logits_of(const float* hidden, int count, bool normed, float* out, s
                  [&](std::int64_t i) { return hidden + i * impl_->layers.config().hidden; });
 }
 
+const PackedMatrix& Model::lm_head() const {
+  return impl_->weights.lm_head();
+}
+const PackedMatrix& Model::embedding() const {
+  return impl_->weights.embedding;
+}
+std::span<const float> Model::final_norm_weight() const {
+  return impl_->weights.final_norm;
+}
+const float* Model::result_row(int row) const {
+  return impl_->layers.result_row(row);
+}
+
 void Model::final_norm(const float* hidden, int count, float* out) const {
   const std::int64_t width = impl_->layers.config().hidden;
   for (int r = 0; r < count; ++r) {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "train/dataset.h"
+#include "corpus/dataset.h"
 #include "train/torch_tensors.h"
 
 namespace augur {

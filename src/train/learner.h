@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/fingerprint.h"
-#include "train/dataset.h"
+#include "corpus/dataset.h"
 #include "train/torch_tensors.h"
 
 namespace augur {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "train/dataset.h"
+#include "corpus/dataset.h"
 #include "train/draft_vocabulary.h"
 #include "train/torch_llama.h"
 

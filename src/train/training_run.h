@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "train/adamw.h"
-#include "train/dataset.h"
+#include "corpus/dataset.h"
 #include "train/learner.h"
 #include "train/model_card.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "io/checkpoint.h"
-#include "train/dataset.h"
+#include "corpus/dataset.h"
 #include "train/draft_vocabulary.h"
 #include "train/training_run.h"
 

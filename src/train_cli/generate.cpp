@@ -13,7 +13,7 @@
 #include "common.h"
 #include "parts.h"
 #include "train/answer_cache.h"
-#include "train/prompt_source.h"
+#include "corpus/prompt_source.h"
 
 namespace augur {
 

@@ -41,13 +41,15 @@ struct GoldenTarget {
       : backend(2, false, isa),
         model(Model::load(backend, Checkpoint::open(golden_head_path("target")), {.weights = type})) {}
 
-  std::unique_ptr<DrafterModel> load(std::string_view type, const Checkpoint& head) {
+  std::unique_ptr<DrafterModel> load(std::string_view type, const Checkpoint& head,
+                                     const VocabularyChoice* vocabulary = nullptr) {
     return find_drafter_type(type).load({.backend = backend,
                                          .target = *model,
                                          .tokenizer = tokenizer,
                                          .target_path = "target",
                                          .head = &head,
-                                         .context = model->context()});
+                                         .context = model->context(),
+                                         .vocabulary = vocabulary});
   }
 
   Backend backend;

@@ -4,7 +4,7 @@
 #include "support/error_of.h"
 #include "support/stories.h"
 #include "train/answer_cache.h"
-#include "train/prompt_source.h"
+#include "corpus/prompt_source.h"
 #include "train_fixture.h"
 
 namespace augur {

@@ -13,7 +13,7 @@
 #include "base/philox.h"
 #include "support/golden_head.h"
 #include "support/temporary_folder.h"
-#include "train/dataset.h"
+#include "corpus/dataset.h"
 #include "train/dflash_learner.h"
 #include "train/eagle3_learner.h"
 #include "train/eagle_learner.h"

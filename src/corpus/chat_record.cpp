@@ -1,4 +1,4 @@
-#include "train/chat_record.h"
+#include "corpus/chat_record.h"
 
 #include <nlohmann/json.hpp>
 

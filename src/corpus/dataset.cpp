@@ -1,4 +1,4 @@
-#include "train/dataset.h"
+#include "corpus/dataset.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "base/philox.h"
+#include "corpus/chat_record.h"
+#include "corpus/line_reader.h"
 #include "io/json_reader.h"
-#include "train/chat_record.h"
-#include "train/line_reader.h"
 
 namespace augur {
 

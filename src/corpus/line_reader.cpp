@@ -1,4 +1,4 @@
-#include "train/line_reader.h"
+#include "corpus/line_reader.h"
 
 #include <lzma.h>
 

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/shortlist.h"
+#include "model/workspace.h"
+#include "vocab/head_row.h"
+#include "vocab/token_order.h"
+
+namespace augur {
+
+struct ClusterPart;
+
+/// The columns of one product.
+struct Selection {
+  std::vector<PanelRun> runs;        ///< ascending
+  std::int64_t columns = 0;          ///< of the runs, without the padding of the matrix
+  std::vector<std::int64_t> by_row;  ///< the first so many are the row's own
+};
+
+/// Which part of a drafter's vocabulary the rows of a call get. The head packs its rows in order(), so that
+/// what is chosen together lies together. One thread at a time.
+class Shortlist {
+ public:
+  virtual ~Shortlist() = default;
+
+  /// Entries of the whole head in the order of packing; those left out are never proposed.
+  std::span<const std::int32_t> order() const { return order_; }
+  virtual void select(std::span<const HeadRow> rows, Selection& out) = 0;
+
+  struct Swap {
+    std::int64_t position;  ///< in order()
+    std::int32_t entry;     ///< that now stands there
+  };
+  /// Tokens that became text. Returns what changed in order(), valid until the next call.
+  virtual std::span<const Swap> saw(std::span<const TokenId>) { return {}; }
+
+ protected:
+  std::vector<std::int32_t> order_;
+};
+
+/// The first `size` of the order's tokens that the drafter has, as entries of its head. Error when there is
+/// none.
+std::vector<std::int32_t> frequent_entries(const HeadWeights& weights, const TokenOrder& order,
+                                           std::int64_t size);
+
+/// FR-Spec: the `size` most frequent tokens. `position_aware`: so many at steps 0 and 1, size / (t + 1) at
+/// step t after, as a prefix of the same rows (DynaSpec's appendix A.3).
+std::unique_ptr<Shortlist> make_frequent_shortlist(const HeadWeights& weights, const TokenOrder& order,
+                                                   std::int64_t size, bool position_aware);
+
+/// DynaSpec: rows packed by cluster; each row gets the clusters that its router likes best, the rows of a
+/// call the union of them. A panel that two clusters share counts for both, so that some tokens come as a
+/// gift.
+std::unique_ptr<Shortlist> make_cluster_shortlist(const HeadWeights& weights, const ClusterPart& part);
+
+}  // namespace augur

@@ -1,0 +1,92 @@
+#include "vocab/token_order.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/error.h"
+#include "io/atomic_file.h"
+#include "io/json_fields.h"
+#include "io/json_reader.h"
+#include "io/safetensors.h"
+#include "io/safetensors_writer.h"
+#include "io/torch_archive.h"
+#include "vocab/part_folder.h"
+
+namespace augur {
+namespace {
+
+/// Checks what a list promises: ids of the vocabulary, none twice.
+std::vector<TokenId> checked(const std::string& file, std::span<const std::int64_t> ids, std::int32_t vocab) {
+  if (ids.empty()) throw Error("{}: lists no tokens", file);
+  std::vector<bool> seen(static_cast<std::size_t>(vocab));
+  std::vector<TokenId> tokens;
+  tokens.reserve(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= vocab) {
+      throw Error("{}: entry {} is token {}: the vocabulary has {}", file, i, ids[i], vocab);
+    }
+    const auto id = static_cast<std::size_t>(ids[i]);
+    if (seen[id]) throw Error("{}: entry {}: token {} is listed twice", file, i, id);
+    seen[id] = true;
+    tokens.push_back(static_cast<TokenId>(id));
+  }
+  return tokens;
+}
+
+TokenOrder read_folder(const std::filesystem::path& folder, std::int32_t vocab) {
+  const PartFolder part(folder, "frspec");
+  part.require_vocab(vocab);
+  TokenOrder order{.file = part.file(), .tokens = {}, .complete = true};
+  const WeightStore& store = part.store();
+  if (store.find("frequencies") != nullptr) {
+    const std::vector<std::int64_t> counts = part.integers("frequencies", {vocab});
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] < 0) {
+        throw Error("{}: tensor frequencies: token {} has frequency {}", store.description(), i, counts[i]);
+      }
+    }
+    order.tokens = by_frequency(counts);
+  } else {
+    order.tokens = checked(store.description(), part.integers("order", {vocab}), vocab);
+  }
+  return order;
+}
+
+}  // namespace
+
+std::vector<TokenId> by_frequency(std::span<const std::int64_t> frequencies) {
+  std::vector<TokenId> ids(frequencies.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  std::stable_sort(ids.begin(), ids.end(), [&](TokenId a, TokenId b) {
+    return frequencies[static_cast<std::size_t>(a)] > frequencies[static_cast<std::size_t>(b)];
+  });
+  return ids;
+}
+
+TokenOrder read_token_order(const std::filesystem::path& path, std::int32_t vocab) {
+  if (std::filesystem::is_directory(path)) return read_folder(path, vocab);
+  const std::vector<std::int64_t> ids = read_torch_integers(path);
+  return {.file = path.string(),
+          .tokens = checked(path.string(), ids, vocab),
+          .complete = std::ssize(ids) == vocab};
+}
+
+void write_token_order(const std::filesystem::path& folder, std::span<const std::int64_t> frequencies,
+                       const nlohmann::ordered_json& facts) {
+  std::filesystem::create_directories(folder);
+  const auto vocab = static_cast<std::int64_t>(frequencies.size());
+  SafetensorsWriter writer(folder / "model.safetensors",
+                           {{.name = "frequencies", .dtype = DType::I64, .shape = {vocab}}});
+  writer.write(std::as_bytes(frequencies));
+  writer.finish();
+  nlohmann::ordered_json config = {{"augur_part", "frspec"}, {"format", 1}, {"vocab", vocab}};
+  if (!facts.empty()) config.update(facts);
+  AtomicFile file(folder / "config.json");
+  file.write(config.dump(2) + "\n");
+  file.commit();
+}
+
+}  // namespace augur

@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+
+namespace augur {
+
+/// Tokens by falling frequency in some corpus, all different.
+struct TokenOrder {
+  std::string file;             ///< for messages
+  std::vector<TokenId> tokens;  ///< a published file lists some of the vocabulary, our own format all of it
+  bool complete = false;        ///< all of it
+};
+
+/// Reads the order from
+///   - a published list, `freq_{V}.pt`: ids by falling frequency (FR-Spec);
+///   - a folder: config.json ("augur_part": "frspec") and model.safetensors with `frequencies` I64 [vocab] or
+///     `order` I32 [vocab]. Equal frequencies count by ascending id.
+/// Error naming the file for an id outside the vocabulary or listed twice, and for a file that was made for
+/// another vocabulary size.
+TokenOrder read_token_order(const std::filesystem::path& path, std::int32_t vocab);
+
+/// Writes the folder. `facts`: further fields of config.json.
+void write_token_order(const std::filesystem::path& folder, std::span<const std::int64_t> frequencies,
+                       const nlohmann::ordered_json& facts);
+
+/// Ids by falling frequency, equals by ascending id.
+std::vector<TokenId> by_frequency(std::span<const std::int64_t> frequencies);
+
+}  // namespace augur

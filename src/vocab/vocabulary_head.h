@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "vocab/vocabulary_choice.h"
+
+namespace augur {
+
+/// Where a drafter ends: rows of hidden state -> logits over its vocabulary, or over a shortlist of it. The
+/// logits of a shortlist are the whole head's, bit for bit; verification knows nothing of it. The one place
+/// where the ids of a drafter's own vocabulary exist: outside, tokens are the target's.
+/// Shared by all sequences of a drafter: one thread at a time.
+class VocabularyHead {
+ public:
+  /// None yet.
+  VocabularyHead() = default;
+  /// `choice` null: the whole vocabulary. Rows of a shortlist are packed here: once, a copy.
+  explicit VocabularyHead(const HeadWeights& weights, const VocabularyChoice* choice = nullptr);
+
+  bool empty() const { return weights_.matrix == nullptr; }
+  /// Tokens that a row may be given at most.
+  std::int64_t size() const { return shortlist_ ? packed_.n() : weights_.usable; }
+  const HeadWeights& weights() const { return weights_; }
+
+  void run(std::span<const HeadRow> rows);
+  /// Of a row of the last run.
+  std::span<const float> logits(std::size_t row) const {
+    return {logits_.data() + row * static_cast<std::size_t>(stride_),
+            static_cast<std::size_t>(selection_.by_row[row])};
+  }
+  /// Of the last run: what all rows together were given, neighbours in shared panels included.
+  std::int64_t columns() const { return selection_.columns; }
+  /// The target's token of each column of the last run; empty: column and token are the same.
+  std::span<const TokenId> target_ids() const;
+
+  /// Tokens that became text: what an online list learns from.
+  void saw(std::span<const TokenId> tokens);
+
+ private:
+  void multiply(Team& team, int rows);
+
+  HeadWeights weights_;
+  HeadObserver observer_;
+  std::unique_ptr<Shortlist> shortlist_;  ///< null: whole
+  PackedMatrix packed_;                   ///< [shortlist's order, k]
+  std::vector<float> packed_bias_;        ///< padded; empty: none
+  std::vector<TokenId> packed_ids_;       ///< the target's, in the order of packing
+
+  Selection selection_;
+  RowBuffer x_;                      ///< [rows, k] as the product reads them
+  std::vector<TokenId> column_ids_;  ///< of the selection, where it is not a prefix
+  Buffer<float> logits_;             ///< [rows, stride]
+  std::int64_t stride_ = 0;
+};
+
+}  // namespace augur

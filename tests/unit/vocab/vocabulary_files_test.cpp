@@ -1,0 +1,128 @@
+// What is said of --spec-vocab values and files that are not as they must be.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "head_fixture.h"
+#include "support/error_of.h"
+
+namespace augur {
+namespace {
+
+using testing::HasSubstr;
+using testing_support::error_of;
+using testing_support::some_clusters;
+using testing_support::some_frequencies;
+using testing_support::some_target;
+using testing_support::TemporaryFolder;
+
+const std::filesystem::path kData = std::filesystem::path(AUGUR_SOURCE_DIR) / "tests" / "data" / "vocab";
+
+TEST(VocabularySpec, ReadsEveryForm) {
+  using Kind = VocabularySpec::Kind;
+  EXPECT_EQ(VocabularySpec::parse("full").kind, Kind::Full);
+  EXPECT_EQ(VocabularySpec::parse("frspec:a/freq_8.pt").path, "a/freq_8.pt");
+  const auto sized = VocabularySpec::parse("pafr:c:/x.pt:4096");
+  EXPECT_EQ(sized.kind, Kind::PositionAware);
+  EXPECT_EQ(sized.path, "c:/x.pt");
+  EXPECT_EQ(sized.size, 4096);
+  const auto budget = VocabularySpec::parse("dynaspec:folder:40,20");
+  EXPECT_EQ(budget.path, "folder");
+  EXPECT_TRUE(budget.position_aware && budget.first == 40 && budget.second == 20);
+  EXPECT_FALSE(VocabularySpec::parse("dynaspec:folder:40").position_aware);
+  for (const char* bad : {"frspec", "frspec:", "some:x", "frspec:x:0", "pafr:x:1,2", "dynaspec:x:1,2,3",
+                          "dynaspec:x:,", "hot:x:99999999999999999999"}) {
+    EXPECT_THAT(error_of([&] { VocabularySpec::parse(bad); }), HasSubstr(bad)) << bad;
+  }
+}
+
+TEST(TokenOrder, ReadsThePublishedList) {
+  const TokenOrder order = read_token_order(kData / "freq_24.pt", 48);
+  EXPECT_EQ(order.tokens.size(), 24u);
+  EXPECT_EQ(order.tokens[2], 41);
+  EXPECT_THAT(error_of([] { read_token_order(kData / "freq_24.pt", 44); }),
+              HasSubstr("entry 9 is token 44: the vocabulary has 44"));
+  EXPECT_THAT(error_of([] { read_token_order(kData / "beyond.pt", 48); }), HasSubstr("token 48"));
+  EXPECT_THAT(error_of([] { read_token_order(kData / "twice.pt", 48); }),
+              HasSubstr("token 5 is listed twice"));
+}
+
+TEST(TokenOrder, ForcesEndOfTextIn) {
+  const VocabularyChoice choice(VocabularySpec::parse("frspec:" + (kData / "freq_24.pt").string() + ":8"),
+                                some_target(48), std::vector<TokenId>{45, 40});
+  testing_support::HeadProblem problem(DType::F32, 48);
+  VocabularyHead head(problem.weights(), &choice);
+  head.run(problem.rows({0}));
+  const auto ids = head.target_ids().first(8);
+  EXPECT_EQ(std::vector<TokenId>(ids.begin(), ids.end()), (std::vector<TokenId>{5, 2, 41, 0, 7, 8, 40, 45}));
+}
+
+TEST(TokenOrder, RefusesAnotherVocabularyAndSizesItDoesNotHave) {
+  TemporaryFolder folder;
+  write_token_order(folder.path(), some_frequencies(100), {});
+  EXPECT_EQ(read_token_order(folder.path(), 100).tokens, by_frequency(some_frequencies(100)));
+  EXPECT_THAT(error_of([&] { read_token_order(folder.path(), 101); }),
+              HasSubstr("config.json: vocab: made for a vocabulary of 100, the model has 101"));
+  EXPECT_THAT(error_of([&] {
+                VocabularyChoice(VocabularySpec::parse("frspec:" + folder.path().string() + ":101"),
+                                 some_target(100), {});
+              }),
+              HasSubstr("101 tokens were asked for, it lists 100"));
+  std::ofstream(folder.path() / "config.json") << R"({"augur_part": "c2t", "format": 1, "vocab": 100})";
+  EXPECT_THAT(error_of([&] { read_token_order(folder.path(), 100); }),
+              HasSubstr("augur_part: expected frspec, found c2t"));
+  std::ofstream(folder.path() / "config.json") << R"({"augur_part": "frspec", "format": 2, "vocab": 100})";
+  EXPECT_THAT(error_of([&] { read_token_order(folder.path(), 100); }), HasSubstr("format: is 2"));
+}
+
+TEST(ClusterFiles, RefuseWhatIsNotAPartition) {
+  TemporaryFolder folder;
+  const auto refusal = [&](const auto& change) {
+    ClusterPart part = some_clusters(120, 9, RouterInput::Previous);
+    change(part);
+    part.write(folder.path(), {});
+    return error_of([&] { ClusterPart::read(folder.path(), some_target(120)); });
+  };
+  EXPECT_EQ(refusal([](ClusterPart&) {}), "no error");
+  EXPECT_THAT(refusal([](ClusterPart& p) { p.cluster_of[5] = 9; }),
+              HasSubstr("tensor cluster_of: token 5 is in cluster 9, there are 9"));
+  EXPECT_THAT(refusal([](ClusterPart& p) { p.cluster_of[5] = -1; }), HasSubstr("cluster -1"));
+  EXPECT_THAT(refusal([](ClusterPart& p) {
+                for (auto& c : p.cluster_of) c = c == 4 ? 3 : c;
+              }),
+              HasSubstr("cluster 4 has no tokens"));
+  EXPECT_THAT(refusal([](ClusterPart& p) { p.fc2_bias[0] = INFINITY; }),
+              HasSubstr("tensor router.fc2.bias: holds a value that is not finite"));
+  EXPECT_THAT(refusal([](ClusterPart& p) { p.budget.first = 10; }), HasSubstr("budget.first"));
+  some_clusters(120, 9, RouterInput::State).write(folder.path(), {});
+  EXPECT_THAT(error_of([&] { ClusterPart::read(folder.path(), some_target(121)); }),
+              HasSubstr("made for a vocabulary of 120, the model has 121"));
+  EXPECT_THAT(error_of([&] {
+                VocabularyChoice(VocabularySpec::parse("dynaspec:" + folder.path().string() + ":10"),
+                                 some_target(120), {});
+              }),
+              HasSubstr("10 clusters were asked for, there are 9"));
+  Fingerprint other = some_target(120);
+  other.digest = "fedcba9876543210";
+  some_clusters(120, 9, RouterInput::State)
+      .write(folder.path(), {{kPartTargetKey, to_json(some_target(120))}});
+  EXPECT_EQ(error_of([&] { ClusterPart::read(folder.path(), some_target(120)); }), "no error");
+  EXPECT_NE(error_of([&] { ClusterPart::read(folder.path(), other); }), "no error");
+}
+
+TEST(ClusterFiles, RefuseADrafterOfAnotherWidth) {
+  TemporaryFolder folder;
+  ClusterPart part = some_clusters(500, 9, RouterInput::State);
+  part.hidden = 32;
+  part.fc1_weight.resize(static_cast<std::size_t>(part.router_hidden * part.inputs()));
+  part.write(folder.path(), {});
+  const VocabularyChoice choice(VocabularySpec::parse("dynaspec:" + folder.path().string()), some_target(500),
+                                {});
+  testing_support::HeadProblem problem(DType::F32, 500);
+  EXPECT_THAT(error_of([&] { VocabularyHead(problem.weights(), &choice); }),
+              HasSubstr("hidden: made for a drafter with states of 32, this one has 40"));
+}
+
+}  // namespace
+}  // namespace augur
