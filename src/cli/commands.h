@@ -31,5 +31,9 @@ void add_bench_decode(CLI::App& bench, Action& action);
 void add_bench_perplexity(CLI::App& bench, Action& action);
 void add_bench_spec(CLI::App& bench, Action& action);
 void add_bench_vocab(CLI::App& bench, Action& action);
+void add_bench_suite(CLI::App& bench, Action& action);
+void add_bench_report(CLI::App& bench, Action& action);
+void add_bench_paper(CLI::App& bench, Action& action);
+void add_bench_project(CLI::App& bench, Action& action);
 
 }  // namespace augur::cli

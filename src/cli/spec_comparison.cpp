@@ -1,67 +1,17 @@
 #include "cli/spec_comparison.h"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
-#include <string_view>
+#include <utility>
 
 #include "api/engine_access.h"
 #include "base/error.h"
 #include "bench/machine_probe.h"
+#include "suite/cell.h"
+#include "suite/method.h"
 
 namespace augur::cli {
 namespace {
-
-template <class T>
-T parse_number(const std::string& variant, std::string_view key, std::string_view text, T lowest, T highest) {
-  T value{};
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem == std::errc{} && end == text.data() + text.size() && value >= lowest && value <= highest) {
-    return value;
-  }
-  throw Error("{}: {}: expected a number from {} to {}", variant, key, lowest, highest);
-}
-
-void set_option(SpecVariant& variant, std::string_view key, std::string_view value) {
-  SpeculationOptions& o = variant.options;
-  const auto number = [&](int lowest, int highest) {
-    return parse_number(variant.name, key, value, lowest, highest);
-  };
-  if (key == "n-max") {
-    o.draft_max = number(1, 1024);
-  } else if (key == "n-min") {
-    o.draft_min = number(0, 1024);
-  } else if (key == "p-min") {
-    o.draft_p_min = parse_number(variant.name, key, value, 0.0, 1.0);
-  } else if (key == "topk") {
-    o.tree_topk = number(1, 256);
-  } else if (key == "depth") {
-    o.tree_depth = number(1, 256);
-  } else if (key == "size") {
-    o.tree_size = number(2, 4096);
-  } else if (key == "policy") {
-    o.policy = value;  // its settings are separated by ';'
-  } else if (key == "coupling") {
-    o.coupling = number(0, 1) == 1;
-  } else {
-    throw Error("{}: '{}' is not one of policy, n-max, n-min, p-min, topk, depth, size, coupling",
-                variant.name, key);
-  }
-}
-
-/// Counts and times; not the ratios.
-void add_to(SpeculationStatistics& sum, const SpeculationStatistics& more) {
-  sum.calls += more.calls;
-  sum.verified_tokens += more.verified_tokens;
-  sum.draft_ms += more.draft_ms;
-  sum.verify_ms += more.verify_ms;
-  sum.other_ms += more.other_ms;
-  const std::size_t depths = std::max(sum.accepted_per_position.size(), more.accepted_per_position.size());
-  sum.accepted_per_position.resize(depths);
-  for (std::size_t d = 0; d < more.accepted_per_position.size(); ++d) {
-    sum.accepted_per_position[d] += more.accepted_per_position[d];
-  }
-}
 
 /// Fills in what is said of the mean call.
 void set_mean_call(VariantFigures& figures, const SpeculationStatistics& sum) {
@@ -143,33 +93,11 @@ SuiteFigures summarise(const std::string& name, const std::vector<std::vector<Ru
 }  // namespace
 
 SpecVariant parse_variant(const std::string& text, const SpeculationOptions& base) {
-  SpecVariant variant{.name = text, .options = base};
-  std::string_view rest = text;
-  const auto cut = [&rest](char separator) {
-    const std::string_view head = rest.substr(0, rest.find(separator));
-    rest.remove_prefix(std::min(rest.size(), head.size() + 1));
-    return head;
-  };
-  const std::string_view names = cut(':');
-  const std::string_view settings = rest;
-  variant.options.types.clear();
-  const std::vector<SpeculationType> types = speculation_types();
-  for (rest = names; variant.options.types.empty() || !rest.empty();) {
-    const std::string_view name = cut(',');
-    const bool known = std::any_of(types.begin(), types.end(),
-                                   [&](const SpeculationType& type) { return type.name == name; });
-    if (!known && name != "auto" && names != "plain") {
-      throw Error("{}: '{}' is neither plain nor a speculation type", text, name);
-    }
-    variant.options.types.emplace_back(names == "plain" ? "none" : name);
+  Method method = parse_method(text, base);
+  if (!method.draft_model.empty()) {
+    throw Error("{}: model= is for 'bench suite'; here all share the draft model of -md", text);
   }
-  for (rest = settings; !rest.empty();) {
-    const std::string_view setting = cut(',');
-    const std::size_t equals = setting.find('=');
-    if (equals == std::string_view::npos) throw Error("{}: '{}' is not KEY=VALUE", text, setting);
-    set_option(variant, setting.substr(0, equals), setting.substr(equals + 1));
-  }
-  return variant;
+  return {.name = text, .options = std::move(method.speculation)};
 }
 
 std::vector<SuiteFigures> compare_variants(Engine& engine, const std::vector<SpecVariant>& variants,

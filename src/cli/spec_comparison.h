@@ -16,8 +16,7 @@ struct SpecVariant {
   SpeculationOptions options;
 };
 
-/// TYPE[,TYPE...][:KEY=VALUE,...] with keys n-max, n-min, p-min, topk, depth, size, policy, coupling; what it
-/// leaves out is `base`'s. Error naming what is wrong.
+/// As parse_method (suite/method.h), without model=.
 SpecVariant parse_variant(const std::string& text, const SpeculationOptions& base);
 
 /// Requests of one prompt file, or the one prompt of the command line.

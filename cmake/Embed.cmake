@@ -1,0 +1,15 @@
+# Run as a script: writes the files of IN (separated by '|'), one after the other, as pieces of a C++ raw string
+# literal into OUT, to be included where a string literal may stand. Pieces, because a literal has a largest size.
+set(out "")
+string(REPLACE "|" ";" files "${IN}")
+foreach(file IN LISTS files)
+  file(READ "${file}" text)
+  string(LENGTH "${text}" length)
+  set(at 0)
+  while(at LESS length)
+    string(SUBSTRING "${text}" ${at} 8000 piece)
+    string(APPEND out "R\"AUGUR(${piece})AUGUR\"\n")
+    math(EXPR at "${at} + 8000")
+  endwhile()
+endforeach()
+file(WRITE "${OUT}" "${out}")

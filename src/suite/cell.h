@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "augur/engine.h"
+
+namespace augur {
+
+/// FNV-1a, continued from `hash`.
+inline constexpr std::uint64_t kHashStart = 14695981039346656037u;
+std::uint64_t hash_bytes(std::span<const std::byte> bytes, std::uint64_t hash = kHashStart);
+std::uint64_t hash_text(std::string_view text, std::uint64_t hash = kHashStart);
+std::string hex(std::uint64_t value);  ///< 16 digits
+
+/// What is measured: one prompt with one method, once. Keys are hashes of what they stand for, so that a
+/// file of cells stays valid when prompts, methods or rounds are added.
+struct CellKey {
+  std::string prompt;  ///< of the suite's name and the prompt's turns
+  std::string method;  ///< of the method's text and the state of its draft model's files
+  int round = 0;
+
+  friend auto operator<=>(const CellKey&, const CellKey&) = default;
+};
+
+/// Sums over the turns of the conversation.
+struct Cell {
+  CellKey key;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t tokens = 0;
+  double prompt_ms = 0;
+  double decode_ms = 0;
+  SpeculationStatistics speculation;  ///< mean_accepted_length is not kept
+  std::string output;                 ///< hash of all generated ids
+
+  /// Adds a turn. `hash` is carried from turn to turn.
+  void add(const Result& turn, std::uint64_t& hash);
+};
+
+/// Counts and times of `more` come on top; the type and the mean stay.
+void add_to(SpeculationStatistics& sum, const SpeculationStatistics& more);
+
+nlohmann::ordered_json to_json(const Cell& cell);
+/// Error (without a file's name) for what to_json() did not write.
+Cell cell_of(const nlohmann::json& object);
+
+}  // namespace augur

@@ -1,0 +1,26 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "model/fingerprint.h"
+
+namespace augur {
+
+/// A folder of something that was made for a target: a draft model, a head, or a policy's part.
+struct FoundPart {
+  std::string name;  ///< of the folder
+  std::string kind;  ///< drafter type ("eagle3", "draft"), or what config.json calls the part ("c2t")
+  bool drafter = false;
+  std::string made_for;  ///< a policy's part: "KIND NAME" of its drafter, where it says so
+};
+
+/// The drafters and policy parts among the folders in `parts` that fit the target, by name; others are
+/// passed over.
+std::vector<FoundPart> find_parts(const std::filesystem::path& parts, const Fingerprint& target);
+
+/// Methods worth comparing, in the syntax of parse_method: plain, look-ups, and for every drafter found a
+/// chain, a tree, and the policies that there are parts for; `quick`: the few that tell most.
+std::vector<std::string> default_methods(const std::vector<FoundPart>& parts, bool quick);
+
+}  // namespace augur

@@ -1,0 +1,43 @@
+// Puts the page together.
+function currentTheme() {
+  return document.documentElement.dataset.theme;
+}
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+}
+const asked = location.hash.slice(1);
+setTheme(asked === "dark" || asked === "light" ? asked : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+
+function protocol() {
+  const s = D.settings, facts = [
+    ["requests", `up to ${s.max_tokens} tokens an answer, ${s.turns === 0 ? "all turns" : s.turns + " turns"}, ${s.chat ? "chat template" : "prompts as they are"}${s.ignore_eos ? ", end of sequence ignored" : ""}`],
+    ["sampling", s.temperature === 0 ? "greedy" : `temperature ${s.temperature}, top-k ${s.top_k}, top-p ${s.top_p}, seed ${s.seed}`],
+    ["order", "every prompt with all methods one after the other, in rotating order; the first run of a method is not counted"],
+    ["rounds", `${D.rounds}; a prompt's rate is the median over them`],
+    ["cells", `${D.cells.done} of ${D.cells.planned} measured`],
+    ["harness", `${(100 * D.harness_share).toFixed(2)}% of the time was not spent in the decoder`],
+    ["model", `${D.model.name}, ${D.model.family}, ${D.model.weights}, ${(D.model.weight_bytes / 1e6).toFixed(0)} MB read for a token`],
+    ["machine", `${D.machine.cpu}, ${D.machine.threads} threads, ${D.machine.isa}`],
+  ];
+  return el("section", {}, el("h2", {}, "How this was measured"), el("pre", {}, D.command),
+    el("dl", {}, facts.map(([k, v]) => [el("dt", {}, k), el("dd", {}, v)])),
+    el("h3", {}, "Methods"), el("dl", {}, D.methods.map((m) => [el("dt", {}, m.label), el("dd", {}, el("code", {}, m.text))])));
+}
+
+// The fastest few are drawn at first.
+overall.map((row, m) => [row.speedup, m]).filter(([, m]) => m > 0).sort((a, b) => b[0] - a[0]).slice(0, 6).forEach(([, m]) => shown.add(m));
+
+const page = document.getElementById("page");
+page.replaceChildren(...[
+  head(),
+  different && el("div", { class: "warn" }, "Some method did not give the tokens of plain decoding. Its rows are red; its speed means nothing."),
+  !D.complete && el("div", { class: "warn" }, `Not complete: ${D.cells.done} of ${D.cells.planned} runs. Figures are those of the prompts that all methods have run.`),
+  ...(overall.length > 0 ? [heroes(), summary(), suites(), textPart(), acceptance(), heterogeneity(), costs()] : []),
+  protocol(),
+].filter(Boolean));
+redraws.forEach((again) => again(false));
+queueMicrotask(() => {
+  const root = document.documentElement;
+  if (root.scrollWidth > innerWidth) root.dataset.wider = `${root.scrollWidth} > ${innerWidth}`;
+  root.dataset.ready = "true";
+});

@@ -1,0 +1,97 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+
+namespace augur::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+json read_json(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  return json::parse(in);
+}
+
+/// The arguments of a small run that leaves its files beside `path`.
+std::vector<std::string> small_run(const std::filesystem::path& path) {
+  const std::string draft = "draft:model=" + stories260k() + ",topk=3,depth=3,size=8";
+  return {"bench",
+          "suite",
+          "-m",
+          stories260k(),
+          "--limit",
+          "2",
+          "--rounds",
+          "2",
+          "-n",
+          "12",
+          "-t",
+          "1",
+          "--json",
+          path.string(),
+          "--methods",
+          "ngram",
+          draft,
+          "--report",
+          path.string() + ".html"};
+}
+
+TEST(BenchSuite, MeasuresWritesAndGoesOn) {
+  const auto path = temporary_file("suite.json");
+  const Outcome first = run_augur(small_run(path));
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr("quick: 2 of 2 prompts"));
+  EXPECT_THAT(first.out, HasSubstr("12 of 12 cells;"));
+  const json found = read_json(path);
+  EXPECT_EQ(found["complete"], true);
+  EXPECT_EQ(found["methods"].size(), 3U);
+  EXPECT_EQ(found["methods"][0]["text"], "plain");
+  EXPECT_THAT(found["command"].get<std::string>(), HasSubstr("bench suite -m"));
+  EXPECT_FALSE(found["samples"].empty());
+
+  const Outcome again = run_augur(small_run(path));
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(read_json(path)["suites"], found["suites"]) << "nothing was measured again";
+
+  auto warmer = small_run(path);
+  warmer.insert(warmer.end(), {"--temp", "1"});
+  const Outcome refused = run_augur(warmer);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("made with temperature"));
+}
+
+TEST(BenchSuite, SaysWhatIsWrong) {
+  const auto outcome = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"bench",       "suite",  "-m",
+                                          stories260k(), "--json", temporary_file("wrong.json").string()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_augur(arguments);
+  };
+  EXPECT_THAT(outcome({"--methods", "nonsense"}).err, HasSubstr("nonsense"));
+  EXPECT_THAT(outcome({"--methods", "ngram", "ngram"}).err, HasSubstr("given twice"));
+  EXPECT_THAT(outcome({"--prompts", "no/such.jsonl"}).err, HasSubstr("no/such.jsonl"));
+  EXPECT_EQ(run_augur({"bench", "report", temporary_file("x.json", "{}").string()}).code, 1);
+}
+
+TEST(BenchSuite, ThePageRendersAtPhoneAndDesktopWidth) {
+  const auto path = temporary_file("page.json");
+  const Outcome outcome = run_augur(small_run(path));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string check =
+      std::string(AUGUR_SOURCE_DIR) + "/scripts/check_report.sh '" + path.string() + ".html'";
+  const int status = std::system(check.c_str());
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no Chromium here: the page was made, but not opened";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace augur::test

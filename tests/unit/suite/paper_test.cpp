@@ -1,0 +1,73 @@
+#include "suite/paper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "suite/method.h"
+#include "support/error_of.h"
+
+namespace augur {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using testing_support::error_of;
+
+const FoundPart kDrafter = {"small", "draft", true, ""};
+const std::vector<FoundPart> kParts = {kDrafter,
+                                       {"bins", "hetero", false, "draft small"},
+                                       {"nodes", "c2t", false, ""},
+                                       {"foreign", "acceptance", false, "eagle3 other"}};
+
+TEST(PaperStudy, EveryStudysMethodsAreMethods) {
+  for (const std::string& name : paper_names()) {
+    const PaperStudy study = paper_study(name, kDrafter, kParts, "no/such/folder");
+    EXPECT_EQ(study.methods().front(), "plain");
+    EXPECT_GE(study.methods().size(), 3U) << name;
+    for (const std::string& text : study.methods()) {
+      EXPECT_NO_THROW(parse_method(text, {})) << text;
+      EXPECT_THAT(text, Not(HasSubstr("{"))) << "every name is filled in";
+    }
+    for (const PaperTable& table : study.tables) {
+      for (const PaperRow& row : table.rows) {
+        for (const auto& [model, figures] : row.paper)
+          EXPECT_EQ(figures.size(), table.columns.size()) << model;
+      }
+    }
+  }
+}
+
+TEST(PaperStudy, LeavesOutRowsWhosePartIsNotThereAndRefusesWhereItIsAboutThePart) {
+  const PaperStudy study = paper_study("acceptance", kDrafter, kParts, "models");
+  EXPECT_THAT(study.methods(), Not(Contains(HasSubstr("foreign"))));
+  EXPECT_THAT(error_of([] { paper_study("hetero", kDrafter, {kDrafter}, "models"); }),
+              HasSubstr("no hetero part made for small"));
+  EXPECT_THAT(error_of([] { paper_study("nonsense", kDrafter, kParts, "models"); }), HasSubstr("'nonsense'"));
+}
+
+TEST(PaperTables, PutOursBesideThePapers) {
+  const PaperStudy study{
+      "A title",
+      "everything",
+      {{"A table",
+        {"speedup", "calls"},
+        {{"base", "ngram", {{"M", {2.0, 100}}}}, {"better", "suffix", {{"M", {3.0, 90}}}}}}}};
+  const auto row = [](double speedup, int calls) {
+    return nlohmann::ordered_json{{"speedup", speedup}, {"calls", calls}};
+  };
+  const nlohmann::ordered_json document = {
+      {"methods", {{{"text", "plain"}}, {{"text", "ngram"}}, {{"text", "suffix"}}}},
+      {"overall", {row(1, 400), row(1.5, 200), row(1.25, 150)}}};
+  const std::string text = paper_tables(study, document);
+  EXPECT_THAT(text, HasSubstr("150 (-25.0%)"));
+  EXPECT_THAT(text, HasSubstr("90 (-10.0%)"));
+  EXPECT_THAT(text, HasSubstr("1.25x"));
+  EXPECT_THAT(text, HasSubstr("paper, M"));
+  EXPECT_THAT(text, HasSubstr("What differs: everything"));
+}
+
+}  // namespace
+}  // namespace augur
