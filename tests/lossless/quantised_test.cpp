@@ -104,8 +104,8 @@ TEST_P(Quantised, SpeculationGivesTheTokensOfPlainDecoding) {
 INSTANTIATE_TEST_SUITE_P(Files, Quantised,
                          testing::Values("stories Q8_0", "stories Q4_0", "stories Q4_1", "random Q8_0",
                                          "random Q8_0, KV Q8_0", "random Q4_K", "random mixed"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& file) {
+                           std::string name = file.param;
                            std::erase(name, ',');
                            for (char& c : name) c = c == ' ' ? '_' : c;
                            return name;

@@ -76,7 +76,7 @@ TEST_P(KvQuant, PlacesDoNotMatter) {
 
 INSTANTIATE_TEST_SUITE_P(Isas, KvQuant,
                          testing::Values(Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16),
-                         [](const auto& variant) { return std::string(name(variant.param)); });
+                         [](const auto& isa) { return std::string(name(isa.param)); });
 
 }  // namespace
 }  // namespace augur
