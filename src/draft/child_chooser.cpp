@@ -45,6 +45,7 @@ void ChildChooser::add_children(ThreadPool& pool, std::span<const NodeLogits> ro
     for (Scratch& s : scratch_) {
       s.coupled.reserve(rows.front().logits.size(), static_cast<int>(width_));
       s.recent.reserve(256);
+      if (measuring_) s.top_k.reserve(kEntropyTop);
     }
     std::atomic<std::size_t> next{0};
     pool.run([&](Team& team) {

@@ -68,6 +68,9 @@ struct TopKScratch {
   };
   std::vector<float> maxima;
   std::vector<Entry> entries;
+
+  /// Later calls for up to k allocate nothing.
+  void reserve(std::int64_t k);
 };
 
 /// The k largest of x in descending order, equals by ascending index; NaN counts as -infinity. `indices` and

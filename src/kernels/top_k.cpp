@@ -152,18 +152,18 @@ std::size_t entries_for(std::int64_t k) {
   return static_cast<std::size_t>(std::max<std::int64_t>(512, 4 * k));
 }
 
-void grow(TopKScratch& scratch, std::int64_t k) {
-  const auto groups = static_cast<std::size_t>(groups_for(k));
-  if (scratch.maxima.size() < groups) scratch.maxima.resize(groups);
-  if (scratch.entries.size() < entries_for(k)) scratch.entries.resize(entries_for(k));
-}
-
 }  // namespace
+
+void TopKScratch::reserve(std::int64_t k) {
+  const auto groups = static_cast<std::size_t>(groups_for(k));
+  if (maxima.size() < groups) maxima.resize(groups);
+  if (entries.size() < entries_for(k)) entries.resize(entries_for(k));
+}
 
 void top_k(std::span<const float> x, int k, TopKScratch& scratch, std::int32_t* indices, float* values) {
   const std::int64_t kept = std::min<std::int64_t>(k, static_cast<std::int64_t>(x.size()));
   if (kept < 1) return;
-  grow(scratch, kept);
+  scratch.reserve(kept);
   select_sorted(x, kept, scratch.maxima, std::span(scratch.entries).first(entries_for(kept)), indices,
                 values);
 }
@@ -198,7 +198,7 @@ void collect_at_least(std::span<const float> x, float threshold, std::vector<std
 float top_entropy(std::span<const float> logits, int k, TopKScratch& scratch) {
   assert(k >= 1 && !logits.empty());
   const auto kept = std::min<std::int64_t>(k, static_cast<std::int64_t>(logits.size()));
-  grow(scratch, kept);
+  scratch.reserve(kept);
   const std::span<Entry> entries = std::span(scratch.entries).first(entries_for(kept));
   const std::int64_t count = select(logits, kept, scratch.maxima, entries);
   if (count > kept) {

@@ -88,7 +88,7 @@ TEST(Theory, AgreesWithWhatIsAccepted) {
   EXPECT_NEAR(whole.expected_length, result.measured_length, 0.35);
   for (const TheoryFigures& f : result.figures) {
     EXPECT_EQ(f.contexts, whole.contexts);
-    EXPECT_GE(f.mean.overlap, f.mean.bound);
+    EXPECT_GE(f.mean.overlap, f.mean.bound - 1e-6);  // equal, but for rounding, where nothing is routed
     EXPECT_LE(f.mean.overlap, whole.mean.overlap + 0.05);
     EXPECT_GE(f.mean.best, f.mean.covered);
   }
