@@ -141,9 +141,9 @@ class Model {
   void logits_of(const float* hidden, int count, bool normed, float* out, std::int64_t out_stride);
 
   // What logits() is made of, for draft heads that project with the target's matrix.
-  const PackedMatrix& lm_head() const;                 ///< [vocab, hidden]
-  const PackedMatrix& embedding() const;               ///< [vocab, hidden]
-  std::span<const float> final_norm_weight() const;    ///< [hidden]
+  const PackedMatrix& lm_head() const;               ///< [vocab, hidden]
+  const PackedMatrix& embedding() const;             ///< [vocab, hidden]
+  std::span<const float> final_norm_weight() const;  ///< [hidden]
   /// Row of the last forward's result. [hidden]
   const float* result_row(int row) const;
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "model/fingerprint.h"
 #include "corpus/dataset.h"
+#include "model/fingerprint.h"
 #include "train/torch_tensors.h"
 
 namespace augur {

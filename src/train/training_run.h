@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/clock.h"
-#include "train/adamw.h"
 #include "corpus/dataset.h"
+#include "train/adamw.h"
 #include "train/learner.h"
 #include "train/model_card.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "io/checkpoint.h"
 #include "corpus/dataset.h"
+#include "io/checkpoint.h"
 #include "train/draft_vocabulary.h"
 #include "train/training_run.h"
 

@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "common.h"
+#include "corpus/prompt_source.h"
 #include "parts.h"
 #include "train/answer_cache.h"
-#include "corpus/prompt_source.h"
 
 namespace augur {
 

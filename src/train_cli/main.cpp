@@ -25,7 +25,8 @@ std::string typed(int argc, char** argv) {
 int main(int argc, char** argv) {
   CLI::App app{"Train the learned parts of speculative decoding for a target model", "augur train"};
   app.require_subcommand(1);
-  app.footer("Without libtorch: augur train frspec, augur train dynaspec (draft vocabularies; each has --help)");
+  app.footer(
+      "Without libtorch: augur train frspec, augur train dynaspec (draft vocabularies; each has --help)");
   app.get_formatter()->column_width(34);
   augur::Program program{app, typed(argc, argv)};
   const std::map<std::string, augur::Part> parts = {{"generate", augur::add_generate(program)},

@@ -170,7 +170,8 @@ TEST(TraceSet, MakesExamples) {
   EXPECT_FLOAT_EQ(c2t.held_out.baseline[3], std::log(0.125f));
   const SplitExamples acceptance = acceptance_examples(traces);
   EXPECT_THAT(acceptance.held_out.labels, testing::ElementsAre(1, 0));
-  EXPECT_THAT(acceptance.held_out.features, testing::ElementsAre(1, 2, std::log(0.5f), 3, 4, std::log(0.25f)));
+  EXPECT_THAT(acceptance.held_out.features,
+              testing::ElementsAre(1, 2, std::log(0.5f), 3, 4, std::log(0.25f)));
   EXPECT_EQ(acceptance.held_out.baseline.size(), 2u);
 }
 

@@ -1,10 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "corpus/prompt_source.h"
 #include "support/error_of.h"
 #include "support/stories.h"
 #include "train/answer_cache.h"
-#include "corpus/prompt_source.h"
 #include "train_fixture.h"
 
 namespace augur {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/philox.h"
+#include "corpus/dataset.h"
 #include "support/golden_head.h"
 #include "support/temporary_folder.h"
-#include "corpus/dataset.h"
 #include "train/dflash_learner.h"
 #include "train/eagle3_learner.h"
 #include "train/eagle_learner.h"
