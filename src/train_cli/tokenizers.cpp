@@ -6,12 +6,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "common.h"
+#include "corpus/text_source.h"
 #include "io/atomic_file.h"
 #include "io/checkpoint.h"
 #include "parts.h"
 #include "train/bpe_trainer.h"
 #include "train/sentencepiece_trainer.h"
-#include "train/text_source.h"
 
 namespace augur {
 

@@ -4,12 +4,12 @@
 
 #include <fstream>
 
+#include "corpus/text_source.h"
 #include "io/checkpoint.h"
 #include "support/error_of.h"
 #include "support/temporary_folder.h"
 #include "train/bpe_trainer.h"
 #include "train/sentencepiece_trainer.h"
-#include "train/text_source.h"
 
 namespace augur {
 namespace {

@@ -1,11 +1,11 @@
-#include "train/text_source.h"
+#include "corpus/text_source.h"
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "corpus/chat_record.h"
+#include "corpus/line_reader.h"
 #include "io/json_reader.h"
-#include "train/chat_record.h"
-#include "train/line_reader.h"
 
 namespace augur {
 
