@@ -36,22 +36,8 @@ void gemm_quant_avxvnni(QuantKind kind, const GemmTask& task) {
 }
 
 std::int64_t peak_quant_avxvnni(std::int64_t rounds, float* sink) {
-  constexpr int kSums = 12;
-  alignas(32) int operands[kSums + 16];
-  for (int i = 0; i < kSums + 16; ++i) operands[i] = i;
-  const auto load = [&](int i) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(operands + i)); };
-  const __m256i x = load(0);
-  const __m256i w = load(8);
-  __m256i sums[kSums];
-#pragma GCC unroll 16
-  for (int i = 0; i < kSums; ++i) sums[i] = load(i);
-  for (std::int64_t round = 0; round < rounds; ++round) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kSums; ++i) sums[i] = _mm256_dpbusd_avx_epi32(sums[i], w, x);
-  }
-  for (int i = 1; i < kSums; ++i) sums[0] = _mm256_add_epi32(sums[0], sums[i]);
-  _mm256_storeu_ps(sink, _mm256_cvtepi32_ps(sums[0]));
-  return rounds * kSums * 64;
+  return peak_quant256(rounds, sink,
+                       [](__m256i sum, __m256i w, __m256i x) { return _mm256_dpbusd_avx_epi32(sum, w, x); });
 }
 
 }  // namespace augur

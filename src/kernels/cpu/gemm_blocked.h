@@ -187,14 +187,15 @@ void run_tile(const Tile& t) {
   finish_tile<Op>(t, acc);
 }
 
-/// Kernels for the tile shapes of a variant, at (R - 1) * Op::kMaxPanels + P - 1.
-template <class Op>
+using TileKernel = void (*)(const Tile&);
+
+/// Kernels for the tile shapes of a variant, at (R - 1) * Op::kMaxPanels + P - 1: Kernels::kernel<R, P>.
+template <class Op, class Kernels>
 struct TileTable {
-  using Fn = void (*)(const Tile&);
-  Fn kernels[Op::kMaxRows * Op::kMaxPanels] = {};
+  TileKernel kernels[Op::kMaxRows * Op::kMaxPanels] = {};
 
   constexpr TileTable() { fill<0>(); }
-  Fn at(std::int64_t rows, std::int64_t panels) const {
+  TileKernel at(std::int64_t rows, std::int64_t panels) const {
     return kernels[(rows - 1) * Op::kMaxPanels + panels - 1];
   }
 
@@ -204,7 +205,7 @@ struct TileTable {
     if constexpr (I < Op::kMaxRows * Op::kMaxPanels) {
       constexpr int kRows = I / Op::kMaxPanels + 1;
       constexpr int kPanels = I % Op::kMaxPanels + 1;
-      if constexpr (kPanels <= Op::panels(kRows)) kernels[I] = run_tile<Op, kRows, kPanels>;
+      if constexpr (kPanels <= Op::panels(kRows)) kernels[I] = Kernels::template kernel<kRows, kPanels>;
       fill<I + 1>();
     }
   }
@@ -225,7 +226,11 @@ struct VectorTiles : Op {
   static constexpr int kStepLines = 1;
   static constexpr int kStepX = 4;
   static constexpr std::int64_t kBlockBytes = 192 << 10;
-  static constexpr TileTable<Op> kTable{};
+  struct Kernels {
+    template <int R, int P>
+    static constexpr TileKernel kernel = run_tile<Op, R, P>;
+  };
+  static constexpr TileTable<Op, Kernels> kTable{};
   void run(const Tile& tile, std::int64_t rows, std::int64_t panels) { kTable.at(rows, panels)(tile); }
 };
 

@@ -179,29 +179,6 @@ struct QuantTile {
   }
 };
 
-/// Kernels by tile shape, as TileTable.
-template <class Op, class Format>
-struct QuantTable {
-  using Fn = void (*)(const Tile&);
-  Fn kernels[Op::kMaxRows * Op::kMaxPanels] = {};
-
-  constexpr QuantTable() { fill<0>(); }
-  Fn at(std::int64_t rows, std::int64_t panels) const {
-    return kernels[(rows - 1) * Op::kMaxPanels + panels - 1];
-  }
-
- private:
-  template <int I>
-  constexpr void fill() {
-    if constexpr (I < Op::kMaxRows * Op::kMaxPanels) {
-      constexpr int kRows = I / Op::kMaxPanels + 1;
-      constexpr int kPanels = I % Op::kMaxPanels + 1;
-      if constexpr (kPanels <= Op::panels(kRows)) kernels[I] = QuantTile<Op, Format, kRows, kPanels>::run;
-      fill<I + 1>();
-    }
-  }
-};
-
 template <class Op, class Format>
 struct QuantTiles : Op {
   static constexpr int kRowGrain = 1;
@@ -209,7 +186,11 @@ struct QuantTiles : Op {
   static constexpr int kStepLines = Format::layout.lines;
   static constexpr int kStepX = Format::layout.blocks * kQuantBlockBytes;
   static constexpr std::int64_t kBlockBytes = 192 << 10;
-  static constexpr QuantTable<Op, Format> kTable{};
+  struct Kernels {
+    template <int R, int P>
+    static constexpr TileKernel kernel = QuantTile<Op, Format, R, P>::run;
+  };
+  static constexpr TileTable<Op, Kernels> kTable{};
   void run(const Tile& tile, std::int64_t rows, std::int64_t panels) { kTable.at(rows, panels)(tile); }
 };
 

@@ -60,21 +60,9 @@ void gemm_quant_avx2(QuantKind kind, const GemmTask& task) {
 }
 
 std::int64_t peak_quant_avx2(std::int64_t rounds, float* sink) {
-  constexpr int kSums = 12;
-  alignas(32) int operands[kSums + 16];
-  for (int i = 0; i < kSums + 16; ++i) operands[i] = i;
-  const auto load = [&](int i) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(operands + i)); };
-  const __m256i w = load(8);
-  __m256i sums[kSums];
-#pragma GCC unroll 16
-  for (int i = 0; i < kSums; ++i) sums[i] = load(i);
-  for (std::int64_t round = 0; round < rounds; ++round) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kSums; ++i) sums[i] = Avx2::dot(sums[i], w, false, sums[i]);
-  }
-  for (int i = 1; i < kSums; ++i) sums[0] = _mm256_add_epi32(sums[0], sums[i]);
-  _mm256_storeu_ps(sink, _mm256_cvtepi32_ps(sums[0]));
-  return rounds * kSums * 64;
+  return peak_quant256(rounds, sink, [](__m256i sum, __m256i w, __m256i) {
+    return Avx2::dot(sum, w, false, sum);  // x and w that never change would leave the loop
+  });
 }
 
 }  // namespace augur

@@ -3,31 +3,19 @@
 #include <immintrin.h>
 
 #include "kernels/cpu/gemm_quant.h"
+#include "kernels/cpu/vector256.h"
 
 namespace augur {
 namespace {
 
-using UnalignedInt [[gnu::may_alias, gnu::aligned(4)]] = int;
-
-struct Floats256 {
-  __m256 low, high;
-};
 struct Ints256 {
   __m256i low, high;
 };
 
-struct Quant256 {
-  using Acc = Floats256;
+struct Quant256 : Vector256 {
   using Int = Ints256;
   using Bytes = Ints256;
   using X = __m256i;
-  static Acc zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
-  static Acc load_acc(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
-  static void store_acc(float* p, Acc v) {
-    _mm256_storeu_ps(p, v.low);
-    _mm256_storeu_ps(p + 8, v.high);
-  }
-  static Acc add(Acc a, Acc b) { return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)}; }
   static Acc mul(Acc a, Acc b) { return {_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)}; }
   static Acc fma(Acc a, Acc b, Acc c) {
     return {_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
@@ -77,6 +65,27 @@ struct Quant256 {
             _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
   }
 };
+
+/// The multiply rate of `dot`(sum, weights, x): independent chains that never leave the registers.
+template <class Dot>
+std::int64_t peak_quant256(std::int64_t rounds, float* sink, Dot dot) {
+  constexpr int kSums = 12;
+  alignas(32) int operands[kSums + 16];
+  for (int i = 0; i < kSums + 16; ++i) operands[i] = i;
+  const auto load = [&](int i) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(operands + i)); };
+  const __m256i x = load(0);
+  const __m256i w = load(8);
+  __m256i sums[kSums];
+#pragma GCC unroll 16
+  for (int i = 0; i < kSums; ++i) sums[i] = load(i);
+  for (std::int64_t round = 0; round < rounds; ++round) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kSums; ++i) sums[i] = dot(sums[i], w, x);
+  }
+  for (int i = 1; i < kSums; ++i) sums[0] = _mm256_add_epi32(sums[0], sums[i]);
+  _mm256_storeu_ps(sink, _mm256_cvtepi32_ps(sums[0]));
+  return rounds * kSums * 64;
+}
 
 }  // namespace
 }  // namespace augur
