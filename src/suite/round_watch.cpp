@@ -4,13 +4,11 @@
 #include <memory>
 #include <utility>
 
+#include "trace/recorder.h"
+#include "trace/watched_policy.h"
+
 namespace augur {
 namespace {
-
-template <class T>
-std::vector<T> copy(std::span<const T> values) {
-  return {values.begin(), values.end()};
-}
 
 /// Adds the nodes of `tree` that are not there yet. A node is the path of tokens that leads to it.
 class Union {
@@ -40,34 +38,11 @@ class Union {
 
 }  // namespace
 
-/// The policy that steers a drafter, watched.
-class RoundWatch::Policy final : public TreePolicy {
- public:
-  Policy(RoundWatch& watch, std::unique_ptr<TreePolicy> inner) : watch_(watch), inner_(std::move(inner)) {}
-
-  std::string_view name() const override { return inner_->name(); }
-  NodeWants wants() const override { return inner_->wants(); }
-  void begin(const RoundInfo& round) override { inner_->begin(round); }
-  void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override {
-    inner_->next_frontier(tree, out);
-  }
-  int width() const override { return inner_->width(); }
-  bool branches() const override { return inner_->branches(); }
-  void prune(DraftTree& tree) override {
-    watch_.capture(tree);
-    inner_->prune(tree);
-  }
-  void observe(const StepTrace& step) override { inner_->observe(step); }
-
- private:
-  RoundWatch& watch_;
-  std::unique_ptr<TreePolicy> inner_;
-};
-
 void RoundWatch::attach(SequenceOptions& options) {
   for (Speculator& speculator : options.speculators) {
     proposers_.emplace_back(speculator.drafter->name());
-    speculator.policy = std::make_unique<Policy>(*this, std::move(speculator.policy));
+    speculator.policy = std::make_unique<WatchedPolicy>(std::move(speculator.policy),
+                                                        [this](const DraftTree& tree) { capture(tree); });
   }
   if (options.speculators.size() != 1) entropy_top_k_ = 0;
   if (entropy_top_k_ > 0) options.record.top_k = entropy_top_k_;
@@ -93,14 +68,8 @@ void RoundWatch::round(const StepTrace& step) {
   round.other_ms = step.other_ms;
   round.forecast = step.forecast;
   if (entropy_top_k_ > 0) {
-    TraceRound& trace = trace_rounds_.emplace_back();
     const DraftTree& tree = candidates_count_ > 0 ? candidates_.front() : *step.tree;
-    trace.root = static_cast<std::int32_t>(tree.root_position());
-    trace.tokens = copy(tree.tokens());
-    trace.parents = copy(tree.parents());
-    trace.log_probs = copy(tree.log_probs());
-    trace.top_entropies = copy(tree.top_entropies());
-    trace.verified = step.tree->size();
+    trace_rounds_.emplace_back(trace_round(tree)).verified = step.tree->size();
   }
   candidates_count_ = 0;
 }

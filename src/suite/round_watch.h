@@ -44,7 +44,6 @@ class RoundWatch {
   std::vector<HeteroPair> hetero_pairs(std::vector<TokenId> text) const;
 
  private:
-  class Policy;
   void capture(const DraftTree& tree);
   void round(const StepTrace& step);
 

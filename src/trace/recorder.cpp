@@ -3,6 +3,8 @@
 #include <cassert>
 #include <utility>
 
+#include "trace/watched_policy.h"
+
 namespace augur {
 namespace {
 
@@ -33,47 +35,28 @@ void keep_telling_states(const TraceSequence& sequence, TraceRound& round, std::
 
 }  // namespace
 
-/// The policy that steers the drafter, watched.
-class Recorder::Policy final : public TreePolicy {
- public:
-  Policy(Recorder& recorder, std::unique_ptr<TreePolicy> inner)
-      : recorder_(recorder), inner_(std::move(inner)) {}
-
-  std::string_view name() const override { return inner_->name(); }
-  NodeWants wants() const override { return inner_->wants(); }
-  void begin(const RoundInfo& round) override { inner_->begin(round); }
-  void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override {
-    inner_->next_frontier(tree, out);
-  }
-  int width() const override { return inner_->width(); }
-  bool branches() const override { return inner_->branches(); }
-  void prune(DraftTree& tree) override {
-    recorder_.capture(tree);
-    inner_->prune(tree);
-  }
-  void observe(const StepTrace& step) override { inner_->observe(step); }
-
- private:
-  Recorder& recorder_;
-  std::unique_ptr<TreePolicy> inner_;
-};
-
-void Recorder::attach(SequenceOptions& options) {
-  assert(options.speculators.size() == 1);
-  options.record = wants_;
-  auto& policy = options.speculators.front().policy;
-  policy = std::make_unique<Policy>(*this, std::move(policy));
-  options.on_step = [this](const StepTrace& step) { time(step); };
-}
-
-void Recorder::capture(const DraftTree& tree) {
-  TraceRound& round = trace_.rounds.emplace_back();
+TraceRound trace_round(const DraftTree& tree) {
+  TraceRound round;
   round.root = static_cast<std::int32_t>(tree.root_position());
   round.tokens = copy(tree.tokens());
   round.parents = copy(tree.parents());
   round.log_probs = copy(tree.log_probs());
   round.entropies = copy(tree.entropies());
   round.top_entropies = copy(tree.top_entropies());
+  return round;
+}
+
+void Recorder::attach(SequenceOptions& options) {
+  assert(options.speculators.size() == 1);
+  options.record = wants_;
+  auto& policy = options.speculators.front().policy;
+  policy =
+      std::make_unique<WatchedPolicy>(std::move(policy), [this](const DraftTree& tree) { capture(tree); });
+  options.on_step = [this](const StepTrace& step) { time(step); };
+}
+
+void Recorder::capture(const DraftTree& tree) {
+  TraceRound& round = trace_.rounds.emplace_back(trace_round(tree));
   for (std::int32_t n = 0; n < tree.size(); ++n) {
     const std::span<const float> state = tree.hidden(n);
     if (state.empty()) continue;

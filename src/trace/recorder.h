@@ -9,6 +9,9 @@
 
 namespace augur {
 
+/// A candidate tree as a round of a trace, without its hidden states and what verification tells.
+TraceRound trace_round(const DraftTree& tree);
+
 /// Records the rounds of one sequence: the candidate trees before they are pruned, and their times. Outlives
 /// the sequence that it is attached to, which has one speculator. Not thread-safe.
 class Recorder {
@@ -23,7 +26,6 @@ class Recorder {
   TraceSequence finish(const Sequence& sequence);
 
  private:
-  class Policy;
   void capture(const DraftTree& tree);
   void time(const StepTrace& step);
 
