@@ -89,12 +89,7 @@ void add_bench_decode(CLI::App& bench, Action& action) {
       ->add_option("--repetitions", options->bench.repetitions, "Measurements of each; their median counts")
       ->check(in_range(1, 100000))
       ->capture_default_str();
-  add_choice<WeightType>(*command, "--weights", options->weights,
-                         {{"auto", WeightType::Auto},
-                          {"native", WeightType::Native},
-                          {"bf16", WeightType::BF16},
-                          {"f32", WeightType::F32}},
-                         "Weights in memory. native: quantised ones as they are stored (auto: native)");
+  add_weights_flag(*command, options->weights);
   add_bench_flags(*command, options->flags);
   command->callback([options, model, random, &action] {
     options->random = random->count() > 0;

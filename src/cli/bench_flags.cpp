@@ -14,6 +14,15 @@ void add_bench_flags(CLI::App& command, BenchFlags& flags) {
   command.add_option("--json", flags.json, "Write the figures to this file; -: to stdout, nothing else");
 }
 
+void add_weights_flag(CLI::App& command, WeightType& weights) {
+  add_choice<WeightType>(command, "--weights", weights,
+                         {{"auto", WeightType::Auto},
+                          {"native", WeightType::Native},
+                          {"bf16", WeightType::BF16},
+                          {"f32", WeightType::F32}},
+                         "Weights in memory. native: quantised ones as they are stored (auto: native)");
+}
+
 void report(const BenchFlags& flags, const nlohmann::json& figures,
             const std::function<void(Output&)>& print) {
   if (!flags.json.empty()) write_text(flags.json, figures.dump(2) + "\n");

@@ -64,12 +64,7 @@ void add_bench_perplexity(CLI::App& bench, Action& action) {
       ->capture_default_str();
   command->add_option("--chunks", options->bench.chunks, "Chunks at most; 0: all")
       ->check(in_range<std::int64_t>(0, std::int64_t{1} << 32));
-  add_choice<WeightType>(*command, "--weights", options->weights,
-                         {{"auto", WeightType::Auto},
-                          {"native", WeightType::Native},
-                          {"bf16", WeightType::BF16},
-                          {"f32", WeightType::F32}},
-                         "Weights in memory. native: quantised ones as they are stored (auto: native)");
+  add_weights_flag(*command, options->weights);
   add_bench_flags(*command, options->flags);
   command->callback([options, &action] { action = [options] { return bench_perplexity(*options); }; });
 }
