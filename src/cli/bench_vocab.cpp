@@ -25,12 +25,12 @@ namespace augur::cli {
 namespace {
 
 struct Options {
-  Workbench::Options bench;
+  VocabularyBench::Options bench;
   std::vector<std::string> prompts;
   std::vector<std::string> vocabularies;
   std::int64_t limit = 0;
   std::int64_t longest_prompt = 512;
-  Workbench::Run run;
+  VocabularyBench::Run run;
   std::int64_t theory = 0;  ///< prompts of each file
   std::string shape;
   HeadBenchOptions head;
@@ -66,7 +66,7 @@ void add(DecodeStatistics& sum, const DecodeStatistics& one) {
   sum.verify_ms += one.verify_ms;
 }
 
-std::vector<std::unique_ptr<Contender>> contenders(Workbench& bench, const Options& options) {
+std::vector<std::unique_ptr<Contender>> contenders(VocabularyBench& bench, const Options& options) {
   std::vector<std::string> names = options.vocabularies;
   if (std::find(names.begin(), names.end(), "full") == names.end()) names.insert(names.begin(), "full");
   std::vector<std::unique_ptr<Contender>> all;
@@ -88,13 +88,13 @@ std::vector<std::unique_ptr<Contender>> contenders(Workbench& bench, const Optio
   return all;
 }
 
-nlohmann::ordered_json suite_table(Workbench& bench, const Options& options, const std::string& suite,
+nlohmann::ordered_json suite_table(VocabularyBench& bench, const Options& options, const std::string& suite,
                                    std::span<const std::vector<TokenId>> prompts,
                                    std::span<const std::unique_ptr<Contender>> all,
                                    const InterruptGuard& interrupt, Output& out) {
   for (const auto& c : all) {
     // The first rounds pay for memory that is touched for the first time.
-    Workbench::Run few = options.run;
+    VocabularyBench::Run few = options.run;
     few.max_tokens = std::min<std::int64_t>(few.max_tokens, 8);
     bench.run(c->drafter.get(), prompts.first(1), few);
     c->reset();
@@ -107,7 +107,8 @@ nlohmann::ordered_json suite_table(Workbench& bench, const Options& options, con
     for (std::size_t k = 0; k < all.size(); ++k) {
       // Who goes first changes, so that nobody always finds the caches warm.
       Contender& c = *all[(k + done) % all.size()];
-      const Workbench::Answers answers = bench.run(c.drafter.get(), prompts.subspan(done, 1), options.run);
+      const VocabularyBench::Answers answers =
+          bench.run(c.drafter.get(), prompts.subspan(done, 1), options.run);
       add(c.total, answers.total);
       if (k == 0) expected = answers.tokens[0];
       different += answers.tokens[0] != expected ? 1 : 0;
@@ -138,7 +139,7 @@ nlohmann::ordered_json suite_table(Workbench& bench, const Options& options, con
   return {{"suite", suite}, {"prompts", done}, {"different", different}, {"vocabularies", rows}};
 }
 
-nlohmann::ordered_json theory_table(Workbench& bench, const Options& options, const std::string& suite,
+nlohmann::ordered_json theory_table(VocabularyBench& bench, const Options& options, const std::string& suite,
                                     std::span<const std::vector<TokenId>> prompts,
                                     std::span<const std::unique_ptr<Contender>> all,
                                     const InterruptGuard& interrupt, Output& out) {
@@ -227,7 +228,7 @@ int bench_vocab(const Options& options) {
   const InterruptGuard interrupt;
   if (!options.shape.empty()) report["shape"] = shape_table(options, out);
   if (!options.prompts.empty()) {
-    Workbench bench(options.bench);
+    VocabularyBench bench(options.bench);
     const auto all = contenders(bench, options);
     report["model"] = options.bench.model;
     report["drafter"] = bench.drafter_name();

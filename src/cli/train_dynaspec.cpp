@@ -17,13 +17,13 @@
 #include "cli/validators.h"
 #include "vocab/token_order.h"
 #include "vocab_lab/spherical_kmeans.h"
-#include "vocab_lab/workbench.h"
+#include "vocab_lab/vocabulary_bench.h"
 
 namespace augur::cli {
 namespace {
 
 struct Options {
-  Workbench::Options bench;
+  VocabularyBench::Options bench;
   std::vector<std::string> prompts;
   std::string out;
   std::int64_t limit = 0;
@@ -45,7 +45,7 @@ struct Options {
 };
 
 /// Every context that the drafter meets while it drafts answers to the prompts.
-void collect(Workbench& bench, const Options& options, const DrafterModel& drafter,
+void collect(VocabularyBench& bench, const Options& options, const DrafterModel& drafter,
              ExampleCollector& collector, const InterruptGuard& interrupt) {
   const std::vector<std::vector<TokenId>> prompts =
       bench.prompts(options.prompts, options.limit, options.longest_prompt);
@@ -60,7 +60,7 @@ void collect(Workbench& bench, const Options& options, const DrafterModel& draft
     for (std::size_t start = i; start < stride + i; ++start) {
       for (std::size_t p = start % stride; p < prompts.size(); p += stride) mine.push_back(prompts[p]);
     }
-    Workbench::Run how{.max_tokens = options.max_tokens, .parallel = 8};
+    VocabularyBench::Run how{.max_tokens = options.max_tokens, .parallel = 8};
     how.sampling.temperature = static_cast<float>(options.temperatures[i]);
     how.sampling.seed = 1 + 1'000'000 * i;
     how.go_on = [&](std::int64_t) {
@@ -79,8 +79,8 @@ void collect(Workbench& bench, const Options& options, const DrafterModel& draft
 
 /// The core of most frequent tokens, if there is one, is cluster 0; the others are found by k-means over the
 /// drafter's head. Tokens that it does not have go to the last cluster.
-std::vector<std::int32_t> partition(Workbench& bench, const Options& options, const HeadWeights& weights,
-                                    ClusterPart& part) {
+std::vector<std::int32_t> partition(VocabularyBench& bench, const Options& options,
+                                    const HeadWeights& weights, ClusterPart& part) {
   std::vector<std::int32_t> cluster_of(static_cast<std::size_t>(part.vocab), -1);
   std::int32_t first = 0;
   if (options.core_size > 0) {
@@ -113,7 +113,7 @@ std::vector<std::int32_t> partition(Workbench& bench, const Options& options, co
 
 /// The largest budget whose shortlists have at most `share` of the vocabulary on average. Position-aware: the
 /// first step has twice the second's.
-ClusterBudget fit_budget(Workbench& bench, const Options& options, const ClusterPart& part,
+ClusterBudget fit_budget(VocabularyBench& bench, const Options& options, const ClusterPart& part,
                          const RouterExamples& examples, Range held_out) {
   const auto budget_of = [&](std::int64_t k) {
     return options.fixed
@@ -132,7 +132,7 @@ ClusterBudget fit_budget(Workbench& bench, const Options& options, const Cluster
 }
 
 int train_dynaspec(const Options& options) {
-  Workbench bench(options.bench);
+  VocabularyBench bench(options.bench);
   const RouterInput input = options.input == "state" ? RouterInput::State : RouterInput::Previous;
   ExampleCollector collector(input, options.top, options.examples);
   const VocabularyChoice watched(collector.observer());

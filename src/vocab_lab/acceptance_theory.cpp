@@ -205,7 +205,7 @@ class Candidate {
 
 }  // namespace
 
-TheoryResult measure_theory(Workbench& bench, std::span<const std::vector<TokenId>> prompts,
+TheoryResult measure_theory(VocabularyBench& bench, std::span<const std::vector<TokenId>> prompts,
                             std::span<const NamedVocabulary> vocabularies, const TheoryOptions& options,
                             const std::function<bool(double)>& go_on) {
   ContextRecorder recorder;
@@ -213,12 +213,12 @@ TheoryResult measure_theory(Workbench& bench, std::span<const std::vector<TokenI
   const std::unique_ptr<DrafterModel> drafter = bench.load(watched);
   std::vector<Candidate> candidates;
   for (std::size_t p = 0; p < prompts.size(); ++p) {
-    Workbench::Run how{.verification = VerifyRule::Rejection, .max_tokens = options.max_tokens};
+    VocabularyBench::Run how{.verification = VerifyRule::Rejection, .max_tokens = options.max_tokens};
     how.sampling.temperature = 1.0f;
     how.sampling.seed = options.seed + p;
     how.tree = {.top_k = 1, .levels = options.levels, .size = options.levels + 1};
     how.on_step = [&](const Sequence&, const StepTrace& step) { recorder.end_round(step); };
-    const Workbench::Answers answer = bench.run(drafter.get(), prompts.subspan(p, 1), how);
+    const VocabularyBench::Answers answer = bench.run(drafter.get(), prompts.subspan(p, 1), how);
     std::vector<TokenId> text = prompts[p];
     text.insert(text.end(), answer.tokens[0].begin(), answer.tokens[0].end());
     std::vector<Context> contexts = recorder.take();

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "vocab_lab/workbench.h"
+#include "vocab_lab/vocabulary_bench.h"
 
 namespace augur {
 
@@ -53,7 +53,7 @@ struct TheoryResult {
 
 /// Drafts chains over the whole vocabulary, accepted by rejection sampling at temperature 1, and looks at
 /// every context that was reached: what would each vocabulary have proposed there? `go_on` may end it early.
-TheoryResult measure_theory(Workbench& bench, std::span<const std::vector<TokenId>> prompts,
+TheoryResult measure_theory(VocabularyBench& bench, std::span<const std::vector<TokenId>> prompts,
                             std::span<const NamedVocabulary> vocabularies, const TheoryOptions& options,
                             const std::function<bool(double)>& go_on = {});
 

@@ -62,10 +62,10 @@ TEST(Overlap, KnowsTheLimits) {
 TEST(Theory, AgreesWithWhatIsAccepted) {
   testing_support::TemporaryFolder folder;
   testing_support::write_disturbed_stories(folder.path(), 0.15f);
-  Workbench bench({.model = testing_support::stories_path().string(),
-                   .draft = folder.path().string(),
-                   .type = "draft",
-                   .threads = 2});
+  VocabularyBench bench({.model = testing_support::stories_path().string(),
+                         .draft = folder.path().string(),
+                         .type = "draft",
+                         .threads = 2});
   std::vector<std::vector<TokenId>> prompts;
   for (const char* text : {"Once upon a time", "One day, Tom", "The cat and the", "Lily saw a big"}) {
     prompts.push_back(bench.tokenizer().encode(text));

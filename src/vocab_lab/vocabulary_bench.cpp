@@ -1,4 +1,4 @@
-#include "vocab_lab/workbench.h"
+#include "vocab_lab/vocabulary_bench.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace augur {
 
-Workbench::Workbench(const Options& options)
+VocabularyBench::VocabularyBench(const Options& options)
     : backend_(options.threads, false),
       checkpoint_(Checkpoint::open(options.model)),
       tokenizer_(checkpoint_.load_tokenizer()) {
@@ -23,12 +23,12 @@ Workbench::Workbench(const Options& options)
   model_ = Model::load(backend_, checkpoint_);
 }
 
-std::string Workbench::drafter_name() const {
+std::string VocabularyBench::drafter_name() const {
   return draft_ ? fmt::format("{} {}", type_->name, draft_->path().filename().string())
                 : std::string(type_->name);
 }
 
-std::unique_ptr<DrafterModel> Workbench::load(const VocabularyChoice& vocabulary) {
+std::unique_ptr<DrafterModel> VocabularyBench::load(const VocabularyChoice& vocabulary) {
   return type_->load({.backend = backend_,
                       .target = *model_,
                       .tokenizer = *tokenizer_,
@@ -38,8 +38,8 @@ std::unique_ptr<DrafterModel> Workbench::load(const VocabularyChoice& vocabulary
                       .vocabulary = &vocabulary});
 }
 
-std::vector<std::vector<TokenId>> Workbench::prompts(std::span<const std::string> files, std::int64_t limit,
-                                                     std::int64_t longest) const {
+std::vector<std::vector<TokenId>> VocabularyBench::prompts(std::span<const std::string> files,
+                                                           std::int64_t limit, std::int64_t longest) const {
   constexpr std::int64_t kTextBytes = 400;
   nlohmann::json extra = nlohmann::json::object();
   extra["bos_token"] = tokenizer_->bos ? tokenizer_->token_bytes(*tokenizer_->bos) : "";
@@ -64,8 +64,8 @@ std::vector<std::vector<TokenId>> Workbench::prompts(std::span<const std::string
   return all;
 }
 
-Workbench::Answers Workbench::run(const DrafterModel* drafter, std::span<const std::vector<TokenId>> prompts,
-                                  const Run& how) {
+VocabularyBench::Answers VocabularyBench::run(const DrafterModel* drafter,
+                                              std::span<const std::vector<TokenId>> prompts, const Run& how) {
   struct Running {
     std::size_t index;
     std::unique_ptr<Sequence> sequence;

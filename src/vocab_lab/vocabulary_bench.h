@@ -19,7 +19,7 @@ namespace augur {
 /// A target and a draft model or head, to learn a draft vocabulary from and to
 /// measure it with: the drafter can be loaded again and again, each time with
 /// another vocabulary. One thread at a time.
-class Workbench {
+class VocabularyBench {
  public:
   struct Options {
     std::string model;
@@ -28,7 +28,7 @@ class Workbench {
     int threads = 0;
   };
   /// Error for a drafter that has no vocabulary projection.
-  explicit Workbench(const Options& options);
+  explicit VocabularyBench(const Options& options);
 
   Backend& backend() { return backend_; }
   Model& target() { return *model_; }
