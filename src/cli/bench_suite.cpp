@@ -25,6 +25,7 @@
 #include "suite/bundled.h"
 #include "suite/document.h"
 #include "suite/parts.h"
+#include "suite/peers.h"
 #include "suite/report.h"
 
 namespace augur::cli {
@@ -37,6 +38,7 @@ struct Options {
   SuiteRequest request;
   std::vector<std::string> files;
   std::vector<std::string> methods;
+  std::string peers;
   std::string parts = "models";
   std::string json = "suite.json";
   std::string report;
@@ -117,6 +119,11 @@ std::vector<Method> read_methods(const Options& options, const Fingerprint& targ
         std::count_if(methods.begin(), methods.end(), [&](const Method& m) { return m.text == text; });
     if (same > 1) throw Error("{}: the method is given twice", text);
   }
+  if (!options.peers.empty()) {
+    if (options.plain_text)
+      throw Error("--peers: other engines are asked by chat, so --no-chat can't be compared");
+    for (Method& peer : read_peers(options.peers)) methods.push_back(std::move(peer));
+  }
   return methods;
 }
 
@@ -138,7 +145,7 @@ void analyse(const Options& options, Workbench& bench, const std::vector<PromptS
       progress.update((static_cast<double>(s) + static_cast<double>(i) / options.analyse) /
                       static_cast<double>(sets.size()));
       for (const Method& method : methods) {
-        if (method.plain()) continue;
+        if (method.plain() || method.peer()) continue;
         keep(rounds_document(key(sets[s], prompts[i], method)), [&] {
           return watch_rounds(bench, method, prompts[i], options.request, options.entropy_top_k,
                               &interrupt.stop());
@@ -147,6 +154,7 @@ void analyse(const Options& options, Workbench& bench, const std::vector<PromptS
     }
     if (samples-- > 0) {
       for (const Method& method : methods) {
+        if (method.peer()) continue;
         keep(text_document(key(sets[s], prompts.front(), method)),
              [&] { return watch_text(bench, method, prompts.front(), options.request, &interrupt.stop()); });
       }
@@ -242,9 +250,14 @@ void add_bench_suite(CLI::App& bench, Action& action) {
       ->check(in_range(1, 1 << 30));
   command->add_option(
       "--methods", options->methods,
-      "TYPE[,TYPE...][:KEY=VALUE,...], one an argument; keys model (a draft model), label, policy (its "
+      "TYPE[,TYPE...][:KEY=VALUE,...], one an argument; keys model (a draft model), vocab, label, policy "
+      "(its "
       "settings separated by ;), topk, depth, size, n-max, n-min, p-min, tree, exit, coupling. Default: "
       "what the folder of --parts makes possible");
+  command->add_option("--peers", options->peers,
+                      "File of other engines to run beside, one a line: NAME: COMMAND, which starts a server "
+                      "of OpenAI's API; "
+                      "MODEL, THREADS and PORT are in its environment (docs/benchmarks.md)");
   command->add_option("--parts", options->parts, "Folder of draft models, heads and policies' parts")
       ->capture_default_str();
   command

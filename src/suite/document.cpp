@@ -41,7 +41,8 @@ ordered_json method_json(const Method& method) {
           {"text", method.text},
           {"types", method.speculation.types},
           {"policy", method.speculation.policy},
-          {"draft_model", model_name(method.draft_model)}};
+          {"draft_model", model_name(method.draft_model)},
+          {"peer", method.peer()}};
 }
 
 ordered_json rows_of(const std::vector<MethodFigures>& figures) {
@@ -93,19 +94,20 @@ ordered_json samples(const std::vector<PromptSet>& sets, const std::vector<std::
   return found;
 }
 
-std::string row_text(const std::string& label, const ordered_json& f, bool first) {
+std::string row_text(const ordered_json& method, const ordered_json& f, bool first) {
   const auto calls = std::max(f["calls"].get<double>(), 1.0);
   const auto per_call = [&](const char* key) { return f[key].get<double>() / calls; };
-  std::string line =
-      fmt::format("  {:<36} {:7.1f} {:6.2f}x {:6.2f} {:8} {:9}  {:5.2f} {:6.2f} {:5.2f}", label,
-                  f["tokens_per_second"].get<double>(), f["speedup"].get<double>(), f["tau"].get<double>(),
-                  f["calls"].get<std::int64_t>(), f["verified_tokens"].get<std::int64_t>(),
-                  per_call("draft_ms"), per_call("verify_ms"), per_call("other_ms"));
+  std::string line = fmt::format("  {:<36} {:7.1f} {:6.2f}x {:6.2f} {:8} {:9}  {:5.2f} {:6.2f} {:5.2f}",
+                                 method["label"].get<std::string>(), f["tokens_per_second"].get<double>(),
+                                 f["speedup"].get<double>(), f["tau"].get<double>(),
+                                 f["calls"].get<std::int64_t>(), f["verified_tokens"].get<std::int64_t>(),
+                                 per_call("draft_ms"), per_call("verify_ms"), per_call("other_ms"));
   if (first) return line;
   const ordered_json& rounds = f["speedup_by_round"];
   if (rounds[2].get<double>() > rounds[0].get<double>()) {
     line += fmt::format("  {:.2f}-{:.2f}", rounds[0].get<double>(), rounds[2].get<double>());
   }
+  if (method["peer"].get<bool>()) return line + "  another engine";
   const int different = f["different"];
   return line + (different == 0 ? "  same tokens" : fmt::format("  {} DIFFER", different));
 }
@@ -114,7 +116,7 @@ std::string table(const std::string& title, const ordered_json& methods, const o
   std::string text = fmt::format("{}\n  {:<36} {:>7} {:>7} {:>6} {:>8} {:>9}  {}\n", title, "", "tok/s",
                                  "speedup", "tau", "calls", "verified", "ms a call: draft, verify, other");
   for (std::size_t m = 0; m < rows.size(); ++m) {
-    text += row_text(methods[m]["label"].get<std::string>(), rows[m], m == 0) + "\n";
+    text += row_text(methods[m], rows[m], m == 0) + "\n";
   }
   return text;
 }

@@ -36,7 +36,7 @@ struct Runs {
   /// Not the same ids as `other`, or not even the same as its own first run.
   bool differs(const Runs& other) const {
     return std::any_of(cells.begin(), cells.end(), [&](const Cell* cell) {
-      return cell != nullptr && cell->output != other.first().output;
+      return cell != nullptr && !cell->output.empty() && cell->output != other.first().output;
     });
   }
 };

@@ -38,6 +38,18 @@ std::string with_part_paths(std::string_view policy, const fs::path& parts) {
   return out;
 }
 
+/// "dynaspec:FOLDER:8;4" as `--spec-vocab` takes it.
+std::string vocabulary_of(std::string_view value, const fs::path& parts) {
+  const std::size_t colon = value.find(':');
+  if (colon == std::string_view::npos) return std::string(value);
+  const std::size_t end = std::min(value.find(':', colon + 1), value.size());
+  std::string out = std::string(value.substr(0, colon + 1)) +
+                    part_path(std::string(value.substr(colon + 1, end - colon - 1)), parts) +
+                    std::string(value.substr(end));
+  std::replace(out.begin(), out.end(), ';', ',');
+  return out;
+}
+
 void set_option(Method& method, std::string_view key, std::string_view value, const fs::path& parts) {
   SpeculationOptions& o = method.speculation;
   const auto number = [&](int lowest, int highest) {
@@ -65,14 +77,25 @@ void set_option(Method& method, std::string_view key, std::string_view value, co
     o.coupling = number(0, 1) == 1;
   } else if (key == "model") {
     method.draft_model = part_path(std::string(value), parts);
+  } else if (key == "vocab") {
+    method.draft_vocabulary = vocabulary_of(value, parts);
   } else if (key == "label") {
     method.label = value;
   } else {
     throw Error(
-        "{}: '{}' is not one of model, label, policy, n-max, n-min, p-min, topk, depth, size, tree, exit, "
+        "{}: '{}' is not one of model, vocab, label, policy, n-max, n-min, p-min, topk, depth, size, tree, "
+        "exit, "
         "coupling",
         method.text, key);
   }
+}
+
+/// "vocab=KIND:SIZE" of "vocab=KIND:FILE:SIZE"; other settings as they are.
+std::string without_path(std::string_view setting) {
+  const std::size_t colon = setting.find(':');
+  if (!setting.starts_with("vocab=") || colon == std::string_view::npos) return std::string(setting);
+  const std::size_t size = std::min(setting.find(':', colon + 1), setting.size());
+  return std::string(setting.substr(0, colon)) + std::string(setting.substr(size));
 }
 
 /// The text without model=...: what tells methods apart for the eye.
@@ -86,7 +109,7 @@ std::string short_text(std::string_view text) {
     const std::string_view setting = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), setting.size() + 1));
     if (setting.starts_with("model=")) continue;
-    out += separator + std::string(setting);
+    out += separator + without_path(setting);
     separator = ',';
   }
   return out;
@@ -100,7 +123,12 @@ std::string part_path(const std::string& name, const fs::path& parts) {
 }
 
 Method parse_method(const std::string& text, const SpeculationOptions& base, const fs::path& parts) {
-  Method method{.text = text, .label = {}, .draft_model = {}, .speculation = base};
+  Method method{.text = text,
+                .label = {},
+                .draft_model = {},
+                .draft_vocabulary = {},
+                .speculation = base,
+                .server = {}};
   std::string_view rest = text;
   const auto cut = [&rest](char separator) {
     const std::string_view head = rest.substr(0, rest.find(separator));

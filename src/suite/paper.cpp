@@ -50,6 +50,34 @@ void describe_bins(const std::filesystem::path& folder, std::map<std::string, st
   values["alpha+"] = std::to_string(alpha + 1);
 }
 
+// The study's trees have five levels.
+constexpr int kVocabularySteps = 5;
+
+/// Lists of a quarter of the vocabulary: as long at every step, or on average by PA-FR's rule.
+void describe_list(const std::filesystem::path& folder, std::map<std::string, std::string>& values) {
+  const std::int64_t vocab = read_json_object_if_exists(folder / "config.json").value("vocab", 0);
+  double lists = 0;  // of the length of the first
+  for (int t = 0; t < kVocabularySteps; ++t) lists += t < 2 ? 1.0 : 1.0 / (t + 1);
+  values["quarter"] = std::to_string(std::max<std::int64_t>(vocab / 4, 1));
+  values["quarter-first"] =
+      std::to_string(std::max<std::int64_t>(std::llround(vocab / 4.0 * kVocabularySteps / lists), 1));
+}
+
+/// The budget that the clusters come with, and as many at every step on average.
+void describe_clusters(const std::filesystem::path& folder, std::map<std::string, std::string>& values) {
+  const json config = read_json_object_if_exists(folder / "config.json");
+  const json budget = config.value("budget", json::object());
+  const int first = budget.value("first", 2);
+  const int second = budget.value("second", first);
+  double sum = 0;
+  for (int t = 0; t < kVocabularySteps; ++t) {
+    sum += t == 0 ? first : t == 1 ? second : (second + t) / (2.0 * t);
+  }
+  values["clusters-first"] = std::to_string(first);
+  values["clusters-second"] = std::to_string(second);
+  values["clusters"] = std::to_string(std::max(std::lround(sum / kVocabularySteps), 1L));
+}
+
 PaperRow row_of(const json& from, const std::map<std::string, std::string>& values) {
   PaperRow row{from.at("label"), filled(from.at("method"), values), {}};
   for (const auto& [model, figures] : from.at("paper").items()) {
@@ -103,7 +131,10 @@ PaperStudy paper_study(const std::string& name, const FoundPart& drafter, const 
     if (part.drafter || (!part.made_for.empty() && part.made_for != drafter.kind + " " + drafter.name))
       continue;
     values.emplace(part.kind, part.name);
-    if (part.kind == "hetero") describe_bins(std::filesystem::path(folder) / part.name, values);
+    const std::filesystem::path where = std::filesystem::path(folder) / part.name;
+    if (part.kind == "hetero") describe_bins(where, values);
+    if (part.kind == "frspec") describe_list(where, values);
+    if (part.kind == "dynaspec") describe_clusters(where, values);
   }
   for (const json& need : paper.at("needs")) {
     if (values.count(need.get<std::string>()) == 0) {

@@ -74,6 +74,7 @@ ordered_json project(const ModelShape& shape, const RowCosts& costs, const order
   const double step = per_call(rows[0], "verify_ms") + per_call(rows[0], "other_ms");
   ordered_json methods = ordered_json::array();
   for (std::size_t m = 0; m < rows.size(); ++m) {
+    if (document.at("methods")[m].value("peer", false)) continue;  // its costs aren't this machine's products
     const double tau = rows[m].at("tau").get<double>();
     const double verified = per_call(rows[m], "verified_tokens");
     const double draft_share = per_call(rows[m], "draft_ms") / step;

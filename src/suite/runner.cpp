@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "suite/peers.h"
 
 namespace augur {
 namespace {
@@ -77,7 +78,9 @@ SuiteRunReport run_suites(Workbench& bench, const std::vector<PromptSet>& sets,
   };
   for_each_cell(sets, methods.size(), options.rounds, count);
 
+  PeerServers peers(bench.info().path, bench.info().threads);
   const auto run = [&](const SuitePrompt& prompt, std::size_t method, const SuiteRequest& how, Cell& cell) {
+    if (methods[method].peer()) return peers.run(methods[method], prompt, how, options.cancel, cell);
     std::uint64_t hash = kHashStart;
     bench.run(methods[method], prompt, how, options.cancel,
               [&](const Result& turn) { cell.add(turn, hash); });

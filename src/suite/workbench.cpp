@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "suite/cell.h"
+#include "vocab/vocabulary_spec.h"
 
 namespace augur {
 namespace {
@@ -32,21 +33,39 @@ std::uint64_t hash_file(const fs::path& file, std::uint64_t hash) {
   return hash_bytes(std::as_bytes(std::span(facts)), hash_text(file.filename().string(), hash));
 }
 
+/// A file, or the files of a folder that say what a part does.
+std::uint64_t hash_part(const fs::path& part, std::uint64_t hash) {
+  std::vector<fs::path> files = {part};
+  if (fs::is_directory(part)) {
+    files.clear();
+    for (const fs::directory_entry& entry : fs::directory_iterator(part)) {
+      const fs::path ending = entry.path().extension();
+      if (entry.is_regular_file() && (ending == ".json" || ending == ".safetensors")) files.push_back(entry);
+    }
+    std::sort(files.begin(), files.end());
+  }
+  for (const fs::path& file : files) hash = hash_file(file, hash);
+  return hash;
+}
+
 }  // namespace
 
 Workbench::Workbench(const EngineOptions& options, const std::vector<Method>& methods)
     : base_(target_only(options)) {
   for (const Method& method : methods) {
-    if (method.draft_model.empty() || by_draft_model_.count(method.draft_model) > 0) continue;
+    const Drafting drafting = {method.draft_model, method.draft_vocabulary};
+    if (drafting == Drafting() || by_drafting_.count(drafting) > 0) continue;
     EngineOptions own = options;
-    own.draft_model = method.draft_model;
+    if (!method.draft_model.empty()) own.draft_model = method.draft_model;
+    if (!method.draft_vocabulary.empty()) own.draft_vocabulary = method.draft_vocabulary;
     own.speculation = method.speculation;  // its types say what the files are to be used as
-    by_draft_model_.emplace(method.draft_model, EngineAccess::sibling(base_, own));
+    by_drafting_.emplace(drafting, EngineAccess::sibling(base_, own));
   }
 }
 
 Engine& Workbench::engine(const Method& method) {
-  return method.draft_model.empty() ? base_ : by_draft_model_.at(method.draft_model);
+  const auto own = by_drafting_.find({method.draft_model, method.draft_vocabulary});
+  return own == by_drafting_.end() ? base_ : own->second;
 }
 
 void Workbench::run(const Method& method, const SuitePrompt& prompt, const SuiteRequest& how,
@@ -77,18 +96,13 @@ void Workbench::run(const Method& method, const SuitePrompt& prompt, const Suite
 
 std::string method_key(const Method& method, const std::string& default_draft_model) {
   std::uint64_t hash = hash_text(method.text);
-  const std::string& folder = method.draft_model.empty() ? default_draft_model : method.draft_model;
-  if (method.plain() || folder.empty()) return hex(hash);
-  std::vector<fs::path> files = {folder};
-  if (fs::is_directory(folder)) {
-    files.clear();
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      const fs::path ending = entry.path().extension();
-      if (entry.is_regular_file() && (ending == ".json" || ending == ".safetensors")) files.push_back(entry);
-    }
-    std::sort(files.begin(), files.end());
+  if (method.plain()) return hex(hash);
+  const std::string& model = method.draft_model.empty() ? default_draft_model : method.draft_model;
+  if (!model.empty()) hash = hash_part(model, hash);
+  if (!method.draft_vocabulary.empty()) {
+    const std::string path = VocabularySpec::parse(method.draft_vocabulary).path;
+    if (!path.empty()) hash = hash_part(path, hash);
   }
-  for (const fs::path& file : files) hash = hash_file(file, hash);
   return hex(hash);
 }
 

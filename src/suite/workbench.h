@@ -20,8 +20,8 @@ struct SuiteRequest {
   SamplingOptions sampling;
 };
 
-/// One target with all draft models that the methods name: an engine for each, all on one copy of the target.
-/// One thread at a time.
+/// One target with all draft models, and draft vocabularies, that the methods name: an engine for each, all
+/// on one copy of the target. One thread at a time.
 class Workbench {
  public:
   /// `options`: the target, and the draft model of methods that name none.
@@ -39,10 +39,12 @@ class Workbench {
 
  private:
   Engine base_;
-  std::map<std::string, Engine> by_draft_model_;
+  using Drafting = std::pair<std::string, std::string>;  ///< draft model and vocabulary
+  std::map<Drafting, Engine> by_drafting_;
 };
 
-/// What a method's cells are filed under: its text, and the sizes and dates of its draft model's files.
+/// What a method's cells are filed under: its text, and the sizes and dates of its files (draft model,
+/// vocabulary).
 std::string method_key(const Method& method, const std::string& default_draft_model);
 std::string prompt_key(const std::string& suite, const SuitePrompt& prompt);
 

@@ -1,6 +1,6 @@
 // The summary, the suites, and the page's head.
 const overall = D.overall;
-const best = overall.length > 1 ? overall.reduce((b, row, m) => m > 0 && (b === 0 || row.speedup > overall[b].speedup) ? m : b, 0) : 0;
+const best = overall.length > 1 ? overall.reduce((b, row, m) => m > 0 && !D.methods[m].peer && (b === 0 || row.speedup > overall[b].speedup) ? m : b, 0) : 0;
 const different = overall.some((row) => row.different > 0);
 
 function head() {
@@ -27,6 +27,7 @@ function heroes() {
 
 function splitBar(row) {
   const all = row.draft_ms + row.verify_ms + row.other_ms;
+  if (all === 0) return "";  // another engine does not tell
   const text = `of the time: draft ${percent(row.draft_ms / all)}, verify ${percent(row.verify_ms / all)}, other ${percent(row.other_ms / all)}\n` +
     `a call: ${fixed(per(row, "draft_ms"), 2)} + ${fixed(per(row, "verify_ms"), 2)} + ${fixed(per(row, "other_ms"), 2)} ms`;
   return el("span", { class: "split", ...hint(text) }, ["draft", "verify", "other"].map((part) =>
@@ -41,7 +42,7 @@ function methodTable(rows) {
   return el("div", { class: "scroll" }, el("table", {},
     el("thead", {}, el("tr", {}, columns.filter((c, i) => i !== 2 || several).map((c) => el("th", {}, c)))),
     el("tbody", {}, rows.map((row, m) => el("tr", { class: row.different > 0 ? "differs" : m === fastest && m > 0 ? "best" : "" },
-      nameCell(m, row.different > 0 ? ` – ${row.different} outputs differ` : ""),
+      nameCell(m, row.different > 0 ? ` – ${row.different} outputs differ` : D.methods[m].peer ? " – another engine" : ""),
       el("td", {}, times(row.speedup), el("span", { class: "bar", style: `width:${100 * row.speedup / most}%;background:${colour(m)}` })),
       several && el("td", { class: "soft" }, m === 0 ? "" : `${fixed(row.speedup_by_round[0], 2)}–${fixed(row.speedup_by_round[2], 2)}`),
       el("td", hint(m === 0 ? "plain decoding itself" : `prompt ${row.slowest_prompt}; best prompt ${times(row.speedup_by_prompt[2])}`), m === 0 ? "" : times(row.speedup_by_prompt[0])),

@@ -34,6 +34,8 @@ TEST(Method, LabelLeavesOutWhereFilesAre) {
   EXPECT_EQ(parse_method("draft:model=a/b,topk=4", {}).label, "draft:topk=4");
   EXPECT_EQ(parse_method("draft:model=a/b", {}).label, "draft");
   EXPECT_EQ(parse_method("ngram:n-max=8", {}).label, "ngram:n-max=8");
+  EXPECT_EQ(parse_method("draft:vocab=frspec:a/b:64,topk=4", {}).label, "draft:vocab=frspec:64,topk=4");
+  EXPECT_EQ(parse_method("draft:vocab=dynaspec:a/b", {}).label, "draft:vocab=dynaspec");
 }
 
 TEST(Method, WhatItLeavesOutIsTheBase) {
@@ -50,6 +52,18 @@ TEST(Method, NamesOfPartsAreLookedForInTheirFolder) {
   EXPECT_EQ(parse_method("eagle3:model=other", {}, folder.path()).draft_model, "other");
   EXPECT_EQ(parse_method("ngram:policy=c2t:model=head;beta=0.5", {}, folder.path()).speculation.policy,
             "c2t:model=" + head + ";beta=0.5");
+}
+
+TEST(Method, TheVocabularysPartIsLookedForToo) {
+  const testing_support::TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "list");
+  const std::string list = (folder.path() / "list").string();
+  const auto vocabulary = [&](const std::string& value) {
+    return parse_method("draft:vocab=" + value + ",topk=4", {}, folder.path()).draft_vocabulary;
+  };
+  EXPECT_EQ(vocabulary("full"), "full");
+  EXPECT_EQ(vocabulary("frspec:list:4096"), "frspec:" + list + ":4096");
+  EXPECT_EQ(vocabulary("dynaspec:other:8;4"), "dynaspec:other:8,4");
 }
 
 TEST(Method, RefusesWhatItDoesNotKnow) {

@@ -20,6 +20,8 @@ const FoundPart kDrafter = {"small", "draft", true, ""};
 const std::vector<FoundPart> kParts = {kDrafter,
                                        {"bins", "hetero", false, "draft small"},
                                        {"nodes", "c2t", false, ""},
+                                       {"list", "frspec", false, ""},
+                                       {"clusters", "dynaspec", false, "draft small"},
                                        {"foreign", "acceptance", false, "eagle3 other"}};
 
 TEST(PaperStudy, EveryStudysMethodsAreMethods) {

@@ -1,0 +1,41 @@
+#pragma once
+#include <sys/types.h>
+
+#include <atomic>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace augur {
+
+/// Another engine's server in a process of its own. Between requests its processes are stopped (SIGSTOP), so
+/// that threads which spin while they wait take no time from what is measured next. One thread at a time.
+class PeerServer {
+ public:
+  /// Runs `command` by /bin/sh in a process group of its own, with MODEL, THREADS and a free PORT in its
+  /// environment, and waits until it answers (GET /health, or /v1/models). Error with the end of what it
+  /// printed when it ends before, or isn't ready after ten minutes.
+  PeerServer(const std::string& name, const std::string& command, const std::string& model, int threads,
+             const std::atomic<bool>* cancel);
+  ~PeerServer();
+  PeerServer(const PeerServer&) = delete;
+  PeerServer& operator=(const PeerServer&) = delete;
+
+  /// POST to `path`; the answer's JSON. Error naming the peer for anything but status 200 with a JSON object.
+  nlohmann::json post(const std::string& path, const nlohmann::json& body);
+
+ private:
+  void wait_until_ready(const std::atomic<bool>* cancel);
+  bool answers() const;
+  bool ended();
+  void signal(int which) const;
+  void end();
+  std::string said() const;  ///< the last lines of the log
+
+  std::string name_;
+  std::filesystem::path log_;
+  int port_ = 0;
+  pid_t process_ = -1;  ///< and its group; -1: has ended
+};
+
+}  // namespace augur

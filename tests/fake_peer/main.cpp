@@ -1,0 +1,59 @@
+// A server as `augur bench suite --peers` expects one: it answers as many words as it may, and says what it
+// was sent.
+#include <httplib.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+namespace {
+
+int words_of(const nlohmann::json& messages) {
+  int count = 0;
+  for (const auto& message : messages) {
+    std::istringstream words(message.at("content").get<std::string>());
+    for (std::string word; words >> word;) ++count;
+  }
+  return count;
+}
+
+nlohmann::json answer_to(const nlohmann::json& request, bool timings) {
+  const int tokens = request.at("max_tokens");
+  std::string text;
+  for (int i = 0; i < tokens; ++i) text += "word ";
+  nlohmann::json answer = {
+      {"choices", {{{"message", {{"role", "assistant"}, {"content", text}}}}}},
+      {"usage", {{"prompt_tokens", words_of(request.at("messages"))}, {"completion_tokens", tokens}}}};
+  if (timings) {
+    answer["timings"] = {{"predicted_n", tokens},
+                         {"predicted_ms", 10.0 * tokens},
+                         {"prompt_ms", 1.0},
+                         {"draft_n", 6},
+                         {"draft_n_accepted", 4}};
+  }
+  return answer;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string how = argc > 1 ? argv[1] : "";
+  httplib::Server server;
+  server.Get("/health", [](const httplib::Request&, httplib::Response& answer) {
+    answer.set_content("{}", "application/json");
+  });
+  server.Post("/v1/chat/completions", [&](const httplib::Request& request, httplib::Response& answer) {
+    if (how == "--die") std::_Exit(1);
+    if (how == "--refuse") {
+      answer.status = 500;
+      answer.set_content("no room", "text/plain");
+      return;
+    }
+    const nlohmann::json body = nlohmann::json::parse(request.body);
+    answer.set_content(how == "--nonsense" ? "{}" : answer_to(body, how != "--no-timings").dump(),
+                       "application/json");
+  });
+  const char* port = std::getenv("PORT");
+  return port != nullptr && server.listen("127.0.0.1", std::atoi(port)) ? 0 : 1;
+}
