@@ -5,7 +5,7 @@
 # usage: scripts/train_reference_models.sh PROMPTS_FOLDER WORK_FOLDER [PART...]
 #   PROMPTS_FOLDER   *.jsonl or *.jsonl.xz with records of messages or text (no evaluation prompts)
 #   WORK_FOLDER      answers and results
-#   PART             heads: eagle3 eagle mtp medusa hydra dflash dspark; draft; parts from traces: c2t acceptance
+#   PART             heads: eagle3 eagle mtp medusa hydra dflash dspark early-exit; draft; parts from traces: c2t acceptance
 #                    hetero (for the draft model in models/ and the EAGLE-3 head). Default: all
 # AUGUR=build/release/augur   TOKENS=10000000 (of each part)   ANSWERS=2000 (of each file)   TRACES=600 (prompts)
 set -euo pipefail
@@ -14,7 +14,7 @@ set -euo pipefail
 prompts=$1 work=$2
 shift 2
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(eagle3 draft eagle mtp medusa hydra dflash dspark c2t acceptance hetero)
+[[ ${#parts[@]} -gt 0 ]] || parts=(eagle3 draft eagle mtp medusa hydra dflash dspark early-exit c2t acceptance hetero)
 here=$(cd "$(dirname "$0")" && pwd)
 augur=${AUGUR:-$here/../build/release/augur}
 tokens=${TOKENS:-10000000}
@@ -54,6 +54,7 @@ for part in "${parts[@]}"; do
     medusa | hydra) options=(--shared-head --loss-vocab 12288 --lr 5e-4 --step-tokens 1024) ;;
     dflash) options=(--draft-vocab 12288 --lr 5e-4 --step-tokens 1024) ;;
     dspark) command=dflash options=(--dspark --draft-vocab 12288 --lr 5e-4 --step-tokens 1024) ;;
+    early-exit) options=(--exit-layer 8 --loss-vocab 12288 --lr 1e-3 --step-tokens 1024) ;;
     c2t | acceptance | hetero)
       calibrate "$part"
       continue

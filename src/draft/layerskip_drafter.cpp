@@ -5,7 +5,9 @@
 
 #include "base/error.h"
 #include "draft/child_budget.h"
+#include "draft/heads_drafter.h"
 #include "draft/registry.h"
+#include "io/mapped_file.h"
 
 namespace augur {
 namespace {
@@ -114,6 +116,10 @@ void LayerSkipDrafter::expand_many(std::span<const ExpandJob> jobs) {
       {.last_layer = exit_});
 
   const ModelConfig& config = s.target.config();
+  if (s.adapter) s.adapter->run(s.target.backend(), results.data(), static_cast<int>(s.tokens.size()));
+  const auto exit_state = [&](int row) {
+    return s.adapter ? s.adapter->state(row) : s.target.result_row(row);
+  };
   for (const ExpandJob& job : jobs) {
     LayerSkipDrafter& self = drafter_of(job);
     const std::span<const float> mine =
@@ -123,7 +129,7 @@ void LayerSkipDrafter::expand_many(std::span<const ExpandJob> jobs) {
     for (const std::int32_t node : job.frontier) {
       const std::int32_t row = at(node) < self.row_of_node_.size() ? self.row_of_node_[at(node)] : -1;
       if (row < self.earlier_ || budget.spent()) continue;
-      s.head_rows.push_back({.state = s.target.result_row(self.first_row_ + row - self.earlier_),
+      s.head_rows.push_back({.state = exit_state(self.first_row_ + row - self.earlier_),
                              .token = job.tree->tokens()[at(node)],
                              .step = job.tree->depths()[at(node)]});
       s.nodes.push_back({job.tree, node, &job.options, budget.take(s.head.size()), {}, {}});
@@ -151,6 +157,10 @@ class LayerSkipModel final : public DrafterModel {
       : shared_(std::move(shared)), vocabulary_(vocabulary) {}
   std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
     if (settings.exit_layer != 0) check_exit(settings.exit_layer, shared_->target, "layerskip drafter");
+    if (shared_->adapter && settings.exit_layer != 0 && settings.exit_layer != shared_->exit_layer) {
+      throw Error("layerskip drafter: exit layer {}: the adapter is for layer {}", settings.exit_layer,
+                  shared_->exit_layer);
+    }
     // This type is always there, and the vocabulary may be meant for another one.
     if (shared_->head.empty()) shared_->head = VocabularyHead(head_of(shared_->target), vocabulary_);
     return std::make_unique<LayerSkipDrafter>(
@@ -161,6 +171,28 @@ class LayerSkipModel final : public DrafterModel {
   std::unique_ptr<LayerSkipShared> shared_;
   const VocabularyChoice* vocabulary_;
 };
+
+constexpr const char* kAdapterFile = "model.safetensors";
+
+/// adapter.{i}.weight and .bias, as many as are stored.
+void load_adapter(const DrafterSource& source, MlpHead& adapter) {
+  const WeightStore& store = source.head->weights();
+  MlpHead::Names names;
+  for (;;) {
+    std::string block = fmt::format("adapter.{}", names.blocks.size());
+    if (store.find(block + ".weight") == nullptr && !names.blocks.empty()) break;
+    names.blocks.push_back(std::move(block));
+  }
+  require_fit(source, store, names.blocks.front(), {});
+  require_stated(source, "adapter_blocks", std::ssize(names.blocks));
+  const ModelConfig& target = source.target.config();
+  StoredWeights stored(store, false);
+  WeightPacker packer(source.target.weight_form(), stored);
+  adapter.open(packer, store, names,
+               {.inputs = target.hidden, .hidden = target.hidden, .vocab = target.vocab});
+  stored.all_opened();
+  packer.run(source.backend.pool, source.progress);
+}
 
 }  // namespace
 
@@ -175,6 +207,7 @@ std::unique_ptr<DrafterModel> load_layerskip_drafter(const DrafterSource& source
     const auto layer = std::clamp<std::int64_t>(value.get<std::int64_t>(), -1, INT32_MAX);
     check_exit(static_cast<int>(layer), source.target, file);
     shared->exit_layer = static_cast<int>(layer);
+    if (file_exists(source.head->path() / kAdapterFile)) load_adapter(source, shared->adapter.emplace());
   }
   return std::make_unique<LayerSkipModel>(std::move(shared), source.vocabulary);
 }

@@ -6,6 +6,7 @@
 
 #include "draft/child_chooser.h"
 #include "draft/drafter.h"
+#include "draft/mlp_head.h"
 #include "model/model.h"
 #include "vocab/vocabulary_head.h"
 
@@ -20,7 +21,9 @@ struct LayerSkipShared {
       : target(with), groups(static_cast<std::size_t>(with.config().layers) + 1) {}
 
   Model& target;
-  int exit_layer = 0;        ///< unless a sequence has its own
+  int exit_layer = 0;  ///< unless a sequence has its own
+  /// Residual blocks between the exit and the norm; none: as published. For `exit_layer` only.
+  std::optional<MlpHead> adapter;
   std::vector<char> groups;  ///< by exit layer: sequences with the same one run together
 
   // One forward's rows, over all jobs.
@@ -35,7 +38,8 @@ struct LayerSkipShared {
   ChildChooser chooser;
 };
 
-/// LayerSkip's self-speculation (Elhoushi et al., 2024): the target's first layers, its norm and its head.
+/// LayerSkip's self-speculation (Elhoushi et al., 2024): the target's first layers, its norm and its head,
+/// and between them an adapter where one was trained (a target that was not trained to exit early needs one).
 /// There is no draft cache: the rows of the tree, the root's included, are written to the early layers of the
 /// target's own, and handed on to verification, which has only the other layers left to run for them.
 class LayerSkipDrafter final : public Drafter {

@@ -1,9 +1,10 @@
-// Heads without recurrence: Medusa, Hydra, block drafters.
+// Heads without recurrence: Medusa, Hydra, block drafters, early exits.
 #include <memory>
 
 #include "common.h"
 #include "parts.h"
 #include "train/dflash_learner.h"
+#include "train/early_exit_learner.h"
 #include "train/heads_learner.h"
 
 namespace augur {
@@ -14,6 +15,11 @@ struct HeadsFlags {
   TrainFlags common;
   std::int32_t loss_vocab = 0;
   HeadsLearner::Options heads;
+};
+struct ExitFlags {
+  TrainFlags common;
+  std::int32_t loss_vocab = 0;
+  EarlyExitLearner::Options exit;
 };
 struct DflashFlags {
   TrainFlags common;
@@ -59,6 +65,31 @@ Part add_hydra(Program& program) {
   flags->heads.grounded = true;
   sub->add_flag("--prefix", flags->heads.prefix, "Hydra++: a decoder layer over the target's states");
   return heads_part(program, sub, flags);
+}
+
+Part add_early_exit(Program& program) {
+  CLI::App* sub = program.app.add_subcommand(
+      "early-exit", "Adapter between the target's first layers and its head (LayerSkip drafter)");
+  auto flags = std::make_shared<ExitFlags>();
+  flags->common.add_to(*sub);
+  sub->add_option("--exit-layer", flags->exit.exit_layer, "Layers of the target that draft")
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--blocks", flags->exit.blocks, "Residual blocks")->check(CLI::Range(1, 16));
+  add_loss_vocabulary(*sub, flags->loss_vocab);
+  return [flags, &program] {
+    const TrainingInput input = read_input(flags->common);
+    const TorchLlama target(input.checkpoint);
+    const std::int32_t vocab = target.config().vocab;
+    const DraftVocabulary vocabulary =
+        flags->loss_vocab > 0 ? loss_vocabulary(input, vocab, flags->loss_vocab) : DraftVocabulary(vocab);
+    return train_learner(
+        [&] {
+          auto learner = std::make_unique<EarlyExitLearner>(target, vocabulary, flags->exit);
+          learner->made_for(fingerprint_of(input.checkpoint));
+          return learner;
+        },
+        input, flags->common, program.command);
+  };
 }
 
 Part add_dflash(Program& program) {

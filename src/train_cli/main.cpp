@@ -29,19 +29,14 @@ int main(int argc, char** argv) {
       "Without libtorch: augur train frspec, augur train dynaspec (draft vocabularies; each has --help)");
   app.get_formatter()->column_width(34);
   augur::Program program{app, typed(argc, argv)};
-  const std::map<std::string, augur::Part> parts = {{"generate", augur::add_generate(program)},
-                                                    {"eagle3", augur::add_eagle3(program)},
-                                                    {"eagle", augur::add_eagle(program)},
-                                                    {"mtp", augur::add_mtp(program)},
-                                                    {"medusa", augur::add_medusa(program)},
-                                                    {"hydra", augur::add_hydra(program)},
-                                                    {"dflash", augur::add_dflash(program)},
-                                                    {"draft", augur::add_draft(program)},
-                                                    {"lm", augur::add_lm(program)},
-                                                    {"tokenizer", augur::add_tokenizer(program)},
-                                                    {"c2t", augur::add_c2t(program)},
-                                                    {"acceptance", augur::add_acceptance(program)},
-                                                    {"hetero", augur::add_hetero(program)}};
+  const std::map<std::string, augur::Part> parts = {
+      {"generate", augur::add_generate(program)},     {"eagle3", augur::add_eagle3(program)},
+      {"eagle", augur::add_eagle(program)},           {"mtp", augur::add_mtp(program)},
+      {"medusa", augur::add_medusa(program)},         {"early-exit", augur::add_early_exit(program)},
+      {"hydra", augur::add_hydra(program)},           {"dflash", augur::add_dflash(program)},
+      {"draft", augur::add_draft(program)},           {"lm", augur::add_lm(program)},
+      {"tokenizer", augur::add_tokenizer(program)},   {"c2t", augur::add_c2t(program)},
+      {"acceptance", augur::add_acceptance(program)}, {"hetero", augur::add_hetero(program)}};
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help

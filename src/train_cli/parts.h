@@ -18,6 +18,7 @@ Part add_eagle(Program& program);
 Part add_mtp(Program& program);
 Part add_medusa(Program& program);
 Part add_hydra(Program& program);
+Part add_early_exit(Program& program);
 Part add_dflash(Program& program);
 Part add_draft(Program& program);
 Part add_lm(Program& program);

@@ -78,6 +78,8 @@ TEST_P(Exported, GivesTheLearnersLogits) {
     drafter->sync({.tokens = std::span<const TokenId>(tokens).first(kRoot),
                    .features = features.data_ptr<float>(),
                    .next = tokens[kRoot]});
+    KvCache cache = target.model->make_cache();  // of drafters that run the target's own layers
+    prefill(*target.model, std::span<const TokenId>(tokens).first(kRoot), cache);
     DraftTree tree;
     tree.reset(tokens[kRoot], kRoot);
     std::int32_t node = 0;
@@ -85,7 +87,7 @@ TEST_P(Exported, GivesTheLearnersLogits) {
       // All children of the node on the text's own path. A reduced vocabulary may lack the text's token: then
       // the path goes on with a node for it all the same.
       const auto entries = static_cast<int>(logits.size(1));
-      drafter->expand(tree, {&node, 1}, {.top_k = entries, .max_nodes = 1 << 20});
+      drafter->expand(tree, {&node, 1}, {.top_k = entries, .max_nodes = 1 << 20, .target_cache = &cache});
       torch::Tensor row = torch::full({192}, -1e9);
       for (std::int32_t child = tree.first_child(node); child >= 0; child = tree.next_sibling(child)) {
         row[tree.tokens()[static_cast<std::size_t>(child)]] =

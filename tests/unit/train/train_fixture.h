@@ -17,6 +17,7 @@
 #include "train/dflash_learner.h"
 #include "train/eagle3_learner.h"
 #include "train/eagle_learner.h"
+#include "train/early_exit_learner.h"
 #include "train/heads_learner.h"
 #include "train/lm_learner.h"
 #include "train/mtp_learner.h"
@@ -113,6 +114,11 @@ inline std::vector<PartCase> all_parts() {
              options.taps = default_taps(t.model.config());
              options.tap_scales = tap_scales(t.model, t.data, options.taps);
              return std::make_unique<Eagle3Learner>(t.model, t.reduced(), options);
+           }},
+          {"earlyexit", "layerskip",
+           [](const TrainTarget& t) -> std::unique_ptr<Learner> {
+             return std::make_unique<EarlyExitLearner>(
+                 t.model, t.whole(), EarlyExitLearner::Options{.exit_layer = 2, .blocks = 2});
            }},
           {"eagle", "eagle",
            [](const TrainTarget& t) -> std::unique_ptr<Learner> {
