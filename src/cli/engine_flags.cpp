@@ -153,22 +153,26 @@ void add_speculation_flags(CLI::App& command, SpeculationOptions& options) {
                                        : fmt::format("'{}' is none of {}", text, spec_type_names());
               },
               ""));
-  std::string policies = "What shapes the drafts, NAME[:KEY=VALUE,...]; by default what the flags below say";
+  std::string policies =
+      "What shapes the drafts, NAME[:KEY=VALUE,...]; by default auto, or what the flags below say where "
+      "any is given";
   for (const SpeculationPolicy& policy : speculation_policies()) {
     policies += fmt::format("\n{}: {}", policy.name, policy.summary);
   }
-  command.add_option("--spec-policy", options.policy, policies)->type_name("POLICY");
-  command.add_option("--spec-draft-n-max", options.draft_max, "Tokens of a drafted chain, at most")
-      ->check(in_range(1, 1024))
-      ->capture_default_str();
-  command.add_option("--spec-draft-n-min", options.draft_min, "Shorter chains are not verified")
-      ->check(in_range(0, 1024))
-      ->capture_default_str();
-  command
-      .add_option("--spec-draft-p-min", options.draft_p_min,
-                  "A chain ends before a token less probable than this")
-      ->check(in_range(0.0, 1.0))
-      ->capture_default_str();
+  auto* policy = command.add_option("--spec-policy", options.policy, policies)->type_name("POLICY");
+  auto* most =
+      command.add_option("--spec-draft-n-max", options.draft_max, "Tokens of a drafted chain, at most")
+          ->check(in_range(1, 1024))
+          ->capture_default_str();
+  auto* fewest =
+      command.add_option("--spec-draft-n-min", options.draft_min, "Shorter chains are not verified")
+          ->check(in_range(0, 1024))
+          ->capture_default_str();
+  auto* surest = command
+                     .add_option("--spec-draft-p-min", options.draft_p_min,
+                                 "A chain ends before a token less probable than this")
+                     ->check(in_range(0.0, 1.0))
+                     ->capture_default_str();
   auto* topk = command.add_option("--spec-tree-topk", options.tree_topk, "Candidates per node; 1: a chain")
                    ->check(in_range(1, 256))
                    ->capture_default_str();
@@ -179,10 +183,12 @@ void add_speculation_flags(CLI::App& command, SpeculationOptions& options) {
       command.add_option("--spec-tree-size", options.tree_size, "Nodes verified, the newest token included")
           ->check(in_range(2, 4096))
           ->capture_default_str();
-  command
-      .add_option("--spec-tree", options.static_tree,
-                  "A fixed tree: mc_sim_7b_63, eagle_mc_sim_7b_63, or a JSON file of paths: [[0],[1],[0,0]]")
-      ->type_name("NAME|FILE");
+  auto* shape =
+      command
+          .add_option(
+              "--spec-tree", options.static_tree,
+              "A fixed tree: mc_sim_7b_63, eagle_mc_sim_7b_63, or a JSON file of paths: [[0],[1],[0,0]]")
+          ->type_name("NAME|FILE");
   command
       .add_option("--spec-layerskip-exit", options.exit_layer,
                   "layerskip: layers that draft; 0: a quarter of the model's")
@@ -196,19 +202,24 @@ void add_speculation_flags(CLI::App& command, SpeculationOptions& options) {
   command.add_flag("!--no-spec-coupling", options.coupling,
                    "Drafters ignore the noise of the target's draws, as in the papers");
 
-  command.parse_complete_callback([&command, &options, types, topk, depth, size] {
-    const bool has_draft_model = command.get_option("--spec-draft-model")->count() > 0;
-    if (types->count() == 0 && has_draft_model) options.types = {"auto"};
-    for (const std::string& type : options.types) {
-      if (needs_draft_model(type) && !has_draft_model) {
-        throw CLI::ValidationError("--spec-type", type + " needs a draft model: -md MODEL");
-      }
-    }
-    if (options.types.size() > 1 && std::count(options.types.begin(), options.types.end(), "none") > 0) {
-      throw CLI::ValidationError("--spec-type", "none stands alone");
-    }
-    if (topk->count() == 0 && depth->count() + size->count() > 0) options.tree_topk = kDefaultTreeTopk;
-  });
+  command.parse_complete_callback(
+      [&command, &options, types, policy, most, fewest, surest, topk, depth, size, shape] {
+        const bool has_draft_model = command.get_option("--spec-draft-model")->count() > 0;
+        if (types->count() == 0 && has_draft_model) options.types = {"auto"};
+        for (const std::string& type : options.types) {
+          if (needs_draft_model(type) && !has_draft_model) {
+            throw CLI::ValidationError("--spec-type", type + " needs a draft model: -md MODEL");
+          }
+        }
+        if (options.types.size() > 1 && std::count(options.types.begin(), options.types.end(), "none") > 0) {
+          throw CLI::ValidationError("--spec-type", "none stands alone");
+        }
+        std::size_t shapes = 0;
+        for (const CLI::Option* flag : {most, fewest, surest, topk, depth, size, shape})
+          shapes += flag->count();
+        if (policy->count() + shapes == 0) options.policy = "auto";
+        if (topk->count() == 0 && depth->count() + size->count() > 0) options.tree_topk = kDefaultTreeTopk;
+      });
 }
 
 Engine load_engine(const EngineOptions& options) {
