@@ -35,11 +35,13 @@ struct Options {
   std::vector<std::string> with;
   bool show = false;
   std::string json;
+  std::string log;
 };
 
 // What is compared when --with does not say: what is at hand.
-const std::vector<std::string> kNgramVariants = {"ngram:n-max=8"};
-const std::vector<std::string> kDraftVariants = {"auto:n-max=4", "auto:topk=4,depth=4,size=16"};
+const std::vector<std::string> kNgramVariants = {"ngram:n-max=8", "ngram:policy=auto"};
+const std::vector<std::string> kDraftVariants = {"auto:n-max=4", "auto:topk=4,depth=4,size=16",
+                                                 "auto:policy=auto"};
 
 std::vector<SpecVariant> variants_of(const Options& options) {
   std::vector<std::string> names = options.with;
@@ -104,6 +106,9 @@ void print(const std::vector<SpecVariant>& variants, const std::vector<SuiteFigu
                             f.accepted_per_position[d]);
       }
       out.line(line);
+      if (const double oracle = f.forecasts.oracle_per_second(); v > 0 && oracle > 0) {
+        out.line(fmt::format("    who knew what would be accepted: {:.1f} tokens/s", oracle));
+      }
       if (const ForecastCheck& c = f.forecasts; c.steered() > 0) {
         const auto rounds = static_cast<double>(c.steered());
         out.line(fmt::format(
@@ -127,13 +132,15 @@ int bench_spec(const Options& options) {
 
   Output out;
   if (options.show) show(engine, suites.front().requests.front(), variants.front(), out);
+  RoundLog log(options.log);
   Progress progress("comparing");
   const std::vector<SuiteFigures> figures =
-      compare_variants(engine, variants, suites, options.rounds, [&](int done, int planned) {
+      compare_variants(engine, variants, suites, options.rounds, log, [&](int done, int planned) {
         progress.update(static_cast<double>(done) / planned);
         return !interrupt.interrupted();
       });
   progress.done();
+  log.finish();
   if (options.show && !figures.empty()) {
     const auto& rows = figures.front().variants;
     const auto best = std::max_element(rows.begin() + 1, rows.end(), [](const auto& a, const auto& b) {
@@ -190,6 +197,8 @@ void add_bench_spec(CLI::App& bench, Action& action) {
   command->add_flag("--show", options->show,
                     "Show the text of the first prompt, plain and with the fastest variant");
   command->add_option("--json", options->json, "Write the figures to this file");
+  command->add_option("--log", options->log,
+                      "Write every round to this file, a line of JSON each: decided, expected, measured");
   command->callback([options, prompt, files, &action] {
     if (prompt->count() + files->count() == 0 || (prompt->count() > 0 && files->count() > 0)) {
       throw CLI::ValidationError("one of -p and --prompts says what to generate from");

@@ -48,6 +48,22 @@ void ForecastCheck::observe(const StepTrace& trace) {
   ms += trace.draft_ms + trace.verify_ms + trace.other_ms;
 }
 
+void ForecastCheck::observe_oracle(const StepTrace& trace, CostModel& costs,
+                                   std::span<const std::string> drafters) {
+  if (!costs.measured()) return;
+  const auto tokens_here = static_cast<double>(trace.path.size());
+  oracle_tokens += tokens_here;
+  oracle_ms += costs.verify_ms(tokens_here, static_cast<double>(trace.context)) + costs.other_ms();
+  for (const std::int32_t node : trace.path.subspan(1)) {
+    const std::size_t proposer = trace.tree->proposers()[static_cast<std::size_t>(node)];
+    if (proposer == kTargetProposer || proposer > drafters.size()) continue;
+    const DraftCosts& drafter = costs.drafter(drafters[proposer - 1]);
+    if (!drafter.measured()) continue;
+    const int level = trace.tree->depths()[static_cast<std::size_t>(node)] - 1;
+    if (level == 0 || drafter.levels().observed()) oracle_ms += drafter.level_ms(level, 1);
+  }
+}
+
 void ForecastCheck::add(const ForecastCheck& more) {
   plain += more.plain;
   speculated += more.speculated;
@@ -56,6 +72,8 @@ void ForecastCheck::add(const ForecastCheck& more) {
   tokens += more.tokens;
   forecast_ms += more.forecast_ms;
   ms += more.ms;
+  oracle_tokens += more.oracle_tokens;
+  oracle_ms += more.oracle_ms;
   for (std::size_t i = 0; i < kBins; ++i) {
     bins[i].nodes += more.bins[i].nodes;
     bins[i].accepted += more.bins[i].accepted;
@@ -78,10 +96,15 @@ nlohmann::ordered_json ForecastCheck::to_json() const {
                            {"observed", static_cast<double>(bin.accepted) / nodes},
                            {"nodes", bin.nodes}});
   }
-  return {{"plain", plain},   {"speculated", speculated},
-          {"probed", probed}, {"forecast_tokens", forecast_tokens},
-          {"tokens", tokens}, {"forecast_ms", forecast_ms},
-          {"ms", ms},         {"calibration", calibration}};
+  return {{"plain", plain},
+          {"speculated", speculated},
+          {"probed", probed},
+          {"forecast_tokens", forecast_tokens},
+          {"tokens", tokens},
+          {"forecast_ms", forecast_ms},
+          {"ms", ms},
+          {"oracle_per_second", oracle_per_second()},
+          {"calibration", calibration}};
 }
 
 }  // namespace augur::cli

@@ -3,7 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
 
+#include "control/cost_model.h"
 #include "tree/step_trace.h"
 
 namespace augur::cli {
@@ -28,13 +31,20 @@ struct ForecastCheck {
   double tokens = 0;
   double forecast_ms = 0;
   double ms = 0;
+  double oracle_tokens = 0;
+  double oracle_ms = 0;
   std::array<Bin, kBins> bins{};
 
   void observe(const StepTrace& trace);
+  /// What the round would have taken by `costs`, had it been known what would be accepted: these nodes alone
+  /// drafted, each by its proposer (`drafters` by ProposerId - 1), and verified. An upper bound for whoever
+  /// chooses among the candidates of such rounds.
+  void observe_oracle(const StepTrace& trace, CostModel& costs, std::span<const std::string> drafters);
   void add(const ForecastCheck& more);
   std::int64_t steered() const { return plain + speculated + probed; }
   /// Predicted over measured tokens per second; 0 when nobody made forecasts.
   double rate_ratio() const;
+  double oracle_per_second() const { return oracle_ms > 0 ? 1000 * oracle_tokens / oracle_ms : 0; }
   nlohmann::ordered_json to_json() const;
 };
 

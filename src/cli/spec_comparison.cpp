@@ -7,6 +7,7 @@
 #include "api/engine_access.h"
 #include "base/error.h"
 #include "bench/machine_probe.h"
+#include "decode/decoder.h"
 #include "suite/cell.h"
 #include "suite/method.h"
 
@@ -101,13 +102,21 @@ SpecVariant parse_variant(const std::string& text, const SpeculationOptions& bas
 }
 
 std::vector<SuiteFigures> compare_variants(Engine& engine, const std::vector<SpecVariant>& variants,
-                                           const std::vector<Suite>& suites, int rounds,
+                                           const std::vector<Suite>& suites, int rounds, RoundLog& log,
                                            const ComparisonProgress& progress) {
-  const auto run = [&](const Request& request, std::size_t variant, ForecastCheck& check) {
+  const auto run = [&](const Request& request, std::size_t variant, ForecastCheck& check,
+                       RoundLog* rounds_to) {
     Request with = request;
     with.speculation = variants[variant].options;
+    std::vector<std::string> drafters;
+    CostModel& costs = EngineAccess::decoder(engine).costs();
     return EngineAccess::generate(engine, with, {}, [&](SequenceOptions& options) {
-      options.on_step = [&check](const StepTrace& trace) { check.observe(trace); };
+      for (const Speculator& s : options.speculators) drafters.emplace_back(s.drafter->name());
+      options.on_step = [&, rounds_to](const StepTrace& trace) {
+        check.observe(trace);
+        check.observe_oracle(trace, costs, drafters);
+        if (rounds_to != nullptr) rounds_to->write(trace);
+      };
     });
   };
   ForecastCheck warm;
@@ -122,7 +131,7 @@ std::vector<SuiteFigures> compare_variants(Engine& engine, const std::vector<Spe
     if (!going) break;
     if (suite.requests.empty()) continue;
     for (std::size_t v = 0; v < variants.size(); ++v)
-      run(suite.requests.front(), v, warm);  // warm, not counted
+      run(suite.requests.front(), v, warm, nullptr);  // warm, not counted
     std::vector<std::vector<Runs>> prompts;
     for (std::size_t i = 0; i < suite.requests.size() && going; ++i) {
       std::vector<Runs> runs(variants.size());
@@ -130,7 +139,8 @@ std::vector<SuiteFigures> compare_variants(Engine& engine, const std::vector<Spe
         for (std::size_t turn = 0; turn < variants.size() && going; ++turn) {
           const std::size_t v = (turn + i + static_cast<std::size_t>(round)) % variants.size();
           ForecastCheck check;
-          const Result result = run(suite.requests[i], v, check);
+          log.begin(suite.name, static_cast<int>(i), variants[v].name);
+          const Result result = run(suite.requests[i], v, check, &log);
           going = result.finish_reason != "cancelled" && progress(++done, planned);
           runs[v].add(result, check);
         }

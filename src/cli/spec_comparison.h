@@ -7,6 +7,7 @@
 
 #include "augur/engine.h"
 #include "cli/forecast_check.h"
+#include "cli/round_log.h"
 
 namespace augur::cli {
 
@@ -56,9 +57,10 @@ struct SuiteFigures {
 using ComparisonProgress = std::function<bool(int done, int planned)>;
 
 /// Runs every prompt with every variant, one after the other and in rotating order, so that a machine whose
-/// speed drifts treats them alike. The first variant is what the others are compared with.
+/// speed drifts treats them alike; `log` sees all rounds. The first variant is what the others are compared
+/// with.
 std::vector<SuiteFigures> compare_variants(Engine& engine, const std::vector<SpecVariant>& variants,
-                                           const std::vector<Suite>& suites, int rounds,
+                                           const std::vector<Suite>& suites, int rounds, RoundLog& log,
                                            const ComparisonProgress& progress);
 
 nlohmann::ordered_json to_json(const std::vector<SpecVariant>& variants,

@@ -17,9 +17,10 @@ enum class RoundMode : std::uint8_t {
 /// What whoever steered a round expected of it.
 struct StepForecast {
   RoundMode mode = RoundMode::Fixed;
-  double tokens = 0;  ///< the target's own included; 0: nobody said
-  double ms = 0;      ///< the whole round, drafting included
-  double price = 0;   ///< tokens that a ms was taken to be worth
+  double tokens = 0;    ///< the target's own included; 0: nobody said
+  double ms = 0;        ///< the whole round, drafting included
+  double price = 0;     ///< tokens that a ms was taken to be worth
+  double plain_ms = 0;  ///< what a token was taken to cost without speculation
 };
 
 /// Everything one round of one sequence knew and did. A view: valid during the call that hands it over.
