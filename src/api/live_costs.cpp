@@ -100,6 +100,7 @@ MeasuredCosts LiveCosts::report() const {
 }
 
 void LiveCosts::store() {
+  decoder_.costs().settle();
   cache_.store_target(decoder_.costs());
   for (const auto& [type, known] : known_) {
     const DraftCosts& costs = decoder_.costs().drafter(known.name);

@@ -9,6 +9,10 @@ namespace {
 constexpr double kLargestStep = 1.5;  ///< one observation counts as no more than this times the estimate
 constexpr double kSlowestRate = 1.0 / 48;
 constexpr double kLeastMs = 1e-6;
+/// A knot that its last few observations (so many, in the mean) all lie so far from is learned anew.
+constexpr double kSurpriseRate = 1.0 / 8;
+constexpr double kContradicted = 0.25;
+constexpr double kDoubted = 3;  ///< observations that it is worth from then on
 
 }  // namespace
 
@@ -40,6 +44,12 @@ void CostCurve::set(double rows, double ms, double count) {
 
 void CostCurve::nudge(std::size_t knot, double weight, double ratio) {
   if (weight <= 0) return;
+  surprise_[knot] += kSurpriseRate * weight * (ratio - 1 - surprise_[knot]);
+  if (std::abs(surprise_[knot]) > kContradicted && count_[knot] > kDoubted) {
+    total_ -= count_[knot] - kDoubted;
+    count_[knot] = kDoubted;
+    surprise_[knot] = 0;
+  }
   const double rate = weight * std::max(1.0 / (count_[knot] + 1), kSlowestRate);
   ms_[knot] = std::max(kLeastMs, ms_[knot] * (1 + rate * (ratio - 1)));
   count_[knot] += weight;
@@ -81,6 +91,10 @@ void CostCurve::fill_gaps() {
   const double slope =
       earlier < before ? std::max(0.0, (ms_[before] - ms_[earlier]) / (kRows[before] - kRows[earlier])) : 0.0;
   for (std::size_t j = before + 1; j < kKnots; ++j) ms_[j] = ms_[before] + slope * (kRows[j] - kRows[before]);
+}
+
+void CostCurve::flatten_peaks() {
+  for (std::size_t i = kKnots - 1; i-- > 0;) ms_[i] = std::min(ms_[i], ms_[i + 1]);
 }
 
 void CostCurve::scale(double factor) {

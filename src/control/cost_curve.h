@@ -7,7 +7,8 @@ namespace augur {
 /// A time in ms as a function of a number of rows: knots at fixed row counts, straight lines between them.
 /// It starts as a guess of the right shape and follows what is observed, robustly: an observation moves the
 /// two knots around it by a clipped ratio, quickly at first and slowly later, so that a step that the
-/// operating system interrupted does no harm. Thread-compatible; nothing allocates.
+/// operating system interrupted does no harm. What many observations in a row contradict by a wide margin
+/// was measured badly: it is learned anew. Thread-compatible; nothing allocates.
 class CostCurve {
  public:
   static constexpr std::size_t kKnots = 14;
@@ -30,6 +31,8 @@ class CostCurve {
   void observe(double rows, double ms);
   /// Knots that were never set nor observed take the line between their neighbours that were.
   void fill_gaps();
+  /// No time is longer than that of more rows: what disturbs a measurement makes it longer, never shorter.
+  void flatten_peaks();
   void scale(double factor);
 
   double value(std::size_t knot) const { return ms_[knot]; }
@@ -46,6 +49,7 @@ class CostCurve {
 
   std::array<double, kKnots> ms_{};
   std::array<double, kKnots> count_{};
+  std::array<double, kKnots> surprise_{};  ///< running mean of ratio - 1
   double total_ = 0;
 };
 

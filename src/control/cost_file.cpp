@@ -9,8 +9,9 @@ namespace augur {
 namespace {
 
 constexpr double kLongestMs = 1e7;
-/// What was known yesterday counts as a careful measurement at most, so that today's steps can correct it.
 constexpr double kMostCount = CostCurve::kSetCount;
+/// What was known yesterday counts as so many observations at most, so that today's soon correct it.
+constexpr double kKnownBefore = 12;
 
 nlohmann::json curve_to_json(const CostCurve& curve) {
   nlohmann::json knots = nlohmann::json::array();
@@ -33,7 +34,8 @@ void read_curve(const nlohmann::json& object, const char* key, const std::string
     const JsonFields knot((*knots)[i], file, fmt::format("{}[{}].", key, i));
     const double rows = CostCurve::kRows[i];
     knot.require_number("rows", rows, rows);
-    into.restore(i, knot.require_number("ms", 0.0, kLongestMs), knot.require_number("seen", 0.0, kMostCount));
+    into.restore(i, knot.require_number("ms", 0.0, kLongestMs),
+                 std::min(knot.require_number("seen", 0.0, kMostCount), kKnownBefore));
   }
   if (!into.observed()) fields.fail(key, "nothing in it was ever seen");
 }

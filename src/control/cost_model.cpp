@@ -5,20 +5,41 @@
 namespace augur {
 namespace {
 
-constexpr double kDriftRate = 1.0 / 32;
+constexpr double kDriftRate = 1.0 / 16;
 constexpr double kLargestDriftStep = 1.5;
+
+double drifted(double drift, double ratio) {
+  return drift * (1 + kDriftRate * (std::clamp(ratio, 1 / kLargestDriftStep, kLargestDriftStep) - 1));
+}
 
 }  // namespace
 
 void DraftCosts::observe(int level, int rows, double ms) {
+  if (!(ms > 0)) return;
+  const CostCurve& curve = level == 0 ? root_ : levels_;
+  const double before = drift_;
+  if (curve.observed()) drift_ = drifted(before, ms / level_ms(level, rows));
+  ms /= before;
   if (level == 0) {
     // Until a further level has been seen, it is taken to cost what the first one does.
-    const bool follow = !root_.observed() && !levels_.observed() && ms > 0;
+    const bool follow = !root_.observed() && !levels_.observed();
     root_.observe(rows, ms);
     if (follow) levels_.scale(root_.at(1) / levels_.at(1));
   } else {
     levels_.observe(rows, ms);
   }
+}
+
+void DraftCosts::settle() {
+  root_.scale(drift_);
+  levels_.scale(drift_);
+  drift_ = 1;
+}
+
+void CostModel::settle() {
+  verify_.scale(drift_);
+  drift_ = 1;
+  for (auto& [name, drafter] : drafters_) drafter.settle();
 }
 
 DraftCosts& CostModel::drafter(std::string_view name) {
@@ -36,7 +57,7 @@ void CostModel::observe_step(double rows, double context, double ms, double othe
   }
   const double ratio = ms / verify_ms(rows, context);
   const double before = drift_;
-  drift_ *= 1 + kDriftRate * (std::clamp(ratio, 1 / kLargestDriftStep, kLargestDriftStep) - 1);
+  drift_ = drifted(before, ratio);
   verify_.observe(rows, ms / (before * std::max(grown, 1e-3)));
 }
 

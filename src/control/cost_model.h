@@ -16,7 +16,7 @@ class DraftCosts {
  public:
   /// Level 0 expands the root and catches up, `rows` tokens in all, the root included; level i expands the
   /// nodes of depth i, `rows` of them.
-  double level_ms(int level, int rows) const { return (level == 0 ? root_ : levels_).at(rows); }
+  double level_ms(int level, int rows) const { return drift_ * (level == 0 ? root_ : levels_).at(rows); }
   /// T_draft of a draft of `levels` levels that expand `width` nodes each (the first: the root).
   double total_ms(int levels, int width) const {
     return levels <= 0 ? 0.0 : level_ms(0, 1) + (levels - 1) * level_ms(1, width);
@@ -24,6 +24,8 @@ class DraftCosts {
   /// False: nothing but a guess.
   bool measured() const { return root_.observed(); }
   void observe(int level, int rows, double ms);
+  /// Makes today's speed part of the curves. Changes no time.
+  void settle();
 
   CostCurve& root() { return root_; }
   const CostCurve& root() const { return root_; }
@@ -33,6 +35,7 @@ class DraftCosts {
  private:
   CostCurve root_{1.0, 0.02};
   CostCurve levels_{1.0, 0.02};
+  double drift_ = 1.0;  ///< as CostModel's
 };
 
 /// The costs of one target on one machine, in ms of wall time: the prices that every adaptive decision is
@@ -60,6 +63,9 @@ class CostModel {
   /// The drafter's entry, made when it is not there. Stays where it is.
   DraftCosts& drafter(std::string_view name);
   const std::map<std::string, DraftCosts, std::less<>>& drafters() const { return drafters_; }
+
+  /// Makes today's speed part of the tables, the drafters' too. Changes no time.
+  void settle();
 
   /// A step of `rows` rows whose contexts' mean is `context`.
   void observe_step(double rows, double context, double verify_ms, double other_ms);

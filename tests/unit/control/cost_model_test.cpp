@@ -42,6 +42,28 @@ TEST(CostCurve, FollowsAChange) {
   EXPECT_NEAR(curve.at(4), 15.0, 0.1);
 }
 
+TEST(CostCurve, ABadMeasurementIsSoonForgotten) {
+  CostCurve curve(10.0, 0.0);
+  curve.set(1, 10.0);
+  curve.set(4, 16.0);  // the machine was busy: it takes 11
+  curve.fill_gaps();
+  for (int i = 0; i < 24; ++i) curve.observe(4, 11.0);
+  EXPECT_NEAR(curve.at(4), 11.0, 0.6);
+  EXPECT_DOUBLE_EQ(curve.at(1), 10.0);
+}
+
+TEST(CostCurve, PeaksOfAMeasurementAreFlattened) {
+  CostCurve curve(1.0, 0.0);
+  for (std::size_t i = 0; i < CostCurve::kKnots; ++i)
+    curve.set(CostCurve::kRows[i], 10.0 + static_cast<double>(i));
+  curve.set(1, 13.0);
+  curve.set(16, 99.0);
+  curve.flatten_peaks();
+  EXPECT_DOUBLE_EQ(curve.at(1), 11.0);
+  EXPECT_DOUBLE_EQ(curve.at(16), 17.0);
+  EXPECT_DOUBLE_EQ(curve.at(128), 23.0);
+}
+
 TEST(CostModel, FindsTheTableFromSteps) {
   CostModel costs;
   EXPECT_FALSE(costs.measured());
@@ -65,6 +87,26 @@ TEST(CostModel, KeepsRowCountsComparableWhenTheMachineSlowsDown) {
   for (int i = 0; i < 150; ++i) costs.observe_step(1, 0, 20.0, 0.05);  // plain steps only
   EXPECT_NEAR(costs.verify_ms(1, 0), 20.0, 0.4);
   EXPECT_GT(costs.verify_ms(16, 0), 19.0) << "never seen since, but on the same machine";
+}
+
+TEST(CostModel, SettlingChangesNoTime) {
+  CostModel costs;
+  costs.verify_curve().set(1, 10.0);
+  costs.verify_curve().set(16, 15.0);
+  costs.verify_curve().fill_gaps();
+  costs.drafter("draft").root().set(1, 1.0);
+  for (int i = 0; i < 20; ++i) {
+    costs.observe_step(1, 0, 14.0, 0.05);
+    costs.drafter("draft").observe(0, 1, 1.4);
+  }
+  const double verify = costs.verify_ms(16, 0);
+  const double draft = costs.drafter("draft").level_ms(0, 1);
+  EXPECT_GT(costs.drift(), 1.1);
+  costs.settle();
+  EXPECT_DOUBLE_EQ(costs.drift(), 1.0);
+  EXPECT_DOUBLE_EQ(costs.verify_ms(16, 0), verify);
+  EXPECT_DOUBLE_EQ(costs.drafter("draft").level_ms(0, 1), draft);
+  EXPECT_NEAR(costs.verify_curve().at(16), verify, 1e-12) << "the table says it by itself";
 }
 
 TEST(CostModel, GrowsWithTheContext) {
