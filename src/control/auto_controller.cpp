@@ -22,6 +22,9 @@ constexpr double kBeforeProbe = 4;
 /// luck from use too badly.
 constexpr int kFirstTrial = 8;
 constexpr int kProbeTrial = 3;
+/// Tokens a round that drafting must be worth: at less, what no table tells (other caches, other pages) and
+/// the noise of the decision eat the gain.
+constexpr double kLeastValue = 0.02;
 /// Nodes that a probe verifies at least, so that something is learned.
 constexpr std::size_t kProbeNodes = 2;
 /// Share of the forecast in what a round is taken to have brought, and the outcomes after which it is half
@@ -49,6 +52,8 @@ AutoController::AutoController(Beliefs& beliefs, std::span<const Seat> seats) : 
     state.gain = state.belief->gain;
     state.gain.tokens.limit(kInherited);
     state.gain.ms.limit(kInherited);
+    state.first = state.gain.tokens.count() == 0;
+    state.probes = ProbeSchedule(state.belief->probe_interval);
     seats_.push_back(state);
   }
   candidates_.reserve(2 * kUsual);
@@ -99,9 +104,15 @@ double AutoController::arrears_ms(const SeatState& seat, const RoundInfo& round)
   return std::max(0.0, round.draft_costs->level_ms(0, round.behind) - round.draft_costs->level_ms(0, 1));
 }
 
+/// Beginning with the prompt is no loss: who drafts at all has to. But who need not draft, as it did not pay
+/// for other texts, need not begin.
+bool AutoController::excused(const SeatState& seat) const {
+  return !seat.begun && (seat.first || value(seat) > kLeastValue);
+}
+
 double AutoController::risk_ms(const SeatState& seat, const RoundInfo& round) const {
   const double rows = plan_.cost(std::min(static_cast<int>(kProbeNodes), plan_.most_nodes())) / price_;
-  return round.draft_costs->level_ms(0, 1) + rows + (seat.begun ? arrears_ms(seat, round) : 0);
+  return round.draft_costs->level_ms(0, 1) + rows + (excused(seat) ? 0 : arrears_ms(seat, round));
 }
 
 bool AutoController::engages(std::size_t index, const RoundInfo& round) {
@@ -112,7 +123,7 @@ bool AutoController::engages(std::size_t index, const RoundInfo& round) {
   }
   if (seat.trial == 0) {
     if (favourite_ < 0) favour(index);
-    if (static_cast<int>(index) >= favourite_ && value(seat) > 0 && affordable) {
+    if (static_cast<int>(index) >= favourite_ && value(seat) > kLeastValue && affordable) {
       seat.probes.in_use();
       return true;
     }
@@ -129,7 +140,7 @@ bool AutoController::engages(std::size_t index, const RoundInfo& round) {
 
 /// The first of the drafters that pay for their time: `from` or a later one.
 void AutoController::favour(std::size_t from) {
-  double best = 0;
+  double best = kLeastValue;
   favourite_ = static_cast<int>(seats_.size());
   for (std::size_t i = from; i < seats_.size(); ++i) {
     if (seats_[i].gain.tokens.count() == 0 || value(seats_[i]) <= best) continue;
@@ -154,11 +165,10 @@ bool AutoController::wants(std::size_t index, const RoundInfo& round) {
   seat.open_share = std::max(kLeastOpen, 1 - covered_);
   seat.without = plan_.best(candidates_);
   seat.drafted_before_ms = draft_ms_ - arrears_ms_;
-  // Catching up says nothing of what drafting costs from now on. Beginning with the prompt is no loss either:
-  // who drafts at all has to.
+  // Catching up says nothing of what drafting costs from now on.
   const double arrears = arrears_ms(seat, round);
   arrears_ms_ += arrears;
-  if (!seat.begun) excused_ms_ += arrears;
+  if (excused(seat)) excused_ms_ += arrears;
   seat.begun = seat.up_to_date = true;
   return true;
 }
@@ -241,6 +251,7 @@ void AutoController::cut(DraftTree& tree) {
                  round_.costs->verify_ms(rows, context) * (1 + static_cast<double>(count)) / rows +
                  round_.costs->other_ms() / sequences_;
   forecast_.price = price_;
+  forecast_.plain_ms = plain_ms_;
 }
 
 // --- What came of it ---------------------------------------------------------------------------------------
@@ -298,7 +309,8 @@ void AutoController::learn_gains(double tokens, double extra_ms) {
     seat.belief->gain.tokens.observe(gained, kSharedGainMemory);
     seat.belief->gain.ms.observe(took, kSharedGainMemory);
     if (probe_ == static_cast<int>(i) && --seat.trial == 0) {
-      value(seat) > 0 ? seat.probes.succeeded() : seat.probes.failed();
+      value(seat) > kLeastValue ? seat.probes.succeeded() : seat.probes.failed();
+      seat.belief->probe_interval = seat.probes.interval();
     }
     after_tokens = seat.without.tokens;
     after_ms = before_ms;

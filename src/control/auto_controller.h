@@ -59,6 +59,7 @@ class AutoController final : public RoundController {
     bool paid = false;        ///< its drafting costs time worth mentioning
     bool begun = false;       ///< it has drafted in this sequence
     bool up_to_date = false;  ///< it drafted in the last round
+    bool first = false;       ///< nobody had tried it before
     int trial = 0;            ///< rounds that it is still tried for
     // Of this round, for a paid one that drafts:
     bool drafts = false;
@@ -69,6 +70,7 @@ class AutoController final : public RoundController {
   bool is_free(const SeatState& seat, const RoundInfo& round) const;
   double value(const SeatState& seat) const;
   double arrears_ms(const SeatState& seat, const RoundInfo& round) const;
+  bool excused(const SeatState& seat) const;
   double risk_ms(const SeatState& seat, const RoundInfo& round) const;
   void favour(std::size_t from);
   bool engages(std::size_t seat, const RoundInfo& round);

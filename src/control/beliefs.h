@@ -38,6 +38,7 @@ struct DrafterBelief {
   RankProfile profile;        ///< of calibrated acceptance
   RankProfile drawn_profile;  ///< of outcomes: for drawn candidates, whose tokens must not be looked at
   DraftGain gain;
+  int probe_interval = 0;  ///< that its probes had come to, in the last text where one was made
 };
 
 /// What the sequences of an engine have learned about its drafters. One thread at a time.

@@ -9,6 +9,11 @@ class ProbeSchedule {
   static constexpr int kFirst = 8;
   static constexpr int kLongest = 512;
 
+  ProbeSchedule() = default;
+  /// For a new text, after others for which the interval had become `interval`: it may be another case, but
+  /// need not be asked about as if nothing were known.
+  explicit ProbeSchedule(int interval) : interval_(std::clamp(interval / 4, kFirst, kLongest)) {}
+
   void wait() { ++waited_; }
   bool due() const { return waited_ >= interval_; }
   void succeeded() {
