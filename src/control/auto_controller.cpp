@@ -37,8 +37,6 @@ constexpr double kWrong = 0.5;
 constexpr double kAfterWrong = 8;
 /// Actual over expected time, as far as one round is believed.
 constexpr double kMostRatio = 1.5;
-/// Time of drafting that the ledger books for one round at most, in plain steps: more is an interruption.
-constexpr double kMostDraft = 8;
 /// A gain is divided by the chance that was left to it; less than this tells too little.
 constexpr double kLeastOpen = 0.1;
 
@@ -345,8 +343,9 @@ void AutoController::observe(const StepTrace& trace) {
   const double actual = trace.verify_ms * rows / (nodes + 1);
   const double ratio = std::clamp(actual / expected, 1 / kMostRatio, kMostRatio);
   const double verify_ms = ratio * (expected - round_.costs->verify_ms(rows - nodes, context));
-  const double believed = excused_ms_ > 0 ? kMostRatio * (draft_ms_ - excused_ms_) : kMostDraft * plain_ms_;
-  const double draft_ms = std::clamp(trace.draft_ms - excused_ms_, 0.0, believed);
+  // One interruption while drafting must not use up what may be lost; if the model is wrong it soon learns.
+  const double draft_ms =
+      std::clamp(trace.draft_ms - excused_ms_, 0.0, kMostRatio * (draft_ms_ - excused_ms_));
   // What was expected has less noise, what came no bias: a good drafter's bad luck must not count as a loss,
   // nor a bad one's promises as a gain.
   const double trust = kMostTrust * trust_in_forecast();

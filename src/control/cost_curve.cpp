@@ -10,9 +10,10 @@ constexpr double kLargestStep = 1.5;  ///< one observation counts as no more tha
 constexpr double kSlowestRate = 1.0 / 48;
 constexpr double kLeastMs = 1e-6;
 /// A knot that its last few observations (so many, in the mean) all lie so far from is learned anew.
-constexpr double kSurpriseRate = 1.0 / 8;
-constexpr double kContradicted = 0.25;
-constexpr double kDoubted = 3;  ///< observations that it is worth from then on
+constexpr double kSurpriseRate = 1.0 / 6;
+constexpr double kContradicted = 0.15;
+constexpr double kMostSurprise = 0.3;  ///< of one observation: three interrupted steps do not suffice
+constexpr double kDoubted = 3;         ///< observations that it is worth from then on
 
 }  // namespace
 
@@ -44,7 +45,8 @@ void CostCurve::set(double rows, double ms, double count) {
 
 void CostCurve::nudge(std::size_t knot, double weight, double ratio) {
   if (weight <= 0) return;
-  surprise_[knot] += kSurpriseRate * weight * (ratio - 1 - surprise_[knot]);
+  const double surprise = std::clamp(ratio - 1, -kMostSurprise, kMostSurprise);
+  surprise_[knot] += kSurpriseRate * weight * (surprise - surprise_[knot]);
   if (std::abs(surprise_[knot]) > kContradicted && count_[knot] > kDoubted) {
     total_ -= count_[knot] - kDoubted;
     count_[knot] = kDoubted;

@@ -21,6 +21,7 @@ struct World {
   double draft_ms = 1;
   double right = 0.8;
   double claimed = -1;
+  int interrupted = -1;    ///< round whose drafting takes ten steps longer
   double catch_up_ms = 0;  ///< that the drafter takes for every token that was written without it
   std::uint64_t seed = 7;
 
@@ -91,6 +92,7 @@ class Simulation {
       const double q = world_.claimed > 0 ? world_.claimed : world_.right;
       for (const std::int32_t node : frontier) tree_.add(node, 1, static_cast<float>(std::log(q)), 1);
     }
+    if (rounds_++ == world_.interrupted) draft_ms += 10 * world_.step_ms;
     policy_.prune(tree_);
     controller_.cut(tree_);
     path_.assign(1, DraftTree::kRoot);
@@ -121,6 +123,7 @@ class Simulation {
   AutoPolicy policy_;
   DraftTree tree_;
   std::vector<std::int32_t> path_;
+  int rounds_ = 0;
   std::int64_t position_ = 1;
   int behind_ = 1;
   std::mt19937_64 random_;
@@ -148,6 +151,14 @@ TEST(AutoSimulation, AnUnluckyStartIsOvercome) {
     slow += share < 0.95 ? 1 : 0;
   }
   EXPECT_LE(slow, 4) << "of 40 texts";
+}
+
+TEST(AutoSimulation, AnInterruptionDoesNotEndSpeculation) {
+  for (const int round : {0, 1, 5, 20}) {
+    Simulation simulation({.right = 0.8, .interrupted = round});
+    simulation.run(60);
+    EXPECT_GT(simulation.run(300).rate(), 0.9 * simulation.world().best_chain_rate()) << round;
+  }
 }
 
 TEST(AutoSimulation, CatchingUpIsPaidForToo) {
