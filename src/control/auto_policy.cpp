@@ -12,7 +12,7 @@ constexpr std::size_t kUsual = 512;
 constexpr int kMostLevels = 24;
 constexpr int kBranchTokens = 48;   ///< of a one-shot drafter's branch
 constexpr int kBranchNodes = 64;    ///< of a one-shot drafter's tree
-constexpr int kFewestChildren = 2;  ///< so that lower ranks are known about
+constexpr int kFewestChildren = 4;  ///< so that lower ranks are known about
 constexpr int kWidths[] = {1, 2, 3, 4, 6, 8, 12, 16};
 
 }  // namespace

@@ -3,27 +3,36 @@
 #include <algorithm>
 
 namespace augur {
+namespace {
+
+constexpr double kLeastOfUsual = 0.25;
+
+}  // namespace
 
 void VerifyPlan::begin(const CostModel& costs, double context, double base_rows, double price, int room) {
   most_ = std::clamp(room, 0, kMostNodes);
   const double base = costs.verify_ms(base_rows, context);
   cost_[0] = 0;
-  threshold_ = 1.0;
   for (int n = 1; n <= most_; ++n) {
     const auto i = static_cast<std::size_t>(n);
     // More rows never cost less; where the table says so it is noise.
     cost_[i] = std::max(cost_[i - 1], price * (costs.verify_ms(base_rows + n, context) - base));
   }
-  // The table has steps where a kernel's tile fills up, so a row's own price may be near 0. What counts is
-  // the mean over stretches of a tile.
-  constexpr int kTile = 16;
-  constexpr int kShortest = 4;
-  for (int n = 0; n + kShortest <= most_; ++n) {
-    const int to = std::min(most_, n + kTile);
-    const double slope =
-        (cost_[static_cast<std::size_t>(to)] - cost_[static_cast<std::size_t>(n)]) / (to - n);
-    threshold_ = std::min(threshold_, slope);
+  // The table has steps where a kernel's tile fills up, so a row's own price may be near 0, and a few rows'
+  // may be a fraction of what later ones cost. What counts is the cheapest stretch of some rows.
+  double cheapest = 1.0;
+  double usual = 1.0;
+  for (const int stretch : {4, 8, 16}) {
+    const int length = std::min(stretch, most_);
+    for (int n = 0; length > 0 && n + length <= most_; ++n) {
+      const double slope =
+          (cost_[static_cast<std::size_t>(n + length)] - cost_[static_cast<std::size_t>(n)]) / length;
+      cheapest = std::min(cheapest, slope);
+      if (stretch == 16) usual = std::min(usual, slope);
+    }
   }
+  // A stretch that costs next to nothing is noise of the table.
+  threshold_ = std::max(cheapest, kLeastOfUsual * usual);
 }
 
 VerifyPlan::Cut VerifyPlan::best(std::span<const float> falling) const {
