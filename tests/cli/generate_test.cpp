@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -74,14 +75,33 @@ TEST(Generate, JsonHasTheDocumentedKeys) {
   EXPECT_EQ(plain["tokens"].size(), 20u);
   EXPECT_EQ(plain["finish_reason"], "length");
 
-  const json drafted =
-      parse(run_augur(generate({"-p", "Once upon", "-n", "20", "--json", "-md", stories260k()})));
+  const json drafted = parse(run_augur(
+      generate({"-p", "Once upon", "-n", "20", "--json", "-md", stories260k(), "--spec-draft-n-max", "4"})));
   EXPECT_EQ(keys(drafted["speculation"]), speculation);
   EXPECT_EQ(drafted["speculation"]["type"], "draft");
   EXPECT_EQ(drafted["tokens"], plain["tokens"]);
   // Its own draft model agrees with it everywhere: 4 drafted tokens and its own in every call.
   EXPECT_GT(drafted["speculation"]["mean_accepted_length"], 3.0);
   EXPECT_LT(drafted["speculation"]["calls"], plain["speculation"]["calls"]);
+}
+
+TEST(Generate, CostsDecideHowMuchIsDraftedUnlessAShapeIsAskedFor) {
+  namespace fs = std::filesystem;
+  const fs::path cache = temporary_file("cache");
+  const auto measures = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = generate({"-p", "Once upon", "-n", "20"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    fs::remove_all(cache);
+    const Outcome outcome = run_augur(arguments, {.environment = {"XDG_CACHE_HOME=" + cache.string()}});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return fs::exists(cache / "augur" / "costs");
+  };
+  EXPECT_TRUE(measures({"-md", stories260k()}));
+  EXPECT_TRUE(measures({"--spec-type", "ngram"}));
+  EXPECT_FALSE(measures({}));
+  EXPECT_FALSE(measures({"-md", stories260k(), "--spec-draft-n-max", "4"}));
+  EXPECT_FALSE(measures({"-md", stories260k(), "--spec-tree-size", "8"}));
+  EXPECT_FALSE(measures({"-md", stories260k(), "--spec-policy", "eagle2"}));
 }
 
 TEST(Generate, SampledTextDependsOnTheSeedAndNotOnTheDrafter) {

@@ -9,6 +9,8 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 namespace augur::test {
@@ -36,11 +38,17 @@ struct Pipe {
   }
 };
 
+/// What one run measures of the machine the next may use; the user's own files stay as they are.
+std::string cache_folder() {
+  return (std::filesystem::path(::testing::TempDir()) / "augur_cli_cache").string();
+}
+
 [[noreturn]] void become_program(const std::vector<std::string>& arguments, const ProgramOptions& options,
                                  int in, int out, int err) {
   std::vector<char*> argv = {const_cast<char*>(AUGUR_PROGRAM)};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
+  ::setenv("XDG_CACHE_HOME", cache_folder().c_str(), 1);
   for (const std::string& variable : options.environment) ::putenv(const_cast<char*>(variable.c_str()));
   if (!options.stdout_path.empty())
     out = ::open(options.stdout_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);

@@ -77,7 +77,7 @@ TEST_F(Training, FromPromptsToAHeadThatDrafts) {
   const std::vector<std::string> plain = {"generate",         "-m", stories260k(), "-p",
                                           "Once upon a time", "-n", "40",          "--json"};
   std::vector<std::string> drafted = plain;
-  drafted.insert(drafted.end(), {"-md", out, "--spec-type", "mtp"});
+  drafted.insert(drafted.end(), {"-md", out, "--spec-type", "mtp", "--spec-draft-n-max", "4"});
   const Outcome with = run_augur(drafted);
   ASSERT_EQ(with.code, 0) << with.err;
   const auto result = nlohmann::json::parse(with.out);
