@@ -81,7 +81,8 @@ std::vector<std::unique_ptr<Contender>> contenders(VocabularyBench& bench, const
         [it = one.get()](const HeadWeights&, std::span<const HeadRow>, const VocabularyHead& head) {
           ++it->runs;
           it->columns += head.columns();
-        });
+        },
+        false);
     one->drafter = bench.load(one->choice);
     all.push_back(std::move(one));
   }
@@ -210,13 +211,15 @@ nlohmann::ordered_json shape_table(const Options& options, Output& out) {
                        cpu_model_name(), backend.pool.size(), head.entries, head.width, head.size,
                        static_cast<double>(head.size) / static_cast<double>(head.entries)));
   for (const HeadBenchRow& r : rows) {
-    out.line(fmt::format("  {:<10} {} beams  {:>7} computed ({:.3f})  {:8.3f} ms  {:.3f}x", r.vocabulary,
+    out.line(fmt::format("  {:<10} {} beams  {:>7} computed ({:.3f})  {:8.3f} ms  {:.3f}x{}", r.vocabulary,
                          r.beams, r.columns,
-                         static_cast<double>(r.columns) / static_cast<double>(head.entries), r.ms, r.ratio));
+                         static_cast<double>(r.columns) / static_cast<double>(head.entries), r.ms, r.ratio,
+                         r.router_ms > 0 ? fmt::format("  (router {:.3f} ms)", r.router_ms) : std::string()));
     list.push_back({{"vocabulary", r.vocabulary},
                     {"beams", r.beams},
                     {"computed", r.columns},
                     {"ms", r.ms},
+                    {"router_ms", r.router_ms},
                     {"ratio", r.ratio}});
   }
   return list;
@@ -290,6 +293,8 @@ void add_bench_vocab(CLI::App& bench, Action& action) {
                                     "Time heads of random weights, ENTRIESxWIDTH as in 128256x4096");
   command->add_option("--shape-size", options->head.size, "Tokens of their shortlists")
       ->check(in_range<std::int64_t>(16, 1 << 24));
+  command->add_option("--shape-best", options->head.best, "Results kept of a row (0: all are written)")
+      ->check(in_range(0, 1024));
   command->add_option("--shape-clusters", options->head.clusters, "Clusters")
       ->check(in_range<std::int64_t>(1, 1 << 20));
   command->add_option("--shape-router", options->head.router_hidden, "Width of their router")

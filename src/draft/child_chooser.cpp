@@ -36,6 +36,37 @@ void recent_tokens(const NodeLogits& row, std::vector<TokenId>& out) {
 
 }  // namespace
 
+int best_wanted(std::span<const ExpandJob> jobs) {
+  int most = 0;
+  for (const ExpandJob& job : jobs) {
+    const ExpandOptions& o = job.options;
+    if (o.sample || o.wants.entropy || o.wants.top_k > 0) return 0;
+    if (o.coupled) {
+      const SamplingParams& params = o.sampler->params();
+      if (!params.greedy() || params.penalises() || !params.logit_bias.empty()) return 0;
+    }
+    most = std::max(most, std::min(o.top_k, o.max_nodes));
+  }
+  return most;
+}
+
+void set_logits(NodeLogits& node, const VocabularyHead& head, std::size_t row, int best) {
+  if (best > 0) {
+    node.best = &head.best(row);
+  } else {
+    node.logits = head.logits(row);
+  }
+}
+
+float path_weight(const DraftTree& tree, std::int32_t node) {
+  // Not the scores: policies overwrite them.
+  float sum = 0.0f;
+  for (std::int32_t n = node; n != DraftTree::kRoot; n = tree.parents()[static_cast<std::size_t>(n)]) {
+    sum += tree.log_probs()[static_cast<std::size_t>(n)];
+  }
+  return std::exp(sum);
+}
+
 void ChildChooser::add_children(ThreadPool& pool, std::span<const NodeLogits> rows,
                                 std::span<const TokenId> target_ids) {
   prepare(rows, target_ids);
@@ -148,10 +179,19 @@ void ChildChooser::compute_noise(Team& team, std::span<const TokenId> target_ids
 }
 
 void ChildChooser::rank(const NodeLogits& row, std::size_t r, bool reduced, Scratch& scratch) {
-  const auto count = static_cast<int>(std::min<std::int64_t>(row.count, std::ssize(row.logits)));
-  if (row.options->sample || count <= 0) return;
   std::int32_t* entries = entries_.data() + r * static_cast<std::size_t>(width_);
   float* log_probs = log_probs_.data() + r * static_cast<std::size_t>(width_);
+  if (row.best != nullptr) {
+    const auto count = std::min<std::int64_t>(row.count, std::ssize(row.best->values));
+    for (std::int64_t i = 0; i < count; ++i) {
+      entries[i] = row.best->entries[static_cast<std::size_t>(i)];
+      log_probs[i] = row.best->values[static_cast<std::size_t>(i)] - row.best->log_sum_exp;
+    }
+    found_[r] = static_cast<int>(std::max<std::int64_t>(count, 0));
+    return;
+  }
+  const auto count = static_cast<int>(std::min<std::int64_t>(row.count, std::ssize(row.logits)));
+  if (row.options->sample || count <= 0) return;
   if (!row.options->coupled) {
     top_k(row.logits, count, scratch.top_k, entries, log_probs);
     const float total = log_sum_exp(row.logits.data(), std::ssize(row.logits));

@@ -6,8 +6,10 @@
 #include "base/thread_pool.h"
 #include "draft/drafter.h"
 #include "kernels/ops.h"
+#include "kernels/shortlist.h"
 #include "sampling/coupled_ranking.h"
 #include "sampling/sparse_distribution.h"
+#include "vocab/vocabulary_head.h"
 
 namespace augur {
 
@@ -19,7 +21,16 @@ struct NodeLogits {
   int count = 0;                  ///< children at most
   std::span<const float> logits;  ///< of the draft vocabulary or the first entries of it
   std::span<const float> state;   ///< the drafter's hidden state there, for NodeWants::hidden; may be empty
+  const RowTop* best = nullptr;   ///< in place of logits, where best_wanted() said that these are enough
 };
+
+/// So many of a row's largest logits are all that the jobs' children need; 0: somebody needs all of the
+/// logits (for the target's noise, its penalties, for draws or entropies).
+int best_wanted(std::span<const ExpandJob> jobs);
+/// Gives a node what the head's last run, with that `best`, has of a row.
+void set_logits(NodeLogits& node, const VocabularyHead& head, std::size_t row, int best);
+/// The drafter's probability that the text goes through the node.
+float path_weight(const DraftTree& tree, std::int32_t node);
 
 /// Turns rows of draft logits into children, for every drafter that has a probability law:
 ///   - the `count` most probable tokens, with their log-probabilities under softmax(logits), or

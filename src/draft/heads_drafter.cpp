@@ -167,7 +167,10 @@ void HeadsDrafter::collect_rows(std::span<const ExpandJob> jobs, int depth) {
       if (tree.depths()[at(node)] != depth || w.budgets[j].spent()) continue;
       if (!shared) {
         self.append_input(tree, node, depth);
-        w.head_rows.push_back({.token = tree.tokens()[at(node)], .step = depth});
+        w.head_rows.push_back({.token = tree.tokens()[at(node)],
+                               .step = depth,
+                               .sequence = static_cast<int>(j),
+                               .weight = path_weight(tree, node)});
         ++inputs;
         shared = !w.grounded;
       }
@@ -196,11 +199,13 @@ void HeadsDrafter::expand_many(std::span<const ExpandJob> jobs) {
     const int inputs = w.rows.back().input + 1;
     head.run(w.target.backend(), w.inputs.data(), inputs);
     for (int i = 0; i < inputs; ++i) w.head_rows[at(i)].state = head.state(i);
-    exit.run(w.head_rows);
+    const int best = best_wanted(jobs);
+    exit.run(w.head_rows, best);
     w.nodes.clear();
     for (const HeadsWeights::Row& row : w.rows) {
       const ExpandJob& job = jobs[row.job];
-      w.nodes.push_back({job.tree, row.node, &job.options, row.count, exit.logits(at(row.input)), {}});
+      w.nodes.push_back({job.tree, row.node, &job.options, row.count, {}, {}});
+      set_logits(w.nodes.back(), exit, at(row.input), best);
     }
     w.chooser.add_children(w.target.backend().pool, w.nodes, exit.target_ids());
   }

@@ -131,14 +131,17 @@ void LayerSkipDrafter::expand_many(std::span<const ExpandJob> jobs) {
       if (row < self.earlier_ || budget.spent()) continue;
       s.head_rows.push_back({.state = exit_state(self.first_row_ + row - self.earlier_),
                              .token = job.tree->tokens()[at(node)],
-                             .step = job.tree->depths()[at(node)]});
+                             .step = job.tree->depths()[at(node)],
+                             .sequence = static_cast<int>(&job - jobs.data()),
+                             .weight = path_weight(*job.tree, node)});
       s.nodes.push_back({job.tree, node, &job.options, budget.take(s.head.size()), {}, {}});
     }
   }
   if (s.nodes.empty()) return;
-  s.head.run(s.head_rows);
+  const int best = best_wanted(jobs);
+  s.head.run(s.head_rows, best);
   for (std::size_t i = 0; i < s.nodes.size(); ++i) {
-    s.nodes[i].logits = s.head.logits(i);
+    set_logits(s.nodes[i], s.head, i, best);
     if (!s.nodes[i].options->wants.hidden) continue;
     // As the head reads it.
     s.states.resize(s.nodes.size() * at(config.hidden));

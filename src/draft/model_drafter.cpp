@@ -107,9 +107,12 @@ void ModelDrafter::catch_up(std::size_t leave) {
 }
 
 /// Of row `row` of the forward that is being collected: those of the children of a node of depth `step`.
-void ModelDrafter::want_logits(int row, int step) {
+void ModelDrafter::want_logits(int row, const DraftTree& tree, std::int32_t node) {
   weights_.result_rows.push_back(row);
-  weights_.head_rows.push_back({.token = weights_.tokens[at(row)], .step = step});
+  weights_.head_rows.push_back({.token = weights_.tokens[at(row)],
+                                .step = tree.depths()[at(node)],
+                                .sequence = static_cast<int>(weights_.sequences.size()),
+                                .weight = path_weight(tree, node)});
 }
 
 ModelDrafter::Part ModelDrafter::add_root_rows(const ExpandJob& job) {
@@ -126,7 +129,7 @@ ModelDrafter::Part ModelDrafter::add_root_rows(const ExpandJob& job) {
     w.parents.push_back(i == 0 ? -1 : static_cast<std::int32_t>(w.tokens.size()) - 2);
   }
   part.rows = static_cast<int>(pending_.size());
-  want_logits(static_cast<int>(w.tokens.size()) - 1, 0);
+  want_logits(static_cast<int>(w.tokens.size()) - 1, *job.tree, DraftTree::kRoot);
   expanded_.push_back(DraftTree::kRoot);
   return part;
 }
@@ -159,7 +162,7 @@ ModelDrafter::Part ModelDrafter::add_level_rows(const ExpandJob& job) {
     }
     const std::int32_t row = row_of_node_[at(node)];
     if (row < earlier) continue;  // asked for twice
-    want_logits(part.first_row + (row - earlier), tree.depths()[at(node)]);
+    want_logits(part.first_row + (row - earlier), tree, node);
     expanded_.push_back(node);
   }
   part.rows = static_cast<int>(w.tokens.size()) - part.first_row;
@@ -208,7 +211,8 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
   for (std::size_t i = 0; i < w.head_rows.size(); ++i) {
     w.head_rows[i].state = w.model->result_row(w.result_rows[i]);
   }
-  w.head.run(w.head_rows);
+  const int best = best_wanted(jobs);
+  w.head.run(w.head_rows, best);
   w.rows_with_logits.clear();
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const ExpandJob& job = jobs[i];
@@ -222,9 +226,9 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
     ChildBudget budget(job.options);
     for (std::size_t e = 0; e < self.expanded_.size(); ++e) {
       const std::size_t row = static_cast<std::size_t>(parts[i].first_logit) + e;
-      const std::span<const float> logits = w.head.logits(row);
       w.rows_with_logits.push_back(
-          {job.tree, self.expanded_[e], &job.options, budget.take(std::ssize(logits)), logits, {}});
+          {job.tree, self.expanded_[e], &job.options, budget.take(w.head.count(row)), {}, {}});
+      set_logits(w.rows_with_logits.back(), w.head, row, best);
       if (job.options.wants.hidden) w.rows_with_logits.back().state = state_row(w, row);
     }
   }

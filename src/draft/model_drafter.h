@@ -60,7 +60,7 @@ class ModelDrafter final : public Drafter {
   };
   Part add_root_rows(const ExpandJob& job);
   Part add_level_rows(const ExpandJob& job);
-  void want_logits(int row, int step);
+  void want_logits(int row, const DraftTree& tree, std::int32_t node);
   void catch_up(std::size_t leave);
 
   DraftWeights& weights_;

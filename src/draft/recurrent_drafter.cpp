@@ -48,12 +48,12 @@ void RecurrentWeights::clear() {
   head_rows.clear();
 }
 
-void RecurrentWeights::want_logits(int row, int step) {
+void RecurrentWeights::want_logits(int row, int step, float weight) {
   logit_rows.push_back(row);
-  head_rows.push_back({.step = step});
+  head_rows.push_back({.step = step, .sequence = static_cast<int>(sequences.size()), .weight = weight});
 }
 
-void RecurrentWeights::run() {
+void RecurrentWeights::run(int want_best) {
   const RecurrentHead::Shape& shape = head->shape();
   if (!feature_runs.empty()) {
     const auto count = features.size() / at(shape.features);
@@ -75,7 +75,8 @@ void RecurrentWeights::run() {
     head_rows[i].previous = states.data() + row * shape.state;
     head_rows[i].token = tokens[at(row)];
   }
-  exit.run(head_rows);
+  best = want_best;
+  exit.run(head_rows, best);
 }
 
 // --- One sequence
@@ -268,7 +269,10 @@ void RecurrentDrafter::add_level(const DraftTree& tree) {
     const std::int32_t parent_row = parent == DraftTree::kRoot ? -1 : row_of_node_[at(parent)];
     row_of_node_[at(todo.node)] = static_cast<std::int32_t>(level_parents_.size());
     level_parents_.push_back(parent_row);
-    if (todo.wanted) w.want_logits(static_cast<int>(w.tokens.size()), tree.depths()[at(todo.node)]);
+    if (todo.wanted) {
+      w.want_logits(static_cast<int>(w.tokens.size()), tree.depths()[at(todo.node)],
+                    path_weight(tree, todo.node));
+    }
     w.parents.push_back(parent_row < 0 ? -1 : -2 - parent_row);
     w.tokens.push_back(tree.tokens()[at(todo.node)]);
     w.positions.push_back(static_cast<std::int32_t>(tree.root_position()) - 1 + tree.depths()[at(todo.node)]);
@@ -295,7 +299,7 @@ void RecurrentDrafter::take_results(const ExpandJob& job) {
     txn_.reset();
     drop_pending(at(kept));
     root_state_.assign(result(first_row_ + kept - 1), result(first_row_ + kept));
-    if (running_.front().wanted) offer(job, DraftTree::kRoot, w.exit.logits(logit));
+    if (running_.front().wanted) offer(job, DraftTree::kRoot, logit);
     placeholder_states_.assign(result(first_row_ + kept), result(first_row_ + rows_));
     placeholder_logits_.resize(placeholders);
     for (std::size_t i = 0; i < placeholders; ++i) {
@@ -315,10 +319,18 @@ void RecurrentDrafter::take_results(const ExpandJob& job) {
   }
   level_states_.insert(level_states_.end(), result(first_row_), result(first_row_ + rows_));
   for (const Todo& todo : running_) {
-    if (todo.wanted) offer(job, todo.node, w.exit.logits(logit++));
+    if (todo.wanted) offer(job, todo.node, logit++);
   }
 }
 
+void RecurrentDrafter::offer(const ExpandJob& job, std::int32_t node, std::size_t row) {
+  if (budget_.spent()) return;
+  RecurrentWeights& w = weights_;
+  w.nodes.push_back({job.tree, node, &job.options, budget_.take(w.exit.count(row)), {}, state(node)});
+  set_logits(w.nodes.back(), w.exit, row, w.best);
+}
+
+/// Of a slot that was run with the root.
 void RecurrentDrafter::offer(const ExpandJob& job, std::int32_t node, std::span<const float> logits) {
   if (budget_.spent()) return;
   weights_.nodes.push_back(
@@ -341,7 +353,8 @@ void RecurrentDrafter::expand_many(std::span<const ExpandJob> jobs) {
       any = any || !of(job).running_.empty();
     }
     if (!any) return;
-    if (!w.tokens.empty()) w.run();
+    // Logits of placeholders outlive the run.
+    if (!w.tokens.empty()) w.run(w.head->shape().placeholders > 0 ? 0 : best_wanted(jobs));
     for (const ExpandJob& job : jobs) of(job).take_results(job);
     w.chooser.add_children(w.head->backend().pool, w.nodes, w.exit.target_ids());
   }

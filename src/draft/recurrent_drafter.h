@@ -19,10 +19,12 @@ struct RecurrentWeights {
   RecurrentWeights(std::unique_ptr<RecurrentHead> with, const VocabularyChoice* vocabulary);
 
   void clear();
-  /// Row `row` of those collected below: the logits of the children of a node of depth `step` are wanted.
-  void want_logits(int row, int step);
-  /// Runs the rows collected below, and computes the logits that are wanted.
-  void run();
+  /// Row `row` of those collected below: the logits of the children of a node of that depth are wanted, which
+  /// the text reaches with probability `weight`.
+  void want_logits(int row, int step, float weight = 1.0f);
+  /// Runs the rows collected below, and computes the logits that are wanted: all of them, or only the
+  /// `want_best` largest.
+  void run(int want_best = 0);
 
   std::unique_ptr<RecurrentHead> head;
   VocabularyHead exit;
@@ -41,6 +43,7 @@ struct RecurrentWeights {
   std::vector<float> states;             ///< [rows, state]
   std::vector<int> logit_rows;
   std::vector<HeadRow> head_rows;  ///< the same
+  int best = 0;                    ///< of the last run
 
   std::span<const float> results;  ///< [rows, state] of the last run
   std::vector<NodeLogits> nodes;
@@ -83,6 +86,7 @@ class RecurrentDrafter final : public Drafter {
   void add_root(bool wanted);
   void add_level(const DraftTree& tree);
   void take_results(const ExpandJob& job);
+  void offer(const ExpandJob& job, std::int32_t node, std::size_t row);
   void offer(const ExpandJob& job, std::int32_t node, std::span<const float> logits);
   void drop_pending(std::size_t count);
   void run_pending_chunk();

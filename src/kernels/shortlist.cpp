@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
+#include <functional>
 #include <limits>
 
 namespace augur {
@@ -73,65 +73,121 @@ void gemm_runs(GemmFn gemm, const GemmCall& call, std::span<const PanelRun> runs
   flush(nullptr);
 }
 
-void merge_top(RowTop& into, const RowTop& part, int k, FusedTopScratch& scratch) {
-  const auto most = static_cast<std::size_t>(k);
-  auto& entries = scratch.merged_entries;
-  auto& values = scratch.merged_values;
-  entries.clear();
-  values.clear();
-  std::size_t a = 0;
-  std::size_t b = 0;
-  while (values.size() < most && (a < into.values.size() || b < part.values.size())) {
-    const bool first =
-        b == part.values.size() || (a < into.values.size() && into.values[a] >= part.values[b]);
-    const RowTop& from = first ? into : part;
-    std::size_t& i = first ? a : b;
-    entries.push_back(from.entries[i]);
-    values.push_back(from.values[i]);
-    ++i;
+void FusedTop::prepare(int threads, int rows, std::int64_t panels, int k) {
+  // About 512 columns: results that stay in the first-level cache while they are ranked, weights enough to
+  // get the stream going. A multiple of 16 blocks, so that every usual team gets equal parts.
+  constexpr std::int64_t kPanels = 32;
+  constexpr std::int64_t kParts = 16;
+  k_ = k;
+  panels_ = panels;
+  const std::int64_t rounds = (panels + kParts * kPanels - 1) / (kParts * kPanels);
+  block_panels_ = std::max<std::int64_t>(1, (panels + kParts * rounds - 1) / (kParts * rounds));
+  blocks_ = (panels + block_panels_ - 1) / block_panels_;
+  parts_.resize(static_cast<std::size_t>(threads));
+  const auto count = static_cast<std::size_t>(rows);
+  for (Part& part : parts_) {
+    part.rows.resize(count);
+    const std::size_t size = count * static_cast<std::size_t>(block_panels_ * PackedMatrix::kPanel);
+    if (part.block.size() < size) part.block = Buffer<float>(size);
+    part.top_k.reserve(k);
+    part.found.reserve(static_cast<std::size_t>(block_panels_ * PackedMatrix::kPanel));
+    for (RowTop& row : part.rows) {
+      row.entries.clear();
+      row.values.clear();
+      row.entries.reserve(static_cast<std::size_t>(k) + 1);
+      row.values.reserve(static_cast<std::size_t>(k) + 1);
+    }
   }
-  into.entries.swap(entries);
-  into.values.swap(values);
-  const float high = std::max(into.log_sum_exp, part.log_sum_exp);
-  const float low = std::min(into.log_sum_exp, part.log_sum_exp);
-  into.log_sum_exp = std::isinf(high) ? high : high + std::log1p(std::exp(low - high));
+  sums_.assign(count * static_cast<std::size_t>(blocks_), -std::numeric_limits<float>::infinity());
+  rows_.resize(count);
 }
 
-void gemm_runs_top(GemmFn gemm, const GemmCall& call, std::span<const PanelRun> runs, Range panels,
-                   std::int64_t columns, int k, float* block, FusedTopScratch& scratch,
-                   std::span<RowTop> out) {
-  assert(std::ssize(out) >= call.rows);
-  for (RowTop& row : out) row = {.log_sum_exp = -std::numeric_limits<float>::infinity()};
-  scratch.found_entries.resize(static_cast<std::size_t>(k));
-  scratch.found_values.resize(static_cast<std::size_t>(k));
-  GemmCall part = call;
-  part.y = block;
-  part.y_stride = kFusedColumns;
-  RowTop found;
-  constexpr std::int64_t kPanels = kFusedColumns / PackedMatrix::kPanel;
-  visit_runs(runs, panels, [&](const PanelRun& run, std::int64_t column) {
-    for (std::int64_t done = 0; done < run.count; done += kPanels) {
-      const std::int64_t count = std::min(kPanels, run.count - done);
-      part.first_panel = run.first + done;
-      gemm(part, {part.first_panel, part.first_panel + count});
-      const std::int64_t base = column + done * PackedMatrix::kPanel;
-      const std::int64_t width = std::min(count * PackedMatrix::kPanel, columns - base);
-      if (width <= 0) continue;
-      const auto kept = static_cast<std::size_t>(std::min<std::int64_t>(k, width));
-      for (std::int64_t r = 0; r < call.rows; ++r) {
-        const std::span<const float> values(block + r * kFusedColumns, static_cast<std::size_t>(width));
-        top_k(values, k, scratch.top_k, scratch.found_entries.data(), scratch.found_values.data());
-        found.values.assign(scratch.found_values.begin(),
-                            scratch.found_values.begin() + static_cast<std::ptrdiff_t>(kept));
-        found.entries.resize(kept);
-        for (std::size_t i = 0; i < kept; ++i) {
-          found.entries[i] = scratch.found_entries[i] + static_cast<std::int32_t>(base);
-        }
-        found.log_sum_exp = log_sum_exp(values.data(), width);
-        merge_top(out[static_cast<std::size_t>(r)], found, k, scratch);
+namespace {
+
+/// Behind all that are as large.
+void insert_sorted(RowTop& top, float value, std::int32_t entry, std::size_t most) {
+  const auto place = std::upper_bound(top.values.begin(), top.values.end(), value, std::greater<>());
+  top.entries.insert(top.entries.begin() + (place - top.values.begin()), entry);
+  top.values.insert(place, value);
+  if (top.values.size() > most) {
+    top.entries.pop_back();
+    top.values.pop_back();
+  }
+}
+
+}  // namespace
+
+/// Puts a block's results among the best of a row so far, which come before it.
+void FusedTop::rank(Part& part, std::size_t row, std::span<const float> values,
+                    std::int64_t first_column) const {
+  RowTop& top = part.rows[row];
+  const auto most = static_cast<std::size_t>(k_);
+  if (top.values.size() < most) {
+    const std::size_t kept = std::min(most, values.size());
+    part.found.resize(kept);
+    part.found_values.resize(kept);
+    top_k(values, k_, part.top_k, part.found.data(), part.found_values.data());
+    for (std::size_t i = 0; i < kept; ++i) {
+      insert_sorted(top, part.found_values[i], static_cast<std::int32_t>(first_column) + part.found[i], most);
+    }
+    return;
+  }
+  // Nearly all blocks have nothing for nearly all rows: one look at each result.
+  part.found.clear();
+  collect_at_least(values, top.values.back(), part.found);
+  for (const std::int32_t i : part.found) {
+    const float value = values[static_cast<std::size_t>(i)];
+    if (value > top.values.back()) {
+      insert_sorted(top, value, static_cast<std::int32_t>(first_column) + i, most);
+    }
+  }
+}
+
+void FusedTop::multiply(const Team& team, GemmFn gemm, const GemmCall& call, std::span<const PanelRun> runs,
+                        std::span<const std::int64_t> columns) {
+  Part& part = parts_[static_cast<std::size_t>(team.rank())];
+  const std::int64_t width = block_panels_ * PackedMatrix::kPanel;
+  GemmCall product = call;
+  product.y = part.block.data();
+  product.y_stride = width;
+  const Range mine = team.split(blocks_);
+  for (std::int64_t b = mine.begin; b < mine.end; ++b) {
+    const Range panels{b * block_panels_, std::min((b + 1) * block_panels_, panels_)};
+    std::int64_t done = 0;
+    visit_runs(runs, panels, [&](const PanelRun& run, std::int64_t) {
+      product.first_panel = run.first;
+      product.y = part.block.data() + done * PackedMatrix::kPanel;
+      gemm(product, {run.first, run.first + run.count});
+      done += run.count;
+    });
+    if (b + 1 < mine.end) {  // arrives while this block is ranked
+      const Range next{panels.end, std::min(panels.end + block_panels_, panels_)};
+      visit_runs(runs, next, [&](const PanelRun& run, std::int64_t) { prefetch_panels(*call.weight, run); });
+    }
+    const std::int64_t first = panels.begin * PackedMatrix::kPanel;
+    for (std::size_t r = 0; r < static_cast<std::size_t>(call.rows); ++r) {
+      const std::int64_t count = std::min(panels.size() * PackedMatrix::kPanel, columns[r] - first);
+      if (count <= 0) continue;
+      const float* values = part.block.data() + static_cast<std::int64_t>(r) * width;
+      rank(part, r, {values, static_cast<std::size_t>(count)}, first);
+      sums_[r * static_cast<std::size_t>(blocks_) + static_cast<std::size_t>(b)] = log_sum_exp(values, count);
+    }
+  }
+}
+
+void FusedTop::merge() {
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    RowTop& row = rows_[r];
+    std::swap(row, parts_.front().rows[r]);
+    for (std::size_t t = 1; t < parts_.size(); ++t) {
+      const RowTop& part = parts_[t].rows[r];
+      for (std::size_t i = 0; i < part.values.size(); ++i) {
+        insert_sorted(row, part.values[i], part.entries[i], static_cast<std::size_t>(k_));
       }
     }
-  });
+    const auto blocks = static_cast<std::size_t>(blocks_);
+    row.log_sum_exp = log_sum_exp(sums_.data() + r * blocks, blocks_);
+  }
 }
 
 }  // namespace augur

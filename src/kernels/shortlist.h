@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "base/buffer.h"
 #include "kernels/gemm.h"
 #include "kernels/ops.h"
 
@@ -32,22 +33,41 @@ struct RowTop {
   float log_sum_exp = 0.0f;
 };
 
-/// Memory of one thread's fused products.
-struct FusedTopScratch {
-  TopKScratch top_k;
-  std::vector<std::int32_t> found_entries, merged_entries;
-  std::vector<float> found_values, merged_values;
+/// gemm_runs() and top_k() in one: the results exist a block of panels at a time and are ranked while they
+/// are in the core's first caches; there is no buffer as wide as the vocabulary. What comes out does not
+/// depend on the number of threads. Memory is reused from call to call; one product at a time.
+class FusedTop {
+ public:
+  /// Before the region: for a product with so many rows and panels of runs.
+  void prepare(int threads, int rows, std::int64_t panels, int k);
+  /// On every thread of a region: a part of the product. `columns`: by row, the first so many results count
+  /// (the others are padding, or belong to other rows' lists). y and y_stride of the call are not used.
+  /// Without barriers: x is ready before it.
+  void multiply(const Team& team, GemmFn gemm, const GemmCall& call, std::span<const PanelRun> runs,
+                std::span<const std::int64_t> columns);
+  /// After the region.
+  void merge();
+  /// min(k, columns) of a row's results. After merge().
+  const RowTop& row(std::size_t r) const { return rows_[r]; }
+
+ private:
+  /// One thread's.
+  struct Part {
+    std::vector<RowTop> rows;
+    Buffer<float> block;  ///< [rows, columns of a block]
+    std::vector<std::int32_t> found;
+    std::vector<float> found_values;
+    TopKScratch top_k;
+  };
+  void rank(Part& part, std::size_t row, std::span<const float> values, std::int64_t first_column) const;
+
+  int k_ = 0;
+  std::int64_t panels_ = 0;
+  std::int64_t block_panels_ = 1;
+  std::int64_t blocks_ = 0;
+  std::vector<Part> parts_;  ///< by thread
+  std::vector<float> sums_;  ///< [rows, blocks] log(sum(exp)): added up in one order, whoever computed them
+  std::vector<RowTop> rows_;
 };
-
-/// gemm_runs() and top_k() in one: the results exist a few panels at a time, in `block` [rows,
-/// kFusedColumns], and each row keeps its `k` largest, and log(sum(exp)) of the first `columns`. One thread's
-/// part; merge_top() puts parts together. Columns from `columns` on (the padding of the matrix) do not count.
-inline constexpr std::int64_t kFusedColumns = 512;
-void gemm_runs_top(GemmFn gemm, const GemmCall& call, std::span<const PanelRun> runs, Range panels,
-                   std::int64_t columns, int k, float* block, FusedTopScratch& scratch,
-                   std::span<RowTop> out);
-
-/// Puts the tops of two parts of a row together; those of `part` come later in the row.
-void merge_top(RowTop& into, const RowTop& part, int k, FusedTopScratch& scratch);
 
 }  // namespace augur

@@ -88,13 +88,15 @@ void ClusterPart::write(const std::filesystem::path& folder, const nlohmann::ord
   SafetensorsWriter writer(
       folder / "model.safetensors",
       {{.name = "cluster_of", .dtype = DType::I32, .shape = {vocab}},
-       {.name = "router.fc1.weight", .dtype = DType::F32, .shape = {router_hidden, inputs()}},
-       {.name = "router.fc1.bias", .dtype = DType::F32, .shape = {router_hidden}},
-       {.name = "router.fc2.weight", .dtype = DType::F32, .shape = {clusters, router_hidden}},
-       {.name = "router.fc2.bias", .dtype = DType::F32, .shape = {clusters}}});
+       {.name = "router.fc1.weight", .dtype = DType::BF16, .shape = {router_hidden, inputs()}},
+       {.name = "router.fc1.bias", .dtype = DType::BF16, .shape = {router_hidden}},
+       {.name = "router.fc2.weight", .dtype = DType::BF16, .shape = {clusters, router_hidden}},
+       {.name = "router.fc2.bias", .dtype = DType::BF16, .shape = {clusters}}});
   writer.write(std::as_bytes(std::span(cluster_of)));
   for (const auto* values : {&fc1_weight, &fc1_bias, &fc2_weight, &fc2_bias}) {
-    writer.write(std::as_bytes(std::span(*values)));
+    std::vector<BF16> rounded(values->size());
+    std::transform(values->begin(), values->end(), rounded.begin(), to_bf16);
+    writer.write(std::as_bytes(std::span(rounded)));
   }
   writer.finish();
   nlohmann::ordered_json config = {

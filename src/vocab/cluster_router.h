@@ -19,8 +19,8 @@ namespace augur {
 /// the norm: it knows the context up to the token, and there is nothing to gather.
 enum class RouterInput { Previous, State };
 
-/// Clusters at step t of a draft (DynaSpec, equation 3): `first` at 0, `second` at 1, then
-/// floor((second + t) / 2t); without position_aware `first` always.
+/// Clusters of a sequence at step t of a draft, for all its rows together (DynaSpec, equation 3): `first` at
+/// 0, `second` at 1, then floor((second + t) / 2t); without position_aware `first` always.
 struct ClusterBudget {
   std::int64_t first = 1;
   std::int64_t second = 1;
@@ -35,7 +35,8 @@ struct ClusterBudget {
 ///                        "budget": {"first", "second", "position_aware"}, "target": fingerprint
 ///   model.safetensors    cluster_of I32 [vocab]; router.fc1.weight [router_hidden, inputs], router.fc1.bias,
 ///                        router.fc2.weight [clusters, router_hidden], router.fc2.bias; inputs is 2 * hidden
-///                        ("previous") or hidden ("state")
+///                        ("previous") or hidden ("state"). Any float type;
+///                        written as bf16, which is what a router beside a bf16 head computes with
 struct ClusterPart {
   std::string file;  ///< for messages
   std::int64_t vocab = 0;
@@ -55,6 +56,9 @@ struct ClusterPart {
   /// `facts`: further fields of config.json.
   void write(const std::filesystem::path& folder, const nlohmann::ordered_json& facts) const;
 };
+
+/// The bias of clusters that every shortlist has: no score that a router learns reaches it.
+inline constexpr float kAlwaysScore = 1e4f;
 
 /// A two-layer perceptron that gives every cluster a score: fc2 relu(fc1 x).
 class ClusterRouter {

@@ -16,6 +16,8 @@ struct HeadRow {
   const float* previous = nullptr;  ///< [k] the drafter's state before the token; null: unknown
   TokenId token = -1;               ///< the newest token that the logits depend on; -1: unknown
   int step = 0;                     ///< of the draft: 0 for the children of the root, and so on
+  int sequence = 0;                 ///< rows of one sequence share a budget
+  float weight = 1.0f;              ///< the drafter's probability that the text gets there, within the draft
 };
 
 /// A drafter's last projection, whole. What is referred to outlives it.

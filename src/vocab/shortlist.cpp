@@ -1,6 +1,7 @@
 #include "vocab/shortlist.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "base/error.h"
@@ -50,6 +51,9 @@ class ClusterShortlist final : public Shortlist {
                   part.file);
     }
     order_by_cluster(part);
+    for (std::size_t c = 0; c < part.fc2_bias.size(); ++c) {
+      if (part.fc2_bias[c] > kAlwaysScore / 2) always_.push_back(static_cast<std::int32_t>(c));
+    }
     inputs_ = RowBuffer(type_, activation_stride(part.inputs()), 1);
     if (input_ == RouterInput::Previous) pairs_ = RowBuffer(DType::F32, part.inputs(), 1);
   }
@@ -66,11 +70,7 @@ class ClusterShortlist final : public Shortlist {
       team.barrier();
       router_.run(team, backend.kernels, count, inputs_.row(0), inputs_.stride());
     });
-    marked_.assign(static_cast<std::size_t>(router_.clusters()), false);
-    for (int r = 0; r < count; ++r) {
-      const std::int64_t budget = budget_.at(rows[static_cast<std::size_t>(r)].step);
-      mark_best(router_.scores(r), budget, scratch_, indices_, values_, marked_);
-    }
+    mark(rows);
     take_marked(out);
     out.by_row.assign(rows.size(), out.columns);
   }
@@ -102,6 +102,41 @@ class ClusterShortlist final : public Shortlist {
     if (row.token >= 0 && row.token < weights_.embedding->n()) weights_.embedding->get_row(row.token, pair);
     if (row.previous != nullptr) std::copy_n(row.previous, width, pair + width);
     convert_row(pair, 2 * width, type_, inputs_.row(r));
+  }
+
+  /// Marks what the rows' sequences choose. A cluster is worth to a sequence what its rows expect of it: the
+  /// sum over them of weight * softmax(scores). Of a single row that is the order of its scores.
+  void mark(std::span<const HeadRow> rows) {
+    marked_.assign(static_cast<std::size_t>(router_.clusters()), false);
+    worth_.resize(marked_.size());
+    shares_.resize(marked_.size());
+    for (std::size_t first = 0; first < rows.size();) {
+      std::size_t end = first + 1;
+      while (end < rows.size() && rows[end].sequence == rows[first].sequence) ++end;
+      std::int64_t budget = 0;
+      std::fill(worth_.begin(), worth_.end(), 0.0f);
+      for (std::size_t r = first; r < end; ++r) {
+        budget = std::max(budget, budget_.at(rows[r].step));
+        add_worth(router_.scores(static_cast<int>(r)), rows[r].weight);
+      }
+      const bool alone = end - first == 1;  // its own scores: small shares may be equal where they are not
+      mark_best(alone ? router_.scores(static_cast<int>(first)) : worth_, budget, scratch_, indices_, values_,
+                marked_);
+      first = end;
+    }
+  }
+
+  void add_worth(std::span<const float> scores, float weight) {
+    // Clusters that are always taken leave the others their shares.
+    std::copy(scores.begin(), scores.end(), shares_.begin());
+    for (const std::int32_t c : always_)
+      shares_[static_cast<std::size_t>(c)] = -std::numeric_limits<float>::infinity();
+    if (always_.size() < shares_.size()) {
+      softmax(shares_.data(), std::ssize(shares_), 1.0f, shares_.data());
+      for (std::size_t c = 0; c < worth_.size(); ++c) worth_[c] += weight * shares_[c];
+    }
+    for (const std::int32_t c : always_)
+      worth_[static_cast<std::size_t>(c)] = std::numeric_limits<float>::infinity();
   }
 
   /// The panels that marked clusters lie in, as few runs as they allow.
@@ -138,6 +173,9 @@ class ClusterShortlist final : public Shortlist {
   std::vector<std::int32_t> indices_;
   std::vector<float> values_;
   std::vector<bool> marked_;
+  std::vector<std::int32_t> always_;  ///< clusters that every shortlist has
+  std::vector<float> worth_;          ///< of a cluster, to a sequence
+  std::vector<float> shares_;
 };
 
 }  // namespace

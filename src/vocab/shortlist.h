@@ -51,9 +51,10 @@ std::vector<std::int32_t> frequent_entries(const HeadWeights& weights, const Tok
 std::unique_ptr<Shortlist> make_frequent_shortlist(const HeadWeights& weights, const TokenOrder& order,
                                                    std::int64_t size, bool position_aware);
 
-/// DynaSpec: rows packed by cluster; each row gets the clusters that its router likes best, the rows of a
-/// call the union of them. A panel that two clusters share counts for both, so that some tokens come as a
-/// gift.
+/// DynaSpec: rows packed by cluster. The rows of a sequence have one budget of clusters together: those that
+/// its router likes best for them all, each row's opinion weighed by the probability that the text gets
+/// there. Every row of a call gets what any has. A panel that two clusters share counts for both, so that
+/// some tokens come as a gift.
 std::unique_ptr<Shortlist> make_cluster_shortlist(const HeadWeights& weights, const ClusterPart& part);
 
 }  // namespace augur

@@ -31,8 +31,13 @@ class VocabularyChoice {
   explicit VocabularyChoice(ClusterPart clusters);
   VocabularyChoice(TokenOrder order, std::int64_t size, bool position_aware);
 
-  /// From now on; for heads that are made from here on.
-  void observe(HeadObserver observer) { observer_ = std::move(observer); }
+  /// From now on; for heads that are made from here on. `reads_logits`: of the head; otherwise a run may
+  /// have kept none (VocabularyHead::best()).
+  void observe(HeadObserver observer, bool reads_logits = true) {
+    observer_ = std::move(observer);
+    observer_reads_logits_ = reads_logits;
+  }
+  bool observer_reads_logits() const { return observer_reads_logits_; }
   /// Of dynaspec; otherwise null.
   const ClusterPart* clusters() const { return clusters_ ? &*clusters_ : nullptr; }
   /// For one drafter's head; null: all of it.
@@ -48,6 +53,7 @@ class VocabularyChoice {
   std::int64_t size_ = 0;
   std::optional<ClusterPart> clusters_;
   HeadObserver observer_;
+  bool observer_reads_logits_ = true;
 };
 
 }  // namespace augur

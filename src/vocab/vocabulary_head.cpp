@@ -31,6 +31,7 @@ VocabularyHead::VocabularyHead(const HeadWeights& weights, const VocabularyChoic
     : weights_(weights), x_(weights.matrix->input_type(), activation_stride(weights.matrix->k()), 1) {
   if (choice == nullptr) return;
   observer_ = choice->observer();
+  observer_reads_logits_ = choice->observer_reads_logits();
   shortlist_ = choice->make(weights);
   if (shortlist_ == nullptr) return;
   const std::span<const std::int32_t> order = shortlist_->order();
@@ -42,22 +43,18 @@ VocabularyHead::VocabularyHead(const HeadWeights& weights, const VocabularyChoic
   }
 }
 
-void VocabularyHead::multiply(Team& team, int rows) {
-  const std::vector<float>& bias = packed_bias_;
-  const GemmCall call{.weight = shortlist_ ? &packed_ : weights_.matrix,
-                      .x = x_.row(0),
-                      .x_stride = x_.stride(),
-                      .rows = rows,
-                      .y = logits_.data(),
-                      .y_stride = stride_,
-                      .bias = shortlist_              ? (bias.empty() ? nullptr : bias.data())
-                              : weights_.bias.empty() ? nullptr
-                                                      : weights_.bias.data()};
-  const Range mine = team.split(count_panels(selection_.runs));
-  gemm_runs(weights_.backend->kernels.gemm, call, selection_.runs, mine);
+GemmCall VocabularyHead::product(int rows) {
+  const std::span<const float> bias = shortlist_ ? packed_bias_ : weights_.bias;
+  return {.weight = shortlist_ ? &packed_ : weights_.matrix,
+          .x = x_.row(0),
+          .x_stride = x_.stride(),
+          .rows = rows,
+          .y = logits_.data(),
+          .y_stride = stride_,
+          .bias = bias.empty() ? nullptr : bias.data()};
 }
 
-void VocabularyHead::run(std::span<const HeadRow> rows) {
+void VocabularyHead::run(std::span<const HeadRow> rows, int best) {
   if (rows.empty()) return;
   ThreadPool& pool = weights_.backend->pool;
   x_.ensure(std::ssize(rows));
@@ -76,9 +73,17 @@ void VocabularyHead::run(std::span<const HeadRow> rows) {
       column_ids_.insert(column_ids_.end(), first, first + count);
     }
   }
-  stride_ = count_panels(selection_.runs) * kPanel;
-  const std::size_t size = rows.size() * static_cast<std::size_t>(stride_);
-  if (logits_.size() < size) logits_ = Buffer<float>(size);
+  const std::int64_t panels = count_panels(selection_.runs);
+  const auto count = static_cast<int>(rows.size());
+  const GemmFn gemm = weights_.backend->kernels.gemm;
+  const bool fused = best > 0;
+  const bool whole = best == 0 || (observer_ && observer_reads_logits_);
+  if (fused) fused_.prepare(pool.size(), count, panels, best);
+  if (whole) {
+    stride_ = panels * kPanel;
+    const std::size_t size = rows.size() * static_cast<std::size_t>(stride_);
+    if (logits_.size() < size) logits_ = Buffer<float>(size);
+  }
   pool.run([&](Team& team) {
     const Range mine = team.split(std::ssize(rows));
     for (std::int64_t r = mine.begin; r < mine.end; ++r) {
@@ -86,8 +91,10 @@ void VocabularyHead::run(std::span<const HeadRow> rows) {
                     x_.row(r));
     }
     team.barrier();
-    multiply(team, static_cast<int>(rows.size()));
+    if (fused) fused_.multiply(team, gemm, product(count), selection_.runs, selection_.by_row);
+    if (whole) gemm_runs(gemm, product(count), selection_.runs, team.split(panels));
   });
+  if (fused) fused_.merge();
   if (observer_) observer_(weights_, rows, *this);
 }
 

@@ -25,8 +25,13 @@ class VocabularyHead {
   std::int64_t size() const { return shortlist_ ? packed_.n() : weights_.usable; }
   const HeadWeights& weights() const { return weights_; }
 
-  void run(std::span<const HeadRow> rows);
-  /// Of a row of the last run.
+  /// `best` > 0: only so many of each row's largest logits are kept, and there is no buffer of all of them.
+  void run(std::span<const HeadRow> rows, int best = 0);
+  /// Logits that a row of the last run had.
+  std::int64_t count(std::size_t row) const { return selection_.by_row[row]; }
+  /// Of a row of the last run, which kept no more than these; entries are those of logits().
+  const RowTop& best(std::size_t row) const { return fused_.row(row); }
+  /// Of a row of the last run, which kept all.
   std::span<const float> logits(std::size_t row) const {
     return {logits_.data() + row * static_cast<std::size_t>(stride_),
             static_cast<std::size_t>(selection_.by_row[row])};
@@ -40,10 +45,11 @@ class VocabularyHead {
   void saw(std::span<const TokenId> tokens);
 
  private:
-  void multiply(Team& team, int rows);
+  GemmCall product(int rows);
 
   HeadWeights weights_;
   HeadObserver observer_;
+  bool observer_reads_logits_ = false;
   std::unique_ptr<Shortlist> shortlist_;  ///< null: whole
   PackedMatrix packed_;                   ///< [shortlist's order, k]
   std::vector<float> packed_bias_;        ///< padded; empty: none
@@ -52,7 +58,8 @@ class VocabularyHead {
   Selection selection_;
   RowBuffer x_;                      ///< [rows, k] as the product reads them
   std::vector<TokenId> column_ids_;  ///< of the selection, where it is not a prefix
-  Buffer<float> logits_;             ///< [rows, stride]
+  FusedTop fused_;
+  Buffer<float> logits_;  ///< [rows, stride]
   std::int64_t stride_ = 0;
 };
 

@@ -18,6 +18,7 @@ struct HeadBenchOptions {
   std::vector<int> beams = {1, 8};
   /// How much beams differ from one another, as a share of their length: siblings of a draft tree are alike.
   double difference = 0.1;
+  int best = 4;  ///< results kept of a row, as drafters do; 0: all logits are written
   int repeats = 15;
   std::uint64_t seed = 1;
 };
@@ -27,6 +28,7 @@ struct HeadBenchRow {
   int beams = 0;
   std::int64_t columns = 0;  ///< computed, of the union
   double ms = 0;             ///< routing included, median
+  double router_ms = 0;      ///< of it, about: the router alone, its weights out of the caches
   double ratio = 0;          ///< to the whole head's
 };
 

@@ -12,10 +12,6 @@
 namespace augur {
 namespace {
 
-/// No score that a router learns reaches it; small enough to leave the others
-/// their bits.
-constexpr float kAlways = 1e4f;
-
 /// One matrix or vector being learned (Kingma and Ba, 2015).
 class Adam {
  public:
@@ -209,7 +205,7 @@ void train_router(Backend& backend, const RouterExamples& examples, Range which,
       break;
     }
   }
-  for (const std::int32_t c : always) part.fc2_bias[static_cast<std::size_t>(c)] = kAlways;
+  for (const std::int32_t c : always) part.fc2_bias[static_cast<std::size_t>(c)] = kAlwaysScore;
 }
 
 RouterQuality router_quality(Backend& backend, const RouterExamples& examples, Range which,

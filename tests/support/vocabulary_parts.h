@@ -34,7 +34,8 @@ inline ClusterPart some_clusters(std::int64_t vocab, std::int64_t clusters, Rout
   }
   const auto fill = [&](std::vector<float>& values, std::int64_t count) {
     values.resize(static_cast<std::size_t>(count));
-    for (float& v : values) v = 0.3f * normal(random);
+    // As a folder keeps them.
+    for (float& v : values) v = to_float(to_bf16(0.3f * normal(random)));
   };
   fill(part.fc1_weight, part.router_hidden * part.inputs());
   fill(part.fc1_bias, part.router_hidden);

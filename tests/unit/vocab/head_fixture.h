@@ -46,7 +46,8 @@ struct HeadProblem {
       out.push_back({.state = states.data() + 2 * i * kWidth,
                      .previous = states.data() + (2 * i + 1) * kWidth,
                      .token = static_cast<TokenId>(random() % static_cast<std::uint32_t>(matrix.n())),
-                     .step = steps[i]});
+                     .step = steps[i],
+                     .sequence = static_cast<int>(i)});
     }
     return out;
   }

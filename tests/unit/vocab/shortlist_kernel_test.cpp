@@ -1,7 +1,8 @@
 // Products with some panels against the whole product: the same bits, in every variant.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <random>
 
 #include "base/buffer.h"
@@ -11,6 +12,10 @@
 
 namespace augur {
 namespace {
+
+std::size_t at(std::int64_t index) {
+  return static_cast<std::size_t>(index);
+}
 
 struct Case {
   Isa isa;
@@ -80,33 +85,58 @@ TEST_P(ShortlistKernel, GivesTheWholeProductsBitsSideBySide) {
 }
 
 TEST_P(ShortlistKernel, FusedTopIsTheTopOfTheProduct) {
-  constexpr int kTop = 10;
   const std::int64_t panels = count_panels(runs_);
   const std::int64_t stride = panels * PackedMatrix::kPanel;
-  const std::int64_t columns = stride - (weight_.panels() * PackedMatrix::kPanel - kN);
-  for (const int rows : {1, 5}) {
-    Buffer<float> y(static_cast<std::size_t>(rows * stride));
-    gemm_runs(kernels_.gemm, call(rows, y.data(), stride), runs_, {0, panels});
-    Buffer<float> block(static_cast<std::size_t>(rows * kFusedColumns));
-    FusedTopScratch scratch;
-    std::vector<RowTop> first(static_cast<std::size_t>(rows));
-    std::vector<RowTop> second(static_cast<std::size_t>(rows));
-    gemm_runs_top(kernels_.gemm, call(rows, nullptr, 0), runs_, {0, 30}, columns, kTop, block.data(), scratch,
-                  first);
-    gemm_runs_top(kernels_.gemm, call(rows, nullptr, 0), runs_, {30, panels}, columns, kTop, block.data(),
-                  scratch, second);
-    for (int r = 0; r < rows; ++r) {
-      RowTop& top = first[static_cast<std::size_t>(r)];
-      merge_top(top, second[static_cast<std::size_t>(r)], kTop, scratch);
-      const std::span<const float> row(y.data() + r * stride, static_cast<std::size_t>(columns));
-      std::vector<std::int32_t> entries(kTop);
-      std::vector<float> values(kTop);
-      top_k(row, kTop, entries.data(), values.data());
-      EXPECT_EQ(top.entries, entries);
-      EXPECT_EQ(top.values, values);
-      EXPECT_NEAR(top.log_sum_exp, log_sum_exp(row.data(), columns), 1e-5);
+  const std::int64_t all = stride - (weight_.panels() * PackedMatrix::kPanel - kN);
+  FusedTop fused;  // used again and again, as a drafter does
+  for (const int top : {1, 10, 40}) {
+    for (const int rows : {1, 5, 20}) {
+      Buffer<float> y(static_cast<std::size_t>(rows * stride));
+      gemm_runs(kernels_.gemm, call(rows, y.data(), stride), runs_, {0, panels});
+      // Rows whose lists end early: in the middle of a panel, before there are enough, with everything.
+      std::vector<std::int64_t> columns;
+      for (int r = 0; r < rows; ++r) columns.push_back(std::vector<std::int64_t>{all, 333, 7}[at(r % 3)]);
+      std::vector<float> sums;
+      for (const int threads : {1, 3}) {
+        SCOPED_TRACE(fmt::format("{} best of {} rows, {} threads", top, rows, threads));
+        ThreadPool pool(threads);
+        fused.prepare(threads, rows, panels, top);
+        pool.run(
+            [&](Team& team) { fused.multiply(team, kernels_.gemm, call(rows, nullptr, 0), runs_, columns); });
+        fused.merge();
+        for (int r = 0; r < rows; ++r) {
+          const RowTop& found = fused.row(at(r));
+          const std::span<const float> row(y.data() + r * stride, at(columns[at(r)]));
+          std::vector<std::int32_t> entries(std::min(at(top), row.size()));
+          std::vector<float> values(entries.size());
+          top_k(row, top, entries.data(), values.data());
+          EXPECT_EQ(found.entries, entries);
+          EXPECT_EQ(found.values, values);
+          EXPECT_NEAR(found.log_sum_exp, log_sum_exp(row.data(), std::ssize(row)), 1e-5);
+          if (threads == 1) {
+            sums.push_back(found.log_sum_exp);
+          } else {
+            EXPECT_EQ(found.log_sum_exp, sums[at(r)]);
+          }
+        }
+      }
     }
   }
+}
+
+TEST_P(ShortlistKernel, EqualResultsGoByColumn) {
+  std::vector<float> values(static_cast<std::size_t>(kN * kK), 0.0f);
+  weight_ = PackedMatrix(GetParam().type, kN, kK);
+  weight_.set_rows(0, values);
+  const std::vector<std::int64_t> columns{kN};
+  FusedTop fused;
+  ThreadPool pool(2);
+  fused.prepare(2, 1, weight_.panels(), 5);
+  const std::vector<PanelRun> everything{{0, weight_.panels()}};
+  pool.run(
+      [&](Team& team) { fused.multiply(team, kernels_.gemm, call(1, nullptr, 0), everything, columns); });
+  fused.merge();
+  EXPECT_EQ(fused.row(0).entries, (std::vector<std::int32_t>{0, 1, 2, 3, 4}));
 }
 
 TEST(CopiedRow, IsTheSameInEveryType) {

@@ -190,6 +190,75 @@ TEST_P(VocabularyHeadTest, RoutedClustersAreTheRoutersChoice) {
   }
 }
 
+TEST_P(VocabularyHeadTest, RowsOfASequenceShareOneBudget) {
+  HeadProblem problem(GetParam(), 500);
+  const ClusterPart part = some_clusters(500, 20, RouterInput::State);
+  const VocabularyChoice choice = clusters(part, ":4");
+  VocabularyHead routed(problem.weights(), &choice);
+  std::vector<HeadRow> rows = problem.rows({1, 1, 1, 1, 1, 1});
+  routed.run(rows);
+  const std::int64_t apart = routed.columns();
+  for (HeadRow& row : rows) row.sequence = 7;
+  routed.run(rows);
+  EXPECT_LT(routed.columns(), apart);
+  // A row that the text never gets to has no say.
+  for (std::size_t sure = 0; sure < rows.size(); ++sure) {
+    for (std::size_t r = 0; r < rows.size(); ++r) rows[r].weight = r == sure ? 1.0f : 0.0f;
+    routed.run(rows);
+    const std::vector<TokenId> together = tokens_of(routed, 0);
+    routed.run(std::span(rows).subspan(sure, 1));
+    EXPECT_EQ(together, tokens_of(routed, 0)) << sure;
+  }
+}
+
+TEST_P(VocabularyHeadTest, ClustersThatAreAlwaysThereLeaveTheOthersTheirOrder) {
+  HeadProblem problem(GetParam(), 500);
+  ClusterPart part = some_clusters(500, 20, RouterInput::State);
+  const VocabularyChoice without = clusters(part, ":3");
+  VocabularyHead plain(problem.weights(), &without);
+  part.fc2_bias[5] = kAlwaysScore;
+  const VocabularyChoice with = clusters(part, ":4");
+  VocabularyHead routed(problem.weights(), &with);
+  std::vector<HeadRow> rows = problem.rows({0, 0, 0});
+  for (HeadRow& row : rows) row.sequence = 0;
+  plain.run(rows);
+  routed.run(rows);
+  const std::vector<TokenId> tokens = tokens_of(routed, 0);
+  const std::set<TokenId> listed(tokens.begin(), tokens.end());
+  for (const TokenId token : tokens_of(plain, 0)) EXPECT_TRUE(listed.contains(token)) << token;
+  for (std::size_t t = 0; t < part.cluster_of.size(); ++t) {
+    if (part.cluster_of[t] == 5) {
+      EXPECT_TRUE(listed.contains(static_cast<TokenId>(t))) << t;
+    }
+  }
+}
+
+TEST_P(VocabularyHeadTest, TheBestAreThoseOfTheLogits) {
+  HeadProblem problem(GetParam(), 500, true);
+  const VocabularyChoice few = frequent("pafr:120", 500);
+  TemporaryFolder folder;
+  some_clusters(500, 12, RouterInput::State).write(folder.path(), {});
+  const VocabularyChoice routed(VocabularySpec::parse("dynaspec:" + folder.path().string()), some_target(500),
+                                {});
+  for (const VocabularyChoice* choice : {static_cast<const VocabularyChoice*>(nullptr), &few, &routed}) {
+    VocabularyHead head(problem.weights(), choice);
+    const std::vector<HeadRow> rows = problem.rows({0, 1, 4});
+    head.run(rows);
+    std::vector<std::vector<std::int32_t>> entries;
+    std::vector<std::vector<float>> values;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      entries.emplace_back(6);
+      values.emplace_back(6);
+      top_k(head.logits(r), 6, entries[r].data(), values[r].data());
+    }
+    head.run(rows, 6);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      EXPECT_EQ(head.best(r).entries, entries[r]);
+      EXPECT_EQ(head.best(r).values, values[r]);
+    }
+  }
+}
+
 TEST(ClusterBudget, FallsAsThePaperHasIt) {
   const ClusterBudget budget{.first = 40, .second = 22, .position_aware = true};
   EXPECT_EQ(budget.at(0), 40);
