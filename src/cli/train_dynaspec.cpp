@@ -2,9 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct Options {
   std::int64_t core_size = 0;
   RouterTraining router;
   double share = 0.22;
+  std::vector<std::int64_t> budget;  ///< {K0, K1}; empty: by share
   bool fixed = false;
 };
 
@@ -77,38 +79,78 @@ void collect(VocabularyBench& bench, const Options& options, const DrafterModel&
   }
 }
 
-/// The core of most frequent tokens, if there is one, is cluster 0; the others are found by k-means over the
-/// drafter's head. Tokens that it does not have go to the last cluster.
-std::vector<std::int32_t> partition(VocabularyBench& bench, const Options& options,
-                                    const HeadWeights& weights, ClusterPart& part) {
-  std::vector<std::int32_t> cluster_of(static_cast<std::size_t>(part.vocab), -1);
+/// Entries of the drafter's head that are to be clustered among themselves.
+struct Band {
+  std::vector<std::int32_t> entries;
+  std::int64_t clusters = 0;
+};
+
+/// Bands of like frequency, where there is a list: the core's neighbours up to 4 times its size, then up to
+/// 16 times, and so on. A cluster of tokens that are about equally frequent is worth its price or not; in one
+/// over all of the vocabulary a frequent token pays for many rare ones. A band gets clusters as the root of
+/// its size: those of frequent tokens are the small ones.
+std::vector<Band> frequency_bands(const HeadWeights& weights, std::span<const std::int64_t> rank,
+                                  std::int64_t core, std::int64_t clusters) {
+  std::vector<Band> bands(1);
+  for (std::int64_t e = 0; e < weights.usable; ++e) {
+    const std::int64_t place = rank[static_cast<std::size_t>(weights.target_id(e))];
+    if (place < core) continue;
+    std::size_t band = 0;
+    for (std::int64_t end = 4 * core; core > 0 && place >= end; end *= 4) ++band;
+    if (bands.size() <= band) bands.resize(band + 1);
+    bands[band].entries.push_back(static_cast<std::int32_t>(e));
+  }
+  std::erase_if(bands, [](const Band& b) { return b.entries.empty(); });
+  double roots = 0;
+  for (const Band& b : bands) roots += std::sqrt(static_cast<double>(b.entries.size()));
+  double before = 0;
+  std::int64_t given = 0;
+  for (Band& b : bands) {
+    before += std::sqrt(static_cast<double>(b.entries.size()));
+    b.clusters = std::clamp<std::int64_t>(
+        std::llround(before / roots * static_cast<double>(clusters)) - given, 1, std::ssize(b.entries));
+    given += b.clusters;
+  }
+  return bands;
+}
+
+/// Sets part.cluster_of and part.clusters. The core of most frequent tokens, if there is one, is cluster 0;
+/// the others are found by k-means over the drafter's head. Tokens that it does not have go to the last
+/// cluster.
+void partition(VocabularyBench& bench, const Options& options, const HeadWeights& weights,
+               ClusterPart& part) {
+  part.cluster_of.assign(static_cast<std::size_t>(part.vocab), -1);
+  std::vector<std::int64_t> rank(part.cluster_of.size(), std::int64_t{1} << 40);
   std::int32_t first = 0;
   if (options.core_size > 0) {
     const TokenOrder order = read_token_order(options.core, static_cast<std::int32_t>(part.vocab));
-    for (std::int64_t i = 0; i < std::min(options.core_size, std::ssize(order.tokens)); ++i) {
-      cluster_of[static_cast<std::size_t>(order.tokens[static_cast<std::size_t>(i)])] = 0;
+    for (std::int64_t i = 0; i < std::ssize(order.tokens); ++i) {
+      rank[static_cast<std::size_t>(order.tokens[static_cast<std::size_t>(i)])] = i;
     }
-    for (const TokenId token : bench.tokenizer().eos) cluster_of[static_cast<std::size_t>(token)] = 0;
+    for (const TokenId token : bench.tokenizer().eos) rank[static_cast<std::size_t>(token)] = 0;
+    for (std::size_t t = 0; t < rank.size(); ++t) {
+      if (rank[t] < options.core_size) part.cluster_of[t] = 0;
+    }
     first = 1;
   }
-  std::vector<std::int32_t> entries;
-  for (std::int64_t e = 0; e < weights.usable; ++e) {
-    if (cluster_of[static_cast<std::size_t>(weights.target_id(e))] < 0) {
-      entries.push_back(static_cast<std::int32_t>(e));
-    }
-  }
   Progress progress("clustering");
-  const std::vector<std::int32_t> found =
-      spherical_kmeans(bench.backend(), *weights.matrix, entries,
-                       {.clusters = part.clusters - first, .iterations = options.iterations},
-                       [&](double fraction) { progress.update(fraction); });
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    cluster_of[static_cast<std::size_t>(weights.target_id(entries[i]))] = first + found[i];
+  std::vector<Band> bands = frequency_bands(weights, rank, options.core_size, part.clusters - first);
+  for (std::size_t b = 0; b < bands.size(); ++b) {
+    const std::vector<std::int32_t> found = spherical_kmeans(
+        bench.backend(), *weights.matrix, bands[b].entries,
+        {.clusters = bands[b].clusters, .iterations = options.iterations}, [&](double fraction) {
+          progress.update((static_cast<double>(b) + fraction) / static_cast<double>(bands.size()));
+        });
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      part.cluster_of[static_cast<std::size_t>(weights.target_id(bands[b].entries[i]))] = first + found[i];
+    }
+    first += static_cast<std::int32_t>(bands[b].clusters);
   }
-  for (std::int32_t& cluster : cluster_of) {
-    if (cluster < 0) cluster = static_cast<std::int32_t>(part.clusters - 1);
+  progress.done();
+  part.clusters = first;
+  for (std::int32_t& cluster : part.cluster_of) {
+    if (cluster < 0) cluster = first - 1;
   }
-  return cluster_of;
 }
 
 /// The largest budget whose shortlists have at most `share` of the vocabulary on average. Position-aware: the
@@ -150,7 +192,7 @@ int train_dynaspec(const Options& options) {
   part.clusters = options.clusters > 0 ? options.clusters
                                        : std::clamp<std::int64_t>(
                                              part.vocab / 128, std::min<std::int64_t>(part.vocab, 8), 1024);
-  part.cluster_of = partition(bench, options, weights, part);
+  partition(bench, options, weights, part);
   std::vector<std::int32_t> always;
   if (options.core_size > 0) always.push_back(0);
 
@@ -167,7 +209,12 @@ int train_dynaspec(const Options& options) {
     return !interrupt.interrupted();
   });
   progress.done();
-  part.budget = fit_budget(bench, options, part, examples, held_out);
+  if (options.budget.empty()) {
+    part.budget = fit_budget(bench, options, part, examples, held_out);
+  } else {
+    part.budget = {std::min(options.budget[0], part.clusters), std::min(options.budget[1], part.clusters),
+                   !options.fixed};
+  }
   const RouterQuality quality = router_quality(bench.backend(), examples, held_out, part, part.budget);
   part.write(options.out, {{kPartTargetKey, to_json(bench.target().fingerprint())},
                            {"drafter", bench.drafter_name()},
@@ -244,6 +291,10 @@ void add_train_dynaspec(CLI::App& train, Action& action) {
       ->needs(core);
   command->add_option("--share", options->share, "Of the vocabulary that the folder's own budget computes")
       ->check(in_range(0.001, 1.0));
+  command->add_option("--budget", options->budget, "In its place: clusters at step 0 and at step 1")
+      ->delimiter(',')
+      ->expected(2)
+      ->check(in_range<std::int64_t>(1, 1 << 20));
   command->add_flag("--fixed", options->fixed, "The folder's own budget is the same at every step");
   command->add_option("--seed", options->router.seed, "Of the router's beginning");
   command->add_option("-t,--threads", options->bench.threads, "Threads (0: all cores)")

@@ -78,9 +78,10 @@ void write_token_order(const std::filesystem::path& folder, std::span<const std:
                        const nlohmann::ordered_json& facts) {
   std::filesystem::create_directories(folder);
   const auto vocab = static_cast<std::int64_t>(frequencies.size());
+  const std::vector<TokenId> order = by_frequency(frequencies);
   SafetensorsWriter writer(folder / "model.safetensors",
-                           {{.name = "frequencies", .dtype = DType::I64, .shape = {vocab}}});
-  writer.write(std::as_bytes(frequencies));
+                           {{.name = "order", .dtype = DType::I32, .shape = {vocab}}});
+  writer.write(std::as_bytes(std::span(order)));
   writer.finish();
   nlohmann::ordered_json config = {{"augur_part", "frspec"}, {"format", 1}, {"vocab", vocab}};
   if (!facts.empty()) config.update(facts);

@@ -25,7 +25,7 @@ struct TokenOrder {
 /// another vocabulary size.
 TokenOrder read_token_order(const std::filesystem::path& path, std::int32_t vocab);
 
-/// Writes the folder. `facts`: further fields of config.json.
+/// Writes the folder, with `order`. `facts`: further fields of config.json.
 void write_token_order(const std::filesystem::path& folder, std::span<const std::int64_t> frequencies,
                        const nlohmann::ordered_json& facts);
 
