@@ -6,15 +6,16 @@
 #   PROMPTS_FOLDER   *.jsonl or *.jsonl.xz with records of messages or text (no evaluation prompts)
 #   WORK_FOLDER      answers and results
 #   PART             heads: eagle3 eagle mtp medusa hydra dflash dspark early-exit; draft; parts from traces: c2t acceptance
-#                    hetero (for the draft model in models/ and the EAGLE-3 head). Default: all
+#                    hetero (for the draft model in models/ and the EAGLE-3 head); draft vocabularies of that
+#                    draft model: frspec dynaspec. Default: all
 # AUGUR=build/release/augur   TOKENS=10000000 (of each part)   ANSWERS=2000 (of each file)   TRACES=600 (prompts)
 set -euo pipefail
 
-[[ $# -ge 2 ]] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[[ $# -ge 2 ]] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 prompts=$1 work=$2
 shift 2
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(eagle3 draft eagle mtp medusa hydra dflash dspark early-exit c2t acceptance hetero)
+[[ ${#parts[@]} -gt 0 ]] || parts=(eagle3 draft eagle mtp medusa hydra dflash dspark early-exit c2t acceptance hetero frspec dynaspec)
 here=$(cd "$(dirname "$0")" && pwd)
 augur=${AUGUR:-$here/../build/release/augur}
 tokens=${TOKENS:-10000000}
@@ -45,6 +46,18 @@ calibrate() {
   fi
 }
 
+# Draft vocabularies: counted tokens of answers and texts, and clusters with a router.
+shortlists() {
+  local draft=$here/../models/smollm2-draft-11m list=$work/draft-11m-frspec data=() prompt_files=()
+  for file in "$work/answers.jsonl" "${files[@]}"; do data+=(--data "$file"); done
+  for file in "${files[@]}"; do prompt_files+=(--prompts "$file"); done
+  [[ -f $list/config.json && $1 != frspec ]] ||
+    "$augur" train frspec -m "$target" "${data[@]}" --max-tokens 2000000 -o "$list"
+  [[ $1 == frspec ]] ||
+    "$augur" train dynaspec -m "$target" -d "$draft" "${prompt_files[@]}" --limit 3000 --core "$list" --core-size 1024 \
+      --clusters 512 --examples 160000 --minutes 20 --budget 64,64 -o "$work/draft-11m-dynaspec"
+}
+
 for part in "${parts[@]}"; do
   command=$part options=()
   case "$part" in
@@ -57,6 +70,10 @@ for part in "${parts[@]}"; do
     early-exit) options=(--exit-layer 8 --loss-vocab 12288 --lr 1e-3 --step-tokens 1024) ;;
     c2t | acceptance | hetero)
       calibrate "$part"
+      continue
+      ;;
+    frspec | dynaspec)
+      shortlists "$part"
       continue
       ;;
     *) echo "unknown part: $part" >&2; exit 2 ;;
