@@ -23,8 +23,8 @@ void visit_runs(std::span<const PanelRun> runs, Range panels, const Visit& visit
 /// Asks for the first lines of panels that are about to be streamed: what covers the latency of memory until
 /// the kernel's own prefetching has got going.
 void prefetch_panels(const PackedMatrix& matrix, const PanelRun& run) {
-  constexpr std::int64_t kPanels = 8;
-  constexpr std::int64_t kBytes = 1024;
+  constexpr std::int64_t kPanels = 4;
+  constexpr std::int64_t kBytes = 256;
   for (std::int64_t p = 0; p < std::min(kPanels, run.count); ++p) {
     const std::byte* panel = matrix.panel(run.first + p);
     for (std::int64_t byte = 0; byte < std::min(kBytes, matrix.panel_bytes()); byte += 64) {

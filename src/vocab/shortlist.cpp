@@ -115,11 +115,11 @@ class ClusterShortlist final : public Shortlist {
       while (end < rows.size() && rows[end].sequence == rows[first].sequence) ++end;
       std::int64_t budget = 0;
       std::fill(worth_.begin(), worth_.end(), 0.0f);
+      const bool alone = end - first == 1;  // its own scores will do
       for (std::size_t r = first; r < end; ++r) {
         budget = std::max(budget, budget_.at(rows[r].step));
-        add_worth(router_.scores(static_cast<int>(r)), rows[r].weight);
+        if (!alone) add_worth(router_.scores(static_cast<int>(r)), rows[r].weight);
       }
-      const bool alone = end - first == 1;  // its own scores: small shares may be equal where they are not
       mark_best(alone ? router_.scores(static_cast<int>(first)) : worth_, budget, scratch_, indices_, values_,
                 marked_);
       first = end;
