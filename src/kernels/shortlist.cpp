@@ -86,7 +86,8 @@ void FusedTop::prepare(int threads, int rows, std::int64_t panels, int k) {
   parts_.resize(static_cast<std::size_t>(threads));
   const auto count = static_cast<std::size_t>(rows);
   for (Part& part : parts_) {
-    part.rows.resize(count);
+    if (part.rows.size() < count) part.rows.resize(count);
+    part.found_values.reserve(static_cast<std::size_t>(k));
     const std::size_t size = count * static_cast<std::size_t>(block_panels_ * PackedMatrix::kPanel);
     if (part.block.size() < size) part.block = Buffer<float>(size);
     part.top_k.reserve(k);
@@ -99,7 +100,7 @@ void FusedTop::prepare(int threads, int rows, std::int64_t panels, int k) {
     }
   }
   sums_.assign(count * static_cast<std::size_t>(blocks_), -std::numeric_limits<float>::infinity());
-  rows_.resize(count);
+  if (rows_.size() < count) rows_.resize(count);
 }
 
 namespace {
@@ -176,7 +177,9 @@ void FusedTop::multiply(const Team& team, GemmFn gemm, const GemmCall& call, std
 }
 
 void FusedTop::merge() {
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
+  const auto blocks = static_cast<std::size_t>(blocks_);
+  const std::size_t count = blocks > 0 ? sums_.size() / blocks : 0;  // there may be memory for more rows
+  for (std::size_t r = 0; r < count; ++r) {
     RowTop& row = rows_[r];
     std::swap(row, parts_.front().rows[r]);
     for (std::size_t t = 1; t < parts_.size(); ++t) {
@@ -185,7 +188,6 @@ void FusedTop::merge() {
         insert_sorted(row, part.values[i], part.entries[i], static_cast<std::size_t>(k_));
       }
     }
-    const auto blocks = static_cast<std::size_t>(blocks_);
     row.log_sum_exp = log_sum_exp(sums_.data() + r * blocks, blocks_);
   }
 }
