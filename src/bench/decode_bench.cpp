@@ -1,7 +1,6 @@
 #include "bench/decode_bench.h"
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -106,14 +105,12 @@ DecodeBenchResult run_decode_bench(Model& model, const DecodeBenchOptions& optio
   Workload work(model, options.context, *std::max_element(counts.begin(), counts.end()));
   for (const int rows : counts) work.pass_ms(rows);
 
-  Buffer<std::byte> memory(std::max<std::size_t>(4 * last_level_cache_bytes(), std::size_t{128} << 20));
-  std::memset(memory.data(), 1, memory.size());
-  ReadProbe read(model.backend().pool, memory.span());
+  ReadProbe read(model.backend().pool);
   std::vector<double> bandwidth;
   std::vector<std::vector<double>> times(counts.size());
   for (int repetition = 0; repetition < options.repetitions; ++repetition) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      bandwidth.push_back(read.measure(memory.span()));
+      bandwidth.push_back(read.measure());
       work.pass_ms(
           counts[i]);  // brings the team, the workspace and what fits the caches to where decoding has them
       times[i].push_back(work.pass_ms(counts[i]));

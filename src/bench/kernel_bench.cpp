@@ -68,11 +68,6 @@ class Workload {
   /// The copy that has not been read for longest.
   const PackedMatrix& next() { return weights_[turn_++ % weights_.size()]; }
 
-  std::span<const std::byte> next_bytes() {
-    const PackedMatrix& weight = next();
-    return {weight.panel(0), static_cast<std::size_t>(weight.bytes())};
-  }
-
   double gemm_ms(int rows) {
     const PackedMatrix& weight = next();
     const GemmCall call{.weight = &weight,
@@ -127,21 +122,28 @@ KernelBenchResult run_kernel_bench(Backend& backend, const KernelBenchOptions& o
                                    const KernelBenchProgress& progress) {
   check(options);
   Workload work(backend, options);
-  ReadProbe read(backend.pool, work.next_bytes());
+  ReadProbe read(backend.pool);
   double one_row_ms = 0;  // set below; measured even where 1 is not among the wanted counts
   std::vector<int> counts = options.rows;
   if (std::find(counts.begin(), counts.end(), 1) == counts.end()) counts.insert(counts.begin(), 1);
   for (const int rows : counts) work.gemm_ms(rows);
 
+  const auto bytes = static_cast<double>(work.weight_bytes());
+  const auto flops = [&](int rows) {
+    return 2.0 * rows * static_cast<double>(options.n) * static_cast<double>(options.k);
+  };
   std::vector<double> bandwidth;
   std::vector<double> peak;
   std::vector<std::vector<double>> times(counts.size());
+  std::vector<std::vector<double>> fractions(counts.size());
   const Stopwatch watch;
   for (int round = 0; round < options.rounds || watch.ms() < 1e3 * options.seconds; ++round) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      bandwidth.push_back(read.measure(work.next_bytes()));
+      bandwidth.push_back(read.measure());
       peak.push_back(measure_peak_gflops(backend, options.dtype));
       times[i].push_back(work.gemm_ms(counts[i]));
+      const double limit_ms = std::max(bytes / bandwidth.back(), flops(counts[i]) / peak.back()) * 1e-6;
+      fractions[i].push_back(limit_ms / times[i].back());
     }
     if (progress) progress(round + 1, std::max(round + 1, options.rounds));
   }
@@ -157,18 +159,16 @@ KernelBenchResult run_kernel_bench(Backend& backend, const KernelBenchOptions& o
                            .gemm = {}};
   const auto one = std::find(counts.begin(), counts.end(), 1);
   one_row_ms = median(times[static_cast<std::size_t>(one - counts.begin())]);
-  const auto bytes = static_cast<double>(work.weight_bytes());
   for (const int rows : options.rows) {
-    const auto index = std::find(counts.begin(), counts.end(), rows) - counts.begin();
-    const double ms = median(times[static_cast<std::size_t>(index)]);
-    const double flops = 2.0 * rows * static_cast<double>(options.n) * static_cast<double>(options.k);
-    const double limit_ms = std::max(bytes / result.read_gb_per_s, flops / result.peak_gflops) * 1e-6;
+    const auto index =
+        static_cast<std::size_t>(std::find(counts.begin(), counts.end(), rows) - counts.begin());
+    const double ms = median(times[index]);
     result.gemm.push_back({.rows = rows,
                            .ms = ms,
                            .gb_per_s = bytes / ms * 1e-6,
-                           .gflops = flops / ms * 1e-6,
+                           .gflops = flops(rows) / ms * 1e-6,
                            .ratio_to_one_row = ms / one_row_ms,
-                           .roofline_fraction = limit_ms / ms});
+                           .roofline_fraction = median(fractions[index])});
   }
   return result;
 }

@@ -23,10 +23,11 @@ struct KernelBenchOptions {
 struct KernelBenchRow {
   int rows = 0;
   double ms = 0;
-  double gb_per_s = 0;           ///< weight bytes / time
-  double gflops = 0;             ///< 2 rows n k / time; of quantised weights these are integer operations
-  double ratio_to_one_row = 0;   ///< time / time of one row
-  double roofline_fraction = 0;  ///< max(weight bytes / bandwidth, flops / peak) / time
+  double gb_per_s = 0;          ///< weight bytes / time
+  double gflops = 0;            ///< 2 rows n k / time; of quantised weights these are integer operations
+  double ratio_to_one_row = 0;  ///< time / time of one row
+  /// max(weight bytes / bandwidth, flops / peak) / time, of the three measured next to each other.
+  double roofline_fraction = 0;
 };
 
 struct KernelBenchResult {
@@ -45,7 +46,8 @@ struct KernelBenchResult {
 using KernelBenchProgress = std::function<void(int done, int planned)>;
 
 /// Medians over rounds in which read bandwidth, peak rate and every row count are measured one after the
-/// other, so that a machine whose speed drifts moves both sides of the roofline alike. The weights rotate
+/// other, so that a machine whose speed drifts moves both sides of the roofline alike; the fraction of it is
+/// taken in each round. The weights rotate
 /// through copies that together exceed the largest cache four times. Error for an empty or non-positive
 /// shape or row count, or another dtype.
 KernelBenchResult run_kernel_bench(Backend& backend, const KernelBenchOptions& options,

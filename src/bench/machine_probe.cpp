@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/gemm_dispatch.h"
 
@@ -64,7 +65,9 @@ double median(std::vector<double> values) {
   return (below + values[middle]) / 2;
 }
 
-ReadProbe::ReadProbe(ThreadPool& pool, std::span<const std::byte> memory) : pool_(pool) {
+ReadProbe::ReadProbe(ThreadPool& pool)
+    : pool_(pool), memory_(std::max<std::size_t>(4 * last_level_cache_bytes(), std::size_t{256} << 20)) {
+  std::memset(memory_.data(), 1, memory_.size());  // untouched pages are all the same page of zeros
   constexpr int kRounds = 5;
   constexpr std::size_t kKept = 3;
   struct Candidate {
@@ -80,26 +83,26 @@ ReadProbe::ReadProbe(ThreadPool& pool, std::span<const std::byte> memory) : pool
     }
   }
   for (int round = 0; round < kRounds; ++round) {
-    for (Candidate& c : candidates) c.rates.push_back(measure(memory, c.pattern));
+    for (Candidate& c : candidates) c.rates.push_back(measure(c.pattern));
   }
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate& a, const Candidate& b) { return median(a.rates) > median(b.rates); });
   for (std::size_t i = 0; i < kKept; ++i) patterns_.push_back(candidates[i].pattern);
 }
 
-double ReadProbe::measure(std::span<const std::byte> memory) {
+double ReadProbe::measure() {
   double best = 0;
-  for (const ReadPattern& pattern : patterns_) best = std::max(best, measure(memory, pattern));
+  for (const ReadPattern& pattern : patterns_) best = std::max(best, measure(pattern));
   return best;
 }
 
-double ReadProbe::measure(std::span<const std::byte> memory, const ReadPattern& pattern) {
+double ReadProbe::measure(const ReadPattern& pattern) {
+  const auto lines = static_cast<std::int64_t>(memory_.size() / kPieces) / kLine;
+  const std::byte* piece = memory_.data() + static_cast<std::int64_t>(turn_++ % kPieces) * lines * kLine;
   std::atomic<std::uint64_t> sink{0};
-  const auto lines = static_cast<std::int64_t>(memory.size()) / kLine;
   const double ms = time_region(pool_, [&](Team& team) {
     const Range part = team.split(lines);
-    sink.fetch_add(read_pattern(memory.data() + part.begin * kLine, part.size(), pattern),
-                   std::memory_order_relaxed);
+    sink.fetch_add(read_pattern(piece + part.begin * kLine, part.size(), pattern), std::memory_order_relaxed);
   });
   return static_cast<double>(lines * kLine) / ms * 1e-6;
 }

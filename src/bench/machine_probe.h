@@ -1,9 +1,9 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "base/dtype.h"
 #include "kernels/backend.h"
@@ -26,18 +26,23 @@ struct ReadPattern {
   std::int64_t prefetch_bytes = 0;  ///< how far ahead in each stream; 0 leaves it to the hardware
 };
 
-/// Read bandwidth of this machine with all threads of a pool.
+/// Read bandwidth of this machine with all threads of a pool. It has memory of its own, several times the
+/// largest cache, and goes through it in pieces: what one pass has brought into the caches is gone before the
+/// next pass over the same piece, and so is whatever else was read before.
 class ReadProbe {
  public:
-  /// Tries many patterns on `memory` (should exceed the caches several times) and keeps the fastest few.
-  ReadProbe(ThreadPool& pool, std::span<const std::byte> memory);
-  /// GB/s (1e9 bytes): the best of one pass over `memory` with each kept pattern.
-  double measure(std::span<const std::byte> memory);
+  /// Tries many patterns and keeps the fastest few.
+  explicit ReadProbe(ThreadPool& pool);
+  /// GB/s (1e9 bytes): the best of one pass with each kept pattern, over a piece each.
+  double measure();
 
  private:
-  double measure(std::span<const std::byte> memory, const ReadPattern& pattern);
+  static constexpr std::size_t kPieces = 4;
+  double measure(const ReadPattern& pattern);
 
   ThreadPool& pool_;
+  Buffer<std::byte> memory_;
+  std::size_t turn_ = 0;
   std::vector<ReadPattern> patterns_;
 };
 

@@ -2,6 +2,7 @@
 // What the 256-bit variants of quantised products have in common: one row of one panel is two registers.
 #include <immintrin.h>
 
+#include "kernels/cpu/gemm_peak.h"
 #include "kernels/cpu/gemm_quant.h"
 #include "kernels/cpu/vector256.h"
 
@@ -69,22 +70,17 @@ struct Quant256 : Vector256 {
 /// The multiply rate of `dot`(sum, weights, x): independent chains that never leave the registers.
 template <class Dot>
 std::int64_t peak_quant256(std::int64_t rounds, float* sink, Dot dot) {
-  constexpr int kSums = 12;
-  alignas(32) int operands[kSums + 16];
-  for (int i = 0; i < kSums + 16; ++i) operands[i] = i;
+  constexpr int kChains = 12;
+  alignas(32) int operands[kChains + 16];
+  for (int i = 0; i < kChains + 16; ++i) operands[i] = i;
   const auto load = [&](int i) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(operands + i)); };
   const __m256i x = load(0);
   const __m256i w = load(8);
-  __m256i sums[kSums];
-#pragma GCC unroll 16
-  for (int i = 0; i < kSums; ++i) sums[i] = load(i);
-  for (std::int64_t round = 0; round < rounds; ++round) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kSums; ++i) sums[i] = dot(sums[i], w, x);
-  }
-  for (int i = 1; i < kSums; ++i) sums[0] = _mm256_add_epi32(sums[0], sums[i]);
-  _mm256_storeu_ps(sink, _mm256_cvtepi32_ps(sums[0]));
-  return rounds * kSums * 64;
+  const __m256i sum = run_chains<kChains, __m256i>(
+      rounds, load, [&](__m256i s) { return dot(s, w, x); },
+      [](__m256i a, __m256i b) { return _mm256_add_epi32(a, b); });
+  _mm256_storeu_ps(sink, _mm256_cvtepi32_ps(sum));
+  return rounds * kChains * 64;
 }
 
 }  // namespace
