@@ -16,7 +16,9 @@
 #include "cli/validators.h"
 #include "io/checkpoint.h"
 #include "io/gguf/gguf.h"
+#include "kernels/attention.h"
 #include "model/config.h"
+#include "model/weights.h"
 
 namespace augur::cli {
 namespace {
@@ -75,6 +77,28 @@ ordered_json describe_weights(const Checkpoint& checkpoint) {
   return {{"tensors", tensors.size()}, {"parameters", parameters}, {"bytes", bytes}, {"types", types}};
 }
 
+/// What the model takes in memory as it is loaded by default. Null for folders that hold a draft head or
+/// another part: their tensors are not those of the configuration.
+ordered_json describe_memory(const Checkpoint& checkpoint) {
+  const ModelConfig config = ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
+  StoredWeights source(checkpoint.weights(), config.tied_embeddings);
+  std::int64_t weights = 0;
+  try {
+    weights = packed_weight_bytes(config, {.floats = DType::BF16, .native = true}, source);
+  } catch (const Error&) {
+    return nullptr;
+  }
+  const auto kv_token = [&](DType type) {
+    return std::int64_t{2} * config.layers * config.kv_heads * kv_slot_bytes(type, config.head_dim);
+  };
+  const std::int64_t bf16 = kv_token(DType::BF16);
+  ordered_json q8_0;
+  if (config.head_dim % 32 == 0) q8_0 = kv_token(DType::Q8_0);
+  return {{"weight_bytes", weights},
+          {"kv_bytes_per_token", {{"bf16", bf16}, {"q8_0", q8_0}}},
+          {"kv_bytes_full_context", {{"bf16", bf16 * config.max_context}}}};
+}
+
 ordered_json describe_tokenizer(const Checkpoint& checkpoint) {
   const std::unique_ptr<Tokenizer> tokenizer = checkpoint.load_tokenizer();
   const auto token = [&](TokenId id) {
@@ -123,14 +147,17 @@ ordered_json describe(const std::string& path) {
       return nullptr;
     }
   };
-  ordered_json found = {{"path", path},
-                        {"format", checkpoint.is_gguf() ? "GGUF file" : "Hugging Face folder"},
-                        {"model", section(has_model(checkpoint), describe_model)},
-                        {"weights", section(has_weights(checkpoint), describe_weights)},
-                        {"tokenizer", section(has_tokenizer(checkpoint), describe_tokenizer)},
-                        {"chat_template", checkpoint.chat_template().has_value()},
-                        {"cpu", cpu_model_name()},
-                        {"isa", augur::name(select_isa())}};
+  ordered_json found = {
+      {"path", path},
+      {"format", checkpoint.is_gguf() ? "GGUF file" : "Hugging Face folder"},
+      {"model", section(has_model(checkpoint), describe_model)},
+      {"weights", section(has_weights(checkpoint), describe_weights)},
+      {"memory", section(has_model(checkpoint) && has_weights(checkpoint), describe_memory)},
+      {"tokenizer", section(has_tokenizer(checkpoint), describe_tokenizer)},
+      {"chat_template", checkpoint.chat_template().has_value()},
+      {"cpu", cpu_model_name()},
+      {"isa", augur::name(select_isa())}};
+  found["memory"] = section(!found["model"].is_null() && !found["weights"].is_null(), describe_memory);
   found["problems"] = std::move(problems);
   return found;
 }
@@ -173,6 +200,17 @@ void print(const ordered_json& found, Output& out) {
     row("parameters", grouped(weights["parameters"].get<std::int64_t>()));
     row("tensors", fmt::format("{} ({}), {:.1f} MB", text(weights["tensors"]), types,
                                weights["bytes"].get<double>() / 1e6));
+  }
+  if (const ordered_json& memory = found["memory"]; !memory.is_null()) {
+    const ordered_json& per_token = memory["kv_bytes_per_token"];
+    const ordered_json& small = per_token["q8_0"];
+    row("memory",
+        fmt::format(
+            "{:.1f} MB of packed weights; keys and values {:.1f} KB a token{}, {:.1f} MB for the whole "
+            "context",
+            memory["weight_bytes"].get<double>() / 1e6, per_token["bf16"].get<double>() / 1e3,
+            small.is_null() ? "" : fmt::format(" (q8_0: {:.1f})", small.get<double>() / 1e3),
+            memory["kv_bytes_full_context"]["bf16"].get<double>() / 1e6));
   }
   if (const ordered_json& tokenizer = found["tokenizer"]; !tokenizer.is_null()) {
     const auto token = [&](const ordered_json& t) {

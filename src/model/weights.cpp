@@ -23,15 +23,11 @@ void check_memory(std::int64_t bytes) {
   }
 }
 
-}  // namespace
-
-ModelWeights pack_weights(ThreadPool& pool, const ModelConfig& config, WeightForm form, WeightSource& source,
-                          const std::function<void(double)>& progress) {
+/// Asks for all tensors. `weights` must stay where it is until they are packed.
+void open_weights(WeightPacker& packer, const ModelConfig& config, ModelWeights& weights) {
   const Family* family = find_family(config.family);
   if (family == nullptr) throw Error("model family {:?} is not supported", config.family);
   const TensorNames& names = family->names;
-  WeightPacker packer(form, source);
-  ModelWeights weights;
   weights.tied = config.tied_embeddings;
   packer.vector(weights.final_norm, std::string(names.final_norm), config.hidden);
   packer.matrix(weights.embedding, std::string(names.embedding), config.vocab, config.hidden);
@@ -45,6 +41,22 @@ ModelWeights pack_weights(ThreadPool& pool, const ModelConfig& config, WeightFor
     pack_layer(packer, config, fmt::format(fmt::runtime(names.layer), i),
                weights.layers[static_cast<std::size_t>(i)]);
   }
+}
+
+}  // namespace
+
+std::int64_t packed_weight_bytes(const ModelConfig& config, WeightForm form, WeightSource& source) {
+  WeightPacker packer(form, source);
+  ModelWeights weights;
+  open_weights(packer, config, weights);
+  return packer.reserved_bytes();
+}
+
+ModelWeights pack_weights(ThreadPool& pool, const ModelConfig& config, WeightForm form, WeightSource& source,
+                          const std::function<void(double)>& progress) {
+  WeightPacker packer(form, source);
+  ModelWeights weights;
+  open_weights(packer, config, weights);
   source.all_opened();
   check_memory(packer.reserved_bytes());  // so far it is address space only
   packer.run(pool, progress);

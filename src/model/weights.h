@@ -97,6 +97,10 @@ class RandomWeights : public WeightSource {
   std::uint64_t seed_;
 };
 
+/// Bytes that pack_weights() would fill with matrices: their names, shapes and types are looked at, no more.
+/// The same errors for what is missing or mis-shaped.
+std::int64_t packed_weight_bytes(const ModelConfig& config, WeightForm form, WeightSource& source);
+
 /// Opens every tensor of the configuration, then packs them with all threads of the pool. Error before
 /// anything large is read when the weights exceed this machine's memory.
 ModelWeights pack_weights(ThreadPool& pool, const ModelConfig& config, WeightForm form, WeightSource& source,

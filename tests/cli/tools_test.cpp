@@ -55,6 +55,11 @@ TEST(Inspect, TellsWhatAFolderHolds) {
   EXPECT_EQ(found["model"]["kv_heads"], 4);
   EXPECT_EQ(found["model"]["vocabulary"], 512);
   EXPECT_EQ(found["weights"]["parameters"], 260032);
+  // 260,032 parameters, 704 of them in norms; two bytes each. Feed-forward rows are padded from 172 to 176,
+  // and to 192 where they are columns.
+  EXPECT_EQ(found["memory"]["weight_bytes"], 2 * (260032 - 704 + 5 * 64 * (20 + 2 * 4)));
+  EXPECT_EQ(found["memory"]["kv_bytes_per_token"]["bf16"], 2 * 5 * 4 * 8 * 2);
+  EXPECT_TRUE(found["memory"]["kv_bytes_per_token"]["q8_0"].is_null());  // heads of 8
   EXPECT_EQ(found["tokenizer"]["vocabulary"], 512);
   EXPECT_EQ(found["tokenizer"]["bos"]["id"], 1);
   EXPECT_EQ(found["chat_template"], false);

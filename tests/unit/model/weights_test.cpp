@@ -134,6 +134,20 @@ TEST_F(WeightsTest, ErrorsNameTheTensor) {
   EXPECT_THAT(failure(), HasSubstr("model.layers.3.mlp.up_proj.weight"));
 }
 
+TEST_F(WeightsTest, MemoryIsKnownWithoutPacking) {
+  fill(store_, config_);
+  const ModelWeights weights = pack();
+  std::int64_t bytes = weights.embedding.bytes() + weights.head.bytes();
+  for (const LayerWeights& layer : weights.layers) {
+    for (const PackedMatrix& part : layer.qkv.parts) bytes += part.bytes();
+    bytes += layer.o.bytes() + layer.gate_up.bytes() + layer.down.bytes();
+  }
+  StoredWeights source(store_, config_.tied_embeddings);
+  EXPECT_EQ(packed_weight_bytes(config_, {}, source), bytes);
+  store_.remove("model.layers.2.mlp.up_proj.weight");
+  EXPECT_THROW(packed_weight_bytes(config_, {}, source), Error);
+}
+
 TEST_F(WeightsTest, TiedModelsMayStoreTheHeadAgain) {
   config_.tied_embeddings = true;
   fill(store_, config_);
