@@ -99,12 +99,20 @@ struct QuantTile {
     return sum;
   }
 
-  /// One block of 32 k: `w` its values in panel 0, `step` the step it lies in, `x` the rows' QuantBlocks.
+  /// One block of 32 k: `w` its values in panel 0, `step` the step it lies in, `x` the rows' QuantBlocks,
+  /// `ahead` the values of panel 0 to prefetch meanwhile, or null.
   [[gnu::always_inline]] static void block(const Tile& t, Acc (&acc)[R][P], const char* w, const char* step,
                                            int index, const char* x, const char* ahead) {
     Int low[R][P];
     Int high[R][P];  // used by kinds with halves
     const auto row = [&](int r) { return x + (r / 4) * 4 * t.x_stride + (r % 4) * t.x_stride; };
+    if (ahead != nullptr) {
+#pragma GCC unroll 4
+      for (int p = 0; p < P; ++p)
+#pragma GCC unroll 8
+        for (int i = 0; i < kLayout.block_lines; ++i)
+          __builtin_prefetch(ahead + p * t.panel_bytes + 64 * i, 0, 3);
+    }
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
@@ -114,13 +122,7 @@ struct QuantTile {
     for (int u = 0; u < 4; ++u) {
       Pair panel[P];
 #pragma GCC unroll 4
-      for (int p = 0; p < P; ++p) {
-        panel[p] = load_pair(w + p * t.panel_bytes, u);
-        if (ahead != nullptr) {
-          for (int i = u * kLayout.block_lines / 4; i < (u + 1) * kLayout.block_lines / 4; ++i)
-            __builtin_prefetch(ahead + p * t.panel_bytes + 64 * i, 0, 3);
-        }
-      }
+      for (int p = 0; p < P; ++p) panel[p] = load_pair(w + p * t.panel_bytes, u);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
         const typename Op::X first = Op::load_x(row(r) + 4 * u);

@@ -11,9 +11,10 @@ namespace {
 struct Vnni512 {
   static constexpr int kMaxRows = 12;
   static constexpr int kBlockRows = 6;
-  static constexpr int kMaxPanels = 4;
-  /// Float and integer sums and the weights of a line fit into 32 registers.
-  static constexpr int panels(int rows) { return rows <= 2 ? 4 : rows <= 4 ? 3 : rows <= 6 ? 2 : 1; }
+  static constexpr int kMaxPanels = 2;
+  /// Float and integer sums and the weights of a line fit into 32 registers. A single row leaves time to
+  /// spare, and one panel after the other is the fastest way to read.
+  static constexpr int panels(int rows) { return rows == 1 ? 1 : rows <= 6 ? 2 : 1; }
 
   using Acc = __m512;
   using Int = __m512i;
