@@ -143,9 +143,9 @@ TEST_F(WeightsTest, MemoryIsKnownWithoutPacking) {
     bytes += layer.o.bytes() + layer.gate_up.bytes() + layer.down.bytes();
   }
   StoredWeights source(store_, config_.tied_embeddings);
-  EXPECT_EQ(packed_weight_bytes(config_, {}, source), bytes);
+  EXPECT_EQ(packed_weight_bytes(config_, {.floats = DType::F32}, source), bytes);
   store_.remove("model.layers.2.mlp.up_proj.weight");
-  EXPECT_THROW(packed_weight_bytes(config_, {}, source), Error);
+  EXPECT_THROW(packed_weight_bytes(config_, {.floats = DType::F32}, source), Error);
 }
 
 TEST_F(WeightsTest, TiedModelsMayStoreTheHeadAgain) {
