@@ -147,16 +147,15 @@ ordered_json describe(const std::string& path) {
       return nullptr;
     }
   };
-  ordered_json found = {
-      {"path", path},
-      {"format", checkpoint.is_gguf() ? "GGUF file" : "Hugging Face folder"},
-      {"model", section(has_model(checkpoint), describe_model)},
-      {"weights", section(has_weights(checkpoint), describe_weights)},
-      {"memory", section(has_model(checkpoint) && has_weights(checkpoint), describe_memory)},
-      {"tokenizer", section(has_tokenizer(checkpoint), describe_tokenizer)},
-      {"chat_template", checkpoint.chat_template().has_value()},
-      {"cpu", cpu_model_name()},
-      {"isa", augur::name(select_isa())}};
+  ordered_json found = {{"path", path},
+                        {"format", checkpoint.is_gguf() ? "GGUF file" : "Hugging Face folder"},
+                        {"model", section(has_model(checkpoint), describe_model)},
+                        {"weights", section(has_weights(checkpoint), describe_weights)},
+                        {"memory", nullptr},  // what it is told of is read above
+                        {"tokenizer", section(has_tokenizer(checkpoint), describe_tokenizer)},
+                        {"chat_template", checkpoint.chat_template().has_value()},
+                        {"cpu", cpu_model_name()},
+                        {"isa", augur::name(select_isa())}};
   found["memory"] = section(!found["model"].is_null() && !found["weights"].is_null(), describe_memory);
   found["problems"] = std::move(problems);
   return found;

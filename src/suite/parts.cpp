@@ -16,6 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// A draft model in a GGUF file.
+std::string kind_of_file(const fs::path& file, const Fingerprint& target, FoundPart& part) {
+  const Checkpoint model = Checkpoint::open(file);
+  part.drafter = true;
+  return model.config().value("vocab_size", 0) == target.vocab ? std::string(detect_drafter_type(model)) : "";
+}
+
 /// What the folder holds for the target; nothing when it holds nothing for it. Error for what cannot be read.
 std::string kind_of(const fs::path& folder, const Fingerprint& target, FoundPart& part) {
   const nlohmann::json config = read_json_object_if_exists(folder / "config.json");
@@ -48,11 +55,12 @@ std::vector<FoundPart> find_parts(const fs::path& parts, const Fingerprint& targ
   std::vector<FoundPart> found;
   if (!fs::is_directory(parts)) throw Error("{}: not a folder", parts.string());
   for (const fs::directory_entry& entry : fs::directory_iterator(parts)) {
-    if (!entry.is_directory()) continue;
+    const bool gguf = entry.is_regular_file() && entry.path().extension() == ".gguf";
+    if (!gguf && !entry.is_directory()) continue;
     FoundPart part;
     part.name = entry.path().filename().string();
     try {
-      part.kind = kind_of(entry.path(), target, part);
+      part.kind = gguf ? kind_of_file(entry.path(), target, part) : kind_of(entry.path(), target, part);
     } catch (const std::exception&) {
       continue;  // another model's, or nothing of ours
     }

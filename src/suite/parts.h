@@ -7,16 +7,17 @@
 
 namespace augur {
 
-/// A folder of something that was made for a target: a draft model, a head, or a policy's part.
+/// Something that was made for a target: a folder of a draft model, a head or a policy's part; a draft model
+/// in a GGUF file.
 struct FoundPart {
-  std::string name;  ///< of the folder
+  std::string name;  ///< of the folder or file
   std::string kind;  ///< drafter type ("eagle3", "draft"), or what config.json calls the part ("c2t")
   bool drafter = false;
   std::string made_for;  ///< a policy's part: "KIND NAME" of its drafter, where it says so
 };
 
-/// The drafters and policy parts among the folders in `parts` that fit the target, by name; others are
-/// passed over.
+/// The drafters and policy parts among the folders and files in `parts` that fit the target, by name; others
+/// are passed over.
 std::vector<FoundPart> find_parts(const std::filesystem::path& parts, const Fingerprint& target);
 
 /// Methods worth comparing, in the syntax of parse_method: plain, look-ups, and for every drafter found a
