@@ -155,7 +155,7 @@ Grade DflashLearner::run(const Example& example, bool learn) {
       weights.push_back(static_cast<float>(std::exp(-d / options_.gamma)));
     }
   }
-  VocabularyHead out{.hidden = states.index_select(0, index_tensor(rows)), .weight = head()};
+  TorchHead out{.hidden = states.index_select(0, index_tensor(rows)), .weight = head()};
   VocabularyTargets targets{
       .targets = lesson.distributions, .wanted = index_tensor(wanted), .weights = torch::tensor(weights)};
   torch::Tensor markov;
@@ -188,7 +188,7 @@ torch::Tensor DflashLearner::draft_logits(const Example& example, std::int64_t r
   const Lesson lesson = prepare_lesson(target_, example, options_.taps, nullptr);
   const std::int64_t count = std::min<std::int64_t>(depths(), lesson.length() - root);
   const torch::Tensor states = run_blocks(lesson, {root}).slice(0, first_slot(), first_slot() + count);
-  VocabularyHead out{.hidden = states, .weight = head()};
+  TorchHead out{.hidden = states, .weight = head()};
   if (options_.dspark) {
     out.extra = markov_in_.index_select(0, lesson.ids.slice(0, root, root + count));
     out.extra_weight = markov_out_;

@@ -65,7 +65,7 @@ torch::Tensor EarlyExitLearner::draft_logits(const Example& example, std::int64_
   const torch::NoGradGuard no_grad;
   const Lesson lesson = prepare_lesson(target_, example, taps_, nullptr);
   const torch::Tensor rows = torch::arange(root, std::min(root + 3, lesson.length()));
-  return VocabularyHead{.hidden = apply(lesson, rows), .weight = head_}.logits();
+  return TorchHead{.hidden = apply(lesson, rows), .weight = head_}.logits();
 }
 
 nlohmann::json EarlyExitLearner::config() const {

@@ -145,9 +145,9 @@ torch::Tensor HeadsLearner::draft_logits(const Example& example, std::int64_t ro
   std::vector<torch::Tensor> logits;
   for (int d = 0; d < options_.heads && root + d < lesson.length(); ++d) {
     const Block& output = heads_[static_cast<std::size_t>(d)].output;
-    logits.push_back(VocabularyHead{.hidden = apply(d, given, lesson, index_tensor({root - 1})),
-                                    .weight = output.weight,
-                                    .bias = output.bias}
+    logits.push_back(TorchHead{.hidden = apply(d, given, lesson, index_tensor({root - 1})),
+                               .weight = output.weight,
+                               .bias = output.bias}
                          .logits());
   }
   return torch::cat(logits);

@@ -111,7 +111,7 @@ torch::Tensor RecurrentLearner::draft_logits(const Example& example, std::int64_
   std::vector<torch::Tensor> logits;
   for (int s = 0; s < options_.evaluated && root + s < lesson.length(); ++s) {
     const torch::Tensor out = unrolled.next(lesson.length() - 1 - s);
-    logits.push_back(VocabularyHead{.hidden = exit(out.slice(0, root - 1, root)), .weight = head()}.logits());
+    logits.push_back(TorchHead{.hidden = exit(out.slice(0, root - 1, root)), .weight = head()}.logits());
   }
   return torch::cat(logits);
 }

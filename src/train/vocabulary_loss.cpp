@@ -120,14 +120,14 @@ class Loss : public torch::autograd::Function<Loss> {
 
 }  // namespace
 
-torch::Tensor VocabularyHead::logits() const {
+torch::Tensor TorchHead::logits() const {
   torch::Tensor y =
       torch::linear(hidden.to(torch::kBFloat16), weight.to(torch::kBFloat16)).to(torch::kFloat32);
   if (extra.defined()) y = y + torch::linear(extra.to(torch::kBFloat16), extra_weight.to(torch::kBFloat16));
   return bias.defined() ? y + bias : y;
 }
 
-VocabularyLoss vocabulary_loss(const VocabularyHead& head, const VocabularyTargets& targets) {
+VocabularyLoss vocabulary_loss(const TorchHead& head, const VocabularyTargets& targets) {
   VocabularyLoss loss;
   // Asked here, since autograd switches it off around forward.
   const bool learning = torch::GradMode::is_enabled();

@@ -4,7 +4,7 @@
 namespace augur {
 
 /// Rows that go through a vocabulary head: logits = hidden W^T (+ extra E^T) (+ bias).
-struct VocabularyHead {
+struct TorchHead {
   torch::Tensor hidden;        ///< [R, h]
   torch::Tensor weight;        ///< [V, h]
   torch::Tensor extra;         ///< [R, r]; undefined: none
@@ -34,6 +34,6 @@ struct VocabularyLoss {
 
 /// Works through the rows in chunks and computes the gradients on the way, so that no [rows, vocabulary]
 /// tensor outlives its chunk (and stays in the cache).
-VocabularyLoss vocabulary_loss(const VocabularyHead& head, const VocabularyTargets& targets);
+VocabularyLoss vocabulary_loss(const TorchHead& head, const VocabularyTargets& targets);
 
 }  // namespace augur

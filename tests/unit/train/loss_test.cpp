@@ -16,11 +16,11 @@ struct RandomHead {
   torch::Tensor exact(std::int64_t height, std::int64_t columns) {
     return trainable((torch::randn({height, columns}, generator) * 4).round() / 8);
   }
-  VocabularyHead head{.hidden = exact(kRows, kWidth),
-                      .weight = exact(kVocab, kWidth),
-                      .extra = exact(kRows, kRank),
-                      .extra_weight = exact(kVocab, kRank),
-                      .bias = trainable(torch::randn({kVocab}, generator))};
+  TorchHead head{.hidden = exact(kRows, kWidth),
+                 .weight = exact(kVocab, kWidth),
+                 .extra = exact(kRows, kRank),
+                 .extra_weight = exact(kVocab, kRank),
+                 .bias = trainable(torch::randn({kVocab}, generator))};
   torch::Tensor probabilities =
       torch::randn({kRows, kVocab}, generator).mul(2).softmax(-1).to(torch::kBFloat16);
   torch::Tensor rows = torch::randperm(kRows, generator);
@@ -41,7 +41,7 @@ void expect_same_gradients(const RandomHead& s, const torch::Tensor& found, cons
   }
 }
 
-torch::Tensor plain_logits(const VocabularyHead& h) {
+torch::Tensor plain_logits(const TorchHead& h) {
   return h.hidden.mm(h.weight.t()) + h.extra.mm(h.extra_weight.t()) + h.bias;
 }
 
