@@ -21,6 +21,18 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
+/// Medusa's and Hydra's heads have file names of their own.
+std::shared_ptr<const WeightStore> open_folder_weights(const fs::path& folder) {
+  if (has_safetensors(folder)) return open_safetensors_folder(folder);
+  for (const char* name : {"pytorch_model.bin", "medusa_lm_head.pt", "hydra_lm_head.pt"}) {
+    if (file_exists(folder / name)) return open_torch_archive(folder / name);
+  }
+  for (const char* name : {"medusa_lm_head.safetensors", "hydra_lm_head.safetensors"}) {
+    if (file_exists(folder / name)) return open_safetensors(folder / name);
+  }
+  return open_safetensors_folder(folder);  // whose error says what was expected
+}
+
 /// The ids under `key`: none, one, or a list. Error unless each is below `limit`.
 std::vector<TokenId> ids_of(const nlohmann::json& config, const char* key, std::int64_t limit,
                             const fs::path& path) {
@@ -138,9 +150,7 @@ const WeightStore& Checkpoint::weights() const {
     if (is_gguf()) {
       weights_ = open_gguf_weights(gguf_);
     } else if (is_folder(path_)) {
-      weights_ = file_exists(path_ / "pytorch_model.bin") && !has_safetensors(path_)
-                     ? open_torch_archive(path_ / "pytorch_model.bin")
-                     : open_safetensors_folder(path_);
+      weights_ = open_folder_weights(path_);
     } else {
       throw Error("{}: holds no weights", path_.string());
     }

@@ -19,7 +19,7 @@ TEST(QuantisedHead, IsFoundAndLoadsAsItsFolderDoes) {
   GoldenTarget target(WeightType::Auto);
   TemporaryFolder out;
   ThreadPool pool(2);
-  for (const char* name : {"eagle3_official", "eagle3_speculators", "eagle"}) {
+  for (const char* name : {"eagle3_official", "eagle3_speculators", "eagle", "medusa", "hydra"}) {
     SCOPED_TRACE(name);
     const Checkpoint folder = Checkpoint::open(golden_head_path(name));
     const std::string_view type = detect_drafter_type(folder);
