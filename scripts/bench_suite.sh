@@ -8,6 +8,7 @@
 #   LIMIT    prompts of each file (4)               ROUNDS  repetitions (3)        TOKENS  of an answer (128)
 #   METHODS  separated by spaces (default: what models/ makes possible)
 #   MINUTES  stop after about so long of every measurement
+#   WEIGHTS  native, bf16 or f32 (default: as the file)
 #   PARTS    which of: t0 t1 papers project (all)
 #   OUT      folder of results (build/bench/suite)
 set -euo pipefail
@@ -21,7 +22,7 @@ what=" ${PARTS:-t0 t1 papers project} "
 mkdir -p "$out"
 
 common=(-m "$model" --prompts "${prompts[@]}" --limit "${LIMIT:-4}" -n "${TOKENS:-128}" --rounds "${ROUNDS:-3}" --turns 1
-        --minutes "${MINUTES:-0}")
+        --minutes "${MINUTES:-0}" ${WEIGHTS:+--weights "$WEIGHTS"})
 methods=()
 if [[ -n "${METHODS:-}" ]]; then read -ra list <<< "$METHODS"; methods=(--methods "${list[@]}"); fi
 
@@ -31,7 +32,7 @@ for temperature in 0 1; do
     --json "$out/t$temperature.json" --report "$out/t$temperature.html"
 done
 if [[ $what == *" papers "* ]]; then
-  for paper in hetero c2t acceptance; do
+  for paper in hetero c2t acceptance dynaspec; do
     "$augur" bench paper "$paper" "${common[@]}" ${DRAFTER:+--drafter "$DRAFTER"} --json "$out/$paper.json" || true
   done
 fi
