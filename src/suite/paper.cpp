@@ -115,8 +115,9 @@ std::vector<std::string> PaperStudy::methods() const {
 }
 
 std::vector<std::string> paper_names() {
+  const json papers = all_papers();  // outlives the loop over it
   std::vector<std::string> names;
-  for (const auto& [name, paper] : all_papers().items()) names.push_back(name);
+  for (const auto& [name, paper] : papers.items()) names.push_back(name);
   return names;
 }
 
