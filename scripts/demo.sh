@@ -8,7 +8,9 @@ cd "$(dirname "$0")/.."
 augur=${1:-build/release/augur}
 
 if model=$(scripts/get_model.sh); then
-  arguments=(-m "$model" -md models/smollm2-draft-11m --chat)
+  # Look-ups in the text, a draft model's tree of one size, and both drafters as measured costs decide.
+  arguments=(-m "$model" -md models/smollm2-draft-11m --chat --with ngram:policy=auto --with auto:topk=4,depth=4,size=16
+             --with auto,ngram:policy=auto)
   prompt="Write a Python class for a bank account with the methods deposit, withdraw and balance, then show how to use it."
   tokens=256
 else
