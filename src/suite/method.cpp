@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include "augur/engine.h"
 #include "base/error.h"
@@ -38,14 +39,19 @@ std::string with_part_paths(std::string_view policy, const fs::path& parts) {
   return out;
 }
 
+/// Where FILE stands in "KIND:FILE" or "KIND:FILE:SIZE": its first character, and how many.
+std::pair<std::size_t, std::size_t> file_of(std::string_view vocabulary) {
+  const std::size_t colon = std::min(vocabulary.find(':'), vocabulary.size());
+  const std::size_t begin = std::min(colon + 1, vocabulary.size());
+  return {begin, std::min(vocabulary.find(':', begin), vocabulary.size()) - begin};
+}
+
 /// "dynaspec:FOLDER:8;4" as `--spec-vocab` takes it.
 std::string vocabulary_of(std::string_view value, const fs::path& parts) {
-  const std::size_t colon = value.find(':');
-  if (colon == std::string_view::npos) return std::string(value);
-  const std::size_t end = std::min(value.find(':', colon + 1), value.size());
-  std::string out = std::string(value.substr(0, colon + 1)) +
-                    part_path(std::string(value.substr(colon + 1, end - colon - 1)), parts) +
-                    std::string(value.substr(end));
+  std::string out(value);
+  if (const auto [begin, length] = file_of(value); length > 0) {
+    out.replace(begin, length, part_path(out.substr(begin, length), parts));
+  }
   std::replace(out.begin(), out.end(), ';', ',');
   return out;
 }
@@ -92,10 +98,10 @@ void set_option(Method& method, std::string_view key, std::string_view value, co
 
 /// "vocab=KIND:SIZE" of "vocab=KIND:FILE:SIZE"; other settings as they are.
 std::string without_path(std::string_view setting) {
-  const std::size_t colon = setting.find(':');
-  if (!setting.starts_with("vocab=") || colon == std::string_view::npos) return std::string(setting);
-  const std::size_t size = std::min(setting.find(':', colon + 1), setting.size());
-  return std::string(setting.substr(0, colon)) + std::string(setting.substr(size));
+  std::string out(setting);
+  if (!setting.starts_with("vocab=")) return out;
+  if (const auto [begin, length] = file_of(setting); length > 0) out.erase(begin - 1, length + 1);
+  return out;
 }
 
 /// The text without model=...: what tells methods apart for the eye.
