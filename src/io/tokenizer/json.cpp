@@ -27,6 +27,7 @@ bool ends_in_byte_level(const json& value, const std::string& where) {
   if (type == "ByteLevel") return true;
   if (type != "Sequence") return false;
   const json& parts = require_field(value, "pretokenizers", where);
+  if (!parts.is_array()) throw Error("{}: pretokenizers: expected an array", where);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (!ends_in_byte_level(parts[i], where)) continue;
     if (i + 1 < parts.size()) throw Error("{}: ByteLevel is supported only as the last step", where);

@@ -89,6 +89,11 @@ TEST(TokenizerJson, MalformedFilesNameFileAndField) {
                                       {"pretokenizers", {{{"type", "ByteLevel"}}, {{"type", "Digits"}}}}};
               }),
               HasSubstr("ByteLevel is supported only as the last step"));
+  for (const json& steps : {json{{"a", {{"type", "ByteLevel"}}}}, json("ByteLevel"), json(7)})
+    EXPECT_THAT(with([&](json& c) {
+                  c["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", steps}};
+                }),
+                HasSubstr("pretokenizers: expected an array"));
   EXPECT_THAT(with([](json& c) {
                 c["added_tokens"] = {{{"id", 3}}};
               }),
