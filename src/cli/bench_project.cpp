@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "cli/text_file.h"
 #include "cli/validators.h"
+#include "suite/document.h"
 #include "suite/projection.h"
 
 namespace augur::cli {
@@ -47,11 +48,7 @@ void print(const nlohmann::ordered_json& found, Output& out) {
 }
 
 int bench_project(const Options& options) {
-  const auto document =
-      nlohmann::ordered_json::parse(read_text(options.suite), nullptr, /*allow_exceptions=*/false);
-  if (!document.is_object() || document.value("augur_suite", 0) != 1) {
-    throw Error("{}: not a file that 'augur bench suite --json' wrote", options.suite);
-  }
+  const auto document = read_suite_document(options.suite);
   Backend backend(options.bench.threads, options.bench.pin);
   nlohmann::ordered_json found = {{"calculated", true},
                                   {"from", options.suite},

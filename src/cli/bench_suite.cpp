@@ -27,6 +27,7 @@
 #include "suite/parts.h"
 #include "suite/peers.h"
 #include "suite/report.h"
+#include "suite/tables.h"
 
 namespace augur::cli {
 namespace {
@@ -224,12 +225,21 @@ int bench_suite(const Options& options) {
   return outputs_differ(document) ? 1 : 0;
 }
 
-int remake_report(const std::string& json, const std::string& report) {
-  const auto document = nlohmann::ordered_json::parse(read_text(json), nullptr, /*allow_exceptions=*/false);
-  if (!document.is_object() || document.value("augur_suite", 0) != 1) {
-    throw Error("{}: not a file that 'augur bench suite --json' wrote", json);
+struct RemakeOptions {
+  std::string json;
+  std::string report = "report.html";
+  bool markdown = false;
+};
+
+int remake_report(const RemakeOptions& options) {
+  const auto document = read_suite_document(options.json);
+  if (options.markdown) {
+    Output out;
+    out.write(markdown_tables(document));
+    out.finish();
+    return 0;
   }
-  write_atomically(report, report_page(document));
+  write_atomically(options.report, report_page(document));
   return 0;
 }
 
@@ -300,16 +310,15 @@ void add_bench_suite(CLI::App& bench, Action& action) {
 }
 
 void add_bench_report(CLI::App& bench, Action& action) {
-  struct Options {
-    std::string json;
-    std::string report = "report.html";
-  };
-  auto options = std::make_shared<Options>();
-  CLI::App* command = bench.add_subcommand("report", "The page of 'bench suite' again, from its JSON");
+  auto options = std::make_shared<RemakeOptions>();
+  CLI::App* command =
+      bench.add_subcommand("report", "The page of 'bench suite' again, or its tables, from its JSON");
   command->add_option("JSON", options->json, "What 'bench suite --json' wrote")->required();
-  command->add_option("-o,--report", options->report, "The page")->capture_default_str();
-  command->callback(
-      [options, &action] { action = [options] { return remake_report(options->json, options->report); }; });
+  auto* page = command->add_option("-o,--report", options->report, "The page")->capture_default_str();
+  command
+      ->add_flag("--markdown", options->markdown, "Instead of a page, tables in Markdown on standard output")
+      ->excludes(page);
+  command->callback([options, &action] { action = [options] { return remake_report(*options); }; });
 }
 
 }  // namespace augur::cli

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "base/cpu.h"
+#include "base/error.h"
+#include "io/mapped_file.h"
 
 namespace augur {
 namespace {
@@ -94,31 +96,34 @@ ordered_json samples(const std::vector<PromptSet>& sets, const std::vector<std::
   return found;
 }
 
-std::string row_text(const ordered_json& method, const ordered_json& f, bool first) {
-  const auto calls = std::max(f["calls"].get<double>(), 1.0);
-  const auto per_call = [&](const char* key) { return f[key].get<double>() / calls; };
-  std::string line = fmt::format("  {:<36} {:7.1f} {:6.2f}x {:6.2f} {:8} {:9}  {:5.2f} {:6.2f} {:5.2f}",
-                                 method["label"].get<std::string>(), f["tokens_per_second"].get<double>(),
-                                 f["speedup"].get<double>(), f["tau"].get<double>(),
-                                 f["calls"].get<std::int64_t>(), f["verified_tokens"].get<std::int64_t>(),
-                                 per_call("draft_ms"), per_call("verify_ms"), per_call("other_ms"));
-  if (first) return line;
-  const ordered_json& rounds = f["speedup_by_round"];
-  if (rounds[2].get<double>() > rounds[0].get<double>()) {
-    line += fmt::format("  {:.2f}-{:.2f}", rounds[0].get<double>(), rounds[2].get<double>());
+/// A field of an object of a suite's document, of the kind that `is` tells.
+const ordered_json& field(const ordered_json& object, const char* key,
+                          bool (ordered_json::*is)() const noexcept, const std::string& where) {
+  const auto found = object.find(key);
+  if (found == object.end() || !((*found).*is)()) {
+    throw Error("{}: not what 'augur bench suite --json' writes: {}: missing, or of another kind", where,
+                key);
   }
-  if (method["peer"].get<bool>()) return line + "  another engine";
-  const int different = f["different"];
-  return line + (different == 0 ? "  same tokens" : fmt::format("  {} DIFFER", different));
+  return *found;
 }
 
-std::string table(const std::string& title, const ordered_json& methods, const ordered_json& rows) {
-  std::string text = fmt::format("{}\n  {:<36} {:>7} {:>7} {:>6} {:>8} {:>9}  {}\n", title, "", "tok/s",
-                                 "speedup", "tau", "calls", "verified", "ms a call: draft, verify, other");
-  for (std::size_t m = 0; m < rows.size(); ++m) {
-    text += row_text(methods[m], rows[m], m == 0) + "\n";
+void check_rows(const ordered_json& rows, std::size_t methods, const std::string& where) {
+  if (!rows.empty() && rows.size() != methods) {
+    throw Error("{}: expected a row for each of {} methods, found {}", where, methods, rows.size());
   }
-  return text;
+  for (const ordered_json& row : rows) {
+    for (const char* key : {"tokens_per_second", "speedup", "tau", "calls", "verified_tokens", "draft_ms",
+                            "verify_ms", "other_ms", "different"}) {
+      field(row, key, &ordered_json::is_number, where);
+    }
+    for (const char* key : {"speedup_by_round", "speedup_by_prompt"}) {
+      const ordered_json& spread = field(row, key, &ordered_json::is_array, where);
+      if (spread.size() != 3 ||
+          !std::all_of(spread.begin(), spread.end(), [](const ordered_json& x) { return x.is_number(); })) {
+        throw Error("{}: {}: expected three numbers", where, key);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -192,24 +197,41 @@ ordered_json suite_document(const SuiteFacts& facts, const ModelInfo& model,
           {"samples", samples(sets, keys, state)}};
 }
 
+ordered_json read_suite_document(const std::string& path) {
+  const MappedFile file(path);
+  ordered_json document =
+      ordered_json::parse(file.bytes().begin(), file.bytes().end(), nullptr, /*allow_exceptions=*/false);
+  if (!document.is_object() || document.value("augur_suite", ordered_json()) != 1) {
+    throw Error("{}: not a file that 'augur bench suite --json' wrote", path);
+  }
+  const ordered_json& methods = field(document, "methods", &ordered_json::is_array, path);
+  for (const ordered_json& method : methods) {
+    for (const char* key : {"label", "text"})
+      field(method, key, &ordered_json::is_string, path + ": methods");
+    field(method, "peer", &ordered_json::is_boolean, path + ": methods");
+  }
+  check_rows(field(document, "overall", &ordered_json::is_array, path), methods.size(), path + ": overall");
+  for (const ordered_json& suite : field(document, "suites", &ordered_json::is_array, path)) {
+    const std::string where = path + ": suites";
+    field(suite, "name", &ordered_json::is_string, where);
+    check_rows(field(suite, "methods", &ordered_json::is_array, where), methods.size(), where);
+  }
+  field(document, "rounds", &ordered_json::is_number, path);
+  const ordered_json& settings = field(document, "settings", &ordered_json::is_object, path);
+  for (const char* key : {"temperature", "max_tokens"}) {
+    field(settings, key, &ordered_json::is_number, path + ": settings");
+  }
+  const ordered_json& machine = field(document, "machine", &ordered_json::is_object, path);
+  field(machine, "cpu", &ordered_json::is_string, path + ": machine");
+  field(machine, "threads", &ordered_json::is_number, path + ": machine");
+  const ordered_json& model = field(document, "model", &ordered_json::is_object, path);
+  for (const char* key : {"name", "weights"}) field(model, key, &ordered_json::is_string, path + ": model");
+  return document;
+}
+
 bool outputs_differ(const ordered_json& document) {
   return std::any_of(document["overall"].begin(), document["overall"].end(),
                      [](const ordered_json& row) { return row["different"] != 0; });
-}
-
-std::string suite_tables(const ordered_json& document) {
-  std::string text;
-  for (const ordered_json& suite : document["suites"]) {
-    if (suite["methods"].empty()) continue;
-    text += table(fmt::format("{}: {} of {} prompts", suite["name"].get<std::string>(),
-                              suite["prompts"].get<int>(), suite["planned"].get<int>()),
-                  document["methods"], suite["methods"]) +
-            "\n";
-  }
-  if (!document["overall"].empty()) {
-    text += table("all suites (means; counts are sums)", document["methods"], document["overall"]);
-  }
-  return text;
 }
 
 }  // namespace augur

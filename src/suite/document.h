@@ -35,10 +35,11 @@ nlohmann::ordered_json suite_document(const SuiteFacts& facts, const ModelInfo& 
                                       const std::vector<PromptSet>& sets, const std::vector<Method>& methods,
                                       const SuiteRunReport& run, const StateFile& state);
 
+/// A file of such a document, with the fields that tables and calculations read checked. Error that names the
+/// file and the field when it is not one. What only the page shows (rounds, texts, costs) is not looked at.
+nlohmann::ordered_json read_suite_document(const std::string& path);
+
 /// True when some method gave other ids than the first one.
 bool outputs_differ(const nlohmann::ordered_json& document);
-
-/// The summary for a terminal, and a table for each suite.
-std::string suite_tables(const nlohmann::ordered_json& document);
 
 }  // namespace augur

@@ -78,7 +78,34 @@ TEST(BenchSuite, SaysWhatIsWrong) {
   EXPECT_THAT(outcome({"--methods", "nonsense"}).err, HasSubstr("nonsense"));
   EXPECT_THAT(outcome({"--methods", "ngram", "ngram"}).err, HasSubstr("given twice"));
   EXPECT_THAT(outcome({"--prompts", "no/such.jsonl"}).err, HasSubstr("no/such.jsonl"));
-  EXPECT_EQ(run_augur({"bench", "report", temporary_file("x.json", "{}").string()}).code, 1);
+}
+
+TEST(BenchReport, TablesInMarkdownFromTheFigures) {
+  const auto path = temporary_file("tables.json");
+  ASSERT_EQ(run_augur(small_run(path)).code, 0);
+  const Outcome tables = run_augur({"bench", "report", path.string(), "--markdown"});
+  EXPECT_EQ(tables.code, 0) << tables.err;
+  EXPECT_THAT(tables.out, HasSubstr("| `plain` | 1.00 (1.00-1.00) | 1.00 | 1.00 |"));
+  EXPECT_THAT(tables.out, HasSubstr("| speedup by suite | quick |\n| --- | --- |\n| `plain`, tokens/s |"));
+  EXPECT_THAT(tables.out, HasSubstr("temperature 0.0, 12 tokens, 2 rounds"));
+
+  // A file that somebody edited is refused by the field.
+  const auto error = [&](auto&& damage) {
+    json content = read_json(path);
+    damage(content);
+    return run_augur({"bench", "report", temporary_file("x.json", content.dump()).string(), "--markdown"})
+        .err;
+  };
+  EXPECT_THAT(error([](json& c) { c = json::object(); }), HasSubstr("x.json: not a file that"));
+  EXPECT_THAT(error([](json& c) { c.erase("methods"); }), HasSubstr("x.json: not what"));
+  EXPECT_THAT(error([](json& c) { c["overall"].erase(1); }),
+              HasSubstr("a row for each of 3 methods, found 2"));
+  EXPECT_THAT(error([](json& c) { c["overall"][0]["tau"] = "much"; }), HasSubstr("overall: not what"));
+  EXPECT_THAT(error([](json& c) {
+                c["suites"][0]["methods"][1]["speedup_by_round"] = {1, 2};
+              }),
+              HasSubstr("speedup_by_round: expected three numbers"));
+  EXPECT_THAT(error([](json& c) { c["settings"].erase("temperature"); }), HasSubstr("settings: not what"));
 }
 
 TEST(BenchSuite, ThePageRendersAtPhoneAndDesktopWidth) {

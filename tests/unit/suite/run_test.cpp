@@ -7,6 +7,7 @@
 #include "suite/analysis.h"
 #include "suite/document.h"
 #include "suite/report.h"
+#include "suite/tables.h"
 #include "support/stories.h"
 #include "support/temporary_folder.h"
 
