@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Everything in docs/benchmarks.md that the suite measures: all methods, at temperature 0 and 1, the papers' tables, and
-# the calculation for larger targets. Nothing else should run on the machine. A run that is cut off goes on when the
-# same command is given again.
+# Every figure in docs/benchmarks.md: all methods at temperature 0 and 1 with weights in bf16 and as stored, cheaper drafts, all
+# drafters' accepted lengths, the papers' tables, other engines, and the calculation for larger targets. Tables in Markdown
+# go to OUT/figures.md. Nothing else should run on the machine. A run that is cut off goes on when the same command is
+# given again.
 #
 # usage: scripts/bench_suite.sh [PROMPTS.jsonl...]     default: prompts/*.jsonl
 #   AUGUR    the program (build/release/augur)      MODEL   a model (scripts/get_model.sh's)
-#   LIMIT    prompts of each file (4)               ROUNDS  repetitions (3)        TOKENS  of an answer (128)
-#   METHODS  separated by spaces (default: what models/ makes possible)
+#   LIMIT    prompts of each file (3)               ROUNDS  repetitions (3)        TOKENS  of an answer (128)
+#   METHODS  separated by spaces (default: those of the document)
 #   MINUTES  stop after about so long of every measurement
-#   WEIGHTS  native, bf16 or f32 (default: as the file)
-#   PARTS    which of: t0 t1 papers project (all)
+#   PARTS    which of: bf16 native cheap drafters papers project peers (all)
 #   OUT      folder of results (build/bench/suite)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,22 +18,76 @@ model=${MODEL:-$(scripts/get_model.sh)}
 out=${OUT:-build/bench/suite}
 prompts=("$@")
 [[ ${#prompts[@]} -gt 0 ]] || prompts=(prompts/*.jsonl)
-what=" ${PARTS:-t0 t1 papers project} "
-mkdir -p "$out"
+wanted=" ${PARTS:-bf16 native cheap drafters papers project peers} "
+wants() { [[ $wanted == *" $1 "* ]]; }
 
-common=(-m "$model" --prompts "${prompts[@]}" --limit "${LIMIT:-4}" -n "${TOKENS:-128}" --rounds "${ROUNDS:-3}" --turns 1
-        --minutes "${MINUTES:-0}" ${WEIGHTS:+--weights "$WEIGHTS"})
-methods=()
-if [[ -n "${METHODS:-}" ]]; then read -ra list <<< "$METHODS"; methods=(--methods "${list[@]}"); fi
+# The parts of models/, and the draft model in 4 bits.
+mkdir -p "$out/parts"
+for part in models/*/; do ln -sfn "$(realpath "$part")" "$out/parts/$(basename "$part")"; done
+draft=smollm2-draft-11m
+small=$draft.Q4_0.gguf
+[[ -s $out/parts/$small ]] || "$augur" quantize "models/$draft" "$out/parts/$small" Q4_0
+frequent=vocab=frspec:$draft-frspec:4096
+
+common=(-m "$model" --parts "$out/parts" --prompts "${prompts[@]}" --limit "${LIMIT:-3}" --turns 1 --seed 3 --minutes "${MINUTES:-0}")
+timed=(-n "${TOKENS:-128}" --rounds "${ROUNDS:-3}")
+
+methods=(plain ngram:n-min=3,n-max=8 ngram:policy=auto draft:model=$draft,n-max=4 draft:model=$draft,topk=4,depth=4,size=16
+         draft:model=$draft,policy=auto draft,ngram:model=$draft,policy=auto draft:model=$small,policy=auto
+         draft,ngram:model=$small,policy=auto eagle3:model=smollm2-eagle3,topk=4,depth=4,size=16
+         eagle3,ngram:model=smollm2-eagle3,policy=auto)
+if [[ -n "${METHODS:-}" ]]; then read -ra methods <<< "$METHODS"; fi
+cheaper=(plain draft,ngram:model=$draft,policy=auto draft,ngram:model=$draft,$frequent,policy=auto
+         draft,ngram:model=$small,policy=auto draft,ngram:model=$small,$frequent,policy=auto)
+tree=policy=eagle2,topk=10,depth=8,size=60
+drafters=(plain draft:model=$draft,$tree eagle3:model=smollm2-eagle3,$tree eagle:model=smollm2-eagle,$tree mtp:model=smollm2-mtp,$tree
+          medusa:model=smollm2-medusa,$tree hydra:model=smollm2-hydra,$tree layerskip:model=smollm2-early-exit,$tree)
+
+tables=()  # suites whose tables make the document
+suite() { # NAME ARGUMENT...
+  local name=$1
+  shift
+  echo "== $name"
+  "$augur" bench suite "${common[@]}" "$@" --json "$out/$name.json" --report "$out/$name.html"
+  tables+=("$name")
+}
 
 for temperature in 0 1; do
-  [[ $what == *" t$temperature "* ]] || continue
-  "$augur" bench suite "${common[@]}" "${methods[@]}" --temp "$temperature" --seed 3 \
-    --json "$out/t$temperature.json" --report "$out/t$temperature.html"
+  ! wants bf16 || suite "bf16-t$temperature" "${timed[@]}" --weights bf16 --temp $temperature --methods "${methods[@]}"
+  ! wants native || suite "native-t$temperature" "${timed[@]}" --temp $temperature --methods "${methods[@]}"
 done
-if [[ $what == *" papers "* ]]; then
-  for paper in hetero c2t acceptance dynaspec; do
-    "$augur" bench paper "$paper" "${common[@]}" ${DRAFTER:+--drafter "$DRAFTER"} --json "$out/$paper.json" || true
+if wants cheap; then
+  suite cheap-native-t0 "${timed[@]}" --temp 0 --analyse 0 --samples 0 --methods "${cheaper[@]}"
+  suite cheap-bf16-t1 "${timed[@]}" --weights bf16 --temp 1 --analyse 0 --samples 0 --methods "${cheaper[@]}"
+fi
+if wants drafters; then
+  for temperature in 0 1; do
+    suite "drafters-t$temperature" -n 64 --rounds 1 --temp $temperature --analyse 0 --samples 0 --methods "${drafters[@]}"
   done
 fi
-if [[ $what == *" project "* ]]; then "$augur" bench project "$out/t0.json" --json "$out/project.json"; fi
+if wants papers; then
+  for paper in hetero c2t acceptance dynaspec; do
+    "$augur" bench paper "$paper" "${common[@]}" -n 96 --rounds 1 --drafter "${DRAFTER:-$draft}" --json "$out/$paper.json" |
+      tee "$out/$paper.txt"
+  done
+fi
+if wants project; then
+  for temperature in 0 1; do
+    [[ ! -s $out/bf16-t$temperature.json ]] || "$augur" bench project "$out/bf16-t$temperature.json" --json "$out/project-t$temperature.json" |
+      tee "$out/project-t$temperature.txt"
+  done
+fi
+if wants peers; then
+  OUT=$out AUGUR=$augur MODEL=$model ROUNDS=${ROUNDS:-3} TOKENS=${TOKENS:-128} scripts/bench_peers.sh "${prompts[@]}"
+  tables+=(peers)
+fi
+
+for name in "${tables[@]}"; do
+  printf '## %s\n' "$name"
+  "$augur" bench report "$out/$name.json" --markdown
+  echo
+done > "$out/figures.md"
+for text in "$out"/*.txt; do
+  [[ ! -s $text ]] || { printf '## %s\n```\n' "$(basename "$text" .txt)"; cat "$text"; printf '```\n\n'; } >> "$out/figures.md"
+done
+echo "written: $out/figures.md, a page for each suite beside it"

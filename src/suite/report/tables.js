@@ -22,7 +22,7 @@ function heroes() {
     hero(fixed(row.tau, 2), "tokens a call of the model (τ, its own included)"),
     hero(times(worst), `on its worst prompt (${row.slowest_prompt})`, worst >= 0.99 ? "" : "bad"),
     different ? hero("differs", "some method changed the output: see the red rows", "bad")
-              : hero("identical", "output of every method, token by token", "good"));
+              : hero("identical", `output of ${D.methods.some((m) => m.peer) ? "Augur's methods" : "every method"}, token by token`, "good"));
 }
 
 function splitBar(row) {
