@@ -61,8 +61,9 @@ std::string draft_identity(const Checkpoint& checkpoint) {
   if (!fs::is_directory(path, ignored)) {
     add(path);
   } else {
-    for (const char* file :
-         {"config.json", "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"}) {
+    for (const char* file : {"config.json", "model.safetensors", "model.safetensors.index.json",
+                             "pytorch_model.bin", "pytorch_model.bin.index.json", "medusa_lm_head.pt",
+                             "medusa_lm_head.safetensors", "hydra_lm_head.pt", "hydra_lm_head.safetensors"}) {
       if (fs::exists(path / file, ignored)) add(path / file);
     }
   }

@@ -7,6 +7,7 @@
 #include "io/json_reader.h"
 #include "io/mapped_file.h"
 #include "io/safetensors.h"
+#include "io/sharded_weights.h"
 #include "io/tokenizer/loaders.h"
 #include "io/torch_archive.h"
 
@@ -26,6 +27,9 @@ std::shared_ptr<const WeightStore> open_folder_weights(const fs::path& folder) {
   if (has_safetensors(folder)) return open_safetensors_folder(folder);
   for (const char* name : {"pytorch_model.bin", "medusa_lm_head.pt", "hydra_lm_head.pt"}) {
     if (file_exists(folder / name)) return open_torch_archive(folder / name);
+  }
+  if (const auto index = folder / "pytorch_model.bin.index.json"; file_exists(index)) {
+    return open_sharded_weights(index, open_torch_archive);
   }
   for (const char* name : {"medusa_lm_head.safetensors", "hydra_lm_head.safetensors"}) {
     if (file_exists(folder / name)) return open_safetensors(folder / name);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "io/json_reader.h"
 #include "io/mapped_file.h"
+#include "io/sharded_weights.h"
 
 namespace augur {
 
@@ -97,19 +98,16 @@ void check_tiling(const std::vector<StoredTensor>& tensors, std::span<const std:
 
 class SafetensorsStore final : public WeightStore {
  public:
-  explicit SafetensorsStore(std::string description) { description_ = std::move(description); }
-
-  std::vector<StoredTensor> map(const std::filesystem::path& path) {
-    files_.push_back(std::make_unique<MappedFile>(path));
-    return parse_safetensors(files_.back()->bytes(), files_.back()->path());
-  }
-  void add(StoredTensor tensor) {
-    std::string key = tensor.name;
-    tensors_.emplace(std::move(key), std::move(tensor));
+  explicit SafetensorsStore(const std::filesystem::path& path) : file_(path) {
+    description_ = path.string();
+    for (auto& tensor : parse_safetensors(file_.bytes(), file_.path())) {
+      std::string key = tensor.name;
+      tensors_.emplace(std::move(key), std::move(tensor));
+    }
   }
 
  private:
-  std::vector<std::unique_ptr<MappedFile>> files_;
+  MappedFile file_;
 };
 
 }  // namespace
@@ -139,47 +137,7 @@ std::vector<StoredTensor> parse_safetensors(std::span<const std::byte> file, con
 }
 
 std::unique_ptr<WeightStore> open_safetensors(const std::filesystem::path& file) {
-  auto store = std::make_unique<SafetensorsStore>(file.string());
-  for (auto& tensor : store->map(file)) store->add(std::move(tensor));
-  return store;
-}
-
-std::unique_ptr<WeightStore> open_safetensors_index(const std::filesystem::path& index) {
-  const std::string name = index.string();
-  const auto document = read_json(index);
-  const auto map = document.is_object() ? document.find("weight_map") : document.end();
-  if (!document.is_object() || map == document.end() || !map->is_object()) {
-    throw Error("{}: expected an object weight_map", name);
-  }
-  std::map<std::string, std::vector<std::string>> expected;  // shard -> tensors
-  for (const auto& [tensor, shard] : map->items()) {
-    if (!shard.is_string()) throw Error("{}: tensor {}: expected a file name", name, tensor);
-    const auto& file = shard.get_ref<const std::string&>();
-    // An index must not make us read files elsewhere.
-    if (file.empty() || file == "." || file == ".." || file.find('/') != std::string::npos ||
-        file.find('\0') != std::string::npos) {
-      throw Error("{}: tensor {}: the shard {:?} is not a plain file name", name, tensor, file);
-    }
-    expected[file].push_back(tensor);
-  }
-  auto store = std::make_unique<SafetensorsStore>(index.parent_path().string());
-  for (const auto& [shard, names] : expected) {
-    const auto path = index.parent_path() / shard;
-    if (!file_exists(path)) throw Error("{}: the shard {} is missing", name, shard);
-    for (auto& tensor : store->map(path)) {
-      if (const auto* other = store->find(tensor.name)) {
-        throw Error("{}: tensor {} is also in {}", path.string(), tensor.name, other->file);
-      }
-      store->add(std::move(tensor));
-    }
-    for (const auto& tensor : names) {
-      const auto* found = store->find(tensor);
-      if (found == nullptr || found->file != path.string()) {
-        throw Error("{}: tensor {} should be in {} and is not", name, tensor, shard);
-      }
-    }
-  }
-  return store;
+  return std::make_unique<SafetensorsStore>(file);
 }
 
 bool has_safetensors(const std::filesystem::path& folder) {
@@ -189,9 +147,9 @@ bool has_safetensors(const std::filesystem::path& folder) {
 std::unique_ptr<WeightStore> open_safetensors_folder(const std::filesystem::path& folder) {
   if (file_exists(folder / "model.safetensors")) return open_safetensors(folder / "model.safetensors");
   if (const auto index = folder / "model.safetensors.index.json"; file_exists(index)) {
-    return open_safetensors_index(index);
+    return open_sharded_weights(index, open_safetensors);
   }
-  throw Error("{}: no weights: expected model.safetensors, model.safetensors.index.json or pytorch_model.bin",
+  throw Error("{}: no weights: expected model.safetensors or pytorch_model.bin, or an index of shards of one",
               folder.string());
 }
 

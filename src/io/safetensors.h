@@ -20,9 +20,6 @@ std::unique_ptr<WeightStore> open_safetensors_folder(const std::filesystem::path
 /// One file.
 std::unique_ptr<WeightStore> open_safetensors(const std::filesystem::path& file);
 
-/// The shards that an index names; each tensor must be in the shard that the index says, and in no other.
-std::unique_ptr<WeightStore> open_safetensors_index(const std::filesystem::path& index);
-
 /// Whether a folder has one of the two.
 bool has_safetensors(const std::filesystem::path& folder);
 

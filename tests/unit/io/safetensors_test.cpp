@@ -1,6 +1,9 @@
 #include "io/safetensors.h"
 
+#include "io/checkpoint.h"
 #include "io/safetensors_writer.h"
+#include "io/sharded_weights.h"
+#include "io/torch_archive.h"
 #include "unit/io/test_files.h"
 
 namespace augur {
@@ -154,7 +157,7 @@ TEST_F(ShardsTest, ReadsThem) {
 TEST_F(ShardsTest, RefusesWhatDoesNotFit) {
   const auto refused = [&](std::string_view map, std::initializer_list<std::string_view> parts) {
     const auto path = index(map);
-    expect_error([&] { open_safetensors_index(path); }, parts);
+    expect_error([&] { open_sharded_weights(path, open_safetensors); }, parts);
   };
   refused(R"({"a":"one.safetensors","b":"three.safetensors"})",
           {"index.json", "three.safetensors", "missing"});
@@ -166,6 +169,28 @@ TEST_F(ShardsTest, RefusesWhatDoesNotFit) {
   refused("[]", {"weight_map"});
   folder_.write("two.safetensors", one("a"));
   refused(R"({"a":"one.safetensors","b":"two.safetensors"})", {"tensor a", "two.safetensors", "also in"});
+}
+
+TEST_F(ShardsTest, OfPyTorchFiles) {
+  const auto heads = std::filesystem::path(AUGUR_SOURCE_DIR) / "tests/golden/heads";
+  const auto copy = [&](const char* from, const char* to) {
+    std::filesystem::copy_file(heads / from, folder_ / to);
+  };
+  copy("medusa/medusa_lm_head.pt", "pytorch_model-00001-of-00002.bin");
+  copy("mask_embedding/mask_embedding.pt", "pytorch_model-00002-of-00002.bin");
+  folder_.write("config.json", "{}");
+  const std::string alone =
+      open_torch_archive(folder_ / "pytorch_model-00002-of-00002.bin")->tensors().begin()->first;
+  folder_.write("pytorch_model.bin.index.json",
+                fmt::format(R"({{"weight_map":{{"0.0.linear.weight":"pytorch_model-00001-of-00002.bin",)"
+                            R"("{}":"pytorch_model-00002-of-00002.bin"}}}})",
+                            alone));
+  const Checkpoint checkpoint = Checkpoint::open(folder_.path());
+  EXPECT_EQ(checkpoint.weights().require("0.0.linear.weight", {64, 64}).dtype, DType::F16);
+  ASSERT_NE(checkpoint.weights().find(alone), nullptr);
+  std::filesystem::remove(folder_ / "pytorch_model-00002-of-00002.bin");
+  expect_error([&] { Checkpoint::open(folder_.path()).weights(); },
+               {"index.json", "00002-of-00002", "missing"});
 }
 
 TEST(WeightStore, NamesWhatIsMissingOrWrong) {
