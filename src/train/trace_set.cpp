@@ -1,6 +1,7 @@
 #include "train/trace_set.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/error.h"
@@ -9,6 +10,17 @@
 #include "trace/trace_file.h"
 
 namespace augur {
+
+namespace {
+
+/// Of all features; entropies are scaled by that of 1000 equal tokens, depths by 10.
+const std::array<C2tFeature, 4>& all_c2t_features() {
+  static const std::array<C2tFeature, 4> all = {
+      {{"P", 0, 1}, {"logP", 1, 0.2f}, {"H", 2, static_cast<float>(1.0 / std::log(1000.0))}, {"d", 3, 0.1f}}};
+  return all;
+}
+
+}  // namespace
 
 TraceSet::TraceSet(std::vector<std::string> files, double held_out) : files_(std::move(files)) {
   if (held_out > 0) every_ = std::max<std::int64_t>(2, std::llround(1.0 / held_out));
@@ -49,10 +61,26 @@ std::int64_t Examples::positives() const {
   return std::count(labels.begin(), labels.end(), std::uint8_t{1});
 }
 
-SplitExamples c2t_examples(const TraceSet& traces) {
+std::vector<C2tFeature> c2t_features(std::span<const std::string> names) {
+  const auto& all = all_c2t_features();
+  if (names.empty()) return {all.begin(), all.end()};
+  std::vector<C2tFeature> chosen;
+  const auto with = [](const auto& list, const std::string& name) {
+    return std::find_if(list.begin(), list.end(), [&](const C2tFeature& f) { return f.name == name; });
+  };
+  for (const std::string& name : names) {
+    const auto known = with(all, name);
+    if (known == all.end()) throw Error("feature {:?}: expected some of P, logP, H, d", name);
+    if (with(chosen, name) != chosen.end()) throw Error("feature {} is named twice", name);
+    chosen.push_back(*known);
+  }
+  return chosen;
+}
+
+SplitExamples c2t_examples(const TraceSet& traces, std::span<const C2tFeature> features) {
   const auto kLeastLogJoint = static_cast<float>(std::log(C2tClassifier::kLeastJoint));
   SplitExamples split;
-  split.train.width = split.held_out.width = 4;
+  split.train.width = split.held_out.width = std::ssize(features);
   std::vector<NodeLabel> labels;
   std::vector<float> scores;
   std::vector<std::int32_t> depths;
@@ -66,7 +94,8 @@ SplitExamples c2t_examples(const TraceSet& traces) {
         if (labels[n] == NodeLabel::Unknown || std::isnan(entropy)) continue;
         const float log_joint = std::max(scores[n], kLeastLogJoint);
         const float depth = static_cast<float>(depths[n]);
-        examples.features.insert(examples.features.end(), {std::exp(scores[n]), log_joint, entropy, depth});
+        const std::array<float, 4> values = {std::exp(scores[n]), log_joint, entropy, depth};
+        for (const C2tFeature& feature : features) examples.features.push_back(values[feature.column]);
         examples.labels.push_back(labels[n] == NodeLabel::Accepted);
         examples.baseline.push_back(scores[n]);
       }

@@ -2,7 +2,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace/trace.h"
@@ -42,9 +44,18 @@ struct SplitExamples {
   Examples train, held_out;
 };
 
-/// C2T's: of every candidate its joint probability and the logarithm of it, the entropy of the distribution
-/// it came from and its depth; whether it was accepted. Baseline: the joint probability.
-SplitExamples c2t_examples(const TraceSet& traces);
+/// What C2T's classifier may look at, by the names of its config.json: of a candidate its joint probability
+/// and the logarithm of it, the entropy of the distribution it came from and its depth. `scale` brings a
+/// feature to about the range of a probability; `column` is its place in this list.
+struct C2tFeature {
+  std::string_view name;
+  std::size_t column = 0;
+  float scale = 1;
+};
+/// The features of these names, in their order; none: all. Error for a name that is unknown or comes twice.
+std::vector<C2tFeature> c2t_features(std::span<const std::string> names);
+/// C2T's: of every candidate these features, and whether it was accepted. Baseline: the joint probability.
+SplitExamples c2t_examples(const TraceSet& traces, std::span<const C2tFeature> features);
 /// Of every drafted node whose parent was accepted the drafter's hidden state and log-probability; whether it
 /// was, too. Baseline: the latter. Error when there are no states.
 SplitExamples acceptance_examples(const TraceSet& traces);

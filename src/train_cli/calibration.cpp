@@ -46,6 +46,7 @@ struct ClassifierFlags {
   int blocks = 1;
   int threads = 0;
   std::string init_from;
+  std::vector<std::string> features;  ///< C2T's; none: all
 
   void add_to(CLI::App& app) {
     common.add_to(app);
@@ -99,16 +100,26 @@ int train_c2t(ClassifierFlags flags, const std::string& command) {
   if (flags.threads > 0) at::set_num_threads(flags.threads);
   const Stopwatch clock;
   const TraceSet traces(flags.common.traces, flags.common.held_out);
-  const SplitExamples examples = c2t_examples(traces);
+  const std::vector<C2tFeature> features = c2t_features(flags.features);
+  const SplitExamples examples = c2t_examples(traces, features);
   log_line(fmt::format("{} candidates, {} of them accepted, {} held out", examples.train.size(),
                        examples.train.positives(), examples.held_out.size()));
-  // To about the range of a probability: entropies by that of 1000 equal ones, depths by 10.
-  const std::vector<float> scale{1.0f, 0.2f, static_cast<float>(1.0 / std::log(1000.0)), 0.1f};
+  nlohmann::json names = nlohmann::json::array();
+  std::vector<float> scale;
+  for (const C2tFeature& feature : features) {
+    names.push_back(feature.name);
+    scale.push_back(feature.scale);
+  }
   Classifier classifier = c2t_classifier(flags.hidden, scale, flags.fit.seed);
   if (!flags.init_from.empty()) {
     const std::string file = flags.init_from + "/config.json";
+    const nlohmann::json config = read_json(file);
     const std::string warning =
-        check_fingerprint(file, read_json(file), traces.header().target, Strictness::SameFamily);
+        check_fingerprint(file, config, traces.header().target, Strictness::SameFamily);
+    if (const auto made = config.find("features"); made == config.end() || *made != names) {
+      throw Error("{}: features: expected {}, found {}", file, names.dump(),
+                  made == config.end() ? "none" : made->dump());
+    }
     if (!warning.empty()) log_line(warning);
     load_weights(classifier, flags.init_from);
   }
@@ -117,8 +128,7 @@ int train_c2t(ClassifierFlags flags, const std::string& command) {
   const std::string grades = grade(classifier, examples.held_out, "joint probability");
   log_line(grades);
   write_part(flags.common.out, "c2t", traces.header(),
-             {{"features", {"P", "logP", "H", "d"}}, {"hidden", flags.hidden}, {"scale", scale}},
-             classifier.parameters,
+             {{"features", names}, {"hidden", flags.hidden}, {"scale", scale}}, classifier.parameters,
              fmt::format("# C2T classifier\n\n{}- examples: {}, {} accepted; {} epochs, {} negatives a "
                          "positive; {:.1f} s\n\n{}",
                          provenance(traces, command), examples.train.size(), examples.train.positives(),
@@ -245,6 +255,10 @@ Part add_c2t(Program& program) {
   sub->add_option("--hidden", flags->hidden, "Width of the hidden layer")->check(CLI::Range(1, 4096));
   sub->add_option("--negatives", flags->fit.negatives, "Rejected examples for every accepted one (0: all)")
       ->check(CLI::NonNegativeNumber);
+  sub->add_option("--features", flags->features,
+                  "What it looks at, of P (joint probability), logP, H (entropy) and d (depth); default: all")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"P", "logP", "H", "d"}));
   sub->add_option("--init-from", flags->init_from, "Folder of a classifier to fine-tune");
   return [flags, &program] { return train_c2t(*flags, program.command); };
 }

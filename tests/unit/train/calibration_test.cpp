@@ -159,7 +159,7 @@ TEST(TraceSet, MakesExamples) {
   const std::string file = folder.path() / "a.trace";
   write_traces(file, header(), 4);
   const TraceSet traces({file}, 0.25);
-  const SplitExamples c2t = c2t_examples(traces);
+  const SplitExamples c2t = c2t_examples(traces, c2t_features({}));
   EXPECT_EQ(c2t.train.size(), 3 * 4);
   EXPECT_EQ(c2t.held_out.size(), 4) << "one sequence of four";
   EXPECT_THAT(c2t.held_out.labels, testing::ElementsAre(1, 0, 1, 0));
@@ -173,6 +173,22 @@ TEST(TraceSet, MakesExamples) {
   EXPECT_THAT(acceptance.held_out.features,
               testing::ElementsAre(1, 2, std::log(0.5f), 3, 4, std::log(0.25f)));
   EXPECT_EQ(acceptance.held_out.baseline.size(), 2u);
+}
+
+TEST(TraceSet, LooksAtChosenFeatures) {
+  TemporaryFolder folder;
+  const std::string file = folder.path() / "a.trace";
+  write_traces(file, header(), 4);
+  const std::vector<std::string> names = {"d", "P"};
+  const std::vector<C2tFeature> features = c2t_features(names);
+  EXPECT_FLOAT_EQ(features[0].scale, 0.1f);
+  const SplitExamples examples = c2t_examples(TraceSet({file}, 0.25), features);
+  EXPECT_EQ(examples.train.width, 2);
+  EXPECT_THAT(
+      examples.held_out.features,
+      testing::Pointwise(testing::FloatNear(1e-6f), {1.f, 0.5f, 1.f, 0.25f, 2.f, 0.25f, 2.f, 0.125f}));
+  EXPECT_THAT(error_of([] { c2t_features(std::vector<std::string>{"P", "Q"}); }), HasSubstr("feature \"Q\""));
+  EXPECT_THAT(error_of([] { c2t_features(std::vector<std::string>{"P", "P"}); }), HasSubstr("twice"));
 }
 
 TEST(TraceSet, RefusesFilesThatDoNotBelongTogether) {
