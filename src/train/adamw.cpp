@@ -18,11 +18,13 @@ AdamW::AdamW(NamedTensors parameters) : parameters_(std::move(parameters)) {
 }
 
 double AdamW::gradient_norm() const {
-  double squares = 0;
+  torch::Tensor squares;
   for (const auto& [name, tensor] : parameters_) {
-    if (tensor.grad().defined()) squares += tensor.grad().square().sum().item<double>();
+    if (!tensor.grad().defined()) continue;
+    const torch::Tensor here = tensor.grad().square().sum().to(torch::kFloat64);
+    squares = squares.defined() ? squares + here : here;
   }
-  return std::sqrt(squares);
+  return squares.defined() ? std::sqrt(squares.item<double>()) : 0;
 }
 
 void AdamW::clear_gradients() {
@@ -56,6 +58,13 @@ void AdamW::update(const Step& step) {
     torch::Tensor& tensor = parameters_[n].second;
     if (!tensor.grad().defined()) continue;
     const auto shrink = static_cast<float>(1 - (tensor.dim() > 1 ? step.rate * step.weight_decay : 0));
+    if (!tensor.is_cpu()) {
+      const torch::Tensor gradient = tensor.grad() * scale;
+      first_[n].mul_(b1).add_(gradient, 1 - b1);
+      second_[n].mul_(b2).addcmul_(gradient, gradient, 1 - b2);
+      tensor.mul_(shrink).addcdiv_(first_[n] * c1, (second_[n] * c2).sqrt_().add_(kEpsilon), -lr);
+      continue;
+    }
     const torch::Tensor gradient = tensor.grad().contiguous();
     float* p = tensor.data_ptr<float>();
     const float* g = gradient.data_ptr<float>();

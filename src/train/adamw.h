@@ -20,7 +20,7 @@ class AdamW {
 
   /// Euclidean norm of all gradients.
   double gradient_norm() const;
-  /// Parameters without a gradient stay as they are. One pass over the memory of each.
+  /// Parameters without a gradient stay as they are. On the CPU one pass over the memory of each.
   void update(const Step& step);
   void clear_gradients();
   /// Adds the gradients of other tensors, in the order of the parameters, and clears them there.

@@ -15,12 +15,12 @@ namespace {
 
 /// A linear layer's usual start: uniform within 1/sqrt(inputs).
 void add_linear(Classifier& classifier, const std::string& name, std::int64_t outputs, std::int64_t inputs,
-                const at::Generator& random) {
+                const at::Generator& random, torch::Device device) {
   const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
   for (const bool bias : {false, true}) {
     torch::Tensor t = bias ? torch::empty({outputs}) : torch::empty({outputs, inputs});
     t.uniform_(-bound, bound, random);
-    classifier.parameters.emplace_back(name + (bias ? ".bias" : ".weight"), t.requires_grad_());
+    classifier.parameters.emplace_back(name + (bias ? ".bias" : ".weight"), t.to(device).requires_grad_());
   }
 }
 
@@ -28,8 +28,9 @@ torch::Tensor linear(const torch::Tensor& x, const torch::Tensor& weight, const 
   return torch::matmul(x, weight.t()) + bias;
 }
 
-torch::Tensor features_of(const Examples& examples) {
-  return torch::from_blob(const_cast<float*>(examples.features.data()), {examples.size(), examples.width});
+torch::Tensor features_of(const Examples& examples, torch::Device device) {
+  return torch::from_blob(const_cast<float*>(examples.features.data()), {examples.size(), examples.width})
+      .to(device);
 }
 
 /// Indices of an epoch: all positives, and of the negatives as many as asked for.
@@ -50,12 +51,13 @@ std::vector<std::int64_t> epoch_order(const Examples& examples, double negatives
 
 }  // namespace
 
-Classifier c2t_classifier(int hidden, const std::vector<float>& scale, std::uint64_t seed) {
+Classifier c2t_classifier(int hidden, const std::vector<float>& scale, std::uint64_t seed,
+                          torch::Device device) {
   Classifier classifier;
   const auto random = at::detail::createCPUGenerator(seed);
-  add_linear(classifier, "fc1", hidden, std::ssize(scale), random);
-  add_linear(classifier, "fc2", 1, hidden, random);
-  classifier.logits = [scales = torch::tensor(scale), w1 = classifier.parameters[0].second,
+  add_linear(classifier, "fc1", hidden, std::ssize(scale), random, device);
+  add_linear(classifier, "fc2", 1, hidden, random, device);
+  classifier.logits = [scales = torch::tensor(scale).to(device), w1 = classifier.parameters[0].second,
                        b1 = classifier.parameters[1].second, w2 = classifier.parameters[2].second,
                        b2 = classifier.parameters[3].second](const torch::Tensor& x) {
     return linear(torch::relu(linear(x * scales, w1, b1)), w2, b2).squeeze(-1);
@@ -63,19 +65,19 @@ Classifier c2t_classifier(int hidden, const std::vector<float>& scale, std::uint
   return classifier;
 }
 
-Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed) {
+Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed, torch::Device device) {
   Classifier classifier;
   const std::int64_t states = width - 1;
   const auto random = at::detail::createCPUGenerator(seed);
   for (int b = 0; b < blocks; ++b)
-    add_linear(classifier, fmt::format("blocks.{}", b), states, states, random);
-  add_linear(classifier, "head", 1, states, random);
+    add_linear(classifier, fmt::format("blocks.{}", b), states, states, random, device);
+  add_linear(classifier, "head", 1, states, random, device);
   // Learning starts from the drafter's own estimate.
   {
     const torch::NoGradGuard no_grad;
     classifier.parameters[static_cast<std::size_t>(2 * blocks)].second.zero_();
   }
-  classifier.parameters.emplace_back("log_prob_weight", torch::ones({1}).requires_grad_());
+  classifier.parameters.emplace_back("log_prob_weight", torch::ones({1}, device).requires_grad_());
   std::vector<torch::Tensor> all;
   for (const auto& [name, tensor] : classifier.parameters) all.push_back(tensor);
   classifier.logits = [all, states](const torch::Tensor& features) {
@@ -96,10 +98,11 @@ void fit(Classifier& classifier, const Examples& examples, const FitOptions& opt
   for (auto& [name, tensor] : classifier.parameters) parameters.push_back(tensor);
   torch::optim::AdamW adam(
       parameters, torch::optim::AdamWOptions(options.learning_rate).weight_decay(options.weight_decay));
-  const torch::Tensor features = features_of(examples);
+  const torch::Device device = classifier.device();
+  const torch::Tensor features = features_of(examples, device);
   const torch::Tensor labels =
       torch::from_blob(const_cast<std::uint8_t*>(examples.labels.data()), {examples.size()}, torch::kUInt8)
-          .to(torch::kFloat32);
+          .to(device, torch::kFloat32);
   std::mt19937_64 random(options.seed);
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     std::vector<std::int64_t> order = epoch_order(examples, options.negatives, random);
@@ -107,7 +110,7 @@ void fit(Classifier& classifier, const Examples& examples, const FitOptions& opt
     for (std::size_t at = 0; at < order.size(); at += static_cast<std::size_t>(options.batch)) {
       const std::size_t count = std::min(order.size() - at, static_cast<std::size_t>(options.batch));
       const torch::Tensor rows =
-          torch::from_blob(order.data() + at, {static_cast<std::int64_t>(count)}, torch::kInt64);
+          torch::from_blob(order.data() + at, {static_cast<std::int64_t>(count)}, torch::kInt64).to(device);
       const torch::Tensor y = labels.index_select(0, rows);
       const torch::Tensor weights = y + (1.0 - y) * options.negative_weight;
       const torch::Tensor losses = torch::binary_cross_entropy_with_logits(
@@ -127,7 +130,8 @@ void fit(Classifier& classifier, const Examples& examples, const FitOptions& opt
 std::vector<float> probabilities(const Classifier& classifier, const Examples& examples) {
   if (examples.size() == 0) return {};
   const torch::NoGradGuard no_grad;
-  const torch::Tensor p = torch::sigmoid(classifier.logits(features_of(examples))).contiguous();
+  const torch::Tensor p =
+      torch::sigmoid(classifier.logits(features_of(examples, classifier.device()))).cpu().contiguous();
   return {p.data_ptr<float>(), p.data_ptr<float>() + p.numel()};
 }
 

@@ -10,17 +10,22 @@
 
 namespace augur {
 
-/// A small network that tells one bit: logits [n] from features [n, width], and its parameters by name.
+/// A small network that tells one bit: logits [n] from features [n, width], and its parameters by name, all
+/// on one device.
 struct Classifier {
   std::vector<std::pair<std::string, torch::Tensor>> parameters;
   std::function<torch::Tensor(const torch::Tensor&)> logits;
+
+  torch::Device device() const { return parameters.front().second.device(); }
 };
 
 /// C2T's: fc2(ReLU(fc1(features * scale))). Starts from noise that depends on `seed` only.
-Classifier c2t_classifier(int hidden, const std::vector<float>& scale, std::uint64_t seed);
+Classifier c2t_classifier(int hidden, const std::vector<float>& scale, std::uint64_t seed,
+                          torch::Device device = torch::kCPU);
 /// The acceptance head: `blocks` times x + SiLU(Wx + b), then one logit, to which the last of the `width`
 /// features, a log-probability, is added with a weight of its own, "log_prob_weight" [1].
-Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed);
+Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed,
+                                 torch::Device device = torch::kCPU);
 
 struct FitOptions {
   int epochs = 10;

@@ -22,11 +22,13 @@ ModelConfig layer_shape(ModelConfig shape, int layers) {
 /// Additive mask [blocks * size, text + blocks * size]: a block sees the text before its anchor, and itself.
 torch::Tensor block_mask(const torch::Tensor& anchors, std::int64_t size, std::int64_t text) {
   const torch::Tensor anchor_of = anchors.repeat_interleave(size).unsqueeze(1);
-  const torch::Tensor block_of = torch::arange(anchors.size(0)).repeat_interleave(size);
-  const torch::Tensor sees_text = torch::arange(text).unsqueeze(0) < anchor_of;
+  const torch::Device device = anchors.device();
+  const torch::Tensor block_of = torch::arange(anchors.size(0), device).repeat_interleave(size);
+  const torch::Tensor sees_text = torch::arange(text, device).unsqueeze(0) < anchor_of;
   const torch::Tensor sees_block = block_of.unsqueeze(1) == block_of.unsqueeze(0);
   const torch::Tensor hidden = torch::cat({sees_text, sees_block}, 1).logical_not();
-  return torch::zeros(hidden.sizes()).masked_fill(hidden, -std::numeric_limits<float>::infinity());
+  return torch::zeros_like(hidden, torch::kFloat32)
+      .masked_fill(hidden, -std::numeric_limits<float>::infinity());
 }
 
 }  // namespace
@@ -34,7 +36,7 @@ torch::Tensor block_mask(const torch::Tensor& anchors, std::int64_t size, std::i
 DflashLearner::DflashLearner(const TorchLlama& target, DraftVocabulary vocabulary, const Options& options)
     : target_(target),
       options_(options),
-      vocabulary_(std::move(vocabulary)),
+      vocabulary_(vocabulary.on(target.device())),
       shape_(layer_shape(target.config(), options.layers)),
       rope_(make_rope_table(shape_.rope, shape_.head_dim, shape_.max_context)) {
   if (options_.mask_token < 0) options_.mask_token = shape_.vocab - 1;
@@ -43,23 +45,24 @@ DflashLearner::DflashLearner(const TorchLlama& target, DraftVocabulary vocabular
   }
   const std::int64_t h = shape_.hidden;
   const auto taps = static_cast<std::int64_t>(options_.taps.size());
+  const torch::Device device = target.device();
   torch::Generator generator = keyed_generator(options_.seed);
   torch::Tensor fc = random_matrix(h, taps * h, generator);
   for (std::size_t tap = 0; tap < options_.tap_scales.size(); ++tap) {
     const auto begin = static_cast<std::int64_t>(tap) * h;
     fc.slice(1, begin, begin + h) /= options_.tap_scales[tap];
   }
-  fc_ = trainable(fc);
-  hidden_norm_ = trainable(torch::ones({h}));
-  for (int i = 0; i < options_.layers; ++i) layers_.push_back(TorchLayer::random(shape_, generator));
-  norm_ = trainable(target.norm_weight());
-  if (!vocabulary_.is_full()) head_ = trainable(vocabulary_.rows(target.head()));
+  fc_ = trainable(fc, device);
+  hidden_norm_ = trainable(torch::ones({h}), device);
+  for (int i = 0; i < options_.layers; ++i) layers_.push_back(TorchLayer::random(shape_, generator, device));
+  norm_ = trainable(target.norm_weight(), device);
+  if (!vocabulary_.is_full()) head_ = trainable(vocabulary_.rows(target.head()), device);
   if (!options_.dspark) return;
   const std::int64_t rank = options_.markov_rank;
-  markov_in_ = trainable(random_matrix(shape_.vocab, rank, generator));
-  markov_out_ = trainable(torch::zeros({vocabulary_.size(), rank}));
-  confidence_ = trainable(torch::zeros({1, h + rank}));
-  confidence_bias_ = trainable(torch::zeros({1}));
+  markov_in_ = trainable(random_matrix(shape_.vocab, rank, generator), device);
+  markov_out_ = trainable(torch::zeros({vocabulary_.size(), rank}), device);
+  confidence_ = trainable(torch::zeros({1, h + rank}), device);
+  confidence_bias_ = trainable(torch::zeros({1}), device);
 }
 
 std::string DflashLearner::title() const {
@@ -102,19 +105,20 @@ torch::Tensor DflashLearner::run_blocks(const Lesson& lesson,
   const double eps = shape_.norm_eps;
   const std::int64_t size = options_.block;
   const auto blocks = static_cast<std::int64_t>(anchors.size());
-  const torch::Tensor at = index_tensor(anchors);
+  const torch::Device device = target_.device();
+  const torch::Tensor at = index_tensor(anchors, device);
   // No anchor sees further than the one before the last.
   const std::int64_t text = anchors.back();
   std::vector<torch::Tensor> taps;
   for (const torch::Tensor& tap : lesson.target.taps) taps.push_back(tap.slice(0, 0, text));
   const torch::Tensor context = rms_norm(linear_bf16(torch::cat(taps, 1), fc_), hidden_norm_, eps);
-  const Rotation text_rotation = make_rotation(rope_, 0, text);
-  const torch::Tensor positions = (at.unsqueeze(1) + torch::arange(size).unsqueeze(0)).flatten();
+  const Rotation text_rotation = make_rotation(rope_, 0, text, device);
+  const torch::Tensor positions = (at.unsqueeze(1) + torch::arange(size, device).unsqueeze(0)).flatten();
   const Rotation rotation = make_rotation(rope_, positions);
   const torch::Tensor mask = block_mask(at, size, text);
 
   const torch::Tensor anchor_rows = lesson.embedded.index_select(0, at).unsqueeze(1);
-  const torch::Tensor placeholder = target_.embed(index_tensor({options_.mask_token})).unsqueeze(0);
+  const torch::Tensor placeholder = target_.embed(index_tensor({options_.mask_token}, device)).unsqueeze(0);
   torch::Tensor x =
       torch::cat({anchor_rows, placeholder.expand({blocks, size - 1, -1})}, 1).reshape({blocks * size, -1});
   for (const TorchLayer& layer : layers_) {
@@ -155,12 +159,14 @@ Grade DflashLearner::run(const Example& example, bool learn) {
       weights.push_back(static_cast<float>(std::exp(-d / options_.gamma)));
     }
   }
-  TorchHead out{.hidden = states.index_select(0, index_tensor(rows)), .weight = head()};
-  VocabularyTargets targets{
-      .targets = lesson.distributions, .wanted = index_tensor(wanted), .weights = torch::tensor(weights)};
+  const torch::Device device = target_.device();
+  TorchHead out{.hidden = states.index_select(0, index_tensor(rows, device)), .weight = head()};
+  VocabularyTargets targets{.targets = lesson.distributions,
+                            .wanted = index_tensor(wanted, device),
+                            .weights = torch::tensor(weights).to(device)};
   torch::Tensor markov;
   if (options_.dspark) {
-    markov = markov_in_.index_select(0, lesson.ids.index_select(0, index_tensor(before)));
+    markov = markov_in_.index_select(0, lesson.ids.index_select(0, index_tensor(before, device)));
     out.extra = markov;
     out.extra_weight = markov_out_;
     targets.cross_entropy = 0.1;
@@ -175,7 +181,8 @@ Grade DflashLearner::run(const Example& example, bool learn) {
                      targets.weights)
                         .sum();
   }
-  const bool* agreed = loss.agreed.data_ptr<bool>();
+  const torch::Tensor hits = loss.agreed.cpu();
+  const bool* agreed = hits.data_ptr<bool>();
   for (std::size_t i = 0; i < rows.size(); ++i) grade.count(static_cast<int>(depth[i]), agreed[i] ? 1 : 0, 1);
   grade.rows = static_cast<std::int64_t>(anchors.size());
   grade.loss = total.item<double>();

@@ -17,13 +17,21 @@ DraftVocabulary::DraftVocabulary(std::int32_t target_size, const std::vector<Tok
   mask_.index_fill_(0, ids_, true);
 }
 
+DraftVocabulary DraftVocabulary::on(torch::Device device) const {
+  DraftVocabulary there = *this;
+  if (is_full()) return there;
+  there.ids_ = ids_.to(device);
+  there.mask_ = mask_.to(device);
+  return there;
+}
+
 torch::Tensor DraftVocabulary::covers(const torch::Tensor& tokens) const {
-  return is_full() ? torch::ones(tokens.sizes(), torch::kBool) : mask_.index_select(0, tokens);
+  return is_full() ? torch::ones_like(tokens, torch::kBool) : mask_.index_select(0, tokens);
 }
 
 NamedTensors DraftVocabulary::maps() const {
   if (is_full()) return {};
-  return {{"d2t", ids_ - torch::arange(ids_.size(0))}, {"t2d", mask_}};
+  return {{"d2t", ids_.cpu() - torch::arange(ids_.size(0))}, {"t2d", mask_.cpu()}};
 }
 
 DraftVocabulary stored_vocabulary(const std::filesystem::path& file, std::int32_t target_size) {

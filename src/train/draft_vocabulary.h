@@ -20,6 +20,9 @@ class DraftVocabulary {
   /// Ascending ids.
   DraftVocabulary(std::int32_t target_size, const std::vector<TokenId>& ids);
 
+  /// The same for tensors on a device; where it was made is the CPU.
+  DraftVocabulary on(torch::Device device) const;
+
   bool is_full() const { return !ids_.defined(); }
   std::int64_t size() const { return is_full() ? target_size_ : ids_.size(0); }
   /// Columns of [R, target vocabulary], or rows of [target vocabulary, h].
@@ -27,8 +30,8 @@ class DraftVocabulary {
   torch::Tensor rows(const torch::Tensor& x) const { return is_full() ? x : x.index_select(0, ids_); }
   /// Whether tokens [n] int64 of the target are in it. [n] bool
   torch::Tensor covers(const torch::Tensor& tokens) const;
-  /// As published heads store it: `d2t`, the offset from each entry to its token, and the mask `t2d`. Nothing
-  /// when it is the target's own.
+  /// As published heads store it: `d2t`, the offset from each entry to its token, and the mask `t2d`; on the
+  /// CPU. Nothing when it is the target's own.
   NamedTensors maps() const;
 
  private:

@@ -27,7 +27,7 @@ TorchLayer initial_layer(const TorchLlama& target, torch::Generator& generator) 
   constexpr double kEmbedding = 0.5;
   const std::int64_t h = target.config().hidden;
   const TorchLayer& last = target.layer(target.config().layers - 1);
-  TorchLayer layer = TorchLayer::random(target.config(), generator, 2 * h, false);
+  TorchLayer layer = TorchLayer::random(target.config(), generator, target.device(), 2 * h, false);
   const torch::NoGradGuard no_grad;
   const auto widen = [&](torch::Tensor& matrix, const torch::Tensor& from) {
     matrix.slice(1, 0, h).mul_(kEmbedding);
@@ -54,12 +54,13 @@ Eagle3Learner::Eagle3Learner(const TorchLlama& target, DraftVocabulary vocabular
     : RecurrentLearner(target, std::move(vocabulary), options.unroll), taps_(options.taps) {
   const std::int64_t h = shape().hidden;
   torch::Generator generator = keyed_generator(options.seed);
-  fc_ = trainable(initial_projection(h, options.tap_scales, generator));
+  const torch::Device device = target.device();
+  fc_ = trainable(initial_projection(h, options.tap_scales, generator), device);
   layer_ = initial_layer(target, generator);
-  hidden_norm_ = trainable(target.layer(shape().layers - 1).input_norm);
-  input_norm_ = trainable(torch::ones({h}));
-  norm_ = trainable(target.norm_weight());
-  head_ = trainable(vocabulary_.rows(target.head()));
+  hidden_norm_ = trainable(target.layer(shape().layers - 1).input_norm, device);
+  input_norm_ = trainable(torch::ones({h}), device);
+  norm_ = trainable(target.norm_weight(), device);
+  head_ = trainable(vocabulary_.rows(target.head()), device);
 }
 
 NamedTensors Eagle3Learner::parameters() {

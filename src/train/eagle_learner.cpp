@@ -13,7 +13,7 @@ torch::Tensor pair_projection(const TorchLlama& target, bool normed, torch::Gene
     projection.slice(1, 0, h) /= scale;
   }
   projection.slice(1, h, 2 * h) += torch::eye(h);
-  return trainable(projection);
+  return trainable(projection, target.device());
 }
 
 EagleLearner::EagleLearner(const TorchLlama& target, const Options& options)
@@ -22,7 +22,7 @@ EagleLearner::EagleLearner(const TorchLlama& target, const Options& options)
       options_(options) {
   torch::Generator generator = keyed_generator(options.seed);
   fc_ = pair_projection(target, false, generator);
-  layer_ = TorchLayer::random(shape(), generator, 0, false);
+  layer_ = TorchLayer::random(shape(), generator, target.device(), 0, false);
 }
 
 NamedTensors EagleLearner::parameters() {
@@ -36,7 +36,8 @@ torch::Tensor EagleLearner::states(const Lesson& lesson, const std::uint64_t* no
   if (noise_key == nullptr || options_.noise == 0) return states;
   torch::Generator generator = keyed_generator(*noise_key);
   const double width = options_.noise * 512.0 / static_cast<double>(lesson.length());
-  return states + (torch::rand(states.sizes(), generator) - 0.5) * width;
+  const torch::Tensor noise = torch::rand(states.sizes(), generator).to(states.device());
+  return states + (noise - 0.5) * width;
 }
 
 RecurrentLearner::Entrance EagleLearner::enter(const torch::Tensor& states,

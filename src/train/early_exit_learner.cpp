@@ -13,7 +13,10 @@ namespace augur {
 
 EarlyExitLearner::EarlyExitLearner(const TorchLlama& target, DraftVocabulary vocabulary,
                                    const Options& options)
-    : target_(target), vocabulary_(std::move(vocabulary)), options_(options), taps_{options.exit_layer} {
+    : target_(target),
+      vocabulary_(vocabulary.on(target.device())),
+      options_(options),
+      taps_{options.exit_layer} {
   const int layers = target.config().layers;
   if (options.exit_layer < 1 || options.exit_layer >= layers) {
     throw Error("exit layer {}: expected 1 to {}, the target has {} layers", options.exit_layer, layers - 1,
@@ -23,7 +26,8 @@ EarlyExitLearner::EarlyExitLearner(const TorchLlama& target, DraftVocabulary voc
   const std::int64_t h = target.config().hidden;
   // It starts as nothing at all: silu(0) is added.
   for (int i = 0; i < options.blocks; ++i) {
-    blocks_.push_back({trainable(torch::zeros({h, h})), trainable(torch::zeros({h}))});
+    blocks_.push_back(
+        {trainable(torch::zeros({h, h}), target.device()), trainable(torch::zeros({h}), target.device())});
   }
 }
 
@@ -51,9 +55,9 @@ Grade EarlyExitLearner::run(const Example& example, bool learn) {
   const Lesson::Pairs pairs = lesson.pairs(lesson.length(), 0);
   if (pairs.rows.empty()) return grade;
   const torch::AutoGradMode mode(learn);
-  const VocabularyLoss loss =
-      vocabulary_loss({.hidden = apply(lesson, index_tensor(pairs.rows)), .weight = head_},
-                      {.targets = lesson.distributions, .wanted = index_tensor(pairs.wanted)});
+  const VocabularyLoss loss = vocabulary_loss(
+      {.hidden = apply(lesson, index_tensor(pairs.rows, target_.device())), .weight = head_},
+      {.targets = lesson.distributions, .wanted = index_tensor(pairs.wanted, target_.device())});
   grade.rows = std::ssize(pairs.rows);
   grade.count(0, loss.agreed.sum().item<std::int64_t>(), grade.rows);
   grade.loss = loss.sum.item<double>();
@@ -64,7 +68,7 @@ Grade EarlyExitLearner::run(const Example& example, bool learn) {
 torch::Tensor EarlyExitLearner::draft_logits(const Example& example, std::int64_t root) {
   const torch::NoGradGuard no_grad;
   const Lesson lesson = prepare_lesson(target_, example, taps_, nullptr);
-  const torch::Tensor rows = torch::arange(root, std::min(root + 3, lesson.length()));
+  const torch::Tensor rows = torch::arange(root, std::min(root + 3, lesson.length()), target_.device());
   return TorchHead{.hidden = apply(lesson, rows), .weight = head_}.logits();
 }
 

@@ -15,7 +15,7 @@ constexpr const char* kPrefix = "prefix_embeding_layer.";  // as published
 HeadsLearner::HeadsLearner(const TorchLlama& target, const Options& options)
     : target_(target),
       options_(options),
-      vocabulary_(options.vocabulary.value_or(DraftVocabulary(target.config().vocab))),
+      vocabulary_(options.vocabulary.value_or(DraftVocabulary(target.config().vocab)).on(target.device())),
       rope_(make_rope_table(target.config().rope, target.config().head_dim, target.config().max_context)) {
   if (options.shares_head) {
     shared_head_ = vocabulary_.rows(target.head());
@@ -23,30 +23,31 @@ HeadsLearner::HeadsLearner(const TorchLlama& target, const Options& options)
     throw Error("heads with output matrices of their own learn the whole vocabulary");
   }
   const std::int64_t h = target.config().hidden;
+  const torch::Device device = target.device();
   // Every head starts as the target's own: blocks add silu(0), an entry passes the state on.
   const auto zero = [&](std::int64_t in) {
-    return Block{trainable(torch::zeros({h, in})), trainable(torch::zeros({h}))};
+    return Block{trainable(torch::zeros({h, in}), device), trainable(torch::zeros({h}), device)};
   };
   for (int d = 0; d < options.heads; ++d) {
     Head head;
     const std::int64_t inputs = (d + 2) * h;
     if (options.grounded) {
       head.entry = zero(inputs);
-      head.entry_residual = {trainable(torch::eye(h, inputs)), trainable(torch::zeros({h}))};
+      head.entry_residual = {trainable(torch::eye(h, inputs), device), trainable(torch::zeros({h}), device)};
     }
     for (int i = options.grounded ? 1 : 0; i < options.layers; ++i) head.blocks.push_back(zero(h));
     if (options.shares_head) {
       head.output.weight = shared_head_;
     } else {
-      head.output.weight = trainable(target.head());
-      if (options.grounded) head.output.bias = trainable(torch::zeros({target.config().vocab}));
+      head.output.weight = trainable(target.head(), device);
+      if (options.grounded) head.output.bias = trainable(torch::zeros({target.config().vocab}), device);
     }
     heads_.push_back(std::move(head));
   }
   if (options.prefix) {
     torch::Generator generator = keyed_generator(options.seed);
-    prefix_ = TorchLayer::random(target.config(), generator);
-    prefix_norm_ = trainable(target.norm_weight());
+    prefix_ = TorchLayer::random(target.config(), generator, device);
+    prefix_norm_ = trainable(target.norm_weight(), device);
   }
 }
 
@@ -90,7 +91,8 @@ torch::Tensor HeadsLearner::states(const Lesson& lesson) const {
   if (!options_.prefix) return states;
   const std::int64_t length = lesson.length();
   const torch::Tensor out =
-      run_layer(prefix_, target_.config(), states, make_rotation(rope_, 0, length), causal_mask(length));
+      run_layer(prefix_, target_.config(), states, make_rotation(rope_, 0, length, target_.device()),
+                causal_mask(length, target_.device()));
   return rms_norm(out, prefix_norm_, target_.config().norm_eps);
 }
 
@@ -117,17 +119,17 @@ Grade HeadsLearner::run(const Example& example, bool learn) {
   if (lesson.empty()) return grade;
   const torch::AutoGradMode mode(learn);
   const torch::Tensor given = states(lesson);
-  torch::Tensor total = torch::zeros({});
+  torch::Tensor total = torch::zeros({}, target_.device());
   double weight = 1;
   for (int d = 0; d < options_.heads; ++d, weight *= options_.decay) {
     const Lesson::Pairs pairs = lesson.pairs(lesson.length(), 1 + d);
     if (pairs.rows.empty()) continue;
     const Block& output = heads_[static_cast<std::size_t>(d)].output;
-    const VocabularyLoss loss =
-        vocabulary_loss({.hidden = apply(d, given, lesson, index_tensor(pairs.rows)),
-                         .weight = output.weight,
-                         .bias = output.bias},
-                        {.targets = lesson.distributions, .wanted = index_tensor(pairs.wanted)});
+    const VocabularyLoss loss = vocabulary_loss(
+        {.hidden = apply(d, given, lesson, index_tensor(pairs.rows, target_.device())),
+         .weight = output.weight,
+         .bias = output.bias},
+        {.targets = lesson.distributions, .wanted = index_tensor(pairs.wanted, target_.device())});
     const auto tries = static_cast<std::int64_t>(pairs.rows.size());
     grade.count(d, loss.agreed.sum().item<std::int64_t>(), tries);
     grade.rows = std::max(grade.rows, tries);
@@ -145,7 +147,7 @@ torch::Tensor HeadsLearner::draft_logits(const Example& example, std::int64_t ro
   std::vector<torch::Tensor> logits;
   for (int d = 0; d < options_.heads && root + d < lesson.length(); ++d) {
     const Block& output = heads_[static_cast<std::size_t>(d)].output;
-    logits.push_back(TorchHead{.hidden = apply(d, given, lesson, index_tensor({root - 1})),
+    logits.push_back(TorchHead{.hidden = apply(d, given, lesson, index_tensor({root - 1}, target_.device())),
                                .weight = output.weight,
                                .bias = output.bias}
                          .logits());

@@ -6,8 +6,11 @@
 namespace augur {
 
 namespace {
-// Rows whose logits over the target's whole vocabulary stay in a processor's cache.
-constexpr std::int64_t kChunkRows = 128;
+/// Rows whose logits over the target's whole vocabulary stay in a processor's cache; elsewhere memory is what
+/// limits them.
+std::int64_t chunk_rows(torch::Device device) {
+  return device.is_cpu() ? 128 : 2048;
+}
 }  // namespace
 
 Lesson::Pairs Lesson::pairs(std::int64_t count, std::int64_t ahead) const {
@@ -25,7 +28,8 @@ Lesson prepare_lesson(const TorchLlama& target, const Example& example, std::spa
                       const DraftVocabulary* vocabulary) {
   const torch::NoGradGuard no_grad;
   Lesson lesson;
-  lesson.ids = index_tensor({example.tokens.begin(), example.tokens.end()});
+  const torch::Device device = target.device();
+  lesson.ids = index_tensor({example.tokens.begin(), example.tokens.end()}, device);
   lesson.embedded = target.embed(lesson.ids);
   lesson.target = target.forward(example.tokens, taps);
   lesson.row_of.assign(example.tokens.size(), -1);
@@ -36,18 +40,21 @@ Lesson prepare_lesson(const TorchLlama& target, const Example& example, std::spa
     if (example.learn[j + 1] != 0) graded.push_back(static_cast<std::int64_t>(j));
   }
   if (graded.empty()) return lesson;
-  const torch::Tensor rows = target.final_norm(lesson.target.last.index_select(0, index_tensor(graded)));
+  const torch::Tensor rows =
+      target.final_norm(lesson.target.last.index_select(0, index_tensor(graded, device)));
   const auto count = static_cast<std::int64_t>(graded.size());
-  lesson.distributions = torch::empty({count, vocabulary->size()}, torch::kBFloat16);
+  lesson.distributions =
+      torch::empty({count, vocabulary->size()}, torch::dtype(torch::kBFloat16).device(device));
   std::vector<torch::Tensor> favourites;
-  for (std::int64_t begin = 0; begin < count; begin += kChunkRows) {
-    const std::int64_t end = std::min(begin + kChunkRows, count);
+  const std::int64_t rows_at_once = chunk_rows(device);
+  for (std::int64_t begin = 0; begin < count; begin += rows_at_once) {
+    const std::int64_t end = std::min(begin + rows_at_once, count);
     const torch::Tensor logits = linear_bf16(rows.slice(0, begin, end), target.head());
     favourites.push_back(logits.argmax(-1));
     lesson.distributions.slice(0, begin, end)
         .copy_(vocabulary->columns(logits).to(torch::kFloat32).softmax(-1));
   }
-  const torch::Tensor covered = vocabulary->covers(torch::cat(favourites));
+  const torch::Tensor covered = vocabulary->covers(torch::cat(favourites)).cpu();
   const bool* is_covered = covered.data_ptr<bool>();
   for (std::size_t i = 0; i < graded.size(); ++i) {
     if (is_covered[i]) lesson.row_of[static_cast<std::size_t>(graded[i])] = static_cast<std::int64_t>(i);

@@ -12,7 +12,7 @@
 namespace augur {
 
 /// What the target says about one sequence: the hidden states that a head is fed, and what it should predict.
-/// T is the sequence's length.
+/// T is the sequence's length. Tensors are on the target's device.
 struct Lesson {
   torch::Tensor ids;       ///< [T] int64
   torch::Tensor embedded;  ///< [T, hidden] float32, the target's embedding

@@ -10,14 +10,14 @@ namespace augur {
 
 namespace {
 
-TorchLlama fresh(const ModelConfig& shape, std::uint64_t seed) {
-  torch::Generator generator = keyed_generator(seed);
-  return TorchLlama(shape, generator);
+TorchLlama fresh(const LmLearner::Options& options) {
+  torch::Generator generator = keyed_generator(options.seed);
+  return TorchLlama(options.shape, generator, options.device);
 }
 
 }  // namespace
 
-LmLearner::LmLearner(const Options& options) : options_(options), model_(fresh(options.shape, options.seed)) {
+LmLearner::LmLearner(const Options& options) : options_(options), model_(fresh(options)) {
   if (options.target != nullptr && options.target->config().vocab != options.shape.vocab) {
     throw Error("draft model: {} tokens, its target has {}", options.shape.vocab,
                 options.target->config().vocab);
@@ -36,13 +36,14 @@ Grade LmLearner::run(const Example& example, bool learn) {
     const DraftVocabulary all(options_.shape.vocab);
     const Lesson lesson = prepare_lesson(*options_.target, example, {}, &all);
     targets.targets = lesson.distributions;
-    targets.wanted = index_tensor(lesson.pairs(lesson.length(), 0).wanted);
+    targets.wanted = index_tensor(lesson.pairs(lesson.length(), 0).wanted, options_.device);
   } else {
-    targets.targets = index_tensor({example.tokens.begin() + 1, example.tokens.end()});
-    targets.wanted = index_tensor(rows);
+    targets.targets = index_tensor({example.tokens.begin() + 1, example.tokens.end()}, options_.device);
+    targets.wanted = index_tensor(rows, options_.device);
   }
   const torch::AutoGradMode mode(learn);
-  const torch::Tensor hidden = model_.forward(example.tokens).last.index_select(0, index_tensor(rows));
+  const torch::Tensor hidden =
+      model_.forward(example.tokens).last.index_select(0, index_tensor(rows, options_.device));
   const VocabularyLoss loss =
       vocabulary_loss({.hidden = model_.final_norm(hidden), .weight = model_.head()}, targets);
   grade.rows = static_cast<std::int64_t>(rows.size());

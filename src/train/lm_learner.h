@@ -18,7 +18,8 @@ class LmLearner final : public Learner {
     std::uint64_t seed = 1;
     /// Whose tokenizer and special ids the saved folder gets; null: none. Outlives the learner.
     const Checkpoint* tokenizer = nullptr;
-    const TorchLlama* target = nullptr;  ///< to be distilled; outlives the learner
+    const TorchLlama* target = nullptr;  ///< to be distilled, on the same device; outlives the learner
+    torch::Device device = torch::kCPU;
   };
   explicit LmLearner(const Options& options);
 

@@ -16,11 +16,11 @@ MtpLearner::MtpLearner(const TorchLlama& target, const Options& options)
   const std::int64_t h = shape().hidden;
   torch::Generator generator = keyed_generator(options.seed);
   projection_ = pair_projection(target, true, generator);
-  layer_ = TorchLayer::random(shape(), generator);
-  token_norm_ = trainable(torch::ones({h}));
-  hidden_norm_ = trainable(torch::ones({h}));
+  layer_ = TorchLayer::random(shape(), generator, target.device());
+  token_norm_ = trainable(torch::ones({h}), target.device());
+  hidden_norm_ = trainable(torch::ones({h}), target.device());
   // The target's head is used to what its final norm gives.
-  final_norm_ = trainable(target.norm_weight());
+  final_norm_ = trainable(target.norm_weight(), target.device());
 }
 
 NamedTensors MtpLearner::parameters() {

@@ -10,7 +10,7 @@ namespace augur {
 RecurrentLearner::RecurrentLearner(const TorchLlama& target, DraftVocabulary vocabulary,
                                    const UnrollOptions& options)
     : target_(target),
-      vocabulary_(std::move(vocabulary)),
+      vocabulary_(vocabulary.on(target.device())),
       options_(options),
       rope_(make_rope_table(target.config().rope, target.config().head_dim, target.config().max_context)),
       target_head_(vocabulary_.rows(target.head())) {
@@ -28,8 +28,8 @@ class RecurrentLearner::Unrolled {
     const ModelConfig& c = learner_.shape();
     const torch::Tensor embedded = lesson_.embedded.slice(0, 1 + step_, 1 + step_ + rows);
     const Entrance in = learner_.enter(state_.slice(0, 0, rows), embedded);
-    const Attended now =
-        project(learner_.layer_, c, in.attention, make_rotation(learner_.rope_, step_, rows));
+    const Attended now = project(learner_.layer_, c, in.attention,
+                                 make_rotation(learner_.rope_, step_, rows, in.attention.device()));
     const torch::Tensor mixed = step_ == 0 ? attend_text(now) : attend_all(now, rows);
     const torch::Tensor out =
         feed_forward(learner_.layer_, c, in.residual + attention_output(learner_.layer_, mixed));
@@ -41,7 +41,7 @@ class RecurrentLearner::Unrolled {
  private:
   torch::Tensor attend_text(const Attended& now) {
     first_ = now;
-    mask_ = causal_mask(now.k.size(1));
+    mask_ = causal_mask(now.k.size(1), now.k.device());
     const torch::Tensor p = attention_scores(now.q, now.k).add_(mask_).softmax(-1);
     return torch::bmm(p.to(torch::kBFloat16), now.v);
   }
@@ -77,7 +77,7 @@ Grade RecurrentLearner::run(const Example& example, bool learn) {
   if (lesson.empty()) return grade;
   const torch::AutoGradMode mode(learn);
   Unrolled unrolled(*this, lesson, states(lesson, learn ? &example.key : nullptr));
-  torch::Tensor total = torch::zeros({});
+  torch::Tensor total = torch::zeros({}, target_.device());
   double weight = 1;
   const int steps = learn ? options_.steps : options_.evaluated;
   for (int s = 0; s < steps; ++s, weight *= options_.decay) {
@@ -86,11 +86,11 @@ Grade RecurrentLearner::run(const Example& example, bool learn) {
     const torch::Tensor out = unrolled.next(rows);
     const Lesson::Pairs pairs = lesson.pairs(rows, 1 + s);
     if (pairs.rows.empty()) continue;
-    const torch::Tensor learnt = index_tensor(pairs.rows);
+    const torch::Tensor learnt = index_tensor(pairs.rows, target_.device());
     const torch::Tensor graded = out.index_select(0, learnt);
-    const VocabularyLoss loss =
-        vocabulary_loss({.hidden = exit(graded), .weight = head()},
-                        {.targets = lesson.distributions, .wanted = index_tensor(pairs.wanted)});
+    const VocabularyLoss loss = vocabulary_loss(
+        {.hidden = exit(graded), .weight = head()},
+        {.targets = lesson.distributions, .wanted = index_tensor(pairs.wanted, target_.device())});
     const auto tries = static_cast<std::int64_t>(pairs.rows.size());
     grade.count(s, loss.agreed.sum().item<std::int64_t>(), tries);
     if (s == 0) grade.rows = tries;

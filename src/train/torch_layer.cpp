@@ -20,15 +20,16 @@ torch::Tensor values(const TorchLayer& layer, const ModelConfig& c, const torch:
 
 }  // namespace
 
-TorchLayer TorchLayer::random(const ModelConfig& c, torch::Generator& generator, std::int64_t input,
-                              bool with_input_norm) {
+TorchLayer TorchLayer::random(const ModelConfig& c, torch::Generator& generator, torch::Device device,
+                              std::int64_t input, bool with_input_norm) {
   const std::int64_t h = c.hidden;
   const std::int64_t width = input > 0 ? input : h;
   const std::int64_t q_width = std::int64_t{c.heads} * c.head_dim;
   const std::int64_t kv_width = std::int64_t{c.kv_heads} * c.head_dim;
   const auto matrix = [&](std::int64_t out, std::int64_t in) {
-    return trainable(random_matrix(out, in, generator));
+    return trainable(random_matrix(out, in, generator), device);
   };
+  const auto ones = [&](std::int64_t n) { return trainable(torch::ones({n}), device); };
   TorchLayer layer;
   layer.q = matrix(q_width, width);
   layer.k = matrix(kv_width, width);
@@ -37,11 +38,11 @@ TorchLayer TorchLayer::random(const ModelConfig& c, torch::Generator& generator,
   layer.gate = matrix(c.intermediate, h);
   layer.up = matrix(c.intermediate, h);
   layer.down = matrix(h, c.intermediate);
-  if (with_input_norm) layer.input_norm = trainable(torch::ones({width}));
-  layer.post_norm = trainable(torch::ones({h}));
+  if (with_input_norm) layer.input_norm = ones(width);
+  layer.post_norm = ones(h);
   if (c.qk_norm) {
-    layer.q_norm = trainable(torch::ones({c.head_dim}));
-    layer.k_norm = trainable(torch::ones({c.head_dim}));
+    layer.q_norm = ones(c.head_dim);
+    layer.k_norm = ones(c.head_dim);
   }
   return layer;
 }

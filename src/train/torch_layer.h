@@ -21,8 +21,8 @@ struct TorchLayer {
 
   /// Random and trainable, of `config`'s shape. `input`: width of what attention takes (0: hidden);
   /// `input_norm` false: none.
-  static TorchLayer random(const ModelConfig& config, torch::Generator& generator, std::int64_t input = 0,
-                           bool with_input_norm = true);
+  static TorchLayer random(const ModelConfig& config, torch::Generator& generator, torch::Device device,
+                           std::int64_t input = 0, bool with_input_norm = true);
   /// All tensors that are there, by name behind `prefix`.
   NamedTensors named(const std::string& prefix) const;
 };

@@ -12,12 +12,12 @@ namespace {
 /// Reads tensors by name, checked against the shape that the configuration implies.
 class Reader {
  public:
-  explicit Reader(const WeightStore& store) : store_(store) {}
+  Reader(const WeightStore& store, torch::Device device) : store_(store), device_(device) {}
   torch::Tensor matrix(const std::string& name, std::int64_t out, std::int64_t in) const {
-    return to_torch(store_.require(name, {out, in})).to(torch::kBFloat16);
+    return to_torch(store_.require(name, {out, in})).to(torch::kBFloat16).to(device_);
   }
   torch::Tensor vector(const std::string& name, std::int64_t n) const {
-    return to_torch(store_.require(name, {n}));
+    return to_torch(store_.require(name, {n})).to(device_);
   }
   torch::Tensor optional_vector(bool wanted, const std::string& name, std::int64_t n) const {
     return wanted ? vector(name, n) : torch::Tensor();
@@ -25,6 +25,7 @@ class Reader {
 
  private:
   const WeightStore& store_;
+  torch::Device device_;
 };
 
 TorchLayer read_layer(const Reader& read, const ModelConfig& c, const std::string& at) {
@@ -60,28 +61,28 @@ std::string layer_prefix(int layer) {
 
 }  // namespace
 
-TorchLlama::TorchLlama(const Checkpoint& checkpoint)
+TorchLlama::TorchLlama(const Checkpoint& checkpoint, torch::Device device)
     : config_(ModelConfig::from_json(checkpoint.config(), checkpoint.path().string())),
       rope_(make_rope_table(config_.rope, config_.head_dim, config_.max_context)) {
-  const Reader read(checkpoint.weights());
+  const Reader read(checkpoint.weights(), device);
   embedding_ = read.matrix("model.embed_tokens.weight", config_.vocab, config_.hidden);
   if (!config_.tied_embeddings) head_ = read.matrix("lm_head.weight", config_.vocab, config_.hidden);
   norm_ = read.vector("model.norm.weight", config_.hidden);
   for (int i = 0; i < config_.layers; ++i) layers_.push_back(read_layer(read, config_, layer_prefix(i)));
 }
 
-TorchLlama::TorchLlama(const ModelConfig& config, torch::Generator& generator)
+TorchLlama::TorchLlama(const ModelConfig& config, torch::Generator& generator, torch::Device device)
     : config_(config), rope_(make_rope_table(config.rope, config.head_dim, config.max_context)) {
   // As is usual for language models: embeddings small, so that tied logits start near zero.
   constexpr double kEmbeddingDeviation = 0.02;
   const auto table = [&] {
-    return trainable(torch::randn({config.vocab, config.hidden}, generator) * kEmbeddingDeviation);
+    return trainable(torch::randn({config.vocab, config.hidden}, generator) * kEmbeddingDeviation, device);
   };
   embedding_ = table();
   if (!config.tied_embeddings) head_ = table();
-  norm_ = trainable(torch::ones({config.hidden}));
+  norm_ = trainable(torch::ones({config.hidden}), device);
   for (int i = 0; i < config.layers; ++i) {
-    TorchLayer layer = TorchLayer::random(config, generator);
+    TorchLayer layer = TorchLayer::random(config, generator, device);
     // What a layer adds to the stream starts small (GPT-2's rule), so that depth does not matter at first.
     const torch::NoGradGuard no_grad;
     const double shrink = 1 / std::sqrt(2.0 * config.layers);
@@ -108,11 +109,11 @@ torch::Tensor TorchLlama::embed(const torch::Tensor& ids) const {
 
 TorchLlama::Output TorchLlama::forward(std::span<const TokenId> tokens, std::span<const int> taps) const {
   const auto length = static_cast<std::int64_t>(tokens.size());
-  const Rotation rotation = make_rotation(rope_, 0, length);
-  const torch::Tensor mask = causal_mask(length);
+  const Rotation rotation = make_rotation(rope_, 0, length, device());
+  const torch::Tensor mask = causal_mask(length, device());
   Output out;
   out.taps.resize(taps.size());
-  torch::Tensor x = embed(index_tensor({tokens.begin(), tokens.end()}));
+  torch::Tensor x = embed(index_tensor({tokens.begin(), tokens.end()}, device()));
   const auto tap = [&](int layer) {
     for (std::size_t i = 0; i < taps.size(); ++i) {
       if (taps[i] == layer) out.taps[i] = x;

@@ -17,11 +17,12 @@ namespace augur {
 class TorchLlama {
  public:
   /// Frozen: bfloat16 matrices, nothing collects gradients. Error naming file and tensor.
-  explicit TorchLlama(const Checkpoint& checkpoint);
+  explicit TorchLlama(const Checkpoint& checkpoint, torch::Device device = torch::kCPU);
   /// Trainable, with random weights.
-  TorchLlama(const ModelConfig& config, torch::Generator& generator);
+  TorchLlama(const ModelConfig& config, torch::Generator& generator, torch::Device device);
 
   const ModelConfig& config() const { return config_; }
+  torch::Device device() const { return embedding_.device(); }
 
   struct Output {
     std::vector<torch::Tensor> taps;  ///< [T, hidden] each: the residual stream entering the asked layers

@@ -8,8 +8,10 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace augur {
@@ -81,9 +83,10 @@ void release(void* data) {
   cache().give(block, reinterpret_cast<const Header*>(block)->index);
 }
 
+/// Without `override`: which of these the base class has depends on libtorch's version.
 class KeepingAllocator final : public c10::Allocator {
  public:
-  c10::DataPtr allocate(std::size_t bytes) const override {
+  c10::DataPtr allocate(std::size_t bytes) const {
     const c10::Device cpu(c10::DeviceType::CPU);
     if (bytes == 0) return {nullptr, cpu};
     const SizeClass size = size_class(bytes + kHeaderBytes);
@@ -91,7 +94,9 @@ class KeepingAllocator final : public c10::Allocator {
     new (block) Header{size.index};
     return {block + kHeaderBytes, block + kHeaderBytes, &release, cpu};
   }
-  c10::DeleterFnPtr raw_deleter() const override { return &release; }
+  c10::DataPtr allocate(std::size_t bytes) { return std::as_const(*this).allocate(bytes); }
+  c10::DeleterFnPtr raw_deleter() const { return &release; }
+  void copy_data(void* to, const void* from, std::size_t bytes) const { std::memcpy(to, from, bytes); }
 };
 
 }  // namespace

@@ -17,14 +17,16 @@ torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, doub
   return f * torch::rsqrt(f.square().mean(-1, true) + eps) * weight;
 }
 
-Rotation make_rotation(const RopeTable& table, std::int64_t first, std::int64_t count) {
-  return make_rotation(table, torch::arange(first, first + count, torch::kInt64));
+Rotation make_rotation(const RopeTable& table, std::int64_t first, std::int64_t count, torch::Device device) {
+  return make_rotation(table,
+                       torch::arange(first, first + count, torch::dtype(torch::kInt64).device(device)));
 }
 
 Rotation make_rotation(const RopeTable& table, const torch::Tensor& positions) {
   const torch::Tensor frequencies =
       torch::tensor(std::vector<double>(table.inverse_frequencies.begin(), table.inverse_frequencies.end()),
-                    torch::kFloat64);
+                    torch::kFloat64)
+          .to(positions.device());
   const torch::Tensor angles = torch::outer(positions.to(torch::kFloat64), frequencies);
   const torch::Tensor both = torch::cat({angles, angles}, 1);
   return {(both.cos() * table.magnitude).to(torch::kFloat32),
@@ -48,20 +50,20 @@ torch::Tensor spread_heads(const torch::Tensor& x, std::int64_t heads) {
       .reshape({heads, length, width});
 }
 
-torch::Tensor causal_mask(std::int64_t length) {
-  return torch::full({length, length}, -std::numeric_limits<float>::infinity()).triu(1);
+torch::Tensor causal_mask(std::int64_t length, torch::Device device) {
+  return torch::full({length, length}, -std::numeric_limits<float>::infinity(), device).triu(1);
 }
 
-torch::Tensor index_tensor(const std::vector<std::int64_t>& indices) {
-  return torch::tensor(indices, torch::kInt64);
+torch::Tensor index_tensor(const std::vector<std::int64_t>& indices, torch::Device device) {
+  return torch::tensor(indices, torch::kInt64).to(device);
 }
 
 torch::Generator keyed_generator(std::uint64_t key) {
   return at::make_generator<at::CPUGeneratorImpl>(key);
 }
 
-torch::Tensor trainable(const torch::Tensor& value) {
-  return value.detach().to(torch::kFloat32).contiguous().clone().requires_grad_(true);
+torch::Tensor trainable(const torch::Tensor& value, torch::Device device) {
+  return value.detach().to(device, torch::kFloat32).contiguous().clone().requires_grad_(true);
 }
 
 torch::Tensor random_matrix(std::int64_t out, std::int64_t in, torch::Generator& generator) {

@@ -23,8 +23,8 @@ struct Rotation {
   torch::Tensor cos;
   torch::Tensor sin;
 };
-/// For positions first..first+count-1, or for any [R] int64.
-Rotation make_rotation(const RopeTable& table, std::int64_t first, std::int64_t count);
+/// For positions first..first+count-1, or for any [R] int64, on their device.
+Rotation make_rotation(const RopeTable& table, std::int64_t first, std::int64_t count, torch::Device device);
 Rotation make_rotation(const RopeTable& table, const torch::Tensor& positions);
 
 /// Rotates the halves of x[T, heads, head_dim] by a rotation of T positions.
@@ -34,17 +34,17 @@ torch::Tensor rotate(const torch::Tensor& x, const Rotation& rotation);
 torch::Tensor spread_heads(const torch::Tensor& x, std::int64_t heads);
 
 /// Additive causal mask [T, T]: 0 on and below the diagonal, -infinity above.
-torch::Tensor causal_mask(std::int64_t length);
+torch::Tensor causal_mask(std::int64_t length, torch::Device device);
 
 /// [n] int64, to pick rows with.
-torch::Tensor index_tensor(const std::vector<std::int64_t>& indices);
+torch::Tensor index_tensor(const std::vector<std::int64_t>& indices, torch::Device device);
 
-/// Random numbers that depend on `key` only.
+/// Random numbers that depend on `key` only: the CPU's, for they shall be the same on every device.
 torch::Generator keyed_generator(std::uint64_t key);
 
 /// A float32 parameter to train: a copy of `value` that collects gradients.
-torch::Tensor trainable(const torch::Tensor& value);
-/// Normal numbers of variance 1/in: a product with it keeps the size of its input. [out, in]
+torch::Tensor trainable(const torch::Tensor& value, torch::Device device);
+/// Normal numbers of variance 1/in: a product with it keeps the size of its input. [out, in], on the CPU
 torch::Tensor random_matrix(std::int64_t out, std::int64_t in, torch::Generator& generator);
 
 }  // namespace augur

@@ -6,7 +6,10 @@ namespace augur {
 
 namespace {
 
-constexpr std::int64_t kChunkRows = 256;
+/// Rows whose logits stay in a processor's cache; elsewhere memory is what limits them.
+std::int64_t chunk_rows(torch::Device device) {
+  return device.is_cpu() ? 256 : 2048;
+}
 
 bool is_there(const torch::Tensor& x) {
   return x.numel() > 0;
@@ -19,7 +22,7 @@ torch::Tensor half(const torch::Tensor& x) {
 /// Where a tensor's gradient is to be collected; undefined where nobody wants it.
 torch::Tensor gradient_of(const torch::Tensor& x, bool learning) {
   const bool wanted = learning && x.requires_grad();
-  return wanted ? torch::zeros(x.sizes(), torch::kFloat32) : torch::Tensor();
+  return wanted ? torch::zeros_like(x, torch::dtype(torch::kFloat32).requires_grad(false)) : torch::Tensor();
 }
 
 /// A chunk's loss by rows, and d loss / d logits where it is wanted.
@@ -39,7 +42,8 @@ Chunk grade(torch::Tensor log_q, const VocabularyTargets& t, std::int64_t begin,
     const torch::Tensor column = target.unsqueeze(1);
     out.loss = log_q.gather(1, column).squeeze(1).neg();
     out.agreed = log_q.argmax(-1) == target;
-    if (learning) out.gradient = log_q.exp_().scatter_add_(1, column, torch::full(column.sizes(), -1.0f));
+    if (learning)
+      out.gradient = log_q.exp_().scatter_add_(1, column, torch::full_like(column, -1.0f, torch::kFloat32));
   } else {
     torch::Tensor p = target.to(torch::kFloat32);
     out.loss = (p * log_q).sum(-1).mul_(-t.cross_entropy);
@@ -82,15 +86,16 @@ class Loss : public torch::autograd::Function<Loss> {
     const torch::Tensor grad_bias = gradient_of(bias, learning);
     const torch::Tensor w = half(weight), e = half(extra_weight), h = half(hidden), x = half(extra);
     std::vector<torch::Tensor> agreed, distance;
-    double sum = 0;
-    for (std::int64_t begin = 0; begin < h.size(0); begin += kChunkRows) {
-      const std::int64_t end = std::min(begin + kChunkRows, h.size(0));
+    torch::Tensor sum = torch::zeros({}, torch::dtype(torch::kFloat64).device(h.device()));
+    const std::int64_t rows_at_once = chunk_rows(h.device());
+    for (std::int64_t begin = 0; begin < h.size(0); begin += rows_at_once) {
+      const std::int64_t end = std::min(begin + rows_at_once, h.size(0));
       const torch::Tensor rows = h.slice(0, begin, end);
       torch::Tensor logits = torch::linear(rows, w).to(torch::kFloat32);
       if (is_there(x)) logits = logits.add_(torch::linear(x.slice(0, begin, end), e));
       if (is_there(bias)) logits = logits.add_(bias.detach());
       const Chunk chunk = grade(logits.log_softmax(-1), *targets, begin, end, learning);
-      sum += chunk.loss.sum(torch::kFloat64).item<double>();
+      sum += chunk.loss.sum(torch::kFloat64);
       agreed.push_back(chunk.agreed);
       if (chunk.distance.defined()) distance.push_back(chunk.distance);
       if (grad_hidden.defined()) grad_hidden.slice(0, begin, end).copy_(chunk.gradient.mm(w));
@@ -104,7 +109,7 @@ class Loss : public torch::autograd::Function<Loss> {
     out->agreed = torch::cat(agreed);
     if (!distance.empty()) out->distance = torch::cat(distance);
     context->save_for_backward({grad_hidden, grad_weight, grad_extra, grad_extra_weight, grad_bias});
-    return torch::tensor(sum, torch::kFloat32);
+    return sum.to(torch::kFloat32);
   }
 
   static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* context,
@@ -132,7 +137,9 @@ VocabularyLoss vocabulary_loss(const TorchHead& head, const VocabularyTargets& t
   // Asked here, since autograd switches it off around forward.
   const bool learning = torch::GradMode::is_enabled();
   // Autograd wants every argument defined: an empty tensor stands for none.
-  const auto present = [](const torch::Tensor& x) { return x.defined() ? x : torch::empty({0}); };
+  const auto present = [&](const torch::Tensor& x) {
+    return x.defined() ? x : torch::empty({0}, head.weight.device());
+  };
   loss.sum = Loss::apply(head.hidden, head.weight, present(head.extra), present(head.extra_weight),
                          present(head.bias), &targets, learning, &loss);
   return loss;

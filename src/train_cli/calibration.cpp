@@ -17,6 +17,7 @@
 #include "io/safetensors.h"
 #include "parts.h"
 #include "train/classifier.h"
+#include "train/device.h"
 #include "train/part_writer.h"
 #include "train/regression_tree.h"
 #include "train/stratification.h"
@@ -45,6 +46,7 @@ struct ClassifierFlags {
   int hidden = 48;
   int blocks = 1;
   int threads = 0;
+  std::string device = "auto";
   std::string init_from;
   std::vector<std::string> features;  ///< C2T's; none: all
 
@@ -56,6 +58,7 @@ struct ClassifierFlags {
     app.add_option("--weight-decay", fit.weight_decay, "Of AdamW")->check(CLI::NonNegativeNumber);
     app.add_option("--seed", fit.seed, "Initial weights and order of the examples");
     app.add_option("-t,--threads", threads, "Threads (0: all cores)");
+    add_device(app, device);
   }
 };
 
@@ -97,6 +100,7 @@ std::string grade(const Classifier& classifier, const Examples& examples, const 
 }
 
 int train_c2t(ClassifierFlags flags, const std::string& command) {
+  const torch::Device device = choose_device(flags.device);
   if (flags.threads > 0) at::set_num_threads(flags.threads);
   const Stopwatch clock;
   const TraceSet traces(flags.common.traces, flags.common.held_out);
@@ -110,7 +114,7 @@ int train_c2t(ClassifierFlags flags, const std::string& command) {
     names.push_back(feature.name);
     scale.push_back(feature.scale);
   }
-  Classifier classifier = c2t_classifier(flags.hidden, scale, flags.fit.seed);
+  Classifier classifier = c2t_classifier(flags.hidden, scale, flags.fit.seed, device);
   if (!flags.init_from.empty()) {
     const std::string file = flags.init_from + "/config.json";
     const nlohmann::json config = read_json(file);
@@ -137,13 +141,15 @@ int train_c2t(ClassifierFlags flags, const std::string& command) {
 }
 
 int train_acceptance(ClassifierFlags flags, double reject_weight, const std::string& command) {
+  const torch::Device device = choose_device(flags.device);
   if (flags.threads > 0) at::set_num_threads(flags.threads);
   const Stopwatch clock;
   const TraceSet traces(flags.common.traces, flags.common.held_out);
   const SplitExamples examples = acceptance_examples(traces);
   log_line(fmt::format("{} drafted nodes, {} of them accepted, {} held out", examples.train.size(),
                        examples.train.positives(), examples.held_out.size()));
-  Classifier classifier = acceptance_classifier(traces.header().hidden + 1, flags.blocks, flags.fit.seed);
+  Classifier classifier =
+      acceptance_classifier(traces.header().hidden + 1, flags.blocks, flags.fit.seed, device);
   flags.fit.log = log_line;
   flags.fit.negative_weight = reject_weight;
   fit(classifier, examples.train, flags.fit);

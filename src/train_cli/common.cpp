@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "base/clock.h"
+#include "train/device.h"
 #include "train/torch_memory.h"
 
 namespace augur {
@@ -46,7 +47,9 @@ void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
                  "Read about so many tokens of each file (0: all)");
   app.add_option("--minutes", minutes, "Stop with a checkpoint after so long (0: never)");
   app.add_option("-t,--threads", threads, "Threads (0: all cores)");
-  app.add_option("--workers", workers, "Sequences learnt from at a time (0: one for every thread)")
+  add_device(app, device);
+  app.add_option("--workers", workers,
+                 "Sequences learnt from at a time (0: one for every thread; on a CUDA device one)")
       ->check(CLI::Range(0, 256));
   app.add_option("--step-tokens", training.step_tokens, "Tokens for one optimizer step")
       ->check(CLI::PositiveNumber);
@@ -62,10 +65,19 @@ void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
       ->check(CLI::PositiveNumber);
 }
 
+void add_device(CLI::App& app, std::string& device) {
+  app.add_option("--device", device, "auto (a CUDA device if there is one), cpu, cuda or cuda:N");
+}
+
 TrainingInput read_input(const TrainFlags& flags) {
-  keep_tensor_memory();
+  const torch::Device device = choose_device(flags.device);
+  if (device.is_cpu()) {
+    keep_tensor_memory();
+  } else {
+    log_line("device: " + device.str());
+  }
   if (flags.threads > 0) at::set_num_threads(flags.threads);
-  TrainingInput input{Checkpoint::open(flags.model), nullptr, nullptr, nullptr, {}};
+  TrainingInput input{Checkpoint::open(flags.model), nullptr, nullptr, nullptr, {}, device, {}};
   input.tokenizer = input.checkpoint.load_tokenizer();
   if (const auto source = input.checkpoint.chat_template())
     input.chat_template = std::make_unique<ChatTemplate>(*source);
@@ -85,6 +97,11 @@ TrainingInput read_input(const TrainFlags& flags) {
                          input.data->tokens(), clock.ms() / 1e3));
   }
   return input;
+}
+
+TorchLlama load_target(TrainingInput& input) {
+  input.made_for = fingerprint_of(input.checkpoint);
+  return TorchLlama(input.checkpoint, input.device);
 }
 
 DraftVocabulary draft_vocabulary(const TrainingInput& input, const TrainFlags& flags,
@@ -110,8 +127,9 @@ int train_learner(const std::function<std::unique_ptr<Learner>()>& make, const T
                   const TrainFlags& flags, const std::string& command) {
   watch_interrupts();
   std::vector<std::unique_ptr<Learner>> learners;
-  const int workers = flags.workers > 0 ? flags.workers : at::get_num_threads();
+  const int workers = flags.workers > 0 ? flags.workers : input.device.is_cpu() ? at::get_num_threads() : 1;
   while (std::ssize(learners) < workers) learners.push_back(make());
+  if (input.made_for) learners[0]->made_for(*input.made_for);
   Learner& learner = *learners[0];
   if (!flags.init_from.empty()) learner.load(flags.init_from);
   const CardFacts facts{.target = std::filesystem::path(flags.model).filename().string(),

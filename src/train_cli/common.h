@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "corpus/dataset.h"
 #include "io/checkpoint.h"
 #include "train/draft_vocabulary.h"
+#include "train/torch_llama.h"
 #include "train/training_run.h"
 
 namespace augur {
@@ -24,7 +26,8 @@ struct TrainFlags {
   std::int64_t max_tokens_per_file = 0;
   double minutes = 0;  ///< stop (with a checkpoint) after so long; 0: run to the end
   int threads = 0;
-  int workers = 0;  ///< sequences at a time; 0: one for every thread
+  int workers = 0;  ///< sequences at a time; 0: one for every thread, on a CUDA device one
+  std::string device = "auto";
   TrainingOptions training;
 
   void add_to(CLI::App& app,
@@ -37,9 +40,15 @@ struct TrainingInput {
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<ChatTemplate> chat_template;
   std::unique_ptr<Dataset> data;
-  std::vector<std::string> files;  ///< what was read, for the card
+  std::vector<std::string> files;       ///< what was read, for the card
+  torch::Device device;                 ///< that everything shall be on
+  std::optional<Fingerprint> made_for;  ///< what config.json will name; see load_target
 };
 TrainingInput read_input(const TrainFlags& flags);
+/// The target on the input's device. What is trained is made for it from now on.
+TorchLlama load_target(TrainingInput& input);
+
+void add_device(CLI::App& app, std::string& device);
 
 /// The most frequent tokens of the data; 0: the target's whole vocabulary. That of --init-from, where given.
 DraftVocabulary draft_vocabulary(const TrainingInput& input, const TrainFlags& flags,
@@ -50,8 +59,8 @@ void add_loss_vocabulary(CLI::App& app, std::int32_t& size);
 /// The `size` most frequent tokens of the data; 0: all.
 DraftVocabulary loss_vocabulary(const TrainingInput& input, std::int32_t target_size, std::int32_t size);
 
-/// Trains what `make` makes, once for every worker, until the schedule, the minutes or an interrupt end it.
-/// Returns the exit status.
+/// Trains what `make` makes on the input's device, once for every worker, until the schedule, the minutes or
+/// an interrupt end it. Returns the exit status.
 int train_learner(const std::function<std::unique_ptr<Learner>()>& make, const TrainingInput& input,
                   const TrainFlags& flags, const std::string& command);
 

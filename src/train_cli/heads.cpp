@@ -37,18 +37,13 @@ Part heads_part(Program& program, CLI::App* sub, std::shared_ptr<HeadsFlags> fla
   add_loss_vocabulary(*sub, flags->loss_vocab);
   sub->add_option("--decay", flags->heads.decay, "Weight of head i is decay^i")->check(CLI::Range(0.0, 1.0));
   return [flags, &program] {
-    const TrainingInput input = read_input(flags->common);
-    const TorchLlama target(input.checkpoint);
+    TrainingInput input = read_input(flags->common);
+    const TorchLlama target = load_target(input);
     flags->heads.seed = flags->common.training.seed;
     if (flags->loss_vocab > 0)
       flags->heads.vocabulary = loss_vocabulary(input, target.config().vocab, flags->loss_vocab);
-    return train_learner(
-        [&] {
-          auto learner = std::make_unique<HeadsLearner>(target, flags->heads);
-          learner->made_for(fingerprint_of(input.checkpoint));
-          return learner;
-        },
-        input, flags->common, program.command);
+    return train_learner([&] { return std::make_unique<HeadsLearner>(target, flags->heads); }, input,
+                         flags->common, program.command);
   };
 }
 
@@ -77,18 +72,13 @@ Part add_early_exit(Program& program) {
   sub->add_option("--blocks", flags->exit.blocks, "Residual blocks")->check(CLI::Range(1, 16));
   add_loss_vocabulary(*sub, flags->loss_vocab);
   return [flags, &program] {
-    const TrainingInput input = read_input(flags->common);
-    const TorchLlama target(input.checkpoint);
+    TrainingInput input = read_input(flags->common);
+    const TorchLlama target = load_target(input);
     const std::int32_t vocab = target.config().vocab;
     const DraftVocabulary vocabulary =
         flags->loss_vocab > 0 ? loss_vocabulary(input, vocab, flags->loss_vocab) : DraftVocabulary(vocab);
-    return train_learner(
-        [&] {
-          auto learner = std::make_unique<EarlyExitLearner>(target, vocabulary, flags->exit);
-          learner->made_for(fingerprint_of(input.checkpoint));
-          return learner;
-        },
-        input, flags->common, program.command);
+    return train_learner([&] { return std::make_unique<EarlyExitLearner>(target, vocabulary, flags->exit); },
+                         input, flags->common, program.command);
   };
 }
 
@@ -109,20 +99,15 @@ Part add_dflash(Program& program) {
   sub->add_option("--draft-vocab", flags->draft_vocab, "Tokens in the draft vocabulary (0: the target's)")
       ->check(CLI::NonNegativeNumber);
   return [flags, &program] {
-    const TrainingInput input = read_input(flags->common);
-    const TorchLlama target(input.checkpoint);
+    TrainingInput input = read_input(flags->common);
+    const TorchLlama target = load_target(input);
     flags->head.seed = flags->common.training.seed;
     flags->head.taps = default_taps(target.config());
     flags->head.tap_scales = tap_scales(target, *input.data, flags->head.taps);
     const DraftVocabulary vocabulary =
         draft_vocabulary(input, flags->common, target.config().vocab, flags->draft_vocab);
-    return train_learner(
-        [&] {
-          auto learner = std::make_unique<DflashLearner>(target, vocabulary, flags->head);
-          learner->made_for(fingerprint_of(input.checkpoint));
-          return learner;
-        },
-        input, flags->common, program.command);
+    return train_learner([&] { return std::make_unique<DflashLearner>(target, vocabulary, flags->head); },
+                         input, flags->common, program.command);
   };
 }
 

@@ -33,22 +33,18 @@ Part model_part(Program& program, CLI::App* sub, const std::string& model_help, 
   sub->add_option("--context", flags->shape.context, "Positions it is made for (0: as the other model)")
       ->check(CLI::NonNegativeNumber);
   return [flags, distil, &program] {
-    const TrainingInput input = read_input(flags->common);
+    TrainingInput input = read_input(flags->common);
     std::optional<TorchLlama> target;
-    if (distil) target.emplace(input.checkpoint);
+    if (distil) target.emplace(load_target(input));
     nlohmann::json like = input.checkpoint.config();
     if (!like.contains("vocab_size")) like["vocab_size"] = input.tokenizer->vocab_size();  // only a tokenizer
     const LmLearner::Options options{.shape = llama_shape(flags->shape, like, flags->common.model),
                                      .seed = flags->common.training.seed,
                                      .tokenizer = &input.checkpoint,
-                                     .target = distil ? &*target : nullptr};
-    return train_learner(
-        [&] {
-          auto learner = std::make_unique<LmLearner>(options);
-          if (distil) learner->made_for(fingerprint_of(input.checkpoint));
-          return learner;
-        },
-        input, flags->common, program.command);
+                                     .target = distil ? &*target : nullptr,
+                                     .device = input.device};
+    return train_learner([&] { return std::make_unique<LmLearner>(options); }, input, flags->common,
+                         program.command);
   };
 }
 

@@ -43,20 +43,15 @@ Part add_eagle3(Program& program) {
       ->check(CLI::NonNegativeNumber);
   add_unroll(*sub, flags->head.unroll);
   return [flags, &program] {
-    const TrainingInput input = read_input(flags->common);
-    const TorchLlama target(input.checkpoint);
+    TrainingInput input = read_input(flags->common);
+    const TorchLlama target = load_target(input);
     flags->head.seed = flags->common.training.seed;
     flags->head.taps = default_taps(target.config());
     flags->head.tap_scales = tap_scales(target, *input.data, flags->head.taps);
     const DraftVocabulary vocabulary =
         draft_vocabulary(input, flags->common, target.config().vocab, flags->draft_vocab);
-    return train_learner(
-        [&] {
-          auto learner = std::make_unique<Eagle3Learner>(target, vocabulary, flags->head);
-          learner->made_for(fingerprint_of(input.checkpoint));
-          return learner;
-        },
-        input, flags->common, program.command);
+    return train_learner([&] { return std::make_unique<Eagle3Learner>(target, vocabulary, flags->head); },
+                         input, flags->common, program.command);
   };
 }
 
@@ -70,17 +65,12 @@ Part add_eagle(Program& program) {
   sub->add_option("--noise", flags->head.noise, "Uniform noise on input states")
       ->check(CLI::NonNegativeNumber);
   return [flags, &program] {
-    const TrainingInput input = read_input(flags->common);
-    const TorchLlama target(input.checkpoint);
+    TrainingInput input = read_input(flags->common);
+    const TorchLlama target = load_target(input);
     flags->head.seed = flags->common.training.seed;
     flags->head.vocabulary = loss_vocabulary(input, target.config().vocab, flags->loss_vocab);
-    return train_learner(
-        [&] {
-          auto learner = std::make_unique<EagleLearner>(target, flags->head);
-          learner->made_for(fingerprint_of(input.checkpoint));
-          return learner;
-        },
-        input, flags->common, program.command);
+    return train_learner([&] { return std::make_unique<EagleLearner>(target, flags->head); }, input,
+                         flags->common, program.command);
   };
 }
 
@@ -91,17 +81,12 @@ Part add_mtp(Program& program) {
   add_unroll(*sub, flags->head.unroll);
   add_loss_vocabulary(*sub, flags->loss_vocab);
   return [flags, &program] {
-    const TrainingInput input = read_input(flags->common);
-    const TorchLlama target(input.checkpoint);
+    TrainingInput input = read_input(flags->common);
+    const TorchLlama target = load_target(input);
     flags->head.seed = flags->common.training.seed;
     flags->head.vocabulary = loss_vocabulary(input, target.config().vocab, flags->loss_vocab);
-    return train_learner(
-        [&] {
-          auto learner = std::make_unique<MtpLearner>(target, flags->head);
-          learner->made_for(fingerprint_of(input.checkpoint));
-          return learner;
-        },
-        input, flags->common, program.command);
+    return train_learner([&] { return std::make_unique<MtpLearner>(target, flags->head); }, input,
+                         flags->common, program.command);
   };
 }
 

@@ -14,13 +14,13 @@ struct RandomHead {
   torch::Generator generator = keyed_generator(5);
   // Multiples of 1/8, so that bfloat16 holds them exactly.
   torch::Tensor exact(std::int64_t height, std::int64_t columns) {
-    return trainable((torch::randn({height, columns}, generator) * 4).round() / 8);
+    return trainable((torch::randn({height, columns}, generator) * 4).round() / 8, torch::kCPU);
   }
   TorchHead head{.hidden = exact(kRows, kWidth),
                  .weight = exact(kVocab, kWidth),
                  .extra = exact(kRows, kRank),
                  .extra_weight = exact(kVocab, kRank),
-                 .bias = trainable(torch::randn({kVocab}, generator))};
+                 .bias = trainable(torch::randn({kVocab}, generator), torch::kCPU)};
   torch::Tensor probabilities =
       torch::randn({kRows, kVocab}, generator).mul(2).softmax(-1).to(torch::kBFloat16);
   torch::Tensor rows = torch::randperm(kRows, generator);

@@ -53,9 +53,9 @@ inline std::string content(const std::filesystem::path& file) {
 
 /// The golden target for trainers, with data.
 struct TrainTarget {
-  TrainTarget()
+  explicit TrainTarget(torch::Device device = torch::kCPU)
       : checkpoint(Checkpoint::open(golden_head_path("target"))),
-        model(checkpoint),
+        model(checkpoint, device),
         data(tokenizer, nullptr, {.max_length = 64}) {
     write_toy_data(folder.path() / "data.jsonl", 24);
     data.add_file(folder.path() / "data.jsonl");
@@ -105,7 +105,8 @@ inline std::vector<PartCase> all_parts() {
       const LmShape shape{.hidden = 64, .intermediate = 96, .layers = 2, .heads = 4, .kv_heads = 2};
       return std::make_unique<LmLearner>(
           LmLearner::Options{.shape = llama_shape(shape, t.checkpoint.config(), "target"),
-                             .target = distilled ? &t.model : nullptr});
+                             .target = distilled ? &t.model : nullptr,
+                             .device = t.model.device()});
     };
   };
   return {{"eagle3", "eagle3",

@@ -1,0 +1,16 @@
+#pragma once
+#include <torch/torch.h>
+
+#include <string>
+
+namespace augur {
+
+/// Where a training's tensors live: the target, the learner's parameters and the optimizer's moments. What is
+/// made during a step is made beside them. Random numbers and files are the CPU's, so that a run starts from
+/// the same weights everywhere and a checkpoint of one device continues on another.
+///
+/// "cpu", "cuda", "cuda:N", or "auto": the first CUDA device when there is one. Error for another name, and
+/// for a device that this libtorch or this machine does not have.
+torch::Device choose_device(const std::string& name);
+
+}  // namespace augur
