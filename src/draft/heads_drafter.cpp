@@ -5,9 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "io/mapped_file.h"
-#include "io/safetensors.h"
-#include "io/torch_archive.h"
 #include "kernels/ops.h"
 
 namespace augur {
@@ -244,14 +241,8 @@ std::unique_ptr<DrafterModel> make_heads_model(std::unique_ptr<HeadsWeights> wei
   return std::make_unique<HeadsModel>(std::move(weights));
 }
 
-HeadFile::HeadFile(const Checkpoint& head, const std::string& stem) {
-  if (const auto archive = head.path() / (stem + ".pt"); file_exists(archive)) {
-    owned_ = open_torch_archive(archive);
-  } else if (const auto file = head.path() / (stem + ".safetensors"); file_exists(file)) {
-    owned_ = open_safetensors(file);
-  }
-  store_ = owned_ ? owned_.get() : &head.weights();
-}
+HeadFile::HeadFile(const Checkpoint& head, const std::string& stem)
+    : owned_(open_heads_file(head.path(), stem)), store_(owned_ ? owned_.get() : &head.weights()) {}
 
 void require_stated(const DrafterSource& source, const char* key, std::int64_t found) {
   const nlohmann::json& config = source.head->config();

@@ -25,14 +25,14 @@ bool is_folder(const fs::path& path) {
 /// Medusa's and Hydra's heads have file names of their own.
 std::shared_ptr<const WeightStore> open_folder_weights(const fs::path& folder) {
   if (has_safetensors(folder)) return open_safetensors_folder(folder);
-  for (const char* name : {"pytorch_model.bin", "medusa_lm_head.pt", "hydra_lm_head.pt"}) {
-    if (file_exists(folder / name)) return open_torch_archive(folder / name);
+  if (const auto archive = folder / "pytorch_model.bin"; file_exists(archive)) {
+    return open_torch_archive(archive);
   }
   if (const auto index = folder / "pytorch_model.bin.index.json"; file_exists(index)) {
     return open_sharded_weights(index, open_torch_archive);
   }
-  for (const char* name : {"medusa_lm_head.safetensors", "hydra_lm_head.safetensors"}) {
-    if (file_exists(folder / name)) return open_safetensors(folder / name);
+  for (const char* stem : {"medusa_lm_head", "hydra_lm_head"}) {
+    if (auto heads = open_heads_file(folder, stem)) return heads;
   }
   return open_safetensors_folder(folder);  // whose error says what was expected
 }
@@ -199,6 +199,12 @@ std::optional<std::string> Checkpoint::chat_template() const {
   if (auto found = template_of(tokenizer_config(), folder / "tokenizer_config.json")) return found;
   return template_of(read_json_object_if_exists(folder / "chat_template.json"),
                      folder / "chat_template.json");
+}
+
+std::unique_ptr<WeightStore> open_heads_file(const fs::path& folder, const std::string& stem) {
+  if (const auto archive = folder / (stem + ".pt"); file_exists(archive)) return open_torch_archive(archive);
+  if (const auto file = folder / (stem + ".safetensors"); file_exists(file)) return open_safetensors(file);
+  return nullptr;
 }
 
 }  // namespace augur

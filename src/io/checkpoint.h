@@ -49,4 +49,8 @@ class Checkpoint {
   mutable std::shared_ptr<const WeightStore> weights_;
 };
 
+/// Heads that tools keep in a file of their own beside a model, `stem`.pt or `stem`.safetensors; null: there
+/// is none.
+std::unique_ptr<WeightStore> open_heads_file(const std::filesystem::path& folder, const std::string& stem);
+
 }  // namespace augur
