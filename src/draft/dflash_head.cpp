@@ -6,6 +6,7 @@
 #include "io/mapped_file.h"
 #include "io/torch_archive.h"
 #include "kernels/ops.h"
+#include "vocab/head_row.h"
 
 namespace augur {
 
@@ -31,32 +32,50 @@ DflashHead::DflashHead(const DrafterSource& source, bool dspark) : target_(sourc
   loader.vector(hidden_norm_, "hidden_norm.weight", width_);
   loader.open_layers();
   open_exit(loader);
-  if (dspark) markov_ = std::make_unique<MarkovHead>(loader, keys, vocab_);
+  if (dspark) markov_ = std::make_unique<MarkovHead>(loader, keys, vocab_, target_ids_);
   layers_ = loader.finish();
+  if (!own_head_ && !target_ids_.empty()) {
+    head_ = gather_rows(source.backend.pool, target_.lm_head(), target_ids_);
+    own_head_ = true;
+  }
   read_mask(loader, keys);
   projected_ = RowBuffer(DType::F32, width_, PackedMatrix::kPanel);
 }
 
 void DflashHead::open_exit(HeadLoader& loader) {
   loader.vector(norm_, "norm.weight", width_);
+  // Copies of the target's that some tools store along.
+  loader.pass_over("verifier_lm_head.weight");
+  loader.pass_over("verifier_norm.weight");
   own_head_ = loader.has("lm_head.weight");
   if (own_head_) {
     vocab_ = loader.rows_of("lm_head.weight");
-    const JsonFields& config = loader.config();
-    if (const auto size = config.find_int("draft_vocab_size", 1 << 24); size && *size != vocab_) {
-      config.fail("draft_vocab_size", fmt::format("is {}, lm_head.weight has {} rows", *size, vocab_));
-    }
+    require_draft_vocabulary(loader, "lm_head.weight");
     loader.matrix(head_, "lm_head.weight", vocab_, width_);
     target_ids_ = loader.target_ids(vocab_);
+    return;
+  }
+  loader.require_hidden(width_, "hidden_size (the head has no lm_head of its own)");
+  // Heads over the whole vocabulary may carry maps that say nothing, as published.
+  const bool restricted = loader.config().flag("shares_target_head") &&
+                          (loader.has("d2t") || loader.config().find("draft_vocab_size") != nullptr);
+  if (restricted) {
+    vocab_ = loader.length_of("d2t");
+    require_draft_vocabulary(loader, "d2t");
+    target_ids_ = loader.target_ids(vocab_);
   } else {
-    loader.require_hidden(width_, "hidden_size (the head has no lm_head of its own)");
     vocab_ = loader.target().vocab;
     loader.pass_over("d2t");
     loader.pass_over("t2d");
   }
-  // Copies of the target's that some tools store along.
-  loader.pass_over("verifier_lm_head.weight");
-  loader.pass_over("verifier_norm.weight");
+}
+
+/// Error unless config.json states as many entries as `tensor` has, if any.
+void DflashHead::require_draft_vocabulary(const HeadLoader& loader, const char* tensor) const {
+  const JsonFields& config = loader.config();
+  if (const auto size = config.find_int("draft_vocab_size", 1 << 24); size && *size != vocab_) {
+    config.fail("draft_vocab_size", fmt::format("is {}, {} has {} rows", *size, tensor, vocab_));
+  }
 }
 
 /// The placeholder's embedding lies in a file of its own where the target has no row for it, or none that is

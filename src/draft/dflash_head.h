@@ -17,8 +17,9 @@ namespace augur {
 /// the newest token (the anchor) and placeholders, at consecutive positions, runs through a few decoder
 /// layers, seeing itself in both directions; then come a norm and the target's head. The text before it is
 /// there as keys and values only, which every layer makes of c = norm(fc(the target's hidden states)). DSpark
-/// adds a bias from the token before (MarkovHead). Weights and buffers are shared by all sequences: one
-/// thread at a time.
+/// adds a bias from the token before (MarkovHead). A head with `shares_target_head` in its config.json (this
+/// project's extension) and a draft vocabulary ends in the target's rows for that. Weights and buffers are
+/// shared by all sequences: one thread at a time.
 class DflashHead {
  public:
   /// A pass over blocks, by the rows that were wanted. Normed states and logits over the draft vocabulary.
@@ -56,6 +57,7 @@ class DflashHead {
 
  private:
   void open_exit(HeadLoader& loader);
+  void require_draft_vocabulary(const HeadLoader& loader, const char* tensor) const;
   void read_mask(const HeadLoader& loader, const DflashKeys& keys);
   void embed(TokenId token, float* out) const;
 
@@ -70,7 +72,8 @@ class DflashHead {
   std::vector<float> hidden_norm_, norm_;  ///< [width]
   std::vector<float> mask_;                ///< [width] the placeholder's embedding
   PackedMatrix embedding_;                 ///< [target vocabulary, width]; not valid: the target's
-  PackedMatrix head_;                      ///< [draft vocabulary, width]; not valid: the target's
+  PackedMatrix head_;                      ///< [draft vocabulary, width], rows of the target's where it
+                                           ///< shares that; not valid: the target's
   bool own_embedding_ = false;
   bool own_head_ = false;
   std::unique_ptr<MarkovHead> markov_;

@@ -22,13 +22,23 @@ double dot(const float* a, const float* b, std::int64_t n) {
 
 }  // namespace
 
-MarkovHead::MarkovHead(HeadLoader& loader, const DflashKeys& keys, std::int64_t vocab)
+MarkovHead::MarkovHead(HeadLoader& loader, const DflashKeys& keys, std::int64_t vocab,
+                       std::span<const TokenId> ids)
     : hidden_(loader.layers().hidden) {
   const JsonFields& ranked = keys.with("markov_rank");
   rank_ = ranked.require_int("markov_rank", 1 << 16);
   const JsonFields& typed = keys.with("markov_head_type");
   const std::string type = typed.find_string("markov_head_type").value_or("vanilla");
-  loader.matrix(embedding_, "markov_head.markov_w1.weight", loader.target().vocab, rank_);
+  const std::string embedding = "markov_head.markov_w1.weight";
+  std::int64_t tokens = loader.target().vocab;
+  if (!ids.empty() && loader.has(embedding) && loader.rows_of(embedding) == vocab) {
+    entry_of_.assign(static_cast<std::size_t>(tokens), -1);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      entry_of_[static_cast<std::size_t>(ids[i])] = static_cast<std::int32_t>(i);
+    }
+    tokens = vocab;
+  }
+  loader.matrix(embedding_, embedding, tokens, rank_);
   bias_.open(loader.packer(), "markov_head.markov_w2", vocab, rank_,
              loader.has("markov_head.markov_w2.bias"));
   const auto open_mixer = [&](const std::string& name, std::int64_t outputs, std::int64_t inputs) {
@@ -68,7 +78,7 @@ void MarkovHead::latents(Backend& backend, std::span<const Row> rows) {
   backend.pool.run([&](Team& team) {
     const Range mine = team.split(count);
     for (std::int64_t r = mine.begin; r < mine.end; ++r) {
-      embedding_.get_row(rows[static_cast<std::size_t>(r)].token, embedded_.floats(r));
+      embed(rows[static_cast<std::size_t>(r)].token, embedded_.floats(r));
     }
     if (kind_ != Kind::Vanilla) {
       const auto input = [&](std::int64_t r) {  // asked for rows of this thread only
@@ -93,6 +103,15 @@ void MarkovHead::latents(Backend& backend, std::span<const Row> rows) {
              kind_ == Kind::Vanilla ? nullptr : mixed_.floats(r));
     }
   });
+}
+
+void MarkovHead::embed(TokenId token, float* out) const {
+  const std::int32_t row = entry_of_.empty() ? token : entry_of_[static_cast<std::size_t>(token)];
+  if (row >= 0) {
+    embedding_.get_row(row, out);
+  } else {
+    std::fill_n(out, rank_, 0.0f);
+  }
 }
 
 /// Latent, path state and confidence of a row from its products.

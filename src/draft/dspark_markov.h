@@ -18,8 +18,9 @@ namespace augur {
 /// or sigmoid(proj h). One thread at a time.
 class MarkovHead {
  public:
-  /// Asks `loader` for the tensors, which come with its finish(). `vocab`: entries of the draft vocabulary.
-  MarkovHead(HeadLoader& loader, const DflashKeys& keys, std::int64_t vocab);
+  /// Asks `loader` for the tensors, which come with its finish(). `vocab`: entries of the draft vocabulary,
+  /// with the target's `ids` (empty: the same).
+  MarkovHead(HeadLoader& loader, const DflashKeys& keys, std::int64_t vocab, std::span<const TokenId> ids);
 
   std::int64_t rank() const { return rank_; }  ///< width of latents and path states
   bool has_path_states() const { return kind_ == Kind::Rnn; }
@@ -45,12 +46,15 @@ class MarkovHead {
 
  private:
   enum class Kind { Vanilla, Gated, Rnn };
+  void embed(TokenId token, float* out) const;
   void finish(const Row& row, const float* embedding, const float* mixed) const;
 
   Kind kind_ = Kind::Vanilla;
   std::int64_t hidden_ = 0;
   std::int64_t rank_ = 0;
-  PackedMatrix embedding_;         ///< W1 [target vocabulary, rank]
+  PackedMatrix embedding_;  ///< W1 [target vocabulary, rank], or a row for each of entry_of_
+  /// Where W1 has rows for the draft vocabulary only: by token of the target its row; -1: zeros.
+  std::vector<std::int32_t> entry_of_;
   Linear bias_;                    ///< W2 [draft vocabulary, rank]
   Linear mixer_;                   ///< gate_proj or joint_proj
   std::vector<float> confidence_;  ///< proj [hidden, or hidden + rank]; empty: none

@@ -81,6 +81,15 @@ std::int64_t HeadLoader::rows_of(const std::string& name) const {
   return tensor->shape[0];
 }
 
+std::int64_t HeadLoader::length_of(const std::string& name) const {
+  const StoredTensor* tensor = store_.find(name);
+  if (tensor == nullptr) throw Error("{}: tensor {} is missing", file_, name);
+  if (tensor->shape.size() != 1 || tensor->shape[0] < 1) {
+    throw Error("{}: tensor {}: expected a vector, found shape {}", file_, name, to_string(tensor->shape));
+  }
+  return tensor->shape[0];
+}
+
 std::vector<int> HeadLoader::layer_ids(const JsonFields& from, const char* key, bool outputs) const {
   const nlohmann::json* ids = from.find(key);
   if (ids == nullptr || !ids->is_array() || ids->empty()) from.fail(key, "expected a list of layers");

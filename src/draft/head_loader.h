@@ -32,6 +32,8 @@ class HeadLoader {
   bool has(std::string_view tensor) const { return store_.find(tensor) != nullptr; }
   /// The shape's first number, of a matrix that must be there.
   std::int64_t rows_of(const std::string& matrix) const;
+  /// The values of a vector that must be there.
+  std::int64_t length_of(const std::string& vector) const;
   /// Ids of the target's layers under `key`, as ids of layers *entered*; the file has those or, `outputs`,
   /// ids of layers whose outputs are meant (one less). Error for a layer that the target does not have.
   std::vector<int> layer_ids(const JsonFields& from, const char* key, bool outputs) const;

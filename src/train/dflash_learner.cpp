@@ -12,8 +12,9 @@ namespace augur {
 
 namespace {
 
-ModelConfig layer_shape(ModelConfig shape, int layers) {
-  shape.layers = layers;
+ModelConfig layer_shape(ModelConfig shape, const DflashLearner::Options& options) {
+  shape.layers = options.layers;
+  if (options.intermediate > 0) shape.intermediate = options.intermediate;
   shape.qk_norm = true;
   shape.qkv_bias = shape.o_bias = shape.mlp_bias = false;
   return shape;
@@ -37,7 +38,7 @@ DflashLearner::DflashLearner(const TorchLlama& target, DraftVocabulary vocabular
     : target_(target),
       options_(options),
       vocabulary_(vocabulary.on(target.device())),
-      shape_(layer_shape(target.config(), options.layers)),
+      shape_(layer_shape(target.config(), options)),
       rope_(make_rope_table(shape_.rope, shape_.head_dim, shape_.max_context)) {
   if (options_.mask_token < 0) options_.mask_token = shape_.vocab - 1;
   if (options_.mask_token >= shape_.vocab) {
@@ -56,10 +57,14 @@ DflashLearner::DflashLearner(const TorchLlama& target, DraftVocabulary vocabular
   hidden_norm_ = trainable(torch::ones({h}), device);
   for (int i = 0; i < options_.layers; ++i) layers_.push_back(TorchLayer::random(shape_, generator, device));
   norm_ = trainable(target.norm_weight(), device);
-  if (!vocabulary_.is_full()) head_ = trainable(vocabulary_.rows(target.head()), device);
+  if (!vocabulary_.is_full()) {
+    head_ = vocabulary_.rows(target.head());
+    if (!options_.shares_head) head_ = trainable(head_, device);
+  }
   if (!options_.dspark) return;
   const std::int64_t rank = options_.markov_rank;
-  markov_in_ = trainable(random_matrix(shape_.vocab, rank, generator), device);
+  markov_in_ = trainable(
+      random_matrix(options_.shares_head ? vocabulary_.size() : shape_.vocab, rank, generator), device);
   markov_out_ = trainable(torch::zeros({vocabulary_.size(), rank}), device);
   confidence_ = trainable(torch::zeros({1, h + rank}), device);
   confidence_bias_ = trainable(torch::zeros({1}), device);
@@ -74,7 +79,7 @@ NamedTensors DflashLearner::parameters() {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     for (const auto& tensor : layers_[i].named(fmt::format("layers.{}.", i))) all.push_back(tensor);
   }
-  if (head_.defined()) all.emplace_back("lm_head.weight", head_);
+  if (head_.defined() && !options_.shares_head) all.emplace_back("lm_head.weight", head_);
   if (options_.dspark) {
     all.emplace_back("markov_head.markov_w1.weight", markov_in_);
     all.emplace_back("markov_head.markov_w2.weight", markov_out_);
@@ -132,6 +137,12 @@ torch::Tensor DflashLearner::run_blocks(const Lesson& lesson,
   return rms_norm(x, norm_, eps);
 }
 
+torch::Tensor DflashLearner::markov_embedding(const torch::Tensor& tokens) const {
+  if (!options_.shares_head || vocabulary_.is_full()) return markov_in_.index_select(0, tokens);
+  const torch::Tensor entries = vocabulary_.entries(tokens);
+  return markov_in_.index_select(0, entries.clamp_min(0)) * (entries >= 0).unsqueeze(1);
+}
+
 torch::Tensor DflashLearner::confidence(const torch::Tensor& states, const torch::Tensor& before) const {
   const torch::Tensor input = torch::cat({states, before}, 1);
   return (input.mm(confidence_.t()) + confidence_bias_).squeeze(1);
@@ -166,7 +177,7 @@ Grade DflashLearner::run(const Example& example, bool learn) {
                             .weights = torch::tensor(weights).to(device)};
   torch::Tensor markov;
   if (options_.dspark) {
-    markov = markov_in_.index_select(0, lesson.ids.index_select(0, index_tensor(before, device)));
+    markov = markov_embedding(lesson.ids.index_select(0, index_tensor(before, device)));
     out.extra = markov;
     out.extra_weight = markov_out_;
     targets.cross_entropy = 0.1;
@@ -197,7 +208,7 @@ torch::Tensor DflashLearner::draft_logits(const Example& example, std::int64_t r
   const torch::Tensor states = run_blocks(lesson, {root}).slice(0, first_slot(), first_slot() + count);
   TorchHead out{.hidden = states, .weight = head()};
   if (options_.dspark) {
-    out.extra = markov_in_.index_select(0, lesson.ids.slice(0, root, root + count));
+    out.extra = markov_embedding(lesson.ids.slice(0, root, root + count));
     out.extra_weight = markov_out_;
   }
   return out.logits();
@@ -208,7 +219,7 @@ torch::Tensor DflashLearner::draft_confidence(const Example& example, std::int64
   const Lesson lesson = prepare_lesson(target_, example, options_.taps, nullptr);
   const std::int64_t count = std::min<std::int64_t>(depths(), lesson.length() - root);
   const torch::Tensor states = run_blocks(lesson, {root}).slice(0, first_slot(), first_slot() + count);
-  return confidence(states, markov_in_.index_select(0, lesson.ids.slice(0, root, root + count))).sigmoid();
+  return confidence(states, markov_embedding(lesson.ids.slice(0, root, root + count))).sigmoid();
 }
 
 nlohmann::json DflashLearner::config() const {
@@ -240,6 +251,7 @@ nlohmann::json DflashLearner::config() const {
         {"mask_token_id", options_.mask_token},
         {"sample_from_anchor", options_.dspark}}}};
   if (!vocabulary_.is_full()) config["draft_vocab_size"] = vocabulary_.size();
+  if (options_.shares_head) config["shares_target_head"] = true;
   if (options_.dspark) {
     config["markov_rank"] = options_.markov_rank;
     config["markov_head_type"] = "vanilla";

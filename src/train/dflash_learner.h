@@ -28,12 +28,16 @@ class DflashLearner final : public Learner {
     double gamma = 4;
     bool dspark = false;
     int markov_rank = 64;
+    /// Ends in the target's head, restricted to the vocabulary; neither that nor the Markov head's rows for
+    /// tokens outside the vocabulary, which have no bias, are stored.
+    bool shares_head = false;
+    int intermediate = 0;            ///< width of the layers' MLP; 0: the target's
     TokenId mask_token = -1;         ///< whose embedding placeholders have; -1: the vocabulary's last
     std::vector<int> taps;           ///< layers *entered*; see default_taps
     std::vector<double> tap_scales;  ///< root mean square of each; empty: all 1
     std::uint64_t seed = 1;
   };
-  /// A reduced vocabulary brings a head of its own.
+  /// A reduced vocabulary brings a head of its own, unless it shares the target's.
   DflashLearner(const TorchLlama& target, DraftVocabulary vocabulary, const Options& options);
 
   std::string title() const override;
@@ -55,6 +59,8 @@ class DflashLearner final : public Learner {
   /// Normed states of the blocks' slots, [anchors * block, hidden].
   torch::Tensor run_blocks(const Lesson& lesson, const std::vector<std::int64_t>& anchors) const;
   const torch::Tensor& head() const { return head_.defined() ? head_ : target_.head(); }
+  /// Of tokens [R], what biases their successors. [R, rank]
+  torch::Tensor markov_embedding(const torch::Tensor& tokens) const;
   /// Confidence logits of states [R, hidden] and Markov embeddings [R, rank].
   torch::Tensor confidence(const torch::Tensor& states, const torch::Tensor& before) const;
 
@@ -64,9 +70,9 @@ class DflashLearner final : public Learner {
   ModelConfig shape_;  ///< of the head's layers
   RopeTable rope_;
   torch::Tensor fc_, hidden_norm_, norm_;
-  torch::Tensor head_;  ///< undefined: the target's
+  torch::Tensor head_;  ///< over the vocabulary: its own, or rows of the target's; undefined: the target's
   std::vector<TorchLayer> layers_;
-  torch::Tensor markov_in_, markov_out_;  ///< W1 [V, rank], W2 [draft vocabulary, rank]
+  torch::Tensor markov_in_, markov_out_;  ///< W1 [V, or draft vocabulary, rank], W2 [draft vocabulary, rank]
   torch::Tensor confidence_, confidence_bias_;
 };
 

@@ -29,6 +29,12 @@ torch::Tensor DraftVocabulary::covers(const torch::Tensor& tokens) const {
   return is_full() ? torch::ones_like(tokens, torch::kBool) : mask_.index_select(0, tokens);
 }
 
+torch::Tensor DraftVocabulary::entries(const torch::Tensor& tokens) const {
+  if (is_full()) return tokens;
+  const torch::Tensor place = mask_.cumsum(0).sub_(1);  // of the last entry that is no larger
+  return place.index_select(0, tokens).masked_fill_(covers(tokens).logical_not(), -1);
+}
+
 NamedTensors DraftVocabulary::maps() const {
   if (is_full()) return {};
   return {{"d2t", ids_.cpu() - torch::arange(ids_.size(0))}, {"t2d", mask_.cpu()}};

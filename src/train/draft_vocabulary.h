@@ -30,6 +30,8 @@ class DraftVocabulary {
   torch::Tensor rows(const torch::Tensor& x) const { return is_full() ? x : x.index_select(0, ids_); }
   /// Whether tokens [n] int64 of the target are in it. [n] bool
   torch::Tensor covers(const torch::Tensor& tokens) const;
+  /// Where tokens [n] int64 of the target are in it; -1: they are not. [n] int64
+  torch::Tensor entries(const torch::Tensor& tokens) const;
   /// As published heads store it: `d2t`, the offset from each entry to its token, and the mask `t2d`; on the
   /// CPU. Nothing when it is the target's own.
   NamedTensors maps() const;

@@ -95,6 +95,10 @@ Part add_dflash(Program& program) {
   sub->add_option("--gamma", head.gamma, "Weight of depth d is exp(-d / gamma)")->check(CLI::PositiveNumber);
   sub->add_flag("--dspark", head.dspark, "DSpark: Markov and confidence heads");
   sub->add_option("--markov-rank", head.markov_rank, "Width of the Markov head")->check(CLI::Range(1, 4096));
+  sub->add_option("--intermediate", head.intermediate, "Width of the layers' MLP (0: the target's)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_flag("--shared-head", head.shares_head,
+                "The target's output matrix, restricted to the draft vocabulary (a small file)");
   sub->add_option("--mask-token", head.mask_token, "Token that placeholders look like (-1: the last one)");
   sub->add_option("--draft-vocab", flags->draft_vocab, "Tokens in the draft vocabulary (0: the target's)")
       ->check(CLI::NonNegativeNumber);

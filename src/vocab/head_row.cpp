@@ -13,4 +13,15 @@ HeadWeights head_of(const Model& model) {
           .usable = model.config().vocab};
 }
 
+PackedMatrix gather_rows(ThreadPool& pool, const PackedMatrix& from, std::span<const std::int32_t> entries) {
+  PackedMatrix to(from.type(), std::ssize(entries), from.k());
+  pool.run([&](Team& team) {
+    const Range mine = team.split(std::ssize(entries), PackedMatrix::kPanel);
+    for (std::int64_t i = mine.begin; i < mine.end; ++i) {
+      to.copy_row(i, from, entries[static_cast<std::size_t>(i)]);
+    }
+  });
+  return to;
+}
+
 }  // namespace augur

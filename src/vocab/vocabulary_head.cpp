@@ -9,18 +9,6 @@ namespace {
 
 constexpr std::int64_t kPanel = PackedMatrix::kPanel;
 
-/// Rows `entries` of `from`, in that order.
-PackedMatrix gather_rows(ThreadPool& pool, const PackedMatrix& from, std::span<const std::int32_t> entries) {
-  PackedMatrix to(from.type(), std::ssize(entries), from.k());
-  pool.run([&](Team& team) {
-    const Range mine = team.split(std::ssize(entries), kPanel);
-    for (std::int64_t i = mine.begin; i < mine.end; ++i) {
-      to.copy_row(i, from, entries[static_cast<std::size_t>(i)]);
-    }
-  });
-  return to;
-}
-
 bool is_prefix(const Selection& selection) {
   return selection.runs.size() == 1 && selection.runs.front().first == 0;
 }

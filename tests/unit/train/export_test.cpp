@@ -96,7 +96,7 @@ TEST_P(Exported, GivesTheLearnersLogits) {
       }
       found.push_back(entries == 192 ? row : train.reduced().columns(row.unsqueeze(0)).squeeze(0));
       if (auto* dspark = dynamic_cast<DflashLearner*>(learner.get());
-          dspark && GetParam().name == std::string("dspark")) {
+          dspark && GetParam().drafter == std::string("dspark")) {
         const auto confidence = static_cast<const DflashDrafter&>(*drafter).confidence(node);
         ASSERT_TRUE(confidence.has_value());
         const torch::Tensor expected = dspark->draft_confidence({tokens, learn}, kRoot);

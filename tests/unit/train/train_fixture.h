@@ -91,10 +91,12 @@ inline std::vector<PartCase> all_parts() {
           t.model, HeadsLearner::Options{.grounded = grounded, .heads = 3, .shares_head = true});
     };
   };
-  const auto blocks = [](bool dspark, bool reduced) {
+  const auto blocks = [](bool dspark, bool reduced, bool shared_head = false) {
     return [=](const TrainTarget& t) -> std::unique_ptr<Learner> {
       DflashLearner::Options options{
           .layers = 2, .block = 5, .anchors = 6, .dspark = dspark, .markov_rank = 16};
+      options.shares_head = shared_head;
+      if (shared_head) options.intermediate = 96;
       options.taps = default_taps(t.model.config());
       options.tap_scales = tap_scales(t.model, t.data, options.taps);
       return std::make_unique<DflashLearner>(t.model, reduced ? t.reduced() : t.whole(), options);
@@ -136,6 +138,8 @@ inline std::vector<PartCase> all_parts() {
           {"hydra_shared", "hydra", shared(true)},
           {"dflash", "dflash", blocks(false, false)},
           {"dspark", "dspark", blocks(true, true)},
+          {"dflash_shared", "dflash", blocks(false, true, true)},
+          {"dspark_shared", "dspark", blocks(true, true, true)},
           {"draft", "", language(true)},
           {"lm", "", language(false)}};
 }
