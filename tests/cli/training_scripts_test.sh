@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Runs scripts/train_on_gpu.sh and scripts/train_reference_models.sh over the tiny model that ships.
+# usage: training_scripts_test.sh shards|resume|reference SOURCE_FOLDER PROGRAM_FOLDER
+# Exit status 77: skipped, since augur-train is not built.
+set -euo pipefail
+
+test=$1 source=$2 programs=$3
+stories=$source/models/stories260k
+kit=$source/scripts/train_on_gpu.sh
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+fail() { echo "FAILED: $*" >&2; exit 1; }
+[[ $test == shards || -x $programs/augur-train ]] || exit 77
+
+# So many records of one answer each.
+prompts() {
+  for ((i = 0; i < $1; ++i)); do
+    echo "{\"text\": \"Once upon a time, there was a girl named Lily. She had $i red balls and played with her dog in the park.\"}"
+  done
+}
+
+shards() {
+  mkdir "$folder/part"
+  head -c 2500000 /dev/urandom >"$folder/part/model.safetensors"
+  head -c 1000000 /dev/zero >"$folder/part/checkpoint.safetensors"
+  echo '{}' >"$folder/part/config.json"
+  SHARD_MB=1 "$kit" split "$folder/part" "$folder/shards"
+  [[ $(find "$folder/shards" -name 'part.*' -size +1000000c | wc -l) == 0 ]] || fail "a shard is too large"
+  [[ $(find "$folder/shards" -name 'part.*' | wc -l) == 4 ]] || fail "expected four shards"
+  "$kit" join "$folder/shards" "$folder/joined"
+  diff -r "$folder/part" "$folder/joined" || fail "another folder came back"
+  printf x | dd of="$folder/shards/part.001" conv=notrunc status=none
+  ! "$kit" join "$folder/shards" "$folder/damaged" || fail "a damaged shard was taken"
+  rm "$folder/shards/part.001"
+  ! "$kit" join "$folder/shards" "$folder/damaged" || fail "a missing shard was not missed"
+  [[ ! -e $folder/damaged ]] || fail "something was unpacked"
+  SHARD_MB=1 "$kit" split "$folder/part" "$folder/shards" --without-checkpoint
+  "$kit" join "$folder/shards" "$folder/small"
+  [[ -f $folder/small/model.safetensors && ! -e $folder/small/checkpoint.safetensors ]] || fail "not what was asked for"
+  ! "$kit" split "$folder" "$folder/none" || fail "a folder without a part was taken"
+}
+
+# Stopped after every step, it ends where a run in one piece does.
+resume() {
+  export AUGUR_TRAIN=$programs/augur-train
+  prompts 12 >"$folder/data.jsonl"
+  local flags=(mtp -m "$stories" --data "$folder/data.jsonl" --tokens 800 --step-tokens 100 --held-out 2 --workers 1
+    --device cpu) runs=0 status=75
+  "$kit" train "${flags[@]}" -o "$folder/whole"
+  while [[ $status == 75 ]]; do
+    ((++runs < 20)) || fail "it does not go on"
+    status=0
+    MINUTES=0.00001 "$kit" train "${flags[@]}" -o "$folder/pieces" || status=$?
+  done
+  [[ $status == 0 ]] || fail "status $status"
+  [[ $runs -ge 5 ]] || fail "ended after $runs runs: it was not stopped"
+  cmp "$folder/whole/checkpoint.safetensors" "$folder/pieces/checkpoint.safetensors" || fail "another result"
+  status=0
+  "$kit" train mtp -m "$folder/none" --data x --tokens 1 -o "$folder/x" || status=$?
+  [[ $status == 1 ]] || fail "an error has status $status"
+}
+
+reference() {
+  mkdir "$folder/prompts"
+  prompts 8 >"$folder/prompts/texts.jsonl"
+  export AUGUR=$programs/augur TARGET=$stories DRAFT=$stories TOKENS=600 ANSWERS=8 TRACES=4 HELD_OUT=2 VOCAB=256 EXIT_LAYER=2
+  export WORDS=5000 CORE=64 CLUSTERS=16 EXAMPLES=200
+  "$source/scripts/train_reference_models.sh" "$folder/prompts" "$folder/work"
+  local part
+  for part in eagle3 draft eagle mtp medusa hydra dflash dspark early-exit draft-11m-c2t draft-11m-acceptance draft-11m-hetero \
+    eagle3-c2t eagle3-acceptance eagle3-hetero draft-11m-frspec draft-11m-dynaspec; do
+    [[ -f $folder/work/$part/config.json ]] || fail "$part was not made"
+    [[ -f $folder/work/$part/README.md ]] || fail "$part has no card"
+  done
+}
+
+"$test"
