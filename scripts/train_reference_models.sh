@@ -9,9 +9,11 @@
 #                    hetero (for the draft model in models/ and the EAGLE-3 head); draft vocabularies of that
 #                    draft model: frspec dynaspec. Default: all
 # AUGUR=build/release/augur   TOKENS=10000000 (of each part)   ANSWERS=2000 (of each file)   TRACES=600 (prompts)
+# HELD_OUT=100 (sequences that grade)   TARGET, DRAFT (other models)   VOCAB=12288 (tokens learnt over)   EXIT_LAYER=8
+# WORDS=2000000 (tokens counted)   CORE=1024   CLUSTERS=512   EXAMPLES=160000 (dynaspec)
 set -euo pipefail
 
-[[ $# -ge 2 ]] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[[ $# -ge 2 ]] || { sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 prompts=$1 work=$2
 shift 2
 parts=("$@")
@@ -19,7 +21,9 @@ parts=("$@")
 here=$(cd "$(dirname "$0")" && pwd)
 augur=${AUGUR:-$here/../build/release/augur}
 tokens=${TOKENS:-10000000}
-target=$("$here/get_model.sh")
+vocab=${VOCAB:-12288}
+target=${TARGET:-$("$here/get_model.sh")}
+draft=${DRAFT:-$here/../models/smollm2-draft-11m}
 mkdir -p "$work"
 
 shopt -s nullglob
@@ -38,7 +42,7 @@ record_traces() {
 calibrate() {
   local part=$1 options=()
   [[ $part == hetero ]] && options=(--of length)
-  record_traces draft-11m "$here/../models/smollm2-draft-11m"
+  record_traces draft-11m "$draft"
   "$augur" train "$part" --traces "$work/draft-11m.trace" -o "$work/draft-11m-$part" "${options[@]}"
   if [[ -f $work/eagle3/config.json ]]; then
     record_traces eagle3 "$work/eagle3"
@@ -48,26 +52,27 @@ calibrate() {
 
 # Draft vocabularies: counted tokens of answers and texts, and clusters with a router.
 shortlists() {
-  local draft=$here/../models/smollm2-draft-11m list=$work/draft-11m-frspec data=() prompt_files=()
+  local list=$work/draft-11m-frspec data=() prompt_files=()
   for file in "$work/answers.jsonl" "${files[@]}"; do data+=(--data "$file"); done
   for file in "${files[@]}"; do prompt_files+=(--prompts "$file"); done
   [[ -f $list/config.json && $1 != frspec ]] ||
-    "$augur" train frspec -m "$target" "${data[@]}" --max-tokens 2000000 -o "$list"
+    "$augur" train frspec -m "$target" "${data[@]}" --max-tokens "${WORDS:-2000000}" -o "$list"
   [[ $1 == frspec ]] ||
-    "$augur" train dynaspec -m "$target" -d "$draft" "${prompt_files[@]}" --limit 3000 --core "$list" --core-size 1024 \
-      --clusters 512 --examples 160000 --minutes 20 --budget 64,64 -o "$work/draft-11m-dynaspec"
+    "$augur" train dynaspec -m "$target" -d "$draft" "${prompt_files[@]}" --limit 3000 --core "$list" --core-size "${CORE:-1024}" \
+      --clusters "${CLUSTERS:-512}" --examples "${EXAMPLES:-160000}" --minutes 20 --budget 64,64 -o "$work/draft-11m-dynaspec"
 }
 
 for part in "${parts[@]}"; do
   command=$part options=()
   case "$part" in
-    eagle3) options=(--draft-vocab 12288 --unroll 3 --lr 8e-4 --step-tokens 1024) ;;
+    eagle3) options=(--draft-vocab "$vocab" --unroll 3 --lr 8e-4 --step-tokens 1024) ;;
     draft) options=(--max-length 1024) ;;
-    eagle | mtp) options=(--loss-vocab 12288 --lr 5e-4 --step-tokens 1024) ;;
-    medusa | hydra) options=(--shared-head --loss-vocab 12288 --lr 5e-4 --step-tokens 1024) ;;
-    dflash) options=(--draft-vocab 12288 --lr 5e-4 --step-tokens 1024) ;;
-    dspark) command=dflash options=(--dspark --draft-vocab 12288 --lr 5e-4 --step-tokens 1024) ;;
-    early-exit) options=(--exit-layer 8 --loss-vocab 12288 --lr 1e-3 --step-tokens 1024) ;;
+    eagle | mtp) options=(--loss-vocab "$vocab" --lr 5e-4 --step-tokens 1024) ;;
+    medusa | hydra) options=(--shared-head --loss-vocab "$vocab" --lr 5e-4 --step-tokens 1024) ;;
+    dflash) options=(--shared-head --draft-vocab "$vocab" --intermediate 352 --lr 5e-4 --step-tokens 1024) ;;
+    dspark) command=dflash
+      options=(--dspark --shared-head --draft-vocab "$vocab" --intermediate 352 --markov-rank 16 --lr 5e-4 --step-tokens 1024) ;;
+    early-exit) options=(--exit-layer "${EXIT_LAYER:-8}" --loss-vocab "$vocab" --lr 1e-3 --step-tokens 1024) ;;
     c2t | acceptance | hetero)
       calibrate "$part"
       continue
@@ -78,5 +83,6 @@ for part in "${parts[@]}"; do
       ;;
     *) echo "unknown part: $part" >&2; exit 2 ;;
   esac
-  "$augur" train "$command" -m "$target" --data "$work/answers.jsonl" --tokens "$tokens" -o "$work/$part" "${options[@]}"
+  "$augur" train "$command" -m "$target" --data "$work/answers.jsonl" --tokens "$tokens" \
+    --held-out "${HELD_OUT:-100}" -o "$work/$part" "${options[@]}"
 done

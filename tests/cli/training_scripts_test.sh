@@ -64,13 +64,13 @@ reference() {
   mkdir "$folder/prompts"
   prompts 8 >"$folder/prompts/texts.jsonl"
   export AUGUR=$programs/augur TARGET=$stories DRAFT=$stories TOKENS=600 ANSWERS=8 TRACES=4 HELD_OUT=2 VOCAB=256 EXIT_LAYER=2
-  export WORDS=5000 CORE=64 CLUSTERS=16 EXAMPLES=200
+  export WORDS=5000 CORE=64 CLUSTERS=16 EXAMPLES=1000
   "$source/scripts/train_reference_models.sh" "$folder/prompts" "$folder/work"
   local part
   for part in eagle3 draft eagle mtp medusa hydra dflash dspark early-exit draft-11m-c2t draft-11m-acceptance draft-11m-hetero \
     eagle3-c2t eagle3-acceptance eagle3-hetero draft-11m-frspec draft-11m-dynaspec; do
     [[ -f $folder/work/$part/config.json ]] || fail "$part was not made"
-    [[ -f $folder/work/$part/README.md ]] || fail "$part has no card"
+    [[ $part == *spec || -f $folder/work/$part/README.md ]] || fail "$part has no card"
   done
 }
 
