@@ -37,15 +37,16 @@ c10::Allocator* allocator() {
 
 at::Tensor empty(c10::IntArrayRef size, c10::optional<c10::ScalarType> type, c10::optional<c10::Layout>,
                  c10::optional<c10::Device>, c10::optional<bool>, c10::optional<c10::MemoryFormat> format) {
-  return at::detail::empty_generic(size, allocator(), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
-                                   c10::dtype_or_default(type), format);
+  return at::Tensor(at::detail::empty_generic(size, allocator(),
+                                              c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+                                              c10::dtype_or_default(type), format));
 }
 
 at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride, c10::optional<c10::ScalarType> type,
                          c10::optional<c10::Layout>, c10::optional<c10::Device>, c10::optional<bool>) {
-  return at::detail::empty_strided_generic(size, stride, allocator(),
-                                           c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
-                                           c10::dtype_or_default(type));
+  return at::Tensor(at::detail::empty_strided_generic(size, stride, allocator(),
+                                                      c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+                                                      c10::dtype_or_default(type)));
 }
 
 /// The same memory, for the CPU's kernels.
