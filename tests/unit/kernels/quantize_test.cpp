@@ -66,6 +66,16 @@ TEST(Quantize, PackedRowsAreTheStoredNumbers) {
   }
 }
 
+double relative_error(const std::vector<float>& values, const std::vector<float>& back) {
+  double error = 0, power = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto x = static_cast<double>(values[i]);
+    error += (back[i] - x) * (back[i] - x);
+    power += x * x;
+  }
+  return std::sqrt(error / power);
+}
+
 // Signal-to-noise of normally distributed values, below what each type has to offer for them by about 10%.
 TEST(Quantize, ErrorsAreWhatTheBitsAllow) {
   struct Expectation {
@@ -83,14 +93,21 @@ TEST(Quantize, ErrorsAreWhatTheBitsAllow) {
     ASSERT_TRUE(can_quantize(e.type));
     const std::vector<float> values = normals(256 * 64, 12);
     const std::vector<float> back = dequantized(e.type, quantized(e.type, values), values.size());
-    double error = 0, power = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto x = static_cast<double>(values[i]);
-      error += (back[i] - x) * (back[i] - x);
-      power += x * x;
-    }
-    EXPECT_LT(std::sqrt(error / power), e.relative_error) << name(e.type);
+    EXPECT_LT(relative_error(values, back), e.relative_error) << name(e.type);
   }
+}
+
+// With the scale that the largest value suggests, the errors would be 0.0054 and 0.0053.
+TEST(Quantize, EightBitsTakeTheScaleThatSuitsTheValues) {
+  const std::vector<float> values = normals(256 * 64, 13);
+  const auto eight_bits = [](const std::vector<float>& from) {
+    return dequantized(DType::Q8_0, quantized(DType::Q8_0, from), from.size());
+  };
+  const std::vector<float> eight = eight_bits(values);
+  EXPECT_LT(relative_error(values, eight), 0.0049);
+  EXPECT_LT(relative_error(eight, eight_bits(eight)), 1e-4);  // as good as the same once more
+  const std::vector<float> four = dequantized(DType::Q4_1, quantized(DType::Q4_1, values), values.size());
+  EXPECT_LT(relative_error(four, eight_bits(four)), 0.0026);
 }
 
 TEST(Quantize, ConstantAndZeroBlocksStayWhatTheyAre) {
