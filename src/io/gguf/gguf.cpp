@@ -247,6 +247,7 @@ GgufFile GgufFile::parse(std::span<const std::byte> bytes, std::string name) {
     throw Error("{}: general.alignment must be a power of two, found {}", file.name_, alignment);
   }
   const auto step = static_cast<std::size_t>(alignment);
+  file.alignment_ = step;
   const std::size_t start = (in.position() + step - 1) / step * step;
   file.data_ = start < bytes.size() ? bytes.subspan(start) : std::span<const std::byte>();
   for (const auto& info : file.tensors_) {

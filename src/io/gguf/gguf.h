@@ -62,6 +62,8 @@ class GgufFile {
   std::optional<std::vector<std::int64_t>> find_ints(std::string_view key) const;
   std::optional<std::vector<float>> find_floats(std::string_view key) const;
 
+  std::uint64_t alignment() const { return alignment_; }  ///< of tensors' data
+  std::uint64_t data_bytes() const { return data_.size(); }
   /// The tensor with its data: Error when its type is unknown here or its data leave the file.
   StoredTensor tensor(const GgufTensorInfo& info) const;
 
@@ -77,6 +79,7 @@ class GgufFile {
   std::vector<GgufTensorInfo> tensors_;
   std::map<std::string, std::size_t, std::less<>> tensor_index_;
   std::span<const std::byte> data_;
+  std::uint64_t alignment_ = 0;
   std::shared_ptr<const MappedFile> mapping_;  ///< what data_ and metadata_ point into, if we own it
 };
 

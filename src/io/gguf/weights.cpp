@@ -26,7 +26,7 @@ class GgufStore final : public WeightStore {
         throw Error("{}: two tensors mean {}", description_, key);
       }
     }
-    check_overlaps();
+    check_layout();
   }
 
  private:
@@ -59,18 +59,36 @@ class GgufStore final : public WeightStore {
     tensor.interleaved_heads = static_cast<int>(heads);
   }
 
-  void check_overlaps() const {
-    std::vector<const StoredTensor*> by_place;
-    for (const auto& [key, tensor] : tensors_) by_place.push_back(&tensor);
-    std::sort(by_place.begin(), by_place.end(), [](const StoredTensor* a, const StoredTensor* b) {
-      return std::pair(a->bytes.data(), a->bytes.size()) < std::pair(b->bytes.data(), b->bytes.size());
-    });
-    for (std::size_t i = 1; i < by_place.size(); ++i) {
-      const auto& before = *by_place[i - 1];
-      if (before.bytes.data() + before.bytes.size() > by_place[i]->bytes.data()) {
-        throw Error("{}: tensor {} overlaps tensor {}", description_, by_place[i]->name, before.name);
-      }
+  /// Tensors fill the data area one behind the other, each from the next multiple of the alignment: so the
+  /// format has it, and so a type, a shape or an offset that is not what was written shows.
+  void check_layout() const {
+    struct Extent {
+      std::uint64_t begin, end;
+      std::string_view name;
+    };
+    std::vector<Extent> extents;
+    for (const auto& info : file_->tensor_infos()) {
+      extents.push_back({info.offset, info.offset + file_->tensor(info).bytes.size(), info.name});
     }
+    std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) {
+      return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+    });
+    const std::uint64_t alignment = file_->alignment();
+    Extent before{0, 0, ""};
+    const auto check = [&](std::uint64_t begin, std::string_view what) {
+      if (begin < before.end) throw Error("{}: {} overlaps tensor {}", description_, what, before.name);
+      if (begin - before.end >= alignment) {
+        throw Error(
+            "{}: {} begins {} bytes behind tensor {:?}, less than {} were expected: the type, shape or "
+            "offset of one of them is wrong",
+            description_, what, begin - before.end, before.name, alignment);
+      }
+    };
+    for (const Extent& extent : extents) {
+      check(extent.begin, fmt::format("tensor {}", extent.name));
+      before = extent;
+    }
+    check(file_->data_bytes(), "the end of the file");
   }
 
   std::shared_ptr<const GgufFile> file_;

@@ -106,6 +106,7 @@ TEST(GgufWeights, RefusesWhatItCannotRead) {
   refused(small_model("llama").floats("blk.0.attn_q.weight", {1, 7}, count_from_zero(7)),
           {"attn_q", "7 rows", "2 heads"});
   refused(small_model("llama").tensor_at("x", 0, {1}, 0, ""), {"overlaps"});
+  refused(small_model("llama").tensor("x", 1, {1}, std::string(64, 'x')), {"end of the file", "62 bytes"});
   refused(small_model("llama").floats("model.norm.weight", {1}, {1}).floats("output_norm.weight", {1}, {1}),
           {"model.norm.weight"});
 }

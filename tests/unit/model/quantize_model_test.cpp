@@ -179,6 +179,52 @@ TEST_F(QuantizeModel, DamagedFilesAreErrorsOrModels) {
   }
 }
 
+/// Whatever the header says of a tensor is needed, and what is said wrongly contradicts something else: the
+/// other tensors' places, the model's shapes, the names it needs. Types of one size (Q4_0 and Q4_K, Q5_0 and
+/// Q5_K) are the exception; weights have no second copy at all.
+TEST_F(QuantizeModel, NoWordAboutATensorCanBeWrong) {
+  testing_support::write_random_model(folder_.path());
+  const std::filesystem::path original = write(folder_.path(), DType::Q4_0);
+  const std::string whole = read_bytes(original);
+  const std::filesystem::path damaged = folder_.path() / "damaged.gguf";
+  const auto expect_refused = [&](const GgufTensorInfo& tensor, const char* what, std::size_t at,
+                                  auto value) {
+    std::string bytes = whole;
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+    std::ofstream(damaged, std::ios::binary).write(bytes.data(), std::ssize(bytes));
+    EXPECT_THAT(outcome(backend_, damaged), HasSubstr("damaged.gguf"))
+        << tensor.name << ": " << what << " " << +value;
+  };
+  const GgufFile file = GgufFile::open(original);
+  for (const GgufTensorInfo& tensor : file.tensor_infos()) {
+    if (tensor.name.starts_with("blk.1.")) continue;  // as blk.0, and this takes a while
+    const auto length = static_cast<std::uint64_t>(tensor.name.size());
+    const std::string stored_name = std::string(reinterpret_cast<const char*>(&length), 8) + tensor.name;
+    const std::size_t name_end = whole.find(stored_name) + stored_name.size();
+    for (const std::size_t letter : {tensor.name.size(), std::size_t{3}, std::size_t{1}}) {
+      expect_refused(tensor, "name", name_end - letter, static_cast<char>(whole[name_end - letter] ^ 1));
+    }
+    const auto dimensions = static_cast<std::uint32_t>(tensor.shape.size());
+    expect_refused(tensor, "dimensions", name_end, dimensions == 1 ? 2u : 1u);
+    const std::size_t sizes = name_end + 4;
+    for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
+      const std::int64_t size = tensor.shape[tensor.shape.size() - 1 - d];
+      for (const std::int64_t other : {size - 32, size - 1, size + 1, size + 32, size / 2, 2 * size}) {
+        expect_refused(tensor, "size", sizes + 8 * d, other);
+      }
+    }
+    const std::size_t type = sizes + 8 * tensor.shape.size();
+    const auto same_size = [&](std::uint32_t other) { return tensor.type == 2 && other == 12; };
+    for (const std::uint32_t other : {0u, 1u, 2u, 3u, 6u, 7u, 8u, 12u, 14u, 24u, 26u, 30u, 31u}) {
+      if (other != tensor.type && !same_size(other)) expect_refused(tensor, "type", type, other);
+    }
+    for (const std::uint64_t step : {std::uint64_t{1}, std::uint64_t{32}, std::uint64_t{4096}}) {
+      expect_refused(tensor, "offset", type + 4, tensor.offset + step);
+      expect_refused(tensor, "offset", type + 4, tensor.offset - step);
+    }
+  }
+}
+
 /// Two times the tensor's size is not there; half a block is none.
 TEST_F(QuantizeModel, AbsurdShapesAreRefused) {
   testing_support::write_random_model(folder_.path());
