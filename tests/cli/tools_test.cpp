@@ -252,6 +252,13 @@ TEST(Quantize, WritesAModelThatRunsAndComparesByPerplexity) {
   EXPECT_EQ(run_augur({"quantize", stories260k(), temporary_file("x.gguf").string(), "q9"}).code, 2);
   EXPECT_EQ(run_augur({"quantize", "/nonexistent", temporary_file("x.gguf").string(), "q8_0"}).code, 1);
   EXPECT_EQ(run_augur({"bench", "perplexity", "-m", stories260k(), "-f", text.string()}).code, 1);
+  const std::vector<std::string> bf16_cache = {"bench",       "perplexity", "-m", stories260k(), "-f",
+                                               text.string(), "-c",         "32", "--kv-type",   "bf16"};
+  EXPECT_EQ(run_augur(bf16_cache).code, 0);
+  EXPECT_EQ(run_augur({"bench", "perplexity", "-m", stories260k(), "-f", text.string(), "-c", "32",
+                       "--kv-type", "q8_0"})
+                .code,
+            1);  // heads of 8 are no blocks
 }
 
 TEST(Generate, AnEightBitCacheNeedsHeadsOfWholeBlocks) {
