@@ -71,8 +71,9 @@ void AutoController::begin_round(const RoundInfo& round, bool sampled) {
   price_ = beliefs_.price.tokens_per_ms(1 / plain_ms_);
   base_rows_ = 1.0 + std::max(round.other_rows, sequences_ - 1);
   plan_.begin(costs, context, base_rows_, price_, std::min(round.room, VerifyPlan::kMostNodes));
-  stake_ms_ = ledger_.stake_ms(plain_ms_);
-  allowed_ = round.room > 0 && round.max_depth > 0 && ledger_.allows(0, plain_ms_);
+  // A share of what is left, so that no row of bad luck uses it up.
+  stake_ms_ = left_ms(Ledger::kCredit) / Ledger::kRounds;
+  allowed_ = round.room > 0 && round.max_depth > 0 && may_lose(0, Ledger::kCredit);
   probe_ = -1;
   favourite_ = -1;
   draft_ms_ = 0;
@@ -82,6 +83,12 @@ void AutoController::begin_round(const RoundInfo& round, bool sampled) {
   candidates_.clear();
   for (SeatState& seat : seats_) seat.drafts = false;
   forecast_ = {};
+}
+
+/// What this text and the series of texts can both afford to lose. What beginning with the prompt took is the
+/// series' loss, and a reason not to begin with the next one, but none to stop now that it is spent.
+double AutoController::left_ms(double credit) const {
+  return std::min(text_.left_ms(plain_ms_, credit), beliefs_.series.left_ms(plain_ms_, credit) + prompt_ms_);
 }
 
 // --- Who drafts ------------------------------------------------------------------------------------------
@@ -113,26 +120,52 @@ double AutoController::risk_ms(const SeatState& seat, const RoundInfo& round) co
   return round.draft_costs->level_ms(0, 1) + rows + (excused(seat) ? 0 : arrears_ms(seat, round));
 }
 
+/// Of a drafter that nobody has tried: whether, by its costs and by what drafters' candidates are usually
+/// worth, a chain of some length with its first siblings would pay.
+bool AutoController::promises(const SeatState& seat, const RoundInfo& round) {
+  const RankProfile& profile = sampled_ ? seat.belief->drawn_profile : seat.belief->profile;
+  const int levels = std::min({round.max_depth, round.drafter.max_depth, RankProfile::kDepths});
+  double chance = 1;
+  double ms = 0;
+  falling_.assign(candidates_.begin(), candidates_.end());
+  const double without = plan_.best(falling_).net;
+  for (int level = 0; level < levels; ++level) {
+    if (level == 0 || !round.drafter.one_shot) ms += round.draft_costs->level_ms(level, 1);
+    for (int rank = 0; rank < RankProfile::kRanks; ++rank) {
+      falling_.push_back(static_cast<float>(chance * (1 - covered_) * profile.at(level + 1, rank)));
+    }
+    chance *= profile.at(level + 1, 0);
+    std::sort(falling_.begin(), falling_.end(), std::greater<>());
+    if (plan_.best(falling_).net - without - price_ * ms > kLeastValue) return true;
+  }
+  return false;
+}
+
 bool AutoController::engages(std::size_t index, const RoundInfo& round) {
   SeatState& seat = seats_[index];
-  const bool affordable = ledger_.allows(risk_ms(seat, round), plain_ms_);
-  if (seat.trial == 0 && seat.gain.tokens.count() == 0 && probe_ < 0 && affordable) {
+  const double risk = risk_ms(seat, round);
+  if (seat.trial == 0 && seat.gain.tokens.count() == 0 && probe_ < 0 && may_lose(risk, Ledger::kCredit) &&
+      promises(seat, round)) {
     seat.trial = kFirstTrial;  // nobody knows anything of it
+    seat.credit = Ledger::kCredit;
   }
   if (seat.trial == 0) {
     if (favourite_ < 0) favour(index);
-    if (static_cast<int>(index) >= favourite_ && value(seat) > kLeastValue && affordable) {
+    if (static_cast<int>(index) >= favourite_ && value(seat) > kLeastValue &&
+        may_lose(risk, Ledger::kCredit)) {
       seat.probes.in_use();
       return true;
     }
     seat.probes.wait();
-    if (probe_ >= 0 || !seat.probes.due() || !affordable) return false;
+    if (probe_ >= 0 || !seat.probes.due() || !may_lose(risk, Ledger::kProbeCredit)) return false;
     seat.trial = kProbeTrial;
+    seat.credit = Ledger::kProbeCredit;
     seat.gain.tokens.limit(kBeforeProbe);
     seat.gain.ms.limit(kBeforeProbe);
   }
-  if (!affordable || probe_ >= 0) return false;
+  if (probe_ >= 0 || !may_lose(risk, seat.credit)) return false;
   probe_ = static_cast<int>(index);
+  stake_ms_ = std::min(stake_ms_, left_ms(seat.credit));
   return true;
 }
 
@@ -209,7 +242,10 @@ std::size_t AutoController::choose(const DraftTree& tree) {
   if (count == 0 && !order_.empty()) {
     // Something was proposed and is not believed. Now and then it is verified all the same.
     starved_.wait();
-    if (probe_ < 0 && starved_.due()) probe_ = static_cast<int>(seats_.size());
+    const double risk = plan_.cost(std::min(static_cast<int>(kProbeNodes), plan_.most_nodes())) / price_;
+    if (probe_ < 0 && starved_.due() && may_lose(risk, Ledger::kProbeCredit)) {
+      probe_ = static_cast<int>(seats_.size());
+    }
   }
   if (probe_ >= 0) count = std::max(count, std::min(kProbeNodes, order_.size()));
   count = std::min(count, static_cast<std::size_t>(plan_.most_nodes()));
@@ -217,7 +253,7 @@ std::size_t AutoController::choose(const DraftTree& tree) {
   while (count > kProbeNodes && drafted_ms + plan_.cost(static_cast<int>(count)) / price_ > stake_ms_) {
     --count;
   }
-  if (!ledger_.allows(drafted_ms + plan_.cost(static_cast<int>(count)) / price_, plain_ms_)) count = 0;
+  if (!may_lose(drafted_ms + plan_.cost(static_cast<int>(count)) / price_, Ledger::kCredit)) count = 0;
   return count;
 }
 
@@ -334,7 +370,8 @@ void AutoController::observe(const StepTrace& trace) {
   const auto tokens = static_cast<double>(trace.path.size());
   const double ms = trace.draft_ms + trace.verify_ms + trace.other_ms;
   beliefs_.price.observe(tokens, ms);
-  ledger_.pass(ms);
+  text_.pass(ms, plain_ms_);
+  beliefs_.series.pass(ms, plain_ms_);
   if (forecast_.mode == RoundMode::Plain) return;
 
   const auto nodes = static_cast<double>(trace.tree->size() - 1);
@@ -351,7 +388,10 @@ void AutoController::observe(const StepTrace& trace) {
   const double trust = kMostTrust * trust_in_forecast();
   const double worth = tokens + trust * (forecast_.tokens - bias_ - tokens);
   bias_ += kBiasRate * (forecast_.tokens - tokens - bias_);
-  ledger_.book((worth - 1) * plain_ms_ - verify_ms - draft_ms, plain_ms_);
+  const double saved_ms = (worth - 1) * plain_ms_ - verify_ms - draft_ms;
+  text_.book(saved_ms, plain_ms_);
+  beliefs_.series.book(saved_ms - excused_ms_, plain_ms_);
+  prompt_ms_ += excused_ms_;
   if (bias_ > kWrong * std::max(1.0, forecast_.tokens - 1)) forget_gains();
   learn_gains(worth, draft_ms_ - arrears_ms_ + verify_ms);
   if (probe_ == static_cast<int>(seats_.size())) tokens > 1 ? starved_.succeeded() : starved_.failed();

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "control/beliefs.h"
-#include "control/ledger.h"
 #include "control/probe_schedule.h"
 #include "control/round_controller.h"
 #include "control/verify_plan.h"
@@ -16,8 +15,9 @@ namespace augur {
 /// possible, where the price is the long-run rate. Nodes are verified while their probability exceeds the
 /// price of their row; levels are drafted while the tokens they are expected to add exceed theirs; a drafter
 /// drafts while its rounds have gained more tokens than their time was worth; a drafter that costs nothing
-/// (a look-up) always does. What does not pay is probed after 8, 16, 32, ... rounds, and a ledger bounds what
-/// all of it may lose against plain decoding. One per sequence; AutoPolicy asks it about its drafter.
+/// (a look-up) always does. What does not pay is probed after 8, 16, 32, ... rounds, and two ledgers bound
+/// what all of it may lose against plain decoding: in this text, and in all texts together. One per sequence;
+/// AutoPolicy asks it about its drafter.
 class AutoController final : public RoundController {
  public:
   struct Seat {
@@ -61,13 +61,17 @@ class AutoController final : public RoundController {
     bool up_to_date = false;  ///< it drafted in the last round
     bool first = false;       ///< nobody had tried it before
     int trial = 0;            ///< rounds that it is still tried for
+    double credit = 0;        ///< that its trial may use
     // Of this round, for a paid one that drafts:
     bool drafts = false;
     double open_share = 1.0;       ///< chance that what was drafted before leaves to it
     VerifyPlan::Cut without;       ///< the best cut of what was drafted before
     double drafted_before_ms = 0;  ///< time that this had taken
   };
+  double left_ms(double credit) const;
+  bool may_lose(double ms, double credit) const { return left_ms(credit) >= ms; }
   bool is_free(const SeatState& seat, const RoundInfo& round) const;
+  bool promises(const SeatState& seat, const RoundInfo& round);
   double value(const SeatState& seat) const;
   double arrears_ms(const SeatState& seat, const RoundInfo& round) const;
   bool excused(const SeatState& seat) const;
@@ -83,7 +87,8 @@ class AutoController final : public RoundController {
 
   Beliefs& beliefs_;
   std::vector<SeatState> seats_;
-  Ledger ledger_;
+  Ledger text_;
+  double prompt_ms_ = 0;   ///< that drafters took to begin with this text's prompt
   double bias_ = 0;        ///< tokens that forecasts have lately been too high by
   ProbeSchedule starved_;  ///< of candidates that are not worth verifying
 
@@ -100,7 +105,7 @@ class AutoController final : public RoundController {
   double stake_ms_ = 0;  ///< that the round may risk
   double draft_ms_ = 0;
   double arrears_ms_ = 0;  ///< of it, for catching up
-  double excused_ms_ = 0;  ///< of these, for beginning with the prompt
+  double excused_ms_ = 0;  ///< of these, for beginning with the prompt: not this text's loss
   double covered_ = 0;
   int favourite_ = -1;  ///< the paid drafter of the largest value; -1: not asked yet
   std::vector<float> candidates_;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "control/calibrator.h"
+#include "control/ledger.h"
 #include "control/price.h"
 #include "control/rank_profile.h"
 
@@ -46,6 +47,7 @@ struct Beliefs {
   std::map<std::string, DrafterBelief, std::less<>> drafters;
   Agreement agreement;
   Price price;
+  Ledger series;  ///< of all texts: what one has lost, later ones may not lose again
 };
 
 }  // namespace augur

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -23,6 +24,7 @@ struct World {
   double claimed = -1;
   int interrupted = -1;    ///< round whose drafting takes ten steps longer
   double catch_up_ms = 0;  ///< that the drafter takes for every token that was written without it
+  int prompt = 0;          ///< tokens of the prompt, which the drafter has to catch up with, too
   std::uint64_t seed = 7;
 
   double verify_ms(double rows) const { return step_ms + row_ms * (rows - 1); }
@@ -42,8 +44,8 @@ struct World {
 
 class Simulation {
  public:
-  explicit Simulation(const World& world)
-      : world_(world), controller_(beliefs_, seats()), policy_(controller_, 0), random_(world.seed) {
+  explicit Simulation(const World& world) : world_(world), random_(world.seed) {
+    begin_text();
     for (const double rows : CostCurve::kRows) costs_.verify_curve().set(rows, world.verify_ms(rows));
     costs_.other_curve().set(1, 1e-6);
     DraftCosts& draft = costs_.drafter("draft");
@@ -64,6 +66,25 @@ class Simulation {
     while (total.tokens < tokens) round(total);
     return total;
   }
+  /// What the engine has learned stays.
+  void begin_text() {
+    policy_.reset();
+    controller_.emplace(beliefs_, seats());
+    policy_.emplace(*controller_, 0);
+    position_ = 1 + world_.prompt;
+    behind_ = 1 + world_.prompt;
+  }
+  /// Texts of so many tokens, one after the other.
+  Total run_texts(int texts, double tokens) {
+    Total total;
+    for (int i = 0; i < texts; ++i) {
+      begin_text();
+      const Total text = run(tokens);
+      total.tokens += text.tokens;
+      total.ms += text.ms;
+    }
+    return total;
+  }
   World& world() { return world_; }
 
  private:
@@ -76,14 +97,14 @@ class Simulation {
     info.room = 256;
     info.max_depth = 256;
     info.costs = &costs_;
-    controller_.begin_round(info, false);
+    controller_->begin_round(info, false);
     info.draft_costs = &costs_.drafter("draft");
     info.behind = behind_;
-    policy_.begin(info);
+    policy_->begin(info);
     double draft_ms = 0;
     std::vector<std::int32_t> frontier;
     for (int level = 0;; ++level) {
-      policy_.next_frontier(tree_, frontier);
+      policy_->next_frontier(tree_, frontier);
       if (frontier.empty()) break;
       const double ms = level == 0 ? world_.root_ms(behind_) : world_.draft_ms;
       const int rows = level == 0 ? std::exchange(behind_, 0) : static_cast<int>(frontier.size());
@@ -93,8 +114,8 @@ class Simulation {
       for (const std::int32_t node : frontier) tree_.add(node, 1, static_cast<float>(std::log(q)), 1);
     }
     if (rounds_++ == world_.interrupted) draft_ms += 10 * world_.step_ms;
-    policy_.prune(tree_);
-    controller_.cut(tree_);
+    policy_->prune(tree_);
+    controller_->cut(tree_);
     path_.assign(1, DraftTree::kRoot);
     std::uniform_real_distribution<double> uniform;
     while (tree_.first_child(path_.back()) >= 0 && uniform(random_) < world_.right) {
@@ -107,8 +128,8 @@ class Simulation {
     trace.context = position_;
     trace.draft_ms = draft_ms;
     trace.verify_ms = world_.verify_ms(tree_.size());
-    trace.forecast = controller_.forecast();
-    controller_.observe(trace);
+    trace.forecast = controller_->forecast();
+    controller_->observe(trace);
     costs_.observe_step(tree_.size(), static_cast<double>(position_), trace.verify_ms, 1e-6);
     total.tokens += static_cast<double>(path_.size());
     total.ms += draft_ms + trace.verify_ms;
@@ -119,8 +140,8 @@ class Simulation {
   World world_;
   Beliefs beliefs_;
   CostModel costs_;
-  AutoController controller_;
-  AutoPolicy policy_;
+  std::optional<AutoController> controller_;
+  std::optional<AutoPolicy> policy_;
   DraftTree tree_;
   std::vector<std::int32_t> path_;
   int rounds_ = 0;
@@ -177,6 +198,44 @@ TEST(AutoSimulation, IsNeverSlowerThanPlainByMoreThanOnePercent) {
     const Simulation::Total total = simulation.run(512);
     EXPECT_GT(total.rate(), 0.99 / 10) << claimed;
   }
+}
+
+TEST(AutoSimulation, AShortTextDoesNotLoseWhatAnEarlierOneHasLost) {
+  for (const double claimed : {0.3, 0.6, 0.95}) {
+    Simulation simulation({.right = 0.02, .claimed = claimed});
+    const Simulation::Total total = simulation.run_texts(50, 10);
+    const double lost_steps = (total.ms - 10 * total.tokens) / 10;
+    EXPECT_LT(lost_steps, Ledger::kCredit + Ledger::kShare * total.tokens) << claimed;
+  }
+}
+
+TEST(AutoSimulation, BeginningWithPromptsIsNotLostAgainAndAgain) {
+  // A prompt takes the drafter eight steps.
+  Simulation simulation({.right = 0.02, .claimed = 0.6, .catch_up_ms = 0.4, .prompt = 200});
+  const Simulation::Total total = simulation.run_texts(50, 10);
+  const double lost_steps = (total.ms - 10 * total.tokens) / 10;
+  EXPECT_LT(lost_steps, 8 + Ledger::kCredit + Ledger::kShare * total.tokens);
+}
+
+TEST(AutoSimulation, ShortTextsGainFromAGoodDrafter) {
+  Simulation simulation({.right = 0.8, .catch_up_ms = 0.05, .prompt = 40});
+  simulation.run_texts(10, 40);
+  EXPECT_GT(simulation.run_texts(50, 40).rate(), 0.85 * simulation.world().best_chain_rate());
+}
+
+TEST(AutoSimulation, WhatTheCostsRuleOutCostsLessThanOnePercentToTry) {
+  // A level takes seven tenths of a step: no usual drafter is worth that.
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Simulation simulation({.draft_ms = 7, .right = 0.3, .seed = seed});
+    EXPECT_GT(simulation.run(128).rate(), 0.99 / 10) << seed;
+  }
+}
+
+TEST(AutoSimulation, WhatTheCostsSeemToRuleOutIsFoundOutAllTheSame) {
+  // It would be right for an unusually good one.
+  Simulation simulation({.row_ms = 0.05, .draft_ms = 6, .right = 0.9});
+  simulation.run(1000);
+  EXPECT_GT(simulation.run(2000).rate(), 0.97 * simulation.world().best_chain_rate());
 }
 
 TEST(AutoSimulation, RecoversWhenTheDrafterBecomesGood) {
