@@ -17,7 +17,8 @@ constexpr int kWidths[] = {1, 2, 3, 4, 6, 8, 12, 16};
 
 }  // namespace
 
-AutoPolicy::AutoPolicy(AutoController& controller, std::size_t seat) : controller_(controller), seat_(seat) {
+AutoPolicy::AutoPolicy(AutoController& controller, std::size_t seat, std::span<NodeScore* const> scores)
+    : controller_(controller), seat_(seat), scores_(controller.belief(seat).scores, scores) {
   acceptance_.reserve(kUsual);
   chance_.reserve(kUsual);
   newest_.reserve(kUsual);
@@ -32,6 +33,8 @@ void AutoPolicy::begin(const RoundInfo& round) {
   level_begin_ = 0;
   acceptance_.assign(1, 1.0f);
   chance_.assign(1, 1.0f);
+  scores_.begin_round();
+  expanded_.clear();
   wanted_ = levels_ > 0 && round.room > 0 && controller_.wants(seat_, round);
 }
 
@@ -62,13 +65,27 @@ void AutoPolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>&
     width_ = children_worth(static_cast<double>(chance_[static_cast<std::size_t>(out.front())]), level_ + 1);
   }
   controller_.spend(level_ms(level_, static_cast<int>(out.size())));
+  if (!scores_.empty()) expanded_.assign(out.begin(), out.end());
   level_begin_ = tree.size();
   ++level_;
+}
+
+/// Weighs the nodes of the last frontier again: their expansion may have told more of them.
+void AutoPolicy::reconsider(const DraftTree& tree) {
+  for (const std::int32_t v : expanded_) {
+    if (v == DraftTree::kRoot) continue;
+    const auto node = static_cast<std::size_t>(v);
+    acceptance_[node] = static_cast<float>(scores_.weigh_again(tree, v));
+    chance_[node] = chance_[static_cast<std::size_t>(tree.parents()[node])] * acceptance_[node];
+  }
+  expanded_.clear();
 }
 
 /// Weighs the nodes that were added since the last call.
 void AutoPolicy::absorb(const DraftTree& tree) {
   DrafterBelief& belief = controller_.belief(seat_);
+  const bool scored = !scores_.empty() && !drawn_;
+  if (scored) reconsider(tree);
   fresh_.clear();
   newest_.clear();
   double root_children = 0;
@@ -86,6 +103,7 @@ void AutoPolicy::absorb(const DraftTree& tree) {
       a = std::min(belief.drawn_profile.at(depth, rank), Calibrator::kMost);
     } else {
       a = belief.calibrator.acceptance(static_cast<double>(tree.log_probs()[node]), depth);
+      if (scored) a = scores_.weigh(tree, static_cast<std::int32_t>(v), a);
       belief.profile.observe(depth, rank, a);
     }
     acceptance_.push_back(static_cast<float>(a));
@@ -162,6 +180,10 @@ void AutoPolicy::prune(DraftTree& tree) {
   for (std::size_t node = 1; node < acceptance_.size(); ++node) {
     scores[node] = scores[static_cast<std::size_t>(tree.parents()[node])] + std::log(acceptance_[node]);
   }
+}
+
+void AutoPolicy::observe(const StepTrace& trace) {
+  if (!scores_.empty() && wanted_ && !drawn_) scores_.learn(trace);
 }
 
 }  // namespace augur

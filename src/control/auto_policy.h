@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "control/auto_controller.h"
+#include "control/score_book.h"
 #include "tree/policy.h"
 
 namespace augur {
@@ -10,15 +11,19 @@ namespace augur {
 /// level is expected to add less than its time is worth. Scores become sums of log a(v), calibrated.
 class AutoPolicy final : public TreePolicy {
  public:
-  AutoPolicy(AutoController& controller, std::size_t seat);
+  /// `scores`: of this drafter's nodes, beside its own probabilities. They outlive the policy.
+  AutoPolicy(AutoController& controller, std::size_t seat, std::span<NodeScore* const> scores = {});
 
   std::string_view name() const override { return "auto"; }
+  NodeWants wants() const override { return scores_.wants(); }
   void begin(const RoundInfo& round) override;
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
   int width() const override { return width_; }
   void prune(DraftTree& tree) override;
+  void observe(const StepTrace& trace) override;
 
  private:
+  void reconsider(const DraftTree& tree);
   void absorb(const DraftTree& tree);
   void choose_frontier(std::vector<std::int32_t>& out);
   int children_worth(double chance, int depth) const;
@@ -26,6 +31,7 @@ class AutoPolicy final : public TreePolicy {
 
   AutoController& controller_;
   std::size_t seat_;
+  ScoreBook scores_;
   RoundInfo round_;
   int levels_ = 0;  ///< that may be drafted
   int level_ = 0;
@@ -36,6 +42,7 @@ class AutoPolicy final : public TreePolicy {
   std::vector<float> acceptance_;  ///< a(v) by node
   std::vector<float> chance_;      ///< P(v) by node
   std::vector<std::int32_t> newest_;
+  std::vector<std::int32_t> expanded_;  ///< the last frontier, where there are scores
   std::vector<float> fresh_;
   std::vector<float> hypothetical_;
 };

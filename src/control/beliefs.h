@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <map>
 #include <string>
 
@@ -7,25 +6,10 @@
 #include "control/ledger.h"
 #include "control/price.h"
 #include "control/rank_profile.h"
+#include "control/running_mean.h"
+#include "control/score_choice.h"
 
 namespace augur {
-
-/// A running mean that learns quickly at first.
-class RunningMean {
- public:
-  void observe(double value, double longest) {
-    count_ = std::min(count_ + 1, longest);
-    mean_ += (value - mean_) / count_;
-  }
-  /// Believed less from here on: as if it came from `count` values at most.
-  void limit(double count) { count_ = std::min(count_, count); }
-  double mean() const { return mean_; }
-  double count() const { return count_; }
-
- private:
-  double mean_ = 0;
-  double count_ = 0;
-};
 
 /// What drafting with one drafter has brought.
 struct DraftGain {
@@ -36,6 +20,7 @@ struct DraftGain {
 /// What is believed about one drafter.
 struct DrafterBelief {
   Calibrator calibrator;
+  ScoreChoice scores;         ///< of other signals than its own probabilities, where there are any
   RankProfile profile;        ///< of calibrated acceptance
   RankProfile drawn_profile;  ///< of outcomes: for drawn candidates, whose tokens must not be looked at
   DraftGain gain;

@@ -1,6 +1,10 @@
+#include <utility>
+
 #include "base/error.h"
 #include "control/auto_controller.h"
 #include "control/auto_policy.h"
+#include "model/model.h"
+#include "policy/node_scores.h"
 #include "policy/registry.h"
 
 namespace augur {
@@ -9,6 +13,9 @@ namespace {
 /// What it learns is kept from sequence to sequence.
 class AutoModel final : public PolicyModel {
  public:
+  AutoModel(std::vector<std::unique_ptr<NodeScore>> scores, std::string warning)
+      : scores_(std::move(scores)), warning_(std::move(warning)) {}
+
   std::unique_ptr<TreePolicy> make(const DrafterSeat& drafter) override {
     throw Error("policy auto steers the drafters of a sequence together, not {} alone", drafter.name);
   }
@@ -21,25 +28,50 @@ class AutoModel final : public PolicyModel {
     SequencePolicies policies;
     if (seats.empty()) return policies;
     auto controller = std::make_unique<AutoController>(beliefs_, seats);
+    std::vector<NodeScore*> scores;
+    for (const auto& score : scores_) scores.push_back(score.get());
     for (std::size_t seat = 0; seat < seats.size(); ++seat) {
-      policies.by_drafter.push_back(std::make_unique<AutoPolicy>(*controller, seat));
+      // Scores read what a drafter that works level by level tells of its law.
+      const DrafterTraits& traits = drafters[seat].traits;
+      const bool scored = traits.has_probabilities && !traits.one_shot;
+      policies.by_drafter.push_back(std::make_unique<AutoPolicy>(
+          *controller, seat, scored ? std::span<NodeScore* const>(scores) : std::span<NodeScore* const>()));
     }
     policies.controller = std::move(controller);
     return policies;
   }
 
   std::int64_t most_nodes() const override { return 2 * VerifyPlan::kMostNodes; }
+  std::string warning() const override { return warning_; }
   bool needs_costs() const override { return true; }
   bool lookups_first() const override { return true; }
 
  private:
+  std::vector<std::unique_ptr<NodeScore>> scores_;
+  std::string warning_;
   Beliefs beliefs_;
 };
 
 }  // namespace
 
-std::unique_ptr<PolicyModel> load_auto_policy(const PolicySource&) {
-  return std::make_unique<AutoModel>();
+std::unique_ptr<PolicyModel> load_auto_policy(const PolicySource& source) {
+  const Fingerprint* target = source.target == nullptr ? nullptr : &source.target->fingerprint();
+  std::vector<std::unique_ptr<NodeScore>> scores;
+  std::string warnings;
+  std::string warning;
+  if (const std::string folder = source.arguments.text("c2t"); !folder.empty()) {
+    scores.push_back(load_c2t_score(folder, target, &warning));
+    warnings += warning;
+  }
+  if (const std::string folder = source.arguments.text("hetero"); !folder.empty()) {
+    warning.clear();
+    scores.push_back(load_hetero_score(folder, target, &warning));
+    warnings += (warnings.empty() || warning.empty() ? "" : "; ") + warning;
+  }
+  if (const std::string folder = source.arguments.text("acceptance"); !folder.empty()) {
+    scores.push_back(load_acceptance_score(folder, target));
+  }
+  return std::make_unique<AutoModel>(std::move(scores), std::move(warnings));
 }
 
 }  // namespace augur

@@ -1,6 +1,7 @@
 #include "suite/method.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -23,16 +24,20 @@ T parse_number(const std::string& method, std::string_view key, std::string_view
   throw Error("{}: {}: expected a number from {} to {}", method, key, lowest, highest);
 }
 
+/// Settings of policies that name parts.
+constexpr std::array<std::string_view, 4> kPartKeys = {"model=", "c2t=", "hetero=", "acceptance="};
+
 /// The policy's settings that name files, with their paths.
 std::string with_part_paths(std::string_view policy, const fs::path& parts) {
   std::string out;
   for (std::size_t at = 0; at < policy.size();) {
     const std::size_t end = std::min(policy.find_first_of(":;", at), policy.size());
     const std::string_view piece = policy.substr(at, end - at);
-    constexpr std::string_view kPart = "model=";
-    out += piece.starts_with(kPart)
-               ? std::string(kPart) + part_path(std::string(piece.substr(kPart.size())), parts)
-               : std::string(piece);
+    const std::size_t value = piece.find('=') + 1;  // 0: none
+    const bool is_part =
+        std::find(kPartKeys.begin(), kPartKeys.end(), piece.substr(0, value)) != kPartKeys.end();
+    out += is_part ? std::string(piece.substr(0, value)) + part_path(std::string(piece.substr(value)), parts)
+                   : std::string(piece);
     if (end < policy.size()) out += policy[end];
     at = end + 1;
   }

@@ -52,6 +52,8 @@ TEST(Method, NamesOfPartsAreLookedForInTheirFolder) {
   EXPECT_EQ(parse_method("eagle3:model=other", {}, folder.path()).draft_model, "other");
   EXPECT_EQ(parse_method("ngram:policy=c2t:model=head;beta=0.5", {}, folder.path()).speculation.policy,
             "c2t:model=" + head + ";beta=0.5");
+  EXPECT_EQ(parse_method("ngram:policy=auto:c2t=head;hetero=other", {}, folder.path()).speculation.policy,
+            "auto:c2t=" + head + ";hetero=other");
 }
 
 TEST(Method, TheVocabularysPartIsLookedForToo) {
