@@ -42,7 +42,8 @@ constexpr double kLeastOpen = 0.1;
 
 }  // namespace
 
-AutoController::AutoController(Beliefs& beliefs, std::span<const Seat> seats) : beliefs_(beliefs) {
+AutoController::AutoController(Beliefs& beliefs, std::span<const Seat> seats)
+    : beliefs_(beliefs), text_(Ledger::kMostSaved, std::min(0.0, beliefs.series.balance_ms())) {
   for (const Seat& seat : seats) {
     SeatState state;
     state.belief = &beliefs.drafters[seat.name];
@@ -83,12 +84,6 @@ void AutoController::begin_round(const RoundInfo& round, bool sampled) {
   candidates_.clear();
   for (SeatState& seat : seats_) seat.drafts = false;
   forecast_ = {};
-}
-
-/// What this text and the series of texts can both afford to lose. What beginning with the prompt took is the
-/// series' loss, and a reason not to begin with the next one, but none to stop now that it is spent.
-double AutoController::left_ms(double credit) const {
-  return std::min(text_.left_ms(plain_ms_, credit), beliefs_.series.left_ms(plain_ms_, credit) + prompt_ms_);
 }
 
 // --- Who drafts ------------------------------------------------------------------------------------------
@@ -388,10 +383,9 @@ void AutoController::observe(const StepTrace& trace) {
   const double trust = kMostTrust * trust_in_forecast();
   const double worth = tokens + trust * (forecast_.tokens - bias_ - tokens);
   bias_ += kBiasRate * (forecast_.tokens - tokens - bias_);
-  const double saved_ms = (worth - 1) * plain_ms_ - verify_ms - draft_ms;
-  text_.book(saved_ms, plain_ms_);
-  beliefs_.series.book(saved_ms - excused_ms_, plain_ms_);
-  prompt_ms_ += excused_ms_;
+  text_.book((worth - 1) * plain_ms_ - verify_ms - draft_ms, plain_ms_);
+  // Over many texts luck evens out, and what they began with has to pay, too.
+  beliefs_.series.book((tokens - 1) * plain_ms_ - verify_ms - draft_ms - excused_ms_, plain_ms_);
   if (bias_ > kWrong * std::max(1.0, forecast_.tokens - 1)) forget_gains();
   learn_gains(worth, draft_ms_ - arrears_ms_ + verify_ms);
   if (probe_ == static_cast<int>(seats_.size())) tokens > 1 ? starved_.succeeded() : starved_.failed();

@@ -68,7 +68,7 @@ class AutoController final : public RoundController {
     VerifyPlan::Cut without;       ///< the best cut of what was drafted before
     double drafted_before_ms = 0;  ///< time that this had taken
   };
-  double left_ms(double credit) const;
+  double left_ms(double credit) const { return text_.left_ms(plain_ms_, credit); }
   bool may_lose(double ms, double credit) const { return left_ms(credit) >= ms; }
   bool is_free(const SeatState& seat, const RoundInfo& round) const;
   bool promises(const SeatState& seat, const RoundInfo& round);
@@ -88,7 +88,6 @@ class AutoController final : public RoundController {
   Beliefs& beliefs_;
   std::vector<SeatState> seats_;
   Ledger text_;
-  double prompt_ms_ = 0;   ///< that drafters took to begin with this text's prompt
   double bias_ = 0;        ///< tokens that forecasts have lately been too high by
   ProbeSchedule starved_;  ///< of candidates that are not worth verifying
 

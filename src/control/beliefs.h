@@ -32,7 +32,7 @@ struct Beliefs {
   std::map<std::string, DrafterBelief, std::less<>> drafters;
   Agreement agreement;
   Price price;
-  Ledger series;  ///< of all texts: what one has lost, later ones may not lose again
+  Ledger series{Ledger::kMostHandedOn};  ///< of all texts: what one has lost, later ones may not lose again
 };
 
 }  // namespace augur

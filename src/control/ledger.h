@@ -9,24 +9,33 @@ namespace augur {
 /// there is always something to probe with. What is booked is lost at most: the credit and that share. The
 /// balance is kept up to a limit only: what went well a thousand tokens ago is no reason to lose time now.
 ///
-/// A text has a ledger, and so has the series of all texts of an engine: a text's debt is the next one's.
+/// A text has a ledger, and so has the series of all texts of an engine. A text opens with the series' debt;
+/// what the series has gained it does not inherit, as it may be of another kind.
 class Ledger {
  public:
-  static constexpr double kCredit = 2.5;       ///< plain steps, for what is believed to pay
+  // In plain steps:
+  static constexpr double kCredit = 2.0;       ///< for what is believed to pay
   static constexpr double kProbeCredit = 0.6;  ///< for trying what is not
+  static constexpr double kMostSaved = 12;     ///< kept in one text
+  static constexpr double kMostHandedOn = 3;   ///< kept from text to text
+  static constexpr double kMostOwed = 12;      ///< so that all is tried again some day
+  static constexpr double kRounds = 4;         ///< of bad luck in a row, at first
   static constexpr double kShare = 0.005;
-  static constexpr double kMostSaved = 12;  ///< plain steps
-  static constexpr double kRounds = 4;      ///< of bad luck in a row, at first
 
+  explicit Ledger(double most_saved, double opening_ms = 0)
+      : most_saved_(most_saved), balance_ms_(opening_ms) {}
+
+  double balance_ms() const { return balance_ms_; }
   /// What may still be lost, with a credit of so many plain steps.
-  double left_ms(double plain_ms, double credit = kCredit) const { return balance_ms_ + credit * plain_ms; }
+  double left_ms(double plain_ms, double credit) const { return balance_ms_ + credit * plain_ms; }
   void book(double saved_ms, double plain_ms) {
-    balance_ms_ = std::min(balance_ms_ + saved_ms, kMostSaved * plain_ms);
+    balance_ms_ = std::clamp(balance_ms_ + saved_ms, -kMostOwed * plain_ms, most_saved_ * plain_ms);
   }
   void pass(double ms, double plain_ms) { book(kShare * ms, plain_ms); }
 
  private:
-  double balance_ms_ = 0;
+  double most_saved_;
+  double balance_ms_;
 };
 
 }  // namespace augur
