@@ -50,6 +50,16 @@ void describe_bins(const std::filesystem::path& folder, std::map<std::string, st
   values["alpha+"] = std::to_string(alpha + 1);
 }
 
+/// What the study calls a C2T classifier: "c2t", or "c2t P+H" where it sees fewer features than the paper's.
+std::string name_of_classifier(const std::filesystem::path& folder) {
+  const json features = read_json_object_if_exists(folder / "config.json").value("features", json::array());
+  std::vector<std::string> seen;
+  for (const char* feature : {"P", "H", "d"}) {
+    if (std::find(features.begin(), features.end(), feature) != features.end()) seen.emplace_back(feature);
+  }
+  return seen.size() % 3 == 0 ? "c2t" : fmt::format("c2t {}", fmt::join(seen, "+"));
+}
+
 // The study's trees have five levels.
 constexpr int kVocabularySteps = 5;
 
@@ -131,8 +141,8 @@ PaperStudy paper_study(const std::string& name, const FoundPart& drafter, const 
   for (const FoundPart& part : parts) {
     if (part.drafter || (!part.made_for.empty() && part.made_for != drafter.kind + " " + drafter.name))
       continue;
-    values.emplace(part.kind, part.name);
     const std::filesystem::path where = std::filesystem::path(folder) / part.name;
+    values.emplace(part.kind == "c2t" ? name_of_classifier(where) : part.kind, part.name);
     if (part.kind == "hetero") describe_bins(where, values);
     if (part.kind == "frspec") describe_list(where, values);
     if (part.kind == "dynaspec") describe_clusters(where, values);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "suite/method.h"
@@ -48,6 +50,26 @@ TEST(PaperStudy, LeavesOutRowsWhosePartIsNotThereAndRefusesWhereItIsAboutThePart
   EXPECT_THAT(error_of([] { paper_study("hetero", kDrafter, {kDrafter}, "models"); }),
               HasSubstr("no hetero part made for small"));
   EXPECT_THAT(error_of([] { paper_study("nonsense", kDrafter, kParts, "models"); }), HasSubstr("'nonsense'"));
+}
+
+TEST(PaperStudy, TellsClassifiersApartByTheirFeatures) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "augur_paper_classifiers";
+  const auto part = [&](const std::string& name, const char* features) {
+    std::filesystem::create_directories(folder / name);
+    std::ofstream(folder / name / "config.json")
+        << R"({"augur_part": "c2t", "features": )" << features << "}";
+    return FoundPart{name, "c2t", false, ""};
+  };
+  const std::vector<FoundPart> parts = {kDrafter, part("a", R"(["P", "logP", "H"])"),
+                                        part("b", R"(["P", "logP", "H", "d"])")};
+  const PaperStudy study = paper_study("c2t", kDrafter, parts, folder.string());
+  std::filesystem::remove_all(folder);
+  const auto& rows = study.tables[1].rows;
+  ASSERT_EQ(rows.size(), 3U) << "the tree, P+H and all three; the others have no part";
+  EXPECT_EQ(rows[1].label, "P+H");
+  EXPECT_THAT(rows[1].method, HasSubstr("model=a;"));
+  EXPECT_EQ(rows[2].label, "P+H+d");
+  EXPECT_THAT(rows[2].method, HasSubstr("model=b;"));
 }
 
 TEST(PaperTables, PutOursBesideThePapers) {
