@@ -34,19 +34,21 @@ files=("$prompts"/*.jsonl "$prompts"/*.jsonl.xz)
 # What the drafters do on training prompts, in one file each.
 record_traces() {
   local name=$1 drafter=$2
+  shift 2
   [[ -f $work/$name.trace ]] && return
   "$augur" trace -m "$target" -d "$drafter" --prompts "$work/answers.jsonl" --limit "${TRACES:-600}" --hidden --mix 0.5 \
-    -o "$work/$name.trace"
+    "$@" -o "$work/$name.trace"
 }
 
 calibrate() {
-  local part=$1 options=()
-  [[ $part == hetero ]] && options=(--of length)
+  local part=$1 options=() depth=() traces=eagle3
+  # The head's drafts are some three levels long: bins are for drafts that can be accepted whole.
+  [[ $part == hetero ]] && options=(--of length) depth=(--tree-depth 3) traces=eagle3-depth3
   record_traces draft-11m "$draft"
   "$augur" train "$part" --traces "$work/draft-11m.trace" -o "$work/draft-11m-$part" "${options[@]}"
   if [[ -f $work/eagle3/config.json ]]; then
-    record_traces eagle3 "$work/eagle3"
-    "$augur" train "$part" --traces "$work/eagle3.trace" -o "$work/eagle3-$part" "${options[@]}"
+    record_traces "$traces" "$work/eagle3" "${depth[@]}"
+    "$augur" train "$part" --traces "$work/$traces.trace" -o "$work/eagle3-$part" "${options[@]}"
   fi
 }
 
