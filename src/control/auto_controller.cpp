@@ -43,7 +43,7 @@ constexpr double kLeastOpen = 0.1;
 }  // namespace
 
 AutoController::AutoController(Beliefs& beliefs, std::span<const Seat> seats)
-    : beliefs_(beliefs), text_(Ledger::kMostSaved, std::min(0.0, beliefs.series.balance_ms())) {
+    : beliefs_(beliefs), text_(Ledger::kMostSaved, std::min(0.0, beliefs.series.balance())) {
   for (const Seat& seat : seats) {
     SeatState state;
     state.belief = &beliefs.drafters[seat.name];

@@ -18,24 +18,24 @@ class Ledger {
   static constexpr double kProbeCredit = 0.6;  ///< for trying what is not
   static constexpr double kMostSaved = 12;     ///< kept in one text
   static constexpr double kMostHandedOn = 3;   ///< kept from text to text
-  static constexpr double kMostOwed = 12;      ///< so that all is tried again some day
+  static constexpr double kMostOwed = 6;       ///< so that all is tried again some day
   static constexpr double kRounds = 4;         ///< of bad luck in a row, at first
   static constexpr double kShare = 0.005;
 
-  explicit Ledger(double most_saved, double opening_ms = 0)
-      : most_saved_(most_saved), balance_ms_(opening_ms) {}
+  explicit Ledger(double most_saved, double opening = 0) : most_saved_(most_saved), balance_(opening) {}
 
-  double balance_ms() const { return balance_ms_; }
+  double balance() const { return balance_; }
   /// What may still be lost, with a credit of so many plain steps.
-  double left_ms(double plain_ms, double credit) const { return balance_ms_ + credit * plain_ms; }
+  double left_ms(double plain_ms, double credit) const { return (balance_ + credit) * plain_ms; }
   void book(double saved_ms, double plain_ms) {
-    balance_ms_ = std::clamp(balance_ms_ + saved_ms, -kMostOwed * plain_ms, most_saved_ * plain_ms);
+    balance_ = std::clamp(balance_ + saved_ms / plain_ms, -kMostOwed, most_saved_);
   }
   void pass(double ms, double plain_ms) { book(kShare * ms, plain_ms); }
 
  private:
+  // In plain steps of their time: what a slow moment of the machine has cost is no debt of seconds later.
   double most_saved_;
-  double balance_ms_;
+  double balance_;
 };
 
 }  // namespace augur

@@ -220,6 +220,14 @@ TEST(AutoSimulation, GainsOfOtherTextsAreNoReasonToLoseNow) {
   EXPECT_LT(lost_steps, Ledger::kMostHandedOn + Ledger::kCredit + Ledger::kShare * total.tokens + kHidden);
 }
 
+TEST(Ledger, ADebtIsOfStepsNotOfMilliseconds) {
+  Ledger ledger(Ledger::kMostSaved);
+  ledger.book(-100, 50);  // two steps of a machine that hardly moves
+  EXPECT_DOUBLE_EQ(ledger.left_ms(2, 3), 2);
+  ledger.book(-1e6, 50);
+  EXPECT_DOUBLE_EQ(ledger.left_ms(2, Ledger::kMostOwed), 0);
+}
+
 TEST(AutoSimulation, BeginningWithPromptsIsNotLostAgainAndAgain) {
   // A prompt takes the drafter eight steps.
   Simulation simulation({.right = 0.02, .claimed = 0.6, .catch_up_ms = 0.4, .prompt = 200});
