@@ -43,7 +43,9 @@ constexpr double kLeastOpen = 0.1;
 }  // namespace
 
 AutoController::AutoController(Beliefs& beliefs, std::span<const Seat> seats)
-    : beliefs_(beliefs), text_(Ledger::kMostSaved, std::min(0.0, beliefs.series.balance())) {
+    : beliefs_(beliefs),
+      text_(Ledger::kMostSaved, std::min(0.0, beliefs.series.balance())),
+      probe_credit_(Ledger::kProbeCredit + std::max(0.0, beliefs.series.balance())) {
   for (const Seat& seat : seats) {
     SeatState state;
     state.belief = &beliefs.drafters[seat.name];
@@ -152,9 +154,9 @@ bool AutoController::engages(std::size_t index, const RoundInfo& round) {
       return true;
     }
     seat.probes.wait();
-    if (probe_ >= 0 || !seat.probes.due() || !may_lose(risk, Ledger::kProbeCredit)) return false;
+    if (probe_ >= 0 || !seat.probes.due() || !may_lose(risk, probe_credit_)) return false;
     seat.trial = kProbeTrial;
-    seat.credit = Ledger::kProbeCredit;
+    seat.credit = probe_credit_;
     seat.gain.tokens.limit(kBeforeProbe);
     seat.gain.ms.limit(kBeforeProbe);
   }
@@ -238,7 +240,7 @@ std::size_t AutoController::choose(const DraftTree& tree) {
     // Something was proposed and is not believed. Now and then it is verified all the same.
     starved_.wait();
     const double risk = plan_.cost(std::min(static_cast<int>(kProbeNodes), plan_.most_nodes())) / price_;
-    if (probe_ < 0 && starved_.due() && may_lose(risk, Ledger::kProbeCredit)) {
+    if (probe_ < 0 && starved_.due() && may_lose(risk, probe_credit_)) {
       probe_ = static_cast<int>(seats_.size());
     }
   }

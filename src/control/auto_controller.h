@@ -88,6 +88,7 @@ class AutoController final : public RoundController {
   Beliefs& beliefs_;
   std::vector<SeatState> seats_;
   Ledger text_;
+  double probe_credit_;    ///< plain steps: what other texts have left over may be used to probe
   double bias_ = 0;        ///< tokens that forecasts have lately been too high by
   ProbeSchedule starved_;  ///< of candidates that are not worth verifying
 

@@ -257,6 +257,13 @@ TEST(AutoSimulation, WhatTheCostsSeemToRuleOutIsFoundOutAllTheSame) {
   EXPECT_GT(simulation.run(2000).rate(), 0.97 * simulation.world().best_chain_rate());
 }
 
+TEST(AutoSimulation, ShortTextsSaveUpForAProbe) {
+  // Beginning with a prompt takes two steps, more than a short text may risk on what does not look good.
+  Simulation simulation({.row_ms = 0.05, .draft_ms = 6, .right = 0.95, .catch_up_ms = 0.2, .prompt = 100});
+  simulation.run_texts(40, 100);
+  EXPECT_GT(simulation.run_texts(20, 100).rate(), 1.02 / 10);
+}
+
 TEST(AutoSimulation, RecoversWhenTheDrafterBecomesGood) {
   Simulation simulation({.right = 0.02, .claimed = 0.6});
   simulation.run(300);
