@@ -29,7 +29,7 @@ shards() {
   [[ $(find "$folder/shards" -name 'part.*' | wc -l) == 4 ]] || fail "expected four shards"
   "$kit" join "$folder/shards" "$folder/joined"
   diff -r "$folder/part" "$folder/joined" || fail "another folder came back"
-  printf x | dd of="$folder/shards/part.001" conv=notrunc status=none
+  printf "not what it was" | dd of="$folder/shards/part.001" conv=notrunc status=none
   ! "$kit" join "$folder/shards" "$folder/damaged" || fail "a damaged shard was taken"
   rm "$folder/shards/part.001"
   ! "$kit" join "$folder/shards" "$folder/damaged" || fail "a missing shard was not missed"
