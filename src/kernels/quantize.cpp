@@ -117,7 +117,7 @@ float q8_0_error(const float* x, float scale) {
 }
 
 /// The largest magnitude is to be c times the scale, and c need not be 127. The best of 64 is 11% nearer to
-/// normally distributed values, and about 60% to those that had 4 bits before: a scale finds their steps.
+/// normally distributed values, and half and more to those that had 4 bits before: a scale finds their steps.
 void quantize_q8_0(const float* x, U8* b) {
   float largest = 0.0f;
   for (int i = 0; i < 32; ++i) largest = std::max(largest, std::fabs(x[i]));
