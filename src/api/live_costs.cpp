@@ -47,7 +47,8 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
   bool measured = false;
   CostModel& costs = decoder_.costs();
   if (!target_known_ || anew) {
-    if (anew || !cache_.load_target(costs)) {
+    distrusted_ = anew || !cache_.load_target(costs) || !target_costs_hold(target_, costs);
+    if (distrusted_) {
       measure_target(target_, costs, kTargetBudgetMs);
       measured = true;
     }
@@ -68,7 +69,7 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
                                   .context = std::min(context, target_.context())});
     };
     const std::string name(make(64)->name());
-    if (anew || !cache_.load_drafter(key, costs.drafter(name))) {
+    if (anew || distrusted_ || !cache_.load_drafter(key, costs.drafter(name))) {
       DraftCosts fresh;
       measure_drafter(target_, make, fresh, kDrafterBudgetMs);
       costs.drafter(name) = fresh;

@@ -38,6 +38,7 @@ class LiveCosts {
   CostCache cache_;
   std::string draft_identity_;
   bool target_known_ = false;
+  bool distrusted_ = false;             ///< what the cache held when this began is not used
   std::map<std::string, Known> known_;  ///< by the drafter's type and settings
 };
 

@@ -265,6 +265,19 @@ void measure_target(Model& target, CostModel& costs, double budget_ms) {
   costs.other_curve().set(1, measure_overhead(target));
 }
 
+bool target_costs_hold(Model& target, const CostModel& costs) {
+  constexpr int kRows = 64;
+  constexpr double kSpeed = 2.0;  // by which a plain step may differ: machines have better and worse hours
+  constexpr double kShape = 1.6;
+  const auto within = [](double ratio, double bound) { return ratio < bound && ratio > 1 / bound; };
+  if (target.context() < kRows) return true;
+  TargetTimer timer(target, kRows);
+  timer.time(1);  // warms up
+  const double plain = timer.time(1);
+  const double speed = plain / costs.verify_curve().at(1);
+  return within(speed, kSpeed) && within(timer.time(kRows) / costs.verify_curve().at(kRows) / speed, kShape);
+}
+
 void measure_drafter(Model& target, const std::function<std::unique_ptr<Drafter>(std::int64_t context)>& make,
                      DraftCosts& costs, double budget_ms) {
   constexpr int kRounds = 3 * static_cast<int>(kWidths.size());

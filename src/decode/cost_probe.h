@@ -13,6 +13,12 @@ namespace augur {
 /// never fewer than one of the most telling row counts (a step of a large model takes long).
 void measure_target(Model& target, CostModel& costs, double budget_ms);
 
+/// Whether costs that were known before still are this machine's: a plain step, and 64 rows in plain steps,
+/// are timed and compared. Costs learnt beside a busy program, where everything takes as long, would make
+/// large trees look cheap, and whoever drafts them never sees a plain step that says otherwise. Three
+/// forwards.
+bool target_costs_hold(Model& target, const CostModel& costs);
+
 /// Times a drafter as it is used: a text is written with it, whose drafts are as wide as is to be measured.
 /// `make` gives one for a text of so many tokens.
 void measure_drafter(Model& target, const std::function<std::unique_ptr<Drafter>(std::int64_t context)>& make,
