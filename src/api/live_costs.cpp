@@ -12,6 +12,8 @@ namespace {
 // Together they are what a first start may take on a model whose step takes some ms.
 constexpr double kTargetBudgetMs = 1200;
 constexpr double kDrafterBudgetMs = 500;
+/// A step over fewer bytes of weights is too short for three forwards to tell anything of the machine.
+constexpr std::int64_t kTellingBytes = 16 << 20;
 
 MeasuredCosts::Curve curve_of(const CostCurve& from) {
   MeasuredCosts::Curve to;
@@ -47,7 +49,8 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
   bool measured = false;
   CostModel& costs = decoder_.costs();
   if (!target_known_ || anew) {
-    distrusted_ = anew || !cache_.load_target(costs) || !target_costs_hold(target_, costs);
+    distrusted_ = anew || !cache_.load_target(costs) ||
+                  (target_.weight_bytes() >= kTellingBytes && !target_costs_hold(target_, costs));
     if (distrusted_) {
       measure_target(target_, costs, kTargetBudgetMs);
       measured = true;

@@ -267,8 +267,8 @@ void measure_target(Model& target, CostModel& costs, double budget_ms) {
 
 bool target_costs_hold(Model& target, const CostModel& costs) {
   constexpr int kRows = 64;
-  constexpr double kSpeed = 2.0;  // by which a plain step may differ: machines have better and worse hours
-  constexpr double kShape = 1.6;
+  constexpr double kSpeed = 2.5;  // by which a plain step may differ: machines have better and worse hours
+  constexpr double kShape = 1.8;
   const auto within = [](double ratio, double bound) { return ratio < bound && ratio > 1 / bound; };
   if (target.context() < kRows) return true;
   TargetTimer timer(target, kRows);
