@@ -72,7 +72,7 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
                                   .context = std::min(context, target_.context())});
     };
     const std::string name(make(64)->name());
-    if (anew || distrusted_ || !cache_.load_drafter(key, costs.drafter(name))) {
+    if (distrusted_ || !cache_.load_drafter(key, costs.drafter(name))) {
       DraftCosts fresh;
       measure_drafter(target_, make, fresh, kDrafterBudgetMs);
       costs.drafter(name) = fresh;

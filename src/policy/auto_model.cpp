@@ -57,21 +57,20 @@ class AutoModel final : public PolicyModel {
 std::unique_ptr<PolicyModel> load_auto_policy(const PolicySource& source) {
   const Fingerprint* target = source.target == nullptr ? nullptr : &source.target->fingerprint();
   std::vector<std::unique_ptr<NodeScore>> scores;
-  std::string warnings;
-  std::string warning;
-  if (const std::string folder = source.arguments.text("c2t"); !folder.empty()) {
-    scores.push_back(load_c2t_score(folder, target, &warning));
-    warnings += warning;
-  }
-  if (const std::string folder = source.arguments.text("hetero"); !folder.empty()) {
-    warning.clear();
-    scores.push_back(load_hetero_score(folder, target, &warning));
-    warnings += (warnings.empty() || warning.empty() ? "" : "; ") + warning;
-  }
-  if (const std::string folder = source.arguments.text("acceptance"); !folder.empty()) {
-    scores.push_back(load_acceptance_score(folder, target));
-  }
-  return std::make_unique<AutoModel>(std::move(scores), std::move(warnings));
+  std::vector<std::string> warnings;
+  const auto add = [&](const char* part, auto&& load) {
+    const std::string folder = source.arguments.text(part);
+    if (folder.empty()) return;
+    std::string warning;
+    scores.push_back(load(folder, target, &warning));
+    if (!warning.empty()) warnings.push_back(std::move(warning));
+  };
+  add("c2t", load_c2t_score);
+  add("hetero", load_hetero_score);
+  add("acceptance", [](const std::string& folder, const Fingerprint* made_for, std::string*) {
+    return load_acceptance_score(folder, made_for);
+  });
+  return std::make_unique<AutoModel>(std::move(scores), fmt::format("{}", fmt::join(warnings, "; ")));
 }
 
 }  // namespace augur

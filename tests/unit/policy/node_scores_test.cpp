@@ -17,6 +17,17 @@ PartFiles part(const std::string& kind) {
   return PartFiles("score_" + kind + testing::UnitTest::GetInstance()->current_test_info()->name());
 }
 
+/// Bins below and above an entropy of 5, made for a depth of 4.
+void write_two_bins(const PartFiles& files, int top_k) {
+  files.config({{"augur_part", "hetero"},
+                {"format", 1},
+                {"levels", 1},
+                {"thresholds", {5.0}},
+                {"bins", {{{"count", 1}}, {{"count", 1}}}},
+                {"top_k", top_k},
+                {"depth", 4}});
+}
+
 /// root -> 1, 2; 1 -> 3. Root and 1 have been expanded.
 struct Expanded {
   Expanded() {
@@ -69,13 +80,7 @@ TEST(NodeScores, TheHeadKnowsOfNodesThatHaveRun) {
 
 TEST(NodeScores, BinsAreStrataOfThePathsEntropy) {
   const PartFiles files = part("hetero");
-  files.config({{"augur_part", "hetero"},
-                {"format", 1},
-                {"levels", 1},
-                {"thresholds", {5.0}},
-                {"bins", {{{"count", 1}}, {{"count", 1}}}},
-                {"top_k", 10},
-                {"depth", 4}});
+  write_two_bins(files, 10);
   Expanded drafted;
   const auto score = load_hetero_score(files.path(), nullptr, nullptr);
   EXPECT_EQ(score->wants().top_k, 10);
@@ -90,13 +95,7 @@ TEST(NodeScores, BinsAreStrataOfThePathsEntropy) {
 
 TEST(NodeScores, AutoTakesThemAndAsksForWhatTheyRead) {
   const PartFiles files = part("hetero");
-  files.config({{"augur_part", "hetero"},
-                {"format", 1},
-                {"levels", 1},
-                {"thresholds", {5.0}},
-                {"bins", {{{"count", 1}}, {{"count", 1}}}},
-                {"top_k", 7},
-                {"depth", 4}});
+  write_two_bins(files, 7);
   const std::vector<DrafterSeat> seats = {{"ngram", {.one_shot = true, .has_probabilities = false}},
                                           {"draft", {}}};
   const auto wants = [&](const std::string& policy) {
