@@ -76,7 +76,8 @@ void AutoController::begin_round(const RoundInfo& round, bool sampled) {
   plan_.begin(costs, context, base_rows_, price_, std::min(round.room, VerifyPlan::kMostNodes));
   // A share of what is left, so that no row of bad luck uses it up.
   stake_ms_ = left_ms(Ledger::kCredit) / Ledger::kRounds;
-  allowed_ = round.room > 0 && round.max_depth > 0 && may_lose(0, Ledger::kCredit);
+  const bool anchor = sequences_ == 1 && beliefs_.anchor.due();
+  allowed_ = round.room > 0 && round.max_depth > 0 && !anchor && may_lose(0, Ledger::kCredit);
   probe_ = -1;
   favourite_ = -1;
   draft_ms_ = 0;
@@ -314,9 +315,9 @@ void AutoController::learn_outcomes(const StepTrace& trace) {
   }
 }
 
-void AutoController::forget_gains() {
+void AutoController::forget_gains(bool of_all) {
   for (SeatState& seat : seats_) {
-    if (!seat.drafts) continue;
+    if (!seat.drafts && !of_all) continue;
     for (RunningMean* mean :
          {&seat.gain.tokens, &seat.gain.ms, &seat.belief->gain.tokens, &seat.belief->gain.ms}) {
       mean->limit(kAfterWrong);
@@ -369,14 +370,19 @@ void AutoController::observe(const StepTrace& trace) {
   beliefs_.price.observe(tokens, ms);
   text_.pass(ms, plain_ms_);
   beliefs_.series.pass(ms, plain_ms_);
-  if (forecast_.mode == RoundMode::Plain) return;
+  if (forecast_.mode == RoundMode::Plain) {
+    // Beside others' rows it says nothing.
+    if (beliefs_.anchor.plain_step(trace.batch_rows == 1 ? ms : plain_ms_, plain_ms_)) forget_gains(true);
+    return;
+  }
+  beliefs_.anchor.other_step();
 
   const auto nodes = static_cast<double>(trace.tree->size() - 1);
   const auto rows = static_cast<double>(trace.batch_rows);
   const double expected = round_.costs->verify_ms(rows, context);
   const double actual = trace.verify_ms * rows / (nodes + 1);
   const double ratio = std::clamp(actual / expected, 1 / kMostRatio, kMostRatio);
-  const double verify_ms = ratio * (expected - round_.costs->verify_ms(rows - nodes, context));
+  const double verify_ms = ratio * std::max(0.0, expected - round_.costs->verify_ms(rows - nodes, context));
   // One interruption while drafting must not use up what may be lost; if the model is wrong it soon learns.
   const double draft_ms =
       std::clamp(trace.draft_ms - excused_ms_, 0.0, kMostRatio * (draft_ms_ - excused_ms_));
@@ -388,7 +394,7 @@ void AutoController::observe(const StepTrace& trace) {
   text_.book((worth - 1) * plain_ms_ - verify_ms - draft_ms, plain_ms_);
   // Over many texts luck evens out, and what they began with has to pay, too.
   beliefs_.series.book((tokens - 1) * plain_ms_ - verify_ms - draft_ms - excused_ms_, plain_ms_);
-  if (bias_ > kWrong * std::max(1.0, forecast_.tokens - 1)) forget_gains();
+  if (bias_ > kWrong * std::max(1.0, forecast_.tokens - 1)) forget_gains(false);
   learn_gains(worth, draft_ms_ - arrears_ms_ + verify_ms);
   if (probe_ == static_cast<int>(seats_.size())) tokens > 1 ? starved_.succeeded() : starved_.failed();
   if (nodes > 0) learn_outcomes(trace);

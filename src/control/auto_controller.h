@@ -82,7 +82,7 @@ class AutoController final : public RoundController {
   void weigh(const DraftTree& tree);
   double trust_in_forecast() const;
   void learn_outcomes(const StepTrace& trace);
-  void forget_gains();
+  void forget_gains(bool of_all);
   void learn_gains(double tokens, double extra_ms);
 
   Beliefs& beliefs_;

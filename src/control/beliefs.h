@@ -2,6 +2,7 @@
 #include <map>
 #include <string>
 
+#include "control/anchor.h"
 #include "control/calibrator.h"
 #include "control/ledger.h"
 #include "control/price.h"
@@ -32,6 +33,7 @@ struct Beliefs {
   std::map<std::string, DrafterBelief, std::less<>> drafters;
   Agreement agreement;
   Price price;
+  Anchor anchor;
   Ledger series{Ledger::kMostHandedOn};  ///< of all texts: what one has lost, later ones may not lose again
 };
 

@@ -8,7 +8,9 @@ namespace augur {
 /// It starts as a guess of the right shape and follows what is observed, robustly: an observation moves the
 /// two knots around it by a clipped ratio, quickly at first and slowly later, so that a step that the
 /// operating system interrupted does no harm. What many observations in a row contradict by a wide margin
-/// was measured badly: it is learned anew. Thread-compatible; nothing allocates.
+/// was measured badly: it is learned anew. Knots that nothing was observed at follow their neighbours at
+/// which something was: what was wrong with one's measurement was wrong with theirs. Thread-compatible;
+/// nothing allocates.
 class CostCurve {
  public:
   static constexpr std::size_t kKnots = 14;
@@ -23,6 +25,9 @@ class CostCurve {
   /// follow its line.
   double at(double rows) const;
   bool observed() const { return total_ > 0; }
+  /// How far times like this one have been observed, rather than only set: from 0 to 1; 1 also as long as
+  /// none has been.
+  double known(double rows) const;
 
   /// A time that was measured carefully: it replaces what the knot says. `rows` is a knot's; later times
   /// count against it as against `count` observations.
@@ -46,10 +51,13 @@ class CostCurve {
   };
   static Place place(double rows);
   void nudge(std::size_t knot, double weight, double ratio);
+  void take_along(std::size_t knot, double factor);
 
   std::array<double, kKnots> ms_{};
   std::array<double, kKnots> count_{};
   std::array<double, kKnots> surprise_{};  ///< running mean of ratio - 1
+  std::array<double, kKnots> seen_{};      ///< observations alone
+  std::array<bool, kKnots> doubted_{};     ///< contradicted a few observations ago
   double total_ = 0;
 };
 

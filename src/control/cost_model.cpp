@@ -7,9 +7,16 @@ namespace {
 
 constexpr double kDriftRate = 1.0 / 16;
 constexpr double kLargestDriftStep = 1.5;
+/// At first the machine's speed is what the steps say: so many, of which one says no more than this.
+constexpr std::int64_t kFirstSteps = 8;
+constexpr double kLargestFirstStep = 3.0;
 
-double drifted(double drift, double ratio) {
-  return drift * (1 + kDriftRate * (std::clamp(ratio, 1 / kLargestDriftStep, kLargestDriftStep) - 1));
+/// `known`: how far the table is. What contradicts a time that was never seen contradicts the table rather
+/// than says anything of the machine's speed. `steps`: seen before.
+double drifted(double drift, double ratio, double known, std::int64_t steps) {
+  const double largest = steps < kFirstSteps ? kLargestFirstStep : kLargestDriftStep;
+  const double rate = std::max(kDriftRate, 1.0 / static_cast<double>(steps + 2));
+  return drift * (1 + rate * known * (std::clamp(ratio, 1 / largest, largest) - 1));
 }
 
 }  // namespace
@@ -18,7 +25,7 @@ void DraftCosts::observe(int level, int rows, double ms) {
   if (!(ms > 0)) return;
   const CostCurve& curve = level == 0 ? root_ : levels_;
   const double before = drift_;
-  if (curve.observed()) drift_ = drifted(before, ms / level_ms(level, rows));
+  if (curve.observed()) drift_ = drifted(before, ms / level_ms(level, rows), curve.known(rows), steps_++);
   ms /= before;
   if (level == 0) {
     // Until a further level has been seen, it is taken to cost what the first one does.
@@ -57,7 +64,7 @@ void CostModel::observe_step(double rows, double context, double ms, double othe
   }
   const double ratio = ms / verify_ms(rows, context);
   const double before = drift_;
-  drift_ = drifted(before, ratio);
+  drift_ = drifted(before, ratio, verify_.known(rows), steps_++);
   verify_.observe(rows, ms / (before * std::max(grown, 1e-3)));
 }
 

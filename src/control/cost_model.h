@@ -36,6 +36,7 @@ class DraftCosts {
   CostCurve root_{1.0, 0.02};
   CostCurve levels_{1.0, 0.02};
   double drift_ = 1.0;  ///< as CostModel's
+  std::int64_t steps_ = 0;
 };
 
 /// The costs of one target on one machine, in ms of wall time: the prices that every adaptive decision is
@@ -95,6 +96,7 @@ class CostModel {
   /// The machine's speed now (other load, frequency) over the measurement's. Follows every step, so that row
   /// counts that have not been used for long stay comparable with those that have.
   double drift_ = 1.0;
+  std::int64_t steps_ = 0;  ///< observed
   double reference_context_ = 0;
   double growth_one_ = 0;
   double growth_many_ = 0;

@@ -1,5 +1,6 @@
 // The controller against a drafter and a clock that are given: no model, no noise but that of a fixed
 // generator.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,6 +26,9 @@ struct World {
   int interrupted = -1;    ///< round whose drafting takes ten steps longer
   double catch_up_ms = 0;  ///< that the drafter takes for every token that was written without it
   int prompt = 0;          ///< tokens of the prompt, which the drafter has to catch up with, too
+  double noise = 0;        ///< relative spread of single times
+  double wander = 0;       ///< of the machine's speed, slowly, up and down
+  bool siblings = false;   ///< it has more candidates, each right half as often as the one before
   std::uint64_t seed = 7;
 
   double verify_ms(double rows) const { return step_ms + row_ms * (rows - 1); }
@@ -86,8 +90,35 @@ class Simulation {
     return total;
   }
   World& world() { return world_; }
+  /// What the first measurement said of the target: of few and of many rows so much more than is true, and
+  /// of drafting.
+  struct Spoilt {
+    double one_row = 1;
+    double many_rows = 1;
+    double flat = 0;  ///< in steps: all rows alike; 0: as above
+    double drafts = 1;
+  };
+  void spoil(const Spoilt& by) {
+    DraftCosts& draft = costs_.drafter("draft");
+    for (const double rows : CostCurve::kRows) {
+      const double share = std::log(rows) / std::log(CostCurve::kRows.back());
+      const double error = by.one_row * std::pow(by.many_rows / by.one_row, share);
+      const double ms = by.flat > 0 ? by.flat * world_.step_ms : error * world_.verify_ms(rows);
+      costs_.verify_curve().set(rows, ms);
+      draft.root().set(rows, by.drafts * world_.root_ms(rows));
+      draft.levels().set(rows, by.drafts * world_.draft_ms);
+    }
+  }
 
  private:
+  /// What candidate `rank` is likely, of the first.
+  double share(int rank) const { return rank == 0 ? 1 : (1 - world_.right) * std::pow(0.5, rank); }
+  /// What a time of so many ms is seen to be.
+  double disturbed(double ms) {
+    if (world_.noise == 0 && world_.wander == 0) return ms;
+    std::normal_distribution<double> normal;
+    return ms * std::exp(world_.noise * normal(random_) + world_.wander * std::sin(rounds_ / 40.0));
+  }
   static std::vector<AutoController::Seat> seats() { return {{.name = "draft", .lookup = false}}; }
 
   void round(Total& total) {
@@ -106,20 +137,34 @@ class Simulation {
     for (int level = 0;; ++level) {
       policy_->next_frontier(tree_, frontier);
       if (frontier.empty()) break;
-      const double ms = level == 0 ? world_.root_ms(behind_) : world_.draft_ms;
+      const double ms = disturbed(level == 0 ? world_.root_ms(behind_) : world_.draft_ms);
       const int rows = level == 0 ? std::exchange(behind_, 0) : static_cast<int>(frontier.size());
       draft_ms += ms;
       costs_.drafter("draft").observe(level, rows, ms);
       const double q = world_.claimed > 0 ? world_.claimed : world_.right;
-      for (const std::int32_t node : frontier) tree_.add(node, 1, static_cast<float>(std::log(q)), 1);
+      for (const std::int32_t node : frontier) {
+        const int children = world_.siblings ? policy_->width() : 1;
+        for (int c = 0; c < children; ++c) {
+          tree_.add(node, 1 + c, static_cast<float>(std::log(q * share(c))), 1);
+        }
+      }
     }
     if (rounds_++ == world_.interrupted) draft_ms += 10 * world_.step_ms;
     policy_->prune(tree_);
     controller_->cut(tree_);
     path_.assign(1, DraftTree::kRoot);
     std::uniform_real_distribution<double> uniform;
-    while (tree_.first_child(path_.back()) >= 0 && uniform(random_) < world_.right) {
-      path_.push_back(tree_.first_child(path_.back()));
+    for (bool accepted = true; accepted;) {
+      const double drawn = uniform(random_);
+      double below = 0;
+      int rank = 0;
+      accepted = false;
+      for (std::int32_t c = tree_.first_child(path_.back()); c >= 0 && !accepted;
+           c = tree_.next_sibling(c), ++rank) {
+        below += world_.right * share(rank);
+        accepted = drawn < below;
+        if (accepted) path_.push_back(c);
+      }
     }
     StepTrace trace;
     trace.tree = &tree_;
@@ -127,7 +172,7 @@ class Simulation {
     trace.batch_rows = tree_.size();
     trace.context = position_;
     trace.draft_ms = draft_ms;
-    trace.verify_ms = world_.verify_ms(tree_.size());
+    trace.verify_ms = disturbed(world_.verify_ms(tree_.size()));
     trace.forecast = controller_->forecast();
     controller_->observe(trace);
     costs_.observe_step(tree_.size(), static_cast<double>(position_), trace.verify_ms, 1e-6);
@@ -149,6 +194,22 @@ class Simulation {
   int behind_ = 1;
   std::mt19937_64 random_;
 };
+
+/// In the long run, with a table that is right.
+double unspoilt_rate(const World& world) {
+  Simulation simulation(world);
+  simulation.run(1000);
+  return simulation.run(2000).rate();
+}
+
+std::vector<World> spoilt_worlds() {
+  std::vector<World> worlds;
+  for (const double right : {0.02, 0.3, 0.6, 0.9}) {
+    for (const double row_ms : {0.05, 0.3, 1.0})
+      worlds.push_back({.row_ms = row_ms, .right = right, .siblings = true});
+  }
+  return worlds;
+}
 
 TEST(AutoSimulation, FindsTheBestChain) {
   for (const double right : {0.5, 0.7, 0.8, 0.9}) {
@@ -220,6 +281,25 @@ TEST(AutoSimulation, GainsOfOtherTextsAreNoReasonToLoseNow) {
   EXPECT_LT(lost_steps, Ledger::kMostHandedOn + Ledger::kCredit + Ledger::kShare * total.tokens + kHidden);
 }
 
+TEST(Anchor, ComesSoonAndThenSeldom) {
+  Anchor anchor;
+  for (int i = 0; i < Anchor::kFirst; ++i) {
+    EXPECT_FALSE(anchor.due());
+    anchor.other_step();
+  }
+  EXPECT_TRUE(anchor.due());
+  EXPECT_TRUE(anchor.plain_step(10, 30)) << "a third of what was believed";
+  EXPECT_TRUE(anchor.due()) << "once more";
+  EXPECT_FALSE(anchor.plain_step(10, 12));
+  for (int i = 0; i < Anchor::kUsual; ++i) {
+    EXPECT_FALSE(anchor.due());
+    anchor.other_step();
+  }
+  EXPECT_TRUE(anchor.due());
+  EXPECT_FALSE(anchor.plain_step(100, 10)) << "what disturbs a step makes it longer";
+  EXPECT_FALSE(anchor.due());
+}
+
 TEST(Ledger, ADebtIsOfStepsNotOfMilliseconds) {
   Ledger ledger(Ledger::kMostSaved);
   ledger.book(-100, 50);  // two steps of a machine that hardly moves
@@ -262,6 +342,62 @@ TEST(AutoSimulation, ShortTextsSaveUpForAProbe) {
   Simulation simulation({.row_ms = 0.05, .draft_ms = 6, .right = 0.95, .catch_up_ms = 0.2, .prompt = 100});
   simulation.run_texts(40, 100);
   EXPECT_GT(simulation.run_texts(20, 100).rate(), 1.02 / 10);
+}
+
+// What a first measurement beside a busy program says: every row count takes the same, and too much. Trees of
+// 126 rows seem free, and who draws them never sees a plain step. The fifth round is one: some ten steps
+// more, and the table is what it should be.
+TEST(AutoSimulation, AFlatTableIsFoundOut) {
+  for (const World& world : spoilt_worlds()) {
+    const std::string what = fmt::format("{} right, {} ms a row", world.right, world.row_ms);
+    const double unspoilt = unspoilt_rate(world);
+    Simulation simulation(world);
+    simulation.spoil({.flat = 3});
+    const Simulation::Total first = simulation.run(100);
+    const double lost_steps = (first.ms - first.tokens * world.step_ms) / world.step_ms;
+    EXPECT_LT(lost_steps, 5 * world.verify_ms(128) / world.step_ms) << what;
+    const double rate = simulation.run(400).rate();
+    EXPECT_GT(rate, 0.99 / world.step_ms) << what;
+    EXPECT_GT(rate, 0.8 * unspoilt) << what;
+    EXPECT_GT(simulation.run(4000).rate(), 0.88 * unspoilt) << what;
+  }
+}
+
+TEST(AutoSimulation, TablesWrongByThreeAreNeverSlowerForLong) {
+  const Simulation::Spoilt cases[] = {{.one_row = 3},
+                                      {.one_row = 3, .many_rows = 3},
+                                      {.drafts = 3},
+                                      {.one_row = 1.0 / 3},
+                                      {.one_row = 1.0 / 3, .many_rows = 1.0 / 3},
+                                      {.drafts = 1.0 / 3},
+                                      {.many_rows = 1.0 / 3},
+                                      {.many_rows = 3}};
+  for (const World& world : spoilt_worlds()) {
+    const double unspoilt = unspoilt_rate(world);
+    for (const Simulation::Spoilt& by : cases) {
+      Simulation simulation(world);
+      simulation.spoil(by);
+      const std::string what = fmt::format("{} {} {}, {} right, {} ms a row", by.one_row, by.many_rows,
+                                           by.drafts, world.right, world.row_ms);
+      const Simulation::Total first = simulation.run(200);
+      EXPECT_LT((first.ms - first.tokens * world.step_ms) / world.step_ms, 20) << what;
+      simulation.run(1000);
+      const double rate = simulation.run(2000).rate();
+      EXPECT_GT(rate, 0.99 / world.step_ms) << what;
+      // Rows that seem too dear are not tried: that loses no time, but some of the gain.
+      EXPECT_GT(rate, (by.many_rows > by.one_row ? 0.4 : 0.88) * unspoilt) << what;
+    }
+  }
+}
+
+TEST(AutoSimulation, AMachineWhoseSpeedWandersKeepsTheGain) {
+  for (const double right : {0.6, 0.8, 0.9}) {
+    Simulation calm({.right = right, .siblings = true});
+    Simulation wandering({.right = right, .noise = 0.15, .wander = 0.25, .siblings = true});
+    calm.run(500);
+    wandering.run(500);
+    EXPECT_GT(wandering.run(3000).rate(), 0.9 * calm.run(3000).rate()) << right;
+  }
 }
 
 TEST(AutoSimulation, RecoversWhenTheDrafterBecomesGood) {

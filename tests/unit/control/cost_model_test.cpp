@@ -64,6 +64,36 @@ TEST(CostCurve, PeaksOfAMeasurementAreFlattened) {
   EXPECT_DOUBLE_EQ(curve.at(128), 23.0);
 }
 
+TEST(CostCurve, NeighboursThatWereNeverSeenFollow) {
+  CostCurve curve(10.0, 0.0);
+  for (const double rows : CostCurve::kRows) curve.set(rows, 30.0);
+  for (int i = 0; i < 40; ++i) curve.observe(1, 10.0);
+  EXPECT_NEAR(curve.at(1), 10.0, 0.5);
+  EXPECT_NEAR(curve.at(128), 10.0, 0.5) << "nothing else is known of it";
+  for (int i = 0; i < 40; ++i) curve.observe(64, 40.0);
+  EXPECT_NEAR(curve.at(64), 40.0, 2.0);
+  EXPECT_NEAR(curve.at(128), 40.0, 2.0);
+  EXPECT_NEAR(curve.at(1), 10.0, 0.5) << "it was seen itself";
+  EXPECT_GT(curve.at(8), 12.0);
+  EXPECT_LT(curve.at(8), curve.at(32));
+}
+
+TEST(CostModel, TheFirstStepsSayHowFastTheMachineIs) {
+  CostModel costs;
+  for (const double rows : CostCurve::kRows) costs.verify_curve().set(rows, 30.0 + rows);
+  for (int i = 0; i < 8; ++i) costs.observe_step(16, 0, (30.0 + 16) / 3, 0.05);
+  EXPECT_NEAR(costs.verify_ms(1, 0), 31.0 / 3, 0.35 * 31.0 / 3) << "all rows alike";
+}
+
+TEST(CostModel, WhatWasNeverSeenContradictsTheTable) {
+  CostModel costs;
+  for (const double rows : CostCurve::kRows) costs.verify_curve().set(rows, 30.0);
+  for (int i = 0; i < 20; ++i) costs.observe_step(1, 0, 30.0, 0.05);
+  const double before = costs.drift();
+  costs.observe_step(64, 0, 90.0, 0.05);
+  EXPECT_NEAR(costs.drift(), before, 0.02) << "not the machine's speed";
+}
+
 TEST(CostModel, FindsTheTableFromSteps) {
   CostModel costs;
   EXPECT_FALSE(costs.measured());
