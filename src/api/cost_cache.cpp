@@ -112,6 +112,11 @@ bool CostCache::load_drafter(const std::string& key, DraftCosts& costs) {
   return true;
 }
 
+void CostCache::drop() {
+  dropped_ = content_.erase("target") > 0;
+  content_["drafters"] = nlohmann::json::object();
+}
+
 void CostCache::store_target(const CostModel& costs) {
   content_["target"] = target_costs_to_json(costs);
 }
@@ -137,7 +142,7 @@ void CostCache::keep_others() {
 
 void CostCache::save() {
   if (file_.empty()) return;
-  keep_others();
+  if (!std::exchange(dropped_, false)) keep_others();
   try {
     std::error_code problem;
     fs::create_directories(file_.parent_path(), problem);

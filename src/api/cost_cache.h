@@ -33,6 +33,8 @@ class CostCache {
   const std::filesystem::path& file() const { return file_; }
   bool load_target(CostModel& costs);
   bool load_drafter(const std::string& key, DraftCosts& costs);
+  /// What is kept is not this machine's: nothing of it is believed, here or after the next save().
+  void drop();
   void store_target(const CostModel& costs);
   void store_drafter(const std::string& key, const DraftCosts& costs);
   /// Writes the file. A warning, once, when that fails.
@@ -45,6 +47,7 @@ class CostCache {
   std::filesystem::path file_;
   Warning warning_;
   bool warned_ = false;
+  bool dropped_ = false;  ///< what the file holds is to go
   nlohmann::json content_;
 };
 

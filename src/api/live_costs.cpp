@@ -49,9 +49,10 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
   bool measured = false;
   CostModel& costs = decoder_.costs();
   if (!target_known_ || anew) {
-    distrusted_ = anew || !cache_.load_target(costs) ||
-                  (target_.weight_bytes() >= kTellingBytes && !target_costs_hold(target_, costs));
-    if (distrusted_) {
+    const bool telling = target_.weight_bytes() >= kTellingBytes;
+    if (anew || !cache_.load_target(costs) || (telling && !target_costs_hold(target_, costs))) {
+      // Drafters were measured in the same circumstances.
+      cache_.drop();
       measure_target(target_, costs, kTargetBudgetMs);
       measured = true;
     }
@@ -72,7 +73,7 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
                                   .context = std::min(context, target_.context())});
     };
     const std::string name(make(64)->name());
-    if (distrusted_ || !cache_.load_drafter(key, costs.drafter(name))) {
+    if (anew || !cache_.load_drafter(key, costs.drafter(name))) {
       DraftCosts fresh;
       measure_drafter(target_, make, fresh, kDrafterBudgetMs);
       costs.drafter(name) = fresh;

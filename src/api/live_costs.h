@@ -38,8 +38,6 @@ class LiveCosts {
   CostCache cache_;
   std::string draft_identity_;
   bool target_known_ = false;
-  bool distrusted_ =
-      false;  ///< what the cache holds is not used: it was to be measured anew, or did not hold
   std::map<std::string, Known> known_;  ///< by the drafter's type and settings
 };
 

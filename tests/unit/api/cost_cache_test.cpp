@@ -68,6 +68,16 @@ TEST_F(CostCacheTest, KeepsDraftersApartAndTheirFiguresTogether) {
   EXPECT_TRUE(drafters.contains("ngram"));
 }
 
+TEST_F(CostCacheTest, DraftersAreNotBelievedLongerThanTheTarget) {
+  load(stories_path().string());
+  load();
+  ASSERT_EQ(read(files().front())["drafters"].size(), 2u);
+  load().costs(true);
+  const nlohmann::json drafters = read(files().front())["drafters"];
+  EXPECT_EQ(drafters.size(), 1u) << "measured beside a target that is measured anew: " << drafters.dump();
+  EXPECT_TRUE(drafters.contains("ngram"));
+}
+
 TEST_F(CostCacheTest, EnginesSideBySideDoNotForgetEachOthersDrafters) {
   Engine first = load();
   {
