@@ -9,8 +9,8 @@
 namespace augur {
 namespace {
 
-// Together they are what a first start may take on a model whose step takes some ms.
-constexpr double kTargetBudgetMs = 1200;
+// Together they are what a first start may take on a model whose step takes some ten ms.
+constexpr double kTargetBudgetMs = 2400;
 constexpr double kDrafterBudgetMs = 500;
 /// A step over fewer bytes of weights is too short for three forwards to tell anything of the machine.
 constexpr std::int64_t kTellingBytes = 16 << 20;

@@ -108,13 +108,13 @@ void measure_forwards(TargetTimer& timer, std::int64_t capacity, CostModel& cost
        now = timer.time(1)) {
     before = now;
   }
-  timer.grow(std::min(kShortText, capacity - kMostRows), watch, 0.2 * budget_ms);
+  timer.grow(std::min(kShortText, capacity - kMostRows), watch, 0.3 * budget_ms);
   std::map<int, std::vector<double>> times;
   for (int repetition = 0; repetition < kRepetitions; ++repetition) {
     for (std::size_t i = 0; i < kRowCounts.size(); ++i) {
       const int rows = kRowCounts[i];
       if (rows > capacity - timer.length()) continue;
-      if ((repetition > 0 || i >= 3) && watch.ms() > 0.7 * budget_ms) break;
+      if ((repetition > 0 || i >= 3) && watch.ms() > budget_ms) break;
       times[rows].push_back(timer.time(rows));
     }
   }
@@ -122,20 +122,34 @@ void measure_forwards(TargetTimer& timer, std::int64_t capacity, CostModel& cost
   costs.verify_curve().fill_gaps();
   costs.verify_curve().flatten_peaks();
 
-  const std::int64_t short_text = timer.length();
-  costs.set_growth(static_cast<double>(short_text), 0, 0);
-  timer.grow(std::min(kLongText, capacity - kMostRows), watch, 0.85 * budget_ms);
-  const std::int64_t grown = timer.length() - short_text;
+  costs.set_growth(static_cast<double>(timer.length()), 0, 0);
+}
+
+/// By how much times grow with the text. Both texts are there at once, and their forwards take turns: a
+/// machine that is slower a second later must not look like a text that is longer.
+void measure_growth(Model& target, TargetTimer& timer, std::int64_t capacity, CostModel& costs,
+                    double budget_ms) {
+  const Stopwatch watch;
+  const std::int64_t length = std::min(kLongText, capacity - kMostRows);
+  if (length - timer.length() < 128) return;
+  TargetTimer longer(target, capacity);
+  longer.grow(length, watch, 0.6 * budget_ms);
+  const std::int64_t grown = longer.length() - timer.length();
   if (grown < 128) return;
-  std::vector<double> one;
-  std::vector<double> many;
-  for (int repetition = 0; repetition < kRepetitions && (one.empty() || watch.ms() < budget_ms);
+  std::array<std::vector<double>, 2> one;
+  std::array<std::vector<double>, 2> many;
+  constexpr auto kMany = static_cast<int>(CostModel::kManyRows);
+  for (int repetition = 0; repetition < kRepetitions && (one[0].empty() || watch.ms() < budget_ms);
        ++repetition) {
-    one.push_back(timer.time(1));
-    many.push_back(timer.time(static_cast<int>(CostModel::kManyRows)));
+    for (std::size_t i = 0; i < 2; ++i) {
+      TargetTimer& text = i == 0 ? timer : longer;
+      one[i].push_back(text.time(1));
+      one[i].push_back(text.time(1));
+      many[i].push_back(text.time(kMany));
+    }
   }
-  costs.set_growth(static_cast<double>(short_text), growth(costs.verify_curve().at(1), usual(one), grown),
-                   growth(costs.verify_curve().at(CostModel::kManyRows), usual(many), grown));
+  costs.set_growth(static_cast<double>(timer.length()), growth(usual(one[0]), usual(one[1]), grown),
+                   growth(usual(many[0]), usual(many[1]), grown));
 }
 
 /// What a plain step takes beside its forward.
@@ -261,7 +275,8 @@ bool draft_rounds(Model& target, std::unique_ptr<Drafter> drafter, std::int64_t 
 void measure_target(Model& target, CostModel& costs, double budget_ms) {
   const std::int64_t capacity = std::min(target.context(), kLongText + kMostRows);
   TargetTimer timer(target, capacity);
-  measure_forwards(timer, capacity, costs, budget_ms);
+  measure_forwards(timer, capacity, costs, 0.65 * budget_ms);
+  measure_growth(target, timer, capacity, costs, 0.35 * budget_ms);
   costs.other_curve().set(1, measure_overhead(target));
 }
 
