@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every figure in docs/benchmarks.md: all methods at temperature 0 and 1 with weights in bf16 and as stored, cheaper drafts, all
-# drafters' accepted lengths, the papers' tables, other engines, and the calculation for larger targets. Tables in Markdown
+# drafters' accepted lengths, all policies side by side, the papers' tables, other engines, and the calculation for larger targets. Tables in Markdown
 # go to OUT/figures.md. Nothing else should run on the machine. A run that is cut off goes on when the same command is
 # given again.
 #
@@ -9,7 +9,9 @@
 #   LIMIT    prompts of each file (3)               ROUNDS  repetitions (3)        TOKENS  of an answer (128)
 #   METHODS  separated by spaces (default: those of the document)
 #   MINUTES  stop after about so long of every measurement
-#   PARTS    which of: bf16 native cheap drafters papers project peers (all)
+#   PARTS    which of: bf16 native cheap drafters policies papers project peers (all)
+#   DRAFTERS parts whose policies are compared (smollm2-eagle3 smollm2-draft-11m)
+#   WEIGHTS  that `policies` and `papers` compute with (bf16)
 #   OUT      folder of results (build/bench/suite)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,7 +20,7 @@ model=${MODEL:-$(scripts/get_model.sh)}
 out=${OUT:-build/bench/suite}
 prompts=("$@")
 [[ ${#prompts[@]} -gt 0 ]] || prompts=(prompts/*.jsonl)
-wanted=" ${PARTS:-bf16 native cheap drafters papers project peers} "
+wanted=" ${PARTS:-bf16 native cheap drafters policies papers project peers} "
 wants() { [[ $wanted == *" $1 "* ]]; }
 
 # The parts of models/, and the draft model in 4 bits.
@@ -65,9 +67,25 @@ if wants drafters; then
     suite "drafters-t$temperature" -n 64 --rounds 1 --temp $temperature --analyse 0 --samples 0 --methods "${drafters[@]}"
   done
 fi
+if wants policies; then
+  # Every policy beside the fixed trees that its paper compares with, and what was asked of each.
+  for part in ${DRAFTERS:-smollm2-eagle3 $draft}; do
+    type=draft
+    [[ $part != *eagle3* ]] || type=eagle3
+    with=$type:model=$part
+    policies=(plain $with,n-max=1 $with,n-max=4 $with,topk=4,depth=3,size=8 $with,topk=4,depth=4,size=16
+              $with,topk=10,depth=6,size={10,20,30,60} $with,topk=10,depth=8,size=60 $with,topk=10,depth=3,size=60
+              $with,topk=10,depth={3,8},size=60,policy=hetero:model=$part-hetero
+              $with,topk=8,depth=6,size=32 "$with,policy=acceptance:k-max=6;topk=8;size=32"{,";h=0.94",";h=0.95",";h=0.96"}
+              "$with,policy=c2t:model=$part-c2t;beta="{0.7,0.5,0.3}";children=10;depth=6;size=128"
+              $with,policy={adaedl,dymax,djoint,auto} $type,ngram:model=$part,policy=auto)
+    suite "policies-$part" "${timed[@]}" --weights "${WEIGHTS:-bf16}" --temp 0 --analyse 0 --samples 0 --methods "${policies[@]}"
+    scripts/policy_bars.py "$out/policies-$part.json" | tee "$out/policies-$part.txt"
+  done
+fi
 if wants papers; then
   for paper in hetero c2t acceptance dynaspec; do
-    "$augur" bench paper "$paper" "${common[@]}" -n 96 --rounds 1 --drafter "${DRAFTER:-$draft}" --json "$out/$paper.json" |
+    "$augur" bench paper "$paper" "${common[@]}" --weights "${WEIGHTS:-bf16}" -n 96 --rounds 1 --drafter "${DRAFTER:-$draft}" --json "$out/$paper.json" |
       tee "$out/$paper.txt"
   done
 fi
