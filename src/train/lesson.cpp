@@ -25,7 +25,7 @@ Lesson::Pairs Lesson::pairs(std::int64_t count, std::int64_t ahead) const {
 }
 
 Lesson prepare_lesson(const TorchLlama& target, const Example& example, std::span<const int> taps,
-                      const DraftVocabulary* vocabulary) {
+                      const DraftVocabulary* vocabulary, const torch::Tensor& head) {
   const torch::NoGradGuard no_grad;
   Lesson lesson;
   const torch::Device device = target.device();
@@ -40,19 +40,25 @@ Lesson prepare_lesson(const TorchLlama& target, const Example& example, std::spa
     if (example.learn[j + 1] != 0) graded.push_back(static_cast<std::int64_t>(j));
   }
   if (graded.empty()) return lesson;
-  const torch::Tensor rows =
-      target.final_norm(lesson.target.last.index_select(0, index_tensor(graded, device)));
+  const torch::Tensor positions = index_tensor(graded, device);
+  const torch::Tensor rows = target.final_norm(lesson.target.last.index_select(0, positions));
   const auto count = static_cast<std::int64_t>(graded.size());
   lesson.distributions =
       torch::empty({count, vocabulary->size()}, torch::dtype(torch::kBFloat16).device(device));
+  // A target that remembers has named its favourites: only the draft vocabulary's logits are left to compute.
+  const bool known = lesson.target.favourites.defined();
+  const torch::Tensor matrix = !known           ? target.head()
+                               : head.defined() ? head
+                                                : vocabulary->rows(target.head());
   std::vector<torch::Tensor> favourites;
+  if (known) favourites.push_back(lesson.target.favourites.index_select(0, positions));
   const std::int64_t rows_at_once = chunk_rows(device);
   for (std::int64_t begin = 0; begin < count; begin += rows_at_once) {
     const std::int64_t end = std::min(begin + rows_at_once, count);
-    const torch::Tensor logits = linear_bf16(rows.slice(0, begin, end), target.head());
-    favourites.push_back(logits.argmax(-1));
-    lesson.distributions.slice(0, begin, end)
-        .copy_(vocabulary->columns(logits).to(torch::kFloat32).softmax(-1));
+    const torch::Tensor logits = linear_bf16(rows.slice(0, begin, end), matrix);
+    if (!known) favourites.push_back(logits.argmax(-1));
+    const torch::Tensor drafted = known ? logits : vocabulary->columns(logits);
+    lesson.distributions.slice(0, begin, end).copy_(drafted.to(torch::kFloat32).softmax(-1));
   }
   const torch::Tensor covered = vocabulary->covers(torch::cat(favourites)).cpu();
   const bool* is_covered = covered.data_ptr<bool>();

@@ -34,9 +34,10 @@ struct Lesson {
   Pairs pairs(std::int64_t count, std::int64_t ahead) const;
 };
 
-/// Without `vocabulary` no distributions are made.
+/// Without `vocabulary` no distributions are made. `head`: the rows of the target's head for the vocabulary's
+/// tokens, where they are at hand.
 Lesson prepare_lesson(const TorchLlama& target, const Example& example, std::span<const int> taps,
-                      const DraftVocabulary* vocabulary);
+                      const DraftVocabulary* vocabulary, const torch::Tensor& head = {});
 
 /// Root mean square of each tap over the first sequences of a dataset, for initial weights: the residual
 /// stream has its own scale at every layer. First positions, whose states are outliers, do not count.

@@ -73,7 +73,7 @@ class RecurrentLearner::Unrolled {
 
 Grade RecurrentLearner::run(const Example& example, bool learn) {
   Grade grade(options_.evaluated);
-  const Lesson lesson = prepare_lesson(target_, example, taps(), &vocabulary_);
+  const Lesson lesson = prepare_lesson(target_, example, taps(), &vocabulary_, target_head_);
   if (lesson.empty()) return grade;
   const torch::AutoGradMode mode(learn);
   Unrolled unrolled(*this, lesson, states(lesson, learn ? &example.key : nullptr));

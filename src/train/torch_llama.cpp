@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "train/row_grade.h"
+#include "train/target_memory.h"
 #include "train/torch_tensors.h"
 
 namespace augur {
@@ -107,7 +109,27 @@ torch::Tensor TorchLlama::embed(const torch::Tensor& ids) const {
   return embedding_.index_select(0, ids).to(torch::kFloat32);
 }
 
+void TorchLlama::remember(std::int64_t bytes) {
+  memory_ = std::make_shared<TargetMemory>(bytes);
+}
+
 TorchLlama::Output TorchLlama::forward(std::span<const TokenId> tokens, std::span<const int> taps) const {
+  if (memory_ == nullptr) return compute(tokens, taps);
+  if (std::optional<Output> known = memory_->find(tokens, taps)) return *std::move(known);
+  Output out = compute(tokens, taps);
+  std::vector<torch::Tensor> favourites;
+  constexpr std::int64_t kRows = 128;  // whose logits stay in a cache
+  for (std::int64_t begin = 0; begin < out.last.size(0); begin += kRows) {
+    const torch::Tensor rows = out.last.slice(0, begin, std::min(begin + kRows, out.last.size(0)));
+    const torch::Tensor logits = linear_bf16(final_norm(rows), head());
+    favourites.push_back(logits.is_cpu() ? row_favourites(logits) : logits.argmax(-1));
+  }
+  out.favourites = torch::cat(favourites);
+  memory_->keep(tokens, taps, out);
+  return out;
+}
+
+TorchLlama::Output TorchLlama::compute(std::span<const TokenId> tokens, std::span<const int> taps) const {
   const auto length = static_cast<std::int64_t>(tokens.size());
   const Rotation rotation = make_rotation(rope_, 0, length, device());
   const torch::Tensor mask = causal_mask(length, device());

@@ -11,6 +11,8 @@
 
 namespace augur {
 
+class TargetMemory;
+
 /// A decoder-only transformer in libtorch: the frozen target that every trainer asks for hidden states and
 /// distributions, or a language model in training. The same families and the same arithmetic as the engine's
 /// Model (products in bfloat16, the rest in float32). One sequence at a time, from position 0.
@@ -27,7 +29,12 @@ class TorchLlama {
   struct Output {
     std::vector<torch::Tensor> taps;  ///< [T, hidden] each: the residual stream entering the asked layers
     torch::Tensor last;               ///< [T, hidden] after the last layer, before the final norm
+    torch::Tensor favourites;         ///< [T] int64: the likeliest token after each; a remembering target's
   };
+  /// From now on outputs of sequences seen before come from memory, up to `bytes` of them. For targets that
+  /// do not learn.
+  void remember(std::int64_t bytes);
+
   /// Tap id = layers means after the last layer.
   Output forward(std::span<const TokenId> tokens, std::span<const int> taps = {}) const;
 
@@ -47,10 +54,13 @@ class TorchLlama {
   NamedTensors named() const;
 
  private:
+  Output compute(std::span<const TokenId> tokens, std::span<const int> taps) const;
+
   ModelConfig config_;
   RopeTable rope_;
   torch::Tensor embedding_, head_, norm_;
   std::vector<TorchLayer> layers_;
+  std::shared_ptr<TargetMemory> memory_;
 };
 
 /// Layers whose entering residual streams heads are fed by default (EAGLE-3's choice): {2, N/2, N-3}; of a

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "train/row_grade.h"
+
 namespace augur {
 
 namespace {
@@ -73,6 +75,18 @@ Chunk grade(torch::Tensor log_q, const VocabularyTargets& t, std::int64_t begin,
   return out;
 }
 
+/// Cross-entropy against distributions, and nothing else.
+bool is_plain(const VocabularyTargets& t) {
+  return t.targets.dim() == 2 && !t.weights.defined() && t.cross_entropy == 1 && t.l1 == 0;
+}
+
+Chunk grade_plainly(const torch::Tensor& logits, const VocabularyTargets& t, std::int64_t begin,
+                    std::int64_t end, bool learning) {
+  const RowGrades rows =
+      grade_rows(logits, t.targets.index_select(0, t.wanted.slice(0, begin, end)), learning);
+  return {.loss = rows.loss, .gradient = rows.gradient, .agreed = rows.agreed, .distance = {}};
+}
+
 class Loss : public torch::autograd::Function<Loss> {
  public:
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& hidden,
@@ -91,10 +105,16 @@ class Loss : public torch::autograd::Function<Loss> {
     for (std::int64_t begin = 0; begin < h.size(0); begin += rows_at_once) {
       const std::int64_t end = std::min(begin + rows_at_once, h.size(0));
       const torch::Tensor rows = h.slice(0, begin, end);
-      torch::Tensor logits = torch::linear(rows, w).to(torch::kFloat32);
-      if (is_there(x)) logits = logits.add_(torch::linear(x.slice(0, begin, end), e));
-      if (is_there(bias)) logits = logits.add_(bias.detach());
-      const Chunk chunk = grade(logits.log_softmax(-1), *targets, begin, end, learning);
+      const torch::Tensor product = torch::linear(rows, w);
+      Chunk chunk;
+      if (h.is_cpu() && is_plain(*targets) && !is_there(x) && !is_there(bias)) {
+        chunk = grade_plainly(product, *targets, begin, end, learning);
+      } else {
+        torch::Tensor logits = product.to(torch::kFloat32);
+        if (is_there(x)) logits = logits.add_(torch::linear(x.slice(0, begin, end), e));
+        if (is_there(bias)) logits = logits.add_(bias.detach());
+        chunk = grade(logits.log_softmax(-1), *targets, begin, end, learning);
+      }
       sum += chunk.loss.sum(torch::kFloat64);
       agreed.push_back(chunk.agreed);
       if (chunk.distance.defined()) distance.push_back(chunk.distance);

@@ -1,6 +1,6 @@
 // Parts that are calibrated from recorded traces.
 #include <ATen/Parallel.h>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

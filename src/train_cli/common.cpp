@@ -51,9 +51,13 @@ void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
   app.add_option("--workers", workers,
                  "Sequences learnt from at a time (0: one for every thread; on a CUDA device one)")
       ->check(CLI::Range(0, 256));
+  app.add_option("--target-memory", target_memory,
+                 "GiB of the target's outputs to keep, so that later epochs need not compute them (0: none)")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--step-tokens", training.step_tokens, "Tokens for one optimizer step")
       ->check(CLI::PositiveNumber);
   app.add_option("--lr", training.learning_rate, "Peak learning rate")->check(CLI::PositiveNumber);
+  app.add_flag("--muon", training.muon, "Muon instead of AdamW for matrices between states");
   app.add_option("--weight-decay", training.weight_decay, "AdamW weight decay of matrices");
   app.add_option("--clip", training.clip, "Largest gradient norm")->check(CLI::PositiveNumber);
   app.add_option("--seed", training.seed, "Order of the data and initial weights");
@@ -99,9 +103,12 @@ TrainingInput read_input(const TrainFlags& flags) {
   return input;
 }
 
-TorchLlama load_target(TrainingInput& input) {
+TorchLlama load_target(TrainingInput& input, const TrainFlags& flags) {
+  constexpr double kGiB = 1 << 30;
   input.made_for = fingerprint_of(input.checkpoint);
-  return TorchLlama(input.checkpoint, input.device);
+  TorchLlama target(input.checkpoint, input.device);
+  if (flags.target_memory > 0) target.remember(static_cast<std::int64_t>(flags.target_memory * kGiB));
+  return target;
 }
 
 DraftVocabulary draft_vocabulary(const TrainingInput& input, const TrainFlags& flags,

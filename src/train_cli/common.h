@@ -28,6 +28,7 @@ struct TrainFlags {
   int threads = 0;
   int workers = 0;  ///< sequences at a time; 0: one for every thread, on a CUDA device one
   std::string device = "auto";
+  double target_memory = 4;  ///< GiB of the target's outputs that later epochs find again
   TrainingOptions training;
 
   void add_to(CLI::App& app,
@@ -46,7 +47,7 @@ struct TrainingInput {
 };
 TrainingInput read_input(const TrainFlags& flags);
 /// The target on the input's device. What is trained is made for it from now on.
-TorchLlama load_target(TrainingInput& input);
+TorchLlama load_target(TrainingInput& input, const TrainFlags& flags);
 
 void add_device(CLI::App& app, std::string& device);
 

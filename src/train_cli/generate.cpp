@@ -1,5 +1,5 @@
 // Self-distillation data: the target's own answers.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <memory>

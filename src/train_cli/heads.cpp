@@ -38,7 +38,7 @@ Part heads_part(Program& program, CLI::App* sub, std::shared_ptr<HeadsFlags> fla
   sub->add_option("--decay", flags->heads.decay, "Weight of head i is decay^i")->check(CLI::Range(0.0, 1.0));
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
-    const TorchLlama target = load_target(input);
+    const TorchLlama target = load_target(input, flags->common);
     flags->heads.seed = flags->common.training.seed;
     if (flags->loss_vocab > 0)
       flags->heads.vocabulary = loss_vocabulary(input, target.config().vocab, flags->loss_vocab);
@@ -73,7 +73,7 @@ Part add_early_exit(Program& program) {
   add_loss_vocabulary(*sub, flags->loss_vocab);
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
-    const TorchLlama target = load_target(input);
+    const TorchLlama target = load_target(input, flags->common);
     const std::int32_t vocab = target.config().vocab;
     const DraftVocabulary vocabulary =
         flags->loss_vocab > 0 ? loss_vocabulary(input, vocab, flags->loss_vocab) : DraftVocabulary(vocab);
@@ -104,7 +104,7 @@ Part add_dflash(Program& program) {
       ->check(CLI::NonNegativeNumber);
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
-    const TorchLlama target = load_target(input);
+    const TorchLlama target = load_target(input, flags->common);
     flags->head.seed = flags->common.training.seed;
     flags->head.taps = default_taps(target.config());
     flags->head.tap_scales = tap_scales(target, *input.data, flags->head.taps);

@@ -35,7 +35,7 @@ Part model_part(Program& program, CLI::App* sub, const std::string& model_help, 
   return [flags, distil, &program] {
     TrainingInput input = read_input(flags->common);
     std::optional<TorchLlama> target;
-    if (distil) target.emplace(load_target(input));
+    if (distil) target.emplace(load_target(input, flags->common));
     nlohmann::json like = input.checkpoint.config();
     if (!like.contains("vocab_size")) like["vocab_size"] = input.tokenizer->vocab_size();  // only a tokenizer
     const LmLearner::Options options{.shape = llama_shape(flags->shape, like, flags->common.model),

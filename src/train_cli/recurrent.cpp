@@ -44,7 +44,7 @@ Part add_eagle3(Program& program) {
   add_unroll(*sub, flags->head.unroll);
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
-    const TorchLlama target = load_target(input);
+    const TorchLlama target = load_target(input, flags->common);
     flags->head.seed = flags->common.training.seed;
     flags->head.taps = default_taps(target.config());
     flags->head.tap_scales = tap_scales(target, *input.data, flags->head.taps);
@@ -66,7 +66,7 @@ Part add_eagle(Program& program) {
       ->check(CLI::NonNegativeNumber);
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
-    const TorchLlama target = load_target(input);
+    const TorchLlama target = load_target(input, flags->common);
     flags->head.seed = flags->common.training.seed;
     flags->head.vocabulary = loss_vocabulary(input, target.config().vocab, flags->loss_vocab);
     return train_learner([&] { return std::make_unique<EagleLearner>(target, flags->head); }, input,
@@ -82,7 +82,7 @@ Part add_mtp(Program& program) {
   add_loss_vocabulary(*sub, flags->loss_vocab);
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
-    const TorchLlama target = load_target(input);
+    const TorchLlama target = load_target(input, flags->common);
     flags->head.seed = flags->common.training.seed;
     flags->head.vocabulary = loss_vocabulary(input, target.config().vocab, flags->loss_vocab);
     return train_learner([&] { return std::make_unique<MtpLearner>(target, flags->head); }, input,

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "train/row_grade.h"
 #include "train/torch_ops.h"
 #include "train/vocabulary_loss.h"
 
@@ -58,6 +59,40 @@ TEST(VocabularyLoss, IsCrossEntropyAndDistance) {
   EXPECT_LT((loss.distance - distance / 2).abs().max().item<double>(), 0.02);
   const torch::Tensor agreed = log_q.argmax(-1) == p.argmax(-1);
   EXPECT_GT((loss.agreed == agreed).to(torch::kFloat32).mean().item<double>(), 0.97);
+}
+
+TEST(VocabularyLoss, IsCrossEntropyAlone) {
+  for (const bool plain : {true, false}) {  // rows on their own, and as tensors with a bias
+    RandomHead s;
+    s.head.extra = s.head.extra_weight = {};
+    if (plain) s.head.bias = {};
+    const VocabularyLoss loss = vocabulary_loss(s.head, {.targets = s.probabilities, .wanted = s.rows});
+    const torch::Tensor p = s.probabilities.index_select(0, s.rows).to(torch::kFloat32);
+    torch::Tensor logits = s.head.hidden.mm(s.head.weight.t());
+    if (!plain) logits = logits + s.head.bias;
+    const torch::Tensor expected = -(p * logits.log_softmax(-1)).sum();
+    EXPECT_NEAR(loss.sum.item<double>(), expected.item<double>(), 2e-3 * expected.item<double>());
+    const std::vector<torch::Tensor> leaves = {s.head.hidden, s.head.weight};
+    const auto found = torch::autograd::grad({loss.sum}, leaves);
+    const auto wanted = torch::autograd::grad({expected}, leaves);
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      EXPECT_LT(((found[i] - wanted[i]).norm() / wanted[i].norm()).item<double>(), 0.01) << i;
+  }
+}
+
+TEST(RowGrades, AreTheFormulae) {
+  torch::Generator generator = keyed_generator(9);
+  for (const std::int64_t width : {1, 15, 16, 50, 333}) {  // whole lanes and rests
+    const torch::Tensor logits = torch::randn({7, width}, generator).mul(6).to(torch::kBFloat16);
+    const torch::Tensor targets = torch::randn({7, width}, generator).mul(3).softmax(-1).to(torch::kBFloat16);
+    const RowGrades grades = grade_rows(logits, targets, true);
+    const torch::Tensor x = logits.to(torch::kFloat64), p = targets.to(torch::kFloat64);
+    EXPECT_LT((grades.loss + (p * x.log_softmax(-1)).sum(-1)).abs().max().item<double>(), 1e-4) << width;
+    EXPECT_LT((grades.gradient - (x.softmax(-1) - p)).abs().max().item<double>(), 2e-3) << width;
+    EXPECT_TRUE(torch::equal(grades.agreed, x.argmax(-1) == p.argmax(-1))) << width;
+    EXPECT_TRUE(torch::equal(row_favourites(logits), x.argmax(-1))) << width;
+    EXPECT_FALSE(grade_rows(logits, targets, false).gradient.defined());
+  }
 }
 
 TEST(VocabularyLoss, TakesTokens) {

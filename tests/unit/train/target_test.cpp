@@ -65,5 +65,45 @@ TEST(TorchTarget, AgreesWithTheEngine) {
   EXPECT_GT(sure.sum().item<std::int64_t>(), rows / 2);
 }
 
+TEST(TorchTarget, RemembersWhatItSaid) {
+  const TrainTarget fresh;
+  TrainTarget remembering;
+  remembering.model.remember(1 << 20);
+  const std::vector<int> taps = {2, 4};
+  const std::vector<TokenId> tokens = toy_tokens(3, 40);
+  const TorchLlama::Output expected = fresh.model.forward(tokens, taps);
+  const TorchLlama::Output first = remembering.model.forward(tokens, taps);
+  const TorchLlama::Output again = remembering.model.forward(tokens, taps);
+  EXPECT_EQ(again.last.data_ptr(), first.last.data_ptr());  // not computed anew
+  for (const TorchLlama::Output& out : {first, again}) {
+    EXPECT_TRUE(torch::equal(out.last, expected.last));
+    for (std::size_t i = 0; i < taps.size(); ++i) EXPECT_TRUE(torch::equal(out.taps[i], expected.taps[i]));
+    EXPECT_TRUE(torch::equal(out.favourites, fresh.model.logits(expected.last).argmax(-1)));
+  }
+  EXPECT_EQ(remembering.model.forward(tokens, std::vector<int>{2}).taps.size(),
+            1u);  // other taps, another answer
+}
+
+TEST(TorchTarget, RemembersNoMoreThanItMay) {
+  TrainTarget target;
+  target.model.remember(100);
+  const std::vector<TokenId> tokens = toy_tokens(3, 40);
+  EXPECT_NE(target.model.forward(tokens).last.data_ptr(), target.model.forward(tokens).last.data_ptr());
+}
+
+TEST(TorchTarget, ALessonFromMemoryIsTheSame) {
+  const TrainTarget fresh;
+  TrainTarget remembering;
+  remembering.model.remember(1 << 24);
+  const DraftVocabulary vocabulary = fresh.reduced();
+  const std::vector<int> taps = {2};
+  const Lesson expected = prepare_lesson(fresh.model, fresh.data[0], taps, &vocabulary);
+  for (const torch::Tensor& head : {torch::Tensor(), vocabulary.rows(remembering.model.head())}) {
+    const Lesson lesson = prepare_lesson(remembering.model, remembering.data[0], taps, &vocabulary, head);
+    EXPECT_EQ(lesson.row_of, expected.row_of);
+    EXPECT_LT((lesson.distributions - expected.distributions).abs().max().item<double>(), 1e-2);
+  }
+}
+
 }  // namespace
 }  // namespace augur

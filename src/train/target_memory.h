@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/types.h"
+#include "train/torch_llama.h"
+
+namespace augur {
+
+/// What a frozen target said about sequences seen before, up to a number of bytes: later epochs skip its
+/// forward pass. What is remembered is what a pass gives, bit for bit. Safe to use from several threads.
+class TargetMemory {
+ public:
+  explicit TargetMemory(std::int64_t bytes) : bytes_(bytes) {}
+
+  std::optional<TorchLlama::Output> find(std::span<const TokenId> tokens, std::span<const int> taps) const;
+  /// Forgets nothing: when there is no room it keeps what it has.
+  void keep(std::span<const TokenId> tokens, std::span<const int> taps, const TorchLlama::Output& output);
+
+ private:
+  using Key = std::pair<std::vector<TokenId>, std::vector<int>>;
+
+  mutable std::mutex mutex_;
+  std::int64_t bytes_;
+  std::map<Key, TorchLlama::Output> outputs_;
+};
+
+}  // namespace augur
