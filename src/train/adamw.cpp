@@ -4,11 +4,14 @@
 
 #include <cmath>
 
+#include "train/muon.h"
+
 namespace augur {
 
 namespace {
 constexpr float kEpsilon = 1e-8f;
-}
+constexpr float kMuonMomentum = 0.95f;
+}  // namespace
 
 AdamW::AdamW(NamedTensors parameters) : parameters_(std::move(parameters)) {
   for (const auto& [name, tensor] : parameters_) {
@@ -58,6 +61,12 @@ void AdamW::update(const Step& step) {
     torch::Tensor& tensor = parameters_[n].second;
     if (!tensor.grad().defined()) continue;
     const auto shrink = static_cast<float>(1 - (tensor.dim() > 1 ? step.rate * step.weight_decay : 0));
+    if (step.muon && is_muons(tensor)) {
+      const torch::Tensor gradient = tensor.grad() * scale;
+      first_[n].mul_(kMuonMomentum).add_(gradient);
+      tensor.mul_(shrink).add_(muon_direction(gradient + first_[n] * kMuonMomentum), -lr);
+      continue;
+    }
     if (!tensor.is_cpu()) {
       const torch::Tensor gradient = tensor.grad() * scale;
       first_[n].mul_(b1).add_(gradient, 1 - b1);

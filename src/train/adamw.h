@@ -15,6 +15,7 @@ class AdamW {
     double weight_decay = 0;    ///< of matrices; norms and biases are not decayed
     double gradient_scale = 1;  ///< gradients are multiplied by it first
     double number = 1;          ///< of the step, from 1
+    bool muon = false;          ///< Muon's steps for the matrices that are its own (train/muon.h)
   };
   explicit AdamW(NamedTensors parameters);
 

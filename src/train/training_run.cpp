@@ -58,11 +58,13 @@ TrainingRun::TrainingRun(Learner& learner, const Dataset& data, const TrainingOp
   facts_.title = learner.title();
   facts_.planned_tokens = options.total_tokens;
   facts_.settings = fmt::format(
-      "AdamW ({}, {}), learning rate {:g} with {:g}% warm-up and a cosine to {:g}%, weight decay {:g}, clip "
+      "{}AdamW ({}, {}), learning rate {:g} with {:g}% warm-up and a cosine to {:g}%, weight decay {:g}, "
+      "clip "
       "{:g}, "
       "{} tokens a step, seed {}",
-      options.beta1, options.beta2, options.learning_rate, 100 * options.warmup, 100 * options.final_rate,
-      options.weight_decay, options.clip, options.step_tokens, options.seed);
+      options.muon ? "Muon for matrices between states, else " : "", options.beta1, options.beta2,
+      options.learning_rate, 100 * options.warmup, 100 * options.final_rate, options.weight_decay,
+      options.clip, options.step_tokens, options.seed);
 }
 
 TrainingRun::~TrainingRun() = default;
@@ -136,7 +138,8 @@ void TrainingRun::step() {
                      .beta2 = options_.beta2,
                      .weight_decay = options_.weight_decay,
                      .gradient_scale = mean * std::min(1.0, options_.clip / (norm + 1e-12)),
-                     .number = static_cast<double>(steps_)});
+                     .number = static_cast<double>(steps_),
+                     .muon = options_.muon});
 }
 
 Grade TrainingRun::evaluate() {

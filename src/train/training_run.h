@@ -21,6 +21,7 @@ struct TrainingOptions {
   double final_rate = 0.1;  ///< fraction of learning_rate at the end of the cosine
   double warmup = 0.02;     ///< fraction of total_tokens
   double beta1 = 0.9, beta2 = 0.95;
+  bool muon = false;  ///< Muon for matrices between states (train/muon.h), AdamW for the rest
   double weight_decay = 0.0;
   double clip = 0.5;  ///< gradient norm
   std::uint64_t seed = 1;

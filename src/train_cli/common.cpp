@@ -57,7 +57,8 @@ void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
   app.add_option("--step-tokens", training.step_tokens, "Tokens for one optimizer step")
       ->check(CLI::PositiveNumber);
   app.add_option("--lr", training.learning_rate, "Peak learning rate")->check(CLI::PositiveNumber);
-  app.add_flag("--muon", training.muon, "Muon instead of AdamW for matrices between states");
+  app.add_flag("--muon", training.muon,
+               "Muon instead of AdamW for matrices between states: learns from fewer tokens");
   app.add_option("--weight-decay", training.weight_decay, "AdamW weight decay of matrices");
   app.add_option("--clip", training.clip, "Largest gradient norm")->check(CLI::PositiveNumber);
   app.add_option("--seed", training.seed, "Order of the data and initial weights");
