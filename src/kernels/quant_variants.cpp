@@ -14,7 +14,6 @@ constexpr QuantVariant kPortable{"portable", gemm_quant_portable, peak_quant_por
 constexpr QuantVariant kAvx2{"avx2", gemm_quant_avx2, peak_quant_avx2};
 constexpr QuantVariant kAvxVnni{"avxvnni", gemm_quant_avxvnni, peak_quant_avxvnni};
 constexpr QuantVariant kVnni512{"avx512vnni", gemm_quant_vnni512, peak_quant_vnni512};
-constexpr QuantVariant kAmx{"amxint8", gemm_quant_amx, peak_quant_amx};
 
 bool cpuid_bit(unsigned subleaf, bool edx, int bit) {
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -31,9 +30,6 @@ bool has_avx_vnni() {
 bool has_vnni512() {
   return supported(Isa::Avx512) && __builtin_cpu_supports("avx512vnni");
 }
-bool has_amx_int8() {
-  return has_vnni512() && supported(Isa::Amx) && cpuid_bit(0, true, 25);
-}
 #endif
 
 }  // namespace
@@ -45,7 +41,6 @@ const std::vector<QuantVariant>& quant_variants() {
     if (has_avx2()) list.push_back(kAvx2);
     if (has_avx_vnni()) list.push_back(kAvxVnni);
     if (has_vnni512()) list.push_back(kVnni512);
-    if (has_amx_int8()) list.push_back(kAmx);
 #endif
     return list;
   }();
@@ -54,7 +49,6 @@ const std::vector<QuantVariant>& quant_variants() {
 
 const QuantVariant& quant_variant(Isa isa) {
   const auto allowed = [isa](const QuantVariant& v) {
-    if (v.name == "amxint8") return isa == Isa::Amx;
     if (v.name == "avx512vnni") return isa >= Isa::Avx512;
     return v.name == "portable" || isa >= Isa::Avx2;
   };

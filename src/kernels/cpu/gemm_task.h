@@ -43,7 +43,6 @@ void gemm_quant_portable(QuantKind kind, const GemmTask& task);
 void gemm_quant_avx2(QuantKind kind, const GemmTask& task);
 void gemm_quant_avxvnni(QuantKind kind, const GemmTask& task);
 void gemm_quant_vnni512(QuantKind kind, const GemmTask& task);
-void gemm_quant_amx(QuantKind kind, const GemmTask& task);
 
 /// Repeats the variant's dot product from registers; returns the operations done. `sink` takes
 /// at least 16 floats.
@@ -60,6 +59,5 @@ std::int64_t peak_quant_portable(std::int64_t rounds, float* sink);
 std::int64_t peak_quant_avx2(std::int64_t rounds, float* sink);
 std::int64_t peak_quant_avxvnni(std::int64_t rounds, float* sink);
 std::int64_t peak_quant_vnni512(std::int64_t rounds, float* sink);
-std::int64_t peak_quant_amx(std::int64_t rounds, float* sink);
 
 }  // namespace augur

@@ -12,9 +12,8 @@ struct Vnni512 {
   static constexpr int kMaxRows = 12;
   static constexpr int kBlockRows = 6;
   static constexpr int kMaxPanels = 2;
-  /// Float and integer sums and the weights of a line fit into 32 registers. A single row leaves time to
-  /// spare, and one panel after the other is the fastest way to read.
-  static constexpr int panels(int rows) { return rows == 1 ? 1 : rows <= 6 ? 2 : 1; }
+  /// Float and integer sums and the weights of a line fit into 32 registers.
+  static constexpr int panels(int rows) { return rows <= 6 ? 2 : 1; }
 
   using Acc = __m512;
   using Int = __m512i;
@@ -34,8 +33,6 @@ struct Vnni512 {
   static X load_x(const char* p) { return _mm512_set1_epi32(*reinterpret_cast<const UnalignedInt*>(p)); }
   static Int start(const char* p) { return load_x(p); }
   static Int int_zero() { return _mm512_setzero_si512(); }
-  static Int load_int(const std::int32_t* p) { return _mm512_loadu_si512(p); }
-  static Int int_add(Int a, Int b) { return _mm512_add_epi32(a, b); }
   static Int int_sub(Int a, Int b) { return _mm512_sub_epi32(a, b); }
   static Int dot(Int sum, Bytes w, X x) { return _mm512_dpbusd_epi32(sum, w, x); }
   template <bool, int>
@@ -44,7 +41,6 @@ struct Vnni512 {
   }
 
   static Bytes load_bytes(const char* p) { return _mm512_loadu_si512(p); }
-  static void store_bytes(void* p, Bytes b) { _mm512_storeu_si512(p, b); }
   /// 16 times a nibble.
   static Bytes high_nibbles(Bytes b) {
     return _mm512_and_si512(b, _mm512_set1_epi8(static_cast<char>(0xf0)));
