@@ -4,6 +4,7 @@
 #include "base/cpu.h"
 #include "base/thread_pool.h"
 #include "kernels/packed_matrix.h"
+#include "kernels/quant_rows.h"
 
 namespace augur {
 
@@ -20,16 +21,20 @@ namespace augur {
 ///   n   = sum of v[i] * q[i] over the block, exact in integers (v: quant_format.h)
 ///   acc = fma(float(n), x.scale * w.scale, acc); with a minimum then acc = fma(w.minimum, x.scaled_sum, acc)
 /// (Q6_K has two sums of 16 k with a scale each, the first half's first; scales that are products of stored
-/// numbers are rounded to float32). Integers have no order, so here every variant gives the same bits, AMX
-/// included. k runs over the padded columns. Subnormal operands count as zero and subnormal results become
-/// zero, as those two instructions have it, in every variant. Of a NaN only that it is one is promised. bias
-/// is added to the finished chain; with `accumulate`, the result is then added to y.
+/// numbers are rounded to float32). Integers have no order, so here every variant gives the same bits.
+/// Fine rows (PackedMatrix::fine) are two rows of QuantBlocks, those of x and those of what they
+/// leave of it; y is the first one's finished chain plus the second's. k runs over the padded columns.
+/// Subnormal operands count as zero and subnormal results become zero, as those two instructions have it, in
+/// every variant. Of a NaN only that it is one is promised. bias is added to the finished chain; with
+/// `accumulate`, the result is then added to y.
 struct GemmCall {
   const PackedMatrix* weight = nullptr;
-  const void* x = nullptr;    ///< [rows, x_stride] of weight->input_type(); columns k..padded_k are zero
-  std::int64_t x_stride = 0;  ///< elements between rows, >= padded_k, multiple of 32; x is 64-byte aligned
-  int rows = 0;               ///< >= 1, any number
-  float* y = nullptr;         ///< [rows, y_stride]; 64-byte aligned
+  const void* x = nullptr;  ///< [rows, x_stride] of weight->input_type(); columns k..padded_k are zero
+  /// Elements between rows, >= padded_k, multiple of 32; fine rows: activation_stride(k). x is 64-byte
+  /// aligned.
+  std::int64_t x_stride = 0;
+  int rows = 0;        ///< >= 1, any number
+  float* y = nullptr;  ///< [rows, y_stride]; 64-byte aligned
   /// Elements between rows, multiple of 16, >= n rounded up to 16 (less what first_panel leaves out).
   std::int64_t y_stride = 0;
   const float* bias = nullptr;  ///< [n rounded up to 16] or null
@@ -37,14 +42,6 @@ struct GemmCall {
   /// The panel whose columns come first in y: rows of y may be as short as the panels that are computed.
   std::int64_t first_panel = 0;
 };
-
-/// A good x_stride for products over k columns: at least padded_k. Rows that lie a multiple of 4 KiB apart
-/// fall into the same few cache sets, which costs several percent with many rows; this avoids it.
-inline std::int64_t activation_stride(std::int64_t k) {
-  constexpr std::int64_t kGrain = 64;  // for quantised weights; K types have whole blocks of 256
-  const std::int64_t padded = (k + kGrain - 1) / kGrain * kGrain;
-  return padded % 512 == 0 ? padded + PackedMatrix::kKGrain : padded;
-}
 
 /// Computes the output panels [panels.begin, panels.end) of 16 columns each. Any thread, disjoint panels.
 /// Columns n..16*panels() of y receive zeros (or bias padding); y_stride leaves room for them.

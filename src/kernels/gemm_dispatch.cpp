@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/gemm_task.h"
 #include "kernels/cpu/subnormals.h"
+#include "kernels/gemm_fine.h"
 #include "kernels/quant_panel.h"
 #include "kernels/quant_rows.h"
 #include "kernels/quant_variants.h"
@@ -44,7 +45,10 @@ void gemm(const GemmCall& call, Range panels) {
       return kF32(task);
     default: {
       static const GemmQuantFn quantized = quant_variant(kIsa).gemm;
-      return quantized(*quant_kind(call.weight->type()), task);
+      const QuantKind kind = *quant_kind(call.weight->type());
+      if (!call.weight->fine()) return quantized(kind, task);
+      assert(call.x_stride == activation_stride(call.weight->k()));
+      return gemm_fine(quantized, kind, task);
     }
   }
 }

@@ -213,8 +213,10 @@ void limit_ops_to(Isa isa) {
 }
 
 void rms_norm(const float* x, const float* weight, float eps, std::int64_t n, DType out_type, void* out) {
-  assert(n > 0 && is_row_type(out_type));
-  if (out_type == DType::Q8_0) return rms_norm_quantized(x, weight, eps, n, static_cast<QuantBlock*>(out));
+  assert(n > 0 && (is_row_type(out_type) || out_type == DType::I16));
+  auto* blocks = static_cast<QuantBlock*>(out);
+  if (out_type == DType::Q8_0) return rms_norm_quantized(x, weight, eps, n, blocks);
+  if (out_type == DType::I16) return rms_norm_quantized(x, weight, eps, n, blocks, fine_rest(blocks, n));
   HWY_DYNAMIC_DISPATCH(RmsNorm)(x, weight, eps, n, out_type, out);
 }
 
@@ -233,8 +235,10 @@ void silu_mul_panels(const float* gate_up, std::int64_t pairs, DType out_type, v
 }
 
 void convert_row(const float* x, std::int64_t n, DType out_type, void* out) {
-  assert(is_row_type(out_type));
-  if (out_type == DType::Q8_0) return quantize_row(x, n, static_cast<QuantBlock*>(out));
+  assert(is_row_type(out_type) || out_type == DType::I16);
+  auto* blocks = static_cast<QuantBlock*>(out);
+  if (out_type == DType::Q8_0) return quantize_row(x, n, blocks);
+  if (out_type == DType::I16) return quantize_row_fine(x, n, blocks, fine_rest(blocks, n));
   if (out_type == DType::BF16) {
     HWY_DYNAMIC_DISPATCH(ToBf16)(x, n, static_cast<BF16*>(out));
   } else if (out != x) {

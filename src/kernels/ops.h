@@ -10,8 +10,9 @@ namespace augur {
 
 // Row operations of the transformer outside the products. All work on one row (or one head of one row), so a
 // row's result cannot depend on its neighbours. Float32 arithmetic; `out_type` outputs are as the next
-// product wants them: F32, BF16 (rounded to nearest even) or Q8_0, by which QuantBlocks are meant
-// (quant_rows.h; a last block that n does not fill gets zeros). Pointers need no alignment. Float32 outputs
+// product wants them: F32, BF16 (rounded to nearest even), Q8_0, by which QuantBlocks are meant
+// (quant_rows.h; a last block that n does not fill gets zeros), or, of rms_norm() and convert_row(), I16, by
+// which fine rows are meant. Pointers need no alignment. Float32 outputs
 // may be the same array as an input; outputs do not overlap inputs otherwise.
 //
 // Law: results have the same bits in every instruction set. Each element is computed with separately rounded

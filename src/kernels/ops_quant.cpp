@@ -59,21 +59,39 @@ HWY_INLINE void QuantizeBlock(const float* x, QuantBlock* out) {
   out->offset_low = -128 * low_sum;
 }
 
-/// Calls value(d, i) for the elements of one block after the other and quantises what it returns.
+/// Quantises a block, and with `rest` what that leaves of it. Overwrites the values.
+HWY_INLINE void QuantizeTwice(float* values, QuantBlock* out, QuantBlock* rest) {
+  QuantizeBlock(values, out);
+  if (rest == nullptr) return;
+  const DF d;
+  const hn::Rebind<std::int8_t, DF> d8;
+  const hn::RebindToSigned<DF> di;
+  const auto scale = hn::Set(d, out->scale);
+  for (std::int64_t i = 0; i < kBlock; i += hn::MaxLanes(DF())) {
+    const auto q = hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(d8, out->q + i)));
+    hn::StoreU(hn::Sub(hn::LoadU(d, values + i), hn::Mul(scale, q)), d, values + i);
+  }
+  QuantizeBlock(values, rest);
+}
+
+/// Calls value(d, i) for the elements of one block after the other and quantises what it returns; with `rest`
+/// also what that leaves of it.
 template <class Value>
-HWY_INLINE void QuantizeBlocks(std::int64_t n, QuantBlock* out, const Value& value) {
+HWY_INLINE void QuantizeBlocks(std::int64_t n, QuantBlock* out, const Value& value,
+                               QuantBlock* rest = nullptr) {
   const DF d;
   constexpr std::int64_t kLanes = hn::MaxLanes(DF());
   HWY_ALIGN float block[kBlock];
   std::int64_t i = 0;
   for (; i + kBlock <= n; i += kBlock) {
     for (std::int64_t j = 0; j < kBlock; j += kLanes) hn::Store(value(d, i + j), d, block + j);
-    QuantizeBlock(block, out++);
+    QuantizeTwice(block, out++, rest);
+    if (rest != nullptr) ++rest;
   }
   if (i == n) return;
   for (std::int64_t j = 0; j < kBlock; ++j) block[j] = 0.0f;
   for (std::int64_t j = 0; i + j < n; ++j) block[j] = hn::GetLane(value(DF1(), i + j));
-  QuantizeBlock(block, out);
+  QuantizeTwice(block, out, rest);
 }
 
 void QuantizeRow(const float* x, std::int64_t n, QuantBlock* out) {
@@ -83,15 +101,22 @@ void QuantizeRow(const float* x, std::int64_t n, QuantBlock* out) {
   QuantizeBlocks(n - whole, out + whole / kBlock, load);
 }
 
-void RmsNormQuantized(const float* x, const float* weight, float eps, std::int64_t n, QuantBlock* out) {
+void QuantizeRowFine(const float* x, std::int64_t n, QuantBlock* out, QuantBlock* rest) {
+  QuantizeBlocks(
+      n, out, [&](auto d, std::int64_t i) HWY_ATTR { return hn::LoadU(d, x + i); }, rest);
+}
+
+void RmsNormQuantized(const float* x, const float* weight, float eps, std::int64_t n, QuantBlock* out,
+                      QuantBlock* rest) {
   const float squares = Sum16(n, [&](auto d, std::int64_t i) HWY_ATTR {
     const auto v = hn::LoadU(d, x + i);
     return hn::Mul(v, v);
   });
   const float inverse = 1.0f / std::sqrt(squares / static_cast<float>(n) + eps);
-  QuantizeBlocks(n, out, [&](auto d, std::int64_t i) HWY_ATTR {
+  const auto value = [&](auto d, std::int64_t i) HWY_ATTR {
     return hn::Mul(hn::Mul(hn::LoadU(d, x + i), hn::Set(d, inverse)), hn::LoadU(d, weight + i));
-  });
+  };
+  QuantizeBlocks(n, out, value, rest);
 }
 
 void SiluMulQuantized(const float* gate, const float* up, std::int64_t n, QuantBlock* out) {
@@ -115,6 +140,7 @@ HWY_AFTER_NAMESPACE();
 namespace augur {
 
 HWY_EXPORT(QuantizeRow);
+HWY_EXPORT(QuantizeRowFine);
 HWY_EXPORT(RmsNormQuantized);
 HWY_EXPORT(SiluMulQuantized);
 HWY_EXPORT(SiluMulPanelsQuantized);
@@ -123,8 +149,13 @@ void quantize_row(const float* x, std::int64_t n, QuantBlock* out) {
   HWY_DYNAMIC_DISPATCH(QuantizeRow)(x, n, out);
 }
 
-void rms_norm_quantized(const float* x, const float* weight, float eps, std::int64_t n, QuantBlock* out) {
-  HWY_DYNAMIC_DISPATCH(RmsNormQuantized)(x, weight, eps, n, out);
+void quantize_row_fine(const float* x, std::int64_t n, QuantBlock* out, QuantBlock* rest) {
+  HWY_DYNAMIC_DISPATCH(QuantizeRowFine)(x, n, out, rest);
+}
+
+void rms_norm_quantized(const float* x, const float* weight, float eps, std::int64_t n, QuantBlock* out,
+                        QuantBlock* rest) {
+  HWY_DYNAMIC_DISPATCH(RmsNormQuantized)(x, weight, eps, n, out, rest);
 }
 
 void silu_mul_quantized(const float* gate, const float* up, std::int64_t n, QuantBlock* out) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -44,8 +45,16 @@ class PackedMatrix {
   std::int64_t n() const { return n_; }
   std::int64_t k() const { return k_; }
   bool quantized() const { return type_ != DType::F32 && type_ != DType::BF16; }
-  /// What products take the rows of x in: type(), or Q8_0 (QuantBlocks) for every quantised type.
-  DType input_type() const { return quantized() ? DType::Q8_0 : type_; }
+  /// From now on products with this quantised matrix take x in 16 bits instead of 8, at the cost of twice the
+  /// multiplications.
+  void take_fine_rows() {
+    assert(quantized());
+    fine_ = true;
+  }
+  bool fine() const { return fine_; }
+  /// What products take the rows of x in: type(), or for quantised types Q8_0 (QuantBlocks) or I16 (fine
+  /// rows).
+  DType input_type() const { return fine_ ? DType::I16 : quantized() ? DType::Q8_0 : type_; }
   std::int64_t padded_k() const;
   std::int64_t steps() const;  ///< of a panel, as GemmTask counts them
   std::int64_t panels() const { return (n_ + kPanel - 1) / kPanel; }
@@ -57,6 +66,7 @@ class PackedMatrix {
   DType type_ = DType::F32;
   std::int64_t n_ = 0;
   std::int64_t k_ = 0;
+  bool fine_ = false;
   std::shared_ptr<std::byte> data_;  ///< not shared with other matrices; its area may be
 };
 

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "model/families.h"
 #include "model/weight_packer.h"
@@ -23,6 +25,20 @@ void check_memory(std::int64_t bytes) {
   }
 }
 
+/// A model in 8 bits is taken for its quality. Most of what 8-bit activations cost it they cost in queries,
+/// keys and values and in the head (docs/quantisation.md), so these take finer ones.
+void refine_eight_bits(ModelWeights& weights) {
+  const auto eight = [](const PackedMatrix& m) { return m.type() == DType::Q8_0; };
+  for (const LayerWeights& layer : weights.layers) {
+    if (!std::all_of(layer.qkv.parts.begin(), layer.qkv.parts.end(), eight)) return;
+  }
+  for (LayerWeights& layer : weights.layers) {
+    for (PackedMatrix& part : layer.qkv.parts) part.take_fine_rows();
+  }
+  PackedMatrix& head = weights.tied ? weights.embedding : weights.head;
+  if (eight(head)) head.take_fine_rows();
+}
+
 /// Asks for all tensors. `weights` must stay where it is until they are packed.
 void open_weights(WeightPacker& packer, const ModelConfig& config, ModelWeights& weights) {
   const Family* family = find_family(config.family);
@@ -41,6 +57,7 @@ void open_weights(WeightPacker& packer, const ModelConfig& config, ModelWeights&
     pack_layer(packer, config, fmt::format(fmt::runtime(names.layer), i),
                weights.layers[static_cast<std::size_t>(i)]);
   }
+  refine_eight_bits(weights);
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ void Workspace::ensure_forward(std::int64_t rows, std::span<const DType> types, 
   for (const DType type : types) {
     ensure_prepared(normed, type, rows);
     if (entrance.stride() > 0) entrance.ensure(type, rows);
+    if (type == DType::I16) continue;  // queries, keys and values only
     if (type == DType::Q8_0) ensure_prepared(mixed, type, rows);
     attended.ensure(type == DType::BF16 ? DType::BF16 : DType::F32, rows);
     activated.ensure(type, rows);

@@ -18,8 +18,9 @@ namespace augur {
 class RowBuffer {
  public:
   RowBuffer() = default;
-  /// Float32, or a type that products read (Q8_0: QuantBlocks). `grain`: the stride is the width rounded up
-  /// to it (16 for results of products; their inputs have the stride of activation_stride()).
+  /// Float32, or a type that products read (Q8_0: QuantBlocks, I16: fine rows). `grain`: the stride is the
+  /// width rounded up to it (16 for results of products; their inputs have the stride of
+  /// activation_stride()).
   RowBuffer(DType type, std::int64_t width, std::int64_t grain)
       : stride_((width + grain - 1) / grain * grain), bytes_(row_bytes(type, stride_)) {}
 
@@ -57,10 +58,10 @@ class InputRows {
 
  private:
   static constexpr std::size_t index(DType type) {
-    return type == DType::F32 ? 0 : type == DType::BF16 ? 1 : 2;
+    return type == DType::F32 ? 0 : type == DType::BF16 ? 1 : type == DType::Q8_0 ? 2 : 3;
   }
 
-  std::array<RowBuffer, 3> buffers_;
+  std::array<RowBuffer, 4> buffers_;
   std::int64_t stride_ = 0;
 };
 

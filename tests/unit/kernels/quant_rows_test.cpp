@@ -98,6 +98,50 @@ TEST_P(QuantRows, RmsNormIsTheFloatOneQuantised) {
   }
 }
 
+/// A fine row of the values in plain C++, both halves one after the other.
+std::vector<QuantBlock> fine_reference(const std::vector<float>& values) {
+  std::vector<QuantBlock> out = reference(values);
+  std::vector<float> left = values;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const float taken = out[i / 32].scale * static_cast<float>(out[i / 32].q[i % 32]);
+    left[i] -= taken;
+  }
+  const std::vector<QuantBlock> rest = reference(left);
+  out.insert(out.end(), rest.begin(), rest.end());
+  return out;
+}
+
+/// The same out of a row as products want it.
+std::vector<QuantBlock> both_halves(const std::vector<QuantBlock>& row, std::int64_t n) {
+  const auto blocks = static_cast<std::size_t>((n + 31) / 32);
+  const auto rest = static_cast<std::size_t>(activation_stride(n) / 32);
+  std::vector<QuantBlock> out(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(blocks));
+  for (std::size_t i = 0; i < blocks; ++i) out.push_back(row[rest + i]);
+  return out;
+}
+
+std::vector<QuantBlock> new_fine_row(std::int64_t n) {
+  const std::int64_t bytes = row_bytes(DType::I16, activation_stride(n));
+  return std::vector<QuantBlock>(static_cast<std::size_t>(bytes) / sizeof(QuantBlock));
+}
+
+TEST_P(QuantRows, FineRowsAreTheReferencesBits) {
+  for (const std::int64_t n : {1, 31, 32, 75, 512, 576}) {
+    std::vector<float> values = random_values(n, static_cast<std::uint32_t>(n));
+    if (n > 512) values[100] = std::numeric_limits<float>::infinity();
+    std::vector<QuantBlock> row = new_fine_row(n);
+    convert_row(values.data(), n, DType::I16, row.data());
+    expect_same(both_halves(row, n), fine_reference(values));
+
+    const std::vector<float> weight = random_values(n, 8);
+    values = random_values(n, 9);
+    std::vector<float> plain(values.size());
+    rms_norm(values.data(), weight.data(), 1e-5f, n, DType::F32, plain.data());
+    rms_norm(values.data(), weight.data(), 1e-5f, n, DType::I16, row.data());
+    expect_same(both_halves(row, n), fine_reference(plain));
+  }
+}
+
 TEST_P(QuantRows, SiluMulIsTheFloatOneQuantised) {
   for (const std::int64_t pairs : {1, 2, 3, 36}) {
     const std::int64_t n = 16 * pairs;
