@@ -53,6 +53,9 @@ ModelDrafter::ModelDrafter(DraftWeights& weights, std::int64_t context)
   constexpr std::size_t kUsualPath = 64;
   pending_.reserve(kUsualPath);
   for (auto* rows : {&weights_.tokens, &weights_.positions, &weights_.parents}) rows->reserve(kUsualPath);
+  // Nor the largest tree.
+  constexpr std::size_t kUsualTree = 1024;
+  for (auto* nodes : {&level_parents_, &row_of_node_, &expanded_, &missing_}) nodes->reserve(kUsualTree);
 }
 
 void ModelDrafter::reset() {

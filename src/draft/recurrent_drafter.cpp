@@ -92,6 +92,9 @@ RecurrentDrafter::RecurrentDrafter(RecurrentWeights& weights, std::int64_t conte
   weights_.features.reserve(kUsualPath * at(shape.features));
   weights_.states.reserve(kUsualPath * at(shape.state));
   for (auto* rows : {&weights_.tokens, &weights_.positions, &weights_.parents}) rows->reserve(kUsualPath);
+  // Nor the largest tree.
+  constexpr std::size_t kUsualTree = 1024;
+  for (auto* nodes : {&level_parents_, &row_of_node_}) nodes->reserve(kUsualTree);
 }
 
 DrafterTraits RecurrentDrafter::traits() const {

@@ -64,8 +64,8 @@ TEST(VocabularyLoss, IsCrossEntropyAndDistance) {
 TEST(VocabularyLoss, IsCrossEntropyAlone) {
   for (const bool plain : {true, false}) {  // rows on their own, and as tensors with a bias
     RandomHead s;
-    s.head.extra = s.head.extra_weight = {};
-    if (plain) s.head.bias = {};
+    s.head.extra = s.head.extra_weight = torch::Tensor();
+    if (plain) s.head.bias = torch::Tensor();
     const VocabularyLoss loss = vocabulary_loss(s.head, {.targets = s.probabilities, .wanted = s.rows});
     const torch::Tensor p = s.probabilities.index_select(0, s.rows).to(torch::kFloat32);
     torch::Tensor logits = s.head.hidden.mm(s.head.weight.t());
