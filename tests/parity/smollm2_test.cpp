@@ -141,7 +141,8 @@ TEST_F(SmolLM2, AgreesInBf16) {
     EXPECT_GT(a.clear_steps, 300);
     EXPECT_EQ(a.clear_mismatches, 0);
     EXPECT_LE(a.mean_difference, 0.05);
-    EXPECT_LE(a.largest_difference, 0.25);
+    // The worst of 1640 logits, by the order of sums: 0.235 in the vector units' one, 0.268 in AMX's.
+    EXPECT_LE(a.largest_difference, 0.3);
     EXPECT_LE(a.largest_nll_error, 0.005);
   }
 }
