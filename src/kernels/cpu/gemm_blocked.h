@@ -215,6 +215,7 @@ struct TileTable {
 ///   kMaxRows    rows of the tallest tile: up to so many stream
 ///   kBlockRows  rows of a tile when there are more
 ///   panels(R)   panels of a tile of R rows, at most kMaxPanels
+///   streamed_panels(R)  of these, those that so few rows read at once (optional: all)
 /// Beside these, run_blocked() looks at
 ///   kRowGrain, kStepGrain    rows and steps that tiles are whole multiples of
 ///   kStepLines, kStepX       lines of a panel and bytes of a row of x in a step
@@ -270,10 +271,21 @@ std::int64_t stream_lines(std::int64_t panels) {
   return divide_up(kStreamLines, panels * kGrain) * kGrain;
 }
 
+/// Panels that so few rows read at once.
+template <class Tiles>
+int streamed_panels(int rows) {
+  if constexpr (requires { Tiles::streamed_panels(rows); }) {
+    return Tiles::streamed_panels(rows);
+  } else {
+    return Tiles::panels(rows);
+  }
+}
+
 /// Rows that fit one tile.
 template <class Tiles>
 void run_streaming(Tiles& tiles, const GemmTask& task) {
-  const Even groups{task.panels, divide_up(task.panels, Tiles::panels(static_cast<int>(task.rows))), 1};
+  const Even groups{task.panels, divide_up(task.panels, streamed_panels<Tiles>(static_cast<int>(task.rows))),
+                    1};
   alignas(64) float spill[Tiles::kMaxRows * Tiles::kMaxPanels * 16];
   Walk nothing;
   Tile tile = first_tile<Tiles>(task, &nothing);

@@ -14,6 +14,12 @@ struct Vnni512 {
   static constexpr int kMaxPanels = 2;
   /// Float and integer sums and the weights of a line fit into 32 registers.
   static constexpr int panels(int rows) { return rows <= 6 ? 2 : 1; }
+  /// How a single row is read fastest, by measurement: from one panel after the other on Zen 5 (0.93 of the
+  /// roofline in Q8_0), from two at once on Sapphire Rapids (0.79, against 0.35 to 0.63).
+  static int streamed_panels(int rows) {
+    static const int of_one_row = __builtin_cpu_is("intel") ? 2 : 1;
+    return rows == 1 ? of_one_row : panels(rows);
+  }
 
   using Acc = __m512;
   using Int = __m512i;
