@@ -10,14 +10,12 @@ struct RowGrades {
   torch::Tensor agreed;    ///< [R] bool: the largest logit is the target's largest probability
 };
 
-/// On the CPU, in two passes over a row that is in the first cache: what the same formulae cost as tensors is
-/// memory traffic, several times that of the products around them.
+/// On the CPU, a row at a time, so that no float32 [R, V] is written.
 /// logits, targets: [R, V] bfloat16, contiguous.
 RowGrades grade_rows(const torch::Tensor& logits, const torch::Tensor& targets, bool learning);
 
 /// The column of each row's largest value, the first of equal ones. x [R, V] bfloat16, contiguous, on the
-/// CPU;
-/// -> [R] int64
+/// CPU; -> [R] int64
 torch::Tensor row_favourites(const torch::Tensor& x);
 
 }  // namespace augur

@@ -28,7 +28,7 @@ struct TrainFlags {
   int threads = 0;
   int workers = 0;  ///< sequences at a time; 0: one for every thread, on a CUDA device one
   std::string device = "auto";
-  double target_memory = 4;  ///< GiB of the target's outputs that later epochs find again
+  double target_memory = 0;  ///< GiB of the target's outputs that later epochs find again
   TrainingOptions training;
 
   void add_to(CLI::App& app,
