@@ -148,9 +148,13 @@ torch::Tensor DflashLearner::confidence(const torch::Tensor& states, const torch
   return (input.mm(confidence_.t()) + confidence_bias_).squeeze(1);
 }
 
-Grade DflashLearner::run(const Example& example, bool learn) {
+Grade DflashLearner::run(std::span<const Example> examples, bool learn) {
+  return run_each(examples, [&](const Example& example) { return run_one(example, learn); });
+}
+
+Grade DflashLearner::run_one(const Example& example, bool learn) {
   Grade grade(depths());
-  const Lesson lesson = prepare_lesson(target_, example, options_.taps, &vocabulary_);
+  const Lesson lesson = prepare_lesson(target_, {&example, 1}, options_.taps, &vocabulary_);
   if (lesson.empty()) return grade;
   const std::vector<std::int64_t> anchors = pick_anchors(lesson, example.key);
   if (anchors.empty()) return grade;
@@ -203,7 +207,7 @@ Grade DflashLearner::run(const Example& example, bool learn) {
 
 torch::Tensor DflashLearner::draft_logits(const Example& example, std::int64_t root) {
   const torch::NoGradGuard no_grad;
-  const Lesson lesson = prepare_lesson(target_, example, options_.taps, nullptr);
+  const Lesson lesson = prepare_lesson(target_, {&example, 1}, options_.taps, nullptr);
   const std::int64_t count = std::min<std::int64_t>(depths(), lesson.length() - root);
   const torch::Tensor states = run_blocks(lesson, {root}).slice(0, first_slot(), first_slot() + count);
   TorchHead out{.hidden = states, .weight = head()};
@@ -216,7 +220,7 @@ torch::Tensor DflashLearner::draft_logits(const Example& example, std::int64_t r
 
 torch::Tensor DflashLearner::draft_confidence(const Example& example, std::int64_t root) {
   const torch::NoGradGuard no_grad;
-  const Lesson lesson = prepare_lesson(target_, example, options_.taps, nullptr);
+  const Lesson lesson = prepare_lesson(target_, {&example, 1}, options_.taps, nullptr);
   const std::int64_t count = std::min<std::int64_t>(depths(), lesson.length() - root);
   const torch::Tensor states = run_blocks(lesson, {root}).slice(0, first_slot(), first_slot() + count);
   return confidence(states, markov_embedding(lesson.ids.slice(0, root, root + count))).sigmoid();

@@ -42,7 +42,7 @@ class DflashLearner final : public Learner {
 
   std::string title() const override;
   NamedTensors parameters() override;
-  Grade run(const Example& example, bool learn) override;
+  Grade run(std::span<const Example> examples, bool learn) override;
   torch::Tensor draft_logits(const Example& example, std::int64_t root) override;
   /// DSpark's confidence by depth. As draft_logits, [depths].
   torch::Tensor draft_confidence(const Example& example, std::int64_t root);
@@ -52,6 +52,7 @@ class DflashLearner final : public Learner {
   nlohmann::json config() const override;
 
  private:
+  Grade run_one(const Example& example, bool learn);
   /// DSpark's anchor slot predicts, DFlash's does not.
   int first_slot() const { return options_.dspark ? 0 : 1; }
   int depths() const { return options_.block - first_slot(); }

@@ -73,7 +73,7 @@ NamedTensors Eagle3Learner::parameters() {
   return all;
 }
 
-torch::Tensor Eagle3Learner::states(const Lesson& lesson, const std::uint64_t*) const {
+torch::Tensor Eagle3Learner::states(const Lesson& lesson, bool /*learn*/) const {
   return linear_bf16(torch::cat(lesson.target.taps, 1), fc_).to(torch::kFloat32);
 }
 

@@ -20,7 +20,7 @@ class Eagle3Learner final : public RecurrentLearner {
 
  protected:
   std::vector<int> taps() const override { return taps_; }
-  torch::Tensor states(const Lesson& lesson, const std::uint64_t* noise_key) const override;
+  torch::Tensor states(const Lesson& lesson, bool learn) const override;
   Entrance enter(const torch::Tensor& states, const torch::Tensor& embedded) const override;
   torch::Tensor exit(const torch::Tensor& out) const override {
     return rms_norm(out, norm_, shape().norm_eps);

@@ -31,13 +31,16 @@ NamedTensors EagleLearner::parameters() {
   return all;
 }
 
-torch::Tensor EagleLearner::states(const Lesson& lesson, const std::uint64_t* noise_key) const {
+torch::Tensor EagleLearner::states(const Lesson& lesson, bool learn) const {
   const torch::Tensor states = target_.final_norm(lesson.target.last);
-  if (noise_key == nullptr || options_.noise == 0) return states;
-  torch::Generator generator = keyed_generator(*noise_key);
-  const double width = options_.noise * 512.0 / static_cast<double>(lesson.length());
-  const torch::Tensor noise = torch::rand(states.sizes(), generator).to(states.device());
-  return states + (noise - 0.5) * width;
+  if (!learn || options_.noise == 0) return states;
+  std::vector<torch::Tensor> noise;
+  for (const Lesson::Sequence& s : lesson.sequences) {
+    torch::Generator generator = keyed_generator(s.key);
+    const double width = options_.noise * 512.0 / static_cast<double>(s.length);
+    noise.push_back((torch::rand({s.length, states.size(1)}, generator) - 0.5) * width);
+  }
+  return states + torch::cat(noise).to(states.device());
 }
 
 RecurrentLearner::Entrance EagleLearner::enter(const torch::Tensor& states,

@@ -24,7 +24,7 @@ class EagleLearner final : public RecurrentLearner {
   NamedTensors parameters() override;
 
  protected:
-  torch::Tensor states(const Lesson& lesson, const std::uint64_t* noise_key) const override;
+  torch::Tensor states(const Lesson& lesson, bool learn) const override;
   Entrance enter(const torch::Tensor& states, const torch::Tensor& embedded) const override;
   torch::Tensor exit(const torch::Tensor& out) const override { return out; }
   torch::Tensor state_loss(const Lesson& lesson, const torch::Tensor& out,

@@ -48,11 +48,11 @@ torch::Tensor EarlyExitLearner::apply(const Lesson& lesson, const torch::Tensor&
   return target_.final_norm(x);
 }
 
-Grade EarlyExitLearner::run(const Example& example, bool learn) {
+Grade EarlyExitLearner::run(std::span<const Example> examples, bool learn) {
   Grade grade(1);
-  const Lesson lesson = prepare_lesson(target_, example, taps_, &vocabulary_);
+  const Lesson lesson = prepare_lesson(target_, examples, taps_, &vocabulary_);
   if (lesson.empty()) return grade;
-  const Lesson::Pairs pairs = lesson.pairs(lesson.length(), 0);
+  const Lesson::Pairs pairs = lesson.pairs(0);
   if (pairs.rows.empty()) return grade;
   const torch::AutoGradMode mode(learn);
   const VocabularyLoss loss = vocabulary_loss(
@@ -67,7 +67,7 @@ Grade EarlyExitLearner::run(const Example& example, bool learn) {
 
 torch::Tensor EarlyExitLearner::draft_logits(const Example& example, std::int64_t root) {
   const torch::NoGradGuard no_grad;
-  const Lesson lesson = prepare_lesson(target_, example, taps_, nullptr);
+  const Lesson lesson = prepare_lesson(target_, {&example, 1}, taps_, nullptr);
   const torch::Tensor rows = torch::arange(root, std::min(root + 3, lesson.length()), target_.device());
   return TorchHead{.hidden = apply(lesson, rows), .weight = head_}.logits();
 }

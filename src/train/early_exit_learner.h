@@ -23,7 +23,7 @@ class EarlyExitLearner final : public Learner {
 
   std::string title() const override { return "Early-exit adapter"; }
   NamedTensors parameters() override;
-  Grade run(const Example& example, bool learn) override;
+  Grade run(std::span<const Example> examples, bool learn) override;
   torch::Tensor draft_logits(const Example& example, std::int64_t root) override;
 
  protected:

@@ -89,11 +89,13 @@ NamedTensors HeadsLearner::parameters() {
 torch::Tensor HeadsLearner::states(const Lesson& lesson) const {
   const torch::Tensor states = target_.final_norm(lesson.target.last);
   if (!options_.prefix) return states;
-  const std::int64_t length = lesson.length();
-  const torch::Tensor out =
-      run_layer(prefix_, target_.config(), states, make_rotation(rope_, 0, length, target_.device()),
-                causal_mask(length, target_.device()));
-  return rms_norm(out, prefix_norm_, target_.config().norm_eps);
+  std::vector<torch::Tensor> out;
+  for (const Lesson::Sequence& s : lesson.sequences) {
+    out.push_back(run_layer(prefix_, target_.config(), states.slice(0, s.begin, s.begin + s.length),
+                            make_rotation(rope_, 0, s.length, target_.device()),
+                            causal_mask(s.length, target_.device())));
+  }
+  return rms_norm(torch::cat(out), prefix_norm_, target_.config().norm_eps);
 }
 
 torch::Tensor HeadsLearner::apply(int depth, const torch::Tensor& states, const Lesson& lesson,
@@ -113,16 +115,16 @@ torch::Tensor HeadsLearner::apply(int depth, const torch::Tensor& states, const 
   return x;
 }
 
-Grade HeadsLearner::run(const Example& example, bool learn) {
+Grade HeadsLearner::run(std::span<const Example> examples, bool learn) {
   Grade grade(options_.heads);
-  const Lesson lesson = prepare_lesson(target_, example, {}, &vocabulary_);
+  const Lesson lesson = prepare_lesson(target_, examples, {}, &vocabulary_);
   if (lesson.empty()) return grade;
   const torch::AutoGradMode mode(learn);
   const torch::Tensor given = states(lesson);
   torch::Tensor total = torch::zeros({}, target_.device());
   double weight = 1;
   for (int d = 0; d < options_.heads; ++d, weight *= options_.decay) {
-    const Lesson::Pairs pairs = lesson.pairs(lesson.length(), 1 + d);
+    const Lesson::Pairs pairs = lesson.pairs(1 + d);
     if (pairs.rows.empty()) continue;
     const Block& output = heads_[static_cast<std::size_t>(d)].output;
     const VocabularyLoss loss = vocabulary_loss(
@@ -142,7 +144,7 @@ Grade HeadsLearner::run(const Example& example, bool learn) {
 
 torch::Tensor HeadsLearner::draft_logits(const Example& example, std::int64_t root) {
   const torch::NoGradGuard no_grad;
-  const Lesson lesson = prepare_lesson(target_, example, {}, nullptr);
+  const Lesson lesson = prepare_lesson(target_, {&example, 1}, {}, nullptr);
   const torch::Tensor given = states(lesson);
   std::vector<torch::Tensor> logits;
   for (int d = 0; d < options_.heads && root + d < lesson.length(); ++d) {

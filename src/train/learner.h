@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,8 +44,9 @@ class Learner {
   virtual std::string title() const = 0;
   /// Trainable leaves, float32, by the names of the published layout. The same order every time.
   virtual NamedTensors parameters() = 0;
-  /// Forward and, with `learn`, backward: adds the gradient of the *summed* loss to the parameters.
-  virtual Grade run(const Example& example, bool learn) = 0;
+  /// Forward and, with `learn`, backward: adds the gradient of the *summed* loss to the parameters. What the
+  /// sequences are run with does not matter but for rounding; memory grows with their tokens.
+  virtual Grade run(std::span<const Example> examples, bool learn) = 0;
   /// Logits over the draft vocabulary for what follows tokens[root], tokens[root + 1], ...: [depths, V]. What
   /// a drafter with the saved part computes when the target has run the tokens before the root and the tokens
   /// after it are drafted. root >= 1.
@@ -60,6 +62,13 @@ class Learner {
   void load(const std::filesystem::path& folder);
 
  protected:
+  /// A learner's `run` that works on one sequence after the other: `one(example)` grades each.
+  template <typename One>
+  static Grade run_each(std::span<const Example> examples, const One& one) {
+    Grade grade;
+    for (const Example& example : examples) grade.add(one(example));
+    return grade;
+  }
   /// Name of the weights' file.
   virtual std::string file() const { return "model.safetensors"; }
   /// What is stored beside the parameters and never changes, such as a map of vocabularies.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "train/row_grade.h"
+
 namespace augur {
 
 namespace {
@@ -13,36 +15,82 @@ std::int64_t chunk_rows(torch::Device device) {
 }
 }  // namespace
 
-Lesson::Pairs Lesson::pairs(std::int64_t count, std::int64_t ahead) const {
+Lesson::Pairs Lesson::pairs(std::int64_t ahead) const {
   Pairs pairs;
-  for (std::int64_t i = 0; i < std::min(count, length() - ahead); ++i) {
-    const std::int64_t row = row_of[static_cast<std::size_t>(i + ahead)];
-    if (row < 0) continue;
-    pairs.rows.push_back(i);
-    pairs.wanted.push_back(row);
+  for (const Sequence& s : sequences) {
+    for (std::int64_t i = s.begin; i + ahead < s.begin + s.length; ++i) {
+      const std::int64_t row = row_of[static_cast<std::size_t>(i + ahead)];
+      if (row < 0) continue;
+      pairs.rows.push_back(i);
+      pairs.wanted.push_back(row);
+    }
   }
   return pairs;
 }
 
-Lesson prepare_lesson(const TorchLlama& target, const Example& example, std::span<const int> taps,
+std::vector<std::int64_t> Lesson::rows_ahead(std::int64_t ahead) const {
+  std::vector<std::int64_t> rows;
+  for (const Sequence& s : sequences) {
+    for (std::int64_t i = 0; i < s.length; ++i) rows.push_back(s.begin + std::min(i + ahead, s.length - 1));
+  }
+  return rows;
+}
+
+std::vector<std::int64_t> Lesson::positions() const {
+  std::vector<std::int64_t> positions;
+  for (const Sequence& s : sequences) {
+    for (std::int64_t i = 0; i < s.length; ++i) positions.push_back(i);
+  }
+  return positions;
+}
+
+namespace {
+
+/// The target's outputs for all sequences, their rows one after another.
+TorchLlama::Output outputs_of(const TorchLlama& target, std::span<const Example> examples,
+                              std::span<const int> taps) {
+  if (examples.size() == 1) return target.forward(examples[0].tokens, taps);
+  std::vector<TorchLlama::Output> each;
+  for (const Example& example : examples) each.push_back(target.forward(example.tokens, taps));
+  const auto together = [&](const auto& member) {
+    std::vector<torch::Tensor> parts;
+    for (const TorchLlama::Output& one : each) parts.push_back(member(one));
+    return torch::cat(parts);
+  };
+  TorchLlama::Output all;
+  for (std::size_t tap = 0; tap < taps.size(); ++tap)
+    all.taps.push_back(together([&](const TorchLlama::Output& one) { return one.taps[tap]; }));
+  all.last = together([](const TorchLlama::Output& one) { return one.last; });
+  if (each[0].favourites.defined())
+    all.favourites = together([](const TorchLlama::Output& one) { return one.favourites; });
+  return all;
+}
+
+}  // namespace
+
+Lesson prepare_lesson(const TorchLlama& target, std::span<const Example> examples, std::span<const int> taps,
                       const DraftVocabulary* vocabulary, const torch::Tensor& head) {
   const torch::NoGradGuard no_grad;
   Lesson lesson;
   const torch::Device device = target.device();
-  lesson.ids = index_tensor({example.tokens.begin(), example.tokens.end()}, device);
-  lesson.embedded = target.embed(lesson.ids);
-  lesson.target = target.forward(example.tokens, taps);
-  lesson.row_of.assign(example.tokens.size(), -1);
-  if (vocabulary == nullptr) return lesson;
-
-  std::vector<std::int64_t> graded;
-  for (std::size_t j = 0; j + 1 < example.tokens.size(); ++j) {
-    if (example.learn[j + 1] != 0) graded.push_back(static_cast<std::int64_t>(j));
+  std::vector<std::int64_t> ids, graded;
+  for (const Example& example : examples) {
+    const std::int64_t begin = std::ssize(ids);
+    lesson.sequences.push_back({begin, std::ssize(example.tokens), example.key});
+    ids.insert(ids.end(), example.tokens.begin(), example.tokens.end());
+    for (std::size_t j = 0; j + 1 < example.tokens.size(); ++j) {
+      if (example.learn[j + 1] != 0) graded.push_back(begin + static_cast<std::int64_t>(j));
+    }
   }
-  if (graded.empty()) return lesson;
+  lesson.ids = index_tensor(ids, device);
+  lesson.embedded = target.embed(lesson.ids);
+  lesson.target = outputs_of(target, examples, taps);
+  lesson.row_of.assign(ids.size(), -1);
+  if (vocabulary == nullptr || graded.empty()) return lesson;
+
   const torch::Tensor positions = index_tensor(graded, device);
   const torch::Tensor rows = target.final_norm(lesson.target.last.index_select(0, positions));
-  const auto count = static_cast<std::int64_t>(graded.size());
+  const auto count = std::ssize(graded);
   lesson.distributions =
       torch::empty({count, vocabulary->size()}, torch::dtype(torch::kBFloat16).device(device));
   // A target that remembers has named its favourites: only the draft vocabulary's logits are left to compute.
@@ -56,9 +104,14 @@ Lesson prepare_lesson(const TorchLlama& target, const Example& example, std::spa
   for (std::int64_t begin = 0; begin < count; begin += rows_at_once) {
     const std::int64_t end = std::min(begin + rows_at_once, count);
     const torch::Tensor logits = linear_bf16(rows.slice(0, begin, end), matrix);
-    if (!known) favourites.push_back(logits.argmax(-1));
+    if (!known) favourites.push_back(logits.is_cpu() ? row_favourites(logits) : logits.argmax(-1));
     const torch::Tensor drafted = known ? logits : vocabulary->columns(logits);
-    lesson.distributions.slice(0, begin, end).copy_(drafted.to(torch::kFloat32).softmax(-1));
+    torch::Tensor out = lesson.distributions.slice(0, begin, end);
+    if (logits.is_cpu()) {
+      row_softmax(drafted, out);
+    } else {
+      out.copy_(drafted.to(torch::kFloat32).softmax(-1));
+    }
   }
   const torch::Tensor covered = vocabulary->covers(torch::cat(favourites)).cpu();
   const bool* is_covered = covered.data_ptr<bool>();

@@ -24,7 +24,11 @@ LmLearner::LmLearner(const Options& options) : options_(options), model_(fresh(o
   }
 }
 
-Grade LmLearner::run(const Example& example, bool learn) {
+Grade LmLearner::run(std::span<const Example> examples, bool learn) {
+  return run_each(examples, [&](const Example& example) { return run_one(example, learn); });
+}
+
+Grade LmLearner::run_one(const Example& example, bool learn) {
   Grade grade(1);
   std::vector<std::int64_t> rows;  // that are followed by a token to learn
   for (std::size_t i = 0; i + 1 < example.tokens.size(); ++i) {
@@ -34,9 +38,9 @@ Grade LmLearner::run(const Example& example, bool learn) {
   VocabularyTargets targets;
   if (options_.target != nullptr) {
     const DraftVocabulary all(options_.shape.vocab);
-    const Lesson lesson = prepare_lesson(*options_.target, example, {}, &all);
+    const Lesson lesson = prepare_lesson(*options_.target, {&example, 1}, {}, &all);
     targets.targets = lesson.distributions;
-    targets.wanted = index_tensor(lesson.pairs(lesson.length(), 0).wanted, options_.device);
+    targets.wanted = index_tensor(lesson.pairs(0).wanted, options_.device);
   } else {
     targets.targets = index_tensor({example.tokens.begin() + 1, example.tokens.end()}, options_.device);
     targets.wanted = index_tensor(rows, options_.device);

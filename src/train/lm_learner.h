@@ -25,7 +25,7 @@ class LmLearner final : public Learner {
 
   std::string title() const override { return options_.target ? "Draft model" : "Language model"; }
   NamedTensors parameters() override { return model_.named(); }
-  Grade run(const Example& example, bool learn) override;
+  Grade run(std::span<const Example> examples, bool learn) override;
   torch::Tensor draft_logits(const Example& example, std::int64_t root) override;
   /// A Hugging Face folder, tokenizer included.
   void save(const std::filesystem::path& folder) override;
@@ -34,6 +34,7 @@ class LmLearner final : public Learner {
   nlohmann::json config() const override;
 
  private:
+  Grade run_one(const Example& example, bool learn);
   Options options_;
   TorchLlama model_;
 };

@@ -21,7 +21,7 @@ class MtpLearner final : public RecurrentLearner {
   NamedTensors parameters() override;
 
  protected:
-  torch::Tensor states(const Lesson& lesson, const std::uint64_t*) const override {
+  torch::Tensor states(const Lesson& lesson, bool /*learn*/) const override {
     return target_.final_norm(lesson.target.last);
   }
   Entrance enter(const torch::Tensor& states, const torch::Tensor& embedded) const override;

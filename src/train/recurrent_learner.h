@@ -24,7 +24,7 @@ struct UnrollOptions {
 /// steps 1..s. It predicts token i+2+s.
 class RecurrentLearner : public Learner {
  public:
-  Grade run(const Example& example, bool learn) override;
+  Grade run(std::span<const Example> examples, bool learn) override;
   torch::Tensor draft_logits(const Example& example, std::int64_t root) override;
 
  protected:
@@ -37,8 +37,8 @@ class RecurrentLearner : public Learner {
   };
   /// Layers that it is fed from.
   virtual std::vector<int> taps() const { return {}; }
-  /// The states that stand for the target's, [T, state] float32. `noise_key`: of a visit to learn from.
-  virtual torch::Tensor states(const Lesson& lesson, const std::uint64_t* noise_key) const = 0;
+  /// The states that stand for the target's, [T, state] float32. `learn`: with the noise of their visits.
+  virtual torch::Tensor states(const Lesson& lesson, bool learn) const = 0;
   virtual Entrance enter(const torch::Tensor& states, const torch::Tensor& embedded) const = 0;
   /// The state of the next step, from what leaves the layer.
   virtual torch::Tensor next_state(const torch::Tensor& out) const { return out; }
@@ -64,6 +64,7 @@ class RecurrentLearner : public Learner {
 
  private:
   class Unrolled;
+  struct Graded;
 
   UnrollOptions options_;
   RopeTable rope_;

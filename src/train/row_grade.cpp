@@ -1,53 +1,39 @@
 #include "train/row_grade.h"
 
-#include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
+#include "base/dtype.h"
 #include "kernels/ops.h"
 
 namespace augur {
 
 namespace {
 
-constexpr std::int64_t kLanes = 16;  // sums and maxima in so many parts, which compilers make vectors of
+constexpr std::int64_t kLanes = 16;  // sums in so many parts, which compilers make vectors of
 
-float widen(std::uint16_t bits) {
-  return std::bit_cast<float>(std::uint32_t{bits} << 16);
-}
-
-/// To the nearest, ties to even; finite values only.
-std::uint16_t narrow(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return static_cast<std::uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
-}
-
-const std::uint16_t* bits_of(const torch::Tensor& x) {
-  return reinterpret_cast<const std::uint16_t*>(x.data_ptr<at::BFloat16>());
-}
-
-void widen_row(const std::uint16_t* in, std::int64_t n, float* out) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = widen(in[i]);
-}
-
-float largest(const float* x, std::int64_t n) {
-  std::array<float, kLanes> lanes;
-  lanes.fill(-std::numeric_limits<float>::infinity());
-  std::int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (std::int64_t l = 0; l < kLanes; ++l) lanes[l] = x[i + l] > lanes[l] ? x[i + l] : lanes[l];
+/// Rows of a matrix as the engine's kernels see them.
+class Rows {
+ public:
+  explicit Rows(const torch::Tensor& x)
+      : first_(reinterpret_cast<BF16*>(x.data_ptr<at::BFloat16>())), width_(x.size(1)) {
+    TORCH_CHECK(x.is_contiguous(), "rows that are graded lie one after another");
   }
-  for (; i < n; ++i) lanes[0] = std::max(lanes[0], x[i]);
-  return *std::max_element(lanes.begin(), lanes.end());
-}
+  std::int64_t width() const { return width_; }
+  BF16* row(std::int64_t r) const { return first_ + r * width_; }
+  void read(std::int64_t r, std::vector<float>& out) const {
+    const BF16* in = row(r);
+    for (std::int64_t i = 0; i < width_; ++i) out[static_cast<std::size_t>(i)] = to_float(in[i]);
+  }
+  void write(std::int64_t r, const std::vector<float>& in) const {
+    convert_row(in.data(), width_, DType::BF16, row(r));
+  }
 
-std::int64_t favourite(const float* x, std::int64_t n) {
-  return std::find(x, x + n, largest(x, n)) - x;
-}
+ private:
+  BF16* first_;
+  std::int64_t width_;
+};
 
 /// sum p_i and sum p_i x_i.
 std::array<float, 2> moments(const float* p, const float* x, std::int64_t n) {
@@ -73,37 +59,50 @@ std::array<float, 2> moments(const float* p, const float* x, std::int64_t n) {
 
 }  // namespace
 
-RowGrades grade_rows(const torch::Tensor& logits, const torch::Tensor& targets, bool learning) {
+RowGrades grade_rows(torch::Tensor& logits, const torch::Tensor& targets, const torch::Tensor& wanted,
+                     const torch::Tensor& weights, bool learning) {
   const std::int64_t rows = logits.size(0);
-  const std::int64_t width = logits.size(1);
-  RowGrades out{.loss = torch::empty({rows}, torch::kFloat32),
-                .gradient = learning ? torch::empty_like(logits) : torch::Tensor(),
-                .agreed = torch::empty({rows}, torch::kBool)};
+  const Rows outputs(logits), distributions(targets);
+  const std::int64_t width = outputs.width();
+  RowGrades out{.loss = torch::empty({rows}, torch::kFloat32), .agreed = torch::empty({rows}, torch::kBool)};
+  const auto* target = wanted.data_ptr<std::int64_t>();
+  const float* weight = weights.defined() ? weights.data_ptr<float>() : nullptr;
   std::vector<float> x(static_cast<std::size_t>(width)), p(x.size()), q(x.size());
   for (std::int64_t r = 0; r < rows; ++r) {
-    widen_row(bits_of(logits) + r * width, width, x.data());
-    widen_row(bits_of(targets) + r * width, width, p.data());
+    outputs.read(r, x);
+    distributions.read(target[r], p);
+    const float w = weight != nullptr ? weight[r] : 1;
     const float norm = log_sum_exp(x.data(), width);
     const auto [sum, product] = moments(p.data(), x.data(), width);
-    out.loss.data_ptr<float>()[r] = sum * norm - product;
-    out.agreed.data_ptr<bool>()[r] = favourite(x.data(), width) == favourite(p.data(), width);
+    out.loss.data_ptr<float>()[r] = w * (sum * norm - product);
+    out.agreed.data_ptr<bool>()[r] = argmax(x.data(), width) == argmax(p.data(), width);
     if (!learning) continue;
     exp_row(x.data(), width, norm, 1.0f, q.data());
-    auto* gradient = reinterpret_cast<std::uint16_t*>(out.gradient.data_ptr<at::BFloat16>()) + r * width;
-    for (std::int64_t i = 0; i < width; ++i) gradient[i] = narrow(q[i] - p[i]);
+    for (std::size_t i = 0; i < q.size(); ++i) q[i] = w * (q[i] - p[i]);
+    outputs.write(r, q);
   }
   return out;
 }
 
 torch::Tensor row_favourites(const torch::Tensor& x) {
-  const std::int64_t width = x.size(1);
+  const Rows rows(x);
   torch::Tensor out = torch::empty({x.size(0)}, torch::kInt64);
-  std::vector<float> row(static_cast<std::size_t>(width));
+  std::vector<float> row(static_cast<std::size_t>(rows.width()));
   for (std::int64_t r = 0; r < x.size(0); ++r) {
-    widen_row(bits_of(x) + r * width, width, row.data());
-    out.data_ptr<std::int64_t>()[r] = favourite(row.data(), width);
+    rows.read(r, row);
+    out.data_ptr<std::int64_t>()[r] = argmax(row.data(), rows.width());
   }
   return out;
+}
+
+void row_softmax(const torch::Tensor& x, torch::Tensor& out) {
+  const Rows rows(x), results(out);
+  std::vector<float> row(static_cast<std::size_t>(rows.width()));
+  for (std::int64_t r = 0; r < x.size(0); ++r) {
+    rows.read(r, row);
+    softmax(row.data(), rows.width(), 1, row.data());
+    results.write(r, row);
+  }
 }
 
 }  // namespace augur

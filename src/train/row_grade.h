@@ -3,19 +3,24 @@
 
 namespace augur {
 
+// Rows of logits on the CPU, each worked through while it is in the first-level cache: libtorch's operations
+// would pass over all rows a dozen times. Matrices are bfloat16 and contiguous.
+
 /// What rows of logits are worth against target distributions.
 struct RowGrades {
-  torch::Tensor loss;      ///< [R] float32: cross-entropy
-  torch::Tensor gradient;  ///< [R, V] bfloat16: d loss / d logits; undefined unless asked for
-  torch::Tensor agreed;    ///< [R] bool: the largest logit is the target's largest probability
+  torch::Tensor loss;    ///< [R] float32: weight * cross-entropy
+  torch::Tensor agreed;  ///< [R] bool: the largest logit is the target's largest probability
 };
 
-/// On the CPU, a row at a time, so that no float32 [R, V] is written.
-/// logits, targets: [R, V] bfloat16, contiguous.
-RowGrades grade_rows(const torch::Tensor& logits, const torch::Tensor& targets, bool learning);
+/// Row r of `logits` [R, V] is graded against row wanted[r] (int64) of `targets` [T, V]. `weights` [R]
+/// float32; undefined: all 1. With `learning` d loss / d logits takes the place of the logits.
+RowGrades grade_rows(torch::Tensor& logits, const torch::Tensor& targets, const torch::Tensor& wanted,
+                     const torch::Tensor& weights, bool learning);
 
-/// The column of each row's largest value, the first of equal ones. x [R, V] bfloat16, contiguous, on the
-/// CPU; -> [R] int64
+/// The column of each row's largest value, the first of equal ones. x [R, V]; -> [R] int64
 torch::Tensor row_favourites(const torch::Tensor& x);
+
+/// out = softmax of each row of x. Both [R, V].
+void row_softmax(const torch::Tensor& x, torch::Tensor& out);
 
 }  // namespace augur

@@ -107,6 +107,9 @@ void keep_tensor_memory() {
   mallopt(M_MMAP_THRESHOLD, kGigabyte);
   mallopt(M_TRIM_THRESHOLD, kGigabyte);
   mallopt(M_TOP_PAD, kGigabyte / 4);
+  // They are also compiled for every shape that comes, and sequences have many lengths: keep them all. oneDNN
+  // reads this before its first product; what the user set stays.
+  setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16384", 0);
   static auto* allocator = new KeepingAllocator;
   constexpr std::uint8_t kAboveTheDefault = 1;
   c10::SetCPUAllocator(allocator, kAboveTheDefault);

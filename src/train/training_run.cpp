@@ -23,6 +23,22 @@ std::uint64_t visit_key(std::uint64_t seed, std::int64_t position, bool evaluati
   return seed * 0x9E3779B97F4A7C15u + 2 * static_cast<std::uint64_t>(position) + (evaluation ? 1 : 0);
 }
 
+/// The examples in their order, as many at a time as make up `pack_tokens`.
+Grade run_packs(Learner& learner, std::span<const Example> examples, std::int64_t pack_tokens, bool learn) {
+  Grade grade;
+  std::size_t begin = 0;
+  while (begin < examples.size()) {
+    std::size_t end = begin;
+    std::int64_t tokens = 0;
+    while (end < examples.size() &&
+           (end == begin || tokens + std::ssize(examples[end].tokens) <= pack_tokens))
+      tokens += std::ssize(examples[end++].tokens);
+    grade.add(learner.run(examples.subspan(begin, end - begin), learn));
+    begin = end;
+  }
+  return grade;
+}
+
 std::string duration(double seconds) {
   const auto minutes = static_cast<std::int64_t>(seconds / 60);
   if (minutes >= 60) return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
@@ -83,10 +99,8 @@ void TrainingRun::add_worker(Learner& worker) {
 }
 
 Grade TrainingRun::run_all(std::vector<Example> examples, bool learn) {
-  Grade grade;
   if (workers_.size() == 1) {
-    for (const Example& example : examples) grade.add(learner_.run(example, learn));
-    return grade;
+    return run_packs(learner_, examples, options_.pack_tokens, learn);
   }
   // The longest first, each to the worker with the fewest tokens so far: the same shares every time.
   std::stable_sort(examples.begin(), examples.end(),
@@ -100,13 +114,13 @@ Grade TrainingRun::run_all(std::vector<Example> examples, bool learn) {
   }
   std::vector<std::future<Grade>> grades;
   for (std::size_t w = 0; w < workers_.size(); ++w) {
-    grades.push_back(std::async(std::launch::async, [&worker = *workers_[w], &share = shares[w], learn] {
-      at::set_num_threads(1);  // of this thread
-      Grade sum;
-      for (const Example& example : share) sum.add(worker.run(example, learn));
-      return sum;
-    }));
+    grades.push_back(
+        std::async(std::launch::async, [this, &worker = *workers_[w], &share = shares[w], learn] {
+          at::set_num_threads(1);  // of this thread
+          return run_packs(worker, share, options_.pack_tokens, learn);
+        }));
   }
+  Grade grade;
   for (const std::future<Grade>& one : grades) one.wait();  // all, before an error of one ends the step
   for (std::future<Grade>& one : grades) grade.add(one.get());
   for (std::size_t w = 1; learn && w < workers_.size(); ++w)

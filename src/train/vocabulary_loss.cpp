@@ -8,9 +8,10 @@ namespace augur {
 
 namespace {
 
-/// Rows whose logits stay in a processor's cache; elsewhere memory is what limits them.
-std::int64_t chunk_rows(torch::Device device) {
-  return device.is_cpu() ? 256 : 2048;
+/// Every chunk adds to the whole matrix's gradient, so few are good; their logits take memory.
+std::int64_t chunk_rows(torch::Device device, std::int64_t vocabulary) {
+  constexpr std::int64_t kLogits = 12 << 20;
+  return device.is_cpu() ? std::max<std::int64_t>(64, kLogits / vocabulary) : 2048;
 }
 
 bool is_there(const torch::Tensor& x) {
@@ -77,14 +78,17 @@ Chunk grade(torch::Tensor log_q, const VocabularyTargets& t, std::int64_t begin,
 
 /// Cross-entropy against distributions, and nothing else.
 bool is_plain(const VocabularyTargets& t) {
-  return t.targets.dim() == 2 && !t.weights.defined() && t.cross_entropy == 1 && t.l1 == 0;
+  return t.targets.dim() == 2 && t.cross_entropy == 1 && t.l1 == 0;
 }
 
-Chunk grade_plainly(const torch::Tensor& logits, const VocabularyTargets& t, std::int64_t begin,
-                    std::int64_t end, bool learning) {
-  const RowGrades rows =
-      grade_rows(logits, t.targets.index_select(0, t.wanted.slice(0, begin, end)), learning);
-  return {.loss = rows.loss, .gradient = rows.gradient, .agreed = rows.agreed, .distance = {}};
+Chunk grade_plainly(torch::Tensor logits, const VocabularyTargets& t, std::int64_t begin, std::int64_t end,
+                    bool learning) {
+  const torch::Tensor weights = t.weights.defined() ? t.weights.slice(0, begin, end) : torch::Tensor();
+  const RowGrades rows = grade_rows(logits, t.targets, t.wanted.slice(0, begin, end), weights, learning);
+  return {.loss = rows.loss,
+          .gradient = learning ? logits : torch::Tensor(),
+          .agreed = rows.agreed,
+          .distance = {}};
 }
 
 class Loss : public torch::autograd::Function<Loss> {
@@ -101,14 +105,14 @@ class Loss : public torch::autograd::Function<Loss> {
     const torch::Tensor w = half(weight), e = half(extra_weight), h = half(hidden), x = half(extra);
     std::vector<torch::Tensor> agreed, distance;
     torch::Tensor sum = torch::zeros({}, torch::dtype(torch::kFloat64).device(h.device()));
-    const std::int64_t rows_at_once = chunk_rows(h.device());
+    const std::int64_t rows_at_once = chunk_rows(h.device(), w.size(0));
     for (std::int64_t begin = 0; begin < h.size(0); begin += rows_at_once) {
       const std::int64_t end = std::min(begin + rows_at_once, h.size(0));
       const torch::Tensor rows = h.slice(0, begin, end);
-      const torch::Tensor product = torch::linear(rows, w);
+      torch::Tensor product = torch::linear(rows, w);
       Chunk chunk;
       if (h.is_cpu() && is_plain(*targets) && !is_there(x) && !is_there(bias)) {
-        chunk = grade_plainly(product, *targets, begin, end, learning);
+        chunk = grade_plainly(std::move(product), *targets, begin, end, learning);
       } else {
         torch::Tensor logits = product.to(torch::kFloat32);
         if (is_there(x)) logits = logits.add_(torch::linear(x.slice(0, begin, end), e));
@@ -135,8 +139,10 @@ class Loss : public torch::autograd::Function<Loss> {
   static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* context,
                                                torch::autograd::tensor_list grads) {
     torch::autograd::tensor_list out;
+    // Mostly this loss is what is summed up: no need to pass over a large matrix then.
+    const bool as_is = grads[0].is_cpu() && grads[0].item<float>() == 1;
     for (const torch::Tensor& saved : context->get_saved_variables()) {
-      out.push_back(saved.defined() ? saved * grads[0] : saved);
+      out.push_back(saved.defined() && !as_is ? saved * grads[0] : saved);
     }
     out.resize(8);  // one for every argument of forward
     return out;

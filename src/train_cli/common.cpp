@@ -51,6 +51,9 @@ void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
   app.add_option("--workers", workers,
                  "Sequences learnt from at a time (0: one for every thread; on a CUDA device one)")
       ->check(CLI::Range(0, 256));
+  app.add_option("--pack-tokens", training.pack_tokens,
+                 "Run sequences together up to so many tokens: more is faster and takes memory")
+      ->check(CLI::PositiveNumber);
   app.add_option("--target-memory", target_memory,
                  "GiB of the target's outputs to keep, so that later epochs need not compute them (0: none)")
       ->check(CLI::NonNegativeNumber);

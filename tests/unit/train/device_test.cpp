@@ -42,10 +42,10 @@ TEST(Device, TheStrictOneRefusesTheCpusTensors) {
 
 class OnAnotherDevice : public testing::TestWithParam<PartCase> {
  protected:
-  static Example lesson(const std::vector<TokenId>& tokens, const std::vector<std::uint8_t>& learn) {
+  std::vector<Example> lesson() const {
     Example example{tokens, learn};
     example.key = 7;
-    return example;
+    return {example};
   }
   TrainTarget here;
   TrainTarget there{strict_device()};
@@ -56,8 +56,8 @@ class OnAnotherDevice : public testing::TestWithParam<PartCase> {
 TEST_P(OnAnotherDevice, LearnsTheSame) {
   const auto a = GetParam().make(here);
   const auto b = GetParam().make(there);
-  const Grade expected = a->run(lesson(tokens, learn), true);
-  const Grade found = b->run(lesson(tokens, learn), true);
+  const Grade expected = a->run(lesson(), true);
+  const Grade found = b->run(lesson(), true);
   EXPECT_NEAR(found.loss, expected.loss, 1e-3 * expected.loss);
   EXPECT_EQ(found.hits, expected.hits);
   EXPECT_GT(found.rows, 0);

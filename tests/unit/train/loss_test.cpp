@@ -85,13 +85,24 @@ TEST(RowGrades, AreTheFormulae) {
   for (const std::int64_t width : {1, 15, 16, 50, 333}) {  // whole lanes and rests
     const torch::Tensor logits = torch::randn({7, width}, generator).mul(6).to(torch::kBFloat16);
     const torch::Tensor targets = torch::randn({7, width}, generator).mul(3).softmax(-1).to(torch::kBFloat16);
-    const RowGrades grades = grade_rows(logits, targets, true);
-    const torch::Tensor x = logits.to(torch::kFloat64), p = targets.to(torch::kFloat64);
-    EXPECT_LT((grades.loss + (p * x.log_softmax(-1)).sum(-1)).abs().max().item<double>(), 1e-4) << width;
-    EXPECT_LT((grades.gradient - (x.softmax(-1) - p)).abs().max().item<double>(), 2e-3) << width;
-    EXPECT_TRUE(torch::equal(grades.agreed, x.argmax(-1) == p.argmax(-1))) << width;
+    const torch::Tensor wanted = torch::tensor({6, 0, 0, 3, 2, 1, 5}, torch::kInt64);
+    const torch::Tensor weights = torch::tensor({1.0f, 0.5f, 2.0f, 0.0f, 1.0f, 1.0f, 0.25f});
+    torch::Tensor kept = logits.clone(), gradient = logits.clone();
+    const RowGrades graded = grade_rows(kept, targets, wanted, {}, false);
+    const RowGrades learnt = grade_rows(gradient, targets, wanted, weights, true);
+    const torch::Tensor x = logits.to(torch::kFloat64),
+                        p = targets.index_select(0, wanted).to(torch::kFloat64);
+    const torch::Tensor loss = -(p * x.log_softmax(-1)).sum(-1);
+    EXPECT_LT((graded.loss - loss).abs().max().item<double>(), 1e-4) << width;
+    EXPECT_LT((learnt.loss - loss * weights).abs().max().item<double>(), 1e-4) << width;
+    const torch::Tensor expected = (x.softmax(-1) - p) * weights.unsqueeze(1);
+    EXPECT_LT((gradient - expected).abs().max().item<double>(), 4e-3) << width;
+    EXPECT_TRUE(torch::equal(kept, logits)) << width;
+    EXPECT_TRUE(torch::equal(graded.agreed, x.argmax(-1) == p.argmax(-1))) << width;
     EXPECT_TRUE(torch::equal(row_favourites(logits), x.argmax(-1))) << width;
-    EXPECT_FALSE(grade_rows(logits, targets, false).gradient.defined());
+    torch::Tensor soft = torch::empty_like(logits);
+    row_softmax(logits, soft);
+    EXPECT_LT((soft - x.softmax(-1)).abs().max().item<double>(), 2e-3) << width;
   }
 }
 

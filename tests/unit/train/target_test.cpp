@@ -97,9 +97,10 @@ TEST(TorchTarget, ALessonFromMemoryIsTheSame) {
   remembering.model.remember(1 << 24);
   const DraftVocabulary vocabulary = fresh.reduced();
   const std::vector<int> taps = {2};
-  const Lesson expected = prepare_lesson(fresh.model, fresh.data[0], taps, &vocabulary);
+  const Lesson expected = prepare_lesson(fresh.model, std::vector{fresh.data[0]}, taps, &vocabulary);
   for (const torch::Tensor& head : {torch::Tensor(), vocabulary.rows(remembering.model.head())}) {
-    const Lesson lesson = prepare_lesson(remembering.model, remembering.data[0], taps, &vocabulary, head);
+    const Lesson lesson =
+        prepare_lesson(remembering.model, std::vector{remembering.data[0]}, taps, &vocabulary, head);
     EXPECT_EQ(lesson.row_of, expected.row_of);
     EXPECT_LT((lesson.distributions - expected.distributions).abs().max().item<double>(), 1e-2);
   }

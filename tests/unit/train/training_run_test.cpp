@@ -33,12 +33,13 @@ class EveryPart : public testing::TestWithParam<PartCase> {
 /// Dies in its n-th visit, as a killed process does: nothing is written any more.
 class Dying final : public Learner {
  public:
-  Dying(Learner& inner, int visits) : inner_(inner), left_(visits) {}
+  Dying(Learner& inner, std::ptrdiff_t visits) : inner_(inner), left_(visits) {}
   std::string title() const override { return inner_.title(); }
   NamedTensors parameters() override { return inner_.parameters(); }
-  Grade run(const Example& example, bool learn) override {
-    if (learn && left_-- == 0) throw std::runtime_error("killed");
-    return inner_.run(example, learn);
+  Grade run(std::span<const Example> examples, bool learn) override {
+    if (learn) left_ -= std::ssize(examples);
+    if (left_ < 0) throw std::runtime_error("killed");
+    return inner_.run(examples, learn);
   }
   torch::Tensor draft_logits(const Example& e, std::int64_t root) override {
     return inner_.draft_logits(e, root);
@@ -50,7 +51,7 @@ class Dying final : public Learner {
 
  private:
   Learner& inner_;
-  int left_;
+  std::ptrdiff_t left_;
 };
 
 TEST_P(EveryPart, LearnsAndGoesOnBitForBit) {
@@ -82,6 +83,39 @@ TEST_P(EveryPart, LearnsAndGoesOnBitForBit) {
   for (const auto& entry : std::filesystem::directory_iterator(whole)) {
     const auto name = entry.path().filename();
     EXPECT_EQ(content(entry.path()), content(pieces / name)) << name;
+  }
+}
+
+/// Lengths 40, 17 and 29 of the data's first sequences.
+std::vector<Example> some_sequences(const Dataset& data) {
+  std::vector<Example> examples;
+  for (const std::size_t length : {40, 17, 29}) {
+    Example example = data[std::ssize(examples)];
+    example.tokens = example.tokens.first(length);
+    example.learn = example.learn.first(length);
+    example.key = 1000 + length;
+    examples.push_back(example);
+  }
+  return examples;
+}
+
+TEST_P(EveryPart, LearnsFromSequencesTogetherWhatItLearnsFromEach) {
+  const std::vector<Example> examples = some_sequences(target.data);
+  const auto packed = GetParam().make(target);
+  const auto single = GetParam().make(target);
+  const Grade together = packed->run(examples, true);
+  Grade each;
+  for (const Example& example : examples) each.add(single->run({&example, 1}, true));
+  EXPECT_GT(each.rows, 40);
+  EXPECT_EQ(together.rows, each.rows);
+  EXPECT_EQ(together.tries, each.tries);
+  EXPECT_NEAR(together.loss, each.loss, 1e-3 * each.loss);
+  const NamedTensors a = packed->parameters(), b = single->parameters();
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const torch::Tensor found = a[i].second.grad(), expected = b[i].second.grad();
+    ASSERT_EQ(found.defined(), expected.defined()) << a[i].first;
+    if (!expected.defined() || expected.norm().item<double>() == 0) continue;
+    EXPECT_LT(((found - expected).norm() / expected.norm()).item<double>(), 0.03) << a[i].first;
   }
 }
 
