@@ -116,7 +116,7 @@ void TorchLlama::remember(std::int64_t bytes) {
 TorchLlama::Output TorchLlama::forward(std::span<const TokenId> tokens, std::span<const int> taps) const {
   if (memory_ == nullptr) return compute(tokens, taps);
   if (std::optional<Output> known = memory_->find(tokens, taps)) return *std::move(known);
-  Output out = compute(tokens, taps);
+  Output out = TargetMemory::rounded(compute(tokens, taps));
   std::vector<torch::Tensor> favourites;
   constexpr std::int64_t kRows = 128;  // whose logits stay in a cache
   for (std::int64_t begin = 0; begin < out.last.size(0); begin += kRows) {
