@@ -112,9 +112,12 @@ class Engine {
 
   /// Many requests, `parallel` of them in one batch; when one ends, the next takes its place. Who shares the
   /// batch never changes a result. `on_result` gets every result as it ends, by the request's index; a
-  /// request that is refused gives finish_reason "error", and the others go on.
+  /// request that is refused gives finish_reason "error", and the others go on. `on_token` is a
+  /// TokenCallback for all of them.
   using ResultCallback = std::function<void(std::size_t index, Result result)>;
-  void generate_many(std::span<const Request> requests, int parallel, const ResultCallback& on_result);
+  using IndexedTokenCallback = std::function<bool(std::size_t index, const TokenEvent&)>;
+  void generate_many(std::span<const Request> requests, int parallel, const ResultCallback& on_result,
+                     const IndexedTokenCallback& on_token = {});
 
   const ModelInfo& info() const;
   /// What the target and the engine's own drafters cost here; measured now if need be, or if `anew`.

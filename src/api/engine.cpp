@@ -190,7 +190,8 @@ Result Engine::generate(const Request& request, const TokenCallback& on_token) {
   return impl_->run(*impl_->start(request, on_token));
 }
 
-void Engine::generate_many(std::span<const Request> requests, int parallel, const ResultCallback& on_result) {
+void Engine::generate_many(std::span<const Request> requests, int parallel, const ResultCallback& on_result,
+                           const IndexedTokenCallback& on_token) {
   if (parallel < 1 || parallel > kMaxParallel) {
     throw Error("{} parallel generations are not possible: expected 1 to {}", parallel, kMaxParallel);
   }
@@ -211,12 +212,16 @@ void Engine::generate_many(std::span<const Request> requests, int parallel, cons
     }
     if (on_result) on_result(index, std::move(result));
   };
+  const auto token_callback = [&](std::size_t index) -> TokenCallback {
+    if (!on_token) return {};
+    return [&on_token, index](const TokenEvent& event) { return on_token(index, event); };
+  };
   std::size_t next = 0;
   while (next < requests.size() || !running.empty()) {
     while (next < requests.size() && running.size() < static_cast<std::size_t>(parallel)) {
       const std::size_t index = next++;
       try {
-        running.push_back({index, impl_->start(requests[index], {})});
+        running.push_back({index, impl_->start(requests[index], token_callback(index))});
       } catch (const Error&) {
         report(index, [error = std::current_exception()]() -> Result { std::rethrow_exception(error); });
       }

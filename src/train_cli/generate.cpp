@@ -29,16 +29,25 @@ struct Flags {
   std::int64_t text_bytes = 400;
   std::int64_t max_tokens = 384;
   int parallel = 32;
+  std::string weights = "auto";
   int threads = 0;
   double minutes = 0;
   std::uint64_t seed = 1;
 };
 
+WeightFormat weight_format(const std::string& word) {
+  if (word == "bf16") return WeightFormat::BF16;
+  if (word == "f32") return WeightFormat::F32;
+  return word == "native" ? WeightFormat::Native : WeightFormat::Auto;
+}
+
+/// Without the weights where they are what they are by default (auto is native).
 std::string settings_line(const Flags& flags) {
-  return fmt::format("model {} temperatures {} max-prompt {} text-bytes {} max-tokens {} seed {}",
+  const bool expanded = flags.weights == "bf16" || flags.weights == "f32";
+  return fmt::format("model {} temperatures {} max-prompt {} text-bytes {} max-tokens {} seed {}{}",
                      std::filesystem::path(flags.model).filename().string(),
                      fmt::join(flags.temperatures, ","), flags.max_prompt, flags.text_bytes, flags.max_tokens,
-                     flags.seed);
+                     flags.seed, expanded ? " weights " + flags.weights : "");
 }
 
 /// A number for a prompt, wherever its file is read and whatever came before it.
@@ -89,6 +98,7 @@ int generate(const Flags& flags) {
   EngineOptions options;
   options.model = flags.model;
   options.threads = flags.threads;
+  options.weights = weight_format(flags.weights);
   Engine engine(options);
   std::vector<Job> jobs;
   std::vector<Request> requests;
@@ -99,7 +109,7 @@ int generate(const Flags& flags) {
   const Stopwatch clock;
   double logged_ms = 0;
   double flushed_ms = 0;
-  std::int64_t tokens = 0;
+  std::int64_t tokens = 0;  // generated, those of unfinished answers included
   std::int64_t answers = 0;
   bool out_of_time = false;
   const auto progress = [&] {
@@ -112,19 +122,23 @@ int generate(const Flags& flags) {
     if (ms - logged_ms < 15e3) return;
     logged_ms = ms;
     const auto left = static_cast<double>(requests.size()) - static_cast<double>(answers);
-    log_line(fmt::format("{} of {} answers, {:.0f} tokens/s, {:.0f} min left", answers, requests.size(),
-                         static_cast<double>(tokens) / ms * 1e3,
-                         left / static_cast<double>(answers) * ms / 60e3));
+    const std::string time_left =
+        answers == 0 ? "" : fmt::format(", {:.0f} min left", left / static_cast<double>(answers) * ms / 60e3);
+    log_line(fmt::format("{} of {} answers, {:.0f} tokens/s{}", answers, requests.size(),
+                         static_cast<double>(tokens) / ms * 1e3, time_left));
   };
-  engine.generate_many(requests, flags.parallel, [&](std::size_t index, const Result& result) {
+  const auto on_result = [&](std::size_t index, const Result& result) {
     const Request& request = requests[index];
     const Job& job = jobs[index];
     if (result.finish_reason == "error") log_line(fmt::format("{}: {}", job.source, result.error));
     if (result.finish_reason != "stop" && result.finish_reason != "length") return;
     cache.add({job.source, job.domain, request.sampling.temperature, request.prompt_tokens, result.tokens});
-    tokens += static_cast<std::int64_t>(result.tokens.size());
     ++answers;
+  };
+  engine.generate_many(requests, flags.parallel, on_result, [&](std::size_t, const TokenEvent& event) {
+    if (event.token >= 0) ++tokens;
     progress();
+    return true;
   });
   cache.flush();
   log_line(fmt::format("{} answers, {} tokens in {:.1f} s: {:.0f} tokens/s; {} answers with {} tokens in {}",
@@ -157,6 +171,9 @@ Part add_generate(Program& program) {
       ->check(CLI::PositiveNumber);
   sub->add_option("-n,--max-tokens", flags->max_tokens, "Longest answer")->check(CLI::PositiveNumber);
   sub->add_option("--parallel", flags->parallel, "Sequences in one forward pass")->check(CLI::Range(1, 1024));
+  sub->add_option("--weights", flags->weights,
+                  "In memory: native (as a GGUF file quantises them; auto), or expanded to bf16 or f32")
+      ->check(CLI::IsMember({"auto", "native", "bf16", "f32"}));
   sub->add_option("-t,--threads", flags->threads, "Threads (0: all cores)");
   sub->add_option("--minutes", flags->minutes, "Stop after about so long (0: never)");
   sub->add_option("--seed", flags->seed, "Of temperatures and draws");

@@ -66,6 +66,11 @@ TEST_F(Training, FromPromptsToAHeadThatDrafts) {
   EXPECT_THAT(generated.err, HasSubstr("3 answers"));
   const Outcome again = run_augur(generate);
   EXPECT_THAT(again.err, HasSubstr("3 answers are there, 0 to go"));
+  std::vector<std::string> expanded = generate;
+  expanded.insert(expanded.end(), {"--weights", "f32"});
+  const Outcome refused = run_augur(expanded);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("weights f32"));
 
   const std::string out = (temporary_file("head.txt").parent_path() / "head").string();
   std::filesystem::remove_all(out);

@@ -177,6 +177,22 @@ TEST_F(EngineTest, ManyRequestsEqualOneAtATime) {
   EXPECT_THROW(engine_->generate_many(requests, 0, {}), std::runtime_error);
 }
 
+TEST_F(EngineTest, ManyRequestsHandOutTheirTokens) {
+  std::vector<Request> requests = {plain("Once upon", 12), plain("Lily", 30), plain("The dog", 20)};
+  std::vector<std::vector<TokenId>> handed_out(requests.size());
+  std::vector<Result> results(requests.size());
+  engine_->generate_many(
+      requests, 2, [&](std::size_t index, Result result) { results[index] = std::move(result); },
+      [&](std::size_t index, const TokenEvent& event) {
+        if (event.token >= 0) handed_out[index].push_back(event.token);
+        return index != 1 || handed_out[1].size() < 5;
+      });
+  for (std::size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(handed_out[i], results[i].tokens);
+  EXPECT_EQ(results[0].tokens, engine_->generate(requests[0]).tokens);
+  EXPECT_EQ(results[1].finish_reason, "cancelled");
+  EXPECT_EQ(results[1].tokens.size(), 5u);
+}
+
 TEST_F(EngineTest, RefusesWhatItCannotDo) {
   Request request = plain("x", 5);
   request.speculation = speculation({"telepathy"});
