@@ -1,6 +1,7 @@
 #include "model/layer_stack.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "kernels/attention.h"
@@ -31,11 +32,17 @@ std::vector<DType> input_types(const std::vector<LayerWeights>& layers) {
 
 LayerStack::LayerStack(Backend& backend, const ModelConfig& config, DType kv_type, std::int64_t context,
                        std::vector<LayerWeights> layers)
+    : LayerStack(backend, config, kv_type, context,
+                 std::make_shared<const std::vector<LayerWeights>>(std::move(layers))) {}
+
+LayerStack::LayerStack(Backend& backend, const ModelConfig& config, DType kv_type, std::int64_t context,
+                       std::shared_ptr<const std::vector<LayerWeights>> layers)
     : backend_(backend),
       config_(config),
       kv_type_(kv_type),
       context_(context),
-      layers_(std::move(layers)),
+      shared_(std::move(layers)),
+      layers_(*shared_),
       input_types_(input_types(layers_)),
       rope_(make_rope_table(config.rope, config.head_dim, context), context),
       workspace_(config, backend.pool.size(), attention_inputs(layers_, config)) {}

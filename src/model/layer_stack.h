@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,9 @@ class LayerStack {
   /// `kv_type`: of its caches: BF16, F32 or Q8_0.
   LayerStack(Backend& backend, const ModelConfig& config, DType kv_type, std::int64_t context,
              std::vector<LayerWeights> layers);
+  /// With layers that other stacks run, too, each with activations of its own.
+  LayerStack(Backend& backend, const ModelConfig& config, DType kv_type, std::int64_t context,
+             std::shared_ptr<const std::vector<LayerWeights>> layers);
 
   const ModelConfig& config() const { return config_; }
   DType kv_type() const { return kv_type_; }
@@ -88,8 +92,9 @@ class LayerStack {
   const ModelConfig config_;
   const DType kv_type_;
   const std::int64_t context_;
-  const std::vector<LayerWeights> layers_;
-  const std::vector<DType> input_types_;  ///< of the layers' products, each once
+  const std::shared_ptr<const std::vector<LayerWeights>> shared_;
+  const std::vector<LayerWeights>& layers_;  ///< of shared_
+  const std::vector<DType> input_types_;     ///< of the layers' products, each once
   RopeCache rope_;
   Workspace workspace_;
   BatchPlan plan_;

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <sstream>
+#include <string>
 
 #include "base/error.h"
 #include "io/atomic_file.h"
@@ -12,6 +13,11 @@ namespace augur {
 
 namespace {
 constexpr const char* kTitles = "tokens\theld_out_loss\tchain_length\tagreement_by_depth\n";
+
+/// As the file holds it: a resumed run, which reads it, goes on with the same number.
+double rounded(double value) {
+  return std::stod(fmt::format("{:.6g}", value));
+}
 }
 
 LearningCurve::LearningCurve(std::filesystem::path file, std::int64_t tokens) : file_(std::move(file)) {
@@ -31,8 +37,9 @@ LearningCurve::LearningCurve(std::filesystem::path file, std::int64_t tokens) : 
 }
 
 void LearningCurve::add(std::int64_t tokens, const Grade& held_out) {
-  Point point{tokens, held_out.mean_loss(), held_out.chain_length(), {}};
-  for (std::size_t i = 0; i < held_out.hits.size(); ++i) point.agreement.push_back(held_out.agreement(i));
+  Point point{tokens, rounded(held_out.mean_loss()), rounded(held_out.chain_length()), {}};
+  for (std::size_t i = 0; i < held_out.hits.size(); ++i)
+    point.agreement.push_back(rounded(held_out.agreement(i)));
   if (!points_.empty() && points_.back().tokens == tokens) points_.pop_back();
   points_.push_back(std::move(point));
   std::string text = kTitles;

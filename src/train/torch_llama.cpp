@@ -1,8 +1,10 @@
 #include "train/torch_llama.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "base/error.h"
+#include "train/engine_target.h"
 #include "train/row_grade.h"
 #include "train/target_memory.h"
 #include "train/torch_tensors.h"
@@ -63,13 +65,18 @@ std::string layer_prefix(int layer) {
 
 }  // namespace
 
-TorchLlama::TorchLlama(const Checkpoint& checkpoint, torch::Device device)
+TorchLlama::TorchLlama(const Checkpoint& checkpoint, torch::Device device, TargetForward forward)
     : config_(ModelConfig::from_json(checkpoint.config(), checkpoint.path().string())),
       rope_(make_rope_table(config_.rope, config_.head_dim, config_.max_context)) {
   const Reader read(checkpoint.weights(), device);
   embedding_ = read.matrix("model.embed_tokens.weight", config_.vocab, config_.hidden);
   if (!config_.tied_embeddings) head_ = read.matrix("lm_head.weight", config_.vocab, config_.hidden);
   norm_ = read.vector("model.norm.weight", config_.hidden);
+  if (forward == TargetForward::Engine) {
+    assert(device.is_cpu());
+    engine_ = std::make_shared<EngineTarget>(checkpoint);
+    return;
+  }
   for (int i = 0; i < config_.layers; ++i) layers_.push_back(read_layer(read, config_, layer_prefix(i)));
 }
 
@@ -96,13 +103,18 @@ TorchLlama::TorchLlama(const ModelConfig& config, torch::Generator& generator, t
 
 NamedTensors TorchLlama::named() const {
   NamedTensors all = {{"model.embed_tokens.weight", embedding_}};
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const NamedTensors layer = layers_[i].named(layer_prefix(static_cast<int>(i)));
-    all.insert(all.end(), layer.begin(), layer.end());
+  for (int i = 0; i < config_.layers; ++i) {
+    const NamedTensors tensors = layer(i).named(layer_prefix(i));
+    all.insert(all.end(), tensors.begin(), tensors.end());
   }
   all.emplace_back("model.norm.weight", norm_);
   if (head_.defined()) all.emplace_back("lm_head.weight", head_);
   return all;
+}
+
+TorchLayer TorchLlama::layer(int index) const {
+  if (engine_ == nullptr) return layers_[static_cast<std::size_t>(index)];
+  return read_layer(Reader(engine_->checkpoint().weights(), device()), config_, layer_prefix(index));
 }
 
 torch::Tensor TorchLlama::embed(const torch::Tensor& ids) const {
@@ -130,6 +142,7 @@ TorchLlama::Output TorchLlama::forward(std::span<const TokenId> tokens, std::spa
 }
 
 TorchLlama::Output TorchLlama::compute(std::span<const TokenId> tokens, std::span<const int> taps) const {
+  if (engine_ != nullptr) return engine_->forward(tokens, taps);
   const auto length = static_cast<std::int64_t>(tokens.size());
   const Rotation rotation = make_rotation(rope_, 0, length, device());
   const torch::Tensor mask = causal_mask(length, device());

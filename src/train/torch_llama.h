@@ -1,6 +1,7 @@
 #pragma once
 #include <torch/torch.h>
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,15 +12,21 @@
 
 namespace augur {
 
+class EngineTarget;
 class TargetMemory;
+
+/// Who computes a frozen target's hidden states.
+enum class TargetForward { Libtorch, Engine };
 
 /// A decoder-only transformer in libtorch: the frozen target that every trainer asks for hidden states and
 /// distributions, or a language model in training. The same families and the same arithmetic as the engine's
 /// Model (products in bfloat16, the rest in float32). One sequence at a time, from position 0.
 class TorchLlama {
  public:
-  /// Frozen: bfloat16 matrices, nothing collects gradients. Error naming file and tensor.
-  explicit TorchLlama(const Checkpoint& checkpoint, torch::Device device = torch::kCPU);
+  /// Frozen: bfloat16 matrices, nothing collects gradients. With the engine's forward, which is for the CPU,
+  /// layers are in its memory only. Error naming file and tensor.
+  explicit TorchLlama(const Checkpoint& checkpoint, torch::Device device = torch::kCPU,
+                      TargetForward forward = TargetForward::Libtorch);
   /// Trainable, with random weights.
   TorchLlama(const ModelConfig& config, torch::Generator& generator, torch::Device device);
 
@@ -49,7 +56,7 @@ class TorchLlama {
   const torch::Tensor& embedding() const { return embedding_; }  ///< [vocab, hidden]
   const torch::Tensor& head() const { return config_.tied_embeddings ? embedding_ : head_; }  ///< the same
   const torch::Tensor& norm_weight() const { return norm_; }
-  const TorchLayer& layer(int index) const { return layers_[static_cast<std::size_t>(index)]; }
+  TorchLayer layer(int index) const;  ///< read anew where the engine has the layers
   /// All weights by Hugging Face's names, a tied head once.
   NamedTensors named() const;
 
@@ -60,6 +67,7 @@ class TorchLlama {
   RopeTable rope_;
   torch::Tensor embedding_, head_, norm_;
   std::vector<TorchLayer> layers_;
+  std::shared_ptr<EngineTarget> engine_;  ///< null: libtorch
   std::shared_ptr<TargetMemory> memory_;
 };
 

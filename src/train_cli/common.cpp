@@ -110,7 +110,8 @@ TrainingInput read_input(const TrainFlags& flags) {
 TorchLlama load_target(TrainingInput& input, const TrainFlags& flags) {
   constexpr double kGiB = 1 << 30;
   input.made_for = fingerprint_of(input.checkpoint);
-  TorchLlama target(input.checkpoint, input.device);
+  TorchLlama target(input.checkpoint, input.device,
+                    input.device.is_cpu() ? TargetForward::Engine : TargetForward::Libtorch);
   if (flags.target_memory > 0) target.remember(static_cast<std::int64_t>(flags.target_memory * kGiB));
   return target;
 }

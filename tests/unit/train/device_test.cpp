@@ -47,7 +47,7 @@ class OnAnotherDevice : public testing::TestWithParam<PartCase> {
     example.key = 7;
     return {example};
   }
-  TrainTarget here;
+  TrainTarget here{torch::kCPU, TargetForward::Libtorch};
   TrainTarget there{strict_device()};
   const std::vector<TokenId> tokens = toy_tokens(99, 30);
   const std::vector<std::uint8_t> learn = std::vector<std::uint8_t>(30, 1);

@@ -51,11 +51,13 @@ inline std::string content(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// The golden target for trainers, with data.
+/// The golden target for trainers, with data. On the CPU the engine computes its states, as for users.
 struct TrainTarget {
   explicit TrainTarget(torch::Device device = torch::kCPU)
+      : TrainTarget(device, device.is_cpu() ? TargetForward::Engine : TargetForward::Libtorch) {}
+  TrainTarget(torch::Device device, TargetForward forward)
       : checkpoint(Checkpoint::open(golden_head_path("target"))),
-        model(checkpoint, device),
+        model(checkpoint, device, forward),
         data(tokenizer, nullptr, {.max_length = 64}) {
     write_toy_data(folder.path() / "data.jsonl", 24);
     data.add_file(folder.path() / "data.jsonl");
