@@ -12,9 +12,9 @@
 namespace augur {
 
 /// A frozen target's forward pass by the engine's own kernels, with bfloat16 weights: on a CPU faster than
-/// libtorch's (docs/training.md). Rows have the same bits whatever the number of threads, callers or rows in a pass.
-/// forward() is safe to call from several threads: each takes activations and a cache of its own, and a team
-/// of as many threads as libtorch gives the caller; the weights are shared.
+/// libtorch's (docs/training.md). Rows have the same bits whatever the number of threads, callers or rows in
+/// a pass. forward() is safe to call from several threads: each takes activations and a cache of its own, and
+/// a team of as many threads as libtorch gives the caller; the weights are shared.
 class EngineTarget {
  public:
   /// Packs the layers. Error naming file and tensor.

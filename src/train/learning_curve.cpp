@@ -18,7 +18,7 @@ constexpr const char* kTitles = "tokens\theld_out_loss\tchain_length\tagreement_
 double rounded(double value) {
   return std::stod(fmt::format("{:.6g}", value));
 }
-}
+}  // namespace
 
 LearningCurve::LearningCurve(std::filesystem::path file, std::int64_t tokens) : file_(std::move(file)) {
   if (tokens == 0) return;

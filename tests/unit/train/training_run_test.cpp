@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "support/error_of.h"
+#include "train/learning_curve.h"
 #include "train_fixture.h"
 
 namespace augur {
@@ -139,6 +140,21 @@ TEST_P(EveryPart, WorkersLearnWhatOneLearns) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, EveryPart, testing::ValuesIn(all_parts()), part_name);
+
+TEST(LearningCurve, IsReadAsItWasKept) {
+  const TemporaryFolder folder;
+  Grade grade(1);
+  grade.loss = 1.61614999;  // 1.61615 in the file, which four digits round the other way
+  grade.rows = 1;
+  grade.count(0, 2, 3);
+  LearningCurve kept(folder.path() / "curve.tsv", 0);
+  kept.add(1000, grade);
+  const LearningCurve read(folder.path() / "curve.tsv", 1000);
+  ASSERT_EQ(read.points().size(), 1u);
+  EXPECT_EQ(read.points()[0].loss, kept.points()[0].loss);
+  EXPECT_EQ(read.points()[0].chain_length, kept.points()[0].chain_length);
+  EXPECT_EQ(read.points()[0].agreement, kept.points()[0].agreement);
+}
 
 /// Writes beyond so many bytes of a file fail while it lives, as on a full disk.
 class FileSizeLimit {
