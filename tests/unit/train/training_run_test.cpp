@@ -107,7 +107,7 @@ TEST_P(EveryPart, LearnsFromSequencesTogetherWhatItLearnsFromEach) {
   const Grade together = packed->run(examples, true);
   Grade each;
   for (const Example& example : examples) each.add(single->run({&example, 1}, true));
-  EXPECT_GT(each.rows, 40);
+  EXPECT_GE(each.rows, 18);  // block drafters learn from 6 anchors of a sequence
   EXPECT_EQ(together.rows, each.rows);
   EXPECT_EQ(together.tries, each.tries);
   EXPECT_NEAR(together.loss, each.loss, 1e-3 * each.loss);
