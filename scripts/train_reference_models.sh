@@ -67,14 +67,15 @@ shortlists() {
 for part in "${parts[@]}"; do
   command=$part options=()
   case "$part" in
-    eagle3) options=(--draft-vocab "$vocab" --unroll 3 --lr 8e-4 --step-tokens 1024) ;;
+    eagle3) options=(--draft-vocab "$vocab" --unroll 3 --lr 1.2e-3) ;;
     draft) options=(--max-length 1024) ;;
-    eagle | mtp) options=(--loss-vocab "$vocab" --lr 5e-4 --step-tokens 1024) ;;
-    medusa | hydra) options=(--shared-head --loss-vocab "$vocab" --lr 5e-4 --step-tokens 1024) ;;
-    dflash) options=(--shared-head --draft-vocab "$vocab" --intermediate 352 --lr 5e-4 --step-tokens 1024) ;;
+    eagle | mtp) options=(--loss-vocab "$vocab" --lr 1.5e-3) ;;
+    medusa) options=(--shared-head --loss-vocab "$vocab" --lr 2e-3) ;;
+    hydra) options=(--shared-head --heads 3 --loss-vocab "$vocab" --lr 2e-3) ;;
+    dflash) options=(--shared-head --draft-vocab "$vocab" --intermediate 352 --lr 2e-3) ;;
     dspark) command=dflash
-      options=(--dspark --shared-head --draft-vocab "$vocab" --intermediate 352 --markov-rank 16 --lr 5e-4 --step-tokens 1024) ;;
-    early-exit) options=(--exit-layer "${EXIT_LAYER:-8}" --loss-vocab "$vocab" --lr 1e-3 --step-tokens 1024) ;;
+      options=(--dspark --shared-head --draft-vocab "$vocab" --intermediate 352 --markov-rank 16 --lr 2e-3) ;;
+    early-exit) options=(--exit-layer "${EXIT_LAYER:-8}" --loss-vocab "$vocab" --lr 1e-3) ;;
     c2t | acceptance | hetero)
       calibrate "$part"
       continue
@@ -85,6 +86,8 @@ for part in "${parts[@]}"; do
       ;;
     *) echo "unknown part: $part" >&2; exit 2 ;;
   esac
+  # Heads learn from fewer tokens so (docs/training.md).
+  [[ $part == draft ]] || options+=(--muon --step-tokens 2048)
   "$augur" train "$command" -m "$target" --data "$work/answers.jsonl" --tokens "$tokens" \
     --held-out "${HELD_OUT:-100}" -o "$work/$part" "${options[@]}"
 done
