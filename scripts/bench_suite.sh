@@ -43,7 +43,7 @@ cheaper=(plain draft,ngram:model=$draft,policy=auto draft,ngram:model=$draft,$fr
          draft,ngram:model=$small,policy=auto draft,ngram:model=$small,$frequent,policy=auto)
 tree=policy=eagle2,topk=10,depth=8,size=60
 drafters=(plain draft:model=$draft,$tree eagle3:model=smollm2-eagle3,$tree eagle:model=smollm2-eagle,$tree mtp:model=smollm2-mtp,$tree
-          medusa:model=smollm2-medusa,$tree hydra:model=smollm2-hydra,$tree layerskip:model=smollm2-early-exit,$tree)
+          medusa:model=smollm2-medusa,$tree hydra:model=smollm2-hydra,$tree layerskip:model=smollm2-early-exit,$tree dspark:model=smollm2-dspark,$tree)
 
 tables=()  # suites whose tables make the document
 suite() { # NAME ARGUMENT...
