@@ -104,14 +104,10 @@ Lesson prepare_lesson(const TorchLlama& target, std::span<const Example> example
   for (std::int64_t begin = 0; begin < count; begin += rows_at_once) {
     const std::int64_t end = std::min(begin + rows_at_once, count);
     const torch::Tensor logits = linear_bf16(rows.slice(0, begin, end), matrix);
-    if (!known) favourites.push_back(logits.is_cpu() ? row_favourites(logits) : logits.argmax(-1));
+    if (!known) favourites.push_back(row_favourites(logits));
     const torch::Tensor drafted = known ? logits : vocabulary->columns(logits);
     torch::Tensor out = lesson.distributions.slice(0, begin, end);
-    if (logits.is_cpu()) {
-      row_softmax(drafted, out);
-    } else {
-      out.copy_(drafted.to(torch::kFloat32).softmax(-1));
-    }
+    row_softmax(drafted, out);
   }
   const torch::Tensor covered = vocabulary->covers(torch::cat(favourites)).cpu();
   const bool* is_covered = covered.data_ptr<bool>();

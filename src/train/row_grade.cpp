@@ -85,6 +85,7 @@ RowGrades grade_rows(torch::Tensor& logits, const torch::Tensor& targets, const 
 }
 
 torch::Tensor row_favourites(const torch::Tensor& x) {
+  if (!x.is_cpu()) return x.argmax(-1);
   const Rows rows(x);
   torch::Tensor out = torch::empty({x.size(0)}, torch::kInt64);
   std::vector<float> row(static_cast<std::size_t>(rows.width()));
@@ -96,6 +97,10 @@ torch::Tensor row_favourites(const torch::Tensor& x) {
 }
 
 void row_softmax(const torch::Tensor& x, torch::Tensor& out) {
+  if (!x.is_cpu()) {
+    out.copy_(x.to(torch::kFloat32).softmax(-1));
+    return;
+  }
   const Rows rows(x), results(out);
   std::vector<float> row(static_cast<std::size_t>(rows.width()));
   for (std::int64_t r = 0; r < x.size(0); ++r) {

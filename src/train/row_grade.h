@@ -3,8 +3,8 @@
 
 namespace augur {
 
-// Rows of logits on the CPU, each worked through while it is in the first-level cache: libtorch's operations
-// would pass over all rows a dozen times. Matrices are bfloat16 and contiguous.
+// Rows of logits. On the CPU each is worked through while it is in the core's cache: libtorch's operations
+// would pass over all rows a dozen times. Matrices are bfloat16 and, on the CPU, contiguous.
 
 /// What rows of logits are worth against target distributions.
 struct RowGrades {
@@ -12,8 +12,8 @@ struct RowGrades {
   torch::Tensor agreed;  ///< [R] bool: the largest logit is the target's largest probability
 };
 
-/// Row r of `logits` [R, V] is graded against row wanted[r] (int64) of `targets` [T, V]. `weights` [R]
-/// float32; undefined: all 1. With `learning` d loss / d logits takes the place of the logits.
+/// On the CPU only. Row r of `logits` [R, V] is graded against row wanted[r] (int64) of `targets` [T, V].
+/// `weights` [R] float32; undefined: all 1. With `learning` d loss / d logits takes the place of the logits.
 RowGrades grade_rows(torch::Tensor& logits, const torch::Tensor& targets, const torch::Tensor& wanted,
                      const torch::Tensor& weights, bool learning);
 

@@ -134,7 +134,7 @@ TorchLlama::Output TorchLlama::forward(std::span<const TokenId> tokens, std::spa
   for (std::int64_t begin = 0; begin < out.last.size(0); begin += kRows) {
     const torch::Tensor rows = out.last.slice(0, begin, std::min(begin + kRows, out.last.size(0)));
     const torch::Tensor logits = linear_bf16(final_norm(rows), head());
-    favourites.push_back(logits.is_cpu() ? row_favourites(logits) : logits.argmax(-1));
+    favourites.push_back(row_favourites(logits));
   }
   out.favourites = torch::cat(favourites);
   memory_->keep(tokens, taps, out);
