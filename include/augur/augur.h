@@ -30,8 +30,24 @@ typedef struct augur_engine_options {
   int32_t tree_size;
   const char* verification; /* "walk", "rejection" */
   int32_t coupling; /* 1: drafters propose what the noise of the target's draws makes likely; 0: they don't */
-  const char* policy; /* what shapes the drafts, NAME[:KEY=VALUE,...]; NULL: what the fields above say */
+  const char* policy;      /* what shapes the drafts, NAME[:KEY=VALUE,...]; NULL: what the fields above say */
+  const char* static_tree; /* a published tree's name or a JSON file of paths; NULL: none */
+  const char* draft_vocabulary; /* "full", "frspec:FILE[:SIZE]", "dynaspec:FOLDER", ...; NULL: "full" */
+  const char* datastore;        /* file of `augur datastore build`, for "suffix"; NULL: none */
+  int32_t ngram_min;            /* shortest suffix that "ngram" looks up */
+  int32_t ngram_max;            /* longest */
+  int32_t exit_layer;           /* "layerskip": layers of the target that draft; 0: as its files say */
+  const char* kv_type;          /* keys and values: "auto", "bf16", "q8_0"; NULL: "auto" */
+  const char* cost_cache;       /* folder for measured costs; "none": nowhere; NULL: ~/.cache/augur/costs */
+  /* Told what a user should know and what does not stop the work; may be NULL. */
+  void (*warning)(const char* text, void* user);
+  void* warning_user;
 } augur_engine_options;
+
+typedef struct augur_message {
+  const char* role;    /* "system", "user", "assistant", "tool" */
+  const char* content; /* UTF-8 */
+} augur_message;
 
 typedef struct augur_request {
   size_t size;
@@ -50,6 +66,13 @@ typedef struct augur_request {
   double presence_penalty;
   double frequency_penalty;
   uint64_t seed;
+  /* In place of `prompt`, `system` and `chat`, one of: token ids, used as they are; or a conversation, which
+   * the model's chat template renders. */
+  const int32_t* prompt_tokens;
+  size_t prompt_token_count;
+  const augur_message* messages;
+  size_t message_count;
+  int32_t penalty_window; /* last tokens that penalties look at; -1: all */
 } augur_request;
 
 /* text: `length` bytes, not terminated, valid during the call. token: -1 when only held-back text is
@@ -67,6 +90,14 @@ augur_request augur_request_default(void);
 augur_engine* augur_load(const augur_engine_options* options);
 void augur_free(augur_engine* engine);
 
+/* Token ids of a text as a prompt, its beginning-of-sequence token included. Writes at most `capacity` of
+ * them to `tokens` (which may be NULL with capacity 0) and returns how many there are; -1 on failure. */
+int64_t augur_tokenize(augur_engine* engine, const char* text, int32_t* tokens, size_t capacity);
+/* The text of token ids, terminated, in at most `capacity` bytes of `text` (NULL with capacity 0). Returns
+ * its length without the end, which may be more than there was room for; -1 on failure. */
+int64_t augur_detokenize(augur_engine* engine, const int32_t* tokens, size_t count, char* text,
+                         size_t capacity);
+
 /* NULL on failure. `on_token` may be NULL. */
 augur_result* augur_generate(augur_engine* engine, const augur_request* request,
                              augur_token_callback on_token, void* user);
@@ -78,6 +109,8 @@ const int32_t* augur_result_tokens(const augur_result* result, size_t* count);
 const char* augur_result_finish_reason(const augur_result* result);
 double augur_result_tokens_per_second(const augur_result* result);
 double augur_result_mean_accepted_length(const augur_result* result);
+int64_t augur_result_prompt_tokens(const augur_result* result);
+int64_t augur_result_target_calls(const augur_result* result); /* forwards of the target after the prompt */
 
 #ifdef __cplusplus
 }

@@ -2,9 +2,14 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <initializer_list>
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "augur/augur.h"
 #include "augur/engine.h"
@@ -22,9 +27,9 @@ namespace {
 
 thread_local std::string last_error;
 
-/// Runs `body`; an exception becomes null and the thread's last error.
-template <class Body>
-auto guarded(Body&& body) noexcept -> decltype(body()) {
+/// Runs `body`; an exception becomes `failure` and the thread's last error.
+template <class Body, class Value = std::invoke_result_t<Body>>
+Value guarded(Body&& body, Value failure = {}) noexcept {
   try {
     last_error.clear();
     return body();
@@ -35,7 +40,7 @@ auto guarded(Body&& body) noexcept -> decltype(body()) {
   } catch (...) {
     last_error = "unknown failure";
   }
-  return nullptr;
+  return failure;
 }
 
 /// The caller's struct as this version knows it: fields that an older caller lacks keep their defaults.
@@ -63,6 +68,30 @@ std::vector<std::string> split_list(const std::string& text) {
   return parts;
 }
 
+augur::Engine& checked(augur_engine* engine) {
+  if (engine == nullptr) throw augur::Error("the engine is NULL");
+  return engine->engine;
+}
+
+/// One of a few words; null and "" are the first of them.
+template <class T>
+T choice(const char* field, const char* word, std::initializer_list<std::pair<const char*, T>> choices) {
+  if (word == nullptr || *word == '\0') return choices.begin()->second;
+  std::string words;
+  for (const auto& [name, value] : choices) {
+    if (std::strcmp(word, name) == 0) return value;
+    words += (words.empty() ? "" : ", ") + std::string(name);
+  }
+  throw augur::Error("{} is '{}': expected one of {}", field, word, words);
+}
+
+/// An array of the caller's: null only where it is empty.
+template <class T>
+std::span<const T> array(const char* field, const T* first, std::size_t count) {
+  if (first == nullptr && count > 0) throw augur::Error("{} is NULL, but its count is {}", field, count);
+  return {first, count};
+}
+
 augur::EngineOptions engine_options(const augur_engine_options& from) {
   augur::EngineOptions to;
   to.model = text_or_empty(from.model);
@@ -70,15 +99,21 @@ augur::EngineOptions engine_options(const augur_engine_options& from) {
   to.threads = from.threads;
   to.pin_threads = from.pin_threads != 0;
   to.context = from.context;
-  const std::string weights = text_or_empty(from.weights);
-  if (weights == "native") {
-    to.weights = augur::WeightFormat::Native;
-  } else if (weights == "bf16") {
-    to.weights = augur::WeightFormat::BF16;
-  } else if (weights == "f32") {
-    to.weights = augur::WeightFormat::F32;
-  } else if (!weights.empty() && weights != "auto") {
-    throw augur::Error("weights is '{}': expected auto, native, bf16 or f32", weights);
+  using augur::KvFormat, augur::Verification, augur::WeightFormat;
+  to.weights = choice<WeightFormat>("weights", from.weights,
+                                    {{"auto", WeightFormat::Auto},
+                                     {"native", WeightFormat::Native},
+                                     {"bf16", WeightFormat::BF16},
+                                     {"f32", WeightFormat::F32}});
+  to.kv = choice<KvFormat>("kv_type", from.kv_type,
+                           {{"auto", KvFormat::Auto}, {"bf16", KvFormat::BF16}, {"q8_0", KvFormat::Q8_0}});
+  if (from.draft_vocabulary != nullptr) to.draft_vocabulary = from.draft_vocabulary;
+  to.datastore = text_or_empty(from.datastore);
+  to.cost_cache = text_or_empty(from.cost_cache);
+  if (from.warning != nullptr) {
+    to.warning = [warning = from.warning, user = from.warning_user](std::string_view text) {
+      warning(std::string(text).c_str(), user);
+    };
   }
   augur::SpeculationOptions& spec = to.speculation;
   spec.types = split_list(text_or_empty(from.spec_types));
@@ -90,27 +125,35 @@ augur::EngineOptions engine_options(const augur_engine_options& from) {
   spec.tree_depth = from.tree_depth;
   spec.tree_size = from.tree_size;
   spec.coupling = from.coupling != 0;
-  const std::string verification = text_or_empty(from.verification);
-  if (verification == "rejection") {
-    spec.verification = augur::Verification::Rejection;
-  } else if (!verification.empty() && verification != "walk") {
-    throw augur::Error("verification is '{}': expected walk or rejection", verification);
-  }
+  spec.static_tree = text_or_empty(from.static_tree);
+  spec.ngram_min = from.ngram_min;
+  spec.ngram_max = from.ngram_max;
+  spec.exit_layer = from.exit_layer;
+  spec.verification =
+      choice<Verification>("verification", from.verification,
+                           {{"walk", Verification::Walk}, {"rejection", Verification::Rejection}});
   return to;
 }
 
 augur::Request request_of(const augur_request& from) {
   augur::Request to;
-  if (from.chat != 0) {
-    if (from.system != nullptr) to.messages.push_back({"system", from.system});
-    to.messages.push_back({"user", text_or_empty(from.prompt)});
-  } else {
-    to.prompt = text_or_empty(from.prompt);
+  const auto tokens = array("prompt_tokens", from.prompt_tokens, from.prompt_token_count);
+  const auto messages = array("messages", from.messages, from.message_count);
+  if (from.prompt != nullptr || (tokens.empty() && messages.empty())) {
+    if (!tokens.empty() || !messages.empty())
+      throw augur::Error("a request has a prompt and prompt_tokens or messages: expected one of them");
+    if (from.chat != 0) {
+      if (from.system != nullptr) to.messages.push_back({"system", from.system});
+      to.messages.push_back({"user", text_or_empty(from.prompt)});
+    } else {
+      to.prompt = text_or_empty(from.prompt);
+    }
   }
+  to.prompt_tokens.assign(tokens.begin(), tokens.end());
+  for (const augur_message& message : messages)
+    to.messages.push_back({text_or_empty(message.role), text_or_empty(message.content)});
   to.max_tokens = from.max_tokens;
-  if (from.stop_count > 0 && from.stop == nullptr)
-    throw augur::Error("stop is NULL, but stop_count is not 0");
-  for (std::size_t i = 0; i < from.stop_count; ++i) to.stop.push_back(text_or_empty(from.stop[i]));
+  for (const char* stop : array("stop", from.stop, from.stop_count)) to.stop.push_back(text_or_empty(stop));
   to.ignore_eos = from.ignore_eos != 0;
   to.sampling.temperature = from.temperature;
   to.sampling.top_k = from.top_k;
@@ -119,6 +162,7 @@ augur::Request request_of(const augur_request& from) {
   to.sampling.repetition_penalty = from.repetition_penalty;
   to.sampling.presence_penalty = from.presence_penalty;
   to.sampling.frequency_penalty = from.frequency_penalty;
+  to.sampling.penalty_window = from.penalty_window;
   to.sampling.seed = from.seed;
   return to;
 }
@@ -144,6 +188,8 @@ augur_engine_options augur_engine_options_default(void) {
   out.tree_depth = spec.tree_depth;
   out.tree_size = spec.tree_size;
   out.coupling = spec.coupling ? 1 : 0;
+  out.ngram_min = spec.ngram_min;
+  out.ngram_max = spec.ngram_max;
   return out;
 }
 
@@ -154,6 +200,7 @@ augur_request augur_request_default(void) {
   out.max_tokens = -1;
   out.top_p = sampling.top_p;
   out.repetition_penalty = sampling.repetition_penalty;
+  out.penalty_window = sampling.penalty_window;
   return out;
 }
 
@@ -169,10 +216,35 @@ void augur_free(augur_engine* engine) {
   delete engine;
 }
 
+int64_t augur_tokenize(augur_engine* engine, const char* text, int32_t* tokens, size_t capacity) {
+  return guarded(
+      [&] {
+        const std::vector<augur::TokenId> all = checked(engine).tokenize(text_or_empty(text));
+        std::copy_n(all.begin(), std::min(capacity, all.size()), tokens);
+        return static_cast<int64_t>(all.size());
+      },
+      int64_t{-1});
+}
+
+int64_t augur_detokenize(augur_engine* engine, const int32_t* tokens, size_t count, char* text,
+                         size_t capacity) {
+  return guarded(
+      [&] {
+        const std::string all = checked(engine).detokenize(array("tokens", tokens, count));
+        if (capacity > 0) {
+          const size_t length = std::min(capacity - 1, all.size());
+          std::copy_n(all.begin(), length, text);
+          text[length] = '\0';
+        }
+        return static_cast<int64_t>(all.size());
+      },
+      int64_t{-1});
+}
+
 augur_result* augur_generate(augur_engine* engine, const augur_request* request,
                              augur_token_callback on_token, void* user) {
   return guarded([&] {
-    if (engine == nullptr) throw augur::Error("the engine is NULL");
+    augur::Engine& checked_engine = checked(engine);
     const augur_request all = complete(request, augur_request_default(), "augur_request");
     augur::TokenCallback callback;
     if (on_token != nullptr) {
@@ -180,7 +252,7 @@ augur_result* augur_generate(augur_engine* engine, const augur_request* request,
         return on_token(event.text.data(), event.text.size(), event.token, user) != 0;
       };
     }
-    return new augur_result{engine->engine.generate(request_of(all), callback)};
+    return new augur_result{checked_engine.generate(request_of(all), callback)};
   });
 }
 
@@ -207,4 +279,12 @@ double augur_result_tokens_per_second(const augur_result* result) {
 
 double augur_result_mean_accepted_length(const augur_result* result) {
   return result->result.speculation.mean_accepted_length;
+}
+
+int64_t augur_result_prompt_tokens(const augur_result* result) {
+  return result->result.prompt_tokens;
+}
+
+int64_t augur_result_target_calls(const augur_result* result) {
+  return result->result.speculation.calls;
 }

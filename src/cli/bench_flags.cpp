@@ -5,6 +5,7 @@
 
 #include "cli/text_file.h"
 #include "cli/validators.h"
+#include "cli/weights_flag.h"
 
 namespace augur::cli {
 
@@ -15,12 +16,8 @@ void add_bench_flags(CLI::App& command, BenchFlags& flags) {
 }
 
 void add_weights_flag(CLI::App& command, WeightType& weights) {
-  add_choice<WeightType>(command, "--weights", weights,
-                         {{"auto", WeightType::Auto},
-                          {"native", WeightType::Native},
-                          {"bf16", WeightType::BF16},
-                          {"f32", WeightType::F32}},
-                         "Weights in memory. native: quantised ones as they are stored (auto: native)");
+  add_weights_choice(command, weights,
+                     "Weights in memory. native: quantised ones as they are stored (auto: native)");
 }
 
 void report(const BenchFlags& flags, const nlohmann::json& figures,

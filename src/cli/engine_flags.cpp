@@ -13,6 +13,7 @@
 #include "augur/engine.h"
 #include "cli/progress.h"
 #include "cli/validators.h"
+#include "cli/weights_flag.h"
 
 namespace augur::cli {
 namespace {
@@ -77,12 +78,8 @@ void add_engine_flags(CLI::App& command, EngineOptions& options) {
   command.add_flag("--pin", options.pin_threads, "Bind each thread to a core");
   command.add_option("-c,--ctx-size", options.context, "Tokens a sequence may hold; 0: the model's limit")
       ->check(in_range<std::int64_t>(0, std::int64_t{1} << 32));
-  add_choice<WeightFormat>(
-      command, "--weights", options.weights,
-      {{"auto", WeightFormat::Auto},
-       {"native", WeightFormat::Native},
-       {"bf16", WeightFormat::BF16},
-       {"f32", WeightFormat::F32}},
+  add_weights_choice(
+      command, options.weights,
       "Weights in memory. native: quantised ones as they are stored, others in bf16 (auto: native)");
   add_choice<KvFormat>(command, "--kv-type", options.kv,
                        {{"auto", KvFormat::Auto}, {"bf16", KvFormat::BF16}, {"q8_0", KvFormat::Q8_0}},

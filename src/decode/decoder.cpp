@@ -5,11 +5,11 @@
 #include <functional>
 
 #include "base/clock.h"
+#include "draft/usual_sizes.h"
 
 namespace augur {
 namespace {
 
-constexpr std::size_t kUsualPath = 64;
 constexpr std::size_t kUsualRows = 512;
 
 }  // namespace

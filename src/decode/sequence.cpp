@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "draft/usual_sizes.h"
 #include "verify/chance.h"
 
 namespace augur {
@@ -56,7 +57,6 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
   text_.reserve(text_.size() + static_cast<std::size_t>(limit_ + options.tree_slots));
   for (Speculator& s : speculators_) s.drafter->reset();
   // Longer paths than before should not have to allocate.
-  constexpr std::size_t kUsualPath = 64;
   verdict_.path.reserve(kUsualPath);
   statistics_.accepted_per_position.reserve(kUsualPath);
   if (limit_ == 0) finish(FinishReason::Length);

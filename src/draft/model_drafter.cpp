@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "draft/child_budget.h"
 #include "draft/registry.h"
+#include "draft/usual_sizes.h"
 
 namespace augur {
 namespace {
@@ -49,12 +50,8 @@ void clear_batch(DraftWeights& w) {
 
 ModelDrafter::ModelDrafter(DraftWeights& weights, std::int64_t context)
     : weights_(weights), cache_(weights.model->make_cache(std::min(context, weights.context))) {
-  // Accepted paths differ in length; the longest so far should not have to allocate.
-  constexpr std::size_t kUsualPath = 64;
   pending_.reserve(kUsualPath);
   for (auto* rows : {&weights_.tokens, &weights_.positions, &weights_.parents}) rows->reserve(kUsualPath);
-  // Nor the largest tree.
-  constexpr std::size_t kUsualTree = 1024;
   for (auto* nodes : {&level_parents_, &row_of_node_, &expanded_, &missing_}) nodes->reserve(kUsualTree);
 }
 

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "base/error.h"
+#include "draft/usual_sizes.h"
 
 namespace augur {
 namespace {
@@ -84,16 +85,12 @@ void RecurrentWeights::run(int want_best) {
 
 RecurrentDrafter::RecurrentDrafter(RecurrentWeights& weights, std::int64_t context)
     : weights_(weights), cache_(weights.head->make_cache(context)) {
-  // Accepted paths differ in length; the longest so far should not have to allocate.
-  constexpr std::size_t kUsualPath = 64;
   const RecurrentHead::Shape& shape = weights.head->shape();
   pending_tokens_.reserve(kUsualPath);
   pending_features_.reserve(kUsualPath * at(shape.features));
   weights_.features.reserve(kUsualPath * at(shape.features));
   weights_.states.reserve(kUsualPath * at(shape.state));
   for (auto* rows : {&weights_.tokens, &weights_.positions, &weights_.parents}) rows->reserve(kUsualPath);
-  // Nor the largest tree.
-  constexpr std::size_t kUsualTree = 1024;
   for (auto* nodes : {&level_parents_, &row_of_node_}) nodes->reserve(kUsualTree);
 }
 

@@ -41,15 +41,14 @@ LayerStack::LayerStack(Backend& backend, const ModelConfig& config, DType kv_typ
       config_(config),
       kv_type_(kv_type),
       context_(context),
-      shared_(std::move(layers)),
-      layers_(*shared_),
-      input_types_(input_types(layers_)),
+      layers_(std::move(layers)),
+      input_types_(input_types(*layers_)),
       rope_(make_rope_table(config.rope, config.head_dim, context), context),
-      workspace_(config, backend.pool.size(), attention_inputs(layers_, config)) {}
+      workspace_(config, backend.pool.size(), attention_inputs(*layers_, config)) {}
 
 std::int64_t LayerStack::bytes() const {
   std::int64_t bytes = 0;
-  for (const LayerWeights& layer : layers_) {
+  for (const LayerWeights& layer : *layers_) {
     bytes += layer.qkv.bytes() + layer.o.bytes() + layer.gate_up.bytes() + layer.down.bytes();
   }
   return bytes;
@@ -100,7 +99,7 @@ std::span<const float> LayerStack::forward(const TokenBatch& batch, const Forwar
                             attention_scratch_bytes(plan_.max_slots(), config_.heads / config_.kv_heads,
                                                     config_.head_dim, kv_type_));
   const ForwardPass pass({.config = config_,
-                          .layers = layers_,
+                          .layers = *layers_,
                           .embedding = embedding,
                           .kernels = backend_.kernels,
                           .rope = rope_,
@@ -122,7 +121,7 @@ void LayerStack::store(const TokenBatch& batch, const float* rows) {
   workspace_.ensure_forward(batch.rows(), input_types_, 0);
   const ForwardOptions options;
   const ForwardPass pass({.config = config_,
-                          .layers = layers_,
+                          .layers = *layers_,
                           .embedding = nullptr,
                           .kernels = backend_.kernels,
                           .rope = rope_,

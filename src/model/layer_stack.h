@@ -92,9 +92,8 @@ class LayerStack {
   const ModelConfig config_;
   const DType kv_type_;
   const std::int64_t context_;
-  const std::shared_ptr<const std::vector<LayerWeights>> shared_;
-  const std::vector<LayerWeights>& layers_;  ///< of shared_
-  const std::vector<DType> input_types_;     ///< of the layers' products, each once
+  const std::shared_ptr<const std::vector<LayerWeights>> layers_;
+  const std::vector<DType> input_types_;  ///< of the layers' products, each once
   RopeCache rope_;
   Workspace workspace_;
   BatchPlan plan_;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/philox.h"
+#include "cli/weights_flag.h"
 #include "common.h"
 #include "corpus/prompt_source.h"
 #include "parts.h"
@@ -29,25 +30,21 @@ struct Flags {
   std::int64_t text_bytes = 400;
   std::int64_t max_tokens = 384;
   int parallel = 32;
-  std::string weights = "auto";
+  WeightFormat weights = WeightFormat::Auto;
   int threads = 0;
   double minutes = 0;
   std::uint64_t seed = 1;
 };
 
-WeightFormat weight_format(const std::string& word) {
-  if (word == "bf16") return WeightFormat::BF16;
-  if (word == "f32") return WeightFormat::F32;
-  return word == "native" ? WeightFormat::Native : WeightFormat::Auto;
-}
-
 /// Without the weights where they are what they are by default (auto is native).
 std::string settings_line(const Flags& flags) {
-  const bool expanded = flags.weights == "bf16" || flags.weights == "f32";
+  const char* weights = flags.weights == WeightFormat::BF16  ? " weights bf16"
+                        : flags.weights == WeightFormat::F32 ? " weights f32"
+                                                             : "";
   return fmt::format("model {} temperatures {} max-prompt {} text-bytes {} max-tokens {} seed {}{}",
                      std::filesystem::path(flags.model).filename().string(),
                      fmt::join(flags.temperatures, ","), flags.max_prompt, flags.text_bytes, flags.max_tokens,
-                     flags.seed, expanded ? " weights " + flags.weights : "");
+                     flags.seed, weights);
 }
 
 /// A number for a prompt, wherever its file is read and whatever came before it.
@@ -98,7 +95,7 @@ int generate(const Flags& flags) {
   EngineOptions options;
   options.model = flags.model;
   options.threads = flags.threads;
-  options.weights = weight_format(flags.weights);
+  options.weights = flags.weights;
   Engine engine(options);
   std::vector<Job> jobs;
   std::vector<Request> requests;
@@ -171,9 +168,9 @@ Part add_generate(Program& program) {
       ->check(CLI::PositiveNumber);
   sub->add_option("-n,--max-tokens", flags->max_tokens, "Longest answer")->check(CLI::PositiveNumber);
   sub->add_option("--parallel", flags->parallel, "Sequences in one forward pass")->check(CLI::Range(1, 1024));
-  sub->add_option("--weights", flags->weights,
-                  "In memory: native (as a GGUF file quantises them; auto), or expanded to bf16 or f32")
-      ->check(CLI::IsMember({"auto", "native", "bf16", "f32"}));
+  cli::add_weights_choice(
+      *sub, flags->weights,
+      "In memory: native (as a GGUF file quantises them; auto), or expanded to bf16 or f32");
   sub->add_option("-t,--threads", flags->threads, "Threads (0: all cores)");
   sub->add_option("--minutes", flags->minutes, "Stop after about so long (0: never)");
   sub->add_option("--seed", flags->seed, "Of temperatures and draws");

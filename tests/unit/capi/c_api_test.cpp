@@ -78,6 +78,76 @@ TEST(CApi, FailuresAreNullAndSayWhy) {
   augur_result_free(nullptr);
 }
 
+TEST(CApi, TakesTokensAndConversations) {
+  augur_engine_options options = augur_engine_options_default();
+  options.model = kModel.c_str();
+  options.spec_types = "ngram";
+  options.kv_type = "bf16";
+  options.cost_cache = "none";
+  augur_engine* engine = augur_load(&options);
+  ASSERT_NE(engine, nullptr) << augur_last_error();
+
+  const char* prompt = "Once upon a time";
+  const int64_t count = augur_tokenize(engine, prompt, nullptr, 0);
+  ASSERT_GT(count, 4) << augur_last_error();
+  std::vector<int32_t> tokens(static_cast<size_t>(count));
+  EXPECT_EQ(augur_tokenize(engine, prompt, tokens.data(), 2), count);
+  EXPECT_EQ(tokens[2], 0) << "more written than there was room for";
+  EXPECT_EQ(augur_tokenize(engine, prompt, tokens.data(), tokens.size()), count);
+  std::string text(5, 'x');
+  EXPECT_EQ(augur_detokenize(engine, tokens.data(), tokens.size(), text.data(), 5), 16);
+  EXPECT_STREQ(text.c_str(), "Once");
+
+  augur_request request = augur_request_default();
+  request.max_tokens = 12;
+  request.prompt = prompt;
+  augur_result* of_text = augur_generate(engine, &request, nullptr, nullptr);
+  ASSERT_NE(of_text, nullptr) << augur_last_error();
+  request.prompt_tokens = tokens.data();
+  request.prompt_token_count = tokens.size();
+  EXPECT_EQ(augur_generate(engine, &request, nullptr, nullptr), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("one of them"));
+  request.prompt = nullptr;
+  augur_result* of_tokens = augur_generate(engine, &request, nullptr, nullptr);
+  ASSERT_NE(of_tokens, nullptr) << augur_last_error();
+  EXPECT_STREQ(augur_result_text(of_tokens), augur_result_text(of_text));
+  EXPECT_EQ(augur_result_prompt_tokens(of_tokens), count);
+  EXPECT_GT(augur_result_target_calls(of_tokens), 0);
+  EXPECT_LE(augur_result_target_calls(of_tokens), 12);
+  augur_result_free(of_tokens);
+  augur_result_free(of_text);
+
+  const augur_message messages[] = {{"user", "Hello"}};
+  request = augur_request_default();
+  request.messages = messages;
+  request.message_count = 1;
+  EXPECT_EQ(augur_generate(engine, &request, nullptr, nullptr), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("chat template"));  // this model has none
+  request.messages = nullptr;
+  EXPECT_EQ(augur_generate(engine, &request, nullptr, nullptr), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("messages is NULL"));
+  EXPECT_EQ(augur_tokenize(nullptr, "x", nullptr, 0), -1);
+  augur_free(engine);
+}
+
+TEST(CApi, TellsOfWhatSpeculationCannotUse) {
+  augur_engine_options options = augur_engine_options_default();
+  options.model = kModel.c_str();
+  options.draft_model = kModel.c_str();
+  options.spec_types = "draft";
+  options.static_tree = "no_such_tree";
+  EXPECT_EQ(augur_load(&options), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("no_such_tree"));
+  options.static_tree = nullptr;
+  options.draft_vocabulary = "some";
+  EXPECT_EQ(augur_load(&options), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("some"));
+  options.draft_vocabulary = nullptr;
+  options.kv_type = "q1";
+  EXPECT_EQ(augur_load(&options), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("expected one of auto, bf16, q8_0"));
+}
+
 TEST(CApi, FieldsThatAnOlderCallerLacksKeepTheirDefaults) {
   augur_engine_options options = augur_engine_options_default();
   options.model = kModel.c_str();
