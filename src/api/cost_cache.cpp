@@ -6,6 +6,8 @@
 #include "augur/engine.h"
 #include "base/cpu.h"
 #include "base/error.h"
+#include "control/belief_file.h"
+#include "control/beliefs.h"
 #include "control/cost_file.h"
 #include "io/atomic_file.h"
 #include "io/checkpoint.h"
@@ -74,7 +76,10 @@ CostCache::CostCache(const fs::path& folder, const Model& target, const std::str
                      Warning warning)
     : warning_(std::move(warning)) {
   const nlohmann::json key = circumstances(target);
-  content_ = {{"augur_costs", kFormat}, {"for", key}, {"drafters", nlohmann::json::object()}};
+  content_ = {{"augur_costs", kFormat},
+              {"for", key},
+              {"drafters", nlohmann::json::object()},
+              {"beliefs", nlohmann::json::object()}};
   if (folder.empty()) return;
   std::string stem = fs::path(target_path).filename().string();
   if (stem.empty()) stem = fs::path(target_path).parent_path().filename().string();
@@ -94,7 +99,14 @@ CostCache::CostCache(const fs::path& folder, const Model& target, const std::str
     for (const auto& [name, drafter] : found["drafters"].items()) {
       read_draft_costs(drafter, file_.string(), checked.drafter(name));
     }
-    content_ = found;
+    if (found.contains("beliefs")) {
+      if (!found["beliefs"].is_object()) throw Error("{}: beliefs: expected an object", file_.string());
+      for (const auto& [name, belief] : found["beliefs"].items()) {
+        DrafterBelief read;
+        read_belief(belief, file_.string(), read);
+      }
+    }
+    content_.update(found);
   } catch (const Error& error) {
     warn(fmt::format("{}; costs are measured anew", error.what()));
   }
@@ -112,6 +124,12 @@ bool CostCache::load_drafter(const std::string& key, DraftCosts& costs) {
   return true;
 }
 
+bool CostCache::load_belief(const std::string& key, DrafterBelief& belief) {
+  if (!content_["beliefs"].contains(key)) return false;
+  read_belief(content_["beliefs"][key], file_.string(), belief);
+  return true;
+}
+
 void CostCache::drop() {
   dropped_ = content_.erase("target") > 0;
   content_["drafters"] = nlohmann::json::object();
@@ -125,6 +143,10 @@ void CostCache::store_drafter(const std::string& key, const DraftCosts& costs) {
   content_["drafters"][key] = draft_costs_to_json(costs);
 }
 
+void CostCache::store_belief(const std::string& key, const DrafterBelief& belief) {
+  content_["beliefs"][key] = belief_to_json(belief);
+}
+
 /// What other engines have found out about other drafters in the meantime stays.
 void CostCache::keep_others() {
   try {
@@ -135,6 +157,12 @@ void CostCache::keep_others() {
       DraftCosts checked;
       read_draft_costs(drafter, file_.string(), checked);
       content_["drafters"][name] = drafter;
+    }
+    for (const auto& [name, belief] : found.at("beliefs").items()) {
+      if (content_["beliefs"].contains(name)) continue;
+      DrafterBelief checked;
+      read_belief(belief, file_.string(), checked);
+      content_["beliefs"][name] = belief;
     }
   } catch (const std::exception&) {  // damaged since: it is about to be replaced
   }

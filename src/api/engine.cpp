@@ -154,7 +154,9 @@ void Engine::Impl::prepare_costs(const std::string& cost_cache) {
 void Engine::Impl::prepare_policy(const SpeculationOptions& asked) {
   const auto [policy, fresh] = policies->get(asked);
   if (fresh && warning && !policy->warning().empty()) warning(policy->warning());
-  if (policy->needs_costs() && !drafter_names(asked).empty()) costs->prepare(asked);
+  if (!policy->needs_costs() || drafter_names(asked).empty()) return;
+  costs->prepare(asked);
+  costs->teach(policy, asked);
 }
 
 std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const TokenCallback& on_token,

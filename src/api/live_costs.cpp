@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "control/beliefs.h"
 #include "decode/cost_probe.h"
 
 namespace augur {
@@ -86,6 +87,14 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
   cache_.save();
 }
 
+void LiveCosts::teach(std::shared_ptr<PolicyModel> policy, const SpeculationOptions& options) {
+  policy_ = std::move(policy);
+  for (const std::string& type : drafter_names(options)) {
+    DrafterBelief* const belief = policy_->belief(type);
+    if (belief != nullptr && !belief->seen()) cache_.load_belief(known_.at(type).key, *belief);
+  }
+}
+
 MeasuredCosts LiveCosts::report() const {
   const CostModel& costs = decoder_.costs();
   MeasuredCosts report{.context = costs.reference_context(),
@@ -110,6 +119,8 @@ void LiveCosts::store() {
   for (const auto& [type, known] : known_) {
     const DraftCosts& costs = decoder_.costs().drafter(known.name);
     if (costs.measured()) cache_.store_drafter(known.key, costs);
+    const DrafterBelief* belief = policy_ == nullptr ? nullptr : policy_->belief(type);
+    if (belief != nullptr && belief->seen()) cache_.store_belief(known.key, *belief);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -22,6 +23,9 @@ class LiveCosts {
 
   /// Of the target, and of what `options` drafts with. `anew`: whatever the cache says.
   void prepare(const SpeculationOptions& options, bool anew = false);
+  /// A policy that decides by these costs begins with what earlier processes came to believe of the drafters,
+  /// where it has seen nothing of them itself. What the policy taught last believes in the end is kept.
+  void teach(std::shared_ptr<PolicyModel> policy, const SpeculationOptions& options);
   MeasuredCosts report() const;
 
  private:
@@ -38,7 +42,8 @@ class LiveCosts {
   CostCache cache_;
   std::string draft_identity_;
   bool target_known_ = false;
-  std::map<std::string, Known> known_;  ///< by the drafter's type and settings
+  std::map<std::string, Known> known_;   ///< by the drafter's type
+  std::shared_ptr<PolicyModel> policy_;  ///< whose beliefs are kept
 };
 
 }  // namespace augur

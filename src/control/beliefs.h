@@ -26,6 +26,9 @@ struct DrafterBelief {
   RankProfile drawn_profile;  ///< of outcomes: for drawn candidates, whose tokens must not be looked at
   DraftGain gain;
   int probe_interval = 0;  ///< that its probes had come to, in the last text where one was made
+
+  /// Whether anything has come of its candidates, or is known of them.
+  bool seen() const { return calibrator.outcomes() > 0 || drawn_profile.means()[0][0].count > 0; }
 };
 
 /// What the sequences of an engine have learned about its drafters. One thread at a time.

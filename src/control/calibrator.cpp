@@ -26,8 +26,15 @@ double clip(double a) {
 }  // namespace
 
 Calibrator::Calibrator() {
-  for (Weight& w : knots_) w.curvature = kPrior;
-  for (Weight& w : depths_) w.curvature = kPrior;
+  for (Weight& w : weights_) w.curvature = kPrior;
+}
+
+void Calibrator::restore(const std::array<Weight, kKnots + kDepths>& weights, double outcomes) {
+  // An outcome adds a sixth to a curvature, or less: a (1 - a), shared by two knots.
+  const double most = kPrior + outcomes / 6;
+  weights_ = weights;
+  for (Weight& w : weights_) w.curvature = std::clamp(w.curvature, kPrior, std::min(most, kMemory));
+  outcomes_ = outcomes;
 }
 
 Calibrator::Place Calibrator::place(double log_prob, int depth) {
@@ -42,8 +49,8 @@ Calibrator::Place Calibrator::place(double log_prob, int depth) {
 }
 
 double Calibrator::logit(const Place& p) const {
-  return p.log_odds + (1 - p.high_share) * knots_[p.low].value + p.high_share * knots_[p.low + 1].value +
-         depths_[p.depth].value;
+  return p.log_odds + (1 - p.high_share) * weights_[p.low].value + p.high_share * weights_[p.low + 1].value +
+         weights_[kKnots + p.depth].value;
 }
 
 double Calibrator::acceptance(double log_prob, int depth) const {
@@ -60,9 +67,9 @@ void Calibrator::observe(double log_prob, int depth, bool accepted) {
     w.value += x * error / (w.curvature + x * x * curvature);
     w.curvature = std::min(w.curvature + x * x * curvature, kMemory);
   };
-  learn(knots_[p.low], 1 - p.high_share);
-  learn(knots_[p.low + 1], p.high_share);
-  learn(depths_[p.depth], 1.0);
+  learn(weights_[p.low], 1 - p.high_share);
+  learn(weights_[p.low + 1], p.high_share);
+  learn(weights_[kKnots + p.depth], 1.0);
   ++outcomes_;
 }
 

@@ -22,13 +22,19 @@ class Calibrator {
   static constexpr double kMost = 0.995;
   static constexpr double kLeast = 0.0005;
 
- private:
+  // All that is known, to be kept and to be begun with.
   static constexpr std::size_t kKnots = 13;  ///< log-odds -6, -5, ..., 6
   static constexpr std::size_t kDepths = 8;  ///< 1, 2, ..., 8 and deeper
   struct Weight {
     double value = 0;
     double curvature = 0;
   };
+  /// Of the knots, then of the depths.
+  const std::array<Weight, kKnots + kDepths>& weights() const { return weights_; }
+  /// Believed as `outcomes` would be, at most.
+  void restore(const std::array<Weight, kKnots + kDepths>& weights, double outcomes);
+
+ private:
   struct Place {
     double log_odds;
     std::size_t low;
@@ -38,8 +44,7 @@ class Calibrator {
   static Place place(double log_prob, int depth);
   double logit(const Place& p) const;
 
-  std::array<Weight, kKnots> knots_;
-  std::array<Weight, kDepths> depths_;
+  std::array<Weight, kKnots + kDepths> weights_;
   double outcomes_ = 0;
 };
 

@@ -22,6 +22,21 @@ class RankProfile {
     }
   }
 
+  struct Mean {
+    double value = 0;
+    double count = 0;
+  };
+  using Means = std::array<std::array<Mean, kRanks>, kDepths>;
+
+  const Means& means() const { return means_; }
+  /// Begins with what was known, as if it came from `count` values each at most.
+  void restore(const Means& means, double count) {
+    means_ = means;
+    for (auto& depth : means_) {
+      for (Mean& m : depth) m.count = std::min(m.count, count);
+    }
+  }
+
   double at(int depth, int rank) const { return means_[row(depth)][column(rank)].value; }
   void observe(int depth, int rank, double acceptance) {
     Mean& m = means_[row(depth)][column(rank)];
@@ -32,14 +47,10 @@ class RankProfile {
  private:
   static constexpr double kPrior = 4;
   static constexpr double kSlowestRate = 1.0 / 96;
-  struct Mean {
-    double value = 0;
-    double count = 0;
-  };
   static std::size_t row(int depth) { return static_cast<std::size_t>(std::clamp(depth, 1, kDepths) - 1); }
   static std::size_t column(int rank) { return static_cast<std::size_t>(std::clamp(rank, 0, kRanks - 1)); }
 
-  std::array<std::array<Mean, kRanks>, kDepths> means_;
+  Means means_;
 };
 
 }  // namespace augur

@@ -45,6 +45,7 @@ class AutoModel final : public PolicyModel {
   std::string warning() const override { return warning_; }
   bool needs_costs() const override { return true; }
   bool lookups_first() const override { return true; }
+  DrafterBelief* belief(const std::string& drafter) override { return &beliefs_.drafters[drafter]; }
 
  private:
   std::vector<std::unique_ptr<NodeScore>> scores_;

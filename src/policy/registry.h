@@ -13,6 +13,7 @@
 namespace augur {
 
 class Model;
+struct DrafterBelief;
 
 /// How much to speculate, as the general flags say it; every policy takes what it understands.
 struct PolicyLimits {
@@ -66,6 +67,9 @@ class PolicyModel {
   virtual bool needs_costs() const { return false; }
   /// Whether drafters that cost nothing are to draft before those that do.
   virtual bool lookups_first() const { return false; }
+  /// What is believed about the candidates of a drafter (DrafterSeat::name), to be kept for later processes
+  /// or begun with; null where the policy believes nothing. Valid as long as the policy.
+  virtual DrafterBelief* belief(const std::string&) { return nullptr; }
 };
 
 struct PolicyType {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 
@@ -85,6 +86,40 @@ TEST_F(CostCacheTest, EnginesSideBySideDoNotForgetEachOthersDrafters) {
     first.costs(true);
   }
   EXPECT_EQ(read(files().front())["drafters"].size(), 2u);
+}
+
+TEST_F(CostCacheTest, RemembersWhatDraftersWereWorth) {
+  const auto generate = [&](const std::string& policy) {
+    EngineOptions options;
+    options.model = stories_path().string();
+    options.cost_cache = folder_.path().string();
+    options.speculation.types = {"ngram"};
+    options.speculation.policy = policy;
+    Engine engine(options);
+    engine.generate({.prompt = "One day, one day, one day,", .max_tokens = 60});
+  };
+  const auto outcomes = [&] { return read(files().front())["beliefs"]["ngram"]["outcomes"].get<double>(); };
+  load();
+  EXPECT_TRUE(read(files().front())["beliefs"].empty()) << "nothing was generated";
+  generate("auto");
+  const double first = outcomes();
+  EXPECT_GT(first, 0);
+  generate("chain");
+  EXPECT_EQ(outcomes(), first) << "a policy without beliefs leaves them as they are";
+  // A figure that no text gives: who goes on from it has begun with the file.
+  nlohmann::json content = read(files().front());
+  content["beliefs"]["ngram"]["outcomes"] = 40.5;
+  write(files().front(), content.dump());
+  generate("auto");
+  EXPECT_EQ(std::fmod(outcomes(), 1), 0.5);
+  load().costs(true);
+  EXPECT_EQ(std::fmod(outcomes(), 1), 0.5) << "another measurement says nothing of acceptance";
+
+  content["beliefs"]["ngram"]["ranks"][0][0] = "good";
+  warnings_.clear();
+  write(files().front(), content.dump());
+  load();
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("beliefs.ranks")));
 }
 
 TEST_F(CostCacheTest, ReplacesADamagedFileWithOneWarning) {

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 #include <utility>
 
 #include "control/auto_controller.h"
 #include "control/auto_policy.h"
+#include "control/belief_file.h"
 
 namespace augur {
 namespace {
@@ -90,6 +92,11 @@ class Simulation {
     return total;
   }
   World& world() { return world_; }
+  /// Begins a process with what another one has written down.
+  void recall(Simulation& earlier) {
+    read_belief(belief_to_json(earlier.beliefs_.drafters["draft"]), "file", beliefs_.drafters["draft"]);
+    begin_text();
+  }
   /// What the first measurement said of the target: of few and of many rows so much more than is true, and
   /// of drafting.
   struct Spoilt {
@@ -250,6 +257,45 @@ TEST(AutoSimulation, CatchingUpIsPaidForToo) {
     Simulation good({.right = 0.8, .catch_up_ms = 0.1, .seed = seed});
     good.run(300);
     EXPECT_GT(good.run(2000).rate(), 0.95 * good.world().best_chain_rate());
+  }
+}
+
+TEST(AutoSimulation, AProcessBeginsWithWhatAnEarlierOneCameToBelieve) {
+  // A drafter with siblings that says less of its candidates than they are worth.
+  for (const double right : {0.5, 0.8}) {
+    double fresh_ms = 0;
+    double taught_ms = 0;
+    const double tokens = 64;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+      const World world{
+          .row_ms = 0.3, .right = right, .claimed = 0.6 * right, .siblings = true, .seed = seed};
+      Simulation earlier(world);
+      earlier.run(1000);
+      Simulation fresh(world);
+      Simulation taught(world);
+      taught.recall(earlier);
+      fresh_ms += tokens / fresh.run(tokens).rate();
+      taught_ms += tokens / taught.run(tokens).rate();
+    }
+    EXPECT_LT(taught_ms, 0.98 * fresh_ms) << right;
+    RecordProperty(fmt::format("share_{}", right), fmt::format("{:.3f}", taught_ms / fresh_ms));
+  }
+}
+
+TEST(AutoSimulation, WhatAnEarlierProcessBelievedMayBeWrong) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Simulation earlier({.right = 0.8, .siblings = true, .seed = seed});
+    earlier.run(1000);
+    Simulation useless({.right = 0.02, .claimed = 0.8, .siblings = true, .seed = seed});
+    useless.recall(earlier);
+    EXPECT_GT(useless.run(512).rate(), 0.985 / 10) << seed;
+
+    Simulation hopeless({.right = 0.02, .siblings = true, .seed = seed});
+    hopeless.run(1000);
+    Simulation good({.right = 0.8, .seed = seed});
+    good.recall(hopeless);
+    good.run(200);
+    EXPECT_GT(good.run(2000).rate(), 0.95 * good.world().best_chain_rate()) << seed;
   }
 }
 
