@@ -38,6 +38,7 @@ void read_curve(const nlohmann::json& object, const char* key, const std::string
                  std::min(knot.require_number("seen", 0.0, kMostCount), kKnownBefore));
   }
   if (!into.observed()) fields.fail(key, "nothing in it was ever seen");
+  into.flatten_peaks();
 }
 
 }  // namespace

@@ -46,6 +46,15 @@ TEST(CostFile, GivesBackWhatItWasGiven) {
   EXPECT_FALSE(ngram.levels().observed()) << "it has no further levels";
 }
 
+TEST(CostFile, ABusyMomentIsNotHandedOn) {
+  CostModel before = some_costs();
+  before.verify_curve().set(16, 84.0);
+  CostModel after;
+  read_target_costs(target_costs_to_json(before), "f", after);
+  EXPECT_DOUBLE_EQ(after.verify_ms(16, 256), before.verify_ms(20, 256));
+  EXPECT_DOUBLE_EQ(after.verify_ms(12, 256), before.verify_ms(12, 256));
+}
+
 TEST(CostFile, RefusesWhatCannotBe) {
   const auto refusal = [](const char* key, const nlohmann::json& value) {
     nlohmann::json object = target_costs_to_json(some_costs());
