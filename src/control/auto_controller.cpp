@@ -76,8 +76,9 @@ void AutoController::begin_round(const RoundInfo& round, bool sampled) {
   plan_.begin(costs, context, base_rows_, price_, std::min(round.room, VerifyPlan::kMostNodes));
   // A share of what is left, so that no row of bad luck uses it up.
   stake_ms_ = left_ms(Ledger::kCredit) / Ledger::kRounds;
-  const bool anchor = sequences_ == 1 && beliefs_.anchor.due();
-  allowed_ = round.room > 0 && round.max_depth > 0 && !anchor && may_lose(0, Ledger::kCredit);
+  const bool plain = sequences_ == 1 && beliefs_.plain_check.due();
+  allowed_ = round.room > 0 && round.max_depth > 0 && !plain && may_lose(0, Ledger::kCredit);
+  wide_ = false;
   probe_ = -1;
   favourite_ = -1;
   draft_ms_ = 0;
@@ -225,6 +226,14 @@ void AutoController::weigh(const DraftTree& tree) {
   }
 }
 
+/// More than `count` nodes, as many as fill the next but one row count that costs are known by.
+std::size_t AutoController::widened(std::size_t count) const {
+  const double rows = base_rows_ + static_cast<double>(count);
+  const auto above = std::upper_bound(CostCurve::kRows.begin(), CostCurve::kRows.end(), rows);
+  const double wide = *std::min(above + 1, CostCurve::kRows.end() - 1);
+  return std::min(order_.size(), static_cast<std::size_t>(std::max(wide - base_rows_, 0.0)));
+}
+
 /// Orders the nodes by falling P; how many of them are to be verified.
 std::size_t AutoController::choose(const DraftTree& tree) {
   order_.clear();
@@ -246,6 +255,12 @@ std::size_t AutoController::choose(const DraftTree& tree) {
     }
   }
   if (probe_ >= 0) count = std::max(count, std::min(kProbeNodes, order_.size()));
+  if (probe_ < 0 && count > 0 && sequences_ == 1 && beliefs_.wide_check.due()) {
+    const std::size_t wide = widened(count);
+    const double risk = (plan_.cost(static_cast<int>(wide)) - plan_.cost(static_cast<int>(count))) / price_;
+    wide_ = wide > count && may_lose(risk, Ledger::kCredit);
+    if (wide_) return std::min(wide, static_cast<std::size_t>(plan_.most_nodes()));
+  }
   count = std::min(count, static_cast<std::size_t>(plan_.most_nodes()));
   const double drafted_ms = draft_ms_ - arrears_ms_;
   while (count > kProbeNodes && drafted_ms + plan_.cost(static_cast<int>(count)) / price_ > stake_ms_) {
@@ -372,15 +387,17 @@ void AutoController::observe(const StepTrace& trace) {
   beliefs_.series.pass(ms, plain_ms_);
   if (forecast_.mode == RoundMode::Plain) {
     // Beside others' rows it says nothing.
-    if (beliefs_.anchor.plain_step(trace.batch_rows == 1 ? ms : plain_ms_, plain_ms_)) forget_gains(true);
+    if (beliefs_.plain_check.taken(trace.batch_rows == 1 ? ms : plain_ms_, plain_ms_)) forget_gains(true);
     return;
   }
-  beliefs_.anchor.other_step();
+  beliefs_.plain_check.other_step();
+  beliefs_.wide_check.other_step();
 
   const auto nodes = static_cast<double>(trace.tree->size() - 1);
   const auto rows = static_cast<double>(trace.batch_rows);
   const double expected = round_.costs->verify_ms(rows, context);
   const double actual = trace.verify_ms * rows / (nodes + 1);
+  if (wide_) beliefs_.wide_check.taken(actual, expected);
   const double ratio = std::clamp(actual / expected, 1 / kMostRatio, kMostRatio);
   const double verify_ms = ratio * std::max(0.0, expected - round_.costs->verify_ms(rows - nodes, context));
   // One interruption while drafting must not use up what may be lost; if the model is wrong it soon learns.

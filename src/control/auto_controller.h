@@ -79,6 +79,7 @@ class AutoController final : public RoundController {
   void favour(std::size_t from);
   bool engages(std::size_t seat, const RoundInfo& round);
   std::size_t choose(const DraftTree& tree);
+  std::size_t widened(std::size_t count) const;
   void weigh(const DraftTree& tree);
   double trust_in_forecast() const;
   void learn_outcomes(const StepTrace& trace);
@@ -101,6 +102,7 @@ class AutoController final : public RoundController {
   int sequences_ = 1;
   bool sampled_ = false;
   bool allowed_ = false;
+  bool wide_ = false;    ///< more is verified than pays, to see what it costs
   int probe_ = -1;       ///< seat that is probed, -1: none
   double stake_ms_ = 0;  ///< that the round may risk
   double draft_ms_ = 0;

@@ -2,8 +2,8 @@
 #include <map>
 #include <string>
 
-#include "control/anchor.h"
 #include "control/calibrator.h"
+#include "control/cost_check.h"
 #include "control/ledger.h"
 #include "control/price.h"
 #include "control/rank_profile.h"
@@ -36,7 +36,8 @@ struct Beliefs {
   std::map<std::string, DrafterBelief, std::less<>> drafters;
   Agreement agreement;
   Price price;
-  Anchor anchor;
+  CostCheck plain_check{4};
+  CostCheck wide_check{24};
   Ledger series{Ledger::kMostHandedOn};  ///< of all texts: what one has lost, later ones may not lose again
 };
 

@@ -327,23 +327,24 @@ TEST(AutoSimulation, GainsOfOtherTextsAreNoReasonToLoseNow) {
   EXPECT_LT(lost_steps, Ledger::kMostHandedOn + Ledger::kCredit + Ledger::kShare * total.tokens + kHidden);
 }
 
-TEST(Anchor, ComesSoonAndThenSeldom) {
-  Anchor anchor;
-  for (int i = 0; i < Anchor::kFirst; ++i) {
-    EXPECT_FALSE(anchor.due());
-    anchor.other_step();
+TEST(CostCheck, ComesSoonAndThenSeldom) {
+  constexpr int kFirst = 4;
+  CostCheck check(kFirst);
+  for (int i = 0; i < kFirst; ++i) {
+    EXPECT_FALSE(check.due());
+    check.other_step();
   }
-  EXPECT_TRUE(anchor.due());
-  EXPECT_TRUE(anchor.plain_step(10, 30)) << "a third of what was believed";
-  EXPECT_TRUE(anchor.due()) << "once more";
-  EXPECT_FALSE(anchor.plain_step(10, 12));
-  for (int i = 0; i < Anchor::kUsual; ++i) {
-    EXPECT_FALSE(anchor.due());
-    anchor.other_step();
+  EXPECT_TRUE(check.due());
+  EXPECT_TRUE(check.taken(10, 30)) << "a third of what was believed";
+  EXPECT_TRUE(check.due()) << "once more";
+  EXPECT_FALSE(check.taken(10, 12));
+  for (int i = 0; i < CostCheck::kUsual; ++i) {
+    EXPECT_FALSE(check.due());
+    check.other_step();
   }
-  EXPECT_TRUE(anchor.due());
-  EXPECT_FALSE(anchor.plain_step(100, 10)) << "what disturbs a step makes it longer";
-  EXPECT_FALSE(anchor.due());
+  EXPECT_TRUE(check.due());
+  EXPECT_FALSE(check.taken(100, 10)) << "what disturbs a step makes it longer";
+  EXPECT_FALSE(check.due());
 }
 
 TEST(Ledger, ADebtIsOfStepsNotOfMilliseconds) {
@@ -430,8 +431,8 @@ TEST(AutoSimulation, TablesWrongByThreeAreNeverSlowerForLong) {
       simulation.run(1000);
       const double rate = simulation.run(2000).rate();
       EXPECT_GT(rate, 0.99 / world.step_ms) << what;
-      // Rows that seem too dear are not tried: that loses no time, but some of the gain.
-      EXPECT_GT(rate, (by.many_rows > by.one_row ? 0.4 : 0.88) * unspoilt) << what;
+      // That larger trees pay, where their rows seem too dear, takes a while to be found out.
+      EXPECT_GT(rate, (by.many_rows > by.one_row ? 0.75 : 0.88) * unspoilt) << what;
     }
   }
 }

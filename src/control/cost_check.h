@@ -1,0 +1,37 @@
+#pragma once
+namespace augur {
+
+/// When to take a step for what it says of the costs: soon after the beginning, then seldom; but once more as
+/// long as it takes less than was believed (what disturbs a step never makes it shorter). There are two
+/// kinds.
+///
+/// A plain step in between, so that what plain decoding costs is known from steps and not from a measurement
+/// alone: gains and losses are counted in plain steps, and who believes these to be dear drafts in every
+/// round and never sees one. It is at most 0.5% of the time, as a round takes at least what a plain step
+/// does.
+///
+/// A step with more rows than pay: who believes these to be dear never verifies so many and never learns that
+/// they are not.
+class CostCheck {
+ public:
+  static constexpr int kUsual = 200;  ///< other steps between two
+
+  explicit CostCheck(int first) : interval_(first) {}
+
+  bool due() const { return waited_ >= interval_; }
+  void other_step() { ++waited_; }
+  /// Such a step took `ms`, `believed_ms` were expected. Returns whether that was wrong.
+  bool taken(double ms, double believed_ms) {
+    const bool cheaper = ms * kMargin < believed_ms;
+    interval_ = kUsual;
+    waited_ = cheaper ? interval_ : 0;
+    return cheaper;
+  }
+
+ private:
+  static constexpr double kMargin = 1.4;
+  int interval_;
+  int waited_ = 0;
+};
+
+}  // namespace augur
