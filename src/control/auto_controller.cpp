@@ -76,8 +76,8 @@ void AutoController::begin_round(const RoundInfo& round, bool sampled) {
   plan_.begin(costs, context, base_rows_, price_, std::min(round.room, VerifyPlan::kMostNodes));
   // A share of what is left, so that no row of bad luck uses it up.
   stake_ms_ = left_ms(Ledger::kCredit) / Ledger::kRounds;
-  const bool plain = sequences_ == 1 && beliefs_.plain_check.due();
-  allowed_ = round.room > 0 && round.max_depth > 0 && !plain && may_lose(0, Ledger::kCredit);
+  allowed_ =
+      round.room > 0 && round.max_depth > 0 && !beliefs_.plain_check.due() && may_lose(0, Ledger::kCredit);
   wide_ = false;
   probe_ = -1;
   favourite_ = -1;
@@ -386,12 +386,13 @@ void AutoController::observe(const StepTrace& trace) {
   text_.pass(ms, plain_ms_);
   beliefs_.series.pass(ms, plain_ms_);
   if (forecast_.mode == RoundMode::Plain) {
-    // Beside others' rows it says nothing.
-    if (beliefs_.plain_check.taken(trace.batch_rows == 1 ? ms : plain_ms_, plain_ms_)) forget_gains(true);
+    // Beside others' drafts and prompts it says nothing.
+    if (beliefs_.plain_check.taken(trace.batch_rows == sequences_ ? ms : plain_ms_, plain_ms_))
+      forget_gains(true);
     return;
   }
-  beliefs_.plain_check.other_step();
-  beliefs_.wide_check.other_step();
+  beliefs_.plain_check.other_step(1.0 / sequences_);
+  beliefs_.wide_check.other_step(1.0 / sequences_);
 
   const auto nodes = static_cast<double>(trace.tree->size() - 1);
   const auto rows = static_cast<double>(trace.batch_rows);

@@ -19,7 +19,8 @@ class CostCheck {
   explicit CostCheck(int first) : interval_(first) {}
 
   bool due() const { return waited_ >= interval_; }
-  void other_step() { ++waited_; }
+  /// `share`: of the step that is this sequence's; all of a batch see the same check and take it together.
+  void other_step(double share = 1) { waited_ += share; }
   /// Such a step took `ms`, `believed_ms` were expected. Returns whether that was wrong.
   bool taken(double ms, double believed_ms) {
     const bool cheaper = ms * kMargin < believed_ms;
@@ -30,8 +31,8 @@ class CostCheck {
 
  private:
   static constexpr double kMargin = 1.4;
-  int interval_;
-  int waited_ = 0;
+  double interval_;
+  double waited_ = 0;
 };
 
 }  // namespace augur

@@ -347,6 +347,62 @@ TEST(CostCheck, ComesSoonAndThenSeldom) {
   EXPECT_FALSE(check.due());
 }
 
+TEST(CostCheck, ABatchTakesPlainStepsTogether) {
+  constexpr int kSequences = 4;
+  CostModel costs;
+  for (const double rows : CostCurve::kRows) costs.verify_curve().set(rows, 30);  // all rows alike
+  costs.other_curve().set(1, 1e-6);
+  Beliefs beliefs;
+  std::vector<AutoController> controllers;
+  const AutoController::Seat seat{.name = "ngram", .lookup = true};
+  for (int i = 0; i < kSequences; ++i) controllers.emplace_back(beliefs, std::span(&seat, 1));
+  std::vector<DraftTree> trees(kSequences);
+  const DraftCosts no_costs;
+  std::vector<int> plain_steps;
+  for (int step = 0; step < 30; ++step) {
+    const RoundInfo info{.context = 100 + step,
+                         .room = 64,
+                         .max_depth = 64,
+                         .sequences = kSequences,
+                         .costs = &costs,
+                         .draft_costs = &no_costs};
+    int rows = 0;
+    int plain = 0;
+    for (int i = 0; i < kSequences; ++i) {
+      auto& controller = controllers[static_cast<std::size_t>(i)];
+      DraftTree& tree = trees[static_cast<std::size_t>(i)];
+      tree.reset(0, info.context);
+      controller.begin_round(info, false);
+      if (controller.wants(0, info)) tree.add(DraftTree::kRoot, 1, -0.1f, 1);
+      controller.cut(tree);
+      plain += controller.forecast().mode == RoundMode::Plain ? 1 : 0;
+      rows += tree.size();
+    }
+    EXPECT_TRUE(plain == 0 || plain == kSequences) << "step " << step;
+    if (plain > 0) plain_steps.push_back(step);
+    const double ms = rows == kSequences ? 10 : 12;  // a plain step is a third of what is believed
+    for (int i = 0; i < kSequences; ++i) {
+      const DraftTree& tree = trees[static_cast<std::size_t>(i)];
+      const std::int32_t path[] = {0, 1};
+      StepTrace trace;
+      trace.tree = &tree;
+      trace.path = std::span(path).first(static_cast<std::size_t>(tree.size()));
+      trace.batch_rows = rows;
+      trace.context = info.context;
+      trace.verify_ms = ms * tree.size() / rows;
+      auto& controller = controllers[static_cast<std::size_t>(i)];
+      trace.forecast = controller.forecast();
+      controller.observe(trace);
+    }
+    costs.observe_step(rows, static_cast<double>(info.context), ms, 1e-6);
+  }
+  ASSERT_GE(plain_steps.size(), 2u);
+  EXPECT_EQ(plain_steps[0], 4);
+  EXPECT_EQ(plain_steps[1], 5) << "once more, as it took a third";
+  EXPECT_LT(plain_steps.size(), 12u);
+  EXPECT_LT(costs.verify_ms(kSequences, 100), 14);
+}
+
 TEST(Ledger, ADebtIsOfStepsNotOfMilliseconds) {
   Ledger ledger(Ledger::kMostSaved);
   ledger.book(-100, 50);  // two steps of a machine that hardly moves
