@@ -93,8 +93,8 @@ struct EngineOptions {
   std::string isa;
   SpeculationOptions speculation;  ///< for requests that do not say otherwise
   /// Policies that decide by time measure the model and its drafters once, when they are first used. Folder
-  /// where the figures are kept for other processes; "none": nowhere; empty: $XDG_CACHE_HOME/augur/costs, or
-  /// ~/.cache/augur/costs.
+  /// where that and what drafts were worth are kept for other processes; "none": nowhere; empty:
+  /// $XDG_CACHE_HOME/augur/costs, or ~/.cache/augur/costs.
   std::string cost_cache;
   /// Called with what a user should know and what does not stop the work: parts made for another model, a
   /// damaged cache.

@@ -87,7 +87,7 @@ T choice(const char* field, const char* word, std::initializer_list<std::pair<co
 
 /// An array of the caller's: null only where it is empty.
 template <class T>
-std::span<const T> array(const char* field, const T* first, std::size_t count) {
+std::span<T> array(const char* field, T* first, std::size_t count) {
   if (first == nullptr && count > 0) throw augur::Error("{} is NULL, but its count is {}", field, count);
   return {first, count};
 }
@@ -107,7 +107,8 @@ augur::EngineOptions engine_options(const augur_engine_options& from) {
                                      {"f32", WeightFormat::F32}});
   to.kv = choice<KvFormat>("kv_type", from.kv_type,
                            {{"auto", KvFormat::Auto}, {"bf16", KvFormat::BF16}, {"q8_0", KvFormat::Q8_0}});
-  if (from.draft_vocabulary != nullptr) to.draft_vocabulary = from.draft_vocabulary;
+  if (const std::string text = text_or_empty(from.draft_vocabulary); !text.empty())
+    to.draft_vocabulary = text;
   to.datastore = text_or_empty(from.datastore);
   to.cost_cache = text_or_empty(from.cost_cache);
   if (from.warning != nullptr) {
@@ -220,7 +221,8 @@ int64_t augur_tokenize(augur_engine* engine, const char* text, int32_t* tokens, 
   return guarded(
       [&] {
         const std::vector<augur::TokenId> all = checked(engine).tokenize(text_or_empty(text));
-        std::copy_n(all.begin(), std::min(capacity, all.size()), tokens);
+        const auto out = array("tokens", tokens, capacity);
+        std::copy_n(all.begin(), std::min(out.size(), all.size()), out.begin());
         return static_cast<int64_t>(all.size());
       },
       int64_t{-1});
@@ -231,10 +233,10 @@ int64_t augur_detokenize(augur_engine* engine, const int32_t* tokens, size_t cou
   return guarded(
       [&] {
         const std::string all = checked(engine).detokenize(array("tokens", tokens, count));
-        if (capacity > 0) {
-          const size_t length = std::min(capacity - 1, all.size());
-          std::copy_n(all.begin(), length, text);
-          text[length] = '\0';
+        if (const auto out = array("text", text, capacity); !out.empty()) {
+          const size_t length = std::min(out.size() - 1, all.size());
+          std::copy_n(all.begin(), length, out.begin());
+          out[length] = '\0';
         }
         return static_cast<int64_t>(all.size());
       },

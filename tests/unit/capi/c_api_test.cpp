@@ -127,6 +127,10 @@ TEST(CApi, TakesTokensAndConversations) {
   EXPECT_EQ(augur_generate(engine, &request, nullptr, nullptr), nullptr);
   EXPECT_THAT(augur_last_error(), HasSubstr("messages is NULL"));
   EXPECT_EQ(augur_tokenize(nullptr, "x", nullptr, 0), -1);
+  EXPECT_EQ(augur_tokenize(engine, "x", nullptr, 7), -1);
+  EXPECT_THAT(augur_last_error(), HasSubstr("tokens is NULL"));
+  EXPECT_EQ(augur_detokenize(engine, nullptr, 3, nullptr, 0), -1);
+  EXPECT_EQ(augur_detokenize(engine, tokens.data(), 1, nullptr, 3), -1);
   augur_free(engine);
 }
 
