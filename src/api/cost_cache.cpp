@@ -1,7 +1,9 @@
 #include "api/cost_cache.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "augur/engine.h"
 #include "base/cpu.h"
@@ -63,11 +65,12 @@ std::string draft_identity(const Checkpoint& checkpoint) {
   if (!fs::is_directory(path, ignored)) {
     add(path);
   } else {
-    for (const char* file : {"config.json", "model.safetensors", "model.safetensors.index.json",
-                             "pytorch_model.bin", "pytorch_model.bin.index.json", "medusa_lm_head.pt",
-                             "medusa_lm_head.safetensors", "hydra_lm_head.pt", "hydra_lm_head.safetensors"}) {
-      if (fs::exists(path / file, ignored)) add(path / file);
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(path, ignored)) {
+      if (entry.is_regular_file(ignored)) files.push_back(entry.path());
     }
+    std::sort(files.begin(), files.end());
+    for (const fs::path& file : files) add(file);
   }
   return hash(known);
 }

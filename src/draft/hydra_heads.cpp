@@ -23,7 +23,7 @@ std::vector<int> block_numbers(const WeightStore& store, std::size_t head) {
 
 /// hydra_lm_head.{head}, or with a dropout before it hydra_lm_head.{head}.1.
 std::string output_name(const WeightStore& store, std::size_t head) {
-  const std::string name = fmt::format("hydra_lm_head.{}", head);
+  std::string name = fmt::format("hydra_lm_head.{}", head);
   for (const char* number : {".1", ".0"}) {
     if (store.find(name + number + ".weight") != nullptr) return name + number;
   }

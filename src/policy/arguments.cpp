@@ -64,7 +64,7 @@ bool PolicyArguments::flag(const std::string& key, bool fallback) {
   fail(key, fmt::format("expected 0 or 1, found '{}'", *value));
 }
 
-std::string PolicyArguments::text(const std::string& key, std::string fallback) {
+std::string PolicyArguments::text(const std::string& key, const std::string& fallback) {
   const std::string* value = find(key);
   return value == nullptr ? fallback : *value;
 }

@@ -22,7 +22,7 @@ class PolicyArguments {
   int integer(const std::string& key, int fallback, int low, int high);
   double number(const std::string& key, double fallback, double low, double high);
   bool flag(const std::string& key, bool fallback);  ///< 0, 1, false, true, off, on
-  std::string text(const std::string& key, std::string fallback = "");
+  std::string text(const std::string& key, const std::string& fallback = "");
   /// Error when it is absent.
   std::string required_text(const std::string& key);
 

@@ -22,7 +22,7 @@ struct CellKey {
   std::string method;  ///< of the method's text and the state of its draft model's files
   int round = 0;
 
-  friend auto operator<=>(const CellKey&, const CellKey&) = default;
+  friend auto operator<=>(const CellKey&, const CellKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// Sums over the turns of the conversation.

@@ -124,6 +124,11 @@ DraftVocabulary draft_vocabulary(const TrainingInput& input, const TrainFlags& f
   return loss_vocabulary(input, target_size, size);
 }
 
+void add_draft_vocabulary(CLI::App& app, std::int32_t& size) {
+  app.add_option("--draft-vocab", size, "Tokens in the draft vocabulary (0: the target's)")
+      ->check(CLI::NonNegativeNumber);
+}
+
 void add_loss_vocabulary(CLI::App& app, std::int32_t& size) {
   app.add_option("--loss-vocab", size,
                  "Learn the distribution over so many frequent tokens only, which is faster (0: all)")

@@ -35,6 +35,14 @@ struct TrainFlags {
               const std::string& model_help = "Target model: Hugging Face folder or GGUF file");
 };
 
+/// Flags of a part whose learner takes `Options`.
+template <class Options>
+struct PartFlags {
+  TrainFlags common;
+  std::int32_t vocab = 0;  ///< tokens that it drafts, or that its loss looks at; 0: all
+  Options part;
+};
+
 /// The target with its tokenised data.
 struct TrainingInput {
   Checkpoint checkpoint;
@@ -51,6 +59,7 @@ TorchLlama load_target(TrainingInput& input, const TrainFlags& flags);
 
 void add_device(CLI::App& app, std::string& device);
 
+void add_draft_vocabulary(CLI::App& app, std::int32_t& size);
 /// The most frequent tokens of the data; 0: the target's whole vocabulary. That of --init-from, where given.
 DraftVocabulary draft_vocabulary(const TrainingInput& input, const TrainFlags& flags,
                                  std::int32_t target_size, std::int32_t size);

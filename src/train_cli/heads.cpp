@@ -11,38 +11,26 @@ namespace augur {
 
 namespace {
 
-struct HeadsFlags {
-  TrainFlags common;
-  std::int32_t loss_vocab = 0;
-  HeadsLearner::Options heads;
-};
-struct ExitFlags {
-  TrainFlags common;
-  std::int32_t loss_vocab = 0;
-  EarlyExitLearner::Options exit;
-};
-struct DflashFlags {
-  TrainFlags common;
-  std::int32_t draft_vocab = 0;
-  DflashLearner::Options head;
-};
+using HeadsFlags = PartFlags<HeadsLearner::Options>;
+using ExitFlags = PartFlags<EarlyExitLearner::Options>;
+using DflashFlags = PartFlags<DflashLearner::Options>;
 
 Part heads_part(Program& program, CLI::App* sub, std::shared_ptr<HeadsFlags> flags) {
   flags->common.add_to(*sub);
-  sub->add_option("--heads", flags->heads.heads, "Heads: the depth that can be drafted")
+  sub->add_option("--heads", flags->part.heads, "Heads: the depth that can be drafted")
       ->check(CLI::Range(1, 16));
-  sub->add_option("--layers", flags->heads.layers, "Residual blocks of a head")->check(CLI::Range(1, 16));
-  sub->add_flag("--shared-head", flags->heads.shares_head,
+  sub->add_option("--layers", flags->part.layers, "Residual blocks of a head")->check(CLI::Range(1, 16));
+  sub->add_flag("--shared-head", flags->part.shares_head,
                 "The target's output matrix in place of one for every head (a small file)");
-  add_loss_vocabulary(*sub, flags->loss_vocab);
-  sub->add_option("--decay", flags->heads.decay, "Weight of head i is decay^i")->check(CLI::Range(0.0, 1.0));
+  add_loss_vocabulary(*sub, flags->vocab);
+  sub->add_option("--decay", flags->part.decay, "Weight of head i is decay^i")->check(CLI::Range(0.0, 1.0));
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
     const TorchLlama target = load_target(input, flags->common);
-    flags->heads.seed = flags->common.training.seed;
-    if (flags->loss_vocab > 0)
-      flags->heads.vocabulary = loss_vocabulary(input, target.config().vocab, flags->loss_vocab);
-    return train_learner([&] { return std::make_unique<HeadsLearner>(target, flags->heads); }, input,
+    flags->part.seed = flags->common.training.seed;
+    if (flags->vocab > 0)
+      flags->part.vocabulary = loss_vocabulary(input, target.config().vocab, flags->vocab);
+    return train_learner([&] { return std::make_unique<HeadsLearner>(target, flags->part); }, input,
                          flags->common, program.command);
   };
 }
@@ -57,8 +45,8 @@ Part add_medusa(Program& program) {
 Part add_hydra(Program& program) {
   CLI::App* sub = program.app.add_subcommand("hydra", "Hydra heads, which see the drafted tokens, too");
   auto flags = std::make_shared<HeadsFlags>();
-  flags->heads.grounded = true;
-  sub->add_flag("--prefix", flags->heads.prefix, "Hydra++: a decoder layer over the target's states");
+  flags->part.grounded = true;
+  sub->add_flag("--prefix", flags->part.prefix, "Hydra++: a decoder layer over the target's states");
   return heads_part(program, sub, flags);
 }
 
@@ -67,17 +55,17 @@ Part add_early_exit(Program& program) {
       "early-exit", "Adapter between the target's first layers and its head (LayerSkip drafter)");
   auto flags = std::make_shared<ExitFlags>();
   flags->common.add_to(*sub);
-  sub->add_option("--exit-layer", flags->exit.exit_layer, "Layers of the target that draft")
+  sub->add_option("--exit-layer", flags->part.exit_layer, "Layers of the target that draft")
       ->check(CLI::PositiveNumber);
-  sub->add_option("--blocks", flags->exit.blocks, "Residual blocks")->check(CLI::Range(1, 16));
-  add_loss_vocabulary(*sub, flags->loss_vocab);
+  sub->add_option("--blocks", flags->part.blocks, "Residual blocks")->check(CLI::Range(1, 16));
+  add_loss_vocabulary(*sub, flags->vocab);
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
     const TorchLlama target = load_target(input, flags->common);
     const std::int32_t vocab = target.config().vocab;
     const DraftVocabulary vocabulary =
-        flags->loss_vocab > 0 ? loss_vocabulary(input, vocab, flags->loss_vocab) : DraftVocabulary(vocab);
-    return train_learner([&] { return std::make_unique<EarlyExitLearner>(target, vocabulary, flags->exit); },
+        flags->vocab > 0 ? loss_vocabulary(input, vocab, flags->vocab) : DraftVocabulary(vocab);
+    return train_learner([&] { return std::make_unique<EarlyExitLearner>(target, vocabulary, flags->part); },
                          input, flags->common, program.command);
   };
 }
@@ -86,7 +74,7 @@ Part add_dflash(Program& program) {
   CLI::App* sub = program.app.add_subcommand("dflash", "DFlash block drafter; with --dspark its two heads");
   auto flags = std::make_shared<DflashFlags>();
   flags->common.add_to(*sub);
-  DflashLearner::Options& head = flags->head;
+  DflashLearner::Options& head = flags->part;
   sub->add_option("--layers", head.layers, "Decoder layers")->check(CLI::Range(1, 64));
   sub->add_option("--block", head.block, "Slots of a block, the newest token's included")
       ->check(CLI::Range(2, 64));
@@ -100,17 +88,16 @@ Part add_dflash(Program& program) {
   sub->add_flag("--shared-head", head.shares_head,
                 "The target's output matrix, restricted to the draft vocabulary (a small file)");
   sub->add_option("--mask-token", head.mask_token, "Token that placeholders look like (-1: the last one)");
-  sub->add_option("--draft-vocab", flags->draft_vocab, "Tokens in the draft vocabulary (0: the target's)")
-      ->check(CLI::NonNegativeNumber);
+  add_draft_vocabulary(*sub, flags->vocab);
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
     const TorchLlama target = load_target(input, flags->common);
-    flags->head.seed = flags->common.training.seed;
-    flags->head.taps = default_taps(target.config());
-    flags->head.tap_scales = tap_scales(target, *input.data, flags->head.taps);
+    flags->part.seed = flags->common.training.seed;
+    flags->part.taps = default_taps(target.config());
+    flags->part.tap_scales = tap_scales(target, *input.data, flags->part.taps);
     const DraftVocabulary vocabulary =
-        draft_vocabulary(input, flags->common, target.config().vocab, flags->draft_vocab);
-    return train_learner([&] { return std::make_unique<DflashLearner>(target, vocabulary, flags->head); },
+        draft_vocabulary(input, flags->common, target.config().vocab, flags->vocab);
+    return train_learner([&] { return std::make_unique<DflashLearner>(target, vocabulary, flags->part); },
                          input, flags->common, program.command);
   };
 }

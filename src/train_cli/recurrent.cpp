@@ -11,21 +11,9 @@ namespace augur {
 
 namespace {
 
-struct Eagle3Flags {
-  TrainFlags common;
-  std::int32_t draft_vocab = 12288;
-  Eagle3Learner::Options head;
-};
-struct EagleFlags {
-  TrainFlags common;
-  std::int32_t loss_vocab = 0;
-  EagleLearner::Options head;
-};
-struct MtpFlags {
-  TrainFlags common;
-  std::int32_t loss_vocab = 0;
-  MtpLearner::Options head;
-};
+using Eagle3Flags = PartFlags<Eagle3Learner::Options>;
+using EagleFlags = PartFlags<EagleLearner::Options>;
+using MtpFlags = PartFlags<MtpLearner::Options>;
 
 void add_unroll(CLI::App& sub, UnrollOptions& unroll) {
   sub.add_option("--unroll", unroll.steps, "Steps that the head runs on its own outputs")
@@ -38,19 +26,19 @@ void add_unroll(CLI::App& sub, UnrollOptions& unroll) {
 Part add_eagle3(Program& program) {
   CLI::App* sub = program.app.add_subcommand("eagle3", "EAGLE-3 draft head, by training-time test");
   auto flags = std::make_shared<Eagle3Flags>();
+  flags->vocab = 12288;
   flags->common.add_to(*sub);
-  sub->add_option("--draft-vocab", flags->draft_vocab, "Tokens in the draft vocabulary (0: the target's)")
-      ->check(CLI::NonNegativeNumber);
-  add_unroll(*sub, flags->head.unroll);
+  add_draft_vocabulary(*sub, flags->vocab);
+  add_unroll(*sub, flags->part.unroll);
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
     const TorchLlama target = load_target(input, flags->common);
-    flags->head.seed = flags->common.training.seed;
-    flags->head.taps = default_taps(target.config());
-    flags->head.tap_scales = tap_scales(target, *input.data, flags->head.taps);
+    flags->part.seed = flags->common.training.seed;
+    flags->part.taps = default_taps(target.config());
+    flags->part.tap_scales = tap_scales(target, *input.data, flags->part.taps);
     const DraftVocabulary vocabulary =
-        draft_vocabulary(input, flags->common, target.config().vocab, flags->draft_vocab);
-    return train_learner([&] { return std::make_unique<Eagle3Learner>(target, vocabulary, flags->head); },
+        draft_vocabulary(input, flags->common, target.config().vocab, flags->vocab);
+    return train_learner([&] { return std::make_unique<Eagle3Learner>(target, vocabulary, flags->part); },
                          input, flags->common, program.command);
   };
 }
@@ -59,17 +47,17 @@ Part add_eagle(Program& program) {
   CLI::App* sub = program.app.add_subcommand("eagle", "EAGLE-1/2 draft head: learns the target's next state");
   auto flags = std::make_shared<EagleFlags>();
   flags->common.add_to(*sub);
-  sub->add_option("--state-weight", flags->head.state_weight, "Weight of the loss on states");
-  sub->add_option("--cross-entropy", flags->head.cross_entropy, "Weight of the loss on distributions");
-  add_loss_vocabulary(*sub, flags->loss_vocab);
-  sub->add_option("--noise", flags->head.noise, "Uniform noise on input states")
+  sub->add_option("--state-weight", flags->part.state_weight, "Weight of the loss on states");
+  sub->add_option("--cross-entropy", flags->part.cross_entropy, "Weight of the loss on distributions");
+  add_loss_vocabulary(*sub, flags->vocab);
+  sub->add_option("--noise", flags->part.noise, "Uniform noise on input states")
       ->check(CLI::NonNegativeNumber);
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
     const TorchLlama target = load_target(input, flags->common);
-    flags->head.seed = flags->common.training.seed;
-    flags->head.vocabulary = loss_vocabulary(input, target.config().vocab, flags->loss_vocab);
-    return train_learner([&] { return std::make_unique<EagleLearner>(target, flags->head); }, input,
+    flags->part.seed = flags->common.training.seed;
+    flags->part.vocabulary = loss_vocabulary(input, target.config().vocab, flags->vocab);
+    return train_learner([&] { return std::make_unique<EagleLearner>(target, flags->part); }, input,
                          flags->common, program.command);
   };
 }
@@ -78,14 +66,14 @@ Part add_mtp(Program& program) {
   CLI::App* sub = program.app.add_subcommand("mtp", "Multi-token prediction layer (FastMTP's form)");
   auto flags = std::make_shared<MtpFlags>();
   flags->common.add_to(*sub);
-  add_unroll(*sub, flags->head.unroll);
-  add_loss_vocabulary(*sub, flags->loss_vocab);
+  add_unroll(*sub, flags->part.unroll);
+  add_loss_vocabulary(*sub, flags->vocab);
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
     const TorchLlama target = load_target(input, flags->common);
-    flags->head.seed = flags->common.training.seed;
-    flags->head.vocabulary = loss_vocabulary(input, target.config().vocab, flags->loss_vocab);
-    return train_learner([&] { return std::make_unique<MtpLearner>(target, flags->head); }, input,
+    flags->part.seed = flags->common.training.seed;
+    flags->part.vocabulary = loss_vocabulary(input, target.config().vocab, flags->vocab);
+    return train_learner([&] { return std::make_unique<MtpLearner>(target, flags->part); }, input,
                          flags->common, program.command);
   };
 }
