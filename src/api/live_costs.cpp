@@ -73,14 +73,15 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
                                   .exit_layer = options.exit_layer,
                                   .context = std::min(context, target_.context())});
     };
-    const std::string name(make(64)->name());
+    const std::unique_ptr<Drafter> sample = make(64);
+    const std::string name(sample->name());
     if (anew || !cache_.load_drafter(key, costs.drafter(name))) {
       DraftCosts fresh;
       measure_drafter(target_, make, fresh, kDrafterBudgetMs);
       costs.drafter(name) = fresh;
       measured = true;
     }
-    known_[type] = {name, key};
+    known_[type] = {name, key, !sample->traits().has_probabilities};
   }
   if (!measured) return;
   store();
@@ -90,8 +91,9 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
 void LiveCosts::teach(std::shared_ptr<PolicyModel> policy, const SpeculationOptions& options) {
   policy_ = std::move(policy);
   for (const std::string& type : drafter_names(options)) {
-    DrafterBelief* const belief = policy_->belief(type);
-    if (belief != nullptr && !belief->seen()) cache_.load_belief(known_.at(type).key, *belief);
+    const Known& known = known_.at(type);
+    DrafterBelief* const belief = known.lookup ? nullptr : policy_->belief(type);
+    if (belief != nullptr && !belief->seen()) cache_.load_belief(known.key, *belief);
   }
 }
 
@@ -119,7 +121,7 @@ void LiveCosts::store() {
   for (const auto& [type, known] : known_) {
     const DraftCosts& costs = decoder_.costs().drafter(known.name);
     if (costs.measured()) cache_.store_drafter(known.key, costs);
-    const DrafterBelief* belief = policy_ == nullptr ? nullptr : policy_->belief(type);
+    const DrafterBelief* belief = policy_ == nullptr || known.lookup ? nullptr : policy_->belief(type);
     if (belief != nullptr && belief->seen()) cache_.store_belief(known.key, *belief);
   }
 }

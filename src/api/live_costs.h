@@ -23,15 +23,17 @@ class LiveCosts {
 
   /// Of the target, and of what `options` drafts with. `anew`: whatever the cache says.
   void prepare(const SpeculationOptions& options, bool anew = false);
-  /// A policy that decides by these costs begins with what earlier processes came to believe of the drafters,
-  /// where it has seen nothing of them itself. What the policy taught last believes in the end is kept.
+  /// A policy that decides by these costs begins with what earlier processes came to believe of the drafters
+  /// with laws, where it has seen nothing of them itself. What the policy taught last believes in the end is
+  /// kept.
   void teach(std::shared_ptr<PolicyModel> policy, const SpeculationOptions& options);
   MeasuredCosts report() const;
 
  private:
   struct Known {
-    std::string name;  ///< that the decoder knows it by
-    std::string key;   ///< in the cache
+    std::string name;     ///< that the decoder knows it by
+    std::string key;      ///< in the cache
+    bool lookup = false;  ///< what it is worth is a matter of the text, and not kept
   };
   const LoadedDrafter& find(const std::string& name) const;
   void store();
