@@ -64,8 +64,9 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
     const std::string key = fmt::format(
         "{}{}{}", type, find_drafter_type(type).needs_head ? " " + draft_identity_ : std::string(),
         options.exit_layer > 0 ? fmt::format(" exit {}", options.exit_layer) : std::string());
-    const auto found = known_.find(type);
-    if (found != known_.end() && found->second.key == key && !anew) continue;
+    Known& known = known_[type];
+    const bool same = known.key == key;
+    if (same && !anew) continue;
     const LoadedDrafter& drafter = find(type);
     const auto make = [&](std::int64_t context) {
       return drafter.model->make({.ngram_min = options.ngram_min,
@@ -81,7 +82,7 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
       costs.drafter(name) = fresh;
       measured = true;
     }
-    known_[type] = {name, key, !sample->traits().has_probabilities};
+    known = {name, key, !sample->traits().has_probabilities, same ? known.outcomes : 0};
   }
   if (!measured) return;
   store();
@@ -91,9 +92,11 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
 void LiveCosts::teach(std::shared_ptr<PolicyModel> policy, const SpeculationOptions& options) {
   policy_ = std::move(policy);
   for (const std::string& type : drafter_names(options)) {
-    const Known& known = known_.at(type);
+    Known& known = known_.at(type);
     DrafterBelief* const belief = known.lookup ? nullptr : policy_->belief(type);
-    if (belief != nullptr && !belief->seen()) cache_.load_belief(known.key, *belief);
+    if (belief == nullptr || belief->seen()) continue;
+    cache_.load_belief(known.key, *belief);
+    known.outcomes = belief->outcomes();
   }
 }
 
@@ -122,7 +125,7 @@ void LiveCosts::store() {
     const DraftCosts& costs = decoder_.costs().drafter(known.name);
     if (costs.measured()) cache_.store_drafter(known.key, costs);
     const DrafterBelief* belief = policy_ == nullptr || known.lookup ? nullptr : policy_->belief(type);
-    if (belief != nullptr && belief->seen()) cache_.store_belief(known.key, *belief);
+    if (belief != nullptr && belief->outcomes() > known.outcomes) cache_.store_belief(known.key, *belief);
   }
 }
 

@@ -34,6 +34,7 @@ class LiveCosts {
     std::string name;     ///< that the decoder knows it by
     std::string key;      ///< in the cache
     bool lookup = false;  ///< what it is worth is a matter of the text, and not kept
+    double outcomes = 0;  ///< that the policy's belief began with
   };
   const LoadedDrafter& find(const std::string& name) const;
   void store();

@@ -229,8 +229,9 @@ void AutoController::weigh(const DraftTree& tree) {
 /// More than `count` nodes, as many as fill the next but one row count that costs are known by.
 std::size_t AutoController::widened(std::size_t count) const {
   const double rows = base_rows_ + static_cast<double>(count);
-  const auto above = std::upper_bound(CostCurve::kRows.begin(), CostCurve::kRows.end(), rows);
-  const double wide = *std::min(above + 1, CostCurve::kRows.end() - 1);
+  const auto last = CostCurve::kRows.end() - 1;
+  const auto above = std::upper_bound(CostCurve::kRows.begin(), last, rows);
+  const double wide = above == last ? *last : *(above + 1);
   return std::min(order_.size(), static_cast<std::size_t>(std::max(wide - base_rows_, 0.0)));
 }
 

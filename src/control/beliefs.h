@@ -27,8 +27,9 @@ struct DrafterBelief {
   DraftGain gain;
   int probe_interval = 0;  ///< that its probes had come to, in the last text where one was made
 
-  /// Whether anything has come of its candidates, or is known of them.
-  bool seen() const { return calibrator.outcomes() > 0 || drawn_profile.means()[0][0].count > 0; }
+  /// Outcomes of its candidates, those of earlier processes included as far as they are believed.
+  double outcomes() const { return calibrator.outcomes() + drawn_profile.means()[0][0].count; }
+  bool seen() const { return outcomes() > 0; }
 };
 
 /// What the sequences of an engine have learned about its drafters. One thread at a time.

@@ -123,7 +123,7 @@ TEST_F(CostCacheTest, RemembersWhatDraftersWereWorth) {
   EXPECT_EQ(outcomes(), first) << "a policy without beliefs leaves them as they are";
   // A figure that no text gives: who goes on from it has begun with the file.
   content = read(files().front());
-  content["beliefs"][drafter]["outcomes"] = 40.5;
+  content["beliefs"][drafter]["outcomes"] = 20.5;
   write(files().front(), content.dump());
   generate("auto");
   EXPECT_EQ(std::fmod(outcomes(), 1), 0.5);
