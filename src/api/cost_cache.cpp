@@ -127,10 +127,8 @@ bool CostCache::load_drafter(const std::string& key, DraftCosts& costs) {
   return true;
 }
 
-bool CostCache::load_belief(const std::string& key, DrafterBelief& belief) {
-  if (!content_["beliefs"].contains(key)) return false;
-  read_belief(content_["beliefs"][key], file_.string(), belief);
-  return true;
+void CostCache::load_belief(const std::string& key, DrafterBelief& belief) {
+  if (content_["beliefs"].contains(key)) read_belief(content_["beliefs"][key], file_.string(), belief);
 }
 
 void CostCache::drop() {
@@ -155,18 +153,21 @@ void CostCache::keep_others() {
   try {
     const nlohmann::json found = read_json_object_if_exists(file_);
     if (found.value("for", nlohmann::json()) != content_["for"]) return;
-    for (const auto& [name, drafter] : found.at("drafters").items()) {
-      if (content_["drafters"].contains(name)) continue;
+    const auto keep = [&](const char* section, auto&& check) {
+      for (const auto& [name, entry] : found.at(section).items()) {
+        if (content_[section].contains(name)) continue;
+        check(entry);
+        content_[section][name] = entry;
+      }
+    };
+    keep("drafters", [&](const nlohmann::json& entry) {
       DraftCosts checked;
-      read_draft_costs(drafter, file_.string(), checked);
-      content_["drafters"][name] = drafter;
-    }
-    for (const auto& [name, belief] : found.at("beliefs").items()) {
-      if (content_["beliefs"].contains(name)) continue;
+      read_draft_costs(entry, file_.string(), checked);
+    });
+    keep("beliefs", [&](const nlohmann::json& entry) {
       DrafterBelief checked;
-      read_belief(belief, file_.string(), checked);
-      content_["beliefs"][name] = belief;
-    }
+      read_belief(entry, file_.string(), checked);
+    });
   } catch (const std::exception&) {  // damaged since: it is about to be replaced
   }
 }

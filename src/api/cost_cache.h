@@ -34,7 +34,7 @@ class CostCache {
   const std::filesystem::path& file() const { return file_; }
   bool load_target(CostModel& costs);
   bool load_drafter(const std::string& key, DraftCosts& costs);
-  bool load_belief(const std::string& key, DrafterBelief& belief);
+  void load_belief(const std::string& key, DrafterBelief& belief);  ///< stays as it is where none is kept
   /// What is kept is not this machine's: no costs of it are believed, here or after the next save().
   void drop();
   void store_target(const CostModel& costs);
