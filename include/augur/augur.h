@@ -52,7 +52,7 @@ typedef struct augur_message {
 typedef struct augur_request {
   size_t size;
   const char* prompt;      /* UTF-8; with `chat`, the user's message */
-  const char* system;      /* system message, with `chat`; NULL: none */
+  const char* system;      /* system message, with `chat` and `prompt` only; NULL: none */
   int32_t chat;            /* apply the model's chat template */
   int64_t max_tokens;      /* < 0: as many as the context holds */
   const char* const* stop; /* stop strings */

@@ -140,6 +140,8 @@ augur::Request request_of(const augur_request& from) {
   augur::Request to;
   const auto tokens = array("prompt_tokens", from.prompt_tokens, from.prompt_token_count);
   const auto messages = array("messages", from.messages, from.message_count);
+  if (from.system != nullptr && (from.chat == 0 || !tokens.empty() || !messages.empty()))
+    throw augur::Error("system goes with chat and prompt: expected it as the first of messages");
   if (from.prompt != nullptr || (tokens.empty() && messages.empty())) {
     if (!tokens.empty() || !messages.empty())
       throw augur::Error("a request has a prompt and prompt_tokens or messages: expected one of them");

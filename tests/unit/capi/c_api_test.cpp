@@ -123,6 +123,10 @@ TEST(CApi, TakesTokensAndConversations) {
   request.message_count = 1;
   EXPECT_EQ(augur_generate(engine, &request, nullptr, nullptr), nullptr);
   EXPECT_THAT(augur_last_error(), HasSubstr("chat template"));  // this model has none
+  request.system = "Be brief.";
+  EXPECT_EQ(augur_generate(engine, &request, nullptr, nullptr), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("system goes with chat"));
+  request.system = nullptr;
   request.messages = nullptr;
   EXPECT_EQ(augur_generate(engine, &request, nullptr, nullptr), nullptr);
   EXPECT_THAT(augur_last_error(), HasSubstr("messages is NULL"));
