@@ -1,9 +1,10 @@
 #include "base/thread_pool.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <optional>
+#include <system_error>
 
 #include "base/error.h"
 
@@ -12,14 +13,9 @@ namespace augur {
 namespace {
 
 constexpr int kMaxThreads = 1024;
-constexpr int kSpinsBeforeYield = 1 << 14;
-constexpr int kSpinsBeforeSleep = 1 << 15;
-
-inline void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
+/// Some 100 us: more than the parts of a phase differ, less than a time slice that others could use.
+constexpr int kBarrierSpins = 1 << 11;
+constexpr int kSpinsBetweenRegions = 1 << 15;
 
 std::vector<int> allowed_cpus() {
   cpu_set_t set;
@@ -33,20 +29,35 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-void pin_to(pthread_t thread, int rank, const std::vector<int>& cpus) {
-  if (cpus.empty()) return;
+void bind_here(int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(cpus[static_cast<std::size_t>(rank) % cpus.size()], &set);
-  pthread_setaffinity_np(thread, sizeof set, &set);
+  CPU_SET(cpu, &set);
+  sched_setaffinity(0, sizeof set, &set);
 }
 
-int thread_count(int requested) {
+/// Binds the calling thread to a core; at the end it may run where it could before.
+class BoundHere {
+ public:
+  explicit BoundHere(int cpu) : known_(sched_getaffinity(0, sizeof before_, &before_) == 0) {
+    if (known_) bind_here(cpu);
+  }
+  ~BoundHere() {
+    if (known_) sched_setaffinity(0, sizeof before_, &before_);
+  }
+  BoundHere(const BoundHere&) = delete;
+  BoundHere& operator=(const BoundHere&) = delete;
+
+ private:
+  cpu_set_t before_;
+  bool known_;
+};
+
+int thread_count(int requested, std::size_t cpus) {
   if (requested < 0 || requested > kMaxThreads) {
     throw Error("threads: {} is not a count between 0 (automatic) and {}", requested, kMaxThreads);
   }
   if (requested > 0) return requested;
-  const std::size_t cpus = allowed_cpus().size();
   return cpus > 0 ? static_cast<int>(cpus) : 1;
 }
 
@@ -64,26 +75,33 @@ void SpinBarrier::wait() {
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == parties_) {
     arrived_.store(0, std::memory_order_relaxed);
     phase_.store(phase + 1, std::memory_order_release);
+    phase_.notify_all();
     return;
   }
-  for (int spins = 0; phase_.load(std::memory_order_acquire) == phase;) {
-    if (++spins < kSpinsBeforeYield) {
-      relax();
-    } else {
-      sched_yield();
-    }
-  }
+  spin_then_wait(phase_, phase, spins_);
 }
 
-ThreadPool::ThreadPool(int threads, bool pin) : size_(thread_count(threads)), barrier_(size_) {
-  // Read once, before any thread is pinned: a pinned thread's own affinity is a single core.
-  if (pin) cpus_ = allowed_cpus();
-  pin_to(pthread_self(), 0, cpus_);
+ThreadPool::ThreadPool(int threads, bool pin)
+    : cpus_(allowed_cpus()),
+      pin_(pin && !cpus_.empty()),
+      size_(thread_count(threads, cpus_.size())),
+      spins_(static_cast<std::size_t>(size_) > cpus_.size() ? 0 : kBarrierSpins),
+      barrier_(size_, spins_) {
   workers_.reserve(static_cast<std::size_t>(size_ - 1));
-  for (int rank = 1; rank < size_; ++rank) workers_.emplace_back([this, rank] { worker(rank); });
+  try {
+    for (int rank = 1; rank < size_; ++rank) workers_.emplace_back([this, rank] { worker(rank); });
+  } catch (const std::system_error& error) {
+    const std::size_t started = workers_.size() + 1;
+    stop();
+    throw Error("threads: only {} of {} could be started: {}", started, size_, error.what());
+  }
 }
 
 ThreadPool::~ThreadPool() {
+  stop();
+}
+
+void ThreadPool::stop() {
   stop_.store(true, std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();
@@ -92,6 +110,8 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::run_region(RegionFn fn, void* context) {
   const std::lock_guard lock(region_mutex_);
+  std::optional<BoundHere> bound;
+  if (pin_) bound.emplace(cpus_[0]);
   fn_ = fn;
   context_ = context;
   running_.store(size_ - 1, std::memory_order_relaxed);
@@ -99,28 +119,20 @@ void ThreadPool::run_region(RegionFn fn, void* context) {
   if (size_ > 1) generation_.notify_all();
   Team team(0, size_, barrier_);
   fn(context, team);
-  for (int spins = 0; running_.load(std::memory_order_acquire) != 0;) {
-    if (++spins < kSpinsBeforeYield) {
-      relax();
-    } else {
-      sched_yield();
-    }
-  }
+  while (const int left = running_.load(std::memory_order_acquire)) spin_then_wait(running_, left, spins_);
 }
 
 void ThreadPool::worker(int rank) {
-  pin_to(pthread_self(), rank, cpus_);
+  if (pin_) bind_here(cpus_[static_cast<std::size_t>(rank) % cpus_.size()]);
   std::uint32_t seen = 0;
   while (true) {
-    for (int spins = 0; generation_.load(std::memory_order_acquire) == seen && spins < kSpinsBeforeSleep;
-         ++spins)
-      relax();
-    generation_.wait(seen, std::memory_order_acquire);
+    spin_then_wait(generation_, seen, spins_ > 0 ? kSpinsBetweenRegions : 0);
     ++seen;
     if (stop_.load(std::memory_order_relaxed)) return;
     Team team(rank, size_, barrier_);
     fn_(context_, team);
     running_.fetch_sub(1, std::memory_order_release);
+    running_.notify_one();
   }
 }
 

@@ -21,14 +21,28 @@ struct Range {
 /// multiples of `grain`. Depends on nothing else, so partitions are reproducible.
 Range split_range(std::int64_t count, int rank, int size, std::int64_t grain = 1);
 
-/// A barrier whose waiters spin, because what they wait for is microseconds away; they yield once it is not.
+/// Waits until `value` is no longer `old`: spins, because what is waited for is microseconds away, then
+/// sleeps. Who changes the value notifies all.
+template <class T>
+void spin_then_wait(const std::atomic<T>& value, T old, int spins) {
+  for (; spins > 0; --spins) {
+    if (value.load(std::memory_order_acquire) != old) return;
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+  }
+  value.wait(old, std::memory_order_acquire);
+}
+
+/// A barrier for the threads of a region. Its waiters spin before they sleep.
 class SpinBarrier {
  public:
-  explicit SpinBarrier(int parties) : parties_(parties) {}
+  SpinBarrier(int parties, int spins) : parties_(parties), spins_(spins) {}
   void wait();
 
  private:
   const int parties_;
+  const int spins_;
   alignas(64) std::atomic<int> arrived_{0};
   alignas(64) std::atomic<std::uint32_t> phase_{0};
 };
@@ -55,11 +69,13 @@ class Team {
 
 /// A fixed team of threads for parallel regions. A whole forward pass is one region with barriers inside, so
 /// threads are woken once a pass. Regions started from several threads run one after the other: sessions that
-/// share a pool never oversubscribe the machine. Idle workers spin briefly, then sleep.
+/// share a pool never oversubscribe the machine. Who waits spins briefly, then sleeps; a pool of more threads
+/// than cores does not spin.
 class ThreadPool {
  public:
   /// `threads` counts the caller; 0 means one per available core. `pin` binds rank i to the i-th core that
-  /// the process may use. Throws Error for a negative or absurd count.
+  /// the caller may use, the caller itself while a region runs. Error for a negative or absurd count and for
+  /// threads that the system does not start.
   explicit ThreadPool(int threads = 0, bool pin = false);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -80,9 +96,12 @@ class ThreadPool {
   using RegionFn = void (*)(void*, Team&) noexcept;
   void run_region(RegionFn fn, void* context);
   void worker(int rank);
+  void stop();
 
-  int size_;
-  std::vector<int> cpus_;  ///< cores to pin to, by rank; empty: not pinned
+  const std::vector<int> cpus_;  ///< that the creator may use
+  const bool pin_;
+  const int size_;
+  const int spins_;
   SpinBarrier barrier_;
   std::mutex region_mutex_;
   RegionFn fn_ = nullptr;

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -67,18 +70,55 @@ TEST(ThreadPool, RegionsFromSeveralThreadsDoNotMix) {
   EXPECT_LE(most.load(), 2);
 }
 
-TEST(ThreadPool, PinnedThreadsSitOnDifferentCores) {
-  cpu_set_t before;
-  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-  if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "one core";
-  {
-    ThreadPool pool(2, true);
-    std::vector<int> cores(2, -1);
-    pool.run([&](Team& team) { cores[static_cast<std::size_t>(team.rank())] = sched_getcpu(); });
-    EXPECT_NE(cores[0], cores[1]);
-  }
-  sched_setaffinity(0, sizeof before, &before);  // the pool pinned this thread too
+std::size_t cores_allowed() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<std::size_t>(CPU_COUNT(&set)) : 0;
 }
+
+TEST(ThreadPool, PinnedThreadsSitOnDifferentCores) {
+  const std::size_t allowed = cores_allowed();
+  if (allowed < 2) GTEST_SKIP() << "one core";
+  ThreadPool pool(2, true);
+  std::vector<int> cores(2, -1);
+  const auto look = [&](Team& team) { cores[static_cast<std::size_t>(team.rank())] = sched_getcpu(); };
+  pool.run(look);
+  EXPECT_NE(cores[0], cores[1]);
+  EXPECT_EQ(cores_allowed(), allowed) << "the caller stays bound";
+  const int of_creator = cores[0];
+  std::thread([&] { pool.run(look); }).join();
+  EXPECT_EQ(cores[0], of_creator) << "a region that another thread starts";
+  EXPECT_EQ(ThreadPool(0, true).size(), static_cast<int>(allowed));
+}
+
+TEST(ThreadPool, MoreThreadsThanCoresFinish) {
+  ThreadPool pool(static_cast<int>(cores_allowed()) * 4 + 1);
+  std::atomic<int> arrived{0};
+  pool.run([&](Team& team) {
+    for (int phase = 0; phase < 100; ++phase) {
+      arrived.fetch_add(1);
+      team.barrier();
+    }
+  });
+  EXPECT_EQ(arrived.load(), pool.size() * 100);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these need address space of their own
+TEST(ThreadPoolDeathTest, ThreadsThatCannotBeStartedAreAnError) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto start_too_many = [] {
+    const rlimit limit{.rlim_cur = 1 << 30, .rlim_max = 1 << 30};
+    setrlimit(RLIMIT_AS, &limit);
+    try {
+      ThreadPool pool(1024);
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s", error.what());
+      std::_Exit(3);
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(start_too_many(), ::testing::ExitedWithCode(3), "of 1024 could be started");
+}
+#endif
 
 TEST(ThreadPool, RefusesAbsurdCounts) {
   EXPECT_THROW(ThreadPool(-1), Error);
