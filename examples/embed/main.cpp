@@ -5,7 +5,16 @@
 #include <exception>
 
 int main(int argc, char** argv) {
-  if (argc < 3) return std::fprintf(stderr, "usage: embed MODEL PROMPT [DRAFT_MODEL]\n"), 2;
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: embed MODEL PROMPT [DRAFT_MODEL]\ndrafters:");
+    for (const augur::SpeculationType& type : augur::speculation_types())
+      std::fprintf(stderr, " %s", type.name.c_str());
+    std::fprintf(stderr, "\npolicies:");
+    for (const augur::SpeculationPolicy& policy : augur::speculation_policies())
+      std::fprintf(stderr, " %s", policy.name.c_str());
+    std::fprintf(stderr, "\n");
+    return 2;
+  }
   try {
     augur::EngineOptions options;
     options.model = argv[1];

@@ -1,8 +1,9 @@
 #ifndef AUGUR_AUGUR_H
 #define AUGUR_AUGUR_H
 /* The stable C interface. Structs start with their size, so that fields can be added at their end; use the
- * *_default functions, then change what you need. No function throws or aborts; after a failure
- * augur_last_error() of the same thread says what was wrong. One engine is used by one thread at a time. */
+ * *_default functions (or *_init with the size of your struct), then change what you need. No function throws
+ * or aborts; after a failure augur_last_error() of the same thread says what was wrong. One engine is used by
+ * one thread at a time. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,7 +26,7 @@ typedef struct augur_engine_options {
   int32_t draft_max;
   int32_t draft_min;
   double draft_p_min;
-  int32_t tree_topk; /* 1: chain */
+  int32_t tree_topk; /* these three 0: as the policy usually has them; see augur/options.h */
   int32_t tree_depth;
   int32_t tree_size;
   const char* verification; /* "walk", "rejection" */
@@ -83,8 +84,21 @@ const char* augur_version(void);
 /* Message of this thread's last failure; "" when there was none. Valid until the thread's next call. */
 const char* augur_last_error(void);
 
-augur_engine_options augur_engine_options_default(void);
-augur_request augur_request_default(void);
+/* Fills a struct of `size` bytes with defaults: as many of its fields as both the caller and the library
+ * know. */
+void augur_engine_options_init(augur_engine_options* options, size_t size);
+void augur_request_init(augur_request* request, size_t size);
+
+static inline augur_engine_options augur_engine_options_default(void) {
+  augur_engine_options options;
+  augur_engine_options_init(&options, sizeof(options));
+  return options;
+}
+static inline augur_request augur_request_default(void) {
+  augur_request request;
+  augur_request_init(&request, sizeof(request));
+  return request;
+}
 
 /* NULL on failure. */
 augur_engine* augur_load(const augur_engine_options* options);
@@ -103,7 +117,7 @@ augur_result* augur_generate(augur_engine* engine, const augur_request* request,
                              augur_token_callback on_token, void* user);
 void augur_result_free(augur_result* result);
 
-/* All are valid until the result is freed. */
+/* All are valid until the result is freed; "", no tokens and 0 of a NULL result. */
 const char* augur_result_text(const augur_result* result);
 const int32_t* augur_result_tokens(const augur_result* result, size_t* count);
 const char* augur_result_finish_reason(const augur_result* result);

@@ -44,11 +44,12 @@ struct SpeculationOptions {
   int draft_max = 4;         ///< tokens of a drafted chain, at most
   int draft_min = 0;         ///< shorter chains are not verified
   double draft_p_min = 0.0;  ///< a chain ends before a token whose draft probability is below this
-  /// Candidates per node. 1: a chain of draft_max tokens. More: a tree grown by cumulative draft probability
-  /// (EAGLE-2), tree_depth levels deep, of which the best tree_size - 1 nodes and the root are verified.
-  int tree_topk = 1;
-  int tree_depth = 4;
-  int tree_size = 16;
+  /// A tree: candidates per node, levels, and nodes verified, the root included. 0: as the policy usually has
+  /// them, 4, 4 and 16. Without a policy any of them asks for a tree grown by cumulative draft probability
+  /// (EAGLE-2); none, or one candidate per node, is a chain of draft_max tokens.
+  int tree_topk = 0;
+  int tree_depth = 0;
+  int tree_size = 0;
   /// A tree of fixed shape instead, for drafters that rank candidates: a published one by its name
   /// ("mc_sim_7b_63"), or a JSON file with the paths of its nodes, each a list of ranks of candidates.
   std::string static_tree;

@@ -100,15 +100,19 @@ void check_speculation(const SpeculationOptions& options, std::span<const Loaded
   constexpr int kMost = 1 << 16;
   check_range("the longest draft (draft_max)", options.draft_max, 1, kMost);
   check_range("the shortest draft (draft_min)", options.draft_min, 0, options.draft_max);
-  check_range("the tree's candidates per node (tree_topk)", options.tree_topk, 1, kMost);
-  check_range("the tree's depth (tree_depth)", options.tree_depth, 1, kMost);
-  check_range("the tree's size (tree_size)", options.tree_size, 2, kMost);
+  check_range("the tree's candidates per node (tree_topk)", options.tree_topk, 0, kMost);
+  check_range("the tree's depth (tree_depth)", options.tree_depth, 0, kMost);
+  if (options.tree_size != 0) check_range("the tree's size (tree_size)", options.tree_size, 2, kMost);
   check_range("the shortest n-gram (ngram_min)", options.ngram_min, 1, kMost);
   check_range("the longest n-gram (ngram_max)", options.ngram_max, options.ngram_min, kMost);
   if (!(options.draft_p_min >= 0.0 && options.draft_p_min <= 1.0)) {
     throw Error("the lowest draft probability (draft_p_min) is {}: expected 0 to 1", options.draft_p_min);
   }
-  if (!options.static_tree.empty()) load_tree_paths(options.static_tree);
+  if (!options.static_tree.empty()) {
+    load_tree_paths(options.static_tree);
+    if (!options.policy.empty() && !options.policy.starts_with("static"))
+      throw Error("policy '{}' has no use for a fixed tree (static_tree): expected static", options.policy);
+  }
   for (const std::string& name : drafter_names(options)) {
     const bool loaded =
         std::any_of(drafters.begin(), drafters.end(), [&](const LoadedDrafter& d) { return d.name == name; });

@@ -10,17 +10,19 @@ namespace {
 std::string policy_text(const SpeculationOptions& options) {
   if (!options.policy.empty()) return options.policy;
   if (!options.static_tree.empty()) return "static";
-  return options.tree_topk > 1 ? "eagle2" : "chain";
+  const bool tree = options.tree_topk + options.tree_depth + options.tree_size > 0;
+  return tree && options.tree_topk != 1 ? "eagle2" : "chain";
 }
 
 PolicyLimits limits_of(const SpeculationOptions& options) {
-  return {.draft_max = options.draft_max,
-          .draft_min = options.draft_min,
-          .draft_p_min = options.draft_p_min,
-          .tree_topk = options.tree_topk,
-          .tree_depth = options.tree_depth,
-          .tree_size = options.tree_size,
-          .static_tree = options.static_tree};
+  PolicyLimits limits{.draft_max = options.draft_max,
+                      .draft_min = options.draft_min,
+                      .draft_p_min = options.draft_p_min,
+                      .static_tree = options.static_tree};
+  if (options.tree_topk > 0) limits.tree_topk = options.tree_topk;
+  if (options.tree_depth > 0) limits.tree_depth = options.tree_depth;
+  if (options.tree_size > 0) limits.tree_size = options.tree_size;
+  return limits;
 }
 
 }  // namespace

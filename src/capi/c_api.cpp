@@ -54,6 +54,20 @@ Options complete(const Options* given, Options defaults, const char* what) {
   return defaults;
 }
 
+/// Writes defaults to a caller's struct of `size` bytes, which may be of an older or a newer version.
+template <class Options>
+void give(Options defaults, Options* to, std::size_t size) noexcept {
+  if (to == nullptr || size < sizeof(std::size_t)) return;
+  defaults.size = size;
+  std::memset(static_cast<void*>(to), 0, size);
+  std::memcpy(static_cast<void*>(to), &defaults, std::min(size, sizeof(Options)));
+}
+
+const augur::Result& result_of(const augur_result* result) {
+  static const augur::Result none;
+  return result == nullptr ? none : result->result;
+}
+
 std::string text_or_empty(const char* text) {
   return text == nullptr ? std::string{} : std::string(text);
 }
@@ -180,10 +194,9 @@ const char* augur_last_error(void) {
   return last_error.c_str();
 }
 
-augur_engine_options augur_engine_options_default(void) {
+void augur_engine_options_init(augur_engine_options* options, size_t size) {
   const augur::SpeculationOptions spec;
   augur_engine_options out{};
-  out.size = sizeof(out);
   out.draft_max = spec.draft_max;
   out.draft_min = spec.draft_min;
   out.draft_p_min = spec.draft_p_min;
@@ -193,18 +206,17 @@ augur_engine_options augur_engine_options_default(void) {
   out.coupling = spec.coupling ? 1 : 0;
   out.ngram_min = spec.ngram_min;
   out.ngram_max = spec.ngram_max;
-  return out;
+  give(out, options, size);
 }
 
-augur_request augur_request_default(void) {
+void augur_request_init(augur_request* request, size_t size) {
   const augur::SamplingOptions sampling;
   augur_request out{};
-  out.size = sizeof(out);
   out.max_tokens = -1;
   out.top_p = sampling.top_p;
   out.repetition_penalty = sampling.repetition_penalty;
   out.penalty_window = sampling.penalty_window;
-  return out;
+  give(out, request, size);
 }
 
 augur_engine* augur_load(const augur_engine_options* options) {
@@ -265,30 +277,30 @@ void augur_result_free(augur_result* result) {
 }
 
 const char* augur_result_text(const augur_result* result) {
-  return result->result.text.c_str();
+  return result_of(result).text.c_str();
 }
 
 const int32_t* augur_result_tokens(const augur_result* result, size_t* count) {
-  *count = result->result.tokens.size();
-  return result->result.tokens.data();
+  if (count != nullptr) *count = result_of(result).tokens.size();
+  return result_of(result).tokens.data();
 }
 
 const char* augur_result_finish_reason(const augur_result* result) {
-  return result->result.finish_reason.c_str();
+  return result_of(result).finish_reason.c_str();
 }
 
 double augur_result_tokens_per_second(const augur_result* result) {
-  return result->result.tokens_per_second;
+  return result_of(result).tokens_per_second;
 }
 
 double augur_result_mean_accepted_length(const augur_result* result) {
-  return result->result.speculation.mean_accepted_length;
+  return result_of(result).speculation.mean_accepted_length;
 }
 
 int64_t augur_result_prompt_tokens(const augur_result* result) {
-  return result->result.prompt_tokens;
+  return result_of(result).prompt_tokens;
 }
 
 int64_t augur_result_target_calls(const augur_result* result) {
-  return result->result.speculation.calls;
+  return result_of(result).speculation.calls;
 }

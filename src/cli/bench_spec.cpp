@@ -65,6 +65,7 @@ std::vector<Suite> suites_of(const Options& options) {
   for (const std::string& name : options.files) {
     const PromptFile file = read_prompts(name, options.limit);
     if (!file.error.empty()) throw Error("{}", file.error);
+    if (file.prompts.empty()) throw Error("{}: no prompts", name);
     Suite suite{std::filesystem::path(name).stem().string(), {}};
     for (const PromptLine& prompt : file.prompts) {
       suite.requests.push_back(make_request(options.request, prompt.text));

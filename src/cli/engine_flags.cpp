@@ -172,14 +172,14 @@ void add_speculation_flags(CLI::App& command, SpeculationOptions& options) {
                      ->capture_default_str();
   auto* topk = command.add_option("--spec-tree-topk", options.tree_topk, "Candidates per node; 1: a chain")
                    ->check(in_range(1, 256))
-                   ->capture_default_str();
+                   ->default_str("4");
   auto* depth = command.add_option("--spec-tree-depth", options.tree_depth, "Levels of the tree")
                     ->check(in_range(1, 256))
-                    ->capture_default_str();
+                    ->default_str("4");
   auto* size =
       command.add_option("--spec-tree-size", options.tree_size, "Nodes verified, the newest token included")
           ->check(in_range(2, 4096))
-          ->capture_default_str();
+          ->default_str("16");
   auto* shape =
       command
           .add_option(
@@ -211,11 +211,13 @@ void add_speculation_flags(CLI::App& command, SpeculationOptions& options) {
         if (options.types.size() > 1 && std::count(options.types.begin(), options.types.end(), "none") > 0) {
           throw CLI::ValidationError("--spec-type", "none stands alone");
         }
-        std::size_t shapes = 0;
-        for (const CLI::Option* flag : {most, fewest, surest, topk, depth, size, shape})
-          shapes += flag->count();
-        if (policy->count() + shapes == 0) options.policy = "auto";
-        if (topk->count() == 0 && depth->count() + size->count() > 0) options.tree_topk = kDefaultTreeTopk;
+        for (const CLI::Option* flag : {most, fewest, surest, topk, depth, size, shape}) {
+          if (flag->count() == 0) continue;
+          if (policy->count() == 0) return;
+          if (options.policy == "auto" || options.policy.starts_with("auto:"))
+            throw CLI::ValidationError(flag->get_name(), "--spec-policy auto decides that itself");
+        }
+        if (policy->count() == 0) options.policy = "auto";
       });
 }
 

@@ -20,9 +20,6 @@ void add_sampling_flags(CLI::App& command, SamplingOptions& options);
 /// line has been parsed: -md alone means "draft", and a tree flag alone means a tree.
 void add_speculation_flags(CLI::App& command, SpeculationOptions& options);
 
-/// Candidates per node when a tree is asked for without saying how wide.
-inline constexpr int kDefaultTreeTopk = 4;
-
 /// Loads with a progress line on a terminal.
 Engine load_engine(const EngineOptions& options);
 

@@ -104,6 +104,14 @@ TEST(Generate, CostsDecideHowMuchIsDraftedUnlessAShapeIsAskedFor) {
   EXPECT_FALSE(measures({"-md", stories260k(), "--spec-policy", "eagle2"}));
 }
 
+TEST(Generate, AutoTakesNoShape) {
+  const Outcome outcome = run_augur(
+      generate({"-p", "Once", "-md", stories260k(), "--spec-policy", "auto", "--spec-tree-topk", "4"}));
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("--spec-tree-topk"));
+  EXPECT_THAT(outcome.err, HasSubstr("auto decides"));
+}
+
 TEST(Generate, SampledTextDependsOnTheSeedAndNotOnTheDrafter) {
   const auto sampled = [](const std::string& seed, std::vector<std::string> more) {
     std::vector<std::string> arguments = generate({"-p", "The dog", "-n", "60", "--temp", "0.9", "--top-p",

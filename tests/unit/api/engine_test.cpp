@@ -193,6 +193,24 @@ TEST_F(EngineTest, ManyRequestsHandOutTheirTokens) {
   EXPECT_EQ(results[1].tokens.size(), 5u);
 }
 
+TEST_F(EngineTest, TreesAreWideUnlessToldOtherwise) {
+  const auto drafted_a_call = [](const SpeculationOptions& options) {
+    Request request = plain("Once upon a time", 40);
+    request.speculation = options;
+    const SpeculationStatistics s = engine_->generate(request).speculation;
+    return static_cast<double>(s.drafted_tokens) / static_cast<double>(s.calls);
+  };
+  SpeculationOptions options = speculation({"draft"}, 0);
+  EXPECT_LE(drafted_a_call(options), options.draft_max) << "a chain";
+  options.tree_depth = 3;
+  EXPECT_GT(drafted_a_call(options), 8) << "a tree";
+  options.tree_depth = 0;
+  options.policy = "eagle2";
+  EXPECT_GT(drafted_a_call(options), 8) << "a policy that draws trees";
+  options.tree_topk = 1;
+  EXPECT_LE(drafted_a_call(options), 4) << "one candidate per node";
+}
+
 TEST_F(EngineTest, RefusesWhatItCannotDo) {
   Request request = plain("x", 5);
   request.speculation = speculation({"telepathy"});
@@ -205,6 +223,10 @@ TEST_F(EngineTest, RefusesWhatItCannotDo) {
   request.speculation = speculation({"draft"}, 4);
   request.speculation->tree_size = 1;
   EXPECT_THAT(refusal(request), HasSubstr("tree_size"));
+  request.speculation->tree_size = 0;
+  request.speculation->policy = "eagle2";
+  request.speculation->static_tree = "mc_sim_7b_63";
+  EXPECT_THAT(refusal(request), HasSubstr("fixed tree"));
   request.speculation.reset();
   request.sampling.top_p = 1.5;
   EXPECT_THAT(refusal(request), HasSubstr("top_p"));

@@ -156,11 +156,33 @@ TEST(CApi, TellsOfWhatSpeculationCannotUse) {
   EXPECT_THAT(augur_last_error(), HasSubstr("expected one of auto, bf16, q8_0"));
 }
 
+TEST(CApi, ANewerCallersFieldsAreEmptied) {
+  struct {
+    augur_request known;
+    int64_t field_to_come;
+  } newer = {.known = {}, .field_to_come = 7};
+  augur_request_init(&newer.known, sizeof(newer));
+  EXPECT_EQ(newer.known.size, sizeof(newer));
+  EXPECT_EQ(newer.known.max_tokens, -1);
+  EXPECT_EQ(newer.field_to_come, 0);
+}
+
+TEST(CApi, ANullResultIsEmpty) {
+  size_t count = 7;
+  augur_result_tokens(nullptr, &count);
+  EXPECT_EQ(count, 0u);
+  EXPECT_STREQ(augur_result_text(nullptr), "");
+  EXPECT_EQ(augur_result_target_calls(nullptr), 0);
+}
+
 TEST(CApi, FieldsThatAnOlderCallerLacksKeepTheirDefaults) {
-  augur_engine_options options = augur_engine_options_default();
+  constexpr std::size_t kOlder = offsetof(augur_engine_options, draft_model);
+  augur_engine_options options;
+  std::memset(&options, 0x5a, sizeof(options));
+  augur_engine_options_init(&options, kOlder);
+  EXPECT_EQ(options.size, kOlder);
+  EXPECT_EQ(options.tree_size, 0x5a5a5a5a) << "written beyond the caller's struct";
   options.model = kModel.c_str();
-  options.tree_size = -5;  // beyond the size that is claimed
-  options.size = offsetof(augur_engine_options, draft_model);
   augur_engine* engine = augur_load(&options);
   EXPECT_NE(engine, nullptr) << augur_last_error();
   augur_free(engine);
