@@ -91,8 +91,12 @@ Fit fit_affine(const float* x, int n, int levels, bool not_positive) {
   return best;
 }
 
+/// A scale or a minimum.
 void put_half(U8* at, float v) {
   const std::uint16_t half = float_to_half(v);
+  if (!std::isfinite(half_to_float(half))) {
+    throw Error("a block's values are too large: its scale or minimum is outside the range of F16");
+  }
   std::memcpy(at, &half, sizeof half);
 }
 

@@ -10,11 +10,12 @@ namespace augur {
 bool can_quantize(DType type);
 
 /// Float32 values to blocks as GGUF stores them: Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K or Q6_K, otherwise
-/// Error; so is a value that is not finite. `count`: whole blocks.
+/// Error; so is a value that is not finite, and a block whose scale or minimum would leave the range of F16.
+/// `count`: whole blocks.
 ///
 /// Scales are those that represent the values of their block with the least squared error found in a short
-/// search around max |x| (symmetric types) or max - min (types with a minimum), except for Q8_0, whose scale
-/// is max |x| / 127.
+/// search: around max |x| (symmetric types) or max - min (types with a minimum), and for Q8_0 among
+/// max |x| / c, c = 64..127.
 void quantize_blocks(DType type, const float* values, std::int64_t count, std::byte* out);
 
 }  // namespace augur

@@ -130,6 +130,24 @@ TEST(Quantize, RefusesWhatHasNoBlocks) {
     EXPECT_THROW(quantize_blocks(type, values.data(), 512, out.data()), Error) << name(type);
 }
 
+// Halves end at 65,504; blocks store their scales and minima in them.
+TEST(Quantize, RefusesScalesThatAHalfCannotHold) {
+  std::vector<std::byte> out(4096);
+  for (const DType type : kQuantTypes) {
+    for (const float huge : {1e10f, -1e10f, std::numeric_limits<float>::max()}) {
+      std::vector<float> values(512, 1.0f);
+      values[300] = huge;
+      EXPECT_THROW(quantize_blocks(type, values.data(), 512, out.data()), Error) << name(type);
+    }
+    std::vector<float> large(512, 1.0f);
+    large[300] = 6e4f;
+    for (const float v : dequantized(type, quantized(type, large), 512))
+      ASSERT_TRUE(std::isfinite(v)) << name(type);
+  }
+  const std::vector<float> constant(512, -7e4f);  // no scale at all, but a minimum
+  EXPECT_THROW(quantize_blocks(DType::Q4_1, constant.data(), 512, out.data()), Error);
+}
+
 TEST(Quantize, PackedMatrixRefusesRowsThatDoNotFit) {
   EXPECT_THROW(PackedMatrix(DType::Q4_0, 4, 40), Error);
   EXPECT_THROW(PackedMatrix(DType::Q4_K, 4, 128), Error);
