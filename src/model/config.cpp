@@ -228,11 +228,4 @@ ModelConfig ModelConfig::from_json(const nlohmann::json& config, const std::stri
   return result;
 }
 
-std::int64_t ModelConfig::matrix_elements() const {
-  const std::int64_t attention = std::int64_t{2} * (heads + kv_heads) * head_dim * hidden;
-  const std::int64_t mlp = std::int64_t{3} * hidden * intermediate;
-  const std::int64_t vocabulary = (tied_embeddings ? 1 : 2) * std::int64_t{vocab} * hidden;
-  return layers * (attention + mlp) + vocabulary;
-}
-
 }  // namespace augur

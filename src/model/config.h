@@ -27,6 +27,8 @@ struct RopeConfig {
   double beta_slow = 1.0;             ///< Yarn
   bool truncate = true;               ///< Yarn: round the ends of the ramp to whole dimensions
   std::vector<double> factors;        ///< Factors: [head_dim / 2]
+
+  friend bool operator==(const RopeConfig&, const RopeConfig&) = default;
 };
 
 /// A model family as data: what Hugging Face's config.json says, normalised. Shapes in elements.
@@ -58,8 +60,7 @@ struct ModelConfig {
   /// From config.json. Error names `file` and the field for anything missing, absurd or unsupported.
   static ModelConfig from_json(const nlohmann::json& config, const std::string& file);
 
-  /// Elements of all weight matrices; the embedding counts once when it is tied.
-  std::int64_t matrix_elements() const;
+  friend bool operator==(const ModelConfig&, const ModelConfig&) = default;
 };
 
 /// Inverse frequencies [head_dim / 2] after scaling, for contexts up to `context` (only Dynamic depends on
