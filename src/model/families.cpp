@@ -10,6 +10,7 @@ namespace {
 constexpr std::array kFamilies = {
     Family{
         .name = "llama",
+        .gguf = "llama",
         .default_context = 2048,
         .qkv_bias = BiasRule::Key,
         .o_bias = BiasRule::Key,
@@ -17,12 +18,14 @@ constexpr std::array kFamilies = {
     },
     Family{
         .name = "mistral",
+        .gguf = "llama",
         .default_context = 131072,
         .default_kv_heads = 8,
         .window = WindowRule::Always,
     },
     Family{
         .name = "qwen2",
+        .gguf = "qwen2",
         .default_context = 32768,
         .default_kv_heads = 32,
         .qkv_bias = BiasRule::Always,
@@ -30,6 +33,7 @@ constexpr std::array kFamilies = {
     },
     Family{
         .name = "qwen3",
+        .gguf = "qwen3",
         .default_context = 32768,
         .default_kv_heads = 32,
         .default_head_dim = 128,
@@ -51,6 +55,11 @@ const Family* find_family(std::string_view model_type) {
     if (family.name == model_type) return &family;
   }
   return nullptr;
+}
+
+std::string_view gguf_architecture(std::string_view family) {
+  const Family* known = find_family(family);
+  return known == nullptr ? family : known->gguf;
 }
 
 }  // namespace augur

@@ -38,6 +38,7 @@ enum class WindowRule {
 /// configuration class, for keys that config.json leaves out.
 struct Family {
   std::string_view name;  ///< config.json's `model_type`
+  std::string_view gguf;  ///< what GGUF calls it: Mistral's models are Llama's there
   std::int64_t default_context = 0;
   int default_kv_heads =
       0;  ///< when the key is absent; 0: as many as heads. An explicit null means that, too
@@ -53,5 +54,7 @@ struct Family {
 std::span<const Family> families();
 /// nullptr when this project does not implement it.
 const Family* find_family(std::string_view model_type);
+/// What GGUF calls a family; the name itself for one that this project does not implement.
+std::string_view gguf_architecture(std::string_view family);
 
 }  // namespace augur

@@ -41,12 +41,16 @@ Fingerprint read_fingerprint(const JsonFields& fields) {
           .digest = text("digest")};
 }
 
+bool same_family(const Fingerprint& a, const Fingerprint& b) {
+  return gguf_architecture(a.family) == gguf_architecture(b.family);
+}
+
 bool acceptable(const Fingerprint& part, const Fingerprint& target, Strictness strictness) {
   switch (strictness) {
     case Strictness::SameModel:
       return part == target;
     case Strictness::SameFamily:
-      return part.family == target.family;
+      return same_family(part, target);
     case Strictness::SameVocabulary:
       return part.vocab == target.vocab;
   }
@@ -54,6 +58,11 @@ bool acceptable(const Fingerprint& part, const Fingerprint& target, Strictness s
 }
 
 }  // namespace
+
+bool operator==(const Fingerprint& a, const Fingerprint& b) {
+  return same_family(a, b) && a.hidden == b.hidden && a.layers == b.layers && a.vocab == b.vocab &&
+         a.digest == b.digest;
+}
 
 Fingerprint fingerprint_of(const ModelConfig& config, WeightSource& source) {
   const Family* family = find_family(config.family);

@@ -12,7 +12,7 @@ class WeightSource;
 
 /// Which model a learned part was made for: kept in the part's config.json and compared when it is loaded.
 struct Fingerprint {
-  std::string family;
+  std::string family;  ///< compared by GGUF's name: a "mistral" folder's GGUF file is a "llama"
   int hidden = 0;
   int layers = 0;
   std::int32_t vocab = 0;
@@ -21,7 +21,7 @@ struct Fingerprint {
   /// that of its Hugging Face folder. A model tuned without touching its norms passes for its base.
   std::string digest;
 
-  friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
+  friend bool operator==(const Fingerprint& a, const Fingerprint& b);
 };
 
 /// Error when a norm is missing or has another shape.

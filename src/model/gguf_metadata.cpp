@@ -3,7 +3,9 @@
 #include <memory>
 
 #include "base/error.h"
+#include "io/gguf/model.h"
 #include "io/tokenizer/to_gguf.h"
+#include "model/families.h"
 
 namespace augur {
 
@@ -80,12 +82,8 @@ void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadat
 
 }  // namespace
 
-std::string gguf_architecture(const ModelConfig& config) {
-  return config.family == "mistral" ? "llama" : config.family;
-}
-
 GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& config) {
-  const std::string architecture = gguf_architecture(config);
+  const std::string architecture(gguf_architecture(config.family));
   const std::string prefix = architecture + ".";
   GgufMetadata out;
   out.set("general.architecture", architecture);

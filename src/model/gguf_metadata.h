@@ -7,11 +7,8 @@
 
 namespace augur {
 
-/// What GGUF calls the family: Mistral's models are Llama's there.
-std::string gguf_architecture(const ModelConfig& config);
-
 /// The metadata of a folder's model: shapes, rotation, tokenizer, chat template. Error for what GGUF cannot
-/// say (dynamic rotary scaling).
+/// say (dynamic rotary scaling; a scaled context that a sliding window cuts short).
 GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& config);
 
 /// The divisors of the inverse frequencies that such a file has as a tensor, rope_freqs.weight; empty: none.

@@ -10,6 +10,7 @@
 #include "io/gguf/model.h"
 #include "io/gguf/writer.h"
 #include "kernels/quantize.h"
+#include "model/families.h"
 #include "model/gguf_metadata.h"
 
 namespace augur {
@@ -169,7 +170,7 @@ void plan_gguf(const GgufFile& file, DType type, Plan& plan) {
 void plan_folder(const Checkpoint& checkpoint, DType type, Plan& plan) {
   const ModelConfig config = ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
   plan.metadata = gguf_metadata(checkpoint, config);
-  const bool interleaves = gguf_architecture(config) == "llama";
+  const bool interleaves = gguf_architecture(config.family) == "llama";
   if (std::vector<float> factors = gguf_rope_factors(config); !factors.empty()) {
     plan.items.push_back({.name = "rope_freqs.weight", .values = std::move(factors)});
   }

@@ -10,6 +10,7 @@
 #include "model/model.h"
 #include "model/weights.h"
 #include "support/error_of.h"
+#include "support/quantised_models.h"
 #include "unit/model/model_fixture.h"
 
 namespace augur::test {
@@ -54,6 +55,30 @@ TEST(Fingerprint, IsTheSameForAModelAndItsCheckpoint) {
   EXPECT_EQ(model->fingerprint().vocab, model->config().vocab);
 }
 
+/// GGUF calls Mistral's models Llama's: what was made for the folder is for the file, and the reverse.
+TEST(Fingerprint, IsTheSameForAFolderAndItsGgufFile) {
+  const testing_support::TemporaryFolder folder;
+  testing_support::write_random_model(folder.path());
+  nlohmann::json config = Checkpoint::open(folder.path()).config();
+  for (const char* family : {"llama", "mistral"}) {
+    config["model_type"] = family;
+    std::ofstream(folder.path() / "config.json") << config;
+    const Checkpoint from = Checkpoint::open(folder.path());
+    ThreadPool pool(1);
+    quantize_model(pool, from, folder.path() / "model.gguf", {.type = DType::Q8_0});
+    const Fingerprint a = fingerprint_of(from);
+    const Fingerprint b = fingerprint_of(Checkpoint::open(folder.path() / "model.gguf"));
+    EXPECT_EQ(a.family, family);
+    EXPECT_EQ(b.family, "llama");
+    EXPECT_EQ(a, b);
+    for (const Strictness strictness :
+         {Strictness::SameModel, Strictness::SameFamily, Strictness::SameVocabulary}) {
+      EXPECT_EQ(check_fingerprint("part", {{"target", to_json(a)}}, b, strictness), "");
+      EXPECT_EQ(check_fingerprint("part", {{"target", to_json(b)}}, a, strictness), "");
+    }
+  }
+}
+
 TEST(Fingerprint, DependsOnNormsToTheExactnessOfBfloat16AndOnTheVocabulary) {
   ModelConfig config = tiny_config();
   const std::string digest_of_ones = digest(config, 0);
@@ -86,6 +111,9 @@ TEST(Fingerprint, StrictnessDecidesWhatMayDiffer) {
   EXPECT_THAT(refusal, HasSubstr("64 wide"));
   EXPECT_THAT(check_fingerprint("c2t", config, example(), Strictness::SameFamily), HasSubstr("c2t"));
   EXPECT_EQ(check_fingerprint("freq", config, example(), Strictness::SameVocabulary), "");
+  Fingerprint mistral = example();
+  mistral.family = "mistral";
+  EXPECT_THAT(check_fingerprint("c2t", config, mistral, Strictness::SameFamily), HasSubstr("c2t"));
 
   Fingerprint stranger = sibling;
   stranger.family = "qwen3";
