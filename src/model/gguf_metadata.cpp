@@ -34,7 +34,8 @@ void add_rope(const std::string& prefix, const RopeConfig& rope, const std::stri
                     static_cast<std::uint32_t>(rope.original_context));
       }
       if (rope.attention_factor > 0) {
-        out.set_f32(prefix + "rope.scaling.attn_factor", static_cast<float>(rope.attention_factor));
+        out.set_f32(prefix + "rope.scaling.attn_factor",
+                    static_cast<float>(rope.attention_factor / gguf_yarn_magnitude(rope.factor)));
       }
       out.set_f32(prefix + "rope.scaling.yarn_beta_fast", static_cast<float>(rope.beta_fast));
       out.set_f32(prefix + "rope.scaling.yarn_beta_slow", static_cast<float>(rope.beta_slow));
@@ -43,6 +44,17 @@ void add_rope(const std::string& prefix, const RopeConfig& rope, const std::stri
       break;
   }
   throw Error("{}: rope_scaling: GGUF files cannot say this", file);
+}
+
+/// As in config.json: with linear scaling the original length, which readers multiply by the factor.
+std::int64_t context_length(const ModelConfig& config, const std::string& file) {
+  const RopeConfig& rope = config.rope;
+  if (rope.scaling != Scaling::Linear && rope.scaling != Scaling::Yarn) return config.max_context;
+  const double scaled = rope.factor * static_cast<double>(rope.original_context);
+  if (config.sliding_window > 0 && scaled >= static_cast<double>(config.max_context + 1)) {
+    throw Error("{}: sliding_window: GGUF files cannot say that it ends a scaled context", file);
+  }
+  return rope.scaling == Scaling::Linear ? rope.original_context : config.max_context;
 }
 
 void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadata& out) {
@@ -91,7 +103,7 @@ GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& conf
   const auto size = [&](const char* key, std::int64_t value) {
     out.set_u32(prefix + key, static_cast<std::uint32_t>(value));
   };
-  size("context_length", config.max_context);
+  size("context_length", context_length(config, checkpoint.path().string()));
   size("embedding_length", config.hidden);
   size("block_count", config.layers);
   size("feed_forward_length", config.intermediate);

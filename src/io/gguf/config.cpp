@@ -122,11 +122,14 @@ Json rope_scaling(const GgufFile& file, const Keys& keys, std::int64_t head_dim,
   if (*type != "yarn") {
     throw Error("{}: {}: {:?} is not supported", file.name(), keys.full("rope.scaling.type"), *type);
   }
-  Json yarn = {{"rope_type", "yarn"}, {"factor", keys.number("rope.scaling.factor")}};
+  const double factor = keys.number("rope.scaling.factor");
+  Json yarn = {{"rope_type", "yarn"}, {"factor", factor}};
   if (const auto context = keys.find_size("rope.scaling.original_context_length")) {
     yarn["original_max_position_embeddings"] = *context;
   }
-  if (const auto value = keys.find_float("rope.scaling.attn_factor")) yarn["attention_factor"] = *value;
+  if (const auto value = keys.find_float("rope.scaling.attn_factor")) {
+    yarn["attention_factor"] = *value * gguf_yarn_magnitude(factor);
+  }
   if (const auto value = keys.find_float("rope.scaling.yarn_beta_fast")) yarn["beta_fast"] = *value;
   if (const auto value = keys.find_float("rope.scaling.yarn_beta_slow")) yarn["beta_slow"] = *value;
   return yarn;
@@ -170,6 +173,10 @@ std::optional<std::int64_t> special_id(const GgufFile& file, std::string_view ke
 }
 
 }  // namespace
+
+double gguf_yarn_magnitude(double factor) {
+  return 0.1 * std::log(factor) + 1;
+}
 
 nlohmann::json gguf_generation_config(const GgufFile& file) {
   Json result = Json::object();

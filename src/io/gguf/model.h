@@ -34,6 +34,10 @@ std::unique_ptr<WeightStore> open_gguf_weights(std::shared_ptr<const GgufFile> f
 /// divisors of the inverse frequencies]}.
 nlohmann::json gguf_config(const GgufFile& file);
 
+/// What YaRN multiplies cos and sin by in a GGUF file whose rope.scaling.attn_factor is 1, its default: that
+/// key is a factor to this, where Hugging Face's attention_factor replaces it. factor >= 1.
+double gguf_yarn_magnitude(double factor);
+
 /// Hugging Face's generation_config.json: the ids of the special tokens.
 nlohmann::json gguf_generation_config(const GgufFile& file);
 

@@ -193,6 +193,14 @@ TEST(GgufConfig, RopeScaling) {
                         .f32("qwen2.rope.scaling.factor", 4)
                         .u32("qwen2.rope.scaling.original_context_length", 32768)),
             (Json{{"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 32768}}));
+  // A factor to what YaRN multiplies by anyway, of which 1 changes nothing.
+  for (const float relative : {1.0f, 0.5f}) {
+    EXPECT_EQ(scaling(small_model("qwen2")
+                          .text("qwen2.rope.scaling.type", "yarn")
+                          .f32("qwen2.rope.scaling.factor", 16)
+                          .f32("qwen2.rope.scaling.attn_factor", relative))["attention_factor"],
+              relative * (0.1 * std::log(16.0) + 1));
+  }
 }
 
 /// A Llama model with heads of 64 and the frequency factors that llama.cpp's converter writes.

@@ -1,0 +1,149 @@
+// What config.json says of a model, its GGUF file says, too.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "io/checkpoint.h"
+#include "model/families.h"
+#include "support/error_of.h"
+#include "support/quantised_models.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+class GgufRoundTrip : public testing::Test {
+ protected:
+  /// A folder with this configuration, the vocabulary of stories260k, and of its tensors those from which a
+  /// GGUF file's reader concludes anything.
+  Checkpoint folder(const json& config) {
+    std::filesystem::copy_file(testing_support::stories_path() / "tokenizer.model",
+                               folder_.path() / "tokenizer.model",
+                               std::filesystem::copy_options::overwrite_existing);
+    std::ofstream(folder_.path() / "config.json") << config;
+    std::vector<SafetensorsWriter::Entry> entries;
+    const auto add = [&](const std::string& name, const Shape& shape) {
+      entries.push_back({.name = name, .dtype = DType::F32, .shape = shape});
+    };
+    add("model.embed_tokens.weight", {512, 256});
+    if (!config.value("tie_word_embeddings", false)) add("lm_head.weight", {512, 256});
+    if (config.value("attention_bias", false)) add("model.layers.0.self_attn.q_proj.bias", {256});
+    if (config.value("mlp_bias", false)) add("model.layers.0.mlp.up_proj.bias", {512});
+    SafetensorsWriter writer(folder_.path() / "model.safetensors", entries);
+    for (const SafetensorsWriter::Entry& entry : entries) {
+      std::int64_t count = 1;
+      for (const std::int64_t extent : entry.shape) count *= extent;
+      const std::vector<float> ones(static_cast<std::size_t>(count), 1.0f);
+      writer.write(std::as_bytes(std::span<const float>(ones)));
+    }
+    writer.finish();
+    return Checkpoint::open(folder_.path());
+  }
+
+  static ModelConfig read(const Checkpoint& checkpoint) {
+    return ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
+  }
+
+  Checkpoint gguf_of(const Checkpoint& checkpoint) {
+    const std::filesystem::path out = folder_.path() / "model.gguf";
+    ThreadPool pool(1);
+    quantize_model(pool, checkpoint, out, {.type = DType::BF16});
+    return Checkpoint::open(out);
+  }
+
+  void expect_the_same(const json& config) {
+    const Checkpoint from = folder(config);
+    ModelConfig expected = read(from);
+    expected.family = gguf_architecture(expected.family);
+    expected.sliding_window = 0;  // the contexts are those it leaves
+    EXPECT_EQ(read(gguf_of(from)), expected) << config;
+  }
+
+  testing_support::TemporaryFolder folder_;
+};
+
+json model(std::string_view family) {
+  return {{"model_type", family},
+          {"hidden_size", 256},
+          {"intermediate_size", 512},
+          {"num_hidden_layers", 2},
+          {"num_attention_heads", 4},
+          {"num_key_value_heads", 2},
+          {"head_dim", 64},
+          {"vocab_size", 512},
+          {"max_position_embeddings", 2048},
+          {"rms_norm_eps", 1e-5},
+          {"rope_theta", 500000.0},
+          {"tie_word_embeddings", false},
+          {"sliding_window", nullptr},
+          {"use_sliding_window", false}};
+}
+
+json with(json config, const char* key, json value) {
+  config[key] = std::move(value);
+  return config;
+}
+
+TEST_F(GgufRoundTrip, KeepsWhatEveryFamilySays) {
+  for (const Family& family : families()) {
+    const json plain = model(family.name);
+    expect_the_same(plain);
+    expect_the_same(with(plain, "tie_word_embeddings", true));
+    if (family.qkv_bias == BiasRule::Key) expect_the_same(with(plain, "attention_bias", true));
+    if (family.mlp_bias == BiasRule::Key) expect_the_same(with(plain, "mlp_bias", true));
+    if (family.window == WindowRule::Always) expect_the_same(with(plain, "sliding_window", 1024));
+  }
+}
+
+TEST_F(GgufRoundTrip, KeepsEveryScalingThatGgufKnows) {
+  const double factor_16 = 0.1 * std::log(16) + 1;
+  for (const Family& family : families()) {
+    for (const json& scaling : std::initializer_list<json>{
+             {{"rope_type", "linear"}, {"factor", 4.0}},
+             {{"rope_type", "llama3"},
+              {"factor", 32.0},
+              {"low_freq_factor", 1.0},
+              {"high_freq_factor", 4.0},
+              {"original_max_position_embeddings", 8192}},
+             {{"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 512}},
+             {{"rope_type", "yarn"}, {"factor", 16.0}, {"beta_fast", 16.0}, {"beta_slow", 2.0}},
+             {{"rope_type", "yarn"}, {"factor", 16.0}, {"attention_factor", factor_16}},
+             {{"rope_type", "yarn"}, {"factor", 16.0}, {"attention_factor", 0.5 * factor_16}}}) {
+      expect_the_same(with(model(family.name), "rope_scaling", scaling));
+    }
+  }
+}
+
+/// llama.cpp takes rope.scaling.attn_factor as a factor to 1 + 0.1 ln(factor).
+TEST_F(GgufRoundTrip, YarnsAttentionFactorIsRelativeInTheFile) {
+  const Checkpoint file = gguf_of(
+      folder(with(model("llama"), "rope_scaling",
+                  {{"rope_type", "yarn"}, {"factor", 16.0}, {"mscale", 1.0}, {"mscale_all_dim", 1.0}})));
+  EXPECT_NEAR(*file.gguf()->find_float("llama.rope.scaling.attn_factor"), 1 / (0.1 * std::log(16) + 1), 1e-6);
+  EXPECT_NEAR(read(file).rope.attention_factor, 1.0, 1e-6);
+}
+
+/// As llama.cpp's converter writes it: max_position_embeddings, which the factor is yet to be applied to.
+TEST_F(GgufRoundTrip, LinearScalingHasTheOriginalContextInTheFile) {
+  const Checkpoint file =
+      gguf_of(folder(with(model("llama"), "rope_scaling", {{"rope_type", "linear"}, {"factor", 4.0}})));
+  EXPECT_EQ(file.gguf()->find_int("llama.context_length"), 2048);
+  EXPECT_EQ(read(file).max_context, 8192);
+}
+
+TEST_F(GgufRoundTrip, AWindowThatEndsAScaledContextIsRefused) {
+  for (const char* type : {"linear", "yarn"}) {
+    const json scaled = with(model("mistral"), "rope_scaling", {{"rope_type", type}, {"factor", 4.0}});
+    EXPECT_THAT(testing_support::error_of([&] { gguf_of(folder(with(scaled, "sliding_window", 4096))); }),
+                HasSubstr("sliding_window"));
+    expect_the_same(with(scaled, "sliding_window", 8192));
+  }
+}
+
+}  // namespace
+}  // namespace augur
