@@ -86,16 +86,20 @@ std::string_view name(ForwardProfile::Step step) {
 
 struct Model::Impl {
   Impl(Backend& backend, const ModelConfig& config, const ModelOptions& options, WeightSource& source)
-      // Braces: the context is checked before anything is read.
-      : Impl{backend, config, options, choose_context(config, options.context),
+      // Braces: context and cache are checked before anything is read.
+      : Impl{backend,
+             config,
+             options,
+             choose_context(config, options.context),
+             choose_kv_type(config, options),
              pack_weights(backend.pool, config, choose_form(options.weights), source, options.progress)} {
     fingerprint = fingerprint_of(config, source);
   }
   Impl(Backend& backend, const ModelConfig& config, const ModelOptions& options, std::int64_t context,
-       ModelWeights&& packed)
+       DType kv_type, ModelWeights&& packed)
       : form(choose_form(options.weights)),
         types(types_of(packed)),
-        layers(backend, config, choose_kv_type(config, options), context, std::move(packed.layers)),
+        layers(backend, config, kv_type, context, std::move(packed.layers)),
         weights(std::move(packed)) {}
 
   template <class RowOf>

@@ -166,6 +166,19 @@ TEST_F(WeightsTest, AbsurdSizesFailBeforeAnythingIsAllocated) {
   EXPECT_THROW(Model::random(backend, huge, 1), Error);
 }
 
+TEST_F(WeightsTest, ACacheThatCannotBeIsRefusedBeforeAnythingIsPacked) {
+  Backend backend(1, false, Isa::Portable);
+  bool packed = false;
+  try {
+    Model::random(backend, tiny_config(), 1,
+                  {.kv_type = DType::Q8_0, .progress = [&](double) { packed = true; }});
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("heads of 10"));
+  }
+  EXPECT_FALSE(packed);
+}
+
 TEST_F(WeightsTest, ContextBeyondTheLimitIsRefused) {
   Backend backend(1);
   EXPECT_THROW(Model::random(backend, tiny_config(), 1, {.context = 201}), Error);
