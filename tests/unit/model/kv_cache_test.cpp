@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "unit/kernels/attention_fixture.h"
 
 namespace augur {
 namespace {
@@ -129,6 +130,40 @@ TEST(KvCache, GrowsWithItsContents) {
   }
   for (const std::int64_t slot : {0, 1, 15, 16, 255, 256, 511, 1024, 1999})
     EXPECT_TRUE(holds(cache, slot, slot)) << slot;
+}
+
+/// Every panel of 16 slots has its scales behind its numbers: what attention sees is what it saw before.
+TEST(KvCache, EightBitsGrowWithTheirContents) {
+  constexpr int kTokens = 250;
+  KvCache cache(
+      {.layers = kLayers, .kv_heads = kHeads, .head_dim = 32, .capacity = 2000, .type = DType::Q8_0});
+  const std::vector<TestTokens> tokens = {TestTokens(kTokens, 2 * kHeads, kHeads, 32, 1),
+                                          TestTokens(kTokens, 2 * kHeads, kHeads, 32, 2)};
+  TestRows last;
+  last.add(kTokens - 1, kTokens, {});
+  const auto attention = [&] {
+    std::vector<std::vector<float>> result;
+    for (int layer = 0; layer < kLayers; ++layer) {
+      result.push_back(
+          attend(select_isa(), tokens[static_cast<std::size_t>(layer)], cache.layer(layer), last));
+    }
+    return result;
+  };
+  {
+    KvTxn txn = cache.reserve(kTokens);
+    for (int layer = 0; layer < kLayers; ++layer) {
+      for (int t = 0; t < kTokens; ++t)
+        tokens[static_cast<std::size_t>(layer)].store(cache.layer(layer), t, t);
+    }
+    txn.commit_all();
+  }
+  const std::int64_t slots = cache.layer(0).head_stride;
+  const auto before = attention();
+  for (const std::int64_t rows : {100, 700, 900}) {
+    cache.reserve(rows).commit_all();
+    EXPECT_EQ(attention(), before) << cache.length();
+  }
+  EXPECT_GT(cache.layer(0).head_stride, 4 * slots);
 }
 
 TEST(KvCache, ReportsAFullContextAndStaysUsable) {
