@@ -54,8 +54,7 @@ TEST(GemmFine, EveryVariantAndPartitionGivesThePortableBits) {
     const FineProblem problem(16 * 37 - 5, 96, rows);
     for (const bool extras : {false, true}) {
       const Buffer<float> expected = problem.run(Isa::Portable, 1, extras);
-      for (const Isa isa : {Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16, Isa::Amx}) {
-        if (!supported(isa)) continue;
+      for (const Isa isa : supported_isas()) {
         for (const int parts : {1, 3, 37})
           ASSERT_TRUE(same_bits(problem.run(isa, parts, extras), expected)) << name(isa) << ", " << rows;
       }

@@ -91,8 +91,7 @@ TEST(GemmQuant, DispatchAndPartitionsOfPanelsKeepTheBits) {
   for (const DType type : kQuantTypes) {
     const QuantProblem problem(type, 16 * 11, 512, 9);
     const Buffer<float> expected = run(gemm_quant_portable, problem);
-    for (const Isa isa : {Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16, Isa::Amx}) {
-      if (!supported(isa)) continue;
+    for (const Isa isa : supported_isas()) {
       for (const int parts : {1, 3, 11}) {
         Buffer<float> y = problem.new_output();
         const GemmCall call{.weight = &problem.weight,
