@@ -290,10 +290,14 @@ void Decoder::verify_trees() {
 void Decoder::commit() {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (parts_[i].sequence->finish_ == FinishReason::Failed) continue;
-    if (parts_[i].prompt) {
-      commit_prompt(parts_[i], txns_[i]);
-    } else {
-      commit_tree(parts_[i], txns_[i]);
+    try {
+      if (parts_[i].prompt) {
+        commit_prompt(parts_[i], txns_[i]);
+      } else {
+        commit_tree(parts_[i], txns_[i]);
+      }
+    } catch (...) {
+      parts_[i].sequence->fail(std::current_exception());
     }
   }
 }

@@ -24,8 +24,8 @@ class Decoder {
   explicit Decoder(Model& target) : Decoder(target, Options{}) {}
   Decoder(Model& target, const Options& options);
 
-  /// One step. Finished sequences are left alone. A sequence that fails (a NaN among its logits) is marked
-  /// Failed and does not disturb the others.
+  /// One step. Finished sequences are left alone. A sequence that fails (a NaN among its logits, a
+  /// callback that throws) is marked Failed and does not disturb the others.
   void step(std::span<Sequence* const> sequences);
 
   /// What the target and the drafters cost here. Every step is observed; policies read it.

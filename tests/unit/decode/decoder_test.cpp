@@ -209,6 +209,24 @@ TEST_F(DecoderTest, OneSequencesFailureLeavesTheOthersAlone) {
   EXPECT_TRUE(std::ranges::equal(good.generated(), plain(prompt_, 10)));
 }
 
+TEST_F(DecoderTest, OneSequencesThrowingCallbackLeavesTheOthersAlone) {
+  SequenceOptions throws_at_tokens{.max_tokens = 10};
+  throws_at_tokens.on_token = [](const EmittedToken&) -> AfterToken { throw Error("no such token"); };
+  SequenceOptions throws_at_prompt{.max_tokens = 10};
+  throws_at_prompt.on_prefill = [](std::int64_t, std::int64_t) { throw Error("no such prompt"); };
+  Sequence first(*stories_.model, prompt_, std::move(throws_at_tokens));
+  Sequence second(*stories_.model, prompt_, std::move(throws_at_prompt));
+  Sequence good(*stories_.model, prompt_, {.max_tokens = 10});
+  Decoder decoder(*stories_.model);
+  Sequence* const batch[] = {&first, &second, &good};
+  while (!good.finished()) decoder.step(batch);
+  for (const Sequence* bad : {&first, &second}) {
+    EXPECT_EQ(bad->finish_reason(), FinishReason::Failed);
+    EXPECT_THROW(std::rethrow_exception(bad->failure()), Error);
+  }
+  EXPECT_TRUE(std::ranges::equal(good.generated(), plain(prompt_, 10)));
+}
+
 TEST_F(DecoderTest, PromptChunksAndNeighboursChangeNothing) {
   const std::vector<std::vector<TokenId>> prompts{
       stories_.prompt("Once upon a time, there was a little girl named Lily. She loved to play outside"),
