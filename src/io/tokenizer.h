@@ -17,8 +17,8 @@ class Tokenizer {
   /// Special tokens written in the text are recognised; none are added (BOS is the caller's, see add_bos).
   /// Any byte string is accepted.
   virtual std::vector<TokenId> encode(std::string_view text) const = 0;
-  /// The bytes a token stands for in running text. Special tokens give their text. Error for an id outside
-  /// the vocabulary.
+  /// The bytes a token stands for in running text. Special tokens give their text. An id of a gap in the
+  /// vocabulary stands for none, and is not special. Error for an id outside the vocabulary.
   virtual std::string token_bytes(TokenId id) const = 0;
   /// True for control tokens (BOS, EOS, <|im_end|>, ...), which generated text does not show.
   virtual bool is_special(TokenId id) const = 0;

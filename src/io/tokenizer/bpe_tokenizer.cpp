@@ -42,6 +42,7 @@ BpeTokenizer::BpeTokenizer(BpeDefinition definition)
       fuse_unknown_(definition.fuse_unknown),
       unknown_(definition.unknown) {
   strips_leading_space_ = definition.strips_leading_space;
+  id_limit_ = token_id_limit(definition.tokens.size() + definition.added_tokens.size());
   byte_tokens_.fill(-1);
   normalizer_ = std::move(definition.normalizer);
   pre_tokenizer_ = std::move(definition.pre_tokenizer);

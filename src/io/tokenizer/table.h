@@ -7,6 +7,10 @@
 
 namespace augur {
 
+/// One past the highest id of a vocabulary of so many tokens: its gaps may be wide, but what a small file
+/// makes us allocate stays small.
+std::int64_t token_id_limit(std::size_t tokens);
+
 /// The half of a tokenizer that all formats share: what each id stands for, and decoding.
 class TableTokenizer : public Tokenizer {
  public:
@@ -23,12 +27,13 @@ class TableTokenizer : public Tokenizer {
     Kind kind = Kind::Absent;
   };
 
-  /// Grows the table as needed. Error (prefixed with `where`) for an id that no vocabulary can have.
+  /// Grows the table as needed. Error (prefixed with `where`) for an id that reaches id_limit_.
   void set_entry(std::int64_t id, std::string bytes, Kind kind, std::string_view where);
-  /// Error for an id outside the vocabulary, or one that no token has.
+  /// Absent for an id that no token has; Error for one outside the vocabulary.
   const Entry& entry(TokenId id) const;
 
-  std::vector<Entry> table_;  ///< by id
+  std::vector<Entry> table_;   ///< by id
+  std::int64_t id_limit_ = 0;  ///< one past the highest id that set_entry takes
   bool strips_leading_space_ = false;
 };
 

@@ -47,6 +47,7 @@ TEST(TokenizerJson, MalformedFilesNameFileAndField) {
               HasSubstr("vocab: \"a\": expected an integer"));
   EXPECT_THAT(with([](json& c) { c["model"]["vocab"]["a"] = -1; }), HasSubstr("token id -1 is out of range"));
   EXPECT_THAT(with([](json& c) { c["model"]["vocab"]["a"] = 1ll << 40; }), HasSubstr("out of range"));
+  EXPECT_THAT(with([](json& c) { c["model"]["vocab"]["a"] = 1 << 17; }), HasSubstr("out of range"));
   EXPECT_THAT(with([](json& c) { c["model"]["merges"] = {"ab"}; }), HasSubstr("merges[0]"));
   EXPECT_THAT(with([](json& c) { c["model"]["merges"] = {"a b", {"a", 1}}; }), HasSubstr("merges[1]"));
   EXPECT_THAT(with([](json& c) { c["model"]["merges"] = {"a c"}; }),

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "io/tokenizer/from_memory.h"
 #include "unit/io/tokenizer_files.h"
 
 namespace augur {
@@ -182,6 +183,16 @@ TEST(Tokenizer, IdsOutsideTheVocabularyAreErrors) {
   EXPECT_THROW(tokenizer->token_bytes(50257), Error);
   EXPECT_THROW(tokenizer->is_special(50257), Error);
   EXPECT_THROW(tokenizer->decode({0, 60000}), Error);
+}
+
+TEST(Tokenizer, GapsInTheVocabularyStandForNothing) {
+  const auto tokenizer = tokenizer_from_json(
+      {{"model", {{"type", "BPE"}, {"vocab", {{"a", 0}, {"b", 3}}}, {"merges", nlohmann::json::array()}}}},
+      "tokenizer.json", {});
+  ASSERT_EQ(tokenizer->vocab_size(), 4);
+  EXPECT_EQ(tokenizer->token_bytes(1), "");
+  EXPECT_FALSE(tokenizer->is_special(2));
+  EXPECT_EQ(tokenizer->decode({0, 1, 3, 2}), "ab");
 }
 
 }  // namespace
