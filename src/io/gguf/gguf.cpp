@@ -1,12 +1,12 @@
 // Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #include "io/gguf/gguf.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <limits>
 
 #include "base/error.h"
@@ -385,9 +385,9 @@ StoredTensor GgufFile::tensor(const GgufTensorInfo& info) const {
 }
 
 bool is_gguf_file(const std::filesystem::path& path) {
-  std::array<char, 4> magic{};
-  std::ifstream in(path, std::ios::binary);
-  return in.read(magic.data(), magic.size()) && std::string_view(magic.data(), magic.size()) == "GGUF";
+  const MappedFile file(path);
+  const auto magic = file.bytes().first(std::min<std::size_t>(file.bytes().size(), 4));
+  return std::string_view(reinterpret_cast<const char*>(magic.data()), magic.size()) == "GGUF";
 }
 
 }  // namespace augur

@@ -83,7 +83,7 @@ class GgufFile {
   std::shared_ptr<const MappedFile> mapping_;  ///< what data_ and metadata_ point into, if we own it
 };
 
-/// Whether a file starts with GGUF's magic.
+/// Whether a file starts with GGUF's magic. Error for what is no regular file.
 bool is_gguf_file(const std::filesystem::path& path);
 
 }  // namespace augur

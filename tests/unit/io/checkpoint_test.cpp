@@ -1,5 +1,7 @@
 #include "io/checkpoint.h"
 
+#include <sys/stat.h>
+
 #include "io/gguf/gguf.h"
 #include "io/tokenizer/loaders.h"
 #include "unit/io/test_files.h"
@@ -125,6 +127,11 @@ TEST_F(FolderTest, RefusesWhatIsNoModel) {
   expect_error([&] { Checkpoint::open(folder_ / "x.json"); }, {"x.json", "neither"});
   folder_.write("x.bin", "PK");
   expect_error([&] { Checkpoint::open(folder_ / "x.bin"); }, {"x.bin", "GGUF"});
+}
+
+TEST_F(FolderTest, AFifoIsRefusedWithoutWaitingForItsWriter) {
+  ASSERT_EQ(mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+  expect_error([&] { Checkpoint::open(folder_ / "fifo"); }, {"fifo", "regular file"});
 }
 
 TEST_F(FolderTest, LoneTokenizers) {
