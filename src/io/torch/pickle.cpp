@@ -139,7 +139,10 @@ class PickleReader {
   }
 
   // --- memo ---
-  void put(std::uint64_t index) { memo_[index] = top(); }
+  void put(std::uint64_t index) {
+    if (memo_.size() >= kMaxValues) fail("more than {} memos", kMaxValues);
+    memo_[index] = top();
+  }
   void get(std::uint64_t index) {
     const auto found = memo_.find(index);
     if (found == memo_.end()) fail("memo {} was never set", index);

@@ -169,6 +169,7 @@ TEST(Pickle, DeepNestingNeedsNoRecursion) {
 TEST(Pickle, BoundsTheNumberOfValues) {
   EXPECT_THAT(refusal("\x80\x02"s + repeat("]", 5'000'000) + "."s), HasSubstr("more than"));
   EXPECT_THAT(refusal("\x80\x02"s + repeat("(", 5'000'000) + "."s), HasSubstr("more than"));
+  EXPECT_THAT(refusal("\x80\x04]"s + repeat("\x94", 5'000'000) + "."s), HasSubstr("more than"));  // one value
 }
 
 // 200,000 calls with the same tuple of 100,000 arguments must cost the references only, not 2 * 10^10 copies.
