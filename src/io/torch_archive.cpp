@@ -132,6 +132,7 @@ void gather(const Pickle::Tensor& tensor, std::span<const std::byte> storage, st
     out += size;
     std::size_t axis = rank;
     while (axis-- > 0) {
+      if (tensor.shape[axis] == 1) continue;  // its stride may be anything
       element += tensor.stride[axis];
       if (++index[axis] < tensor.shape[axis]) break;
       element -= tensor.stride[axis] * tensor.shape[axis];

@@ -295,6 +295,12 @@ TEST(TorchArchive, ChecksTensorsAgainstTheirStorage) {
               HasSubstr("no entry data/0"));
 }
 
+TEST(TorchArchive, StridesOfAxesWithOneElementMeanNothing) {
+  // Adding such a stride would overflow, which the sanitizers would report.
+  const Bytes file = archive_with(tensor_pickle(6, 0, {3, 1, 2}, {1, INT64_MAX, 3}), 24);
+  EXPECT_EQ(parse_torch_archive(file, "made.pt")->require("w", {3, 1, 2}).bytes.size(), 24u);
+}
+
 TEST(TorchArchive, BoundsWhatStridesAndReferencesMultiply) {
   // One element shown as 2^40, and one transposed tensor named 5000 times.
   EXPECT_THAT(reason(archive_with(tensor_pickle(1, 0, {1 << 20, 1 << 20}, {0, 0}), 4)), HasSubstr("repeat"));
