@@ -134,6 +134,16 @@ void write_gguf_tokenizer(const Checkpoint& checkpoint, const fs::path& out) {
   write_json(out / "tokenizer_config.json", config);
 }
 
+/// The end tokens that are known by their text, too: a folder's reader has only the list.
+nlohmann::json generation_config(const Checkpoint& checkpoint) {
+  nlohmann::json config = checkpoint.generation_config();
+  if (!checkpoint.is_gguf() || !gguf_vocabulary(*checkpoint.gguf())) return config;
+  const auto eos = checkpoint.load_tokenizer()->eos;
+  if (eos.size() > 1) config["eos_token_id"] = eos;
+  if (eos.size() == 1) config["eos_token_id"] = eos.front();
+  return config;
+}
+
 /// What a Hugging Face folder has beside its configuration and weights.
 void copy_tokenizer_files(const fs::path& from, const fs::path& out) {
   for (const char* file : {"tokenizer.json", "tokenizer.model", "tokenizer_config.json",
@@ -164,8 +174,8 @@ void write_tokenizer(const Checkpoint& checkpoint, const fs::path& out) {
   } else {
     copy_tokenizer_files(checkpoint.path(), out);
   }
-  if (!checkpoint.generation_config().empty()) {
-    write_json(out / "generation_config.json", checkpoint.generation_config());
+  if (const auto config = generation_config(checkpoint); !config.empty()) {
+    write_json(out / "generation_config.json", config);
   }
 }
 

@@ -25,10 +25,11 @@ std::vector<float> ramp(std::size_t n) {
 std::string small_gguf() {
   std::vector<std::string> tokens;
   for (char c = '!'; c <= '~'; ++c) tokens.emplace_back(1, c);
-  for (const char* token : {"Ġ", "he", "ll", "hell", "hello", "Ġhello", "<|begin|>", "<|end|>"})
+  for (const char* token :
+       {"Ġ", "he", "ll", "hell", "hello", "Ġhello", "<|endoftext|>", "<|begin|>", "<|end|>"})
     tokens.emplace_back(token);
   std::vector<std::int32_t> types(tokens.size(), 1);
-  types[tokens.size() - 1] = types[tokens.size() - 2] = 3;
+  for (std::size_t i = 1; i <= 3; ++i) types[tokens.size() - i] = 3;
   const auto last = static_cast<std::uint32_t>(tokens.size() - 1);
   return GgufBuilder()
       .text("general.architecture", "llama")
@@ -91,13 +92,16 @@ TEST_F(ConvertTest, GivesTheSameModel) {
   EXPECT_EQ(steps, (std::vector<int>{1, 2, 3}));
   const auto folder = Checkpoint::open(out_);
   EXPECT_EQ(folder.config(), gguf_.config());
-  EXPECT_EQ(folder.generation_config(), gguf_.generation_config());
+  auto generation = gguf_.generation_config();
+  generation["eos_token_id"] = gguf_.load_tokenizer()->eos;  // of which the metadata name one
+  EXPECT_EQ(folder.generation_config(), generation);
   EXPECT_EQ(folder.chat_template(), gguf_.chat_template());
   expect_same_weights(folder);
   const auto before = gguf_.load_tokenizer();
   const auto after = folder.load_tokenizer();
   EXPECT_EQ(after->vocab_size(), before->vocab_size());
   EXPECT_EQ(after->bos, before->bos);
+  EXPECT_EQ(before->eos.size(), 2u);
   EXPECT_EQ(after->eos, before->eos);
   EXPECT_EQ(after->add_bos, before->add_bos);
   for (const char* text : {"hello hello", "<|begin|>hell<|end|>!", "", "12345 they'll"}) {
