@@ -74,7 +74,7 @@ std::string ChatTemplate::render(const nlohmann::ordered_json& variables) const 
     jinja::Dict& context = *std::get<jinja::Dict*>(converted);
     // Hugging Face's renderer always passes these two.
     for (const std::string_view name : {"tools", "documents"})
-      if (context.find(name) == nullptr) context.set(name, jinja::None{});
+      if (context.find(name, arena) == nullptr) context.set(name, jinja::None{}, arena);
     return jinja::render(program_->body, context, arena);
   } catch (const jinja::RaisedByTemplate& raised) {
     throw Error("the chat template does not accept this conversation: {}", raised.what());

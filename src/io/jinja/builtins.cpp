@@ -94,7 +94,7 @@ Value make_dict(std::string_view name, const CallArguments& arguments, Arena& ar
   }
   for (const auto& [key, value] : arguments.named) {
     arena.spend_memory(2 * sizeof(Value));
-    dict->set(key, value);
+    dict->set(key, value, arena);
   }
   return dict;
 }
@@ -156,13 +156,13 @@ Value get_attribute(const Value& value, std::string_view name, Arena& arena) {
   if (const auto* undefined = std::get_if<Undefined>(&value))
     throw Error("\"{}\" is undefined", undefined->name);
   if (const auto* dict = std::get_if<Dict*>(&value); dict != nullptr && (*dict)->is_namespace) {
-    const Value* found = (*dict)->find(name);
+    const Value* found = (*dict)->find(name, arena);
     return found != nullptr ? *found : Value(Undefined{name});
   }
   // As Jinja does: the method of that name hides a dictionary's key.
   if (has_method(value, name)) return arena.callable({.name = name, .self = value, .is_method = true});
   if (const auto* dict = std::get_if<Dict*>(&value))
-    if (const Value* found = (*dict)->find(name)) return *found;
+    if (const Value* found = (*dict)->find(name, arena)) return *found;
   return Undefined{name};
 }
 
@@ -172,7 +172,7 @@ Value get_item(const Value& value, const Value& key, Arena& arena) {
   spend_for(value, arena);
   std::int64_t index = 0;
   if (const auto* dict = std::get_if<Dict*>(&value)) {
-    if (const Value* found = (*dict)->find(key)) return *found;
+    if (const Value* found = (*dict)->find(key, arena)) return *found;
   } else if (const auto* list = std::get_if<List*>(&value);
              list != nullptr && (*list)->kind != List::Kind::Generator) {
     if (resolve_index(key, length_of(value), index)) return (*list)->items[static_cast<std::size_t>(index)];

@@ -64,7 +64,7 @@ Value sort_items(std::vector<Value> items, const SortKey& key, bool reverse, Are
   std::vector<std::pair<Value, Value>> keyed;
   for (const Value& item : items) keyed.emplace_back(key(item, arena), item);
   std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
-    return reverse ? less(b.first, a.first) : less(a.first, b.first);
+    return reverse ? less(b.first, a.first, arena) : less(a.first, b.first, arena);
   });
   for (std::size_t i = 0; i < items.size(); ++i) items[i] = keyed[i].second;
   return list_of(std::move(items), arena);
@@ -108,7 +108,7 @@ Value filter_extreme(const Input& in) {
   for (const Value& item : items) {
     const Value a = key(item, in.arena);
     const Value b = key(best, in.arena);
-    if (in.name == "min" ? less(a, b) : less(b, a)) best = item;
+    if (in.name == "min" ? less(a, b, in.arena) : less(b, a, in.arena)) best = item;
   }
   return best;
 }
@@ -233,7 +233,8 @@ Value filter_trim(const Input& in) {
   const auto bound = in.bind({"chars"});
   const std::string text = in.text();
   const bool set = bound.has(0) && !std::holds_alternative<None>(bound[0]);
-  return in.arena.text(std::string(set ? strip(text, bound.text(0), true, true) : strip(text, true, true)));
+  return in.arena.text(
+      std::string(set ? strip(text, bound.text(0), true, true, in.arena) : strip(text, true, true)));
 }
 
 Value filter_capitalize(const Input& in) {

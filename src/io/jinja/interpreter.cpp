@@ -14,13 +14,16 @@ struct Scope {
   Scope* parent = nullptr;
   std::vector<std::pair<std::string_view, Value>> variables;
 
-  const Value* find(std::string_view name) const {
-    for (const Scope* scope = this; scope != nullptr; scope = scope->parent)
+  const Value* find(std::string_view name, Arena& arena) const {
+    for (const Scope* scope = this; scope != nullptr; scope = scope->parent) {
+      spend_for_lookup(name, scope->variables.size(), arena);
       for (const auto& [key, value] : scope->variables)
         if (key == name) return &value;
+    }
     return nullptr;
   }
-  void set(std::string_view name, const Value& value) {
+  void set(std::string_view name, const Value& value, Arena& arena) {
+    spend_for_lookup(name, variables.size(), arena);
     for (auto& [key, old] : variables) {
       if (key == name) {
         old = value;
@@ -42,7 +45,7 @@ class Interpreter {
 
   std::string run(const Body& program, const Dict& context) {
     Scope& root = new_scope(nullptr);
-    for (const auto& [key, value] : context.items) root.set(std::get<std::string_view>(key), value);
+    for (const auto& [key, value] : context.items) root.set(std::get<std::string_view>(key), value, arena_);
     std::string out;
     try {
       execute(program, root, out);
@@ -113,13 +116,13 @@ class Interpreter {
         execute_set(node, scope);
         return Flow::Normal;
       case Kind::SetBlock:
-        scope.set(node.targets[0], arena_.text(render_filtered(node, scope)));
+        scope.set(node.targets[0], arena_.text(render_filtered(node, scope)), arena_);
         return Flow::Normal;
       case Kind::Filter:
         write(out, render_filtered(node, scope));
         return Flow::Normal;
       case Kind::Macro:
-        scope.set(node.text, make_macro(node, scope));
+        scope.set(node.text, make_macro(node, scope), arena_);
         return Flow::Normal;
       case Kind::CallBlock:
         execute_call_block(node, scope, out);
@@ -127,7 +130,7 @@ class Interpreter {
       case Kind::With: {
         Scope& inner = new_scope(&scope);
         for (std::size_t i = 0; i < node.targets.size(); ++i)
-          inner.set(node.targets[i], evaluate(*node.values[i], inner));
+          inner.set(node.targets[i], evaluate(*node.values[i], inner), arena_);
         return execute(node.body, inner, out);
       }
       case Kind::Scope:
@@ -141,23 +144,23 @@ class Interpreter {
   }
 
   void assign(const std::vector<std::string>& targets, const Value& value, Scope& scope) {
-    if (targets.size() == 1) return scope.set(targets[0], value);
+    if (targets.size() == 1) return scope.set(targets[0], value, arena_);
     const std::vector<Value> items = items_of(value, arena_);
     if (items.size() != targets.size())
       throw Error("cannot assign {} values to {} names", items.size(), targets.size());
-    for (std::size_t i = 0; i < targets.size(); ++i) scope.set(targets[i], items[i]);
+    for (std::size_t i = 0; i < targets.size(); ++i) scope.set(targets[i], items[i], arena_);
   }
 
   void execute_set(const Statement& node, Scope& scope) {
     const Value value = evaluate(*node.expression, scope);
     if (node.attribute.empty()) return assign(node.targets, value, scope);
-    const Value* target = scope.find(node.targets[0]);
+    const Value* target = scope.find(node.targets[0], arena_);
     const auto* dict = target != nullptr ? std::get_if<Dict*>(target) : nullptr;
     if (dict == nullptr || !(*dict)->is_namespace)
       throw Error("\"{}.{}\" cannot be set: \"{}\" is not a namespace", node.targets[0], node.attribute,
                   node.targets[0]);
     arena_.spend_memory(sizeof(Value));
-    (*dict)->set(std::string_view(node.attribute), value);
+    (*dict)->set(std::string_view(node.attribute), value, arena_);
   }
 
   Flow execute_for(const Statement& node, Scope& scope, std::string& out) {
@@ -175,7 +178,7 @@ class Interpreter {
     for (std::size_t i = 0; i < items.size(); ++i) {
       const std::size_t macros = macros_;
       update_loop(*loop, items, i);
-      inner->set("loop", loop);
+      inner->set("loop", loop, arena_);
       assign(node.targets, items[i], *inner);
       const Flow flow = execute(node.body, *inner, out);
       if (flow == Flow::Break) break;
@@ -245,12 +248,13 @@ class Interpreter {
     if (arguments.positional.size() > parameters.size())
       throw Error("macro \"{}\" takes {} arguments, {} given", callable.name, parameters.size(),
                   arguments.positional.size());
+    arena_.spend_steps(parameters.size() * arguments.named.size() / 8);
     for (const auto& given : arguments.named)
       if (std::none_of(parameters.begin(), parameters.end(),
                        [&](const Parameter& p) { return p.name == given.first; }))
         throw Error("macro \"{}\" has no parameter \"{}\"", callable.name, given.first);
     Scope& scope = new_scope(callable.scope);
-    if (caller != nullptr) scope.set("caller", caller);
+    if (caller != nullptr) scope.set("caller", caller, arena_);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const auto named = std::find_if(arguments.named.begin(), arguments.named.end(),
                                       [&](const auto& given) { return given.first == parameters[i].name; });
@@ -261,7 +265,7 @@ class Interpreter {
         value = named->second;
       else if (parameters[i].default_value)
         value = evaluate(*parameters[i].default_value, scope);
-      scope.set(parameters[i].name, value);
+      scope.set(parameters[i].name, value, arena_);
     }
     std::string out;
     execute(macro.body, scope, out);
@@ -357,7 +361,7 @@ class Interpreter {
   }
 
   Value lookup(std::string_view name, const Scope& scope) {
-    if (const Value* value = scope.find(name)) return *value;
+    if (const Value* value = scope.find(name, arena_)) return *value;
     if (is_function(name)) return arena_.callable({.name = name});
     return Undefined{name};
   }
@@ -376,8 +380,7 @@ class Interpreter {
       if (std::holds_alternative<List*>(key) || std::holds_alternative<Dict*>(key) ||
           std::holds_alternative<Undefined>(key) || std::holds_alternative<const Callable*>(key))
         throw Error("{} cannot be a dictionary's key", type_name(key));
-      arena_.spend_steps(dict->items.size());
-      dict->set(key, evaluate(*node.operands[i + 1], scope));
+      dict->set(key, evaluate(*node.operands[i + 1], scope), arena_);
     }
     return dict;
   }

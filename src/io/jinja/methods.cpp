@@ -107,12 +107,13 @@ Value split_lines(std::string_view text, const CallArguments& arguments, Arena& 
   return out;
 }
 
-Value strip_method(std::string_view text, std::string_view name, const CallArguments& arguments) {
+Value strip_method(std::string_view text, std::string_view name, const CallArguments& arguments,
+                   Arena& arena) {
   const BoundArguments bound(name, arguments, {"chars"});
   const bool left = name != "rstrip";
   const bool right = name != "lstrip";
   if (!bound.has(0) || std::holds_alternative<None>(bound[0])) return strip(text, left, right);
-  return strip(text, bound.text(0), left, right);
+  return strip(text, bound.text(0), left, right, arena);
 }
 
 bool starts_or_ends(std::string_view text, std::string_view name, const CallArguments& arguments,
@@ -121,6 +122,7 @@ bool starts_or_ends(std::string_view text, std::string_view name, const CallArgu
   const auto matches = [&](const Value& part) {
     const auto* affix = std::get_if<std::string_view>(&part);
     if (affix == nullptr) throw Error("{}(): expected a string, found {}", name, type_name(part));
+    arena.spend_steps(std::min(text.size(), affix->size()) / 64);
     return name == "startswith" ? text.starts_with(*affix) : text.ends_with(*affix);
   };
   if (is_string(bound[0])) return matches(bound[0]);
@@ -202,7 +204,8 @@ Value string_method(std::string_view text, std::string_view name, const CallArgu
                     Arena& arena) {
   if (name == "split" || name == "rsplit") return split(text, arguments, name == "rsplit", arena);
   if (name == "splitlines") return split_lines(text, arguments, arena);
-  if (name == "strip" || name == "lstrip" || name == "rstrip") return strip_method(text, name, arguments);
+  if (name == "strip" || name == "lstrip" || name == "rstrip")
+    return strip_method(text, name, arguments, arena);
   if (name == "startswith" || name == "endswith") return starts_or_ends(text, name, arguments, arena);
   if (name == "find" || name == "rfind" || name == "index") return find(text, name, arguments, arena);
   if (name == "join") return join(text, arguments, arena);
@@ -245,7 +248,7 @@ Value dict_method(const Dict& dict, std::string_view name, const CallArguments& 
   arena.spend_steps(dict.items.size());
   if (name == "get") {
     const BoundArguments bound("get()", arguments, {"key", "default"}, 1);
-    const Value* found = dict.find(bound[0]);
+    const Value* found = dict.find(bound[0], arena);
     return found != nullptr ? *found : bound[1];
   }
   BoundArguments(name, arguments, {});

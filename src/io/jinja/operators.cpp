@@ -164,10 +164,10 @@ bool compare(std::string_view op, const Value& left, const Value& right, Arena& 
   if ((op == "<=" || op == ">=") && as_number(left, a) && as_number(right, b) &&
       (std::isnan(a) || std::isnan(b)))
     return false;
-  if (op == "<") return less(left, right);
-  if (op == ">") return less(right, left);
-  if (op == "<=") return !less(right, left);
-  return !less(left, right);
+  if (op == "<") return less(left, right, arena);
+  if (op == ">") return less(right, left, arena);
+  if (op == "<=") return !less(right, left, arena);
+  return !less(left, right, arena);
 }
 
 Value slice(const Value& value, const Value& start, const Value& stop, const Value& step, Arena& arena) {

@@ -74,10 +74,10 @@ struct NamedTest {
 };
 
 bool less_than(const Operand& o) {
-  return less(o.value, o.other());
+  return less(o.value, o.other(), o.arena);
 }
 bool greater_than(const Operand& o) {
-  return less(o.other(), o.value);
+  return less(o.other(), o.value, o.arena);
 }
 bool is_equal(const Operand& o) {
   return equal(o.value, o.other(), o.arena);

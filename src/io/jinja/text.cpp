@@ -76,6 +76,7 @@ class Writer {
     arena_.spend_steps(1);
     if (depth > arena_.limits().depth) throw Error("values are nested too deeply");
   }
+  Arena& arena() { return arena_; }
   std::string out;
 
  private:
@@ -223,8 +224,9 @@ class JsonWriter {
     std::vector<const std::pair<Value, Value>*> order;
     for (const auto& item : dict.items) order.push_back(&item);
     if (style_.sort_keys)
-      std::stable_sort(order.begin(), order.end(),
-                       [](const auto* a, const auto* b) { return less(a->first, b->first); });
+      std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) {
+        return less(a->first, b->first, writer_.arena());
+      });
     writer_.put("{");
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (i > 0) writer_.put(item_separator_);

@@ -57,8 +57,7 @@ bool equal_lists(const List& a, const List& b, Arena& arena, int depth) {
 bool equal_dicts(const Dict& a, const Dict& b, Arena& arena, int depth) {
   if (a.items.size() != b.items.size()) return false;
   for (const auto& [key, value] : a.items) {
-    const Value* other = b.find(key);
-    arena.spend_steps(b.items.size());
+    const Value* other = b.find(key, arena);
     if (other == nullptr || !equal_at(value, *other, arena, depth + 1)) return false;
   }
   return true;
@@ -85,15 +84,22 @@ bool same_key(const Value& a, const Value& b) {
   return get<None>(a) != nullptr;
 }
 
+std::string_view name_of(const Value& key) {
+  const auto* text = get<std::string_view>(key);
+  return text != nullptr ? *text : std::string_view();
+}
+
 }  // namespace
 
-const Value* Dict::find(const Value& key) const {
+const Value* Dict::find(const Value& key, Arena& arena) const {
+  spend_for_lookup(name_of(key), items.size(), arena);
   for (const auto& [k, v] : items)
     if (same_key(k, key)) return &v;
   return nullptr;
 }
 
-void Dict::set(const Value& key, const Value& value) {
+void Dict::set(const Value& key, const Value& value, Arena& arena) {
+  spend_for_lookup(name_of(key), items.size(), arena);
   for (auto& [k, v] : items) {
     if (same_key(k, key)) {
       v = value;
@@ -199,7 +205,7 @@ bool equal(const Value& a, const Value& b, Arena& arena) {
   return equal_at(a, b, arena, 0);
 }
 
-bool less(const Value& a, const Value& b) {
+bool less(const Value& a, const Value& b, Arena& arena) {
   std::int64_t ia = 0;
   std::int64_t ib = 0;
   if (as_integer(a, ia) && as_integer(b, ib)) return ia < ib;
@@ -208,7 +214,10 @@ bool less(const Value& a, const Value& b) {
   if (as_number(a, da) && as_number(b, db)) return da < db;
   const auto* ta = get<std::string_view>(a);
   const auto* tb = get<std::string_view>(b);
-  if (ta != nullptr && tb != nullptr) return *ta < *tb;  // UTF-8 sorts as its code points do
+  if (ta != nullptr && tb != nullptr) {
+    arena.spend_steps(std::min(ta->size(), tb->size()) / 64);
+    return *ta < *tb;  // UTF-8 sorts as its code points do
+  }
   throw Error("cannot compare {} with {}", type_name(a), type_name(b));
 }
 
@@ -219,10 +228,7 @@ bool contains(const Value& value, const Value& item, Arena& arena) {
     spend_for(value, arena);
     return find_text(*text, *part) != std::string_view::npos;
   }
-  if (const auto* dict = get<Dict*>(value)) {
-    arena.spend_steps((*dict)->items.size());
-    return (*dict)->find(item) != nullptr;
-  }
+  if (const auto* dict = get<Dict*>(value)) return (*dict)->find(item, arena) != nullptr;
   if (const auto* list = get<List*>(value))
     return std::any_of((*list)->items.begin(), (*list)->items.end(),
                        [&](const Value& v) { return equal(v, item, arena); });
@@ -249,19 +255,21 @@ bool is_string(const Value& value) {
 std::vector<Value> items_of(const Value& value, Arena& arena) {
   std::vector<Value> out;
   if (const auto* list = get<List*>(value)) {
+    arena.spend_steps((*list)->items.size());
     out = (*list)->items;
   } else if (const auto* dict = get<Dict*>(value); dict != nullptr && !(*dict)->is_namespace) {
+    arena.spend_steps((*dict)->items.size());
     for (const auto& [key, item] : (*dict)->items) out.push_back(key);
   } else if (const auto* text = get<std::string_view>(value)) {
     for (std::size_t at = 0; at < text->size();) {
       const std::size_t length = decode_utf8(*text, at).length;
+      arena.spend_steps(1);
       out.emplace_back(text->substr(at, length));
       at += length;
     }
   } else if (get<Undefined>(value) == nullptr) {
     throw Error("{} is not iterable", type_name(value));
   }
-  arena.spend_steps(out.size());
   return out;
 }
 
@@ -288,6 +296,10 @@ void spend_for(const Value& value, Arena& arena) {
   if (const auto* text = get<std::string_view>(value)) steps += text->size() / 64;
   if (const auto* dict = get<Dict*>(value)) steps += (*dict)->items.size() / 16;
   arena.spend_steps(steps);
+}
+
+void spend_for_lookup(std::string_view name, std::size_t others, Arena& arena) {
+  arena.spend_steps(others / 16 + others * (name.size() / 64));
 }
 
 std::int64_t count_characters(std::string_view text) {
@@ -339,11 +351,10 @@ std::string_view strip(std::string_view text, bool left, bool right) {
   });
 }
 
-std::string_view strip(std::string_view text, std::string_view set, bool left, bool right) {
+std::string_view strip(std::string_view text, std::string_view set, bool left, bool right, Arena& arena) {
   return strip_if(text, left, right, [&](std::string_view c) {
-    for (std::size_t at = 0; at < set.size(); at += decode_utf8(set, at).length)
-      if (set.substr(at, decode_utf8(set, at).length) == c) return true;
-    return false;
+    arena.spend_steps(1 + set.size() / 64);
+    return find_text(set, c) != std::string_view::npos;
   });
 }
 

@@ -10,6 +10,7 @@
 
 namespace augur::jinja {
 
+class Arena;
 struct List;
 struct Dict;
 struct Callable;
@@ -36,8 +37,8 @@ struct List {
 struct Dict {
   std::vector<std::pair<Value, Value>> items;
   bool is_namespace = false;  ///< made by namespace(): its attributes can be set
-  const Value* find(const Value& key) const;
-  void set(const Value& key, const Value& value);
+  const Value* find(const Value& key, Arena& arena) const;
+  void set(const Value& key, const Value& value, Arena& arena);
 };
 
 struct Scope;
@@ -91,7 +92,7 @@ Value from_json(const nlohmann::ordered_json& json, Arena& arena);
 bool truth(const Value& value);
 bool equal(const Value& a, const Value& b, Arena& arena);
 /// Python's `<` of numbers and strings; Error for anything else.
-bool less(const Value& a, const Value& b);
+bool less(const Value& a, const Value& b, Arena& arena);
 /// Whether `value` holds `item` (Python's `in`).
 bool contains(const Value& value, const Value& item, Arena& arena);
 /// Python's type name, for messages.
@@ -120,6 +121,8 @@ std::string to_json(const Value& value, const JsonStyle& style, Arena& arena);
 std::size_t find_text(std::string_view text, std::string_view part, std::size_t from = 0);
 /// Counts the work of looking through a value once.
 void spend_for(const Value& value, Arena& arena);
+/// Counts the work of comparing a name with so many others.
+void spend_for_lookup(std::string_view name, std::size_t others, Arena& arena);
 
 // Strings are sequences of code points.
 std::int64_t count_characters(std::string_view text);
@@ -127,6 +130,6 @@ std::int64_t count_characters(std::string_view text);
 std::string_view characters(std::string_view text, std::int64_t begin, std::int64_t end);
 /// Python's str.strip() without (all Unicode white space) and with a set of characters.
 std::string_view strip(std::string_view text, bool left, bool right);
-std::string_view strip(std::string_view text, std::string_view set, bool left, bool right);
+std::string_view strip(std::string_view text, std::string_view set, bool left, bool right, Arena& arena);
 
 }  // namespace augur::jinja

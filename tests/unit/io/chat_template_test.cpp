@@ -110,6 +110,31 @@ TEST(ChatTemplate, HostileTemplatesEndInAnError) {
     for (int i = 0; i < n; ++i) out += s;
     return out;
   };
+  // Work inside one expression: comparing, stripping, looking up.
+  EXPECT_THAT(render_error("{{ ('b' * 90000).strip('a' * 90000 ~ 'b') }}"), HasSubstr("steps"));
+  EXPECT_THAT(render_error("{{ ('b' * 90000) | trim('a' * 90000 ~ 'b') }}"), HasSubstr("steps"));
+  for (const char* filter : {"sort", "min", "max"}) {
+    EXPECT_THAT(
+        render_error("{{ (['a' * 1000000] * 2000) | " + std::string(filter) + "(case_sensitive=true) }}"),
+        HasSubstr("steps"));
+  }
+  EXPECT_THAT(render_error("{{ ('a' * 1000000 ~ 'c').startswith(['a' * 1000000 ~ 'b'] * 2000) }}"),
+              HasSubstr("steps"));
+  EXPECT_THAT(render_error("{{ ('a' * 30000000) | list | length }}"), HasSubstr("steps"));
+  std::string variables;
+  std::string attributes = "{% set n = namespace() %}";
+  std::string parameters;
+  std::string arguments;
+  for (int i = 0; i < 40000; ++i) {
+    variables += fmt::format("{{%set a{}=1%}}", i);
+    attributes += fmt::format("{{%set n.a{}=1%}}", i);
+    parameters += fmt::format("{}a{}", i == 0 ? "" : ",", i);
+    arguments += fmt::format("{}a{}=1", i == 0 ? "" : ",", i);
+  }
+  EXPECT_THAT(render_error(variables), HasSubstr("steps"));
+  EXPECT_THAT(render_error(attributes), HasSubstr("steps"));
+  EXPECT_THAT(render_error("{% macro f(" + parameters + ") %}{% endmacro %}{{ f(" + arguments + ") }}"),
+              HasSubstr("steps"));
   EXPECT_THAT(parse_error("{{ " + repeat("(", 100000) + repeat(")", 100000) + "}}"),
               HasSubstr("nested too deeply"));
   EXPECT_THAT(parse_error("{{ " + repeat("-", 100000) + "1 }}"), HasSubstr("nested too deeply"));
