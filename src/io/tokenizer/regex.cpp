@@ -54,6 +54,13 @@ std::string spell_out_white_space(std::string_view pattern) {
   return out;
 }
 
+// What a search may cost, in PCRE2's match steps, which are counted anew where a match may begin. Few are
+// free: the expressions of published tokenizers take about 10 for a word. What a start needs beyond is paid
+// for by the whole text: long runs of spaces or capitals do, at most 2.7 a byte.
+constexpr std::uint64_t kFreeSteps = 64;
+constexpr std::uint64_t kStepsOfAText = 1 << 17;
+constexpr std::uint64_t kStepsOfAByte = 16;
+
 }  // namespace
 
 struct Regex::Code {
@@ -92,7 +99,8 @@ struct Regex::Matcher::Memory {
   }
 };
 
-Regex::Matcher::Matcher(const Regex& regex) : memory_(std::make_unique<Memory>()), regex_(regex) {
+Regex::Matcher::Matcher(const Regex& regex)
+    : memory_(std::make_unique<Memory>()), regex_(regex), budget_(kStepsOfAText) {
   memory_->data = pcre2_match_data_create(1, nullptr);
   memory_->context = pcre2_match_context_create(nullptr);
   if (memory_->data == nullptr || memory_->context == nullptr) throw std::bad_alloc();
@@ -102,6 +110,7 @@ Regex::Matcher::Matcher(const Regex& regex) : memory_(std::make_unique<Memory>()
 Regex::Matcher::~Matcher() = default;
 
 void Regex::Matcher::split(std::string_view text, std::vector<RegexSpan>& out) {
+  budget_ += kStepsOfAByte * text.size();
   while (!text.empty()) {
     const std::size_t valid = valid_utf8_prefix(text);
     if (valid > 0) split_valid(text.substr(0, valid), out);
@@ -117,19 +126,49 @@ void Regex::Matcher::split(std::string_view text, std::vector<RegexSpan>& out) {
   }
 }
 
-void Regex::Matcher::split_valid(std::string_view text, std::vector<RegexSpan>& out) {
+int Regex::Matcher::match(std::string_view text, std::size_t begin, std::uint32_t options,
+                          std::uint64_t steps) {
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
-  const std::size_t limit = std::min<std::size_t>(1'000'000 + 64 * text.size(), UINT32_MAX);
-  pcre2_set_match_limit(memory_->context, static_cast<std::uint32_t>(limit));
+  pcre2_set_match_limit(memory_->context,
+                        static_cast<std::uint32_t>(std::min<std::uint64_t>(steps, UINT32_MAX)));
+  options |= PCRE2_NO_UTF_CHECK;
+  const int found =
+      pcre2_match(regex_.code_->code, subject, text.size(), begin, options, memory_->data, memory_->context);
+  if (found != PCRE2_ERROR_JIT_STACKLIMIT) return found;
+  return pcre2_match(regex_.code_->code, subject, text.size(), begin, options | PCRE2_NO_JIT, memory_->data,
+                     memory_->context);  // the interpreter keeps its frames on the heap
+}
 
-  std::size_t done = 0;    // everything before is in `out`
-  std::size_t search = 0;  // where the next match may begin
-  while (search <= text.size()) {
-    int found = pcre2_match(regex_.code_->code, subject, text.size(), search, PCRE2_NO_UTF_CHECK,
-                            memory_->data, memory_->context);
-    if (found == PCRE2_ERROR_JIT_STACKLIMIT)  // the interpreter keeps its frames on the heap
-      found = pcre2_match(regex_.code_->code, subject, text.size(), search, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
-                          memory_->data, memory_->context);
+int Regex::Matcher::match_at(std::string_view text, std::size_t begin, bool& costly) {
+  std::uint64_t steps = kFreeSteps;
+  int found = match(text, begin, PCRE2_ANCHORED, steps);
+  costly = found == PCRE2_ERROR_MATCHLIMIT;
+  while (found == PCRE2_ERROR_MATCHLIMIT && 2 * steps <= budget_) {
+    steps *= 2;
+    budget_ -= steps;
+    found = match(text, begin, PCRE2_ANCHORED, steps);
+  }
+  return found;
+}
+
+int Regex::Matcher::search(std::string_view text, std::size_t begin) {
+  while (true) {
+    int found = match(text, begin, 0, kFreeSteps);
+    if (found != PCRE2_ERROR_MATCHLIMIT) return found;
+    // Up to the start that needs more, one start at a time.
+    for (bool costly = false; !costly;) {
+      found = match_at(text, begin, costly);
+      if (found != PCRE2_ERROR_NOMATCH || begin >= text.size()) return found;
+      begin += decode_utf8(text, begin).length;
+    }
+  }
+}
+
+void Regex::Matcher::split_valid(std::string_view text, std::vector<RegexSpan>& out) {
+  std::size_t done = 0;  // everything before is in `out`
+  std::size_t from = 0;  // where the next match may begin
+  while (from <= text.size()) {
+    const int found = search(text, from);
     if (found == PCRE2_ERROR_NOMATCH) break;
     if (found < 0) throw Error("{}: matching failed: {}", regex_.where_, error_text(found));
     const PCRE2_SIZE* range = pcre2_get_ovector_pointer(memory_->data);
@@ -139,10 +178,10 @@ void Regex::Matcher::split_valid(std::string_view text, std::vector<RegexSpan>& 
     if (begin > done) out.push_back({text.substr(done, begin - done), false});
     if (end > begin) out.push_back({text.substr(begin, end - begin), true});
     done = end;
-    search = end;
+    from = end;
     if (end == begin) {  // an empty match: go on behind the next character
       if (end >= text.size()) break;
-      search += decode_utf8(text, end).length;
+      from += decode_utf8(text, end).length;
     }
   }
   if (done < text.size()) out.push_back({text.substr(done), false});

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,10 +26,11 @@ class Regex {
 
   /// Appends the text cut into matches and what lies between them, in order; empty matches cut but give no
   /// span. Matching never crosses invalid UTF-8: such bytes are spans of their own, not matched. Error when a
-  /// pattern needs unreasonably many steps.
+  /// pattern needs unreasonably many steps for the text's length.
   void split(std::string_view text, std::vector<RegexSpan>& out) const;
 
-  /// For many short texts: keeps the matcher's working memory between calls. Not thread-safe.
+  /// For many short texts: keeps the matcher's working memory between calls; what they may cost counts
+  /// together. Not thread-safe.
   class Matcher {
    public:
     explicit Matcher(const Regex& regex);
@@ -39,9 +41,14 @@ class Regex {
 
    private:
     void split_valid(std::string_view text, std::vector<RegexSpan>& out);
+    // These give what pcre2_match gives.
+    int search(std::string_view text, std::size_t begin);
+    int match_at(std::string_view text, std::size_t begin, bool& costly);
+    int match(std::string_view text, std::size_t begin, std::uint32_t options, std::uint64_t steps);
     struct Memory;
     std::unique_ptr<Memory> memory_;
     const Regex& regex_;
+    std::uint64_t budget_;  ///< steps that the texts so far leave to costly matches
   };
 
  private:
