@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -64,6 +65,19 @@ TEST_P(GumbelTest, RowsTokensAndVariantsHaveTheSameBits) {
   ASSERT_EQ(std::memcmp(portable.data(), row.data(), row.size() * sizeof(float)), 0);
 }
 
+TEST_P(GumbelTest, RangesAreStretchesOfTheRow) {
+  std::vector<float> row(1003);
+  gumbel_row(7, 21, row);
+  for (const std::size_t first : {std::size_t{4}, std::size_t{16}, std::size_t{500}, std::size_t{1000}}) {
+    for (const std::size_t count : {std::size_t{1}, std::size_t{3}, std::size_t{64}, std::size_t{503}}) {
+      std::vector<float> part(std::min(count, row.size() - first));
+      gumbel_range(7, 21, static_cast<TokenId>(first), part);
+      ASSERT_EQ(std::memcmp(part.data(), row.data() + first, part.size() * sizeof(float)), 0)
+          << first << ", " << count;
+    }
+  }
+}
+
 TEST_P(GumbelTest, HasTheMomentsAndTheTailOfAGumbelLaw) {
   std::vector<float> row(1 << 16);
   double sum = 0.0;
@@ -123,6 +137,40 @@ TEST(PositionNoise, KeepsRowsAndAnswersAlike) {
   noise.row(13);  // takes position 9's place
   const std::span<const float> again = noise.row(9);
   EXPECT_TRUE(std::equal(copy.begin(), copy.end(), again.begin()));
+}
+
+TEST(PositionNoise, AClaimedRowIsTheOneThatOthersFind) {
+  constexpr std::int64_t kVocab = 1001;
+  PositionNoise noise(5, kVocab, 4);
+  const std::span<float> mine = noise.claim(9);
+  ASSERT_EQ(mine.size(), static_cast<std::size_t>(kVocab));
+  gumbel_range(5, 9, 500, mine.subspan(500));  // as two threads would
+  gumbel_range(5, 9, 0, mine.first(500));
+  EXPECT_TRUE(noise.claim(9).empty());
+  EXPECT_EQ(noise.row(9).data(), mine.data());
+  PositionNoise alone(5, kVocab, 4);
+  EXPECT_TRUE(std::ranges::equal(noise.row(9), alone.row(9)));
+  EXPECT_TRUE(noise.claim(13).data() == mine.data());  // takes position 9's place
+  EXPECT_FALSE(noise.claim(9).empty());
+}
+
+TEST(PositionNoise, KeepsMoreRowsWithoutLosingTheOnesItHas) {
+  constexpr std::int64_t kVocab = 64;
+  PositionNoise noise(5, kVocab, 2);
+  const std::span<const float> seventh = noise.row(7);
+  const std::span<const float> eighth = noise.row(8);
+  const std::vector<float> before(seventh.begin(), seventh.end());
+  noise.keep(2);  // as many as there are
+  noise.keep(9);
+  EXPECT_TRUE(noise.claim(7).empty());
+  EXPECT_TRUE(noise.claim(8).empty());
+  EXPECT_EQ(noise.row(7).data(), seventh.data());
+  for (std::int64_t position = 9; position < 16; ++position) noise.row(position);
+  EXPECT_EQ(noise.row(7).data(), seventh.data());
+  EXPECT_EQ(noise.row(8).data(), eighth.data());
+  EXPECT_TRUE(std::ranges::equal(seventh, before));
+  noise.keep(1);  // never fewer
+  EXPECT_TRUE(noise.claim(7).empty());
 }
 
 }  // namespace
