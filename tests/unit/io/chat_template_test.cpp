@@ -125,7 +125,7 @@ TEST(ChatTemplate, HostileTemplatesEndInAnError) {
   std::string attributes = "{% set n = namespace() %}";
   std::string parameters;
   std::string arguments;
-  for (int i = 0; i < 40000; ++i) {
+  for (int i = 0; i < 20000; ++i) {
     variables += fmt::format("{{%set a{}=1%}}", i);
     attributes += fmt::format("{{%set n.a{}=1%}}", i);
     parameters += fmt::format("{}a{}", i == 0 ? "" : ",", i);
