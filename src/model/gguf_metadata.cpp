@@ -1,5 +1,7 @@
 #include "model/gguf_metadata.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "base/error.h"
@@ -58,8 +60,8 @@ std::int64_t context_length(const ModelConfig& config, const std::string& file) 
 }
 
 void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadata& out) {
-  const std::unique_ptr<Tokenizer> tokenizer = checkpoint.load_tokenizer();  // checks the files first
-  GgufVocabulary vocabulary = gguf_vocabulary_of_folder(checkpoint.path());
+  const std::unique_ptr<Tokenizer> tokenizer = checkpoint.load_tokenizer();
+  GgufVocabulary vocabulary = gguf_vocabulary_of_folder(checkpoint.path(), *tokenizer);
   constexpr std::int32_t kUnused = 5;
   if (std::ssize(vocabulary.tokens) > size) {
     throw Error("{}: {} tokens, the model has {}", vocabulary.file, vocabulary.tokens.size(), size);
@@ -86,8 +88,10 @@ void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadat
   if (vocabulary.unk) id("tokenizer.ggml.unknown_token_id", *vocabulary.unk);
   if (vocabulary.add_space_prefix) out.set("tokenizer.ggml.add_space_prefix", *vocabulary.add_space_prefix);
   if (tokenizer->bos) id("tokenizer.ggml.bos_token_id", *tokenizer->bos);
-  if (!tokenizer->eos.empty()) id("tokenizer.ggml.eos_token_id", tokenizer->eos[0]);
-  if (tokenizer->eos.size() > 1) id("tokenizer.ggml.eot_token_id", tokenizer->eos[1]);
+  constexpr const char* kEndKeys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
+                                      "tokenizer.ggml.eom_token_id"};
+  const std::size_t ends = std::min(tokenizer->eos.size(), std::size(kEndKeys));
+  for (std::size_t i = 0; i < ends; ++i) id(kEndKeys[i], tokenizer->eos[i]);
   out.set("tokenizer.ggml.add_bos_token", tokenizer->add_bos);
   if (const auto source = checkpoint.chat_template()) out.set("tokenizer.chat_template", *source);
 }

@@ -21,8 +21,9 @@ struct GgufPreTokenizerRow {
 /// Null for a name that this project does not know.
 const GgufPreTokenizerRow* find_gguf_pre_tokenizer(std::string_view name);
 
-/// The first with this expression; null where there is none.
-const GgufPreTokenizerRow* find_gguf_pre_tokenizer_by_pattern(std::string_view pattern, bool single_digits);
+/// The first with this expression that treats digits and normalises so; null where there is none.
+const GgufPreTokenizerRow* find_gguf_pre_tokenizer_by_pattern(std::string_view pattern, bool single_digits,
+                                                              bool nfc);
 
 /// The same, ready for use.
 struct GgufPreTokenizer {

@@ -50,9 +50,10 @@ const GgufPreTokenizerRow* find_gguf_pre_tokenizer(std::string_view name) {
   return found == std::end(kRows) ? nullptr : found;
 }
 
-const GgufPreTokenizerRow* find_gguf_pre_tokenizer_by_pattern(std::string_view pattern, bool single_digits) {
+const GgufPreTokenizerRow* find_gguf_pre_tokenizer_by_pattern(std::string_view pattern, bool single_digits,
+                                                              bool nfc) {
   const auto* found = std::ranges::find_if(kRows, [&](const GgufPreTokenizerRow& row) {
-    return row.pattern == pattern && row.single_digits == single_digits;
+    return row.pattern == pattern && row.single_digits == single_digits && row.nfc == nfc;
   });
   return found == std::end(kRows) ? nullptr : found;
 }

@@ -1,13 +1,18 @@
 #include "io/tokenizer/to_gguf.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "io/json_reader.h"
 #include "io/mapped_file.h"
+#include "io/tokenizer/check_gguf.h"
+#include "io/tokenizer/config.h"
 #include "io/tokenizer/fields.h"
 #include "io/tokenizer/gguf.h"
 #include "io/tokenizer/spm_model.h"
+#include "io/tokenizer/table.h"
 
 namespace augur {
 
@@ -17,60 +22,11 @@ using nlohmann::json;
 
 enum TokenType : std::int32_t { kNormal = 1, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
 
-GgufVocabulary from_sentencepiece(const std::filesystem::path& path) {
-  const MappedFile file(path);
-  const SpmModel model = SpmModel::parse(
-      {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, path.string());
-  if (!model.is_bpe) throw Error("{}: only BPE models can be written to GGUF", path.string());
-  GgufVocabulary out;
-  out.file = path.string();
-  out.model = "llama";
-  out.pre = "default";
-  out.add_space_prefix = model.add_dummy_prefix;
-  for (const SpmModel::Piece& piece : model.pieces) {
-    if (piece.type == SpmModel::PieceType::Unknown) out.unk = std::ssize(out.tokens);
-    out.tokens.emplace_back(piece.text);
-    out.scores.push_back(piece.score);
-    out.token_types.push_back(static_cast<std::int32_t>(piece.type));
-  }
-  return out;
-}
+constexpr float kNoScore = -1000;
 
-/// The steps of a pre_tokenizer, sequences opened.
-void flatten(const json& step, std::vector<const json*>& out) {
-  if (!step.is_object()) return;
-  if (step.value("type", "") == "Sequence" && step.contains("pretokenizers")) {
-    for (const json& part : step["pretokenizers"]) flatten(part, out);
-  } else {
-    out.push_back(&step);
-  }
-}
-
-std::string pre_name(const json& pre_tokenizer, const std::string& file) {
-  std::vector<const json*> steps;
-  flatten(pre_tokenizer, steps);
-  std::string pattern;
-  bool single_digits = false;
-  for (const json* step : steps) {
-    const std::string type = step->value("type", "");
-    if (type == "Digits" && step->value("individual_digits", false)) {
-      single_digits = true;
-    } else if (type == "Split" && pattern.empty()) {
-      pattern = require_pattern(*step, file + ": pre_tokenizer").text;
-    } else if (type == "ByteLevel") {
-      if (pattern.empty() && step->value("use_regex", true)) pattern = kGpt2Pattern;
-    } else {
-      throw Error("{}: pre_tokenizer: {:?} has no name in GGUF", file, type);
-    }
-  }
-  const GgufPreTokenizerRow* row = find_gguf_pre_tokenizer_by_pattern(pattern, single_digits);
-  if (row == nullptr) throw Error("{}: pre_tokenizer: its expression has no name in GGUF", file);
-  return std::string(row->name);
-}
-
-void place(GgufVocabulary& out, std::int64_t id, const std::string& text, std::int32_t type) {
-  constexpr std::int64_t kMaxTokens = std::int64_t{1} << 24;
-  if (id < 0 || id >= kMaxTokens) throw Error("{}: token {:?} has the id {}", out.file, text, id);
+void place(GgufVocabulary& out, std::int64_t id, const std::string& text, std::int32_t type,
+           std::int64_t id_limit) {
+  if (id < 0 || id >= id_limit) throw Error("{}: token {:?} has the id {}", out.file, text, id);
   const auto at = static_cast<std::size_t>(id);
   if (out.tokens.size() <= at) {
     out.tokens.resize(at + 1);
@@ -80,7 +36,132 @@ void place(GgufVocabulary& out, std::int64_t id, const std::string& text, std::i
   out.token_types[at] = type;
 }
 
-GgufVocabulary from_json(const std::filesystem::path& path) {
+/// What tokenizer_config.json adds to the tokenizer's own file.
+void place_configured(GgufVocabulary& out, const std::vector<AddedToken>& tokens) {
+  const auto limit = token_id_limit(out.tokens.size() + tokens.size());
+  for (const AddedToken& token : tokens) {
+    const auto at = static_cast<std::size_t>(token.id);
+    const bool known =
+        at < out.tokens.size() && out.tokens[at] == token.content && out.token_types[at] != kNormal;
+    if (!known) place(out, token.id, token.content, token.special ? kControl : kUserDefined, limit);
+  }
+}
+
+/// Readers want a text for every id, and a score if there are scores.
+void fill_gaps(GgufVocabulary& out) {
+  for (std::size_t id = 0; id < out.tokens.size(); ++id) {
+    if (out.tokens[id].empty() && out.token_types[id] == kUnused) out.tokens[id] = fmt::format("[PAD{}]", id);
+  }
+  if (!out.scores.empty()) out.scores.resize(out.tokens.size(), kNoScore);
+}
+
+GgufVocabulary from_sentencepiece(const std::filesystem::path& path, const TokenizerConfig& config) {
+  const MappedFile file(path);
+  const SpmModel model = SpmModel::parse(
+      {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, path.string());
+  if (!model.is_bpe) throw Error("{}: only BPE models can be written to GGUF", path.string());
+  GgufVocabulary out;
+  out.file = path.string();
+  out.model = "llama";
+  out.pre = "default";
+  out.add_space_prefix = config.add_prefix_space.value_or(model.add_dummy_prefix);
+  for (const SpmModel::Piece& piece : model.pieces) {
+    if (piece.type == SpmModel::PieceType::Unknown) out.unk = std::ssize(out.tokens);
+    out.tokens.emplace_back(piece.text);
+    out.scores.push_back(piece.score);
+    out.token_types.push_back(static_cast<std::int32_t>(piece.type));
+  }
+  place_configured(out, config.added_tokens);
+  fill_gaps(out);
+  return out;
+}
+
+/// The steps of a component, sequences opened; `parts`: where a sequence keeps its own.
+void flatten(const json& step, const char* parts, std::vector<const json*>& out) {
+  if (!step.is_object()) return;
+  if (step.value("type", "") == "Sequence" && step.contains(parts)) {
+    for (const json& part : step[parts]) flatten(part, parts, out);
+  } else {
+    out.push_back(&step);
+  }
+}
+
+std::vector<const json*> steps_of(const json& content, const char* component, const char* parts) {
+  std::vector<const json*> steps;
+  if (const auto found = content.find(component); found != content.end()) flatten(*found, parts, steps);
+  return steps;
+}
+
+bool normalizes(const json& content, const std::string& file) {
+  const auto steps = steps_of(content, "normalizer", "normalizers");
+  for (const json* step : steps) {
+    if (const std::string type = step->value("type", ""); type != "NFC")
+      throw Error("{}: normalizer: {:?} has no name in GGUF", file, type);
+  }
+  return !steps.empty();
+}
+
+/// Whether a Split step keeps all of the text, cut at the matches.
+bool keeps_all(const json& step, const std::string& where) {
+  const bool inverted = flag_or(step, "invert", false, where);
+  const std::string behavior = string_or(step, "behavior", "Isolated", where);
+  return behavior == "Isolated" ? !inverted : behavior == "Removed" && inverted;
+}
+
+std::string pre_name(const json& content, const std::string& file) {
+  const std::string where = file + ": pre_tokenizer";
+  std::string pattern;
+  bool single_digits = false;
+  for (const json* step : steps_of(content, "pre_tokenizer", "pretokenizers")) {
+    const std::string type = step->value("type", "");
+    if (type == "Digits" && step->value("individual_digits", false)) {
+      single_digits = true;
+    } else if (type == "Split" && pattern.empty() && keeps_all(*step, where)) {
+      pattern = require_pattern(*step, where).text;
+    } else if (type == "ByteLevel") {
+      if (pattern.empty() && step->value("use_regex", true)) pattern = kGpt2Pattern;
+    } else {
+      throw Error("{}: {:?} has no name in GGUF", where, type);
+    }
+  }
+  const bool nfc = normalizes(content, file);
+  const auto* row = find_gguf_pre_tokenizer_by_pattern(pattern, single_digits, nfc);
+  if (row == nullptr)
+    throw Error("{}: its expression {} NFC has no name in GGUF", where, nfc ? "with" : "without");
+  return std::string(row->name);
+}
+
+/// "left right" each.
+std::vector<std::string> read_merges(const json& model, const std::string& file) {
+  std::vector<std::string> merges;
+  for (const json& merge : require_field(model, "merges", file)) {
+    if (merge.is_string()) {
+      merges.push_back(merge.get<std::string>());
+    } else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
+      merges.push_back(merge[0].get<std::string>() + " " + merge[1].get<std::string>());
+    } else {
+      throw Error("{}: merges: expected \"left right\" or [\"left\", \"right\"]", file);
+    }
+  }
+  return merges;
+}
+
+/// Where SentencePiece has scores, such files list merges: a token scores by the first that makes it.
+std::vector<float> scores_of(const std::vector<std::string>& merges, const GgufVocabulary& vocabulary) {
+  std::unordered_map<std::string, float> by_text;
+  for (std::string merged : merges) {
+    if (const auto space = merged.find(' '); space != std::string::npos) merged.erase(space, 1);
+    by_text.emplace(std::move(merged), -static_cast<float>(by_text.size()));
+  }
+  std::vector<float> scores;
+  for (const std::string& token : vocabulary.tokens) {
+    const auto found = by_text.find(token);
+    scores.push_back(found != by_text.end() ? found->second : -static_cast<float>(by_text.size()));
+  }
+  return scores;
+}
+
+GgufVocabulary from_json(const std::filesystem::path& path, const TokenizerConfig& config) {
   const json content = read_json(path);
   GgufVocabulary out;
   out.file = path.string();
@@ -90,51 +171,52 @@ GgufVocabulary from_json(const std::filesystem::path& path) {
   }
   const bool by_characters = flag_or(model, "byte_fallback", false, out.file);
   const std::string unknown = string_or(model, "unk_token", "", out.file);
-  for (const auto& [text, id] : require_field(model, "vocab", out.file).items()) {
+  const json& vocab = require_field(model, "vocab", out.file);
+  const auto added = content.find("added_tokens");
+  const auto limit = token_id_limit(vocab.size() + (added == content.end() ? 0 : added->size()));
+  for (const auto& [text, id] : vocab.items()) {
     if (!id.is_number_integer()) throw Error("{}: vocab: {:?}: expected an id", out.file, text);
     const bool byte = by_characters && text.size() == 6 && text.starts_with("<0x");
-    place(out, id.get<std::int64_t>(), text, byte ? kByte : kNormal);
+    place(out, id.get<std::int64_t>(), text, byte ? kByte : kNormal, limit);
     if (by_characters && text == unknown) out.unk = id.get<std::int64_t>();
   }
-  if (const auto added = content.find("added_tokens"); added != content.end()) {
+  if (added != content.end()) {
     for (const json& token : *added) {
       place(out, require_integer(token, "id", out.file), require_string(token, "content", out.file),
-            flag_or(token, "special", false, out.file) ? kControl : kUserDefined);
+            flag_or(token, "special", false, out.file) ? kControl : kUserDefined, limit);
     }
   }
-  for (std::size_t id = 0; id < out.tokens.size(); ++id) {
-    if (out.tokens[id].empty()) out.tokens[id] = fmt::format("[PAD{}]", id);
-  }
+  place_configured(out, config.added_tokens);
+  fill_gaps(out);
   if (by_characters) {
-    // Such files list merges where SentencePiece has scores; both follow the order of the ids.
     out.model = "llama";
     out.pre = "default";
-    for (std::size_t id = 0; id < out.tokens.size(); ++id) out.scores.push_back(-static_cast<float>(id));
-    const auto normalizer = content.find("normalizer");
+    out.scores = scores_of(read_merges(model, out.file), out);
+    const auto steps = steps_of(content, "normalizer", "normalizers");
     out.add_space_prefix =
-        normalizer != content.end() && normalizer->dump().find("\"Prepend\"") != std::string::npos;
+        std::ranges::any_of(steps, [](const json* s) { return s->value("type", "") == "Prepend"; });
     return out;
   }
   out.model = "gpt2";
-  out.pre = pre_name(require_field(content, "pre_tokenizer", out.file), out.file);
-  for (const json& merge : require_field(model, "merges", out.file)) {
-    if (merge.is_string()) {
-      out.merges.push_back(merge.get<std::string>());
-    } else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
-      out.merges.push_back(merge[0].get<std::string>() + " " + merge[1].get<std::string>());
-    } else {
-      throw Error("{}: merges: expected \"left right\" or [\"left\", \"right\"]", out.file);
-    }
-  }
+  out.pre = pre_name(content, out.file);
+  out.merges = read_merges(model, out.file);
   return out;
 }
 
 }  // namespace
 
-GgufVocabulary gguf_vocabulary_of_folder(const std::filesystem::path& folder) {
-  if (file_exists(folder / "tokenizer.model")) return from_sentencepiece(folder / "tokenizer.model");
-  if (file_exists(folder / "tokenizer.json")) return from_json(folder / "tokenizer.json");
-  throw Error("{}: no tokenizer: expected tokenizer.json or tokenizer.model", folder.string());
+GgufVocabulary gguf_vocabulary_of_folder(const std::filesystem::path& folder, const Tokenizer& tokenizer) {
+  const auto config = TokenizerConfig::read(read_json_object_if_exists(folder / "tokenizer_config.json"));
+  GgufVocabulary out;
+  if (const auto file = folder / "tokenizer.json"; file_exists(file)) {  // the order is Checkpoint's
+    out = from_json(file, config);
+  } else if (const auto model = folder / "tokenizer.model"; file_exists(model)) {
+    out = from_sentencepiece(model, config);
+  } else {
+    throw Error("{}: no tokenizer: expected tokenizer.json or tokenizer.model", folder.string());
+  }
+  check_gguf_vocabulary(out, tokenizer);
+  return out;
 }
 
 }  // namespace augur

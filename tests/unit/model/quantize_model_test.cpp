@@ -72,6 +72,15 @@ TEST_F(QuantizeModel, AByteLevelVocabularyGivesTheSameIds) {
   EXPECT_EQ(file.gguf()->find_string("tokenizer.ggml.pre"), "smollm");
 }
 
+TEST_F(QuantizeModel, KeepsThreeEndTokens) {
+  const std::filesystem::path in = folder_.path() / "in";
+  std::filesystem::copy(stories_path(), in);
+  std::ofstream(in / "generation_config.json") << R"({"eos_token_id":[5,2,7]})";
+  const auto expected = Checkpoint::open(in).load_tokenizer()->eos;
+  ASSERT_EQ(expected.size(), 3u);
+  EXPECT_EQ(Checkpoint::open(write(in, DType::Q8_0)).load_tokenizer()->eos, expected);
+}
+
 /// Fewer bits, less of the model; but the model.
 TEST_F(QuantizeModel, QuantisedFilesStayClose) {
   const std::vector<float> exact = log_probs(stories_path(), WeightType::F32);
