@@ -56,7 +56,7 @@ struct Callable {
 /// Limits of one rendering, so that no template hangs or exhausts memory.
 struct Limits {
   std::size_t memory = 64u << 20;  ///< bytes of strings, list items and output
-  std::int64_t steps = 5'000'000;  ///< expressions evaluated, items visited, every 64 bytes searched
+  std::int64_t steps = 5'000'000;  ///< expressions evaluated, items visited, 16 names or 64 bytes searched
   int depth = 200;                 ///< of lists within lists
 };
 
