@@ -1,10 +1,10 @@
 #include "api/loaded_target.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
+#include "io/prompt_text.h"
 
 namespace augur {
 namespace {
@@ -71,19 +71,13 @@ std::string LoadedTarget::render(std::span<const Message> messages) const {
   if (!source) throw Error("{} has no chat template", path);
   std::vector<ChatMessage> chat;
   for (const Message& m : messages) chat.push_back({m.role, m.content});
-  nlohmann::json extra = nlohmann::json::object();
-  extra["bos_token"] = tokenizer->bos ? tokenizer->token_bytes(*tokenizer->bos) : "";
-  extra["eos_token"] = tokenizer->eos.empty() ? "" : tokenizer->token_bytes(tokenizer->eos.front());
   // Parsing again where it failed at load gives its error.
-  return chat_template ? chat_template->render(chat, true, extra)
-                       : ChatTemplate(*source).render(chat, true, extra);
+  return chat_template ? render_chat(*chat_template, *tokenizer, chat, true)
+                       : render_chat(ChatTemplate(*source), *tokenizer, chat, true);
 }
 
 std::vector<TokenId> LoadedTarget::encode(std::string_view text) const {
-  std::vector<TokenId> ids = tokenizer->encode(text);
-  const bool has_bos = !ids.empty() && tokenizer->bos && ids.front() == *tokenizer->bos;
-  if (tokenizer->add_bos && tokenizer->bos && !has_bos) ids.insert(ids.begin(), *tokenizer->bos);
-  return ids;
+  return encode_text(*tokenizer, text);
 }
 
 std::vector<TokenId> LoadedTarget::prompt(const Request& request) const {

@@ -23,6 +23,7 @@
 #include "io/chat_template.h"
 #include "io/checkpoint.h"
 #include "io/json_reader.h"
+#include "io/prompt_text.h"
 #include "kernels/backend.h"
 #include "policy/eagle2_policy.h"
 #include "trace/mixing.h"
@@ -109,10 +110,7 @@ class PromptEncoder {
   std::vector<TokenId> chat(const std::vector<ChatMessage>& messages, const std::string& where) const {
     if (!template_)
       throw Error("{}: the model has no chat template, so only \"prompt_ids\" can be used", where);
-    nlohmann::json extra = nlohmann::json::object();
-    extra["bos_token"] = tokenizer_.bos ? tokenizer_.token_bytes(*tokenizer_.bos) : "";
-    extra["eos_token"] = tokenizer_.eos.empty() ? "" : tokenizer_.token_bytes(tokenizer_.eos.front());
-    return tokenizer_.encode(template_->render(messages, true, extra));
+    return tokenizer_.encode(render_chat(*template_, tokenizer_, messages, true));
   }
 
   const Tokenizer& tokenizer_;

@@ -52,6 +52,7 @@ int train_frspec(const Options& options) {
   write_token_order(options.out, counts, {{"tokens_counted", counted}});
 
   Output out;
+  if (data.left_out() > 0) out.line(fmt::format("{} records left out: nothing to learn", data.left_out()));
   std::int64_t seen = 0;
   for (const std::int64_t count : counts) seen += count > 0 ? 1 : 0;
   out.line(fmt::format("{}: {} tokens counted, {} of {} occur", options.out, counted, seen, counts.size()));

@@ -9,6 +9,7 @@
 #include "corpus/chat_record.h"
 #include "corpus/line_reader.h"
 #include "io/json_reader.h"
+#include "io/prompt_text.h"
 
 namespace augur {
 
@@ -41,29 +42,57 @@ void Dataset::append(std::span<const TokenId> tokens, std::span<const std::uint8
   begins_.push_back(tokens_.size());
 }
 
-void Dataset::add_chat(const std::vector<ChatMessage>& messages) {
-  // The template is rendered up to each assistant turn with the generation prompt, and after it: what the
-  // turn added is what the model should learn to say.
-  std::vector<TokenId> tokens;
-  std::vector<std::uint8_t> learn;
-  std::string shown;
-  const auto extend = [&](const std::string& text, bool wanted) {
-    if (!text.starts_with(shown)) return false;
-    const std::vector<TokenId> more = tokenizer_.encode(text.substr(shown.size()));
-    tokens.insert(tokens.end(), more.begin(), more.end());
-    learn.insert(learn.end(), more.size(), wanted ? 1 : 0);
-    shown = text;
-    return true;
+void Dataset::add_chat(const std::vector<ChatMessage>& messages, const std::string& where) {
+  const auto is_assistants = [](const ChatMessage& message) { return message.role == "assistant"; };
+  const auto turns = static_cast<std::size_t>(
+      std::find_if(messages.rbegin(), messages.rend(), is_assistants).base() - messages.begin());
+  const auto rendered = [&](std::size_t count, bool ask) {
+    const std::vector<ChatMessage> first(messages.begin(), messages.begin() + static_cast<long>(count));
+    try {
+      return render_chat(*template_, tokenizer_, first, ask);
+    } catch (const Error& error) {
+      throw Error("{}: {}", where, error.what());
+    }
   };
-  const nlohmann::json none = nlohmann::json::object();
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    if (messages[i].role != "assistant") continue;
-    const std::vector<ChatMessage> before(messages.begin(), messages.begin() + static_cast<long>(i));
-    const std::vector<ChatMessage> with(messages.begin(), messages.begin() + static_cast<long>(i) + 1);
-    if (!extend(template_->render(before, true, none), false)) return;
-    if (!extend(template_->render(with, false, none), true)) return;
+  if (turns == 0) return;
+  const std::string whole = rendered(turns, false);
+  const std::vector<TokenId> tokens = tokenizer_.encode(whole);
+  std::vector<std::uint8_t> learn(tokens.size(), 0);
+  // A token that reaches over the end of `text` in the whole counts as what follows.
+  const auto tokens_of = [&](const std::string& text) {
+    const std::vector<TokenId> own = tokenizer_.encode(text);
+    return std::mismatch(own.begin(), own.end(), tokens.begin(), tokens.end()).second;
+  };
+  for (std::size_t i = 0; i < turns; ++i) {
+    if (!is_assistants(messages[i])) continue;
+    const std::string prompt = rendered(i, true);
+    if (!whole.starts_with(prompt)) {
+      // What asks for an answer may be more than what answers begin with ("<think>"), the text before not.
+      const std::string before = rendered(i, false);
+      if (!whole.starts_with(before) || !prompt.starts_with(before)) continue;
+    }
+    const std::string answered = i + 1 == turns ? whole : rendered(i + 1, false);
+    if (!whole.starts_with(answered)) continue;
+    const auto begin = tokens_of(prompt) - tokens.begin();
+    const auto end = i + 1 == turns ? std::ssize(tokens) : tokens_of(answered) - tokens.begin();
+    std::fill(learn.begin() + begin, learn.begin() + std::max(begin, end), 1);
   }
   append(tokens, learn);
+}
+
+void Dataset::add_text(const std::string& text) {
+  std::vector<TokenId> tokens = encode_text(tokenizer_, text);
+  if (options_.eos >= 0) tokens.push_back(options_.eos);
+  const std::size_t lead = tokenizer_.add_bos && !tokens.empty() && tokens.front() == tokenizer_.bos ? 1 : 0;
+  const std::size_t room = static_cast<std::size_t>(options_.max_length) - lead;
+  for (std::size_t begin = lead; begin < tokens.size(); begin += room) {
+    const auto from = tokens.begin() + static_cast<long>(begin);
+    std::vector<TokenId> piece(tokens.begin(), tokens.begin() + static_cast<long>(lead));
+    piece.insert(piece.end(), from, from + static_cast<long>(std::min(room, tokens.size() - begin)));
+    std::vector<std::uint8_t> learn(piece.size(), 1);
+    std::fill_n(learn.begin(), lead, 0);
+    append(piece, learn);
+  }
 }
 
 void Dataset::add_record(const std::string& line, const std::string& where) {
@@ -71,7 +100,7 @@ void Dataset::add_record(const std::string& line, const std::string& where) {
   if (!record.is_object()) throw Error("{}: expected a JSON object", where);
   if (record.contains("messages")) {
     if (template_ == nullptr) throw Error("{}: a chat record, but the model has no chat template", where);
-    add_chat(chat_messages(record["messages"], where));
+    add_chat(chat_messages(record["messages"], where), where);
   } else if (record.contains("prompt_ids") && record.contains("response_ids")) {
     std::vector<TokenId> tokens = token_ids(record, "prompt_ids", tokenizer_.vocab_size(), where);
     const std::size_t prompt = tokens.size();
@@ -81,14 +110,7 @@ void Dataset::add_record(const std::string& line, const std::string& where) {
     std::fill_n(learn.begin(), prompt, 0);
     append(tokens, learn);
   } else if (record.contains("text") && record["text"].is_string()) {
-    std::vector<TokenId> tokens = tokenizer_.encode(record["text"].get_ref<const std::string&>());
-    if (options_.eos >= 0) tokens.push_back(options_.eos);
-    const auto piece = static_cast<std::size_t>(options_.max_length);
-    const std::vector<std::uint8_t> learn(std::min(tokens.size(), piece), 1);
-    for (std::size_t begin = 0; begin < tokens.size(); begin += piece) {
-      const std::size_t length = std::min(piece, tokens.size() - begin);
-      append(std::span(tokens).subspan(begin, length), std::span(learn).first(length));
-    }
+    add_text(record["text"].get_ref<const std::string&>());
   } else {
     throw Error("{}: expected one of the keys text, messages, or prompt_ids with response_ids", where);
   }
@@ -97,12 +119,17 @@ void Dataset::add_record(const std::string& line, const std::string& where) {
 void Dataset::add_file(const std::filesystem::path& path, const std::function<void(std::int64_t)>& progress) {
   LineReader reader(path);
   const std::int64_t before = tokens();
+  std::int64_t records = 0;
   for (std::string line; reader.next(line);) {
     if (line.find_first_not_of(" \t") == std::string::npos) continue;
+    const std::int64_t sequences = size();
     add_record(line, fmt::format("{}: line {}", reader.file(), reader.number()));
+    ++records;
+    if (size() == sequences) ++left_out_;
     if (progress && reader.number() % 1000 == 0) progress(tokens());
     if (options_.max_tokens > 0 && tokens() - before >= options_.max_tokens) return;
   }
+  if (tokens() == before) throw Error("{}: nothing to learn in any of {} records", reader.file(), records);
 }
 
 Example Dataset::operator[](std::int64_t index) const {

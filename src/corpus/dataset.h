@@ -24,31 +24,42 @@ struct Example {
 };
 
 /// Tokenised sequences in memory, in file order. Records, one JSON object a line (plain or .xz):
-///   {"text": "..."}                                       cut into pieces of at most max_length
-///   {"messages": [{"role", "content"}, ...]}              rendered by the chat template
+///   {"text": "..."}                                       cut into pieces of at most max_length, each with
+///   BOS
+///                                                         where the tokenizer asks for it
+///   {"messages": [{"role", "content"}, ...]}              rendered by the chat template, as a target reads
+///   it
 ///   {"prompt_ids": [...], "response_ids": [...]}          a target's own answer
 /// Sequences are cut to max_length; those with nothing to learn are left out.
+///
+/// Of a conversation every assistant's turn is learnt that the template shows as the target saw it when it
+/// was its turn: where a template changes earlier turns (drops their thoughts, moves the system's words), the
+/// last.
 class Dataset {
  public:
   struct Options {
-    std::int64_t max_length = 512;
-    std::int64_t max_tokens = 0;  ///< stop after about so many; 0: read everything
-    int eos = -1;                 ///< appended to plain text; -1: nothing
+    std::int64_t max_length = 512;  ///< 3 at least
+    std::int64_t max_tokens = 0;    ///< stop after about so many; 0: read everything
+    int eos = -1;                   ///< appended to plain text; -1: nothing
   };
 
   Dataset(const Tokenizer& tokenizer, const ChatTemplate* chat_template, const Options& options)
       : tokenizer_(tokenizer), template_(chat_template), options_(options) {}
 
-  /// Appends a file's records. Error naming file and line for an unreadable one.
+  /// Appends a file's records. Error naming file and line for one that is unreadable or that the template
+  /// refuses, and naming the file when there is nothing to learn in all of it.
   void add_file(const std::filesystem::path& path, const std::function<void(std::int64_t)>& progress = {});
 
   std::int64_t size() const { return static_cast<std::int64_t>(begins_.size()) - 1; }
   std::int64_t tokens() const { return static_cast<std::int64_t>(tokens_.size()); }
+  /// Records of all files that hold nothing to learn.
+  std::int64_t left_out() const { return left_out_; }
   Example operator[](std::int64_t index) const;
 
  private:
   void add_record(const std::string& line, const std::string& where);
-  void add_chat(const std::vector<ChatMessage>& messages);
+  void add_chat(const std::vector<ChatMessage>& messages, const std::string& where);
+  void add_text(const std::string& text);
   void append(std::span<const TokenId> tokens, std::span<const std::uint8_t> learn);
 
   const Tokenizer& tokenizer_;
@@ -57,6 +68,7 @@ class Dataset {
   std::vector<TokenId> tokens_;
   std::vector<std::uint8_t> learn_;
   std::vector<std::size_t> begins_ = {0};
+  std::int64_t left_out_ = 0;
 };
 
 /// The order in which a run visits a dataset: a fresh permutation each epoch that depends on (seed, epoch)

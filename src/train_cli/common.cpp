@@ -97,12 +97,15 @@ TrainingInput read_input(const TrainFlags& flags) {
   for (const std::string& file : flags.data) {
     const std::int64_t sequences = input.data->size();
     const std::int64_t tokens = input.data->tokens();
+    const std::int64_t left_out = input.data->left_out();
     input.data->add_file(file);
     input.files.push_back(fmt::format("`{}`: {} sequences, {} tokens",
                                       std::filesystem::path(file).filename().string(),
                                       input.data->size() - sequences, input.data->tokens() - tokens));
     log_line(fmt::format("{}: {} sequences, {} tokens so far, {:.0f} s", file, input.data->size(),
                          input.data->tokens(), clock.ms() / 1e3));
+    if (const std::int64_t here = input.data->left_out() - left_out; here > 0)
+      log_line(fmt::format("{}: {} records left out: nothing to learn", file, here));
   }
   return input;
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "draft/detect.h"
+#include "io/prompt_text.h"
 #include "vocab/vocabulary_head.h"
 
 namespace augur {
@@ -41,9 +41,6 @@ std::unique_ptr<DrafterModel> VocabularyBench::load(const VocabularyChoice& voca
 std::vector<std::vector<TokenId>> VocabularyBench::prompts(std::span<const std::string> files,
                                                            std::int64_t limit, std::int64_t longest) const {
   constexpr std::int64_t kTextBytes = 400;
-  nlohmann::json extra = nlohmann::json::object();
-  extra["bos_token"] = tokenizer_->bos ? tokenizer_->token_bytes(*tokenizer_->bos) : "";
-  extra["eos_token"] = tokenizer_->eos.empty() ? "" : tokenizer_->token_bytes(tokenizer_->eos.front());
   std::vector<std::vector<TokenId>> all;
   for (const std::string& file : files) {
     std::int64_t taken = 0;
@@ -52,8 +49,10 @@ std::vector<std::vector<TokenId>> VocabularyBench::prompts(std::span<const std::
       if (!prompt.messages.empty() && !template_) {
         throw Error("{}: a conversation, and the model has no chat template", prompt.source);
       }
-      std::vector<TokenId> ids = tokenizer_->encode(
-          prompt.messages.empty() ? prompt.text : template_->render(prompt.messages, true, extra));
+      std::vector<TokenId> ids =
+          prompt.messages.empty()
+              ? encode_text(*tokenizer_, prompt.text)
+              : tokenizer_->encode(render_chat(*template_, *tokenizer_, prompt.messages, true));
       if (ids.empty() || std::ssize(ids) > longest) return true;
       all.push_back(std::move(ids));
       ++taken;

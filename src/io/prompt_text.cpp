@@ -1,0 +1,22 @@
+#include "io/prompt_text.h"
+
+#include <nlohmann/json.hpp>
+
+namespace augur {
+
+std::string render_chat(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
+                        const std::vector<ChatMessage>& messages, bool add_generation_prompt) {
+  const nlohmann::json tokens = {
+      {"bos_token", tokenizer.bos ? tokenizer.token_bytes(*tokenizer.bos) : ""},
+      {"eos_token", tokenizer.eos.empty() ? "" : tokenizer.token_bytes(tokenizer.eos.front())}};
+  return chat_template.render(messages, add_generation_prompt, tokens);
+}
+
+std::vector<TokenId> encode_text(const Tokenizer& tokenizer, std::string_view text) {
+  std::vector<TokenId> ids = tokenizer.encode(text);
+  const bool has_bos = !ids.empty() && tokenizer.bos && ids.front() == *tokenizer.bos;
+  if (tokenizer.add_bos && tokenizer.bos && !has_bos) ids.insert(ids.begin(), *tokenizer.bos);
+  return ids;
+}
+
+}  // namespace augur
