@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,11 +11,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/philox.h"
+#include "cli/validators.h"
 #include "cli/weights_flag.h"
 #include "common.h"
+#include "corpus/answer_cache.h"
 #include "corpus/prompt_source.h"
 #include "parts.h"
-#include "train/answer_cache.h"
 
 namespace augur {
 
@@ -56,6 +58,15 @@ std::uint64_t key_of(const std::string& source, std::uint64_t seed) {
   return (std::uint64_t{mixed[0]} << 32) | mixed[1];
 }
 
+/// What is answered is known by its file's name, wherever that is read: two of a name would be one.
+void check_names(const std::vector<std::string>& files) {
+  std::map<std::string, std::string> seen;
+  for (const std::string& file : files) {
+    const auto [other, fresh] = seen.emplace(std::filesystem::path(file).filename().string(), file);
+    if (!fresh) throw Error("--prompts: {} and {} have the same name: rename one", other->second, file);
+  }
+}
+
 struct Job {
   std::string source;
   std::string domain;
@@ -76,7 +87,7 @@ void plan(const Engine& engine, const Flags& flags, const AnswerCache& cache, st
       request.messages.clear();
       if (static_cast<std::int64_t>(request.prompt_tokens.size()) > flags.max_prompt) return true;
       ++taken;
-      if (cache.has(prompt.source)) return true;
+      if (cache.has(prompt.source, request.prompt_tokens)) return true;
       const std::uint64_t key = key_of(prompt.source, flags.seed);
       request.sampling.temperature = flags.temperatures[key % flags.temperatures.size()];
       request.sampling.seed = key;
@@ -91,6 +102,7 @@ void plan(const Engine& engine, const Flags& flags, const AnswerCache& cache, st
 
 int generate(const Flags& flags) {
   watch_interrupts();
+  check_names(flags.prompts);
   AnswerCache cache(flags.out, settings_line(flags));
   EngineOptions options;
   options.model = flags.model;

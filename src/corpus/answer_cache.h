@@ -1,7 +1,8 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
-#include <set>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,18 +20,20 @@ struct Answer {
 };
 
 /// Answers on disk, one JSON object a line ({source, domain, temperature, prompt_ids, response_ids}: what
-/// Dataset reads), appended as they are made. Work stopped at any moment goes on where it was: a line that
+/// Dataset reads), appended as they are made. Work stopped at any moment goes on where it was: an answer that
 /// was being written is dropped, prompts that have their line are done. Not thread-safe.
 class AnswerCache {
  public:
-  /// `settings`: a line that says how answers are made, kept in a file beside; Error when the cache was made
-  /// with other ones, or holds a line that is no answer.
+  /// `settings`: a line that says how answers are made, kept in a file beside. Error when the cache was made
+  /// with other ones, cannot be read, or holds what is no answer; also when there is something in `file`, but
+  /// no settings beside it: then it is somebody else's and stays as it is.
   AnswerCache(const std::filesystem::path& file, const std::string& settings);
   ~AnswerCache();
   AnswerCache(const AnswerCache&) = delete;
   AnswerCache& operator=(const AnswerCache&) = delete;
 
-  bool has(const std::string& source) const { return done_.contains(source); }
+  /// Whether the prompt from `source` has its answer. Error when what was answered there is another prompt.
+  bool has(const std::string& source, std::span<const TokenId> prompt) const;
   std::int64_t size() const { return static_cast<std::int64_t>(done_.size()); }
   std::int64_t response_tokens() const { return response_tokens_; }
 
@@ -45,7 +48,7 @@ class AnswerCache {
 
   std::filesystem::path file_;
   int descriptor_ = -1;
-  std::set<std::string> done_;
+  std::map<std::string, std::uint64_t> done_;  ///< by source, a hash of the prompt
   std::int64_t response_tokens_ = 0;
   std::int64_t valid_bytes_ = 0;  ///< of complete lines
 };

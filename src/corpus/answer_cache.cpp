@@ -1,12 +1,14 @@
-#include "train/answer_cache.h"
+#include "corpus/answer_cache.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/error.h"
 #include "io/atomic_file.h"
@@ -17,6 +19,24 @@ namespace {
 
 [[noreturn]] void fail(const std::filesystem::path& file, const char* what) {
   throw Error("{}: {}: {}", file.string(), what, std::strerror(errno));
+}
+
+std::uint64_t hash_of(std::span<const TokenId> tokens) {
+  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a, a token at a time
+  for (const TokenId token : tokens) hash = (hash ^ static_cast<std::uint32_t>(token)) * 0x100000001b3u;
+  return hash;
+}
+
+bool is_list_of_tokens(const nlohmann::json& record, const char* key) {
+  const auto list = record.find(key);
+  return list != record.end() && list->is_array() &&
+         std::all_of(list->begin(), list->end(), [](const auto& id) { return id.is_number_integer(); });
+}
+
+/// Whether an answer was being written when the writer was stopped.
+bool begins_like_an_answer(std::string_view tail) {
+  constexpr std::string_view kBegin = "{\"source\":";
+  return tail.substr(0, kBegin.size()) == kBegin.substr(0, tail.size());
 }
 
 }  // namespace
@@ -50,25 +70,53 @@ void AnswerCache::check_settings(const std::string& settings) const {
     }
     return;
   }
+  if (std::filesystem::exists(file_) &&
+      !(std::filesystem::is_regular_file(file_) && std::filesystem::file_size(file_) == 0)) {
+    throw Error("{}: is there, but {} is not: these are no answers to be continued. Choose another file",
+                file_.string(), beside.string());
+  }
   AtomicFile out(beside);
   out.write(settings + "\n");
   out.commit();
 }
 
 void AnswerCache::read() {
+  if (!std::filesystem::exists(file_)) return;
   std::ifstream in(file_, std::ios::binary);
+  if (!in) fail(file_, "cannot be opened for reading");
   std::string line;
-  for (std::int64_t number = 1; std::getline(in, line); ++number) {
-    if (in.eof()) return;  // no line break: it was being written
+  std::int64_t number = 1;
+  for (; std::getline(in, line); ++number) {
+    const auto wrong = [&] {
+      return Error("{}: line {}: expected an answer with source, prompt_ids and response_ids", file_.string(),
+                   number);
+    };
+    if (in.eof()) {  // no line break: it was being written
+      if (!begins_like_an_answer(line)) throw wrong();
+      return;
+    }
     const nlohmann::json record = nlohmann::json::parse(line, nullptr, false);
     if (!record.is_object() || !record.contains("source") || !record["source"].is_string() ||
-        !record.contains("response_ids") || !record["response_ids"].is_array()) {
-      throw Error("{}: line {}: expected an answer with source and response_ids", file_.string(), number);
+        !is_list_of_tokens(record, "prompt_ids") || !is_list_of_tokens(record, "response_ids")) {
+      throw wrong();
     }
-    done_.insert(record["source"].get<std::string>());
+    done_[record["source"].get<std::string>()] = hash_of(record["prompt_ids"].get<std::vector<TokenId>>());
     response_tokens_ += static_cast<std::int64_t>(record["response_ids"].size());
     valid_bytes_ += static_cast<std::int64_t>(line.size()) + 1;
   }
+  if (in.bad()) throw Error("{}: line {}: reading failed", file_.string(), number);
+}
+
+bool AnswerCache::has(const std::string& source, std::span<const TokenId> prompt) const {
+  const auto found = done_.find(source);
+  if (found == done_.end()) return false;
+  if (found->second != hash_of(prompt)) {
+    throw Error(
+        "{}: {} was answered there for another prompt: from another file of this name, or before it was "
+        "changed. Choose another file for the answers",
+        file_.string(), source);
+  }
+  return true;
 }
 
 void AnswerCache::add(const Answer& answer) {
@@ -84,7 +132,7 @@ void AnswerCache::add(const Answer& answer) {
     if (n <= 0) fail(file_, "cannot be written");
     written += static_cast<std::size_t>(n);
   }
-  done_.insert(answer.source);
+  done_[answer.source] = hash_of(answer.prompt);
   response_tokens_ += static_cast<std::int64_t>(answer.response.size());
 }
 
