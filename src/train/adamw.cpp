@@ -13,8 +13,10 @@ constexpr float kEpsilon = 1e-8f;
 constexpr float kMuonMomentum = 0.95f;
 }  // namespace
 
-AdamW::AdamW(NamedTensors parameters) : parameters_(std::move(parameters)) {
+AdamW::AdamW(NamedTensors parameters, const std::function<bool(std::string_view)>& is_table)
+    : parameters_(std::move(parameters)) {
   for (const auto& [name, tensor] : parameters_) {
+    muons_.push_back(is_muons(tensor) && !is_table(name));
     first_.push_back(torch::zeros_like(tensor, torch::requires_grad(false)));
     second_.push_back(torch::zeros_like(tensor, torch::requires_grad(false)));
   }
@@ -61,7 +63,7 @@ void AdamW::update(const Step& step) {
     torch::Tensor& tensor = parameters_[n].second;
     if (!tensor.grad().defined()) continue;
     const auto shrink = static_cast<float>(1 - (tensor.dim() > 1 ? step.rate * step.weight_decay : 0));
-    if (step.muon && is_muons(tensor)) {
+    if (step.muon && muons_[n]) {
       const torch::Tensor gradient = tensor.grad() * scale;
       first_[n].mul_(kMuonMomentum).add_(gradient);
       tensor.mul_(shrink).add_(muon_direction(gradient + first_[n] * kMuonMomentum), -lr);

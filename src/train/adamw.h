@@ -1,4 +1,6 @@
 #pragma once
+#include <functional>
+#include <string_view>
 #include <vector>
 
 #include "train/torch_tensors.h"
@@ -17,7 +19,8 @@ class AdamW {
     double number = 1;          ///< of the step, from 1
     bool muon = false;          ///< Muon's steps for the matrices that are its own (train/muon.h)
   };
-  explicit AdamW(NamedTensors parameters);
+  /// `is_table`: of a parameter's name, whether it is a table over a vocabulary (train/muon.h).
+  AdamW(NamedTensors parameters, const std::function<bool(std::string_view)>& is_table);
 
   /// Euclidean norm of all gradients.
   double gradient_norm() const;
@@ -33,6 +36,7 @@ class AdamW {
 
  private:
   NamedTensors parameters_;
+  std::vector<bool> muons_;  ///< which Muon may move
   std::vector<torch::Tensor> first_, second_;
 };
 

@@ -42,6 +42,9 @@ class DflashLearner final : public Learner {
 
   std::string title() const override;
   NamedTensors parameters() override;
+  bool is_table(std::string_view name) const override {
+    return name == "lm_head.weight" || name.starts_with("markov_head.");
+  }
   Grade run(std::span<const Example> examples, bool learn) override;
   torch::Tensor draft_logits(const Example& example, std::int64_t root) override;
   /// DSpark's confidence by depth. As draft_logits, [depths].

@@ -17,6 +17,7 @@ class Eagle3Learner final : public RecurrentLearner {
 
   std::string title() const override { return "EAGLE-3 draft head"; }
   NamedTensors parameters() override;
+  bool is_table(std::string_view name) const override { return name == "lm_head.weight"; }
 
  protected:
   std::vector<int> taps() const override { return taps_; }

@@ -59,6 +59,18 @@ std::string HeadsLearner::file() const {
   return options_.grounded ? "hydra_lm_head.safetensors" : "medusa_lm_head.safetensors";
 }
 
+std::string HeadsLearner::output_name(std::size_t depth) const {
+  return options_.grounded ? fmt::format("hydra_lm_head.{}", depth)
+                           : fmt::format("{}.{}", depth, heads_[depth].blocks.size());
+}
+
+bool HeadsLearner::is_table(std::string_view name) const {
+  for (std::size_t d = 0; d < heads_.size(); ++d) {
+    if (name == output_name(d) + ".weight") return true;
+  }
+  return false;
+}
+
 NamedTensors HeadsLearner::parameters() {
   NamedTensors all;
   const auto add = [&](const std::string& name, const Block& block) {
@@ -72,12 +84,11 @@ NamedTensors HeadsLearner::parameters() {
       add(fmt::format("hydra_mlp.{}.0.res_connection", d), head.entry_residual);
       for (std::size_t i = 0; i < head.blocks.size(); ++i)
         add(fmt::format("hydra_mlp.{}.{}.linear", d, i + 1), head.blocks[i]);
-      if (!options_.shares_head) add(fmt::format("hydra_lm_head.{}", d), head.output);
     } else {
       for (std::size_t i = 0; i < head.blocks.size(); ++i)
         add(fmt::format("{}.{}.linear", d, i), head.blocks[i]);
-      if (!options_.shares_head) add(fmt::format("{}.{}", d, head.blocks.size()), head.output);
     }
+    if (!options_.shares_head) add(output_name(d), head.output);
   }
   if (options_.prefix) {
     for (const auto& tensor : prefix_.named(std::string(kPrefix) + "layers.0.")) all.push_back(tensor);

@@ -34,6 +34,7 @@ class HeadsLearner final : public Learner {
 
   std::string title() const override;
   NamedTensors parameters() override;
+  bool is_table(std::string_view name) const override;
   Grade run(std::span<const Example> examples, bool learn) override;
   torch::Tensor draft_logits(const Example& example, std::int64_t root) override;
 
@@ -50,6 +51,8 @@ class HeadsLearner final : public Learner {
     std::vector<Block> blocks;
     Block output;  ///< a bias when grounded
   };
+  /// Published name of head `depth`'s output matrix and bias, without ".weight".
+  std::string output_name(std::size_t depth) const;
   torch::Tensor states(const Lesson& lesson) const;
   /// What head `depth` makes of rows [R] of the text, before its output matrix. [R, hidden]
   torch::Tensor apply(int depth, const torch::Tensor& states, const Lesson& lesson,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "corpus/dataset.h"
@@ -44,6 +45,8 @@ class Learner {
   virtual std::string title() const = 0;
   /// Trainable leaves, float32, by the names of the published layout. The same order every time.
   virtual NamedTensors parameters() = 0;
+  /// Whether a parameter is a table with a row for every token of a vocabulary, not a matrix between states.
+  virtual bool is_table(std::string_view /*name*/) const { return false; }
   /// Forward and, with `learn`, backward: adds the gradient of the *summed* loss to the parameters. What the
   /// sequences are run with does not matter but for rounding; memory grows with their tokens.
   virtual Grade run(std::span<const Example> examples, bool learn) = 0;

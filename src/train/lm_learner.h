@@ -25,6 +25,9 @@ class LmLearner final : public Learner {
 
   std::string title() const override { return options_.target ? "Draft model" : "Language model"; }
   NamedTensors parameters() override { return model_.named(); }
+  bool is_table(std::string_view name) const override {
+    return name == "model.embed_tokens.weight" || name == "lm_head.weight";
+  }
   Grade run(std::span<const Example> examples, bool learn) override;
   torch::Tensor draft_logits(const Example& example, std::int64_t root) override;
   /// A Hugging Face folder, tokenizer included.

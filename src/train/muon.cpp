@@ -6,9 +6,8 @@
 namespace augur {
 
 bool is_muons(const torch::Tensor& parameter) {
-  constexpr std::int64_t kTable = 8, kFew = 16;
-  return parameter.dim() == 2 && parameter.size(0) <= kTable * parameter.size(1) &&
-         std::min(parameter.size(0), parameter.size(1)) >= kFew;
+  constexpr std::int64_t kFew = 16;
+  return parameter.dim() == 2 && std::min(parameter.size(0), parameter.size(1)) >= kFew;
 }
 
 torch::Tensor muon_direction(const torch::Tensor& momentum) {

@@ -4,9 +4,9 @@
 namespace augur {
 
 /// Muon (Jordan et al. 2024): a matrix moves along the orthogonal matrix nearest to its momentum, so that
-/// directions that the loss asks for rarely are learnt as fast as frequent ones. For matrices between states.
-/// Tables over a vocabulary, which are told by being more than 8 times as tall as wide, a few rows or
-/// columns, norms and biases are AdamW's.
+/// directions that the loss asks for rarely are learnt as fast as frequent ones. For matrices between states;
+/// tables over a vocabulary (Learner::is_table), a few rows or columns, norms and biases are AdamW's.
+/// Whether a parameter that is no table is Muon's.
 bool is_muons(const torch::Tensor& parameter);
 
 /// The direction of a step: momentum's singular values brought near 1 by five Newton-Schulz iterations (in

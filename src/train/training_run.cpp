@@ -57,7 +57,7 @@ TrainingRun::TrainingRun(Learner& learner, const Dataset& data, const TrainingOp
       facts_(std::move(facts)),
       log_(std::move(log)),
       order_(std::max<std::int64_t>(data.size() - options.held_out, 1), options.seed + 1),
-      optimizer_(learner.parameters()) {
+      optimizer_(learner.parameters(), [&](std::string_view name) { return learner.is_table(name); }) {
   if (data.size() <= options.held_out) {
     throw Error("training data: {} sequences, but {} are held out for evaluation", data.size(),
                 options.held_out);

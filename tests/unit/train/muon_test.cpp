@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "train/adamw.h"
 #include "train/torch_ops.h"
 
 namespace augur {
@@ -30,12 +31,26 @@ TEST(Muon, MovesAllDirectionsAlike) {
   }
 }
 
-TEST(Muon, LeavesVocabulariesAndVectorsToAdamW) {
+TEST(Muon, LeavesVectorsToAdamW) {
   EXPECT_TRUE(is_muons(torch::zeros({1536, 576})));
   EXPECT_TRUE(is_muons(torch::zeros({576, 1728})));
-  EXPECT_FALSE(is_muons(torch::zeros({12288, 576})));
   EXPECT_FALSE(is_muons(torch::zeros({1, 576})));
   EXPECT_FALSE(is_muons(torch::zeros({576})));
+}
+
+// A vocabulary's table may have the shape of a matrix between states.
+TEST(Muon, LeavesTablesToAdamW) {
+  NamedTensors tensors;
+  for (const char* name : {"table", "matrix"}) {
+    torch::Generator generator = keyed_generator(3);
+    tensors.emplace_back(name, torch::zeros({48, 32}, torch::requires_grad()));
+    tensors.back().second.mutable_grad() = torch::randn({48, 32}, generator);
+  }
+  AdamW optimizer(tensors, [](std::string_view name) { return name == "table"; });
+  optimizer.update({.rate = 1, .muon = true});
+  // The first step of AdamW has the same size everywhere.
+  EXPECT_TRUE(tensors[0].second.abs().allclose(torch::ones({48, 32}), 1e-4));
+  EXPECT_FALSE(tensors[1].second.abs().allclose(torch::ones({48, 32}), 1e-4));
 }
 
 }  // namespace

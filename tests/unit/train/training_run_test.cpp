@@ -5,7 +5,11 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <map>
+#include <numeric>
+#include <set>
 
+#include "io/safetensors.h"
 #include "support/error_of.h"
 #include "train/learning_curve.h"
 #include "train_fixture.h"
@@ -85,6 +89,22 @@ TEST_P(EveryPart, LearnsAndGoesOnBitForBit) {
     const auto name = entry.path().filename();
     EXPECT_EQ(content(entry.path()), content(pieces / name)) << name;
   }
+}
+
+TEST_P(EveryPart, KnowsItsTables) {
+  const std::set<std::string> tables = {"lm_head.weight",
+                                        "model.embed_tokens.weight",
+                                        "markov_head.markov_w1.weight",
+                                        "markov_head.markov_w2.weight",
+                                        "0.2.weight",
+                                        "1.2.weight",
+                                        "2.2.weight",
+                                        "hydra_lm_head.0.weight",
+                                        "hydra_lm_head.1.weight",
+                                        "hydra_lm_head.2.weight"};
+  const auto learner = GetParam().make(target);
+  for (const auto& [name, tensor] : learner->parameters())
+    EXPECT_EQ(learner->is_table(name), tables.contains(name)) << name;
 }
 
 /// Lengths 40, 17 and 29 of the data's first sequences.
