@@ -53,15 +53,31 @@ void Learner::share_weights(Learner& other) {
   for (std::size_t i = 0; i < mine.size(); ++i) mine[i].second.set_data(theirs[i].second.data());
 }
 
+nlohmann::json Learner::described() const {
+  nlohmann::json all = config();
+  if (target_fingerprint_) all[kHeadTargetKey] = to_json(*target_fingerprint_);
+  return all;
+}
+
+nlohmann::json Learner::settings() const {
+  nlohmann::json all = described();
+  for (const auto& [name, tensor] : constants()) {
+    const torch::Tensor values = tensor.to(torch::kInt64).contiguous();
+    std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a, a value at a time
+    for (std::int64_t i = 0; i < values.numel(); ++i)
+      hash = (hash ^ static_cast<std::uint64_t>(values.data_ptr<std::int64_t>()[i])) * 0x100000001b3u;
+    all[name] = fmt::format("{:016x}", hash);
+  }
+  return all;
+}
+
 void Learner::save(const std::filesystem::path& folder) {
   NamedTensors tensors;
   for (const auto& [name, tensor] : parameters()) tensors.emplace_back(name, tensor.to(torch::kBFloat16));
   for (const auto& constant : constants()) tensors.push_back(constant);
   save_tensors(folder / file(), tensors);
   AtomicFile json(folder / "config.json");  // last: a folder without it is no part
-  nlohmann::json described = config();
-  if (target_fingerprint_) described[kHeadTargetKey] = to_json(*target_fingerprint_);
-  json.write(described.dump(2) + "\n");
+  json.write(described().dump(2) + "\n");
   json.commit();
 }
 

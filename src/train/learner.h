@@ -57,6 +57,8 @@ class Learner {
 
   /// The target that config.json shall name.
   void made_for(Fingerprint target) { target_fingerprint_ = std::move(target); }
+  /// What a checkpoint of it depends on: config.json, and hashes of the constants.
+  nlohmann::json settings() const;
   /// Uses the weights of another learner of the same part from now on, not a copy; gradients stay apart.
   void share_weights(Learner& other);
   /// Writes the part as its users load it: weights, then config.json.
@@ -79,6 +81,9 @@ class Learner {
   virtual nlohmann::json config() const = 0;
 
  private:
+  /// config() and the target.
+  nlohmann::json described() const;
+
   std::optional<Fingerprint> target_fingerprint_;
 };
 

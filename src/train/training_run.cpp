@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <future>
+#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "base/error.h"
+#include "io/json_reader.h"
 #include "io/safetensors.h"
 #include "train/torch_tensors.h"
 
@@ -16,6 +18,7 @@ namespace augur {
 namespace {
 
 constexpr const char* kCheckpoint = "checkpoint.safetensors";
+constexpr const char* kSettings = "settings";  // in the checkpoint: TrainingRun::settings() as text
 constexpr const char* kCurve = "curve.tsv";
 
 /// The key of a visit; evaluations have keys of their own, the same every time.
@@ -37,6 +40,24 @@ Grade run_packs(Learner& learner, std::span<const Example> examples, std::int64_
     begin = end;
   }
   return grade;
+}
+
+/// What two settings say differently, "place: found, now expected".
+std::string differences(const nlohmann::json& found, const nlohmann::json& expected) {
+  const nlohmann::json a = found.flatten(), b = expected.flatten();
+  std::string text;
+  const auto compare = [&](const std::string& place) {
+    const std::string before = a.contains(place) ? a[place].dump() : "none";
+    const std::string now = b.contains(place) ? b[place].dump() : "none";
+    if (before != now)
+      text += fmt::format("{}{}: {}, now {}", text.empty() ? "" : "; ", place.substr(place.empty() ? 0 : 1),
+                          before, now);
+  };
+  for (const auto& [place, value] : a.items()) compare(place);
+  for (const auto& [place, value] : b.items()) {
+    if (!a.contains(place)) compare(place);
+  }
+  return text;
 }
 
 std::string duration(double seconds) {
@@ -187,6 +208,7 @@ bool TrainingRun::train(const std::function<bool()>& stop) {
     return before / every != tokens_ / every;
   };
   if (tokens_ == 0) record_evaluation();
+  if (tokens_ >= options_.total_tokens) save_all();  // what ended the last run may have kept it from that
   clock_.restart();
   logged_ = tokens_;
   while (tokens_ < options_.total_tokens) {
@@ -223,7 +245,16 @@ void TrainingRun::save_checkpoint() {
                        torch::tensor({position_, tokens_, steps_, static_cast<std::int64_t>(options_.seed),
                                       data_.size(), data_.tokens()},
                                      torch::kInt64));
+  const std::string line = settings().dump();
+  tensors.emplace_back(kSettings,
+                       torch::tensor(std::vector<std::uint8_t>(line.begin(), line.end()), torch::kUInt8));
   save_tensors(folder_ / kCheckpoint, tensors);
+}
+
+nlohmann::json TrainingRun::settings() const {
+  return {{"part", learner_.settings()},
+          {"optimizer", options_.muon ? "muon" : "adamw"},
+          {"held_out", options_.held_out}};
 }
 
 bool TrainingRun::load_checkpoint() {
@@ -237,6 +268,18 @@ bool TrainingRun::load_checkpoint() {
         "{}: made with other data or another seed ({} sequences, {} tokens, seed {}; now {}, {}, {}): "
         "choose another output folder, or delete the checkpoint",
         path.string(), p[4], p[5], p[3], data_.size(), data_.tokens(), options_.seed);
+  }
+  if (const StoredTensor* stored = store->find(kSettings)) {
+    const std::string line(reinterpret_cast<const char*>(stored->bytes.data()), stored->bytes.size());
+    const std::string other = differences(parse_json(line, path.string() + ": tensor settings"), settings());
+    if (!other.empty()) {
+      throw Error("{}: made with other settings ({}): choose another output folder, or delete the checkpoint",
+                  path.string(), other);
+    }
+  } else {
+    log_(fmt::format(
+        "{}: from an earlier version, which did not keep the settings: they are taken to be the same",
+        path.string()));
   }
   position_ = p[0];
   tokens_ = p[1];

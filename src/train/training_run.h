@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "base/clock.h"
@@ -33,7 +34,9 @@ struct TrainingOptions {
 };
 
 /// Trains a Learner over a Dataset: AdamW, warm-up and cosine, clipping, checkpoints in `folder`. A run that
-/// finds a checkpoint there continues it, bit for bit as if it had not stopped.
+/// finds a checkpoint there continues it, bit for bit as if it had not stopped. Error when that was made with
+/// other data, seed, held-out sequences, kind of optimizer or learner (Learner::settings); the rest of the
+/// options may change from run to run.
 class TrainingRun {
  public:
   using Log = std::function<void(const std::string&)>;
@@ -62,6 +65,7 @@ class TrainingRun {
   void save_all();
   void save_checkpoint();
   bool load_checkpoint();
+  nlohmann::json settings() const;
 
   Learner& learner_;
   std::vector<Learner*> workers_;  ///< learner_ and those that share its weights

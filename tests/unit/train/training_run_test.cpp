@@ -52,7 +52,7 @@ class Dying final : public Learner {
   void save(const std::filesystem::path& folder) override { inner_.save(folder); }
 
  protected:
-  nlohmann::json config() const override { return {}; }
+  nlohmann::json config() const override { return inner_.settings(); }
 
  private:
   Learner& inner_;
@@ -237,6 +237,104 @@ TEST(TrainingRun, RefusesACheckpointOfOtherData) {
   const std::string error =
       error_of([&] { TrainingRun(learner, target.data, short_run(), folder, {}, no_log); });
   EXPECT_NE(error.find("checkpoint.safetensors: made with other data"), std::string::npos) << error;
+}
+
+TEST(TrainingRun, GoesOnBitForBitWithWorkersAndMuon) {
+  TrainTarget target;
+  TrainingOptions options = short_run();
+  options.muon = true;
+  const auto train = [&](const char* name, const std::function<bool(std::int64_t)>& stop) {
+    MtpLearner first(target.model, {}), second(target.model, {});
+    TrainingRun run(first, target.data, options, target.folder.path() / name, {}, no_log);
+    run.add_worker(second);
+    return run.train([&] { return stop(run.tokens()); });
+  };
+  ASSERT_TRUE(train("whole", [](std::int64_t) { return false; }));
+  EXPECT_FALSE(train("pieces", [](std::int64_t tokens) { return tokens >= 1400; }));
+  ASSERT_TRUE(train("pieces", [](std::int64_t) { return false; }));
+  for (const char* file : {"checkpoint.safetensors", "model.safetensors", "curve.tsv"}) {
+    EXPECT_EQ(content(target.folder.path() / "whole" / file), content(target.folder.path() / "pieces" / file))
+        << file;
+  }
+}
+
+// As when the last save failed after the checkpoint's.
+TEST(TrainingRun, AFinishedOneWritesThePartThatIsMissing) {
+  TrainTarget target;
+  const std::filesystem::path folder = target.folder.path() / "run";
+  const auto train = [&] {
+    MtpLearner learner(target.model, {});
+    return TrainingRun(learner, target.data, short_run(), folder, {}, no_log).train([] { return false; });
+  };
+  ASSERT_TRUE(train());
+  std::map<std::string, std::string> expected;
+  for (const char* file : {"model.safetensors", "config.json", "README.md"}) {
+    expected[file] = content(folder / file);
+    std::filesystem::remove(folder / file);
+  }
+  EXPECT_TRUE(train());
+  for (const auto& [file, text] : expected) EXPECT_EQ(content(folder / file), text) << file;
+}
+
+TEST(TrainingRun, RefusesACheckpointOfOtherSettings) {
+  TrainTarget target;
+  const std::filesystem::path folder = target.folder.path() / "run";
+  const auto problem = [&](int exit_layer, const TrainingOptions& options) {
+    EarlyExitLearner learner(target.model, target.whole(), {.exit_layer = exit_layer});
+    return error_of(
+        [&] { TrainingRun(learner, target.data, options, folder, {}, no_log).train([] { return true; }); });
+  };
+  TrainingOptions options = short_run();
+  ASSERT_EQ(problem(2, options), "no error");
+  EXPECT_NE(problem(1, options).find("made with other settings (part/exit_layer: 2, now 1)"),
+            std::string::npos);
+  TrainingOptions other = options;
+  other.muon = true;
+  EXPECT_NE(problem(2, other).find("optimizer: \"adamw\", now \"muon\""), std::string::npos);
+  other = options;
+  other.held_out = 5;
+  EXPECT_NE(problem(2, other).find("held_out: 4, now 5"), std::string::npos);
+  options.total_tokens = 4800;
+  options.learning_rate = 1e-3;
+  options.checkpoint_tokens = 1000;
+  EXPECT_EQ(problem(2, options), "no error");
+}
+
+TEST(TrainingRun, RefusesACheckpointOfAnotherDraftVocabulary) {
+  TrainTarget target;
+  const std::filesystem::path folder = target.folder.path() / "run";
+  const auto problem = [&](const DraftVocabulary& vocabulary) {
+    Eagle3Learner learner(target.model, vocabulary, {.taps = default_taps(target.model.config())});
+    return error_of([&] {
+      TrainingRun(learner, target.data, short_run(), folder, {}, no_log).train([] { return true; });
+    });
+  };
+  std::vector<TokenId> first(96);
+  std::iota(first.begin(), first.end(), 0);
+  ASSERT_EQ(problem(target.reduced()), "no error");
+  EXPECT_NE(problem({192, first}).find("part/d2t: "), std::string::npos);
+  EXPECT_EQ(problem(target.reduced()), "no error");
+}
+
+// Checkpoints of versions that did not keep the settings.
+TEST(TrainingRun, GoesOnWithoutSettingsAndSaysSo) {
+  TrainTarget target;
+  const std::filesystem::path file = target.folder.path() / "run" / "checkpoint.safetensors";
+  MtpLearner learner(target.model, {});
+  TrainingRun(learner, target.data, short_run(), file.parent_path(), {}, no_log).train([] { return true; });
+  NamedTensors kept;
+  {
+    const auto store = open_safetensors(file);
+    for (const auto& [name, tensor] : store->tensors()) {
+      if (name != "settings") kept.emplace_back(name, to_torch(tensor));
+    }
+  }
+  save_tensors(file, kept);
+  std::string log;
+  TrainingRun run(learner, target.data, short_run(), file.parent_path(), {},
+                  [&](const std::string& line) { log += line; });
+  EXPECT_NE(log.find("from an earlier version"), std::string::npos) << log;
+  EXPECT_GT(run.tokens(), 0);
 }
 
 TEST(TrainingRun, WritesACard) {
