@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "cli/validators.h"
 #include "common.h"
 #include "io/json_reader.h"
 #include "io/safetensors.h"
@@ -36,7 +37,7 @@ struct TraceFlags {
     app.add_option("--traces", traces, "Files that `augur trace` recorded; repeatable")->required();
     app.add_option("-o,--out", out, "Folder of the result")->required();
     app.add_option("--held-out", held_out, "Share of the sequences kept for grading")
-        ->check(CLI::Range(0.01, 0.5));
+        ->check(cli::in_range(0.01, 0.5));
   }
 };
 
@@ -52,12 +53,12 @@ struct ClassifierFlags {
 
   void add_to(CLI::App& app) {
     common.add_to(app);
-    app.add_option("--epochs", fit.epochs, "Passes over the examples")->check(CLI::Range(1, 10000));
-    app.add_option("--batch", fit.batch, "Examples for one optimizer step")->check(CLI::PositiveNumber);
-    app.add_option("--lr", fit.learning_rate, "Learning rate of Adam")->check(CLI::PositiveNumber);
-    app.add_option("--weight-decay", fit.weight_decay, "Of AdamW")->check(CLI::NonNegativeNumber);
+    app.add_option("--epochs", fit.epochs, "Passes over the examples")->check(cli::in_range(1, 10000));
+    app.add_option("--batch", fit.batch, "Examples for one optimizer step")->check(cli::in_range(1, 1 << 30));
+    app.add_option("--lr", fit.learning_rate, "Learning rate of Adam")->check(cli::in_range(1e-12, 1e3));
+    app.add_option("--weight-decay", fit.weight_decay, "Of AdamW")->check(cli::in_range(0.0, 1e3));
     app.add_option("--seed", fit.seed, "Initial weights and order of the examples");
-    app.add_option("-t,--threads", threads, "Threads (0: all cores)");
+    app.add_option("-t,--threads", threads, "Threads (0: all cores)")->check(cli::in_range(0, 1024));
     add_device(app, device);
   }
 };
@@ -258,9 +259,9 @@ Part add_c2t(Program& program) {
   flags->fit.epochs = 30;
   flags->fit.learning_rate = 3e-3;
   flags->add_to(*sub);
-  sub->add_option("--hidden", flags->hidden, "Width of the hidden layer")->check(CLI::Range(1, 4096));
+  sub->add_option("--hidden", flags->hidden, "Width of the hidden layer")->check(cli::in_range(1, 4096));
   sub->add_option("--negatives", flags->fit.negatives, "Rejected examples for every accepted one (0: all)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(cli::in_range(0.0, 1e6));
   sub->add_option("--features", flags->features,
                   "What it looks at, of P (joint probability), logP, H (entropy) and d (depth); default: all")
       ->delimiter(',')
@@ -277,9 +278,9 @@ Part add_acceptance(Program& program) {
   flags->fit.weight_decay = 0.1;
   flags->add_to(*sub);
   auto reject_weight = std::make_shared<double>(6.0);
-  sub->add_option("--blocks", flags->blocks, "Residual blocks")->check(CLI::Range(1, 2));
+  sub->add_option("--blocks", flags->blocks, "Residual blocks")->check(cli::in_range(1, 2));
   sub->add_option("--reject-weight", *reject_weight, "Weight of rejected tokens in the loss")
-      ->check(CLI::PositiveNumber);
+      ->check(cli::in_range(1e-6, 1e6));
   return
       [flags, reject_weight, &program] { return train_acceptance(*flags, *reject_weight, program.command); };
 }
@@ -288,9 +289,10 @@ Part add_hetero(Program& program) {
   CLI::App* sub = program.app.add_subcommand("hetero", "HeteroSpec's entropy bins, from traces");
   auto flags = std::make_shared<HeteroFlags>();
   flags->common.add_to(*sub);
-  sub->add_option("--levels", flags->tree.levels, "Levels of the regression tree")->check(CLI::Range(1, 10));
+  sub->add_option("--levels", flags->tree.levels, "Levels of the regression tree")
+      ->check(cli::in_range(1, 10));
   sub->add_option("--smallest", flags->tree.smallest, "Rounds in a bin, at least")
-      ->check(CLI::PositiveNumber);
+      ->check(cli::in_range(1, 1 << 30));
   sub->add_option(
          "--of", flags->of,
          "What the bins shall tell apart: terminal confidence ranks, or accepted lengths (of all rounds)")

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "base/clock.h"
+#include "cli/validators.h"
 #include "train/device.h"
 #include "train/torch_memory.h"
 
@@ -39,38 +40,41 @@ void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
   app.add_option("-o,--out", out, "Folder for checkpoints and the result")->required();
   app.add_option("--tokens", training.total_tokens, "Length of the schedule in tokens")
       ->required()
-      ->check(CLI::PositiveNumber);
+      ->check(cli::in_range<std::int64_t>(1, kMost));
   app.add_option("--init-from", init_from, "Folder of a part trained earlier, to start from its weights");
   app.add_option("--max-length", max_length, "Cut sequences to so many tokens")
-      ->check(CLI::Range(16, 1 << 17));
+      ->check(cli::in_range<std::int64_t>(16, 1 << 17));
   app.add_option("--max-tokens-per-file", max_tokens_per_file,
-                 "Read about so many tokens of each file (0: all)");
-  app.add_option("--minutes", minutes, "Stop with a checkpoint after so long (0: never)");
-  app.add_option("-t,--threads", threads, "Threads (0: all cores)");
+                 "Read about so many tokens of each file (0: all)")
+      ->check(cli::in_range<std::int64_t>(0, kMost));
+  app.add_option("--minutes", minutes, "Stop with a checkpoint after so long (0: never)")
+      ->check(cli::in_range(0.0, kMostMinutes));
+  app.add_option("-t,--threads", threads, "Threads (0: all cores)")->check(cli::in_range(0, 1024));
   add_device(app, device);
   app.add_option("--workers", workers,
                  "Sequences learnt from at a time (0: one for every thread; on a CUDA device one)")
-      ->check(CLI::Range(0, 256));
+      ->check(cli::in_range(0, 256));
   app.add_option("--pack-tokens", training.pack_tokens,
                  "Run sequences together up to so many tokens: more is faster and takes memory")
-      ->check(CLI::PositiveNumber);
+      ->check(cli::in_range<std::int64_t>(1, kMost));
   app.add_option("--target-memory", target_memory,
                  "GiB of the target's outputs to keep, so that later epochs need not compute them (0: none)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(cli::in_range(0.0, 1e6));
   app.add_option("--step-tokens", training.step_tokens, "Tokens for one optimizer step")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--lr", training.learning_rate, "Peak learning rate")->check(CLI::PositiveNumber);
+      ->check(cli::in_range<std::int64_t>(1, kMost));
+  app.add_option("--lr", training.learning_rate, "Peak learning rate")->check(cli::in_range(1e-12, 1e3));
   app.add_flag("--muon", training.muon,
                "Muon instead of AdamW for matrices between states: learns from fewer tokens");
-  app.add_option("--weight-decay", training.weight_decay, "AdamW weight decay of matrices");
-  app.add_option("--clip", training.clip, "Largest gradient norm")->check(CLI::PositiveNumber);
+  app.add_option("--weight-decay", training.weight_decay, "AdamW weight decay of matrices")
+      ->check(cli::in_range(0.0, 1e3));
+  app.add_option("--clip", training.clip, "Largest gradient norm")->check(cli::in_range(1e-12, 1e12));
   app.add_option("--seed", training.seed, "Order of the data and initial weights");
   app.add_option("--checkpoint-tokens", training.checkpoint_tokens, "Tokens between checkpoints")
-      ->check(CLI::PositiveNumber);
+      ->check(cli::in_range<std::int64_t>(1, kMost));
   app.add_option("--evaluate-tokens", training.evaluate_tokens, "Tokens between evaluations")
-      ->check(CLI::PositiveNumber);
+      ->check(cli::in_range<std::int64_t>(1, kMost));
   app.add_option("--held-out", training.held_out, "Sequences kept for evaluation")
-      ->check(CLI::PositiveNumber);
+      ->check(cli::in_range<std::int64_t>(1, kMost));
 }
 
 void add_device(CLI::App& app, std::string& device) {
@@ -129,13 +133,13 @@ DraftVocabulary draft_vocabulary(const TrainingInput& input, const TrainFlags& f
 
 void add_draft_vocabulary(CLI::App& app, std::int32_t& size) {
   app.add_option("--draft-vocab", size, "Tokens in the draft vocabulary (0: the target's)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(cli::in_range(0, 1 << 30));
 }
 
 void add_loss_vocabulary(CLI::App& app, std::int32_t& size) {
   app.add_option("--loss-vocab", size,
                  "Learn the distribution over so many frequent tokens only, which is faster (0: all)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(cli::in_range(0, 1 << 30));
 }
 
 DraftVocabulary loss_vocabulary(const TrainingInput& input, std::int32_t target_size, std::int32_t size) {

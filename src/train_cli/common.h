@@ -57,6 +57,10 @@ TrainingInput read_input(const TrainFlags& flags);
 /// The target on the input's device. What is trained is made for it from now on.
 TorchLlama load_target(TrainingInput& input, const TrainFlags& flags);
 
+/// What flags take at most.
+inline constexpr std::int64_t kMost = std::int64_t{1} << 48;
+inline constexpr double kMostMinutes = 1e6;
+
 void add_device(CLI::App& app, std::string& device);
 
 void add_draft_vocabulary(CLI::App& app, std::int32_t& size);

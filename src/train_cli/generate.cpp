@@ -171,20 +171,23 @@ Part add_generate(Program& program) {
   sub->add_option("-o,--out", flags->out, "File of answers, one JSON object a line")->required();
   sub->add_option("--temperatures", flags->temperatures, "A prompt gets one of these")
       ->delimiter(',')
-      ->check(CLI::NonNegativeNumber);
+      ->check(cli::in_range(0.0, 100.0));
   sub->add_option("--limit", flags->limit, "So many prompts of each file (0: all)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(cli::in_range<std::int64_t>(0, kMost));
   sub->add_option("--max-prompt", flags->max_prompt, "Leave out prompts of more tokens")
-      ->check(CLI::PositiveNumber);
+      ->check(cli::in_range<std::int64_t>(1, kMost));
   sub->add_option("--text-bytes", flags->text_bytes, "How much of a text record is the prompt")
-      ->check(CLI::PositiveNumber);
-  sub->add_option("-n,--max-tokens", flags->max_tokens, "Longest answer")->check(CLI::PositiveNumber);
-  sub->add_option("--parallel", flags->parallel, "Sequences in one forward pass")->check(CLI::Range(1, 1024));
+      ->check(cli::in_range<std::int64_t>(1, kMost));
+  sub->add_option("-n,--max-tokens", flags->max_tokens, "Longest answer")
+      ->check(cli::in_range<std::int64_t>(1, kMost));
+  sub->add_option("--parallel", flags->parallel, "Sequences in one forward pass")
+      ->check(cli::in_range(1, 1024));
   cli::add_weights_choice(
       *sub, flags->weights,
       "In memory: native (as a GGUF file quantises them; auto), or expanded to bf16 or f32");
-  sub->add_option("-t,--threads", flags->threads, "Threads (0: all cores)");
-  sub->add_option("--minutes", flags->minutes, "Stop after about so long (0: never)");
+  sub->add_option("-t,--threads", flags->threads, "Threads (0: all cores)")->check(cli::in_range(0, 1024));
+  sub->add_option("--minutes", flags->minutes, "Stop after about so long (0: never)")
+      ->check(cli::in_range(0.0, kMostMinutes));
   sub->add_option("--seed", flags->seed, "Of temperatures and draws");
   return [flags] { return generate(*flags); };
 }

@@ -1,6 +1,7 @@
 // Heads without recurrence: Medusa, Hydra, block drafters, early exits.
 #include <memory>
 
+#include "cli/validators.h"
 #include "common.h"
 #include "parts.h"
 #include "train/dflash_learner.h"
@@ -18,12 +19,13 @@ using DflashFlags = PartFlags<DflashLearner::Options>;
 Part heads_part(Program& program, CLI::App* sub, std::shared_ptr<HeadsFlags> flags) {
   flags->common.add_to(*sub);
   sub->add_option("--heads", flags->part.heads, "Heads: the depth that can be drafted")
-      ->check(CLI::Range(1, 16));
-  sub->add_option("--layers", flags->part.layers, "Residual blocks of a head")->check(CLI::Range(1, 16));
+      ->check(cli::in_range(1, 16));
+  sub->add_option("--layers", flags->part.layers, "Residual blocks of a head")->check(cli::in_range(1, 16));
   sub->add_flag("--shared-head", flags->part.shares_head,
                 "The target's output matrix in place of one for every head (a small file)");
   add_loss_vocabulary(*sub, flags->vocab);
-  sub->add_option("--decay", flags->part.decay, "Weight of head i is decay^i")->check(CLI::Range(0.0, 1.0));
+  sub->add_option("--decay", flags->part.decay, "Weight of head i is decay^i")
+      ->check(cli::in_range(0.0, 1.0));
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
     const TorchLlama target = load_target(input, flags->common);
@@ -56,8 +58,8 @@ Part add_early_exit(Program& program) {
   auto flags = std::make_shared<ExitFlags>();
   flags->common.add_to(*sub);
   sub->add_option("--exit-layer", flags->part.exit_layer, "Layers of the target that draft")
-      ->check(CLI::PositiveNumber);
-  sub->add_option("--blocks", flags->part.blocks, "Residual blocks")->check(CLI::Range(1, 16));
+      ->check(cli::in_range(1, 1 << 16));
+  sub->add_option("--blocks", flags->part.blocks, "Residual blocks")->check(cli::in_range(1, 16));
   add_loss_vocabulary(*sub, flags->vocab);
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
@@ -75,19 +77,22 @@ Part add_dflash(Program& program) {
   auto flags = std::make_shared<DflashFlags>();
   flags->common.add_to(*sub);
   DflashLearner::Options& head = flags->part;
-  sub->add_option("--layers", head.layers, "Decoder layers")->check(CLI::Range(1, 64));
+  sub->add_option("--layers", head.layers, "Decoder layers")->check(cli::in_range(1, 64));
   sub->add_option("--block", head.block, "Slots of a block, the newest token's included")
-      ->check(CLI::Range(2, 64));
+      ->check(cli::in_range(2, 64));
   sub->add_option("--anchors", head.anchors, "Blocks learnt from in a sequence, at most")
-      ->check(CLI::PositiveNumber);
-  sub->add_option("--gamma", head.gamma, "Weight of depth d is exp(-d / gamma)")->check(CLI::PositiveNumber);
+      ->check(cli::in_range(1, 1 << 20));
+  sub->add_option("--gamma", head.gamma, "Weight of depth d is exp(-d / gamma)")
+      ->check(cli::in_range(1e-6, 1e6));
   sub->add_flag("--dspark", head.dspark, "DSpark: Markov and confidence heads");
-  sub->add_option("--markov-rank", head.markov_rank, "Width of the Markov head")->check(CLI::Range(1, 4096));
+  sub->add_option("--markov-rank", head.markov_rank, "Width of the Markov head")
+      ->check(cli::in_range(1, 4096));
   sub->add_option("--intermediate", head.intermediate, "Width of the layers' MLP (0: the target's)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(cli::in_range(0, 1 << 18));
   sub->add_flag("--shared-head", head.shares_head,
                 "The target's output matrix, restricted to the draft vocabulary (a small file)");
-  sub->add_option("--mask-token", head.mask_token, "Token that placeholders look like (-1: the last one)");
+  sub->add_option("--mask-token", head.mask_token, "Token that placeholders look like (-1: the last one)")
+      ->check(cli::in_range(-1, 1 << 30));
   add_draft_vocabulary(*sub, flags->vocab);
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);

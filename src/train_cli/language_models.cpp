@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/validators.h"
 #include "common.h"
 #include "parts.h"
 #include "train/lm_learner.h"
@@ -24,14 +25,14 @@ Part model_part(Program& program, CLI::App* sub, const std::string& model_help, 
   training.step_tokens = 16384;
   flags->common.max_length = 1024;
   flags->common.add_to(*sub, model_help);
-  sub->add_option("--hidden", flags->shape.hidden, "Hidden size")->check(CLI::Range(16, 1 << 16));
+  sub->add_option("--hidden", flags->shape.hidden, "Hidden size")->check(cli::in_range(16, 1 << 16));
   sub->add_option("--intermediate", flags->shape.intermediate, "Width of the MLP")
-      ->check(CLI::Range(16, 1 << 18));
-  sub->add_option("--layers", flags->shape.layers, "Decoder layers")->check(CLI::Range(1, 256));
-  sub->add_option("--heads", flags->shape.heads, "Attention heads")->check(CLI::Range(1, 512));
-  sub->add_option("--kv-heads", flags->shape.kv_heads, "Key/value heads")->check(CLI::Range(1, 512));
+      ->check(cli::in_range(16, 1 << 18));
+  sub->add_option("--layers", flags->shape.layers, "Decoder layers")->check(cli::in_range(1, 256));
+  sub->add_option("--heads", flags->shape.heads, "Attention heads")->check(cli::in_range(1, 512));
+  sub->add_option("--kv-heads", flags->shape.kv_heads, "Key/value heads")->check(cli::in_range(1, 512));
   sub->add_option("--context", flags->shape.context, "Positions it is made for (0: as the other model)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(cli::in_range<std::int64_t>(0, 1 << 30));
   return [flags, distil, &program] {
     TrainingInput input = read_input(flags->common);
     std::optional<TorchLlama> target;

@@ -1,6 +1,7 @@
 // Heads of the EAGLE kind.
 #include <memory>
 
+#include "cli/validators.h"
 #include "common.h"
 #include "parts.h"
 #include "train/eagle3_learner.h"
@@ -17,8 +18,8 @@ using MtpFlags = PartFlags<MtpLearner::Options>;
 
 void add_unroll(CLI::App& sub, UnrollOptions& unroll) {
   sub.add_option("--unroll", unroll.steps, "Steps that the head runs on its own outputs")
-      ->check(CLI::Range(1, 16));
-  sub.add_option("--decay", unroll.decay, "Weight of step i is decay^i")->check(CLI::Range(0.0, 1.0));
+      ->check(cli::in_range(1, 16));
+  sub.add_option("--decay", unroll.decay, "Weight of step i is decay^i")->check(cli::in_range(0.0, 1.0));
 }
 
 }  // namespace
@@ -47,11 +48,13 @@ Part add_eagle(Program& program) {
   CLI::App* sub = program.app.add_subcommand("eagle", "EAGLE-1/2 draft head: learns the target's next state");
   auto flags = std::make_shared<EagleFlags>();
   flags->common.add_to(*sub);
-  sub->add_option("--state-weight", flags->part.state_weight, "Weight of the loss on states");
-  sub->add_option("--cross-entropy", flags->part.cross_entropy, "Weight of the loss on distributions");
+  sub->add_option("--state-weight", flags->part.state_weight, "Weight of the loss on states")
+      ->check(cli::in_range(0.0, 1e6));
+  sub->add_option("--cross-entropy", flags->part.cross_entropy, "Weight of the loss on distributions")
+      ->check(cli::in_range(0.0, 1e6));
   add_loss_vocabulary(*sub, flags->vocab);
   sub->add_option("--noise", flags->part.noise, "Uniform noise on input states")
-      ->check(CLI::NonNegativeNumber);
+      ->check(cli::in_range(0.0, 1e3));
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
     const TorchLlama target = load_target(input, flags->common);

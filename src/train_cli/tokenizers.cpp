@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "cli/validators.h"
 #include "common.h"
 #include "corpus/text_source.h"
 #include "io/atomic_file.h"
@@ -107,9 +108,9 @@ Part add_tokenizer(Program& program) {
                   "bpe: byte-level (tokenizer.json); sentencepiece: over characters "
                   "(tokenizer.model)")
       ->check(CLI::IsMember({"bpe", "sentencepiece"}));
-  sub->add_option("--size", flags->size, "Tokens")->check(CLI::Range(64, 1 << 20));
+  sub->add_option("--size", flags->size, "Tokens")->check(cli::in_range(64, 1 << 20));
   sub->add_option("--max-bytes", flags->max_bytes, "Read about so many bytes of each file (0: all)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(cli::in_range<std::int64_t>(0, kMost));
   return [flags] { return train_tokenizer(*flags); };
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/program.h"
@@ -47,6 +48,38 @@ TEST_F(Training, HelpOfEveryPart) {
     EXPECT_EQ(help.code, 0);
     EXPECT_THAT(help.out, HasSubstr("--model"));
   }
+}
+
+TEST_F(Training, FlagsTakeNumbersThatMakeSense) {
+  const std::vector<std::string> command = {"train", "mtp", "-m", "m",        "--data",
+                                            "d",     "-o",  "o",  "--tokens", "10"};
+  for (const auto& [flag, value] : {std::pair{"--lr", "nan"},
+                                    {"-t", "-3"},
+                                    {"--minutes", "-1"},
+                                    {"--minutes", "nan"},
+                                    {"--max-tokens-per-file", "-7"},
+                                    {"--weight-decay", "inf"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {flag, value});
+    const Outcome outcome = run_augur(arguments);
+    EXPECT_EQ(outcome.code, 2) << flag;
+    EXPECT_THAT(outcome.err, HasSubstr(std::string("'") + value + "' is not a number from")) << flag;
+  }
+}
+
+TEST_F(Training, AnswersAreKeptFromWhatIsNotTheirs) {
+  const std::string prompts = temporary_file("p.jsonl", "{\"text\": \"Once upon a time\"}\n").string();
+  const std::string notes = temporary_file("notes.txt", "keep me").string();
+  const Outcome refused =
+      run_augur({"train", "generate", "-m", stories260k(), "--prompts", prompts, "-o", notes});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("notes.txt"));
+  EXPECT_EQ(std::filesystem::file_size(notes), 7u);
+  const Outcome twice =
+      run_augur({"train", "generate", "-m", stories260k(), "--prompts", prompts, "--prompts",
+                 "other/" + std::filesystem::path(prompts).filename().string(), "-o", notes + ".jsonl"});
+  EXPECT_EQ(twice.code, 1);
+  EXPECT_THAT(twice.err, HasSubstr("have the same name"));
 }
 
 TEST_F(Training, FromPromptsToAHeadThatDrafts) {
