@@ -1,5 +1,6 @@
 #include "trace/trace_file.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -152,7 +153,7 @@ void check_round(const TraceRound& round, const TraceSequence& sequence, const T
 }  // namespace
 
 TraceWriter::TraceWriter(const std::filesystem::path& path, const TraceHeader& header)
-    : header_(header), file_(path) {
+    : path_(path.string()), file_(path) {
   const std::string text = header_json(header).dump();
   buffer_ = kMagic;
   put(buffer_, kVersion);
@@ -161,6 +162,11 @@ TraceWriter::TraceWriter(const std::filesystem::path& path, const TraceHeader& h
 }
 
 void TraceWriter::write(const TraceSequence& sequence) {
+  for (const TraceRound& round : sequence.rounds) {
+    if (std::all_of(round.log_probs.begin(), round.log_probs.end(), [](float x) { return std::isfinite(x); }))
+      continue;
+    throw Error("{}: sequence {}: a node's log-probability is not finite", path_, count_ + 1);
+  }
   buffer_.clear();
   put(buffer_, sequence.prompt_size);
   put_all(buffer_, sequence.tokens);

@@ -19,11 +19,12 @@ namespace augur {
 class TraceWriter {
  public:
   TraceWriter(const std::filesystem::path& path, const TraceHeader& header);
+  /// Error naming file and sequence where a log-probability is not finite: no reader would take it.
   void write(const TraceSequence& sequence);
   void finish();
 
  private:
-  TraceHeader header_;
+  std::string path_;
   AtomicFile file_;
   std::uint64_t count_ = 0;
   std::string buffer_;

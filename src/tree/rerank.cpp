@@ -1,6 +1,8 @@
 #include "tree/rerank.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace augur {
@@ -24,6 +26,7 @@ void Reranker::keep_best(DraftTree& tree, std::size_t count) {
   scores_.assign(tree.scores().begin(), tree.scores().end());
   for (std::size_t node = 1; node <= candidates; ++node) {
     const auto parent = static_cast<std::size_t>(tree.parents()[node]);
+    if (std::isnan(scores_[node])) scores_[node] = -std::numeric_limits<float>::infinity();
     if (parent != 0) scores_[node] = std::min(scores_[node], scores_[parent]);
   }
   order_.resize(candidates);

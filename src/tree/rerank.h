@@ -16,7 +16,7 @@ class Reranker {
  public:
   /// Keeps the `count` best nodes beside the root. Equal scores go to the lower index, so that a kept node's
   /// ancestors are kept. Where a scorer rated a child above its parent, what counts is the worst node on the
-  /// path.
+  /// path; NaN is the worst of all.
   void keep_best(DraftTree& tree, std::size_t count);
 
  private:

@@ -148,6 +148,21 @@ TEST(TraceFile, NamesWhatIsWrong) {
   }
 }
 
+TEST(TraceFile, WritesNothingThatNoReaderTakes) {
+  TemporaryFolder folder;
+  const auto file = folder.path() / "a.trace";
+  TraceWriter writer(file, some_header());
+  writer.write(some_sequence());
+  for (const float bad : {NAN, -INFINITY}) {
+    TraceSequence sequence = some_sequence();
+    sequence.rounds[0].log_probs[2] = bad;
+    EXPECT_THAT(error_of([&] { writer.write(sequence); }),
+                HasSubstr("a.trace: sequence 2: a node's log-probability is not finite"));
+  }
+  writer.finish();
+  EXPECT_NO_THROW(read_all(file));
+}
+
 TEST(TraceFile, RefusesTreesThatAreNone) {
   TemporaryFolder folder;
   const auto problem = [&](const std::function<void(TraceSequence&)>& spoil) {
