@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "sampling/gumbel.h"
 #include "sampling/sampler.h"
@@ -32,6 +31,14 @@ void recent_tokens(const NodeLogits& row, std::vector<TokenId>& out) {
   const std::span<const TokenId> text = row.options->text;
   const auto end = text.last(std::min(text.size(), most - out.size()));
   out.insert(out.end(), end.begin(), end.end());
+}
+
+/// What the row's candidates are ranked with; null: nothing.
+PositionNoise* noise_of(const NodeLogits& row) {
+  Sampler* sampler = row.options->sampler;
+  // Nodes of one depth share the noise of their draws: at most one of them is ever verified further.
+  if (row.options->sample) return &sampler->draft_noise();
+  return row.options->coupled && !sampler->params().greedy() ? &sampler->noise() : nullptr;
 }
 
 }  // namespace
@@ -76,14 +83,19 @@ void ChildChooser::add_children(ThreadPool& pool, std::span<const NodeLogits> ro
     for (Scratch& s : scratch_) {
       s.coupled.reserve(rows.front().logits.size(), static_cast<int>(width_));
       s.recent.reserve(256);
-      if (measuring_) s.top_k.reserve(kEntropyTop);
+      s.top_k.reserve(std::max<std::int64_t>(width_, measuring_ ? kEntropyTop : 1));
+      for (const NodeLogits& row : rows) reserve_draws(row, s);
     }
     std::atomic<std::size_t> next{0};
     pool.run([&](Team& team) {
       compute_noise(team, target_ids);
       for (std::size_t r; (r = next.fetch_add(1)) < rows.size();) {
         Scratch& scratch = scratch_[static_cast<std::size_t>(team.rank())];
-        rank(rows[r], r, !target_ids.empty(), scratch);
+        if (rows[r].options->sample) {
+          rank_drawn(rows[r], r, target_ids, scratch);
+        } else {
+          rank(rows[r], r, !target_ids.empty(), scratch);
+        }
         measure(rows[r], r, scratch);
       }
     });
@@ -91,20 +103,20 @@ void ChildChooser::add_children(ThreadPool& pool, std::span<const NodeLogits> ro
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const NodeLogits& row = rows[r];
     record(row, r);
-    if (row.options->sample) {
-      add_sampled(row, target_ids);
-      continue;
-    }
+    if (row.options->sample && found_[r] > 0) store_law(row, laws_[r]);
     const std::size_t first = r * static_cast<std::size_t>(width_);
     for (std::size_t i = first; i < first + static_cast<std::size_t>(found_[r]); ++i) {
+      // A head that computes NaN or infinity has nothing more to say.
+      if (!std::isfinite(log_probs_[i])) break;
       const auto entry = static_cast<std::size_t>(entries_[i]);
-      const TokenId token = target_ids.empty() ? static_cast<TokenId>(entry) : target_ids[entry];
+      const bool named = target_ids.empty() || row.options->sample;
+      const TokenId token = named ? static_cast<TokenId>(entry) : target_ids[entry];
       row.tree->add(row.node, token, log_probs_[i], row.options->proposer);
     }
   }
 }
 
-/// Makes room for the results of the rows that are not sampled, and finds out which noise they need.
+/// Makes room for the results of the rows, and finds out which noise they need.
 void ChildChooser::prepare(std::span<const NodeLogits> rows, std::span<const TokenId> target_ids) {
   width_ = 0;
   positions_.clear();
@@ -116,27 +128,29 @@ void ChildChooser::prepare(std::span<const NodeLogits> rows, std::span<const Tok
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const NodeLogits& row = rows[r];
     measuring_ = measuring_ || row.options->wants.entropy || row.options->wants.top_k > 0;
-    if (row.options->sample) continue;
     width_ = std::max<std::int64_t>(width_, row.count);
-    if (!row.options->coupled || row.options->sampler->params().greedy()) continue;
+    PositionNoise* source = noise_of(row);
+    if (source == nullptr) continue;
     // As many positions as the tree is deep, so that the next round finds them, too.
-    Sampler* sampler = row.options->sampler;
     const std::int64_t position = position_below(row);
-    sampler->noise().keep(position - row.tree->root_position());
+    source->keep(position - row.tree->root_position());
     auto same = std::find_if(positions_.begin(), positions_.end(), [&](const PositionRow& p) {
-      return p.sampler == sampler && p.position == position;
+      return p.source == source && p.position == position;
     });
     position_of_[r] = static_cast<std::int32_t>(same - positions_.begin());
-    if (same == positions_.end()) positions_.push_back({.sampler = sampler, .position = position});
+    if (same == positions_.end()) positions_.push_back({.source = source, .position = position});
   }
   for (std::size_t i = 0; i < positions_.size(); ++i) {
     PositionRow& p = positions_[i];
-    p.missing = p.sampler->noise().claim(p.position);
-    p.noise = p.missing.empty() ? p.sampler->noise().row(p.position) : p.missing;
+    p.missing = p.source->claim(p.position);
+    p.noise = p.missing.empty() ? p.source->row(p.position) : p.missing;
     p.gathered = i * target_ids.size();
   }
   const std::size_t gathered = positions_.size() * target_ids.size();
   if (gathered_.size() < gathered) gathered_.resize(gathered);
+  const bool drawn =
+      std::any_of(rows.begin(), rows.end(), [](const NodeLogits& row) { return row.options->sample; });
+  if (drawn && laws_.size() < rows.size()) laws_.resize(rows.size());
   entries_.resize(rows.size() * static_cast<std::size_t>(width_));
   log_probs_.resize(entries_.size());
 
@@ -160,7 +174,7 @@ void ChildChooser::compute_noise(Team& team, std::span<const TokenId> target_ids
   for (const PositionRow& p : positions_) {
     const Range part = team.split(std::ssize(p.missing), 512);
     gumbel_range(
-        p.sampler->noise().seed(), p.position, static_cast<TokenId>(part.begin),
+        p.source->seed(), p.position, static_cast<TokenId>(part.begin),
         p.missing.subspan(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.size())));
   }
   // All threads see the same rows, so they agree on whether anybody waits.
@@ -191,7 +205,7 @@ void ChildChooser::rank(const NodeLogits& row, std::size_t r, bool reduced, Scra
     return;
   }
   const auto count = static_cast<int>(std::min<std::int64_t>(row.count, std::ssize(row.logits)));
-  if (row.options->sample || count <= 0) return;
+  if (count <= 0) return;
   if (!row.options->coupled) {
     top_k(row.logits, count, scratch.top_k, entries, log_probs);
     const float total = log_sum_exp(row.logits.data(), std::ssize(row.logits));
@@ -221,41 +235,65 @@ void ChildChooser::record(const NodeLogits& row, std::size_t r) const {
   const NodeWants& wants = row.options->wants;
   if (wants.entropy) row.tree->set_entropy(row.node, entropies_[r]);
   if (wants.top_k > 0) row.tree->set_top_entropy(row.node, top_entropies_[r]);
-  if (wants.hidden && !row.state.empty()) {
+  const auto finite = [](float x) { return std::isfinite(x); };
+  if (wants.hidden && !row.state.empty() && std::all_of(row.state.begin(), row.state.end(), finite)) {
     std::copy(row.state.begin(), row.state.end(), row.tree->make_hidden(row.node, row.state.size()).begin());
   }
 }
 
-void ChildChooser::add_sampled(const NodeLogits& row, std::span<const TokenId> target_ids) {
-  Sampler& sampler = *row.options->sampler;
-  padded_.assign(static_cast<std::size_t>(sampler.vocab_size()), -std::numeric_limits<float>::infinity());
-  for (std::size_t i = 0; i < row.logits.size(); ++i) {
-    padded_[target_ids.empty() ? i : static_cast<std::size_t>(target_ids[i])] = row.logits[i];
+void ChildChooser::reserve_draws(const NodeLogits& row, Scratch& scratch) {
+  if (!row.options->sample) return;
+  const Sampler& sampler = *row.options->sampler;
+  const auto vocab = static_cast<std::size_t>(sampler.vocab_size());
+  for (auto* values : {&scratch.padded, &scratch.noise, &scratch.scores}) values->reserve(vocab);
+  scratch.sampling.reserve(sampler.params(), sampler.vocab_size());
+}
+
+/// Draws from the law that the sequence's parameters make of the row. Nothing where they make none.
+void ChildChooser::rank_drawn(const NodeLogits& row, std::size_t r, std::span<const TokenId> target_ids,
+                              Scratch& scratch) {
+  const Sampler& sampler = *row.options->sampler;
+  std::span<const float> logits = row.logits;
+  if (!target_ids.empty() || std::ssize(logits) < sampler.vocab_size()) {
+    scratch.padded.assign(static_cast<std::size_t>(sampler.vocab_size()),
+                          -std::numeric_limits<float>::infinity());
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      scratch.padded[target_ids.empty() ? i : static_cast<std::size_t>(target_ids[i])] = logits[i];
+    }
+    logits = scratch.padded;
   }
-  sampler.processed(padded_, {}, law_);
-  const std::span<float> q = row.tree->make_q(row.node);
-  std::fill(q.begin(), q.end(), 0.0f);
-  for (std::size_t i = 0; i < law_.tokens.size(); ++i) {
-    q[static_cast<std::size_t>(law_.tokens[i])] = law_.probs[i];
-  }
+  SparseDistribution& law = laws_[r];
+  if (!sampler.draft_law(logits, scratch.sampling, law)) return;
 
   // The k largest of log q + Gumbel noise, in order, are k draws without replacement (Kool et al., 2019).
-  // Each depth has its own noise. Nodes of one depth share it: at most one of them is ever verified further.
-  constexpr std::uint64_t kDraftStream = 0x6472616674657221u;
-  const std::int32_t depth = row.tree->depths()[static_cast<std::size_t>(row.node)];
-  const std::int64_t position = row.tree->root_position() + depth + 1;
-  noise_.reserve(padded_.size());
-  order_.reserve(padded_.size());
-  noise_.resize(law_.tokens.size());
-  gumbel_at(sampler.params().seed ^ kDraftStream, position, law_.tokens, noise_.data());
-  for (std::size_t i = 0; i < noise_.size(); ++i) noise_[i] += std::log(law_.probs[i]);
-  order_.resize(noise_.size());
-  std::iota(order_.begin(), order_.end(), std::size_t{0});
-  const auto drawn = std::min(order_.size(), static_cast<std::size_t>(std::max(row.count, 0)));
-  std::partial_sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(drawn), order_.end(),
-                    [&](std::size_t a, std::size_t b) { return noise_[a] > noise_[b]; });
-  for (std::size_t i = 0; i < drawn; ++i) {
-    row.tree->add(row.node, law_.tokens[order_[i]], std::log(law_.probs[order_[i]]), row.options->proposer);
+  const std::span<const float> noise = positions_[static_cast<std::size_t>(position_of_[r])].noise;
+  const std::size_t size = law.tokens.size();
+  scratch.noise.resize(size);
+  scratch.scores.resize(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    scratch.noise[i] = noise[static_cast<std::size_t>(law.tokens[i])];
+  }
+  const SamplingParams& params = sampler.params();
+  const float scale = params.greedy() ? 1.0f : 1.0f / params.temperature;
+  add_noise(scratch.sampling.kept_logits, -std::numeric_limits<float>::infinity(), scale,
+            scratch.noise.data(), scratch.scores.data());
+  const auto count = std::min(row.count, static_cast<int>(size));
+  std::int32_t* entries = entries_.data() + r * static_cast<std::size_t>(width_);
+  float* log_probs = log_probs_.data() + r * static_cast<std::size_t>(width_);
+  top_k(scratch.scores, count, scratch.top_k, entries, log_probs);
+  for (int i = 0; i < count; ++i) {
+    const auto drawn = static_cast<std::size_t>(entries[i]);
+    log_probs[i] = std::log(law.probs[drawn]);
+    entries[i] = law.tokens[drawn];
+  }
+  found_[r] = std::max(count, 0);
+}
+
+void ChildChooser::store_law(const NodeLogits& row, const SparseDistribution& law) {
+  const std::span<float> q = row.tree->make_q(row.node);
+  std::fill(q.begin(), q.end(), 0.0f);
+  for (std::size_t i = 0; i < law.tokens.size(); ++i) {
+    q[static_cast<std::size_t>(law.tokens[i])] = law.probs[i];
   }
 }
 

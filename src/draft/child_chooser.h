@@ -8,7 +8,7 @@
 #include "kernels/ops.h"
 #include "kernels/shortlist.h"
 #include "sampling/coupled_ranking.h"
-#include "sampling/sparse_distribution.h"
+#include "sampling/sampler.h"
 #include "vocab/vocabulary_head.h"
 
 namespace augur {
@@ -38,9 +38,12 @@ float path_weight(const DraftTree& tree, std::int32_t node);
 ///     log-probabilities of being drawn (see coupled_ranking.h), or
 ///   - ExpandOptions::sample: `count` draws without replacement from the law that the sequence's own sampling
 ///     parameters (penalties aside) make of the logits; that law is stored as the node's q. The noise is
-///     independent of the target's and differs by position.
-/// What ExpandOptions::wants asks for is recorded: entropies of softmax(logits), whatever the ranking.
-/// Rows are worked on by all threads, trees are changed by the caller's. Holds scratch: one thread at a time.
+///     independent of the target's and differs by position. Where the parameters leave no token that the
+///     drafter knows, the node gets no children and no q.
+/// What ExpandOptions::wants asks for is recorded: entropies of softmax(logits), whatever the ranking. Logits
+/// may be NaN or infinite: children end before the first whose log-probability is not finite, and a state
+/// that is not finite is not recorded. Rows are worked on by all threads, trees are changed by the caller's.
+/// Holds scratch: one thread at a time.
 class ChildChooser {
  public:
   /// Children are added row by row, best first. `target_ids[i]` is the target's id of the rows' entry i, all
@@ -50,7 +53,7 @@ class ChildChooser {
  private:
   /// The noise of one position of one sequence.
   struct PositionRow {
-    Sampler* sampler = nullptr;
+    PositionNoise* source = nullptr;
     std::int64_t position = 0;
     std::span<float> missing;      ///< to be computed
     std::span<const float> noise;  ///< by target token
@@ -60,6 +63,11 @@ class ChildChooser {
     TopKScratch top_k;
     CoupledScratch coupled;
     std::vector<TokenId> recent;
+    // Of a row that is drawn from.
+    std::vector<float> padded;  ///< [target vocabulary]
+    SamplerScratch sampling;
+    std::vector<float> noise;   ///< by token of the law
+    std::vector<float> scores;  ///< the same
   };
 
   void prepare(std::span<const NodeLogits> rows, std::span<const TokenId> target_ids);
@@ -68,10 +76,13 @@ class ChildChooser {
   void rank(const NodeLogits& row, std::size_t r, bool reduced, Scratch& scratch);
   void measure(const NodeLogits& row, std::size_t r, Scratch& scratch);
   void record(const NodeLogits& row, std::size_t r) const;
-  void add_sampled(const NodeLogits& row, std::span<const TokenId> target_ids);
+  static void reserve_draws(const NodeLogits& row, Scratch& scratch);
+  void rank_drawn(const NodeLogits& row, std::size_t r, std::span<const TokenId> target_ids,
+                  Scratch& scratch);
+  static void store_law(const NodeLogits& row, const SparseDistribution& law);
 
   std::int64_t width_ = 0;
-  // Best entries of row i at [i * width_, ...), found_[i] of them.
+  // Best entries of row i at [i * width_, ...), found_[i] of them; of a row that is drawn from, tokens.
   std::vector<std::int32_t> entries_;
   std::vector<float> log_probs_;
   std::vector<int> found_;
@@ -84,12 +95,7 @@ class ChildChooser {
   std::vector<std::int32_t> position_of_;  ///< by row: into positions_; -1: no noise
   std::vector<float> gathered_;
   std::vector<std::int32_t> entry_of_token_;  ///< of a reduced draft vocabulary, where parameters ask for it
-
-  // Of a sampled row.
-  std::vector<float> padded_;  ///< [target vocabulary]
-  SparseDistribution law_;
-  std::vector<float> noise_;
-  std::vector<std::size_t> order_;
+  std::vector<SparseDistribution> laws_;      ///< by row: what it was drawn from
 };
 
 }  // namespace augur

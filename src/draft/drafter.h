@@ -73,7 +73,8 @@ struct ExpandJob {
 
 /// Proposes continuations of one sequence. Weights are shared behind a DrafterModel; state (a draft cache, an
 /// index over the text) is the sequence's own. Proposals never change the output, so a drafter may be wrong,
-/// late, or silent; it must only propose ids below the target's vocabulary size. One thread at a time.
+/// late, or silent; it must only propose ids below the target's vocabulary size, with log-probabilities that
+/// are finite. One thread at a time.
 ///
 /// Per round: sync; expand (several times, level by level, each frontier node once); end_round.
 class Drafter {

@@ -11,163 +11,184 @@
 #include "sampling/nucleus.h"
 
 namespace augur {
+namespace {
+
+/// Keeps the noise of drafters' draws apart from the target's.
+constexpr std::uint64_t kDraftStream = 0x6472616674657221u;
+
+/// The nucleus is usually among so few candidates.
+constexpr std::int64_t kFewCandidates = 64;
+
+void resize_kept(SamplerScratch& s, std::size_t count) {
+  s.kept.resize(count);
+  s.kept_logits.resize(count);
+}
+
+}  // namespace
+
+void SamplerScratch::reserve(const SamplingParams& params, std::int64_t vocab) {
+  const auto size = static_cast<std::size_t>(vocab);
+  if (!params.logit_bias.empty() || params.penalises()) adjusted.reserve(size);
+  if (params.penalises()) counts.resize(size);
+  // How many candidates pass differs from token to token.
+  if (!params.filters()) return;
+  kept.reserve(size);
+  kept_logits.reserve(size);
+  weights.reserve(size);
+  if (params.top_p < 1.0f) nucleus.reserve(size);
+  top_k.reserve(std::min(vocab, std::max<std::int64_t>(params.top_k, kFewCandidates)));
+}
 
 Sampler::Sampler(SamplingParams params, std::int64_t vocab_size)
     : params_(std::move(params)),
       vocab_size_(vocab_size),
       inverse_temperature_(params_.greedy() ? 1.0f : 1.0f / params_.temperature),
-      noise_(params_.seed, std::max<std::int64_t>(vocab_size, 1)) {
+      noise_(params_.seed, std::max<std::int64_t>(vocab_size, 1)),
+      draft_noise_(params_.seed ^ kDraftStream, std::max<std::int64_t>(vocab_size, 1)) {
   if (vocab_size < 1 || vocab_size > std::numeric_limits<TokenId>::max()) {
     throw Error("sampler: a vocabulary of {} tokens is not possible", vocab_size);
   }
   params_.validate(vocab_size);
-  if (!params_.logit_bias.empty() || params_.penalises())
-    adjusted_.resize(static_cast<std::size_t>(vocab_size));
-  if (params_.penalises()) counts_.resize(static_cast<std::size_t>(vocab_size));
-  // How many candidates pass differs from token to token.
-  if (params_.filters()) {
-    kept_.reserve(static_cast<std::size_t>(vocab_size));
-    kept_logits_.reserve(static_cast<std::size_t>(vocab_size));
-    weights_.reserve(static_cast<std::size_t>(vocab_size));
-    if (params_.top_p < 1.0f) nucleus_.reserve(static_cast<std::size_t>(vocab_size));
-  }
+  scratch_.reserve(params_, vocab_size);
 }
 
-std::span<const float> Sampler::adjust(std::span<const float> logits, std::span<const TokenId> context) {
+void Sampler::check(std::span<const float> logits) const {
   if (static_cast<std::int64_t>(logits.size()) != vocab_size_) {
     throw Error("sampler: expected {} logits, found {}", vocab_size_, logits.size());
   }
   if (const std::int64_t bad = first_invalid_logit(logits.data(), vocab_size_); bad >= 0) {
     throw Error("sampler: the logit of token {} is {}", bad, logits[static_cast<std::size_t>(bad)]);
   }
-  if (adjusted_.empty()) return logits;
-  std::copy(logits.begin(), logits.end(), adjusted_.begin());
-  for (const auto& [token, bias] : params_.logit_bias) adjusted_[static_cast<std::size_t>(token)] += bias;
-  if (params_.penalises()) penalise(context);
-  return adjusted_;
 }
 
-void Sampler::penalise(std::span<const TokenId> context) {
+std::span<const float> Sampler::adjust(std::span<const float> logits, std::span<const TokenId> context,
+                                       SamplerScratch& s) const {
+  const bool penalises = params_.penalises() && !context.empty();
+  if (params_.logit_bias.empty() && !penalises) return logits;
+  s.adjusted.assign(logits.begin(), logits.end());
+  for (const auto& [token, bias] : params_.logit_bias) s.adjusted[static_cast<std::size_t>(token)] += bias;
+  if (penalises) penalise(context, s);
+  return s.adjusted;
+}
+
+void Sampler::penalise(std::span<const TokenId> context, SamplerScratch& s) const {
+  s.counts.resize(static_cast<std::size_t>(vocab_size_));
   if (params_.repeat_last_n > 0) {
     context = context.last(std::min(context.size(), static_cast<std::size_t>(params_.repeat_last_n)));
   }
   for (const TokenId token : context) {
     assert(token >= 0 && token < vocab_size_);
-    ++counts_[static_cast<std::size_t>(token)];
+    ++s.counts[static_cast<std::size_t>(token)];
   }
   for (const TokenId token : context) {
-    std::int32_t& count = counts_[static_cast<std::size_t>(token)];
+    std::int32_t& count = s.counts[static_cast<std::size_t>(token)];
     if (count == 0) continue;  // done at its first occurrence
-    float& logit = adjusted_[static_cast<std::size_t>(token)];
+    float& logit = s.adjusted[static_cast<std::size_t>(token)];
     logit = params_.penalised(logit, count);
     count = 0;
   }
 }
 
-void Sampler::resize_kept(std::size_t count) {
-  kept_.resize(count);
-  kept_logits_.resize(count);
+void Sampler::weigh_kept(float max, SamplerScratch& s) const {
+  s.weights.resize(s.kept.size());
+  exp_row(s.kept_logits.data(), static_cast<std::int64_t>(s.kept.size()), max, inverse_temperature_,
+          s.weights.data());
 }
 
-void Sampler::weigh_kept(float max) {
-  weights_.resize(kept_.size());
-  exp_row(kept_logits_.data(), static_cast<std::int64_t>(kept_.size()), max, inverse_temperature_,
-          weights_.data());
-}
-
-void Sampler::keep_top(std::span<const float> logits, std::int64_t k) {
+void Sampler::keep_top(std::span<const float> logits, std::int64_t k, SamplerScratch& s) const {
   k = std::min(k, vocab_size_);
-  resize_kept(static_cast<std::size_t>(k));
-  top_k(logits, static_cast<int>(k), top_k_, kept_.data(), kept_logits_.data());
+  resize_kept(s, static_cast<std::size_t>(k));
+  top_k(logits, static_cast<int>(k), s.top_k, s.kept.data(), s.kept_logits.data());
 }
 
-void Sampler::keep_nucleus(std::span<const float> logits, float max) {
+void Sampler::keep_nucleus(std::span<const float> logits, float max, SamplerScratch& s) const {
   const bool limited = params_.top_k > 0 && params_.top_k < vocab_size_;
   double total = limited ? 0.0 : sum_exp(logits.data(), vocab_size_, max, inverse_temperature_);
-  // The nucleus is usually among few candidates.
-  constexpr std::int64_t kFew = 64;
-  keep_top(logits, limited ? params_.top_k : std::min(kFew, vocab_size_));
-  weigh_kept(max);
-  if (limited) total = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+  keep_top(logits, limited ? params_.top_k : std::min(kFewCandidates, vocab_size_), s);
+  weigh_kept(max, s);
+  if (limited) total = std::accumulate(s.weights.begin(), s.weights.end(), 0.0);
   const double target = static_cast<double>(params_.top_p) * total;
   double sum = 0.0;
-  for (std::size_t i = 0; i < kept_.size(); ++i) {
-    sum += weights_[i];
+  for (std::size_t i = 0; i < s.kept.size(); ++i) {
+    sum += s.weights[i];
     if (sum >= target) {
-      resize_kept(i + 1);
+      resize_kept(s, i + 1);
       return;
     }
   }
-  if (limited || kept_.size() == logits.size()) return;  // short of top_p by rounding only
+  if (limited || s.kept.size() == logits.size()) return;  // short of top_p by rounding only
 
   // Tokens below the mean weight of what may be left out are left out: even all of them do not add up to it.
   const double left_out = (total - target) / static_cast<double>(vocab_size_);
   const double lowest = left_out > 0.0 ? std::log(left_out) - 1e-3 : -std::numeric_limits<double>::infinity();
-  kept_.clear();
-  collect_at_least(logits, max + static_cast<float>(lowest / inverse_temperature_), kept_);
-  kept_logits_.resize(kept_.size());
-  for (std::size_t i = 0; i < kept_.size(); ++i) kept_logits_[i] = logits[static_cast<std::size_t>(kept_[i])];
-  weigh_kept(max);
-  nucleus_.resize(kept_.size());
-  for (std::size_t i = 0; i < kept_.size(); ++i) nucleus_[i] = {kept_logits_[i], weights_[i], kept_[i]};
-  const std::size_t count = partition_nucleus(nucleus_, target);
-  resize_kept(count);
+  s.kept.clear();
+  collect_at_least(logits, max + static_cast<float>(lowest / inverse_temperature_), s.kept);
+  s.kept_logits.resize(s.kept.size());
+  for (std::size_t i = 0; i < s.kept.size(); ++i)
+    s.kept_logits[i] = logits[static_cast<std::size_t>(s.kept[i])];
+  weigh_kept(max, s);
+  s.nucleus.resize(s.kept.size());
+  for (std::size_t i = 0; i < s.kept.size(); ++i) s.nucleus[i] = {s.kept_logits[i], s.weights[i], s.kept[i]};
+  const std::size_t count = partition_nucleus(s.nucleus, target);
+  resize_kept(s, count);
   for (std::size_t i = 0; i < count; ++i) {
-    kept_[i] = nucleus_[i].token;
-    kept_logits_[i] = nucleus_[i].logit;
+    s.kept[i] = s.nucleus[i].token;
+    s.kept_logits[i] = s.nucleus[i].logit;
   }
 }
 
-void Sampler::keep_min_p(float max) {
-  weigh_kept(max);
+void Sampler::keep_min_p(float max, SamplerScratch& s) const {
+  weigh_kept(max, s);
   std::size_t count = 0;
-  for (std::size_t i = 0; i < kept_.size(); ++i) {
-    if (weights_[i] < params_.min_p) continue;
-    kept_[count] = kept_[i];
-    kept_logits_[count++] = kept_logits_[i];
+  for (std::size_t i = 0; i < s.kept.size(); ++i) {
+    if (s.weights[i] < params_.min_p) continue;
+    s.kept[count] = s.kept[i];
+    s.kept_logits[count++] = s.kept_logits[i];
   }
-  resize_kept(count);
+  resize_kept(s, count);
 }
 
-bool Sampler::filter(std::span<const float> logits, float max) {
+bool Sampler::filter(std::span<const float> logits, float max, SamplerScratch& s) const {
   const bool top_k_on = params_.top_k > 0 && params_.top_k < vocab_size_;
   if (params_.top_p < 1.0f) {
-    keep_nucleus(logits, max);
+    keep_nucleus(logits, max, s);
   } else if (top_k_on) {
-    keep_top(logits, params_.top_k);
+    keep_top(logits, params_.top_k, s);
   } else if (params_.min_p > 0.0f) {
     // A little below the threshold: keep_min_p() decides.
-    kept_.clear();
-    collect_at_least(logits, max + (std::log(params_.min_p) - 1e-3f) / inverse_temperature_, kept_);
-    kept_logits_.resize(kept_.size());
-    for (std::size_t i = 0; i < kept_.size(); ++i)
-      kept_logits_[i] = logits[static_cast<std::size_t>(kept_[i])];
+    s.kept.clear();
+    collect_at_least(logits, max + (std::log(params_.min_p) - 1e-3f) / inverse_temperature_, s.kept);
+    s.kept_logits.resize(s.kept.size());
+    for (std::size_t i = 0; i < s.kept.size(); ++i)
+      s.kept_logits[i] = logits[static_cast<std::size_t>(s.kept[i])];
   } else {
     return false;
   }
-  if (params_.min_p > 0.0f) keep_min_p(max);
+  if (params_.min_p > 0.0f) keep_min_p(max, s);
   return true;
 }
 
 TokenId Sampler::draw(std::span<const float> logits, std::span<const TokenId> context,
                       std::int64_t position) {
-  logits = adjust(logits, context);
+  SamplerScratch& s = scratch_;
+  check(logits);
+  logits = adjust(logits, context, s);
   const std::int64_t best = argmax(logits.data(), vocab_size_);
   const float max = logits[static_cast<std::size_t>(best)];
   if (std::isinf(max)) throw Error("sampler: every logit is {}: no token is allowed", max);
   if (params_.greedy()) return static_cast<TokenId>(best);
-  if (!filter(logits, max)) {
+  if (!filter(logits, max, s)) {
     return static_cast<TokenId>(
         argmax_with_noise(logits, max, inverse_temperature_, noise_.row(position).data()));
   }
-  weights_.resize(kept_.size());
-  noise_.at(position, kept_, weights_.data());
+  s.weights.resize(s.kept.size());
+  noise_.at(position, s.kept, s.weights.data());
   TokenId winner = -1;
   float winning = 0.0f;
-  for (std::size_t i = 0; i < kept_.size(); ++i) {
-    const float score = noisy_score(kept_logits_[i], max, inverse_temperature_, weights_[i]);
-    if (winner < 0 || score > winning || (score == winning && kept_[i] < winner)) {
-      winner = kept_[i];
+  for (std::size_t i = 0; i < s.kept.size(); ++i) {
+    const float score = noisy_score(s.kept_logits[i], max, inverse_temperature_, s.weights[i]);
+    if (winner < 0 || score > winning || (score == winning && s.kept[i] < winner)) {
+      winner = s.kept[i];
       winning = score;
     }
   }
@@ -176,40 +197,60 @@ TokenId Sampler::draw(std::span<const float> logits, std::span<const TokenId> co
 
 void Sampler::processed(std::span<const float> logits, std::span<const TokenId> context,
                         SparseDistribution& out) {
-  logits = adjust(logits, context);
+  check(logits);
+  logits = adjust(logits, context, scratch_);
+  if (make_law(logits, scratch_, out)) return;
+  throw Error("sampler: every logit is {}: no token is allowed",
+              *std::max_element(logits.begin(), logits.end()));
+}
+
+bool Sampler::draft_law(std::span<const float> logits, SamplerScratch& scratch,
+                        SparseDistribution& out) const {
+  assert(std::ssize(logits) == vocab_size_);
+  if (first_invalid_logit(logits.data(), vocab_size_) >= 0) return false;
+  return make_law(adjust(logits, {}, scratch), scratch, out);
+}
+
+bool Sampler::make_law(std::span<const float> logits, SamplerScratch& s, SparseDistribution& out) const {
   const std::int64_t best = argmax(logits.data(), vocab_size_);
   const float max = logits[static_cast<std::size_t>(best)];
-  if (std::isinf(max)) throw Error("sampler: every logit is {}: no token is allowed", max);
-  out.tokens.clear();
-  out.probs.clear();
+  if (std::isinf(max)) return false;
   out.tokens.reserve(logits.size());
   out.probs.reserve(logits.size());
   if (params_.greedy()) {
-    out.tokens.push_back(static_cast<TokenId>(best));
-    out.probs.push_back(1.0f);
-    return;
+    out.tokens.assign(1, static_cast<TokenId>(best));
+    out.probs.assign(1, 1.0f);
+    s.kept_logits.assign(1, max);
+    return true;
   }
-  if (filter(logits, max)) {
-    out.tokens.assign(kept_.begin(), kept_.end());
+  if (filter(logits, max, s)) {
+    out.tokens.assign(s.kept.begin(), s.kept.end());
     std::sort(out.tokens.begin(), out.tokens.end());
+    s.kept_logits.resize(out.tokens.size());
+    for (std::size_t i = 0; i < out.tokens.size(); ++i) {
+      s.kept_logits[i] = logits[static_cast<std::size_t>(out.tokens[i])];
+    }
   } else {
     out.tokens.resize(logits.size());
     std::iota(out.tokens.begin(), out.tokens.end(), 0);
+    s.kept_logits.assign(logits.begin(), logits.end());
   }
-  weights_.resize(out.tokens.size());
-  for (std::size_t i = 0; i < out.tokens.size(); ++i) {
-    weights_[i] = logits[static_cast<std::size_t>(out.tokens[i])];
-  }
-  const auto count = static_cast<std::int64_t>(weights_.size());
-  exp_row(weights_.data(), count, max, inverse_temperature_, weights_.data());
-  const double total = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+  s.weights.resize(out.tokens.size());
+  const auto count = static_cast<std::int64_t>(s.weights.size());
+  exp_row(s.kept_logits.data(), count, max, inverse_temperature_, s.weights.data());
+  const double total = std::accumulate(s.weights.begin(), s.weights.end(), 0.0);
+  out.probs.resize(out.tokens.size());
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < weights_.size(); ++i) {
-    if (weights_[i] == 0.0f) continue;
-    out.tokens[kept++] = out.tokens[i];
-    out.probs.push_back(static_cast<float>(weights_[i] / total));
+  for (std::size_t i = 0; i < s.weights.size(); ++i) {
+    if (s.weights[i] == 0.0f) continue;
+    out.tokens[kept] = out.tokens[i];
+    s.kept_logits[kept] = s.kept_logits[i];
+    out.probs[kept++] = static_cast<float>(s.weights[i] / total);
   }
   out.tokens.resize(kept);
+  out.probs.resize(kept);
+  s.kept_logits.resize(kept);
+  return true;
 }
 
 }  // namespace augur

@@ -12,6 +12,20 @@
 
 namespace augur {
 
+/// Memory of one thread's samplings: no allocation once it has grown.
+struct SamplerScratch {
+  std::vector<float> adjusted;       ///< [vocab] when bias or penalties are on
+  std::vector<std::int32_t> counts;  ///< [vocab] occurrences, all 0 between calls
+  std::vector<TokenId> kept;         ///< candidates, in no particular order
+  std::vector<float> kept_logits;    ///< their logits
+  std::vector<float> weights;        ///< exp(scaled logit - max) of candidates; noise; scores
+  std::vector<NucleusEntry> nucleus;
+  TopKScratch top_k;
+
+  /// For vocabularies of `vocab` tokens and these parameters.
+  void reserve(const SamplingParams& params, std::int64_t vocab);
+};
+
 /// Draws the tokens of one sequence. draw() is a pure function of (params, logits, context, position): the
 /// token is argmax(log p + G) with p the distribution that the chain of SamplingParams makes of the logits
 /// and G the noise of the position. So a token does not depend on how the logits came about: step by step, in
@@ -30,37 +44,41 @@ class Sampler {
   TokenId draw(std::span<const float> logits, std::span<const TokenId> context, std::int64_t position);
 
   /// The distribution that draw() draws from: what rejection verification compares with. Greedy: one token.
+  /// Error as for draw().
   void processed(std::span<const float> logits, std::span<const TokenId> context, SparseDistribution& out);
+  /// The same for a drafter's logits, without the penalties; false where they make no distribution: NaN,
+  /// +infinity, or nothing that the bias leaves. scratch.kept_logits[i] is what the chain has made of the
+  /// logit of out.tokens[i]. Many threads at a time, each with its own scratch.
+  bool draft_law(std::span<const float> logits, SamplerScratch& scratch, SparseDistribution& out) const;
 
   /// Shared with coupled drafters (coupled_ranking.h).
   PositionNoise& noise() { return noise_; }
+  /// Of draws from a drafter's law: independent of the target's.
+  PositionNoise& draft_noise() { return draft_noise_; }
 
  private:
+  void check(std::span<const float> logits) const;
   /// Logits after bias and penalties; `logits` itself where these change nothing.
-  std::span<const float> adjust(std::span<const float> logits, std::span<const TokenId> context);
-  void penalise(std::span<const TokenId> context);
-  /// Applies the filters: fills kept_ and kept_logits_ and returns true, or returns false when all tokens
+  std::span<const float> adjust(std::span<const float> logits, std::span<const TokenId> context,
+                                SamplerScratch& s) const;
+  void penalise(std::span<const TokenId> context, SamplerScratch& s) const;
+  /// The distribution of adjusted logits. False when no token is allowed.
+  bool make_law(std::span<const float> logits, SamplerScratch& s, SparseDistribution& out) const;
+  /// Applies the filters: fills kept and kept_logits and returns true, or returns false when all tokens
   /// stay.
-  bool filter(std::span<const float> logits, float max);
-  void keep_top(std::span<const float> logits, std::int64_t k);
-  void keep_nucleus(std::span<const float> logits, float max);
-  void keep_min_p(float max);
-  void resize_kept(std::size_t count);
-  /// weights_ = exp((kept_logits_ - max) / temperature).
-  void weigh_kept(float max);
+  bool filter(std::span<const float> logits, float max, SamplerScratch& s) const;
+  void keep_top(std::span<const float> logits, std::int64_t k, SamplerScratch& s) const;
+  void keep_nucleus(std::span<const float> logits, float max, SamplerScratch& s) const;
+  void keep_min_p(float max, SamplerScratch& s) const;
+  /// weights = exp((kept_logits - max) / temperature).
+  void weigh_kept(float max, SamplerScratch& s) const;
 
   SamplingParams params_;
   std::int64_t vocab_size_;
   float inverse_temperature_;
   PositionNoise noise_;
-
-  std::vector<float> adjusted_;       // [vocab] when bias or penalties are on
-  std::vector<std::int32_t> counts_;  // [vocab] occurrences, all 0 between calls
-  std::vector<TokenId> kept_;         // candidates, in no particular order
-  std::vector<float> kept_logits_;    // their logits
-  std::vector<float> weights_;        // exp(scaled logit - max) of candidates; noise; scores
-  std::vector<NucleusEntry> nucleus_;
-  TopKScratch top_k_;
+  PositionNoise draft_noise_;
+  SamplerScratch scratch_;  ///< of draw() and processed()
 };
 
 }  // namespace augur

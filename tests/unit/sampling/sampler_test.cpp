@@ -120,6 +120,27 @@ TEST(Sampler, ChainAgreesWithTheSlowReference) {
   }
 }
 
+TEST(Sampler, DraftLawsAreTheChainsWithoutPenalties) {
+  constexpr int kVocab = 3000;
+  const std::vector<float> logits = random_logits(kVocab, 3);
+  SamplerScratch scratch;
+  SparseDistribution found, expected;
+  for (const SamplingParams& params : chains()) {
+    Sampler sampler(params, kVocab);
+    sampler.processed(logits, {}, expected);
+    ASSERT_TRUE(sampler.draft_law(logits, scratch, found));
+    EXPECT_EQ(found.tokens, expected.tokens);
+    EXPECT_EQ(found.probs, expected.probs);
+    ASSERT_EQ(scratch.kept_logits.size(), found.tokens.size());
+    for (const float bad : {std::numeric_limits<float>::quiet_NaN(), kInf}) {
+      std::vector<float> broken = logits;
+      broken[77] = bad;
+      EXPECT_FALSE(sampler.draft_law(broken, scratch, found));
+    }
+    EXPECT_FALSE(sampler.draft_law(std::vector<float>(kVocab, -kInf), scratch, found));
+  }
+}
+
 TEST(Sampler, DrawsTheArgmaxOfLogProbabilityPlusNoise) {
   for (const SamplingParams& params : chains()) {
     constexpr int kVocab = 3000;
