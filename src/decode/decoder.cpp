@@ -142,6 +142,7 @@ void Decoder::grow_level(std::size_t speculator, int level) {
                      .options = {.top_k = width,
                                  .max_nodes = width * static_cast<int>(s->frontier_.size()),
                                  .branching = with.policy->branches(),
+                                 .least_confidence = with.policy->least_confidence(),
                                  .proposer = static_cast<ProposerId>(speculator + 1),
                                  .wants = with.policy->wants() | s->record_,
                                  .sample = with.tree.law() == ProposalLaw::Sampled,

@@ -176,7 +176,12 @@ void DflashDrafter::expand_many(std::span<const ExpandJob> jobs) {
   w.owners.clear();
   for (const ExpandJob& job : jobs) drafter_of(job).add_nodes(job);
   if (w.nodes.empty()) return;
-  if (w.head.markov() != nullptr) add_bias(w);
+  if (w.head.markov() != nullptr) {
+    run_latents(w);
+    drop_doubted(w);
+    if (w.nodes.empty()) return;
+    add_bias(w);
+  }
   w.chooser.add_children(w.head.backend().pool, w.nodes, w.head.target_ids());
 }
 
@@ -197,6 +202,12 @@ void DflashDrafter::add_nodes(const ExpandJob& job) {
   }
 }
 
+DrafterTraits DflashDrafter::traits() const {
+  const MarkovHead* markov = weights_.head.markov();
+  return {.has_confidence = markov != nullptr && markov->has_confidence(),
+          .max_depth = weights_.head.config().depths()};
+}
+
 std::span<const float> DflashDrafter::state(std::int32_t node) const {
   if (!result_ || at(node) >= depth_of_node_.size() || depth_of_node_[at(node)] < 0) return {};
   return result_->state(first_ + depth_of_node_[at(node)]);
@@ -205,9 +216,21 @@ std::span<const float> DflashDrafter::state(std::int32_t node) const {
 // --- DSpark's bias
 // -------------------------------------------------------------------------------------------
 
+/// Nodes whose confidence is below what the policy asks for get no children.
+void DflashDrafter::drop_doubted(DflashWeights& w) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < w.nodes.size(); ++i) {
+    const std::optional<float> confidence = w.owners[i]->confidence(w.nodes[i].node);
+    if (confidence && static_cast<double>(*confidence) < w.nodes[i].options->least_confidence) continue;
+    w.nodes[kept] = w.nodes[i];
+    w.owners[kept++] = w.owners[i];
+  }
+  w.nodes.resize(kept);
+  w.owners.resize(kept);
+}
+
 /// Puts the biased logits of all nodes in the place of their slots'.
 void DflashDrafter::add_bias(DflashWeights& w) {
-  run_latents(w);
   const std::int64_t stride = (w.head.vocab() + 15) / 16 * 16;
   const std::size_t size = w.nodes.size() * at(stride);
   if (w.logits.size() < size) w.logits = Buffer<float>(size);

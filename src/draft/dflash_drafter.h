@@ -65,7 +65,7 @@ class DflashDrafter final : public Drafter {
       : weights_(weights), cache_(weights.head.make_cache(context)) {}
 
   std::string_view name() const override { return weights_.name; }
-  DrafterTraits traits() const override { return {.max_depth = weights_.head.config().depths()}; }
+  DrafterTraits traits() const override;
   std::span<const int> tap_layers() const override { return weights_.head.config().taps; }
   void reset() override;
   void sync(const AcceptedRows& rows) override;
@@ -77,7 +77,8 @@ class DflashDrafter final : public Drafter {
   /// The slot's state that a node expanded in this round took its children from; empty for others.
   std::span<const float> state(std::int32_t node) const;
   /// DSpark's confidence at a node expanded in this round: the predicted chance that the token drawn after it
-  /// is accepted, for rules that stop early. Nothing for other nodes and heads without it.
+  /// is accepted, which ExpandOptions::least_confidence is about. Nothing for other nodes and heads without
+  /// it.
   std::optional<float> confidence(std::int32_t node) const;
 
  private:
@@ -91,6 +92,7 @@ class DflashDrafter final : public Drafter {
   static void run_context(std::span<const ExpandJob> jobs);
   static void run_blocks(std::span<const ExpandJob> jobs);
 
+  static void drop_doubted(DflashWeights& weights);
   static void add_bias(DflashWeights& weights);
   static void run_latents(DflashWeights& weights);
   void plan_latents(const DraftTree& tree, std::int32_t node);

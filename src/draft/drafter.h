@@ -31,6 +31,8 @@ struct ExpandOptions {
   int top_k = 1;          ///< children per node; for a one-shot drafter: tokens of a branch
   int max_nodes = 0;      ///< nodes that may still be added
   bool branching = true;  ///< false: the policy wants a chain
+  /// Nodes where the drafter foretells acceptance with less (DrafterTraits::has_confidence) get no children.
+  double least_confidence = 0.0;
   ProposerId proposer = 1;
   /// What to record in the tree about the nodes of the frontier; ChildChooser does it. A drafter without a
   /// law, or without a hidden state, records nothing.

@@ -8,7 +8,7 @@ namespace augur {
 void ChainPolicy::begin(const RoundInfo& round) {
   limit_ = std::max(0, std::min({options_.max, round.room, round.max_depth, round.drafter.max_depth}));
   if (limit_ < options_.min) limit_ = 0;
-  p_min_ = round.drafter.has_probabilities ? options_.p_min : 0.0;
+  p_min_ = round.drafter.has_probabilities && !round.drafter.has_confidence ? options_.p_min : 0.0;
   one_shot_ = round.drafter.one_shot;
   started_ = false;
 }

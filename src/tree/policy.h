@@ -21,6 +21,8 @@ struct DrafterTraits {
   bool branching = false;
   /// log_prob is a model's, and children can be sampled from that law; otherwise it is a guess, or 0.
   bool has_probabilities = true;
+  /// It foretells acceptance apart from its probabilities, and stops by TreePolicy::least_confidence().
+  bool has_confidence = false;
   int max_depth = std::numeric_limits<int>::max();  ///< levels that it can draft at all
 };
 
@@ -58,6 +60,8 @@ class TreePolicy {
   virtual void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) = 0;
   /// Children wanted for every node of the last frontier (for one-shot drafters: tokens of a branch).
   virtual int width() const = 0;
+  /// Drafters with a confidence of their own add nothing after a node where it is below this.
+  virtual double least_confidence() const { return 0.0; }
   /// False: only the first child of any node is of use.
   virtual bool branches() const { return true; }
   virtual void prune(DraftTree& tree) = 0;

@@ -1,6 +1,8 @@
 // DFlash and DSpark heads against an independent implementation of the papers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "draft/dflash_drafter.h"
 #include "policy/chain_policy.h"
 #include "policy/eagle2_policy.h"
@@ -41,7 +43,9 @@ class DflashGolden : public testing::TestWithParam<Head> {
     std::vector<std::int32_t> frontier;
     for (policy.next_frontier(tree, frontier); !frontier.empty(); policy.next_frontier(tree, frontier)) {
       const std::int32_t before = tree.size();
-      drafter.expand(tree, frontier, {.top_k = policy.width(), .max_nodes = 1000});
+      drafter.expand(
+          tree, frontier,
+          {.top_k = policy.width(), .max_nodes = 1000, .least_confidence = policy.least_confidence()});
       if (tree.size() == before) return;
     }
   }
@@ -101,6 +105,30 @@ TEST_P(DflashGolden, DraftingAnewFromOneRootGivesTheSame) {
   round.tree.reset(round.text[7], 7);
   grow(*round.drafter, round.tree, policy);
   EXPECT_EQ(scores, std::vector<float>(round.tree.scores().begin(), round.tree.scores().end()));
+}
+
+TEST_P(DflashGolden, AChainEndsWhereTheConfidenceIsBelowItsLeastProbability) {
+  GoldenTarget target(WeightType::BF16);
+  const GoldenHead head(GetParam().folder);
+  const auto model = target.load(GetParam().type, head.checkpoint);
+  Round whole(head, *model, 256);
+  ChainPolicy all({.max = 8});
+  grow(*whole.drafter, whole.tree, all);
+  if (!whole.drafter->traits().has_confidence) return;
+  std::vector<float> confidences;  // by depth
+  for (std::int32_t node = 0; node + 1 < whole.tree.size(); ++node) {
+    confidences.push_back(static_cast<const DflashDrafter&>(*whole.drafter).confidence(node).value());
+  }
+  for (const float least : confidences) {
+    const auto below = [&](float c) { return c < least; };
+    const auto expected = std::ranges::find_if(confidences, below) - confidences.begin();
+    Round round(head, *model, 256);
+    ChainPolicy policy({.max = 8, .p_min = static_cast<double>(least)});
+    grow(*round.drafter, round.tree, policy);
+    EXPECT_EQ(round.tree.size() - 1, expected) << least;
+    policy.prune(round.tree);
+    EXPECT_EQ(round.tree.size() - 1, expected) << "probabilities are not what counts";
+  }
 }
 
 TEST_P(DflashGolden, TheBlockIsCutWhereTheContextEnds) {
