@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t kShortText = 256;
 constexpr std::int64_t kLongText = 768;
 constexpr int kMostRows = 128;
+constexpr std::int64_t kLeastContext = 8;  ///< in less there is no room for what is to be timed
 constexpr int kRepetitions = 5;
 /// Row counts, the most telling first: with the first three the curve has its shape. Small ones, which cost
 /// little and matter most, come again: what disturbs one of their measurements may spare another.
@@ -289,6 +290,11 @@ bool draft_rounds(Model& target, std::unique_ptr<Drafter> drafter, std::int64_t 
 void measure_target(Model& target, CostModel& costs, double budget_ms) {
   const std::int64_t capacity = std::min(target.context(), kLongText + kMostRows);
   TargetTimer timer(target, capacity);
+  if (capacity < kLeastContext) {
+    timer.time(1);  // warms up
+    costs.verify_curve().observe(1, timer.time(1));
+    return;
+  }
   measure_forwards(timer, capacity, costs, 0.65 * budget_ms);
   measure_growth(target, timer, capacity, costs, 0.35 * budget_ms);
   costs.other_curve().set(1, measure_overhead(target));
@@ -311,6 +317,7 @@ void measure_drafter(Model& target, const std::function<std::unique_ptr<Drafter>
                      DraftCosts& costs, double budget_ms) {
   constexpr int kRounds = 3 * static_cast<int>(kWidths.size());
   constexpr std::int64_t kTree = 512;
+  if (target.context() < kLeastContext) return;
   const Stopwatch watch;
   std::vector<DraftSample> samples;
   // A short text first: it is not measured, but warms everything up. The last one tells what catching up

@@ -10,7 +10,8 @@ namespace augur {
 
 /// Times the target here and now: forwards of 1 to 128 rows with their logits, behind a short and a longer
 /// text, and what a step costs beside them. Repetitions are interleaved, as many as `budget_ms` allows, but
-/// never fewer than one of the most telling row counts (a step of a large model takes long).
+/// never fewer than one of the most telling row counts (a step of a large model takes long). A context of a
+/// few tokens has no room for that: of such a target only the plain step is timed.
 void measure_target(Model& target, CostModel& costs, double budget_ms);
 
 /// Whether costs that were known before still are this machine's: a plain step, and 64 rows in plain steps,
@@ -20,7 +21,7 @@ void measure_target(Model& target, CostModel& costs, double budget_ms);
 bool target_costs_hold(Model& target, const CostModel& costs);
 
 /// Times a drafter as it is used: a text is written with it, whose drafts are as wide as is to be measured.
-/// `make` gives one for a text of so many tokens.
+/// `make` gives one for a text of so many tokens. Nothing is measured in a context of a few tokens.
 void measure_drafter(Model& target, const std::function<std::unique_ptr<Drafter>(std::int64_t context)>& make,
                      DraftCosts& costs, double budget_ms);
 

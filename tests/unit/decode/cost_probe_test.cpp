@@ -71,6 +71,32 @@ TEST(CostProbe, TimesDraftersAsTheyAreUsed) {
   EXPECT_LT(ngram.level_ms(0, 1), draft.total_ms(4, 4)) << "a look-up against four forwards";
 }
 
+TEST(CostProbe, ContextsOfAFewTokensAreNoTrouble) {
+  Stories stories;
+  const Checkpoint head = Checkpoint::open(testing_support::stories_path());
+  for (const std::int64_t context : {1, 2, 3, 4, 7, 8, 9, 20}) {
+    SCOPED_TRACE(context);
+    const auto target = Model::load(stories.backend, stories.checkpoint, {.context = context});
+    CostModel costs;
+    measure_target(*target, costs, 1);
+    EXPECT_TRUE(costs.measured());
+    EXPECT_GT(costs.verify_curve().at(64), costs.verify_curve().at(1) / 2);
+    for (const char* type : {"draft", "ngram"}) {
+      const auto model = find_drafter_type(type).load({.backend = stories.backend,
+                                                       .target = *target,
+                                                       .tokenizer = *stories.tokenizer,
+                                                       .target_path = "stories",
+                                                       .head = &head,
+                                                       .context = context});
+      DraftCosts draft;
+      measure_drafter(
+          *target, [&](std::int64_t tokens) { return model->make({.context = std::min(tokens, context)}); },
+          draft, 1);
+      EXPECT_EQ(draft.measured(), context >= 8) << type;
+    }
+  }
+}
+
 /// Drafts a chain of two in every other round and notes what it was told.
 class EveryOther final : public TreePolicy {
  public:
