@@ -36,7 +36,7 @@ typedef struct augur_engine_options {
   const char* draft_vocabulary; /* "full", "frspec:FILE[:SIZE]", "dynaspec:FOLDER", ...; NULL: "full" */
   const char* datastore;        /* file of `augur datastore build`, for "suffix"; NULL: none */
   int32_t ngram_min;            /* shortest suffix that "ngram" looks up */
-  int32_t ngram_max;            /* longest */
+  int32_t ngram_max;            /* longest; at most 64 */
   int32_t exit_layer;           /* "layerskip": layers of the target that draft; 0: as its files say */
   const char* kv_type;          /* keys and values: "auto", "bf16", "q8_0"; NULL: "auto" */
   const char* cost_cache;       /* folder for measured costs; "none": nowhere; NULL: ~/.cache/augur/costs */

@@ -54,7 +54,7 @@ struct SpeculationOptions {
   /// ("mc_sim_7b_63"), or a JSON file with the paths of its nodes, each a list of ranks of candidates.
   std::string static_tree;
   int ngram_min = 1;  ///< shortest suffix that is looked up
-  int ngram_max = 4;  ///< longest
+  int ngram_max = 4;  ///< longest; at most 64
   /// Type "layerskip": so many of the target's first layers draft. 0: what the draft model's config.json says
   /// (exit_layer), otherwise a quarter of them.
   int exit_layer = 0;

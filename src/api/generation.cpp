@@ -103,8 +103,8 @@ void check_speculation(const SpeculationOptions& options, std::span<const Loaded
   check_range("the tree's candidates per node (tree_topk)", options.tree_topk, 0, kMost);
   check_range("the tree's depth (tree_depth)", options.tree_depth, 0, kMost);
   if (options.tree_size != 0) check_range("the tree's size (tree_size)", options.tree_size, 2, kMost);
-  check_range("the shortest n-gram (ngram_min)", options.ngram_min, 1, kMost);
-  check_range("the longest n-gram (ngram_max)", options.ngram_max, options.ngram_min, kMost);
+  check_range("the shortest n-gram (ngram_min)", options.ngram_min, 1, 64);
+  check_range("the longest n-gram (ngram_max)", options.ngram_max, options.ngram_min, 64);
   if (!(options.draft_p_min >= 0.0 && options.draft_p_min <= 1.0)) {
     throw Error("the lowest draft probability (draft_p_min) is {}: expected 0 to 1", options.draft_p_min);
   }

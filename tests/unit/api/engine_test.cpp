@@ -217,6 +217,9 @@ TEST_F(EngineTest, RefusesWhatItCannotDo) {
   EXPECT_THAT(refusal(request), HasSubstr("telepathy"));
   request.speculation = speculation({"none", "ngram"});
   EXPECT_THAT(refusal(request), HasSubstr("none"));
+  request.speculation = speculation({"ngram"});
+  request.speculation->ngram_max = 65;
+  EXPECT_THAT(refusal(request), HasSubstr("ngram_max"));
   request.speculation = speculation({"draft"});
   request.speculation->draft_max = 0;
   EXPECT_THAT(refusal(request), HasSubstr("draft_max"));
