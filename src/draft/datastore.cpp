@@ -42,7 +42,8 @@ std::size_t at(std::int64_t index) {
 
 }  // namespace
 
-Datastore::Datastore(const std::filesystem::path& path, const Tokenizer& tokenizer) : file_(path) {
+Datastore::Datastore(const std::filesystem::path& path, const Tokenizer& tokenizer, std::int32_t vocab)
+    : file_(path), known_(std::min(tokenizer.vocab_size(), vocab)) {
   const std::span<const std::byte> bytes = file_.bytes();
   Header header;
   if (bytes.size() >= sizeof header) std::memcpy(&header, bytes.data(), sizeof header);
@@ -62,7 +63,6 @@ Datastore::Datastore(const std::filesystem::path& path, const Tokenizer& tokeniz
   const auto* data = reinterpret_cast<const std::uint32_t*>(bytes.data() + sizeof header);
   tokens_ = {data, static_cast<std::size_t>(entries)};
   suffixes_ = {data + entries, static_cast<std::size_t>(entries)};
-  end_of_document_ = tokenizer.vocab_size();
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     if (tokens_[i] > header.vocab) {
       throw Error("{}: token {} is {}, expected at most {}", file_.path(), i, tokens_[i], header.vocab);
@@ -115,7 +115,7 @@ void Datastore::children(const Range& range, double least_share, std::vector<Chi
   for (std::int64_t rank = range.begin; rank < range.end; rank += least) {
     if (!out.empty() && rank < out.back().range.end) continue;
     const TokenId token = token_at(rank, range.length);
-    if (token < 0 || token >= end_of_document_) continue;
+    if (token < 0 || token >= known_) continue;
     const auto below = [&](std::int64_t r) { return token_at(r, range.length) < token; };
     const auto same = [&](std::int64_t r) { return token_at(r, range.length) == token; };
     const std::int64_t first = out.empty() ? range.begin : out.back().range.end;

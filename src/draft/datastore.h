@@ -33,14 +33,14 @@ class Datastore {
   };
 
   /// Error naming the file: no datastore, damaged (every token and suffix is looked at), or made with another
-  /// vocabulary.
-  Datastore(const std::filesystem::path& path, const Tokenizer& tokenizer);
+  /// vocabulary. `vocab`: the target's; a tokenizer may know more tokens than the target does.
+  Datastore(const std::filesystem::path& path, const Tokenizer& tokenizer, std::int32_t vocab);
 
   std::int64_t size() const { return std::ssize(tokens_); }
   /// The occurrences of a sequence of tokens.
   Range find(std::span<const TokenId> tokens) const;
-  /// What follows at least `least_share` of the range's occurrences, in ascending order of tokens. Documents
-  /// do not go on beyond their end.
+  /// What follows at least `least_share` of the range's occurrences, in ascending order of tokens, as far as
+  /// the target knows them. Documents do not go on beyond their end.
   void children(const Range& range, double least_share, std::vector<Child>& out) const;
 
  private:
@@ -49,7 +49,7 @@ class Datastore {
   std::int64_t first_not(std::int64_t begin, std::int64_t end, const Below& below) const;
 
   MappedFile file_;
-  TokenId end_of_document_ = 0;
+  TokenId known_ = 0;  ///< tokens below it are the target's, and no end of a document
   std::span<const std::uint32_t> tokens_;
   std::span<const std::uint32_t> suffixes_;
 };

@@ -182,7 +182,8 @@ namespace {
 class SuffixModel final : public DrafterModel {
  public:
   explicit SuffixModel(const DrafterSource& source) {
-    if (!source.datastore.empty()) datastore_.emplace(source.datastore, source.tokenizer);
+    if (!source.datastore.empty())
+      datastore_.emplace(source.datastore, source.tokenizer, source.target.config().vocab);
   }
   std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
     SuffixDrafter::Options options;

@@ -65,7 +65,7 @@ class DatastoreTest : public testing::Test {
   std::string refusal(const std::string& content) {
     std::ofstream(file_, std::ios::binary) << content;
     try {
-      Datastore store(file_, *tokenizer_);
+      Datastore store(file_, *tokenizer_, 512);
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), HasSubstr(file_));
       return error.what();
@@ -88,7 +88,7 @@ TEST_F(DatastoreTest, FindsAndCountsLikeAScan) {
     all.insert(all.end(), document.begin(), document.end());
     all.push_back(tokenizer_->vocab_size());
   }
-  const Datastore store(build(documents), *tokenizer_);
+  const Datastore store(build(documents), *tokenizer_, 512);
   ASSERT_EQ(store.size(), std::ssize(all));
   std::vector<Datastore::Child> children;
   for (int round = 0; round < 500; ++round) {
@@ -116,7 +116,7 @@ TEST_F(DatastoreTest, FindsAndCountsLikeAScan) {
 }
 
 TEST_F(DatastoreTest, DrawsADraftFromItsDocuments) {
-  const Datastore store(build({{5, 6, 7, 8, 9}, {1, 5, 6, 7, 4}, {2, 5, 6, 7, 8, 3}}), *tokenizer_);
+  const Datastore store(build({{5, 6, 7, 8, 9}, {1, 5, 6, 7, 4}, {2, 5, 6, 7, 8, 3}}), *tokenizer_, 512);
   SuffixMemory earlier(32, 1 << 10);
   SuffixDrafter drafter(earlier, &store, {});
   const std::vector<TokenId> text{40, 5, 6};
@@ -132,6 +132,17 @@ TEST_F(DatastoreTest, DrawsADraftFromItsDocuments) {
   EXPECT_GT(tree.find_child(eight, 9), 0);
   EXPECT_GT(tree.find_child(eight, 3), 0);
   EXPECT_EQ(tree.size(), 5);
+}
+
+TEST_F(DatastoreTest, TokensThatTheTargetDoesNotKnowAreSkipped) {
+  build({{5, 6, 500}, {5, 6, 8}});
+  for (const std::int32_t vocab : {400, 501}) {
+    const Datastore store(file_, *tokenizer_, vocab);
+    std::vector<Datastore::Child> children;
+    store.children(store.find(std::vector<TokenId>{5, 6}), 0.0, children);
+    ASSERT_EQ(children.size(), vocab > 500 ? 2u : 1u);
+    EXPECT_EQ(children[0].token, 8);
+  }
 }
 
 TEST_F(DatastoreTest, DamagedFilesAreRefused) {
@@ -171,7 +182,7 @@ TEST_F(DatastoreTest, SuffixesInAnyOrderDoNoHarm) {
       std::memcpy(bad.data() + i, &place, 4);
     }
     ASSERT_EQ(refusal(bad), "accepted");
-    const Datastore store(file_, *tokenizer_);
+    const Datastore store(file_, *tokenizer_, 512);
     SuffixMemory earlier(32, 1 << 10);
     SuffixDrafter drafter(earlier, &store, {});
     drafter.sync({.tokens = document, .first_position = 0, .next = 1});
