@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "draft/head_file.h"
 #include "draft/heads_drafter.h"
 
 namespace augur {

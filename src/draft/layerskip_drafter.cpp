@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "draft/child_budget.h"
-#include "draft/heads_drafter.h"
+#include "draft/head_file.h"
 #include "draft/registry.h"
 #include "io/mapped_file.h"
 

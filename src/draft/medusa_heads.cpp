@@ -1,6 +1,7 @@
 #include "draft/medusa_heads.h"
 
 #include "base/error.h"
+#include "draft/head_file.h"
 #include "draft/heads_drafter.h"
 
 namespace augur {
