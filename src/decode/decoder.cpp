@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <utility>
 
 #include "base/clock.h"
 #include "draft/usual_sizes.h"
@@ -155,17 +156,17 @@ void Decoder::grow_level(std::size_t speculator, int level) {
   std::sort(jobs_.begin(), jobs_.end(), [](const ExpandJob& a, const ExpandJob& b) {
     return std::less<>{}(a.drafter->group(), b.drafter->group());
   });
-  int arrears = 0;
-  for (Sequence* s : growing_) {
-    Speculator& with = s->speculators_[speculator];
-    if (level > 0 || s->frontier_.empty()) continue;
-    arrears += with.behind;
-    with.behind = 0;
-  }
   for (std::size_t begin = 0; begin < jobs_.size();) {
     std::size_t end = begin + 1;
     while (end < jobs_.size() && jobs_[end].drafter->group() == jobs_[begin].drafter->group()) ++end;
-    expand(std::span(jobs_).subspan(begin, end - begin), level, arrears);
+    const std::span<ExpandJob> group = std::span(jobs_).subspan(begin, end - begin);
+    int rows = 0;
+    if (level == 0) {
+      rows = catch_up(speculator, group.front().drafter->group());
+    } else {
+      for (const ExpandJob& job : group) rows += static_cast<int>(job.frontier.size());
+    }
+    expand(group, level, rows);
     begin = end;
   }
   // Who added nothing has nothing more to say.
@@ -174,16 +175,21 @@ void Decoder::grow_level(std::size_t speculator, int level) {
   });
 }
 
-/// Jobs of one group; what they take is the cost of the level. `arrears`: tokens that the drafters catch up
-/// with at level 0.
-void Decoder::expand(std::span<ExpandJob> jobs, int level, int arrears) {
+/// Tokens of text that the group's drafters catch up with as they expand their roots.
+int Decoder::catch_up(std::size_t speculator, const void* group) {
+  int tokens = 0;
+  for (Sequence* s : growing_) {
+    Speculator& with = s->speculators_[speculator];
+    if (s->frontier_.empty() || with.drafter->group() != group) continue;
+    tokens += std::exchange(with.behind, 0);
+  }
+  return tokens;
+}
+
+/// Jobs of one group; what they take is the cost of `rows` rows at the level.
+void Decoder::expand(std::span<ExpandJob> jobs, int level, int rows) {
   const Stopwatch watch;
   jobs.front().drafter->expand_many(jobs);
-  int rows = arrears;
-  if (level > 0) {
-    rows = 0;
-    for (const ExpandJob& job : jobs) rows += static_cast<int>(job.frontier.size());
-  }
   costs_.drafter(jobs.front().drafter->name()).observe(level, rows, watch.ms());
 }
 

@@ -43,7 +43,8 @@ class Decoder {
   void draft();
   void draft_with(std::size_t speculator);
   void grow_level(std::size_t speculator, int level);
-  void expand(std::span<ExpandJob> jobs, int level, int arrears);
+  int catch_up(std::size_t speculator, const void* group);
+  void expand(std::span<ExpandJob> jobs, int level, int rows);
   void build_batch();
   void collect_tap_layers();
   void collect_taps();

@@ -8,9 +8,11 @@
 #include <limits>
 
 #include "base/error.h"
-#include "decode/trace.h"
+#include "control/beliefs.h"
+#include "draft/child_chooser.h"
 #include "draft/ngram_drafter.h"
 #include "support/generation.h"
+#include "support/trace_ring.h"
 
 namespace augur {
 namespace {
@@ -20,7 +22,9 @@ using testing::HasSubstr;
 using testing_support::generate;
 using testing_support::GenerateOptions;
 using testing_support::one;
+using testing_support::StepRecord;
 using testing_support::Stories;
+using testing_support::TraceRing;
 
 /// Proposes the branch it is told, every round anew: what the target will say, up to a mistake.
 class KnownTextDrafter final : public Drafter {
@@ -227,6 +231,151 @@ TEST_F(DecoderTest, OneSequencesThrowingCallbackLeavesTheOthersAlone) {
   EXPECT_TRUE(std::ranges::equal(good.generated(), plain(prompt_, 10)));
 }
 
+/// A head whose logits are no numbers from some depth on: NaN, infinite, or both among good ones.
+class BrokenDrafter final : public Drafter {
+ public:
+  BrokenDrafter(ThreadPool& pool, int good_levels) : pool_(pool), good_levels_(good_levels) {}
+  std::string_view name() const override { return "draft"; }
+  void reset() override {}
+  void sync(const AcceptedRows&) override {}
+  void expand(DraftTree& tree, std::span<const std::int32_t> frontier,
+              const ExpandOptions& options) override {
+    std::vector<NodeLogits> rows;
+    for (const std::int32_t node : frontier) {
+      const int depth = tree.depths()[static_cast<std::size_t>(node)];
+      const auto kind = static_cast<std::size_t>((tree.root_position() + depth) % 3);
+      rows.push_back(
+          {&tree, node, &options, options.top_k, depth < good_levels_ ? good_ : bad_[kind], bad_[2]});
+    }
+    chooser_.add_children(pool_, rows, {});
+  }
+
+ private:
+  static std::vector<float> with(std::vector<std::pair<std::size_t, float>> changes) {
+    std::vector<float> logits(512, 0.5f);
+    for (const auto& [token, value] : changes) logits[token] = value;
+    return logits;
+  }
+  static constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  static constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+  ThreadPool& pool_;
+  int good_levels_;
+  ChildChooser chooser_;
+  std::vector<float> good_ = with({{300, 3.0f}});
+  std::vector<float> bad_[3] = {with({{7, kNaN}}), with({{7, kInfinity}, {8, 2.0f}}),
+                                std::vector<float>(512, kNaN)};
+};
+
+TEST_F(DecoderTest, ABrokenDrafterProposesNothingAndHarmsNobody) {
+  const SamplingParams samplings[] = {{}, {.temperature = 1.0f, .seed = 2}};
+  const std::vector<std::vector<TokenId>> prompts{prompt_, stories_.prompt("The dog")};
+  for (const SamplingParams& sampling : samplings) {
+    const auto expected = generate(*stories_.model, prompts, {.sampling = sampling, .tokens = 12});
+    for (const VerifyRule rule : {VerifyRule::Walk, VerifyRule::Rejection}) {
+      for (const bool coupling : {true, false}) {
+        for (const int good_levels : {0, 2}) {
+          SCOPED_TRACE(testing::Message() << "temperature " << sampling.temperature << ", rule "
+                                          << static_cast<int>(rule) << ", " << good_levels << " levels");
+          // Every other sequence drafts.
+          int made = 0;
+          const auto run = [&](PolicyModel* policy) {
+            return generate(*stories_.model, prompts,
+                            {.sampling = sampling,
+                             .tokens = 12,
+                             .parallel = 2,
+                             .speculators =
+                                 [&] {
+                                   auto drafter = std::make_unique<BrokenDrafter>(
+                                       stories_.backend.pool, made++ % 2 == 0 ? good_levels : 0);
+                                   return one(std::move(drafter), std::make_unique<Eagle2Policy>(
+                                                                      Eagle2Policy::Options{4, 3, 12}));
+                                 },
+                             .policy = policy,
+                             .costs = testing_support::cheap_drafts,
+                             .verification = rule,
+                             .coupling = coupling})
+                .tokens;
+          };
+          const auto automatic = load_policy("auto", {});
+          for (PolicyModel* policy : {static_cast<PolicyModel*>(nullptr), automatic.get()}) {
+            const auto found = run(policy);
+            if (rule == VerifyRule::Walk || sampling.greedy()) {
+              EXPECT_EQ(found, expected.tokens);
+            } else {
+              for (std::size_t i = 0; i < found.size(); ++i)
+                EXPECT_EQ(found[i].size(), expected.tokens[i].size());
+            }
+          }
+          const DrafterBelief& belief = *automatic->belief("draft");
+          for (int depth = 1; depth < 4; ++depth) {
+            EXPECT_TRUE(std::isfinite(belief.calibrator.acceptance(-1.0, depth)));
+            EXPECT_TRUE(std::isfinite(belief.profile.at(depth, 0)));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(DecoderTest, AParameterThatForbidsTheDraftersTokensSilencesIt) {
+  SamplingParams sampling{.temperature = 1.0f, .seed = 2};
+  for (TokenId id = 0; id < 512; ++id) {
+    if (id != 300) sampling.logit_bias.emplace_back(id, -std::numeric_limits<float>::infinity());
+  }
+  // The head gives the one allowed token no chance at all.
+  class Blind final : public Drafter {
+   public:
+    explicit Blind(ThreadPool& pool) : pool_(pool), logits_(512, 0.0f) {
+      logits_[300] = -std::numeric_limits<float>::infinity();
+    }
+    std::string_view name() const override { return "draft"; }
+    void reset() override {}
+    void sync(const AcceptedRows&) override {}
+    void expand(DraftTree& tree, std::span<const std::int32_t> frontier,
+                const ExpandOptions& options) override {
+      std::vector<NodeLogits> rows;
+      for (const std::int32_t node : frontier) rows.push_back({&tree, node, &options, 2, logits_, {}});
+      chooser_.add_children(pool_, rows, {});
+    }
+
+   private:
+    ThreadPool& pool_;
+    std::vector<float> logits_;
+    ChildChooser chooser_;
+  };
+  SequenceOptions options{.sampling = sampling, .max_tokens = 5, .verification = VerifyRule::Rejection};
+  options.speculators = one(std::make_unique<Blind>(stories_.backend.pool),
+                            std::make_unique<ChainPolicy>(ChainPolicy::Options{}));
+  Sequence sequence(*stories_.model, prompt_, std::move(options));
+  run(sequence);
+  EXPECT_EQ(sequence.finish_reason(), FinishReason::Length);
+  EXPECT_THAT(sequence.generated(), testing::Each(300));
+}
+
+TEST_F(DecoderTest, EachDrafterIsChargedWithItsOwnRows) {
+  // Drafters of their own groups, far behind together, little each.
+  const std::vector<TokenId> prompt = stories_.prompt("The dog");
+  ASSERT_LE(prompt.size(), 6u);
+  std::vector<std::unique_ptr<Sequence>> sequences;
+  std::vector<Sequence*> batch;
+  for (int i = 0; i < 8; ++i) {
+    sequences.push_back(std::make_unique<Sequence>(
+        *stories_.model, prompt, SequenceOptions{.max_tokens = 3, .speculators = known(prompt, 3, 0, 2)}));
+    batch.push_back(sequences.back().get());
+  }
+  Decoder decoder(*stories_.model);
+  while (!batch.front()->finished()) decoder.step(batch);
+  const CostCurve& curve = decoder.costs().drafter("known").root();
+  double seen = 0;
+  for (std::size_t i = 0; i < CostCurve::kKnots; ++i) {
+    seen += curve.count(i);
+    if (CostCurve::kRows[i] <= 6) continue;
+    EXPECT_EQ(curve.count(i), 0) << CostCurve::kRows[i] << " rows";
+  }
+  EXPECT_GT(seen, 8);
+}
+
 TEST_F(DecoderTest, PromptChunksAndNeighboursChangeNothing) {
   const std::vector<std::vector<TokenId>> prompts{
       stories_.prompt("Once upon a time, there was a little girl named Lily. She loved to play outside"),
@@ -306,15 +455,23 @@ TEST_F(DecoderTest, SeveralDraftersGrowOneTree) {
 TEST_F(DecoderTest, ARejectedRuleWithSeveralDraftersNeedsNoLaw) {
   // Siblings of several drafters have no common law to be drawn from: nothing is drawn, and greedily the text
   // is that of plain decoding.
-  SequenceOptions options{.max_tokens = 30, .verification = VerifyRule::Rejection};
-  options.sampling = {.temperature = 1.0f, .seed = 1};
-  options.speculators.push_back({std::make_unique<BranchDrafter>(std::vector<TokenId>{7, 8}, 0.5f),
-                                 std::make_unique<ChainPolicy>(ChainPolicy::Options{})});
-  for (Speculator& s : known(prompt_, 30, 9, 3)) options.speculators.push_back(std::move(s));
-  options.on_step = [](const StepTrace& trace) { EXPECT_EQ(trace.tree->law(), ProposalLaw::Deterministic); };
-  Sequence sequence(*stories_.model, prompt_, std::move(options));
-  run(sequence);
-  EXPECT_EQ(sequence.generated().size(), 30u);
+  for (const float temperature : {0.0f, 1.0f}) {
+    SequenceOptions options{.max_tokens = 30, .verification = VerifyRule::Rejection};
+    options.sampling = {.temperature = temperature, .seed = 1};
+    options.speculators.push_back({std::make_unique<BranchDrafter>(std::vector<TokenId>{7, 8}, 0.5f),
+                                   std::make_unique<ChainPolicy>(ChainPolicy::Options{})});
+    for (Speculator& s : known(prompt_, 30, 9, 3)) options.speculators.push_back(std::move(s));
+    options.on_step = [](const StepTrace& trace) {
+      EXPECT_EQ(trace.tree->law(), ProposalLaw::Deterministic);
+    };
+    Sequence sequence(*stories_.model, prompt_, std::move(options));
+    run(sequence);
+    EXPECT_EQ(sequence.generated().size(), 30u);
+    if (temperature == 0.0f) {
+      EXPECT_TRUE(std::ranges::equal(sequence.generated(), plain(prompt_, 30)));
+      EXPECT_GT(sequence.statistics().accepted_tokens, 15);
+    }
+  }
 }
 
 /// Records what it is told.
