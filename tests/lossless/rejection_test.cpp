@@ -6,6 +6,8 @@
 #include <map>
 
 #include "support/generation.h"
+#include "vocab/token_order.h"
+#include "vocab/vocabulary_choice.h"
 
 namespace augur {
 namespace {
@@ -79,12 +81,24 @@ TEST(Rejection, KeepsTheLawOfPlainDecoding) {
   TemporaryFolder folder;
   testing_support::write_disturbed_stories(folder.path(), 0.12f);
   const Checkpoint head = Checkpoint::open(folder.path());
-  const auto drafters = find_drafter_type("draft").load({.backend = stories.backend,
-                                                         .target = *stories.model,
-                                                         .tokenizer = *stories.tokenizer,
-                                                         .target_path = "stories260k",
-                                                         .head = &head,
-                                                         .context = 128});
+  // Beside a whole draft model: one that knows half of the tokens, and the target's own first layers.
+  std::vector<std::int64_t> frequencies;
+  for (int id = 0; id < 512; ++id) frequencies.push_back(id % 2 == 0 ? 10 : 1);
+  write_token_order(folder.path() / "order", frequencies, {});
+  const VocabularyChoice half(VocabularySpec::parse("frspec:" + (folder.path() / "order").string() + ":256"),
+                              stories.model->fingerprint(), {});
+  const auto load = [&](const char* type, const Checkpoint* weights, const VocabularyChoice* vocabulary) {
+    return find_drafter_type(type).load({.backend = stories.backend,
+                                         .target = *stories.model,
+                                         .tokenizer = *stories.tokenizer,
+                                         .target_path = "stories260k",
+                                         .head = weights,
+                                         .context = 128,
+                                         .vocabulary = vocabulary});
+  };
+  const auto whole = load("draft", &head, nullptr);
+  const auto reduced = load("draft", &head, &half);
+  const auto early_exit = load("layerskip", nullptr, nullptr);
   const Text prompt = stories.prompt("One day, a");
   std::map<Text, double> law;
   add_law(stories, prompt, prompt.size() + kTokens, 1.0, law);
@@ -92,7 +106,8 @@ TEST(Rejection, KeepsTheLawOfPlainDecoding) {
   // Its shapes follow from what earlier texts taught it about drawn candidates.
   const auto automatic = load_policy("auto", {});
   enum class Shape { Chain, Tree, Auto };
-  const auto run = [&](Shape shape, VerifyRule rule, std::int64_t& accepted, int runs) {
+  const auto run = [&](const DrafterModel& drafters, Shape shape, VerifyRule rule, std::int64_t& accepted,
+                       int runs) {
     std::map<Text, int> counts;
     for (int seed = 0; seed < runs; ++seed) {
       SequenceOptions options{.sampling = few(static_cast<std::uint64_t>(seed)),
@@ -105,7 +120,9 @@ TEST(Rejection, KeepsTheLawOfPlainDecoding) {
       } else if (shape == Shape::Chain) {
         policy = std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 2});
       }
-      options.speculators = one(drafters->make({.context = 128}), std::move(policy));
+      options.speculators =
+          one(drafters.make({.exit_layer = &drafters == early_exit.get() ? 4 : 0, .context = 128}),
+              std::move(policy));
       if (shape == Shape::Auto) testing_support::steer(*automatic, options);
       Sequence sequence(*stories.model, prompt, std::move(options));
       Decoder decoder(*stories.model);
@@ -122,7 +139,7 @@ TEST(Rejection, KeepsTheLawOfPlainDecoding) {
   constexpr int kRuns = 4000;
   for (const Shape shape : {Shape::Chain, Shape::Tree, Shape::Auto}) {
     std::int64_t accepted = 0;
-    const auto counts = run(shape, VerifyRule::Rejection, accepted, kRuns);
+    const auto counts = run(*whole, shape, VerifyRule::Rejection, accepted, kRuns);
     EXPECT_GT(p_value(law, counts, kRuns), 1e-3) << "shape " << static_cast<int>(shape);
     // Drafts were accepted often, and rejected often; auto's trees hold most of the four candidates.
     EXPECT_GT(accepted, kRuns / 3);
@@ -134,6 +151,13 @@ TEST(Rejection, KeepsTheLawOfPlainDecoding) {
     for (auto& [text, p] : off) total += p = std::pow(p, 0.85);
     for (auto& [text, p] : off) p /= total;
     EXPECT_LT(p_value(off, counts, kRuns), 1e-3);
+  }
+  for (const DrafterModel* drafters : {reduced.get(), early_exit.get()}) {
+    std::int64_t accepted = 0;
+    const auto counts = run(*drafters, Shape::Tree, VerifyRule::Rejection, accepted, kRuns);
+    EXPECT_GT(p_value(law, counts, kRuns), 1e-3) << (drafters == reduced.get() ? "reduced" : "early exit");
+    EXPECT_GT(accepted, kRuns / 8);
+    EXPECT_LT(accepted, 2 * kRuns - kRuns / 8);
   }
 }
 
