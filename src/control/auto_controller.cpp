@@ -31,6 +31,9 @@ constexpr std::size_t kProbeNodes = 2;
 /// of that.
 constexpr double kMostTrust = 0.6;
 constexpr double kOutcomesForTrust = 24;
+/// Tokens that a text may have been credited with in all beyond what came, and likewise fallen short of: luck
+/// is smoothed out, failing drafts are not paid for by their forecasts.
+constexpr double kMostPromised = 1.0;
 /// How quickly it shows that forecasts have become wrong. By then a drafter's past says little of it.
 constexpr double kBiasRate = 1.0 / 8;
 constexpr double kWrong = 0.5;
@@ -390,6 +393,10 @@ void AutoController::observe(const StepTrace& trace) {
     // Beside others' drafts and prompts it says nothing.
     if (beliefs_.plain_check.taken(trace.batch_rows == sequences_ ? ms : plain_ms_, plain_ms_))
       forget_gains(true);
+    // What free drafters took for candidates that nobody verifies is lost, however little it is.
+    const double lost_ms = std::min(trace.draft_ms, plain_ms_);
+    text_.book(-lost_ms, plain_ms_);
+    beliefs_.series.book(-lost_ms, plain_ms_);
     return;
   }
   beliefs_.plain_check.other_step(1.0 / sequences_);
@@ -408,7 +415,10 @@ void AutoController::observe(const StepTrace& trace) {
   // What was expected has less noise, what came no bias: a good drafter's bad luck must not count as a loss,
   // nor a bad one's promises as a gain.
   const double trust = kMostTrust * trust_in_forecast();
-  const double worth = tokens + trust * (forecast_.tokens - bias_ - tokens);
+  const double promise = std::clamp(trust * (forecast_.tokens - bias_ - tokens), -kMostPromised - promised_,
+                                    kMostPromised - promised_);
+  promised_ += promise;
+  const double worth = tokens + promise;
   bias_ += kBiasRate * (forecast_.tokens - tokens - bias_);
   text_.book((worth - 1) * plain_ms_ - verify_ms - draft_ms, plain_ms_);
   // Over many texts luck evens out, and what they began with has to pay, too.

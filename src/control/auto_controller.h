@@ -91,6 +91,7 @@ class AutoController final : public RoundController {
   Ledger text_;
   double probe_credit_;    ///< plain steps: what other texts have left over may be used to probe
   double bias_ = 0;        ///< tokens that forecasts have lately been too high by
+  double promised_ = 0;    ///< tokens that were booked beyond what came, in all
   ProbeSchedule starved_;  ///< of candidates that are not worth verifying
 
   // The round in flight.
