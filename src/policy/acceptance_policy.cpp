@@ -34,20 +34,22 @@ double AcceptancePolicy::threshold(int levels, int width, int candidates) const 
   return (verify - draft) / (verify + round_.costs->other_ms());
 }
 
-/// What the last frontier's expansion has told about its nodes, in the order in which they were expanded:
-/// parents are rated a level before their children.
+/// Draft probabilities are known when a node is added. A head's are what the last frontier's expansion has
+/// told about its nodes: till then theirs is their parent's.
 void AcceptancePolicy::rate(const DraftTree& tree) {
   for (auto v = std::ssize(accepted_); v < tree.size(); ++v) {
     const auto node = static_cast<std::size_t>(v);
-    accepted_.push_back(accepted_[static_cast<std::size_t>(tree.parents()[node])]);
+    const double own = head_ == nullptr ? std::exp(static_cast<double>(tree.log_probs()[node])) : 1.0;
+    accepted_.push_back(accepted_[static_cast<std::size_t>(tree.parents()[node])] * own);
   }
+  if (head_ == nullptr) return;
+  // In the order in which they were expanded: parents are rated a level before their children.
   for (const std::int32_t node : frontier_) {
     if (node == DraftTree::kRoot) continue;
     const auto n = static_cast<std::size_t>(node);
     const std::span<const float> state = tree.hidden(node);
     const auto log_prob = static_cast<double>(tree.log_probs()[n]);
-    const double own =
-        head_ != nullptr && !state.empty() ? head_->probability(state, log_prob) : std::exp(log_prob);
+    const double own = state.empty() ? std::exp(log_prob) : head_->probability(state, log_prob);
     accepted_[n] = accepted_[static_cast<std::size_t>(tree.parents()[n])] * own;
     for (std::int32_t child = tree.first_child(node); child >= 0; child = tree.next_sibling(child)) {
       accepted_[static_cast<std::size_t>(child)] = accepted_[n];
@@ -65,7 +67,10 @@ void AcceptancePolicy::next_frontier(const DraftTree& tree, std::vector<std::int
     const auto stopped = [&](std::int32_t node) {
       return 1.0 - accepted_[static_cast<std::size_t>(node)] > h;
     };
-    if (options_.all_branches && std::any_of(frontier_.begin(), frontier_.end(), stopped)) out.clear();
+    if (options_.all_branches && (std::any_of(frontier_.begin(), frontier_.end(), stopped) ||
+                                  std::any_of(out.begin(), out.end(), stopped))) {
+      out.clear();
+    }
     std::erase_if(out, stopped);
   }
   ++level_;

@@ -10,7 +10,8 @@ namespace augur {
 /// Acceptance-guided drafting: EAGLE-2's tree, whose branches stop when one of their tokens is likely to be
 /// rejected. A node's rejection probability is 1 - the product of its path's acceptance probabilities, the
 /// root left out; those are a head's, read off the drafter's hidden state when the node is expanded, or
-/// without a head the draft probabilities. Above the threshold h no child of the node is drafted on from.
+/// without a head the draft probabilities. A node above the threshold h is not drafted on from; with a head,
+/// which has seen it only when it has been, none of its children is.
 ///
 /// h follows from costs: another level pays while T_d(k) + P_rej T_r < T_v, so h = (T_v - T_d(k)) / T_r,
 /// where T_d(k) is the time of the k levels drafted so far, T_v the verification of the candidates (so many
@@ -37,7 +38,7 @@ class AcceptancePolicy final : public TreePolicy {
   bool branches() const override { return !options_.chain; }
   void prune(DraftTree& tree) override { eagle2_.prune(tree); }
 
-  /// Acceptance probability of a node's whole path; that of nodes not expanded is their parent's.
+  /// Acceptance probability of a node's whole path; with a head that of nodes not expanded is their parent's.
   double path_acceptance(std::int32_t node) const { return accepted_[static_cast<std::size_t>(node)]; }
   /// h after `levels` levels, the last of `width` nodes, with `candidates` nodes in the tree beside the root.
   double threshold(int levels, int width, int candidates) const;

@@ -133,11 +133,11 @@ TEST(Acceptance, BranchesStopAtTheThresholdOfTheirOwnPaths) {
         const Path path = path_of(tree, node);
         const double own = path_acceptance(with_head ? &random : nullptr, law, path);
         ASSERT_NEAR(policy.path_acceptance(node), own, 1e-5);
-        // It was expanded, so its parent's branch had not been stopped.
-        const Path parent(path.begin(), path.end() - 1);
-        ASSERT_LE(1 - path_acceptance(with_head ? &random : nullptr, law, parent), h + 1e-6);
+        // It was expanded, so what was known of its branch had not stopped it: a head knows its parent.
+        const Path known(path.begin(), with_head ? path.end() - 1 : path.end());
+        ASSERT_LE(1 - path_acceptance(with_head ? &random : nullptr, law, known), h + 1e-6);
         // Where its own branch is above h, nothing below its children was drafted.
-        if (1 - own > h + 1e-6) {
+        if (with_head && 1 - own > h + 1e-6) {
           for (std::int32_t c = tree.first_child(node); c >= 0; c = tree.next_sibling(c)) {
             ASSERT_EQ(tree.first_child(c), -1);
           }
@@ -149,12 +149,13 @@ TEST(Acceptance, BranchesStopAtTheThresholdOfTheirOwnPaths) {
   }
 }
 
-TEST(Acceptance, ExtremeThresholdsAreEagle2AndTwoLevels) {
+TEST(Acceptance, ExtremeThresholdsAreEagle2AndOneLevel) {
+  int whole = 0;
   for (unsigned seed = 0; seed < 50; ++seed) {
     const RandomLaw law{seed};
     const auto never = make_policy("acceptance:h=1,topk=3,k-max=4,size=30");
     const auto at_once = make_policy("acceptance:h=0.000001,topk=3,k-max=4,size=30");
-    const auto one_stops_all = make_policy("acceptance:all=1,h=0.3,topk=3,k-max=4,size=30");
+    const auto one_stops_all = make_policy("acceptance:all=1,h=0.5,topk=3,k-max=4,size=30");
     const auto eagle2 = make_policy("eagle2:topk=3,depth=4,size=30");
     DraftTree a, b, c, usual;
     for (DraftTree* tree : {&a, &b, &c, &usual}) tree->reset(0, 0);
@@ -163,15 +164,17 @@ TEST(Acceptance, ExtremeThresholdsAreEagle2AndTwoLevels) {
     const int expansions = draft(*one_stops_all, kRoomy, c, law, false);
     draft(*eagle2, kRoomy, usual, law);
     EXPECT_TRUE(std::ranges::equal(a.tokens(), usual.tokens()));
-    EXPECT_EQ(b.max_depth(), 2) << "a token's acceptance is known when it has run";
+    EXPECT_EQ(b.max_depth(), 1) << "a token's acceptance is known when it is drafted";
     bool stopped = false;
-    for (std::int32_t node = 1; node < c.size(); ++node) {
-      if (c.depths()[static_cast<std::size_t>(node)] != 1 || c.first_child(node) < 0) continue;
+    for (std::int32_t v = c.first_child(DraftTree::kRoot); v >= 0; v = c.next_sibling(v)) {
       stopped =
-          stopped || 1 - std::exp(static_cast<double>(c.log_probs()[static_cast<std::size_t>(node)])) > 0.3;
+          stopped || 1 - std::exp(static_cast<double>(c.log_probs()[static_cast<std::size_t>(v)])) > 0.5;
     }
-    EXPECT_EQ(expansions == 4, stopped);
+    EXPECT_EQ(expansions == 1, stopped);
+    whole += stopped ? 0 : 1;
   }
+  EXPECT_GE(whole, 5);
+  EXPECT_LE(whole, 45);
 }
 
 TEST(Acceptance, TheThresholdFollowsTheCosts) {
@@ -212,14 +215,14 @@ TEST(Acceptance, TheThresholdFollowsTheCosts) {
 
 TEST(Acceptance, DrawnNodesAreCutByPlace) {
   for (unsigned seed = 0; seed < 50; ++seed) {
-    const auto policy = make_policy("acceptance:h=0.5,topk=3,k-max=4,size=6");
+    const auto policy = make_policy("acceptance:h=0.8,topk=3,k-max=4,size=6");
     DraftTree tree;
     tree.reset(0, 0);
     tree.set_sampled(8);
     draft(*policy, kRoomy, tree, {seed}, false);
     const std::vector<TokenId> drafted(tree.tokens().begin(), tree.tokens().end());
     policy->prune(tree);
-    ASSERT_EQ(tree.size(), 6);
+    ASSERT_EQ(tree.size(), std::min<std::int32_t>(6, static_cast<std::int32_t>(drafted.size())));
     EXPECT_TRUE(std::equal(tree.tokens().begin(), tree.tokens().end(), drafted.begin()));
   }
 }
