@@ -62,24 +62,13 @@ std::vector<PromptRuns> collect(const PromptSet& set, const std::vector<std::str
   return prompts;
 }
 
-/// Counts of the first round; times as means over the rounds.
+/// Of all rounds: what a method does may differ from one to the next.
 void add_runs(MethodFigures& f, const Runs& runs) {
-  const Cell& first = runs.first();
-  f.tokens += first.tokens;
-  double cells = 0;
-  SpeculationStatistics times;
   for (const Cell* cell : runs.cells) {
     if (cell == nullptr) continue;
-    cells += 1;
-    times.draft_ms += cell->speculation.draft_ms;
-    times.verify_ms += cell->speculation.verify_ms;
-    times.other_ms += cell->speculation.other_ms;
+    f.tokens += cell->tokens;
+    add_to(f.sum, cell->speculation);
   }
-  SpeculationStatistics more = first.speculation;
-  more.draft_ms = times.draft_ms / cells;
-  more.verify_ms = times.verify_ms / cells;
-  more.other_ms = times.other_ms / cells;
-  add_to(f.sum, more);
 }
 
 double mean_rate_of_round(const std::vector<PromptRuns>& prompts, std::size_t method, std::size_t round) {
@@ -90,6 +79,21 @@ double mean_rate_of_round(const std::vector<PromptRuns>& prompts, std::size_t me
     sum += rate(cell->tokens, cell->decode_ms);
   }
   return sum / static_cast<double>(prompts.size());
+}
+
+/// Of the rounds that were run.
+Spread spread_of_rounds(std::vector<double> speedups) {
+  std::erase(speedups, 0.0);
+  return spread_of(std::move(speedups));
+}
+
+/// Adds up what suites show of each round; 0 where one of them has not run it.
+void add_rounds(std::vector<double>& sum, const std::vector<double>& more, bool first) {
+  if (first) sum.assign(more.size(), 0.0);
+  for (std::size_t r = 0; r < sum.size(); ++r) {
+    const bool everywhere = (first || sum[r] > 0) && more[r] > 0;
+    sum[r] = everywhere ? sum[r] + more[r] : 0.0;
+  }
 }
 
 double tau_of(const MethodFigures& f) {
@@ -134,13 +138,12 @@ SuiteFigures suite_figures(const PromptSet& set, const std::vector<std::string>&
     f.slowest_id =
         ids[static_cast<std::size_t>(std::min_element(speedups.begin(), speedups.end()) - speedups.begin())];
     f.by_prompt = spread_of(std::move(speedups));
-    std::vector<double> rounds_speedups;
     for (std::size_t r = 0; r < static_cast<std::size_t>(rounds); ++r) {
       const double base = mean_rate_of_round(prompts, 0, r);
       const double own = mean_rate_of_round(prompts, m, r);
-      if (base > 0 && own > 0) rounds_speedups.push_back(own / base);
+      f.round_speedups.push_back(base > 0 ? own / base : 0.0);
     }
-    f.by_round = spread_of(std::move(rounds_speedups));
+    f.by_round = spread_of_rounds(f.round_speedups);
   }
   return figures;
 }
@@ -175,9 +178,7 @@ std::vector<MethodFigures> overall_figures(const std::vector<SuiteFigures>& suit
       sum.different += f.different;
       sum.tokens += f.tokens;
       add_to(sum.sum, f.sum);
-      sum.by_round.low += f.by_round.low;
-      sum.by_round.middle += f.by_round.middle;
-      sum.by_round.high += f.by_round.high;
+      add_rounds(sum.round_speedups, f.round_speedups, first);
       if (first || f.by_prompt.low < sum.by_prompt.low) {
         sum.by_prompt.low = f.by_prompt.low;
         sum.slowest_id = suite.suite + " " + f.slowest_id;
@@ -188,9 +189,11 @@ std::vector<MethodFigures> overall_figures(const std::vector<SuiteFigures>& suit
   }
   for (MethodFigures& f : all) {
     for (double* mean : {&f.tokens_per_second, &f.with_prompt_per_second, &f.speedup, &f.speedup_with_prompt,
-                         &f.by_round.low, &f.by_round.middle, &f.by_round.high, &f.by_prompt.middle}) {
+                         &f.by_prompt.middle}) {
       *mean /= counted;
     }
+    for (double& speedup : f.round_speedups) speedup /= counted;
+    f.by_round = spread_of_rounds(f.round_speedups);
     f.tau = tau_of(f);
   }
   return all;
@@ -203,6 +206,7 @@ nlohmann::ordered_json to_json(const MethodFigures& f) {
       {"with_prompt_per_second", f.with_prompt_per_second},
       {"speedup", f.speedup},
       {"speedup_with_prompt", f.speedup_with_prompt},
+      {"round_speedups", f.round_speedups},
       {"speedup_by_round", spread(f.by_round)},
       {"speedup_by_prompt", spread(f.by_prompt)},
       {"slowest_prompt", f.slowest_id},

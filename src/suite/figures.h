@@ -26,13 +26,14 @@ struct MethodFigures {
   double with_prompt_per_second = 0;  ///< time of the prompt included
   double speedup = 0;                 ///< over the first method
   double speedup_with_prompt = 0;
-  Spread by_round;         ///< the speedup of single rounds
-  Spread by_prompt;        ///< the speedup of single prompts
-  std::string slowest_id;  ///< prompt with the least speedup
-  int different = 0;       ///< prompts whose ids are not the first method's
-  std::int64_t tokens = 0;
-  SpeculationStatistics sum;  ///< over the prompts, first round each: counts; times: mean over rounds
-  double tau = 0;             ///< tokens a call, the target's own included
+  std::vector<double> round_speedups;  ///< by round, 0: not run with every prompt
+  Spread by_round;                     ///< of those
+  Spread by_prompt;                    ///< the speedup of single prompts
+  std::string slowest_id;              ///< prompt with the least speedup
+  int different = 0;                   ///< prompts whose ids are not the first method's
+  std::int64_t tokens = 0;             ///< of all rounds
+  SpeculationStatistics sum;           ///< over the prompts and all their rounds
+  double tau = 0;                      ///< tokens a call, the target's own included
 };
 
 struct SuiteFigures {
@@ -50,7 +51,8 @@ SuiteFigures suite_figures(const PromptSet& set, const std::vector<std::string>&
 /// The prompts of all suites by their category, as sets of their own; empty where there is one at most.
 std::vector<PromptSet> by_category(const PromptSet& set);
 
-/// Over suites: counts are added, rates and speedups are means of the suites' (each weighs the same).
+/// Over suites: counts are added, rates and speedups are means of the suites' (each weighs the same), of
+/// every round apart.
 std::vector<MethodFigures> overall_figures(const std::vector<SuiteFigures>& suites);
 
 nlohmann::ordered_json to_json(const MethodFigures& figures);

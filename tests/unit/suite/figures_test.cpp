@@ -58,7 +58,7 @@ TEST_F(FiguresTest, RatesAreMeansOverPromptsAndSpeedupTheirRatio) {
   EXPECT_EQ(f.methods[1].sum.verified_tokens, 300);
 }
 
-TEST_F(FiguresTest, OverRoundsMediansCountAndCountsAreNotMultiplied) {
+TEST_F(FiguresTest, OverRoundsMediansCountAndCountsAreAdded) {
   for (int round = 0; round < 3; ++round) {
     add(0, "plain", round, 100, 1000);
     add(1, "plain", round, 100, 1000);
@@ -71,9 +71,23 @@ TEST_F(FiguresTest, OverRoundsMediansCountAndCountsAreNotMultiplied) {
   EXPECT_NEAR(f.speedup, 2.0, kTiny);
   EXPECT_NEAR(f.by_round.low, 1.1, kTiny);
   EXPECT_NEAR(f.by_round.high, 2.25, kTiny);
-  EXPECT_EQ(f.tokens, 200);
-  EXPECT_EQ(f.sum.calls, 100);
-  EXPECT_NEAR(f.sum.verify_ms, 500 + (500 + 5000 + 400) / 3.0, kTiny);
+  EXPECT_EQ(f.tokens, 600);
+  EXPECT_EQ(f.sum.calls, 300);
+  EXPECT_NEAR(f.sum.verify_ms, 3 * 500 + 500 + 5000 + 400, kTiny);
+}
+
+TEST_F(FiguresTest, CallsAndTheirTimesAreOfTheSameRounds) {
+  for (int round = 0; round < 2; ++round) {
+    add(0, "plain", round, 100, 1000);
+    add(1, "plain", round, 100, 1000);
+    add(1, "fast", round, 100, 500);
+  }
+  add(0, "fast", 0, 100, 500);
+  add(0, "fast", 1, 20, 2000);  // ten calls instead of fifty, each of them slower
+  const MethodFigures f = figures(2).methods[1];
+  EXPECT_EQ(f.sum.calls, 160);
+  EXPECT_NEAR(f.sum.verify_ms / static_cast<double>(f.sum.calls), 3500.0 / 160, kTiny);
+  EXPECT_EQ(f.tau, 2);
 }
 
 TEST_F(FiguresTest, PromptsThatSomeMethodHasNotRunAreLeftOut) {
@@ -106,10 +120,15 @@ TEST_F(FiguresTest, OverallIsTheMeanOfSuitesAndTheSumOfCounts) {
   first.methods[1].sum.calls = 10;
   second.methods[1] = {.speedup = 1, .by_prompt = {0.5, 1, 1.5}, .slowest_id = "b", .tokens = 10};
   second.methods[1].sum.calls = 10;
+  // One of them was quick in the first round, the other one in the second.
+  first.methods[1].round_speedups = {4, 2, 3};
+  second.methods[1].round_speedups = {0.5, 1.5, 0};
   const auto all = overall_figures({first, {"empty", 0, 4, {}}, second});
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[1].speedup, 2);
   EXPECT_EQ(all[1].tau, 2);
+  EXPECT_EQ(all[1].by_round.low, 1.75);
+  EXPECT_EQ(all[1].by_round.high, 2.25);
   EXPECT_EQ(all[1].by_prompt.low, 0.5);
   EXPECT_EQ(all[1].by_prompt.high, 3.5);
   EXPECT_EQ(all[1].slowest_id, "two b");
