@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/error.h"
+#include "draft/copy_odds.h"
 
 namespace augur {
 namespace {
@@ -62,6 +63,11 @@ NgramIndex::Match NgramIndex::find() const {
     if (next < n) continue;  // empty, or another n-gram of the same hash
     const auto suffix = text_.end() - n;
     if (std::equal(suffix, text_.end(), text_.begin() + (next - n))) best = {next, n};
+  }
+  while (best.length > 0 && best.length < kLongestMatch && best.length < best.next &&
+         text_[static_cast<std::size_t>(best.next - best.length - 1)] ==
+             text_[static_cast<std::size_t>(size - best.length - 1)]) {
+    ++best.length;
   }
   return best;
 }

@@ -22,7 +22,8 @@ class NgramIndex {
     std::int32_t next = -1;  ///< position of the token that followed the earlier occurrence; -1: no match
     int length = 0;
   };
-  /// The latest earlier occurrence of the longest suffix of the text that has one.
+  /// The latest earlier occurrence of the longest suffix of the text that has one, of up to `max` tokens. Its
+  /// length is how far the texts agree, kLongestMatch at most.
   Match find() const;
 
  private:

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "draft/copy_odds.h"
 #include "draft/ngram_drafter.h"
 #include "draft/ngram_index.h"
 
@@ -17,7 +18,14 @@ NgramIndex::Match reference(const std::vector<TokenId>& text, int min, int max) 
   const int size = static_cast<int>(text.size());
   for (int n = std::min(max, size - 1); n >= min; --n) {
     for (int next = size - 1; next >= n; --next) {
-      if (std::equal(text.end() - n, text.end(), text.begin() + (next - n))) return {next, n};
+      if (!std::equal(text.end() - n, text.end(), text.begin() + (next - n))) continue;
+      int agreed = n;  // the match found by n tokens may be longer
+      while (agreed < kLongestMatch && agreed < next &&
+             text[static_cast<std::size_t>(next - agreed - 1)] ==
+                 text[text.size() - 1 - static_cast<std::size_t>(agreed)]) {
+        ++agreed;
+      }
+      return {next, agreed};
     }
   }
   return {};
