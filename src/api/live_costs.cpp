@@ -90,6 +90,7 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
 }
 
 void LiveCosts::teach(std::shared_ptr<PolicyModel> policy, const SpeculationOptions& options) {
+  if (policy_ != policy) store_beliefs();
   policy_ = std::move(policy);
   for (const std::string& type : drafter_names(options)) {
     Known& known = known_.at(type);
@@ -124,6 +125,12 @@ void LiveCosts::store() {
   for (const auto& [type, known] : known_) {
     const DraftCosts& costs = decoder_.costs().drafter(known.name);
     if (costs.measured()) cache_.store_drafter(known.key, costs);
+  }
+  store_beliefs();
+}
+
+void LiveCosts::store_beliefs() {
+  for (const auto& [type, known] : known_) {
     const DrafterBelief* belief = policy_ == nullptr || known.lookup ? nullptr : policy_->belief(type);
     if (belief != nullptr && belief->outcomes() > known.outcomes) cache_.store_belief(known.key, *belief);
   }

@@ -23,9 +23,9 @@ class LiveCosts {
 
   /// Of the target, and of what `options` drafts with. `anew`: whatever the cache says.
   void prepare(const SpeculationOptions& options, bool anew = false);
-  /// A policy that decides by these costs begins with what earlier processes came to believe of the drafters
-  /// with laws, where it has seen nothing of them itself. What the policy taught last believes in the end is
-  /// kept.
+  /// A policy that decides by these costs begins with what earlier processes, and the policies taught before
+  /// it, came to believe of the drafters with laws, where it has seen nothing of them itself. What the policy
+  /// taught last believes in the end is kept.
   void teach(std::shared_ptr<PolicyModel> policy, const SpeculationOptions& options);
   MeasuredCosts report() const;
 
@@ -38,6 +38,7 @@ class LiveCosts {
   };
   const LoadedDrafter& find(const std::string& name) const;
   void store();
+  void store_beliefs();
 
   Model& target_;
   Decoder& decoder_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace augur {
 namespace {
@@ -30,14 +31,17 @@ PolicyLimits limits_of(const SpeculationOptions& options) {
 PolicyCache::Found PolicyCache::get(const SpeculationOptions& options) {
   const std::string text = policy_text(options);
   const PolicyLimits limits = limits_of(options);
+  std::vector<std::string> drafters = options.types;
+  std::sort(drafters.begin(), drafters.end());
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.text == text && entry.limits == limits;
+    return entry.text == text && entry.limits == limits && entry.drafters == drafters;
   });
   const bool fresh = found == entries_.end();
   if (!fresh) {
     entries_.splice(entries_.begin(), entries_, found);
   } else {
-    entries_.push_front({text, limits, load_policy(text, limits, &target_, target_path_)});
+    entries_.push_front(
+        {text, limits, std::move(drafters), load_policy(text, limits, &target_, target_path_)});
     if (entries_.size() > kKept) entries_.pop_back();
   }
   return {entries_.front().model, fresh};

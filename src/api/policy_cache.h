@@ -2,14 +2,16 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "augur/options.h"
 #include "policy/registry.h"
 
 namespace augur {
 
-/// The policies that an engine's requests have asked for, with what they have learned. The ones used last are
-/// kept; generations hold on to theirs. One thread at a time.
+/// The policies that an engine's requests have asked for, with what they have learned: of every combination
+/// of drafters apart, as what one of them gains depends on the others. The ones used last are kept;
+/// generations hold on to theirs. One thread at a time.
 class PolicyCache {
  public:
   PolicyCache(Model& target, std::string target_path)
@@ -27,6 +29,7 @@ class PolicyCache {
   struct Entry {
     std::string text;
     PolicyLimits limits;
+    std::vector<std::string> drafters;  ///< in alphabetical order
     std::shared_ptr<PolicyModel> model;
   };
 

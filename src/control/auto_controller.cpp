@@ -62,6 +62,7 @@ AutoController::AutoController(Beliefs& beliefs, std::span<const Seat> seats)
   }
   candidates_.reserve(2 * kUsual);
   surest_.reserve(kUsual);
+  companies_.reserve(kUsual);
   chances_.reserve(kUsual);
   order_.reserve(kUsual);
   falling_.reserve(kUsual);
@@ -213,18 +214,31 @@ void AutoController::add_candidates(std::span<const float> probabilities) {
 
 // --- What is verified ------------------------------------------------------------------------------------
 
+/// What to make of the drafters' being of one opinion about a node, or of several. Null: one drafter alone
+/// says something of its place.
+Agreement* AutoController::company(const DraftTree& tree, std::size_t node) const {
+  if (sampled_) return nullptr;
+  const ProposerSet set = tree.proposer_sets()[node];
+  if ((set & (set - 1)) != 0) return &beliefs_.agreed;
+  for (std::int32_t c = tree.first_child(tree.parents()[node]); c >= 0; c = tree.next_sibling(c)) {
+    if (tree.proposer_sets()[static_cast<std::size_t>(c)] != set) return &beliefs_.contested;
+  }
+  return nullptr;
+}
+
 /// P of every node of the merged tree.
 void AutoController::weigh(const DraftTree& tree) {
   const auto size = static_cast<std::size_t>(tree.size());
   surest_.assign(size, 1.0f);
+  companies_.assign(size, nullptr);
   chances_.assign(size, 1.0f);
   for (std::size_t node = 1; node < size; ++node) {
     const auto parent = static_cast<std::size_t>(tree.parents()[node]);
     const double a = std::exp(static_cast<double>(tree.scores()[node] - tree.scores()[parent]));
     surest_[node] = static_cast<float>(std::min(a, Calibrator::kMost));
-    const ProposerSet set = tree.proposer_sets()[node];
-    const bool agreed = !sampled_ && (set & (set - 1)) != 0;
-    const double chance = agreed ? beliefs_.agreement.acceptance(a) : static_cast<double>(surest_[node]);
+    companies_[node] = company(tree, node);
+    const double chance =
+        companies_[node] != nullptr ? companies_[node]->acceptance(a) : static_cast<double>(surest_[node]);
     chances_[node] = chances_[parent] * static_cast<float>(chance);
   }
 }
@@ -287,8 +301,11 @@ void AutoController::cut(DraftTree& tree) {
     tree.select(order_);
     // What was weighed follows its nodes.
     for (std::size_t to = 0; to < order_.size(); ++to) {
-      surest_[to] = surest_[static_cast<std::size_t>(order_[to])];
-      chances_[to] = chances_[static_cast<std::size_t>(order_[to])];
+      const auto from = static_cast<std::size_t>(order_[to]);
+      surest_[to] = surest_[from];
+      companies_[to] = companies_[from];
+      chances_[to] = chances_[from];
+      tree.mutable_scores()[to] = std::log(std::max(chances_[to], std::numeric_limits<float>::min()));
     }
   }
   const bool drafted = std::any_of(seats_.begin(), seats_.end(), [](const SeatState& s) { return s.drafts; });
@@ -307,7 +324,8 @@ void AutoController::cut(DraftTree& tree) {
 
 // --- What came of it ---------------------------------------------------------------------------------------
 
-/// The children of every accepted node: one of them may have been right.
+/// The children of every accepted node: one of them may have been right. What a drafter's own probabilities
+/// are worth is learned by its policy.
 void AutoController::learn_outcomes(const StepTrace& trace) {
   const DraftTree& tree = *trace.tree;
   for (std::size_t i = 0; i < trace.path.size(); ++i) {
@@ -315,21 +333,12 @@ void AutoController::learn_outcomes(const StepTrace& trace) {
     int rank = 0;
     for (std::int32_t c = tree.first_child(trace.path[i]); c >= 0; c = tree.next_sibling(c), ++rank) {
       const auto node = static_cast<std::size_t>(c);
-      const ProposerSet set = tree.proposer_sets()[node];
-      const int depth = tree.depths()[node];
       const bool accepted = c == next;
-      if ((set & (set - 1)) != 0) {
-        beliefs_.agreement.observe(static_cast<double>(surest_[node]), accepted);
-        continue;
-      }
+      if (companies_[node] != nullptr)
+        companies_[node]->observe(static_cast<double>(surest_[node]), accepted);
       const std::size_t seat = tree.proposers()[node] - 1u;
-      if (seat >= seats_.size()) continue;
-      DrafterBelief& belief = *seats_[seat].belief;
-      if (sampled_) {
-        belief.drawn_profile.observe(depth, rank, accepted ? 1.0 : 0.0);
-      } else {
-        belief.calibrator.observe(static_cast<double>(tree.log_probs()[node]), depth, accepted);
-      }
+      if (!sampled_ || seat >= seats_.size()) continue;
+      seats_[seat].belief->drawn_profile.observe(tree.depths()[node], rank, accepted ? 1.0 : 0.0);
     }
   }
 }

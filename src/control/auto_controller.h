@@ -80,6 +80,7 @@ class AutoController final : public RoundController {
   bool engages(std::size_t seat, const RoundInfo& round);
   std::size_t choose(const DraftTree& tree);
   std::size_t widened(std::size_t count) const;
+  Agreement* company(const DraftTree& tree, std::size_t node) const;
   void weigh(const DraftTree& tree);
   double trust_in_forecast() const;
   void learn_outcomes(const StepTrace& trace);
@@ -115,8 +116,9 @@ class AutoController final : public RoundController {
   StepForecast forecast_;
 
   // Scratch of cut().
-  std::vector<float> surest_;   ///< by node: a(v) by the surest of its proposers
-  std::vector<float> chances_;  ///< by node: P(v)
+  std::vector<float> surest_;          ///< by node: a(v) by the surest of its proposers
+  std::vector<Agreement*> companies_;  ///< by node: what others' opinion of it makes of that
+  std::vector<float> chances_;         ///< by node: P(v)
   std::vector<std::int32_t> order_;
   std::vector<float> falling_;
 };

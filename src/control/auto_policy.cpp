@@ -84,8 +84,7 @@ void AutoPolicy::reconsider(const DraftTree& tree) {
 /// Weighs the nodes that were added since the last call.
 void AutoPolicy::absorb(const DraftTree& tree) {
   DrafterBelief& belief = controller_.belief(seat_);
-  const bool scored = !scores_.empty() && !drawn_;
-  if (scored) reconsider(tree);
+  if (!scores_.empty() && !drawn_) reconsider(tree);
   fresh_.clear();
   newest_.clear();
   double root_children = 0;
@@ -103,7 +102,7 @@ void AutoPolicy::absorb(const DraftTree& tree) {
       a = std::min(belief.drawn_profile.at(depth, rank), Calibrator::kMost);
     } else {
       a = belief.calibrator.acceptance(static_cast<double>(tree.log_probs()[node]), depth);
-      if (scored) a = scores_.weigh(tree, static_cast<std::int32_t>(v), a);
+      a = scores_.weigh(tree, static_cast<std::int32_t>(v), a);
       belief.profile.observe(depth, rank, a);
     }
     acceptance_.push_back(static_cast<float>(a));
@@ -183,7 +182,7 @@ void AutoPolicy::prune(DraftTree& tree) {
 }
 
 void AutoPolicy::observe(const StepTrace& trace) {
-  if (!scores_.empty() && wanted_ && !drawn_) scores_.learn(trace);
+  if (wanted_ && !drawn_) scores_.learn(trace, controller_.belief(seat_).calibrator);
 }
 
 }  // namespace augur

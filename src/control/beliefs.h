@@ -35,7 +35,8 @@ struct DrafterBelief {
 /// What the sequences of an engine have learned about its drafters. One thread at a time.
 struct Beliefs {
   std::map<std::string, DrafterBelief, std::less<>> drafters;
-  Agreement agreement;
+  Agreement agreed{0.5};      ///< of nodes that several drafters propose
+  Agreement contested{-0.2};  ///< of nodes beside which others propose something else
   Price price;
   CostCheck plain_check{4};
   CostCheck wide_check{24};

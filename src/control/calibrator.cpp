@@ -7,8 +7,9 @@ namespace augur {
 namespace {
 
 constexpr double kOddsRange = 6.0;
-constexpr double kPrior = 3.0;    ///< curvature that a = q is worth
-constexpr double kMemory = 40.0;  ///< curvature at most: some 250 outcomes
+constexpr double kPrior = 3.0;         ///< curvature that a = q is worth
+constexpr double kMemory = 40.0;       ///< curvature at most
+constexpr double kForget = 1.0 / 96;  ///< share of the curvature that an outcome takes the place of
 constexpr double kLeastCurvature = 0.04;
 
 double sigmoid(double x) {
@@ -65,7 +66,8 @@ void Calibrator::observe(double log_prob, int depth, bool accepted) {
   const auto learn = [&](Weight& w, double x) {
     if (x <= 0) return;
     w.value += x * error / (w.curvature + x * x * curvature);
-    w.curvature = std::min(w.curvature + x * x * curvature, kMemory);
+    w.curvature = std::max(kPrior, w.curvature * (1 - x * kForget)) + x * x * curvature;
+    w.curvature = std::min(w.curvature, kMemory);
   };
   learn(weights_[p.low], 1 - p.high_share);
   learn(weights_[p.low + 1], p.high_share);

@@ -7,9 +7,9 @@ namespace augur {
 /// Turns what one drafter says about a node into a(v): the probability that the node's token is accepted,
 /// given that its parent was. A logistic regression on the drafter's own log-probability (a piecewise linear
 /// function of its log-odds) and on depth, fitted as the text goes by a step of Newton's method per outcome
-/// and weight. It starts at a = q and forgets what lies some hundred outcomes back. A prediction costs two
-/// exponentials. Outcomes are those of children of accepted nodes: what is asked for is conditional on the
-/// parent, so nothing is biased by what was never reached.
+/// and weight. It starts at a = q; what a knot knows fades over some hundred of its outcomes. A
+/// prediction costs two exponentials. Outcomes are those of children of accepted nodes: what is asked for is
+/// conditional on the parent, so nothing is biased by what was never reached.
 class Calibrator {
  public:
   Calibrator();
@@ -48,14 +48,17 @@ class Calibrator {
   double outcomes_ = 0;
 };
 
-/// By how much a token is likelier, in log-odds, when several drafters propose it than what the surest says.
+/// By how much a token is likelier, in log-odds, than what the surest of its proposers says, because of what
+/// other drafters say: that they propose it, too, or something else in its place. Learned in the same way.
 class Agreement {
  public:
+  explicit Agreement(double shift) : shift_(shift) {}
+
   double acceptance(double surest) const;
   void observe(double surest, bool accepted);
 
  private:
-  double shift_ = 0.5;
+  double shift_;
   double curvature_ = 4.0;
 };
 

@@ -5,9 +5,9 @@ namespace augur {
 ScoreBook::ScoreBook(ScoreChoice& choice, std::span<NodeScore* const> scores)
     : choice_(choice), scores_(scores.begin(), scores.end()) {
   constexpr std::size_t kUsual = 512;
+  entries_.reserve(kUsual);
   if (empty()) return;
   choice_.prepare(scores_);
-  entries_.reserve(kUsual);
   readings_.reserve(kUsual * scores_.size());
 }
 
@@ -18,7 +18,6 @@ NodeWants ScoreBook::wants() const {
 }
 
 void ScoreBook::begin_round() {
-  if (empty()) return;
   entries_.assign(1, {});
   entries_.front().accepted = true;
   readings_.assign(scores_.size(), {});
@@ -41,6 +40,7 @@ double ScoreBook::weigh(const DraftTree& tree, std::int32_t node, double own) {
   entries_.push_back({.parent = tree.parents()[n],
                       .token = tree.tokens()[n],
                       .depth = tree.depths()[n],
+                      .log_prob = static_cast<double>(tree.log_probs()[n]),
                       .own = own,
                       .accepted = false});
   for (NodeScore* score : scores_) readings_.push_back(score->read(tree, node));
@@ -53,7 +53,7 @@ double ScoreBook::weigh_again(const DraftTree& tree, std::int32_t node) {
   return believed(n);
 }
 
-void ScoreBook::learn(const StepTrace& trace) {
+void ScoreBook::learn(const StepTrace& trace, Calibrator& own) {
   if (trace.next < 0) return;
   const auto known = static_cast<int>(trace.path.size());  // depths of which the right token is known
   for (std::size_t n = 1; n < entries_.size(); ++n) {
@@ -64,7 +64,8 @@ void ScoreBook::learn(const StepTrace& trace) {
             ? trace.tree->tokens()[static_cast<std::size_t>(trace.path[static_cast<std::size_t>(e.depth)])]
             : trace.next;
     e.accepted = e.token == right;
-    choice_.observe(readings(n), e.own, e.depth, e.accepted);
+    own.observe(e.log_prob, e.depth, e.accepted);
+    if (!empty()) choice_.observe(readings(n), e.own, e.depth, e.accepted);
   }
 }
 

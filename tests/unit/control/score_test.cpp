@@ -169,7 +169,8 @@ TEST(ScoreBook, LearnsFromAllChildrenOfAcceptedNodesVerifiedOrNot) {
   trace.path = path;
   trace.next = 2;
   const double before = choice.acceptance(0, score.by_token[0], 1);
-  book.learn(trace);
+  Calibrator own;
+  book.learn(trace, own);
   // 1 and 2 right, 4 and 3 wrong; what hangs on 4 was never asked.
   ScoreChoice by_hand;
   by_hand.prepare(scores);
@@ -182,6 +183,14 @@ TEST(ScoreBook, LearnsFromAllChildrenOfAcceptedNodesVerifiedOrNot) {
     EXPECT_DOUBLE_EQ(choice.acceptance(0, reading, depth), by_hand.acceptance(0, reading, depth));
   }
   EXPECT_DOUBLE_EQ(choice.advantage(0), by_hand.advantage(0));
+  // The drafter's own probabilities of the same nodes, whoever else proposed them.
+  Calibrator own_by_hand;
+  own_by_hand.observe(static_cast<double>(-0.1f), 1, true);
+  own_by_hand.observe(-3, 1, false);
+  own_by_hand.observe(-0.5, 2, true);
+  own_by_hand.observe(-1, 2, false);
+  EXPECT_EQ(own.outcomes(), 4);
+  EXPECT_DOUBLE_EQ(own.acceptance(-0.5, 2), own_by_hand.acceptance(-0.5, 2));
 }
 
 TEST(ScoreBook, WhereAScoreSaysNothingTheDraftersOwnCounts) {
@@ -209,6 +218,17 @@ TEST(ScoreBook, WithoutScoresNothingIsAskedFor) {
   const ScoreBook book(choice, {});
   EXPECT_TRUE(book.empty());
   EXPECT_FALSE(book.wants().anything());
+}
+
+TEST(Calibrator, FollowsATextOfAnotherKind) {
+  // Matches of one token were right as often as they said, and are never right any more.
+  Calibrator calibrator;
+  std::mt19937_64 random(3);
+  std::bernoulli_distribution right(0.25);
+  for (int i = 0; i < 400; ++i) calibrator.observe(std::log(0.25), 1, right(random));
+  EXPECT_NEAR(calibrator.acceptance(std::log(0.25), 1), 0.25, 0.08);
+  for (int i = 0; i < 100; ++i) calibrator.observe(std::log(0.25), 1, false);
+  EXPECT_LT(calibrator.acceptance(std::log(0.25), 1), 0.08);
 }
 
 }  // namespace
