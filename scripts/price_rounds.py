@@ -4,7 +4,8 @@
 Reads the rounds that `augur bench spec --log FILE` wrote and prices every round at the median time of the
 rounds of its kind: verification by suite, prompt and rows, drafting by variant, suite, prompt and candidates.
 Prints tokens per second by suite and variant, their share of the suite's best fixed variant, and the same as
-measured. A variant is fixed unless a controller steered it.
+measured. A variant is fixed unless a controller steered it. The best fixed variant is chosen by hindsight: of
+several that differ by noise alone it is the luckiest, some per cent above their mean.
 """
 import collections
 import json

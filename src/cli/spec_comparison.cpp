@@ -10,6 +10,7 @@
 #include "decode/decoder.h"
 #include "suite/cell.h"
 #include "suite/method.h"
+#include "suite/prompt_set.h"
 
 namespace augur::cli {
 namespace {
@@ -91,6 +92,17 @@ SuiteFigures summarise(const std::string& name, const std::vector<std::vector<Ru
   return figures;
 }
 
+/// The same kind of request for a text that no suite holds.
+Request warm_up_like(Request request) {
+  request.prompt_tokens.clear();
+  if (request.messages.empty()) {
+    request.prompt = kWarmUpText;
+  } else {
+    request.messages = {{"user", kWarmUpText}};
+  }
+  return request;
+}
+
 }  // namespace
 
 SpecVariant parse_variant(const std::string& text, const SpeculationOptions& base) {
@@ -130,8 +142,8 @@ std::vector<SuiteFigures> compare_variants(Engine& engine, const std::vector<Spe
   for (const Suite& suite : suites) {
     if (!going) break;
     if (suite.requests.empty()) continue;
-    for (std::size_t v = 0; v < variants.size(); ++v)
-      run(suite.requests.front(), v, warm, nullptr);  // warm, not counted
+    const Request warm_up = warm_up_like(suite.requests.front());
+    for (std::size_t v = 0; v < variants.size(); ++v) run(warm_up, v, warm, nullptr);  // not counted
     std::vector<std::vector<Runs>> prompts;
     for (std::size_t i = 0; i < suite.requests.size() && going; ++i) {
       std::vector<Runs> runs(variants.size());

@@ -13,6 +13,11 @@ struct SuitePrompt {
   std::vector<std::string> turns;
 };
 
+/// What methods are warmed up with. It is in no suite: a method that learns must not have seen what is
+/// measured.
+inline constexpr const char* kWarmUpText =
+    "Explain in a few sentences how bread is baked, and why the dough rests.";
+
 struct PromptSet {
   std::string name;  ///< the file's, without its ending
   std::vector<SuitePrompt> prompts;

@@ -87,11 +87,12 @@ SuiteRunReport run_suites(Workbench& bench, const std::vector<PromptSet>& sets,
     return options.cancel == nullptr || !options.cancel->load();
   };
   std::vector<bool> warm(methods.size());
-  const auto warm_up = [&](const SuitePrompt& prompt, std::size_t method) {
+  const SuitePrompt warm_up_prompt{"warm-up", "", {kWarmUpText}};
+  const auto warm_up = [&](std::size_t method) {
     SuiteRequest first_turn = options.request;
     first_turn.turns = 1;
     Cell unused;
-    warm[method] = run(prompt, method, first_turn, unused);
+    warm[method] = run(warm_up_prompt, method, first_turn, unused);
     return static_cast<bool>(warm[method]);
   };
 
@@ -102,7 +103,7 @@ SuiteRunReport run_suites(Workbench& bench, const std::vector<PromptSet>& sets,
     cell.key = key_of(round, set, prompt, m);
     if (state.has(cell.key)) return true;
     if (options.minutes > 0 && clock.ms() > options.minutes * 60e3) return false;
-    if (!warm[m] && !warm_up(prompt, m)) return false;
+    if (!warm[m] && !warm_up(m)) return false;
     const Stopwatch watch;
     if (!run(prompt, m, options.request, cell)) return false;
     state.add(cell);
