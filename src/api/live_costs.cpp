@@ -51,7 +51,12 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
   CostModel& costs = decoder_.costs();
   if (!target_known_ || anew) {
     const bool telling = target_.weight_bytes() >= kTellingBytes;
-    if (anew || !cache_.load_target(costs) || (telling && !target_costs_hold(target_, costs))) {
+    bool known = !anew && cache_.load_target(costs);
+    if (known && telling) {
+      known = target_costs_hold(target_, costs);
+      if (known) costs.confirm();
+    }
+    if (!known) {
       // Drafters were measured in the same circumstances.
       cache_.drop();
       measure_target(target_, costs, kTargetBudgetMs);

@@ -78,6 +78,7 @@ void AutoController::begin_round(const RoundInfo& round, bool sampled) {
   price_ = beliefs_.price.tokens_per_ms(1 / plain_ms_);
   base_rows_ = 1.0 + std::max(round.other_rows, sequences_ - 1);
   plan_.begin(costs, context, base_rows_, price_, std::min(round.room, VerifyPlan::kMostNodes));
+  if (costs.confirmed()) beliefs_.plain_check.defer();
   // A share of what is left, so that no row of bad luck uses it up.
   stake_ms_ = left_ms(Ledger::kCredit) / Ledger::kRounds;
   allowed_ =

@@ -15,15 +15,21 @@ namespace augur {
 class CostCheck {
  public:
   static constexpr int kUsual = 200;  ///< other steps between two
+  static constexpr int kDeferred = 40;
 
   explicit CostCheck(int first) : interval_(first) {}
 
+  /// What is asked was looked at in another way when the process began: the first such step can wait.
+  void defer() {
+    if (!taken_) interval_ = kDeferred;
+  }
   bool due() const { return waited_ >= interval_; }
   /// `share`: of the step that is this sequence's; all of a batch see the same check and take it together.
   void other_step(double share = 1) { waited_ += share; }
   /// Such a step took `ms`, `believed_ms` were expected. Returns whether that was wrong.
   bool taken(double ms, double believed_ms) {
     const bool cheaper = ms * kMargin < believed_ms;
+    taken_ = true;
     interval_ = kUsual;
     waited_ = cheaper ? interval_ : 0;
     return cheaper;
@@ -33,6 +39,7 @@ class CostCheck {
   static constexpr double kMargin = 1.4;
   double interval_;
   double waited_ = 0;
+  bool taken_ = false;
 };
 
 }  // namespace augur

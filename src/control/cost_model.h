@@ -61,6 +61,10 @@ class CostModel {
   /// False: nothing but a guess.
   bool measured() const { return verify_.observed(); }
 
+  /// What was read of the target has been held against forwards of this process.
+  bool confirmed() const { return confirmed_; }
+  void confirm() { confirmed_ = true; }
+
   /// The drafter's entry, made when it is not there. Stays where it is.
   DraftCosts& drafter(std::string_view name);
   const std::map<std::string, DraftCosts, std::less<>>& drafters() const { return drafters_; }
@@ -97,6 +101,7 @@ class CostModel {
   /// counts that have not been used for long stay comparable with those that have.
   double drift_ = 1.0;
   std::int64_t steps_ = 0;  ///< observed
+  bool confirmed_ = false;
   double reference_context_ = 0;
   double growth_one_ = 0;
   double growth_many_ = 0;

@@ -387,6 +387,23 @@ TEST(CostCheck, ComesSoonAndThenSeldom) {
   EXPECT_FALSE(check.due());
 }
 
+TEST(CostCheck, TheFirstOneWaitsWhereTheTableHasBeenConfirmed) {
+  CostCheck check(4);
+  check.defer();
+  for (int i = 0; i < CostCheck::kDeferred; ++i) {
+    EXPECT_FALSE(check.due());
+    check.other_step();
+  }
+  EXPECT_TRUE(check.due());
+  check.taken(10, 10);
+  check.defer();
+  for (int i = 0; i < CostCheck::kUsual; ++i) {
+    EXPECT_FALSE(check.due());
+    check.other_step();
+  }
+  EXPECT_TRUE(check.due());
+}
+
 TEST(CostCheck, ABatchTakesPlainStepsTogether) {
   constexpr int kSequences = 4;
   CostModel costs;
