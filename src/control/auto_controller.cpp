@@ -403,8 +403,9 @@ void AutoController::observe(const StepTrace& trace) {
     // Beside others' drafts and prompts it says nothing.
     if (beliefs_.plain_check.taken(trace.batch_rows == sequences_ ? ms : plain_ms_, plain_ms_))
       forget_gains(true);
-    // What free drafters took for candidates that nobody verifies is lost, however little it is.
-    const double lost_ms = std::min(trace.draft_ms, plain_ms_);
+    // What free drafters took for candidates that nobody verifies is lost, however little it is; what they
+    // take to keep up with the text is not for the ledgers to stop.
+    const double lost_ms = draft_ms_ > 0 ? std::min(trace.draft_ms, plain_ms_) : 0;
     text_.book(-lost_ms, plain_ms_);
     beliefs_.series.book(-lost_ms, plain_ms_);
     return;
