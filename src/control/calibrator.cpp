@@ -7,8 +7,8 @@ namespace augur {
 namespace {
 
 constexpr double kOddsRange = 6.0;
-constexpr double kPrior = 3.0;         ///< curvature that a = q is worth
-constexpr double kMemory = 40.0;       ///< curvature at most
+constexpr double kPrior = 3.0;        ///< curvature that a = q is worth
+constexpr double kMemory = 40.0;      ///< curvature at most
 constexpr double kForget = 1.0 / 96;  ///< share of the curvature that an outcome takes the place of
 constexpr double kLeastCurvature = 0.04;
 
