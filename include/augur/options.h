@@ -43,7 +43,7 @@ struct SpeculationOptions {
   std::string policy;
   int draft_max = 4;         ///< tokens of a drafted chain, at most
   int draft_min = 0;         ///< shorter chains are not verified
-  double draft_p_min = 0.0;  ///< a chain ends before a token whose draft probability is below this
+  double draft_p_min = 0.0;  ///< a chain ends before a token less probable (dspark: confident) than this
   /// A tree: candidates per node, levels, and nodes verified, the root included. 0: as the policy usually has
   /// them, 4, 4 and 16. Without a policy any of them asks for a tree grown by cumulative draft probability
   /// (EAGLE-2); none, or one candidate per node, is a chain of draft_max tokens.

@@ -165,11 +165,13 @@ void add_speculation_flags(CLI::App& command, SpeculationOptions& options) {
       command.add_option("--spec-draft-n-min", options.draft_min, "Shorter chains are not verified")
           ->check(in_range(0, 1024))
           ->capture_default_str();
-  auto* surest = command
-                     .add_option("--spec-draft-p-min", options.draft_p_min,
-                                 "A chain ends before a token less probable than this")
-                     ->check(in_range(0.0, 1.0))
-                     ->capture_default_str();
+  auto* surest =
+      command
+          .add_option(
+              "--spec-draft-p-min", options.draft_p_min,
+              "A chain ends before a token less probable than this (dspark: where its confidence is less)")
+          ->check(in_range(0.0, 1.0))
+          ->capture_default_str();
   auto* topk = command.add_option("--spec-tree-topk", options.tree_topk, "Candidates per node; 1: a chain")
                    ->check(in_range(1, 256))
                    ->default_str("4");

@@ -30,8 +30,8 @@ void set_mean_call(VariantFigures& figures, const SpeculationStatistics& sum) {
 
 /// All runs of one prompt with one variant.
 struct Runs {
-  std::vector<TokenId> tokens;
-  std::int64_t calls = 0;
+  std::vector<TokenId> tokens;  ///< of the first run
+  std::int64_t written = 0;     ///< tokens of all runs
   std::vector<double> rate;
   std::vector<double> rate_with_prompt;
   SpeculationStatistics sum;  ///< over the runs
@@ -42,10 +42,10 @@ struct Runs {
     forecasts.add(more);
     if (rate.empty()) {
       tokens = result.tokens;
-      calls = result.speculation.calls;
     } else if (tokens != result.tokens) {
       differs = true;  // not even the same as its own first run
     }
+    written += std::ssize(result.tokens);
     add_to(sum, result.speculation);
     const auto count = static_cast<double>(result.tokens.size());
     rate.push_back(1000 * count / std::max(result.decode_ms, 1e-6));
@@ -68,20 +68,21 @@ SuiteFigures summarise(const std::string& name, const std::vector<std::vector<Ru
   for (std::size_t v = 0; v < variants; ++v) {
     VariantFigures f;
     std::int64_t tokens = 0;
-    std::int64_t calls = 0;
+    std::int64_t written = 0;
     SpeculationStatistics sum;
     for (const auto& prompt : prompts) {
       const Runs& runs = prompt[v];
       f.tokens_per_second += median(runs.rate) / figures.prompts;
       f.with_prompt_per_second += median(runs.rate_with_prompt) / figures.prompts;
       f.different += runs.differs || runs.tokens != prompt[0].tokens ? 1 : 0;
-      tokens += static_cast<std::int64_t>(runs.tokens.size());
-      calls += runs.calls;
+      tokens += std::ssize(runs.tokens);
+      written += runs.written;
       add_to(sum, runs.sum);
       f.share_of_best += median(runs.rate) / best_rate(prompt) / figures.prompts;
       f.forecasts.add(runs.forecasts);
     }
-    f.mean_accepted_length = calls > 0 ? static_cast<double>(tokens) / static_cast<double>(calls) : 0;
+    f.mean_accepted_length =
+        sum.calls > 0 ? static_cast<double>(written) / static_cast<double>(sum.calls) : 0;
     set_mean_call(f, sum);
     if (v == 0) figures.tokens = tokens;
     const VariantFigures& plain = v == 0 ? f : figures.variants.front();
