@@ -10,6 +10,7 @@ constexpr double kLargestDriftStep = 1.5;
 /// At first the machine's speed is what the steps say: so many, of which one says no more than this.
 constexpr std::int64_t kFirstSteps = 8;
 constexpr double kLargestFirstStep = 3.0;
+constexpr double kMostOfContext = 0.9;  ///< of the time at the reference context
 
 /// `known`: how far the table is. What contradicts a time that was never seen contradicts the table rather
 /// than says anything of the machine's speed. `steps`: seen before.
@@ -70,8 +71,11 @@ void CostModel::observe_step(double rows, double context, double ms, double othe
 
 void CostModel::set_growth(double reference_context, double one_row, double many_rows) {
   reference_context_ = reference_context;
-  growth_one_ = std::max(0.0, one_row);
-  growth_many_ = std::max(0.0, many_rows);
+  // Even if all of the time were the context's, there would be some left without it: a disturbed measurement
+  // must not make the beginning of a text cost less than nothing.
+  const double most = kMostOfContext / std::max(reference_context, 1.0);
+  growth_one_ = std::clamp(one_row, 0.0, most);
+  growth_many_ = std::clamp(many_rows, 0.0, most);
 }
 
 }  // namespace augur

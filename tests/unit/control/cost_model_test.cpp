@@ -139,6 +139,15 @@ TEST(CostModel, SettlingChangesNoTime) {
   EXPECT_NEAR(costs.verify_curve().at(16), verify, 1e-12) << "the table says it by itself";
 }
 
+TEST(CostModel, ADisturbedGrowthMakesNoTimeNegative) {
+  CostModel costs;
+  costs.set_growth(256, 0.0007, 0.0757);  // as measured beside a build
+  for (const double rows : {1.0, 16.0, 64.0, 128.0}) {
+    EXPECT_GT(costs.verify_ms(rows, 0), 0) << rows;
+    EXPECT_GT(costs.verify_ms(rows, 1000), costs.verify_ms(rows, 0)) << rows;
+  }
+}
+
 TEST(CostModel, GrowsWithTheContext) {
   CostModel costs;
   costs.verify_curve().set(1, 10.0);
