@@ -71,7 +71,8 @@ TEST_F(SuiteRun, EveryCellIsMeasuredOnceAndAllOutputsAgree) {
   EXPECT_FALSE(outputs_differ(found));
   EXPECT_EQ(found["overall"][0]["tau"], 1.0);
   EXPECT_GT(found["overall"][2]["tau"], 2.0) << "it drafts for itself";
-  EXPECT_EQ(found["suites"][0]["methods"][2]["tokens"], 2 * 3 * 24) << "of both rounds; two turns count twice";
+  EXPECT_EQ(found["suites"][0]["methods"][2]["tokens"], 2 * 3 * 24)
+      << "of both rounds; two turns count twice";
   EXPECT_EQ(found["suites"][0]["categories"].size(), 2U);
   EXPECT_THAT(suite_tables(found), HasSubstr("one: 2 of 2 prompts"));
 }
