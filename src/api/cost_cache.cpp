@@ -8,6 +8,7 @@
 #include "augur/engine.h"
 #include "base/cpu.h"
 #include "base/error.h"
+#include "base/fnv1a.h"
 #include "control/belief_file.h"
 #include "control/beliefs.h"
 #include "control/cost_file.h"
@@ -22,11 +23,11 @@ namespace fs = std::filesystem;
 
 constexpr int kFormat = 1;
 
-/// FNV-1a, 64 bits, as 16 hexadecimal digits.
+/// 16 hexadecimal digits.
 std::string hash(std::string_view text) {
-  std::uint64_t h = 0xcbf29ce484222325;
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return fmt::format("{:016x}", h);
+  Fnv1a hash;
+  hash.add_bytes(text);
+  return fmt::format("{:016x}", hash.value());
 }
 
 /// Everything that costs depend on beside the rows.

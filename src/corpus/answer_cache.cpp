@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/fnv1a.h"
 #include "io/atomic_file.h"
 
 namespace augur {
@@ -22,9 +23,9 @@ namespace {
 }
 
 std::uint64_t hash_of(std::span<const TokenId> tokens) {
-  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a, a token at a time
-  for (const TokenId token : tokens) hash = (hash ^ static_cast<std::uint32_t>(token)) * 0x100000001b3u;
-  return hash;
+  Fnv1a hash;
+  for (const TokenId token : tokens) hash.add(static_cast<std::uint32_t>(token));
+  return hash.value();
 }
 
 bool is_list_of_tokens(const nlohmann::json& record, const char* key) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/fnv1a.h"
 #include "draft/suffix_array.h"
 #include "io/atomic_file.h"
 
@@ -26,14 +27,13 @@ static_assert(sizeof(Header) == 32);
 
 /// FNV-1a over every token's bytes and length.
 std::uint64_t fingerprint(const Tokenizer& tokenizer) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  const auto take = [&](std::uint8_t byte) { hash = (hash ^ byte) * 0x100000001b3u; };
+  Fnv1a hash;
   for (TokenId id = 0; id < tokenizer.vocab_size(); ++id) {
     const std::string bytes = tokenizer.token_bytes(id);
-    for (const char c : bytes) take(static_cast<std::uint8_t>(c));
-    for (int shift = 0; shift < 32; shift += 8) take(static_cast<std::uint8_t>(bytes.size() >> shift));
+    hash.add_bytes(bytes);
+    hash.add_little_endian(bytes.size(), 4);
   }
-  return hash;
+  return hash.value();
 }
 
 std::size_t at(std::int64_t index) {

@@ -7,6 +7,7 @@
 
 #include "base/dtype.h"
 #include "base/error.h"
+#include "base/fnv1a.h"
 #include "io/checkpoint.h"
 #include "io/json_fields.h"
 #include "model/families.h"
@@ -14,18 +15,6 @@
 
 namespace augur {
 namespace {
-
-/// FNV-1a.
-class Hash {
- public:
-  void add(std::uint32_t value, int bytes) {
-    for (int i = 0; i < bytes; ++i) state_ = (state_ ^ ((value >> (8 * i)) & 0xffu)) * 0x100000001b3u;
-  }
-  std::uint64_t value() const { return state_; }
-
- private:
-  std::uint64_t state_ = 0xcbf29ce484222325u;
-};
 
 Fingerprint read_fingerprint(const JsonFields& fields) {
   constexpr std::int64_t kMost = INT32_MAX;
@@ -68,12 +57,12 @@ Fingerprint fingerprint_of(const ModelConfig& config, WeightSource& source) {
   const Family* family = find_family(config.family);
   if (family == nullptr) throw Error("model family {:?} is not supported", config.family);
   const TensorNames& names = family->names;
-  Hash hash;
-  hash.add(static_cast<std::uint32_t>(config.vocab), 4);
+  Fnv1a hash;
+  hash.add_little_endian(static_cast<std::uint32_t>(config.vocab), 4);
   std::vector<float> values(static_cast<std::size_t>(config.hidden));
   const auto add = [&](const std::string& name) {
     source.open(name, {config.hidden})(0, 1, values.data());
-    for (const float v : values) hash.add(to_bf16(v).bits, 2);
+    for (const float v : values) hash.add_little_endian(to_bf16(v).bits, 2);
   };
   add(std::string(names.final_norm));
   for (const int layer : std::set<int>{0, config.layers / 2, config.layers - 1}) {

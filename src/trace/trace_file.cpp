@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/fnv1a.h"
 #include "io/json_fields.h"
 #include "io/json_reader.h"
 
@@ -23,9 +24,9 @@ constexpr std::uint32_t kVersion = 1;
 constexpr std::int64_t kMost = 1 << 24;  ///< of any count in a header
 
 std::uint64_t checksum(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
+  Fnv1a hash;
+  hash.add_bytes(bytes);
+  return hash.value();
 }
 
 template <class T>

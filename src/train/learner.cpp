@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/fnv1a.h"
 #include "io/atomic_file.h"
 #include "io/safetensors.h"
 
@@ -63,10 +64,10 @@ nlohmann::json Learner::settings() const {
   nlohmann::json all = described();
   for (const auto& [name, tensor] : constants()) {
     const torch::Tensor values = tensor.to(torch::kInt64).contiguous();
-    std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a, a value at a time
+    Fnv1a hash;
     for (std::int64_t i = 0; i < values.numel(); ++i)
-      hash = (hash ^ static_cast<std::uint64_t>(values.data_ptr<std::int64_t>()[i])) * 0x100000001b3u;
-    all[name] = fmt::format("{:016x}", hash);
+      hash.add(static_cast<std::uint64_t>(values.data_ptr<std::int64_t>()[i]));
+    all[name] = fmt::format("{:016x}", hash.value());
   }
   return all;
 }

@@ -10,6 +10,7 @@
 #include "augur/engine.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fnv1a.h"
 #include "base/philox.h"
 #include "cli/validators.h"
 #include "cli/weights_flag.h"
@@ -51,10 +52,11 @@ std::string settings_line(const Flags& flags) {
 
 /// A number for a prompt, wherever its file is read and whatever came before it.
 std::uint64_t key_of(const std::string& source, std::uint64_t seed) {
-  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (const char c : source) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  const auto mixed = philox4x32(
-      {static_cast<std::uint32_t>(hash), static_cast<std::uint32_t>(hash >> 32), 0, 0x414eu}, seed);
+  Fnv1a hash;
+  hash.add_bytes(source);
+  const std::uint64_t key = hash.value();
+  const auto mixed =
+      philox4x32({static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32), 0, 0x414eu}, seed);
   return (std::uint64_t{mixed[0]} << 32) | mixed[1];
 }
 

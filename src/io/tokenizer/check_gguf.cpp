@@ -6,12 +6,11 @@
 #include <span>
 
 #include "base/error.h"
+#include "io/tokenizer/gguf_token_type.h"
 #include "io/unicode.h"
 
 namespace augur {
 namespace {
-
-constexpr std::int32_t kUnused = 5;
 
 // Words at the start, composed and decomposed letters, compatibility forms, digits, white space, apostrophes,
 // marks, scripts, bytes that are no text.
@@ -64,7 +63,6 @@ void check_gguf_vocabulary(const GgufVocabulary& vocabulary, const Tokenizer& or
   for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {
     const std::string text = original.token_bytes(static_cast<TokenId>(id));
     check(text);
-    constexpr std::int32_t kUserDefined = 4;
     if (!original.is_special(static_cast<TokenId>(id)) && vocabulary.token_types[id] != kUserDefined)
       continue;
     check("x" + text + "y" + text + " z");

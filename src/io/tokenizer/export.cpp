@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "io/tokenizer/gguf.h"
+#include "io/tokenizer/gguf_token_type.h"
 #include "io/unicode.h"
 
 namespace augur {
@@ -15,8 +16,6 @@ namespace augur {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-enum TokenType : std::int32_t { kUnknown = 2, kControl = 3, kUserDefined = 4 };
 
 const GgufPreTokenizerRow& pre_tokenizer(const GgufVocabulary& vocabulary) {
   const GgufPreTokenizerRow* row = find_gguf_pre_tokenizer(vocabulary.pre);

@@ -5,20 +5,12 @@
 
 #include "base/error.h"
 #include "io/tokenizer/bpe_tokenizer.h"
+#include "io/tokenizer/gguf_token_type.h"
 #include "io/tokenizer/loaders.h"
 #include "io/tokenizer/spm_merges.h"
 
 namespace augur {
 namespace {
-
-enum TokenType : std::int32_t {
-  kNormal = 1,
-  kUnknown = 2,
-  kControl = 3,
-  kUserDefined = 4,
-  kUnused = 5,
-  kByte = 6
-};
 
 std::int32_t type_of(const GgufVocabulary& vocabulary, std::size_t id) {
   return vocabulary.token_types.empty() ? kNormal : vocabulary.token_types[id];

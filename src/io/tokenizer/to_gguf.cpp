@@ -11,6 +11,7 @@
 #include "io/tokenizer/config.h"
 #include "io/tokenizer/fields.h"
 #include "io/tokenizer/gguf.h"
+#include "io/tokenizer/gguf_token_type.h"
 #include "io/tokenizer/spm_model.h"
 #include "io/tokenizer/table.h"
 
@@ -19,8 +20,6 @@ namespace augur {
 namespace {
 
 using nlohmann::json;
-
-enum TokenType : std::int32_t { kNormal = 1, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
 
 constexpr float kNoScore = -1000;
 
