@@ -1,5 +1,7 @@
 #include "control/cost_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

@@ -268,7 +268,8 @@ void set_medians(const std::vector<DraftSample>& samples, bool root, CostCurve& 
   curve.flatten_peaks();
 }
 
-/// Rounds of drafting behind a text of `prompt` tokens. Returns false when time is up.
+/// Rounds of drafting behind a text of `prompt` tokens, at least one with a sample: the prompt alone may have
+/// taken all the time of a slow target. Returns false when time is up.
 bool draft_rounds(Model& target, std::unique_ptr<Drafter> drafter, std::int64_t prompt, int rounds,
                   std::vector<DraftSample>& samples, const Stopwatch& watch, double budget_ms) {
   SequenceOptions options;
@@ -280,7 +281,7 @@ bool draft_rounds(Model& target, std::unique_ptr<Drafter> drafter, std::int64_t 
   Sequence* const batch[] = {&sequence};
   while (sequence.statistics().calls < rounds && !sequence.finished()) {
     decoder.step(batch);
-    if (watch.ms() > budget_ms) return false;
+    if (watch.ms() > budget_ms && !samples.empty()) return false;
   }
   return true;
 }
@@ -323,8 +324,7 @@ void measure_drafter(Model& target, const std::function<std::unique_ptr<Drafter>
   // A short text first: it is not measured, but warms everything up. The last one tells what catching up
   // costs.
   std::vector<DraftSample> cold;
-  draft_rounds(target, make(kTree + 32), 4, 2, cold, watch, budget_ms);
-  bool going = true;
+  bool going = draft_rounds(target, make(kTree + 32), 4, 2, cold, watch, budget_ms);
   for (const std::int64_t prompt : {16, 96}) {
     if (!going || prompt + 2 * kRounds + kLevels >= target.context()) break;
     going = draft_rounds(target, make(kTree + prompt + 2 * kRounds), prompt, prompt > 16 ? 5 : kRounds,

@@ -21,7 +21,8 @@ void measure_target(Model& target, CostModel& costs, double budget_ms);
 bool target_costs_hold(Model& target, const CostModel& costs);
 
 /// Times a drafter as it is used: a text is written with it, whose drafts are as wide as is to be measured.
-/// `make` gives one for a text of so many tokens. Nothing is measured in a context of a few tokens.
+/// `make` gives one for a text of so many tokens. However small the budget, one draft is timed; nothing is
+/// measured in a context of a few tokens.
 void measure_drafter(Model& target, const std::function<std::unique_ptr<Drafter>(std::int64_t context)>& make,
                      DraftCosts& costs, double budget_ms);
 

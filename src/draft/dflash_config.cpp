@@ -1,5 +1,7 @@
 #include "draft/dflash_config.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 
 namespace augur {
@@ -33,12 +35,14 @@ std::vector<BlockSight> read_sights(const HeadLoader& loader, const DflashKeys& 
   const bool windows = config.flag("use_sliding_window", true);
   const bool sliding_causal = !keys.flag("sliding_window_non_causal", false);
   for (std::size_t i = 0; i < sights.size(); ++i) {
-    const nlohmann::json type = types == nullptr ? nlohmann::json("full_attention") : (*types)[i];
+    const std::string type = types == nullptr ? "full_attention"
+                             : (*types)[i].is_string()
+                                 ? (*types)[i].get<std::string>()
+                                 : (*types)[i].dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     const bool sliding = type == "sliding_attention";
     if (!sliding && type != "full_attention") {
       config.fail("layer_types",
-                  fmt::format("{} is not supported (full_attention, sliding_attention)",
-                              type.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+                  fmt::format("{} is not supported (full_attention, sliding_attention)", type));
     }
     if (sliding && windows) sights[i].window = config.require_int("sliding_window", std::int64_t{1} << 30);
     sights[i].causal = keys.flag("is_causal", sliding && sliding_causal);

@@ -1,6 +1,7 @@
 #include "draft/hydra_heads.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "draft/head_file.h"

@@ -1,6 +1,7 @@
 #include "draft/layerskip_drafter.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"

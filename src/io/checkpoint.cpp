@@ -1,6 +1,7 @@
 #include "io/checkpoint.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "io/gguf/model.h"
@@ -90,22 +91,25 @@ std::int64_t id_limit(const nlohmann::json& config, const Tokenizer& tokenizer, 
   return limit;
 }
 
+std::shared_ptr<const nlohmann::json> shared(nlohmann::json document) {
+  return std::make_shared<const nlohmann::json>(std::move(document));
+}
+
 }  // namespace
 
 Checkpoint Checkpoint::open(const fs::path& path) {
   if (!file_exists(path)) throw Error("{}: no such file or folder", path.string());
   Checkpoint result;
   result.path_ = path;
-  result.config_ = nlohmann::json::object();
-  result.generation_config_ = nlohmann::json::object();
+  result.config_ = result.generation_config_ = shared(nlohmann::json::object());
   if (is_folder(path)) {
     result.open_folder();
   } else if (is_gguf_file(path)) {
     result.gguf_ = std::make_shared<const GgufFile>(GgufFile::open(path));
     // Through text, so that every number has the type that it has when it is read from a config.json.
     const auto as_read = [&](const nlohmann::json& made) { return parse_json(made.dump(), path.string()); };
-    result.config_ = as_read(gguf_config(*result.gguf_));
-    result.generation_config_ = as_read(gguf_generation_config(*result.gguf_));
+    result.config_ = shared(as_read(gguf_config(*result.gguf_)));
+    result.generation_config_ = shared(as_read(gguf_generation_config(*result.gguf_)));
   } else {
     result.open_single_file();
   }
@@ -113,8 +117,8 @@ Checkpoint Checkpoint::open(const fs::path& path) {
 }
 
 void Checkpoint::open_folder() {
-  config_ = read_json_object_if_exists(path_ / "config.json");
-  generation_config_ = read_json_object_if_exists(path_ / "generation_config.json");
+  config_ = shared(read_json_object_if_exists(path_ / "config.json"));
+  generation_config_ = shared(read_json_object_if_exists(path_ / "generation_config.json"));
   if (file_exists(path_ / "tokenizer.json")) {
     tokenizer_file_ = path_ / "tokenizer.json";
   } else if (file_exists(path_ / "tokenizer.model")) {
@@ -130,7 +134,7 @@ void Checkpoint::open_single_file() {
   if (path_.extension() == ".json") {
     const auto document = read_json(path_);
     if (document.is_object() && document.contains("model_type")) {
-      config_ = document;  // a shape without weights
+      config_ = shared(document);  // a shape without weights
     } else if (document.is_object() && document.contains("model")) {
       tokenizer_file_ = path_;
     } else {
@@ -176,8 +180,8 @@ std::unique_ptr<Tokenizer> Checkpoint::load_tokenizer() const {
   } else {
     tokenizer = load_sentencepiece(tokenizer_file_, tokenizer_config());
   }
-  const std::int64_t limit = id_limit(config_, *tokenizer, path_);
-  for (const auto* source : {&generation_config_, &config_}) {
+  const std::int64_t limit = id_limit(*config_, *tokenizer, path_);
+  for (const auto* source : {generation_config_.get(), config_.get()}) {
     if (const auto bos = ids_of(*source, "bos_token_id", limit, path_); !tokenizer->bos && !bos.empty()) {
       tokenizer->bos = bos.front();
     }

@@ -1,7 +1,7 @@
 #pragma once
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,8 +24,8 @@ class Checkpoint {
   static Checkpoint open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
-  const nlohmann::json& config() const { return config_; }                        ///< empty object if absent
-  const nlohmann::json& generation_config() const { return generation_config_; }  ///< empty object if absent
+  const nlohmann::json& config() const { return *config_; }                        ///< empty object if absent
+  const nlohmann::json& generation_config() const { return *generation_config_; }  ///< empty object if absent
   bool is_gguf() const { return gguf_ != nullptr; }
   const GgufFile* gguf() const { return gguf_.get(); }  ///< null unless it is one
   /// Opened on first use: inspecting a tokenizer needs no weights. Error when there are none.
@@ -43,8 +43,8 @@ class Checkpoint {
 
   std::filesystem::path path_;
   std::filesystem::path tokenizer_file_;  ///< empty: none, or in the GGUF file
-  nlohmann::json config_;
-  nlohmann::json generation_config_;
+  std::shared_ptr<const nlohmann::json> config_;
+  std::shared_ptr<const nlohmann::json> generation_config_;
   std::shared_ptr<const GgufFile> gguf_;
   mutable std::shared_ptr<const WeightStore> weights_;
 };

@@ -1,85 +1,34 @@
 #pragma once
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
-
 namespace augur {
 
 /// The keys of one JSON object, read with checks. An absent key and an explicit null are the same, except to
-/// has().
+/// has(). Error, naming file and key, where a value is not what was asked for. The object is borrowed.
 class JsonFields {
  public:
-  JsonFields(const nlohmann::json& object, std::string file, std::string prefix = "")
-      : object_(object), file_(std::move(file)), prefix_(std::move(prefix)) {}
+  JsonFields(const nlohmann::json& object, std::string file, std::string prefix = "");
 
-  bool has(const char* key) const { return object_.contains(key); }
-  const nlohmann::json* find(const char* key) const {
-    const auto it = object_.find(key);
-    return it == object_.end() || it->is_null() ? nullptr : &*it;
-  }
+  bool has(const char* key) const;
+  const nlohmann::json* find(const char* key) const;
 
-  std::optional<std::int64_t> find_int(const char* key, std::int64_t max) const {
-    const nlohmann::json* value = find(key);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_number_integer() || *value < 1 || *value > max) {
-      fail(key, fmt::format("expected an integer from 1 to {}, found {}", max, shown(*value)));
-    }
-    return value->get<std::int64_t>();
-  }
-  std::int64_t require_int(const char* key, std::int64_t max) const {
-    const auto value = find_int(key, max);
-    if (!value) fail(key, "missing");
-    return *value;
-  }
+  /// Error unless 1 <= value <= max.
+  std::optional<std::int64_t> find_int(const char* key, std::int64_t max) const;
+  std::int64_t require_int(const char* key, std::int64_t max) const;
   /// Error unless low <= value <= high.
-  std::optional<double> find_number(const char* key, double low, double high) const {
-    const nlohmann::json* value = find(key);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_number() || !(value->get<double>() >= low) || !(value->get<double>() <= high)) {
-      fail(key, fmt::format("expected a number from {} to {}, found {}", low, high, shown(*value)));
-    }
-    return value->get<double>();
-  }
-  double require_number(const char* key, double low, double high) const {
-    const auto value = find_number(key, low, high);
-    if (!value) fail(key, "missing");
-    return *value;
-  }
-  bool flag(const char* key, bool fallback = false) const {
-    const nlohmann::json* value = find(key);
-    if (value == nullptr) return fallback;
-    if (!value->is_boolean()) fail(key, "expected true or false, found " + shown(*value));
-    return value->get<bool>();
-  }
-  std::optional<std::string> find_string(const char* key) const {
-    const nlohmann::json* value = find(key);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_string()) fail(key, "expected a string, found " + shown(*value));
-    return value->get<std::string>();
-  }
-  std::optional<JsonFields> find_object(const char* key) const {
-    const nlohmann::json* value = find(key);
-    if (value == nullptr) return std::nullopt;
-    if (!value->is_object()) fail(key, "expected an object, found " + shown(*value));
-    return JsonFields(*value, file_, prefix_ + key + ".");
-  }
+  std::optional<double> find_number(const char* key, double low, double high) const;
+  double require_number(const char* key, double low, double high) const;
+  bool flag(const char* key, bool fallback = false) const;
+  std::optional<std::string> find_string(const char* key) const;
+  std::optional<JsonFields> find_object(const char* key) const;
 
-  [[noreturn]] void fail(std::string_view key, const std::string& problem) const {
-    throw Error("{}: {}{}: {}", file_, prefix_, key, problem);
-  }
+  [[noreturn]] void fail(std::string_view key, const std::string& problem) const;
 
  private:
-  static std::string shown(const nlohmann::json& value) {
-    constexpr std::size_t kLongest = 60;
-    std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
-    return text;
-  }
-
   const nlohmann::json& object_;
   std::string file_;
   std::string prefix_;

@@ -21,8 +21,12 @@ bool cpuid_bit(unsigned subleaf, bool edx, int bit) {
   return ((edx ? d : a) >> bit & 1u) != 0;
 }
 
+bool has_f16c() {  // Clang's __builtin_cpu_supports does not know it
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
 bool has_avx2() {
-  return supported(Isa::Avx2) && __builtin_cpu_supports("f16c");
+  return supported(Isa::Avx2) && has_f16c();
 }
 bool has_avx_vnni() {
   return has_avx2() && cpuid_bit(1, false, 4);

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cctype>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/error.h"

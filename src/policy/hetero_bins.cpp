@@ -1,5 +1,7 @@
 #include "policy/hetero_bins.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,6 @@
 // Whole models: a language model, and a draft model that is one.
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/validators.h"

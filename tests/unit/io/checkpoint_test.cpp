@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <nlohmann/json.hpp>
+
 #include "io/gguf/gguf.h"
 #include "io/tokenizer/loaders.h"
 #include "unit/io/test_files.h"

@@ -1,6 +1,7 @@
 #include "io/convert.h"
 
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "io/gguf/model.h"

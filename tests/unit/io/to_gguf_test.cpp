@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "io/checkpoint.h"
 #include "io/gguf/model.h"
 #include "io/tokenizer/export.h"

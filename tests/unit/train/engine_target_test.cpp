@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <future>
+#include <nlohmann/json.hpp>
 
 #include "model/prefill.h"
 #include "support/error_of.h"
