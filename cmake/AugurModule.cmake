@@ -1,8 +1,9 @@
-# augur_module(NAME [DEPENDS modules...] [LIBRARIES targets...])
+# augur_module(NAME [FUZZED] [DEPENDS modules...] [LIBRARIES targets...])
 # One static library augur_NAME from every .cpp below the calling folder. Sources are globbed, so a new
 # drafter or policy is one new file. DEPENDS names modules below this one: dependencies point one way.
+# FUZZED: what fuzzers read input with; built with their coverage counters where fuzzers are built.
 function(augur_module name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "FUZZED" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(NOT sources)
     return()
@@ -15,26 +16,30 @@ function(augur_module name)
       target_link_libraries(augur_${name} PUBLIC augur_${dependency})
     endif()
   endforeach()
+  if(ARG_FUZZED AND AUGUR_BUILD_FUZZERS)
+    target_compile_options(augur_${name} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
   set_property(GLOBAL APPEND PROPERTY AUGUR_MODULES augur_${name})
 endfunction()
 
-# augur_tests(NAME [TEAM] [DEPENDS modules...]): one GoogleTest program NAME_tests from every .cpp in the folder.
+# augur_tests(NAME [TEAM] [OWN_HEADERS] [DEPENDS modules...]): one GoogleTest program NAME_tests from every .cpp in the
+# folder. OWN_HEADERS: without the headers that are precompiled for all of them.
 # TEAM: its tests run models on a team of two threads. ctest then leaves them two cores: the barriers spin, and
 # teams that share cores take fifty times as long.
 function(augur_tests name)
-  cmake_parse_arguments(ARG "TEAM" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "TEAM;OWN_HEADERS" "" "DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(NOT sources)
     return()
   endif()
   add_executable(${name}_tests ${sources})
-  target_link_libraries(${name}_tests PRIVATE augur_flags GTest::gtest GTest::gtest_main GTest::gmock)
-  target_include_directories(${name}_tests PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_compile_definitions(${name}_tests PRIVATE AUGUR_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-                                                   AUGUR_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(${name}_tests PRIVATE augur_test_flags)
   foreach(dependency IN LISTS ARG_DEPENDS)
     target_link_libraries(${name}_tests PRIVATE augur_${dependency})
   endforeach()
+  if(NOT ARG_OWN_HEADERS)
+    target_precompile_headers(${name}_tests REUSE_FROM augur_test_headers)
+  endif()
   set(cores 1)
   if(ARG_TEAM)
     set(cores 2)

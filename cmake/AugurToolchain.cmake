@@ -1,7 +1,7 @@
 # Compiler cache, faster linker, and the warnings that every target of the project is built with.
 find_program(AUGUR_CCACHE ccache)
-if(AUGUR_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${AUGUR_CCACHE})
+if(AUGUR_CCACHE)  # which caches what includes a precompiled header only when told not to mind its time stamp
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${AUGUR_CCACHE})
 endif()
 find_program(AUGUR_MOLD mold)
 if(AUGUR_MOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -14,4 +14,7 @@ target_compile_options(augur_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -
 target_compile_options(augur_flags INTERFACE -ffp-contract=off)
 if(AUGUR_WERROR)
   target_compile_options(augur_flags INTERFACE -Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(augur_flags INTERFACE -fpch-preprocess)  # for ccache
 endif()

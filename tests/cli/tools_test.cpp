@@ -220,7 +220,7 @@ TEST(Bench, KernelsWritesTheDocumentedFile) {
 TEST(Bench, KernelsOfQuantisedWeights) {
   for (const char* type : {"q8_0", "q4_1", "q4_k"}) {
     const Outcome outcome = run_augur({"bench", "kernels", "--k", "256", "--n", "512", "--rows", "1,4",
-                                       "--rounds", "1", "--dtype", type, "--json", "-"});
+                                       "--rounds", "1", "--seconds", "0", "--dtype", type, "--json", "-"});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     const json result = json::parse(outcome.out);
     EXPECT_EQ(result["dtype"], type);

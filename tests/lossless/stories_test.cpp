@@ -24,13 +24,14 @@ using testing_support::SpeculatorFactory;
 using testing_support::Stories;
 using testing_support::TemporaryFolder;
 
-std::vector<std::vector<TokenId>> prompts(const Stories& stories) {
+std::vector<std::vector<TokenId>> prompts(const Stories& stories, std::size_t count) {
   std::vector<std::vector<TokenId>> out{{*stories.tokenizer->bos}};
   for (const char* text :
        {"Once upon a time", "Lily and Tom went to the park. Tom saw a big", "One day,",
         "\"I am a dog\", said the cat. \"I am a cat\", said the", "The end. The end. The end."}) {
     out.push_back(stories.prompt(text));
   }
+  out.resize(count);
   return out;
 }
 
@@ -159,8 +160,9 @@ class Lossless : public testing::TestWithParam<Isa> {
   }
 
   Stories stories_{GetParam()};
-  std::vector<std::vector<TokenId>> prompts_ = prompts(stories_);
-  std::int64_t tokens_ = GetParam() == Isa::Portable ? 20 : 60;  // the reference is slow
+  const bool slow_ = GetParam() == Isa::Portable;  ///< the reference writes less
+  std::vector<std::vector<TokenId>> prompts_ = prompts(stories_, slow_ ? 4 : 6);
+  std::int64_t tokens_ = slow_ ? 16 : 60;
 };
 
 TEST_P(Lossless, Ngram) {
