@@ -27,8 +27,8 @@ using testing_support::TemporaryFolder;
 std::vector<std::vector<TokenId>> prompts(const Stories& stories, std::size_t count) {
   std::vector<std::vector<TokenId>> out{{*stories.tokenizer->bos}};
   for (const char* text :
-       {"Once upon a time", "Lily and Tom went to the park. Tom saw a big", "One day,",
-        "\"I am a dog\", said the cat. \"I am a cat\", said the", "The end. The end. The end."}) {
+       {"The end. The end. The end.", "\"I am a dog\", said the cat. \"I am a cat\", said the",
+        "Once upon a time", "Lily and Tom went to the park. Tom saw a big", "One day,"}) {
     out.push_back(stories.prompt(text));
   }
   out.resize(count);
