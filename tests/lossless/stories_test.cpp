@@ -172,7 +172,7 @@ TEST_P(Lossless, Ngram) {
         return one(std::make_unique<NgramDrafter>(1, 3),
                    std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 8}));
       },
-      1.1);
+      slow_ ? 1.05 : 1.1);
 }
 
 TEST_P(Lossless, DraftModel) {
