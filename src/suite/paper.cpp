@@ -192,7 +192,7 @@ std::string paper_tables(const PaperStudy& study, const ordered_json& document) 
         const auto base = table.rows.front().paper.find(model);
         const auto& first = base == table.rows.front().paper.end() ? figures : base->second;
         text += line(
-            "    paper, " + model, [&](std::size_t c) { return figures.at(c); },
+            "    paper, " + model, [&own = figures](std::size_t c) { return own.at(c); },
             [&](std::size_t c) { return first.at(c); });
       }
     }
