@@ -155,7 +155,7 @@ GgufVocabulary sentencepiece_vocabulary() {
 
 TEST(TokenizerExport, DerivesMergesFromScores) {
   const auto json = export_tokenizer_json(sentencepiece_vocabulary(), true);
-  EXPECT_EQ(json["model"]["merges"], (Json{"▁ ab", "a b", "ab a"}));
+  EXPECT_EQ(json["model"]["merges"], (nlohmann::ordered_json{"▁ ab", "a b", "ab a"}));
   EXPECT_EQ(json["model"]["byte_fallback"], true);
   EXPECT_EQ(json["model"]["unk_token"], "<unk>");
   EXPECT_EQ(json["model"]["vocab"]["▁ab"], 7);

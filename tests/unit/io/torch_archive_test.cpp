@@ -118,7 +118,7 @@ TEST(TorchArchive, RefusesOtherFilesWithTheReason) {
   for (const auto& [file, expected] : golden.items()) {
     if (!expected.contains("error")) continue;
     ++files;
-    const std::string message = error_of([&] { open_torch_archive(kGolden / file); });
+    const std::string message = error_of([&name = file] { open_torch_archive(kGolden / name); });
     EXPECT_THAT(message, HasSubstr(file));
     for (const auto& fragment : expected["error"])
       EXPECT_THAT(message, HasSubstr(fragment.get<std::string>()));
