@@ -102,7 +102,15 @@ TEST(ThreadPool, MoreThreadsThanCoresFinish) {
   EXPECT_EQ(arrived.load(), pool.size() * 100);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these need address space of their own
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define AUGUR_SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define AUGUR_SANITIZED
+#endif
+#endif
+
+#ifndef AUGUR_SANITIZED  // sanitizers need address space of their own
 TEST(ThreadPoolDeathTest, ThreadsThatCannotBeStartedAreAnError) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto start_too_many = [] {

@@ -106,8 +106,8 @@ TEST(LayerSkip, FallsSilentWhereTheContextEnds) {
   GoldenTarget target(WeightType::BF16);
   const GoldenHead head("layerskip");
   const auto model = target.load("layerskip", head.checkpoint);
-  const auto one = model->make({});
   KvCache cache = target.model->make_cache(6);
+  const auto one = model->make({});  // holds rows of the cache when it goes
   prefill(*target.model, std::vector<TokenId>{1, 2, 3}, cache);
   DraftTree tree;
   tree.reset(4, 3);
