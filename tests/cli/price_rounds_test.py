@@ -14,7 +14,7 @@ spec.loader.exec_module(price_rounds)
 TRUE_MS = {"verify": {1: 6.0, 3: 7.2}, "draft": {0: 0.02, 4: 1.8}, "other": 0.01}
 
 
-def write(variant, text_pass, slow, drafts, random_):
+def write(variant, slow, drafts, random_):
     rounds = []
     for i in range(400):
         drafted = 4 if drafts(i) else 0
@@ -35,9 +35,9 @@ def true_ms(rounds):
 
 def main():
     random_ = random.Random(7)
-    plain = write("plain", 0, lambda i: False, lambda i: False, random_)
+    plain = write("plain", lambda i: False, lambda i: False, random_)
     # Mostly while the machine is slow, among plain steps.
-    auto = write("auto", 0, lambda i: 150 <= i < 280, lambda i: 160 <= i < 290 and i % 5 != 0, random_)
+    auto = write("auto", lambda i: 150 <= i < 280, lambda i: 160 <= i < 290 and i % 5 != 0, random_)
     rounds = plain + auto
     ms = price_rounds.priced(rounds)
     found = sum(ms[len(plain):]) / sum(ms[:len(plain)])

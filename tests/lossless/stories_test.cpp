@@ -24,14 +24,13 @@ using testing_support::SpeculatorFactory;
 using testing_support::Stories;
 using testing_support::TemporaryFolder;
 
-std::vector<std::vector<TokenId>> prompts(const Stories& stories, std::size_t count) {
+std::vector<std::vector<TokenId>> prompts(const Stories& stories) {
   std::vector<std::vector<TokenId>> out{{*stories.tokenizer->bos}};
   for (const char* text :
-       {"The end. The end. The end.", "\"I am a dog\", said the cat. \"I am a cat\", said the",
-        "Once upon a time", "Lily and Tom went to the park. Tom saw a big", "One day,"}) {
+       {"Once upon a time", "Lily and Tom went to the park. Tom saw a big", "One day,",
+        "\"I am a dog\", said the cat. \"I am a cat\", said the", "The end. The end. The end."}) {
     out.push_back(stories.prompt(text));
   }
-  out.resize(count);
   return out;
 }
 
@@ -160,9 +159,8 @@ class Lossless : public testing::TestWithParam<Isa> {
   }
 
   Stories stories_{GetParam()};
-  const bool slow_ = GetParam() == Isa::Portable;  ///< the reference writes less
-  std::vector<std::vector<TokenId>> prompts_ = prompts(stories_, slow_ ? 4 : 6);
-  std::int64_t tokens_ = slow_ ? 16 : 60;
+  std::vector<std::vector<TokenId>> prompts_ = prompts(stories_);
+  std::int64_t tokens_ = GetParam() == Isa::Portable ? 20 : 60;  // the reference is slow
 };
 
 TEST_P(Lossless, Ngram) {
@@ -172,7 +170,7 @@ TEST_P(Lossless, Ngram) {
         return one(std::make_unique<NgramDrafter>(1, 3),
                    std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 8}));
       },
-      slow_ ? 1.05 : 1.1);
+      1.1);
 }
 
 TEST_P(Lossless, DraftModel) {
