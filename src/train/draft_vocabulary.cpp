@@ -1,6 +1,7 @@
 #include "train/draft_vocabulary.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "base/error.h"
@@ -35,6 +36,39 @@ torch::Tensor DraftVocabulary::entries(const torch::Tensor& tokens) const {
   return place.index_select(0, tokens).masked_fill_(covers(tokens).logical_not(), -1);
 }
 
+namespace {
+
+/// The affine map that takes rows [n, h] nearest to `images` [n, g] (least squares, a little ridge): [h + 1,
+/// g].
+torch::Tensor affine_fit(const torch::Tensor& rows, const torch::Tensor& images) {
+  constexpr double kRidge = 1e-4;
+  const torch::Tensor gram = rows.t().mm(rows);
+  const torch::Tensor ridge = torch::eye(gram.size(0), gram.options()) * (kRidge * gram.diagonal().mean());
+  return torch::linalg_solve(gram + ridge, rows.t().mm(images), true);
+}
+
+torch::Tensor with_one(const torch::Tensor& rows) {
+  return torch::cat({rows, torch::ones({rows.size(0), 1}, rows.options())}, 1);
+}
+
+}  // namespace
+
+void DraftVocabulary::take_rows(torch::Tensor rows, const DraftVocabulary& theirs,
+                                const torch::Tensor& their_rows) const {
+  const DraftVocabulary other = theirs.on(rows.device());
+  const torch::Tensor tokens = is_full() ? torch::arange(target_size_, rows.device()) : ids_;
+  const torch::Tensor places = other.entries(tokens);
+  const torch::Tensor both = places.ge(0).nonzero().flatten();
+  if (both.numel() == 0) return;
+  const torch::Tensor taken =
+      their_rows.to(rows.device(), rows.scalar_type()).index_select(0, places.index_select(0, both));
+  if (both.numel() < rows.size(0)) {
+    const torch::Tensor wide = with_one(rows.to(torch::kFloat64));
+    rows.copy_(wide.mm(affine_fit(wide.index_select(0, both), taken.to(torch::kFloat64))));
+  }
+  rows.index_copy_(0, both, taken);
+}
+
 NamedTensors DraftVocabulary::maps() const {
   if (is_full()) return {};
   return {{"d2t", ids_.cpu() - torch::arange(ids_.size(0))}, {"t2d", mask_.cpu()}};
@@ -57,19 +91,36 @@ DraftVocabulary stored_vocabulary(const std::filesystem::path& file, std::int32_
   return {target_size, ids};
 }
 
+std::vector<double> expected_counts(const Dataset& data, std::int32_t vocabulary) {
+  constexpr double kShift = 200;
+  constexpr double kShareOfData = 0.25;
+  constexpr double kMostTokens = 1 << 18;
+  std::vector<double> counts(static_cast<std::size_t>(vocabulary));
+  double seen = 0;
+  for (std::int64_t i = 0; i < data.size(); ++i) {
+    const Example example = data[i];
+    for (std::size_t t = 0; t < example.tokens.size(); ++t) {
+      if (example.learn[t] == 0) continue;
+      ++counts[static_cast<std::size_t>(example.tokens[t])];
+      ++seen;
+    }
+  }
+  const auto zipf = [](std::size_t id) { return 1 / (static_cast<double>(id) + kShift); };
+  double sum = 0;
+  for (std::size_t id = 0; id < counts.size(); ++id) sum += zipf(id);
+  const double weight = std::min(kShareOfData * seen, kMostTokens) / sum;
+  for (std::size_t id = 0; id < counts.size(); ++id) counts[id] += weight * zipf(id);
+  return counts;
+}
+
 std::vector<TokenId> frequent_tokens(const Dataset& data, std::int32_t vocabulary, std::int32_t size,
                                      std::span<const TokenId> always) {
   if (size < 1 || size > vocabulary) {
     throw Error("draft vocabulary: {} is not between 1 and the target's {}", size, vocabulary);
   }
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(vocabulary), 0);
-  for (std::int64_t i = 0; i < data.size(); ++i) {
-    const Example example = data[i];
-    for (std::size_t t = 0; t < example.tokens.size(); ++t) {
-      if (example.learn[t] != 0) ++counts[static_cast<std::size_t>(example.tokens[t])];
-    }
-  }
-  for (const TokenId id : always) counts[static_cast<std::size_t>(id)] = INT64_MAX;
+  std::vector<double> counts = expected_counts(data, vocabulary);
+  for (const TokenId id : always)
+    counts[static_cast<std::size_t>(id)] = std::numeric_limits<double>::infinity();
   std::vector<TokenId> ids(static_cast<std::size_t>(vocabulary));
   std::iota(ids.begin(), ids.end(), 0);
   std::stable_sort(ids.begin(), ids.end(), [&](TokenId a, TokenId b) {

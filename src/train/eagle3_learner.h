@@ -28,6 +28,7 @@ class Eagle3Learner final : public RecurrentLearner {
   }
   const torch::Tensor& head() const override { return head_; }
   NamedTensors constants() const override { return vocabulary_.maps(); }
+  const DraftVocabulary* table_vocabulary() const override { return &vocabulary_; }
   nlohmann::json config() const override;
 
  private:

@@ -85,16 +85,31 @@ void Learner::save(const std::filesystem::path& folder) {
 void Learner::load(const std::filesystem::path& folder) {
   const std::unique_ptr<WeightStore> store = open_safetensors(folder / file());
   const torch::NoGradGuard no_grad;
-  const auto stored = [&](const std::string& name, const torch::Tensor& like) {
-    return to_torch(store->require(name, {like.sizes().begin(), like.sizes().end()}));
+  const auto stored = [&](const std::string& name, const torch::Tensor& like, std::int64_t rows) {
+    std::vector<std::int64_t> shape = like.sizes().vec();
+    if (!shape.empty()) shape[0] = rows;
+    return to_torch(store->require(name, shape));
   };
-  for (const auto& [name, tensor] : constants()) {
-    if (!stored(name, tensor).equal(tensor.to(torch::kInt64))) {
-      throw Error("{}: tensor {} is not what this run would store (another draft vocabulary)",
-                  (folder / file()).string(), name);
+  const auto same_rows = [&](const std::string& name, const torch::Tensor& like) {
+    return stored(name, like, like.dim() > 0 ? like.size(0) : 0);
+  };
+  const DraftVocabulary* vocabulary = table_vocabulary();
+  if (vocabulary == nullptr) {
+    for (const auto& [name, tensor] : constants()) {
+      if (!same_rows(name, tensor).equal(tensor.to(torch::kInt64))) {
+        throw Error("{}: tensor {} is not what this run would store (another draft vocabulary)",
+                    (folder / file()).string(), name);
+      }
     }
   }
-  for (auto& [name, tensor] : parameters()) tensor.copy_(stored(name, tensor));
+  for (auto& [name, tensor] : parameters()) {
+    if (vocabulary != nullptr && is_table(name)) {
+      const DraftVocabulary theirs = stored_vocabulary(folder / file(), vocabulary->target_size());
+      vocabulary->take_rows(tensor, theirs, stored(name, tensor, theirs.size()));
+    } else {
+      tensor.copy_(same_rows(name, tensor));
+    }
+  }
 }
 
 }  // namespace augur

@@ -10,6 +10,7 @@
 
 #include "corpus/dataset.h"
 #include "model/fingerprint.h"
+#include "train/draft_vocabulary.h"
 #include "train/torch_tensors.h"
 
 namespace augur {
@@ -63,7 +64,8 @@ class Learner {
   void share_weights(Learner& other);
   /// Writes the part as its users load it: weights, then config.json.
   virtual void save(const std::filesystem::path& folder);
-  /// Takes the weights of a part saved earlier. Error unless the constants are the same.
+  /// Takes the weights of a part saved earlier. One with a draft vocabulary may have been saved with another:
+  /// see DraftVocabulary::take_rows for its tables. Error unless other constants are the same.
   void load(const std::filesystem::path& folder);
 
  protected:
@@ -78,6 +80,9 @@ class Learner {
   virtual std::string file() const { return "model.safetensors"; }
   /// What is stored beside the parameters and never changes, such as a map of vocabularies.
   virtual NamedTensors constants() const { return {}; }
+  /// The draft vocabulary that its tables have a row for each token of; null: it has none, or more than a
+  /// table's rows depend on it.
+  virtual const DraftVocabulary* table_vocabulary() const { return nullptr; }
   virtual nlohmann::json config() const = 0;
 
  private:

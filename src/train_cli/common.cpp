@@ -124,15 +124,17 @@ TorchLlama load_target(TrainingInput& input, const TrainFlags& flags) {
 }
 
 DraftVocabulary draft_vocabulary(const TrainingInput& input, const TrainFlags& flags,
-                                 std::int32_t target_size, std::int32_t size) {
-  if (!flags.init_from.empty()) {
+                                 std::int32_t target_size, std::optional<std::int32_t> size,
+                                 std::int32_t usual) {
+  if (!size && !flags.init_from.empty()) {
     return stored_vocabulary(std::filesystem::path(flags.init_from) / "model.safetensors", target_size);
   }
-  return loss_vocabulary(input, target_size, size);
+  return loss_vocabulary(input, target_size, size.value_or(usual));
 }
 
-void add_draft_vocabulary(CLI::App& app, std::int32_t& size) {
-  app.add_option("--draft-vocab", size, "Tokens in the draft vocabulary (0: the target's)")
+void add_draft_vocabulary(CLI::App& app, std::optional<std::int32_t>& size) {
+  app.add_option("--draft-vocab", size,
+                 "Tokens in the draft vocabulary (0: the target's; default: what --init-from has)")
       ->check(cli::in_range(0, 1 << 30));
 }
 

@@ -39,7 +39,8 @@ struct TrainFlags {
 template <class Options>
 struct PartFlags {
   TrainFlags common;
-  std::int32_t vocab = 0;  ///< tokens that it drafts, or that its loss looks at; 0: all
+  std::int32_t vocab = 0;                   ///< tokens that its loss looks at; 0: all
+  std::optional<std::int32_t> draft_vocab;  ///< tokens that it drafts; 0: all
   Options part;
 };
 
@@ -63,10 +64,12 @@ inline constexpr double kMostMinutes = 1e6;
 
 void add_device(CLI::App& app, std::string& device);
 
-void add_draft_vocabulary(CLI::App& app, std::int32_t& size);
-/// The most frequent tokens of the data; 0: the target's whole vocabulary. That of --init-from, where given.
+void add_draft_vocabulary(CLI::App& app, std::optional<std::int32_t>& size);
+/// The `size` tokens that the data lets expect most often; 0: the target's whole vocabulary. Where no size is
+/// given, that of --init-from, and without one as many as `usual`.
 DraftVocabulary draft_vocabulary(const TrainingInput& input, const TrainFlags& flags,
-                                 std::int32_t target_size, std::int32_t size);
+                                 std::int32_t target_size, std::optional<std::int32_t> size,
+                                 std::int32_t usual);
 
 /// For parts that draft with the target's own head: what the loss looks at.
 void add_loss_vocabulary(CLI::App& app, std::int32_t& size);
