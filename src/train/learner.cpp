@@ -85,18 +85,13 @@ void Learner::save(const std::filesystem::path& folder) {
 void Learner::load(const std::filesystem::path& folder) {
   const std::unique_ptr<WeightStore> store = open_safetensors(folder / file());
   const torch::NoGradGuard no_grad;
-  const auto stored = [&](const std::string& name, const torch::Tensor& like, std::int64_t rows) {
-    std::vector<std::int64_t> shape = like.sizes().vec();
-    if (!shape.empty()) shape[0] = rows;
-    return to_torch(store->require(name, shape));
-  };
-  const auto same_rows = [&](const std::string& name, const torch::Tensor& like) {
-    return stored(name, like, like.dim() > 0 ? like.size(0) : 0);
+  const auto stored = [&](const std::string& name, const torch::Tensor& like) {
+    return to_torch(store->require(name, like.sizes().vec()));
   };
   const DraftVocabulary* vocabulary = table_vocabulary();
   if (vocabulary == nullptr) {
     for (const auto& [name, tensor] : constants()) {
-      if (!same_rows(name, tensor).equal(tensor.to(torch::kInt64))) {
+      if (!stored(name, tensor).equal(tensor.to(torch::kInt64))) {
         throw Error("{}: tensor {} is not what this run would store (another draft vocabulary)",
                     (folder / file()).string(), name);
       }
@@ -105,9 +100,10 @@ void Learner::load(const std::filesystem::path& folder) {
   for (auto& [name, tensor] : parameters()) {
     if (vocabulary != nullptr && is_table(name)) {
       const DraftVocabulary theirs = stored_vocabulary(folder / file(), vocabulary->target_size());
-      vocabulary->take_rows(tensor, theirs, stored(name, tensor, theirs.size()));
+      const StoredTensor& rows = store->require(name, {theirs.size(), tensor.size(1)});
+      vocabulary->take_rows(tensor, theirs, to_torch(rows));
     } else {
-      tensor.copy_(same_rows(name, tensor));
+      tensor.copy_(stored(name, tensor));
     }
   }
 }

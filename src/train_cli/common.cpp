@@ -134,7 +134,7 @@ DraftVocabulary draft_vocabulary(const TrainingInput& input, const TrainFlags& f
 
 void add_draft_vocabulary(CLI::App& app, std::optional<std::int32_t>& size) {
   app.add_option("--draft-vocab", size,
-                 "Tokens in the draft vocabulary (0: the target's; default: what --init-from has)")
+                 "Tokens in the draft vocabulary (0: the target's; default: those that --init-from has)")
       ->check(cli::in_range(0, 1 << 30));
 }
 
