@@ -124,17 +124,18 @@ TorchLlama load_target(TrainingInput& input, const TrainFlags& flags) {
 }
 
 DraftVocabulary draft_vocabulary(const TrainingInput& input, const TrainFlags& flags,
-                                 std::int32_t target_size, std::optional<std::int32_t> size,
-                                 std::int32_t usual) {
-  if (!size && !flags.init_from.empty()) {
+                                 std::int32_t target_size, const DraftVocabularyFlag& flag) {
+  if (!flag.size && !flags.init_from.empty()) {
     return stored_vocabulary(std::filesystem::path(flags.init_from) / "model.safetensors", target_size);
   }
-  return loss_vocabulary(input, target_size, size.value_or(usual));
+  return loss_vocabulary(input, target_size, flag.size.value_or(flag.usual));
 }
 
-void add_draft_vocabulary(CLI::App& app, std::optional<std::int32_t>& size) {
+void DraftVocabularyFlag::add_to(CLI::App& app) {
   app.add_option("--draft-vocab", size,
-                 "Tokens in the draft vocabulary (0: the target's; default: those that --init-from has)")
+                 fmt::format("Tokens in the draft vocabulary (0: the target's; default: what --init-from "
+                             "drafts, without it {})",
+                             usual))
       ->check(cli::in_range(0, 1 << 30));
 }
 

@@ -35,12 +35,20 @@ struct TrainFlags {
               const std::string& model_help = "Target model: Hugging Face folder or GGUF file");
 };
 
+/// --draft-vocab: tokens that a part drafts; 0: the target's whole vocabulary.
+struct DraftVocabularyFlag {
+  std::optional<std::int32_t> size;
+  std::int32_t usual = 0;  ///< where no size is given, nor a part to start from
+
+  void add_to(CLI::App& app);
+};
+
 /// Flags of a part whose learner takes `Options`.
 template <class Options>
 struct PartFlags {
   TrainFlags common;
-  std::int32_t vocab = 0;                   ///< tokens that its loss looks at; 0: all
-  std::optional<std::int32_t> draft_vocab;  ///< tokens that it drafts; 0: all
+  std::int32_t vocab = 0;  ///< tokens that its loss looks at; 0: all
+  DraftVocabularyFlag draft_vocab;
   Options part;
 };
 
@@ -64,12 +72,10 @@ inline constexpr double kMostMinutes = 1e6;
 
 void add_device(CLI::App& app, std::string& device);
 
-void add_draft_vocabulary(CLI::App& app, std::optional<std::int32_t>& size);
-/// The `size` tokens that the data lets expect most often; 0: the target's whole vocabulary. Where no size is
-/// given, that of --init-from, and without one as many as `usual`.
+/// So many tokens as the flag says, those that the data lets expect most often; where it is not given, what
+/// --init-from drafts.
 DraftVocabulary draft_vocabulary(const TrainingInput& input, const TrainFlags& flags,
-                                 std::int32_t target_size, std::optional<std::int32_t> size,
-                                 std::int32_t usual);
+                                 std::int32_t target_size, const DraftVocabularyFlag& flag);
 
 /// For parts that draft with the target's own head: what the loss looks at.
 void add_loss_vocabulary(CLI::App& app, std::int32_t& size);

@@ -26,10 +26,10 @@ void add_unroll(CLI::App& sub, UnrollOptions& unroll) {
 
 Part add_eagle3(Program& program) {
   CLI::App* sub = program.app.add_subcommand("eagle3", "EAGLE-3 draft head, by training-time test");
-  constexpr std::int32_t kDraftVocab = 12288;
   auto flags = std::make_shared<Eagle3Flags>();
+  flags->draft_vocab.usual = 12288;
   flags->common.add_to(*sub);
-  add_draft_vocabulary(*sub, flags->draft_vocab);
+  flags->draft_vocab.add_to(*sub);
   add_unroll(*sub, flags->part.unroll);
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
@@ -38,7 +38,7 @@ Part add_eagle3(Program& program) {
     flags->part.taps = default_taps(target.config());
     flags->part.tap_scales = tap_scales(target, *input.data, flags->part.taps);
     const DraftVocabulary vocabulary =
-        draft_vocabulary(input, flags->common, target.config().vocab, flags->draft_vocab, kDraftVocab);
+        draft_vocabulary(input, flags->common, target.config().vocab, flags->draft_vocab);
     return train_learner([&] { return std::make_unique<Eagle3Learner>(target, vocabulary, flags->part); },
                          input, flags->common, program.command);
   };
