@@ -177,6 +177,17 @@ std::optional<QuantKind> quant_kind(DType type) {
   }
 }
 
+bool finite_scales(DType type, const std::byte* stored, std::int64_t k) {
+  const BlockShape shape = block_shape(type);
+  const bool minimum = quant_layout(*quant_kind(type)).minimum;
+  const auto* block = reinterpret_cast<const U8*>(stored) + (type == DType::Q6_K ? 208 : 0);
+  const auto finite = [](std::uint16_t half) { return (half & 0x7c00) != 0x7c00; };
+  for (std::int64_t i = 0; i < k / shape.elements; ++i, block += shape.bytes) {
+    if (!finite(half_at(block)) || (minimum && !finite(half_at(block + 2)))) return false;
+  }
+  return true;
+}
+
 void pack_quantized_row(DType type, const std::byte* stored, std::int64_t k, std::byte* panel,
                         std::int64_t column) {
   const std::optional<QuantKind> kind = quant_kind(type);

@@ -26,6 +26,9 @@ constexpr std::int64_t quant_step_k(const QuantLayout& layout) {
 void pack_quantized_row(DType type, const std::byte* stored, std::int64_t k, std::byte* panel,
                         std::int64_t column);
 
+/// Whether all scales and minima of a row as pack_quantized_row() takes it are numbers.
+bool finite_scales(DType type, const std::byte* stored, std::int64_t k);
+
 /// One column of a panel.
 template <class Byte>
 struct PanelColumn {

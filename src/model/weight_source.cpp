@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <string_view>
 
@@ -9,6 +10,20 @@
 #include "model/weights.h"
 
 namespace augur {
+
+namespace {
+
+/// Index of the first value that is no number, or `count`.
+std::int64_t first_not_finite(const float* values, std::int64_t count) {
+  constexpr std::uint32_t kInfinity = 0x7f800000;
+  std::uint32_t largest = 0;  // of the magnitudes' bits: a loop without branches takes no time beside reading
+  for (std::int64_t i = 0; i < count; ++i)
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(values[i]) & ~0x80000000u);
+  if (largest < kInfinity) return count;
+  return std::find_if(values, values + count, [](float v) { return !std::isfinite(v); }) - values;
+}
+
+}  // namespace
 
 RowReader StoredWeights::open(const std::string& name, const Shape& shape) {
   const StoredTensor& tensor = store_.require(name, shape);
@@ -27,8 +42,12 @@ RowReader StoredWeights::open(const std::string& name, const Shape& shape) {
   used_.push_back(name);
   const bool round = block_shape(tensor.dtype).elements > 1;
   const std::int64_t length = shape.back();
-  return [&tensor, round, length](std::int64_t first, std::int64_t count, float* out) {
+  return [&tensor, name, round, length](std::int64_t first, std::int64_t count, float* out) {
     read_rows(tensor, first, count, out);
+    if (const std::int64_t at = first_not_finite(out, count * length); at < count * length) {
+      throw Error("{}: tensor {}: row {}: expected numbers, found {}", tensor.file, name, first + at / length,
+                  out[at]);
+    }
     if (!round) return;
     for (std::int64_t i = 0; i < count * length; ++i) out[i] = to_float(to_bf16(out[i]));
   };
@@ -37,7 +56,12 @@ RowReader StoredWeights::open(const std::string& name, const Shape& shape) {
 std::optional<StoredRows> StoredWeights::stored(const std::string& name) {
   const StoredTensor* tensor = store_.find(name);
   if (tensor == nullptr || tensor->shape.size() != 2 || !quant_kind(tensor->dtype)) return std::nullopt;
-  return StoredRows{tensor->dtype, [tensor](std::int64_t row) { return stored_row(*tensor, row); }};
+  return StoredRows{tensor->dtype, [tensor, name](std::int64_t row) {
+                      const auto bytes = stored_row(*tensor, row);
+                      if (!finite_scales(tensor->dtype, bytes.data(), tensor->shape.back()))
+                        throw Error("{}: tensor {}: row {}: a scale is no number", tensor->file, name, row);
+                      return bytes;
+                    }};
 }
 
 void StoredWeights::all_opened() {

@@ -148,6 +148,34 @@ TEST(Quantize, RefusesScalesThatAHalfCannotHold) {
   EXPECT_THROW(quantize_blocks(DType::Q4_1, constant.data(), 512, out.data()), Error);
 }
 
+TEST(Quantize, ScalesAreNumbersOrFoundOut) {
+  for (const DType type : kQuantTypes) {
+    const BlockShape shape = block_shape(type);
+    const auto size = static_cast<std::size_t>(shape.bytes);
+    const bool minimum =
+        type == DType::Q4_1 || type == DType::Q5_1 || type == DType::Q4_K || type == DType::Q5_K;
+    std::vector<std::size_t> halves = {type == DType::Q6_K ? std::size_t{208} : 0};
+    if (minimum) halves.push_back(2);
+    std::vector<std::byte> row(3 * size, std::byte{0xff});  // what is no scale may have any bits
+    const auto put = [&](std::size_t at, int value) {
+      const auto half = static_cast<std::uint16_t>(value);
+      std::memcpy(row.data() + at, &half, sizeof half);
+    };
+    for (const std::size_t at : halves) {
+      for (std::size_t block = 0; block < 3; ++block) put(block * size + at, 0xfbff);
+    }
+    EXPECT_TRUE(finite_scales(type, row.data(), 3 * shape.elements)) << name(type);
+    for (const std::size_t at : halves) {
+      for (const int half : {0x7c00, 0xfc00, 0x7e01}) {
+        put(2 * size + at, half);
+        EXPECT_FALSE(finite_scales(type, row.data(), 3 * shape.elements)) << name(type) << " at " << at;
+        EXPECT_TRUE(finite_scales(type, row.data(), 2 * shape.elements)) << name(type);
+        put(2 * size + at, 0x0000);
+      }
+    }
+  }
+}
+
 TEST(Quantize, PackedMatrixRefusesRowsThatDoNotFit) {
   EXPECT_THROW(PackedMatrix(DType::Q4_0, 4, 40), Error);
   EXPECT_THROW(PackedMatrix(DType::Q4_K, 4, 128), Error);

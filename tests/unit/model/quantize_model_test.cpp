@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -233,6 +234,20 @@ TEST_F(QuantizeModel, NoWordAboutATensorCanBeWrong) {
       expect_refused(tensor, "offset", type + 4, tensor.offset + step);
       expect_refused(tensor, "offset", type + 4, tensor.offset - step);
     }
+  }
+}
+
+/// Half numbers of ones only: in whatever tensor they lie.
+TEST_F(QuantizeModel, ScalesAreNumbers) {
+  testing_support::write_random_model(folder_.path());
+  const std::filesystem::path damaged = folder_.path() / "damaged.gguf";
+  for (const DType type : {DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q4_K}) {
+    std::string bytes = read_bytes(write(folder_.path(), type));
+    std::fill_n(bytes.begin() + std::ssize(bytes) / 2, 400, '\xff');
+    std::ofstream(damaged, std::ios::binary).write(bytes.data(), std::ssize(bytes));
+    const std::string error = outcome(backend_, damaged);
+    EXPECT_THAT(error, HasSubstr("damaged.gguf: tensor ")) << name(type);
+    EXPECT_THAT(error, HasSubstr(": a scale is no number")) << name(type);
   }
 }
 

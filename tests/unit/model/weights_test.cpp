@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <list>
 
 #include "base/error.h"
@@ -33,6 +36,13 @@ class MemoryStore : public WeightStore {
                       .file = "memory"};
   }
   void remove(const std::string& name) { tensors_.erase(name); }
+  void set(const std::string& name, std::size_t index, float value) {
+    const auto* bytes = tensors_.find(name)->second.bytes.data();
+    const auto found = std::find_if(values_.begin(), values_.end(), [&](const std::vector<float>& v) {
+      return std::as_bytes(std::span<const float>(v)).data() == bytes;
+    });
+    found->at(index) = value;
+  }
   float value(const std::string& name, std::int64_t row, std::int64_t column) const {
     const StoredTensor& tensor = tensors_.find(name)->second;
     float v;
@@ -132,6 +142,17 @@ TEST_F(WeightsTest, ErrorsNameTheTensor) {
   EXPECT_EQ(failure(), "accepted");
   store_.add("model.layers.3.mlp.up_proj.weight", {72, 40});
   EXPECT_THAT(failure(), HasSubstr("model.layers.3.mlp.up_proj.weight"));
+}
+
+TEST_F(WeightsTest, WeightsAreNumbers) {
+  fill(store_, config_);
+  store_.set("model.layers.1.mlp.up_proj.weight", 7 * 40 + 3, NAN);
+  EXPECT_EQ(failure(),
+            "memory: tensor model.layers.1.mlp.up_proj.weight: row 7: expected numbers, found nan");
+  store_.set("model.layers.1.mlp.up_proj.weight", 7 * 40 + 3, std::numeric_limits<float>::max());
+  EXPECT_EQ(failure(), "accepted");
+  store_.set("model.norm.weight", 39, -INFINITY);
+  EXPECT_EQ(failure(), "memory: tensor model.norm.weight: row 0: expected numbers, found -inf");
 }
 
 TEST_F(WeightsTest, MemoryIsKnownWithoutPacking) {
