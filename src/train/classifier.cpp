@@ -33,10 +33,12 @@ torch::Tensor features_of(const Examples& examples, torch::Device device) {
       .to(device);
 }
 
-/// Indices of an epoch: all positives, and of the negatives as many as asked for.
-std::vector<std::int64_t> epoch_order(const Examples& examples, double negatives, std::mt19937_64& random) {
+/// Indices of an epoch, of the first `count` examples: all positives, and of the negatives as many as asked
+/// for.
+std::vector<std::int64_t> epoch_order(const Examples& examples, std::int64_t count, double negatives,
+                                      std::mt19937_64& random) {
   std::vector<std::int64_t> positive, negative;
-  for (std::int64_t i = 0; i < examples.size(); ++i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     (examples.labels[static_cast<std::size_t>(i)] != 0 ? positive : negative).push_back(i);
   }
   if (negatives > 0) {
@@ -89,42 +91,120 @@ Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed, torc
   return classifier;
 }
 
-void fit(Classifier& classifier, const Examples& examples, const FitOptions& options) {
-  const std::int64_t positives = examples.positives();
-  if (positives == 0 || positives == examples.size()) {
-    throw Error("{} examples, {} of them accepted: expected some of both kinds", examples.size(), positives);
+namespace {
+
+/// Fits one classifier to examples: the tensors that every step and every look at the validation share.
+class Fitting {
+ public:
+  Fitting(const Classifier& classifier, const Examples& examples, const FitOptions& options)
+      : classifier_(classifier),
+        options_(options),
+        learnt_(examples.size() -
+                static_cast<std::int64_t>(options.validation * static_cast<double>(examples.size()))),
+        features_(features_of(examples, classifier.device())),
+        labels_(torch::from_blob(const_cast<std::uint8_t*>(examples.labels.data()), {examples.size()},
+                                 torch::kUInt8)
+                    .to(classifier.device(), torch::kFloat32)) {}
+
+  std::int64_t learnt() const { return learnt_; }  ///< the others choose the epoch
+
+  /// Mean over examples, where a negative weighs `negative`.
+  torch::Tensor loss(const torch::Tensor& features, const torch::Tensor& labels, double negative) const {
+    return torch::binary_cross_entropy_with_logits(
+        classifier_.logits(features), labels, labels + (1.0 - labels) * negative, {}, at::Reduction::Mean);
   }
+  torch::Tensor loss(std::int64_t* rows, std::int64_t count) const {
+    const torch::Tensor index = torch::from_blob(rows, {count}, torch::kInt64).to(classifier_.device());
+    return loss(features_.index_select(0, index), labels_.index_select(0, index), options_.negative_weight);
+  }
+  /// What an epoch's loss would be on the examples that choose, but for a factor: negatives weigh as often as
+  /// they are drawn.
+  double validation_loss() const {
+    const torch::NoGradGuard no_grad;
+    const double positives = labels_.slice(0, 0, learnt_).sum().item<double>();
+    const double negatives = static_cast<double>(learnt_) - positives;
+    const double drawn =
+        options_.negatives > 0 ? std::min(1.0, options_.negatives * positives / negatives) : 1.0;
+    return loss(features_.slice(0, learnt_), labels_.slice(0, learnt_), drawn * options_.negative_weight)
+        .item<double>();
+  }
+
+ private:
+  const Classifier& classifier_;
+  const FitOptions& options_;
+  std::int64_t learnt_;
+  torch::Tensor features_, labels_;
+};
+
+/// The smallest loss so far, and the parameters that had it.
+class BestEpoch {
+ public:
+  void consider(const std::vector<torch::Tensor>& parameters, int epoch, double loss) {
+    if (!kept_.empty() && loss >= loss_) return;
+    loss_ = loss;
+    epoch_ = epoch;
+    kept_.clear();
+    for (const torch::Tensor& tensor : parameters) kept_.push_back(tensor.detach().clone());
+  }
+  int restore(std::vector<torch::Tensor>& parameters) const {
+    const torch::NoGradGuard no_grad;
+    for (std::size_t i = 0; i < kept_.size(); ++i) parameters[i].copy_(kept_[i]);
+    return epoch_;
+  }
+
+ private:
+  std::vector<torch::Tensor> kept_;
+  double loss_ = 0;
+  int epoch_ = 0;
+};
+
+void require_both_kinds(const Examples& examples, std::int64_t begin, std::int64_t end) {
+  const auto from = examples.labels.begin();
+  const std::int64_t positives = std::count(from + begin, from + end, std::uint8_t{1});
+  if (positives == 0 || positives == end - begin) {
+    throw Error("{} examples, {} of them accepted: expected some of both kinds", end - begin, positives);
+  }
+}
+
+}  // namespace
+
+void fit(Classifier& classifier, const Examples& examples, const FitOptions& options) {
+  const Fitting fitting(classifier, examples, options);
+  const bool choosing = fitting.learnt() < examples.size();
+  require_both_kinds(examples, 0, fitting.learnt());
+  if (choosing) require_both_kinds(examples, fitting.learnt(), examples.size());
   std::vector<torch::Tensor> parameters;
   for (auto& [name, tensor] : classifier.parameters) parameters.push_back(tensor);
   torch::optim::AdamW adam(
       parameters, torch::optim::AdamWOptions(options.learning_rate).weight_decay(options.weight_decay));
-  const torch::Device device = classifier.device();
-  const torch::Tensor features = features_of(examples, device);
-  const torch::Tensor labels =
-      torch::from_blob(const_cast<std::uint8_t*>(examples.labels.data()), {examples.size()}, torch::kUInt8)
-          .to(device, torch::kFloat32);
   std::mt19937_64 random(options.seed);
-  for (int epoch = 0; epoch < options.epochs; ++epoch) {
-    std::vector<std::int64_t> order = epoch_order(examples, options.negatives, random);
+  BestEpoch best;
+  for (int epoch = 1; epoch <= options.epochs; ++epoch) {
+    std::vector<std::int64_t> order = epoch_order(examples, fitting.learnt(), options.negatives, random);
     double total = 0;
     for (std::size_t at = 0; at < order.size(); at += static_cast<std::size_t>(options.batch)) {
       const std::size_t count = std::min(order.size() - at, static_cast<std::size_t>(options.batch));
-      const torch::Tensor rows =
-          torch::from_blob(order.data() + at, {static_cast<std::int64_t>(count)}, torch::kInt64).to(device);
-      const torch::Tensor y = labels.index_select(0, rows);
-      const torch::Tensor weights = y + (1.0 - y) * options.negative_weight;
-      const torch::Tensor losses = torch::binary_cross_entropy_with_logits(
-          classifier.logits(features.index_select(0, rows)), y, weights, {}, at::Reduction::Mean);
+      const torch::Tensor loss = fitting.loss(order.data() + at, static_cast<std::int64_t>(count));
       adam.zero_grad();
-      losses.backward();
+      loss.backward();
       adam.step();
-      total += losses.item<double>() * static_cast<double>(count);
+      total += loss.item<double>() * static_cast<double>(count);
+    }
+    const double mean = total / static_cast<double>(order.size());
+    std::string validation;
+    if (choosing) {
+      const double loss = fitting.validation_loss();
+      best.consider(parameters, epoch, loss);
+      validation = fmt::format(", validation {:.4f}", loss);
     }
     if (options.log) {
-      options.log(fmt::format("epoch {}: loss {:.4f} over {} examples", epoch + 1,
-                              total / static_cast<double>(order.size()), order.size()));
+      options.log(
+          fmt::format("epoch {}: loss {:.4f} over {} examples{}", epoch, mean, order.size(), validation));
     }
   }
+  if (!choosing) return;
+  const int epoch = best.restore(parameters);
+  if (options.log) options.log(fmt::format("epoch {} counts", epoch));
 }
 
 std::vector<float> probabilities(const Classifier& classifier, const Examples& examples) {

@@ -34,11 +34,15 @@ struct FitOptions {
   double weight_decay = 0;
   double negative_weight = 1.0;  ///< in the loss, of examples labelled 0
   double negatives = 0;          ///< > 0: so many of them for every positive, drawn anew each epoch
+  /// Share of the examples, the last ones, that are not learnt from: the epoch after which their loss is
+  /// least is the one that counts. 0: the last epoch counts.
+  double validation = 0;
   std::uint64_t seed = 1;
   std::function<void(const std::string&)> log;
 };
 
-/// AdamW on weighted binary cross-entropy, in an order that depends on the seed only.
+/// AdamW on weighted binary cross-entropy, in an order that depends on the seed only. Error where the
+/// examples to learn from, or those that choose the epoch, are all of one kind.
 void fit(Classifier& classifier, const Examples& examples, const FitOptions& options);
 
 /// How well scores tell the bit.

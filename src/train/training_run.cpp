@@ -60,6 +60,15 @@ std::string differences(const nlohmann::json& found, const nlohmann::json& expec
   return text;
 }
 
+/// What a visit takes, about, in tokens without anything to learn: the vocabulary's loss costs as much as the
+/// layers, and so does attention over a thousand tokens.
+double visit_cost(const Example& example) {
+  const auto tokens = static_cast<double>(example.tokens.size());
+  const auto learnt =
+      std::count_if(example.learn.begin(), example.learn.end(), [](auto l) { return l != 0; });
+  return tokens + static_cast<double>(learnt) + tokens * tokens / 1000;
+}
+
 std::string duration(double seconds) {
   const auto minutes = static_cast<std::int64_t>(seconds / 60);
   if (minutes >= 60) return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
@@ -86,6 +95,11 @@ TrainingRun::TrainingRun(Learner& learner, const Dataset& data, const TrainingOp
   ShuffledOrder held_order(data.size(), options.seed);
   for (std::int64_t i = 0; i < data.size(); ++i) {
     (i < options.held_out ? held_set_ : training_set_).push_back(held_order.at(i));
+  }
+  if (options.learn_prompts) {
+    std::size_t longest = 0;
+    for (const std::int64_t i : training_set_) longest = std::max(longest, data[i].tokens.size());
+    everything_.assign(longest, 1);
   }
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
@@ -123,15 +137,15 @@ Grade TrainingRun::run_all(std::vector<Example> examples, bool learn) {
   if (workers_.size() == 1) {
     return run_packs(learner_, examples, options_.pack_tokens, learn);
   }
-  // The longest first, each to the worker with the fewest tokens so far: the same shares every time.
+  // The longest first, each to the worker with the least to do so far: the same shares every time.
   std::stable_sort(examples.begin(), examples.end(),
                    [](const Example& a, const Example& b) { return a.tokens.size() > b.tokens.size(); });
   std::vector<std::vector<Example>> shares(workers_.size());
-  std::vector<std::size_t> loads(workers_.size(), 0);
+  std::vector<double> loads(workers_.size(), 0);
   for (const Example& example : examples) {
     const auto least = static_cast<std::size_t>(std::min_element(loads.begin(), loads.end()) - loads.begin());
     shares[least].push_back(example);
-    loads[least] += example.tokens.size();
+    loads[least] += visit_cost(example);
   }
   std::vector<std::future<Grade>> grades;
   for (std::size_t w = 0; w < workers_.size(); ++w) {
@@ -157,6 +171,7 @@ void TrainingRun::step() {
     Example example = data_[training_set_[static_cast<std::size_t>(order_.at(position_))]];
     example.key = visit_key(options_.seed, position_, false);
     ++position_;
+    if (options_.learn_prompts) example.learn = std::span(everything_).first(example.tokens.size());
     examples.push_back(example);
     taken += static_cast<std::int64_t>(example.tokens.size());
   }

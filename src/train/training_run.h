@@ -30,7 +30,8 @@ struct TrainingOptions {
   std::int64_t evaluate_tokens = 500'000;    ///< between evaluations on the held-out sequences
   std::int64_t held_out = 100;               ///< sequences kept for evaluation, chosen by the seed
   std::int64_t pack_tokens = 1024;           ///< of sequences that a worker runs together, about
-  double log_seconds = 15;                   ///< between progress lines
+  bool learn_prompts = false;  ///< from all of a sequence's tokens; held-out ones are graded as ever
+  double log_seconds = 15;     ///< between progress lines
 };
 
 /// Trains a Learner over a Dataset: AdamW, warm-up and cosine, clipping, checkpoints in `folder`. A run that
@@ -76,6 +77,7 @@ class TrainingRun {
   Log log_;
   std::vector<std::int64_t> training_set_;
   std::vector<std::int64_t> held_set_;
+  std::vector<std::uint8_t> everything_;  ///< Example::learn of a sequence that is learnt whole
   ShuffledOrder order_;
   AdamW optimizer_;
   std::unique_ptr<LearningCurve> curve_;

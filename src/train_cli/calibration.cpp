@@ -43,7 +43,7 @@ struct TraceFlags {
 
 struct ClassifierFlags {
   TraceFlags common;
-  FitOptions fit;
+  FitOptions fit{.validation = 0.1};
   int hidden = 48;
   int blocks = 1;
   int threads = 0;
@@ -57,6 +57,9 @@ struct ClassifierFlags {
     app.add_option("--batch", fit.batch, "Examples for one optimizer step")->check(cli::in_range(1, 1 << 30));
     app.add_option("--lr", fit.learning_rate, "Learning rate of Adam")->check(cli::in_range(1e-12, 1e3));
     app.add_option("--weight-decay", fit.weight_decay, "Of AdamW")->check(cli::in_range(0.0, 1e3));
+    app.add_option("--validation", fit.validation,
+                   "Share of the examples that choose the epoch instead of being learnt (0: the last epoch)")
+        ->check(cli::in_range(0.0, 0.5));
     app.add_option("--seed", fit.seed, "Initial weights and order of the examples");
     app.add_option("-t,--threads", threads, "Threads (0: all cores)")->check(cli::in_range(0, 1024));
     add_device(app, device);

@@ -63,6 +63,10 @@ void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
   app.add_option("--step-tokens", training.step_tokens, "Tokens for one optimizer step")
       ->check(cli::in_range<std::int64_t>(1, kMost));
   app.add_option("--lr", training.learning_rate, "Peak learning rate")->check(cli::in_range(1e-12, 1e3));
+  app.add_option("--final-lr", training.final_rate, "Fraction of --lr that is left at the schedule's end")
+      ->check(cli::in_range(0.0, 1.0));
+  app.add_flag("--learn-prompts", training.learn_prompts,
+               "Learn from prompts, too, not from answers only (held-out sequences are graded by answers)");
   app.add_flag("--muon", training.muon,
                "Muon instead of AdamW for matrices between states: learns from fewer tokens");
   app.add_option("--weight-decay", training.weight_decay, "AdamW weight decay of matrices")

@@ -11,6 +11,7 @@
 #include "corpus/dataset.h"
 #include "io/checkpoint.h"
 #include "train/draft_vocabulary.h"
+#include "train/lesson.h"
 #include "train/torch_llama.h"
 #include "train/training_run.h"
 
@@ -86,6 +87,20 @@ DraftVocabulary loss_vocabulary(const TrainingInput& input, std::int32_t target_
 /// an interrupt end it. Returns the exit status.
 int train_learner(const std::function<std::unique_ptr<Learner>()>& make, const TrainingInput& input,
                   const TrainFlags& flags, const std::string& command);
+
+/// Trains a part that is fed the target's states at several layers and has a draft vocabulary of its own.
+template <class Drafter>
+int train_on_taps(PartFlags<typename Drafter::Options>& flags, const std::string& command) {
+  TrainingInput input = read_input(flags.common);
+  const TorchLlama target = load_target(input, flags.common);
+  flags.part.seed = flags.common.training.seed;
+  flags.part.taps = default_taps(target.config());
+  flags.part.tap_scales = tap_scales(target, *input.data, flags.part.taps);
+  const DraftVocabulary vocabulary =
+      draft_vocabulary(input, flags.common, target.config().vocab, flags.draft_vocab);
+  return train_learner([&] { return std::make_unique<Drafter>(target, vocabulary, flags.part); }, input,
+                       flags.common, command);
+}
 
 void log_line(const std::string& line);
 

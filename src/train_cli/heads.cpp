@@ -94,17 +94,7 @@ Part add_dflash(Program& program) {
   sub->add_option("--mask-token", head.mask_token, "Token that placeholders look like (-1: the last one)")
       ->check(cli::in_range(-1, 1 << 30));
   flags->draft_vocab.add_to(*sub);
-  return [flags, &program] {
-    TrainingInput input = read_input(flags->common);
-    const TorchLlama target = load_target(input, flags->common);
-    flags->part.seed = flags->common.training.seed;
-    flags->part.taps = default_taps(target.config());
-    flags->part.tap_scales = tap_scales(target, *input.data, flags->part.taps);
-    const DraftVocabulary vocabulary =
-        draft_vocabulary(input, flags->common, target.config().vocab, flags->draft_vocab);
-    return train_learner([&] { return std::make_unique<DflashLearner>(target, vocabulary, flags->part); },
-                         input, flags->common, program.command);
-  };
+  return [flags, &program] { return train_on_taps<DflashLearner>(*flags, program.command); };
 }
 
 }  // namespace augur

@@ -31,17 +31,7 @@ Part add_eagle3(Program& program) {
   flags->common.add_to(*sub);
   flags->draft_vocab.add_to(*sub);
   add_unroll(*sub, flags->part.unroll);
-  return [flags, &program] {
-    TrainingInput input = read_input(flags->common);
-    const TorchLlama target = load_target(input, flags->common);
-    flags->part.seed = flags->common.training.seed;
-    flags->part.taps = default_taps(target.config());
-    flags->part.tap_scales = tap_scales(target, *input.data, flags->part.taps);
-    const DraftVocabulary vocabulary =
-        draft_vocabulary(input, flags->common, target.config().vocab, flags->draft_vocab);
-    return train_learner([&] { return std::make_unique<Eagle3Learner>(target, vocabulary, flags->part); },
-                         input, flags->common, program.command);
-  };
+  return [flags, &program] { return train_on_taps<Eagle3Learner>(*flags, program.command); };
 }
 
 Part add_eagle(Program& program) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -114,6 +115,30 @@ TEST(Classifier, RepeatsBitForBit) {
     return probabilities(classifier, train);
   };
   EXPECT_EQ(once(), once());
+}
+
+// Labels that are noise can only be learnt by heart: early epochs are the best ones for what was not seen.
+TEST(Classifier, KeepsTheEpochThatIsBestOnOtherExamples) {
+  constexpr int kWidth = 40, kLearnt = 300, kEpochs = 40;
+  Examples all = crossed(400, kWidth, 1);
+  std::mt19937 random(2);
+  for (std::uint8_t& label : all.labels) label = random() % 2;
+  Examples learnt = all, unseen = all;
+  learnt.labels.resize(kLearnt);
+  learnt.features.resize(kLearnt * kWidth);
+  unseen.labels.erase(unseen.labels.begin(), unseen.labels.begin() + kLearnt);
+  unseen.features.erase(unseen.features.begin(), unseen.features.begin() + kLearnt * kWidth);
+  const auto loss = [&](const Examples& examples, int epochs, double validation) {
+    Classifier classifier = acceptance_classifier(kWidth, 2, 1);
+    fit(classifier, examples,
+        {.epochs = epochs, .batch = 50, .learning_rate = 1e-2, .validation = validation});
+    return separation(probabilities(classifier, unseen), unseen.labels).loss;
+  };
+  std::vector<double> after;
+  for (int epochs = 1; epochs <= kEpochs; ++epochs) after.push_back(loss(learnt, epochs, 0));
+  const double least = *std::min_element(after.begin(), after.end());
+  EXPECT_NEAR(loss(all, kEpochs, 0.25), least, 1e-6);
+  EXPECT_GT(after.back(), 1.5 * least) << "the last epoch is no worse: this test shows nothing";
 }
 
 TEST(Classifier, WantsBothKinds) {

@@ -259,6 +259,47 @@ TEST(TrainingRun, GoesOnBitForBitWithWorkersAndMuon) {
   }
 }
 
+/// Notes how many of each sequence's tokens it is to learn, and is to be graded by.
+class Noting final : public Learner {
+ public:
+  explicit Noting(Learner& inner) : inner_(inner) {}
+  std::string title() const override { return inner_.title(); }
+  NamedTensors parameters() override { return inner_.parameters(); }
+  Grade run(std::span<const Example> examples, bool learn) override {
+    for (const Example& e : examples)
+      (learn ? learnt : graded).insert(std::accumulate(e.learn.begin(), e.learn.end(), 0));
+    return inner_.run(examples, learn);
+  }
+  torch::Tensor draft_logits(const Example& e, std::int64_t root) override {
+    return inner_.draft_logits(e, root);
+  }
+  void save(const std::filesystem::path& folder) override { inner_.save(folder); }
+
+  std::set<int> learnt, graded;
+
+ protected:
+  nlohmann::json config() const override { return inner_.settings(); }
+
+ private:
+  Learner& inner_;
+};
+
+TEST(TrainingRun, LearnsPromptsWhereAsked) {
+  TrainTarget target;  // sequences of 40 tokens, 8 of them prompt
+  for (const bool prompts : {false, true}) {
+    TrainingOptions options = short_run();
+    options.learn_prompts = prompts;
+    options.total_tokens = 400;
+    MtpLearner learner(target.model, {});
+    Noting noting(learner);
+    TrainingRun run(noting, target.data, options, target.folder.path() / (prompts ? "whole" : "answers"), {},
+                    no_log);
+    ASSERT_TRUE(run.train([] { return false; }));
+    EXPECT_EQ(noting.learnt, std::set<int>{prompts ? 40 : 32});
+    EXPECT_EQ(noting.graded, std::set<int>{32});
+  }
+}
+
 // As when the last save failed after the checkpoint's.
 TEST(TrainingRun, AFinishedOneWritesThePartThatIsMissing) {
   TrainTarget target;
