@@ -158,8 +158,10 @@ bool AutoController::engages(std::size_t index, const RoundInfo& round) {
     if (static_cast<int>(index) >= favourite_ && value(seat) > kLeastValue &&
         may_lose(risk, Ledger::kCredit)) {
       seat.probes.in_use();
+      seat.in_use = true;
       return true;
     }
+    if (seat.in_use) retire(index);
     seat.probes.wait();
     if (probe_ >= 0 || !seat.probes.due() || !may_lose(risk, probe_credit_)) return false;
     seat.trial = kProbeTrial;
@@ -181,6 +183,14 @@ void AutoController::favour(std::size_t from) {
     if (seats_[i].gain.tokens.count() == 0 || value(seats_[i]) <= best) continue;
     best = value(seats_[i]);
     favourite_ = static_cast<int>(i);
+  }
+}
+
+/// A drafter no longer pays. That others did not pay beside it says little of what they are worth without it.
+void AutoController::retire(std::size_t index) {
+  seats_[index].in_use = false;
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    if (i != index) seats_[i].probes = ProbeSchedule(seats_[i].probes.interval());
   }
 }
 

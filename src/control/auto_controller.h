@@ -59,6 +59,7 @@ class AutoController final : public RoundController {
     bool paid = false;        ///< its drafting costs time worth mentioning
     bool begun = false;       ///< it has drafted in this sequence
     bool up_to_date = false;  ///< it drafted in the last round
+    bool in_use = false;      ///< it paid when it was last asked
     bool first = false;       ///< nobody had tried it before
     int trial = 0;            ///< rounds that it is still tried for
     double credit = 0;        ///< that its trial may use
@@ -77,6 +78,7 @@ class AutoController final : public RoundController {
   bool excused(const SeatState& seat) const;
   double risk_ms(const SeatState& seat, const RoundInfo& round) const;
   void favour(std::size_t from);
+  void retire(std::size_t seat);
   bool engages(std::size_t seat, const RoundInfo& round);
   std::size_t choose(const DraftTree& tree);
   std::size_t widened(std::size_t count) const;

@@ -10,8 +10,8 @@ class ProbeSchedule {
   static constexpr int kLongest = 512;
 
   ProbeSchedule() = default;
-  /// For a new text, after others for which the interval had become `interval`: it may be another case, but
-  /// need not be asked about as if nothing were known.
+  /// For a new text, or a drafter that has lost the others' company, when the interval had become `interval`:
+  /// it may be another case, but need not be asked about as if nothing were known.
   explicit ProbeSchedule(int interval) : interval_(std::clamp(interval / 4, kFirst, kLongest)) {}
 
   void wait() { ++waited_; }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
@@ -18,7 +19,8 @@ namespace augur {
 namespace {
 
 /// A target whose step takes step_ms and row_ms for every further row, and a drafter whose best candidate is
-/// right with probability `right`, which it knows (q = right), or believes to be `claimed`.
+/// right with probability `right`, which it knows (q = right), or believes to be `claimed`; and maybe another
+/// drafter.
 struct World {
   double step_ms = 10;
   double row_ms = 0.3;
@@ -32,7 +34,17 @@ struct World {
   double wander = 0;       ///< of the machine's speed, slowly, up and down
   bool siblings = false;   ///< it has more candidates, each right half as often as the one before
   std::uint64_t seed = 7;
+  /// Has one candidate, which is right or wrong whatever the first drafter's are.
+  struct Other {
+    double draft_ms = 1;
+    double right = 0.5;
+    double claimed = -1;
+    bool lookup = false;
+    double says() const { return claimed > 0 ? claimed : right; }
+  };
+  std::optional<Other> other;
 
+  double says() const { return claimed > 0 ? claimed : right; }
   double verify_ms(double rows) const { return step_ms + row_ms * (rows - 1); }
   double root_ms(double behind) const { return draft_ms + catch_up_ms * (behind - 1); }
   /// Tokens per ms of a chain of fixed length.
@@ -46,18 +58,29 @@ struct World {
     for (int length = 1; length <= 24; ++length) best = std::max(best, chain_rate(length));
     return best;
   }
+  /// Of the other drafter alone.
+  double others_best_chain_rate() const {
+    World alone = *this;
+    alone.draft_ms = other->draft_ms;
+    alone.right = other->right;
+    alone.catch_up_ms = 0;
+    return alone.best_chain_rate();
+  }
 };
 
 class Simulation {
  public:
-  explicit Simulation(const World& world) : world_(world), random_(world.seed) {
+  explicit Simulation(const World& world)
+      : world_(world), trees_(seats().size()), random_(world.seed), coins_(world.seed + 1000) {
     begin_text();
     for (const double rows : CostCurve::kRows) costs_.verify_curve().set(rows, world.verify_ms(rows));
     costs_.other_curve().set(1, 1e-6);
-    DraftCosts& draft = costs_.drafter("draft");
-    for (const double rows : CostCurve::kRows) {
-      draft.root().set(rows, world.root_ms(rows));
-      draft.levels().set(rows, world.draft_ms);
+    for (std::size_t seat = 0; seat < trees_.size(); ++seat) {
+      DraftCosts& draft = costs_.drafter(seats()[seat].name);
+      for (const double rows : CostCurve::kRows) {
+        draft.root().set(rows, level_ms(seat, 0, rows));
+        draft.levels().set(rows, level_ms(seat, 1, rows));
+      }
     }
   }
 
@@ -74,11 +97,13 @@ class Simulation {
   }
   /// What the engine has learned stays.
   void begin_text() {
-    policy_.reset();
+    policies_.clear();
     controller_.emplace(beliefs_, seats());
-    policy_.emplace(*controller_, 0);
+    for (std::size_t seat = 0; seat < trees_.size(); ++seat) policies_.emplace_back(*controller_, seat);
     position_ = 1 + world_.prompt;
-    behind_ = 1 + world_.prompt;
+    behind_.assign(trees_.size(), 1 + world_.prompt);
+    text_.clear();
+    others_luck_.clear();
   }
   /// Texts of so many tokens, one after the other.
   Total run_texts(int texts, double tokens) {
@@ -144,44 +169,89 @@ class Simulation {
     std::normal_distribution<double> normal;
     return ms * std::exp(world_.noise * normal(random_) + world_.wander * std::sin(rounds_ / 40.0));
   }
-  static std::vector<AutoController::Seat> seats() { return {{.name = "draft", .lookup = false}}; }
+  std::vector<AutoController::Seat> seats() const {
+    std::vector<AutoController::Seat> seats = {{.name = "draft"}};
+    if (world_.other) {
+      const AutoController::Seat other{.name = "other", .lookup = world_.other->lookup};
+      seats.insert(other.lookup ? seats.begin() : seats.end(), other);  // what is free comes first
+    }
+    return seats;
+  }
+  bool is_other(std::size_t seat) const { return world_.other && (seat == 0) == world_.other->lookup; }
+  double level_ms(std::size_t seat, int level, double behind) const {
+    if (is_other(seat)) return world_.other->draft_ms;
+    return level == 0 ? world_.root_ms(behind) : world_.draft_ms;
+  }
+
+  // Texts grow a token at a time, whoever asks first for what comes; counted from the prompt's end.
+  TokenId text_at(std::size_t place) {
+    while (text_.size() <= place) text_.push_back(draw());
+    return text_[place];
+  }
+  bool other_is_right(std::size_t place) {
+    while (others_luck_.size() <= place)
+      others_luck_.push_back(std::bernoulli_distribution(world_.other->right)(coins_));
+    return others_luck_[place];
+  }
+  std::size_t place() const { return static_cast<std::size_t>(position_ - 1 - world_.prompt); }
+
+  void add_candidates(std::size_t seat, DraftTree& tree, std::int32_t node) {
+    constexpr TokenId kWrong = 100;
+    const auto proposer = static_cast<ProposerId>(seat + 1);
+    if (is_other(seat)) {
+      const std::size_t next =
+          place() + static_cast<std::size_t>(tree.depths()[static_cast<std::size_t>(node)]);
+      const TokenId token = other_is_right(next) ? text_at(next) : kWrong;
+      tree.add(node, token, static_cast<float>(std::log(world_.other->says())), proposer);
+      return;
+    }
+    const int children = world_.siblings ? policies_[seat].width() : 1;
+    for (int c = 0; c < children; ++c)
+      tree.add(node, 1 + c, static_cast<float>(std::log(world_.says() * share(c))), proposer);
+  }
+
+  /// What drafting took.
+  double draft(std::size_t seat, RoundInfo info) {
+    AutoPolicy& policy = policies_[seat];
+    DraftTree& tree = trees_[seat];
+    DraftCosts& costs = costs_.drafter(seats()[seat].name);
+    info.draft_costs = &costs;
+    info.behind = behind_[seat];
+    tree.reset(0, position_);
+    policy.begin(info);
+    double draft_ms = 0;
+    std::vector<std::int32_t> frontier;
+    for (int level = 0;; ++level) {
+      policy.next_frontier(tree, frontier);
+      if (frontier.empty()) break;
+      const double ms = disturbed(level_ms(seat, level, behind_[seat]));
+      const int rows = level == 0 ? std::exchange(behind_[seat], 0) : static_cast<int>(frontier.size());
+      draft_ms += ms;
+      costs.observe(level, rows, ms);
+      for (const std::int32_t node : frontier) add_candidates(seat, tree, node);
+    }
+    policy.prune(tree);
+    return draft_ms;
+  }
 
   void round(Total& total) {
-    tree_.reset(0, position_);
     RoundInfo info;
     info.context = position_;
     info.room = 256;
     info.max_depth = 256;
     info.costs = &costs_;
     controller_->begin_round(info, false);
-    info.draft_costs = &costs_.drafter("draft");
-    info.behind = behind_;
-    policy_->begin(info);
     double draft_ms = 0;
-    std::vector<std::int32_t> frontier;
-    for (int level = 0;; ++level) {
-      policy_->next_frontier(tree_, frontier);
-      if (frontier.empty()) break;
-      const double ms = disturbed(level == 0 ? world_.root_ms(behind_) : world_.draft_ms);
-      const int rows = level == 0 ? std::exchange(behind_, 0) : static_cast<int>(frontier.size());
-      draft_ms += ms;
-      costs_.drafter("draft").observe(level, rows, ms);
-      const double q = world_.claimed > 0 ? world_.claimed : world_.right;
-      for (const std::int32_t node : frontier) {
-        const int children = world_.siblings ? policy_->width() : 1;
-        for (int c = 0; c < children; ++c) {
-          tree_.add(node, 1 + c, static_cast<float>(std::log(q * share(c))), 1);
-        }
-      }
-    }
+    for (std::size_t seat = 0; seat < trees_.size(); ++seat) draft_ms += draft(seat, info);
     if (rounds_++ == world_.interrupted) draft_ms += 10 * world_.step_ms;
-    policy_->prune(tree_);
+    std::swap(tree_, trees_[0]);
+    if (world_.other) tree_.graft(trees_[1]);
     controller_->cut(tree_);
     path_.assign(1, DraftTree::kRoot);
-    TokenId next = draw();
+    TokenId next = text_at(place());
     for (std::int32_t c = tree_.find_child(DraftTree::kRoot, next); c >= 0; c = tree_.find_child(c, next)) {
       path_.push_back(c);
-      next = draw();
+      next = text_at(place() + path_.size() - 1);
     }
     StepTrace trace;
     trace.tree = &tree_;
@@ -192,26 +262,30 @@ class Simulation {
     trace.draft_ms = draft_ms;
     trace.verify_ms = disturbed(world_.verify_ms(tree_.size()));
     trace.forecast = controller_->forecast();
-    policy_->observe(trace);
+    for (AutoPolicy& policy : policies_) policy.observe(trace);
     controller_->observe(trace);
     costs_.observe_step(tree_.size(), static_cast<double>(position_), trace.verify_ms, 1e-6);
     total.tokens += static_cast<double>(path_.size());
     total.ms += draft_ms + trace.verify_ms;
     position_ += std::ssize(path_);
-    behind_ += static_cast<int>(path_.size());
+    for (int& behind : behind_) behind += static_cast<int>(path_.size());
   }
 
   World world_;
   Beliefs beliefs_;
   CostModel costs_;
   std::optional<AutoController> controller_;
-  std::optional<AutoPolicy> policy_;
+  std::deque<AutoPolicy> policies_;  ///< by seat, as what follows
+  std::vector<DraftTree> trees_;
+  std::vector<int> behind_;
   DraftTree tree_;
   std::vector<std::int32_t> path_;
   int rounds_ = 0;
   std::int64_t position_ = 1;
-  int behind_ = 1;
+  std::vector<TokenId> text_;
+  std::vector<bool> others_luck_;
   std::mt19937_64 random_;
+  std::mt19937_64 coins_;  ///< of the other drafter
 };
 
 /// In the long run, with a table that is right.
@@ -238,6 +312,54 @@ TEST(AutoSimulation, FindsTheBestChain) {
       const double rate = simulation.run(20000).rate();
       EXPECT_GT(rate, 0.97 * simulation.world().best_chain_rate()) << right << " " << row_ms;
     }
+  }
+}
+
+TEST(AutoSimulation, TwoDraftersAreNoWorseThanTheBetterOne) {
+  for (const double first : {0.4, 0.8}) {
+    for (const bool lookup : {false, true}) {
+      Simulation simulation(
+          {.row_ms = 0.3,
+           .right = first,
+           .other = World::Other{.draft_ms = lookup ? 0.01 : 1, .right = 1.2 - first, .lookup = lookup}});
+      const World& world = simulation.world();
+      const double better = std::max(world.best_chain_rate(), world.others_best_chain_rate());
+      simulation.run(2000);
+      EXPECT_GT(simulation.run(10000).rate(), 0.97 * better) << first << " " << lookup;
+    }
+  }
+}
+
+TEST(AutoSimulation, ALookUpAddsToADrafter) {
+  // Together they are right more often than each, and rows are cheap.
+  Simulation simulation({.row_ms = 0.05,
+                         .draft_ms = 0.2,
+                         .right = 0.5,
+                         .other = World::Other{.draft_ms = 0.01, .right = 0.5, .lookup = true}});
+  simulation.run(2000);
+  EXPECT_GT(simulation.run(10000).rate(), 1.07 * simulation.world().others_best_chain_rate());
+}
+
+TEST(AutoSimulation, ChangesOverToTheDrafterThatBecomesTheBetter) {
+  for (const double first : {0.1, 0.8}) {
+    Simulation simulation({.right = first,
+                           .claimed = 0.6,
+                           .other = World::Other{.draft_ms = 1, .right = 0.9 - first, .claimed = 0.6}});
+    simulation.run(1000);
+    World& world = simulation.world();
+    std::swap(world.right, world.other->right);
+    simulation.run(300);
+    const double better = std::max(world.best_chain_rate(), world.others_best_chain_rate());
+    EXPECT_GT(simulation.run(4000).rate(), 0.93 * better) << first;
+  }
+}
+
+TEST(AutoSimulation, TwoUselessDraftersLoseNoMoreThanOne) {
+  for (const double claimed : {0.02, 0.3, 0.6, 0.95}) {
+    Simulation simulation({.right = 0.02,
+                           .claimed = claimed,
+                           .other = World::Other{.draft_ms = 1, .right = 0.02, .claimed = claimed}});
+    EXPECT_GT(simulation.run(512).rate(), 0.99 / 10) << claimed;
   }
 }
 
