@@ -102,9 +102,21 @@ bool AutoController::is_free(const SeatState& seat, const RoundInfo& round) cons
   return round.draft_costs->level_ms(0, 1) < kFreeShare * plain_ms_;
 }
 
-/// Tokens by which a round with the drafter is expected to be better than one without.
-double AutoController::value(const SeatState& seat) const {
-  return seat.gain.tokens.mean() * (1 - covered_) - price_ * seat.gain.ms.mean();
+/// Tokens by which a round with the drafter is expected to be better than one without, where those before it
+/// leave it this share of what can be right.
+double AutoController::value(const SeatState& seat, double open) const {
+  return seat.gain.tokens.mean() * open - price_ * seat.gain.ms.mean();
+}
+
+/// Whether a drafter that has drafted would be used from now on: it pays, and more than those that would
+/// draft in its place.
+bool AutoController::pays(std::size_t index) const {
+  const double open = seats_[index].open_share;
+  const double own = value(seats_[index], open);
+  return own > kLeastValue && std::none_of(seats_.begin() + static_cast<std::ptrdiff_t>(index) + 1,
+                                           seats_.end(), [&](const SeatState& later) {
+                                             return later.gain.tokens.count() > 0 && value(later, open) > own;
+                                           });
 }
 
 /// Time that the drafter needs to catch up with what was written without it.
@@ -161,7 +173,7 @@ bool AutoController::engages(std::size_t index, const RoundInfo& round) {
       seat.in_use = true;
       return true;
     }
-    if (seat.in_use) retire(index);
+    if (seat.in_use && probe_ < 0) retire(index);  // a probe may take its place for a while
     seat.probes.wait();
     if (probe_ >= 0 || !seat.probes.due() || !may_lose(risk, probe_credit_)) return false;
     seat.trial = kProbeTrial;
@@ -375,12 +387,13 @@ void AutoController::learn_gains(double tokens, double extra_ms) {
     const double before_ms = seat.drafted_before_ms + plan_.cost(seat.without.nodes) / price_;
     const double gained = (after_tokens - seat.without.tokens) / seat.open_share;
     const double took = after_ms - before_ms;
-    seat.gain.tokens.observe(gained, kGainMemory);
+    // The less was left to it the more luck there is in the quotient.
+    seat.gain.tokens.observe(gained, kGainMemory, seat.open_share);
     seat.gain.ms.observe(took, kGainMemory);
-    seat.belief->gain.tokens.observe(gained, kSharedGainMemory);
+    seat.belief->gain.tokens.observe(gained, kSharedGainMemory, seat.open_share);
     seat.belief->gain.ms.observe(took, kSharedGainMemory);
     if (probe_ == static_cast<int>(i) && --seat.trial == 0) {
-      value(seat) > kLeastValue ? seat.probes.succeeded() : seat.probes.failed();
+      pays(i) ? seat.probes.succeeded() : seat.probes.failed();
       seat.belief->probe_interval = seat.probes.interval();
     }
     after_tokens = seat.without.tokens;

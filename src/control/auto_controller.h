@@ -73,7 +73,9 @@ class AutoController final : public RoundController {
   bool may_lose(double ms, double credit) const { return left_ms(credit) >= ms; }
   bool is_free(const SeatState& seat, const RoundInfo& round) const;
   bool promises(const SeatState& seat, const RoundInfo& round);
-  double value(const SeatState& seat) const;
+  double value(const SeatState& seat, double open) const;
+  double value(const SeatState& seat) const { return value(seat, 1 - covered_); }
+  bool pays(std::size_t seat) const;
   double arrears_ms(const SeatState& seat, const RoundInfo& round) const;
   bool excused(const SeatState& seat) const;
   double risk_ms(const SeatState& seat, const RoundInfo& round) const;

@@ -6,9 +6,9 @@ namespace augur {
 /// A running mean that learns quickly at first.
 class RunningMean {
  public:
-  void observe(double value, double longest) {
-    count_ = std::min(count_ + 1, longest);
-    mean_ += (value - mean_) / count_;
+  void observe(double value, double longest, double weight = 1) {
+    count_ = std::min(count_ + weight, longest);
+    mean_ += (value - mean_) * weight / count_;
   }
   /// Believed less from here on: as if it came from `count` values at most.
   void limit(double count) { count_ = std::min(count_, count); }

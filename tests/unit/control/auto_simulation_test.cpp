@@ -316,16 +316,21 @@ TEST(AutoSimulation, FindsTheBestChain) {
 }
 
 TEST(AutoSimulation, TwoDraftersAreNoWorseThanTheBetterOne) {
-  for (const double first : {0.4, 0.8}) {
-    for (const bool lookup : {false, true}) {
-      Simulation simulation(
-          {.row_ms = 0.3,
-           .right = first,
-           .other = World::Other{.draft_ms = lookup ? 0.01 : 1, .right = 1.2 - first, .lookup = lookup}});
-      const World& world = simulation.world();
-      const double better = std::max(world.best_chain_rate(), world.others_best_chain_rate());
-      simulation.run(2000);
-      EXPECT_GT(simulation.run(10000).rate(), 0.97 * better) << first << " " << lookup;
+  for (const double first : {0.2, 0.5, 0.8}) {
+    for (const double second : {0.5, 0.8}) {
+      for (const double second_ms : {0.01, 0.5, 2.0}) {
+        for (const bool siblings : {false, true}) {
+          Simulation simulation(
+              {.right = first,
+               .siblings = siblings,
+               .other = World::Other{.draft_ms = second_ms, .right = second, .lookup = second_ms < 0.1}});
+          const World& world = simulation.world();
+          const double better = std::max(world.best_chain_rate(), world.others_best_chain_rate());
+          simulation.run(640);
+          EXPECT_GT(simulation.run(6000).rate(), 0.95 * better)
+              << first << " " << second << " in " << second_ms << " ms" << (siblings ? ", siblings" : "");
+        }
+      }
     }
   }
 }
