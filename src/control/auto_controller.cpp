@@ -22,9 +22,6 @@ constexpr double kBeforeProbe = 4;
 /// luck from use too badly.
 constexpr int kFirstTrial = 8;
 constexpr int kProbeTrial = 3;
-/// Tokens a round that drafting must be worth: at less, what no table tells (other caches, other pages) and
-/// the noise of the decision eat the gain.
-constexpr double kLeastValue = 0.02;
 /// Nodes that a probe verifies at least, so that something is learned.
 constexpr std::size_t kProbeNodes = 2;
 /// Share of the forecast in what a round is taken to have brought, and the outcomes after which it is half

@@ -20,6 +20,10 @@ namespace augur {
 /// AutoPolicy asks it about its drafter.
 class AutoController final : public RoundController {
  public:
+  /// Tokens a round that drafting, and another level of it, must be worth: at less, what no table tells
+  /// (other caches, other pages) and the noise of the decision eat the gain.
+  static constexpr double kLeastValue = 0.02;
+
   struct Seat {
     std::string name;     ///< of the drafter, as beliefs know it
     bool lookup = false;  ///< it has no law of its own: taken to be free until measured
@@ -38,7 +42,8 @@ class AutoController final : public RoundController {
   bool wants(std::size_t seat, const RoundInfo& round);
   /// Books what a level cost by the model.
   void spend(double ms) { draft_ms_ += ms; }
-  /// Whether the round may risk another `ms` of drafting. The first level is wants()'s to decide.
+  /// Whether the round may risk another `ms` of drafting and verifying. The first level is wants()'s to
+  /// decide.
   bool affords(double ms) const { return draft_ms_ - arrears_ms_ + ms <= stake_ms_; }
   DrafterBelief& belief(std::size_t seat) { return *seats_[seat].belief; }
   const VerifyPlan& plan() const { return plan_; }

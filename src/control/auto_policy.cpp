@@ -128,8 +128,8 @@ int AutoPolicy::children_worth(double chance, int depth) const {
 }
 
 /// The nodes of the newest level that are worth expanding: so many of the likeliest that the tokens their
-/// children are expected to add, less their rows and the level's time, are the most. None when that is less
-/// than nothing.
+/// children are expected to add, less their rows and the level's time, are the most. None when that is next
+/// to nothing.
 void AutoPolicy::choose_frontier(std::vector<std::int32_t>& out) {
   const DrafterBelief& belief = controller_.belief(seat_);
   const RankProfile& profile = drawn_ ? belief.drawn_profile : belief.profile;
@@ -144,7 +144,7 @@ void AutoPolicy::choose_frontier(std::vector<std::int32_t>& out) {
                     likelier);
 
   const double now = plan.best(controller_.candidates()).net;
-  double best_gain = 0;
+  double best_gain = AutoController::kLeastValue;
   std::size_t best_width = 0;
   hypothetical_.assign(controller_.candidates().begin(), controller_.candidates().end());
   std::size_t expanded = 0;
@@ -161,9 +161,13 @@ void AutoPolicy::choose_frontier(std::vector<std::int32_t>& out) {
         any = true;
       }
     }
-    if (!any || !controller_.affords(level_ms(level_, w))) break;
+    if (!any) break;
     std::sort(hypothetical_.begin(), hypothetical_.end(), std::greater<>());
-    const double gain = plan.best(hypothetical_).net - now - controller_.price() * level_ms(level_, w);
+    const VerifyPlan::Cut cut = plan.best(hypothetical_);
+    const double ms = level_ms(level_, w);
+    // What is drafted must be verified, too.
+    if (!controller_.affords(ms + plan.cost(cut.nodes) / controller_.price())) break;
+    const double gain = cut.net - now - controller_.price() * ms;
     if (gain > best_gain) {
       best_gain = gain;
       best_width = width;

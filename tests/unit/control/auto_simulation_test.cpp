@@ -315,6 +315,21 @@ TEST(AutoSimulation, FindsTheBestChain) {
   }
 }
 
+TEST(AutoSimulation, TheFirstTokensLoseLittle) {
+  for (const double right : {0.02, 0.5, 0.8, 0.9}) {
+    for (const double draft_ms : {0.3, 1.0, 2.0}) {
+      for (const double row_ms : {0.05, 0.3, 1.0}) {
+        constexpr int kSeeds = 30;
+        double ms = 0;
+        World world{.row_ms = row_ms, .draft_ms = draft_ms, .right = right};
+        for (world.seed = 1; world.seed <= kSeeds; ++world.seed) ms += 64 / Simulation(world).run(64).rate();
+        EXPECT_GT(kSeeds * 64 / ms, 0.94 * world.best_chain_rate())
+            << right << " " << draft_ms << " " << row_ms;
+      }
+    }
+  }
+}
+
 TEST(AutoSimulation, TwoDraftersAreNoWorseThanTheBetterOne) {
   for (const double first : {0.2, 0.5, 0.8}) {
     for (const double second : {0.5, 0.8}) {

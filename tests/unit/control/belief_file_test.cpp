@@ -40,12 +40,15 @@ TEST(BeliefFile, GivesBackWhatItWasGiven) {
     }
   }
   EXPECT_NEAR(after.calibrator.acceptance(std::log(0.5), 1), 0.75, 0.05);
-  for (int depth = 1; depth < 10; ++depth) {
-    for (int rank = 0; rank < 14; ++rank) {
-      EXPECT_DOUBLE_EQ(after.profile.at(depth, rank), before.profile.at(depth, rank));
-      EXPECT_DOUBLE_EQ(after.drawn_profile.at(depth, rank), before.drawn_profile.at(depth, rank));
+  // Values; they are believed as if they came from few observations.
+  for (std::size_t depth = 0; depth < RankProfile::kDepths; ++depth) {
+    for (std::size_t rank = 0; rank < RankProfile::kRanks; ++rank) {
+      EXPECT_EQ(after.profile.means()[depth][rank].value, before.profile.means()[depth][rank].value);
+      EXPECT_EQ(after.drawn_profile.means()[depth][rank].value,
+                before.drawn_profile.means()[depth][rank].value);
     }
   }
+  EXPECT_NEAR(after.profile.at(1, 0), before.profile.at(1, 0), 0.1);
 }
 
 TEST(BeliefFile, YieldsToWhatIsSeenSooner) {
