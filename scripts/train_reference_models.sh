@@ -67,7 +67,7 @@ shortlists() {
 for part in "${parts[@]}"; do
   command=$part options=()
   case "$part" in
-    eagle3) options=(--draft-vocab "${VOCAB:-16384}" --max-length 1600 --unroll 3 --lr 1.2e-3) ;;
+    eagle3) options=(--draft-vocab "${VOCAB:-16384}" --max-length 1600 --unroll 3 --lr 1.2e-3 --final-lr 0.02 --learn-prompts) ;;
     draft) options=(--max-length 1024) ;;
     eagle | mtp) options=(--loss-vocab "$vocab" --lr 1.5e-3) ;;
     medusa) options=(--shared-head --loss-vocab "$vocab" --lr 2e-3) ;;

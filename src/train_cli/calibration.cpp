@@ -277,8 +277,10 @@ Part add_acceptance(Program& program) {
   CLI::App* sub =
       program.app.add_subcommand("acceptance", "Acceptance head on the drafter's states, from traces");
   auto flags = std::make_shared<ClassifierFlags>();
-  flags->fit.learning_rate = 3e-4;
-  flags->fit.weight_decay = 0.1;
+  // Learning starts from the drafter's own estimate, from which larger steps only lead away.
+  flags->fit.epochs = 40;
+  flags->fit.learning_rate = 1e-5;
+  flags->fit.weight_decay = 0.01;
   flags->add_to(*sub);
   auto reject_weight = std::make_shared<double>(6.0);
   sub->add_option("--blocks", flags->blocks, "Residual blocks")->check(cli::in_range(1, 2));
