@@ -36,17 +36,13 @@ class EveryPart : public testing::TestWithParam<PartCase> {
   TrainTarget target;
 };
 
-/// Dies in its n-th visit, as a killed process does: nothing is written any more.
-class Dying final : public Learner {
+/// Another learner, which it hands everything on to.
+class Wrapped : public Learner {
  public:
-  Dying(Learner& inner, std::ptrdiff_t visits) : inner_(inner), left_(visits) {}
+  explicit Wrapped(Learner& inner) : inner_(inner) {}
   std::string title() const override { return inner_.title(); }
   NamedTensors parameters() override { return inner_.parameters(); }
-  Grade run(std::span<const Example> examples, bool learn) override {
-    if (learn) left_ -= std::ssize(examples);
-    if (left_ < 0) throw std::runtime_error("killed");
-    return inner_.run(examples, learn);
-  }
+  Grade run(std::span<const Example> examples, bool learn) override { return inner_.run(examples, learn); }
   torch::Tensor draft_logits(const Example& e, std::int64_t root) override {
     return inner_.draft_logits(e, root);
   }
@@ -57,6 +53,19 @@ class Dying final : public Learner {
 
  private:
   Learner& inner_;
+};
+
+/// Dies in its n-th visit, as a killed process does: nothing is written any more.
+class Dying final : public Wrapped {
+ public:
+  Dying(Learner& inner, std::ptrdiff_t visits) : Wrapped(inner), left_(visits) {}
+  Grade run(std::span<const Example> examples, bool learn) override {
+    if (learn) left_ -= std::ssize(examples);
+    if (left_ < 0) throw std::runtime_error("killed");
+    return Wrapped::run(examples, learn);
+  }
+
+ private:
   std::ptrdiff_t left_;
 };
 
@@ -260,28 +269,16 @@ TEST(TrainingRun, GoesOnBitForBitWithWorkersAndMuon) {
 }
 
 /// Notes how many of each sequence's tokens it is to learn, and is to be graded by.
-class Noting final : public Learner {
+class Noting final : public Wrapped {
  public:
-  explicit Noting(Learner& inner) : inner_(inner) {}
-  std::string title() const override { return inner_.title(); }
-  NamedTensors parameters() override { return inner_.parameters(); }
+  using Wrapped::Wrapped;
   Grade run(std::span<const Example> examples, bool learn) override {
     for (const Example& e : examples)
       (learn ? learnt : graded).insert(std::accumulate(e.learn.begin(), e.learn.end(), 0));
-    return inner_.run(examples, learn);
+    return Wrapped::run(examples, learn);
   }
-  torch::Tensor draft_logits(const Example& e, std::int64_t root) override {
-    return inner_.draft_logits(e, root);
-  }
-  void save(const std::filesystem::path& folder) override { inner_.save(folder); }
 
   std::set<int> learnt, graded;
-
- protected:
-  nlohmann::json config() const override { return inner_.settings(); }
-
- private:
-  Learner& inner_;
 };
 
 TEST(TrainingRun, LearnsPromptsWhereAsked) {
