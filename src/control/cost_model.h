@@ -17,10 +17,6 @@ class DraftCosts {
   /// Level 0 expands the root and catches up, `rows` tokens in all, the root included; level i expands the
   /// nodes of depth i, `rows` of them.
   double level_ms(int level, int rows) const { return drift_ * (level == 0 ? root_ : levels_).at(rows); }
-  /// T_draft of a draft of `levels` levels that expand `width` nodes each (the first: the root).
-  double total_ms(int levels, int width) const {
-    return levels <= 0 ? 0.0 : level_ms(0, 1) + (levels - 1) * level_ms(1, width);
-  }
   /// False: nothing but a guess.
   bool measured() const { return root_.observed(); }
   void observe(int level, int rows, double ms);

@@ -32,17 +32,25 @@ AcceptanceHead AcceptanceHead::read(const std::filesystem::path& folder, const F
   }
   out.head_ = part.tensor("head.weight", {1, hidden});
   out.head_bias_ = part.tensor("head.bias", {1}).front();
+  out.norm_eps_ = fields.find_number("rms_norm_eps", 1e-12, 1).value_or(-1);
   out.log_prob_weight_ = fields.find_number("log_prob_weight", -1e6, 1e6).value_or(0);
+  out.entropy_weight_ = fields.find_number("entropy_weight", -1e6, 1e6).value_or(0);
   out.x_.resize(out.width_);
   out.y_.resize(out.width_);
   return out;
 }
 
-double AcceptanceHead::probability(std::span<const float> state, double log_prob) {
+double AcceptanceHead::probability(std::span<const float> state, const Draw& draw) {
   if (state.size() != width_) {
     throw Error("acceptance head: made for hidden states of {}, the drafter's have {}", width_, state.size());
   }
   x_.assign(state.begin(), state.end());
+  if (norm_eps_ >= 0) {
+    double squares = 0;
+    for (const float x : x_) squares += static_cast<double>(x) * static_cast<double>(x);
+    const double scale = 1.0 / std::sqrt(squares / static_cast<double>(width_) + norm_eps_);
+    for (float& x : x_) x = static_cast<float>(scale * static_cast<double>(x));
+  }
   for (const Block& block : blocks_) {
     y_.assign(block.bias.begin(), block.bias.end());
     for (std::size_t c = 0; c < width_; ++c) {
@@ -52,10 +60,21 @@ double AcceptanceHead::probability(std::span<const float> state, double log_prob
     }
     for (std::size_t r = 0; r < width_; ++r) x_[r] += y_[r] / (1.0f + std::exp(-y_[r]));
   }
-  double logit = static_cast<double>(head_bias_) + log_prob_weight_ * std::max(log_prob, kLeastLogProb);
+  double logit = static_cast<double>(head_bias_) +
+                 log_prob_weight_ * std::max(draw.log_prob, kLeastLogProb) + entropy_weight_ * draw.entropy;
   for (std::size_t r = 0; r < width_; ++r)
     logit += static_cast<double>(head_[r]) * static_cast<double>(x_[r]);
   return 1.0 / (1.0 + std::exp(-logit));
+}
+
+double AcceptanceHead::probability(const DraftTree& tree, std::int32_t node) {
+  const auto n = static_cast<std::size_t>(node);
+  Draw draw{.log_prob = static_cast<double>(tree.log_probs()[n])};
+  if (entropy_weight_ != 0) {
+    const float entropy = tree.entropies()[static_cast<std::size_t>(tree.parents()[n])];
+    if (!std::isnan(entropy)) draw.entropy = static_cast<double>(entropy);
+  }
+  return probability(tree.hidden(node), draw);
 }
 
 }  // namespace augur

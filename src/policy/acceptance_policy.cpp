@@ -26,11 +26,11 @@ void AcceptancePolicy::begin(const RoundInfo& round) {
   frontier_.clear();
 }
 
-double AcceptancePolicy::threshold(int levels, int width, int candidates) const {
+double AcceptancePolicy::threshold(int width, int candidates) const {
   if (options_.threshold > 0) return options_.threshold;
   const double rows = 1 + std::min({candidates, options_.shape.size - 1, round_.room});
   const double verify = round_.costs->verify_ms(rows, static_cast<double>(round_.context));
-  const double draft = round_.draft_costs->total_ms(levels, width);
+  const double draft = round_.draft_costs->level_ms(1, width);
   return (verify - draft) / (verify + round_.costs->other_ms());
 }
 
@@ -47,9 +47,8 @@ void AcceptancePolicy::rate(const DraftTree& tree) {
   for (const std::int32_t node : frontier_) {
     if (node == DraftTree::kRoot) continue;
     const auto n = static_cast<std::size_t>(node);
-    const std::span<const float> state = tree.hidden(node);
-    const auto log_prob = static_cast<double>(tree.log_probs()[n]);
-    const double own = state.empty() ? std::exp(log_prob) : head_->probability(state, log_prob);
+    const double own = tree.hidden(node).empty() ? std::exp(static_cast<double>(tree.log_probs()[n]))
+                                                 : head_->probability(tree, node);
     accepted_[n] = accepted_[static_cast<std::size_t>(tree.parents()[n])] * own;
     for (std::int32_t child = tree.first_child(node); child >= 0; child = tree.next_sibling(child)) {
       accepted_[static_cast<std::size_t>(child)] = accepted_[n];
@@ -59,11 +58,10 @@ void AcceptancePolicy::rate(const DraftTree& tree) {
 
 void AcceptancePolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {
   if (level_ > 0) rate(tree);
-  const int width = static_cast<int>(frontier_.size());
   eagle2_.next_frontier(tree, out);
   if (out.empty()) return;
   if (level_ > 0 && round_.drafter.has_probabilities) {
-    const double h = threshold(level_, width, tree.size() - 1);
+    const double h = threshold(static_cast<int>(out.size()), tree.size() - 1);
     const auto stopped = [&](std::int32_t node) {
       return 1.0 - accepted_[static_cast<std::size_t>(node)] > h;
     };

@@ -13,9 +13,12 @@ namespace augur {
 /// without a head the draft probabilities. A node above the threshold h is not drafted on from; with a head,
 /// which has seen it only when it has been, none of its children is.
 ///
-/// h follows from costs: another level pays while T_d(k) + P_rej T_r < T_v, so h = (T_v - T_d(k)) / T_r,
-/// where T_d(k) is the time of the k levels drafted so far, T_v the verification of the candidates (so many
-/// of them as may be verified), and T_r what a rejection costs: another verification, and the rest of a step.
+/// h follows from costs (section 2.3, equations 11 and 12): drafting the next k tokens pays while
+/// T_d(k) + P_rej T_r < T_v, so h = (T_v - T_d(k)) / T_r. It is decided level by level: T_d(k) is the time of
+/// the next level (levels drafted already are paid whatever is decided), T_v the verification of the
+/// candidates (so many of them as may be verified), and T_r what a rejection costs: another verification, and
+/// the rest of a step. A node is drafted on from while its chance of being accepted, in verifications, is
+/// worth more than the level.
 ///
 /// Drawn candidates (the Sampled law) are kept by place, as EAGLE-2 keeps them: only where drafting goes on
 /// is decided by what they are.
@@ -31,7 +34,7 @@ class AcceptancePolicy final : public TreePolicy {
   AcceptancePolicy(std::shared_ptr<AcceptanceHead> head, const Options& options);
 
   std::string_view name() const override { return "acceptance"; }
-  NodeWants wants() const override { return {.hidden = head_ != nullptr}; }
+  NodeWants wants() const override { return head_ == nullptr ? NodeWants{} : head_->wants(); }
   void begin(const RoundInfo& round) override;
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
   int width() const override { return eagle2_.width(); }
@@ -40,8 +43,8 @@ class AcceptancePolicy final : public TreePolicy {
 
   /// Acceptance probability of a node's whole path; with a head that of nodes not expanded is their parent's.
   double path_acceptance(std::int32_t node) const { return accepted_[static_cast<std::size_t>(node)]; }
-  /// h after `levels` levels, the last of `width` nodes, with `candidates` nodes in the tree beside the root.
-  double threshold(int levels, int width, int candidates) const;
+  /// h for a level that expands `width` nodes, with `candidates` nodes in the tree beside the root.
+  double threshold(int width, int candidates) const;
 
  private:
   void rate(const DraftTree& tree);

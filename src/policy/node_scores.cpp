@@ -43,12 +43,10 @@ class AcceptanceScore final : public NodeScore {
   explicit AcceptanceScore(AcceptanceHead head) : head_(std::move(head)) {}
 
   std::string_view name() const override { return "acceptance"; }
-  NodeWants wants() const override { return {.hidden = true}; }
+  NodeWants wants() const override { return head_.wants(); }
   Reading read(const DraftTree& tree, std::int32_t node) override {
-    const std::span<const float> state = tree.hidden(node);
-    if (state.empty()) return {};
-    const auto log_prob = static_cast<double>(tree.log_probs()[static_cast<std::size_t>(node)]);
-    return {.log_prob = std::log(std::max(head_.probability(state, log_prob), 1e-9)), .stratum = 0};
+    if (tree.hidden(node).empty()) return {};
+    return {.log_prob = std::log(std::max(head_.probability(tree, node), 1e-9)), .stratum = 0};
   }
 
  private:

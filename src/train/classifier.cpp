@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 #include <random>
 
@@ -69,7 +70,7 @@ Classifier c2t_classifier(int hidden, const std::vector<float>& scale, std::uint
 
 Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed, torch::Device device) {
   Classifier classifier;
-  const std::int64_t states = width - 1;
+  const std::int64_t states = width - kDrawFeatures;
   const auto random = at::detail::createCPUGenerator(seed);
   for (int b = 0; b < blocks; ++b)
     add_linear(classifier, fmt::format("blocks.{}", b), states, states, random, device);
@@ -80,13 +81,17 @@ Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed, torc
     classifier.parameters[static_cast<std::size_t>(2 * blocks)].second.zero_();
   }
   classifier.parameters.emplace_back("log_prob_weight", torch::ones({1}, device).requires_grad_());
+  classifier.parameters.emplace_back("entropy_weight", torch::zeros({1}, device).requires_grad_());
+  classifier.weights_of_signals = 3;  // and the bias
   std::vector<torch::Tensor> all;
   for (const auto& [name, tensor] : classifier.parameters) all.push_back(tensor);
   classifier.logits = [all, states](const torch::Tensor& features) {
     torch::Tensor x = features.slice(1, 0, states);
-    const std::size_t head = all.size() - 3;
+    x = x * torch::rsqrt(x.square().mean(1, true) + kAcceptanceEps);
+    const std::size_t head = all.size() - 4;
     for (std::size_t at = 0; at < head; at += 2) x = x + torch::silu(linear(x, all[at], all[at + 1]));
-    return linear(x, all[head], all[head + 1]).squeeze(-1) + features.select(1, states) * all.back();
+    const torch::Tensor signals = features.slice(1, states).matmul(torch::cat({all[head + 2], all[head + 3]}));
+    return linear(x, all[head], all[head + 1]).squeeze(-1) + signals;
   };
   return classifier;
 }
@@ -158,6 +163,49 @@ class BestEpoch {
   int epoch_ = 0;
 };
 
+/// AdamW along a cosine.
+class Descent {
+ public:
+  Descent(const Classifier& classifier, const FitOptions& options)
+      : options_(options), adam_(groups(classifier, options), torch::optim::AdamWOptions()) {}
+
+  /// `along`: share of the way that is done.
+  void step(const torch::Tensor& loss, double along) {
+    const double cosine = 0.5 * (1 + std::cos(std::numbers::pi * along));
+    const double rate = options_.learning_rate * (options_.final_rate + (1 - options_.final_rate) * cosine);
+    for (std::size_t g = 0; g < adam_.param_groups().size(); ++g) {
+      adam_.param_groups()[g].options().set_lr(g == kSignals ? kQuicker * rate : rate);
+    }
+    adam_.zero_grad();
+    loss.backward();
+    adam_.step();
+  }
+
+ private:
+  static constexpr std::size_t kSignals = 1;  ///< the group of them
+  /// A step of this size is small for a weight of one number and large for one of hundreds of states.
+  static constexpr double kQuicker = 100;
+
+  static std::vector<torch::optim::OptimizerParamGroup> groups(const Classifier& classifier,
+                                                               const FitOptions& options) {
+    std::vector<torch::Tensor> many, signals;
+    const std::size_t first = classifier.parameters.size() - classifier.weights_of_signals;
+    for (std::size_t i = 0; i < classifier.parameters.size(); ++i) {
+      (i < first ? many : signals).push_back(classifier.parameters[i].second);
+    }
+    const auto with = [](double decay) {
+      return std::make_unique<torch::optim::AdamWOptions>(torch::optim::AdamWOptions().weight_decay(decay));
+    };
+    std::vector<torch::optim::OptimizerParamGroup> groups;
+    groups.emplace_back(std::move(many), with(options.weight_decay));
+    if (!signals.empty()) groups.emplace_back(std::move(signals), with(0));
+    return groups;
+  }
+
+  const FitOptions& options_;
+  torch::optim::AdamW adam_;
+};
+
 void require_both_kinds(const Examples& examples, std::int64_t begin, std::int64_t end) {
   const auto from = examples.labels.begin();
   const std::int64_t positives = std::count(from + begin, from + end, std::uint8_t{1});
@@ -175,8 +223,7 @@ void fit(Classifier& classifier, const Examples& examples, const FitOptions& opt
   if (choosing) require_both_kinds(examples, fitting.learnt(), examples.size());
   std::vector<torch::Tensor> parameters;
   for (auto& [name, tensor] : classifier.parameters) parameters.push_back(tensor);
-  torch::optim::AdamW adam(
-      parameters, torch::optim::AdamWOptions(options.learning_rate).weight_decay(options.weight_decay));
+  Descent descent(classifier, options);
   std::mt19937_64 random(options.seed);
   BestEpoch best;
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {
@@ -185,9 +232,8 @@ void fit(Classifier& classifier, const Examples& examples, const FitOptions& opt
     for (std::size_t at = 0; at < order.size(); at += static_cast<std::size_t>(options.batch)) {
       const std::size_t count = std::min(order.size() - at, static_cast<std::size_t>(options.batch));
       const torch::Tensor loss = fitting.loss(order.data() + at, static_cast<std::int64_t>(count));
-      adam.zero_grad();
-      loss.backward();
-      adam.step();
+      const double done = static_cast<double>(at) / static_cast<double>(order.size());
+      descent.step(loss, (epoch - 1 + done) / options.epochs);
       total += loss.item<double>() * static_cast<double>(count);
     }
     const double mean = total / static_cast<double>(order.size());

@@ -15,6 +15,8 @@ namespace augur {
 struct Classifier {
   std::vector<std::pair<std::string, torch::Tensor>> parameters;
   std::function<torch::Tensor(const torch::Tensor&)> logits;
+  /// The last parameters, so many, weigh numbers that tell much alone: they learn faster, and do not decay.
+  std::size_t weights_of_signals = 0;
 
   torch::Device device() const { return parameters.front().second.device(); }
 };
@@ -22,8 +24,11 @@ struct Classifier {
 /// C2T's: fc2(ReLU(fc1(features * scale))). Starts from noise that depends on `seed` only.
 Classifier c2t_classifier(int hidden, const std::vector<float>& scale, std::uint64_t seed,
                           torch::Device device = torch::kCPU);
-/// The acceptance head: `blocks` times x + SiLU(Wx + b), then one logit, to which the last of the `width`
-/// features, a log-probability, is added with a weight of its own, "log_prob_weight" [1].
+/// The acceptance head over the first `width` - kDrawFeatures features, divided by their root mean square
+/// (kAcceptanceEps): `blocks` times x + SiLU(Wx + b), then one logit, to which the last features, a
+/// log-probability and an entropy, are added with weights of their own, "log_prob_weight" [1] and
+/// "entropy_weight" [1].
+constexpr double kAcceptanceEps = 1e-6;
 Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed,
                                  torch::Device device = torch::kCPU);
 
@@ -31,6 +36,7 @@ struct FitOptions {
   int epochs = 10;
   int batch = 1024;
   double learning_rate = 1e-3;
+  double final_rate = 1;  ///< share of the learning rate that a cosine leaves at the end
   double weight_decay = 0;
   double negative_weight = 1.0;  ///< in the loss, of examples labelled 0
   double negatives = 0;          ///< > 0: so many of them for every positive, drawn anew each epoch

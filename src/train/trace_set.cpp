@@ -111,7 +111,7 @@ SplitExamples acceptance_examples(const TraceSet& traces) {
   }
   SplitExamples split;
   const std::int64_t states = traces.header().hidden;
-  split.train.width = split.held_out.width = states + 1;
+  split.train.width = split.held_out.width = states + kDrawFeatures;
   std::vector<NodeLabel> labels;
   traces.each([&](const TraceSequence& sequence, bool held_out) {
     Examples& examples = held_out ? split.held_out : split.train;
@@ -120,10 +120,12 @@ SplitExamples acceptance_examples(const TraceSet& traces) {
       for (std::size_t i = 0; i < round.stateful.size(); ++i) {
         const auto n = static_cast<std::size_t>(round.stateful[i]);
         if (n == 0 || labels[n] == NodeLabel::Unknown) continue;
-        if (labels[static_cast<std::size_t>(round.parents[n])] != NodeLabel::Accepted) continue;
+        const auto parent = static_cast<std::size_t>(round.parents[n]);
+        if (labels[parent] != NodeLabel::Accepted || std::isnan(round.entropies[parent])) continue;
         const auto from = round.hidden.begin() + static_cast<std::ptrdiff_t>(i) * states;
         examples.features.insert(examples.features.end(), from, from + states);
         examples.features.push_back(std::max(round.log_probs[n], kLeastLogProb));
+        examples.features.push_back(round.entropies[parent]);
         examples.labels.push_back(labels[n] == NodeLabel::Accepted);
         examples.baseline.push_back(round.log_probs[n]);
       }

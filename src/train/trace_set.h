@@ -56,8 +56,10 @@ struct C2tFeature {
 std::vector<C2tFeature> c2t_features(std::span<const std::string> names);
 /// C2T's: of every candidate these features, and whether it was accepted. Baseline: the joint probability.
 SplitExamples c2t_examples(const TraceSet& traces, std::span<const C2tFeature> features);
-/// Of every drafted node whose parent was accepted the drafter's hidden state and log-probability; whether it
-/// was, too. Baseline: the latter. Error when there are no states.
+/// Of every drafted node whose parent was accepted the drafter's hidden state, its log-probability and the
+/// entropy of the distribution it came from (kDrawFeatures); whether it was, too. Baseline: the
+/// log-probability. Error when there are no states.
+constexpr std::int64_t kDrawFeatures = 2;
 SplitExamples acceptance_examples(const TraceSet& traces);
 
 }  // namespace augur

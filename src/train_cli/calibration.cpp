@@ -56,6 +56,8 @@ struct ClassifierFlags {
     app.add_option("--epochs", fit.epochs, "Passes over the examples")->check(cli::in_range(1, 10000));
     app.add_option("--batch", fit.batch, "Examples for one optimizer step")->check(cli::in_range(1, 1 << 30));
     app.add_option("--lr", fit.learning_rate, "Learning rate of Adam")->check(cli::in_range(1e-12, 1e3));
+    app.add_option("--final-lr", fit.final_rate, "Share of the learning rate that a cosine leaves at the end")
+        ->check(cli::in_range(0.0, 1.0));
     app.add_option("--weight-decay", fit.weight_decay, "Of AdamW")->check(cli::in_range(0.0, 1e3));
     app.add_option("--validation", fit.validation,
                    "Share of the examples that choose the epoch instead of being learnt (0: the last epoch)")
@@ -153,18 +155,23 @@ int train_acceptance(ClassifierFlags flags, double reject_weight, const std::str
   log_line(fmt::format("{} drafted nodes, {} of them accepted, {} held out", examples.train.size(),
                        examples.train.positives(), examples.held_out.size()));
   Classifier classifier =
-      acceptance_classifier(traces.header().hidden + 1, flags.blocks, flags.fit.seed, device);
+      acceptance_classifier(static_cast<int>(examples.train.width), flags.blocks, flags.fit.seed, device);
   flags.fit.log = log_line;
   flags.fit.negative_weight = reject_weight;
   fit(classifier, examples.train, flags.fit);
   const std::string grades = grade(classifier, examples.held_out, "the drafter's probability");
   log_line(grades);
+  // Numbers of config.json.
+  const double entropy_weight = classifier.parameters.back().second.item<double>();
+  classifier.parameters.pop_back();
   const double log_prob_weight = classifier.parameters.back().second.item<double>();
-  classifier.parameters.pop_back();  // a number of config.json
+  classifier.parameters.pop_back();
   write_part(flags.common.out, "acceptance", traces.header(),
              {{"hidden", traces.header().hidden},
               {"blocks", flags.blocks},
+              {"rms_norm_eps", kAcceptanceEps},
               {"log_prob_weight", log_prob_weight},
+              {"entropy_weight", entropy_weight},
               {"positive_weight", 1.0},
               {"reject_weight", reject_weight}},
              classifier.parameters,
@@ -278,13 +285,15 @@ Part add_acceptance(Program& program) {
       program.app.add_subcommand("acceptance", "Acceptance head on the drafter's states, from traces");
   auto flags = std::make_shared<ClassifierFlags>();
   // Learning starts from the drafter's own estimate, from which larger steps only lead away.
-  flags->fit.epochs = 40;
-  flags->fit.learning_rate = 1e-5;
-  flags->fit.weight_decay = 0.01;
+  flags->fit.epochs = 12;
+  flags->fit.learning_rate = 1e-4;
+  flags->fit.final_rate = 0;
+  flags->fit.weight_decay = 0.1;
   flags->add_to(*sub);
-  auto reject_weight = std::make_shared<double>(6.0);
+  // Weighed, the head's probabilities are no probabilities any more.
+  auto reject_weight = std::make_shared<double>(1.0);
   sub->add_option("--blocks", flags->blocks, "Residual blocks")->check(cli::in_range(1, 2));
-  sub->add_option("--reject-weight", *reject_weight, "Weight of rejected tokens in the loss")
+  sub->add_option("--reject-weight", *reject_weight, "Weight of rejected tokens in the loss (the paper's code: 6, where most are accepted)")
       ->check(cli::in_range(1e-6, 1e6));
   return
       [flags, reject_weight, &program] { return train_acceptance(*flags, *reject_weight, program.command); };

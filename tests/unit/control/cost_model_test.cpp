@@ -172,7 +172,6 @@ TEST(DraftCosts, LearnsLevelsByWidth) {
   EXPECT_NEAR(draft.level_ms(0, 1), 2.0, 0.01);
   EXPECT_NEAR(draft.level_ms(3, 4), 1.0, 0.02);
   EXPECT_NEAR(draft.level_ms(1, 8), 1.5, 0.02);
-  EXPECT_NEAR(draft.total_ms(3, 4), 4.0, 0.05);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -73,29 +74,57 @@ TEST(Acceptance, TheHeadIsTheNetworkOfItsFile) {
   double low = 1, high = 0;
   for (unsigned seed = 0; seed < 50; ++seed) {
     const std::vector<float> state = RandomLaw{seed}.after({1}).hidden;
-    const double p = head.probability(state, -1.0);
+    const double p = head.probability(state, {.log_prob = -1.0, .entropy = 2.0});
     EXPECT_NEAR(p, random.probability(state), 1e-5);
     low = std::min(low, p);
     high = std::max(high, p);
   }
   EXPECT_GT(high - low, 0.2);
-  EXPECT_THROW(head.probability(std::vector<float>(kWidth + 1), 0), Error);
+  EXPECT_THROW(head.probability(std::vector<float>(kWidth + 1), {}), Error);
 }
 
-TEST(Acceptance, TheHeadMayWeighTheDraftersProbability) {
+TEST(Acceptance, TheHeadMayWeighHowTheDrafterCameByTheToken) {
   RandomHead random;
   const std::vector<float> state = RandomLaw{3}.after({1}).hidden;
   const double without = random.probability(state);
+  const auto read = [&] {
+    random.files.config(random.config);
+    return AcceptanceHead::read(random.files.path(), nullptr);
+  };
+  EXPECT_FALSE(read().wants().entropy);
   random.config["log_prob_weight"] = 0.5;
+  random.config["entropy_weight"] = -0.25;
+  AcceptanceHead head = read();
+  EXPECT_TRUE(head.wants().entropy);
+  const double logit = std::log(without / (1 - without));
+  EXPECT_NEAR(head.probability(state, {}), without, 1e-5);
+  const double expected = 1 / (1 + std::exp(-(logit - 1 - 0.75)));
+  EXPECT_NEAR(head.probability(state, {.log_prob = -2, .entropy = 3}), expected, 1e-5);
+  EXPECT_EQ(head.probability(state, {.log_prob = -1e9}),
+            head.probability(state, {.log_prob = AcceptanceHead::kLeastLogProb}));
+
+  DraftTree tree;
+  tree.reset(0, 0);
+  const std::int32_t node = tree.add(DraftTree::kRoot, 7, -2.0f, 0);
+  tree.set_entropy(DraftTree::kRoot, 3.0f);
+  tree.set_entropy(node, 100.0f);  // of what comes after it
+  std::ranges::copy(state, tree.make_hidden(node, state.size()).begin());
+  EXPECT_NEAR(head.probability(tree, node), expected, 1e-5);
+}
+
+TEST(Acceptance, StatesMayCountByTheirDirectionAlone) {
+  RandomHead random;
+  random.config["rms_norm_eps"] = 1e-6;
   random.files.config(random.config);
   AcceptanceHead head = AcceptanceHead::read(random.files.path(), nullptr);
-  const double logit = std::log(without / (1 - without));
-  EXPECT_NEAR(head.probability(state, 0), without, 1e-5);
-  EXPECT_NEAR(head.probability(state, -2), 1 / (1 + std::exp(-(logit - 1))), 1e-5);
-  EXPECT_EQ(head.probability(state, -1e9), head.probability(state, AcceptanceHead::kLeastLogProb));
-  random.config["log_prob_weight"] = "a lot";
-  random.files.config(random.config);
-  EXPECT_THROW(AcceptanceHead::read(random.files.path(), nullptr), Error);
+  std::vector<float> state = RandomLaw{3}.after({1}).hidden, unit = state, larger = state;
+  double squares = 0;
+  for (const float x : state) squares += static_cast<double>(x) * static_cast<double>(x) / kWidth;
+  for (float& x : unit) x /= static_cast<float>(std::sqrt(squares));
+  for (float& x : larger) x *= 100;
+  EXPECT_NEAR(head.probability(state, {}), random.probability(unit), 1e-4);
+  EXPECT_NEAR(head.probability(larger, {}), random.probability(unit), 1e-4);
+  EXPECT_TRUE(std::isfinite(head.probability(std::vector<float>(kWidth, 0.0f), {})));
 }
 
 /// Every path's acceptance from its own tokens alone.
@@ -179,13 +208,14 @@ TEST(Acceptance, ExtremeThresholdsAreEagle2AndOneLevel) {
 }
 
 TEST(Acceptance, TheThresholdFollowsTheCosts) {
+  const auto level = [](double rows) { return 0.6 + 0.1 * rows; };
   CostModel costs;
   DraftCosts& drafting = costs.drafter("test");
   for (const double rows : CostCurve::kRows) {
     costs.verify_curve().set(rows, 10 + 0.1 * rows);
     costs.other_curve().set(rows, 0.5);
     drafting.root().set(rows, 1.0);
-    drafting.levels().set(rows, 0.8);
+    drafting.levels().set(rows, level(rows));
   }
   costs.set_growth(0, 0, 0);
   AcceptancePolicy policy(nullptr, {.shape = {.top_k = 3, .levels = 6, .size = 24}});
@@ -194,10 +224,9 @@ TEST(Acceptance, TheThresholdFollowsTheCosts) {
   round.draft_costs = &drafting;
   policy.begin(round);
   const double verify = 10 + 0.1 * 16;
-  EXPECT_NEAR(policy.threshold(2, 3, 15), (verify - 1.8) / (verify + 0.5), 1e-9);
-  EXPECT_GT(policy.threshold(1, 3, 15), policy.threshold(4, 3, 15))
-      << "every level makes the next one dearer";
-  EXPECT_NEAR(policy.threshold(2, 3, 1000), policy.threshold(2, 3, 23), 1e-12) << "no more than are verified";
+  EXPECT_NEAR(policy.threshold(3, 15), (verify - level(3)) / (verify + 0.5), 1e-9);
+  EXPECT_GT(policy.threshold(1, 15), policy.threshold(3, 15)) << "a wider level is dearer";
+  EXPECT_NEAR(policy.threshold(3, 1000), policy.threshold(3, 23), 1e-12) << "no more than are verified";
   const auto depth_with = [&](double level_ms) {
     int depth = 0;
     for (const double rows : CostCurve::kRows) drafting.levels().set(rows, level_ms);
@@ -241,6 +270,9 @@ TEST(Acceptance, RefusesWhatIsNoHead) {
   refused("hidden", "8");
   refused("blocks", 0);
   refused("blocks", 3);
+  refused("log_prob_weight", "a lot");
+  refused("entropy_weight", nlohmann::json::array());
+  refused("rms_norm_eps", 0);
   random.files.config(random.config);
   random.tensors.pop_back();
   random.files.tensors(random.tensors);

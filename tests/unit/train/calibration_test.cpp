@@ -84,18 +84,18 @@ Examples crossed(int size, int width, std::uint32_t seed) {
   Examples examples;
   examples.width = width;
   std::mt19937 random(seed);
-  std::uniform_real_distribution<float> uniform(0, 1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
   for (int i = 0; i < size; ++i) {
     for (int f = 0; f < width; ++f) examples.features.push_back(uniform(random));
     const float* row = examples.features.data() + static_cast<std::ptrdiff_t>(i) * width;
-    examples.labels.push_back((row[0] > 0.5f) == (row[1] > 0.5f));
+    examples.labels.push_back((row[0] > 0) == (row[1] > 0));
   }
   return examples;
 }
 
 TEST(Classifier, LearnsWhatNoFeatureTellsAlone) {
   for (const bool c2t : {true, false}) {
-    const int width = c2t ? 3 : 4;  // the last one has a weight of its own in the acceptance head
+    const int width = c2t ? 3 : 5;  // the last two have weights of their own in the acceptance head
     const Examples train = crossed(4000, width, 1);
     const Examples held_out = crossed(1000, width, 2);
     Classifier classifier = c2t ? c2t_classifier(48, {1, 1, 1}, 1) : acceptance_classifier(width, 2, 1);
@@ -196,7 +196,7 @@ TEST(TraceSet, MakesExamples) {
   const SplitExamples acceptance = acceptance_examples(traces);
   EXPECT_THAT(acceptance.held_out.labels, testing::ElementsAre(1, 0));
   EXPECT_THAT(acceptance.held_out.features,
-              testing::ElementsAre(1, 2, std::log(0.5f), 3, 4, std::log(0.25f)));
+              testing::ElementsAre(1, 2, std::log(0.5f), 1.5f, 3, 4, std::log(0.25f), 1.5f));
   EXPECT_EQ(acceptance.held_out.baseline.size(), 2u);
 }
 
