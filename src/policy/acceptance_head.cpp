@@ -60,8 +60,8 @@ double AcceptanceHead::probability(std::span<const float> state, const Draw& dra
     }
     for (std::size_t r = 0; r < width_; ++r) x_[r] += y_[r] / (1.0f + std::exp(-y_[r]));
   }
-  double logit = static_cast<double>(head_bias_) +
-                 log_prob_weight_ * std::max(draw.log_prob, kLeastLogProb) + entropy_weight_ * draw.entropy;
+  double logit = static_cast<double>(head_bias_) + log_prob_weight_ * std::max(draw.log_prob, kLeastLogProb) +
+                 entropy_weight_ * draw.entropy;
   for (std::size_t r = 0; r < width_; ++r)
     logit += static_cast<double>(head_[r]) * static_cast<double>(x_[r]);
   return 1.0 / (1.0 + std::exp(-logit));

@@ -90,7 +90,8 @@ Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed, torc
     x = x * torch::rsqrt(x.square().mean(1, true) + kAcceptanceEps);
     const std::size_t head = all.size() - 4;
     for (std::size_t at = 0; at < head; at += 2) x = x + torch::silu(linear(x, all[at], all[at + 1]));
-    const torch::Tensor signals = features.slice(1, states).matmul(torch::cat({all[head + 2], all[head + 3]}));
+    const torch::Tensor signals =
+        features.slice(1, states).matmul(torch::cat({all[head + 2], all[head + 3]}));
     return linear(x, all[head], all[head + 1]).squeeze(-1) + signals;
   };
   return classifier;

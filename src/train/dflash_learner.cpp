@@ -132,7 +132,7 @@ torch::Tensor DflashLearner::run_blocks(const Lesson& lesson,
     const torch::Tensor k = torch::cat({seen.k, own.k}, 1);
     const torch::Tensor v = torch::cat({seen.v, own.v}, 1);
     const torch::Tensor p = (attention_scores(own.q, k) + mask).softmax(-1).to(torch::kBFloat16);
-    x = feed_forward(layer, shape_, x + attention_output(layer, torch::bmm(p, v)));
+    x = feed_forward(layer, shape_, x + attention_output(layer, product(p, v)));
   }
   return rms_norm(x, norm_, eps);
 }

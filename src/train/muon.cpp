@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "train/torch_ops.h"
+
 namespace augur {
 
 bool is_muons(const torch::Tensor& parameter) {
@@ -18,8 +20,8 @@ torch::Tensor muon_direction(const torch::Tensor& momentum) {
   torch::Tensor x = tall ? momentum.t() : momentum;
   x = (x / (x.norm() + 1e-7)).to(torch::kBFloat16);
   for (int i = 0; i < kIterations; ++i) {
-    const torch::Tensor s = x.mm(x.t());
-    x = torch::addmm(x, torch::addmm(s, s, s, b, c), x, a);
+    const torch::Tensor s = product(x, x.t());
+    x = x * a + product(s * b + product(s, s) * c, x);
   }
   const auto longest = static_cast<double>(std::max(x.size(0), x.size(1)));
   return (tall ? x.t() : x).to(torch::kFloat32).mul(kAdamWSize * std::sqrt(longest));

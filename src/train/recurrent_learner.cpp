@@ -80,7 +80,7 @@ class RecurrentLearner::Unrolled {
       scores.push_back((q * rows(earlier.k)).sum(-1, true, torch::kFloat32) * scale);
     const torch::Tensor all = later_.empty() ? scores[0] : torch::cat(scores, -1);
     const torch::Tensor p = all.softmax(-1).to(torch::kBFloat16);
-    torch::Tensor mixed = torch::bmm(p.slice(2, 0, s.length), rows(first_.v));
+    torch::Tensor mixed = product(p.slice(2, 0, s.length), rows(first_.v));
     for (std::size_t j = 0; j < later_.size(); ++j) {
       const auto column = s.length + static_cast<std::int64_t>(j);
       mixed = mixed + p.slice(2, column, column + 1) * rows(later_[j].v);

@@ -80,9 +80,7 @@ Attended project_context(const TorchLayer& layer, const ModelConfig& c, const to
 }
 
 torch::Tensor attention_scores(const torch::Tensor& q, const torch::Tensor& k) {
-  return torch::bmm(q, k.transpose(1, 2))
-      .to(torch::kFloat32)
-      .div_(std::sqrt(static_cast<double>(q.size(-1))));
+  return product(q, k.transpose(1, 2)).to(torch::kFloat32).div_(std::sqrt(static_cast<double>(q.size(-1))));
 }
 
 torch::Tensor attention_output(const TorchLayer& layer, const torch::Tensor& mixed) {
@@ -100,7 +98,7 @@ torch::Tensor run_layer(const TorchLayer& layer, const ModelConfig& c, const tor
                         const Rotation& rotation, const torch::Tensor& mask) {
   const Attended rows = project(layer, c, rms_norm(x, layer.input_norm, c.norm_eps), rotation);
   const torch::Tensor p = attention_scores(rows.q, rows.k).add_(mask).softmax(-1).to(torch::kBFloat16);
-  return feed_forward(layer, c, x + attention_output(layer, torch::bmm(p, rows.v)));
+  return feed_forward(layer, c, x + attention_output(layer, product(p, rows.v)));
 }
 
 }  // namespace augur

@@ -1,14 +1,30 @@
 #include "train/torch_ops.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 
 #include <cmath>
 #include <limits>
 
+#include "base/cpu.h"
+
 namespace augur {
 
+namespace {
+/// Whether libtorch's own products of bfloat16 are summed in float32.
+bool sums_in_float32(torch::Device device) {
+  return device.is_cuda() ||
+         (supported(Isa::Avx512) && at::hasMKLDNN() && at::globalContext().userEnabledMkldnn());
+}
+}  // namespace
+
+torch::Tensor product(const torch::Tensor& a, const torch::Tensor& b) {
+  if (sums_in_float32(a.device())) return torch::matmul(a, b);
+  return torch::matmul(a.to(torch::kFloat32), b.to(torch::kFloat32)).to(torch::kBFloat16);
+}
+
 torch::Tensor linear_bf16(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias) {
-  const torch::Tensor y = torch::linear(x.to(torch::kBFloat16), weight.to(torch::kBFloat16));
+  const torch::Tensor y = product(x.to(torch::kBFloat16), weight.to(torch::kBFloat16).t());
   return bias.defined() ? y + bias.to(torch::kBFloat16) : y;
 }
 

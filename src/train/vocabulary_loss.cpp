@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "train/row_grade.h"
+#include "train/torch_ops.h"
 
 namespace augur {
 
@@ -109,25 +110,24 @@ class Loss : public torch::autograd::Function<Loss> {
     for (std::int64_t begin = 0; begin < h.size(0); begin += rows_at_once) {
       const std::int64_t end = std::min(begin + rows_at_once, h.size(0));
       const torch::Tensor rows = h.slice(0, begin, end);
-      torch::Tensor product = torch::linear(rows, w);
+      torch::Tensor scores = product(rows, w.t());
       Chunk chunk;
       if (h.is_cpu() && is_plain(*targets) && !is_there(x) && !is_there(bias)) {
-        chunk = grade_plainly(std::move(product), *targets, begin, end, learning);
+        chunk = grade_plainly(std::move(scores), *targets, begin, end, learning);
       } else {
-        torch::Tensor logits = product.to(torch::kFloat32);
-        if (is_there(x)) logits = logits.add_(torch::linear(x.slice(0, begin, end), e));
+        torch::Tensor logits = scores.to(torch::kFloat32);
+        if (is_there(x)) logits = logits.add_(product(x.slice(0, begin, end), e.t()));
         if (is_there(bias)) logits = logits.add_(bias.detach());
         chunk = grade(logits.log_softmax(-1), *targets, begin, end, learning);
       }
       sum += chunk.loss.sum(torch::kFloat64);
       agreed.push_back(chunk.agreed);
       if (chunk.distance.defined()) distance.push_back(chunk.distance);
-      if (grad_hidden.defined()) grad_hidden.slice(0, begin, end).copy_(chunk.gradient.mm(w));
-      if (grad_weight.defined()) grad_weight.add_(chunk.gradient.t().mm(rows));
-      if (grad_extra.defined()) grad_extra.slice(0, begin, end).copy_(chunk.gradient.mm(e));
-      if (grad_extra_weight.defined()) {
-        grad_extra_weight.add_(chunk.gradient.t().mm(x.slice(0, begin, end)));
-      }
+      if (grad_hidden.defined()) grad_hidden.slice(0, begin, end).copy_(product(chunk.gradient, w));
+      if (grad_weight.defined()) grad_weight.add_(product(chunk.gradient.t(), rows));
+      if (grad_extra.defined()) grad_extra.slice(0, begin, end).copy_(product(chunk.gradient, e));
+      if (grad_extra_weight.defined())
+        grad_extra_weight.add_(product(chunk.gradient.t(), x.slice(0, begin, end)));
       if (grad_bias.defined()) grad_bias.add_(chunk.gradient.sum(0, false, torch::kFloat32));
     }
     out->agreed = torch::cat(agreed);
@@ -152,9 +152,8 @@ class Loss : public torch::autograd::Function<Loss> {
 }  // namespace
 
 torch::Tensor TorchHead::logits() const {
-  torch::Tensor y =
-      torch::linear(hidden.to(torch::kBFloat16), weight.to(torch::kBFloat16)).to(torch::kFloat32);
-  if (extra.defined()) y = y + torch::linear(extra.to(torch::kBFloat16), extra_weight.to(torch::kBFloat16));
+  torch::Tensor y = linear_bf16(hidden, weight).to(torch::kFloat32);
+  if (extra.defined()) y = y + linear_bf16(extra, extra_weight);
   return bias.defined() ? y + bias : y;
 }
 

@@ -293,7 +293,8 @@ Part add_acceptance(Program& program) {
   // Weighed, the head's probabilities are no probabilities any more.
   auto reject_weight = std::make_shared<double>(1.0);
   sub->add_option("--blocks", flags->blocks, "Residual blocks")->check(cli::in_range(1, 2));
-  sub->add_option("--reject-weight", *reject_weight, "Weight of rejected tokens in the loss (the paper's code: 6, where most are accepted)")
+  sub->add_option("--reject-weight", *reject_weight,
+                  "Weight of rejected tokens in the loss (the paper's code: 6, where most are accepted)")
       ->check(cli::in_range(1e-6, 1e6));
   return
       [flags, reject_weight, &program] { return train_acceptance(*flags, *reject_weight, program.command); };
