@@ -73,7 +73,10 @@ GemmFn gemm_kernel(Isa isa) {
 }
 
 PeakFn peak_kernel(Isa isa, DType type) {
-  if (quant_kind(type)) return quant_variant(isa).peak;
+  if (const auto kind = quant_kind(type)) {
+    const QuantVariant& variant = quant_variant(isa);
+    return kind == QuantKind::Bytes ? variant.peak_8_bits : variant.peak;
+  }
   const bool bf16 = type == DType::BF16;
   switch (isa) {
 #if defined(__x86_64__)

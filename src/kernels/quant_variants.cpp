@@ -8,12 +8,12 @@ namespace augur {
 
 namespace {
 
-constexpr QuantVariant kPortable{"portable", gemm_quant_portable, peak_quant_portable};
+constexpr QuantVariant kPortable{"portable", gemm_quant_portable, peak_quant_portable, peak_quant_portable};
 
 #if defined(__x86_64__)
-constexpr QuantVariant kAvx2{"avx2", gemm_quant_avx2, peak_quant_avx2};
-constexpr QuantVariant kAvxVnni{"avxvnni", gemm_quant_avxvnni, peak_quant_avxvnni};
-constexpr QuantVariant kVnni512{"avx512vnni", gemm_quant_vnni512, peak_quant_vnni512};
+constexpr QuantVariant kAvx2{"avx2", gemm_quant_avx2, peak_quant_avx2, peak_quant_avx2_8_bits};
+constexpr QuantVariant kAvxVnni{"avxvnni", gemm_quant_avxvnni, peak_quant_avxvnni, peak_quant_avxvnni};
+constexpr QuantVariant kVnni512{"avx512vnni", gemm_quant_vnni512, peak_quant_vnni512, peak_quant_vnni512};
 
 bool cpuid_bit(unsigned subleaf, bool edx, int bit) {
   unsigned a = 0, b = 0, c = 0, d = 0;

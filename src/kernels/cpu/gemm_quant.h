@@ -7,12 +7,19 @@
 // an Acc of floats and an Int of integers), `Format` the layout of the weights.
 //
 //   load_bytes(p)                  64 bytes as they lie in memory
-//   low_nibbles(b), high_nibbles(b), six_bits(...)    what they hold, as QuantKind's u
-//   weights<minimum, unit>(b)      u in the form (Op::Bytes) in which dot() wants it
-//   start(p), int_zero()           the integer a block's sum begins with, of weights without and with a
-//   minimum dot(int, bytes, x)             += products of bytes with 4 bytes of a row in every lane
-//   to_float<minimum, unit>(int)   the block's integer: the sum of v * q
-//   half16(p), byte16(p), signed16(p)                 scales of 16 columns as floats
+//   low_nibbles(b), high_nibbles(b), six_bits(...)    what they hold, in the form in which dot() wants it
+//   start<layout>(p), int_zero()      the integer a block's sum begins with, of weights without and with a
+//                                     minimum
+//   dot<layout>(int, bytes, x)        += products of bytes with 4 bytes of a row in every lane
+//   fold<layout>(int, u)              what is to be done with a sum after the products of lines u and u + 4
+//   to_float(int)                     the block's integer: the sum of v * q
+//   half16(p), byte16(p), signed16(p) scales of 16 columns as floats
+//   rows_at_once(P)                   rows of P panels whose integers the registers hold; a tile may have
+//   twice
+//                                     as many, which then pass one half after the other
+//
+// In which order a block's integers are added makes no difference to them, so an Op is free there. The floats
+// are the law's.
 #include "kernels/cpu/gemm_blocked.h"
 #include "kernels/cpu/quant_format.h"
 
@@ -31,18 +38,16 @@ struct QuantTile {
   };
   static Pair load_pair(const char* block, int u) {
     if constexpr (kLayout.block_lines == 8) {
-      return {Op::template weights<kLayout.minimum, 1>(Op::load_bytes(block + 64 * u)),
-              Op::template weights<kLayout.minimum, 1>(Op::load_bytes(block + 64 * (u + 4)))};
+      return {Op::load_bytes(block + 64 * u), Op::load_bytes(block + 64 * (u + 4))};
     } else if constexpr (kLayout.block_lines == 4) {
       const auto nibbles = Op::load_bytes(block + 64 * u);
-      return {Op::template weights<kLayout.minimum, 16>(Op::low_nibbles(nibbles)),
-              Op::template weights<kLayout.minimum, 16>(Op::high_nibbles(nibbles))};
+      return {Op::low_nibbles(nibbles), Op::high_nibbles(nibbles)};
     } else {
       const auto nibbles = Op::load_bytes(block + 64 * u);
       const auto low = Op::load_bytes(block + 64 * 4);
       const auto high = Op::load_bytes(block + 64 * 5);
-      return {Op::template weights<false, 4>(Op::six_bits(Op::low_nibbles(nibbles), low, u)),
-              Op::template weights<false, 4>(Op::six_bits(Op::high_nibbles(nibbles), high, u))};
+      return {Op::six_bits(Op::low_nibbles(nibbles), low, u),
+              Op::six_bits(Op::high_nibbles(nibbles), high, u)};
     }
   }
 
@@ -81,19 +86,19 @@ struct QuantTile {
     if constexpr (kLayout.minimum) {
       low = Op::int_zero();
     } else if constexpr (kLayout.halves) {
-      low = Op::start(x + kQuantOffsetLowAt);
-      high = Op::int_sub(Op::start(x + kQuantOffsetAt), low);
+      low = Op::template start<kLayout>(x + kQuantOffsetLowAt);
+      high = Op::int_sub(Op::template start<kLayout>(x + kQuantOffsetAt), low);
     } else {
-      low = Op::start(x + kQuantOffsetAt);
+      low = Op::template start<kLayout>(x + kQuantOffsetAt);
     }
   }
 
   /// sum + a block's finished integers, scaled. `x`: the row's QuantBlock.
   [[gnu::always_inline]] static Acc add_block(Acc sum, Int low, Int high, const Scales& s, const char* x) {
     const Acc x_scale = Op::splat(float_at(x + kQuantScaleAt));
-    sum = Op::fma(Op::template to_float<kLayout.minimum, kLayout.unit>(low), Op::mul(x_scale, s.scale), sum);
+    sum = Op::fma(Op::to_float(low), Op::mul(x_scale, s.scale), sum);
     if constexpr (kLayout.halves) {
-      sum = Op::fma(Op::template to_float<false, kLayout.unit>(high), Op::mul(x_scale, s.second), sum);
+      sum = Op::fma(Op::to_float(high), Op::mul(x_scale, s.second), sum);
     }
     if constexpr (kLayout.minimum) sum = Op::fma(s.minimum, Op::splat(float_at(x + kQuantScaledSumAt)), sum);
     return sum;
@@ -103,9 +108,6 @@ struct QuantTile {
   /// `ahead` the values of panel 0 to prefetch meanwhile, or null.
   [[gnu::always_inline]] static void block(const Tile& t, Acc (&acc)[R][P], const char* w, const char* step,
                                            int index, const char* x, const char* ahead) {
-    Int low[R][P];
-    Int high[R][P];  // used by kinds with halves
-    const auto row = [&](int r) { return x + (r / 4) * 4 * t.x_stride + (r % 4) * t.x_stride; };
     if (ahead != nullptr) {
 #pragma GCC unroll 4
       for (int p = 0; p < P; ++p)
@@ -113,8 +115,25 @@ struct QuantTile {
         for (int i = 0; i < kLayout.block_lines; ++i)
           __builtin_prefetch(ahead + p * t.panel_bytes + 64 * i, 0, 3);
     }
+    constexpr int kAtOnce = R <= Op::rows_at_once(P) ? R : (R + 1) / 2;
+    static_assert(kAtOnce <= Op::rows_at_once(P));
+    rows_of_block<0, kAtOnce>(t, acc, w, step, index, x);
+    if constexpr (kAtOnce < R) rows_of_block<kAtOnce, R - kAtOnce>(t, acc, w, step, index, x);
+  }
+
+  /// What a block adds to rows kFirst .. kFirst + kRows - 1, whose integers are in registers together. The
+  /// sums of many rows wait in memory.
+  template <int kFirst, int kRows>
+  [[gnu::always_inline]] static void rows_of_block(const Tile& t, Acc (&acc)[R][P], const char* w,
+                                                   const char* step, int index, const char* x) {
+    Int low[kRows][P];
+    Int high[kRows][P];  // used by kinds with halves
+    const auto row = [&](int i) {
+      const int r = kFirst + i;
+      return x + (r / 4) * 4 * t.x_stride + (r % 4) * t.x_stride;
+    };
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
+    for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
       for (int p = 0; p < P; ++p) start(row(r), low[r][p], high[r][p]);
     }
@@ -124,15 +143,16 @@ struct QuantTile {
 #pragma GCC unroll 4
       for (int p = 0; p < P; ++p) panel[p] = load_pair(w + p * t.panel_bytes, u);
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) {
+      for (int r = 0; r < kRows; ++r) {
         const typename Op::X first = Op::load_x(row(r) + 4 * u);
         const typename Op::X second = Op::load_x(row(r) + 4 * (u + 4));
 #pragma GCC unroll 4
-        for (int p = 0; p < P; ++p) low[r][p] = Op::dot(low[r][p], panel[p].low, first);
+        for (int p = 0; p < P; ++p) low[r][p] = Op::template dot<kLayout>(low[r][p], panel[p].low, first);
 #pragma GCC unroll 4
         for (int p = 0; p < P; ++p) {
           Int& sum = kLayout.halves ? high[r][p] : low[r][p];
-          sum = Op::dot(sum, panel[p].high, second);
+          sum = Op::template fold<kLayout>(Op::template dot<kLayout>(sum, panel[p].high, second), u);
+          if constexpr (kLayout.halves) low[r][p] = Op::template fold<kLayout>(low[r][p], u);
         }
       }
     }
@@ -140,7 +160,10 @@ struct QuantTile {
     for (int p = 0; p < P; ++p) {
       const Scales scale = scales(step + p * t.panel_bytes, index);
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) acc[r][p] = add_block(acc[r][p], low[r][p], high[r][p], scale, row(r));
+      for (int r = 0; r < kRows; ++r) {
+        Acc& sum = acc[kFirst + r][p];
+        sum = add_block(sum, low[r][p], high[r][p], scale, row(r));
+      }
     }
   }
 

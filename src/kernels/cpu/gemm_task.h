@@ -57,6 +57,7 @@ std::int64_t peak_bf16_avx512bf16(std::int64_t rounds, float* sink);
 std::int64_t peak_bf16_amx(std::int64_t rounds, float* sink);
 std::int64_t peak_quant_portable(std::int64_t rounds, float* sink);
 std::int64_t peak_quant_avx2(std::int64_t rounds, float* sink);
+std::int64_t peak_quant_avx2_8_bits(std::int64_t rounds, float* sink);
 std::int64_t peak_quant_avxvnni(std::int64_t rounds, float* sink);
 std::int64_t peak_quant_vnni512(std::int64_t rounds, float* sink);
 

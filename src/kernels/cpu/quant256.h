@@ -14,7 +14,6 @@ struct Ints256 {
 };
 
 struct Quant256 : Vector256 {
-  using Int = Ints256;
   using Bytes = Ints256;
   using X = __m256i;
   static Acc mul(Acc a, Acc b) { return {_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)}; }
@@ -28,27 +27,15 @@ struct Quant256 : Vector256 {
   static Acc splat(float v) { return {_mm256_set1_ps(v), _mm256_set1_ps(v)}; }
 
   static X load_x(const char* p) { return _mm256_set1_epi32(*reinterpret_cast<const UnalignedInt*>(p)); }
-  static Int int_zero() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
-  static Int int_sub(Int a, Int b) {
+  static Ints256 zeros() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+  static Ints256 difference(Ints256 a, Ints256 b) {
     return {_mm256_sub_epi32(a.low, b.low), _mm256_sub_epi32(a.high, b.high)};
   }
+  static Acc converted(Ints256 v) { return {_mm256_cvtepi32_ps(v.low), _mm256_cvtepi32_ps(v.high)}; }
 
   static Bytes load_bytes(const char* p) {
     const auto* lines = reinterpret_cast<const __m256i_u*>(p);
     return {_mm256_loadu_si256(lines), _mm256_loadu_si256(lines + 1)};
-  }
-  static __m256i upper(__m256i b) { return _mm256_and_si256(b, _mm256_set1_epi8(static_cast<char>(0xf0))); }
-  static Bytes high_nibbles(Bytes b) { return {upper(b.low), upper(b.high)}; }
-  static Bytes low_nibbles(Bytes b) {
-    return {upper(_mm256_slli_epi16(b.low, 4)), upper(_mm256_slli_epi16(b.high, 4))};
-  }
-  static __m256i six_bits(__m256i nibble16, __m256i pairs, int u) {
-    const __m256i high = u == 3 ? pairs : _mm256_slli_epi16(pairs, 6 - 2 * u);
-    return _mm256_or_si256(_mm256_srli_epi16(nibble16, 2),
-                           _mm256_and_si256(high, _mm256_set1_epi8(static_cast<char>(0xc0))));
-  }
-  static Bytes six_bits(Bytes nibble16, Bytes pairs, int u) {
-    return {six_bits(nibble16.low, pairs.low, u), six_bits(nibble16.high, pairs.high, u)};
   }
 
   static Acc half16(const char* p) {

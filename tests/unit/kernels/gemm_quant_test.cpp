@@ -19,8 +19,8 @@ struct Shape {
 
 // One step of k and several, odd ones (half a step of padding), groups of panels that do not divide, rows
 // that fit a tile and that do not.
-const Shape kShapes[] = {{1, 1, 1},  {16, 2, 2},  {17, 3, 3},   {40, 7, 5},  {150, 1, 6},
-                         {90, 5, 7}, {33, 9, 13}, {70, 12, 17}, {50, 4, 33}, {48, 3, 131}};
+const Shape kShapes[] = {{1, 1, 1},   {16, 2, 2},   {17, 3, 3},  {40, 7, 5},  {150, 1, 6}, {90, 5, 7},
+                         {33, 9, 13}, {70, 12, 17}, {40, 3, 16}, {50, 4, 33}, {48, 3, 131}};
 
 Buffer<float> run(GemmQuantFn gemm, const QuantProblem& problem, float before = 0.0f, bool bias = false,
                   bool accumulate = false) {
@@ -47,6 +47,26 @@ TEST(GemmQuant, EveryVariantGivesThePortableBits) {
         }
       }
     }
+  }
+}
+
+// Nearly all weights are the largest that their bits hold, all of x is 127 or -127: sums in 16 bits are full.
+TEST(GemmQuant, NothingSaturates) {
+  for (const DType type : kQuantTypes) {
+    QuantProblem problem(type, 32, 512, 5);
+    std::vector<float> values(static_cast<std::size_t>(problem.n * problem.k), 31.0f / 32);
+    for (std::size_t i = 0; i < values.size(); i += 16) values[i] = -1;  // what the others are measured by
+    quantize_blocks(type, values.data(), std::ssize(values), problem.stored.data());
+    problem.weight.set_stored_rows(0, problem.stored);
+    for (int r = 0; r < problem.rows; ++r) {
+      std::vector<float> row(static_cast<std::size_t>(problem.k), r == 1 ? -3.0f : 3.0f);
+      for (std::size_t i = 0; i < row.size(); i += static_cast<std::size_t>(r) + 1) row[i] = 3;
+      quantize_row_reference(row.data(), problem.k, problem.block(r, 0));
+    }
+    const Buffer<float> expected = run(gemm_quant_portable, problem);
+    EXPECT_GT(std::fabs(expected[0]), 512) << name(type);
+    for (const QuantVariant& variant : quant_variants())
+      EXPECT_TRUE(same_bits(run(variant.gemm, problem), expected)) << variant.name << ", " << name(type);
   }
 }
 

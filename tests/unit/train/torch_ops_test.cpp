@@ -27,8 +27,7 @@ TEST(Product, IsRoundedOnce) {
   for (const bool used : {true, false}) {
     const OneDnn one_dnn(used);
     torch::Generator generator = keyed_generator(7);
-    for (const auto& [a_shape, b_shape] :
-         {Shapes{{5, 3000}, {3000, 7}}, Shapes{{3, 40, 700}, {3, 700, 9}}}) {
+    for (const auto& [a_shape, b_shape] : {Shapes{{5, 3000}, {3000, 7}}, Shapes{{3, 40, 700}, {3, 700, 9}}}) {
       const torch::Tensor a = torch::rand(a_shape, generator).to(torch::kBFloat16);
       const torch::Tensor b = torch::rand(b_shape, generator).to(torch::kBFloat16);
       for (const bool transposed : {false, true}) {  // another route through libtorch
@@ -38,7 +37,8 @@ TEST(Product, IsRoundedOnce) {
         const torch::Tensor exact = torch::matmul(a.to(torch::kFloat64), b.to(torch::kFloat64));
         // Half a unit in the last of 8 bits, and a little for the roundings of the sum itself.
         const torch::Tensor error = ((found.to(torch::kFloat64) - exact) / exact).abs();
-        EXPECT_LT(error.max().item<double>(), 1.01 / 256) << "oneDNN " << used << ", transposed " << transposed;
+        EXPECT_LT(error.max().item<double>(), 1.01 / 256)
+            << "oneDNN " << used << ", transposed " << transposed;
       }
     }
   }
