@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "io/json_fields.h"
+#include "kernels/ops.h"
 #include "policy/part.h"
 
 namespace augur {
@@ -21,13 +22,10 @@ AcceptanceHead AcceptanceHead::read(const std::filesystem::path& folder, const F
   out.width_ = static_cast<std::size_t>(hidden);
   for (std::int64_t b = 0; b < blocks; ++b) {
     const std::string name = fmt::format("blocks.{}", b);
-    const std::vector<float> rows = part.tensor(name + ".weight", {hidden, hidden});
-    Block block{.columns = std::vector<float>(rows.size()), .bias = part.tensor(name + ".bias", {hidden})};
-    for (std::size_t r = 0; r < out.width_; ++r) {
-      for (std::size_t c = 0; c < out.width_; ++c) {
-        block.columns[c * out.width_ + r] = rows[r * out.width_ + c];
-      }
-    }
+    Block block{.weight = PackedMatrix(DType::F32, hidden, hidden),
+                .bias = part.tensor(name + ".bias", {hidden})};
+    block.weight.set_rows(0, part.tensor(name + ".weight", {hidden, hidden}));
+    block.bias.resize(static_cast<std::size_t>(block.weight.panels() * PackedMatrix::kPanel));
     out.blocks_.push_back(std::move(block));
   }
   out.head_ = part.tensor("head.weight", {1, hidden});
@@ -35,46 +33,78 @@ AcceptanceHead AcceptanceHead::read(const std::filesystem::path& folder, const F
   out.norm_eps_ = fields.find_number("rms_norm_eps", 1e-12, 1).value_or(-1);
   out.log_prob_weight_ = fields.find_number("log_prob_weight", -1e6, 1e6).value_or(0);
   out.entropy_weight_ = fields.find_number("entropy_weight", -1e6, 1e6).value_or(0);
-  out.x_.resize(out.width_);
-  out.y_.resize(out.width_);
+  out.kernels_ = &kernel_set(select_isa());
+  out.x_ = RowBuffer(DType::F32, activation_stride(hidden), 1);
+  out.y_ = RowBuffer(DType::F32, activation_stride(hidden), 1);
+  out.x_.ensure(1);
+  out.y_.ensure(1);
+  out.ones_.assign(out.width_, 1.0f);
   return out;
 }
 
-double AcceptanceHead::probability(std::span<const float> state, const Draw& draw) {
-  if (state.size() != width_) {
+void AcceptanceHead::set_input(std::int64_t r, std::span<const float> state) {
+  if (state.size() != width_)
     throw Error("acceptance head: made for hidden states of {}, the drafter's have {}", width_, state.size());
-  }
-  x_.assign(state.begin(), state.end());
-  if (norm_eps_ >= 0) {
-    double squares = 0;
-    for (const float x : x_) squares += static_cast<double>(x) * static_cast<double>(x);
-    const double scale = 1.0 / std::sqrt(squares / static_cast<double>(width_) + norm_eps_);
-    for (float& x : x_) x = static_cast<float>(scale * static_cast<double>(x));
-  }
+  float* x = x_.floats(r);
+  std::copy(state.begin(), state.end(), x);
+  if (norm_eps_ < 0) return;
+  double squares = 0;
+  for (const float value : state) squares += static_cast<double>(value) * static_cast<double>(value);
+  const double scale = 1.0 / std::sqrt(squares / static_cast<double>(width_) + norm_eps_);
+  for (std::size_t i = 0; i < width_; ++i) x[i] = static_cast<float>(scale * static_cast<double>(x[i]));
+}
+
+void AcceptanceHead::run_blocks(int rows) {
+  const auto width = static_cast<std::int64_t>(width_);
   for (const Block& block : blocks_) {
-    y_.assign(block.bias.begin(), block.bias.end());
-    for (std::size_t c = 0; c < width_; ++c) {
-      const float* column = &block.columns[c * width_];
-      const float x = x_[c];
-      for (std::size_t r = 0; r < width_; ++r) y_[r] += column[r] * x;
+    kernels_->gemm({.weight = &block.weight,
+                    .x = x_.row(0),
+                    .x_stride = x_.stride(),
+                    .rows = rows,
+                    .y = y_.floats(0),
+                    .y_stride = y_.stride(),
+                    .bias = block.bias.data()},
+                   {0, block.weight.panels()});
+    for (int r = 0; r < rows; ++r) {
+      float* x = x_.floats(r);
+      float* y = y_.floats(r);
+      silu_mul(y, ones_.data(), width, DType::F32, y);
+      for (std::size_t i = 0; i < width_; ++i) x[i] += y[i];
     }
-    for (std::size_t r = 0; r < width_; ++r) x_[r] += y_[r] / (1.0f + std::exp(-y_[r]));
   }
+}
+
+double AcceptanceHead::finish(std::int64_t r, const Draw& draw) const {
+  const float* x = x_.floats(r);
   double logit = static_cast<double>(head_bias_) + log_prob_weight_ * std::max(draw.log_prob, kLeastLogProb) +
                  entropy_weight_ * draw.entropy;
-  for (std::size_t r = 0; r < width_; ++r)
-    logit += static_cast<double>(head_[r]) * static_cast<double>(x_[r]);
+  for (std::size_t i = 0; i < width_; ++i) logit += static_cast<double>(head_[i]) * static_cast<double>(x[i]);
   return 1.0 / (1.0 + std::exp(-logit));
 }
 
-double AcceptanceHead::probability(const DraftTree& tree, std::int32_t node) {
-  const auto n = static_cast<std::size_t>(node);
-  Draw draw{.log_prob = static_cast<double>(tree.log_probs()[n])};
-  if (entropy_weight_ != 0) {
-    const float entropy = tree.entropies()[static_cast<std::size_t>(tree.parents()[n])];
-    if (!std::isnan(entropy)) draw.entropy = static_cast<double>(entropy);
+double AcceptanceHead::probability(std::span<const float> state, const Draw& draw) {
+  set_input(0, state);
+  run_blocks(1);
+  return finish(0, draw);
+}
+
+void AcceptanceHead::probabilities(const DraftTree& tree, std::span<const std::int32_t> nodes,
+                                   std::span<double> out) {
+  if (nodes.empty()) return;
+  x_.ensure(std::ssize(nodes));
+  y_.ensure(std::ssize(nodes));
+  for (std::size_t r = 0; r < nodes.size(); ++r)
+    set_input(static_cast<std::int64_t>(r), tree.hidden(nodes[r]));
+  run_blocks(static_cast<int>(nodes.size()));
+  for (std::size_t r = 0; r < nodes.size(); ++r) {
+    const auto n = static_cast<std::size_t>(nodes[r]);
+    Draw draw{.log_prob = static_cast<double>(tree.log_probs()[n])};
+    if (entropy_weight_ != 0) {
+      const float entropy = tree.entropies()[static_cast<std::size_t>(tree.parents()[n])];
+      if (!std::isnan(entropy)) draw.entropy = static_cast<double>(entropy);
+    }
+    out[r] = finish(static_cast<std::int64_t>(r), draw);
   }
-  return probability(tree.hidden(node), draw);
 }
 
 }  // namespace augur

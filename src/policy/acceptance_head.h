@@ -3,7 +3,9 @@
 #include <span>
 #include <vector>
 
+#include "kernels/backend.h"
 #include "model/fingerprint.h"
+#include "model/workspace.h"
 #include "tree/draft_tree.h"
 #include "tree/node_wants.h"
 
@@ -11,7 +13,8 @@ namespace augur {
 
 /// Predicts from a drafter's hidden state at a token whether the target will accept that token: one or two
 /// residual blocks x + silu(W x + b) (section 2.3), then a logistic unit, which may also see how the drafter
-/// came by the token, of which the state after it says little. Holds scratch: one thread at a time.
+/// came by the token, of which the state after it says little. Rows are computed together, in float32, by the
+/// kernels of select_isa(), on the caller's thread. Holds scratch: one thread at a time.
 class AcceptanceHead {
  public:
   /// Reads a folder: config {"hidden", "blocks", optionally "rms_norm_eps", "log_prob_weight",
@@ -32,23 +35,31 @@ class AcceptanceHead {
   NodeWants wants() const { return {.entropy = entropy_weight_ != 0, .hidden = true}; }
   /// Probability that the token is accepted. state: [width], after it
   double probability(std::span<const float> state, const Draw& draw);
-  /// Of a node that keeps its state.
-  double probability(const DraftTree& tree, std::int32_t node);
+  /// Of nodes that keep their states. out[nodes.size()]
+  void probabilities(const DraftTree& tree, std::span<const std::int32_t> nodes, std::span<double> out);
 
  private:
   struct Block {
-    std::vector<float> columns;  ///< W transposed [in, out]: the product then adds columns, in vector order
-    std::vector<float> bias;
+    PackedMatrix weight;
+    std::vector<float> bias;  ///< padded to 16
   };
+  /// Row r of the input is `state`, normalised if that is wanted.
+  void set_input(std::int64_t r, std::span<const float> state);
+  /// The blocks, on `rows` rows of the input, in place.
+  void run_blocks(int rows);
+  double finish(std::int64_t r, const Draw& draw) const;
+
   std::size_t width_ = 0;
+  const KernelSet* kernels_ = nullptr;
   std::vector<Block> blocks_;
   std::vector<float> head_;
   float head_bias_ = 0;
   double norm_eps_ = -1;  ///< < 0: states as they are
   double log_prob_weight_ = 0;
   double entropy_weight_ = 0;
-  std::vector<float> x_;  ///< scratch
-  std::vector<float> y_;
+  RowBuffer x_;              ///< [rows, width], scratch
+  RowBuffer y_;              ///< [rows, width]
+  std::vector<float> ones_;  ///< [width]
 };
 
 }  // namespace augur

@@ -34,26 +34,26 @@ double AcceptancePolicy::threshold(int width, int candidates) const {
   return (verify - draft) / (verify + round_.costs->other_ms());
 }
 
-/// Draft probabilities are known when a node is added. A head's are what the last frontier's expansion has
-/// told about its nodes: till then theirs is their parent's.
+/// Draft probabilities are known when a node is added. A head knows more of a node once it has been expanded,
+/// so it rates the last frontier's.
 void AcceptancePolicy::rate(const DraftTree& tree) {
-  for (auto v = std::ssize(accepted_); v < tree.size(); ++v) {
-    const auto node = static_cast<std::size_t>(v);
-    const double own = head_ == nullptr ? std::exp(static_cast<double>(tree.log_probs()[node])) : 1.0;
-    accepted_.push_back(accepted_[static_cast<std::size_t>(tree.parents()[node])] * own);
-  }
-  if (head_ == nullptr) return;
-  // In the order in which they were expanded: parents are rated a level before their children.
-  for (const std::int32_t node : frontier_) {
-    if (node == DraftTree::kRoot) continue;
-    const auto n = static_cast<std::size_t>(node);
-    const double own = tree.hidden(node).empty() ? std::exp(static_cast<double>(tree.log_probs()[n]))
-                                                 : head_->probability(tree, node);
-    accepted_[n] = accepted_[static_cast<std::size_t>(tree.parents()[n])] * own;
-    for (std::int32_t child = tree.first_child(node); child >= 0; child = tree.next_sibling(child)) {
-      accepted_[static_cast<std::size_t>(child)] = accepted_[n];
+  const auto drafted = [&](std::size_t node) {
+    return accepted_[static_cast<std::size_t>(tree.parents()[node])] *
+           std::exp(static_cast<double>(tree.log_probs()[node]));
+  };
+  if (head_ != nullptr) {
+    std::erase_if(frontier_,
+                  [&](std::int32_t node) { return node == DraftTree::kRoot || tree.hidden(node).empty(); });
+    by_head_.resize(frontier_.size());
+    head_->probabilities(tree, frontier_, by_head_);
+    // In the order in which they were expanded: parents are rated a level before their children.
+    for (std::size_t i = 0; i < frontier_.size(); ++i) {
+      const auto node = static_cast<std::size_t>(frontier_[i]);
+      accepted_[node] = accepted_[static_cast<std::size_t>(tree.parents()[node])] * by_head_[i];
     }
   }
+  for (auto v = std::ssize(accepted_); v < tree.size(); ++v)
+    accepted_.push_back(drafted(static_cast<std::size_t>(v)));
 }
 
 void AcceptancePolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {

@@ -41,7 +41,8 @@ class AcceptancePolicy final : public TreePolicy {
   bool branches() const override { return !options_.chain; }
   void prune(DraftTree& tree) override { eagle2_.prune(tree); }
 
-  /// Acceptance probability of a node's whole path; with a head that of nodes not expanded is their parent's.
+  /// Acceptance probability of a node's whole path. With a head a node has the drafter's probability until it
+  /// is expanded.
   double path_acceptance(std::int32_t node) const { return accepted_[static_cast<std::size_t>(node)]; }
   /// h for a level that expands `width` nodes, with `candidates` nodes in the tree beside the root.
   double threshold(int width, int candidates) const;
@@ -56,6 +57,7 @@ class AcceptancePolicy final : public TreePolicy {
   int level_ = 0;
   std::vector<double> accepted_;  ///< by node
   std::vector<std::int32_t> frontier_;
+  std::vector<double> by_head_;  ///< of the frontier's nodes
 };
 
 }  // namespace augur

@@ -46,7 +46,9 @@ class AcceptanceScore final : public NodeScore {
   NodeWants wants() const override { return head_.wants(); }
   Reading read(const DraftTree& tree, std::int32_t node) override {
     if (tree.hidden(node).empty()) return {};
-    return {.log_prob = std::log(std::max(head_.probability(tree, node), 1e-9)), .stratum = 0};
+    double p = 0;
+    head_.probabilities(tree, {&node, 1}, {&p, 1});
+    return {.log_prob = std::log(std::max(p, 1e-9)), .stratum = 0};
   }
 
  private:

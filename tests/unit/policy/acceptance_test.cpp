@@ -109,7 +109,13 @@ TEST(Acceptance, TheHeadMayWeighHowTheDrafterCameByTheToken) {
   tree.set_entropy(DraftTree::kRoot, 3.0f);
   tree.set_entropy(node, 100.0f);  // of what comes after it
   std::ranges::copy(state, tree.make_hidden(node, state.size()).begin());
-  EXPECT_NEAR(head.probability(tree, node), expected, 1e-5);
+  // Beside another node, whose draw is its own.
+  const std::int32_t other = tree.add(node, 8, -1.0f, 0);
+  std::ranges::copy(state, tree.make_hidden(other, state.size()).begin());
+  double both[2];
+  head.probabilities(tree, std::vector<std::int32_t>{node, other}, both);
+  EXPECT_NEAR(both[0], expected, 1e-5);
+  EXPECT_NEAR(both[1], head.probability(state, {.log_prob = -1, .entropy = 100}), 1e-7);
 }
 
 TEST(Acceptance, StatesMayCountByTheirDirectionAlone) {
@@ -163,9 +169,11 @@ TEST(Acceptance, BranchesStopAtTheThresholdOfTheirOwnPaths) {
         const Path path = path_of(tree, node);
         const double own = path_acceptance(with_head ? &random : nullptr, law, path);
         ASSERT_NEAR(policy.path_acceptance(node), own, 1e-5);
-        // It was expanded, so what was known of its branch had not stopped it: a head knows its parent.
-        const Path known(path.begin(), with_head ? path.end() - 1 : path.end());
-        ASSERT_LE(1 - path_acceptance(with_head ? &random : nullptr, law, known), h + 1e-6);
+        // It was expanded, so what was known of its branch had not stopped it: a head knew its parent.
+        const Path before(path.begin(), path.end() - 1);
+        const double drafted =
+            std::exp(static_cast<double>(tree.log_probs()[static_cast<std::size_t>(node)]));
+        ASSERT_LE(1 - path_acceptance(with_head ? &random : nullptr, law, before) * drafted, h + 1e-6);
         // Where its own branch is above h, nothing below its children was drafted.
         if (with_head && 1 - own > h + 1e-6) {
           for (std::int32_t c = tree.first_child(node); c >= 0; c = tree.next_sibling(c)) {
