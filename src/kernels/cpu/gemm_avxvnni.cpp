@@ -10,8 +10,8 @@ struct AvxVnni : Quant256 {
   using Int = Ints256;
   static constexpr int kMaxRows = 6;
   static constexpr int kBlockRows = 4;
-  static constexpr int kMaxPanels = 2;
-  static constexpr int panels(int rows) { return rows == 1 ? 2 : 1; }
+  static constexpr int kMaxPanels = 4;
+  static constexpr int panels(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
   static constexpr int rows_at_once(int) { return 4; }
 
   static Int int_zero() { return zeros(); }

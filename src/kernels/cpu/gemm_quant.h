@@ -14,9 +14,8 @@
 //   fold<layout>(int, u)              what is to be done with a sum after the products of lines u and u + 4
 //   to_float(int)                     the block's integer: the sum of v * q
 //   half16(p), byte16(p), signed16(p) scales of 16 columns as floats
-//   rows_at_once(P)                   rows of P panels whose integers the registers hold; a tile may have
-//   twice
-//                                     as many, which then pass one half after the other
+//   rows_at_once(P)   rows of P panels whose integers the registers hold. A tile may have twice as many: one
+//                     half passes after the other
 //
 // In which order a block's integers are added makes no difference to them, so an Op is free there. The floats
 // are the law's.

@@ -12,8 +12,8 @@ namespace {
 struct Avx2 : Quant256 {
   static constexpr int kMaxRows = 6;
   static constexpr int kBlockRows = 4;
-  static constexpr int kMaxPanels = 1;
-  static constexpr int panels(int) { return 1; }
+  static constexpr int kMaxPanels = 4;
+  static constexpr int panels(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
   static constexpr int rows_at_once(int) { return 4; }
 
   struct Int {
