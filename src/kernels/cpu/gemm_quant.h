@@ -203,8 +203,14 @@ struct QuantTile {
   }
 };
 
+/// Beyond 12 rows only 8 bits gain by streaming; tall tiles of the others only take time to compile.
 template <class Op, class Format>
-struct QuantTiles : Op {
+struct QuantShape : Op {
+  static constexpr int kMaxRows = Format::layout.block_lines == 8 || Op::kMaxRows <= 12 ? Op::kMaxRows : 12;
+};
+
+template <class Op, class Format>
+struct QuantTiles : QuantShape<Op, Format> {
   static constexpr int kRowGrain = 1;
   static constexpr int kStepGrain = 1;
   static constexpr int kStepLines = Format::layout.lines;
@@ -214,7 +220,7 @@ struct QuantTiles : Op {
     template <int R, int P>
     static constexpr TileKernel kernel = QuantTile<Op, Format, R, P>::run;
   };
-  static constexpr TileTable<Op, Kernels> kTable{};
+  static constexpr TileTable<QuantShape<Op, Format>, Kernels> kTable{};
   void run(const Tile& tile, std::int64_t rows, std::int64_t panels) { kTable.at(rows, panels)(tile); }
 };
 
