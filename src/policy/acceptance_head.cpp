@@ -46,12 +46,11 @@ void AcceptanceHead::set_input(std::int64_t r, std::span<const float> state) {
   if (state.size() != width_)
     throw Error("acceptance head: made for hidden states of {}, the drafter's have {}", width_, state.size());
   float* x = x_.floats(r);
-  std::copy(state.begin(), state.end(), x);
-  if (norm_eps_ < 0) return;
-  double squares = 0;
-  for (const float value : state) squares += static_cast<double>(value) * static_cast<double>(value);
-  const double scale = 1.0 / std::sqrt(squares / static_cast<double>(width_) + norm_eps_);
-  for (std::size_t i = 0; i < width_; ++i) x[i] = static_cast<float>(scale * static_cast<double>(x[i]));
+  if (norm_eps_ < 0) {
+    std::copy(state.begin(), state.end(), x);
+  } else {
+    rms_norm(state.data(), ones_.data(), static_cast<float>(norm_eps_), std::ssize(state), DType::F32, x);
+  }
 }
 
 void AcceptanceHead::run_blocks(int rows) {

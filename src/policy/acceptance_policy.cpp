@@ -37,10 +37,6 @@ double AcceptancePolicy::threshold(int width, int candidates) const {
 /// Draft probabilities are known when a node is added. A head knows more of a node once it has been expanded,
 /// so it rates the last frontier's.
 void AcceptancePolicy::rate(const DraftTree& tree) {
-  const auto drafted = [&](std::size_t node) {
-    return accepted_[static_cast<std::size_t>(tree.parents()[node])] *
-           std::exp(static_cast<double>(tree.log_probs()[node]));
-  };
   if (head_ != nullptr) {
     std::erase_if(frontier_,
                   [&](std::int32_t node) { return node == DraftTree::kRoot || tree.hidden(node).empty(); });
@@ -52,8 +48,11 @@ void AcceptancePolicy::rate(const DraftTree& tree) {
       accepted_[node] = accepted_[static_cast<std::size_t>(tree.parents()[node])] * by_head_[i];
     }
   }
-  for (auto v = std::ssize(accepted_); v < tree.size(); ++v)
-    accepted_.push_back(drafted(static_cast<std::size_t>(v)));
+  for (auto v = std::ssize(accepted_); v < tree.size(); ++v) {
+    const auto node = static_cast<std::size_t>(v);
+    accepted_.push_back(accepted_[static_cast<std::size_t>(tree.parents()[node])] *
+                        std::exp(static_cast<double>(tree.log_probs()[node])));
+  }
 }
 
 void AcceptancePolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {

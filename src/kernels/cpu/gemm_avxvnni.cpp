@@ -8,12 +8,6 @@ namespace {
 
 struct AvxVnni : Quant256 {
   using Int = Ints256;
-  static constexpr int kMaxRows = 6;
-  static constexpr int kBlockRows = 4;
-  static constexpr int kMaxPanels = 4;
-  static constexpr int panels(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
-  static constexpr int rows_at_once(int) { return 4; }
-
   static Int int_zero() { return zeros(); }
   static Int int_sub(Int a, Int b) { return difference(a, b); }
   template <QuantLayout>

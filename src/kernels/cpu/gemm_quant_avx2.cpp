@@ -10,12 +10,6 @@ namespace augur {
 namespace {
 
 struct Avx2 : Quant256 {
-  static constexpr int kMaxRows = 6;
-  static constexpr int kBlockRows = 4;
-  static constexpr int kMaxPanels = 4;
-  static constexpr int panels(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
-  static constexpr int rows_at_once(int) { return 4; }
-
   struct Int {
     Ints256 pairs;  ///< sums of 16 bits, not yet times the layout's unit
     Ints256 sum;    ///< of 32 bits

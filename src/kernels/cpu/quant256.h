@@ -14,6 +14,13 @@ struct Ints256 {
 };
 
 struct Quant256 : Vector256 {
+  static constexpr int kMaxRows = 6;
+  static constexpr int kBlockRows = 4;
+  static constexpr int kMaxPanels = 4;
+  static constexpr int panels(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
+  /// Integer sums, a line's weights and a value of x fit into 16 registers.
+  static constexpr int rows_at_once(int) { return 4; }
+
   using Bytes = Ints256;
   using X = __m256i;
   static Acc mul(Acc a, Acc b) { return {_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)}; }
