@@ -11,7 +11,7 @@
 #   MINUTES  stop after about so long of every measurement
 #   PARTS    which of: bf16 native cheap drafters policies papers project peers (all)
 #   DRAFTERS parts whose policies are compared (smollm2-eagle3 smollm2-draft-11m)
-#   WEIGHTS  that `policies` and `papers` compute with (bf16)
+#   WEIGHTS  that `policies` and `papers` compute with (bf16)     TEMPERATURES  of `policies` (0 1)
 #   OUT      folder of results (build/bench/suite)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -42,8 +42,16 @@ if [[ -n "${METHODS:-}" ]]; then read -ra methods <<< "$METHODS"; fi
 cheaper=(plain draft,ngram:model=$draft,policy=auto draft,ngram:model=$draft,$frequent,policy=auto
          draft,ngram:model=$small,policy=auto draft,ngram:model=$small,$frequent,policy=auto)
 tree=policy=eagle2,topk=10,depth=8,size=60
-drafters=(plain draft:model=$draft,$tree eagle3:model=smollm2-eagle3,$tree eagle:model=smollm2-eagle,$tree mtp:model=smollm2-mtp,$tree
+drafters=(plain ngram:n-min=3,n-max=8 draft:model=$draft,$tree eagle3:model=smollm2-eagle3,$tree eagle:model=smollm2-eagle,$tree mtp:model=smollm2-mtp,$tree
           medusa:model=smollm2-medusa,$tree hydra:model=smollm2-hydra,$tree layerskip:model=smollm2-early-exit,$tree dspark:model=smollm2-dspark,$tree)
+# Learned policies and draft vocabularies, each with the drafters that it was made for.
+drafters+=({eagle3:model=smollm2-eagle3,draft:model=$draft},topk=10,depth=3,size=60)  # the trees that bins extend
+for with in eagle3:model=smollm2-eagle3 draft:model=$draft; do
+  part=${with#*=}
+  drafters+=("$with,topk=10,size=60,policy=hetero:model=$part-hetero" "$with,policy=c2t:model=$part-c2t;beta=0.5;children=10;depth=8;size=128"
+             "$with,policy=acceptance:model=$part-acceptance;h=0.95;k-max=8;topk=10;size=60")
+done
+drafters+=(draft:model=$draft,$frequent,$tree draft:model=$draft,vocab=dynaspec:$draft-dynaspec,$tree)
 
 tables=()  # suites whose tables make the document
 suite() { # NAME ARGUMENT...
@@ -64,8 +72,9 @@ if wants cheap; then
 fi
 if wants drafters; then
   for temperature in 0 1; do
-    suite "drafters-t$temperature" -n 64 --rounds 1 --temp $temperature --analyse 0 --samples 0 --methods "${drafters[@]}"
+    suite "drafters-t$temperature" -n 64 --rounds 1 --weights bf16 --temp $temperature --analyse 0 --samples 0 --methods "${drafters[@]}"
   done
+  scripts/accepted_lengths.py "$out"/drafters-t[01].json | tee "$out/drafters.txt"
 fi
 if wants policies; then
   # Every policy beside the fixed trees that its paper compares with, and what was asked of each.
@@ -74,13 +83,18 @@ if wants policies; then
     [[ $part != *eagle3* ]] || type=eagle3
     with=$type:model=$part
     policies=(plain $with,n-max=1 $with,n-max=4 $with,topk=4,depth=3,size=8 $with,topk=4,depth=4,size=16
-              $with,topk=10,depth=6,size={10,20,30,60} $with,topk=10,depth=8,size=60 $with,topk=10,depth=3,size=60
+              $with,topk=10,depth=6,size={10,20,30,40,50,60} $with,topk=10,depth=8,size=60 $with,topk=10,depth=3,size=60
               $with,topk=10,depth={3,8},size=60,policy=hetero:model=$part-hetero
               $with,topk=8,depth=6,size=32 "$with,policy=acceptance:k-max=6;topk=8;size=32"{,";h=0.94",";h=0.95",";h=0.96"}
               "$with,policy=c2t:model=$part-c2t;beta="{0.7,0.5,0.3}";children=10;depth=6;size=128"
               $with,policy={adaedl,dymax,djoint,auto} $type,ngram:model=$part,policy=auto)
-    suite "policies-$part" "${timed[@]}" --weights "${WEIGHTS:-bf16}" --temp 0 --analyse 0 --samples 0 --methods "${policies[@]}"
-    scripts/policy_bars.py "$out/policies-$part.json" | tee "$out/policies-$part.txt"
+    [[ ! -d models/$part-acceptance ]] ||
+      policies+=("$with,policy=acceptance:model=$part-acceptance;k-max=6;topk=8;size=32"{,";h=0.95"})
+    for temperature in ${TEMPERATURES:-0 1}; do
+      name=policies-$part-t$temperature
+      suite "$name" "${timed[@]}" --weights "${WEIGHTS:-bf16}" --temp "$temperature" --analyse 0 --samples 0 --methods "${policies[@]}"
+      scripts/policy_bars.py "$out/$name.json" | tee "$out/$name.txt"
+    done
   done
 fi
 if wants papers; then

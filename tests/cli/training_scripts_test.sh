@@ -72,6 +72,11 @@ reference() {
     [[ -f $folder/work/$part/config.json ]] || fail "$part was not made"
     [[ $part == *spec || -f $folder/work/$part/README.md ]] || fail "$part has no card"
   done
+  FROM=$folder/work/ DATA=$folder/work/answers.jsonl \
+    "$source/scripts/train_reference_models.sh" "$folder/prompts" "$folder/again" eagle3 draft
+  for part in eagle3 draft; do
+    grep -q -- "--init-from $folder/work/$part" "$folder/again/$part/README.md" || fail "$part did not start from the one before"
+  done
 }
 
 "$test"
