@@ -86,10 +86,9 @@ if wants policies; then
               $with,topk=10,depth=6,size={10,20,30,40,50,60} $with,topk=10,depth=8,size=60 $with,topk=10,depth=3,size=60
               $with,topk=10,depth={3,8},size=60,policy=hetero:model=$part-hetero
               $with,topk=8,depth=6,size=32 "$with,policy=acceptance:k-max=6;topk=8;size=32"{,";h=0.94",";h=0.95",";h=0.96"}
+              "$with,policy=acceptance:model=$part-acceptance;k-max=6;topk=8;size=32"{,";h=0.95"}
               "$with,policy=c2t:model=$part-c2t;beta="{0.7,0.5,0.3}";children=10;depth=6;size=128"
               $with,policy={adaedl,dymax,djoint,auto} $type,ngram:model=$part,policy=auto)
-    [[ ! -d models/$part-acceptance ]] ||
-      policies+=("$with,policy=acceptance:model=$part-acceptance;k-max=6;topk=8;size=32"{,";h=0.95"})
     for temperature in ${TEMPERATURES:-0 1}; do
       name=policies-$part-t$temperature
       suite "$name" "${timed[@]}" --weights "${WEIGHTS:-bf16}" --temp "$temperature" --analyse 0 --samples 0 --methods "${policies[@]}"
