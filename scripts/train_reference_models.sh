@@ -86,19 +86,20 @@ shortlists() {
 read -ra data <<<"${DATA:-}"
 data+=("$work/answers.jsonl")
 for part in "${parts[@]}"; do
-  command=$part options=()
-  start=
+  command=$part options=() beginning=() start=
   for before in "$part" "$part-11m"; do
     [[ -z ${FROM:-} || ! -d $FROM$before ]] || start=$FROM$before
   done
   case "$part" in
-    eagle3) options=(--max-length 1600 --unroll "${UNROLL:-7}" --lr "${LR:-1.2e-3}" --final-lr 0.02 --learn-prompts) ;;
+    eagle3) beginning=(--draft-vocab "${VOCAB:-16384}")
+      options=(--max-length 1600 --unroll "${UNROLL:-7}" --lr "${LR:-1.2e-3}" --final-lr 0.02 --learn-prompts) ;;
     draft) options=(--max-length 1024 --lr "${LR:-1e-3}") ;;
     eagle | mtp) options=(--loss-vocab "$vocab" --lr "${LR:-1.5e-3}") ;;
     medusa) options=(--shared-head --loss-vocab "$vocab" --lr "${LR:-2e-3}") ;;
     hydra) options=(--shared-head --heads 2 --loss-vocab "$vocab" --lr "${LR:-2e-3}") ;;
-    dflash) options=(--shared-head --intermediate 352 --lr "${LR:-2e-3}") ;;
-    dspark) command=dflash
+    dflash) beginning=(--draft-vocab "$vocab")
+      options=(--shared-head --intermediate 352 --lr "${LR:-2e-3}") ;;
+    dspark) command=dflash beginning=(--draft-vocab "$vocab")
       options=(--dspark --shared-head --intermediate 352 --markov-rank 16 --lr "${LR:-2e-3}") ;;
     early-exit) options=(--exit-layer "${EXIT_LAYER:-8}" --loss-vocab "$vocab" --lr "${LR:-1e-3}") ;;
     c2t | acceptance | hetero)
@@ -113,14 +114,7 @@ for part in "${parts[@]}"; do
   esac
   # Heads learn from fewer tokens so (docs/training.md).
   [[ $part == draft ]] || options+=(--muon --step-tokens 2048)
-  if [[ -n $start ]]; then
-    options+=(--init-from "$start")  # and its draft vocabulary
-  else
-    case "$part" in
-      eagle3) options+=(--draft-vocab "${VOCAB:-16384}") ;;
-      dflash | dspark) options+=(--draft-vocab "$vocab") ;;
-    esac
-  fi
+  [[ -z $start ]] || beginning=(--init-from "$start")  # its weights and its vocabulary
   "$augur" train "$command" -m "$target" --data "${data[@]}" --tokens "$tokens" \
-    --held-out "${HELD_OUT:-100}" -o "$work/$part" "${options[@]}"
+    --held-out "${HELD_OUT:-100}" -o "$work/$part" "${beginning[@]}" "${options[@]}"
 done
