@@ -40,12 +40,19 @@ constexpr double kMostRatio = 1.5;
 /// A gain is divided by the chance that was left to it; less than this tells too little.
 constexpr double kLeastOpen = 0.1;
 
+double debt(const Ledger& ledger) {
+  return std::min(0.0, ledger.balance());
+}
+
 }  // namespace
 
 AutoController::AutoController(Beliefs& beliefs, std::span<const Seat> seats)
     : beliefs_(beliefs),
-      text_(Ledger::kMostSaved, std::min(0.0, beliefs.series.balance())),
-      probe_credit_(Ledger::kProbeCredit + std::max(0.0, beliefs.series.balance())) {
+      text_(Ledger::kMostSaved, debt(beliefs.free_series)),
+      paid_debt_(debt(beliefs.paid_series)),
+      probe_credit_(Ledger::kProbeCredit +
+                    std::clamp(beliefs.free_series.balance() + beliefs.paid_series.balance(), 0.0,
+                               Ledger::kMostHandedOn)) {
   for (const Seat& seat : seats) {
     SeatState state;
     state.belief = &beliefs.drafters[seat.name];
@@ -157,30 +164,31 @@ bool AutoController::promises(const SeatState& seat, const RoundInfo& round) {
 bool AutoController::engages(std::size_t index, const RoundInfo& round) {
   SeatState& seat = seats_[index];
   const double risk = risk_ms(seat, round);
-  if (seat.trial == 0 && seat.gain.tokens.count() == 0 && probe_ < 0 && may_lose(risk, Ledger::kCredit) &&
-      promises(seat, round)) {
+  if (seat.trial == 0 && seat.gain.tokens.count() == 0 && probe_ < 0 &&
+      paid_may_lose(risk, Ledger::kCredit) && promises(seat, round)) {
     seat.trial = kFirstTrial;  // nobody knows anything of it
     seat.credit = Ledger::kCredit;
   }
   if (seat.trial == 0) {
     if (favourite_ < 0) favour(index);
     if (static_cast<int>(index) >= favourite_ && value(seat) > kLeastValue &&
-        may_lose(risk, Ledger::kCredit)) {
+        paid_may_lose(risk, Ledger::kCredit)) {
       seat.probes.in_use();
       seat.in_use = true;
+      stake_ms_ = std::min(stake_ms_, left_to_paid_ms(Ledger::kCredit) / Ledger::kRounds);
       return true;
     }
     if (seat.in_use && probe_ < 0) retire(index);  // a probe may take its place for a while
     seat.probes.wait();
-    if (probe_ >= 0 || !seat.probes.due() || !may_lose(risk, probe_credit_)) return false;
+    if (probe_ >= 0 || !seat.probes.due() || !paid_may_lose(risk, probe_credit_)) return false;
     seat.trial = kProbeTrial;
     seat.credit = probe_credit_;
     seat.gain.tokens.limit(kBeforeProbe);
     seat.gain.ms.limit(kBeforeProbe);
   }
-  if (probe_ >= 0 || !may_lose(risk, seat.credit)) return false;
+  if (probe_ >= 0 || !paid_may_lose(risk, seat.credit)) return false;
   probe_ = static_cast<int>(index);
-  stake_ms_ = std::min(stake_ms_, left_ms(seat.credit));
+  stake_ms_ = std::min(stake_ms_, left_to_paid_ms(seat.credit));
   return true;
 }
 
@@ -304,8 +312,14 @@ std::size_t AutoController::choose(const DraftTree& tree) {
   while (count > kProbeNodes && drafted_ms + plan_.cost(static_cast<int>(count)) / price_ > stake_ms_) {
     --count;
   }
-  if (!may_lose(drafted_ms + plan_.cost(static_cast<int>(count)) / price_, Ledger::kCredit)) count = 0;
+  const double risk = drafted_ms + plan_.cost(static_cast<int>(count)) / price_;
+  if (!(drafted() ? paid_may_lose(risk, Ledger::kCredit) : may_lose(risk, Ledger::kCredit))) count = 0;
   return count;
+}
+
+/// Whether a drafter that takes time has drafted in this round.
+bool AutoController::drafted() const {
+  return std::any_of(seats_.begin(), seats_.end(), [](const SeatState& s) { return s.drafts; });
 }
 
 void AutoController::cut(DraftTree& tree) {
@@ -328,12 +342,11 @@ void AutoController::cut(DraftTree& tree) {
       tree.mutable_scores()[to] = std::log(std::max(chances_[to], std::numeric_limits<float>::min()));
     }
   }
-  const bool drafted = std::any_of(seats_.begin(), seats_.end(), [](const SeatState& s) { return s.drafts; });
   const auto context = static_cast<double>(round_.context);
   const double rows = base_rows_ + static_cast<double>(count);
-  forecast_.mode = probe_ >= 0            ? RoundMode::Probe
-                   : count > 0 || drafted ? RoundMode::Speculate
-                                          : RoundMode::Plain;
+  forecast_.mode = probe_ >= 0              ? RoundMode::Probe
+                   : count > 0 || drafted() ? RoundMode::Speculate
+                                            : RoundMode::Plain;
   forecast_.tokens = tokens;
   forecast_.ms = draft_ms_ +
                  round_.costs->verify_ms(rows, context) * (1 + static_cast<double>(count)) / rows +
@@ -418,7 +431,8 @@ void AutoController::observe(const StepTrace& trace) {
   const double ms = trace.draft_ms + trace.verify_ms + trace.other_ms;
   beliefs_.price.observe(tokens, ms);
   text_.pass(ms, plain_ms_);
-  beliefs_.series.pass(ms, plain_ms_);
+  beliefs_.paid_series.pass(ms, plain_ms_);
+  beliefs_.free_series.pass(ms, plain_ms_);
   if (forecast_.mode == RoundMode::Plain) {
     // Beside others' drafts and prompts it says nothing.
     if (beliefs_.plain_check.taken(trace.batch_rows == sequences_ ? ms : plain_ms_, plain_ms_))
@@ -427,7 +441,7 @@ void AutoController::observe(const StepTrace& trace) {
     // take to keep up with the text is not for the ledgers to stop.
     const double lost_ms = draft_ms_ > 0 ? std::min(trace.draft_ms, plain_ms_) : 0;
     text_.book(-lost_ms, plain_ms_);
-    beliefs_.series.book(-lost_ms, plain_ms_);
+    beliefs_.free_series.book(-lost_ms, plain_ms_);
     return;
   }
   beliefs_.plain_check.other_step(1.0 / sequences_);
@@ -453,7 +467,8 @@ void AutoController::observe(const StepTrace& trace) {
   bias_ += kBiasRate * (forecast_.tokens - tokens - bias_);
   text_.book((worth - 1) * plain_ms_ - verify_ms - draft_ms, plain_ms_);
   // Over many texts luck evens out, and what they began with has to pay, too.
-  beliefs_.series.book((tokens - 1) * plain_ms_ - verify_ms - draft_ms - excused_ms_, plain_ms_);
+  const double saved_ms = (tokens - 1) * plain_ms_ - verify_ms - draft_ms - excused_ms_;
+  (drafted() ? beliefs_.paid_series : beliefs_.free_series).book(saved_ms, plain_ms_);
   if (bias_ > kWrong * std::max(1.0, forecast_.tokens - 1)) forget_gains(false);
   learn_gains(worth, draft_ms_ - arrears_ms_ + verify_ms);
   if (probe_ == static_cast<int>(seats_.size())) tokens > 1 ? starved_.succeeded() : starved_.failed();

@@ -40,7 +40,11 @@ struct Beliefs {
   Price price;
   CostCheck plain_check{4};
   CostCheck wide_check{24};
-  Ledger series{Ledger::kMostHandedOn};  ///< of all texts: what one has lost, later ones may not lose again
+  /// Of all texts: what one has lost, later ones may not lose again. Of rounds in which a drafter drafted
+  /// that takes time, and of those in which free ones alone proposed: what is lost on the ones says nothing
+  /// against the others.
+  Ledger paid_series{Ledger::kMostHandedOn};
+  Ledger free_series{Ledger::kMostHandedOn};
 };
 
 }  // namespace augur

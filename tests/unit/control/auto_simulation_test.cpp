@@ -618,6 +618,16 @@ TEST(AutoSimulation, BeginningWithPromptsIsNotLostAgainAndAgain) {
   EXPECT_LT(lost_steps, 8 + Ledger::kCredit + Ledger::kShare * total.tokens);
 }
 
+TEST(AutoSimulation, WhatADrafterHasLostIsNoReasonNotToLookUp) {
+  // Beginning with the first prompt takes a drafter eight steps, and nothing helps with that text.
+  World world{.right = 0.02, .claimed = 0.02, .catch_up_ms = 0.4, .prompt = 200};
+  world.other = World::Other{.draft_ms = 0.02, .right = 0.02, .claimed = 0.5, .lookup = true};
+  Simulation simulation(world);
+  simulation.run_texts(1, 60);
+  simulation.world().other->right = 0.6;
+  EXPECT_GT(simulation.run_texts(6, 60).rate(), 0.12);
+}
+
 TEST(AutoSimulation, ShortTextsGainFromAGoodDrafter) {
   Simulation simulation({.right = 0.8, .catch_up_ms = 0.05, .prompt = 40});
   simulation.run_texts(10, 40);
