@@ -164,31 +164,31 @@ bool AutoController::promises(const SeatState& seat, const RoundInfo& round) {
 bool AutoController::engages(std::size_t index, const RoundInfo& round) {
   SeatState& seat = seats_[index];
   const double risk = risk_ms(seat, round);
-  if (seat.trial == 0 && seat.gain.tokens.count() == 0 && probe_ < 0 &&
-      paid_may_lose(risk, Ledger::kCredit) && promises(seat, round)) {
+  const double credit = Ledger::kCredit + paid_debt_;
+  if (seat.trial == 0 && seat.gain.tokens.count() == 0 && probe_ < 0 && may_lose(risk, credit) &&
+      promises(seat, round)) {
     seat.trial = kFirstTrial;  // nobody knows anything of it
-    seat.credit = Ledger::kCredit;
+    seat.credit = credit;
   }
   if (seat.trial == 0) {
     if (favourite_ < 0) favour(index);
-    if (static_cast<int>(index) >= favourite_ && value(seat) > kLeastValue &&
-        paid_may_lose(risk, Ledger::kCredit)) {
+    if (static_cast<int>(index) >= favourite_ && value(seat) > kLeastValue && may_lose(risk, credit)) {
       seat.probes.in_use();
       seat.in_use = true;
-      stake_ms_ = std::min(stake_ms_, left_to_paid_ms(Ledger::kCredit) / Ledger::kRounds);
+      stake_ms_ = std::min(stake_ms_, left_ms(credit) / Ledger::kRounds);
       return true;
     }
     if (seat.in_use && probe_ < 0) retire(index);  // a probe may take its place for a while
     seat.probes.wait();
-    if (probe_ >= 0 || !seat.probes.due() || !paid_may_lose(risk, probe_credit_)) return false;
+    if (probe_ >= 0 || !seat.probes.due() || !may_lose(risk, probe_credit_ + paid_debt_)) return false;
     seat.trial = kProbeTrial;
-    seat.credit = probe_credit_;
+    seat.credit = probe_credit_ + paid_debt_;
     seat.gain.tokens.limit(kBeforeProbe);
     seat.gain.ms.limit(kBeforeProbe);
   }
-  if (probe_ >= 0 || !paid_may_lose(risk, seat.credit)) return false;
+  if (probe_ >= 0 || !may_lose(risk, seat.credit)) return false;
   probe_ = static_cast<int>(index);
-  stake_ms_ = std::min(stake_ms_, left_to_paid_ms(seat.credit));
+  stake_ms_ = std::min(stake_ms_, left_ms(seat.credit));
   return true;
 }
 
@@ -313,7 +313,7 @@ std::size_t AutoController::choose(const DraftTree& tree) {
     --count;
   }
   const double risk = drafted_ms + plan_.cost(static_cast<int>(count)) / price_;
-  if (!(drafted() ? paid_may_lose(risk, Ledger::kCredit) : may_lose(risk, Ledger::kCredit))) count = 0;
+  if (!may_lose(risk, Ledger::kCredit + (drafted() ? paid_debt_ : 0))) count = 0;
   return count;
 }
 

@@ -74,11 +74,8 @@ class AutoController final : public RoundController {
     VerifyPlan::Cut without;       ///< the best cut of what was drafted before
     double drafted_before_ms = 0;  ///< time that this had taken
   };
-  /// What this text may still lose, and what of it on drafting that takes time.
   double left_ms(double credit) const { return text_.left_ms(plain_ms_, credit); }
-  double left_to_paid_ms(double credit) const { return left_ms(credit + paid_debt_); }
   bool may_lose(double ms, double credit) const { return left_ms(credit) >= ms; }
-  bool paid_may_lose(double ms, double credit) const { return left_to_paid_ms(credit) >= ms; }
   bool drafted() const;
   bool is_free(const SeatState& seat, const RoundInfo& round) const;
   bool promises(const SeatState& seat, const RoundInfo& round);
@@ -103,7 +100,8 @@ class AutoController final : public RoundController {
   Beliefs& beliefs_;
   std::vector<SeatState> seats_;
   Ledger text_;
-  double paid_debt_;       ///< plain steps that other texts have lost on drafting that takes time, negative
+  double paid_debt_;       ///< what drafting that takes time has lost in other texts, in plain steps: <= 0,
+                           ///< and so much less credit has such drafting in this one
   double probe_credit_;    ///< plain steps: what other texts have left over may be used to probe
   double bias_ = 0;        ///< tokens that forecasts have lately been too high by
   double promised_ = 0;    ///< tokens that were booked beyond what came, in all
