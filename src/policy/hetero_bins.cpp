@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "io/json_fields.h"
 #include "policy/part.h"
 
@@ -13,6 +14,32 @@ namespace augur {
 int HeteroBins::bin(double phi) const {
   return static_cast<int>(std::upper_bound(thresholds.begin(), thresholds.end(), phi) - thresholds.begin());
 }
+
+namespace {
+
+/// The mean accepted length of drafts that are accepted whole half the time, every level as likely as any
+/// other: p^depth = 1/2.
+double even_length(int depth) {
+  double sum = 0;
+  for (int k = 1; k <= depth; ++k) sum += std::exp2(-static_cast<double>(k) / depth);
+  return sum;
+}
+
+/// Counts from the lowest bin on.
+int sure_bins(const nlohmann::json& bins, int depth, const std::string& file) {
+  const double enough = even_length(depth);
+  int sure = 0;
+  for (int i = 0; i < std::ssize(bins); ++i) {
+    const nlohmann::json& item = bins[static_cast<std::size_t>(i)];
+    if (!item.is_object()) throw Error("{}: bins[{}]: expected an object", file, i);
+    const JsonFields bin(item, file, fmt::format("bins[{}].", i));
+    const auto length = bin.find_number("mean_length", 0, depth);
+    if (sure == i && length && *length >= enough) ++sure;
+  }
+  return sure;
+}
+
+}  // namespace
 
 HeteroBins HeteroBins::read(const std::filesystem::path& folder, const Fingerprint* target,
                             std::string* warning) {
@@ -45,6 +72,7 @@ HeteroBins HeteroBins::read(const std::filesystem::path& folder, const Fingerpri
   if (bins == nullptr || !bins->is_array() || std::ssize(*bins) != out.count()) {
     fields.fail("bins", fmt::format("expected a list of {}, as many as the thresholds make", out.count()));
   }
+  out.sure = sure_bins(*bins, out.depth, part.file);
   return out;
 }
 

@@ -19,7 +19,7 @@ HeteroPolicy::HeteroPolicy(std::shared_ptr<const HeteroBins> bins, const Options
 
 std::vector<HeteroPolicy::Plan> HeteroPolicy::make_plans(const HeteroBins& bins, const Options& options) {
   const int base = options.shape.levels;
-  const int alpha = options.alpha > 0 ? options.alpha : (base + 1) / 2;
+  const int alpha = options.alpha > 0 ? options.alpha : bins.sure > 0 ? bins.sure : (base + 1) / 2;
   std::vector<Plan> plans(static_cast<std::size_t>(bins.count()), {base, options.shape.size});
   for (std::size_t i = 0; i < std::min(plans.size(), options.gamma.size()); ++i) {
     const int more = std::max(0, alpha - static_cast<int>(i));

@@ -18,7 +18,7 @@ class HeteroPolicy final : public TreePolicy {
  public:
   struct Options {
     Eagle2Policy::Options shape;               ///< its levels are the base depth
-    int alpha = 0;                             ///< 0: half the base depth, rounded up
+    int alpha = 0;                             ///< 0: the sure bins, where none is known half the base depth
     std::vector<double> gamma{0.3, 0.6, 1.0};  ///< of the lowest bins; those beyond are left alone
     bool extend = true;                        ///< dynamic extended drafting
     bool prune = true;                         ///< top-N pruning

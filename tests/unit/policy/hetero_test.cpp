@@ -140,6 +140,33 @@ TEST(Hetero, ReadsItsFile) {
   EXPECT_THROW(make_policy("hetero:gamma1=2,model=" + files.path()), Error);
 }
 
+TEST(Hetero, AlphaIsHowManyBinsAreSure) {
+  const PartFiles files("hetero_sure");
+  nlohmann::json config = kConfig;
+  config["depth"] = 3;
+  config["bins"] = nlohmann::json::array();
+  const auto write = [&](std::initializer_list<double> lengths) {
+    config["bins"].clear();
+    for (const double length : lengths) config["bins"].push_back({{"count", 1}, {"mean_length", length}});
+    files.config(config);
+    return HeteroBins::read(files.path(), nullptr, nullptr);
+  };
+  // Half of all drafts whole: 2^-1/3 + 2^-2/3 + 1/2 = 1.924 of three levels.
+  EXPECT_EQ(write({2.8, 2.1, 1.93}).sure, 3);
+  EXPECT_EQ(write({2.8, 1.92, 2.1}).sure, 1) << "counted from the lowest on";
+  EXPECT_EQ(write({1.5, 1.2, 1.0}).sure, 0);
+  EXPECT_THROW(write({2.8, 3.1, 1.0}), Error) << "more than was drafted";
+
+  const HeteroBins sure = write({2.8, 2.1, 1.93});
+  const auto plans = HeteroPolicy::make_plans(sure, kOptions);
+  ASSERT_EQ(plans.size(), 3U);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(plans[static_cast<std::size_t>(i)].levels, kBase + 3 - i) << i;
+  HeteroPolicy::Options asked = kOptions;
+  asked.alpha = 1;
+  EXPECT_EQ(HeteroPolicy::make_plans(sure, asked)[0].levels, kBase + 1);
+  EXPECT_EQ(HeteroPolicy::make_plans(sure, asked)[1].levels, kBase);
+}
+
 TEST(Hetero, RefusesWhatIsNoTable) {
   const PartFiles files("hetero_refuses");
   const std::pair<const char*, nlohmann::json> bad[] = {{"augur_part", "c2t"},
@@ -152,6 +179,7 @@ TEST(Hetero, RefusesWhatIsNoTable) {
                                                         {"depth", nullptr},
                                                         {"bins", nlohmann::json::array()},
                                                         {"bins", 1},
+                                                        {"bins", {1, 2, 3}},
                                                         {"thresholds", {0.5}}};
   for (const auto& [key, value] : bad) {
     nlohmann::json config = kConfig;
