@@ -5,16 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.h"
 #include "io/json_fields.h"
 #include "policy/part.h"
 
 namespace augur {
-
-int HeteroBins::bin(double phi) const {
-  return static_cast<int>(std::upper_bound(thresholds.begin(), thresholds.end(), phi) - thresholds.begin());
-}
-
 namespace {
 
 /// The mean accepted length of drafts that are accepted whole half the time, every level as likely as any
@@ -25,14 +19,15 @@ double even_length(int depth) {
   return sum;
 }
 
-/// Counts from the lowest bin on.
-int sure_bins(const nlohmann::json& bins, int depth, const std::string& file) {
+/// HeteroBins::sure of a part's list of bins, which lies in `fields` of `file`.
+int sure_bins(const nlohmann::json& bins, int depth, const JsonFields& fields, const std::string& file) {
   const double enough = even_length(depth);
   int sure = 0;
   for (int i = 0; i < std::ssize(bins); ++i) {
     const nlohmann::json& item = bins[static_cast<std::size_t>(i)];
-    if (!item.is_object()) throw Error("{}: bins[{}]: expected an object", file, i);
-    const JsonFields bin(item, file, fmt::format("bins[{}].", i));
+    const std::string name = fmt::format("bins[{}]", i);
+    if (!item.is_object()) fields.fail(name, "expected an object");
+    const JsonFields bin(item, file, name + ".");
     const auto length = bin.find_number("mean_length", 0, depth);
     if (sure == i && length && *length >= enough) ++sure;
   }
@@ -40,6 +35,10 @@ int sure_bins(const nlohmann::json& bins, int depth, const std::string& file) {
 }
 
 }  // namespace
+
+int HeteroBins::bin(double phi) const {
+  return static_cast<int>(std::upper_bound(thresholds.begin(), thresholds.end(), phi) - thresholds.begin());
+}
 
 HeteroBins HeteroBins::read(const std::filesystem::path& folder, const Fingerprint* target,
                             std::string* warning) {
@@ -72,7 +71,7 @@ HeteroBins HeteroBins::read(const std::filesystem::path& folder, const Fingerpri
   if (bins == nullptr || !bins->is_array() || std::ssize(*bins) != out.count()) {
     fields.fail("bins", fmt::format("expected a list of {}, as many as the thresholds make", out.count()));
   }
-  out.sure = sure_bins(*bins, out.depth, part.file);
+  out.sure = sure_bins(*bins, out.depth, fields, part.file);
   return out;
 }
 

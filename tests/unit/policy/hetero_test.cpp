@@ -144,7 +144,6 @@ TEST(Hetero, AlphaIsHowManyBinsAreSure) {
   const PartFiles files("hetero_sure");
   nlohmann::json config = kConfig;
   config["depth"] = 3;
-  config["bins"] = nlohmann::json::array();
   const auto write = [&](std::initializer_list<double> lengths) {
     config["bins"].clear();
     for (const double length : lengths) config["bins"].push_back({{"count", 1}, {"mean_length", length}});
