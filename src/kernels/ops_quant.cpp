@@ -32,13 +32,13 @@ HWY_INLINE void QuantizeBlock(const float* x, QuantBlock* out) {
   const auto bits = static_cast<std::uint32_t>(hn::GetLane(hn::MaxOfLanes(di, largest)));
   const float a = std::bit_cast<float>(bits);
   if (bits >= 0x7f800000u || a < 0x1p-100f) {
-    *out = {};
+    *out = {.q = {}, .scale = 0, .scaled_sum = 0, .offset = kQuantMagic, .offset_low = kQuantMagic};
     if (bits >= 0x7f800000u) out->scale = out->scaled_sum = std::numeric_limits<float>::quiet_NaN();
     return;
   }
   const auto inverse = hn::Set(d, 127.0f / a);
-  const auto magic = hn::Set(d, 0x1.8p23f);
-  const auto magic_bits = hn::Set(di, 0x4b400000);
+  const auto magic = hn::Set(d, kMagicFloat);
+  const auto magic_bits = hn::Set(di, kQuantMagic);
   auto low = hn::Zero(di);
   auto high = hn::Zero(di);
   for (std::int64_t i = 0; i < kBlock; i += kLanes) {
@@ -55,8 +55,8 @@ HWY_INLINE void QuantizeBlock(const float* x, QuantBlock* out) {
   const std::int32_t sum = hn::GetLane(hn::SumOfLanes(di, hn::Add(low, high)));
   out->scale = a / 127.0f;
   out->scaled_sum = out->scale * static_cast<float>(sum);
-  out->offset = -128 * sum;
-  out->offset_low = -128 * low_sum;
+  out->offset = kQuantMagic - 128 * sum;
+  out->offset_low = kQuantMagic - 128 * low_sum;
 }
 
 /// Quantises a block, and with `rest` what that leaves of it. Overwrites the values.

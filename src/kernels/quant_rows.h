@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "kernels/cpu/quant_format.h"
 
 namespace augur {
 
@@ -16,11 +17,13 @@ struct QuantBlock {
 
   std::int8_t q[kElements];  ///< -127 .. 127
   float scale;
-  float scaled_sum;         ///< scale * (sum of q), what a constant added to every weight contributes
-  std::int32_t offset;      ///< -128 * (sum of q): undoes weights that are stored with 128 added
+  float scaled_sum;  ///< scale * (sum of q), what a constant added to every weight contributes
+  /// kQuantMagic - 128 * (sum of q): what integer sums begin with. Undoes weights that are stored with 128
+  /// added.
+  std::int32_t offset;
   std::int32_t offset_low;  ///< the same of the first 16 alone
 };
-static_assert(sizeof(QuantBlock) == 48);
+static_assert(sizeof(QuantBlock) == kQuantBlockBytes);
 
 /// A good x_stride for products over k columns: at least padded_k. Rows that lie a multiple of 4 KiB apart
 /// fall into the same few cache sets, which costs several percent with many rows; this avoids it.

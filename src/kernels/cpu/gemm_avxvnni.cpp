@@ -8,7 +8,7 @@ namespace {
 
 struct AvxVnni : Quant256 {
   using Int = Ints256;
-  static Int int_zero() { return zeros(); }
+  static Int int_magic() { return magic(); }
   static Int int_sub(Int a, Int b) { return difference(a, b); }
   template <QuantLayout>
   static Int start(const char* p) {
@@ -22,7 +22,7 @@ struct AvxVnni : Quant256 {
   static Int fold(Int sum, int) {
     return sum;
   }
-  static Acc to_float(Int v) { return converted(v); }
+  static Acc as_float(Int v) { return bits(v); }
 
   // u as QuantKind has it: 16 times a nibble, 4 times six bits.
   static __m256i upper(__m256i b) { return _mm256_and_si256(b, _mm256_set1_epi8(static_cast<char>(0xf0))); }

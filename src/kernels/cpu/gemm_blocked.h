@@ -50,11 +50,13 @@ struct Walk {
   std::int64_t panel_lines = 0;  ///< lines of the block in each panel
   std::int64_t skip = 0;         ///< bytes from the end of one panel's part to the next panel's
 
+  /// `kLevel`: __builtin_prefetch's locality, 3 for the first level of cache.
+  template <int kLevel = 3>
   void prefetch(std::int64_t lines) {
     if (lines > left) lines = left;
     left -= lines;
     for (; lines > 0; --lines) {
-      __builtin_prefetch(next, 0, 3);
+      __builtin_prefetch(next, 0, kLevel);
       next += 64;
       if (--left_in_panel == 0) {
         left_in_panel = panel_lines;
@@ -219,14 +221,14 @@ struct TileTable {
 /// Beside these, run_blocked() looks at
 ///   kRowGrain, kStepGrain    rows and steps that tiles are whole multiples of
 ///   kStepLines, kStepX       lines of a panel and bytes of a row of x in a step
-///   kBlockBytes              weights that a core's caches shall hold while all rows pass
+///   block_bytes()            weights that a core's caches shall hold while all rows pass
 template <class Op>
 struct VectorTiles : Op {
   static constexpr int kRowGrain = 1;
   static constexpr int kStepGrain = kUnroll;
   static constexpr int kStepLines = 1;
   static constexpr int kStepX = 4;
-  static constexpr std::int64_t kBlockBytes = 192 << 10;
+  static std::int64_t block_bytes() { return 192 << 10; }
   struct Kernels {
     template <int R, int P>
     static constexpr TileKernel kernel = run_tile<Op, R, P>;
@@ -311,7 +313,7 @@ void run_pass(Tiles& tiles, const GemmTask& task) {
   const std::int64_t most_panels =
       row_blocks.parts == 2 ? smaller(2, Tiles::panels(Tiles::kBlockRows)) : Tiles::panels(Tiles::kBlockRows);
   const Even groups{task.panels, divide_up(task.panels, most_panels), 1};
-  const Even blocks{task.steps, divide_up(kStepBytes * task.steps * most_panels, Tiles::kBlockBytes),
+  const Even blocks{task.steps, divide_up(kStepBytes * task.steps * most_panels, Tiles::block_bytes()),
                     Tiles::kStepGrain};
 
   alignas(64) float spill[kMaxPassRows * Tiles::panels(Tiles::kBlockRows) * 16];

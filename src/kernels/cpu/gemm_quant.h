@@ -8,11 +8,11 @@
 //
 //   load_bytes(p)                  64 bytes as they lie in memory
 //   low_nibbles(b), high_nibbles(b), six_bits(...)    what they hold, in the form in which dot() wants it
-//   start<layout>(p), int_zero()      the integer a block's sum begins with, of weights without and with a
-//                                     minimum
+//   start<layout>(p), int_magic()     the integer a block's sum begins with, of weights without and with a
+//                                     minimum: kQuantMagic and what the weights' 128 adds
 //   dot<layout>(int, bytes, x)        += products of bytes with 4 bytes of a row in every lane
 //   fold<layout>(int, u)              what is to be done with a sum after the products of lines u and u + 4
-//   to_float(int)                     the block's integer: the sum of v * q
+//   as_float(int)                     the bits as a float: 1.5 * 2^23 + the block's integer, the sum of v * q
 //   half16(p), byte16(p), signed16(p) scales of 16 columns as floats
 //   rows_at_once(P)   rows of P panels whose integers the registers hold. A tile may have twice as many: one
 //                     half passes after the other
@@ -30,6 +30,10 @@ struct QuantTile {
   using Acc = typename Op::Acc;
   using Int = typename Op::Int;
   static constexpr QuantLayout kLayout = Format::layout;
+
+  /// What of the next block is prefetched waits in the second level where it is much: in the first it would
+  /// take the place of what is being read.
+  static constexpr int kWalkLevel = kLayout.block_lines == 8 ? 2 : 3;
 
   /// Lines u and u + 4 of a block (all there is to read for a pair of byte lines).
   struct Pair {
@@ -56,9 +60,17 @@ struct QuantTile {
     return v;
   }
 
-  /// What one block of one panel is scaled with.
+  /// What one block of one panel is scaled with: a scale, and what it makes of the 1.5 * 2^23 in as_float().
+  struct Scale {
+    Acc scale, magic;
+    Scale() = default;
+    explicit Scale(Acc s) : scale(s), magic(Op::mul(s, Op::splat(-kMagicFloat))) {}
+    /// The integer times the scale, rounded once.
+    Acc times(Int v) const { return Op::fma(Op::as_float(v), scale, magic); }
+  };
   struct Scales {
-    Acc scale, second, minimum;
+    Scale scale, second;
+    Acc minimum;
   };
   [[gnu::always_inline]] static Scales scales(const char* step, int index) {
     constexpr float kUnit = 1.0f / static_cast<float>(kLayout.unit);
@@ -68,13 +80,14 @@ struct QuantTile {
       const char* bytes = at + 64 + 32 * index;
       Acc d = Op::half16(at);
       if constexpr (kLayout.unit != 1) d = Op::mul(d, Op::splat(kUnit));
-      s.scale = Op::mul(d, kLayout.halves ? Op::signed16(bytes) : Op::byte16(bytes));
-      if constexpr (kLayout.halves) s.second = Op::mul(d, Op::signed16(bytes + 16));
+      s.scale = Scale(Op::mul(d, kLayout.halves ? Op::signed16(bytes) : Op::byte16(bytes)));
+      if constexpr (kLayout.halves) s.second = Scale(Op::mul(d, Op::signed16(bytes + 16)));
       if constexpr (kLayout.minimum)
         s.minimum = Op::neg(Op::mul(Op::half16(at + 32), Op::byte16(bytes + 16)));
     } else {
-      s.scale = Op::half16(at + 32 * index);
-      if constexpr (kLayout.unit != 1) s.scale = Op::mul(s.scale, Op::splat(kUnit));
+      Acc d = Op::half16(at + 32 * index);
+      if constexpr (kLayout.unit != 1) d = Op::mul(d, Op::splat(kUnit));
+      s.scale = Scale(d);
       if constexpr (kLayout.minimum) s.minimum = Op::half16(at + 64 + 32 * index);
     }
     return s;
@@ -83,10 +96,10 @@ struct QuantTile {
   /// The integers a block's sums of one row begin with: of all 32 k, or of the two halves.
   [[gnu::always_inline]] static void start(const char* x, Int& low, Int& high) {
     if constexpr (kLayout.minimum) {
-      low = Op::int_zero();
+      low = Op::int_magic();
     } else if constexpr (kLayout.halves) {
       low = Op::template start<kLayout>(x + kQuantOffsetLowAt);
-      high = Op::int_sub(Op::template start<kLayout>(x + kQuantOffsetAt), low);
+      high = Op::int_sub(Op::template start<kLayout>(x + kQuantOffsetAt), Op::int_sub(low, Op::int_magic()));
     } else {
       low = Op::template start<kLayout>(x + kQuantOffsetAt);
     }
@@ -95,10 +108,8 @@ struct QuantTile {
   /// sum + a block's finished integers, scaled. `x`: the row's QuantBlock.
   [[gnu::always_inline]] static Acc add_block(Acc sum, Int low, Int high, const Scales& s, const char* x) {
     const Acc x_scale = Op::splat(float_at(x + kQuantScaleAt));
-    sum = Op::fma(Op::to_float(low), Op::mul(x_scale, s.scale), sum);
-    if constexpr (kLayout.halves) {
-      sum = Op::fma(Op::to_float(high), Op::mul(x_scale, s.second), sum);
-    }
+    sum = Op::fma(s.scale.times(low), x_scale, sum);
+    if constexpr (kLayout.halves) sum = Op::fma(s.second.times(high), x_scale, sum);
     if constexpr (kLayout.minimum) sum = Op::fma(s.minimum, Op::splat(float_at(x + kQuantScaledSumAt)), sum);
     return sum;
   }
@@ -191,7 +202,7 @@ struct QuantTile {
       }
 #pragma GCC unroll 2
       for (int i = 0; i < kLayout.blocks; ++i) {
-        if (t.stream_lines == 0) walk.prefetch(walk_lines);
+        if (t.stream_lines == 0) walk.template prefetch<kWalkLevel>(walk_lines);
         const int at = quant_values_at(kLayout, i);
         block(t, acc, step + at, step, i, x + i * kQuantBlockBytes, ahead == nullptr ? nullptr : ahead + at);
       }
@@ -215,7 +226,13 @@ struct QuantTiles : QuantShape<Op, Format> {
   static constexpr int kStepGrain = 1;
   static constexpr int kStepLines = Format::layout.lines;
   static constexpr int kStepX = Format::layout.blocks * kQuantBlockBytes;
-  static constexpr std::int64_t kBlockBytes = 192 << 10;
+  static std::int64_t block_bytes() {
+    if constexpr (requires { Op::block_bytes(Format::layout); }) {
+      return Op::block_bytes(Format::layout);
+    } else {
+      return 192 << 10;
+    }
+  }
   struct Kernels {
     template <int R, int P>
     static constexpr TileKernel kernel = QuantTile<Op, Format, R, P>::run;

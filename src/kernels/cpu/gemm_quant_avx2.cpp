@@ -14,16 +14,16 @@ struct Avx2 : Quant256 {
     Ints256 pairs;  ///< sums of 16 bits, not yet times the layout's unit
     Ints256 sum;    ///< of 32 bits
   };
-  static Int int_zero() { return {zeros(), zeros()}; }
+  static Int int_magic() { return {zeros(), magic()}; }
   static Int int_sub(Int a, Int b) { return {zeros(), difference(a.sum, b.sum)}; }
-  static Acc to_float(Int v) { return converted(v.sum); }
+  static Acc as_float(Int v) { return bits(v.sum); }
 
   static constexpr bool has_8_bits(const QuantLayout& layout) {
     return layout.block_lines == 8 && !layout.minimum;
   }
   template <QuantLayout kLayout>
   static Int start(const char* p) {
-    if constexpr (has_8_bits(kLayout)) return int_zero();  // u - 128 is multiplied, not u
+    if constexpr (has_8_bits(kLayout)) return int_magic();  // u - 128 is multiplied, not u
     return {zeros(), {load_x(p), load_x(p)}};
   }
 

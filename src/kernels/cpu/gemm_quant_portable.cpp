@@ -20,14 +20,19 @@ constexpr int kPanel = 16;
 /// Rows whose sums are kept while a panel is unpacked once.
 constexpr std::int64_t kRows = 32;
 
+/// n * scale, rounded once; of no other sign than the vector variants' zeros.
+float scaled(std::int32_t n, float scale) {
+  return std::fma(kMagicFloat + static_cast<float>(n), scale, -kMagicFloat * scale);
+}
+
 float add_block(float sum, const QuantValues& w, const QuantBlock& x, const QuantLayout& layout) {
   std::int32_t parts[2] = {0, 0};
   for (int i = 0; i < 32; ++i) parts[i / 16] += w.values[i] * x.q[i];
   if (layout.halves) {
-    sum = std::fma(static_cast<float>(parts[0]), x.scale * w.scales[0], sum);
-    sum = std::fma(static_cast<float>(parts[1]), x.scale * w.scales[1], sum);
+    sum = std::fma(scaled(parts[0], w.scales[0]), x.scale, sum);
+    sum = std::fma(scaled(parts[1], w.scales[1]), x.scale, sum);
   } else {
-    sum = std::fma(static_cast<float>(parts[0] + parts[1]), x.scale * w.scales[0], sum);
+    sum = std::fma(scaled(parts[0] + parts[1], w.scales[0]), x.scale, sum);
   }
   return layout.minimum ? std::fma(w.minimum, x.scaled_sum, sum) : sum;
 }

@@ -38,7 +38,8 @@ struct Quant256 : Vector256 {
   static Ints256 difference(Ints256 a, Ints256 b) {
     return {_mm256_sub_epi32(a.low, b.low), _mm256_sub_epi32(a.high, b.high)};
   }
-  static Acc converted(Ints256 v) { return {_mm256_cvtepi32_ps(v.low), _mm256_cvtepi32_ps(v.high)}; }
+  static Ints256 magic() { return {_mm256_set1_epi32(kQuantMagic), _mm256_set1_epi32(kQuantMagic)}; }
+  static Acc bits(Ints256 v) { return {_mm256_castsi256_ps(v.low), _mm256_castsi256_ps(v.high)}; }
 
   static Bytes load_bytes(const char* p) {
     const auto* lines = reinterpret_cast<const __m256i_u*>(p);

@@ -25,6 +25,13 @@ struct Vnni512 {
     return is_intel ? panels(rows) : rows == 1 ? 1 : 2;
   }
 
+  /// By measurement on Sapphire Rapids: with 8 bits 24 rows took 0.83 of the time that blocks of 192 KiB
+  /// take, 32 rows 0.88, 64 rows 0.98; with 4 bits nothing was gained. Zen 5 gained nothing with either.
+  static std::int64_t block_bytes(QuantLayout layout) {
+    static const bool is_intel = __builtin_cpu_is("intel");
+    return (is_intel && layout.block_lines == 8 ? 24 : 192) << 10;
+  }
+
   using Acc = __m512;
   using Int = __m512i;
   using Bytes = __m512i;
@@ -45,7 +52,7 @@ struct Vnni512 {
   static Int start(const char* p) {
     return load_x(p);
   }
-  static Int int_zero() { return _mm512_setzero_si512(); }
+  static Int int_magic() { return _mm512_set1_epi32(kQuantMagic); }
   static Int int_sub(Int a, Int b) { return _mm512_sub_epi32(a, b); }
   template <QuantLayout>
   static Int dot(Int sum, Bytes w, X x) {
@@ -55,7 +62,7 @@ struct Vnni512 {
   static Int fold(Int sum, int) {
     return sum;
   }
-  static Acc to_float(Int v) { return _mm512_cvtepi32_ps(v); }
+  static Acc as_float(Int v) { return _mm512_castsi512_ps(v); }
 
   static Bytes load_bytes(const char* p) { return _mm512_loadu_si512(p); }
   /// 16 times a nibble.
