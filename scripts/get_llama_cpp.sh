@@ -16,8 +16,8 @@ say() { echo "get_llama_cpp: $*" >&2; }
 mkdir -p "$peers"
 if [[ ! -d "$source_tree" ]]; then
   say "fetching $package"
-  # The archive's metadata isn't needed, so neither are its build tools.
-  python3 -m pip download -q --no-deps --no-build-isolation --no-binary :all: -d "$peers" "$package"
+  # pip asks an archive for its metadata before it keeps it: with the archive's own build tools, in isolation.
+  python3 -m pip download -q --no-deps --no-binary "${package%%==*}" -d "$peers" "$package"
   tar -xzf "$peers"/llama_cpp_python-*.tar.gz -C "$peers"
   mv "$peers"/llama_cpp_python-*/vendor/llama.cpp "$source_tree"
 fi
