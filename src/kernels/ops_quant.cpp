@@ -32,12 +32,12 @@ HWY_INLINE void QuantizeBlock(const float* x, QuantBlock* out) {
   const auto bits = static_cast<std::uint32_t>(hn::GetLane(hn::MaxOfLanes(di, largest)));
   const float a = std::bit_cast<float>(bits);
   if (bits >= 0x7f800000u || a < 0x1p-100f) {
-    *out = {.q = {}, .scale = 0, .scaled_sum = 0, .offset = kQuantMagic, .offset_low = kQuantMagic};
+    *out = {};
     if (bits >= 0x7f800000u) out->scale = out->scaled_sum = std::numeric_limits<float>::quiet_NaN();
     return;
   }
   const auto inverse = hn::Set(d, 127.0f / a);
-  const auto magic = hn::Set(d, kMagicFloat);
+  const auto magic = hn::Set(d, kQuantMagicFloat);
   const auto magic_bits = hn::Set(di, kQuantMagic);
   auto low = hn::Zero(di);
   auto high = hn::Zero(di);

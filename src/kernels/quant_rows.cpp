@@ -9,7 +9,7 @@ namespace augur {
 namespace {
 
 QuantBlock quantize(const float* x, std::int64_t n) {
-  QuantBlock block = {.q = {}, .scale = 0, .scaled_sum = 0, .offset = kQuantMagic, .offset_low = kQuantMagic};
+  QuantBlock block = {};
   std::uint32_t largest = 0;  // of the magnitudes' bits: NaN > infinity > any number
   for (std::int64_t i = 0; i < n; ++i) {
     largest = std::max(largest, std::bit_cast<std::uint32_t>(x[i]) & 0x7fffffffu);
@@ -24,7 +24,7 @@ QuantBlock quantize(const float* x, std::int64_t n) {
   std::int32_t low = 0;
   std::int32_t sum = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    const float rounded = x[i] * inverse + kMagicFloat;  // the integer is in the low bits
+    const float rounded = x[i] * inverse + kQuantMagicFloat;  // the integer is in the low bits
     const auto q =
         static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(rounded) - std::uint32_t{kQuantMagic});
     block.q[i] = static_cast<std::int8_t>(q);

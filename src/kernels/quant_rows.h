@@ -20,8 +20,8 @@ struct QuantBlock {
   float scaled_sum;  ///< scale * (sum of q), what a constant added to every weight contributes
   /// kQuantMagic - 128 * (sum of q): what integer sums begin with. Undoes weights that are stored with 128
   /// added.
-  std::int32_t offset;
-  std::int32_t offset_low;  ///< the same of the first 16 alone
+  std::int32_t offset = kQuantMagic;
+  std::int32_t offset_low = kQuantMagic;  ///< the same of the first 16 alone
 };
 static_assert(sizeof(QuantBlock) == kQuantBlockBytes);
 

@@ -36,7 +36,6 @@ class AmxTiles {
   static constexpr int kStepLines = 1;
   static constexpr int kStepX = 4;
   static constexpr int kMaxPanels = 4;
-  static std::int64_t block_bytes() { return 192 << 10; }
   static constexpr int panels(int rows) { return rows > 16 ? 2 : 4; }
 
   AmxTiles() = default;

@@ -31,6 +31,9 @@ constexpr int kUnroll = 4;
 /// Rows that share one pass over the weights; more rows read the weights again.
 constexpr std::int64_t kMaxPassRows = 128;
 
+/// Weights that a core's caches shall hold while all rows pass.
+constexpr std::int64_t kBlockBytes = 192 << 10;
+
 /// Lines in flight ahead of a tile that streams, over all its panels: 10 KiB, about what a core needs to
 /// cover the latency of memory.
 constexpr std::int64_t kStreamLines = 160;
@@ -221,14 +224,14 @@ struct TileTable {
 /// Beside these, run_blocked() looks at
 ///   kRowGrain, kStepGrain    rows and steps that tiles are whole multiples of
 ///   kStepLines, kStepX       lines of a panel and bytes of a row of x in a step
-///   block_bytes()            weights that a core's caches shall hold while all rows pass
+///   block_bytes(kLayout)     weights that a core's caches shall hold while all rows pass (optional:
+///                            kBlockBytes)
 template <class Op>
 struct VectorTiles : Op {
   static constexpr int kRowGrain = 1;
   static constexpr int kStepGrain = kUnroll;
   static constexpr int kStepLines = 1;
   static constexpr int kStepX = 4;
-  static std::int64_t block_bytes() { return 192 << 10; }
   struct Kernels {
     template <int R, int P>
     static constexpr TileKernel kernel = run_tile<Op, R, P>;
@@ -283,6 +286,16 @@ int streamed_panels(int rows) {
   }
 }
 
+/// Weights that the caches shall hold.
+template <class Tiles>
+std::int64_t block_bytes() {
+  if constexpr (requires { Tiles::block_bytes(Tiles::kLayout); }) {
+    return Tiles::block_bytes(Tiles::kLayout);
+  } else {
+    return kBlockBytes;
+  }
+}
+
 /// Rows that fit one tile.
 template <class Tiles>
 void run_streaming(Tiles& tiles, const GemmTask& task) {
@@ -313,7 +326,7 @@ void run_pass(Tiles& tiles, const GemmTask& task) {
   const std::int64_t most_panels =
       row_blocks.parts == 2 ? smaller(2, Tiles::panels(Tiles::kBlockRows)) : Tiles::panels(Tiles::kBlockRows);
   const Even groups{task.panels, divide_up(task.panels, most_panels), 1};
-  const Even blocks{task.steps, divide_up(kStepBytes * task.steps * most_panels, Tiles::block_bytes()),
+  const Even blocks{task.steps, divide_up(kStepBytes * task.steps * most_panels, block_bytes<Tiles>()),
                     Tiles::kStepGrain};
 
   alignas(64) float spill[kMaxPassRows * Tiles::panels(Tiles::kBlockRows) * 16];

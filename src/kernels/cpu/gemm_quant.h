@@ -64,7 +64,7 @@ struct QuantTile {
   struct Scale {
     Acc scale, magic;
     Scale() = default;
-    explicit Scale(Acc s) : scale(s), magic(Op::mul(s, Op::splat(-kMagicFloat))) {}
+    explicit Scale(Acc s) : scale(s), magic(Op::mul(s, Op::splat(-kQuantMagicFloat))) {}
     /// The integer times the scale, rounded once.
     Acc times(Int v) const { return Op::fma(Op::as_float(v), scale, magic); }
   };
@@ -224,15 +224,9 @@ template <class Op, class Format>
 struct QuantTiles : QuantShape<Op, Format> {
   static constexpr int kRowGrain = 1;
   static constexpr int kStepGrain = 1;
-  static constexpr int kStepLines = Format::layout.lines;
-  static constexpr int kStepX = Format::layout.blocks * kQuantBlockBytes;
-  static std::int64_t block_bytes() {
-    if constexpr (requires { Op::block_bytes(Format::layout); }) {
-      return Op::block_bytes(Format::layout);
-    } else {
-      return 192 << 10;
-    }
-  }
+  static constexpr QuantLayout kLayout = Format::layout;
+  static constexpr int kStepLines = kLayout.lines;
+  static constexpr int kStepX = kLayout.blocks * kQuantBlockBytes;
   struct Kernels {
     template <int R, int P>
     static constexpr TileKernel kernel = QuantTile<Op, Format, R, P>::run;

@@ -22,7 +22,7 @@ constexpr std::int64_t kRows = 32;
 
 /// n * scale, rounded once; of no other sign than the vector variants' zeros.
 float scaled(std::int32_t n, float scale) {
-  return std::fma(kMagicFloat + static_cast<float>(n), scale, -kMagicFloat * scale);
+  return std::fma(kQuantMagicFloat + static_cast<float>(n), scale, -kQuantMagicFloat * scale);
 }
 
 float add_block(float sum, const QuantValues& w, const QuantBlock& x, const QuantLayout& layout) {

@@ -68,6 +68,6 @@ constexpr int kQuantOffsetLowAt = 44;
 /// The bits of the float 1.5 * 2^23. Added to an integer between -2^22 and 2^22 they give the bits of the
 /// float 1.5 * 2^23 + integer: so an integer sum that begins with them needs no conversion.
 constexpr std::int32_t kQuantMagic = 0x4b400000;
-constexpr float kMagicFloat = 0x1.8p23f;
+constexpr float kQuantMagicFloat = 0x1.8p23f;
 
 }  // namespace augur
