@@ -21,7 +21,7 @@ build: configure ## build/release/augur and the tests (PRESET=debug: another pre
 train:           ## installs libtorch and builds augur-train, for `augur train`
 	@scripts/bootstrap.sh --train
 	@cmake --preset $(PRESET) -DAUGUR_BUILD_TRAINING=ON --log-level=WARNING
-	@cmake --build --preset $(PRESET) -j $(JOBS) --target augur_program augur_train_program
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target augur_lab_program augur_program augur_train_program
 
 demo: bootstrap  ## generate with a real model, plainly and with speculation
 	@cmake --preset $(PRESET) --log-level=WARNING
@@ -32,7 +32,7 @@ test: build      ## build and run every test; the last line counts them
 	@scripts/run_tests.sh $(PRESET)
 
 bench: configure ## kernels and whole model on this machine
-	@cmake --build --preset $(PRESET) -j $(JOBS) --target augur_program
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target augur_program augur_lab_program
 	@scripts/bench.sh build/$(PRESET)/augur
 
 install: build   ## cmake --install (PREFIX=/usr/local)

@@ -1,25 +1,22 @@
 # augur_module(NAME [FUZZED] [DEPENDS modules...] [LIBRARIES targets...])
 # One static library augur_NAME from every .cpp below the calling folder. Sources are globbed, so a new
-# drafter or policy is one new file. DEPENDS names modules below this one: dependencies point one way.
+# drafter or policy is one new file. DEPENDS names the modules whose headers it includes: dependencies point
+# one way, and scripts/check_layers.py holds the includes against them. A module of lab/ is included by its path
+# from the root ("lab/suite/runner.h"), which modules of src/ do not have among their include directories.
 # FUZZED: what fuzzers read input with; built with their coverage counters where fuzzers are built.
 function(augur_module name)
   cmake_parse_arguments(ARG "FUZZED" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-  if(NOT sources)
-    return()
-  endif()
   add_library(augur_${name} STATIC ${sources})
   target_include_directories(augur_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
-  target_link_libraries(augur_${name} PRIVATE augur_flags PUBLIC Threads::Threads ${ARG_LIBRARIES})
-  foreach(dependency IN LISTS ARG_DEPENDS)
-    if(TARGET augur_${dependency})
-      target_link_libraries(augur_${name} PUBLIC augur_${dependency})
-    endif()
-  endforeach()
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${CMAKE_SOURCE_DIR}/lab/")
+    target_include_directories(augur_${name} PUBLIC ${CMAKE_SOURCE_DIR})
+  endif()
+  list(TRANSFORM ARG_DEPENDS PREPEND augur_)
+  target_link_libraries(augur_${name} PRIVATE augur_flags PUBLIC Threads::Threads ${ARG_LIBRARIES} ${ARG_DEPENDS})
   if(ARG_FUZZED AND AUGUR_BUILD_FUZZERS)
     target_compile_options(augur_${name} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
-  set_property(GLOBAL APPEND PROPERTY AUGUR_MODULES augur_${name})
 endfunction()
 
 # augur_tests(NAME [TEAM] [OWN_HEADERS] [DEPENDS modules...]): one GoogleTest program NAME_tests from every .cpp in the
@@ -47,4 +44,18 @@ function(augur_tests name)
   gtest_discover_tests(${name}_tests NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST
                        PROPERTIES TIMEOUT 600 PROCESSORS ${cores} LABELS ${name}
                                   ENVIRONMENT "XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/cache")
+endfunction()
+
+# augur_embed(MODULE NAME files...): NAME.inc, a string literal of the files' content, for the sources of the module.
+function(augur_embed module name)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
+  list(JOIN files "|" joined)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/embedded/${name}.inc)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DIN=${joined} -DOUT=${out} -P ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake
+    DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake
+    VERBATIM)
+  target_sources(augur_${module} PRIVATE ${out})
+  target_include_directories(augur_${module} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/embedded)
 endfunction()

@@ -9,12 +9,12 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/fnv1a.h"
-#include "control/belief_file.h"
-#include "control/beliefs.h"
-#include "control/cost_file.h"
 #include "io/atomic_file.h"
 #include "io/checkpoint.h"
 #include "io/json_reader.h"
+#include "policy/auto/belief_file.h"
+#include "policy/auto/beliefs.h"
+#include "policy/auto/cost_file.h"
 
 namespace augur {
 namespace {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "control/cost_model.h"
 #include "model/model.h"
+#include "policy/auto/cost_model.h"
 
 namespace augur {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "control/beliefs.h"
 #include "decode/cost_probe.h"
+#include "policy/auto/beliefs.h"
 
 namespace augur {
 namespace {

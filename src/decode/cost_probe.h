@@ -2,9 +2,9 @@
 #include <functional>
 #include <memory>
 
-#include "control/cost_model.h"
 #include "draft/drafter.h"
 #include "model/model.h"
+#include "policy/auto/cost_model.h"
 
 namespace augur {
 

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "base/buffer.h"
-#include "control/cost_model.h"
 #include "decode/resumed_forward.h"
 #include "decode/sequence.h"
 #include "model/model.h"
+#include "policy/auto/cost_model.h"
 
 namespace augur {
 

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "control/round_controller.h"
 #include "decode/statistics.h"
 #include "draft/drafter.h"
 #include "model/model.h"
+#include "policy/policy.h"
+#include "policy/round_controller.h"
 #include "sampling/sampler.h"
 #include "tree/node_wants.h"
-#include "tree/policy.h"
 #include "tree/rerank.h"
 #include "verify/verifier.h"
 

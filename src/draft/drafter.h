@@ -7,8 +7,8 @@
 #include "base/types.h"
 #include "model/kv_cache.h"
 #include "tree/draft_tree.h"
+#include "tree/drafter_traits.h"
 #include "tree/node_wants.h"
-#include "tree/policy.h"
 
 namespace augur {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "control/cost_model.h"
 #include "model/model.h"
+#include "policy/auto/cost_model.h"
 #include "policy/chain_policy.h"
 #include "policy/registry.h"
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "policy/c2t_classifier.h"
-#include "tree/policy.h"
+#include "policy/policy.h"
 #include "tree/rerank.h"
 
 namespace augur {

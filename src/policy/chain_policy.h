@@ -1,5 +1,5 @@
 #pragma once
-#include "tree/policy.h"
+#include "policy/policy.h"
 
 namespace augur {
 

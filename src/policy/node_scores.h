@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "control/node_score.h"
 #include "model/fingerprint.h"
+#include "policy/auto/node_score.h"
 
 namespace augur {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "control/round_controller.h"
 #include "policy/arguments.h"
-#include "tree/policy.h"
+#include "policy/policy.h"
+#include "policy/round_controller.h"
 
 namespace augur {
 

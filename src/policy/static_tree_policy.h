@@ -1,7 +1,7 @@
 #pragma once
 #include <span>
 
-#include "tree/policy.h"
+#include "policy/policy.h"
 
 namespace augur {
 

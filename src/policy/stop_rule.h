@@ -1,9 +1,9 @@
 #pragma once
 #include <string_view>
 
+#include "policy/step_trace.h"
 #include "tree/draft_tree.h"
 #include "tree/node_wants.h"
-#include "tree/step_trace.h"
 
 namespace augur {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tree/step_trace.h"
+#include "policy/step_trace.h"
 
 namespace augur::testing_support {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/engine_access.h"
-#include "control/beliefs.h"
+#include "policy/auto/beliefs.h"
 #include "support/stories.h"
 
 namespace augur {

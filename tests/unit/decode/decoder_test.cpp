@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "base/error.h"
-#include "control/beliefs.h"
 #include "draft/child_chooser.h"
 #include "draft/ngram_drafter.h"
+#include "policy/auto/beliefs.h"
 #include "support/generation.h"
 #include "support/trace_ring.h"
 

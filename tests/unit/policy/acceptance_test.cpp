@@ -6,9 +6,9 @@
 #include <random>
 
 #include "base/error.h"
-#include "control/cost_model.h"
 #include "part_fixture.h"
 #include "policy/acceptance_policy.h"
+#include "policy/auto/cost_model.h"
 #include "policy_fixture.h"
 
 namespace augur {

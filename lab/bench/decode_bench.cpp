@@ -1,0 +1,171 @@
+#include "lab/bench/decode_bench.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "lab/bench/machine_probe.h"
+#include "model/prefill.h"
+
+namespace augur {
+
+namespace {
+
+constexpr int kMaxRows = 4096;
+
+void check(const Model& model, const DecodeBenchOptions& options) {
+  if (options.rows.empty()) throw Error("bench decode: no row counts");
+  if (options.repetitions < 1) throw Error("bench decode: {} repetitions", options.repetitions);
+  if (options.context < 0) throw Error("bench decode: a context of {} tokens", options.context);
+  for (const int rows : options.rows) {
+    if (rows < 1 || rows > kMaxRows) throw Error("bench decode: {} rows (expected 1 to {})", rows, kMaxRows);
+    if (options.context > model.context() - rows) {
+      throw Error("bench decode: {} tokens and {} rows exceed the context of {}", options.context, rows,
+                  model.context());
+    }
+  }
+}
+
+/// A model behind a prefix; passes are rolled back, so that all start from the same state.
+class Workload {
+ public:
+  Workload(Model& model, std::int64_t context, int most_rows)
+      : model_(model),
+        cache_(model.make_cache(context + most_rows)),
+        stride_((model.config().vocab + 15) / 16 * 16),
+        logits_(static_cast<std::size_t>(most_rows * stride_)) {
+    std::vector<TokenId> prefix(static_cast<std::size_t>(context));
+    fill(prefix);
+    if (context > 0) prefill(model_, prefix, cache_);
+  }
+
+  /// One pass of a chain of rows with all their logits. Fills `profile` when not null.
+  double pass_ms(int rows, ForwardProfile* profile = nullptr, double* head_ms = nullptr) {
+    const auto count = static_cast<std::size_t>(rows);
+    tokens_.resize(count);
+    positions_.resize(count);
+    parents_.resize(count);
+    chosen_.resize(count);
+    fill(tokens_);
+    std::iota(positions_.begin(), positions_.end(), static_cast<std::int32_t>(cache_.length()));
+    std::iota(parents_.begin(), parents_.end(), -1);
+    std::iota(chosen_.begin(), chosen_.end(), 0);
+    KvTxn txn = cache_.reserve(rows);
+    const TokenBatch::Sequence sequence{.kv = &txn, .first_row = 0, .rows = rows};
+    const Stopwatch watch;
+    model_.forward(
+        {.tokens = tokens_, .positions = positions_, .parents = parents_, .sequences = {&sequence, 1}},
+        {.profile = profile});
+    const double forward = watch.ms();
+    model_.logits(chosen_, logits_.data(), stride_);
+    const double total = watch.ms();
+    if (head_ms != nullptr) *head_ms += total - forward;
+    return total;
+  }
+
+ private:
+  void fill(std::vector<TokenId>& tokens) const {
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      tokens[i] = static_cast<TokenId>((i * 7919 + 1) % static_cast<std::size_t>(model_.config().vocab));
+    }
+  }
+
+  Model& model_;
+  KvCache cache_;
+  std::int64_t stride_;
+  Buffer<float> logits_;
+  std::vector<TokenId> tokens_;
+  std::vector<std::int32_t> positions_;
+  std::vector<std::int32_t> parents_;
+  std::vector<std::int32_t> chosen_;
+};
+
+std::map<std::string, double> split(Workload& work, int rows, int passes) {
+  ForwardProfile profile;
+  double head = 0;
+  for (int i = 0; i < passes; ++i) work.pass_ms(rows, &profile, &head);
+  std::map<std::string, double> result{{"head", head / passes}};
+  for (int step = 0; step < ForwardProfile::kSteps; ++step) {
+    result[std::string(name(static_cast<ForwardProfile::Step>(step)))] =
+        profile.ms[static_cast<std::size_t>(step)] / passes;
+  }
+  return result;
+}
+
+}  // namespace
+
+DecodeBenchResult run_decode_bench(Model& model, const DecodeBenchOptions& options,
+                                   const DecodeBenchProgress& progress) {
+  check(model, options);
+  std::vector<int> counts = options.rows;
+  if (std::find(counts.begin(), counts.end(), 1) == counts.end()) counts.insert(counts.begin(), 1);
+  Workload work(model, options.context, *std::max_element(counts.begin(), counts.end()));
+  for (const int rows : counts) work.pass_ms(rows);
+
+  ReadProbe read(model.backend().pool);
+  std::vector<double> bandwidth;
+  std::vector<std::vector<double>> times(counts.size());
+  for (int repetition = 0; repetition < options.repetitions; ++repetition) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      bandwidth.push_back(read.measure());
+      work.pass_ms(
+          counts[i]);  // brings the team, the workspace and what fits the caches to where decoding has them
+      times[i].push_back(work.pass_ms(counts[i]));
+    }
+    if (progress) progress(repetition + 1, options.repetitions);
+  }
+
+  const ModelConfig& config = model.config();
+  DecodeBenchResult result;
+  result.cpu = cpu_model_name();
+  result.isa = model.backend().kernels.isa;
+  result.threads = model.backend().pool.size();
+  result.weights = model.weight_types();
+  result.context = options.context;
+  result.weight_bytes = model.weight_bytes();
+  result.kv_bytes = std::int64_t{2} * config.layers * config.kv_heads * options.context *
+                    kv_slot_bytes(model.kv_type(), config.head_dim);
+  result.read_gb_per_s = median(bandwidth);
+  result.memory_limit_ms =
+      static_cast<double>(result.weight_bytes + result.kv_bytes) / result.read_gb_per_s * 1e-6;
+  const auto one = std::find(counts.begin(), counts.end(), 1) - counts.begin();
+  const double one_row_ms = median(times[static_cast<std::size_t>(one)]);
+  result.memory_limit_fraction = result.memory_limit_ms / one_row_ms;
+  for (const int rows : options.rows) {
+    const auto index = std::find(counts.begin(), counts.end(), rows) - counts.begin();
+    const double ms = median(times[static_cast<std::size_t>(index)]);
+    result.rows.push_back({.rows = rows,
+                           .ms = ms,
+                           .tokens_per_second = 1e3 * rows / ms,
+                           .ratio_to_one_row = ms / one_row_ms,
+                           .split_ms = split(work, rows, 3)});
+  }
+  return result;
+}
+
+nlohmann::json to_json(const DecodeBenchResult& result) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const DecodeBenchRow& row : result.rows) {
+    rows.push_back({{"rows", row.rows},
+                    {"ms", row.ms},
+                    {"tokens_per_second", row.tokens_per_second},
+                    {"ratio_to_one_row", row.ratio_to_one_row},
+                    {"split_ms", row.split_ms}});
+  }
+  return {{"cpu", result.cpu},
+          {"isa", name(result.isa)},
+          {"threads", result.threads},
+          {"dtype", result.weights},
+          {"context", result.context},
+          {"weight_bytes", result.weight_bytes},
+          {"kv_bytes", result.kv_bytes},
+          {"read_gb_per_s", result.read_gb_per_s},
+          {"memory_limit_ms", result.memory_limit_ms},
+          {"memory_limit_fraction", result.memory_limit_fraction},
+          {"rows", std::move(rows)}};
+}
+
+}  // namespace augur

@@ -1,0 +1,47 @@
+#include "lab/cli/round_log.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace augur::cli {
+namespace {
+
+constexpr std::array<const char*, 4> kModes = {"fixed", "plain", "speculate", "probe"};
+
+}  // namespace
+
+RoundLog::RoundLog(const std::string& file) : file_(file) {
+  if (file_.empty()) return;
+  out_.open(file_, std::ios::trunc);
+  if (!out_) throw Error("{}: cannot be written", file_);
+}
+
+void RoundLog::begin(const std::string& suite, int prompt, const std::string& variant) {
+  run_ = nlohmann::json({{"suite", suite}, {"prompt", prompt}, {"variant", variant}}).dump();
+  run_.pop_back();
+  round_ = 0;
+}
+
+void RoundLog::write(const StepTrace& trace) {
+  if (!out_.is_open()) return;
+  const StepForecast& f = trace.forecast;
+  out_ << run_
+       << fmt::format(
+              R"(,"round":{},"mode":"{}","context":{},"drafted":{},"rows":{},"tokens":{},"draft_ms":{:.4f},)"
+              R"("verify_ms":{:.4f},"other_ms":{:.4f},"forecast_tokens":{:.4f},"forecast_ms":{:.4f},)"
+              R"("price":{:.6f},"plain_ms":{:.4f}}})"
+              "\n",
+              round_++, kModes[static_cast<std::size_t>(f.mode)], trace.context, trace.drafted,
+              trace.tree->size(), trace.path.size(), trace.draft_ms, trace.verify_ms, trace.other_ms,
+              f.tokens, f.ms, f.price, f.plain_ms);
+}
+
+void RoundLog::finish() {
+  if (!out_.is_open()) return;
+  out_.close();
+  if (!out_) throw Error("{}: writing failed", file_);
+}
+
+}  // namespace augur::cli

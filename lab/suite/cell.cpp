@@ -1,0 +1,93 @@
+#include "lab/suite/cell.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace augur {
+
+using nlohmann::json;
+
+std::uint64_t hash_bytes(std::span<const std::byte> bytes, std::uint64_t hash) {
+  for (const std::byte b : bytes) hash = (hash ^ static_cast<std::uint64_t>(b)) * 1099511628211u;
+  return hash;
+}
+
+std::uint64_t hash_text(std::string_view text, std::uint64_t hash) {
+  // The length keeps "a","bc" and "ab","c" apart.
+  const std::uint64_t length = text.size();
+  return hash_bytes(std::as_bytes(std::span(text)), hash_bytes(std::as_bytes(std::span(&length, 1)), hash));
+}
+
+std::string hex(std::uint64_t value) {
+  return fmt::format("{:016x}", value);
+}
+
+void Cell::add(const Result& turn, std::uint64_t& hash) {
+  prompt_tokens += turn.prompt_tokens;
+  tokens += static_cast<std::int64_t>(turn.tokens.size());
+  prompt_ms += turn.prompt_ms;
+  decode_ms += turn.decode_ms;
+  speculation.type = turn.speculation.type;
+  add_to(speculation, turn.speculation);
+  const std::uint64_t length = turn.tokens.size();
+  hash = hash_bytes(std::as_bytes(std::span(&length, 1)), hash);
+  hash = hash_bytes(std::as_bytes(std::span(turn.tokens)), hash);
+  output = hex(hash);
+}
+
+void add_to(SpeculationStatistics& sum, const SpeculationStatistics& more) {
+  sum.calls += more.calls;
+  sum.verified_tokens += more.verified_tokens;
+  sum.drafted_tokens += more.drafted_tokens;
+  sum.accepted_tokens += more.accepted_tokens;
+  sum.draft_ms += more.draft_ms;
+  sum.verify_ms += more.verify_ms;
+  sum.other_ms += more.other_ms;
+  const std::size_t depths = std::max(sum.accepted_per_position.size(), more.accepted_per_position.size());
+  sum.accepted_per_position.resize(depths);
+  for (std::size_t d = 0; d < more.accepted_per_position.size(); ++d) {
+    sum.accepted_per_position[d] += more.accepted_per_position[d];
+  }
+}
+
+nlohmann::ordered_json to_json(const Cell& cell) {
+  const SpeculationStatistics& s = cell.speculation;
+  return {{"prompt", cell.key.prompt},     {"method", cell.key.method},
+          {"round", cell.key.round},       {"prompt_tokens", cell.prompt_tokens},
+          {"tokens", cell.tokens},         {"prompt_ms", cell.prompt_ms},
+          {"decode_ms", cell.decode_ms},   {"calls", s.calls},
+          {"verified", s.verified_tokens}, {"drafted", s.drafted_tokens},
+          {"accepted", s.accepted_tokens}, {"per_position", s.accepted_per_position},
+          {"draft_ms", s.draft_ms},        {"verify_ms", s.verify_ms},
+          {"other_ms", s.other_ms},        {"output", cell.output}};
+}
+
+Cell cell_of(const json& object) {
+  try {
+    Cell cell;
+    cell.key = {object.at("prompt"), object.at("method"), object.at("round")};
+    cell.prompt_tokens = object.at("prompt_tokens");
+    cell.tokens = object.at("tokens");
+    cell.prompt_ms = object.at("prompt_ms");
+    cell.decode_ms = object.at("decode_ms");
+    SpeculationStatistics& s = cell.speculation;
+    s.calls = object.at("calls");
+    s.verified_tokens = object.at("verified");
+    s.drafted_tokens = object.at("drafted");
+    s.accepted_tokens = object.at("accepted");
+    s.accepted_per_position = object.at("per_position").get<std::vector<std::int64_t>>();
+    s.draft_ms = object.at("draft_ms");
+    s.verify_ms = object.at("verify_ms");
+    s.other_ms = object.at("other_ms");
+    cell.output = object.at("output");
+    return cell;
+  } catch (const json::exception& error) {
+    throw Error("not a cell: {}", error.what());
+  }
+}
+
+}  // namespace augur

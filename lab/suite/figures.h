@@ -1,0 +1,60 @@
+#pragma once
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "augur/engine.h"
+#include "lab/suite/method.h"
+#include "lab/suite/prompt_set.h"
+#include "lab/suite/state_file.h"
+
+namespace augur {
+
+/// Spread of a figure that has several values.
+struct Spread {
+  double low = 0;  ///< the least
+  double middle = 0;
+  double high = 0;
+};
+Spread spread_of(std::vector<double> values);  ///< zeros when there are none
+
+/// One method over one suite. A rate is the mean over prompts of (tokens / time), as Spec-Bench has it; with
+/// several rounds, a prompt's is the median over them.
+struct MethodFigures {
+  double tokens_per_second = 0;       ///< generation alone
+  double with_prompt_per_second = 0;  ///< time of the prompt included
+  double speedup = 0;                 ///< over the first method
+  double speedup_with_prompt = 0;
+  std::vector<double> round_speedups;  ///< by round, 0: not run with every prompt
+  Spread by_round;                     ///< of those
+  Spread by_prompt;                    ///< the speedup of single prompts
+  std::string slowest_id;              ///< prompt with the least speedup
+  int different = 0;                   ///< prompts whose ids are not the first method's
+  std::int64_t tokens = 0;             ///< of all rounds
+  SpeculationStatistics sum;           ///< over the prompts and all their rounds
+  double tau = 0;                      ///< tokens a call, the target's own included
+};
+
+struct SuiteFigures {
+  std::string suite;
+  int prompts = 0;  ///< that all methods have run
+  int planned = 0;
+  std::vector<MethodFigures> methods;
+};
+
+/// Figures of what the state holds; prompts that some method has not run yet are left out. `keys` are the
+/// methods' (method_key); the first method is what the others are compared with.
+SuiteFigures suite_figures(const PromptSet& set, const std::vector<std::string>& keys, int rounds,
+                           const StateFile& state);
+
+/// The prompts of all suites by their category, as sets of their own; empty where there is one at most.
+std::vector<PromptSet> by_category(const PromptSet& set);
+
+/// Over suites: counts are added, rates and speedups are means of the suites' (each weighs the same), of
+/// every round apart.
+std::vector<MethodFigures> overall_figures(const std::vector<SuiteFigures>& suites);
+
+nlohmann::ordered_json to_json(const MethodFigures& figures);
+
+}  // namespace augur

@@ -1,0 +1,96 @@
+#include "lab/suite/parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "draft/detect.h"
+#include "io/checkpoint.h"
+#include "io/json_reader.h"
+
+namespace augur {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A draft model in a GGUF file.
+std::string kind_of_file(const fs::path& file, const Fingerprint& target, FoundPart& part) {
+  const Checkpoint model = Checkpoint::open(file);
+  part.drafter = true;
+  return model.config().value("vocab_size", 0) == target.vocab ? std::string(detect_drafter_type(model)) : "";
+}
+
+/// What the folder holds for the target; nothing when it holds nothing for it. Error for what cannot be read.
+std::string kind_of(const fs::path& folder, const Fingerprint& target, FoundPart& part) {
+  const nlohmann::json config = read_json_object_if_exists(folder / "config.json");
+  if (config.empty()) return {};
+  const std::string file = (folder / "config.json").string();
+  part.drafter = !config.contains("augur_part");
+  if (!part.drafter) {
+    if (!config["augur_part"].is_string()) return {};
+    const std::string kind = config["augur_part"];
+    check_fingerprint(file, config, target,
+                      kind == "frspec" ? Strictness::SameVocabulary
+                      : kind == "c2t"  ? Strictness::SameFamily
+                                       : Strictness::SameModel);
+    part.made_for = config.value("drafter", std::string());
+    return kind;
+  }
+  const Checkpoint head = Checkpoint::open(folder);
+  std::string kind(detect_drafter_type(head));
+  if (kind == "draft") {
+    if (config.value("vocab_size", 0) != target.vocab) return {};
+  } else {
+    check_fingerprint(file, config, target, Strictness::SameModel);
+  }
+  return kind;
+}
+
+}  // namespace
+
+std::vector<FoundPart> find_parts(const fs::path& parts, const Fingerprint& target) {
+  std::vector<FoundPart> found;
+  if (!fs::is_directory(parts)) throw Error("{}: not a folder", parts.string());
+  for (const fs::directory_entry& entry : fs::directory_iterator(parts)) {
+    const bool gguf = entry.is_regular_file() && entry.path().extension() == ".gguf";
+    if (!gguf && !entry.is_directory()) continue;
+    FoundPart part;
+    part.name = entry.path().filename().string();
+    try {
+      part.kind = gguf ? kind_of_file(entry.path(), target, part) : kind_of(entry.path(), target, part);
+    } catch (const std::exception&) {
+      continue;  // another model's, or nothing of ours
+    }
+    if (!part.kind.empty()) found.push_back(std::move(part));
+  }
+  std::sort(found.begin(), found.end(),
+            [](const FoundPart& a, const FoundPart& b) { return a.name < b.name; });
+  return found;
+}
+
+std::vector<std::string> default_methods(const std::vector<FoundPart>& parts, bool quick) {
+  static const std::set<std::string> kPolicyParts = {"hetero", "c2t", "acceptance"};
+  std::vector<std::string> methods = {"plain", "ngram:n-min=3,n-max=8"};
+  if (!quick) methods.push_back("suffix:policy=auto");
+  for (const FoundPart& drafter : parts) {
+    if (!drafter.drafter) continue;
+    const std::string base = fmt::format("{}:model={},", drafter.kind, drafter.name);
+    const bool block = drafter.kind == "dflash" || drafter.kind == "dspark";
+    if (!quick) methods.push_back(base + "n-max=4");
+    if (!block) methods.push_back(base + "topk=4,depth=4,size=16");
+    if (!block && !quick) methods.push_back(base + "topk=8,depth=6,size=32");
+    for (const FoundPart& part : parts) {
+      if (part.drafter || kPolicyParts.count(part.kind) == 0 || quick) continue;
+      if (!part.made_for.empty() && part.made_for != drafter.kind + " " + drafter.name) continue;
+      methods.push_back(fmt::format("{}policy={}:model={}", base, part.kind, part.name));
+    }
+    methods.push_back(base + "policy=auto");
+    methods.push_back(fmt::format("{},ngram:model={},policy=auto", drafter.kind, drafter.name));
+  }
+  return methods;
+}
+
+}  // namespace augur

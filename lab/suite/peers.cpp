@@ -1,0 +1,131 @@
+#include "lab/suite/peers.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::json;
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  const std::size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+Method peer_of(std::string_view line, const std::string& where) {
+  const std::size_t colon = line.find(':');
+  const std::string_view name = trimmed(line.substr(0, colon));
+  const std::string_view command =
+      colon == std::string_view::npos ? std::string_view() : trimmed(line.substr(colon + 1));
+  if (name.empty() || command.empty()) throw Error("{}: expected NAME: COMMAND LINE", where);
+  Method peer;
+  peer.label = name;
+  peer.server = command;
+  peer.text = "peer " + peer.label + ": " + peer.server;
+  peer.speculation.types = {"none"};
+  return peer;
+}
+
+json request_for(const SuiteRequest& how, const json& messages) {
+  const SamplingOptions& s = how.sampling;
+  json body = {{"messages", messages},
+               {"max_tokens", how.max_tokens},
+               {"temperature", s.temperature},
+               {"top_p", s.top_p},
+               {"seed", s.seed},
+               {"stream", false},
+               {"cache_prompt", false}};
+  if (how.ignore_eos) body["ignore_eos"] = true;
+  return body;
+}
+
+/// Adds an answer in the form of OpenAI's API; the assistant's text.
+std::string add_answer(const std::string& peer, const json& answer, double wall_ms, Cell& cell) {
+  try {
+    const json& usage = answer.at("usage");
+    const std::int64_t tokens = usage.at("completion_tokens");
+    const json timings = answer.value("timings", json::object());
+    cell.prompt_tokens += usage.at("prompt_tokens").get<std::int64_t>();
+    cell.tokens += tokens;
+    cell.prompt_ms += timings.value("prompt_ms", 0.0);
+    cell.decode_ms += timings.value("predicted_ms", wall_ms);
+    if (timings.contains("predicted_n")) {  // drafts are told only where there are some
+      const std::int64_t drafted = timings.value("draft_n", 0);
+      const std::int64_t accepted = timings.value("draft_n_accepted", 0);
+      SpeculationStatistics& s = cell.speculation;
+      s.calls += tokens - accepted;  // every one adds a token of its own
+      s.verified_tokens += tokens - accepted + drafted;
+      s.drafted_tokens += drafted;
+      s.accepted_tokens += accepted;
+    }
+    return answer.at("choices").at(0).at("message").at("content");
+  } catch (const json::exception& error) {
+    throw Error("{}: not an answer in the form of OpenAI's chat API: {}", peer, error.what());
+  }
+}
+
+}  // namespace
+
+std::vector<Method> read_peers(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  if (!in) throw Error("{}: can't be read", path.string());
+  return read_peers(in, path);
+}
+
+std::vector<Method> read_peers(std::istream& in, const std::filesystem::path& file) {
+  std::vector<Method> peers;
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    const std::string where = file.string() + " line " + std::to_string(number);
+    std::string more;
+    while (line.ends_with('\\') && std::getline(in, more)) {
+      line.back() = ' ';
+      line += more;
+      number += 1;
+    }
+    const std::string_view text = trimmed(line);
+    if (text.empty() || text.front() == '#') continue;
+    peers.push_back(peer_of(text, where));
+    const auto same = std::count_if(peers.begin(), peers.end(),
+                                    [&](const Method& peer) { return peer.label == peers.back().label; });
+    if (same > 1) throw Error("{}: a second peer named {}", where, peers.back().label);
+  }
+  if (peers.empty()) throw Error("{}: names no peer", file.string());
+  return peers;
+}
+
+bool PeerServers::run(const Method& peer, const SuitePrompt& prompt, const SuiteRequest& how,
+                      const std::atomic<bool>* cancel, Cell& cell) {
+  const auto cancelled = [&] { return cancel != nullptr && cancel->load(); };
+  PeerServer& asked = server(peer, cancel);
+  json messages = json::array();
+  if (!how.system.empty()) messages.push_back({{"role", "system"}, {"content", how.system}});
+  const std::size_t turns = how.turns > 0 ? std::min(prompt.turns.size(), static_cast<std::size_t>(how.turns))
+                                          : prompt.turns.size();
+  for (std::size_t t = 0; t < turns && !cancelled(); ++t) {
+    messages.push_back({{"role", "user"}, {"content", prompt.turns[t]}});
+    const Stopwatch watch;
+    const json answer = asked.post("/v1/chat/completions", request_for(how, messages));
+    messages.push_back(
+        {{"role", "assistant"}, {"content", add_answer(peer.label, answer, watch.ms(), cell)}});
+  }
+  return !cancelled();
+}
+
+PeerServer& PeerServers::server(const Method& peer, const std::atomic<bool>* cancel) {
+  std::unique_ptr<PeerServer>& server = servers_[peer.text];
+  if (server == nullptr)
+    server = std::make_unique<PeerServer>(peer.label, peer.server, model_, threads_, cancel);
+  return *server;
+}
+
+}  // namespace augur

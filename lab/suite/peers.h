@@ -1,0 +1,44 @@
+#pragma once
+#include <atomic>
+#include <filesystem>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lab/suite/cell.h"
+#include "lab/suite/method.h"
+#include "lab/suite/peer_server.h"
+#include "lab/suite/prompt_set.h"
+#include "lab/suite/workbench.h"
+
+namespace augur {
+
+/// Reads other engines to compare with, one a line: "NAME: COMMAND LINE". The command starts a server that
+/// speaks OpenAI's chat API on 127.0.0.1:$PORT; it is run by /bin/sh, with MODEL, THREADS and PORT in its
+/// environment. A '\' at a line's end continues it, '#' begins a comment. Each becomes a method that Augur
+/// does not run itself. Error naming file and line for anything else.
+std::vector<Method> read_peers(const std::filesystem::path& path);
+std::vector<Method> read_peers(std::istream& in, const std::filesystem::path& file);
+
+/// The servers of the methods that are other engines' (Method::server): started when first asked, stopped
+/// from working except while an answer is awaited, ended with this object. One thread at a time.
+class PeerServers {
+ public:
+  PeerServers(std::string model, int threads) : model_(std::move(model)), threads_(threads) {}
+
+  /// Runs the conversation. Times are the server's own where it tells them (llama.cpp's `timings`), otherwise
+  /// the request's, prompt included. False when `cancel` was set.
+  bool run(const Method& peer, const SuitePrompt& prompt, const SuiteRequest& how,
+           const std::atomic<bool>* cancel, Cell& cell);
+
+ private:
+  PeerServer& server(const Method& peer, const std::atomic<bool>* cancel);
+
+  std::string model_;
+  int threads_;
+  std::map<std::string, std::unique_ptr<PeerServer>> servers_;  ///< by the method's text
+};
+
+}  // namespace augur

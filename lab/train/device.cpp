@@ -1,0 +1,33 @@
+#include "lab/train/device.h"
+
+#include <ATen/Context.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+
+#include "base/error.h"
+
+namespace augur {
+
+torch::Device choose_device(const std::string& name) {
+  const auto devices = static_cast<int>(torch::cuda::device_count());
+  if (name == "cpu" || (name == "auto" && devices == 0)) return torch::kCPU;
+  if (name == "auto") return {torch::kCUDA, 0};
+  constexpr std::string_view kCuda = "cuda";
+  int index = 0;
+  bool known = name == kCuda;
+  if (name.starts_with("cuda:")) {
+    const char* end = name.data() + name.size();
+    const auto [read, error] = std::from_chars(name.data() + kCuda.size() + 1, end, index);
+    known = error == std::errc() && read == end && index >= 0 &&
+            index <= std::numeric_limits<torch::DeviceIndex>::max();
+  }
+  if (!known) throw Error("--device {}: expected auto, cpu, cuda or cuda:N", name);
+  if (!at::Context::hasCUDART()) throw Error("--device {}: this libtorch was built without CUDA", name);
+  if (devices == 0) throw Error("--device {}: no CUDA device", name);
+  if (index >= devices) throw Error("--device {}: there are {} CUDA devices", name, devices);
+  return {torch::kCUDA, static_cast<torch::DeviceIndex>(index)};
+}
+
+}  // namespace augur

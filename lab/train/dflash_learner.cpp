@@ -1,0 +1,268 @@
+#include "lab/train/dflash_learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "lab/train/vocabulary_loss.h"
+
+namespace augur {
+
+namespace {
+
+ModelConfig layer_shape(ModelConfig shape, const DflashLearner::Options& options) {
+  shape.layers = options.layers;
+  if (options.intermediate > 0) shape.intermediate = options.intermediate;
+  shape.qk_norm = true;
+  shape.qkv_bias = shape.o_bias = shape.mlp_bias = false;
+  return shape;
+}
+
+/// Additive mask [blocks * size, text + blocks * size]: a block sees the text before its anchor, and itself.
+torch::Tensor block_mask(const torch::Tensor& anchors, std::int64_t size, std::int64_t text) {
+  const torch::Tensor anchor_of = anchors.repeat_interleave(size).unsqueeze(1);
+  const torch::Device device = anchors.device();
+  const torch::Tensor block_of = torch::arange(anchors.size(0), device).repeat_interleave(size);
+  const torch::Tensor sees_text = torch::arange(text, device).unsqueeze(0) < anchor_of;
+  const torch::Tensor sees_block = block_of.unsqueeze(1) == block_of.unsqueeze(0);
+  const torch::Tensor hidden = torch::cat({sees_text, sees_block}, 1).logical_not();
+  return torch::zeros_like(hidden, torch::kFloat32)
+      .masked_fill(hidden, -std::numeric_limits<float>::infinity());
+}
+
+}  // namespace
+
+DflashLearner::DflashLearner(const TorchLlama& target, DraftVocabulary vocabulary, const Options& options)
+    : target_(target),
+      options_(options),
+      vocabulary_(vocabulary.on(target.device())),
+      shape_(layer_shape(target.config(), options)),
+      rope_(make_rope_table(shape_.rope, shape_.head_dim, shape_.max_context)) {
+  if (options_.mask_token < 0) options_.mask_token = shape_.vocab - 1;
+  if (options_.mask_token >= shape_.vocab) {
+    throw Error("mask token {}: the target has {} tokens", options_.mask_token, shape_.vocab);
+  }
+  const std::int64_t h = shape_.hidden;
+  const auto taps = static_cast<std::int64_t>(options_.taps.size());
+  const torch::Device device = target.device();
+  torch::Generator generator = keyed_generator(options_.seed);
+  torch::Tensor fc = random_matrix(h, taps * h, generator);
+  for (std::size_t tap = 0; tap < options_.tap_scales.size(); ++tap) {
+    const auto begin = static_cast<std::int64_t>(tap) * h;
+    fc.slice(1, begin, begin + h) /= options_.tap_scales[tap];
+  }
+  fc_ = trainable(fc, device);
+  hidden_norm_ = trainable(torch::ones({h}), device);
+  for (int i = 0; i < options_.layers; ++i) layers_.push_back(TorchLayer::random(shape_, generator, device));
+  norm_ = trainable(target.norm_weight(), device);
+  if (!vocabulary_.is_full()) {
+    head_ = vocabulary_.rows(target.head());
+    if (!options_.shares_head) head_ = trainable(head_, device);
+  }
+  if (!options_.dspark) return;
+  const std::int64_t rank = options_.markov_rank;
+  markov_in_ = trainable(
+      random_matrix(options_.shares_head ? vocabulary_.size() : shape_.vocab, rank, generator), device);
+  markov_out_ = trainable(torch::zeros({vocabulary_.size(), rank}), device);
+  confidence_ = trainable(torch::zeros({1, h + rank}), device);
+  confidence_bias_ = trainable(torch::zeros({1}), device);
+}
+
+std::string DflashLearner::title() const {
+  return fmt::format("{} block drafter ({} slots)", options_.dspark ? "DSpark" : "DFlash", options_.block);
+}
+
+NamedTensors DflashLearner::parameters() {
+  NamedTensors all = {{"fc.weight", fc_}, {"hidden_norm.weight", hidden_norm_}, {"norm.weight", norm_}};
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    for (const auto& tensor : layers_[i].named(fmt::format("layers.{}.", i))) all.push_back(tensor);
+  }
+  if (head_.defined() && !options_.shares_head) all.emplace_back("lm_head.weight", head_);
+  if (options_.dspark) {
+    all.emplace_back("markov_head.markov_w1.weight", markov_in_);
+    all.emplace_back("markov_head.markov_w2.weight", markov_out_);
+    all.emplace_back("confidence_head.proj.weight", confidence_);
+    all.emplace_back("confidence_head.proj.bias", confidence_bias_);
+  }
+  return all;
+}
+
+std::vector<std::int64_t> DflashLearner::pick_anchors(const Lesson& lesson, std::uint64_t key) const {
+  std::vector<std::int64_t> candidates;
+  for (std::int64_t n = 1; n < lesson.length(); ++n) {
+    if (lesson.row_of[static_cast<std::size_t>(n)] >= 0) candidates.push_back(n);
+  }
+  const auto wanted = static_cast<std::size_t>(options_.anchors);
+  if (candidates.size() <= wanted) return candidates;
+  torch::Generator generator = keyed_generator(key);
+  const torch::Tensor order = torch::randperm(static_cast<std::int64_t>(candidates.size()), generator);
+  std::vector<std::int64_t> picked;
+  for (std::size_t i = 0; i < wanted; ++i)
+    picked.push_back(candidates[static_cast<std::size_t>(order.data_ptr<std::int64_t>()[i])]);
+  std::sort(picked.begin(), picked.end());
+  return picked;
+}
+
+torch::Tensor DflashLearner::run_blocks(const Lesson& lesson,
+                                        const std::vector<std::int64_t>& anchors) const {
+  const double eps = shape_.norm_eps;
+  const std::int64_t size = options_.block;
+  const auto blocks = static_cast<std::int64_t>(anchors.size());
+  const torch::Device device = target_.device();
+  const torch::Tensor at = index_tensor(anchors, device);
+  // No anchor sees further than the one before the last.
+  const std::int64_t text = anchors.back();
+  std::vector<torch::Tensor> taps;
+  for (const torch::Tensor& tap : lesson.target.taps) taps.push_back(tap.slice(0, 0, text));
+  const torch::Tensor context = rms_norm(linear_bf16(torch::cat(taps, 1), fc_), hidden_norm_, eps);
+  const Rotation text_rotation = make_rotation(rope_, 0, text, device);
+  const torch::Tensor positions = (at.unsqueeze(1) + torch::arange(size, device).unsqueeze(0)).flatten();
+  const Rotation rotation = make_rotation(rope_, positions);
+  const torch::Tensor mask = block_mask(at, size, text);
+
+  const torch::Tensor anchor_rows = lesson.embedded.index_select(0, at).unsqueeze(1);
+  const torch::Tensor placeholder = target_.embed(index_tensor({options_.mask_token}, device)).unsqueeze(0);
+  torch::Tensor x =
+      torch::cat({anchor_rows, placeholder.expand({blocks, size - 1, -1})}, 1).reshape({blocks * size, -1});
+  for (const TorchLayer& layer : layers_) {
+    const Attended seen = project_context(layer, shape_, context, text_rotation);
+    const Attended own = project(layer, shape_, rms_norm(x, layer.input_norm, eps), rotation);
+    const torch::Tensor k = torch::cat({seen.k, own.k}, 1);
+    const torch::Tensor v = torch::cat({seen.v, own.v}, 1);
+    const torch::Tensor p = (attention_scores(own.q, k) + mask).softmax(-1).to(torch::kBFloat16);
+    x = feed_forward(layer, shape_, x + attention_output(layer, product(p, v)));
+  }
+  return rms_norm(x, norm_, eps);
+}
+
+torch::Tensor DflashLearner::markov_embedding(const torch::Tensor& tokens) const {
+  if (!options_.shares_head || vocabulary_.is_full()) return markov_in_.index_select(0, tokens);
+  const torch::Tensor entries = vocabulary_.entries(tokens);
+  return markov_in_.index_select(0, entries.clamp_min(0)) * (entries >= 0).unsqueeze(1);
+}
+
+torch::Tensor DflashLearner::confidence(const torch::Tensor& states, const torch::Tensor& before) const {
+  const torch::Tensor input = torch::cat({states, before}, 1);
+  return (input.mm(confidence_.t()) + confidence_bias_).squeeze(1);
+}
+
+Grade DflashLearner::run(std::span<const Example> examples, bool learn) {
+  return run_each(examples, [&](const Example& example) { return run_one(example, learn); });
+}
+
+Grade DflashLearner::run_one(const Example& example, bool learn) {
+  Grade grade(depths());
+  const Lesson lesson = prepare_lesson(target_, {&example, 1}, options_.taps, &vocabulary_);
+  if (lesson.empty()) return grade;
+  const std::vector<std::int64_t> anchors = pick_anchors(lesson, example.key);
+  if (anchors.empty()) return grade;
+  const torch::AutoGradMode mode(learn);
+  const torch::Tensor states = run_blocks(lesson, anchors);
+
+  std::vector<std::int64_t> rows, wanted, before, depth;
+  std::vector<float> weights;
+  for (std::size_t a = 0; a < anchors.size(); ++a) {
+    for (int d = 0; d < depths() && anchors[a] + d < lesson.length(); ++d) {
+      const std::int64_t row = lesson.row_of[static_cast<std::size_t>(anchors[a] + d)];
+      if (row < 0) continue;
+      rows.push_back(static_cast<std::int64_t>(a) * options_.block + d + first_slot());
+      wanted.push_back(row);
+      before.push_back(anchors[a] + d);
+      depth.push_back(d);
+      weights.push_back(static_cast<float>(std::exp(-d / options_.gamma)));
+    }
+  }
+  const torch::Device device = target_.device();
+  TorchHead out{.hidden = states.index_select(0, index_tensor(rows, device)), .weight = head()};
+  VocabularyTargets targets{.targets = lesson.distributions,
+                            .wanted = index_tensor(wanted, device),
+                            .weights = torch::tensor(weights).to(device)};
+  torch::Tensor markov;
+  if (options_.dspark) {
+    markov = markov_embedding(lesson.ids.index_select(0, index_tensor(before, device)));
+    out.extra = markov;
+    out.extra_weight = markov_out_;
+    targets.cross_entropy = 0.1;
+    targets.l1 = 0.9;
+  }
+  const VocabularyLoss loss = vocabulary_loss(out, targets);
+  torch::Tensor total = loss.sum;
+  if (options_.dspark) {
+    const torch::Tensor chance = 1 - loss.distance;
+    total = total + (torch::binary_cross_entropy_with_logits(confidence(out.hidden, markov), chance, {}, {},
+                                                             at::Reduction::None) *
+                     targets.weights)
+                        .sum();
+  }
+  const torch::Tensor hits = loss.agreed.cpu();
+  const bool* agreed = hits.data_ptr<bool>();
+  for (std::size_t i = 0; i < rows.size(); ++i) grade.count(static_cast<int>(depth[i]), agreed[i] ? 1 : 0, 1);
+  grade.rows = static_cast<std::int64_t>(anchors.size());
+  grade.loss = total.item<double>();
+  if (learn) total.backward();
+  return grade;
+}
+
+torch::Tensor DflashLearner::draft_logits(const Example& example, std::int64_t root) {
+  const torch::NoGradGuard no_grad;
+  const Lesson lesson = prepare_lesson(target_, {&example, 1}, options_.taps, nullptr);
+  const std::int64_t count = std::min<std::int64_t>(depths(), lesson.length() - root);
+  const torch::Tensor states = run_blocks(lesson, {root}).slice(0, first_slot(), first_slot() + count);
+  TorchHead out{.hidden = states, .weight = head()};
+  if (options_.dspark) {
+    out.extra = markov_embedding(lesson.ids.slice(0, root, root + count));
+    out.extra_weight = markov_out_;
+  }
+  return out.logits();
+}
+
+torch::Tensor DflashLearner::draft_confidence(const Example& example, std::int64_t root) {
+  const torch::NoGradGuard no_grad;
+  const Lesson lesson = prepare_lesson(target_, {&example, 1}, options_.taps, nullptr);
+  const std::int64_t count = std::min<std::int64_t>(depths(), lesson.length() - root);
+  const torch::Tensor states = run_blocks(lesson, {root}).slice(0, first_slot(), first_slot() + count);
+  return confidence(states, markov_embedding(lesson.ids.slice(0, root, root + count))).sigmoid();
+}
+
+nlohmann::json DflashLearner::config() const {
+  const ModelConfig& c = shape_;
+  std::vector<int> outputs;  // published: ids of layers whose outputs are meant
+  for (const int entered : options_.taps) outputs.push_back(entered - 1);
+  nlohmann::json config = {
+      {"architectures", {options_.dspark ? "DSparkDraftModel" : "DFlashDraftModel"}},
+      {"model_type", "qwen3"},
+      {"hidden_size", c.hidden},
+      {"intermediate_size", c.intermediate},
+      {"num_hidden_layers", options_.layers},
+      {"num_attention_heads", c.heads},
+      {"num_key_value_heads", c.kv_heads},
+      {"head_dim", c.head_dim},
+      {"hidden_act", "silu"},
+      {"attention_bias", false},
+      {"rms_norm_eps", c.norm_eps},
+      {"rope_theta", c.rope.theta},
+      {"max_position_embeddings", c.max_context},
+      {"vocab_size", c.vocab},
+      {"tie_word_embeddings", false},
+      {"layer_types", std::vector<std::string>(static_cast<std::size_t>(options_.layers), "full_attention")},
+      {"block_size", options_.block},
+      {"num_target_layers", target_.config().layers},
+      {"torch_dtype", "bfloat16"},
+      {"dflash_config",
+       {{"target_layer_ids", outputs},
+        {"mask_token_id", options_.mask_token},
+        {"sample_from_anchor", options_.dspark}}}};
+  if (!vocabulary_.is_full()) config["draft_vocab_size"] = vocabulary_.size();
+  if (options_.shares_head) config["shares_target_head"] = true;
+  if (options_.dspark) {
+    config["markov_rank"] = options_.markov_rank;
+    config["markov_head_type"] = "vanilla";
+    config["enable_confidence_head"] = true;
+    config["confidence_head_with_markov"] = true;
+  }
+  return config;
+}
+
+}  // namespace augur

@@ -1,0 +1,66 @@
+#include "lab/train/eagle_learner.h"
+
+#include <nlohmann/json.hpp>
+
+namespace augur {
+
+torch::Tensor pair_projection(const TorchLlama& target, bool normed, torch::Generator& generator) {
+  constexpr double kMixed = 0.5;  // of the state's own size
+  const std::int64_t h = target.config().hidden;
+  torch::Tensor projection = random_matrix(h, 2 * h, generator) * kMixed;
+  if (!normed) {
+    const double scale = target.embedding().to(torch::kFloat32).square().mean().sqrt().item<double>();
+    projection.slice(1, 0, h) /= scale;
+  }
+  projection.slice(1, h, 2 * h) += torch::eye(h);
+  return trainable(projection, target.device());
+}
+
+EagleLearner::EagleLearner(const TorchLlama& target, const Options& options)
+    : RecurrentLearner(target, options.vocabulary.value_or(DraftVocabulary(target.config().vocab)),
+                       {.steps = 1, .decay = 1, .evaluated = options.evaluated}),
+      options_(options) {
+  torch::Generator generator = keyed_generator(options.seed);
+  fc_ = pair_projection(target, false, generator);
+  layer_ = TorchLayer::random(shape(), generator, target.device(), 0, false);
+}
+
+NamedTensors EagleLearner::parameters() {
+  NamedTensors all = {{"fc.weight", fc_}};
+  for (const auto& tensor : layer_.named("layers.0.")) all.push_back(tensor);
+  return all;
+}
+
+torch::Tensor EagleLearner::states(const Lesson& lesson, bool learn) const {
+  const torch::Tensor states = target_.final_norm(lesson.target.last);
+  if (!learn || options_.noise == 0) return states;
+  std::vector<torch::Tensor> noise;
+  for (const Lesson::Sequence& s : lesson.sequences) {
+    torch::Generator generator = keyed_generator(s.key);
+    const double width = options_.noise * 512.0 / static_cast<double>(s.length);
+    noise.push_back((torch::rand({s.length, states.size(1)}, generator) - 0.5) * width);
+  }
+  return states + torch::cat(noise).to(states.device());
+}
+
+RecurrentLearner::Entrance EagleLearner::enter(const torch::Tensor& states,
+                                               const torch::Tensor& embedded) const {
+  const torch::Tensor x = linear_bf16(torch::cat({embedded, states}, 1), fc_).to(torch::kFloat32);
+  return {x, x};
+}
+
+torch::Tensor EagleLearner::state_loss(const Lesson& lesson, const torch::Tensor& out,
+                                       const torch::Tensor& rows) const {
+  const torch::Tensor wanted = target_.final_norm(lesson.target.last.index_select(0, rows + 1));
+  const torch::Tensor loss = torch::smooth_l1_loss(out, wanted, at::Reduction::None);
+  return loss.mean(-1).sum() * options_.state_weight;
+}
+
+nlohmann::json EagleLearner::config() const {
+  nlohmann::json config = layer_config();
+  config["architectures"] = {"LlamaForCausalLMEagle"};
+  config["bias"] = false;
+  return config;
+}
+
+}  // namespace augur

@@ -1,0 +1,184 @@
+#include "lab/train/heads_learner.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "lab/train/vocabulary_loss.h"
+
+namespace augur {
+
+namespace {
+constexpr const char* kPrefix = "prefix_embeding_layer.";  // as published
+}
+
+HeadsLearner::HeadsLearner(const TorchLlama& target, const Options& options)
+    : target_(target),
+      options_(options),
+      vocabulary_(options.vocabulary.value_or(DraftVocabulary(target.config().vocab)).on(target.device())),
+      rope_(make_rope_table(target.config().rope, target.config().head_dim, target.config().max_context)) {
+  if (options.shares_head) {
+    shared_head_ = vocabulary_.rows(target.head());
+  } else if (!vocabulary_.is_full()) {
+    throw Error("heads with output matrices of their own learn the whole vocabulary");
+  }
+  const std::int64_t h = target.config().hidden;
+  const torch::Device device = target.device();
+  // Every head starts as the target's own: blocks add silu(0), an entry passes the state on.
+  const auto zero = [&](std::int64_t in) {
+    return Block{trainable(torch::zeros({h, in}), device), trainable(torch::zeros({h}), device)};
+  };
+  for (int d = 0; d < options.heads; ++d) {
+    Head head;
+    const std::int64_t inputs = (d + 2) * h;
+    if (options.grounded) {
+      head.entry = zero(inputs);
+      head.entry_residual = {trainable(torch::eye(h, inputs), device), trainable(torch::zeros({h}), device)};
+    }
+    for (int i = options.grounded ? 1 : 0; i < options.layers; ++i) head.blocks.push_back(zero(h));
+    if (options.shares_head) {
+      head.output.weight = shared_head_;
+    } else {
+      head.output.weight = trainable(target.head(), device);
+      if (options.grounded) head.output.bias = trainable(torch::zeros({target.config().vocab}), device);
+    }
+    heads_.push_back(std::move(head));
+  }
+  if (options.prefix) {
+    torch::Generator generator = keyed_generator(options.seed);
+    prefix_ = TorchLayer::random(target.config(), generator, device);
+    prefix_norm_ = trainable(target.norm_weight(), device);
+  }
+}
+
+std::string HeadsLearner::title() const {
+  return options_.prefix ? "Hydra++ heads" : options_.grounded ? "Hydra heads" : "Medusa heads";
+}
+
+std::string HeadsLearner::file() const {
+  return options_.grounded ? "hydra_lm_head.safetensors" : "medusa_lm_head.safetensors";
+}
+
+std::string HeadsLearner::output_name(std::size_t depth) const {
+  return options_.grounded ? fmt::format("hydra_lm_head.{}", depth)
+                           : fmt::format("{}.{}", depth, heads_[depth].blocks.size());
+}
+
+bool HeadsLearner::is_table(std::string_view name) const {
+  for (std::size_t d = 0; d < heads_.size(); ++d) {
+    if (name == output_name(d) + ".weight") return true;
+  }
+  return false;
+}
+
+NamedTensors HeadsLearner::parameters() {
+  NamedTensors all;
+  const auto add = [&](const std::string& name, const Block& block) {
+    all.emplace_back(name + ".weight", block.weight);
+    if (block.bias.defined()) all.emplace_back(name + ".bias", block.bias);
+  };
+  for (std::size_t d = 0; d < heads_.size(); ++d) {
+    const Head& head = heads_[d];
+    if (options_.grounded) {
+      add(fmt::format("hydra_mlp.{}.0.linear", d), head.entry);
+      add(fmt::format("hydra_mlp.{}.0.res_connection", d), head.entry_residual);
+      for (std::size_t i = 0; i < head.blocks.size(); ++i)
+        add(fmt::format("hydra_mlp.{}.{}.linear", d, i + 1), head.blocks[i]);
+    } else {
+      for (std::size_t i = 0; i < head.blocks.size(); ++i)
+        add(fmt::format("{}.{}.linear", d, i), head.blocks[i]);
+    }
+    if (!options_.shares_head) add(output_name(d), head.output);
+  }
+  if (options_.prefix) {
+    for (const auto& tensor : prefix_.named(std::string(kPrefix) + "layers.0.")) all.push_back(tensor);
+    all.emplace_back(std::string(kPrefix) + "norm.weight", prefix_norm_);
+  }
+  return all;
+}
+
+torch::Tensor HeadsLearner::states(const Lesson& lesson) const {
+  const torch::Tensor states = target_.final_norm(lesson.target.last);
+  if (!options_.prefix) return states;
+  std::vector<torch::Tensor> out;
+  for (const Lesson::Sequence& s : lesson.sequences) {
+    out.push_back(run_layer(prefix_, target_.config(), states.slice(0, s.begin, s.begin + s.length),
+                            make_rotation(rope_, 0, s.length, target_.device()),
+                            causal_mask(s.length, target_.device())));
+  }
+  return rms_norm(torch::cat(out), prefix_norm_, target_.config().norm_eps);
+}
+
+torch::Tensor HeadsLearner::apply(int depth, const torch::Tensor& states, const Lesson& lesson,
+                                  const torch::Tensor& rows) const {
+  const Head& head = heads_[static_cast<std::size_t>(depth)];
+  const auto product = [](const Block& block, const torch::Tensor& x) {
+    return linear_bf16(x, block.weight).to(torch::kFloat32) + block.bias;
+  };
+  torch::Tensor x = states.index_select(0, rows);
+  if (options_.grounded) {
+    std::vector<torch::Tensor> input = {x};
+    for (int i = 0; i <= depth; ++i) input.push_back(lesson.embedded.index_select(0, rows + (1 + i)));
+    const torch::Tensor u = torch::cat(input, 1);
+    x = product(head.entry_residual, u) + torch::silu(product(head.entry, u));
+  }
+  for (const Block& block : head.blocks) x = x + torch::silu(product(block, x));
+  return x;
+}
+
+Grade HeadsLearner::run(std::span<const Example> examples, bool learn) {
+  Grade grade(options_.heads);
+  const Lesson lesson = prepare_lesson(target_, examples, {}, &vocabulary_);
+  if (lesson.empty()) return grade;
+  const torch::AutoGradMode mode(learn);
+  const torch::Tensor given = states(lesson);
+  torch::Tensor total = torch::zeros({}, target_.device());
+  double weight = 1;
+  for (int d = 0; d < options_.heads; ++d, weight *= options_.decay) {
+    const Lesson::Pairs pairs = lesson.pairs(1 + d);
+    if (pairs.rows.empty()) continue;
+    const Block& output = heads_[static_cast<std::size_t>(d)].output;
+    const VocabularyLoss loss = vocabulary_loss(
+        {.hidden = apply(d, given, lesson, index_tensor(pairs.rows, target_.device())),
+         .weight = output.weight,
+         .bias = output.bias},
+        {.targets = lesson.distributions, .wanted = index_tensor(pairs.wanted, target_.device())});
+    const auto tries = static_cast<std::int64_t>(pairs.rows.size());
+    grade.count(d, loss.agreed.sum().item<std::int64_t>(), tries);
+    grade.rows = std::max(grade.rows, tries);
+    total = total + loss.sum * weight;
+  }
+  grade.loss = total.item<double>();
+  if (learn && grade.rows > 0) total.backward();
+  return grade;
+}
+
+torch::Tensor HeadsLearner::draft_logits(const Example& example, std::int64_t root) {
+  const torch::NoGradGuard no_grad;
+  const Lesson lesson = prepare_lesson(target_, {&example, 1}, {}, nullptr);
+  const torch::Tensor given = states(lesson);
+  std::vector<torch::Tensor> logits;
+  for (int d = 0; d < options_.heads && root + d < lesson.length(); ++d) {
+    const Block& output = heads_[static_cast<std::size_t>(d)].output;
+    logits.push_back(TorchHead{.hidden = apply(d, given, lesson, index_tensor({root - 1}, target_.device())),
+                               .weight = output.weight,
+                               .bias = output.bias}
+                         .logits());
+  }
+  return torch::cat(logits);
+}
+
+nlohmann::json HeadsLearner::config() const {
+  const char* kind = options_.grounded ? "hydra" : "medusa";
+  nlohmann::json config = {{fmt::format("{}_num_heads", kind), options_.heads},
+                           {fmt::format("{}_num_layers", kind), options_.layers},
+                           {"torch_dtype", "bfloat16"}};
+  if (options_.shares_head) config["shares_target_head"] = true;
+  if (options_.grounded) {
+    config["hydra_head_arch"] = options_.prefix ? "prefix-mlp" : "mlp";
+    config["grounded_heads"] = true;
+  }
+  return config;
+}
+
+}  // namespace augur

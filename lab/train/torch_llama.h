@@ -1,0 +1,78 @@
+#pragma once
+#include <torch/torch.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/types.h"
+#include "io/checkpoint.h"
+#include "lab/train/torch_layer.h"
+#include "model/config.h"
+
+namespace augur {
+
+class EngineTarget;
+class TargetMemory;
+
+/// Who computes a frozen target's hidden states.
+enum class TargetForward { Libtorch, Engine };
+
+/// A decoder-only transformer in libtorch: the frozen target that every trainer asks for hidden states and
+/// distributions, or a language model in training. The same families and the same arithmetic as the engine's
+/// Model (products in bfloat16, the rest in float32). One sequence at a time, from position 0.
+class TorchLlama {
+ public:
+  /// Frozen: bfloat16 matrices, nothing collects gradients. With the engine's forward, which is for the CPU,
+  /// layers are in its memory only. Error naming file and tensor.
+  explicit TorchLlama(const Checkpoint& checkpoint, torch::Device device = torch::kCPU,
+                      TargetForward forward = TargetForward::Libtorch);
+  /// Trainable, with random weights.
+  TorchLlama(const ModelConfig& config, torch::Generator& generator, torch::Device device);
+
+  const ModelConfig& config() const { return config_; }
+  torch::Device device() const { return embedding_.device(); }
+
+  struct Output {
+    std::vector<torch::Tensor> taps;  ///< [T, hidden] each: the residual stream entering the asked layers
+    torch::Tensor last;               ///< [T, hidden] after the last layer, before the final norm
+    torch::Tensor favourites;         ///< [T] int64: the likeliest token after each; a remembering target's
+  };
+  /// From now on outputs of sequences seen before come from memory, up to `bytes` of them. For targets that
+  /// do not learn.
+  void remember(std::int64_t bytes);
+
+  /// Tap id = layers means after the last layer.
+  Output forward(std::span<const TokenId> tokens, std::span<const int> taps = {}) const;
+
+  /// Embedding rows, float32. ids [n] int64
+  torch::Tensor embed(const torch::Tensor& ids) const;
+  torch::Tensor final_norm(const torch::Tensor& hidden) const {
+    return rms_norm(hidden, norm_, config_.norm_eps);
+  }
+  /// [R, vocab] float32 logits of rows before the final norm.
+  torch::Tensor logits(const torch::Tensor& hidden) const;
+
+  const torch::Tensor& embedding() const { return embedding_; }  ///< [vocab, hidden]
+  const torch::Tensor& head() const { return config_.tied_embeddings ? embedding_ : head_; }  ///< the same
+  const torch::Tensor& norm_weight() const { return norm_; }
+  TorchLayer layer(int index) const;  ///< read anew where the engine has the layers
+  /// All weights by Hugging Face's names, a tied head once.
+  NamedTensors named() const;
+
+ private:
+  Output compute(std::span<const TokenId> tokens, std::span<const int> taps) const;
+
+  ModelConfig config_;
+  RopeTable rope_;
+  torch::Tensor embedding_, head_, norm_;
+  std::vector<TorchLayer> layers_;
+  std::shared_ptr<EngineTarget> engine_;  ///< null: libtorch
+  std::shared_ptr<TargetMemory> memory_;
+};
+
+/// Layers whose entering residual streams heads are fed by default (EAGLE-3's choice): {2, N/2, N-3}; of a
+/// model too small for that, three that it has.
+std::vector<int> default_taps(const ModelConfig& target);
+
+}  // namespace augur

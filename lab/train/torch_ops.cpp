@@ -1,0 +1,89 @@
+#include "lab/train/torch_ops.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/cpu.h"
+
+namespace augur {
+
+namespace {
+/// Whether libtorch's own products of bfloat16 are summed in float32.
+bool sums_in_float32(torch::Device device) {
+  return device.is_cuda() ||
+         (supported(Isa::Avx512) && at::hasMKLDNN() && at::globalContext().userEnabledMkldnn());
+}
+}  // namespace
+
+torch::Tensor product(const torch::Tensor& a, const torch::Tensor& b) {
+  if (sums_in_float32(a.device())) return torch::matmul(a, b);
+  return torch::matmul(a.to(torch::kFloat32), b.to(torch::kFloat32)).to(torch::kBFloat16);
+}
+
+torch::Tensor linear_bf16(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias) {
+  const torch::Tensor y = product(x.to(torch::kBFloat16), weight.to(torch::kBFloat16).t());
+  return bias.defined() ? y + bias.to(torch::kBFloat16) : y;
+}
+
+torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, double eps) {
+  const torch::Tensor f = x.to(torch::kFloat32);
+  return f * torch::rsqrt(f.square().mean(-1, true) + eps) * weight;
+}
+
+Rotation make_rotation(const RopeTable& table, std::int64_t first, std::int64_t count, torch::Device device) {
+  return make_rotation(table,
+                       torch::arange(first, first + count, torch::dtype(torch::kInt64).device(device)));
+}
+
+Rotation make_rotation(const RopeTable& table, const torch::Tensor& positions) {
+  const torch::Tensor frequencies =
+      torch::tensor(std::vector<double>(table.inverse_frequencies.begin(), table.inverse_frequencies.end()),
+                    torch::kFloat64)
+          .to(positions.device());
+  const torch::Tensor angles = torch::outer(positions.to(torch::kFloat64), frequencies);
+  const torch::Tensor both = torch::cat({angles, angles}, 1);
+  return {(both.cos() * table.magnitude).to(torch::kFloat32),
+          (both.sin() * table.magnitude).to(torch::kFloat32)};
+}
+
+torch::Tensor rotate(const torch::Tensor& x, const Rotation& rotation) {
+  const torch::Tensor f = x.to(torch::kFloat32);
+  const std::vector<torch::Tensor> halves = f.chunk(2, -1);
+  const torch::Tensor turned = torch::cat({-halves[1], halves[0]}, -1);
+  return f * rotation.cos.unsqueeze(1) + turned * rotation.sin.unsqueeze(1);
+}
+
+torch::Tensor spread_heads(const torch::Tensor& x, std::int64_t heads) {
+  const std::int64_t length = x.size(0);
+  const std::int64_t kv_heads = x.size(1);
+  const std::int64_t width = x.size(2);
+  return x.transpose(0, 1)
+      .unsqueeze(1)
+      .expand({kv_heads, heads / kv_heads, length, width})
+      .reshape({heads, length, width});
+}
+
+torch::Tensor causal_mask(std::int64_t length, torch::Device device) {
+  return torch::full({length, length}, -std::numeric_limits<float>::infinity(), device).triu(1);
+}
+
+torch::Tensor index_tensor(const std::vector<std::int64_t>& indices, torch::Device device) {
+  return torch::tensor(indices, torch::kInt64).to(device);
+}
+
+torch::Generator keyed_generator(std::uint64_t key) {
+  return at::make_generator<at::CPUGeneratorImpl>(key);
+}
+
+torch::Tensor trainable(const torch::Tensor& value, torch::Device device) {
+  return value.detach().to(device, torch::kFloat32).contiguous().clone().requires_grad_(true);
+}
+
+torch::Tensor random_matrix(std::int64_t out, std::int64_t in, torch::Generator& generator) {
+  return torch::randn({out, in}, generator) / std::sqrt(static_cast<double>(in));
+}
+
+}  // namespace augur

@@ -1,0 +1,94 @@
+#pragma once
+#include <torch/torch.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "base/clock.h"
+#include "lab/corpus/dataset.h"
+#include "lab/train/adamw.h"
+#include "lab/train/learner.h"
+#include "lab/train/model_card.h"
+
+namespace augur {
+
+struct TrainingOptions {
+  std::int64_t total_tokens = 0;    ///< the schedule's length
+  std::int64_t step_tokens = 4096;  ///< tokens whose gradients make one optimizer step
+  double learning_rate = 1e-4;
+  double final_rate = 0.1;  ///< fraction of learning_rate at the end of the cosine
+  double warmup = 0.02;     ///< fraction of total_tokens
+  double beta1 = 0.9, beta2 = 0.95;
+  bool muon = false;  ///< Muon for matrices between states (train/muon.h), AdamW for the rest
+  double weight_decay = 0.0;
+  double clip = 0.5;  ///< gradient norm
+  std::uint64_t seed = 1;
+  std::int64_t checkpoint_tokens = 200'000;  ///< between checkpoints
+  std::int64_t evaluate_tokens = 500'000;    ///< between evaluations on the held-out sequences
+  std::int64_t held_out = 100;               ///< sequences kept for evaluation, chosen by the seed
+  std::int64_t pack_tokens = 1024;           ///< of sequences that a worker runs together, about
+  bool learn_prompts = false;  ///< from all of a sequence's tokens; held-out ones are graded as ever
+  double log_seconds = 15;     ///< between progress lines
+};
+
+/// Trains a Learner over a Dataset: AdamW, warm-up and cosine, clipping, checkpoints in `folder`. A run that
+/// finds a checkpoint there continues it, bit for bit as if it had not stopped. Error when that was made with
+/// other data, seed, held-out sequences, kind of optimizer or learner (Learner::settings); the rest of the
+/// options may change from run to run.
+class TrainingRun {
+ public:
+  using Log = std::function<void(const std::string&)>;
+  /// `facts`: what the card says of target, data and command; the run fills in the rest.
+  TrainingRun(Learner& learner, const Dataset& data, const TrainingOptions& options,
+              std::filesystem::path folder, CardFacts facts, Log log);
+  ~TrainingRun();
+
+  /// Another learner of the same part, which takes a share of every step's sequences on a thread of its own.
+  /// It shares the weights from now on. Bits of the result depend on the number of workers.
+  void add_worker(Learner& worker);
+
+  /// Until the schedule ends, or `stop` returns true between two steps (a checkpoint is written then).
+  /// Returns true when the schedule has ended; the learner's result has been saved in any case.
+  bool train(const std::function<bool()>& stop);
+  Grade evaluate();
+  std::int64_t tokens() const { return tokens_; }
+
+ private:
+  void step();
+  /// Runs the examples on all workers; their gradients are summed in the first learner's.
+  Grade run_all(std::vector<Example> examples, bool learn);
+  double rate() const;
+  void log_progress();
+  void record_evaluation();
+  void save_all();
+  void save_checkpoint();
+  bool load_checkpoint();
+  nlohmann::json settings() const;
+
+  Learner& learner_;
+  std::vector<Learner*> workers_;  ///< learner_ and those that share its weights
+  const Dataset& data_;
+  TrainingOptions options_;
+  std::filesystem::path folder_;
+  CardFacts facts_;
+  Log log_;
+  std::vector<std::int64_t> training_set_;
+  std::vector<std::int64_t> held_set_;
+  std::vector<std::uint8_t> everything_;  ///< Example::learn of a sequence that is learnt whole
+  ShuffledOrder order_;
+  AdamW optimizer_;
+  std::unique_ptr<LearningCurve> curve_;
+  // What a checkpoint holds besides tensors.
+  std::int64_t position_ = 0;
+  std::int64_t tokens_ = 0;
+  std::int64_t steps_ = 0;
+  // Since the last line of progress.
+  Grade recent_;
+  Stopwatch clock_;
+  std::int64_t logged_ = 0;
+};
+
+}  // namespace augur

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Holds every #include of src/ and lab/ against the modules that the including module's CMakeLists.txt names.
+
+A module is a folder of src/ or lab/. It may include its own headers, those of include/augur/, and those of modules in
+its DEPENDS (or, for programs, among its augur_* libraries). Nothing in src/ may include from lab/, and no module may
+depend on itself through others. Prints every violation; exits 1 where there is one.
+"""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(__file__).resolve().parent.parent
+modules = {}  # folder as "src:NAME" or "lab:NAME" -> (folder, prefix of its includes)
+for top in ("src", "lab"):
+    for folder in sorted((root / top).iterdir()):
+        if folder.is_dir():
+            prefix = folder.name if top == "src" else f"lab/{folder.name}"
+            modules[f"{top}:{folder.name}"] = (folder, prefix)
+by_prefix = {prefix: name for name, (_, prefix) in modules.items()}
+
+
+def named_modules(folder):
+    """Modules that the folder's CMakeLists.txt depends on, by prefix of their includes."""
+    text = re.sub(r"#.*", "", (folder / "CMakeLists.txt").read_text())
+    names = set()
+    for arguments in re.findall(r"augur_module\(([^)]*)\)", text):
+        depends = re.search(r"DEPENDS\s+(.*?)(?:LIBRARIES|$)", arguments, re.S)
+        names.update(depends.group(1).split() if depends else [])
+    for arguments in re.findall(r"target_link_libraries\(([^)]*)\)", text):
+        names.update(re.findall(r"\baugur_(\w+)", arguments))
+    prefixes = (name if name in by_prefix else f"lab/{name}" for name in names)
+    return {prefix for prefix in prefixes if prefix in by_prefix}
+
+
+def module_of(include):
+    parts = include.split("/")
+    if len(parts) < 2:
+        return None
+    return "/".join(parts[:2]) if parts[0] == "lab" else parts[0]
+
+
+problems = []
+depends = {}
+for name, (folder, own) in modules.items():
+    allowed = named_modules(folder)
+    depends[own] = allowed - {own}
+    for path in sorted(folder.rglob("*")):
+        if path.suffix not in (".cpp", ".h", ".inc"):
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            match = re.match(r'\s*#include "([^"]+)"', line)
+            module = module_of(match.group(1)) if match else None
+            if module not in by_prefix or module == own:
+                continue
+            place = f"{path.relative_to(root)}:{number}"
+            if name.startswith("src:") and module.startswith("lab/"):
+                problems.append(f"{place}: the engine includes {match.group(1)} of the laboratory")
+            elif module not in allowed:
+                problems.append(f"{place}: includes {match.group(1)}, but {folder.relative_to(root)}/CMakeLists.txt "
+                                f"does not name {module}")
+
+
+def reaches(start, module, seen):
+    if module in seen:
+        return False
+    seen.add(module)
+    return start in depends[module] or any(reaches(start, next_, seen) for next_ in depends[module])
+
+
+problems += [f"{module} depends on itself through other modules" for module in depends if reaches(module, module, set())]
+for problem in problems:
+    print(problem)
+print(f"{len(modules)} modules, {len(problems)} violations")
+sys.exit(bool(problems))

@@ -1,0 +1,30 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace CLI {
+class App;
+}
+
+namespace augur::cli {
+
+/// What the chosen subcommand does once the whole command line has been accepted; returns the exit code.
+using Action = std::function<int()>;
+
+/// Exit codes: everything else that goes wrong is 1.
+inline constexpr int kUsageError = 2;
+inline constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells say it
+
+/// The main() of a program: parses the command line, which sets `action`, and runs that. What goes wrong is
+/// one message on stderr that begins with "augur: ".
+int run_program(CLI::App& app, const Action& action, int argc, char** argv);
+
+/// Replaces this process by the program `name` that lies beside it or on the PATH. Returns only by throwing:
+/// an Error that `missing` explains where there is no such program.
+[[noreturn]] void hand_over(std::string_view name, std::span<const std::string> arguments,
+                            std::string_view missing);
+
+}  // namespace augur::cli

@@ -1,0 +1,83 @@
+#include "policy/auto/cost_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "io/json_fields.h"
+
+namespace augur {
+namespace {
+
+constexpr double kLongestMs = 1e7;
+constexpr double kMostCount = CostCurve::kSetCount;
+/// What was known yesterday counts as so many observations at most, so that today's soon correct it.
+constexpr double kKnownBefore = 12;
+
+nlohmann::json curve_to_json(const CostCurve& curve) {
+  nlohmann::json knots = nlohmann::json::array();
+  for (std::size_t i = 0; i < CostCurve::kKnots; ++i) {
+    knots.push_back({{"rows", CostCurve::kRows[i]},
+                     {"ms", curve.value(i)},
+                     {"seen", std::min(curve.count(i), kMostCount)}});
+  }
+  return knots;
+}
+
+void read_curve(const nlohmann::json& object, const char* key, const std::string& file, CostCurve& into) {
+  const JsonFields fields(object, file);
+  const nlohmann::json* knots = fields.find(key);
+  if (knots == nullptr || !knots->is_array() || knots->size() != CostCurve::kKnots) {
+    fields.fail(key, fmt::format("expected an array of {} times", CostCurve::kKnots));
+  }
+  for (std::size_t i = 0; i < CostCurve::kKnots; ++i) {
+    if (!(*knots)[i].is_object()) fields.fail(key, fmt::format("entry {} is no object", i));
+    const JsonFields knot((*knots)[i], file, fmt::format("{}[{}].", key, i));
+    const double rows = CostCurve::kRows[i];
+    knot.require_number("rows", rows, rows);
+    into.restore(i, knot.require_number("ms", 0.0, kLongestMs),
+                 std::min(knot.require_number("seen", 0.0, kMostCount), kKnownBefore));
+  }
+  if (!into.observed()) fields.fail(key, "nothing in it was ever seen");
+  into.flatten_peaks();
+}
+
+}  // namespace
+
+nlohmann::json target_costs_to_json(const CostModel& costs) {
+  return {{"verify", curve_to_json(costs.verify_curve())},
+          {"other_ms", costs.other_ms()},
+          {"context", costs.reference_context()},
+          {"growth_one_row", costs.growth_one()},
+          {"growth_many_rows", costs.growth_many()}};
+}
+
+nlohmann::json draft_costs_to_json(const DraftCosts& costs) {
+  nlohmann::json object = {{"root", curve_to_json(costs.root())}};
+  // One-shot drafters have no further levels.
+  if (costs.levels().observed()) object["levels"] = curve_to_json(costs.levels());
+  return object;
+}
+
+void read_target_costs(const nlohmann::json& object, const std::string& file, CostModel& into) {
+  const JsonFields fields(object, file);
+  CostCurve verify(1.0, 0.0);
+  read_curve(object, "verify", file, verify);
+  const double other = fields.require_number("other_ms", 0.0, kLongestMs);
+  const double context = fields.require_number("context", 0.0, 1e9);
+  const double one = fields.require_number("growth_one_row", 0.0, 1.0);
+  const double many = fields.require_number("growth_many_rows", 0.0, 1.0);
+  into.verify_curve() = verify;
+  into.other_curve().set(1, other);
+  into.set_growth(context, one, many);
+}
+
+void read_draft_costs(const nlohmann::json& object, const std::string& file, DraftCosts& into) {
+  DraftCosts costs;
+  read_curve(object, "root", file, costs.root());
+  if (object.contains("levels")) read_curve(object, "levels", file, costs.levels());
+  into = costs;
+}
+
+}  // namespace augur

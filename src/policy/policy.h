@@ -1,0 +1,58 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "policy/step_trace.h"
+#include "tree/draft_tree.h"
+#include "tree/drafter_traits.h"
+#include "tree/node_wants.h"
+
+namespace augur {
+
+class CostModel;
+class DraftCosts;
+
+/// The circumstances of one round.
+struct RoundInfo {
+  std::int64_t context = 0;  ///< tokens committed, the root not included
+  int room = 0;              ///< nodes beside the root that can be verified at all
+  int max_depth = 0;         ///< deeper nodes are useless: the text would be over
+  int sequences = 1;         ///< that decode in the same batch
+  int other_rows = 0;        ///< rows that the others had in the last step
+  DrafterTraits drafter;
+  int behind = 1;  ///< tokens of the text that this drafter has not drafted from yet, the root included
+  /// The live costs of the target on this machine (policy/auto/cost_model.h), and this drafter's part of
+  /// them. Never null inside a decoding step.
+  const CostModel* costs = nullptr;
+  const DraftCosts* draft_costs = nullptr;
+};
+
+/// Decides the shape of the draft tree: which nodes get children, when to stop, what is verified. One per
+/// sequence, one thread at a time. Per round:
+///   begin; { next_frontier -> the drafter adds up to width() children to every node of the frontier }
+///   until the frontier is empty; prune; then, after verification, observe.
+/// The output does not depend on any of it. One restriction: where the tree's law is Sampled, prune() may
+/// drop nodes by what was known before they were drawn, never by which token was drawn.
+class TreePolicy {
+ public:
+  virtual ~TreePolicy() = default;
+
+  virtual std::string_view name() const = 0;
+  /// What the policy reads about expanded nodes. Asked before begin(); the same in every round.
+  virtual NodeWants wants() const { return {}; }
+  virtual void begin(const RoundInfo& round) = 0;
+  /// The nodes to expand next, none expanded before; empty: drafting is over. The first frontier is the
+  /// root, or empty.
+  virtual void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) = 0;
+  /// Children wanted for every node of the last frontier (for one-shot drafters: tokens of a branch).
+  virtual int width() const = 0;
+  /// Drafters with a confidence of their own add nothing after a node where it is below this.
+  virtual double least_confidence() const { return 0.0; }
+  /// False: only the first child of any node is of use.
+  virtual bool branches() const { return true; }
+  virtual void prune(DraftTree& tree) = 0;
+  virtual void observe(const StepTrace&) {}
+};
+
+}  // namespace augur

@@ -1,0 +1,19 @@
+#pragma once
+#include <limits>
+
+namespace augur {
+
+/// What policies may count on about the drafter they steer.
+struct DrafterTraits {
+  /// One expand() at the root adds whole branches (look-ups, block drafters); there are no further levels.
+  bool one_shot = false;
+  /// Such an expand() can add a tree rather than one branch.
+  bool branching = false;
+  /// log_prob is a model's, and children can be sampled from that law; otherwise it is a guess, or 0.
+  bool has_probabilities = true;
+  /// It foretells acceptance apart from its probabilities, and stops by TreePolicy::least_confidence().
+  bool has_confidence = false;
+  int max_depth = std::numeric_limits<int>::max();  ///< levels that it can draft at all
+};
+
+}  // namespace augur

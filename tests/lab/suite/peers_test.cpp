@@ -1,0 +1,88 @@
+#include "lab/suite/peers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "support/error_of.h"
+
+namespace augur {
+namespace {
+
+using testing::HasSubstr;
+using testing_support::error_of;
+
+std::vector<Method> read(const std::string& text) {
+  std::istringstream in(text);
+  return read_peers(in, "peers.txt");
+}
+
+/// tests/fake_peer; `arguments` say how it misbehaves.
+Method fake(const std::string& arguments = "") {
+  return read("fake: exec " AUGUR_FAKE_PEER " " + arguments).front();
+}
+
+const SuitePrompt kPrompt = {"a", "", {"one two", "three"}};
+const SuiteRequest kHow = {.max_tokens = 7, .chat = true, .system = "Be brief."};
+
+TEST(ReadPeers, NamesAndCommands) {
+  const auto peers = read("# others\n\nfirst: run $MODEL \\\n  --port $PORT\n second :x:y\n");
+  ASSERT_EQ(peers.size(), 2U);
+  EXPECT_EQ(peers[0].label, "first");
+  EXPECT_THAT(peers[0].server, testing::MatchesRegex("run \\$MODEL +--port \\$PORT"));
+  EXPECT_EQ(peers[1].label, "second");
+  EXPECT_EQ(peers[1].server, "x:y");
+  EXPECT_TRUE(peers[0].peer());
+  EXPECT_FALSE(peers[0].plain());
+}
+
+TEST(ReadPeers, RefusesWhatIsNone) {
+  EXPECT_THAT(error_of([] { read("a: x\nnonsense\n"); }),
+              HasSubstr("peers.txt line 2: expected NAME: COMMAND"));
+  EXPECT_THAT(error_of([] { read("a:\n"); }), HasSubstr("line 1"));
+  EXPECT_THAT(error_of([] { read("a: x\na: y\n"); }), HasSubstr("line 2: a second peer named a"));
+  EXPECT_THAT(error_of([] { read("# nobody\n"); }), HasSubstr("names no peer"));
+  EXPECT_THAT(error_of([] { read_peers("no/such/file"); }), HasSubstr("no/such/file"));
+}
+
+TEST(PeerServers, AConversationIsSentWithTheServersOwnAnswers) {
+  PeerServers servers("the model", 3);
+  Cell cell;
+  ASSERT_TRUE(servers.run(fake(), kPrompt, kHow, nullptr, cell));
+  // The server counts the words it is sent, and answers with as many tokens as it is allowed: 7.
+  EXPECT_EQ(cell.tokens, 14);
+  EXPECT_EQ(cell.prompt_tokens, (2 + 2) + (2 + 2 + 7 + 1));
+  EXPECT_DOUBLE_EQ(cell.decode_ms, 2 * 70.0);
+  EXPECT_EQ(cell.speculation.drafted_tokens, 2 * 6);
+  EXPECT_EQ(cell.speculation.accepted_tokens, 2 * 4);
+  EXPECT_EQ(cell.speculation.calls, 14 - 8);
+  EXPECT_EQ(cell.speculation.verified_tokens, 14 - 8 + 12);
+  EXPECT_EQ(cell.output, "") << "ids aren't known";
+}
+
+TEST(PeerServers, WithoutTimingsTheRequestsTimeCounts) {
+  PeerServers servers("m", 1);
+  Cell cell;
+  ASSERT_TRUE(servers.run(fake("--no-timings"), kPrompt, kHow, nullptr, cell));
+  EXPECT_EQ(cell.tokens, 14);
+  EXPECT_GT(cell.decode_ms, 0);
+  EXPECT_EQ(cell.speculation.calls, 0);
+}
+
+TEST(PeerServers, ErrorsNameThePeerAndShowWhatItSaid) {
+  Cell cell;
+  PeerServers servers("m", 1);
+  const auto ask = [&](const Method& peer) {
+    return error_of([&] { servers.run(peer, kPrompt, kHow, nullptr, cell); });
+  };
+  EXPECT_THAT(ask(read("gone: echo out of luck; exit 3").front()),
+              testing::AllOf(HasSubstr("gone: its server ended"), HasSubstr("out of luck")));
+  EXPECT_THAT(ask(fake("--refuse")),
+              testing::AllOf(HasSubstr("fake"), HasSubstr("status 500"), HasSubstr("no room")));
+  EXPECT_THAT(ask(fake("--nonsense")), HasSubstr("fake: not an answer in the form of OpenAI's chat API"));
+  EXPECT_THAT(ask(fake("--die")), HasSubstr("fake: POST /v1/chat/completions"));
+}
+
+}  // namespace
+}  // namespace augur

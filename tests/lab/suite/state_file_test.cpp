@@ -1,0 +1,99 @@
+#include "lab/suite/state_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "support/error_of.h"
+#include "support/temporary_folder.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::ordered_json;
+using testing::HasSubstr;
+using testing_support::error_of;
+
+const ordered_json kHeader = {{"augur_suite", 1}, {"model", "m"}, {"temperature", 0.5}};
+
+Cell cell(int round) {
+  Cell c;
+  c.key = {"p", "m", round};
+  c.tokens = 10 + round;
+  c.decode_ms = 12.25;
+  c.prompt_ms = 0.125;
+  c.speculation.calls = 4;
+  c.speculation.accepted_per_position = {3, 1};
+  c.output = "abc";
+  return c;
+}
+
+class StateFileTest : public testing::Test {
+ protected:
+  std::string content() const {
+    std::ifstream in(path_);
+    std::ostringstream out;
+    out << in.rdbuf();
+    return out.str();
+  }
+  void overwrite(const std::string& text) const { std::ofstream(path_, std::ios::trunc) << text; }
+
+  testing_support::TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_.path() / "state.jsonl";
+};
+
+TEST_F(StateFileTest, WhatWasAddedIsThereTheNextTime) {
+  {
+    StateFile state(path_, kHeader);
+    state.add(cell(0));
+    state.put("costs", {{"a", 1}});
+    state.add(cell(1));
+  }
+  const StateFile again(path_, kHeader);
+  ASSERT_EQ(again.cells().size(), 2U);
+  const Cell& c = again.cells().at({"p", "m", 1});
+  EXPECT_EQ(c.tokens, 11);
+  EXPECT_EQ(c.decode_ms, 12.25);
+  EXPECT_EQ(c.prompt_ms, 0.125);
+  EXPECT_EQ(c.speculation.calls, 4);
+  EXPECT_EQ(c.speculation.accepted_per_position, (std::vector<std::int64_t>{3, 1}));
+  EXPECT_EQ(c.output, "abc");
+  ASSERT_NE(again.document("costs"), nullptr);
+  EXPECT_EQ((*again.document("costs"))["a"], 1);
+  EXPECT_EQ(again.document("other"), nullptr);
+}
+
+TEST_F(StateFileTest, ALineThatWasCutOffIsDroppedAndWritingGoesOnBehindTheLastWholeOne) {
+  {
+    StateFile state(path_, kHeader);
+    state.add(cell(0));
+    state.add(cell(1));
+  }
+  const std::string whole = content();
+  overwrite(whole.substr(0, whole.size() - 9));
+  {
+    StateFile state(path_, kHeader);
+    EXPECT_EQ(state.cells().size(), 1U);
+    state.add(cell(1));
+  }
+  EXPECT_EQ(content(), whole);
+}
+
+TEST_F(StateFileTest, RefusesOtherSettingsAndDamage) {
+  { StateFile(path_, kHeader).add(cell(0)); }
+  ordered_json other = kHeader;
+  other["temperature"] = 1.0;
+  EXPECT_THAT(error_of([&] { StateFile(path_, other); }), HasSubstr("made with temperature 0.5, now 1.0"));
+  const std::string whole = content();
+  overwrite(whole + "{\"prompt\": 1}\n");
+  EXPECT_THAT(error_of([&] { StateFile(path_, kHeader); }), HasSubstr("state.jsonl:3: not a cell"));
+  overwrite(whole + "nonsense\n");
+  EXPECT_THAT(error_of([&] { StateFile(path_, kHeader); }), HasSubstr("state.jsonl:3: damaged"));
+  overwrite("no line at all");
+  EXPECT_THAT(error_of([&] { StateFile(path_, kHeader); }), HasSubstr("damaged"));
+}
+
+}  // namespace
+}  // namespace augur
