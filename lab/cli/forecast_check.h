@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "policy/auto/cost_model.h"
+#include "policy/auto/cost.h"
 #include "policy/step_trace.h"
 
 namespace augur::cli {

@@ -8,7 +8,7 @@
 #include "decode/decoder.h"
 #include "lab/bench/decode_bench.h"
 #include "lab/suite/round_watch.h"
-#include "policy/auto/cost_model.h"
+#include "policy/auto/cost.h"
 
 namespace augur {
 namespace {
@@ -177,9 +177,8 @@ ordered_json measure_costs(Workbench& bench, const std::vector<Method>& methods)
     for (const auto& [drafter, drafting] : EngineAccess::decoder(engine).costs().drafters()) {
       if (!drafting.measured()) continue;
       ordered_json levels = ordered_json::array();
-      for (std::size_t k = 0; k < CostCurve::kKnots; ++k) {
-        if (drafting.levels().count(k) > 0)
-          levels.push_back({CostCurve::kRows[k], drafting.levels().value(k)});
+      for (std::size_t k = 0; k < CostCurve::kRows.size(); ++k) {
+        if (drafting.levels().observed()) levels.push_back({CostCurve::kRows[k], drafting.levels().value(k)});
       }
       costs["drafters"].push_back({{"name", drafter},
                                    {"model", method.draft_model},

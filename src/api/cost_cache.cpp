@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/cost_file.h"
 #include "augur/engine.h"
 #include "base/cpu.h"
 #include "base/error.h"
@@ -12,9 +13,6 @@
 #include "io/atomic_file.h"
 #include "io/checkpoint.h"
 #include "io/json_reader.h"
-#include "policy/auto/belief_file.h"
-#include "policy/auto/beliefs.h"
-#include "policy/auto/cost_file.h"
 
 namespace augur {
 namespace {
@@ -80,10 +78,7 @@ CostCache::CostCache(const fs::path& folder, const Model& target, const std::str
                      Warning warning)
     : warning_(std::move(warning)) {
   const nlohmann::json key = circumstances(target);
-  content_ = {{"augur_costs", kFormat},
-              {"for", key},
-              {"drafters", nlohmann::json::object()},
-              {"beliefs", nlohmann::json::object()}};
+  content_ = {{"augur_costs", kFormat}, {"for", key}, {"drafters", nlohmann::json::object()}};
   if (folder.empty()) return;
   std::string stem = fs::path(target_path).filename().string();
   if (stem.empty()) stem = fs::path(target_path).parent_path().filename().string();
@@ -103,13 +98,6 @@ CostCache::CostCache(const fs::path& folder, const Model& target, const std::str
     for (const auto& [name, drafter] : found["drafters"].items()) {
       read_draft_costs(drafter, file_.string(), checked.drafter(name));
     }
-    if (found.contains("beliefs")) {
-      if (!found["beliefs"].is_object()) throw Error("{}: beliefs: expected an object", file_.string());
-      for (const auto& [name, belief] : found["beliefs"].items()) {
-        DrafterBelief read;
-        read_belief(belief, file_.string(), read);
-      }
-    }
     content_.update(found);
   } catch (const Error& error) {
     warn(fmt::format("{}; costs are measured anew", error.what()));
@@ -128,10 +116,6 @@ bool CostCache::load_drafter(const std::string& key, DraftCosts& costs) {
   return true;
 }
 
-void CostCache::load_belief(const std::string& key, DrafterBelief& belief) {
-  if (content_["beliefs"].contains(key)) read_belief(content_["beliefs"][key], file_.string(), belief);
-}
-
 void CostCache::drop() {
   dropped_ = content_.erase("target") > 0;
   content_["drafters"] = nlohmann::json::object();
@@ -145,30 +129,17 @@ void CostCache::store_drafter(const std::string& key, const DraftCosts& costs) {
   content_["drafters"][key] = draft_costs_to_json(costs);
 }
 
-void CostCache::store_belief(const std::string& key, const DrafterBelief& belief) {
-  content_["beliefs"][key] = belief_to_json(belief);
-}
-
 /// What other engines have found out about other drafters in the meantime stays.
 void CostCache::keep_others() {
   try {
     const nlohmann::json found = read_json_object_if_exists(file_);
     if (found.value("for", nlohmann::json()) != content_["for"]) return;
-    const auto keep = [&](const char* section, auto&& check) {
-      for (const auto& [name, entry] : found.at(section).items()) {
-        if (content_[section].contains(name)) continue;
-        check(entry);
-        content_[section][name] = entry;
-      }
-    };
-    keep("drafters", [&](const nlohmann::json& entry) {
+    for (const auto& [name, entry] : found.at("drafters").items()) {
+      if (content_["drafters"].contains(name)) continue;
       DraftCosts checked;
       read_draft_costs(entry, file_.string(), checked);
-    });
-    keep("beliefs", [&](const nlohmann::json& entry) {
-      DrafterBelief checked;
-      read_belief(entry, file_.string(), checked);
-    });
+      content_["drafters"][name] = entry;
+    }
   } catch (const std::exception&) {  // damaged since: it is about to be replaced
   }
 }

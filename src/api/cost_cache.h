@@ -5,12 +5,11 @@
 #include <string>
 
 #include "model/model.h"
-#include "policy/auto/cost_model.h"
+#include "policy/auto/cost.h"
 
 namespace augur {
 
 class Checkpoint;
-struct DrafterBelief;
 
 /// $XDG_CACHE_HOME/augur/costs, or ~/.cache/augur/costs; empty where there is no home.
 std::filesystem::path default_cost_folder();
@@ -19,9 +18,9 @@ std::filesystem::path default_cost_folder();
 /// and how old.
 std::string draft_identity(const Checkpoint& checkpoint);
 
-/// Costs that earlier processes measured, and what they came to believe of drafters: one JSON file per
-/// machine, model and way of running it, with a section per drafter. What is not there or damaged is measured
-/// anew. One thread at a time; of engines that write, the last one's figures stay.
+/// Costs that earlier processes measured: one JSON file per machine, model and way of running it, with a
+/// section per drafter. What is not there or damaged is measured anew. One thread at a time; of engines that
+/// write, the last one's figures stay.
 class CostCache {
  public:
   using Warning = std::function<void(std::string_view)>;
@@ -34,12 +33,10 @@ class CostCache {
   const std::filesystem::path& file() const { return file_; }
   bool load_target(CostModel& costs);
   bool load_drafter(const std::string& key, DraftCosts& costs);
-  void load_belief(const std::string& key, DrafterBelief& belief);  ///< stays as it is where none is kept
   /// What is kept is not this machine's: no costs of it are believed, here or after the next save().
   void drop();
   void store_target(const CostModel& costs);
   void store_drafter(const std::string& key, const DraftCosts& costs);
-  void store_belief(const std::string& key, const DrafterBelief& belief);
   /// Writes the file. A warning, once, when that fails.
   void save();
 

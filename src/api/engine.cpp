@@ -156,7 +156,6 @@ void Engine::Impl::prepare_policy(const SpeculationOptions& asked) {
   if (fresh && warning && !policy->warning().empty()) warning(policy->warning());
   if (!policy->needs_costs() || drafter_names(asked).empty()) return;
   costs->prepare(asked);
-  costs->teach(policy, asked);
 }
 
 std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const TokenCallback& on_token,

@@ -70,6 +70,7 @@ void steer(PolicyModel& policy, std::vector<NamedDrafter> drafters, SequenceOpti
     options.speculators.push_back({std::move(drafters[i].drafter), std::move(policies.by_drafter[i])});
   }
   options.controller = std::move(policies.controller);
+  options.controlled = std::move(policies.text);
   // Several drafters share the nodes that one would have. Chains and fixed shapes add up.
   options.tree_nodes = policy.merged_nodes();
 }

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "decode/cost_probe.h"
-#include "policy/auto/beliefs.h"
 
 namespace augur {
 namespace {
@@ -13,12 +12,10 @@ namespace {
 // Together they are what a first start may take on a model whose step takes some ten ms.
 constexpr double kTargetBudgetMs = 2400;
 constexpr double kDrafterBudgetMs = 500;
-/// A step over fewer bytes of weights is too short for three forwards to tell anything of the machine.
-constexpr std::int64_t kTellingBytes = 16 << 20;
 
 MeasuredCosts::Curve curve_of(const CostCurve& from) {
   MeasuredCosts::Curve to;
-  for (std::size_t i = 0; i < CostCurve::kKnots; ++i) {
+  for (std::size_t i = 0; i < CostCurve::kRows.size(); ++i) {
     to.rows.push_back(static_cast<int>(CostCurve::kRows[i]));
     to.ms.push_back(from.value(i));
   }
@@ -50,13 +47,7 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
   bool measured = false;
   CostModel& costs = decoder_.costs();
   if (!target_known_ || anew) {
-    const bool telling = target_.weight_bytes() >= kTellingBytes;
-    bool known = !anew && cache_.load_target(costs);
-    if (known && telling) {
-      known = target_costs_hold(target_, costs);
-      if (known) costs.confirm();
-    }
-    if (!known) {
+    if (anew || !cache_.load_target(costs)) {
       // Drafters were measured in the same circumstances.
       cache_.drop();
       measure_target(target_, costs, kTargetBudgetMs);
@@ -87,23 +78,11 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
       costs.drafter(name) = fresh;
       measured = true;
     }
-    known = {name, key, !sample->traits().has_probabilities, same ? known.outcomes : 0};
+    known = {name, key};
   }
   if (!measured) return;
   store();
   cache_.save();
-}
-
-void LiveCosts::teach(std::shared_ptr<PolicyModel> policy, const SpeculationOptions& options) {
-  if (policy_ != policy) store_beliefs();
-  policy_ = std::move(policy);
-  for (const std::string& type : drafter_names(options)) {
-    Known& known = known_.at(type);
-    DrafterBelief* const belief = known.lookup ? nullptr : policy_->belief(type);
-    if (belief == nullptr || belief->seen()) continue;
-    cache_.load_belief(known.key, *belief);
-    known.outcomes = belief->outcomes();
-  }
 }
 
 MeasuredCosts LiveCosts::report() const {
@@ -125,19 +104,10 @@ MeasuredCosts LiveCosts::report() const {
 }
 
 void LiveCosts::store() {
-  decoder_.costs().settle();
   cache_.store_target(decoder_.costs());
   for (const auto& [type, known] : known_) {
     const DraftCosts& costs = decoder_.costs().drafter(known.name);
     if (costs.measured()) cache_.store_drafter(known.key, costs);
-  }
-  store_beliefs();
-}
-
-void LiveCosts::store_beliefs() {
-  for (const auto& [type, known] : known_) {
-    const DrafterBelief* belief = policy_ == nullptr || known.lookup ? nullptr : policy_->belief(type);
-    if (belief != nullptr && belief->outcomes() > known.outcomes) cache_.store_belief(known.key, *belief);
   }
 }
 

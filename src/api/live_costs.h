@@ -23,22 +23,15 @@ class LiveCosts {
 
   /// Of the target, and of what `options` drafts with. `anew`: whatever the cache says.
   void prepare(const SpeculationOptions& options, bool anew = false);
-  /// A policy that decides by these costs begins with what earlier processes, and the policies taught before
-  /// it, came to believe of the drafters with laws, where it has seen nothing of them itself. What the policy
-  /// taught last believes in the end is kept.
-  void teach(std::shared_ptr<PolicyModel> policy, const SpeculationOptions& options);
   MeasuredCosts report() const;
 
  private:
   struct Known {
-    std::string name;     ///< that the decoder knows it by
-    std::string key;      ///< in the cache
-    bool lookup = false;  ///< what it is worth is a matter of the text, and not kept
-    double outcomes = 0;  ///< that the policy's belief began with
+    std::string name;  ///< that the decoder knows it by
+    std::string key;   ///< in the cache
   };
   const LoadedDrafter& find(const std::string& name) const;
   void store();
-  void store_beliefs();
 
   Model& target_;
   Decoder& decoder_;
@@ -46,8 +39,7 @@ class LiveCosts {
   CostCache cache_;
   std::string draft_identity_;
   bool target_known_ = false;
-  std::map<std::string, Known> known_;   ///< by the drafter's type
-  std::shared_ptr<PolicyModel> policy_;  ///< whose beliefs are kept
+  std::map<std::string, Known> known_;  ///< by the drafter's type
 };
 
 }  // namespace augur

@@ -47,11 +47,6 @@ double median(std::vector<double>& values) {
   return *place;
 }
 
-/// Observations that so many repetitions are worth: one alone is soon forgotten.
-double weight(std::size_t repetitions) {
-  return CostCurve::kSetCount * std::min(1.0, static_cast<double>(repetitions) / kRepetitions);
-}
-
 /// Forwards of the target behind a growing text.
 class TargetTimer {
  public:
@@ -130,9 +125,9 @@ void measure_forwards(TargetTimer& timer, std::int64_t capacity, CostModel& cost
     }
   }
   const double step = usual(plain);
-  costs.verify_curve().set(1, step, weight(plain.size()));
+  costs.verify_curve().set(1, step);
   for (auto& [rows, seen] : ratios) {
-    costs.verify_curve().set(rows, step * median(seen), weight(seen.size()));
+    costs.verify_curve().set(rows, step * median(seen));
   }
   costs.verify_curve().fill_gaps();
   costs.verify_curve().flatten_peaks();
@@ -262,7 +257,7 @@ void set_medians(const std::vector<DraftSample>& samples, bool root, CostCurve& 
   for (const DraftSample& s : samples) {
     if ((s.level == 0) == root) times[nearest_knot(s.rows)].push_back(s.ms);
   }
-  for (auto& [rows, seen] : times) curve.set(rows, usual(seen), weight(seen.size()));
+  for (auto& [rows, seen] : times) curve.set(rows, usual(seen));
   if (times.empty()) return;
   curve.fill_gaps();
   curve.flatten_peaks();
@@ -299,19 +294,6 @@ void measure_target(Model& target, CostModel& costs, double budget_ms) {
   measure_forwards(timer, capacity, costs, 0.65 * budget_ms);
   measure_growth(target, timer, capacity, costs, 0.35 * budget_ms);
   costs.other_curve().set(1, measure_overhead(target));
-}
-
-bool target_costs_hold(Model& target, const CostModel& costs) {
-  constexpr int kRows = 64;
-  constexpr double kSpeed = 2.5;  // by which a plain step may differ: machines have better and worse hours
-  constexpr double kShape = 1.8;
-  const auto within = [](double ratio, double bound) { return ratio < bound && ratio > 1 / bound; };
-  if (target.context() < kRows) return true;
-  TargetTimer timer(target, kRows);
-  timer.time(1);  // warms up
-  const double plain = timer.time(1);
-  const double speed = plain / costs.verify_curve().at(1);
-  return within(speed, kSpeed) && within(timer.time(kRows) / costs.verify_curve().at(kRows) / speed, kShape);
 }
 
 void measure_drafter(Model& target, const std::function<std::unique_ptr<Drafter>(std::int64_t context)>& make,

@@ -4,7 +4,7 @@
 
 #include "draft/drafter.h"
 #include "model/model.h"
-#include "policy/auto/cost_model.h"
+#include "policy/auto/cost.h"
 
 namespace augur {
 
@@ -13,12 +13,6 @@ namespace augur {
 /// never fewer than one of the most telling row counts (a step of a large model takes long). A context of a
 /// few tokens has no room for that: of such a target only the plain step is timed.
 void measure_target(Model& target, CostModel& costs, double budget_ms);
-
-/// Whether costs that were known before still are this machine's: a plain step, and 64 rows in plain steps,
-/// are timed and compared. Costs learnt beside a busy program, where everything takes as long, would make
-/// large trees look cheap, and whoever drafts them never sees a plain step that says otherwise. Three
-/// forwards.
-bool target_costs_hold(Model& target, const CostModel& costs);
 
 /// Times a drafter as it is used: a text is written with it, whose drafts are as wide as is to be measured.
 /// `make` gives one for a text of so many tokens. However small the budget, one draft is timed; nothing is

@@ -33,35 +33,20 @@ void Decoder::step(std::span<Sequence* const> sequences) {
     Decoder& decoder;
     ~RollBack() {
       decoder.txns_.clear();
-      for (Sequence* s : decoder.drafting_) s->early_.reset();
+      for (Sequence* s : decoder.drafting_) s->draft_.early.reset();
     }
   } roll_back{*this};
   drafting_.clear();
-  parts_.clear();
   for (Sequence* s : sequences) {
     if (!s->finished() && !s->prefilling()) drafting_.push_back(s);
-  }
-  for (Sequence* s : drafting_) {
-    if (s->decoding_) continue;
-    s->decoding_ = true;
-    s->statistics_.prompt_ms = s->clock_.restart();
   }
   Stopwatch watch;
   draft();
   const double draft_ms = watch.restart();
-
-  for (Sequence* s : drafting_) parts_.push_back({.sequence = s, .rows = s->tree_.size()});
-  int prompt_rows = options_.prefill_rows;
-  for (Sequence* s : sequences) {
-    if (s->finished() || !s->prefilling() || prompt_rows == 0) continue;
-    const std::int64_t left = static_cast<std::int64_t>(s->prompt_size_) - 1 - s->cache_.length();
-    const auto rows = static_cast<int>(std::min<std::int64_t>(left, prompt_rows));
-    parts_.push_back({.sequence = s, .rows = rows, .prompt = true});
-    prompt_rows -= rows;
-  }
-  if (parts_.empty()) return;
+  add_parts(sequences);
   collect_tap_layers();
   build_batch();
+  if (parts_.empty()) return;
   collect_taps();
   watch.restart();
   run_target();
@@ -71,126 +56,49 @@ void Decoder::step(std::span<Sequence* const> sequences) {
   account(draft_ms, verify_ms, total.ms());
 }
 
+/// What is thrown for a sequence fails it, and no other. True: nothing was.
+template <class Call>
+bool Decoder::guarded(Sequence& s, Call&& call) {
+  try {
+    call();
+    return true;
+  } catch (...) {
+    s.fail(std::current_exception());
+    return false;
+  }
+}
+
 // --- Drafting ------------------------------------------------------------------------------------------
 
-/// Tells every sequence about the batch that its round is part of.
-void Decoder::begin_rounds() {
-  int rows = 0;  // of the last step, or one where there was none
-  for (const Sequence* s : drafting_) rows += std::max(1, s->tree_.size());
-  const auto count = static_cast<int>(drafting_.size());
-  for (Sequence* s : drafting_) {
-    s->batch_ = {.costs = &costs_, .sequences = count, .other_rows = rows - std::max(1, s->tree_.size())};
-    s->trace_.forecast = {};
-  }
-  for (Sequence* s : drafting_) {
-    if (s->controller_) s->controller_->begin_round(s->round_info(), s->draws_drafts());
-  }
-}
-
 void Decoder::draft() {
-  begin_rounds();
-  std::size_t most = 0;
+  drafts_.clear();
   for (Sequence* s : drafting_) {
-    s->tree_.reset(s->text_.back(), s->cache_.length());
-    s->trace_.drafted = 0;
-    most = std::max(most, s->speculators_.size());
-  }
-  for (std::size_t i = 0; i < most; ++i) draft_with(i);
-  for (Sequence* s : drafting_) s->merge_drafts();
-}
-
-/// Grows the trees of every sequence's i-th speculator.
-void Decoder::draft_with(std::size_t speculator) {
-  active_.clear();
-  for (Sequence* s : drafting_) {
-    if (speculator >= s->speculators_.size()) continue;
-    Speculator& with = s->speculators_[speculator];
-    with.tree.reset(s->text_.back(), s->cache_.length());
-    RoundInfo round = s->round_info();
-    if (round.room < 1 || round.max_depth < 1) continue;
-    round.drafter = with.drafter->traits();
-    round.behind = with.behind;
-    round.draft_costs = &costs_.drafter(with.drafter->name());
-    if (s->sampled_drafts() && round.drafter.has_probabilities) with.tree.set_sampled(s->vocab_);
-    with.policy->begin(round);
-    active_.push_back(s);
-  }
-  growing_ = active_;
-  for (int level = 0; !growing_.empty(); ++level) grow_level(speculator, level);
-  for (Sequence* s : active_) {
-    Speculator& with = s->speculators_[speculator];
-    const RoundInfo round = s->round_info();
-    s->trace_.drafted += with.tree.size() - 1;
-    with.policy->prune(with.tree);
-    with.tree.limit_depth(round.max_depth);
-    if (with.tree.size() > round.room + 1) with.tree.truncate(round.room + 1);
-    if (auto early = with.drafter->take_early_rows()) s->early_.emplace(std::move(*early));
-    with.drafter->end_round();
-  }
-}
-
-void Decoder::grow_level(std::size_t speculator, int level) {
-  jobs_.clear();
-  for (Sequence* s : growing_) {
-    Speculator& with = s->speculators_[speculator];
-    with.policy->next_frontier(with.tree, s->frontier_);
-    s->size_before_level_ = with.tree.size();
-    if (s->frontier_.empty()) continue;
-    const int width = with.policy->width();
-    jobs_.push_back({.drafter = with.drafter.get(),
-                     .tree = &with.tree,
-                     .frontier = s->frontier_,
-                     .options = {.top_k = width,
-                                 .max_nodes = width * static_cast<int>(s->frontier_.size()),
-                                 .branching = with.policy->branches(),
-                                 .least_confidence = with.policy->least_confidence(),
-                                 .proposer = static_cast<ProposerId>(speculator + 1),
-                                 .wants = with.policy->wants() | s->record_,
-                                 .sample = with.tree.law() == ProposalLaw::Sampled,
-                                 .coupled = s->coupled_drafts(),
-                                 .sampler = &s->sampler_,
-                                 .text = s->text_,
-                                 .target_cache = &s->cache_}});
-  }
-  // Drafters that share weights run as one batch.
-  std::sort(jobs_.begin(), jobs_.end(), [](const ExpandJob& a, const ExpandJob& b) {
-    return std::less<>{}(a.drafter->group(), b.drafter->group());
-  });
-  for (std::size_t begin = 0; begin < jobs_.size();) {
-    std::size_t end = begin + 1;
-    while (end < jobs_.size() && jobs_[end].drafter->group() == jobs_[begin].drafter->group()) ++end;
-    const std::span<ExpandJob> group = std::span(jobs_).subspan(begin, end - begin);
-    int rows = 0;
-    if (level == 0) {
-      rows = catch_up(speculator, group.front().drafter->group());
-    } else {
-      for (const ExpandJob& job : group) rows += static_cast<int>(job.frontier.size());
+    if (!s->decoding_) {
+      s->decoding_ = true;
+      s->statistics_.prompt_ms = s->clock_.restart();
     }
-    expand(group, level, rows);
-    begin = end;
+    s->begin_round();
+    drafts_.push_back(&s->draft_);
   }
-  // Who added nothing has nothing more to say.
-  std::erase_if(growing_, [&](const Sequence* s) {
-    return s->speculators_[speculator].tree.size() == s->size_before_level_;
-  });
+  round_.draft(drafts_);
+  for (Sequence* s : drafting_) {
+    if (s->draft_.failure) s->fail(s->draft_.failure);
+  }
+  std::erase_if(drafting_, [](const Sequence* s) { return s->finished(); });
 }
 
-/// Tokens of text that the group's drafters catch up with as they expand their roots.
-int Decoder::catch_up(std::size_t speculator, const void* group) {
-  int tokens = 0;
-  for (Sequence* s : growing_) {
-    Speculator& with = s->speculators_[speculator];
-    if (s->frontier_.empty() || with.drafter->group() != group) continue;
-    tokens += std::exchange(with.behind, 0);
+/// What the step runs: the drafted trees, then as much of the prompts as it has room for.
+void Decoder::add_parts(std::span<Sequence* const> sequences) {
+  parts_.clear();
+  for (Sequence* s : drafting_) parts_.push_back({.sequence = s, .rows = s->draft_.tree.size()});
+  int prompt_rows = options_.prefill_rows;
+  for (Sequence* s : sequences) {
+    if (s->finished() || !s->prefilling() || prompt_rows == 0) continue;
+    const std::int64_t left = static_cast<std::int64_t>(s->prompt_size_) - 1 - s->cache_.length();
+    const auto rows = static_cast<int>(std::min<std::int64_t>(left, prompt_rows));
+    parts_.push_back({.sequence = s, .rows = rows, .prompt = true});
+    prompt_rows -= rows;
   }
-  return tokens;
-}
-
-/// Jobs of one group; what they take is the cost of `rows` rows at the level.
-void Decoder::expand(std::span<ExpandJob> jobs, int level, int rows) {
-  const Stopwatch watch;
-  jobs.front().drafter->expand_many(jobs);
-  costs_.drafter(jobs.front().drafter->name()).observe(level, rows, watch.ms());
 }
 
 // --- The target's forward ------------------------------------------------------------------------------
@@ -202,35 +110,49 @@ void Decoder::build_batch() {
   batch_sequences_.clear();
   txns_.reserve(parts_.size());
   forward_.begin(tap_layers_.empty() ? target_.config().layers : tap_layers_.front());
-  for (Part& part : parts_) {
-    Sequence& s = *part.sequence;
-    part.first_row = static_cast<int>(tokens_.size());
-    if (!part.prompt) {
-      if (forward_.add_tree(s.tree_, s.early_ ? &*s.early_ : nullptr)) {
-        txns_.push_back(std::move(s.early_->txn));
-      } else {
-        s.early_.reset();
-        txns_.push_back(s.cache_.reserve(part.rows));
-      }
-      s.tree_.append_rows(tokens_, positions_, parents_);
-    } else {
-      forward_.add_rows(part.rows);
-      txns_.push_back(s.cache_.reserve(part.rows));
-      for (int i = 0; i < part.rows; ++i) {
-        const std::int64_t position = s.cache_.length() + i;
-        tokens_.push_back(s.text_[static_cast<std::size_t>(position)]);
-        positions_.push_back(static_cast<std::int32_t>(position));
-        parents_.push_back(i == 0 ? -1 : part.first_row + i - 1);
-      }
+  std::size_t kept = 0;
+  for (Part& part : parts_) {  // whoever gets no room in its cache is out of the step
+    if (guarded(*part.sequence, [&] { reserve(part); })) {
+      add_rows(part);
+      parts_[kept++] = part;
     }
-    batch_sequences_.push_back({.kv = &txns_.back(), .first_row = part.first_row, .rows = part.rows});
   }
+  parts_.resize(kept);
+}
+
+/// Opens the part's transaction, and tells the forward which of its rows have been run.
+void Decoder::reserve(const Part& part) {
+  Sequence& s = *part.sequence;
+  std::optional<EarlyRows>& early = s.draft_.early;
+  if (!part.prompt && early && forward_.add_tree(s.draft_.tree, *early)) {
+    txns_.push_back(std::move(early->txn));
+    return;
+  }
+  early.reset();
+  txns_.push_back(s.cache_.reserve(part.rows));
+  forward_.add_rows(part.rows);
+}
+
+void Decoder::add_rows(Part& part) {
+  Sequence& s = *part.sequence;
+  part.first_row = static_cast<int>(tokens_.size());
+  if (!part.prompt) {
+    s.draft_.tree.append_rows(tokens_, positions_, parents_);
+  } else {
+    for (int i = 0; i < part.rows; ++i) {
+      const std::int64_t position = s.cache_.length() + i;
+      tokens_.push_back(s.text_[static_cast<std::size_t>(position)]);
+      positions_.push_back(static_cast<std::int32_t>(position));
+      parents_.push_back(i == 0 ? -1 : part.first_row + i - 1);
+    }
+  }
+  batch_sequences_.push_back({.kv = &txns_.back(), .first_row = part.first_row, .rows = part.rows});
 }
 
 void Decoder::collect_tap_layers() {
   tap_layers_.clear();
   for (const Part& part : parts_) {
-    for (const Speculator& speculator : part.sequence->speculators_) {
+    for (const Speculator& speculator : part.sequence->draft_.speculators) {
       const std::span<const int> layers = speculator.drafter->tap_layers();
       tap_layers_.insert(tap_layers_.end(), layers.begin(), layers.end());
     }
@@ -297,15 +219,13 @@ void Decoder::verify_trees() {
 void Decoder::commit() {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (parts_[i].sequence->finish_ == FinishReason::Failed) continue;
-    try {
+    guarded(*parts_[i].sequence, [&] {
       if (parts_[i].prompt) {
         commit_prompt(parts_[i], txns_[i]);
       } else {
         commit_tree(parts_[i], txns_[i]);
       }
-    } catch (...) {
-      parts_[i].sequence->fail(std::current_exception());
-    }
+    });
   }
 }
 
@@ -328,27 +248,26 @@ void Decoder::commit_prompt(const Part& part, KvTxn& txn) {
 void Decoder::commit_tree(const Part& part, KvTxn& txn) {
   Sequence& s = *part.sequence;
   const std::int64_t first = txn.base();
-  s.trace_.context = first;
   path_rows_.clear();
   path_tokens_.clear();
   path_slots_.clear();
   for (const std::int32_t node : s.verdict_.path) {
     path_slots_.push_back(forward_.offsets()[static_cast<std::size_t>(part.first_row + node)]);
     path_rows_.push_back(part.first_row + node);
-    path_tokens_.push_back(s.tree_.tokens()[static_cast<std::size_t>(node)]);
+    path_tokens_.push_back(s.draft_.tree.tokens()[static_cast<std::size_t>(node)]);
   }
   txn.commit(path_slots_);
   sync_drafters(s, {.tokens = path_tokens_, .first_position = first, .next = s.verdict_.next}, path_rows_);
   ++s.statistics_.calls;
   s.statistics_.verified_tokens += part.rows;
-  s.statistics_.drafted_tokens += s.trace_.drafted;
+  s.statistics_.drafted_tokens += s.draft_.drafted;
   s.emit_verdict();
 }
 
 void Decoder::sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<const std::int32_t> batch_rows) {
   const auto hidden = static_cast<std::size_t>(target_.config().hidden);
   const std::size_t stride = tap_layers_.size() * hidden;
-  for (Speculator& speculator : s.speculators_) {
+  for (Speculator& speculator : s.draft_.speculators) {
     speculator.behind += static_cast<int>(rows.tokens.size());
     AcceptedRows mine = rows;
     const std::span<const int> layers = speculator.drafter->tap_layers();
@@ -375,25 +294,38 @@ void Decoder::account(double draft_ms, double verify_ms, double total_ms) {
   const double other_ms = std::max(0.0, total_ms - draft_ms - verify_ms);
   observe_costs(verify_ms, other_ms);
   std::int64_t drafters = 0;
-  for (const Sequence* s : drafting_) drafters += s->speculators_.empty() ? 0 : 1;
+  for (const Sequence* s : drafting_) drafters += s->draft_.speculators.empty() ? 0 : 1;
+  drafts_.clear();
+  traces_.clear();
   for (const Part& part : parts_) {
     if (part.prompt) continue;
     Sequence& s = *part.sequence;
-    StepTrace& trace = s.trace_;
-    trace.tree = &s.tree_;
-    trace.path = s.verdict_.path;
-    trace.next = s.verdict_.next;
-    trace.batch_rows = static_cast<std::int32_t>(tokens_.size());
-    trace.draft_ms = s.speculators_.empty() ? 0.0 : draft_ms / static_cast<double>(drafters);
-    trace.verify_ms = verify_ms * static_cast<double>(part.rows) / batch_rows;
-    trace.other_ms = other_ms / static_cast<double>(parts_.size());
+    SequenceDraft& draft = s.draft_;
+    traces_.push_back({.tree = &draft.tree,
+                       .path = s.verdict_.path,
+                       .next = s.verdict_.next,
+                       .drafted = draft.drafted,
+                       .batch_rows = static_cast<std::int32_t>(tokens_.size()),
+                       .context = draft.info.context,
+                       .draft_ms = draft.speculators.empty() ? 0.0 : draft_ms / static_cast<double>(drafters),
+                       .verify_ms = verify_ms * static_cast<double>(part.rows) / batch_rows,
+                       .other_ms = other_ms / static_cast<double>(parts_.size()),
+                       .forecast = draft.forecast});
+    const StepTrace& trace = traces_.back();
     s.statistics_.draft_ms += trace.draft_ms;
     s.statistics_.verify_ms += trace.verify_ms;
     s.statistics_.other_ms += trace.other_ms;
-    if (s.finish_ == FinishReason::Failed) continue;
-    for (Speculator& with : s.speculators_) with.policy->observe(trace);
-    if (s.controller_) s.controller_->observe(trace);
-    if (s.on_step_) s.on_step_(trace);
+    draft.failure = s.failure_;
+    drafts_.push_back(&draft);
+  }
+  round_.observe(drafts_, traces_);
+  std::size_t at = 0;
+  for (const Part& part : parts_) {
+    if (part.prompt) continue;
+    Sequence& s = *part.sequence;
+    const StepTrace& trace = traces_[at++];
+    if (s.draft_.failure && !s.failure_) s.fail(s.draft_.failure);
+    if (s.finish_ != FinishReason::Failed && s.on_step_) guarded(s, [&] { s.on_step_(trace); });
   }
 }
 
@@ -401,8 +333,8 @@ void Decoder::account(double draft_ms, double verify_ms, double total_ms) {
 void Decoder::observe_costs(double verify_ms, double other_ms) {
   double context = 0;
   for (const Part& part : parts_) {
-    if (part.prompt || part.sequence->early_) return;
-    context += static_cast<double>(part.sequence->trace_.context);
+    if (part.prompt || part.sequence->draft_.early) return;
+    context += static_cast<double>(part.sequence->draft_.info.context);
   }
   costs_.observe_step(static_cast<double>(tokens_.size()), context / static_cast<double>(parts_.size()),
                       verify_ms, other_ms);

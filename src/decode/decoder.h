@@ -5,9 +5,9 @@
 
 #include "base/buffer.h"
 #include "decode/resumed_forward.h"
+#include "decode/round.h"
 #include "decode/sequence.h"
 #include "model/model.h"
-#include "policy/auto/cost_model.h"
 
 namespace augur {
 
@@ -24,8 +24,9 @@ class Decoder {
   explicit Decoder(Model& target) : Decoder(target, Options{}) {}
   Decoder(Model& target, const Options& options);
 
-  /// One step. Finished sequences are left alone. A sequence that fails (a NaN among its logits, a
-  /// callback that throws) is marked Failed and does not disturb the others.
+  /// One step. Finished sequences are left alone. Whatever is thrown for one sequence (by a callback, a
+  /// drafter, a policy, the sampler, an allocation) marks that one Failed and does not disturb the others.
+  /// Throws what makes all going on impossible: the target's forward failed.
   void step(std::span<Sequence* const> sequences);
 
   /// What the target and the drafters cost here. Every step is observed; policies read it.
@@ -39,13 +40,13 @@ class Decoder {
     bool prompt = false;
   };
 
-  void begin_rounds();
+  template <class Call>
+  static bool guarded(Sequence& sequence, Call&& call);
   void draft();
-  void draft_with(std::size_t speculator);
-  void grow_level(std::size_t speculator, int level);
-  int catch_up(std::size_t speculator, const void* group);
-  void expand(std::span<ExpandJob> jobs, int level, int rows);
+  void add_parts(std::span<Sequence* const> sequences);
   void build_batch();
+  void reserve(const Part& part);
+  void add_rows(Part& part);
   void collect_tap_layers();
   void collect_taps();
   void run_target();
@@ -60,12 +61,12 @@ class Decoder {
   Model& target_;
   Options options_;
   CostModel costs_;
+  Round round_{costs_};
 
   // The step in flight.
   std::vector<Sequence*> drafting_;  ///< sequences past their prompt
-  std::vector<Sequence*> active_;    ///< those that the current speculator drafts for
-  std::vector<Sequence*> growing_;   ///< of these, the ones whose trees still grow
-  std::vector<ExpandJob> jobs_;
+  std::vector<SequenceDraft*> drafts_;
+  std::vector<StepTrace> traces_;
   std::vector<Part> parts_;
   std::vector<KvTxn> txns_;  ///< by part; rolled back if the step throws
   std::vector<TokenId> tokens_;

@@ -39,17 +39,14 @@ bool ResumedForward::match(const DraftTree& tree, const EarlyRows& early) {
   return true;
 }
 
-bool ResumedForward::add_tree(const DraftTree& tree, const EarlyRows* early) {
-  const bool fits = early != nullptr && early->layers <= lowest_tap_ &&
-                    (layers_ == 0 || layers_ == early->layers) && match(tree, *early);
-  const std::int64_t rest = fits ? std::count(matched_.begin(), matched_.end(), -1) : 0;
-  if (!fits || std::ssize(early->tokens) + rest > early->txn.rows()) {
-    add_rows(tree.size());
+bool ResumedForward::add_tree(const DraftTree& tree, const EarlyRows& early) {
+  if (early.layers > lowest_tap_ || (layers_ != 0 && layers_ != early.layers) || !match(tree, early))
     return false;
-  }
-  layers_ = early->layers;
-  early_.push_back(early);
-  auto next = static_cast<std::int32_t>(early->tokens.size());
+  const std::int64_t rest = std::count(matched_.begin(), matched_.end(), -1);
+  if (std::ssize(early.tokens) + rest > early.txn.rows()) return false;
+  layers_ = early.layers;
+  early_.push_back(&early);
+  auto next = static_cast<std::int32_t>(early.tokens.size());
   for (const std::int32_t row : matched_) {
     early_row_.push_back(row);
     offsets_.push_back(row >= 0 ? row : next++);

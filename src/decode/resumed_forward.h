@@ -11,15 +11,15 @@ namespace augur {
 /// The target's forward of one step, where rows of some trees have been through its first layers before
 /// (EarlyRows). Those layers run for the other rows only, the rest for all of them; without such rows it is
 /// one plain forward. The bits are the same either way: a row's never depend on its neighbours. Per step:
-/// begin; one add for every sequence of the batch, in order; run.
+/// begin; one addition for every sequence of the batch, in order; run.
 class ResumedForward {
  public:
   /// `lowest_tap`: the first layer whose entering residual stream is asked for; it must not lie among the
   /// layers that rows skip.
   void begin(int lowest_tap);
-  /// The rows of a tree. True if `early` (null: none) is of use: its transaction is then to be the
-  /// sequence's, and node i lies in slot offsets()[i] of it. All rows are reused that are nodes of the tree.
-  bool add_tree(const DraftTree& tree, const EarlyRows* early);
+  /// The rows of a tree, if `early` is of use: its transaction is then to be the sequence's, and node i lies
+  /// in slot offsets()[i] of it. All rows are reused that are nodes of the tree. False: nothing was added.
+  bool add_tree(const DraftTree& tree, const EarlyRows& early);
   /// Rows that nobody has run.
   void add_rows(int rows);
   /// Slots of the batch's rows, as offsets into their transactions.

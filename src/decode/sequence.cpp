@@ -35,12 +35,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       vocab_(target.config().vocab),
       cache_(target.make_cache(std::min(target.context(), std::ssize(text_) + limit_ + options.tree_slots))),
       sampler_(std::move(options.sampling), target.config().vocab),
-      speculators_(std::move(options.speculators)),
-      controller_(std::move(options.controller)),
-      tree_nodes_(options.tree_nodes),
       verification_(options.verification),
-      coupling_(options.coupling),
-      record_(options.record),
       on_token_(std::move(options.on_token)),
       on_prefill_(std::move(options.on_prefill)),
       on_step_(std::move(options.on_step)) {
@@ -50,42 +45,41 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       throw Error("token {} of the prompt is outside the vocabulary of {}", token, vocab_);
     }
   }
-  if (speculators_.size() > kMaxProposer) {
-    throw Error("{} drafters for one sequence: expected at most {}", speculators_.size(), kMaxProposer);
+  if (options.speculators.size() > kMaxProposer) {
+    throw Error("{} drafters for one sequence: expected at most {}", options.speculators.size(),
+                kMaxProposer);
   }
+  draft_.speculators = std::move(options.speculators);
+  draft_.controller = std::move(options.controller);
+  draft_.text = std::move(options.controlled);
+  draft_.tree_nodes = options.tree_nodes;
+  draft_.record = options.record;
+  draft_.coupled = options.coupling && verification_ == VerifyRule::Walk;
+  // Rejection sampling with a stored q is for one drafter: siblings of a merged tree come from several laws,
+  // or from none. Such a tree is verified by sequential rejection, which asks for no law.
+  draft_.sampled =
+      verification_ == VerifyRule::Rejection && !sampler_.params().greedy() && draft_.speculators.size() == 1;
+  draft_.vocab = vocab_;
+  draft_.sampler = &sampler_;
+  draft_.target_cache = &cache_;
   // Room for the whole text and for the path that is laid over its end while penalties look at it.
   text_.reserve(text_.size() + static_cast<std::size_t>(limit_ + options.tree_slots));
-  for (Speculator& s : speculators_) s.drafter->reset();
+  for (Speculator& s : draft_.speculators) s.drafter->reset();
   // Longer paths than before should not have to allocate.
   verdict_.path.reserve(kUsualPath);
   statistics_.accepted_per_position.reserve(kUsualPath);
   if (limit_ == 0) finish(FinishReason::Length);
 }
 
-RoundInfo Sequence::round_info() const {
-  const std::int64_t room = cache_.room() - 1;
-  const std::int64_t depth = tokens_left() - 1;
-  constexpr std::int64_t kMax = std::numeric_limits<int>::max();
-  return {.context = cache_.length(),
-          .room = static_cast<int>(std::min(room, kMax)),
-          .max_depth = static_cast<int>(std::min(depth, kMax)),
-          .sequences = batch_.sequences,
-          .other_rows = batch_.other_rows,
-          .costs = batch_.costs};
-}
-
-/// Makes one tree of what the speculators drafted for the round.
-void Sequence::merge_drafts() {
-  if (speculators_.empty()) return;
-  std::swap(tree_, speculators_.front().tree);
-  for (std::size_t i = 1; i < speculators_.size(); ++i) tree_.graft(speculators_[i].tree);
-  int nodes = round_info().room;
-  if (controller_) {
-    controller_->cut(tree_);
-    trace_.forecast = controller_->forecast();
-  }
-  if (tree_nodes_ > 0 && speculators_.size() > 1) nodes = std::min(nodes, tree_nodes_);
-  reranker_.keep_best(tree_, static_cast<std::size_t>(nodes));
+/// Tells the drafters where the text stands.
+void Sequence::begin_round() {
+  const auto limited = [](std::int64_t n) {
+    return static_cast<int>(std::min<std::int64_t>(n, std::numeric_limits<int>::max()));
+  };
+  draft_.tokens = text_;
+  draft_.info = {.context = cache_.length(),
+                 .room = limited(cache_.room() - 1),
+                 .max_depth = limited(tokens_left() - 1)};
 }
 
 /// The target's answers about the nodes of this round's tree. The walk visits a node right after its parent,
@@ -100,7 +94,7 @@ class Sequence::View final : public TargetView {
 
   TokenId draw(std::int32_t node) override {
     enter(node);
-    return s_.sampler_.draw(row(node), s_.text_, s_.tree_.root_position() + depth(node) + 1);
+    return s_.sampler_.draw(row(node), s_.text_, s_.draft_.tree.root_position() + depth(node) + 1);
   }
   const SparseDistribution& distribution(std::int32_t node) override {
     enter(node);
@@ -109,7 +103,7 @@ class Sequence::View final : public TargetView {
   }
 
  private:
-  int depth(std::int32_t node) const { return s_.tree_.depths()[static_cast<std::size_t>(node)]; }
+  int depth(std::int32_t node) const { return s_.draft_.tree.depths()[static_cast<std::size_t>(node)]; }
   std::span<const float> row(std::int32_t node) const {
     return logits_.subspan(static_cast<std::size_t>(node * stride_), static_cast<std::size_t>(s_.vocab_));
   }
@@ -118,7 +112,7 @@ class Sequence::View final : public TargetView {
     const std::size_t before = text_size_ + static_cast<std::size_t>(depth(node)) - 1;
     assert(s_.text_.size() >= before);
     s_.text_.resize(before);
-    s_.text_.push_back(s_.tree_.tokens()[static_cast<std::size_t>(node)]);
+    s_.text_.push_back(s_.draft_.tree.tokens()[static_cast<std::size_t>(node)]);
   }
 
   Sequence& s_;
@@ -130,24 +124,25 @@ class Sequence::View final : public TargetView {
 void Sequence::verify(std::span<const float> logits, std::int64_t stride) {
   View view(*this, logits, stride);
   if (verification_ == VerifyRule::Walk) {
-    verify_walk(tree_, view, verdict_);
+    verify_walk(draft_.tree, view, verdict_);
     return;
   }
-  KeyedChance chance(sampler_.params().seed, tree_.root_position());
-  if (tree_.law() == ProposalLaw::Sampled) {
-    verify_rejection(tree_, view, chance, rejection_, verdict_);
+  KeyedChance chance(sampler_.params().seed, draft_.tree.root_position());
+  if (draft_.tree.law() == ProposalLaw::Sampled) {
+    verify_rejection(draft_.tree, view, chance, rejection_, verdict_);
   } else {
-    verify_sequential(tree_, view, chance, rejection_, verdict_);
+    verify_sequential(draft_.tree, view, chance, rejection_, verdict_);
   }
 }
 
 void Sequence::emit_verdict() {
+  const DraftTree& tree = draft_.tree;
   for (std::size_t i = 1; i < verdict_.path.size(); ++i) {
     const auto node = static_cast<std::size_t>(verdict_.path[i]);
     ++statistics_.accepted_tokens;
     if (statistics_.accepted_per_position.size() < i) statistics_.accepted_per_position.resize(i);
     ++statistics_.accepted_per_position[i - 1];
-    if (!emit({tree_.tokens()[node], tree_.proposers()[node], tree_.depths()[node]})) return;
+    if (!emit({tree.tokens()[node], tree.proposers()[node], tree.depths()[node]})) return;
   }
   emit({verdict_.next, kTargetProposer, 0});
 }

@@ -8,14 +8,11 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "decode/round.h"
 #include "decode/statistics.h"
-#include "draft/drafter.h"
 #include "model/model.h"
-#include "policy/policy.h"
-#include "policy/round_controller.h"
 #include "sampling/sampler.h"
 #include "tree/node_wants.h"
-#include "tree/rerank.h"
 #include "verify/verifier.h"
 
 namespace augur {
@@ -33,14 +30,6 @@ struct EmittedToken {
 
 enum class AfterToken { Continue, Stop, Cancel };
 
-/// A drafter of a sequence and the policy that shapes its trees.
-struct Speculator {
-  std::unique_ptr<Drafter> drafter;
-  std::unique_ptr<TreePolicy> policy;
-  DraftTree tree = {};  ///< of this round, until it becomes part of the sequence's
-  int behind = 1;       ///< tokens of the text since it last drafted, the root included
-};
-
 struct SequenceOptions {
   SamplingParams sampling;
   std::vector<TokenId> eos;      ///< drawing one of these ends the sequence (the token is kept)
@@ -48,8 +37,9 @@ struct SequenceOptions {
   std::int64_t context = 0;      ///< tokens that the sequence may hold; 0: the model's
   /// Each drafts a tree of its own, as if it were alone; these are merged into one. Empty: plain.
   std::vector<Speculator> speculators;
-  /// Cuts the merged tree and looks at the rounds as a whole; null: the best by score stay.
-  std::unique_ptr<RoundController> controller;
+  /// Decides for the whole batch, and what it keeps of this sequence; null: the best by score stay.
+  std::shared_ptr<RoundController> controller;
+  std::unique_ptr<ControlledText> controlled;
   /// Nodes beside the root that a merged tree may have: the best by score stay. 0: all.
   int tree_nodes = 0;
   /// Cache slots beyond the text's own, for nodes that are rejected: near the end of the context, and of a
@@ -93,18 +83,7 @@ class Sequence {
 
   bool prefilling() const { return cache_.length() + 1 < static_cast<std::int64_t>(prompt_size_); }
   std::int64_t tokens_left() const { return limit_ - static_cast<std::int64_t>(generated().size()); }
-  RoundInfo round_info() const;
-  /// Rejection sampling with a stored q is for one drafter: siblings of a merged tree come from several laws,
-  /// or from none. Such a tree is verified by sequential rejection, which asks for no law.
-  bool sampled_drafts() const {
-    return verification_ == VerifyRule::Rejection && !sampler_.params().greedy() && speculators_.size() == 1;
-  }
-  /// Whether the drafters do have laws to draw from.
-  bool draws_drafts() const {
-    return sampled_drafts() && speculators_.front().drafter->traits().has_probabilities;
-  }
-  void merge_drafts();
-  bool coupled_drafts() const { return coupling_ && verification_ == VerifyRule::Walk; }
+  void begin_round();
   void verify(std::span<const float> logits, std::int64_t stride);
   void emit_verdict();
   bool emit(const EmittedToken& token);
@@ -118,31 +97,16 @@ class Sequence {
   std::int32_t vocab_;
   KvCache cache_;
   Sampler sampler_;
-  std::vector<Speculator> speculators_;
-  std::unique_ptr<RoundController> controller_;
-  int tree_nodes_;
   VerifyRule verification_;
-  bool coupling_;
-  NodeWants record_;
+  SequenceDraft draft_;
   std::function<AfterToken(const EmittedToken&)> on_token_;
   std::function<void(std::int64_t, std::int64_t)> on_prefill_;
   std::function<void(const StepTrace&)> on_step_;
 
   // The round in flight.
-  struct Batch {
-    const CostModel* costs = nullptr;
-    int sequences = 1;
-    int other_rows = 0;  ///< that the other sequences had in the last step
-  } batch_;
-  DraftTree tree_;
-  Reranker reranker_;
-  std::vector<std::int32_t> frontier_;
-  std::optional<EarlyRows> early_;  ///< rows of the target that drafting has run
-  std::int32_t size_before_level_ = 0;
   Verdict verdict_;
   SparseDistribution distribution_;
   RejectionScratch rejection_;
-  StepTrace trace_;
 
   Stopwatch clock_;
   bool decoding_ = false;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "model/model.h"
-#include "policy/auto/cost_model.h"
+#include "policy/auto/cost.h"
 #include "policy/chain_policy.h"
 #include "policy/registry.h"
 

@@ -22,7 +22,7 @@ struct RoundInfo {
   int other_rows = 0;        ///< rows that the others had in the last step
   DrafterTraits drafter;
   int behind = 1;  ///< tokens of the text that this drafter has not drafted from yet, the root included
-  /// The live costs of the target on this machine (policy/auto/cost_model.h), and this drafter's part of
+  /// The live costs of the target on this machine (policy/auto/cost.h), and this drafter's part of
   /// them. Never null inside a decoding step.
   const CostModel* costs = nullptr;
   const DraftCosts* draft_costs = nullptr;

@@ -13,7 +13,6 @@
 namespace augur {
 
 class Model;
-struct DrafterBelief;
 
 /// How much to speculate, as the general flags say it; every policy takes what it understands.
 struct PolicyLimits {
@@ -45,7 +44,8 @@ struct DrafterSeat {
 /// The policies of one sequence.
 struct SequencePolicies {
   std::vector<std::unique_ptr<TreePolicy>> by_drafter;
-  std::unique_ptr<RoundController> controller;  ///< null: the merged tree keeps its best by score
+  std::shared_ptr<RoundController> controller;  ///< null: the merged tree keeps its best by score
+  std::unique_ptr<ControlledText> text;         ///< what the controller keeps of the sequence
 };
 
 /// The shared part of a policy: weights, tables, what it has learned. Outlives the policies made from it. One
@@ -67,9 +67,6 @@ class PolicyModel {
   virtual bool needs_costs() const { return false; }
   /// Whether drafters that cost nothing are to draft before those that do.
   virtual bool lookups_first() const { return false; }
-  /// What is believed about the candidates of a drafter (DrafterSeat::name), to be kept for later processes
-  /// or begun with; null where the policy believes nothing. Valid as long as the policy.
-  virtual DrafterBelief* belief(const std::string&) { return nullptr; }
 };
 
 struct PolicyType {

@@ -1,23 +1,47 @@
 #pragma once
+#include <cstddef>
+#include <span>
+
 #include "policy/policy.h"
 #include "policy/step_trace.h"
 
 namespace augur {
 
-/// Looks at a sequence's rounds as a whole, where the policies of its drafters see one drafter each: whether
-/// to speculate, with which drafters, and which nodes of the merged tree are verified. One per sequence, one
-/// thread at a time. Per round: begin_round; the drafters' policies; cut; then, after verification, observe.
+/// What a controller keeps of one sequence from round to round. Made with the sequence's policies.
+class ControlledText {
+ public:
+  virtual ~ControlledText() = default;
+};
+
+/// One sequence of a batch, as its controller sees it in a round.
+struct RoundMember {
+  ControlledText* text = nullptr;
+  RoundInfo info;                    ///< holds no drafter
+  bool sampled = false;              ///< drafters with a law draw their candidates (ProposalLaw)
+  DraftTree* tree = nullptr;         ///< plan(): of the drafter asked about; cut(): all drafts merged
+  const StepTrace* trace = nullptr;  ///< observe(): what came of it
+  StepForecast forecast;             ///< filled by cut()
+};
+
+/// Decides for a batch as a whole, where policies see one drafter of one sequence each: who drafts, how far,
+/// and which nodes of all trees are verified. Shared by the sequences whose policies it was made with; a
+/// decoding step hands it those of them that are in the batch, in the same order in all calls of a round. One
+/// thread at a time. Per round:
+///   begin; for every drafter and every level of it, before the policies' next_frontier: plan; when all
+///   drafts are merged: cut; then, after verification: observe, without sequences that have failed.
 class RoundController {
  public:
   virtual ~RoundController() = default;
 
-  /// `round` holds no drafter. `sampled`: drafters with a law will draw their candidates (ProposalLaw).
-  virtual void begin_round(const RoundInfo& round, bool sampled) = 0;
-  /// Keeps of the merged tree what is to be verified. `tree` may be the root alone.
-  virtual void cut(DraftTree& tree) = 0;
-  /// What the round was expected to bring. Asked after cut().
-  virtual StepForecast forecast() const = 0;
-  virtual void observe(const StepTrace& trace) = 0;
+  /// `other_rows`: rows of the batch's sequences that are not among `members`, as far as is known.
+  virtual void begin(std::span<RoundMember* const> members, int other_rows) = 0;
+  /// The `drafter`-th drafters of `growing`, a part of the members, are about to expand a level (0: their
+  /// roots).
+  virtual void plan(std::size_t drafter, int level, std::span<RoundMember* const> growing) = 0;
+  /// Keeps of every merged tree, which may be the root alone, what is to be verified, and says what to
+  /// expect.
+  virtual void cut(std::span<RoundMember* const> members) = 0;
+  virtual void observe(std::span<RoundMember* const> members) = 0;
 };
 
 }  // namespace augur

@@ -88,55 +88,6 @@ TEST_F(CostCacheTest, EnginesSideBySideDoNotForgetEachOthersDrafters) {
   EXPECT_EQ(read(files().front())["drafters"].size(), 2u);
 }
 
-TEST_F(CostCacheTest, RemembersWhatDraftersWereWorth) {
-  const auto generate = [&](const std::string& policy, const std::string& type = "draft") {
-    EngineOptions options;
-    options.model = options.draft_model = stories_path().string();
-    options.cost_cache = folder_.path().string();
-    options.threads = 2;
-    options.speculation.types = {type};
-    options.speculation.policy = policy;
-    Engine engine(options);
-    engine.generate({.prompt = "One day, one day, one day,", .max_tokens = 60});
-  };
-  const auto beliefs = [&] { return read(files().front())["beliefs"]; };
-  const auto outcomes = [&] { return beliefs().begin().value()["outcomes"].get<double>(); };
-  load(stories_path().string());
-  EXPECT_TRUE(beliefs().empty()) << "nothing was generated";
-  // Drafts that cost next to nothing are drawn whatever this machine says.
-  nlohmann::json content = read(files().front());
-  for (nlohmann::json& knot : content["target"]["verify"]) knot["ms"] = 10.0;
-  for (nlohmann::json& drafter : content["drafters"]) {
-    for (nlohmann::json& curve : drafter) {
-      for (nlohmann::json& knot : curve) knot["ms"] = 1e-3;
-    }
-  }
-  write(files().front(), content.dump());
-  generate("auto");
-  generate("auto", "ngram");
-  ASSERT_EQ(beliefs().size(), 1u) << "what look-ups are worth is a matter of the text";
-  const std::string drafter = beliefs().begin().key();
-  EXPECT_THAT(drafter, testing::StartsWith("draft "));
-  const double first = outcomes();
-  EXPECT_GT(first, 0);
-  generate("chain");
-  EXPECT_EQ(outcomes(), first) << "a policy without beliefs leaves them as they are";
-  // A figure that no text gives: who goes on from it has begun with the file.
-  content = read(files().front());
-  content["beliefs"][drafter]["outcomes"] = 20.5;
-  write(files().front(), content.dump());
-  generate("auto");
-  EXPECT_EQ(std::fmod(outcomes(), 1), 0.5);
-  load(stories_path().string()).costs(true);
-  EXPECT_EQ(std::fmod(outcomes(), 1), 0.5) << "another measurement says nothing of acceptance";
-
-  content["beliefs"][drafter]["ranks"][0][0] = "good";
-  warnings_.clear();
-  write(files().front(), content.dump());
-  load();
-  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("beliefs.ranks")));
-}
-
 TEST_F(CostCacheTest, ReplacesADamagedFileWithOneWarning) {
   load();
   const fs::path file = files().front();

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "draft/child_chooser.h"
 #include "draft/ngram_drafter.h"
-#include "policy/auto/beliefs.h"
+#include "policy/auto/predict.h"
 #include "support/generation.h"
 #include "support/trace_ring.h"
 
@@ -307,11 +307,6 @@ TEST_F(DecoderTest, ABrokenDrafterProposesNothingAndHarmsNobody) {
                 EXPECT_EQ(found[i].size(), expected.tokens[i].size());
             }
           }
-          const DrafterBelief& belief = *automatic->belief("draft");
-          for (int depth = 1; depth < 4; ++depth) {
-            EXPECT_TRUE(std::isfinite(belief.calibrator.acceptance(-1.0, depth)));
-            EXPECT_TRUE(std::isfinite(belief.profile.at(depth, 0)));
-          }
         }
       }
     }
@@ -351,29 +346,6 @@ TEST_F(DecoderTest, AParameterThatForbidsTheDraftersTokensSilencesIt) {
   run(sequence);
   EXPECT_EQ(sequence.finish_reason(), FinishReason::Length);
   EXPECT_THAT(sequence.generated(), testing::Each(300));
-}
-
-TEST_F(DecoderTest, EachDrafterIsChargedWithItsOwnRows) {
-  // Drafters of their own groups, far behind together, little each.
-  const std::vector<TokenId> prompt = stories_.prompt("The dog");
-  ASSERT_LE(prompt.size(), 6u);
-  std::vector<std::unique_ptr<Sequence>> sequences;
-  std::vector<Sequence*> batch;
-  for (int i = 0; i < 8; ++i) {
-    sequences.push_back(std::make_unique<Sequence>(
-        *stories_.model, prompt, SequenceOptions{.max_tokens = 3, .speculators = known(prompt, 3, 0, 2)}));
-    batch.push_back(sequences.back().get());
-  }
-  Decoder decoder(*stories_.model);
-  while (!batch.front()->finished()) decoder.step(batch);
-  const CostCurve& curve = decoder.costs().drafter("known").root();
-  double seen = 0;
-  for (std::size_t i = 0; i < CostCurve::kKnots; ++i) {
-    seen += curve.count(i);
-    if (CostCurve::kRows[i] <= 6) continue;
-    EXPECT_EQ(curve.count(i), 0) << CostCurve::kRows[i] << " rows";
-  }
-  EXPECT_GT(seen, 0) << "something was observed";
 }
 
 TEST_F(DecoderTest, PromptChunksAndNeighboursChangeNothing) {

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "part_fixture.h"
 #include "policy/acceptance_policy.h"
-#include "policy/auto/cost_model.h"
+#include "policy/auto/cost.h"
 #include "policy_fixture.h"
 
 namespace augur {

@@ -1,4 +1,4 @@
-#include "policy/auto/cost_file.h"
+#include "api/cost_file.h"
 
 #include <fmt/format.h>
 
@@ -11,16 +11,11 @@ namespace augur {
 namespace {
 
 constexpr double kLongestMs = 1e7;
-constexpr double kMostCount = CostCurve::kSetCount;
-/// What was known yesterday counts as so many observations at most, so that today's soon correct it.
-constexpr double kKnownBefore = 12;
 
 nlohmann::json curve_to_json(const CostCurve& curve) {
   nlohmann::json knots = nlohmann::json::array();
-  for (std::size_t i = 0; i < CostCurve::kKnots; ++i) {
-    knots.push_back({{"rows", CostCurve::kRows[i]},
-                     {"ms", curve.value(i)},
-                     {"seen", std::min(curve.count(i), kMostCount)}});
+  for (std::size_t i = 0; i < CostCurve::kRows.size(); ++i) {
+    knots.push_back({{"rows", CostCurve::kRows[i]}, {"ms", curve.value(i)}});
   }
   return knots;
 }
@@ -28,18 +23,16 @@ nlohmann::json curve_to_json(const CostCurve& curve) {
 void read_curve(const nlohmann::json& object, const char* key, const std::string& file, CostCurve& into) {
   const JsonFields fields(object, file);
   const nlohmann::json* knots = fields.find(key);
-  if (knots == nullptr || !knots->is_array() || knots->size() != CostCurve::kKnots) {
-    fields.fail(key, fmt::format("expected an array of {} times", CostCurve::kKnots));
+  if (knots == nullptr || !knots->is_array() || knots->size() != CostCurve::kRows.size()) {
+    fields.fail(key, fmt::format("expected an array of {} times", CostCurve::kRows.size()));
   }
-  for (std::size_t i = 0; i < CostCurve::kKnots; ++i) {
+  for (std::size_t i = 0; i < CostCurve::kRows.size(); ++i) {
     if (!(*knots)[i].is_object()) fields.fail(key, fmt::format("entry {} is no object", i));
     const JsonFields knot((*knots)[i], file, fmt::format("{}[{}].", key, i));
     const double rows = CostCurve::kRows[i];
     knot.require_number("rows", rows, rows);
-    into.restore(i, knot.require_number("ms", 0.0, kLongestMs),
-                 std::min(knot.require_number("seen", 0.0, kMostCount), kKnownBefore));
+    into.set(rows, knot.require_number("ms", 0.0, kLongestMs));
   }
-  if (!into.observed()) fields.fail(key, "nothing in it was ever seen");
   into.flatten_peaks();
 }
 

@@ -2,7 +2,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "policy/auto/cost_model.h"
+#include "policy/auto/cost.h"
 
 namespace augur {
 

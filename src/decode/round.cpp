@@ -1,0 +1,239 @@
+#include "decode/round.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace augur {
+namespace {
+
+/// Calls what may throw for this sequence. True: it did not.
+template <class Call>
+bool guarded(SequenceDraft& draft, Call&& call) {
+  try {
+    call();
+    return true;
+  } catch (...) {
+    draft.failure = std::current_exception();
+    return false;
+  }
+}
+
+bool failed(const SequenceDraft* draft) {
+  return draft->failure != nullptr;
+}
+
+}  // namespace
+
+void Round::draft(std::span<SequenceDraft* const> drafts) {
+  batch_.assign(drafts.begin(), drafts.end());
+  begin();
+  std::size_t most = 0;
+  for (const SequenceDraft* d : batch_) most = std::max(most, d->speculators.size());
+  for (std::size_t i = 0; i < most; ++i) draft_with(i);
+  for (SequenceDraft* d : batch_) merge(*d);
+  for_controllers(batch_, [](RoundController& controller, std::span<RoundMember* const> members) {
+    controller.cut(members);
+  });
+  for (SequenceDraft* d : batch_) cut(*d);
+}
+
+/// Calls for the members of every controller.
+template <class Call>
+void Round::for_controllers(std::span<SequenceDraft* const> drafts, Call&& call) {
+  for (std::size_t first = 0; first < drafts.size(); ++first) {
+    RoundController* const controller = drafts[first]->controller.get();
+    const auto same = [&](const SequenceDraft* d) { return d->controller.get() == controller; };
+    if (controller == nullptr || failed(drafts[first])) continue;
+    if (std::any_of(drafts.begin(), drafts.begin() + static_cast<std::ptrdiff_t>(first),
+                    [&](const SequenceDraft* d) { return same(d) && !failed(d); })) {
+      continue;
+    }
+    members_.clear();
+    for (SequenceDraft* d : drafts) {
+      if (same(d) && !failed(d)) members_.push_back(&d->member_);
+    }
+    call(*controller, std::span<RoundMember* const>(members_));
+  }
+}
+
+/// Tells everybody about the batch that the round is part of.
+void Round::begin() {
+  int rows = 0;  // of the last step, or one where there was none
+  const auto last_rows = [](const SequenceDraft* d) { return std::max(1, d->tree.size()); };
+  for (const SequenceDraft* d : batch_) rows += last_rows(d);
+  const auto count = static_cast<int>(batch_.size());
+  for (SequenceDraft* d : batch_) {
+    d->failure = nullptr;
+    d->info.costs = &costs_;
+    d->info.sequences = count;
+    d->info.other_rows = rows - last_rows(d);
+    d->forecast = {};
+    d->member_ = {.text = d->text.get(), .info = d->info, .sampled = d->draws()};
+    d->tree.reset(d->tokens.back(), d->info.context);
+    d->drafted = 0;
+    d->early.reset();
+    guarded(*d, [&] {
+      for (Speculator& with : d->speculators) begin_speculator(*d, with);
+    });
+  }
+  for_controllers(batch_, [&](RoundController& controller, std::span<RoundMember* const> members) {
+    int others = 0;
+    for (const SequenceDraft* d : batch_) others += d->controller.get() == &controller ? 0 : last_rows(d);
+    controller.begin(members, others);
+  });
+}
+
+// --- One drafter of every sequence -----------------------------------------------------------------------
+
+void Round::draft_with(std::size_t speculator) {
+  active_.clear();
+  for (SequenceDraft* d : batch_) {
+    if (failed(d) || speculator >= d->speculators.size()) continue;
+    if (d->info.room >= 1 && d->info.max_depth >= 1) active_.push_back(d);
+  }
+  growing_ = active_;
+  for (int level = 0; !growing_.empty(); ++level) grow_level(speculator, level);
+  for (SequenceDraft* d : active_) {
+    guarded(*d, [&] { end_speculator(*d, speculator); });
+    guarded(*d, [&] { d->speculators[speculator].drafter->end_round(); });
+  }
+}
+
+void Round::begin_speculator(SequenceDraft& draft, Speculator& with) {
+  with.tree.reset(draft.tokens.back(), draft.info.context);
+  with.aborted = false;
+  RoundInfo info = draft.info;
+  info.drafter = with.drafter->traits();
+  info.behind = with.behind;
+  info.draft_costs = &costs_.drafter(with.drafter->name());
+  if (draft.sampled && info.drafter.has_probabilities) with.tree.set_sampled(draft.vocab);
+  with.policy->begin(info);
+}
+
+void Round::grow_level(std::size_t speculator, int level) {
+  for_controllers(growing_, [&](RoundController& controller, std::span<RoundMember* const> members) {
+    for (SequenceDraft* d : growing_) d->member_.tree = &d->speculators[speculator].tree;
+    controller.plan(speculator, level, members);
+  });
+  level_.clear();
+  for (SequenceDraft* d : growing_) {
+    Speculator& with = d->speculators[speculator];
+    d->size_before_level_ = with.tree.size();
+    d->frontier_.clear();
+    if (!failed(d)) guarded(*d, [&] { with.policy->next_frontier(with.tree, d->frontier_); });
+    if (!failed(d) && !d->frontier_.empty()) level_.push_back(d);
+  }
+  // Drafters that share weights run as one batch.
+  const auto group = [&](const SequenceDraft* d) -> const void* {
+    const Speculator& with = d->speculators[speculator];
+    return with.alone ? with.drafter.get() : with.drafter->group();
+  };
+  std::stable_sort(level_.begin(), level_.end(), [&](const SequenceDraft* a, const SequenceDraft* b) {
+    return std::less<>{}(group(a), group(b));
+  });
+  for (std::size_t begin = 0; begin < level_.size();) {
+    std::size_t end = begin + 1;
+    while (end < level_.size() && group(level_[end]) == group(level_[begin])) ++end;
+    expand(std::span(level_).subspan(begin, end - begin), speculator, level);
+    begin = end;
+  }
+  // Who added nothing has nothing more to say.
+  std::erase_if(growing_, [&](const SequenceDraft* d) {
+    const Speculator& with = d->speculators[speculator];
+    return failed(d) || with.aborted || with.tree.size() == d->size_before_level_;
+  });
+}
+
+void Round::add_job(SequenceDraft& draft, std::size_t speculator) {
+  Speculator& with = draft.speculators[speculator];
+  const int width = with.policy->width();
+  jobs_.push_back({.drafter = with.drafter.get(),
+                   .tree = &with.tree,
+                   .frontier = draft.frontier_,
+                   .options = {.top_k = width,
+                               .max_nodes = width * static_cast<int>(draft.frontier_.size()),
+                               .branching = with.policy->branches(),
+                               .least_confidence = with.policy->least_confidence(),
+                               .proposer = static_cast<ProposerId>(speculator + 1),
+                               .wants = with.policy->wants() | draft.record,
+                               .sample = with.tree.law() == ProposalLaw::Sampled,
+                               .coupled = draft.coupled,
+                               .sampler = draft.sampler,
+                               .text = draft.tokens,
+                               .target_cache = draft.target_cache}});
+}
+
+/// One level of drafters that run together. One that throws alone fails its sequence. Of several nobody knows
+/// which it was, nor what the others' states are worth in this round: they draft nothing more in it, and
+/// apart from now on.
+void Round::expand(std::span<SequenceDraft* const> group, std::size_t speculator, int level) {
+  jobs_.clear();
+  int rows = 0;
+  for (SequenceDraft* d : group) {
+    if (!guarded(*d, [&] { add_job(*d, speculator); })) continue;
+    Speculator& with = d->speculators[speculator];
+    rows += level == 0 ? std::exchange(with.behind, 0) : static_cast<int>(d->frontier_.size());
+  }
+  if (jobs_.empty()) return;
+  const Stopwatch watch(clock_);
+  try {
+    jobs_.front().drafter->expand_many(jobs_);
+  } catch (...) {
+    for (SequenceDraft* d : group) {
+      if (group.size() == 1) d->failure = std::current_exception();
+      Speculator& with = d->speculators[speculator];
+      with.alone = with.aborted = true;
+      with.tree.reset(d->tokens.back(), d->info.context);
+    }
+    return;
+  }
+  costs_.drafter(jobs_.front().drafter->name()).observe(level, rows, watch.ms());
+}
+
+void Round::end_speculator(SequenceDraft& draft, std::size_t speculator) {
+  Speculator& with = draft.speculators[speculator];
+  if (failed(&draft) || with.aborted) return;
+  draft.drafted += with.tree.size() - 1;
+  with.policy->prune(with.tree);
+  with.tree.limit_depth(draft.info.max_depth);
+  if (with.tree.size() > draft.info.room + 1) with.tree.truncate(draft.info.room + 1);
+  if (auto early = with.drafter->take_early_rows()) draft.early.emplace(std::move(*early));
+}
+
+// --- One tree of a sequence's drafts ---------------------------------------------------------------------
+
+void Round::merge(SequenceDraft& draft) {
+  if (failed(&draft) || draft.speculators.empty()) return;
+  guarded(draft, [&] {
+    std::swap(draft.tree, draft.speculators.front().tree);
+    for (std::size_t i = 1; i < draft.speculators.size(); ++i) draft.tree.graft(draft.speculators[i].tree);
+  });
+  draft.member_.tree = &draft.tree;
+}
+
+void Round::cut(SequenceDraft& draft) {
+  if (failed(&draft) || draft.speculators.empty()) return;
+  if (draft.controller) draft.forecast = draft.member_.forecast;
+  int nodes = draft.info.room;
+  if (draft.tree_nodes > 0 && draft.speculators.size() > 1) nodes = std::min(nodes, draft.tree_nodes);
+  guarded(draft, [&] { draft.reranker_.keep_best(draft.tree, static_cast<std::size_t>(nodes)); });
+}
+
+// --- What came of it -------------------------------------------------------------------------------------
+
+void Round::observe(std::span<SequenceDraft* const> drafts, std::span<const StepTrace> traces) {
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    SequenceDraft& draft = *drafts[i];
+    draft.member_.trace = &traces[i];
+    if (failed(&draft)) continue;
+    guarded(draft, [&] {
+      for (Speculator& with : draft.speculators) with.policy->observe(traces[i]);
+    });
+  }
+  for_controllers(drafts, [](RoundController& controller, std::span<RoundMember* const> members) {
+    controller.observe(members);
+  });
+}
+
+}  // namespace augur

@@ -1,0 +1,105 @@
+#pragma once
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "draft/drafter.h"
+#include "policy/auto/cost.h"
+#include "policy/policy.h"
+#include "policy/round_controller.h"
+#include "tree/node_wants.h"
+#include "tree/rerank.h"
+
+namespace augur {
+
+/// A drafter of a sequence and the policy that shapes its trees.
+struct Speculator {
+  std::unique_ptr<Drafter> drafter;
+  std::unique_ptr<TreePolicy> policy;
+  DraftTree tree = {};   ///< of this round, until it becomes part of the sequence's
+  int behind = 1;        ///< tokens of the text since it last drafted, the root included
+  bool alone = false;    ///< it no longer shares batches: one that it was in has failed
+  bool aborted = false;  ///< what it drafted in this round is lost
+};
+
+/// What one sequence brings to the rounds of a batch, and what the round in flight has made of it.
+struct SequenceDraft {
+  // For all rounds:
+  std::vector<Speculator> speculators;
+  std::shared_ptr<RoundController> controller;  ///< null: the best nodes by score stay
+  std::unique_ptr<ControlledText> text;         ///< the controller's
+  int tree_nodes = 0;    ///< nodes beside the root that a tree of several drafters may have; 0: all
+  NodeWants record;      ///< recorded in the trees about expanded nodes, beside what the policies ask for
+  bool coupled = false;  ///< ExpandOptions::coupled
+  bool sampled = false;  ///< drafters with a law draw their candidates, from rows of `vocab` probabilities
+  std::int32_t vocab = 0;
+  Sampler* sampler = nullptr;       ///< the sequence's
+  KvCache* target_cache = nullptr;  ///< the sequence's
+
+  // For this round, set before Round::draft():
+  std::span<const TokenId> tokens;  ///< the text, the root last
+  RoundInfo info;                   ///< context, room and max_depth
+
+  // What comes of it:
+  DraftTree tree;
+  std::int32_t drafted = 0;  ///< nodes that were proposed, before pruning
+  StepForecast forecast;
+  std::optional<EarlyRows> early;  ///< rows of the target that drafting has run
+  std::exception_ptr failure;      ///< what was thrown for this sequence; its tree is worthless then
+
+  /// Whether its drafters do have laws to draw from.
+  bool draws() const { return sampled && speculators.front().drafter->traits().has_probabilities; }
+
+ private:
+  friend class Round;
+  RoundMember member_;
+  Reranker reranker_;
+  std::vector<std::int32_t> frontier_;
+  std::int32_t size_before_level_ = 0;
+};
+
+/// Drafting for a batch: every drafter of every sequence grows a tree of its own as its policy says, drafters
+/// that share weights together; a sequence's trees are merged, and its controller, if it has one, says what
+/// is verified. What is thrown for one sequence, by a drafter or a policy, fails that one alone. One thread
+/// at a time; after the first rounds nothing allocates.
+class Round {
+ public:
+  /// `costs` is told what drafting takes by `clock`. Both outlive it.
+  explicit Round(CostModel& costs, const Clock& clock = Clock::steady()) : costs_(costs), clock_(clock) {}
+
+  /// Makes the drafts' trees. The drafts stay where they are until observe() has seen the same ones.
+  void draft(std::span<SequenceDraft* const> drafts);
+  /// What came of the drafts, in the same order: `traces[i]` of `drafts[i]`. Sequences that failed are passed
+  /// over.
+  void observe(std::span<SequenceDraft* const> drafts, std::span<const StepTrace> traces);
+
+ private:
+  void begin();
+  void draft_with(std::size_t speculator);
+  void begin_speculator(SequenceDraft& draft, Speculator& with);
+  void grow_level(std::size_t speculator, int level);
+  void add_job(SequenceDraft& draft, std::size_t speculator);
+  void expand(std::span<SequenceDraft* const> group, std::size_t speculator, int level);
+  void end_speculator(SequenceDraft& draft, std::size_t speculator);
+  void merge(SequenceDraft& draft);
+  void cut(SequenceDraft& draft);
+  template <class Call>
+  void for_controllers(std::span<SequenceDraft* const> drafts, Call&& call);
+
+  CostModel& costs_;
+  const Clock& clock_;
+
+  // The round in flight.
+  std::vector<SequenceDraft*> batch_;    ///< those that have not failed
+  std::vector<SequenceDraft*> growing_;  ///< those whose trees of this speculator still grow
+  std::vector<SequenceDraft*> level_;    ///< of these, in this level, by group
+  std::vector<SequenceDraft*> active_;
+  std::vector<ExpandJob> jobs_;
+  std::vector<RoundMember*> members_;
+};
+
+}  // namespace augur

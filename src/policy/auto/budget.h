@@ -1,0 +1,45 @@
+#pragma once
+#include <algorithm>
+
+namespace augur {
+
+/// Keeps speculation from becoming slower than plain decoding: one ledger of what it has won and lost, in
+/// plain steps of the moment (what a slow moment of the machine has cost is no debt of seconds later). Time
+/// that passes adds a small share of itself, so that there is always something to try with; who would
+/// overdraw it decodes plainly. What all texts of an engine can lose together is the credit, that share, and
+/// what was invested in vain.
+class Budget {
+ public:
+  // In plain steps:
+  static constexpr double kCredit = 2.0;  ///< at the beginning: some rounds of a draft that fails
+  /// Kept of what was won: that a thousand tokens went well is no reason to lose time now.
+  static constexpr double kMostKept = 6.0;
+  /// Reading prompts for drafters, before it is known whether they pay: of one long prompt, or two.
+  static constexpr double kMostInvested = 10.0;
+  static constexpr double kShare = 0.005;  ///< of the time: half of the 1% that adversarial text may cost
+  /// A round counts as no longer than so many times what was expected: an interruption is nobody's loss.
+  static constexpr double kInterrupted = 2.0;
+
+  /// Whether so many plain steps may be lost.
+  bool affords(double steps) const { return steps <= balance_; }
+  /// Whether another text may begin with something that only pays later. What is won pays for it first.
+  bool may_invest() const { return invested_ < kMostInvested; }
+  void invest(double steps) { invested_ += steps; }
+  /// A round that speculated: what its tokens were worth, what it took, and was expected to take, in plain
+  /// steps.
+  void book(double worth, double took, double expected) {
+    const double won = worth - std::min(took, kInterrupted * expected);
+    invested_ = std::max(0.0, invested_ - std::max(0.0, won));
+    balance_ = std::clamp(balance_ + won, 0.0, kMostKept);  // no debts: a disturbed minute is soon over
+  }
+  void pass(double steps) {
+    balance_ = std::min(kMostKept, balance_ + kShare * steps);
+    invested_ = std::max(0.0, invested_ - kShare * steps);
+  }
+
+ private:
+  double balance_ = kCredit;
+  double invested_ = 0;
+};
+
+}  // namespace augur

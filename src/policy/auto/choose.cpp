@@ -1,0 +1,440 @@
+#include "policy/auto/choose.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace augur {
+namespace {
+
+/// Standard errors above what is believed at which costs and acceptance are judged: what has been seen a
+/// hundred times is taken as it is, what nobody has looked at is looked at.
+constexpr double kOptimism = 0.5;
+constexpr double kPriceRate = 1.0 / 32;  ///< of the price's running means, a round
+/// Everything is counted in plain steps, so one is seen at the beginning of a process and so many rounds
+/// after the last: at most 0.5% of the time, as a round takes at least what a plain step does.
+constexpr int kYardstick = 200;
+/// Rounds in which catching up with a text (its prompt, what was written plainly) is to pay for itself, if
+/// the text is as long as that.
+constexpr double kHorizon = 64;
+constexpr double kLeastGain = 0.01;  ///< tokens of a sequence: what no table tells (other caches) eats less
+constexpr int kBranch = 48;          ///< tokens of a branch, and nodes of a one-shot drafter's tree
+constexpr std::size_t kMostWidth = 16;  ///< nodes of a tree that are expanded at once
+constexpr std::size_t kStretch = 8;  ///< rows over which a row's least price is taken: half a kernel's tile
+
+AutoText& text_of(RoundMember& member) {
+  return static_cast<AutoText&>(*member.text);
+}
+
+/// a(v). Of drawn candidates by place alone: what is drafted and verified must not depend on which token was
+/// drawn.
+double chance_of(const AutoText::Drafter& d, float log_prob, int depth, int rank) {
+  if (!d.drawn) return d.prediction.acceptance(static_cast<double>(log_prob), depth);
+  return d.prediction.expected(depth, true,
+                               0)[static_cast<std::size_t>(std::min(rank, RankProfile::kRanks - 1))];
+}
+
+/// Of one level over the rows of a whole batch.
+double level_ms(const AutoText::Drafter& drafter, int level, int rows) {
+  return drafter.round.draft_costs->level_ms(level, rows);
+}
+
+}  // namespace
+
+// --- The round -------------------------------------------------------------------------------------------
+
+Chooser::Chooser() : since_plain_(kYardstick) {
+  // Later rounds may have larger trees than the first ones, and should not have to allocate.
+  row_ms_.reserve(kMostNodes + 1);
+  for (std::vector<float>* chances : {&candidates_, &more_}) chances->reserve(kMostNodes);
+  ranked_.reserve(kMostNodes);
+  chances_.reserve(kMostNodes);
+}
+
+AutoText::Drafter::Drafter(DrafterBelief& belief) : prediction(belief) {
+  candidates.reserve(Chooser::kMostNodes);
+  frontier.reserve(kMostWidth);
+}
+
+void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
+  sequences_ = static_cast<double>(members.size());
+  base_rows_ = sequences_ + other_rows;
+  costs_ = members.front()->info.costs;
+  context_ = 0;
+  std::size_t room = 0;
+  for (RoundMember* member : members) {
+    context_ += static_cast<double>(member->info.context) / sequences_;
+    room += static_cast<std::size_t>(std::max(0, member->info.room));
+    AutoText& text = text_of(*member);
+    text.covered = 0;
+    for (AutoText::Drafter& d : text.drafters) {
+      d.drafts = false;
+      d.drawn = member->sampled && d.round.drafter.has_probabilities;
+      d.frontier.clear();
+      d.candidates.assign(1, {.accepted = true});
+      d.newest = 0;
+      d.prediction.pass();
+    }
+  }
+  step_ms_ = (costs_->verify_ms(base_rows_, context_) + costs_->other_ms()) * sequences_ / base_rows_;
+  price_ = std::max(1.0, tokens_ / time_) * sequences_ / step_ms_;
+  row_ms_.resize(std::min(room, static_cast<std::size_t>(kMostNodes)) + 1);
+  costs_->optimistic_rows_ms(base_rows_, context_, kOptimism, row_ms_);
+  // A single row's price may be next to nothing where a kernel's tile is not full yet.
+  const std::size_t stretch = std::min(kStretch, row_ms_.size() - 1);
+  threshold_ = 1;
+  for (std::size_t n = 0; stretch > 0 && n + stretch < row_ms_.size(); ++n) {
+    threshold_ =
+        std::min(threshold_, price_ * (row_ms_[n + stretch] - row_ms_[n]) / static_cast<double>(stretch));
+  }
+  draft_ms_ = 0;
+  candidates_.clear();
+  plain_ = since_plain_ >= kYardstick;
+}
+
+Chooser::Cut Chooser::best(std::span<const float> more) const {
+  Cut best;
+  double tokens = 0;
+  std::size_t a = 0;
+  std::size_t b = 0;
+  const std::size_t most = std::min(row_ms_.size() - 1, candidates_.size() + more.size());
+  for (std::size_t nodes = 1; nodes <= most; ++nodes) {
+    const bool first = b == more.size() || (a < candidates_.size() && candidates_[a] >= more[b]);
+    tokens += static_cast<double>(first ? candidates_[a++] : more[b++]);
+    const double net = tokens - price_ * row_ms_[nodes];
+    if (net > best.net) best = {nodes, net};
+  }
+  return best;
+}
+
+void Chooser::plan(std::size_t drafter, int level, std::span<RoundMember* const> growing) {
+  if (level == 0) {
+    choose_drafters(drafter, growing);
+  } else {
+    choose_frontier(drafter, level, growing);
+  }
+}
+
+// --- Who drafts ------------------------------------------------------------------------------------------
+
+/// Tokens, less the price of their time, that drafting is expected to add where nobody else has proposed the
+/// next token with probability `open`: of the best number of levels of the likeliest branch, with all the
+/// siblings along it. Of catching up what is left to pay of it.
+double Chooser::worth_drafting(const AutoText::Drafter& d, double open, double errors) {
+  const RoundInfo& round = d.round;
+  if (round.room < 1) return 0;
+  const int levels = std::min({round.max_depth, round.drafter.max_depth, kBranch});
+  const std::size_t ranks = round.drafter.one_shot && !round.drafter.branching ? 1 : RankProfile::kRanks;
+  const double now = best().net;
+  double ms = first_level_ms(d) + catch_up_ms(d) / std::clamp(round.max_depth / 2.0, 1.0, kHorizon);
+  double worth = 0;
+  double chance = open;
+  more_.clear();
+  for (int level = 1; level <= levels && chance >= threshold_; ++level) {
+    const auto children = d.prediction.expected(level, d.drawn, errors);
+    for (std::size_t rank = 0; rank < ranks && chance * children[rank] >= threshold_; ++rank) {
+      more_.push_back(static_cast<float>(chance * children[rank]));
+    }
+    std::sort(more_.begin(), more_.end(), std::greater<>());
+    worth = std::max(worth, best(more_).net - now - price_ * ms);
+    if (!round.drafter.one_shot) ms += level_ms(d, level, static_cast<int>(sequences_)) / sequences_;
+    chance *= children[0];
+  }
+  return worth;
+}
+
+/// Tokens that a drafter catches up with in a round like the last ones, the root included.
+int Chooser::usual_rows(const AutoText::Drafter& d) const {
+  return std::min(d.round.behind, 1 + static_cast<int>(tokens_));
+}
+
+/// A sequence's share of a first level in which all take part.
+double Chooser::first_level_ms(const AutoText::Drafter& d) const {
+  return level_ms(d, 0, usual_rows(d) * static_cast<int>(sequences_)) / sequences_;
+}
+
+/// What it takes to catch up with more than that: with a prompt, with what was written without it.
+double Chooser::catch_up_ms(const AutoText::Drafter& d) const {
+  return std::max(0.0, level_ms(d, 0, d.round.behind) - level_ms(d, 0, usual_rows(d)));
+}
+
+/// The same, less what would be lost of what the drafters after it are worth: two that say the same are worth
+/// one.
+double Chooser::worth_beside_others(const AutoText& text, std::size_t index) {
+  const double open = 1 - text.covered;
+  const AutoText::Drafter& d = text.drafters[index];
+  const double own = worth_drafting(d, open, kOptimism);
+  if (own <= 0) return 0;
+  const double left = open * (1 - d.prediction.expected(1, d.drawn, 0)[0]);
+  double others = 0;
+  double others_then = 0;
+  for (std::size_t other = index + 1; other < text.drafters.size(); ++other) {
+    others = std::max(others, worth_drafting(text.drafters[other], open, kOptimism));
+    others_then = std::max(others_then, worth_drafting(text.drafters[other], left, kOptimism));
+  }
+  return own + others_then - others;
+}
+
+void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> growing) {
+  ranked_.clear();
+  for (std::size_t m = 0; m < growing.size() && !plain_; ++m) {
+    const AutoText& text = text_of(*growing[m]);
+    const AutoText::Drafter& d = text.drafters[index];
+    // One price for the level, whoever is in it: it is taken off below.
+    const double level = price_ * first_level_ms(d);
+    Ranked ranked{.gain = worth_beside_others(text, index) + level, .member = static_cast<std::uint32_t>(m)};
+    if (ranked.gain <= level && ranked.gain <= kLeastGain) continue;
+    ranked.catch_up_ms = catch_up_ms(d);
+    // What a text begins with is reading its prompt, where it is believed, and not only hoped, to pay.
+    ranked.invests = !d.begun && budget_.may_invest() && worth_drafting(d, 1 - text.covered, 0) > 0;
+    ranked_.push_back(ranked);
+  }
+  std::stable_sort(ranked_.begin(), ranked_.end(),
+                   [](const Ranked& a, const Ranked& b) { return a.gain > b.gain; });
+  std::size_t chosen = 0;
+  double gain = 0;
+  double most = 0;
+  double spent_ms = 0;
+  double charged_ms = 0;
+  int rows = 0;
+  for (std::size_t k = 0; k < ranked_.size(); ++k) {
+    const AutoText::Drafter& d = text_of(*growing[ranked_[k].member]).drafters[index];
+    rows += usual_rows(d);
+    if (!ranked_[k].invests) charged_ms += ranked_[k].catch_up_ms;
+    gain += ranked_[k].gain - kLeastGain;
+    const double ms = charged_ms + level_ms(d, 0, rows);
+    if (!affords(ms, std::min(row_ms_.size() - 1, candidates_.size() + k + 1))) break;
+    if (gain - price_ * level_ms(d, 0, rows) <= most) continue;
+    most = gain - price_ * level_ms(d, 0, rows);
+    chosen = k + 1;
+    spent_ms = ms;
+  }
+  draft_ms_ += spent_ms;
+  for (std::size_t k = 0; k < chosen; ++k) {
+    AutoText::Drafter& d = text_of(*growing[ranked_[k].member]).drafters[index];
+    if (ranked_[k].invests) budget_.invest(steps(ranked_[k].catch_up_ms));
+    d.drafts = d.begun = true;
+    d.frontier.assign(1, DraftTree::kRoot);
+    const int room = std::min(kBranch, d.round.room);
+    d.width = !d.round.drafter.one_shot   ? children_worth(d, 1.0f, 1)
+              : d.round.drafter.branching ? room
+                                          : std::min(room, d.round.max_depth);
+  }
+}
+
+// --- How far ---------------------------------------------------------------------------------------------
+
+void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree) {
+  std::vector<AutoText::Candidate>& known = d.candidates;
+  d.newest = static_cast<std::int32_t>(known.size());
+  double at_root = 0;
+  double left = 1;  // of a node's certainty to its children to come
+  more_.clear();    // log-probabilities of the siblings so far
+  for (auto v = std::ssize(known); v < tree.size(); ++v) {
+    const auto node = static_cast<std::size_t>(v);
+    const std::int32_t parent = tree.parents()[node];
+    if (known.back().parent != parent) more_.clear();
+    AutoText::Candidate c{.parent = parent,
+                          .token = tree.tokens()[node],
+                          .depth = tree.depths()[node],
+                          .rank = static_cast<std::int32_t>(more_.size()),
+                          .log_prob = tree.log_probs()[node]};
+    more_.push_back(c.log_prob);
+    if (c.rank == 0) left = 1;
+    const double a = std::min(left, chance_of(d, c.log_prob, c.depth, c.rank));
+    left -= a;
+    c.chance = known[static_cast<std::size_t>(parent)].chance * static_cast<float>(a);
+    if (parent == DraftTree::kRoot) at_root += a;
+    const bool last = v + 1 == tree.size() || tree.parents()[node + 1] != parent;
+    if (last && !d.drawn) d.prediction.drafted(c.depth, more_);
+    if (static_cast<double>(c.chance) >= threshold_) candidates_.push_back(c.chance);
+    known.push_back(c);
+  }
+  if (d.newest == 1 && tree.only_root() && !d.drawn) d.prediction.drafted(1, {});
+  if (at_root > 0) text.covered = 1 - (1 - text.covered) * (1 - std::min(at_root, 1.0));
+  std::sort(candidates_.begin(), candidates_.end(), std::greater<>());
+}
+
+int Chooser::children_worth(const AutoText::Drafter& d, float chance, int depth) const {
+  const auto children = d.prediction.expected(depth, d.drawn, 0);
+  const auto worth = std::find_if(children.begin(), children.end(), [&](double child) {
+    return static_cast<double>(chance) * child < threshold_;
+  });
+  return std::max(static_cast<int>(worth - children.begin()), 1);
+}
+
+/// The newest nodes of all trees, the likeliest first: as many are expanded as it takes for the tokens that
+/// their children are expected to add, less the price of their rows and of the level, to be the most.
+void Chooser::choose_frontier(std::size_t index, int level, std::span<RoundMember* const> growing) {
+  ranked_.clear();
+  for (std::size_t m = 0; m < growing.size(); ++m) {
+    AutoText& text = text_of(*growing[m]);
+    AutoText::Drafter& d = text.drafters[index];
+    d.frontier.clear();
+    if (!d.drafts) continue;
+    absorb(text, d, *growing[m]->tree);
+    if (d.round.drafter.one_shot ||
+        level >= std::min({d.round.max_depth, d.round.drafter.max_depth, kBranch})) {
+      continue;
+    }
+    const std::size_t before = ranked_.size();
+    for (auto node = d.newest; node < std::ssize(d.candidates); ++node) {
+      const float chance = d.candidates[static_cast<std::size_t>(node)].chance;
+      if (static_cast<double>(chance) < threshold_) continue;
+      ranked_.push_back({.chance = chance, .member = static_cast<std::uint32_t>(m), .node = node});
+    }
+    const auto begin = ranked_.begin() + static_cast<std::ptrdiff_t>(before);
+    std::sort(begin, ranked_.end(), [](const Ranked& a, const Ranked& b) {
+      return a.chance != b.chance ? a.chance > b.chance : a.node < b.node;
+    });
+    ranked_.resize(std::min(ranked_.size(), before + kMostWidth));
+  }
+  std::stable_sort(ranked_.begin(), ranked_.end(),
+                   [](const Ranked& a, const Ranked& b) { return a.chance > b.chance; });
+
+  const double now = best().net;
+  double most = kLeastGain;
+  std::size_t chosen = 0;
+  double spent_ms = 0;
+  more_.clear();
+  std::size_t next = 1;  // widths that are looked at: all small ones, ever fewer large ones
+  for (std::size_t k = 0; k < ranked_.size(); ++k) {
+    const AutoText::Drafter& d = text_of(*growing[ranked_[k].member]).drafters[index];
+    for (const double child : d.prediction.expected(level + 1, d.drawn, 0)) {
+      const double chance = static_cast<double>(ranked_[k].chance) * child;
+      if (chance < threshold_) break;
+      more_.push_back(static_cast<float>(chance));
+    }
+    if (k + 1 != next && k + 1 != ranked_.size()) continue;
+    next += 1 + next / 16;
+    std::sort(more_.begin(), more_.end(), std::greater<>());
+    const Cut cut = best(more_);
+    const double ms = level_ms(d, level, static_cast<int>(k) + 1);
+    if (!affords(ms, cut.nodes)) break;
+    if (cut.net - now - price_ * ms <= most) continue;
+    most = cut.net - now - price_ * ms;
+    chosen = k + 1;
+    spent_ms = ms;
+  }
+  draft_ms_ += spent_ms;
+  for (std::size_t k = 0; k < chosen; ++k) {
+    AutoText::Drafter& d = text_of(*growing[ranked_[k].member]).drafters[index];
+    if (d.frontier.empty()) d.width = children_worth(d, ranked_[k].chance, level + 1);
+    d.frontier.push_back(ranked_[k].node);
+  }
+}
+
+// --- What is verified ------------------------------------------------------------------------------------
+
+void Chooser::cut(std::span<RoundMember* const> members) {
+  ranked_.clear();
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    const DraftTree& tree = *members[m]->tree;
+    for (std::int32_t node = 1; node < tree.size(); ++node) {
+      ranked_.push_back({.chance = std::exp(tree.scores()[static_cast<std::size_t>(node)]),
+                         .member = static_cast<std::uint32_t>(m),
+                         .node = node});
+    }
+  }
+  // Of equal chance the earlier node, so that parents come before their children.
+  std::stable_sort(ranked_.begin(), ranked_.end(),
+                   [](const Ranked& a, const Ranked& b) { return a.chance > b.chance; });
+  candidates_.clear();
+  for (const Ranked& r : ranked_) candidates_.push_back(r.chance);
+  std::size_t nodes = best().nodes;
+  while (nodes > 0 && !affords(0, nodes)) --nodes;
+
+  while (keep_.size() < members.size()) keep_.emplace_back().reserve(kMostNodes);
+  for (std::size_t m = 0; m < members.size(); ++m) keep_[m].assign(1, DraftTree::kRoot);
+  for (std::size_t k = 0; k < nodes; ++k) keep_[ranked_[k].member].push_back(ranked_[k].node);
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    std::sort(keep_[m].begin(), keep_[m].end());
+    members[m]->tree->select(keep_[m]);
+  }
+  forecast(members, nodes);
+}
+
+void Chooser::forecast(std::span<RoundMember* const> members, std::size_t nodes) {
+  const double rows = base_rows_ + static_cast<double>(nodes);
+  const double verify_ms = costs_->verify_ms(rows, context_);
+  for (RoundMember* member : members) {
+    const DraftTree& tree = *member->tree;
+    AutoText& text = text_of(*member);
+    StepForecast& f = member->forecast;
+    f.tokens = 1;
+    chances_.assign(static_cast<std::size_t>(tree.size()), 1.0);
+    for (std::int32_t v = 1; v < tree.size(); ++v) {
+      const auto node = static_cast<std::size_t>(v);
+      const AutoText::Drafter& d = text.drafters[tree.proposers()[node] - 1u];
+      const double a = chance_of(d, tree.log_probs()[node], tree.depths()[node], 0);
+      chances_[node] = chances_[static_cast<std::size_t>(tree.parents()[node])] * a;
+      f.tokens += chances_[node];
+    }
+    f.mode = draft_ms_ > 0 || nodes > 0 ? RoundMode::Speculate : RoundMode::Plain;
+    f.ms =
+        (draft_ms_ + costs_->other_ms()) / sequences_ + verify_ms * static_cast<double>(tree.size()) / rows;
+    f.price = price_ / sequences_;
+    f.plain_ms = step_ms_ / sequences_;
+  }
+}
+
+// --- What came of it -------------------------------------------------------------------------------------
+
+void Chooser::learn(RoundMember& member) {
+  const StepTrace& trace = *member.trace;
+  const auto known = static_cast<int>(trace.path.size());  // depths of which the right token is known
+  for (AutoText::Drafter& d : text_of(member).drafters) {
+    if (!d.drafts) continue;
+    for (std::size_t n = 1; n < d.candidates.size(); ++n) {
+      AutoText::Candidate& c = d.candidates[n];
+      if (c.depth > known || !d.candidates[static_cast<std::size_t>(c.parent)].accepted) continue;
+      const TokenId right =
+          c.depth < known
+              ? trace.tree->tokens()[static_cast<std::size_t>(trace.path[static_cast<std::size_t>(c.depth)])]
+              : trace.next;
+      c.accepted = c.token == right;
+      if (d.drawn) {
+        d.prediction.drawn_outcome(c.depth, c.rank, c.accepted);
+      } else {
+        d.prediction.outcome(static_cast<double>(c.log_prob), c.depth, c.accepted);
+      }
+    }
+  }
+}
+
+void Chooser::observe(std::span<RoundMember* const> members) {
+  double tokens = 0;
+  double nodes = 0;
+  double draft_ms = 0;
+  double verify_ms = 0;
+  double other_ms = 0;
+  for (RoundMember* member : members) {
+    const StepTrace& trace = *member->trace;
+    tokens += static_cast<double>(trace.path.size());
+    nodes += static_cast<double>(trace.tree->size() - 1);
+    draft_ms += trace.draft_ms;
+    verify_ms += trace.verify_ms;
+    other_ms += trace.other_ms;
+    learn(*member);
+  }
+  const auto sequences = static_cast<double>(members.size());
+  const double step_ms = step_ms_ * sequences / sequences_;
+  const double took = (draft_ms + verify_ms + other_ms) / step_ms;
+  const double rate = std::max(kPriceRate, 1 / (2 + rounds_++));
+  tokens_ += rate * (tokens / sequences - tokens_);
+  time_ += rate * (took - time_);
+  budget_.pass(took);
+  if (draft_ms_ == 0 && nodes == 0) {
+    since_plain_ = 0;
+    return;
+  }
+  ++since_plain_;
+  // Of the verification what the nodes took: the rest is a plain step's, slow or fast as the moment is.
+  const double expected = costs_->verify_ms(base_rows_ + nodes, context_);
+  const double share = 1 - costs_->verify_ms(base_rows_, context_) / expected;
+  const double of_nodes = std::max(0.0, share) * verify_ms * (base_rows_ + nodes) / (sequences + nodes);
+  const double expected_ms = draft_ms_ + std::max(0.0, share) * expected;
+  budget_.book((tokens - sequences) / sequences, (draft_ms + of_nodes) / step_ms, expected_ms / step_ms);
+}
+
+}  // namespace augur

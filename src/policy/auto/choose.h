@@ -1,0 +1,123 @@
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "policy/auto/budget.h"
+#include "policy/auto/cost.h"
+#include "policy/auto/predict.h"
+#include "policy/round_controller.h"
+
+namespace augur {
+
+/// What `auto` knows of one sequence: a prediction and this round's candidates for each of its drafters.
+struct AutoText final : ControlledText {
+  struct Candidate {
+    std::int32_t parent = -1;
+    TokenId token = -1;
+    std::int32_t depth = 0;
+    std::int32_t rank = 0;  ///< among its siblings, the likeliest first
+    float log_prob = 0;
+    float chance = 1;  ///< P(v), optimistic
+    bool accepted = false;
+  };
+  struct Drafter {
+    explicit Drafter(DrafterBelief& belief);
+
+    TextPrediction prediction;
+    // This round, as its policy was told:
+    RoundInfo round;
+    bool drafts = false;
+    bool begun = false;  ///< it has drafted in this text before
+    bool drawn = false;  ///< its candidates are drawn, not ranked
+    int width = 0;
+    std::vector<std::int32_t> frontier;
+    std::vector<Candidate> candidates;  ///< by node of its tree
+    std::int32_t newest = 0;            ///< first node of the newest level
+  };
+  std::deque<Drafter> drafters;  ///< in the sequence's order
+  double covered = 0;            ///< chance that a drafter has proposed the root's next token already
+};
+
+/// `auto`: in every round of a batch the drafts and nodes for which tokens - price * ms is largest, the price
+/// being the long-run rate (Dinkelbach's method), at the optimistic end of what is believed of costs and
+/// acceptance, as long as the budget bears it. docs/adaptivity.md.
+class Chooser final : public RoundController {
+ public:
+  Chooser();
+
+  static constexpr int kMostNodes = 512;  ///< of all trees of a batch, verified at once
+
+  /// What is believed about a drafter, by its name, over all texts. Stays where it is.
+  DrafterBelief& belief(const std::string& drafter) { return beliefs_[drafter]; }
+
+  void begin(std::span<RoundMember* const> members, int other_rows) override;
+  void plan(std::size_t drafter, int level, std::span<RoundMember* const> growing) override;
+  void cut(std::span<RoundMember* const> members) override;
+  void observe(std::span<RoundMember* const> members) override;
+
+  /// Weighs the nodes that a drafter has added since the last call.
+  void absorb(AutoText& text, AutoText::Drafter& drafter, const DraftTree& tree);
+
+ private:
+  struct Cut {
+    std::size_t nodes = 0;
+    double net = 0;  ///< tokens - price * ms
+  };
+  /// How many of the candidates and of `more` (falling), taken together by falling chance, are best verified.
+  Cut best(std::span<const float> more = {}) const;
+  double steps(double ms) const { return ms / step_ms_; }
+  bool affords(double draft_ms, std::size_t nodes) const {
+    return budget_.affords(steps(draft_ms_ + draft_ms + row_ms_[nodes]));
+  }
+  void choose_drafters(std::size_t drafter, std::span<RoundMember* const> growing);
+  int usual_rows(const AutoText::Drafter& drafter) const;
+  double first_level_ms(const AutoText::Drafter& drafter) const;
+  double catch_up_ms(const AutoText::Drafter& drafter) const;
+  double worth_drafting(const AutoText::Drafter& drafter, double open, double errors);
+  double worth_beside_others(const AutoText& text, std::size_t drafter);
+  void choose_frontier(std::size_t drafter, int level, std::span<RoundMember* const> growing);
+  int children_worth(const AutoText::Drafter& drafter, float chance, int depth) const;
+  void forecast(std::span<RoundMember* const> members, std::size_t nodes);
+  void learn(RoundMember& member);
+
+  std::map<std::string, DrafterBelief, std::less<>> beliefs_;
+  Budget budget_;
+  // The price: tokens and time of recent rounds, in those of a plain step.
+  double tokens_ = 1;
+  double time_ = 1;
+  double rounds_ = 0;
+  int since_plain_;  ///< rounds since a plain step
+
+  // The round in flight.
+  const CostModel* costs_ = nullptr;
+  double sequences_ = 1;           ///< members
+  double base_rows_ = 1;           ///< rows that are run anyway: all roots, and what others verify
+  double context_ = 0;             ///< the members' mean
+  double step_ms_ = 1;             ///< the members' share of a plain step
+  double price_ = 0;               ///< tokens per ms
+  double draft_ms_ = 0;            ///< spent on drafting by the cost model, but for what begins a text
+  double threshold_ = 1;           ///< a node of less chance is never worth verifying, whatever else is
+  bool plain_ = false;             ///< nothing is drafted: the plain step is to be seen
+  std::vector<double> row_ms_;     ///< [n]: optimistic time of n rows more than base_rows_
+  std::vector<float> candidates_;  ///< chances of all drafted nodes above the threshold, falling
+
+  // Scratch.
+  struct Ranked {
+    double gain = 0;
+    double catch_up_ms = 0;
+    bool invests = false;  ///< catching up is not charged to the budget's balance
+    float chance = 0;
+    std::uint32_t member = 0;
+    std::int32_t node = 0;
+  };
+  std::vector<Ranked> ranked_;
+  std::vector<float> more_;
+  std::vector<std::vector<std::int32_t>> keep_;
+  std::vector<double> chances_;
+};
+
+}  // namespace augur

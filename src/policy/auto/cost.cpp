@@ -1,0 +1,222 @@
+#include "policy/auto/cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace augur {
+namespace {
+
+// Standard deviations of logarithms:
+constexpr double kNoise =
+    0.06;  ///< of one step's time: half of the steps on shared two-core machines are within 4%
+constexpr double kSpeed = 0.3;   ///< of the machine's speed between one hour and another
+constexpr double kShape = 0.15;  ///< of one row count's time, that speed given, between one hour and another
+constexpr double kReach =
+    4.0;  ///< knots over which an error of the shape falls to 1/e: a kernel's tile, twice
+/// Steps within which what was known of a curve has become what is known of any: some minutes.
+constexpr double kMemory = 2000;
+/// A time longer than expected by more standard errors than this counts as so much longer: interruptions of a
+/// step (a tick of the system, another program's time slice) are ten and more.
+constexpr double kInterrupted = 2.5;
+/// Observations whose errors have one sign are surprising; forgetting is faster by so much times their mean,
+/// squared.
+constexpr double kAgility = 150;
+constexpr double kSurpriseRate = 0.25;
+constexpr double kMostOfContext = 0.9;  ///< of the time at the reference context
+
+constexpr std::size_t kKnots = CostCurve::kRows.size();
+
+/// Covariance of two knots' errors: of a curve of which nothing is known but its shape, about.
+double kernel(std::size_t a, std::size_t b) {
+  static const auto kShared = [] {
+    std::array<double, kKnots> by_distance;
+    for (std::size_t i = 0; i < by_distance.size(); ++i) {
+      by_distance[i] = kShape * kShape * std::exp(-static_cast<double>(i) / kReach);
+    }
+    return by_distance;
+  }();
+  return kSpeed * kSpeed + kShared[a < b ? b - a : a - b];
+}
+
+}  // namespace
+
+CostCurve::CostCurve(double base_ms, double slope) {
+  for (std::size_t i = 0; i < kKnots; ++i) {
+    log_ms_[i] = std::log(base_ms * (1 + slope * (kRows[i] - 1)));
+    for (std::size_t j = 0; j < kKnots; ++j) covariance_[i][j] = kernel(i, j);
+  }
+}
+
+double CostCurve::value(std::size_t knot) const {
+  return std::exp(log_ms_[knot]);
+}
+
+CostCurve::Place CostCurve::place(double rows) const {
+  if (rows <= kRows.front()) return {0, 1.0, 0.0};
+  std::size_t high = 1;
+  while (high + 1 < kKnots && kRows[high] < rows) ++high;
+  const double along = (rows - kRows[high - 1]) / (kRows[high] - kRows[high - 1]);
+  if (along > 1 && value(high) <= value(high - 1)) return {high - 1, 0.0, 1.0};  // no line falls for ever
+  const double low_ms = (1 - along) * value(high - 1);
+  const double ms = low_ms + along * value(high);
+  return {high - 1, low_ms / ms, 1 - low_ms / ms};
+}
+
+double CostCurve::at(double rows) const {
+  if (rows <= kRows.front()) return value(0);
+  std::size_t high = 1;
+  while (high + 1 < kKnots && kRows[high] < rows) ++high;
+  const double along = (rows - kRows[high - 1]) / (kRows[high] - kRows[high - 1]);
+  const double rise = value(high) - value(high - 1);
+  return value(high) + (along - 1) * (along > 1 ? std::max(0.0, rise) : rise);
+}
+
+double CostCurve::variance(const Place& a, const Place& b) const {
+  const std::size_t a_high = std::min(a.low + 1, kKnots - 1);
+  const std::size_t b_high = std::min(b.low + 1, kKnots - 1);
+  return a.low_share * (b.low_share * covariance_[a.low][b.low] + b.high_share * covariance_[a.low][b_high]) +
+         a.high_share *
+             (b.low_share * covariance_[a_high][b.low] + b.high_share * covariance_[a_high][b_high]);
+}
+
+double CostCurve::doubt(double rows, double base) const {
+  const Place at = place(rows);
+  const Place from = place(base);
+  return std::sqrt(std::max(0.0, variance(at, at) + variance(from, from) - 2 * variance(at, from)));
+}
+
+void CostCurve::set(double rows, double ms) {
+  const Place p = place(rows);
+  const std::size_t knot = p.high_share > p.low_share ? p.low + 1 : p.low;
+  log_ms_[knot] = std::log(std::max(ms, std::numeric_limits<float>::min() + 0.0));
+  set_[knot] = observed_ = true;
+}
+
+void CostCurve::forget(double share) {
+  for (std::size_t i = 0; i < kKnots; ++i) {
+    for (std::size_t j = 0; j < kKnots; ++j) {
+      covariance_[i][j] += share * (kernel(i, j) - covariance_[i][j]);
+    }
+  }
+}
+
+void CostCurve::believe(double error, const Place& p) {
+  const std::size_t high = std::min(p.low + 1, kKnots - 1);
+  Vector with;  // covariance of every knot with what was observed
+  for (std::size_t i = 0; i < kKnots; ++i) {
+    with[i] = p.low_share * covariance_[i][p.low] + p.high_share * covariance_[i][high];
+  }
+  const double of_error = variance(p, p) + kNoise * kNoise;
+  for (std::size_t i = 0; i < kKnots; ++i) {
+    log_ms_[i] += with[i] / of_error * error;
+    for (std::size_t j = 0; j < kKnots; ++j) covariance_[i][j] -= with[i] * with[j] / of_error;
+  }
+}
+
+void CostCurve::observe(double rows, double ms) {
+  if (!(ms > 0) || !(rows > 0)) return;
+  if (!observed_) scale(ms / at(rows));  // the guess was about the shape
+  observed_ = true;
+  const double error = std::log(ms / at(rows));
+  const Place p = place(rows);
+  const auto expected = [&] { return std::sqrt(variance(p, p) + kNoise * kNoise); };
+  surprise_ += kSurpriseRate * (std::clamp(error / expected(), -kInterrupted, kInterrupted) - surprise_);
+  forget(std::min(1.0, (1 + kAgility * std::max(0.0, surprise_ * surprise_ - 1)) / kMemory));
+  believe(std::min(error, kInterrupted * expected()), p);
+}
+
+void CostCurve::fill_gaps() {
+  std::size_t before = kKnots;
+  for (std::size_t i = 0; i < kKnots; ++i) {
+    if (!set_[i]) continue;
+    for (std::size_t j = before == kKnots ? 0 : before + 1; j < i; ++j) {
+      const double share = before == kKnots ? 1.0 : (kRows[j] - kRows[before]) / (kRows[i] - kRows[before]);
+      const double from = before == kKnots ? value(i) : value(before);
+      log_ms_[j] = std::log(from + share * (value(i) - from));
+    }
+    before = i;
+  }
+  if (before == kKnots) return;
+  // Beyond what was measured time goes on growing as it did over the last stretch.
+  std::size_t earlier = before;
+  while (earlier > 0 && !set_[--earlier]) {
+  }
+  const double slope =
+      earlier < before ? std::max(0.0, (value(before) - value(earlier)) / (kRows[before] - kRows[earlier]))
+                       : 0.0;
+  for (std::size_t j = before + 1; j < kKnots; ++j) {
+    log_ms_[j] = std::log(value(before) + slope * (kRows[j] - kRows[before]));
+  }
+}
+
+void CostCurve::flatten_peaks() {
+  for (std::size_t i = kKnots - 1; i-- > 0;) log_ms_[i] = std::min(log_ms_[i], log_ms_[i + 1]);
+}
+
+void CostCurve::scale(double factor) {
+  for (double& log_ms : log_ms_) log_ms += std::log(factor);
+}
+
+void DraftCosts::observe(int level, int rows, double ms) {
+  if (!(ms > 0)) return;
+  if (level > 0) {
+    levels_.observe(rows, ms);
+    return;
+  }
+  // Until a further level has been seen, it is taken to cost what the first one does.
+  const bool follow = !root_.observed() && !levels_.observed();
+  root_.observe(rows, ms);
+  if (follow) levels_.scale(root_.at(1) / levels_.at(1));
+}
+
+double CostModel::grown(double rows, double context) const {
+  const double share = rows >= kManyRows ? 1.0 : (rows - 1) / (kManyRows - 1);
+  const double growth = growth_one_ + share * (growth_many_ - growth_one_);
+  return 1 + growth * (context - reference_context_);
+}
+
+void CostModel::optimistic_rows_ms(double base, double context, double errors, std::span<double> out) const {
+  const double from = verify_ms(base, context);
+  const auto optimistic = [&](double rows) {
+    return std::max(from, verify_ms(rows, context) * std::exp(-errors * verify_.doubt(rows, base)));
+  };
+  double low = base;
+  double low_ms = from;
+  std::size_t knot = 0;
+  double high = base;
+  double high_ms = from;
+  for (std::size_t n = 0; n < out.size(); ++n) {
+    const double rows = base + static_cast<double>(n);
+    if (rows > high) {
+      low = high;
+      low_ms = high_ms;
+      while (knot < CostCurve::kRows.size() && CostCurve::kRows[knot] < rows) ++knot;
+      high = knot < CostCurve::kRows.size() ? CostCurve::kRows[knot] : base + static_cast<double>(out.size());
+      high_ms = std::max(low_ms, optimistic(high));
+    }
+    out[n] = low_ms - from + (high > low ? (high_ms - low_ms) * (rows - low) / (high - low) : 0);
+  }
+}
+
+DraftCosts& CostModel::drafter(std::string_view name) {
+  const auto found = drafters_.find(name);
+  return found != drafters_.end() ? found->second : drafters_[std::string(name)];
+}
+
+void CostModel::observe_step(double rows, double context, double ms, double other_ms) {
+  if (!(ms > 0) || rows < 1) return;
+  other_.observe(1, other_ms);
+  verify_.observe(rows, ms / std::max(grown(rows, context), 1e-3));
+}
+
+void CostModel::set_growth(double reference_context, double one_row, double many_rows) {
+  reference_context_ = reference_context;
+  // Even if all of the time were the context's, there would be some left without it: a disturbed measurement
+  // must not make the beginning of a text cost less than nothing.
+  const double most = kMostOfContext / std::max(reference_context, 1.0);
+  growth_one_ = std::clamp(one_row, 0.0, most);
+  growth_many_ = std::clamp(many_rows, 0.0, most);
+}
+
+}  // namespace augur

@@ -1,0 +1,140 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace augur {
+
+/// A time in ms as a function of a number of rows, and how sure that is. The logarithms of the times at fixed
+/// row counts are one Gaussian: an error may be the machine's speed, which all of them share, or the curve's
+/// shape, which neighbours share. An observation (a Kalman filter's update) moves every time as far as it is
+/// in doubt and has to do with the one observed, so that a few steps put a wrong table right, also where they
+/// never looked. Forgetting lets the doubt grow back to what is known of any curve; it is faster while
+/// observations contradict the curve.
+///
+/// What disturbs a step makes it longer, never shorter: a short time is believed at once, a long one little
+/// by little. Nothing allocates.
+class CostCurve {
+ public:
+  /// Rows at the knots: dense where kernels fill their tiles.
+  static constexpr std::array<double, 14> kRows = {1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64, 96, 128};
+
+  /// A guess, base * (1 + slope * (rows - 1)): its shape is about right, its speed may be anything.
+  CostCurve(double base_ms, double slope);
+
+  /// Straight lines between the knots; rows beyond the last follow its line. Never 0.
+  double at(double rows) const;
+  /// Standard error of log(at(rows) / at(base)): what two row counts share, the machine's speed, is not in
+  /// it.
+  double doubt(double rows, double base) const;
+  /// Whether anything but the guess is known.
+  bool observed() const { return observed_; }
+
+  /// A time that was measured carefully, at a knot: it replaces what the knot says.
+  void set(double rows, double ms);
+  /// Knots that were never set take the line between their neighbours that were.
+  void fill_gaps();
+  /// No time is longer than that of more rows.
+  void flatten_peaks();
+  /// A time that was seen once.
+  void observe(double rows, double ms);
+  void scale(double factor);
+
+  double value(std::size_t knot) const;
+
+ private:
+  using Vector = std::array<double, kRows.size()>;
+  /// d log at(rows) / d log(time at each knot): two of them are not 0, and all add up to 1.
+  struct Place {
+    std::size_t low;
+    double low_share;
+    double high_share;
+  };
+  Place place(double rows) const;
+  double variance(const Place& a, const Place& b) const;
+  void forget(double share);
+  void believe(double log_ms, const Place& place);
+
+  Vector log_ms_{};
+  std::array<Vector, kRows.size()> covariance_{};
+  std::array<bool, kRows.size()> set_{};
+  bool observed_ = false;
+  double surprise_ = 0;  ///< running mean of the observations' errors, in standard errors
+};
+
+/// What drafting with one drafter costs, in ms: its first level as a function of the tokens of text that it
+/// has not run yet, and every further level as a function of how many nodes it expands. Further levels cost
+/// the same at any depth (their attention grows by a few rows only), so one curve serves them all.
+class DraftCosts {
+ public:
+  /// Level 0 expands the root and catches up, `rows` tokens in all, the root included; level i expands the
+  /// nodes of depth i, `rows` of them.
+  double level_ms(int level, int rows) const { return (level == 0 ? root_ : levels_).at(rows); }
+  /// False: nothing but a guess.
+  bool measured() const { return root_.observed(); }
+  void observe(int level, int rows, double ms);
+
+  CostCurve& root() { return root_; }
+  const CostCurve& root() const { return root_; }
+  CostCurve& levels() { return levels_; }
+  const CostCurve& levels() const { return levels_; }
+
+ private:
+  CostCurve root_{1.0, 0.02};
+  CostCurve levels_{1.0, 0.02};
+};
+
+/// The costs of one target on one machine, in ms of wall time: the prices that every adaptive decision is
+/// made by. Measured once (decode/cost_probe.h), then followed while generating: every step is an
+/// observation. Shared by the sequences of an engine; policies read it. One thread at a time; reading and
+/// observing allocate nothing.
+class CostModel {
+ public:
+  /// T_verify: the target's forward over `rows` rows behind `context` tokens, with their logits and the check
+  /// of the drafts. verify_ms(1, context) is the plain step without the overhead.
+  double verify_ms(double rows, double context) const { return verify_.at(rows) * grown(rows, context); }
+  /// out[n]: by how much n rows more than `base` make a step longer, rising with n; `errors` standard errors
+  /// below what is believed, as what has not been tried for long may be cheaper than it seemed.
+  void optimistic_rows_ms(double base, double context, double errors, std::span<double> out) const;
+  /// The rest of a step: committing, synchronising drafters, book-keeping.
+  double other_ms() const { return other_.at(1); }
+  /// T_step: a plain step, all included.
+  double step_ms(double context) const { return verify_ms(1, context) + other_ms(); }
+  /// False: nothing but a guess.
+  bool measured() const { return verify_.observed(); }
+
+  /// The drafter's entry, made when it is not there. Stays where it is.
+  DraftCosts& drafter(std::string_view name);
+  const std::map<std::string, DraftCosts, std::less<>>& drafters() const { return drafters_; }
+
+  /// A step of `rows` rows whose contexts' mean is `context`.
+  void observe_step(double rows, double context, double verify_ms, double other_ms);
+
+  // For the probe and the file.
+  CostCurve& verify_curve() { return verify_; }
+  const CostCurve& verify_curve() const { return verify_; }
+  CostCurve& other_curve() { return other_; }
+  double reference_context() const { return reference_context_; }
+  /// By how much of the time at the reference context one more token of context adds, for few and for many
+  /// rows: attention grows with both.
+  void set_growth(double reference_context, double one_row, double many_rows);
+  double growth_one() const { return growth_one_; }
+  double growth_many() const { return growth_many_; }
+  static constexpr double kManyRows = 64;
+
+ private:
+  /// The time's factor over the reference context's.
+  double grown(double rows, double context) const;
+
+  CostCurve verify_{10.0, 0.03};  ///< at the reference context
+  CostCurve other_{0.02, 0.0};
+  double reference_context_ = 0;
+  double growth_one_ = 0;
+  double growth_many_ = 0;
+  std::map<std::string, DraftCosts, std::less<>> drafters_;
+};
+
+}  // namespace augur

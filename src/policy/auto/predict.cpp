@@ -1,0 +1,160 @@
+#include "policy/auto/predict.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace augur {
+namespace {
+
+/// No token is certain, and none is out of the question: with this a node's P is always below its parent's.
+constexpr double kMost = 0.995;
+/// Curvature that a = q is worth: so much that a first text's outcomes are taken for the text's own, for the
+/// most part.
+constexpr double kPrior = 12.0;
+/// Forgotten of what all texts have shown with every outcome: dozens of texts are remembered, so that none
+/// decides.
+constexpr double kForget = 1.0 / 1000;
+// Of a text's shift in log-odds:
+constexpr double kTextSpread = 1.0;  ///< standard deviation over texts: suites differ by 1 to 2
+constexpr double kTextRounds = 150;  ///< in which what was seen of a text fades to 1/e: some hundred tokens
+/// What the best child is worth before anything was seen, the next one of what it leaves, and so on; and the
+/// values of a rank that this counts as.
+constexpr double kBest = 0.55;
+constexpr double kRankPrior = 4;
+
+double sigmoid(double x) {
+  return 1 / (1 + std::exp(-x));
+}
+
+double clip(double a) {
+  return std::clamp(a, 1 - kMost, kMost);
+}
+
+double log_odds_of(double p) {
+  return std::log(p / (1 - p));
+}
+
+/// Of the log-likelihood of one outcome.
+double curvature_of(double a) {
+  return clip(a) * (1 - clip(a));
+}
+
+std::size_t depth_index(int depth) {
+  return static_cast<std::size_t>(std::clamp(depth, 1, kDepths) - 1);
+}
+
+}  // namespace
+
+Calibrator::Calibrator() {
+  for (Weight& w : weights_) w.curvature = kPrior;
+}
+
+Calibrator::Place Calibrator::place(double log_prob, int depth) {
+  constexpr double kRange = (kKnots - 1) / 2;
+  // log(q / (1 - q)) without losing what is left of 1 - q near 1.
+  const double odds =
+      log_prob >= 0 ? kRange : std::clamp(log_prob - std::log(-std::expm1(log_prob)), -kRange, kRange);
+  const double at = odds + kRange;
+  const auto low = std::min(static_cast<std::size_t>(at), static_cast<std::size_t>(kKnots - 2));
+  return {odds, low, at - static_cast<double>(low), kKnots + depth_index(depth)};
+}
+
+double Calibrator::log_odds(double log_prob, int depth) const {
+  const Place p = place(log_prob, depth);
+  return p.log_odds + (1 - p.high_share) * weights_[p.low].value + p.high_share * weights_[p.low + 1].value +
+         weights_[p.depth].value;
+}
+
+void Calibrator::observe(double log_prob, int depth, double error, double probability) {
+  const Place p = place(log_prob, depth);
+  const double curvature = curvature_of(probability);
+  const auto learn = [&](Weight& w, double x) {
+    if (x <= 0) return;
+    w.value += x * error / (w.curvature + x * x * curvature);
+    w.curvature = std::max(kPrior, w.curvature * (1 - x * kForget)) + x * x * curvature;
+  };
+  learn(weights_[p.low], 1 - p.high_share);
+  learn(weights_[p.low + 1], p.high_share);
+  learn(weights_[p.depth], 1.0);
+}
+
+double RankProfile::at(int depth, int rank) const {
+  const auto k = static_cast<std::size_t>(rank);
+  double estimate = kBest * std::pow(1 - kBest, rank);
+  for (std::size_t d = 0; d <= depth_index(depth); ++d) {
+    const Mean& m = means_[d][k];
+    estimate = (m.count * m.value + kRankPrior * estimate) / (m.count + kRankPrior);
+  }
+  return estimate;
+}
+
+double RankProfile::doubt(int depth, int rank) const {
+  double seen = 0;  // what is known of the depth, or of one above it
+  for (std::size_t d = 0; d <= depth_index(depth); ++d) {
+    seen = std::max(means_[d][static_cast<std::size_t>(rank)].count, seen / 2);
+  }
+  return kTextSpread * kTextSpread / (1 + seen);
+}
+
+void RankProfile::observe(int depth, int rank, double acceptance) {
+  if (rank >= kRanks) return;
+  Mean& m = means_[depth_index(depth)][static_cast<std::size_t>(rank)];
+  m.count += 1;
+  m.value += (acceptance - m.value) * std::max(1 / m.count, kForget);
+}
+
+TextPrediction::TextPrediction(DrafterBelief& belief)
+    : belief_(belief), variance_(kTextSpread * kTextSpread) {}
+
+double TextPrediction::acceptance(double log_prob, int depth) const {
+  return clip(sigmoid(belief_.calibrator.log_odds(log_prob, depth) + shift_));
+}
+
+std::array<double, RankProfile::kRanks> TextPrediction::expected(int depth, bool drawn, double errors) const {
+  const RankProfile& profile = drawn ? belief_.drawn_profile : belief_.profile;
+  std::array<double, RankProfile::kRanks> children;
+  double left = kMost;
+  for (int rank = 0; rank < RankProfile::kRanks; ++rank) {
+    double& child = children[static_cast<std::size_t>(rank)];
+    const double hope = errors * std::sqrt(variance_ + profile.doubt(depth, rank));
+    child = std::min(left, clip(sigmoid(log_odds_of(clip(profile.at(depth, rank))) + shift_ + hope)));
+    left -= child;
+  }
+  return children;
+}
+
+void TextPrediction::drafted(int depth, std::span<const float> log_probs) {
+  if (log_probs.empty()) belief_.profile.observe(depth, 0, 0.0);
+  for (std::size_t rank = 0; rank < log_probs.size(); ++rank) {
+    const double log_odds = belief_.calibrator.log_odds(static_cast<double>(log_probs[rank]), depth);
+    belief_.profile.observe(depth, static_cast<int>(rank), clip(sigmoid(log_odds)));
+  }
+}
+
+void TextPrediction::learn_shift(double error, double probability) {
+  const double curvature = curvature_of(probability);
+  const double gain = variance_ / (1 + variance_ * curvature);
+  shift_ += gain * error;
+  variance_ = gain;
+}
+
+void TextPrediction::outcome(double log_prob, int depth, bool accepted) {
+  const double a = acceptance(log_prob, depth);
+  const double error = (accepted ? 1.0 : 0.0) - a;
+  belief_.calibrator.observe(log_prob, depth, error, a);
+  learn_shift(error, a);
+}
+
+void TextPrediction::drawn_outcome(int depth, int rank, bool accepted) {
+  if (rank >= RankProfile::kRanks) return;
+  const double a = expected(depth, true, 0)[static_cast<std::size_t>(rank)];
+  belief_.drawn_profile.observe(depth, rank, accepted ? 1.0 : 0.0);
+  learn_shift((accepted ? 1.0 : 0.0) - a, a);
+}
+
+void TextPrediction::pass() {
+  shift_ -= shift_ / kTextRounds;
+  variance_ += 2 / kTextRounds * (kTextSpread * kTextSpread - variance_);
+}
+
+}  // namespace augur

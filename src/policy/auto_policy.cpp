@@ -1,0 +1,74 @@
+#include "policy/auto_policy.h"
+
+#include <cmath>
+#include <memory>
+
+#include "base/error.h"
+#include "policy/registry.h"
+
+namespace augur {
+
+void AutoPolicy::begin(const RoundInfo& round) {
+  drafter_.round = round;
+  drafter_.frontier.clear();
+}
+
+void AutoPolicy::next_frontier(const DraftTree&, std::vector<std::int32_t>& out) {
+  out.assign(drafter_.frontier.begin(), drafter_.frontier.end());
+}
+
+void AutoPolicy::prune(DraftTree& tree) {
+  if (!drafter_.drafts) return;
+  chooser_.absorb(text_, drafter_, tree);
+  const std::span<float> scores = tree.mutable_scores();
+  for (std::size_t node = 1; node < drafter_.candidates.size(); ++node) {
+    scores[node] = std::log(drafter_.candidates[node].chance);
+  }
+  reranker_.keep_best(tree, static_cast<std::size_t>(drafter_.round.room));
+}
+
+namespace {
+
+/// What it learns is kept from sequence to sequence.
+class AutoModel final : public PolicyModel {
+ public:
+  std::unique_ptr<TreePolicy> make(const DrafterSeat& drafter) override {
+    throw Error("policy auto steers the drafters of a sequence together, not {} alone", drafter.name);
+  }
+
+  SequencePolicies make_all(std::span<const DrafterSeat> drafters) override {
+    SequencePolicies policies;
+    if (drafters.empty()) return policies;
+    auto text = std::make_unique<AutoText>();
+    for (const DrafterSeat& drafter : drafters) {
+      AutoText::Drafter& made = text->drafters.emplace_back(chooser_->belief(drafter.name));
+      policies.by_drafter.push_back(std::make_unique<AutoPolicy>(*chooser_, *text, made));
+    }
+    policies.controller = chooser_;
+    policies.text = std::move(text);
+    return policies;
+  }
+
+  std::int64_t most_nodes() const override { return Chooser::kMostNodes / 2; }
+  bool needs_costs() const override { return true; }
+  bool lookups_first() const override { return true; }
+
+ private:
+  std::shared_ptr<Chooser> chooser_ = std::make_shared<Chooser>();
+};
+
+}  // namespace
+
+std::unique_ptr<PolicyModel> load_auto_policy(const PolicySource& source) {
+  for (const char* part : {"c2t", "hetero", "acceptance"}) {
+    if (source.arguments.has(part)) {
+      throw Error(
+          "policy auto: {}: auto calibrates the drafter's own probabilities, which know as much; use policy "
+          "{}",
+          part, part);
+    }
+  }
+  return std::make_unique<AutoModel>();
+}
+
+}  // namespace augur

@@ -1,0 +1,175 @@
+#include "policy/auto/cost.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace augur {
+namespace {
+
+/// What a first measurement has said: every row count takes so long.
+CostCurve measured(double (*ms)(double rows)) {
+  CostCurve curve(1.0, 0.0);
+  for (const double rows : CostCurve::kRows) curve.set(rows, ms(rows));
+  return curve;
+}
+double flat(double) {
+  return 10;
+}
+double rising(double rows) {
+  return 10 + 0.2 * rows;
+}
+
+TEST(CostCurve, KeepsWhatWasSetAndInterpolatesBetween) {
+  CostCurve curve(1.0, 0.0);
+  curve.set(1, 10.0);
+  curve.set(8, 12.0);
+  curve.set(16, 20.0);
+  curve.fill_gaps();
+  EXPECT_NEAR(curve.at(1), 10.0, 1e-12);
+  EXPECT_NEAR(curve.at(8), 12.0, 1e-12);
+  EXPECT_NEAR(curve.at(16), 20.0, 1e-12);
+  EXPECT_NEAR(curve.at(2), 10.0 + 2.0 / 7, 1e-12);
+  EXPECT_NEAR(curve.at(10), 14.0, 1e-12);
+  EXPECT_NEAR(curve.at(24), 28.0, 1e-12) << "beyond what was measured it goes on as before";
+  EXPECT_NEAR(curve.at(256), 260.0, 1e-9);
+}
+
+TEST(CostCurve, TheFirstObservationScalesTheGuess) {
+  CostCurve curve(10.0, 0.1);
+  curve.observe(1, 30.0);
+  EXPECT_NEAR(curve.at(1), 30.0, 0.5);
+  EXPECT_NEAR(curve.at(32) / curve.at(1), 4.1, 0.2) << "the shape stays";
+}
+
+TEST(CostCurve, OneInterruptedStepDoesLittleHarm) {
+  CostCurve curve = measured(flat);
+  for (int i = 0; i < 100; ++i) curve.observe(16, 10.0);
+  curve.observe(16, 1000.0);
+  EXPECT_LT(curve.at(16), 10.5);
+  EXPECT_LT(curve.at(1), 10.5);
+  for (int i = 0; i < 3; ++i) curve.observe(16, 10.0);
+  EXPECT_NEAR(curve.at(16), 10.0, 0.3);
+}
+
+TEST(CostCurve, FollowsTheMachinesSpeedAtAllRows) {
+  CostCurve curve = measured(rising);
+  for (int i = 0; i < 100; ++i) curve.observe(4, rising(4));
+  for (int i = 0; i < 12; ++i) curve.observe(4, 2 * rising(4));
+  EXPECT_NEAR(curve.at(4), 2 * rising(4), 0.1 * rising(4)) << "within a dozen steps";
+  EXPECT_GT(curve.at(64), 1.6 * rising(64)) << "never seen since, but on the same machine";
+}
+
+TEST(CostCurve, AShortTimeIsBelievedAtOnce) {
+  CostCurve curve = measured([](double) { return 30.0; });
+  curve.observe(1, 10.0);
+  EXPECT_NEAR(curve.at(1), 10.0, 0.7);
+  EXPECT_LT(curve.at(128), 18.0) << "nothing else is known of it";
+}
+
+TEST(CostCurve, NeighboursFollowMoreThanOthers) {
+  CostCurve curve = measured(flat);
+  for (int i = 0; i < 40; ++i) curve.observe(1, 10.0);
+  for (int i = 0; i < 40; ++i) curve.observe(64, 20.0);
+  EXPECT_NEAR(curve.at(64), 20.0, 1.0);
+  EXPECT_GT(curve.at(96), 16.0);
+  EXPECT_LT(curve.at(4), curve.at(96));
+  EXPECT_NEAR(curve.at(1), 10.0, 1.5) << "it was seen itself";
+}
+
+TEST(CostCurve, WhatIsNotSeenForLongIsInDoubt) {
+  CostCurve curve = measured(rising);
+  for (int i = 0; i < 20; ++i) {
+    curve.observe(1, rising(1));
+    curve.observe(16, rising(16));
+  }
+  const double at_first = curve.doubt(16, 1);
+  EXPECT_LT(at_first, 0.06);
+  EXPECT_GT(curve.doubt(128, 1), 2 * at_first) << "it has never been seen";
+  for (int i = 0; i < 1000; ++i) curve.observe(1, rising(1));
+  EXPECT_GT(curve.doubt(16, 1), 1.3 * at_first);
+}
+
+TEST(CostCurve, PeaksOfAMeasurementAreFlattened) {
+  CostCurve curve(1.0, 0.0);
+  for (std::size_t i = 0; i < CostCurve::kRows.size(); ++i)
+    curve.set(CostCurve::kRows[i], 10.0 + static_cast<double>(i));
+  curve.set(1, 13.0);
+  curve.set(16, 99.0);
+  curve.flatten_peaks();
+  EXPECT_NEAR(curve.at(1), 11.0, 1e-9);
+  EXPECT_NEAR(curve.at(16), 17.0, 1e-9);
+  EXPECT_NEAR(curve.at(128), 23.0, 1e-9);
+}
+
+TEST(CostModel, FindsTheTableFromSteps) {
+  CostModel costs;
+  EXPECT_FALSE(costs.measured());
+  const auto truth = [](double rows) { return 8.0 + 0.25 * rows; };
+  for (int i = 0; i < 400; ++i) {
+    for (const double rows : {1.0, 4.0, 8.0, 16.0, 32.0}) costs.observe_step(rows, 0, truth(rows), 0.05);
+  }
+  EXPECT_TRUE(costs.measured());
+  for (const double rows : {1.0, 4.0, 8.0, 16.0, 32.0}) {
+    EXPECT_NEAR(costs.verify_ms(rows, 0), truth(rows), 0.02 * truth(rows)) << rows;
+  }
+  EXPECT_NEAR(costs.other_ms(), 0.05, 0.005);
+  EXPECT_NEAR(costs.step_ms(0), truth(1) + 0.05, 0.2);
+}
+
+TEST(CostModel, OptimismMakesRowsCheaperTheLessTheyAreKnown) {
+  CostModel costs;
+  for (const double rows : CostCurve::kRows) costs.verify_curve().set(rows, rising(rows));
+  for (int i = 0; i < 50; ++i) costs.observe_step(4, 0, rising(4), 0.05);
+  std::vector<double> believed(200);
+  std::vector<double> hoped(200);
+  costs.optimistic_rows_ms(1, 0, 0, believed);
+  costs.optimistic_rows_ms(1, 0, 0.25, hoped);
+  EXPECT_EQ(believed[0], 0);
+  EXPECT_NEAR(believed[63], costs.verify_ms(64, 0) - costs.verify_ms(1, 0), 1e-9);
+  EXPECT_NEAR(believed[150], costs.verify_ms(151, 0) - costs.verify_ms(1, 0), 0.1);
+  for (std::size_t n = 1; n < hoped.size(); ++n) {
+    EXPECT_GE(hoped[n], hoped[n - 1]) << n;
+    EXPECT_LE(hoped[n], believed[n] + 1e-9) << n;
+  }
+  EXPECT_LT(hoped[127] / believed[127], 0.95);
+  EXPECT_GT(hoped[3] / believed[3], 0.35) << "it has been seen";
+}
+
+TEST(CostModel, ADisturbedGrowthMakesNoTimeNegative) {
+  CostModel costs;
+  costs.set_growth(256, 0.0007, 0.0757);  // as measured beside a build
+  for (const double rows : {1.0, 16.0, 64.0, 128.0}) {
+    EXPECT_GT(costs.verify_ms(rows, 0), 0) << rows;
+    EXPECT_GT(costs.verify_ms(rows, 1000), costs.verify_ms(rows, 0)) << rows;
+  }
+}
+
+TEST(CostModel, GrowsWithTheContext) {
+  CostModel costs;
+  costs.verify_curve().set(1, 10.0);
+  costs.verify_curve().set(64, 20.0);
+  costs.verify_curve().fill_gaps();
+  costs.set_growth(100, 1e-4, 3e-4);
+  EXPECT_NEAR(costs.verify_ms(1, 1100), 11.0, 1e-9);
+  EXPECT_NEAR(costs.verify_ms(64, 1100), 26.0, 1e-9);
+  EXPECT_NEAR(costs.verify_ms(64, 100), 20.0, 1e-9);
+}
+
+TEST(DraftCosts, LearnsLevelsByWidth) {
+  CostModel costs;
+  DraftCosts& draft = costs.drafter("eagle3");
+  EXPECT_FALSE(draft.measured());
+  for (int i = 0; i < 200; ++i) {
+    draft.observe(0, 1, 2.0);
+    draft.observe(1, 4, 1.0);
+    draft.observe(2, 8, 1.5);
+  }
+  EXPECT_EQ(&costs.drafter("eagle3"), &draft);
+  EXPECT_NEAR(draft.level_ms(0, 1), 2.0, 0.02);
+  EXPECT_NEAR(draft.level_ms(3, 4), 1.0, 0.03);
+  EXPECT_NEAR(draft.level_ms(1, 8), 1.5, 0.03);
+}
+
+}  // namespace
+}  // namespace augur

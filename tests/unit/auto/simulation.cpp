@@ -1,0 +1,297 @@
+#include "simulation.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace augur::simulation {
+
+double World::chain_rate(int length) const {
+  double tokens = 1;
+  for (int i = 1; i <= length; ++i) tokens += std::pow(right, i);
+  return tokens / (verify_ms(1 + length) + length * draft_ms + catch_up_ms * (tokens - 1));
+}
+
+double World::best_chain_rate() const {
+  double best = 1 / step_ms;
+  for (int length = 1; length <= 24; ++length) best = std::max(best, chain_rate(length));
+  return best;
+}
+
+double World::others_best_chain_rate() const {
+  World alone = *this;
+  alone.draft_ms = other->draft_ms;
+  alone.right = other->right;
+  alone.catch_up_ms = 0;
+  return alone.best_chain_rate();
+}
+
+double World::best_batch_rate() const {
+  const auto roots = static_cast<double>(batch.size());
+  double best = roots / verify_ms(roots);
+  for (int depth = 1; depth <= 16; ++depth) {
+    for (double least = 0.01; least < 1; least *= 1.03) {
+      double tokens = roots;
+      double nodes = 0;
+      int deepest = 0;
+      for (const double a : batch) {
+        double chance = a;
+        for (int d = 1; d <= depth && chance >= least; ++d, chance *= a) {
+          tokens += chance;
+          ++nodes;
+          deepest = std::max(deepest, d);
+        }
+      }
+      best = std::max(best, tokens / (verify_ms(roots + nodes) + deepest * draft_ms));
+    }
+  }
+  return best;
+}
+
+/// One sequence: a text that grows a token at a time, whoever asks first for what comes.
+class Text {
+ public:
+  Text(const World& world, double its_right, std::uint64_t seed)
+      : right(its_right), world_(world), random_(seed), coins_(seed + 1000), position_(1 + world.prompt) {}
+
+  /// The token that is right: the drafter's first candidate is 1, the others follow; 0 is none of them.
+  TokenId at(std::size_t place) {
+    while (tokens_.size() <= place) tokens_.push_back(draw());
+    return tokens_[place];
+  }
+  bool other_is_right(std::size_t place) {
+    while (others_luck_.size() <= place) {
+      others_luck_.push_back(std::bernoulli_distribution(world_.other->right)(coins_));
+    }
+    return others_luck_[place];
+  }
+  /// Of the root, counted from the prompt's end.
+  std::size_t place() const { return static_cast<std::size_t>(position_ - 1 - world_.prompt); }
+  std::int64_t position() const { return position_; }
+  void advance(std::int64_t tokens) { position_ += tokens; }
+  /// What candidate `rank` is likely, of the first.
+  double share(int rank) const { return rank == 0 ? 1 : (1 - now_right()) * std::pow(0.5, rank); }
+  double now_right() const { return right < 0 ? world_.right : right; }
+
+  double right;  ///< its own; < 0: the world's
+  double verified = 0;
+  double rounds = 0;
+  SequenceDraft draft;
+  TokenId root = 0;
+  std::vector<std::int32_t> path;
+
+ private:
+  TokenId draw() {
+    constexpr int kMostCandidates = 12;
+    double left = std::uniform_real_distribution<double>()(random_);
+    for (int rank = 0; rank < (world_.siblings ? kMostCandidates : 1); ++rank) {
+      left -= now_right() * share(rank);
+      if (left < 0) return 1 + rank;
+    }
+    return 0;
+  }
+
+  const World& world_;
+  std::mt19937_64 random_;
+  std::mt19937_64 coins_;  ///< of the other drafter
+  std::int64_t position_;
+  std::vector<TokenId> tokens_;
+  std::vector<bool> others_luck_;
+};
+
+class FakeDrafter final : public Drafter {
+ public:
+  FakeDrafter(Simulation& simulation, Text& text, const char* name, bool other)
+      : simulation_(simulation), text_(text), name_(name), other_(other) {}
+
+  std::string_view name() const override { return name_; }
+  DrafterTraits traits() const override { return {.has_probabilities = !other_ || !world().other->lookup}; }
+  void reset() override {}
+  void sync(const AcceptedRows&) override {}
+  const void* group() const override { return name_; }
+  void expand(DraftTree& tree, std::span<const std::int32_t> frontier,
+              const ExpandOptions& options) override {
+    for (const std::int32_t node : frontier) add_children(tree, node, options);
+  }
+  void expand_many(std::span<const ExpandJob> jobs) override {
+    const int level = jobs.front().tree->depths()[static_cast<std::size_t>(jobs.front().frontier.front())];
+    double behind = 1;
+    for (const ExpandJob& job : jobs) {
+      auto& drafter = static_cast<FakeDrafter&>(*job.drafter);
+      if (level == 0) behind += static_cast<double>(drafter.text_.position() - drafter.drafted_to_) - 1;
+      drafter.drafted_to_ = drafter.text_.position();
+      job.drafter->expand(*job.tree, job.frontier, job.options);
+    }
+    simulation_.clock_.pass(simulation_.disturbed(simulation_.level_ms(other_, level, behind)));
+  }
+
+ private:
+  const World& world() const { return simulation_.world_; }
+
+  void add_children(DraftTree& tree, std::int32_t node, const ExpandOptions& options) {
+    constexpr TokenId kWrong = 100;
+    if (other_) {
+      const auto depth = static_cast<std::size_t>(tree.depths()[static_cast<std::size_t>(node)]);
+      const std::size_t next = text_.place() + depth;
+      const TokenId token = text_.other_is_right(next) ? text_.at(next) : kWrong;
+      tree.add(node, token, static_cast<float>(std::log(world().other->says())), options.proposer);
+      return;
+    }
+    const double says = text_.right < 0 ? world().says() : text_.right;
+    const int children = world().siblings ? options.top_k : 1;
+    for (int c = 0; c < children; ++c) {
+      tree.add(node, 1 + c, static_cast<float>(std::log(says * text_.share(c))), options.proposer);
+    }
+  }
+
+  Simulation& simulation_;
+  Text& text_;
+  const char* name_;
+  bool other_;
+  std::int64_t drafted_to_ = 0;
+};
+
+Simulation::Simulation(const World& world) : world_(world), random_(world.seed) {
+  for (const double rows : CostCurve::kRows) costs_.verify_curve().set(rows, world.verify_ms(rows));
+  costs_.other_curve().set(1, 1e-6);
+  for (const Seat& seat : seats()) {
+    DraftCosts& draft = costs_.drafter(seat.name);
+    for (const double rows : CostCurve::kRows) {
+      draft.root().set(rows, level_ms(seat.other, 0, rows));
+      draft.levels().set(rows, level_ms(seat.other, 1, rows));
+    }
+  }
+  begin_texts();
+}
+
+Simulation::~Simulation() = default;
+
+std::vector<Simulation::Seat> Simulation::seats() const {
+  std::vector<Seat> seats = {{"draft", false}};
+  if (world_.other) {  // look-ups come first
+    seats.insert(world_.other->lookup ? seats.begin() : seats.end(), Seat{"other", true});
+  }
+  return seats;
+}
+
+double Simulation::level_ms(bool other, int level, double behind) const {
+  if (other) return world_.other->draft_ms;
+  return level == 0 ? world_.root_ms(behind) : world_.draft_ms;
+}
+
+double Simulation::disturbed(double ms) {
+  if (world_.noise == 0 && world_.wander == 0) return ms;
+  std::normal_distribution<double> normal;
+  return ms * std::exp(world_.noise * normal(random_) + world_.wander * std::sin(rounds_ / 40.0));
+}
+
+void Simulation::begin_texts() {
+  texts_.clear();
+  const std::vector<double> rights = world_.batch.empty() ? std::vector<double>{-1} : world_.batch;
+  for (const double right : rights) {
+    texts_.push_back(std::make_unique<Text>(world_, right, random_()));
+    Text& text = *texts_.back();
+    auto controlled = std::make_unique<AutoText>();
+    for (const Seat& seat : seats()) {
+      AutoText::Drafter& known = controlled->drafters.emplace_back(chooser_->belief(seat.name));
+      text.draft.speculators.push_back(
+          {.drafter = std::make_unique<FakeDrafter>(*this, text, seat.name, seat.other),
+           .policy = std::make_unique<AutoPolicy>(*chooser_, *controlled, known),
+           .behind = 1 + world_.prompt});
+    }
+    text.draft.controller = chooser_;
+    text.draft.text = std::move(controlled);
+  }
+}
+
+Simulation::Total Simulation::run(double tokens) {
+  Total total;
+  while (total.tokens < tokens) round(total);
+  return total;
+}
+
+Simulation::Total Simulation::run_texts(int texts, double tokens) {
+  Total total;
+  for (int i = 0; i < texts; ++i) {
+    begin_texts();
+    const Total text = run(tokens);
+    total.tokens += text.tokens;
+    total.ms += text.ms;
+  }
+  return total;
+}
+
+void Simulation::teach(int outcomes) {
+  std::bernoulli_distribution accepted(world_.claimed);
+  TextPrediction other_text(chooser_->belief("draft"));
+  for (int i = 0; i < outcomes; ++i) {
+    other_text.outcome(std::log(world_.claimed), 1 + i % 4, accepted(random_));
+    other_text.pass();
+  }
+}
+
+void Simulation::spoil(const Spoilt& by) {
+  DraftCosts& draft = costs_.drafter("draft");
+  for (const double rows : CostCurve::kRows) {
+    const double share = std::log(rows) / std::log(CostCurve::kRows.back());
+    const double error = by.one_row * std::pow(by.many_rows / by.one_row, share);
+    const double ms = by.flat > 0 ? by.flat * world_.step_ms : error * world_.verify_ms(rows);
+    costs_.verify_curve().set(rows, ms);
+    draft.root().set(rows, by.drafts * world_.root_ms(rows));
+    draft.levels().set(rows, by.drafts * world_.draft_ms);
+  }
+}
+
+double Simulation::verified(std::size_t sequence) const {
+  return texts_[sequence]->verified / texts_[sequence]->rounds;
+}
+
+void Simulation::round(Total& total) {
+  const double began = clock_.now_ms();
+  std::vector<SequenceDraft*> drafts;
+  for (const auto& text : texts_) {
+    text->draft.tokens = {&text->root, 1};
+    text->draft.info = {.context = text->position(), .room = 256, .max_depth = 256};
+    drafts.push_back(&text->draft);
+  }
+  round_.draft(drafts);
+  if (rounds_++ == world_.interrupted) clock_.pass(10 * world_.step_ms);
+  const double draft_ms = clock_.now_ms() - began;
+  int rows = 0;
+  for (const SequenceDraft* draft : drafts) rows += draft->tree.size();
+  const double verify_ms = disturbed(world_.verify_ms(rows));
+  clock_.pass(verify_ms);
+
+  std::vector<StepTrace> traces;
+  const auto sequences = static_cast<double>(texts_.size());
+  for (const auto& text : texts_) {
+    const DraftTree& tree = text->draft.tree;
+    text->path.assign(1, DraftTree::kRoot);
+    TokenId next = text->at(text->place());
+    for (std::int32_t c = tree.find_child(DraftTree::kRoot, next); c >= 0; c = tree.find_child(c, next)) {
+      text->path.push_back(c);
+      next = text->at(text->place() + text->path.size() - 1);
+    }
+    traces.push_back({.tree = &tree,
+                      .path = text->path,
+                      .next = next,
+                      .drafted = text->draft.drafted,
+                      .batch_rows = rows,
+                      .context = text->position(),
+                      .draft_ms = draft_ms / sequences,
+                      .verify_ms = verify_ms * tree.size() / rows,
+                      .forecast = text->draft.forecast});
+    text->verified += tree.size() - 1;
+    ++text->rounds;
+    total.tokens += static_cast<double>(text->path.size());
+  }
+  costs_.observe_step(rows, static_cast<double>(texts_.front()->position()), verify_ms, 1e-6);
+  round_.observe(drafts, traces);
+  for (const auto& text : texts_) {
+    text->advance(std::ssize(text->path));
+    for (Speculator& with : text->draft.speculators) with.behind += static_cast<int>(text->path.size());
+  }
+  total.ms += clock_.now_ms() - began;
+}
+
+}  // namespace augur::simulation
