@@ -27,6 +27,7 @@ class LiveCosts {
   /// it, came to believe of the drafters with laws, where it has seen nothing of them itself. What the policy
   /// taught last believes in the end is kept.
   void teach(std::shared_ptr<PolicyModel> policy, const SpeculationOptions& options);
+  /// What is known now; measures nothing.
   MeasuredCosts report() const;
 
  private:
