@@ -85,12 +85,6 @@ SuiteRequest settled_request(const Comparison& c, const ModelInfo& model) {
   return request;
 }
 
-std::string time_left(double seconds) {
-  return seconds < 0 ? ""
-                     : fmt::format(", {:.0f} min {:02.0f} s left", std::floor(seconds / 60),
-                                   std::fmod(seconds, 60.0));
-}
-
 /// Streams the first answer of the first prompt to stdout under a heading.
 void show(Workbench& bench, const Method& method, const SuitePrompt& prompt, SuiteRequest how,
           const std::atomic<bool>& cancel, Output& out) {
@@ -139,7 +133,8 @@ int compare(const Comparison& c, const Tables& tables) {
   Output out;
   const InterruptGuard interrupt;
   const SuitePrompt& first = sets.front().prompts.front();
-  if (c.show) show(bench, methods.front(), first, facts.request, interrupt.stop(), out);
+  const bool prints = c.json != "-";
+  if (c.show && prints) show(bench, methods.front(), first, facts.request, interrupt.stop(), out);
   Progress progress("measuring");
   const SuiteRunReport run =
       run_suites(bench, sets, methods,
@@ -151,8 +146,9 @@ int compare(const Comparison& c, const Tables& tables) {
                   .cancel = &interrupt.stop()},
                  state, [&](const SuiteProgress& told) {
                    progress.update(static_cast<double>(told.done) / told.planned,
-                                   fmt::format("{} of {} ({}{})", told.done, told.planned, told.suite,
-                                               time_left(told.seconds_left)));
+                                   fmt::format("{} of {} ({}, {:.0f} min {:02.0f} s left)", told.done,
+                                               told.planned, told.suite, std::floor(told.seconds_left / 60),
+                                               std::fmod(told.seconds_left, 60.0)));
                  });
   progress.done();
   log.finish();
@@ -173,7 +169,7 @@ int compare(const Comparison& c, const Tables& tables) {
   if (!c.json.empty()) {
     write_result(c.json, document.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
   }
-  if (c.json != "-") {
+  if (prints) {
     if (c.show) show(bench, methods[fastest(document)], first, facts.request, interrupt.stop(), out);
     out.write(tables(document));
     const std::string more = run.complete()    ? ""

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lab/bench/cost_curve.h"
+
 namespace augur {
 namespace {
 
@@ -28,19 +30,10 @@ void observe_nodes(const StepTrace& round, std::array<Forecasts::Bin, Forecasts:
   }
 }
 
-/// Straight lines between the knots; beyond the last one, as there.
-double at(const MeasuredCosts::Curve& curve, double rows) {
-  std::size_t high = 1;
-  while (high + 1 < curve.rows.size() && curve.rows[high] < rows) ++high;
-  const double low_rows = curve.rows[high - 1];
-  const double share = std::clamp((rows - low_rows) / (curve.rows[high] - low_rows), 0.0, 1.0);
-  return curve.ms[high - 1] + share * (curve.ms[high] - curve.ms[high - 1]);
-}
-
 /// What the accepted nodes take to draft and to verify.
 double oracle_ms(const StepTrace& round, const MeasuredCosts& costs, std::span<const std::string> drafters) {
   const double longer = static_cast<double>(round.context) - costs.context;
-  double ms = at(costs.verify, static_cast<double>(round.path.size())) * (1 + costs.growth_one * longer) +
+  double ms = ms_at(costs.verify, static_cast<double>(round.path.size())) * (1 + costs.growth_one * longer) +
               costs.other_ms;
   for (const std::int32_t node : round.path.subspan(1)) {
     const std::size_t proposer = round.tree->proposers()[static_cast<std::size_t>(node)];
@@ -51,7 +44,7 @@ double oracle_ms(const StepTrace& round, const MeasuredCosts& costs, std::span<c
     if (drafter == costs.drafters.end()) continue;
     const bool first = round.tree->depths()[static_cast<std::size_t>(node)] == 1;
     const MeasuredCosts::Curve& level = first ? drafter->first_level : drafter->level;
-    if (!level.rows.empty()) ms += at(level, 1);
+    if (!level.rows.empty()) ms += ms_at(level, 1);
   }
   return ms;
 }

@@ -37,34 +37,6 @@ std::vector<Task> plan(const std::vector<PromptSet>& sets, const std::vector<Met
   return tasks;
 }
 
-/// How long the cells of each method take, for the estimate of the time left.
-class Pace {
- public:
-  explicit Pace(std::size_t methods) : seconds_(methods), cells_(methods) {}
-
-  void add(std::size_t method, double seconds) {
-    seconds_[method] += seconds;
-    cells_[method] += 1;
-    all_ += seconds;
-    runs_ += 1;
-  }
-  /// Of the tasks from `first` on; of a method that has not run yet, as of the mean cell.
-  double left(const std::vector<Task>& tasks, std::size_t first) const {
-    double sum = 0;
-    for (std::size_t t = first; t < tasks.size(); ++t) {
-      const std::size_t m = tasks[t].method;
-      sum += cells_[m] > 0 ? seconds_[m] / cells_[m] : all_ / runs_;
-    }
-    return sum;
-  }
-
- private:
-  std::vector<double> seconds_;
-  std::vector<double> cells_;
-  double all_ = 0;
-  double runs_ = 0;
-};
-
 /// Runs a prompt with a method, whoever decodes it.
 class CellRunner {
  public:
@@ -113,9 +85,7 @@ SuiteRunReport run_suites(Workbench& bench, const std::vector<PromptSet>& sets,
   SuiteRequest warm_up = options.request;
   warm_up.turns = 1;
   const Stopwatch clock;
-  Pace pace(methods.size());
-  for (std::size_t t = 0; t < tasks.size(); ++t) {
-    const Task& task = tasks[t];
+  for (const Task& task : tasks) {
     const Method& method = methods[task.method];
     if (options.minutes > 0 && clock.ms() > options.minutes * 60e3) break;
     if (!warm[task.method]) {
@@ -131,12 +101,12 @@ SuiteRunReport run_suites(Workbench& bench, const std::vector<PromptSet>& sets,
     if (!runner.run(method, task.set->prompts[task.prompt], options.request, options.log, cell)) break;
     state.add(cell);
     const double ms = watch.ms();
-    pace.add(task.method, ms / 1e3);
     report.done += 1;
     report.fresh += 1;
     report.cells_ms += ms;
     report.generation_ms += cell.prompt_ms + cell.decode_ms;
-    if (progress) progress({report.done, report.planned, pace.left(tasks, t + 1), task.set->name});
+    const double left = static_cast<double>(report.planned - report.done) * clock.ms() / report.fresh;
+    if (progress) progress({report.done, report.planned, left / 1e3, task.set->name});
   }
   return report;
 }

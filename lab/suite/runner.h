@@ -35,9 +35,9 @@ struct SuiteRunReport {
 };
 
 struct SuiteProgress {
-  int done = 0;              ///< cells, those of earlier runs included
-  int planned = 0;           ///< in all
-  double seconds_left = -1;  ///< by what this run's cells took; < 0: not known yet
+  int done = 0;             ///< cells, those of earlier runs included
+  int planned = 0;          ///< in all
+  double seconds_left = 0;  ///< by what this run's cells took
   std::string suite;
 };
 
