@@ -24,9 +24,13 @@ void add_request_flags(CLI::App& command, Comparison& c) {
   command.add_option("--stop", c.request.stop, "Answers end before this text; repeatable")
       ->allow_extra_args(false);
   command.add_flag("--ignore-eos", c.request.ignore_eos, "Never end by the model's own decision");
-  command.add_flag("--chat,!--no-chat", c.chat,
-                   c.chat == false ? "Apply the model's chat template"
-                                   : "Whether the model's chat template is used (default: where it has one)");
+  const std::string usual = c.chat ? "" : " (default: where it has one)";
+  auto* chat = command.add_flag_callback(
+      "--chat", [&c] { c.chat = true; }, "Apply the model's chat template" + usual);
+  command
+      .add_flag_callback(
+          "--no-chat", [&c] { c.chat = false; }, "Prompts as they are")
+      ->excludes(chat);
   command.add_option("--system", c.request.system, "System message");
   add_sampling_flags(command, c.request.sampling);
 }
