@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Opens a page of `augur bench suite --report` in headless Chromium at phone and desktop width, light and dark, and
-# fails where its script fails or the page is wider than the window. Screenshots go to OUT, if given.
+# fails where its script fails, the page is wider than the window, or labels of its drawings lie over one another or
+# beyond the drawing. Screenshots go to OUT, if given.
 #
 # usage: scripts/check_report.sh PAGE [OUT]     exit status 77: there is no Chromium
 set -euo pipefail
@@ -16,11 +17,22 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 status=0
+complain() { # TEXT
+  echo "check_report: $theme, $width px: $1" >&2
+  status=1
+}
 for theme in light dark; do
-  for width in 390 1280; do
-    # A frame of that width: windows have a least width of their own.
+  for width in 400 1280; do
+    # A frame of that width, because windows have a least width of their own. What the page says of itself is
+    # copied to where --dump-dom sees it.
     cat > "$work/frame.html" <<HTML
-<!doctype html><html><body style="margin:0"><iframe src="file://$page#$theme" style="border:0;width:${width}px;height:9000px"></iframe></body></html>
+<!doctype html><html><body style="margin:0">
+<iframe src="file://$page#$theme-check" style="border:0;width:${width}px;height:9000px"></iframe>
+<script>
+const frame = document.querySelector("iframe");
+frame.onload = () => setTimeout(() =>
+  Object.assign(document.documentElement.dataset, frame.contentDocument.documentElement.dataset), 200);
+</script></body></html>
 HTML
     flags=(--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --allow-file-access-from-files
            --user-data-dir="$work/profile" --window-size=$((width < 500 ? 500 : width)),9000 --virtual-time-budget=4000)
@@ -28,20 +40,18 @@ HTML
       mkdir -p "$out"
       "$browser" "${flags[@]}" --screenshot="$(realpath "$out")/$theme-$width.png" "file://$work/frame.html" >/dev/null 2>&1 || true
     fi
-    if ! "$browser" "${flags[@]}" --enable-logging=stderr --v=0 --window-size=$width,1200 --dump-dom "file://$page#$theme" \
-        > "$work/dom.html" 2> "$work/log"; then
-      echo "check_report: $theme, $width px: Chromium failed" >&2
-      tail -5 "$work/log" >&2
-      status=1
+    if ! "$browser" "${flags[@]}" --enable-logging=stderr --v=0 --dump-dom "file://$work/frame.html" > "$work/dom.html" 2> "$work/log"; then
+      complain "Chromium failed: $(tail -5 "$work/log")"
       continue
     fi
     if grep -E 'CONSOLE.*(Uncaught|Error)' "$work/log" >&2 || ! grep -q 'data-ready="true"' "$work/dom.html"; then
-      echo "check_report: $theme, $width px: the page's script failed" >&2
-      status=1
+      complain "the page's script failed"
     fi
     if grep -q 'data-wider="' "$work/dom.html"; then
-      echo "check_report: $theme, $width px: wider than the window: $(grep -o 'data-wider="[^"]*"' "$work/dom.html")" >&2
-      status=1
+      complain "wider than the window: $(grep -o 'data-wider="[^"]*"' "$work/dom.html")"
+    fi
+    if grep -q 'data-faults="[^"]' "$work/dom.html"; then
+      complain "$(grep -o 'data-faults="[^"]*"' "$work/dom.html")"
     fi
   done
 done

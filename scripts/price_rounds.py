@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What a machine whose speed wanders would have measured, had it stood still.
 
-Reads the rounds that `augur bench spec --log FILE` wrote. A part of a round takes what its kind takes times how
-slow the machine was just then: the kind of a verification is its suite, prompt and rows, of drafting its variant,
-suite, prompt and candidates, of the rest its variant, suite, prompt and whether anything was drafted; the machine
-has one speed during a few consecutive rounds of a text. Both are fitted to the logarithms, with Huber's loss (a
+Reads the rounds that `augur bench suite --log FILE` (or `bench spec`) wrote. A part of a round takes what its kind
+takes times how slow the machine was just then: the kind of a verification is its suite, prompt and rows, of drafting
+its variant, suite, prompt and candidates, of the rest its variant, suite, prompt and whether anything was drafted; the
+machine has one speed during a few consecutive rounds of a text. Both are fitted to the logarithms, with Huber's loss (a
 round that lost a slice to another program says next to nothing), and every round is priced at what its kinds take.
 A kind's plain median would not do: what a controller drafts while the machine is slow it may draft at no other
 time, when plain steps are faster, too.

@@ -58,8 +58,9 @@ int bench_project(const Options& options) {
   for (const std::string& name : options.shapes) {
     const ModelShape shape = model_shape(name);
     Progress progress(name);
-    const RowCosts costs = measure_shape(backend, shape, {1, 2, 4, 8, 16, 24, 32, 48, 64}, options.rounds,
-                                         [&](double fraction) { progress.update(fraction); });
+    const MeasuredCosts::Curve costs =
+        measure_shape(backend, shape, {1, 2, 4, 8, 16, 24, 32, 48, 64}, options.rounds,
+                      [&](double fraction) { progress.update(fraction); });
     progress.done();
     found["shapes"].push_back(project(shape, costs, document));
   }

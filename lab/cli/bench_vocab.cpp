@@ -17,6 +17,8 @@
 #include "cli/text_file.h"
 #include "cli/validators.h"
 #include "lab/cli/commands.h"
+#include "lab/suite/figures.h"
+#include "lab/suite/workbench.h"
 #include "lab/vocabulary/acceptance_theory.h"
 #include "lab/vocabulary/head_bench.h"
 #include "vocab/vocabulary_head.h"
@@ -37,33 +39,31 @@ struct Options {
   std::string json;
 };
 
-/// One vocabulary, and what it added up to in a suite.
+/// One vocabulary, and how many columns its head computed in a suite.
 struct Contender {
   std::string name;
   VocabularyChoice choice;
   std::unique_ptr<DrafterModel> drafter;
-  DecodeStatistics total;
-  std::int64_t runs = 0;     ///< of the head
-  std::int64_t columns = 0;  ///< computed in them
+  std::int64_t runs = 0;  ///< of the head
+  std::int64_t columns = 0;
 
-  void reset() {
-    total = {};
-    runs = columns = 0;
-  }
   double mean_columns() const {
     return runs > 0 ? static_cast<double>(columns) / static_cast<double>(runs) : 0.0;
   }
-  double tokens_per_second() const {
-    return total.decode_ms > 0 ? 1e3 * static_cast<double>(total.generated_tokens) / total.decode_ms : 0.0;
-  }
 };
 
-void add(DecodeStatistics& sum, const DecodeStatistics& one) {
-  sum.calls += one.calls;
-  sum.generated_tokens += one.generated_tokens;
-  sum.decode_ms += one.decode_ms;
-  sum.draft_ms += one.draft_ms;
-  sum.verify_ms += one.verify_ms;
+/// One answer as a cell of a suite.
+Cell cell_of(const VocabularyBench::Answers& answers, CellKey key) {
+  const DecodeStatistics& s = answers.total;
+  Cell cell;
+  cell.key = std::move(key);
+  cell.tokens = s.generated_tokens;
+  cell.decode_ms = s.decode_ms;
+  cell.speculation.calls = s.calls;
+  cell.speculation.draft_ms = s.draft_ms;
+  cell.speculation.verify_ms = s.verify_ms;
+  cell.output = hex(hash_bytes(std::as_bytes(std::span(answers.tokens.front()))));
+  return cell;
 }
 
 std::vector<std::unique_ptr<Contender>> contenders(VocabularyBench& bench, const Options& options) {
@@ -98,46 +98,46 @@ nlohmann::ordered_json suite_table(VocabularyBench& bench, const Options& option
     VocabularyBench::Run few = options.run;
     few.max_tokens = std::min<std::int64_t>(few.max_tokens, 8);
     bench.run(c->drafter.get(), prompts.first(1), few);
-    c->reset();
+    c->runs = c->columns = 0;
   }
   Progress progress(suite);
-  std::size_t different = 0;
-  std::size_t done = 0;
-  for (; done < prompts.size() && !interrupt.interrupted(); ++done) {
-    std::vector<TokenId> expected;
+  PromptSet set{suite, {}};
+  std::vector<std::string> names;
+  for (const auto& c : all) names.push_back(c->name);
+  StateFile cells({}, {});
+  for (std::size_t i = 0; i < prompts.size() && !interrupt.interrupted(); ++i) {
+    set.prompts.push_back({std::to_string(i), "", {}});
     for (std::size_t k = 0; k < all.size(); ++k) {
       // Who goes first changes, so that nobody always finds the caches warm.
-      Contender& c = *all[(k + done) % all.size()];
-      const VocabularyBench::Answers answers =
-          bench.run(c.drafter.get(), prompts.subspan(done, 1), options.run);
-      add(c.total, answers.total);
-      if (k == 0) expected = answers.tokens[0];
-      different += answers.tokens[0] != expected ? 1 : 0;
+      Contender& c = *all[(k + i) % all.size()];
+      cells.add(cell_of(bench.run(c.drafter.get(), prompts.subspan(i, 1), options.run),
+                        {prompt_key(suite, set.prompts.back()), c.name, 0}));
     }
-    progress.update(static_cast<double>(done + 1) / static_cast<double>(prompts.size()));
+    progress.update(static_cast<double>(i + 1) / static_cast<double>(prompts.size()));
   }
   progress.done();
-  const double whole = all.front()->total.mean_accepted_length();
-  const double speed = all.front()->tokens_per_second();
+  const SuiteFigures figures = suite_figures(set, names, 1, cells);
+  int different = 0;
+  for (const MethodFigures& f : figures.methods) different += f.different;
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  out.line(fmt::format("{}: {} prompts, {}", suite, done,
+  out.line(fmt::format("{}: {} prompts, {}", suite, figures.prompts,
                        different == 0 ? "the same tokens" : fmt::format("{} ANSWERS DIFFER", different)));
-  for (const auto& c : all) {
-    const double length = c->total.mean_accepted_length();
-    const auto calls = static_cast<double>(std::max<std::int64_t>(c->total.calls, 1));
+  for (std::size_t k = 0; k < figures.methods.size(); ++k) {
+    const MethodFigures& f = figures.methods[k];
+    const auto calls = static_cast<double>(std::max<std::int64_t>(f.sum.calls, 1));
     out.line(fmt::format(
         "  {:<44} {:5.3f} tokens a call ({:5.1f}%)  {:7.1f} tokens/s ({:.3f}x)  {:7.0f} computed  "
         "draft {:.2f}, verify {:.2f} ms",
-        c->name, length, 100 * length / whole, c->tokens_per_second(), c->tokens_per_second() / speed,
-        c->mean_columns(), c->total.draft_ms / calls, c->total.verify_ms / calls));
-    rows.push_back({{"vocabulary", c->name},
-                    {"mean_accepted_length", length},
-                    {"tokens_per_second", c->tokens_per_second()},
-                    {"computed", c->mean_columns()},
-                    {"draft_ms", c->total.draft_ms / calls},
-                    {"verify_ms", c->total.verify_ms / calls}});
+        names[k], f.tau(), 100 * f.tau() / figures.methods[0].tau(), f.tokens_per_second, f.speedup,
+        all[k]->mean_columns(), f.sum.draft_ms / calls, f.sum.verify_ms / calls));
+    rows.push_back({{"vocabulary", names[k]},
+                    {"mean_accepted_length", f.tau()},
+                    {"tokens_per_second", f.tokens_per_second},
+                    {"computed", all[k]->mean_columns()},
+                    {"draft_ms", f.sum.draft_ms / calls},
+                    {"verify_ms", f.sum.verify_ms / calls}});
   }
-  return {{"suite", suite}, {"prompts", done}, {"different", different}, {"vocabularies", rows}};
+  return {{"suite", suite}, {"prompts", figures.prompts}, {"different", different}, {"vocabularies", rows}};
 }
 
 nlohmann::ordered_json theory_table(VocabularyBench& bench, const Options& options, const std::string& suite,

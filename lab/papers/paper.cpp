@@ -89,8 +89,10 @@ void describe_clusters(const std::filesystem::path& folder, std::map<std::string
 }
 
 PaperRow row_of(const json& from, const std::map<std::string, std::string>& values) {
-  PaperRow row{from.at("label"), filled(from.at("method"), values), {}};
-  for (const auto& [model, figures] : from.at("paper").items()) {
+  const std::string method = "{type}:model={drafter}," + from.at("settings").get<std::string>();
+  PaperRow row{from.at("label"), filled(method, values), {}};
+  const json paper = from.value("paper", json::object());  // outlives the loop over it
+  for (const auto& [model, figures] : paper.items()) {
     for (const json& figure : figures) {
       row.paper[model].push_back(figure.is_null() ? std::numeric_limits<double>::quiet_NaN()
                                                   : figure.get<double>());

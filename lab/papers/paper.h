@@ -31,7 +31,7 @@ struct PaperStudy {
   std::vector<std::string> methods() const;
 };
 
-/// "hetero", "c2t", "acceptance", "dynaspec".
+/// Those of papers.json: "hetero", "c2t", "acceptance", "dynaspec".
 std::vector<std::string> paper_names();
 
 /// The study for a drafter among `parts` (of the folder `folder`) and the policies' parts made for it; rows

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "lab/bench/cost_curve.h"
 #include "lab/bench/kernel_bench.h"
 
 namespace augur {
@@ -32,10 +33,9 @@ ModelShape model_shape(std::string_view name) {
   throw Error("there are no shapes named '{}': expected 1b or 8b", name);
 }
 
-RowCosts measure_shape(Backend& backend, const ModelShape& shape, const std::vector<int>& rows, int rounds,
-                       const std::function<void(double)>& progress) {
-  RowCosts costs;
-  for (const int r : rows) costs.emplace_back(r, 0.0);
+MeasuredCosts::Curve measure_shape(Backend& backend, const ModelShape& shape, const std::vector<int>& rows,
+                                   int rounds, const std::function<void(double)>& progress) {
+  MeasuredCosts::Curve costs{rows, std::vector<double>(rows.size())};
   const std::vector<Product> products = products_of(shape);
   for (std::size_t i = 0; i < products.size(); ++i) {
     KernelBenchOptions options;
@@ -49,23 +49,14 @@ RowCosts measure_shape(Backend& backend, const ModelShape& shape, const std::vec
                  static_cast<double>(products.size()));
     });
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      costs[r].second += static_cast<double>(products[i].times) * result.gemm[r].ms;
+      costs.ms[r] += static_cast<double>(products[i].times) * result.gemm[r].ms;
     }
   }
   return costs;
 }
 
-double cost_at(const RowCosts& costs, double rows) {
-  if (costs.empty()) throw Error("no costs");
-  if (costs.size() == 1 || rows <= costs.front().first) return costs.front().second;
-  std::size_t high = 1;
-  while (high + 1 < costs.size() && costs[high].first < rows) ++high;
-  const auto& [r0, ms0] = costs[high - 1];
-  const auto& [r1, ms1] = costs[high];
-  return ms0 + (ms1 - ms0) * (rows - r0) / (r1 - r0);
-}
-
-ordered_json project(const ModelShape& shape, const RowCosts& costs, const ordered_json& document) {
+ordered_json project(const ModelShape& shape, const MeasuredCosts::Curve& costs,
+                     const ordered_json& document) {
   const ordered_json& rows = document.at("overall");
   if (rows.empty()) throw Error("the suite's document holds no figures");
   const auto per_call = [](const ordered_json& row, const char* key) {
@@ -78,8 +69,8 @@ ordered_json project(const ModelShape& shape, const RowCosts& costs, const order
     const double tau = rows[m].at("tau").get<double>();
     const double verified = per_call(rows[m], "verified_tokens");
     const double draft_share = per_call(rows[m], "draft_ms") / step;
-    const double plain = cost_at(costs, 1);
-    const double call = cost_at(costs, verified) + draft_share * plain;
+    const double plain = ms_at(costs, 1);
+    const double call = ms_at(costs, verified) + draft_share * plain;
     methods.push_back({{"label", document.at("methods")[m].at("label")},
                        {"tau", tau},
                        {"rows", verified},
@@ -87,7 +78,7 @@ ordered_json project(const ModelShape& shape, const RowCosts& costs, const order
                        {"speedup", tau * plain / call}});
   }
   ordered_json measured = ordered_json::array();
-  for (const auto& [r, ms] : costs) measured.push_back({r, ms});
+  for (std::size_t r = 0; r < costs.rows.size(); ++r) measured.push_back({costs.rows[r], costs.ms[r]});
   return {{"shape", shape.name}, {"costs", measured}, {"methods", methods}};
 }
 

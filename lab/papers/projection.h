@@ -4,9 +4,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "augur/engine.h"
 #include "kernels/backend.h"
 
 namespace augur {
@@ -29,20 +29,15 @@ struct ModelShape {
 /// "1b" (Llama 3.2 1B), "8b" (Llama 3.1 8B). Error for another name.
 ModelShape model_shape(std::string_view name);
 
-using RowCosts = std::vector<std::pair<int, double>>;  ///< rows, ms; ascending
-
 /// Sum over the products of one forward pass, each measured by run_kernel_bench on random bf16 weights:
 /// attention, norms and everything else are left out.
-RowCosts measure_shape(Backend& backend, const ModelShape& shape, const std::vector<int>& rows, int rounds,
-                       const std::function<void(double)>& progress = {});
-
-/// Between the counts that were measured, on straight lines; beyond the last one, on its line.
-double cost_at(const RowCosts& costs, double rows);
+MeasuredCosts::Curve measure_shape(Backend& backend, const ModelShape& shape, const std::vector<int>& rows,
+                                   int rounds, const std::function<void(double)>& progress = {});
 
 /// For every method of a suite document: tau and rows a call as measured there, drafting (and the rest) at
 /// the same share of a plain step as there. {"shape", "costs", "methods": [{"label", "tau", "rows",
 /// "speedup"}]}
-nlohmann::ordered_json project(const ModelShape& shape, const RowCosts& costs,
+nlohmann::ordered_json project(const ModelShape& shape, const MeasuredCosts::Curve& costs,
                                const nlohmann::ordered_json& document);
 
 }  // namespace augur

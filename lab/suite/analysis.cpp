@@ -5,93 +5,23 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "decode/decoder.h"
 #include "lab/bench/decode_bench.h"
+#include "lab/suite/document.h"
 #include "lab/suite/round_watch.h"
-#include "policy/auto/cost.h"
 
 namespace augur {
-namespace {
 
 using nlohmann::ordered_json;
-
-constexpr std::size_t kCutNodesShown = 48;  // of a round: enough for any picture
-
-double rounded(double value, double digits = 1000) {
-  return std::round(value * digits) / digits;
-}
-
-const char* name(RoundMode mode) {
-  switch (mode) {
-    case RoundMode::Plain:
-      return "plain";
-    case RoundMode::Speculate:
-      return "speculate";
-    case RoundMode::Probe:
-      return "probe";
-    case RoundMode::Fixed:
-      break;
-  }
-  return "fixed";
-}
-
-/// A token on its own may be a part of a character: what is not UTF-8 becomes U+FFFD.
-std::string readable(const std::string& text) {
-  return ordered_json::parse(ordered_json(text).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
-}
-
-SuiteRequest first_turn_of(SuiteRequest how) {
-  how.turns = 1;
-  return how;
-}
-
-/// The verified nodes, and the likeliest of those that were cut, with their ancestors.
-std::vector<bool> nodes_to_show(const WatchedRound& round) {
-  std::vector<double> score(round.nodes.size());
-  std::vector<std::size_t> cut;
-  std::vector<bool> shown(round.nodes.size());
-  for (std::size_t n = 0; n < round.nodes.size(); ++n) {
-    const WatchedNode& node = round.nodes[n];
-    if (node.parent >= 0) score[n] = score[static_cast<std::size_t>(node.parent)] + double{node.log_prob};
-    shown[n] = node.verified;
-    if (!node.verified) cut.push_back(n);
-  }
-  std::stable_sort(cut.begin(), cut.end(), [&](std::size_t a, std::size_t b) { return score[a] > score[b]; });
-  cut.resize(std::min(cut.size(), kCutNodesShown));
-  for (std::size_t n : cut) {
-    for (; !shown[n]; n = static_cast<std::size_t>(round.nodes[n].parent)) shown[n] = true;
-  }
-  return shown;
-}
-
-ordered_json tree_of(const WatchedRound& round, const Engine& engine) {
-  const std::vector<bool> shown = nodes_to_show(round);
-  std::vector<int> place(round.nodes.size(), -1);
-  ordered_json nodes = ordered_json::array();
-  for (std::size_t n = 0; n < round.nodes.size(); ++n) {
-    if (!shown[n]) continue;
-    const WatchedNode& node = round.nodes[n];
-    place[n] = static_cast<int>(nodes.size());
-    const TokenId token[] = {node.token};
-    nodes.push_back({readable(engine.detokenize(token, true)),
-                     node.parent < 0 ? -1 : place[static_cast<std::size_t>(node.parent)],
-                     rounded(std::exp(double{node.log_prob})), node.proposer,
-                     node.accepted   ? 2
-                     : node.verified ? 1
-                                     : 0});
-  }
-  return nodes;
-}
-
-}  // namespace
 
 ordered_json watch_rounds(Workbench& bench, const Method& method, const SuitePrompt& prompt,
                           const SuiteRequest& how, int entropy_top_k, const std::atomic<bool>* cancel) {
   RoundWatch watch(entropy_top_k);
+  SuiteRequest first_turn = how;
+  first_turn.turns = 1;
   Result result;
   std::vector<TokenId> text;
   bench.run(
-      method, prompt, first_turn_of(how), cancel, [&](const Result& r) { result = r; }, {},
+      method, prompt, first_turn, cancel, [&](const Result& r) { result = r; }, {},
       [&](SequenceOptions& options) { watch.attach(options); });
   if (result.finish_reason == "cancelled" || result.finish_reason.empty()) return {};
   // Positions are those of the whole text; what stands before the answer is never looked at.
@@ -103,56 +33,11 @@ ordered_json watch_rounds(Workbench& bench, const Method& method, const SuitePro
     const WatchedRound& round = watch.rounds()[i];
     const HeteroPair pair = i < pairs.size() ? pairs[i] : HeteroPair{};
     const bool has_phi = pair.known && pair.levels > 0 && pair.entropy > 0;
-    rounds.push_back({has_phi ? ordered_json(rounded(pair.entropy)) : ordered_json(nullptr), pair.rank,
-                      pair.known ? 1 : 0, pair.fully_accepted ? 1 : 0, round.accepted, round.verified});
+    rounds.push_back({has_phi ? ordered_json(std::round(1000 * pair.entropy) / 1000) : ordered_json(nullptr),
+                      pair.rank, pair.known ? 1 : 0, pair.fully_accepted ? 1 : 0, round.accepted,
+                      round.verified});
   }
   return {{"rounds", rounds}};
-}
-
-ordered_json watch_text(Workbench& bench, const Method& method, const SuitePrompt& prompt,
-                        const SuiteRequest& how, const std::atomic<bool>* cancel) {
-  RoundWatch watch;
-  ordered_json tokens = ordered_json::array();
-  Result result;
-  std::vector<std::string> names;
-  const auto proposer = [&](std::string_view name_of) {
-    if (name_of.empty()) return 0;
-    const auto at = std::find(names.begin(), names.end(), name_of);
-    if (at == names.end()) names.emplace_back(name_of);
-    return static_cast<int>(std::find(names.begin(), names.end(), name_of) - names.begin()) + 1;
-  };
-  bench.run(
-      method, prompt, first_turn_of(how), cancel, [&](const Result& r) { result = r; },
-      [&](const TokenEvent& event) {
-        if (event.token >= 0) {
-          tokens.push_back({std::string(event.text), proposer(event.proposer), event.depth});
-        } else if (!tokens.empty()) {
-          tokens.back()[0] = tokens.back()[0].get<std::string>() + std::string(event.text);
-        }
-        return true;
-      },
-      [&](SequenceOptions& options) {
-        watch.attach(options);
-        names = watch.proposers();
-      });
-  if (result.finish_reason == "cancelled" || result.finish_reason.empty()) return {};
-  ordered_json rounds = ordered_json::array();
-  for (const WatchedRound& round : watch.rounds()) {
-    const TokenId next[] = {round.next};
-    rounds.push_back({{"nodes", tree_of(round, bench.base())},
-                      {"next", readable(bench.base().detokenize(next, true))},
-                      {"verified", round.verified},
-                      {"accepted", round.accepted},
-                      {"proposed", static_cast<std::int64_t>(round.nodes.size()) - 1},
-                      {"draft_ms", rounded(round.draft_ms)},
-                      {"verify_ms", rounded(round.verify_ms)},
-                      {"other_ms", rounded(round.other_ms)},
-                      {"mode", name(round.forecast.mode)},
-                      {"forecast_tokens", rounded(round.forecast.tokens)},
-                      {"forecast_ms", rounded(round.forecast.ms)},
-                      {"price", rounded(round.forecast.price, 1e5)}});
-  }
-  return {{"proposers", names}, {"tokens", tokens}, {"rounds", rounds}};
 }
 
 ordered_json measure_costs(Workbench& bench, const std::vector<Method>& methods) {
@@ -172,21 +57,54 @@ ordered_json measure_costs(Workbench& bench, const std::vector<Method>& methods)
   costs["drafters"] = ordered_json::array();
   std::set<const Engine*> seen;
   for (const Method& method : methods) {
-    Engine& engine = bench.engine(method);
+    const Engine& engine = bench.engine(method);
     if (!seen.insert(&engine).second) continue;
-    for (const auto& [drafter, drafting] : EngineAccess::decoder(engine).costs().drafters()) {
-      if (!drafting.measured()) continue;
+    for (const MeasuredCosts::Draft& drafter : EngineAccess::known_costs(engine).drafters) {
       ordered_json levels = ordered_json::array();
-      for (std::size_t k = 0; k < CostCurve::kRows.size(); ++k) {
-        if (drafting.levels().observed()) levels.push_back({CostCurve::kRows[k], drafting.levels().value(k)});
+      for (std::size_t k = 0; k < drafter.level.rows.size(); ++k) {
+        levels.push_back({drafter.level.rows[k], drafter.level.ms[k]});
       }
-      costs["drafters"].push_back({{"name", drafter},
+      costs["drafters"].push_back({{"name", drafter.name},
                                    {"model", method.draft_model},
-                                   {"root_ms", drafting.level_ms(0, 1)},
+                                   {"root_ms", drafter.first_level.ms.front()},
                                    {"levels", levels}});
     }
   }
   return costs;
+}
+
+void analyse(Workbench& bench, const std::vector<PromptSet>& sets, const std::vector<Method>& methods,
+             const AnalysisOptions& options, StateFile& state, const std::function<void(double)>& progress) {
+  const auto keep = [&](const std::string& name, const std::function<ordered_json()>& make) {
+    if ((options.cancel != nullptr && options.cancel->load()) || state.document(name) != nullptr) return;
+    if (const ordered_json document = make(); !document.is_null()) state.put(name, document);
+  };
+  for (std::size_t s = 0; s < sets.size(); ++s) {
+    const std::vector<SuitePrompt>& prompts = sets[s].prompts;
+    const auto watched = std::min(prompts.size(), static_cast<std::size_t>(options.prompts));
+    const bool sampled = s < static_cast<std::size_t>(options.samples);
+    for (std::size_t i = 0; i < std::max<std::size_t>(watched, sampled ? 1 : 0); ++i) {
+      if (progress)
+        progress((static_cast<double>(s) + static_cast<double>(i) / static_cast<double>(watched + 1)) /
+                 static_cast<double>(sets.size()));
+      for (const Method& method : methods) {
+        if (method.peer()) continue;
+        const CellKey key{prompt_key(sets[s].name, prompts[i]),
+                          method_key(method, options.default_draft_model), 0};
+        if (i < watched && !method.plain()) {
+          keep(rounds_document(key), [&] {
+            return watch_rounds(bench, method, prompts[i], options.request, options.entropy_top_k,
+                                options.cancel);
+          });
+        }
+        if (i == 0 && sampled) {
+          keep(text_document(key),
+               [&] { return watch_text(bench, method, prompts[i], options.request, options.cancel); });
+        }
+      }
+    }
+  }
+  keep(kCostsDocument, [&] { return measure_costs(bench, methods); });
 }
 
 }  // namespace augur

@@ -63,7 +63,8 @@ nlohmann::ordered_json to_json(const Cell& cell) {
           {"verified", s.verified_tokens}, {"drafted", s.drafted_tokens},
           {"accepted", s.accepted_tokens}, {"per_position", s.accepted_per_position},
           {"draft_ms", s.draft_ms},        {"verify_ms", s.verify_ms},
-          {"other_ms", s.other_ms},        {"output", cell.output}};
+          {"other_ms", s.other_ms},        {"forecasts", to_json(cell.forecasts)},
+          {"output", cell.output}};
 }
 
 Cell cell_of(const json& object) {
@@ -83,6 +84,7 @@ Cell cell_of(const json& object) {
     s.draft_ms = object.at("draft_ms");
     s.verify_ms = object.at("verify_ms");
     s.other_ms = object.at("other_ms");
+    if (object.contains("forecasts")) cell.forecasts = forecasts_of(object["forecasts"]);
     cell.output = object.at("output");
     return cell;
   } catch (const json::exception& error) {

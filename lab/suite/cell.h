@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "augur/engine.h"
+#include "lab/suite/forecasts.h"
 
 namespace augur {
 
@@ -33,7 +34,8 @@ struct Cell {
   double prompt_ms = 0;
   double decode_ms = 0;
   SpeculationStatistics speculation;  ///< mean_accepted_length is not kept
-  std::string output;                 ///< hash of all generated ids; empty: another engine's, not known
+  Forecasts forecasts;
+  std::string output;  ///< hash of all generated ids; empty: another engine's, not known
 
   /// Adds a turn. `hash` is carried from turn to turn.
   void add(const Result& turn, std::uint64_t& hash);

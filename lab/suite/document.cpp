@@ -3,35 +3,39 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "base/cpu.h"
-#include "base/error.h"
-#include "io/mapped_file.h"
+#include "lab/suite/figures.h"
 
 namespace augur {
 namespace {
 
 using nlohmann::ordered_json;
 
+/// What the requests are. What is seldom set stands only where it is, so that files of runs without it go on.
 ordered_json to_json(const SuiteRequest& request) {
   const SamplingOptions& s = request.sampling;
-  return {{"max_tokens", request.max_tokens},
-          {"chat", request.chat},
-          {"system", request.system},
-          {"ignore_eos", request.ignore_eos},
-          {"turns", request.turns},
-          {"temperature", s.temperature},
-          {"top_k", s.top_k},
-          {"top_p", s.top_p},
-          {"min_p", s.min_p},
-          {"repetition_penalty", s.repetition_penalty},
-          {"seed", s.seed}};
+  ordered_json settings = {{"max_tokens", request.max_tokens},
+                           {"chat", request.chat},
+                           {"system", request.system},
+                           {"ignore_eos", request.ignore_eos},
+                           {"turns", request.turns},
+                           {"temperature", s.temperature},
+                           {"top_k", s.top_k},
+                           {"top_p", s.top_p},
+                           {"min_p", s.min_p},
+                           {"repetition_penalty", s.repetition_penalty},
+                           {"seed", s.seed}};
+  if (!request.stop.empty()) settings["stop"] = request.stop;
+  if (s.presence_penalty != 0) settings["presence_penalty"] = s.presence_penalty;
+  if (s.frequency_penalty != 0) settings["frequency_penalty"] = s.frequency_penalty;
+  if (s.penalty_window != SamplingOptions().penalty_window) settings["penalty_window"] = s.penalty_window;
+  if (!s.logit_bias.empty()) settings["logit_bias"] = s.logit_bias;
+  return settings;
 }
 
 std::string model_name(const std::string& path) {
@@ -53,7 +57,7 @@ ordered_json rows_of(const std::vector<MethodFigures>& figures) {
   return rows;
 }
 
-/// The documents of one kind that the state holds, by method.
+/// The watched rounds that the state holds, by method.
 ordered_json analyses(const std::vector<PromptSet>& sets, const std::vector<std::string>& keys,
                       const StateFile& state) {
   ordered_json by_method = ordered_json::array();
@@ -96,42 +100,13 @@ ordered_json samples(const std::vector<PromptSet>& sets, const std::vector<std::
   return found;
 }
 
-/// A field of an object of a suite's document, of the kind that `is` tells.
-const ordered_json& field(const ordered_json& object, const char* key,
-                          bool (ordered_json::*is)() const noexcept, const std::string& where) {
-  const auto found = object.find(key);
-  if (found == object.end() || !((*found).*is)()) {
-    throw Error("{}: not what 'augur bench suite --json' writes: {}: missing, or of another kind", where,
-                key);
-  }
-  return *found;
-}
-
-void check_rows(const ordered_json& rows, std::size_t methods, const std::string& where) {
-  if (!rows.empty() && rows.size() != methods) {
-    throw Error("{}: expected a row for each of {} methods, found {}", where, methods, rows.size());
-  }
-  for (const ordered_json& row : rows) {
-    for (const char* key : {"tokens_per_second", "speedup", "tau", "calls", "verified_tokens", "draft_ms",
-                            "verify_ms", "other_ms", "different"}) {
-      field(row, key, &ordered_json::is_number, where);
-    }
-    for (const char* key : {"speedup_by_round", "speedup_by_prompt"}) {
-      const ordered_json& spread = field(row, key, &ordered_json::is_array, where);
-      if (spread.size() != 3 ||
-          !std::all_of(spread.begin(), spread.end(), [](const ordered_json& x) { return x.is_number(); })) {
-        throw Error("{}: {}: expected three numbers", where, key);
-      }
-    }
-  }
-}
-
 }  // namespace
 
-ordered_json state_header(const ModelInfo& model, const std::string& fingerprint,
+ordered_json state_header(const ModelInfo& model, const std::string& fingerprint, const EngineOptions& engine,
                           const SuiteRequest& request) {
   ordered_json header = {{"augur_suite", 1},        {"model", fingerprint}, {"weights", model.weights},
                          {"cpu", cpu_model_name()}, {"isa", model.isa},     {"threads", model.threads}};
+  if (engine.kv != KvFormat::Auto) header["kv"] = engine.kv == KvFormat::BF16 ? "bf16" : "q8_0";
   header.update(to_json(request));
   return header;
 }
@@ -156,20 +131,18 @@ ordered_json suite_document(const SuiteFacts& facts, const ModelInfo& model,
   ordered_json suites = ordered_json::array();
   for (const PromptSet& set : sets) {
     figures.push_back(suite_figures(set, keys, facts.rounds, state));
-    const SuiteFigures& f = figures.back();
     ordered_json categories = ordered_json::array();
-    for (PromptSet& category : by_category(set)) {
-      // Cells are filed under the suite's name.
-      const std::string label = std::exchange(category.name, set.name);
-      const SuiteFigures of_category = suite_figures(category, keys, facts.rounds, state);
-      if (of_category.prompts == 0) continue;
-      categories.push_back(
-          {{"name", label}, {"prompts", of_category.prompts}, {"methods", rows_of(of_category.methods)}});
+    for (const auto& [name, prompts] : by_category(set)) {
+      const SuiteFigures f = suite_figures(prompts, keys, facts.rounds, state);
+      if (f.prompts > 0) {
+        categories.push_back({{"name", name}, {"prompts", f.prompts}, {"methods", rows_of(f.methods)}});
+      }
     }
+    const SuiteFigures& f = figures.back();
     suites.push_back({{"name", f.suite},
                       {"prompts", f.prompts},
                       {"planned", f.planned},
-                      {"methods", f.prompts > 0 ? rows_of(f.methods) : ordered_json::array()},
+                      {"methods", rows_of(f.methods)},
                       {"categories", categories}});
   }
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -195,43 +168,6 @@ ordered_json suite_document(const SuiteFacts& facts, const ModelInfo& model,
           {"costs", costs == nullptr ? ordered_json() : *costs},
           {"analyses", analyses(sets, keys, state)},
           {"samples", samples(sets, keys, state)}};
-}
-
-ordered_json read_suite_document(const std::string& path) {
-  const MappedFile file(path);
-  ordered_json document =
-      ordered_json::parse(file.bytes().begin(), file.bytes().end(), nullptr, /*allow_exceptions=*/false);
-  if (!document.is_object() || document.value("augur_suite", ordered_json()) != 1) {
-    throw Error("{}: not a file that 'augur bench suite --json' wrote", path);
-  }
-  const ordered_json& methods = field(document, "methods", &ordered_json::is_array, path);
-  for (const ordered_json& method : methods) {
-    for (const char* key : {"label", "text"})
-      field(method, key, &ordered_json::is_string, path + ": methods");
-    field(method, "peer", &ordered_json::is_boolean, path + ": methods");
-  }
-  check_rows(field(document, "overall", &ordered_json::is_array, path), methods.size(), path + ": overall");
-  for (const ordered_json& suite : field(document, "suites", &ordered_json::is_array, path)) {
-    const std::string where = path + ": suites";
-    field(suite, "name", &ordered_json::is_string, where);
-    check_rows(field(suite, "methods", &ordered_json::is_array, where), methods.size(), where);
-  }
-  field(document, "rounds", &ordered_json::is_number, path);
-  const ordered_json& settings = field(document, "settings", &ordered_json::is_object, path);
-  for (const char* key : {"temperature", "max_tokens"}) {
-    field(settings, key, &ordered_json::is_number, path + ": settings");
-  }
-  const ordered_json& machine = field(document, "machine", &ordered_json::is_object, path);
-  field(machine, "cpu", &ordered_json::is_string, path + ": machine");
-  field(machine, "threads", &ordered_json::is_number, path + ": machine");
-  const ordered_json& model = field(document, "model", &ordered_json::is_object, path);
-  for (const char* key : {"name", "weights"}) field(model, key, &ordered_json::is_string, path + ": model");
-  return document;
-}
-
-bool outputs_differ(const ordered_json& document) {
-  return std::any_of(document["overall"].begin(), document["overall"].end(),
-                     [](const ordered_json& row) { return row["different"] != 0; });
 }
 
 }  // namespace augur

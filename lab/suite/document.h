@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "lab/suite/figures.h"
 #include "lab/suite/method.h"
 #include "lab/suite/prompt_set.h"
 #include "lab/suite/runner.h"
@@ -15,7 +14,6 @@ namespace augur {
 /// What a run is about, beside what the state holds.
 struct SuiteFacts {
   std::string command;  ///< the command line, for whoever repeats it
-  std::string parts;    ///< folder of draft models
   std::string default_draft_model;
   int rounds = 1;
   SuiteRequest request;
@@ -23,14 +21,14 @@ struct SuiteFacts {
 
 /// What every cell depends on: the first line of a state file.
 nlohmann::ordered_json state_header(const ModelInfo& model, const std::string& fingerprint,
-                                    const SuiteRequest& request);
+                                    const EngineOptions& engine, const SuiteRequest& request);
 
 /// Names of the documents in a state file.
 std::string rounds_document(const CellKey& key);
 std::string text_document(const CellKey& key);
 inline constexpr const char* kCostsDocument = "costs";
 
-/// All figures, as `--json` writes them and the page shows them.
+/// All figures, as `--json` writes them (docs/formats.md), and tables and the page show them.
 nlohmann::ordered_json suite_document(const SuiteFacts& facts, const ModelInfo& model,
                                       const std::vector<PromptSet>& sets, const std::vector<Method>& methods,
                                       const SuiteRunReport& run, const StateFile& state);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "augur/engine.h"
-#include "lab/suite/method.h"
+#include "lab/suite/forecasts.h"
 #include "lab/suite/prompt_set.h"
 #include "lab/suite/state_file.h"
 
@@ -26,6 +26,8 @@ struct MethodFigures {
   double with_prompt_per_second = 0;  ///< time of the prompt included
   double speedup = 0;                 ///< over the first method
   double speedup_with_prompt = 0;
+  /// Mean over prompts of the rate over that of the prompt's fastest method: 1 for who knew it in advance.
+  double share_of_best = 0;
   std::vector<double> round_speedups;  ///< by round, 0: not run with every prompt
   Spread by_round;                     ///< of those
   Spread by_prompt;                    ///< the speedup of single prompts
@@ -33,7 +35,12 @@ struct MethodFigures {
   int different = 0;                   ///< prompts whose ids are not the first method's
   std::int64_t tokens = 0;             ///< of all rounds
   SpeculationStatistics sum;           ///< over the prompts and all their rounds
-  double tau = 0;                      ///< tokens a call, the target's own included
+  Forecasts forecasts;                 ///< over the same
+
+  /// Tokens a call, the target's own included.
+  double tau() const {
+    return sum.calls > 0 ? static_cast<double>(tokens) / static_cast<double>(sum.calls) : 0;
+  }
 };
 
 struct SuiteFigures {
@@ -48,11 +55,8 @@ struct SuiteFigures {
 SuiteFigures suite_figures(const PromptSet& set, const std::vector<std::string>& keys, int rounds,
                            const StateFile& state);
 
-/// The prompts of all suites by their category, as sets of their own; empty where there is one at most.
-std::vector<PromptSet> by_category(const PromptSet& set);
-
 /// Over suites: counts are added, rates and speedups are means of the suites' (each weighs the same), of
-/// every round apart.
+/// every round apart. Empty where no suite has a prompt.
 std::vector<MethodFigures> overall_figures(const std::vector<SuiteFigures>& suites);
 
 nlohmann::ordered_json to_json(const MethodFigures& figures);

@@ -1,107 +1,63 @@
 #include "lab/suite/prompt_set.h"
 
-#include <fmt/format.h>
-
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <algorithm>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "base/error.h"
-#include "io/json_reader.h"
 
 namespace augur {
 namespace {
 
-using nlohmann::json;
+// Written beside this file in prompts/, embedded by the build.
+constexpr const char* kQuick =
+#include "quick.inc"
+    ;
 
-constexpr const char* kNotFetched = "FULL BENCHMARK DATA SHOULD BE FETCHED";
-
-std::string turn_text(const json& turn) {
-  if (turn.is_string()) return turn.get<std::string>();
-  if (turn.is_object()) {
-    const auto role = turn.find("role");
-    if (role != turn.end() && *role != "user") {
-      throw Error("a turn of role {}: expected user turns only", role->dump());
-    }
-    if (const auto content = turn.find("content"); content != turn.end() && content->is_string()) {
-      return content->get<std::string>();
-    }
+PromptSet set_of(PromptFile file, const std::filesystem::path& path) {
+  if (!file.error.empty()) throw Error("{}", file.error);
+  if (file.prompts.empty()) throw Error("{}: no prompts", path.string());
+  PromptSet set{path.stem().string(), {}};
+  std::set<std::string> seen;
+  for (PromptLine& line : file.prompts) {
+    std::string id = line.id.is_string() ? line.id.get<std::string>() : line.id.dump();
+    if (!seen.insert(id).second) throw Error("{}: a second prompt with id {}", path.string(), id);
+    set.prompts.push_back({std::move(id), std::move(line.category), std::move(line.turns)});
   }
-  throw Error("turns: expected texts, or objects with \"content\"");
-}
-
-std::vector<std::string> turns_of(const json& line) {
-  std::vector<std::string> texts;
-  for (const char* key : {"turns", "messages"}) {
-    const auto turns = line.find(key);
-    if (turns == line.end()) continue;
-    if (!turns->is_array() || turns->empty()) throw Error("{}: expected a list that is not empty", key);
-    for (const json& turn : *turns) texts.push_back(turn_text(turn));
-    break;
-  }
-  if (texts.empty()) {
-    const auto prompt = line.find("prompt");
-    if (prompt == line.end() || !prompt->is_string()) {
-      throw Error("none of \"turns\", \"messages\" and \"prompt\" says what to ask");
-    }
-    texts.push_back(prompt->get<std::string>());
-  }
-  for (const std::string& text : texts) {
-    if (text.empty()) throw Error("an empty turn");
-    if (text.find(kNotFetched) != std::string::npos) {
-      throw Error("the data of this prompt have not been fetched yet (SPEED-Bench's prepare step)");
-    }
-  }
-  return texts;
-}
-
-SuitePrompt parse(const json& line, std::size_t number) {
-  if (!line.is_object()) throw Error("expected an object");
-  SuitePrompt prompt;
-  prompt.id = std::to_string(number);
-  for (const char* key : {"id", "question_id"}) {
-    const auto id = line.find(key);
-    if (id == line.end()) continue;
-    if (!id->is_string() && !id->is_number_integer()) throw Error("{}: expected a text or an integer", key);
-    prompt.id = id->is_string() ? id->get<std::string>() : id->dump();
-    break;
-  }
-  if (const auto category = line.find("category"); category != line.end() && category->is_string()) {
-    prompt.category = category->get<std::string>();
-  }
-  prompt.turns = turns_of(line);
-  return prompt;
+  return set;
 }
 
 }  // namespace
 
 PromptSet read_prompt_set(const std::filesystem::path& path, int limit) {
-  std::ifstream in(path);
-  if (!in || std::filesystem::is_directory(path)) throw Error("{}: cannot be read", path.string());
-  return read_prompt_set(in, path, limit);
+  return set_of(read_prompt_file(path, limit), path);
 }
 
-PromptSet read_prompt_set(std::istream& in, const std::filesystem::path& path, int limit) {
-  PromptSet set{path.stem().string(), {}};
-  std::set<std::string> seen;
-  std::string text;
-  for (std::size_t number = 1; std::getline(in, text); ++number) {
-    if (limit >= 0 && std::ssize(set.prompts) >= limit) break;
-    if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const std::string where = fmt::format("{}:{}", path.string(), number);
-    const json line = parse_json(text, where);
-    try {
-      SuitePrompt prompt = parse(line, number);
-      if (!seen.insert(prompt.id).second) throw Error("a second prompt with id {}", prompt.id);
-      set.prompts.push_back(std::move(prompt));
-    } catch (const Error& error) {
-      throw Error("{}: {}", where, error.what());
+PromptSet bundled_prompts(int limit) {
+  std::istringstream in(kQuick);
+  PromptSet set = set_of(read_prompt_file(in, "quick.jsonl"), "quick.jsonl");
+  if (limit < 0) return set;
+  std::vector<SuitePrompt> chosen;
+  for (const std::size_t which : {0U, 1U}) {
+    for (std::size_t i = which; i < set.prompts.size() && std::ssize(chosen) < limit; i += 2) {
+      chosen.push_back(set.prompts[i]);
     }
   }
-  if (in.bad()) throw Error("{}: reading failed", path.string());
-  if (set.prompts.empty()) throw Error("{}: no prompts", path.string());
+  set.prompts = std::move(chosen);
   return set;
+}
+
+std::vector<std::pair<std::string, PromptSet>> by_category(const PromptSet& set) {
+  std::vector<std::pair<std::string, PromptSet>> sets;
+  for (const SuitePrompt& prompt : set.prompts) {
+    const std::string name = prompt.category.empty() ? "(none)" : prompt.category;
+    auto at = std::find_if(sets.begin(), sets.end(), [&](const auto& entry) { return entry.first == name; });
+    if (at == sets.end()) at = sets.insert(at, {name, {set.name, {}}});
+    at->second.prompts.push_back(prompt);
+  }
+  if (sets.size() < 2) sets.clear();
+  return sets;
 }
 
 }  // namespace augur

@@ -1,8 +1,10 @@
 #pragma once
 #include <filesystem>
-#include <iosfwd>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "io/prompt_file.h"
 
 namespace augur {
 
@@ -13,27 +15,28 @@ struct SuitePrompt {
   std::vector<std::string> turns;
 };
 
-/// What methods are warmed up with. It is in no suite: a method that learns must not have seen what is
-/// measured.
-inline constexpr const char* kWarmUpText =
-    "Explain in a few sentences how bread is baked, and why the dough rests.";
-
+/// What is measured together, and has a table of its own.
 struct PromptSet {
   std::string name;  ///< the file's, without its ending
   std::vector<SuitePrompt> prompts;
 };
 
-/// Reads a file of prompts, one JSON object a line, in any of the forms in use:
-///   {"id", "category", "turns": [TEXT...]}            Augur's
-///   {"question_id", "category", "turns": [TEXT...]}    Spec-Bench, EAGLE, MT-bench (further keys are left)
-///   {"question_id", "category", "turns"/"messages": [{"role", "content"}...]}   SPEED-Bench, prepared
-///   {"prompt": TEXT}                                   custom sets of serving benchmarks
-/// Roles other than "user" are refused: answers come from the model under test. At most `limit` prompts
-/// (< 0: all), from the beginning. Error naming file and line for anything else, for two prompts of one id,
-/// and for the texts that SPEED-Bench puts where the data have yet to be fetched.
+/// What methods are warmed up with. It is in no suite: a method that learns must not have seen what is
+/// measured.
+inline constexpr const char* kWarmUpText =
+    "Explain in a few sentences how bread is baked, and why the dough rests.";
+
+/// The prompts of a file in any of the forms of read_prompt_file(); at most `limit` (< 0: all). Error naming
+/// file and line for what that refuses, for two prompts of one id, and for a file without prompts.
 PromptSet read_prompt_set(const std::filesystem::path& path, int limit = -1);
 
-/// The same from a stream; `file` is for messages, and names the set.
-PromptSet read_prompt_set(std::istream& in, const std::filesystem::path& file, int limit = -1);
+/// The small suite that is part of the program (prompts/quick.jsonl, written for this project): two prompts,
+/// one of them in two turns, of each of six kinds of work. With a `limit`, of each kind the first one before
+/// any second one.
+PromptSet bundled_prompts(int limit = -1);
+
+/// The prompts of a suite by their category: each with its prompts, as a set that has the suite's name. Empty
+/// where there is one category at most.
+std::vector<std::pair<std::string, PromptSet>> by_category(const PromptSet& set);
 
 }  // namespace augur

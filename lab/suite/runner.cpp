@@ -9,117 +9,105 @@
 namespace augur {
 namespace {
 
-/// How long the cells of each method take, for the estimate of the time left.
-class Pace {
- public:
-  explicit Pace(std::size_t methods) : seconds_(methods), cells_(methods) {}
-
-  void add(std::size_t method, double seconds) {
-    seconds_[method] += seconds;
-    cells_[method] += 1;
-  }
-  /// < 0: not known.
-  double left(const std::vector<int>& pending) const {
-    double all = 0;
-    double runs = 0;
-    for (std::size_t m = 0; m < seconds_.size(); ++m) {
-      all += seconds_[m];
-      runs += cells_[m];
-    }
-    if (runs == 0) return -1;
-    double sum = 0;
-    for (std::size_t m = 0; m < seconds_.size(); ++m) {
-      sum += pending[m] * (cells_[m] > 0 ? seconds_[m] / cells_[m] : all / runs);
-    }
-    return sum;
-  }
-
- private:
-  std::vector<double> seconds_;
-  std::vector<double> cells_;
+/// A cell that is to be run.
+struct Task {
+  CellKey key;
+  const PromptSet* set;
+  std::size_t prompt;  ///< in the set
+  std::size_t method;
 };
 
-/// One pass over all cells in the order in which they are run: visit(round, set, prompt, method).
-template <class Visit>
-void for_each_cell(const std::vector<PromptSet>& sets, std::size_t methods, int rounds, Visit&& visit) {
-  for (int round = 0; round < rounds; ++round) {
+/// Every cell, in the order in which they are run.
+std::vector<Task> plan(const std::vector<PromptSet>& sets, const std::vector<Method>& methods,
+                       const SuiteRunOptions& options) {
+  std::vector<std::string> keys;
+  for (const Method& method : methods) keys.push_back(method_key(method, options.default_draft_model));
+  std::vector<Task> tasks;
+  for (int round = 0; round < options.rounds; ++round) {
     for (const PromptSet& set : sets) {
       for (std::size_t i = 0; i < set.prompts.size(); ++i) {
-        for (std::size_t turn = 0; turn < methods; ++turn) {
-          const std::size_t method = (turn + i + static_cast<std::size_t>(round)) % methods;
-          if (!visit(round, set, set.prompts[i], method)) return;
+        const std::string prompt = prompt_key(set.name, set.prompts[i]);
+        for (std::size_t turn = 0; turn < methods.size(); ++turn) {
+          const std::size_t method = (turn + i + static_cast<std::size_t>(round)) % methods.size();
+          tasks.push_back({{prompt, keys[method], round}, &set, i, method});
         }
       }
     }
   }
+  return tasks;
 }
+
+/// Runs a prompt with a method, whoever decodes it.
+class CellRunner {
+ public:
+  CellRunner(Workbench& bench, const SuiteRunOptions& options)
+      : bench_(bench), peers_(bench.info().path, bench.info().threads), options_(options) {}
+
+  /// Fills in what `cell` measures. False when the run was cancelled.
+  bool run(const Method& method, const SuitePrompt& prompt, const SuiteRequest& how, RoundLog* log,
+           Cell& cell) {
+    if (method.peer()) return peers_.run(method, prompt, how, options_.cancel, cell);
+    std::uint64_t hash = kHashStart;
+    const MeasuredCosts costs = EngineAccess::known_costs(bench_.engine(method));
+    std::vector<std::string> drafters;
+    bench_.run(
+        method, prompt, how, options_.cancel, [&](const Result& turn) { cell.add(turn, hash); }, {},
+        [&](SequenceOptions& options) {
+          drafters.clear();
+          for (const Speculator& s : options.speculators) drafters.emplace_back(s.drafter->name());
+          options.on_step = [&, log](const StepTrace& round) {
+            cell.forecasts.observe(round, costs, drafters);
+            if (log != nullptr) log->write(round);
+          };
+        });
+    return options_.cancel == nullptr || !options_.cancel->load();
+  }
+
+ private:
+  Workbench& bench_;
+  PeerServers peers_;
+  const SuiteRunOptions& options_;
+};
 
 }  // namespace
 
 SuiteRunReport run_suites(Workbench& bench, const std::vector<PromptSet>& sets,
                           const std::vector<Method>& methods, const SuiteRunOptions& options,
                           StateFile& state, const std::function<void(const SuiteProgress&)>& progress) {
-  std::vector<std::string> keys;
-  for (const Method& method : methods) keys.push_back(method_key(method, options.default_draft_model));
-  const auto key_of = [&](int round, const PromptSet& set, const SuitePrompt& prompt, std::size_t method) {
-    return CellKey{prompt_key(set.name, prompt), keys[method], round};
-  };
-
+  std::vector<Task> tasks = plan(sets, methods, options);
   SuiteRunReport report;
-  std::vector<int> pending(methods.size());
-  const auto count = [&](int round, const PromptSet& set, const SuitePrompt& prompt, std::size_t m) {
-    report.planned += 1;
-    if (state.has(key_of(round, set, prompt, m))) {
-      report.done += 1;
-    } else {
-      pending[m] += 1;
-    }
-    return true;
-  };
-  for_each_cell(sets, methods.size(), options.rounds, count);
+  report.planned = static_cast<int>(tasks.size());
+  std::erase_if(tasks, [&](const Task& task) { return state.has(task.key); });
+  report.done = report.planned - static_cast<int>(tasks.size());
 
-  PeerServers peers(bench.info().path, bench.info().threads);
-  const auto run = [&](const SuitePrompt& prompt, std::size_t method, const SuiteRequest& how, Cell& cell) {
-    if (methods[method].peer()) return peers.run(methods[method], prompt, how, options.cancel, cell);
-    std::uint64_t hash = kHashStart;
-    bench.run(methods[method], prompt, how, options.cancel,
-              [&](const Result& turn) { cell.add(turn, hash); });
-    return options.cancel == nullptr || !options.cancel->load();
-  };
+  CellRunner runner(bench, options);
   std::vector<bool> warm(methods.size());
-  const SuitePrompt warm_up_prompt{"warm-up", "", {kWarmUpText}};
-  const auto warm_up = [&](std::size_t method) {
-    SuiteRequest first_turn = options.request;
-    first_turn.turns = 1;
-    Cell unused;
-    warm[method] = run(warm_up_prompt, method, first_turn, unused);
-    return static_cast<bool>(warm[method]);
-  };
-
+  SuiteRequest warm_up = options.request;
+  warm_up.turns = 1;
   const Stopwatch clock;
-  Pace pace(methods.size());
-  const auto measure = [&](int round, const PromptSet& set, const SuitePrompt& prompt, std::size_t m) {
-    Cell cell;
-    cell.key = key_of(round, set, prompt, m);
-    if (state.has(cell.key)) return true;
-    if (options.minutes > 0 && clock.ms() > options.minutes * 60e3) return false;
-    if (!warm[m] && !warm_up(m)) return false;
-    const Stopwatch watch;
-    if (!run(prompt, m, options.request, cell)) return false;
-    state.add(cell);
-    pending[m] -= 1;
-    if (progress) {
-      progress({report.done + 1, report.planned, pace.left(pending), set.name});
+  for (const Task& task : tasks) {
+    const Method& method = methods[task.method];
+    if (options.minutes > 0 && clock.ms() > options.minutes * 60e3) break;
+    if (!warm[task.method]) {
+      Cell unused;
+      if (!runner.run(method, {"warm-up", "", {kWarmUpText}}, warm_up, nullptr, unused)) break;
+      warm[task.method] = true;
     }
+    Cell cell;
+    cell.key = task.key;
+    if (options.log != nullptr)
+      options.log->begin(task.set->name, static_cast<int>(task.prompt), method.text);
+    const Stopwatch watch;
+    if (!runner.run(method, task.set->prompts[task.prompt], options.request, options.log, cell)) break;
+    state.add(cell);
     const double ms = watch.ms();
-    pace.add(m, ms / 1e3);
     report.done += 1;
     report.fresh += 1;
     report.cells_ms += ms;
     report.generation_ms += cell.prompt_ms + cell.decode_ms;
-    return true;
-  };
-  for_each_cell(sets, methods.size(), options.rounds, measure);
+    const double left = static_cast<double>(report.planned - report.done) * clock.ms() / report.fresh;
+    if (progress) progress({report.done, report.planned, left / 1e3, task.set->name});
+  }
   return report;
 }
 

@@ -6,6 +6,7 @@
 
 #include "lab/suite/method.h"
 #include "lab/suite/prompt_set.h"
+#include "lab/suite/round_log.h"
 #include "lab/suite/state_file.h"
 #include "lab/suite/workbench.h"
 
@@ -16,6 +17,7 @@ struct SuiteRunOptions {
   int rounds = 1;      ///< repetitions of every prompt with every method
   double minutes = 0;  ///< no new cell is begun after so long; 0: no limit
   std::string default_draft_model;
+  RoundLog* log = nullptr;  ///< sees every round of every cell of this run
   const std::atomic<bool>* cancel = nullptr;
 };
 
@@ -33,9 +35,9 @@ struct SuiteRunReport {
 };
 
 struct SuiteProgress {
-  int done = 0;              ///< cells, those of earlier runs included
-  int planned = 0;           ///< in all
-  double seconds_left = -1;  ///< by what this run's cells took; < 0: not known yet
+  int done = 0;             ///< cells, those of earlier runs included
+  int planned = 0;          ///< in all
+  double seconds_left = 0;  ///< by what this run's cells took
   std::string suite;
 };
 

@@ -8,7 +8,25 @@ namespace augur {
 
 using nlohmann::ordered_json;
 
+namespace {
+
+void check_header(const std::string& file, const ordered_json& found, const ordered_json& wanted) {
+  const auto value = [](const ordered_json& header, const std::string& key) {
+    return header.contains(key) ? header[key].dump() : "unknown";
+  };
+  for (const ordered_json& keys : {wanted, found}) {
+    for (const auto& [key, unused] : keys.items()) {
+      if (value(found, key) == value(wanted, key)) continue;
+      throw Error("{}: made with {} {}, now {}; remove it to begin anew, or write elsewhere", file, key,
+                  value(found, key), value(wanted, key));
+    }
+  }
+}
+
+}  // namespace
+
 StateFile::StateFile(const std::filesystem::path& path, const ordered_json& header) : path_(path) {
+  if (path.empty()) return;
   const bool exists = std::filesystem::exists(path) && std::filesystem::file_size(path) > 0;
   if (exists) read(header);
   out_.open(path, std::ios::binary | std::ios::app);
@@ -26,11 +44,7 @@ void StateFile::read(const ordered_json& header) {
     if (!object.is_object())
       throw Error("{}:{}: damaged; remove the file to begin anew", path_.string(), number);
     if (number == 1) {
-      for (const auto& [key, value] : header.items()) {
-        if (object.contains(key) && object[key] == value) continue;
-        throw Error("{}: made with {} {}, now {}; remove it to begin anew, or write elsewhere",
-                    path_.string(), key, object.contains(key) ? object[key].dump() : "unknown", value.dump());
-      }
+      check_header(path_.string(), object, header);
     } else if (object.contains("document")) {
       documents_[object["document"].get<std::string>()] = object.value("content", ordered_json());
     } else {
@@ -49,6 +63,7 @@ void StateFile::read(const ordered_json& header) {
 }
 
 void StateFile::write(const ordered_json& line) {
+  if (path_.empty()) return;
   out_ << line.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n' << std::flush;
   if (!out_) throw Error("{}: writing failed", path_.string());
 }

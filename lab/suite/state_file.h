@@ -3,7 +3,6 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
 #include "lab/suite/cell.h"
@@ -15,8 +14,8 @@ namespace augur {
 /// most the line it was writing, and the next one goes on where it ended. One thread at a time.
 class StateFile {
  public:
-  /// Opens or begins the file. Error naming the first setting in which `header` differs from the file's:
-  /// figures of two settings are not mixed.
+  /// Opens or begins the file; an empty path: nothing is kept beyond this object. Error naming the first
+  /// setting in which `header` differs from the file's: figures of two settings are not mixed.
   StateFile(const std::filesystem::path& path, const nlohmann::ordered_json& header);
 
   const std::map<CellKey, Cell>& cells() const { return cells_; }

@@ -29,11 +29,41 @@ std::string row_text(const ordered_json& method, const ordered_json& f, bool fir
   return line + (different == 0 ? "  same tokens" : fmt::format("  {} DIFFER", different));
 }
 
-std::string table(const std::string& title, const ordered_json& methods, const ordered_json& rows) {
+/// What a row has no room for.
+std::string details_of(const ordered_json& f, bool first) {
+  const double calls = std::max(f["calls"].get<double>(), 1.0);
+  std::string text;
+  if (!first) {
+    text += fmt::format("    {:.2f}x with the prompt's time; {:.3f} of every prompt's best",
+                        f["speedup_with_prompt"].get<double>(), f["share_of_best"].get<double>());
+    const ordered_json& depths = f["accepted_per_position"];
+    if (!depths.empty()) text += "; accepted at depth 1, 2, ..:";
+    for (const ordered_json& accepted : depths)
+      text += fmt::format(" {:.2f}", accepted.get<double>() / calls);
+    text += "\n";
+  }
+  const ordered_json& c = f["forecasts"];
+  const auto of = [&](const char* key) { return c[key].get<double>(); };
+  if (!first && of("oracle_per_second") > 0) {
+    text += fmt::format("    knowing what would be accepted: {:.1f} tokens/s\n", of("oracle_per_second"));
+  }
+  if (const double rounds = of("plain") + of("speculated") + of("probed"); rounds > 0) {
+    text += fmt::format(
+        "    decided: plain {:.0f}%, probes {:.0f}%; forecast {:.2f} tokens in {:.2f} ms, came {:.2f} in "
+        "{:.2f}\n",
+        100 * of("plain") / rounds, 100 * of("probed") / rounds, of("forecast_tokens") / rounds,
+        of("forecast_ms") / rounds, of("tokens") / rounds, of("ms") / rounds);
+  }
+  return text;
+}
+
+std::string table(const std::string& title, const ordered_json& methods, const ordered_json& rows,
+                  bool details) {
   std::string text = fmt::format("{}\n  {:<36} {:>7} {:>7} {:>6} {:>8} {:>9}  {}\n", title, "", "tok/s",
                                  "speedup", "tau", "calls", "verified", "ms a call: draft, verify, other");
   for (std::size_t m = 0; m < rows.size(); ++m) {
     text += row_text(methods[m], rows[m], m == 0) + "\n";
+    if (details) text += details_of(rows[m], m == 0);
   }
   return text;
 }
@@ -96,17 +126,18 @@ std::string by_suite(const ordered_json& document) {
 
 }  // namespace
 
-std::string suite_tables(const ordered_json& document) {
+std::string suite_tables(const ordered_json& document, bool details) {
   std::string text;
+  const ordered_json& methods = document["methods"];
   for (const ordered_json& suite : document["suites"]) {
     if (suite["methods"].empty()) continue;
     text += table(fmt::format("{}: {} of {} prompts", suite["name"].get<std::string>(),
                               suite["prompts"].get<int>(), suite["planned"].get<int>()),
-                  document["methods"], suite["methods"]) +
+                  methods, suite["methods"], details) +
             "\n";
   }
-  if (!document["overall"].empty()) {
-    text += table("all suites (means; counts are sums)", document["methods"], document["overall"]);
+  if (document["suites"].size() > 1 && !document["overall"].empty()) {
+    text += table("all suites (means; counts are sums)", methods, document["overall"], details) + "\n";
   }
   return text;
 }

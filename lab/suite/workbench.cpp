@@ -20,6 +20,7 @@ EngineOptions target_only(EngineOptions options) {
 Request request_for(const SuiteRequest& how) {
   Request request;
   request.max_tokens = how.max_tokens;
+  request.stop = how.stop;
   request.ignore_eos = how.ignore_eos;
   request.sampling = how.sampling;
   return request;

@@ -12,9 +12,10 @@ namespace augur {
 
 /// How every prompt is run, whatever the method.
 struct SuiteRequest {
-  std::int64_t max_tokens = 128;  ///< of every answer
+  std::int64_t max_tokens = 128;  ///< of every answer; < 0: as many as the context holds
   bool chat = false;              ///< by the chat template; otherwise turns and answers follow one another
   std::string system;             ///< with chat; empty: the template's own
+  std::vector<std::string> stop;  ///< answers end before any of these
   bool ignore_eos = false;
   int turns = 0;  ///< at most; 0: all
   SamplingOptions sampling;
@@ -29,6 +30,7 @@ class Workbench {
 
   const ModelInfo& info() const { return base_.info(); }
   Engine& base() { return base_; }
+  /// The one that the method runs in: of its drafters, or the base.
   Engine& engine(const Method& method);
 
   /// Runs the conversation, every turn behind the answers to those before. `on_turn` gets each result.

@@ -280,8 +280,8 @@ Model& EngineAccess::model(Engine& engine) {
   return *engine.impl_->target->model;
 }
 
-Decoder& EngineAccess::decoder(Engine& engine) {
-  return *engine.impl_->decoder;
+MeasuredCosts EngineAccess::known_costs(const Engine& engine) {
+  return engine.impl_->costs->report();
 }
 
 }  // namespace augur

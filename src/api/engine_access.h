@@ -7,8 +7,6 @@
 
 namespace augur {
 
-class Decoder;
-
 /// What the project's own tools may do with an engine beyond its public interface. Not installed.
 struct EngineAccess {
   /// An engine with drafters of its own (draft_model, datastore, speculation) on the target of `engine`,
@@ -21,8 +19,11 @@ struct EngineAccess {
   static Result generate(Engine& engine, const Request& request, const TokenCallback& on_token,
                          const Prepare& prepare);
 
+  /// What the engine's decisions go by now: of the target (an empty curve before it is known), and of the
+  /// drafters that were measured. Measures nothing.
+  static MeasuredCosts known_costs(const Engine& engine);
+
   static Model& model(Engine& engine);
-  static Decoder& decoder(Engine& engine);
 };
 
 }  // namespace augur

@@ -88,7 +88,7 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
 MeasuredCosts LiveCosts::report() const {
   const CostModel& costs = decoder_.costs();
   MeasuredCosts report{.context = costs.reference_context(),
-                       .verify = curve_of(costs.verify_curve()),
+                       .verify = target_known_ ? curve_of(costs.verify_curve()) : MeasuredCosts::Curve{},
                        .growth_one = costs.growth_one(),
                        .growth_many = costs.growth_many(),
                        .other_ms = costs.other_ms(),

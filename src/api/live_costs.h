@@ -23,6 +23,7 @@ class LiveCosts {
 
   /// Of the target, and of what `options` drafts with. `anew`: whatever the cache says.
   void prepare(const SpeculationOptions& options, bool anew = false);
+  /// What is known now; measures nothing.
   MeasuredCosts report() const;
 
  private:

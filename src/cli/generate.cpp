@@ -85,7 +85,7 @@ void add_generate(CLI::App& app, Action& action) {
   auto* file = command->add_option("-f,--file", flags->file, "A file with the prompt; -: standard input");
   auto* prompts = command->add_option(
       "--prompts", flags->many.file,
-      "JSON lines {\"id\", \"category\", \"turns\"}: runs them all, one JSON object a line");
+      "JSON lines with turns, messages or prompt: runs the first turn of each, one JSON object a line");
   auto* limit = command->add_option("--limit", flags->many.limit, "Only the first N of --prompts")
                     ->check(in_range(0, 1 << 30))
                     ->type_name("N");

@@ -12,8 +12,8 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/prompts.h"
 #include "cli/result_text.h"
+#include "io/prompt_file.h"
 
 namespace augur::cli {
 namespace {
@@ -66,14 +66,14 @@ struct Totals {
 }  // namespace
 
 int generate_many(Engine& engine, const RequestFlags& flags, const ManyOptions& options) {
-  const PromptFile file = read_prompts(options.file, options.limit);
+  const PromptFile file = read_prompt_file(options.file, options.limit);
   if (!file.error.empty()) {
     fmt::print(stderr, "augur: {}; running the {} prompts before it\n", file.error, file.prompts.size());
   }
   const InterruptGuard interrupt;
   std::vector<Request> requests;
   for (const PromptLine& prompt : file.prompts) {
-    requests.push_back(make_request(flags, prompt.text));
+    requests.push_back(make_request(flags, prompt.turns.front()));
     requests.back().cancel = &interrupt.stop();
   }
 

@@ -129,7 +129,7 @@ void Round::grow_level(std::size_t speculator, int level) {
     const Speculator& with = d->speculators[speculator];
     return with.alone ? with.drafter.get() : with.drafter->group();
   };
-  std::stable_sort(level_.begin(), level_.end(), [&](const SequenceDraft* a, const SequenceDraft* b) {
+  std::sort(level_.begin(), level_.end(), [&](const SequenceDraft* a, const SequenceDraft* b) {
     return std::less<>{}(group(a), group(b));
   });
   for (std::size_t begin = 0; begin < level_.size();) {

@@ -80,7 +80,6 @@ TEST(Prompts, AMalformedLineIsNamedAndWhatCameBeforeIsKept) {
   const std::vector<std::pair<std::string, std::string>> bad_lines = {
       {"{\"id\": 3, \"turns\": [\"x\"", "JSON"},
       {"[1, 2]", "object"},
-      {R"({"turns": ["x"]})", "id"},
       {R"({"id": 3})", "turns"},
       {R"({"id": 3, "turns": []})", "turns"},
       {R"({"id": 3, "turns": [7]})", "turns"},
@@ -93,6 +92,17 @@ TEST(Prompts, AMalformedLineIsNamedAndWhatCameBeforeIsKept) {
     EXPECT_EQ(lines(outcome.out).size(), 2u);
     EXPECT_THAT(outcome.err, AllOf(HasSubstr(file.string() + ":3: "), HasSubstr(what)));
   }
+}
+
+TEST(Prompts, FormsOfOtherBenchmarksAreTaken) {
+  const auto file = temporary_file("p.jsonl", R"({"question_id": 81, "turns": ["Once upon a time", "x"]}
+{"prompt": "Once upon a time"}
+)");
+  const std::vector<json> results = lines(run_prompts(file.string()).out);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0]["id"], 81);
+  EXPECT_EQ(results[1]["id"], 2) << "the line";
+  EXPECT_EQ(results[0]["tokens"], results[1]["tokens"]);
 }
 
 TEST(Prompts, APromptThatIsTooLongIsRefusedAndTheOthersRun) {

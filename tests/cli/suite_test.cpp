@@ -13,6 +13,7 @@ namespace augur::test {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 json read_json(const std::filesystem::path& path) {
@@ -78,6 +79,82 @@ TEST(BenchSuite, SaysWhatIsWrong) {
   EXPECT_THAT(outcome({"--methods", "nonsense"}).err, HasSubstr("nonsense"));
   EXPECT_THAT(outcome({"--methods", "ngram", "ngram"}).err, HasSubstr("given twice"));
   EXPECT_THAT(outcome({"--prompts", "no/such.jsonl"}).err, HasSubstr("no/such.jsonl"));
+  EXPECT_THAT(outcome({"--no-chat", "--peers", "x"}).err,
+              HasSubstr("--peers: other engines are asked by chat"));
+  EXPECT_THAT(outcome({"--system", "x"}).err, HasSubstr("the model has no chat template"));
+}
+
+/// The same comparison by its short name: one prompt, the draft model of -md, details.
+TEST(BenchSpec, FindsTheSameTokens) {
+  const auto file = temporary_file("spec.json");
+  const auto log = temporary_file("spec.log");
+  const Outcome outcome = run_augur({"bench",
+                                     "spec",
+                                     "-m",
+                                     stories260k(),
+                                     "-md",
+                                     stories260k(),
+                                     "-p",
+                                     "Once upon a time",
+                                     "-n",
+                                     "60",
+                                     "-t",
+                                     "1",
+                                     "--show",
+                                     "--rounds",
+                                     "2",
+                                     "--with",
+                                     "ngram:n-max=8",
+                                     "--with",
+                                     "auto:n-max=4",
+                                     "--with",
+                                     "draft,ngram:topk=2,depth=3,size=8",
+                                     "--json",
+                                     file.string(),
+                                     "--log",
+                                     log.string()});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("---- plain"), HasSubstr("there was a little girl"),
+                                 HasSubstr("prompt: 1 of 1 prompts"), HasSubstr("same tokens"),
+                                 HasSubstr("accepted at depth 1"), HasSubstr("8 of 8 cells;")));
+  const json methods = read_json(file)["suites"][0]["methods"];
+  ASSERT_EQ(methods.size(), 4u);
+  for (const json& method : methods) EXPECT_EQ(method["different"], 0);
+  EXPECT_EQ(methods[0]["tau"], 1.0);
+  EXPECT_GT(methods[2]["tau"], 3.0);
+  EXPECT_GT(methods[3]["draft_ms"], 0.0);
+  std::ifstream rounds(log);
+  std::string line;
+  ASSERT_TRUE(std::getline(rounds, line));
+  EXPECT_EQ(json::parse(line)["variant"], "plain");
+}
+
+TEST(BenchSpec, ComparesWhatIsAtHandAndKeepsNothingUnasked) {
+  const auto folder = temporary_file("spec").parent_path();
+  const auto files = [&] {
+    return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
+  };
+  const auto before = files();
+  const Outcome outcome =
+      run_augur({"bench", "spec", "-m", stories260k(), "-p", "One day", "-n", "16", "-t", "1"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("ngram:policy=auto"), HasSubstr("3 of 3 cells;")));
+  EXPECT_EQ(files(), before);
+  EXPECT_EQ(run_augur({"bench", "spec", "-m", stories260k()}).code, 2) << "what from?";
+  EXPECT_EQ(run_augur({"bench", "spec", "-m", stories260k(), "-p", "x", "--prompts", "y"}).code, 2);
+  EXPECT_THAT(run_augur({"bench", "spec", "-m", stories260k(), "-p", "x", "--with", "ngram:n-max=many"}).err,
+              HasSubstr("n-max"));
+  EXPECT_THAT(run_augur({"bench", "spec", "-m", stories260k(), "-p", "x", "--system", "y"}).err,
+              HasSubstr("--system"));
+}
+
+TEST(BenchSuite, FiguresToStandardOutputStandAlone) {
+  const Outcome outcome =
+      run_augur({"bench",  "suite", "-m",        stories260k(), "-p",        "One day",   "-n",
+                 "8",      "-t",    "1",         "--rounds",    "1",         "--methods", "ngram",
+                 "--json", "-",     "--analyse", "0",           "--samples", "0"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["complete"], true);
 }
 
 TEST(BenchReport, TablesInMarkdownFromTheFigures) {

@@ -290,49 +290,5 @@ TEST(Bench, DecodeMeasuresAModelAndAShape) {
   EXPECT_EQ(run_augur({"bench", "decode", "-m", stories260k(), "--context", "100000"}).code, 1);
 }
 
-TEST(Bench, SpecFindsTheSameTokens) {
-  const auto file = temporary_file("spec.json");
-  const Outcome outcome = run_augur({"bench",
-                                     "spec",
-                                     "-m",
-                                     stories260k(),
-                                     "-md",
-                                     stories260k(),
-                                     "-p",
-                                     "Once upon a time",
-                                     "-n",
-                                     "60",
-                                     "--show",
-                                     "--rounds",
-                                     "2",
-                                     "--with",
-                                     "ngram:n-max=8",
-                                     "--with",
-                                     "auto:n-max=4",
-                                     "--with",
-                                     "draft,ngram:topk=2,depth=3,size=8",
-                                     "--json",
-                                     file.string()});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out,
-              AllOf(HasSubstr("---- plain"), HasSubstr("same tokens"), HasSubstr("tokens a call")));
-  const json variants = json::parse(std::ifstream(file))["suites"][0]["variants"];
-  ASSERT_EQ(variants.size(), 4u);
-  for (const json& variant : variants) EXPECT_EQ(variant["different"], 0);
-  EXPECT_EQ(variants[0]["mean_accepted_length"], 1.0);
-  EXPECT_GT(variants[2]["mean_accepted_length"], 3.0);
-  // A model that drafts for itself is always right, up to where the text ends.
-  EXPECT_GT(variants[2]["accepted_per_position"].at(3), 0.8);
-  EXPECT_EQ(variants[0]["verified_tokens_per_call"], 1.0);
-  EXPECT_GT(variants[3]["draft_ms_per_call"], 0.0);
-}
-
-TEST(Bench, SpecRefusesAVariantItDoesNotKnow) {
-  const Outcome outcome =
-      run_augur({"bench", "spec", "-m", stories260k(), "-p", "x", "--with", "ngram:n-max=many"});
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("n-max"));
-}
-
 }  // namespace
 }  // namespace augur::test

@@ -7,6 +7,17 @@ function niceTicks(low, high, count) {
   return ticks;
 }
 
+// Of the ticks that lie on the axis those that leave each other room; `at` is where they stand, in pixels.
+function fitting(axis, ticks, at, room) {
+  let last = NaN;
+  return ticks.filter((t) => {
+    if (t < axis.low - 1e-9 || t > axis.high + 1e-9 || Math.abs(at(t) - last) < room) return false;
+    last = at(t);
+    return true;
+  });
+}
+const POWERS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
 // Axes and grid; draw(x, y, plot) adds the marks, x and y being scales.
 function chart(width, { height = 260, x, y, draw }) {
   const left = 44, right = 12, top = 12, bottom = 42;
@@ -18,11 +29,11 @@ function chart(width, { height = 260, x, y, draw }) {
   const px = place(x, w, false), py = place(y, h, true);
   const show = (axis) => axis.format || ((v) => String(+v.toPrecision(4)));
   const plot = sv("g", { transform: `translate(${left},${top})` });
-  for (const t of y.ticks || niceTicks(y.low, y.high, 5)) {
+  for (const t of fitting(y, y.ticks || niceTicks(y.low, y.high, 5), py, 16)) {
     plot.append(sv("line", { class: "grid", x1: 0, x2: w, y1: py(t), y2: py(t) }),
       sv("text", { x: -8, y: py(t) + 4, "text-anchor": "end" }, show(y)(t)));
   }
-  for (const t of x.ticks || niceTicks(x.low, x.high, w / 70)) {
+  for (const t of fitting(x, x.ticks || niceTicks(x.low, x.high, w / 70), px, 26)) {
     plot.append(sv("text", { x: px(t), y: h + 17, "text-anchor": "middle" }, show(x)(t)));
   }
   plot.append(sv("line", { class: "axis", x1: 0, x2: w, y1: h, y2: h }),
@@ -47,52 +58,47 @@ function acceptance() {
   const drafting = D.methods.map((_, m) => m).filter((m) => m > 0);
   const deepest = Math.min(16, Math.max(1, ...drafting.map((m) => curve(m).length)));
   const byDepth = shownChart((width) => chart(width, {
-    x: { low: 1, high: Math.max(2, deepest), label: "depth of the drafted token", ticks: niceTicks(1, deepest, 8).filter(Number.isInteger) },
+    x: { low: 1, high: Math.max(2, deepest), label: "depth of the drafted token", ticks: niceTicks(1, Math.max(2, deepest), 8).filter(Number.isInteger) },
     y: { low: 0, high: 1, label: "share of the calls that accepted it", format: percent },
     draw: (px, py, plot) => drafting.filter((m) => shown.has(m)).forEach((m) =>
       line(plot, curve(m).slice(0, deepest), px, py, colour(m), (d, share) => `${label(m)}\ndepth ${d}: ${percent(share)}`)),
   }));
   const points = D.methods.map((_, m) => ({ m, verified: per(overall[m], "verified_tokens"), tau: overall[m].tau }));
   const byRows = box((width) => chart(width, {
-    x: { low: 1, high: Math.max(4, ...points.map((p) => p.verified)) * 1.2, log: true, label: "rows verified a call",
-         ticks: [1, 2, 4, 8, 16, 32, 64, 128, 256].filter((t) => t <= Math.max(4, ...points.map((p) => p.verified)) * 1.2) },
-    y: { low: 1, high: Math.max(2, ...points.map((p) => p.tau)) * 1.08, label: "τ: tokens a call" },
+    x: { low: 0.9, high: Math.max(4, ...points.map((p) => p.verified)) * 1.2, log: true, label: "rows verified a call", ticks: POWERS },
+    y: { low: 0, high: Math.max(2, ...points.map((p) => p.tau)) * 1.08, label: "τ: tokens a call" },
     draw: (px, py, plot) => points.forEach((p) => plot.append(sv("circle", { cx: px(p.verified), cy: py(p.tau), r: 6.5, fill: colour(p.m), "fill-opacity": .9,
       ...hint(`${label(p.m)}\nτ ${fixed(p.tau, 2)} with ${fixed(p.verified, 1)} rows a call`) }))),
   }));
   return el("section", {}, el("h2", {}, "What is accepted"),
-    el("p", { class: "note" }, "Left: how deep drafts hold. Right: what the rows buy – a method to the upper left gets more tokens from fewer verified rows."),
+    el("p", { class: "note" }, "How deep drafts hold, and what the verified rows buy: a method to the upper left gets more tokens from fewer of them."),
     el("div", { class: "columns" }, el("div", {}, byDepth), el("div", {}, byRows)), methodLegend(drafting));
 }
 
 function costs() {
   const found = D.costs;
   if (!found || !found.verify) return null;
-  const rows = found.verify.map(([r]) => r), top = Math.max(...found.verify.map(([, ms]) => ms));
-  const drafters = found.drafters.filter((d) => d.levels.length > 0);
-  const ticks = [1, 2, 4, 8, 16, 32, 64];
+  const limit = found.memory_limit_ms, passes = found.verify;
   const verify = box((width) => chart(width, {
-    x: { low: 1, high: Math.max(...rows), log: true, label: "rows of one pass", ticks },
-    y: { low: 0, high: top * 1.05, label: "ms of the model's forward pass with all logits" },
+    x: { low: 1, high: Math.max(2, ...passes.map(([r]) => r)), log: true, label: "rows of one pass", ticks: POWERS },
+    y: { low: 0, high: Math.max(limit, ...passes.map(([, ms]) => ms)) * 1.05, label: "ms of the model's forward pass with all logits" },
     draw: (px, py, plot, w) => {
-      const limit = found.memory_limit_ms;
-      plot.append(sv("line", { x1: 0, x2: w, y1: py(limit), y2: py(limit), stroke: "var(--bad)", "stroke-dasharray": "5 4" }),
-        sv("text", { x: w, y: py(limit) + (py(limit) > 200 ? -6 : 15), "text-anchor": "end" }, `reading the weights once: ${fixed(limit, 2)} ms at ${fixed(found.read_gb_per_s, 0)} GB/s`));
-      line(plot, found.verify, px, py, "var(--verify)", (r, ms) => `${r} rows: ${fixed(ms, 2)} ms, ${times(ms / found.verify[0][1])} of one row`);
+      plot.append(sv("line", { x1: 0, x2: w, y1: py(limit), y2: py(limit), stroke: "var(--bad)", "stroke-dasharray": "5 4" }));
+      line(plot, passes, px, py, "var(--verify)", (r, ms) => `${r} rows: ${fixed(ms, 2)} ms, ${times(ms / passes[0][1])} of one row`);
     },
   }));
-  const dtop = Math.max(0.1, ...drafters.flatMap((d) => d.levels.map(([, ms]) => ms)));
+  const drafters = found.drafters.map((d) => ({ ...d, text: `${d.name} ${d.model.split("/").pop()}`, levels: d.levels.filter(([r]) => r <= 64) }))
+    .filter((d) => d.levels.length > 0);
   const draft = drafters.length === 0 ? null : box((width) => chart(width, {
-    x: { low: 1, high: Math.max(2, ...drafters.flatMap((d) => d.levels.map(([r]) => r))), log: true, label: "nodes expanded at once", ticks },
-    y: { low: 0, high: dtop * 1.05, label: "ms of one further level of drafting" },
-    draw: (px, py, plot, w) => {
-      drafters.forEach((d, i) => line(plot, d.levels.filter(([r]) => r <= 64), px, py, colour(i + 1), (r, ms) => `${d.name} ${d.model.split("/").pop()}\n${r} nodes: ${fixed(ms, 2)} ms`));
-    },
+    x: { low: 1, high: Math.max(2, ...drafters.flatMap((d) => d.levels.map(([r]) => r))), log: true, label: "nodes expanded at once", ticks: POWERS },
+    y: { low: 0, high: Math.max(0.1, ...drafters.flatMap((d) => d.levels.map(([, ms]) => ms))) * 1.05, label: "ms of one further level of drafting" },
+    draw: (px, py, plot) => drafters.forEach((d, i) => line(plot, d.levels, px, py, colour(i + 1), (r, ms) => `${d.text}\n${r} nodes: ${fixed(ms, 2)} ms`)),
   }));
   return el("section", {}, el("h2", {}, "What this machine charges"),
     el("p", { class: "note" }, "Verifying a few rows costs hardly more than one while reading the weights is what takes the time. Where the curve bends, nodes begin to cost."),
-    el("div", { class: "columns" }, el("div", {}, verify), draft && el("div", {}, draft,
-      legend(drafters.map((d, i) => [`${d.name} ${d.model.split("/").pop()} (first level ${fixed(d.root_ms, 2)} ms)`, colour(i + 1)])))));
+    el("div", { class: "columns" },
+      el("div", {}, verify, legend([["a pass", "var(--verify)"], [`reading the weights once: ${fixed(limit, 2)} ms at ${fixed(found.read_gb_per_s, 0)} GB/s`, "var(--bad)"]])),
+      draft && el("div", {}, draft, legend(drafters.map((d, i) => [`${d.text} (first level ${fixed(d.root_ms, 2)} ms)`, colour(i + 1)])))));
 }
 
 // HeteroSpec's view: [suite, phi, rank, known, fully accepted, accepted, verified] by round.
@@ -122,7 +128,7 @@ function heterogeneity() {
     if (values.length < 12) return el("p", { class: "note" }, "Too few rounds, or this drafter has no probabilities.");
     const points = grouped((r) => keep(r) ? key(r) : null, value, [...new Set(edgesOf(values, 10))]);
     const xs = points.map((p) => p[0]), ys = points.map((p) => p[1]);
-    return chart(width, { height: 220, x: { low: 0, high: Math.max(...xs) * 1.05 || 1, label: xLabel }, y: { low: 0, high: Math.max(...ys, .1) * 1.1, label: title },
+    return chart(width, { x: { low: 0, high: Math.max(...xs) * 1.05 || 1, label: xLabel }, y: { low: 0, high: Math.max(...ys, .1) * 1.1, label: title },
       draw: (px, py, plot) => line(plot, points, px, py, colour(chosen), (a, b) => `${xLabel} ${fixed(a, 2)}\n${title}: ${fixed(b, 2)}`) });
   });
   const tauByRank = trend("tokens of the round", "TCR", (r) => r[2], (r) => r[5] + 1, (r) => r[2] > 0);

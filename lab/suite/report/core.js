@@ -22,9 +22,12 @@ const whole = (value) => Math.round(value).toLocaleString("en");
 const percent = (value) => fixed(100 * value, value > 0 && value < 0.0995 ? 1 : 0) + "%";
 const colour = (method) => `var(--c${method === 0 ? 0 : 1 + (method - 1) % 9})`;
 const label = (method) => D.methods[method].label;
-// A table's first cell; long names may break after commas and colons.
+const count = (n, thing) => `${n} ${thing}${n === 1 ? "" : "s"}`;
+// A label that may break after commas and colons.
+const breaking = (method) => label(method).split(/(?<=[,:;])/).flatMap((piece) => [piece, el("wbr")]);
+// A table's first cell.
 const nameCell = (method, more) => el("td", { class: "name", ...hint(D.methods[method].text) }, el("div", {},
-  el("i", { style: `background:${colour(method)}` }), el("span", {}, label(method).split(/(?<=[,:;])/).flatMap((piece) => [piece, el("wbr")]), more || "")));
+  el("i", { style: `background:${colour(method)}` }), el("span", {}, breaking(method), more || "")));
 const per = (row, key) => row[key] / Math.max(row.calls, 1);
 
 function quantile(sorted, q) {

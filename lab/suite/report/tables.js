@@ -8,9 +8,9 @@ function head() {
   const machine = D.machine;
   return el("header", {},
     el("div", { class: "top" }, el("h1", {}, "Speculative decoding, measured"), theme),
-    el("div", { class: "soft" }, `${D.model.name} (${D.model.weights}) on ${machine.cpu}, ${machine.threads} threads, ${machine.isa} · ` +
-      `${D.suites.length} ${D.suites.length === 1 ? "suite" : "suites"}, ${D.suites.reduce((n, s) => n + s.prompts, 0)} prompts, ` +
-      `${D.methods.length} methods · temperature ${D.settings.temperature} · ${D.made.replace("T", " ").replace("Z", " UTC")}`));
+    el("div", { class: "soft" }, `${D.model.name} (${D.model.weights}) on ${machine.cpu}, ${count(machine.threads, "thread")}, ${machine.isa} · ` +
+      `${count(D.suites.length, "suite")}, ${count(D.suites.reduce((n, s) => n + s.prompts, 0), "prompt")}, ` +
+      `${count(D.methods.length, "method")} · temperature ${D.settings.temperature} · ${D.made.replace("T", " ").replace("Z", " UTC")}`));
 }
 
 function heroes() {
@@ -18,7 +18,7 @@ function heroes() {
   const row = overall[best];
   const worst = row.speedup_by_prompt[0];
   return el("div", { class: "heroes" },
-    hero(times(row.speedup), `plain decoding's speed with ${label(best)}`, row.speedup >= 1 ? "good" : "bad"),
+    hero(times(row.speedup), ["plain decoding's speed with ", breaking(best)], row.speedup >= 1 ? "good" : "bad"),
     hero(fixed(row.tau, 2), "tokens a call of the model (τ, its own included)"),
     hero(times(worst), `on its worst prompt (${row.slowest_prompt})`, worst >= 0.99 ? "" : "bad"),
     different ? hero("differs", "some method changed the output: see the red rows", "bad")
@@ -73,7 +73,7 @@ function suites() {
   for (const suite of D.suites) if (suite.methods.length > 0) columns.push(suite);
   const groups = columns.concat(columns.flatMap((suite) => suite.categories.map((c) => ({ ...c, name: `${suite.name}: ${c.name}` }))));
   const detail = el("div");
-  const show = (i) => detail.replaceChildren(el("p", { class: "soft note" }, `${groups[i].prompts} prompts`), methodTable(groups[i].methods));
+  const show = (i) => detail.replaceChildren(el("p", { class: "soft note" }, count(groups[i].prompts, "prompt")), methodTable(groups[i].methods));
   if (groups.length > 0) show(0);
   return el("section", {}, el("h2", {}, "Suites"),
     el("p", { class: "note" }, "Speedup of every method in every suite."),

@@ -19,15 +19,25 @@ function layout(nodes) {
   return { place, rows, depth: Math.max(...place.map((p) => p[0])) };
 }
 
+// At most so wide, in letters; those of East Asia and pictures take two.
+function shortened(text, most) {
+  let width = 0, out = "";
+  for (const letter of text) {
+    width += letter.codePointAt(0) > 0x1100 && !"⏎⇥∅".includes(letter) ? 2 : 1;
+    if (width > most) return out.slice(0, -1) + "…";
+    out += letter;
+  }
+  return out;
+}
 const visible = (text) => text.replace(/\n/g, "⏎").replace(/\t/g, "⇥").replace(/ /g, "·") || "∅";
 
 function treePicture(round, proposers) {
   const nodes = round.nodes, { place, rows, depth } = layout(nodes);
-  const dx = 124, dy = 26, x = (i) => 8 + place[i][0] * dx, y = (i) => 16 + place[i][1] * dy;
+  const wide = 100, dx = wide + 32, dy = 26, x = (i) => 8 + place[i][0] * dx, y = (i) => 16 + place[i][1] * dy;
   const drawing = sv("svg", { width: (depth + 1) * dx + 70, height: Math.max(1, rows) * dy + 12, role: "img", "aria-label": "draft tree" });
   nodes.forEach((n, i) => {
     if (n[1] < 0) return;
-    const x0 = x(n[1]) + 92, x1 = x(i), y0 = y(n[1]), y1 = y(i);
+    const x0 = x(n[1]) + wide, x1 = x(i), y0 = y(n[1]), y1 = y(i);
     drawing.append(sv("path", { d: `M${x0},${y0} C${x0 + 18},${y0} ${x1 - 18},${y1} ${x1},${y1}`, fill: "none", stroke: n[4] === 2 ? "var(--good)" : "var(--line)",
       "stroke-width": n[4] === 2 ? 3 : 1.2, "stroke-dasharray": n[4] === 0 ? "3 3" : null }));
   });
@@ -35,10 +45,10 @@ function treePicture(round, proposers) {
     const accepted = n[4] === 2, cut = n[4] === 0, text = visible(n[0]);
     const who = i === 0 ? "the newest token" : `proposed by ${proposers[n[3] - 1] || "the model"}, p = ${fixed(n[2], 3)}`;
     drawing.append(sv("g", { opacity: cut ? .45 : 1, ...hint(`“${text}”\n${who}\n${i === 0 ? "root" : accepted ? "accepted" : cut ? "cut before verification" : "verified, rejected"}`) },
-      sv("rect", { x: x(i), y: y(i) - 11, width: 92, height: 22, rx: 6, style: `fill:${accepted ? "color-mix(in srgb, var(--good) 24%, var(--card))" : "var(--card)"}`,
+      sv("rect", { x: x(i), y: y(i) - 11, width: wide, height: 22, rx: 6, style: `fill:${accepted ? "color-mix(in srgb, var(--good) 24%, var(--card))" : "var(--card)"}`,
         stroke: accepted ? "var(--good)" : i === 0 ? "var(--soft)" : `var(--c${1 + (n[3] - 1) % 9})`, "stroke-dasharray": cut ? "3 3" : null, "stroke-width": accepted ? 2 : 1 }),
-      sv("text", { class: "on", x: x(i) + 6, y: y(i) + 4 }, text.length > 9 ? text.slice(0, 8) + "…" : text),
-      i > 0 && sv("text", { x: x(i) + 88, y: y(i) + 4, "text-anchor": "end", style: "font-size:10px" }, fixed(n[2], 2).replace(/^0/, ""))));
+      sv("text", { class: "on", x: x(i) + 6, y: y(i) + 4 }, shortened(text, 8)),
+      i > 0 && sv("text", { x: x(i) + wide - 4, y: y(i) + 4, "text-anchor": "end", style: "font-size:10px" }, fixed(n[2], 2).replace(/^0/, ""))));
   });
   drawing.rootAt = y(0);
   return drawing;
@@ -49,6 +59,7 @@ function timeline(width, rounds, chosen, choose) {
   const plot = sv("g", { transform: "translate(44,8)" });
   for (const t of niceTicks(0, most, 3)) plot.append(sv("line", { class: "grid", x1: 0, x2: step * rounds.length, y1: h - t / most * h, y2: h - t / most * h }),
     sv("text", { x: -8, y: h - t / most * h + 4, "text-anchor": "end" }, String(+t.toPrecision(3))));
+  const every = Math.ceil(18 / step);  // a label takes its room
   rounds.forEach((r, i) => {
     let base = h;
     const g = sv("g", { style: "cursor:pointer", onclick: () => choose(i), ...hint(`round ${i + 1}: ${r.accepted + 1} ${r.accepted === 0 ? "token" : "tokens"} of ${r.verified} rows\ndraft ${fixed(r.draft_ms, 2)}, verify ${fixed(r.verify_ms, 2)}, other ${fixed(r.other_ms, 2)} ms`) },
@@ -58,7 +69,7 @@ function timeline(width, rounds, chosen, choose) {
       base -= size;
       g.append(sv("rect", { x: i * step + .5, y: base, width: Math.max(1, step - 1.5), height: size, fill: `var(--${part})` }));
     }
-    if (step >= 9 || i % 4 === 0) g.append(sv("text", { x: i * step + step / 2, y: h + 15, "text-anchor": "middle", class: i === chosen ? "on" : "" }, r.accepted + 1));
+    if (i % every === 0) g.append(sv("text", { x: i * step + step / 2, y: h + 15, "text-anchor": "middle", class: i === chosen ? "on" : "" }, r.accepted + 1));
     plot.append(g);
   });
   const total = Math.max(width, 44 + step * rounds.length);

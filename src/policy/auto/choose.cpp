@@ -189,8 +189,7 @@ void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> g
     ranked.invests = !d.begun && budget_.may_invest() && worth_drafting(d, 1 - text.covered, 0) > 0;
     ranked_.push_back(ranked);
   }
-  std::stable_sort(ranked_.begin(), ranked_.end(),
-                   [](const Ranked& a, const Ranked& b) { return a.gain > b.gain; });
+  std::sort(ranked_.begin(), ranked_.end(), by_gain);
   std::size_t chosen = 0;
   double gain = 0;
   double most = 0;
@@ -284,13 +283,10 @@ void Chooser::choose_frontier(std::size_t index, int level, std::span<RoundMembe
       ranked_.push_back({.chance = chance, .member = static_cast<std::uint32_t>(m), .node = node});
     }
     const auto begin = ranked_.begin() + static_cast<std::ptrdiff_t>(before);
-    std::sort(begin, ranked_.end(), [](const Ranked& a, const Ranked& b) {
-      return a.chance != b.chance ? a.chance > b.chance : a.node < b.node;
-    });
+    std::sort(begin, ranked_.end(), by_chance);
     ranked_.resize(std::min(ranked_.size(), before + kMostWidth));
   }
-  std::stable_sort(ranked_.begin(), ranked_.end(),
-                   [](const Ranked& a, const Ranked& b) { return a.chance > b.chance; });
+  std::sort(ranked_.begin(), ranked_.end(), by_chance);
 
   const double now = best().net;
   double most = kLeastGain;
@@ -336,9 +332,7 @@ void Chooser::cut(std::span<RoundMember* const> members) {
                          .node = node});
     }
   }
-  // Of equal chance the earlier node, so that parents come before their children.
-  std::stable_sort(ranked_.begin(), ranked_.end(),
-                   [](const Ranked& a, const Ranked& b) { return a.chance > b.chance; });
+  std::sort(ranked_.begin(), ranked_.end(), by_chance);
   candidates_.clear();
   for (const Ranked& r : ranked_) candidates_.push_back(r.chance);
   std::size_t nodes = best().nodes;

@@ -114,6 +114,13 @@ class Chooser final : public RoundController {
     std::uint32_t member = 0;
     std::int32_t node = 0;
   };
+  static bool by_gain(const Ranked& a, const Ranked& b) {
+    return a.gain != b.gain ? a.gain > b.gain : a.member < b.member;
+  }
+  /// Of equal chance the earlier node, so that parents come before their children.
+  static bool by_chance(const Ranked& a, const Ranked& b) {
+    return a.chance != b.chance ? a.chance > b.chance : a.member != b.member ? a.member < b.member : a.node < b.node;
+  }
   std::vector<Ranked> ranked_;
   std::vector<float> more_;
   std::vector<std::vector<std::int32_t>> keep_;

@@ -29,6 +29,7 @@ class FiguresTest : public testing::Test {
     cell.speculation.accepted_tokens = tokens - cell.speculation.calls;
     cell.speculation.verified_tokens = 3 * cell.speculation.calls;
     cell.speculation.verify_ms = ms;
+    cell.forecasts.tokens = static_cast<double>(tokens);
     cell.output = output;
     state_.add(cell);
   }
@@ -53,9 +54,11 @@ TEST_F(FiguresTest, RatesAreMeansOverPromptsAndSpeedupTheirRatio) {
   EXPECT_NEAR(f.methods[1].by_prompt.high, 4.0, kTiny);
   EXPECT_EQ(f.methods[1].slowest_id, "b");
   EXPECT_NEAR(f.methods[1].with_prompt_per_second, (100 / 0.26 + 100 / 0.51) / 2, kTiny);
-  EXPECT_EQ(f.methods[1].tau, 2.0);
-  EXPECT_EQ(f.methods[0].tau, 1.0);
+  EXPECT_EQ(f.methods[1].tau(), 2.0);
+  EXPECT_EQ(f.methods[0].tau(), 1.0);
   EXPECT_EQ(f.methods[1].sum.verified_tokens, 300);
+  EXPECT_NEAR(f.methods[0].share_of_best, (0.25 + 1) / 2, kTiny);
+  EXPECT_EQ(f.methods[1].share_of_best, 1);
 }
 
 TEST_F(FiguresTest, OverRoundsMediansCountAndCountsAreAdded) {
@@ -73,6 +76,7 @@ TEST_F(FiguresTest, OverRoundsMediansCountAndCountsAreAdded) {
   EXPECT_NEAR(f.by_round.high, 2.25, kTiny);
   EXPECT_EQ(f.tokens, 600);
   EXPECT_EQ(f.sum.calls, 300);
+  EXPECT_EQ(f.forecasts.tokens, 600);
   EXPECT_NEAR(f.sum.verify_ms, 3 * 500 + 500 + 5000 + 400, kTiny);
 }
 
@@ -87,7 +91,7 @@ TEST_F(FiguresTest, CallsAndTheirTimesAreOfTheSameRounds) {
   const MethodFigures f = figures(2).methods[1];
   EXPECT_EQ(f.sum.calls, 160);
   EXPECT_NEAR(f.sum.verify_ms / static_cast<double>(f.sum.calls), 3500.0 / 160, kTiny);
-  EXPECT_EQ(f.tau, 2);
+  EXPECT_EQ(f.tau(), 2);
 }
 
 TEST_F(FiguresTest, PromptsThatSomeMethodHasNotRunAreLeftOut) {
@@ -126,20 +130,12 @@ TEST_F(FiguresTest, OverallIsTheMeanOfSuitesAndTheSumOfCounts) {
   const auto all = overall_figures({first, {"empty", 0, 4, {}}, second});
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[1].speedup, 2);
-  EXPECT_EQ(all[1].tau, 2);
+  EXPECT_EQ(all[1].tau(), 2);
   EXPECT_EQ(all[1].by_round.low, 1.75);
   EXPECT_EQ(all[1].by_round.high, 2.25);
   EXPECT_EQ(all[1].by_prompt.low, 0.5);
   EXPECT_EQ(all[1].by_prompt.high, 3.5);
   EXPECT_EQ(all[1].slowest_id, "two b");
-}
-
-TEST(ByCategory, SplitsOnlyWhereThereAreSeveral) {
-  const std::vector<PromptSet> split = by_category(two_prompts());
-  ASSERT_EQ(split.size(), 2U);
-  EXPECT_EQ(split[1].name, "y");
-  EXPECT_EQ(split[1].prompts.front().id, "b");
-  EXPECT_TRUE(by_category({"s", {{"a", "x", {"t"}}, {"b", "x", {"t"}}}}).empty());
 }
 
 TEST(SpreadOf, KnowsItsMiddle) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lab/bench/cost_curve.h"
 #include "support/error_of.h"
 
 namespace augur {
@@ -12,15 +13,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
-const RowCosts kCosts = {{1, 10.0}, {16, 13.0}, {64, 37.0}};
+const MeasuredCosts::Curve kCosts = {{1, 16, 64}, {10.0, 13.0, 37.0}};
 
-TEST(CostAt, RunsThroughTheMeasuredCountsAndBeyond) {
-  EXPECT_DOUBLE_EQ(cost_at(kCosts, 1), 10.0);
-  EXPECT_DOUBLE_EQ(cost_at(kCosts, 0.5), 10.0);
-  EXPECT_DOUBLE_EQ(cost_at(kCosts, 8.5), 11.5);
-  EXPECT_DOUBLE_EQ(cost_at(kCosts, 16), 13.0);
-  EXPECT_DOUBLE_EQ(cost_at(kCosts, 40), 25.0);
-  EXPECT_DOUBLE_EQ(cost_at(kCosts, 128), 69.0);
+TEST(MsAt, RunsThroughTheMeasuredCountsAndBeyond) {
+  EXPECT_DOUBLE_EQ(ms_at(kCosts, 1), 10.0);
+  EXPECT_DOUBLE_EQ(ms_at(kCosts, 0.5), 10.0);
+  EXPECT_DOUBLE_EQ(ms_at(kCosts, 8.5), 11.5);
+  EXPECT_DOUBLE_EQ(ms_at(kCosts, 16), 13.0);
+  EXPECT_DOUBLE_EQ(ms_at(kCosts, 40), 25.0);
+  EXPECT_DOUBLE_EQ(ms_at(kCosts, 128), 69.0);
 }
 
 TEST(Project, ScalesDraftingWithThePlainStep) {

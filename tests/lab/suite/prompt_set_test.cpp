@@ -4,9 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <sstream>
 
-#include "lab/suite/bundled.h"
 #include "support/error_of.h"
 #include "support/temporary_folder.h"
 
@@ -17,64 +15,60 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing_support::error_of;
 
-PromptSet read(const std::string& text, int limit = -1) {
-  std::istringstream in(text);
-  return read_prompt_set(in, "set.jsonl", limit);
-}
+class PromptSetTest : public testing::Test {
+ protected:
+  PromptSet read(const std::string& text, int limit = -1) const {
+    const std::filesystem::path file = folder_.path() / "set.jsonl";
+    std::ofstream(file, std::ios::trunc) << text;
+    return read_prompt_set(file, limit);
+  }
 
-TEST(PromptSet, ReadsEveryFormInUse) {
-  const PromptSet set = read(R"({"id": 7, "category": "writing", "turns": ["a", "b"]}
-{"question_id": 81, "category": "math", "turns": ["c"], "reference": ["r"], "choices": []}
+  testing_support::TemporaryFolder folder_;
+};
 
-{"question_id": "x-1", "category": "coding", "sub_category": "s", "messages": [{"role": "user", "content": "d"}], "difficulty": null}
-{"question_id": "x-2", "turns": [{"role": "user", "content": "e"}, {"content": "f"}]}
-{"prompt": "g"}
+TEST_F(PromptSetTest, IsNamedAfterItsFileAndItsIdsAreTexts) {
+  const PromptSet set = read(R"({"id": 7, "category": "x", "turns": ["a", "b"]}
+{"id": "seven", "prompt": "c"}
+{"prompt": "d"}
 )");
   EXPECT_EQ(set.name, "set");
-  ASSERT_EQ(set.prompts.size(), 5U);
+  ASSERT_EQ(set.prompts.size(), 3U);
   EXPECT_EQ(set.prompts[0].id, "7");
-  EXPECT_EQ(set.prompts[0].category, "writing");
+  EXPECT_EQ(set.prompts[0].category, "x");
   EXPECT_THAT(set.prompts[0].turns, ElementsAre("a", "b"));
-  EXPECT_EQ(set.prompts[1].id, "81");
-  EXPECT_THAT(set.prompts[2].turns, ElementsAre("d"));
-  EXPECT_EQ(set.prompts[2].id, "x-1");
-  EXPECT_THAT(set.prompts[3].turns, ElementsAre("e", "f"));
-  EXPECT_EQ(set.prompts[4].id, "6") << "the line's number, where there is no id";
-  EXPECT_THAT(set.prompts[4].turns, ElementsAre("g"));
+  EXPECT_EQ(set.prompts[1].id, "seven");
+  EXPECT_EQ(set.prompts[2].id, "3");
+  EXPECT_EQ(read("{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n", 1).prompts.size(), 1U);
 }
 
-TEST(PromptSet, LimitCountsPrompts) {
-  EXPECT_EQ(read("{\"prompt\": \"a\"}\n\n{\"prompt\": \"b\"}\n{\"prompt\": \"c\"}\n", 2).prompts.size(), 2U);
-}
-
-TEST(PromptSet, RefusesWhatItCannotAsk) {
-  const auto refusal = [](const std::string& line) {
-    return error_of([&] { read("{\"prompt\": \"fine\"}\n" + line + "\n"); });
-  };
-  EXPECT_THAT(refusal("{"), HasSubstr("set.jsonl:2"));
-  EXPECT_THAT(refusal("[1]"), HasSubstr("expected an object"));
-  EXPECT_THAT(refusal(R"({"id": 1})"), HasSubstr("what to ask"));
-  EXPECT_THAT(refusal(R"({"id": 1, "turns": []})"), HasSubstr("turns"));
-  EXPECT_THAT(refusal(R"({"id": 1, "turns": [3]})"), HasSubstr("turns"));
-  EXPECT_THAT(refusal(R"({"id": 1, "turns": [""]})"), HasSubstr("empty"));
-  EXPECT_THAT(refusal(R"({"id": 1.5, "turns": ["a"]})"), HasSubstr("id"));
-  EXPECT_THAT(refusal(R"({"messages": [{"role": "assistant", "content": "a"}]})"), HasSubstr("assistant"));
-  EXPECT_THAT(
-      refusal(R"({"turns": ["FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE USING SPECDEC_BENCH"]})"),
-      HasSubstr("have not been fetched"));
-  EXPECT_THAT(error_of([] { read("{\"id\": 1, \"prompt\": \"a\"}\n{\"id\": 1, \"prompt\": \"b\"}\n"); }),
+TEST_F(PromptSetTest, RefusesWhatTheReaderRefusesAndWhatNoSuiteMayHold) {
+  EXPECT_THAT(error_of([&] { read("{\"prompt\": \"a\"}\n{}\n"); }), HasSubstr("set.jsonl:2"));
+  EXPECT_THAT(error_of([&] { read("{\"id\": 1, \"prompt\": \"a\"}\n{\"id\": 1, \"prompt\": \"b\"}\n"); }),
               HasSubstr("a second prompt with id 1"));
-  EXPECT_THAT(error_of([] { read("\n"); }), HasSubstr("no prompts"));
-  EXPECT_THAT(error_of([] { read_prompt_set("no/such/file.jsonl"); }), HasSubstr("cannot be read"));
+  EXPECT_THAT(error_of([&] { read("\n"); }), HasSubstr("no prompts"));
 }
 
-TEST(PromptSet, TheBundledSuiteHasTwoPromptsOfEachKind) {
+TEST(BundledPrompts, AreTwoOfEachKindAndFewAreOfManyKinds) {
   const PromptSet set = bundled_prompts();
   EXPECT_EQ(set.name, "quick");
   ASSERT_EQ(set.prompts.size(), 12U);
   for (std::size_t i = 0; i < set.prompts.size(); i += 2) {
     EXPECT_EQ(set.prompts[i].category, set.prompts[i + 1].category);
   }
+  const PromptSet few = bundled_prompts(7);
+  ASSERT_EQ(few.prompts.size(), 7U);
+  EXPECT_EQ(few.prompts[1].id, set.prompts[2].id);
+  EXPECT_EQ(few.prompts[6].id, set.prompts[1].id);
+}
+
+TEST(ByCategory, SplitsOnlyWhereThereAreSeveral) {
+  const auto split = by_category({"s", {{"a", "x", {"t"}}, {"b", "", {"t"}}, {"c", "x", {"t"}}}});
+  ASSERT_EQ(split.size(), 2U);
+  EXPECT_EQ(split[0].first, "x");
+  EXPECT_EQ(split[0].second.name, "s") << "cells are filed under the suite";
+  EXPECT_EQ(split[0].second.prompts.back().id, "c");
+  EXPECT_EQ(split[1].first, "(none)");
+  EXPECT_TRUE(by_category({"s", {{"a", "x", {"t"}}, {"b", "x", {"t"}}}}).empty());
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "lab/suite/analysis.h"
@@ -37,10 +39,13 @@ class SuiteRun : public testing::Test {
 
   StateFile open() const { return StateFile(folder_.path() / "s.jsonl", {{"augur_suite", 1}}); }
   SuiteRunReport run(StateFile& state, int rounds = 1,
-                     const std::function<void(const SuiteProgress&)>& progress = {}) {
-    return run_suites(*bench_, sets_, *methods_, {.request = request_, .rounds = rounds, .cancel = &cancel_},
-                      state, progress);
+                     const std::function<void(const SuiteProgress&)>& progress = {},
+                     RoundLog* log = nullptr) {
+    return run_suites(*bench_, sets_, *methods_,
+                      {.request = request_, .rounds = rounds, .log = log, .cancel = &cancel_}, state,
+                      progress);
   }
+  AnalysisOptions one_prompt() const { return {.request = request_, .prompts = 1, .samples = 1}; }
   ordered_json document(const StateFile& state, const SuiteRunReport& report, int rounds = 1) const {
     return suite_document({.command = "augur bench suite </script>", .rounds = rounds, .request = request_},
                           bench_->info(), sets_, *methods_, report, state);
@@ -75,6 +80,49 @@ TEST_F(SuiteRun, EveryCellIsMeasuredOnceAndAllOutputsAgree) {
       << "of both rounds; two turns count twice";
   EXPECT_EQ(found["suites"][0]["categories"].size(), 2U);
   EXPECT_THAT(suite_tables(found), HasSubstr("one: 2 of 2 prompts"));
+
+  // A model that drafts for itself is nearly always right, and `auto` says what it expects.
+  const ordered_json& row = found["overall"][2];
+  EXPECT_GT(row["accepted_per_position"][0].get<double>(), 0.9 * row["calls"].get<double>());
+  EXPECT_EQ(row["forecasts"]["plain"], 0);
+  const ordered_json& steered = found["overall"][3]["forecasts"];
+  EXPECT_GT(steered["forecast_ms"], 0.0);
+  EXPECT_EQ(steered["tokens"], 2 * 4 * 24);
+  EXPECT_GT(found["overall"][3]["forecasts"]["oracle_per_second"], 0.0) << "its costs are known";
+  const std::string details = suite_tables(found, true);
+  EXPECT_THAT(details, HasSubstr("; accepted at depth 1, 2, ..: 0.9"));
+  EXPECT_THAT(details, HasSubstr("decided: plain"));
+  EXPECT_THAT(details, HasSubstr("knowing what would be accepted"));
+}
+
+TEST_F(SuiteRun, TheLogHasEveryRoundOfTheCellsThatWereRun) {
+  const std::filesystem::path file = folder_.path() / "rounds.jsonl";
+  const auto tokens_by_method = [&] {
+    std::map<std::string, int> tokens;
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) {
+      const ordered_json round = ordered_json::parse(line);
+      tokens[round["suite"].get<std::string>() + " " + round["variant"].get<std::string>()] +=
+          round["tokens"].get<int>();
+    }
+    return tokens;
+  };
+  StateFile state = open();
+  {
+    RoundLog log(file.string(), false);
+    run(state, 1, {}, &log);
+    log.finish();
+  }
+  auto tokens = tokens_by_method();
+  ASSERT_EQ(tokens.size(), 2 * 4U);
+  EXPECT_EQ(tokens["one plain"], 3 * 24) << "three answers";
+  EXPECT_EQ(tokens["two " + (*methods_)[3].text], 24);
+  {
+    RoundLog log(file.string(), true);
+    run(state, 2, {}, &log);
+    log.finish();
+  }
+  EXPECT_EQ(tokens_by_method()["one plain"], 2 * 3 * 24) << "the second round is behind the first";
 }
 
 TEST_F(SuiteRun, ACancelledRunGoesOnWithoutRepeatingCells) {
@@ -169,14 +217,12 @@ TEST_F(SuiteRun, AWatchedTextIsTheSameTextAndItsTreesAreTrees) {
 TEST_F(SuiteRun, ThePageCarriesTheDocumentAndCannotBeBrokenOutOf) {
   StateFile state = open();
   const SuiteRunReport report = run(state);
-  const SuitePrompt& prompt = sets_[0].prompts[0];
-  const CellKey key{prompt_key("one", prompt), method_key((*methods_)[2], ""), 0};
-  state.put(rounds_document(key), watch_rounds(*bench_, (*methods_)[2], prompt, request_, 10, nullptr));
-  state.put(text_document(key), watch_text(*bench_, (*methods_)[2], prompt, request_, nullptr));
-  state.put(kCostsDocument, measure_costs(*bench_, *methods_));
+  analyse(*bench_, sets_, *methods_, one_prompt(), state);
   const ordered_json found = document(state, report);
-  EXPECT_EQ(found["analyses"].size(), 1U);
-  EXPECT_EQ(found["samples"][0]["methods"][0]["method"], 2);
+  EXPECT_EQ(found["analyses"].size(), 3U) << "of all that draft";
+  ASSERT_EQ(found["samples"].size(), 1U);
+  EXPECT_EQ(found["samples"][0]["suite"], "one");
+  EXPECT_EQ(found["samples"][0]["methods"].size(), 4U);
   EXPECT_GE(found["costs"]["verify"].size(), 5U);
   EXPECT_FALSE(found["costs"]["drafters"].empty());
 

@@ -26,6 +26,7 @@ Cell cell(int round) {
   c.prompt_ms = 0.125;
   c.speculation.calls = 4;
   c.speculation.accepted_per_position = {3, 1};
+  c.forecasts.decided[1] = 3;
   c.output = "abc";
   return c;
 }
@@ -59,6 +60,7 @@ TEST_F(StateFileTest, WhatWasAddedIsThereTheNextTime) {
   EXPECT_EQ(c.prompt_ms, 0.125);
   EXPECT_EQ(c.speculation.calls, 4);
   EXPECT_EQ(c.speculation.accepted_per_position, (std::vector<std::int64_t>{3, 1}));
+  EXPECT_EQ(c.forecasts.of(RoundMode::Plain), 3);
   EXPECT_EQ(c.output, "abc");
   ASSERT_NE(again.document("costs"), nullptr);
   EXPECT_EQ((*again.document("costs"))["a"], 1);
@@ -86,6 +88,12 @@ TEST_F(StateFileTest, RefusesOtherSettingsAndDamage) {
   ordered_json other = kHeader;
   other["temperature"] = 1.0;
   EXPECT_THAT(error_of([&] { StateFile(path_, other); }), HasSubstr("made with temperature 0.5, now 1.0"));
+  ordered_json more = kHeader;
+  more["stop"] = {"x"};
+  EXPECT_THAT(error_of([&] { StateFile(path_, more); }), HasSubstr("made with stop unknown, now [\"x\"]"));
+  ordered_json less = kHeader;
+  less.erase("temperature");
+  EXPECT_THAT(error_of([&] { StateFile(path_, less); }), HasSubstr("made with temperature 0.5, now unknown"));
   const std::string whole = content();
   overwrite(whole + "{\"prompt\": 1}\n");
   EXPECT_THAT(error_of([&] { StateFile(path_, kHeader); }), HasSubstr("state.jsonl:3: not a cell"));
@@ -93,6 +101,21 @@ TEST_F(StateFileTest, RefusesOtherSettingsAndDamage) {
   EXPECT_THAT(error_of([&] { StateFile(path_, kHeader); }), HasSubstr("state.jsonl:3: damaged"));
   overwrite("no line at all");
   EXPECT_THAT(error_of([&] { StateFile(path_, kHeader); }), HasSubstr("damaged"));
+}
+
+TEST_F(StateFileTest, CellsOfRunsThatKeptNoForecastsAreRead) {
+  ordered_json line = to_json(cell(0));
+  line.erase("forecasts");
+  overwrite(kHeader.dump() + "\n" + line.dump() + "\n");
+  EXPECT_EQ(StateFile(path_, kHeader).cells().at({"p", "m", 0}).tokens, 10);
+}
+
+TEST_F(StateFileTest, WithoutAPathItHoldsWhatItIsGivenAndWritesNothing) {
+  StateFile state({}, kHeader);
+  state.add(cell(0));
+  state.put("costs", {{"a", 1}});
+  EXPECT_TRUE(state.has({"p", "m", 0}));
+  EXPECT_NE(state.document("costs"), nullptr);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "decode/decoder.h"
 #include "support/stories.h"
 
 namespace augur {
@@ -26,13 +25,23 @@ TEST(EngineAccess, SiblingsShareTheTargetAndWriteTheSame) {
   options.draft_model = stories_path().string();
   Engine sibling = EngineAccess::sibling(engine, options);
   EXPECT_EQ(&EngineAccess::model(engine), &EngineAccess::model(sibling));
-  EXPECT_NE(&EngineAccess::decoder(engine), &EngineAccess::decoder(sibling));
 
   const Result plain = engine.generate(story({"none"}));
   const Result drafted = sibling.generate(story({"draft"}));
   EXPECT_EQ(plain.tokens, drafted.tokens);
   EXPECT_GT(drafted.speculation.mean_accepted_length, 2.0);
   EXPECT_THROW(engine.generate(story({"draft"})), std::runtime_error) << "its drafters are not the sibling's";
+}
+
+TEST(EngineAccess, KnownCostsAreThoseThatWereMeasured) {
+  EngineOptions options;
+  options.model = stories_path().string();
+  options.threads = 1;
+  options.cost_cache = "none";
+  Engine engine(options);
+  EXPECT_TRUE(EngineAccess::known_costs(engine).verify.rows.empty());
+  engine.costs();
+  EXPECT_EQ(EngineAccess::known_costs(engine).verify.rows, engine.costs().verify.rows);
 }
 
 TEST(EngineAccess, SiblingOutlivesTheEngineItCameFrom) {

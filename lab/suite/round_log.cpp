@@ -1,25 +1,20 @@
-#include "lab/cli/round_log.h"
+#include "lab/suite/round_log.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "lab/suite/forecasts.h"
 
-namespace augur::cli {
-namespace {
+namespace augur {
 
-constexpr std::array<const char*, 4> kModes = {"fixed", "plain", "speculate", "probe"};
-
-}  // namespace
-
-RoundLog::RoundLog(const std::string& file) : file_(file) {
+RoundLog::RoundLog(const std::string& file, bool append) : file_(file) {
   if (file_.empty()) return;
-  out_.open(file_, std::ios::trunc);
+  out_.open(file_, append ? std::ios::app : std::ios::trunc);
   if (!out_) throw Error("{}: cannot be written", file_);
 }
 
-void RoundLog::begin(const std::string& suite, int prompt, const std::string& variant) {
-  run_ = nlohmann::json({{"suite", suite}, {"prompt", prompt}, {"variant", variant}}).dump();
+void RoundLog::begin(const std::string& suite, int prompt, const std::string& method) {
+  run_ = nlohmann::json({{"suite", suite}, {"prompt", prompt}, {"variant", method}}).dump();
   run_.pop_back();
   round_ = 0;
 }
@@ -33,9 +28,8 @@ void RoundLog::write(const StepTrace& trace) {
               R"("verify_ms":{:.4f},"other_ms":{:.4f},"forecast_tokens":{:.4f},"forecast_ms":{:.4f},)"
               R"("price":{:.6f},"plain_ms":{:.4f}}})"
               "\n",
-              round_++, kModes[static_cast<std::size_t>(f.mode)], trace.context, trace.drafted,
-              trace.tree->size(), trace.path.size(), trace.draft_ms, trace.verify_ms, trace.other_ms,
-              f.tokens, f.ms, f.price, f.plain_ms);
+              round_++, name(f.mode), trace.context, trace.drafted, trace.tree->size(), trace.path.size(),
+              trace.draft_ms, trace.verify_ms, trace.other_ms, f.tokens, f.ms, f.price, f.plain_ms);
 }
 
 void RoundLog::finish() {
@@ -44,4 +38,4 @@ void RoundLog::finish() {
   if (!out_) throw Error("{}: writing failed", file_);
 }
 
-}  // namespace augur::cli
+}  // namespace augur

@@ -1,0 +1,57 @@
+#pragma once
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/suite/workbench.h"
+
+namespace CLI {
+class App;
+}
+
+namespace augur::cli {
+
+/// What is measured against what, and where the figures go. `bench suite`, `bench spec` and `bench paper` are
+/// the same comparison with other defaults.
+struct Comparison {
+  EngineOptions engine;
+  SuiteRequest request;      ///< its `chat` is settled by the next
+  std::optional<bool> chat;  ///< nothing: where the model has a template
+  std::string prompt;        ///< in place of files
+  std::vector<std::string> files;
+  int limit = -1;  ///< prompts of each file; < 0: all
+  std::vector<std::string> methods;
+  std::string peers;
+  std::string parts = "models";
+  int rounds = 3;
+  double minutes = 0;
+  bool quick = false;
+  int analyse = 2;
+  int samples = 1;
+  bool show = false;
+  bool details = false;
+  std::string json;
+  std::string report;
+  std::string state;  ///< empty: nothing is kept for a run that goes on
+  std::string log;
+};
+
+/// What is printed of a document of suite_document().
+using Tables = std::function<std::string(const nlohmann::ordered_json& document)>;
+
+/// -m and its like, prompts, requests, results. Flags of `command` are bound to `comparison`, which holds the
+/// defaults and must live as long as `command`.
+void add_comparison_flags(CLI::App& command, Comparison& comparison);
+/// --methods, --peers, --quick, where the command does not say itself what is compared; after the others.
+void add_method_flags(CLI::App& command, Comparison& comparison);
+
+/// Runs what has not been run yet, writes the files and prints `tables`. Returns the exit code: 1 when some
+/// method gave other tokens than plain decoding.
+int compare(const Comparison& comparison, const Tables& tables);
+
+/// Replaces the file when all of it is written; "-" is standard output.
+void write_result(const std::string& path, const std::string& text);
+
+}  // namespace augur::cli
