@@ -23,7 +23,7 @@ train:           ## installs libtorch and builds augur-train, for `augur train`
 	@cmake --preset $(PRESET) -DAUGUR_BUILD_TRAINING=ON --log-level=WARNING
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target augur_lab_program augur_program augur_train_program
 
-demo: bootstrap  ## generate with a real model, plainly and with speculation
+demo: bootstrap  ## builds the engine alone; three prompts on a real model, plainly and with speculation
 	@cmake --preset $(PRESET) --log-level=WARNING
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target augur_program
 	@scripts/demo.sh build/$(PRESET)/augur
@@ -48,8 +48,8 @@ tidy:            ## clang-tidy over src/ (half an hour); clang can't read GCC's 
 	@cmake --preset release -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON --log-level=WARNING
 	@run-clang-tidy -quiet -p build/tidy -j $(JOBS) '$(CURDIR)/src/.*\.cpp'
 
-docs:            ## checks that every relative link in the Markdown files leads somewhere
-	@scripts/check_links.py
+docs:            ## checks links, lengths, paths and flags of the Markdown pages
+	@scripts/check_docs.py build/$(PRESET)/augur
 
 clean:           ## remove build/
 	@rm -rf build

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Checks what the Markdown pages promise.
+
+Links lead to files and headings that exist. Pages of docs/ have at most 200 lines of 120 characters, and no dates;
+elsewhere prose keeps to 120 characters. Paths in code spans and code blocks exist. Functions that the tour names stand
+in the files it names. Flags of `augur` commands are in that command's --help, where the programs are built.
+
+usage: scripts/check_docs.py [PROGRAM]     PROGRAM: default build/release/augur
+"""
+import functools
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAM = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/release/augur").resolve()
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"`([^`\n]+)`")
+DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b|\bsessions?\b", re.IGNORECASE)
+TOPS = "src|lab|include|tests|docs|results|models|scripts|examples|prompts|cmake"
+# Not of names with a placeholder in them (NAME, …), and not of what a recipe asks for: `path` (new).
+PATH = re.compile(rf"(?<![\w./$])((?:{TOPS})/[\w./-]*)(?![\w./*{{<$-]|…)(?!` \(new\))")
+PLACEHOLDER = re.compile(r"/(?:[A-Z]{2,}|\.\.\.)")
+COMMAND = re.compile(r"(?:\baugur|\$augur)((?: [a-z][a-z0-9-]*){1,2})\b(.*)")
+FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]+)")
+
+problems = []
+
+
+def pages():
+    listing = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, check=True,
+                             capture_output=True, text=True)
+    return [name for name in listing.stdout.split("\n") if name and (ROOT / name).exists()]
+
+
+@functools.cache
+def anchors(path):
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", path.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def check_links(name, text):
+    links = [target for target in LINK.findall(FENCE.sub("", text)) if not re.match(r"[a-z]+:", target)]
+    for target in links:
+        path, _, anchor = target.partition("#")
+        file = (ROOT / name).parent / path if path else ROOT / name
+        if not file.exists():
+            problems.append(f"{name}: {target} does not exist")
+        elif anchor and file.suffix == ".md" and anchor not in anchors(file.resolve()):
+            problems.append(f"{name}: {target}: there is no such heading")
+    return len(links)
+
+
+def check_shape(name, text):
+    lines = text.split("\n")
+    if name.startswith("docs/"):
+        if len(lines) - 1 > 200:
+            problems.append(f"{name}: {len(lines) - 1} lines, expected at most 200")
+        for number, line in enumerate(lines, 1):
+            if found := DATE.search(re.sub(r"\]\([^)]*\)", "]", line)):
+                problems.append(f"{name}:{number}: {found.group(0)}: pages have no dates and no history")
+    code = False
+    for number, line in enumerate(lines, 1):
+        code ^= line.startswith("```")
+        if len(line) > 120 and (name.startswith("docs/") or not (code or line.startswith("|"))):
+            problems.append(f"{name}:{number}: {len(line)} characters, expected at most 120")
+
+
+def check_paths(name, text):
+    code = "\n".join(FENCE.findall(text))
+    spans = re.findall(r"`[^`\n]+`(?: \(new\))?", FENCE.sub("", text))
+    for path in sorted(set(PATH.findall("\n".join([code, *spans])))):
+        if not PLACEHOLDER.search(path) and not (ROOT / path.rstrip(".")).exists():
+            problems.append(f"{name}: {path} does not exist")
+
+
+def check_functions(name, text):
+    """`name()` below a heading with a file in it stands in that file or in another one that the section names."""
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        heading, _, body = section.partition("\n")
+        if not re.search(r"`[\w/]+\.(?:cpp|h)`", heading):
+            continue
+        files = [ROOT / span for span in SPAN.findall(section) if re.fullmatch(r"[\w./-]+\.(?:cpp|h)", span)]
+        sources = "\n".join(file.read_text(encoding="utf-8") for file in files if file.exists())
+        for function in re.findall(r"`(?:\w+::)*(\w+)\(\)`", body):
+            if not re.search(rf"\b{function}\b", sources):
+                problems.append(f"{name}: {heading.strip()}: there is no {function}()")
+
+
+@functools.cache
+def help_of(words):
+    """What `augur WORDS --help` says; empty where that program is not built."""
+    result = subprocess.run([str(PROGRAM), *words, "--help"], capture_output=True, text=True)
+    return result.stdout if result.returncode == 0 else ""
+
+
+def check_flags(name, text):
+    # A command may go on in the next lines.
+    code = re.sub(r"\\\n\s*", " ", "\n".join(FENCE.findall(text)))
+    code = re.sub(r"\s#\s.*", "", code)
+    for piece in code.split("\n") + SPAN.findall(FENCE.sub("", text)):
+        if command := COMMAND.search(piece):
+            words = tuple(command.group(1).split())
+            known, shown = help_of(words), "augur " + " ".join(words)
+            flags = FLAG.findall(command.group(2))
+        elif piece.startswith("--spec-"):
+            known, shown = help_of(("generate",)), "augur generate"
+            flags = FLAG.findall(piece)
+        else:
+            continue
+        for flag in flags:
+            if known and not re.search(rf"(?<![\w-]){flag}(?![\w-])", known):
+                problems.append(f"{name}: {shown} has no {flag}")
+
+
+def main():
+    names = pages()
+    links = 0
+    for name in names:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        links += check_links(name, text)
+        own = name in ("README.md", "CONTRIBUTING.md") or name.startswith("docs/")
+        if own or name.startswith("results/"):
+            check_shape(name, text)
+        if own:
+            check_paths(name, text)
+            check_functions(name, text)
+            if PROGRAM.exists():
+                check_flags(name, text)
+    print("\n".join(problems) or f"{len(names)} pages, {links} links: all as promised", file=sys.stderr if problems else sys.stdout)
+    if not PROGRAM.exists():
+        print(f"flags not checked: {PROGRAM} is not built", file=sys.stderr)
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
