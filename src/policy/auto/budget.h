@@ -11,26 +11,35 @@ namespace augur {
 class Budget {
  public:
   // In plain steps:
-  static constexpr double kCredit = 2.0;  ///< at the beginning: some rounds of a draft that fails
+  static constexpr double kCredit = 1.5;  ///< at the beginning: some rounds of a draft that fails
   /// Kept of what was won: that a thousand tokens went well is no reason to lose time now.
   static constexpr double kMostKept = 6.0;
   /// Reading prompts for drafters, before it is known whether they pay: of one long prompt, or two.
   static constexpr double kMostInvested = 10.0;
-  static constexpr double kShare = 0.005;  ///< of the time: half of the 1% that adversarial text may cost
+  /// Debt of what is believed to pay: a round's tokens scatter by one, some rounds together by two.
+  static constexpr double kLuck = 2.0;
+  static constexpr double kProven =
+      64;  ///< rounds after which half of that: beliefs have been learned by then
+  static constexpr double kShare = 0.004;  ///< of the time: half of the 1% that adversarial text may cost
   /// A round counts as no longer than so many times what was expected: an interruption is nobody's loss.
   static constexpr double kInterrupted = 2.0;
 
-  /// Whether so many plain steps may be lost.
-  bool affords(double steps) const { return steps <= balance_; }
+  /// Whether so many plain steps may be risked in a round: half of what there is, so that no row of bad luck
+  /// ends it. What is `believed` to pay, rather than hoped, may go on into bad luck's debt.
+  bool affords(double steps, bool believed) const {
+    return 2 * steps <= balance_ + (believed ? kLuck * rounds_ / (rounds_ + kProven) : 0);
+  }
   /// Whether another text may begin with something that only pays later. What is won pays for it first.
   bool may_invest() const { return invested_ < kMostInvested; }
   void invest(double steps) { invested_ += steps; }
+
   /// A round that speculated: what its tokens were worth, what it took, and was expected to take, in plain
   /// steps.
   void book(double worth, double took, double expected) {
     const double won = worth - std::min(took, kInterrupted * expected);
+    ++rounds_;
     invested_ = std::max(0.0, invested_ - std::max(0.0, won));
-    balance_ = std::clamp(balance_ + won, 0.0, kMostKept);  // no debts: a disturbed minute is soon over
+    balance_ = std::clamp(balance_ + won, -kLuck, kMostKept);
   }
   void pass(double steps) {
     balance_ = std::min(kMostKept, balance_ + kShare * steps);
@@ -40,6 +49,7 @@ class Budget {
  private:
   double balance_ = kCredit;
   double invested_ = 0;
+  double rounds_ = 0;  ///< booked
 };
 
 }  // namespace augur

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
+#include <utility>
 
 namespace augur {
 namespace {
@@ -17,6 +19,10 @@ constexpr int kYardstick = 200;
 /// Rounds in which catching up with a text (its prompt, what was written plainly) is to pay for itself, if
 /// the text is as long as that.
 constexpr double kHorizon = 64;
+/// Of a look-up before anything was seen, in tokens: it is mostly silent, and right in half of the cases or
+/// more when it is not. What a text's drafts show replaces that, and fades four times as slowly.
+constexpr double kFirstGain = 0.3;
+constexpr double kGainRate = 1.0 / 32;
 constexpr double kLeastGain = 0.01;  ///< tokens of a sequence: what no table tells (other caches) eats less
 constexpr int kBranch = 48;          ///< tokens of a branch, and nodes of a one-shot drafter's tree
 constexpr std::size_t kMostWidth = 16;  ///< nodes of a tree that are expanded at once
@@ -51,7 +57,7 @@ Chooser::Chooser() : since_plain_(kYardstick) {
   chances_.reserve(kMostNodes);
 }
 
-AutoText::Drafter::Drafter(DrafterBelief& belief) : prediction(belief) {
+AutoText::Drafter::Drafter(DrafterBelief& belief) : prediction(belief), gain(kFirstGain) {
   candidates.reserve(Chooser::kMostNodes);
   frontier.reserve(kMostWidth);
 }
@@ -74,6 +80,7 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
       d.candidates.assign(1, {.accepted = true});
       d.newest = 0;
       d.prediction.pass();
+      d.gain += kGainRate / 4 * (kFirstGain - d.gain);
     }
   }
   step_ms_ = (costs_->verify_ms(base_rows_, context_) + costs_->other_ms()) * sequences_ / base_rows_;
@@ -88,6 +95,7 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
         std::min(threshold_, price_ * (row_ms_[n + stretch] - row_ms_[n]) / static_cast<double>(stretch));
   }
   draft_ms_ = 0;
+  hopes_ = false;
   candidates_.clear();
   plain_ = since_plain_ >= kYardstick;
 }
@@ -123,8 +131,9 @@ void Chooser::plan(std::size_t drafter, int level, std::span<RoundMember* const>
 double Chooser::worth_drafting(const AutoText::Drafter& d, double open, double errors) {
   const RoundInfo& round = d.round;
   if (round.room < 1) return 0;
+  if (round.drafter.one_shot)
+    return d.gain - price_ * first_level_ms(d);  // a mean of chances says nothing of it
   const int levels = std::min({round.max_depth, round.drafter.max_depth, kBranch});
-  const std::size_t ranks = round.drafter.one_shot && !round.drafter.branching ? 1 : RankProfile::kRanks;
   const double now = best().net;
   double ms = first_level_ms(d) + catch_up_ms(d) / std::clamp(round.max_depth / 2.0, 1.0, kHorizon);
   double worth = 0;
@@ -132,12 +141,12 @@ double Chooser::worth_drafting(const AutoText::Drafter& d, double open, double e
   more_.clear();
   for (int level = 1; level <= levels && chance >= threshold_; ++level) {
     const auto children = d.prediction.expected(level, d.drawn, errors);
-    for (std::size_t rank = 0; rank < ranks && chance * children[rank] >= threshold_; ++rank) {
+    for (std::size_t rank = 0; rank < children.size() && chance * children[rank] >= threshold_; ++rank) {
       more_.push_back(static_cast<float>(chance * children[rank]));
     }
     std::sort(more_.begin(), more_.end(), std::greater<>());
     worth = std::max(worth, best(more_).net - now - price_ * ms);
-    if (!round.drafter.one_shot) ms += level_ms(d, level, static_cast<int>(sequences_)) / sequences_;
+    ms += level_ms(d, level, static_cast<int>(sequences_)) / sequences_;
     chance *= children[0];
   }
   return worth;
@@ -186,7 +195,8 @@ void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> g
     if (ranked.gain <= level && ranked.gain <= kLeastGain) continue;
     ranked.catch_up_ms = catch_up_ms(d);
     // What a text begins with is reading its prompt, where it is believed, and not only hoped, to pay.
-    ranked.invests = !d.begun && budget_.may_invest() && worth_drafting(d, 1 - text.covered, 0) > 0;
+    ranked.hopes = worth_drafting(d, 1 - text.covered, 0) <= 0;
+    ranked.invests = !d.begun && !ranked.hopes && budget_.may_invest();
     ranked_.push_back(ranked);
   }
   std::sort(ranked_.begin(), ranked_.end(), by_gain);
@@ -200,9 +210,13 @@ void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> g
     const AutoText::Drafter& d = text_of(*growing[ranked_[k].member]).drafters[index];
     rows += usual_rows(d);
     if (!ranked_[k].invests) charged_ms += ranked_[k].catch_up_ms;
+    const bool hoped = std::exchange(hopes_, hopes_ || ranked_[k].hopes);
     gain += ranked_[k].gain - kLeastGain;
     const double ms = charged_ms + level_ms(d, 0, rows);
-    if (!affords(ms, std::min(row_ms_.size() - 1, candidates_.size() + k + 1))) break;
+    if (!affords(ms, std::min(row_ms_.size() - 1, candidates_.size() + k + 1))) {
+      hopes_ = hoped;
+      break;
+    }
     if (gain - price_ * level_ms(d, 0, rows) <= most) continue;
     most = gain - price_ * level_ms(d, 0, rows);
     chosen = k + 1;
@@ -226,6 +240,7 @@ void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> g
 void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree) {
   std::vector<AutoText::Candidate>& known = d.candidates;
   d.newest = static_cast<std::int32_t>(known.size());
+  const double before = d.round.drafter.one_shot ? best().net : 0;
   double at_root = 0;
   double left = 1;  // of a node's certainty to its children to come
   more_.clear();    // log-probabilities of the siblings so far
@@ -240,9 +255,11 @@ void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree
                           .log_prob = tree.log_probs()[node]};
     more_.push_back(c.log_prob);
     if (c.rank == 0) left = 1;
-    const double a = std::min(left, chance_of(d, c.log_prob, c.depth, c.rank));
-    left -= a;
-    c.chance = known[static_cast<std::size_t>(parent)].chance * static_cast<float>(a);
+    const double a = std::clamp(chance_of(d, c.log_prob, c.depth, c.rank), 0.0, left);
+    left = std::max(0.0, left - a);
+    // Its logarithm is its score, so it stays above 0.
+    c.chance = std::max(known[static_cast<std::size_t>(parent)].chance * static_cast<float>(a),
+                        std::numeric_limits<float>::min());
     if (parent == DraftTree::kRoot) at_root += a;
     const bool last = v + 1 == tree.size() || tree.parents()[node + 1] != parent;
     if (last && !d.drawn) d.prediction.drafted(c.depth, more_);
@@ -252,6 +269,7 @@ void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree
   if (d.newest == 1 && tree.only_root() && !d.drawn) d.prediction.drafted(1, {});
   if (at_root > 0) text.covered = 1 - (1 - text.covered) * (1 - std::min(at_root, 1.0));
   std::sort(candidates_.begin(), candidates_.end(), std::greater<>());
+  if (d.round.drafter.one_shot && d.newest == 1) d.gain += kGainRate * (best().net - before - d.gain);
 }
 
 int Chooser::children_worth(const AutoText::Drafter& d, float chance, int depth) const {
@@ -364,7 +382,7 @@ void Chooser::forecast(std::span<RoundMember* const> members, std::size_t nodes)
       chances_[node] = chances_[static_cast<std::size_t>(tree.parents()[node])] * a;
       f.tokens += chances_[node];
     }
-    f.mode = draft_ms_ > 0 || nodes > 0 ? RoundMode::Speculate : RoundMode::Plain;
+    f.mode = nodes > 0 ? RoundMode::Speculate : RoundMode::Plain;
     f.ms =
         (draft_ms_ + costs_->other_ms()) / sequences_ + verify_ms * static_cast<double>(tree.size()) / rows;
     f.price = price_ / sequences_;
@@ -418,17 +436,14 @@ void Chooser::observe(std::span<RoundMember* const> members) {
   tokens_ += rate * (tokens / sequences - tokens_);
   time_ += rate * (took - time_);
   budget_.pass(took);
-  if (draft_ms_ == 0 && nodes == 0) {
-    since_plain_ = 0;
-    return;
-  }
-  ++since_plain_;
+  since_plain_ = nodes == 0 ? 0 : since_plain_ + 1;
+  if (draft_ms_ == 0 && nodes == 0) return;
   // Of the verification what the nodes took: the rest is a plain step's, slow or fast as the moment is.
   const double expected = costs_->verify_ms(base_rows_ + nodes, context_);
   const double share = 1 - costs_->verify_ms(base_rows_, context_) / expected;
   const double of_nodes = std::max(0.0, share) * verify_ms * (base_rows_ + nodes) / (sequences + nodes);
-  const double expected_ms = draft_ms_ + std::max(0.0, share) * expected;
-  budget_.book((tokens - sequences) / sequences, (draft_ms + of_nodes) / step_ms, expected_ms / step_ms);
+  budget_.book((tokens - sequences) / sequences, (draft_ms + of_nodes) / step_ms,
+               (draft_ms_ + std::max(0.0, share) * expected) / step_ms);
 }
 
 }  // namespace augur

@@ -32,6 +32,7 @@ struct AutoText final : ControlledText {
     RoundInfo round;
     bool drafts = false;
     bool begun = false;  ///< it has drafted in this text before
+    double gain;         ///< one-shot: tokens less their rows' price that a draft adds, a running mean
     bool drawn = false;  ///< its candidates are drawn, not ranked
     int width = 0;
     std::vector<std::int32_t> frontier;
@@ -71,7 +72,7 @@ class Chooser final : public RoundController {
   Cut best(std::span<const float> more = {}) const;
   double steps(double ms) const { return ms / step_ms_; }
   bool affords(double draft_ms, std::size_t nodes) const {
-    return budget_.affords(steps(draft_ms_ + draft_ms + row_ms_[nodes]));
+    return budget_.affords(steps(draft_ms_ + draft_ms + row_ms_[nodes]), !hopes_);
   }
   void choose_drafters(std::size_t drafter, std::span<RoundMember* const> growing);
   int usual_rows(const AutoText::Drafter& drafter) const;
@@ -101,6 +102,7 @@ class Chooser final : public RoundController {
   double price_ = 0;               ///< tokens per ms
   double draft_ms_ = 0;            ///< spent on drafting by the cost model, but for what begins a text
   double threshold_ = 1;           ///< a node of less chance is never worth verifying, whatever else is
+  bool hopes_ = false;             ///< somebody drafts who is only hoped to pay
   bool plain_ = false;             ///< nothing is drafted: the plain step is to be seen
   std::vector<double> row_ms_;     ///< [n]: optimistic time of n rows more than base_rows_
   std::vector<float> candidates_;  ///< chances of all drafted nodes above the threshold, falling
@@ -110,6 +112,7 @@ class Chooser final : public RoundController {
     double gain = 0;
     double catch_up_ms = 0;
     bool invests = false;  ///< catching up is not charged to the budget's balance
+    bool hopes = false;    ///< it pays by optimism only
     float chance = 0;
     std::uint32_t member = 0;
     std::int32_t node = 0;
@@ -119,7 +122,9 @@ class Chooser final : public RoundController {
   }
   /// Of equal chance the earlier node, so that parents come before their children.
   static bool by_chance(const Ranked& a, const Ranked& b) {
-    return a.chance != b.chance ? a.chance > b.chance : a.member != b.member ? a.member < b.member : a.node < b.node;
+    return a.chance != b.chance   ? a.chance > b.chance
+           : a.member != b.member ? a.member < b.member
+                                  : a.node < b.node;
   }
   std::vector<Ranked> ranked_;
   std::vector<float> more_;
