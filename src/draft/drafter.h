@@ -78,7 +78,9 @@ struct ExpandJob {
 /// late, or silent; it must only propose ids below the target's vocabulary size, with log-probabilities that
 /// are finite. One thread at a time.
 ///
-/// Per round: sync; expand (several times, level by level, each frontier node once); end_round.
+/// Per round: sync; expand (several times, level by level); end_round. A frontier is the root alone, or nodes
+/// that this drafter has added in this round, each once. A round that came to nothing may be drafted again
+/// from the same root, without a sync, and after an exception without an end_round.
 class Drafter {
  public:
   virtual ~Drafter() = default;

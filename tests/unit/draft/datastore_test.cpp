@@ -1,4 +1,4 @@
-#include "draft/datastore.h"
+#include "draft/lookup/datastore.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "draft/suffix_array.h"
+#include "draft/lookup/suffix_array.h"
 #include "draft/suffix_drafter.h"
 #include "support/stories.h"
 #include "support/temporary_folder.h"
