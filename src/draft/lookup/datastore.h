@@ -54,7 +54,7 @@ class Datastore {
   std::span<const std::uint32_t> suffixes_;
 };
 
-/// Collects documents and writes a datastore. About 16 bytes of memory a token while it sorts.
+/// Collects documents and writes a datastore. Up to 23 bytes of memory a token while it sorts.
 class DatastoreBuilder {
  public:
   explicit DatastoreBuilder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
