@@ -7,7 +7,7 @@
 namespace augur {
 namespace {
 
-/// So many of a row's largest logits are all that the jobs' children need; 0: somebody needs all of the
+/// So many of a row's largest logits are all that the jobs' children need; 0: one of them needs all of the
 /// logits (for the target's noise, its penalties, for draws or entropies).
 int best_wanted(std::span<const ExpandJob> jobs) {
   int most = 0;

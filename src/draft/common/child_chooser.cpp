@@ -72,7 +72,7 @@ void ChildChooser::add_children(ThreadPool& pool, std::span<const NodeLogits> ro
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const NodeLogits& row = rows[r];
     record(row, r);
-    if (row.options->sample && found_[r] > 0) store_law(row, laws_[r]);
+    if (row.options->sample && found_[r] > 0) store_distribution(row, distributions_[r]);
     const std::size_t first = r * static_cast<std::size_t>(width_);
     for (std::size_t i = first; i < first + static_cast<std::size_t>(found_[r]); ++i) {
       // A head that computes NaN or infinity has nothing more to say.
@@ -119,7 +119,7 @@ void ChildChooser::prepare(std::span<const NodeLogits> rows, std::span<const Tok
   if (gathered_.size() < gathered) gathered_.resize(gathered);
   const bool drawn =
       std::any_of(rows.begin(), rows.end(), [](const NodeLogits& row) { return row.options->sample; });
-  if (drawn && laws_.size() < rows.size()) laws_.resize(rows.size());
+  if (drawn && distributions_.size() < rows.size()) distributions_.resize(rows.size());
   entries_.resize(rows.size() * static_cast<std::size_t>(width_));
   log_probs_.resize(entries_.size());
 
@@ -218,7 +218,7 @@ void ChildChooser::reserve_draws(const NodeLogits& row, Scratch& scratch) {
   scratch.sampling.reserve(sampler.params(), sampler.vocab_size());
 }
 
-/// Draws from the law that the sequence's parameters make of the row. Nothing where they make none.
+/// Draws from the distribution that the sequence's parameters make of the row. Nothing where they make none.
 void ChildChooser::rank_drawn(const NodeLogits& row, std::size_t r, std::span<const TokenId> target_ids,
                               Scratch& scratch) {
   const Sampler& sampler = *row.options->sampler;
@@ -231,16 +231,16 @@ void ChildChooser::rank_drawn(const NodeLogits& row, std::size_t r, std::span<co
     }
     logits = scratch.padded;
   }
-  SparseDistribution& law = laws_[r];
-  if (!sampler.draft_law(logits, scratch.sampling, law)) return;
+  SparseDistribution& distribution = distributions_[r];
+  if (!sampler.draft_law(logits, scratch.sampling, distribution)) return;
 
   // The k largest of log q + Gumbel noise, in order, are k draws without replacement (Kool et al., 2019).
   const std::span<const float> noise = positions_[static_cast<std::size_t>(position_of_[r])].noise;
-  const std::size_t size = law.tokens.size();
+  const std::size_t size = distribution.tokens.size();
   scratch.noise.resize(size);
   scratch.scores.resize(size);
   for (std::size_t i = 0; i < size; ++i) {
-    scratch.noise[i] = noise[static_cast<std::size_t>(law.tokens[i])];
+    scratch.noise[i] = noise[static_cast<std::size_t>(distribution.tokens[i])];
   }
   const SamplingParams& params = sampler.params();
   const float scale = params.greedy() ? 1.0f : 1.0f / params.temperature;
@@ -252,17 +252,17 @@ void ChildChooser::rank_drawn(const NodeLogits& row, std::size_t r, std::span<co
   top_k(scratch.scores, count, scratch.top_k, entries, log_probs);
   for (int i = 0; i < count; ++i) {
     const auto drawn = static_cast<std::size_t>(entries[i]);
-    log_probs[i] = std::log(law.probs[drawn]);
-    entries[i] = law.tokens[drawn];
+    log_probs[i] = std::log(distribution.probs[drawn]);
+    entries[i] = distribution.tokens[drawn];
   }
   found_[r] = std::max(count, 0);
 }
 
-void ChildChooser::store_law(const NodeLogits& row, const SparseDistribution& law) {
+void ChildChooser::store_distribution(const NodeLogits& row, const SparseDistribution& distribution) {
   const std::span<float> q = row.tree->make_q(row.node);
   std::fill(q.begin(), q.end(), 0.0f);
-  for (std::size_t i = 0; i < law.tokens.size(); ++i) {
-    q[static_cast<std::size_t>(law.tokens[i])] = law.probs[i];
+  for (std::size_t i = 0; i < distribution.tokens.size(); ++i) {
+    q[static_cast<std::size_t>(distribution.tokens[i])] = distribution.probs[i];
   }
 }
 

@@ -23,12 +23,12 @@ struct NodeLogits {
   const RowTop* best = nullptr;   ///< in place of logits, where that many are enough
 };
 
-/// Turns rows of draft logits into children, for every drafter that has a probability law:
+/// Turns rows of draft logits into children, for every drafter that has a distribution of its own:
 ///   - the `count` most probable tokens, with their log-probabilities under softmax(logits), or
 ///   - ExpandOptions::coupled: the `count` tokens that the target is most likely to draw, with their
 ///     log-probabilities of being drawn (see coupled_ranking.h), or
-///   - ExpandOptions::sample: `count` draws without replacement from the law that the sequence's own sampling
-///     parameters (penalties aside) make of the logits; that law is stored as the node's q. The noise is
+///   - ExpandOptions::sample: `count` draws without replacement from the distribution that the sequence's own
+///     sampling parameters (penalties aside) make of the logits; it is stored as the node's q. The noise is
 ///     independent of the target's and differs by position. Where the parameters leave no token that the
 ///     drafter knows, the node gets no children and no q.
 /// What ExpandOptions::wants asks for is recorded: entropies of softmax(logits), whatever the ranking. Logits
@@ -57,7 +57,7 @@ class ChildChooser {
     // Of a row that is drawn from.
     std::vector<float> padded;  ///< [target vocabulary]
     SamplerScratch sampling;
-    std::vector<float> noise;   ///< by token of the law
+    std::vector<float> noise;   ///< by token of the distribution
     std::vector<float> scores;  ///< the same
   };
 
@@ -70,7 +70,7 @@ class ChildChooser {
   static void reserve_draws(const NodeLogits& row, Scratch& scratch);
   void rank_drawn(const NodeLogits& row, std::size_t r, std::span<const TokenId> target_ids,
                   Scratch& scratch);
-  static void store_law(const NodeLogits& row, const SparseDistribution& law);
+  static void store_distribution(const NodeLogits& row, const SparseDistribution& distribution);
 
   std::int64_t width_ = 0;
   // Best entries of row i at [i * width_, ...), found_[i] of them; of a row that is drawn from, tokens.
@@ -86,7 +86,7 @@ class ChildChooser {
   std::vector<std::int32_t> position_of_;  ///< by row: into positions_; -1: no noise
   std::vector<float> gathered_;
   std::vector<std::int32_t> entry_of_token_;  ///< of a reduced draft vocabulary, where parameters ask for it
-  std::vector<SparseDistribution> laws_;      ///< by row: what it was drawn from
+  std::vector<SparseDistribution> distributions_;  ///< by row: what it was drawn from
 };
 
 }  // namespace augur
