@@ -1,6 +1,5 @@
 #include "draft/recurrent_drafter.h"
 
-#include <cassert>
 #include <utility>
 
 #include "draft/common/accepted_text.h"
