@@ -50,6 +50,7 @@ tidy:            ## clang-tidy over src/ (half an hour); clang can't read GCC's 
 
 docs:            ## checks links, lengths, paths and flags of the Markdown pages
 	@scripts/check_docs.py build/$(PRESET)/augur
+	@scripts/check_snippets.py
 
 clean:           ## remove build/
 	@rm -rf build

@@ -3,7 +3,8 @@
 
 A module is a folder of src/ or lab/. It may include its own headers, those of include/augur/, and those of modules in
 its DEPENDS (or, for programs, among its augur_* libraries). Nothing in src/ may include from lab/, and no module may
-depend on itself through others. Prints every violation; exits 1 where there is one.
+depend on itself through others. Drafters are not to see threads or products (KEPT_OUT). Prints every violation; exits 1
+where there is one.
 """
 import pathlib
 import re
@@ -17,6 +18,10 @@ for top in ("src", "lab"):
             prefix = folder.name if top == "src" else f"lab/{folder.name}"
             modules[f"{top}:{folder.name}"] = (folder, prefix)
 by_prefix = {prefix: name for name, (_, prefix) in modules.items()}
+
+# What assumes a thread team or this processor's products stays below model/ and kernels/, so that another device has
+# one place to enter: (folder, folder in it that may, words, what is meant).
+KEPT_OUT = [("src/draft", "src/draft/common", r"\b(ThreadPool|Team|GemmCall)\b|\bpool\b|\bgemm\b", "threads and products")]
 
 
 def named_modules(folder):
@@ -58,6 +63,14 @@ for name, (folder, own) in modules.items():
             elif module not in allowed:
                 problems.append(f"{place}: includes {match.group(1)}, but {folder.relative_to(root)}/CMakeLists.txt "
                                 f"does not name {module}")
+
+for folder, may, words, meaning in KEPT_OUT:
+    for path in sorted((root / folder).rglob("*")):
+        if path.suffix not in (".cpp", ".h") or (root / may) in path.parents:
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if re.search(words, line.split("//")[0]):
+                problems.append(f"{path.relative_to(root)}:{number}: {folder} is to be free of {meaning}; see src/model")
 
 
 def reaches(start, module, seen):

@@ -1,4 +1,4 @@
-#include "draft/datastore.h"
+#include "draft/lookup/datastore.h"
 
 #include <fmt/format.h>
 

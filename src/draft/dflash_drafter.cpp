@@ -1,15 +1,11 @@
 #include "draft/dflash_drafter.h"
 
 #include <algorithm>
-#include <cassert>
 
-#include "draft/child_budget.h"
+#include "draft/common/accepted_text.h"
 
 namespace augur {
 namespace {
-
-/// Waiting rows beyond this many get their keys and values in a pass of their own.
-constexpr std::int64_t kChunk = 256;
 
 std::size_t at(std::int64_t index) {
   return static_cast<std::size_t>(index);
@@ -21,15 +17,6 @@ DflashDrafter& drafter_of(const ExpandJob& job) {
 
 }  // namespace
 
-void DflashWeights::clear() {
-  tokens.clear();
-  positions.clear();
-  parents.clear();
-  sequences.clear();
-  features.clear();
-  wanted.clear();
-}
-
 std::shared_ptr<DflashHead::Result> DflashWeights::free_result() {
   const auto free =
       std::find_if(results.begin(), results.end(), [](const auto& r) { return r.use_count() == 1; });
@@ -37,130 +24,113 @@ std::shared_ptr<DflashHead::Result> DflashWeights::free_result() {
   return results.emplace_back(std::make_shared<DflashHead::Result>());
 }
 
+DrafterTraits DflashDrafter::traits() const {
+  const MarkovHead* markov = weights_.head.markov();
+  return {.has_confidence = markov != nullptr && markov->has_confidence(),
+          .max_depth = weights_.head.config().depths()};
+}
+
 void DflashDrafter::reset() {
   end_round();
-  cache_.truncate(0);
-  pending_.clear();
+  text_.reset();
 }
 
 void DflashDrafter::end_round() {
-  txn_.reset();
+  text_.roll_back();
+  block_.reset();
   result_.reset();
   depths_ = 0;
-  depth_of_node_.clear();
   row_of_node_.clear();
   markov_rows_ = 0;
 }
 
-// --- The text
-// ------------------------------------------------------------------------------------------------
+// --- The text --------------------------------------------------------------------------------------------
 
 void DflashDrafter::sync(const AcceptedRows& rows) {
-  assert(!txn_);
-  const std::int64_t known = cache_.length() + waiting() - rows.first_position;
-  assert(known >= 0 && "a gap in the accepted rows");
-  const std::int64_t width = weights_.head.features();
-  const std::int64_t count = std::ssize(rows.tokens);
-  if (known < count) {
-    pending_.insert(pending_.end(), rows.features + known * width, rows.features + count * width);
+  end_round();
+  DflashWeights& w = weights_;
+  const std::int64_t width = w.head.features();
+  for (std::size_t i = known_rows(rows, text_.length()); i < rows.tokens.size(); ++i) {
+    std::copy_n(rows.features + static_cast<std::int64_t>(i) * width, width, text_.append(rows.tokens[i]));
   }
   // Only the last rows of a long prompt wait.
-  while (waiting() > kChunk && cache_.room() >= kChunk) store_chunk();
-}
-
-void DflashDrafter::store_chunk() {
-  weights_.clear();
-  add_context(kChunk);
-  weights_.head.store(weights_.batch(), weights_.features.data());
-  finish_context(kChunk);
+  while (text_.has_chunk()) {
+    w.batch.clear();
+    w.features.clear();
+    add_text(TextRows::kChunk);
+    w.head.store(w.batch.view(), w.features.data());
+    text_.commit();
+  }
 }
 
 /// Adds the first `count` waiting rows to the pass.
-void DflashDrafter::add_context(std::int64_t count) {
-  DflashWeights& w = weights_;
-  txn_.emplace(cache_.reserve(count));
-  const auto first = static_cast<std::int32_t>(w.tokens.size());
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(count); ++i) {
-    w.tokens.push_back(0);  // the rows are given
-    w.positions.push_back(static_cast<std::int32_t>(cache_.length()) + i);
-    w.parents.push_back(i == 0 ? -1 : first + i - 1);
+void DflashDrafter::add_text(std::int64_t count) {
+  text_.begin(weights_.batch, count);
+  const std::span<const float> features = text_.features(count);
+  weights_.features.insert(weights_.features.end(), features.begin(), features.end());
+}
+
+/// Whether the job is one for a block: at the root, with room for a slot that predicts.
+bool DflashDrafter::drafts(const ExpandJob& job) const {
+  if (job.frontier.empty() || job.frontier.front() != DraftTree::kRoot || job.options.max_nodes <= 0) {
+    return false;
   }
-  w.features.insert(w.features.end(), pending_.begin(),
-                    pending_.begin() + static_cast<std::ptrdiff_t>(count * w.head.features()));
-  w.sequences.push_back({.kv = &*txn_, .first_row = first, .rows = static_cast<int>(count)});
+  const std::int64_t least = text_.waiting() + weights_.head.config().first_slot + 1;
+  return text_.length() == job.tree->root_position() && least <= text_.cache().room();
 }
 
-void DflashDrafter::finish_context(std::int64_t count) {
-  txn_->commit_all();
-  txn_.reset();
-  pending_.erase(pending_.begin(),
-                 pending_.begin() + static_cast<std::ptrdiff_t>(count * weights_.head.features()));
-}
-
-/// A block is run for a new round, and for drafting anew from its root.
-bool DflashDrafter::wants_block(const ExpandJob& job) const {
-  if (job.frontier.empty() || job.options.max_nodes <= 0) return false;
-  if (result_ && job.frontier.front() != DraftTree::kRoot) return false;
-  const std::int64_t least = waiting() + weights_.head.config().first_slot + 1;
-  return cache_.length() + waiting() == job.tree->root_position() && least <= cache_.room();
-}
-
-void DflashDrafter::run_context(std::span<const ExpandJob> jobs) {
+void DflashDrafter::run_text(std::span<const ExpandJob> jobs) {
   DflashWeights& w = drafter_of(jobs.front()).weights_;
-  w.clear();
+  w.batch.clear();
+  w.features.clear();
   for (const ExpandJob& job : jobs) {
     DflashDrafter& d = drafter_of(job);
-    if (d.wants_block(job) && d.waiting() > 0) d.add_context(d.waiting());
+    d.text_.roll_back();  // of a pass that failed
+    d.block_.reset();
+    if (!d.drafts(job)) continue;
+    d.end_round();  // it may have drafted from this root before
+    if (d.text_.waiting() > 0) d.add_text(d.text_.waiting());
   }
-  if (w.tokens.empty()) return;
-  w.head.store(w.batch(), w.features.data());
+  if (w.batch.empty()) return;
+  w.head.store(w.batch.view(), w.features.data());
   for (const ExpandJob& job : jobs) {
-    DflashDrafter& d = drafter_of(job);
-    if (d.txn_) d.finish_context(d.waiting());
+    if (drafter_of(job).text_.in_flight() > 0) drafter_of(job).text_.commit();
   }
 }
 
-// --- The block
-// -----------------------------------------------------------------------------------------------
+// --- The block -------------------------------------------------------------------------------------------
 
 void DflashDrafter::add_block(const ExpandJob& job) {
-  end_round();
   DflashWeights& w = weights_;
   const DflashConfig& config = w.head.config();
   // Where the context ends the block is cut.
-  const auto rows = static_cast<std::int32_t>(std::min<std::int64_t>(config.block, cache_.room()));
-  txn_.emplace(cache_.reserve(rows));
+  const auto rows = static_cast<std::int32_t>(std::min<std::int64_t>(config.block, text_.cache().room()));
+  block_.emplace(text_.cache().reserve(rows));
   first_ = static_cast<int>(w.wanted.size());
   depths_ = rows - config.first_slot;
-  const auto first = static_cast<std::int32_t>(w.tokens.size());
-  for (std::int32_t i = 0; i < rows; ++i) {
-    w.tokens.push_back(i == 0 ? job.tree->tokens()[0] : 0);
-    w.positions.push_back(static_cast<std::int32_t>(cache_.length()) + i);
-    w.parents.push_back(i == 0 ? -1 : first + i - 1);
-    if (i >= config.first_slot) w.wanted.push_back(first + i);
-  }
-  w.sequences.push_back({.kv = &*txn_, .first_row = first, .rows = rows});
+  const std::int32_t first = w.batch.add_chain(*block_, job.tree->tokens().first(1), rows - 1);
+  for (std::int32_t i = config.first_slot; i < rows; ++i) w.wanted.push_back(first + i);
 }
 
 void DflashDrafter::run_blocks(std::span<const ExpandJob> jobs) {
   DflashWeights& w = drafter_of(jobs.front()).weights_;
-  w.clear();
+  w.batch.clear();
+  w.wanted.clear();
   for (const ExpandJob& job : jobs) {
-    if (drafter_of(job).wants_block(job)) drafter_of(job).add_block(job);
+    if (drafter_of(job).drafts(job)) drafter_of(job).add_block(job);
   }
-  if (w.tokens.empty()) return;
+  if (w.batch.empty()) return;
   const std::shared_ptr<DflashHead::Result> result = w.free_result();
-  w.head.run(w.batch(), w.wanted, *result);
+  w.head.run(w.batch.view(), w.wanted, *result);
   for (const ExpandJob& job : jobs) {
     DflashDrafter& d = drafter_of(job);
-    if (!d.txn_) continue;
-    d.txn_.reset();  // the block's keys and values go
+    if (!d.block_) continue;
+    d.block_.reset();  // its keys and values go
     d.result_ = result;
   }
 }
 
-// --- The tree
-// ------------------------------------------------------------------------------------------------
+// --- The tree --------------------------------------------------------------------------------------------
 
 void DflashDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontier,
                            const ExpandOptions& options) {
@@ -170,141 +140,87 @@ void DflashDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fronti
 
 void DflashDrafter::expand_many(std::span<const ExpandJob> jobs) {
   DflashWeights& w = weights_;
-  run_context(jobs);
+  run_text(jobs);
   run_blocks(jobs);
-  w.nodes.clear();
-  w.owners.clear();
-  for (const ExpandJob& job : jobs) drafter_of(job).add_nodes(job);
-  if (w.nodes.empty()) return;
-  if (w.head.markov() != nullptr) {
-    run_latents(w);
-    drop_doubted(w);
-    if (w.nodes.empty()) return;
-    add_bias(w);
-  }
-  w.chooser.add_children(w.head.backend().pool, w.nodes, w.head.target_ids());
+  w.candidates.begin(jobs);
+  for (std::size_t i = 0; i < jobs.size(); ++i) drafter_of(jobs[i]).add_nodes(jobs[i], i);
+  if (w.head.markov() != nullptr && !w.candidates.empty()) run_markov(w);
+  w.candidates.add_children(w.head.backend(), w.head.target_ids());
 }
 
 /// Offers the logits of the frontier's slots for children.
-void DflashDrafter::add_nodes(const ExpandJob& job) {
+void DflashDrafter::add_nodes(const ExpandJob& job, std::size_t index) {
   if (!result_) return;
-  DflashWeights& w = weights_;
-  depth_of_node_.resize(at(job.tree->size()), -1);
-  ChildBudget budget(job.options);
+  const MarkovHead* markov = weights_.head.markov();
   for (const std::int32_t node : job.frontier) {
     const std::int32_t depth = job.tree->depths()[at(node)];
     if (depth >= depths_) continue;
-    if (budget.spent()) return;
-    depth_of_node_[at(node)] = depth;
-    w.nodes.push_back({job.tree, node, &job.options, budget.take(w.head.vocab()),
-                       result_->logits(first_ + depth), result_->state(first_ + depth)});
-    w.owners.push_back(this);
+    const int slot = first_ + depth;
+    if (!weights_.candidates.offer(index, node, result_->logits(slot), result_->state(slot))) return;
+    if (markov == nullptr) continue;
+    row_of_node_.resize(at(job.tree->size()), -1);
+    row_of_node_[at(node)] = markov_rows_++;
   }
+  if (markov == nullptr) return;
+  latents_.resize(at(markov_rows_ * markov->rank()));
+  if (markov->has_path_states()) path_states_.resize(latents_.size());
+  if (markov->has_confidence()) confidences_.resize(at(markov_rows_));
 }
 
-DrafterTraits DflashDrafter::traits() const {
-  const MarkovHead* markov = weights_.head.markov();
-  return {.has_confidence = markov != nullptr && markov->has_confidence(),
-          .max_depth = weights_.head.config().depths()};
-}
+// --- DSpark's bias ---------------------------------------------------------------------------------------
 
-std::span<const float> DflashDrafter::state(std::int32_t node) const {
-  if (!result_ || at(node) >= depth_of_node_.size() || depth_of_node_[at(node)] < 0) return {};
-  return result_->state(first_ + depth_of_node_[at(node)]);
-}
-
-// --- DSpark's bias
-// -------------------------------------------------------------------------------------------
-
-/// Nodes whose confidence is below what the policy asks for get no children.
-void DflashDrafter::drop_doubted(DflashWeights& w) {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < w.nodes.size(); ++i) {
-    const std::optional<float> confidence = w.owners[i]->confidence(w.nodes[i].node);
-    if (confidence && static_cast<double>(*confidence) < w.nodes[i].options->least_confidence) continue;
-    w.nodes[kept] = w.nodes[i];
-    w.owners[kept++] = w.owners[i];
-  }
-  w.nodes.resize(kept);
-  w.owners.resize(kept);
-}
-
-/// Puts the biased logits of all nodes in the place of their slots'.
-void DflashDrafter::add_bias(DflashWeights& w) {
-  const std::int64_t stride = (w.head.vocab() + 15) / 16 * 16;
-  const std::size_t size = w.nodes.size() * at(stride);
-  if (w.logits.size() < size) w.logits = Buffer<float>(size);
-  w.biased.clear();
-  for (std::size_t i = 0; i < w.nodes.size(); ++i) {
-    w.biased.push_back({.latent = w.owners[i]->latent(w.nodes[i].node), .logits = w.nodes[i].logits.data()});
-  }
-  w.head.markov()->add_bias(w.head.backend(), w.biased, w.logits.data(), stride);
-  for (std::size_t i = 0; i < w.nodes.size(); ++i) {
-    w.nodes[i].logits = {w.logits.data() + i * at(stride), at(w.head.vocab())};
-  }
-}
-
-void DflashDrafter::run_latents(DflashWeights& w) {
-  w.todo.clear();
-  for (std::size_t i = 0; i < w.nodes.size(); ++i)
-    w.owners[i]->plan_latents(*w.nodes[i].tree, w.nodes[i].node);
+/// Puts the biased logits of all nodes in the place of their slots'; those whose confidence is below what the
+/// policy asks for get no children.
+void DflashDrafter::run_markov(DflashWeights& w) {
   MarkovHead& markov = *w.head.markov();
-  // States that run along paths take a pass for every level that lacks them, which mostly is one.
-  const int depths = w.head.config().depths();
-  for (int depth = 0; depth < depths; ++depth) {
-    w.rows.clear();
-    for (const DflashWeights::Todo& todo : w.todo) {
-      if (markov.has_path_states() && todo.tree->depths()[at(todo.node)] != depth) continue;
-      w.rows.push_back(todo.drafter->markov_row(*todo.tree, todo.node));
+  w.latents.clear();
+  for (std::size_t i = 0; i < w.candidates.size(); ++i) {
+    const NodeLogits& node = w.candidates.nodes()[i];
+    w.latents.push_back(drafter_of(w.candidates.job(i)).markov_row(*node.tree, node.node));
+  }
+  markov.latents(w.head.backend(), w.latents);
+  w.biased.clear();
+  w.candidates.filter([&](std::size_t i) {
+    const NodeLogits& node = w.candidates.nodes()[i];
+    const MarkovHead::Row& row = w.latents[i];
+    if (row.confidence != nullptr && static_cast<double>(*row.confidence) < node.options->least_confidence) {
+      return false;
     }
-    if (!w.rows.empty()) markov.latents(w.head.backend(), w.rows);
-    if (!markov.has_path_states()) return;
-  }
-}
-
-/// Lists the node, and where states run along paths those of its ancestors that other drafters proposed and
-/// nobody has expanded here.
-void DflashDrafter::plan_latents(const DraftTree& tree, std::int32_t node) {
-  const MarkovHead& markov = *weights_.head.markov();
-  row_of_node_.resize(at(tree.size()), -1);
-  for (std::int32_t n = node; n >= 0 && row_of_node_[at(n)] < 0; n = tree.parents()[at(n)]) {
-    row_of_node_[at(n)] = static_cast<std::int32_t>(markov_rows_++);
-    weights_.todo.push_back({this, &tree, n});
-    if (!markov.has_path_states()) break;
-  }
-  latents_.resize(at(markov_rows_ * markov.rank()));
-  if (markov.has_path_states()) path_states_.resize(latents_.size());
-  if (markov.has_confidence()) confidences_.resize(at(markov_rows_));
+    w.biased.push_back({.latent = row.latent, .logits = node.logits.data()});
+    return true;
+  });
+  markov.add_bias(w.head.backend(), w.biased);
+  for (std::size_t i = 0; i < w.candidates.size(); ++i) w.candidates.nodes()[i].logits = markov.logits(i);
 }
 
 MarkovHead::Row DflashDrafter::markov_row(const DraftTree& tree, std::int32_t node) {
   const MarkovHead& markov = *weights_.head.markov();
-  const std::int32_t row = row_of_node_[at(node)];
+  const std::int32_t row = row_of(node);
   MarkovHead::Row out{.token = tree.tokens()[at(node)],
                       .state = result_->state(first_ + tree.depths()[at(node)]).data(),
-                      .latent = latent(node)};
+                      .latent = latents_.data() + row * markov.rank()};
   if (markov.has_path_states()) {
     const std::int32_t parent = tree.parents()[at(node)];
+    const std::int32_t before = parent < 0 ? -1 : row_of(parent);
     out.path_after = path_states_.data() + row * markov.rank();
-    if (parent >= 0) out.path_before = path_states_.data() + row_of_node_[at(parent)] * markov.rank();
+    if (before >= 0) out.path_before = path_states_.data() + before * markov.rank();
   }
   if (markov.has_confidence()) out.confidence = &confidences_[at(row)];
   return out;
 }
 
-float* DflashDrafter::latent(std::int32_t node) {
-  return latents_.data() + row_of_node_[at(node)] * weights_.head.markov()->rank();
+std::int32_t DflashDrafter::row_of(std::int32_t node) const {
+  return at(node) < row_of_node_.size() ? row_of_node_[at(node)] : -1;
 }
 
 std::optional<float> DflashDrafter::confidence(std::int32_t node) const {
   const MarkovHead* markov = weights_.head.markov();
-  if (markov == nullptr || !markov->has_confidence()) return std::nullopt;
-  if (at(node) >= row_of_node_.size() || row_of_node_[at(node)] < 0) return std::nullopt;
-  return confidences_[at(row_of_node_[at(node)])];
+  const std::int32_t row = row_of(node);
+  if (markov == nullptr || !markov->has_confidence() || row < 0) return std::nullopt;
+  return confidences_[at(row)];
 }
 
-// --- The types
-// -----------------------------------------------------------------------------------------------
+// --- The types -------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -322,10 +238,12 @@ class DflashModel final : public DrafterModel {
 
 }  // namespace
 
+/// DFlash heads: their own layout, and that of speculators and vLLM.
 std::unique_ptr<DrafterModel> load_dflash_drafter(const DrafterSource& source) {
   return std::make_unique<DflashModel>(source, false);
 }
 
+/// DSpark heads, which are DFlash's with a Markov head: DeepSpec's layout, and that of speculators and vLLM.
 std::unique_ptr<DrafterModel> load_dspark_drafter(const DrafterSource& source) {
   return std::make_unique<DflashModel>(source, true);
 }

@@ -5,54 +5,36 @@
 #include <string_view>
 #include <vector>
 
-#include "base/buffer.h"
-#include "draft/child_chooser.h"
-#include "draft/dflash_head.h"
+#include "draft/common/candidates.h"
+#include "draft/common/row_batch.h"
+#include "draft/common/text_rows.h"
 #include "draft/drafter.h"
+#include "draft/heads/dflash_head.h"
 #include "draft/registry.h"
 
 namespace augur {
-
-class DflashDrafter;
 
 /// A head and the rows of its passes, shared by the drafters of all sequences.
 struct DflashWeights {
   DflashWeights(const DrafterSource& source, bool dspark)
       : name(dspark ? "dspark" : "dflash"), head(source, dspark) {}
 
-  void clear();
-  TokenBatch batch() const {
-    return {.tokens = tokens, .positions = positions, .parents = parents, .sequences = sequences};
-  }
   /// A result that no drafter holds any more. Those of one pass share it until their rounds end.
   std::shared_ptr<DflashHead::Result> free_result();
 
   std::string_view name;
   DflashHead head;
 
-  // One pass's rows, over all jobs.
-  std::vector<TokenId> tokens;
-  std::vector<std::int32_t> positions;
-  std::vector<std::int32_t> parents;
-  std::vector<TokenBatch::Sequence> sequences;
+  // One pass, over all jobs.
+  RowBatch batch;
   std::vector<float> features;
-  std::vector<std::int32_t> wanted;
+  std::vector<std::int32_t> wanted;  ///< rows
   std::vector<std::shared_ptr<DflashHead::Result>> results;
+  Candidates candidates;
 
-  std::vector<NodeLogits> nodes;
-  ChildChooser chooser;
-
-  // With a Markov head.
-  struct Todo {
-    DflashDrafter* drafter;
-    const DraftTree* tree;
-    std::int32_t node;
-  };
-  std::vector<DflashDrafter*> owners;  ///< of nodes
-  std::vector<Todo> todo;              ///< nodes without a latent, parents before children
-  std::vector<MarkovHead::Row> rows;
+  // With a Markov head, by candidate.
+  std::vector<MarkovHead::Row> latents;
   std::vector<MarkovHead::Biased> biased;
-  Buffer<float> logits;
 };
 
 /// Drafts with a DflashHead: one pass a round, at the root. Its cache holds keys and values for every token
@@ -62,7 +44,7 @@ struct DflashWeights {
 class DflashDrafter final : public Drafter {
  public:
   DflashDrafter(DflashWeights& weights, std::int64_t context)
-      : weights_(weights), cache_(weights.head.make_cache(context)) {}
+      : weights_(weights), text_(weights.head.make_cache(context), weights.head.features()) {}
 
   std::string_view name() const override { return weights_.name; }
   DrafterTraits traits() const override;
@@ -74,53 +56,38 @@ class DflashDrafter final : public Drafter {
   const void* group() const override { return &weights_; }
   void expand_many(std::span<const ExpandJob> jobs) override;
 
-  /// The slot's state that a node expanded in this round took its children from; empty for others.
-  std::span<const float> state(std::int32_t node) const;
   /// DSpark's confidence at a node expanded in this round: the predicted chance that the token drawn after it
   /// is accepted, which ExpandOptions::least_confidence is about. Nothing for other nodes and heads without
   /// it.
   std::optional<float> confidence(std::int32_t node) const;
 
  private:
-  std::int64_t waiting() const { return std::ssize(pending_) / weights_.head.features(); }
-  bool wants_block(const ExpandJob& job) const;
-  void store_chunk();
-  void add_context(std::int64_t count);
-  void finish_context(std::int64_t count);
+  bool drafts(const ExpandJob& job) const;
+  void add_text(std::int64_t count);
   void add_block(const ExpandJob& job);
-  void add_nodes(const ExpandJob& job);
-  static void run_context(std::span<const ExpandJob> jobs);
+  void add_nodes(const ExpandJob& job, std::size_t index);
+  static void run_text(std::span<const ExpandJob> jobs);
   static void run_blocks(std::span<const ExpandJob> jobs);
 
-  static void drop_doubted(DflashWeights& weights);
-  static void add_bias(DflashWeights& weights);
-  static void run_latents(DflashWeights& weights);
-  void plan_latents(const DraftTree& tree, std::int32_t node);
+  static void run_markov(DflashWeights& weights);
   MarkovHead::Row markov_row(const DraftTree& tree, std::int32_t node);
-  float* latent(std::int32_t node);
+  std::int32_t row_of(std::int32_t node) const;
 
   DflashWeights& weights_;
-  KvCache cache_;
-  std::vector<float> pending_;  ///< [rows, features] of text that has no keys and values yet
-  std::optional<KvTxn> txn_;    ///< of the pass in flight
+  TextRows text_;  ///< rows of features, which have keys and values once they have run
 
   // This round's block.
+  std::optional<KvTxn> block_;  ///< of the pass in flight
   std::shared_ptr<DflashHead::Result> result_;
-  int first_ = 0;                            ///< result row of the root's children
-  int depths_ = 0;                           ///< levels that the block predicts
-  std::vector<std::int32_t> depth_of_node_;  ///< by tree node; -1: not expanded
+  int first_ = 0;   ///< result row of the root's children
+  int depths_ = 0;  ///< levels that the block predicts
 
-  // With a Markov head: rows of the nodes that have a latent.
+  // With a Markov head: rows of the nodes that were expanded.
   std::vector<std::int32_t> row_of_node_;  ///< by tree node; -1: none
-  std::int64_t markov_rows_ = 0;
+  std::int32_t markov_rows_ = 0;
   std::vector<float> latents_;      ///< [rows, rank]
   std::vector<float> path_states_;  ///< [rows, rank]
   std::vector<float> confidences_;  ///< [rows]
 };
-
-/// DFlash heads: their own layout, and that of speculators and vLLM.
-std::unique_ptr<DrafterModel> load_dflash_drafter(const DrafterSource& source);
-/// DSpark heads, which are DFlash's with a Markov head: DeepSpec's layout, and that of speculators and vLLM.
-std::unique_ptr<DrafterModel> load_dspark_drafter(const DrafterSource& source);
 
 }  // namespace augur

@@ -31,18 +31,20 @@ struct ExpandOptions {
   int top_k = 1;          ///< children per node; for a one-shot drafter: tokens of a branch
   int max_nodes = 0;      ///< nodes that may still be added
   bool branching = true;  ///< false: the policy wants a chain
-  /// Nodes where the drafter foretells acceptance with less (DrafterTraits::has_confidence) get no children.
+  /// Nodes whose predicted chance of acceptance (DrafterTraits::has_confidence) is below this get no
+  /// children.
   double least_confidence = 0.0;
   ProposerId proposer = 1;
   /// What to record in the tree about the nodes of the frontier; ChildChooser does it. A drafter without a
-  /// law, or without a hidden state, records nothing.
+  /// distribution, or without a hidden state, records nothing.
   NodeWants wants;
-  /// Draw the children from the drafter's own law and store it (DraftTree::make_q), for verification by
-  /// rejection. A drafter without a law ignores it. The tree has been declared Sampled.
+  /// Draw the children from the drafter's own distribution and store it (DraftTree::make_q), for verification
+  /// by rejection. A drafter without a distribution ignores it. The tree has been declared Sampled.
   bool sample = false;
   /// Rank candidates by what the target is about to draw, knowing its noise and parameters, and let log_prob
-  /// be the probability of that (coupled_ranking.h); otherwise by the drafter's own law, as the papers do.
-  /// ChildChooser does it. A drafter without a law ignores it. Not together with `sample`.
+  /// be the probability of that (coupled_ranking.h); otherwise by the drafter's own distribution, as the
+  /// papers do. ChildChooser does it. A drafter without a distribution ignores it. Not together with
+  /// `sample`.
   bool coupled = false;
   /// The sequence's own sampler: its parameters and its noise, for drafters that propose what the target is
   /// about to draw or that sample. Never null inside a decoding step.
@@ -78,7 +80,9 @@ struct ExpandJob {
 /// late, or silent; it must only propose ids below the target's vocabulary size, with log-probabilities that
 /// are finite. One thread at a time.
 ///
-/// Per round: sync; expand (several times, level by level, each frontier node once); end_round.
+/// Per round: sync; expand (several times, level by level); end_round. A frontier is the root alone, or nodes
+/// that this drafter has added in this round, each once. A round that came to nothing may be drafted again
+/// from the same root, without a sync, and after an exception without an end_round.
 class Drafter {
  public:
   virtual ~Drafter() = default;

@@ -1,15 +1,13 @@
 #include "draft/heads_drafter.h"
 
 #include <algorithm>
-#include <cassert>
+#include <utility>
 
-#include "kernels/ops.h"
+#include "draft/common/accepted_text.h"
+#include "model/row_ops.h"
 
 namespace augur {
 namespace {
-
-/// Waiting rows beyond this many run in a forward of their own.
-constexpr std::int64_t kChunk = 256;
 
 std::size_t at(std::int64_t index) {
   return static_cast<std::size_t>(index);
@@ -19,118 +17,96 @@ HeadsDrafter& drafter_of(const ExpandJob& job) {
   return static_cast<HeadsDrafter&>(*job.drafter);
 }
 
+const float* forward_prefix(HeadsWeights& w) {
+  return w.prefix->forward(w.batch.view(), {.embeddings = w.features.data()}, nullptr).data();
+}
+
 }  // namespace
 
 HeadsDrafter::HeadsDrafter(HeadsWeights& weights, std::int64_t context) : weights_(weights) {
-  if (weights.prefix) cache_.emplace(weights.prefix->make_cache(context));
+  if (weights.prefix) text_.emplace(weights.prefix->make_cache(context), hidden());
 }
 
 void HeadsDrafter::reset() {
-  rows_ = 0;
-  pending_.clear();
+  length_ = 0;
   state_.clear();
-  if (cache_) cache_->truncate(0);
+  if (text_) text_->reset();
+}
+
+void HeadsDrafter::end_round() {
+  if (text_) text_->roll_back();
 }
 
 void HeadsDrafter::sync(const AcceptedRows& rows) {
-  const std::int64_t known = rows_ - rows.first_position;
-  assert(known >= 0 && "a gap in the accepted rows");
-  const std::int64_t fresh = std::ssize(rows.tokens) - known;
-  if (fresh <= 0) return;
-  rows_ += fresh;
-  for (VocabularyHead& exit : weights_.exits) exit.saw(rows.tokens.subspan(at(known)));
-  const std::int64_t width = hidden();
-  if (!cache_) {
-    state_.resize(at(width));
-    weights_.target.final_norm(rows.features + (std::ssize(rows.tokens) - 1) * width, 1, state_.data());
+  end_round();
+  const std::size_t known = known_rows(rows, length_);
+  if (known == rows.tokens.size()) return;
+  length_ = rows.first_position + std::ssize(rows.tokens);
+  for (VocabularyHead& exit : weights_.exits) exit.saw(rows.tokens.subspan(known));
+  const auto features = [&](std::size_t row) {
+    return rows.features + static_cast<std::int64_t>(row) * hidden();
+  };
+  if (!text_) {
+    state_.resize(at(hidden()));
+    weights_.target.final_norm(features(rows.tokens.size() - 1), 1, state_.data());
     return;
   }
-  pending_.resize(pending_.size() + at(fresh * width));
-  weights_.target.final_norm(rows.features + known * width, static_cast<int>(fresh),
-                             pending_.data() + std::ssize(pending_) - fresh * width);
+  for (std::size_t i = known; i < rows.tokens.size(); ++i) {
+    weights_.target.final_norm(features(i), 1, text_->append(rows.tokens[i]));
+  }
   // Only the last rows of a long prompt wait.
-  while (waiting() > kChunk && cache_->room() >= kChunk) run_prefix_chunk();
+  while (text_->has_chunk()) {
+    weights_.batch.clear();
+    weights_.features.clear();
+    add_prefix_rows(TextRows::kChunk);
+    take_prefix_rows(forward_prefix(weights_));
+  }
 }
 
 /// Whether there is a state to draft from: not after a text of one token, nor where the context ends.
 bool HeadsDrafter::ready(const DraftTree& tree) const {
-  return rows_ > 0 && rows_ == tree.root_position() && (!cache_ || waiting() <= cache_->room());
+  return length_ > 0 && length_ == tree.root_position() &&
+         (!text_ || text_->waiting() <= text_->cache().room());
 }
 
-// --- The prefix layer
-// ----------------------------------------------------------------------------------------
+// --- The prefix layer ------------------------------------------------------------------------------------
 
 /// Adds the first `count` waiting rows to the layer's forward.
 void HeadsDrafter::add_prefix_rows(std::int64_t count) {
   HeadsWeights& w = weights_;
-  txn_.emplace(cache_->reserve(count));
-  first_row_ = static_cast<int>(w.tokens.size());
-  for (int i = 0; i < static_cast<int>(count); ++i) {
-    w.tokens.push_back(0);  // the rows are given
-    w.positions.push_back(static_cast<std::int32_t>(cache_->length()) + i);
-    w.parents.push_back(i == 0 ? -1 : first_row_ + i - 1);
-  }
-  w.features.insert(w.features.end(), pending_.begin(),
-                    pending_.begin() + static_cast<std::ptrdiff_t>(count * hidden()));
-  w.sequences.push_back({.kv = &*txn_, .first_row = first_row_, .rows = static_cast<int>(count)});
+  first_row_ = text_->begin(w.batch, count);
+  const std::span<const float> features = text_->features(count);
+  w.features.insert(w.features.end(), features.begin(), features.end());
 }
 
-void HeadsDrafter::take_prefix_rows(const float* last, std::int64_t count) {
-  txn_->commit_all();
-  txn_.reset();
-  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(count * hidden()));
+/// The last row's result is the state to draft from, unless more rows wait.
+void HeadsDrafter::take_prefix_rows(const float* results) {
+  const std::int64_t last = first_row_ + text_->in_flight() - 1;
+  text_->commit();
   state_.resize(at(hidden()));
-  rms_norm(last, weights_.prefix_norm.data(), weights_.prefix->config().norm_eps, hidden(), DType::F32,
-           state_.data());
-}
-
-namespace {
-
-void clear_prefix_batch(HeadsWeights& w) {
-  w.tokens.clear();
-  w.features.clear();
-  w.positions.clear();
-  w.parents.clear();
-  w.sequences.clear();
-}
-
-std::span<const float> forward_prefix(HeadsWeights& w) {
-  return w.prefix->forward(
-      {.tokens = w.tokens, .positions = w.positions, .parents = w.parents, .sequences = w.sequences},
-      {.embeddings = w.features.data()}, nullptr);
-}
-
-}  // namespace
-
-void HeadsDrafter::run_prefix_chunk() {
-  clear_prefix_batch(weights_);
-  add_prefix_rows(kChunk);
-  const float* results = forward_prefix(weights_).data();
-  take_prefix_rows(results + (kChunk - 1) * hidden(), kChunk);
+  norm_rows(weights_.target.backend(), {results + last * hidden(), hidden()}, 1, weights_.prefix_norm,
+            weights_.prefix->config().norm_eps, state_.data(), hidden());
 }
 
 void HeadsDrafter::run_prefix(std::span<const ExpandJob> jobs) {
   HeadsWeights& w = drafter_of(jobs.front()).weights_;
-  const auto runs = [](const ExpandJob& job) {
-    const HeadsDrafter& d = drafter_of(job);
-    return d.waiting() > 0 && !job.frontier.empty() && d.ready(*job.tree);
-  };
-  clear_prefix_batch(w);
-  for (const ExpandJob& job : jobs) {
-    if (runs(job)) drafter_of(job).add_prefix_rows(drafter_of(job).waiting());
-  }
-  if (w.tokens.empty()) return;
-  const float* results = forward_prefix(w).data();
+  w.batch.clear();
+  w.features.clear();
   for (const ExpandJob& job : jobs) {
     HeadsDrafter& d = drafter_of(job);
-    if (!d.txn_) continue;
-    const std::int64_t count = d.waiting();
-    d.take_prefix_rows(results + (d.first_row_ + count - 1) * d.hidden(), count);
+    d.text_->roll_back();  // of a forward that failed
+    if (!job.frontier.empty() && d.ready(*job.tree) && d.text_->waiting() > 0) {
+      d.add_prefix_rows(d.text_->waiting());
+    }
+  }
+  if (w.batch.empty()) return;
+  const float* results = forward_prefix(w);
+  for (const ExpandJob& job : jobs) {
+    if (drafter_of(job).text_->in_flight() > 0) drafter_of(job).take_prefix_rows(results);
   }
 }
 
-// --- The heads
-// -------------------------------------------------------------------------------------------------
+// --- The heads -------------------------------------------------------------------------------------------
 
 /// Appends what head `depth` reads for a node of that depth.
 void HeadsDrafter::append_input(const DraftTree& tree, std::int32_t node, int depth) {
@@ -146,31 +122,18 @@ void HeadsDrafter::append_input(const DraftTree& tree, std::int32_t node, int de
   }
 }
 
-/// The frontiers' nodes of one depth, and the head's inputs for them.
-void HeadsDrafter::collect_rows(std::span<const ExpandJob> jobs, int depth) {
+/// Adds the frontier's nodes of one depth, and the head's inputs for them.
+void HeadsDrafter::add_nodes(const ExpandJob& job, std::size_t index, int depth) {
   HeadsWeights& w = weights_;
-  w.rows.clear();
-  w.inputs.clear();
-  w.head_rows.clear();
-  int inputs = 0;
-  for (std::size_t j = 0; j < jobs.size(); ++j) {
-    const DraftTree& tree = *jobs[j].tree;
-    HeadsDrafter& self = drafter_of(jobs[j]);
-    if (!self.ready(tree)) continue;
-    bool shared = false;  // without embeddings all nodes of a depth have one input
-    for (const std::int32_t node : jobs[j].frontier) {
-      if (tree.depths()[at(node)] != depth || w.budgets[j].spent()) continue;
-      if (!shared) {
-        self.append_input(tree, node, depth);
-        w.head_rows.push_back({.token = tree.tokens()[at(node)],
-                               .step = depth,
-                               .sequence = static_cast<int>(j),
-                               .weight = path_weight(tree, node)});
-        ++inputs;
-        shared = !w.grounded;
-      }
-      const int count = w.budgets[j].take(w.exits[at(depth)].size());
-      w.rows.push_back({.job = j, .node = node, .input = inputs - 1, .count = count});
+  if (!ready(*job.tree)) return;
+  bool shared = false;  // without embeddings all nodes of a depth have one input
+  for (const std::int32_t node : job.frontier) {
+    if (job.tree->depths()[at(node)] != depth) continue;
+    if (shared) {
+      w.candidates.want_same(index, node);
+    } else if (w.candidates.want(index, node, static_cast<int>(w.candidates.rows().size()))) {
+      append_input(*job.tree, node, depth);
+      shared = !w.grounded;
     }
   }
 }
@@ -184,30 +147,19 @@ void HeadsDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontie
 void HeadsDrafter::expand_many(std::span<const ExpandJob> jobs) {
   HeadsWeights& w = weights_;
   if (w.prefix) run_prefix(jobs);
-  w.budgets.clear();
-  for (const ExpandJob& job : jobs) w.budgets.emplace_back(job.options);
+  w.candidates.begin(jobs);
   for (int depth = 0; depth < std::ssize(w.heads); ++depth) {
-    collect_rows(jobs, depth);
-    if (w.rows.empty()) continue;
-    MlpHead& head = w.heads[at(depth)];
-    VocabularyHead& exit = w.exits[at(depth)];
-    const int inputs = w.rows.back().input + 1;
-    head.run(w.target.backend(), w.inputs.data(), inputs);
-    for (int i = 0; i < inputs; ++i) w.head_rows[at(i)].state = head.state(i);
-    const int best = best_wanted(jobs);
-    exit.run(w.head_rows, best);
-    w.nodes.clear();
-    for (const HeadsWeights::Row& row : w.rows) {
-      const ExpandJob& job = jobs[row.job];
-      w.nodes.push_back({job.tree, row.node, &job.options, row.count, {}, {}});
-      set_logits(w.nodes.back(), exit, at(row.input), best);
-    }
-    w.chooser.add_children(w.target.backend().pool, w.nodes, exit.target_ids());
+    w.inputs.clear();
+    for (std::size_t i = 0; i < jobs.size(); ++i) drafter_of(jobs[i]).add_nodes(jobs[i], i, depth);
+    if (w.candidates.empty()) continue;
+    ResidualMlp& body = w.heads[at(depth)].body;
+    body.run(w.target.backend(), w.inputs.data(), static_cast<int>(w.candidates.rows().size()));
+    for (const int row : w.candidates.rows()) w.candidates.head_rows()[at(row)].state = body.state(row);
+    w.candidates.add_children(w.exits[at(depth)]);
   }
 }
 
-// --- The type
-// -------------------------------------------------------------------------
+// --- The type --------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -226,15 +178,15 @@ class HeadsModel final : public DrafterModel {
 
 std::unique_ptr<DrafterModel> make_heads_model(std::unique_ptr<HeadsWeights> weights,
                                                const VocabularyChoice* vocabulary) {
-  Model& target = weights->target;
-  for (const MlpHead& head : weights->heads) {
-    if (weights->shares_target_head) {
-      HeadWeights exit = head_of(target);
-      exit.norm = {};  // states are normed before the heads
-      weights->exits.emplace_back(exit, vocabulary);
-    } else {
-      weights->exits.emplace_back(head.exit(target.backend(), &target.embedding()), vocabulary);
+  const Model& target = weights->target;
+  for (const HeadsWeights::Head& head : weights->heads) {
+    HeadWeights exit = head_of(target);
+    exit.norm = {};  // states are normed before the heads
+    if (!weights->shares_target_head) {
+      exit.matrix = &head.output.weight();
+      exit.bias = head.output.bias();
     }
+    weights->exits.emplace_back(exit, vocabulary);
   }
   return std::make_unique<HeadsModel>(std::move(weights));
 }

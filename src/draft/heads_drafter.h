@@ -5,57 +5,47 @@
 #include <string>
 #include <vector>
 
-#include "draft/child_budget.h"
-#include "draft/child_chooser.h"
+#include "draft/common/candidates.h"
+#include "draft/common/text_rows.h"
 #include "draft/drafter.h"
-#include "draft/mlp_head.h"
 #include "draft/registry.h"
 #include "model/layer_stack.h"
+#include "model/linear.h"
 #include "model/model.h"
+#include "model/residual_mlp.h"
 #include "vocab/vocabulary_head.h"
 
 namespace augur {
 
-/// Heads on the target's last hidden state, one for each depth, and the rows of their runs, shared by the
-/// drafters of all sequences. Head d gives the tokens that follow a node of depth d:
+/// Heads on the target's last hidden state, one for each depth, shared by the drafters of all sequences. Head
+/// d gives the tokens that follow a node of depth d:
 ///   - from the state alone, whatever the node (Medusa);
 ///   - `grounded`: from the state and the embeddings of the root and of the path to the node (Hydra).
 /// A head ends in an output matrix of its own, or in the target's (`shares_target_head`).
 /// The state is the target's, after its final norm; with a `prefix` it has gone through another decoder layer
 /// (over the states of all rows, each at its own position) and `prefix_norm` (Hydra++).
 struct HeadsWeights {
+  struct Head {
+    ResidualMlp body;
+    Linear output;  ///< unless the target's is shared
+  };
+
   explicit HeadsWeights(Model& with) : target(with), taps{with.config().layers} {}
 
   Model& target;
   std::string name;
   bool grounded = false;
   bool shares_target_head = false;
-  std::vector<MlpHead> heads;
-  std::vector<VocabularyHead> exits;  ///< by head
+  std::vector<Head> heads;            ///< by depth
+  std::vector<VocabularyHead> exits;  ///< the same
   std::unique_ptr<LayerStack> prefix;
   std::vector<float> prefix_norm;
   std::vector<int> taps;
 
-  // The run in flight, over all jobs.
-  struct Row {
-    std::size_t job;
-    std::int32_t node;
-    int input;  ///< row of the inputs
-    int count;  ///< children
-  };
-  std::vector<Row> rows;
-  std::vector<float> inputs;
-  std::vector<HeadRow> head_rows;  ///< by row of the inputs
-  std::vector<NodeLogits> nodes;
-  std::vector<ChildBudget> budgets;  ///< by job
-  ChildChooser chooser;
-
-  // The same for the prefix layer.
-  std::vector<TokenId> tokens;
-  std::vector<float> features;
-  std::vector<std::int32_t> positions;
-  std::vector<std::int32_t> parents;
-  std::vector<TokenBatch::Sequence> sequences;
+  Candidates candidates;
+  std::vector<float> inputs;    ///< of the head that runs: [rows, its inputs]
+  RowBatch batch;               ///< of the prefix layer
+  std::vector<float> features;  ///< [batch's rows, hidden]
 };
 
 /// Drafts with HeadsWeights. Its state is one row; with a prefix layer, that layer's cache, too.
@@ -69,29 +59,24 @@ class HeadsDrafter final : public Drafter {
   void reset() override;
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
+  void end_round() override;
   const void* group() const override { return &weights_; }
   void expand_many(std::span<const ExpandJob> jobs) override;
 
  private:
   std::int64_t hidden() const { return weights_.target.config().hidden; }
-  std::int64_t waiting() const { return std::ssize(pending_) / hidden(); }
   bool ready(const DraftTree& tree) const;
-  static void run_prefix(std::span<const ExpandJob> jobs);
-  void run_prefix_chunk();
   void add_prefix_rows(std::int64_t count);
-  void take_prefix_rows(const float* last, std::int64_t count);
-  void collect_rows(std::span<const ExpandJob> jobs, int depth);
+  void take_prefix_rows(const float* results);
+  static void run_prefix(std::span<const ExpandJob> jobs);
+  void add_nodes(const ExpandJob& job, std::size_t index, int depth);
   void append_input(const DraftTree& tree, std::int32_t node, int depth);
 
   HeadsWeights& weights_;
-  std::int64_t rows_ = 0;     ///< of the text that the target has run
-  std::vector<float> state_;  ///< of the last of them, once nothing is pending. [hidden]
-
-  // With a prefix layer.
-  std::optional<KvCache> cache_;
-  std::vector<float> pending_;  ///< [rows, hidden] states that the layer has not seen
-  std::optional<KvTxn> txn_;    ///< of the forward in flight
-  int first_row_ = 0;
+  std::int64_t length_ = 0;       ///< rows of the text that the target has run
+  std::vector<float> state_;      ///< of the last of them, once no row waits. [hidden]
+  std::optional<TextRows> text_;  ///< with a prefix layer: its rows are the target's normed states
+  int first_row_ = 0;             ///< of the prefix layer's forward in flight
 };
 
 /// The shared part of a drafter type that drafts with such heads, which have been read. `vocabulary` may be

@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "draft/child_budget.h"
-#include "draft/head_file.h"
+#include "draft/formats/head_file.h"
 #include "draft/registry.h"
 #include "io/mapped_file.h"
 
@@ -34,66 +33,37 @@ void check_exit(int layer, const Model& target, const std::string& where) {
 
 }  // namespace
 
-void LayerSkipDrafter::begin_round() {
-  txn_.reset();
-  tokens_.clear();
-  parents_.clear();
-  hidden_.clear();
-  row_of_node_.clear();
+LayerSkipDrafter::LayerSkipDrafter(LayerSkipShared& shared, int exit_layer)
+    : shared_(shared), exit_(exit_layer), tree_(kLevelRows) {}
+
+void LayerSkipDrafter::end_round() {
+  // What a caller has taken along by take_early_rows() stays where it is until the next round's first rows.
+  tree_.roll_back();
 }
 
 std::optional<EarlyRows> LayerSkipDrafter::take_early_rows() {
-  if (!txn_) return std::nullopt;
-  std::optional<EarlyRows> rows{EarlyRows{.txn = std::move(*txn_),
-                                          .layers = exit_,
-                                          .tokens = tokens_,
-                                          .parents = parents_,
-                                          .hidden = hidden_.data()}};
-  txn_.reset();
-  return rows;
+  std::optional<KvTxn> txn = tree_.take_transaction();
+  if (!txn) return std::nullopt;
+  return EarlyRows{.txn = std::move(*txn),
+                   .layers = exit_,
+                   .tokens = tree_.tokens(),
+                   .parents = tree_.parents(),
+                   .hidden = hidden_.data()};
 }
 
-/// Adds the node to the forward, after those of its ancestors that have not run. Nothing where the rows are
-/// all in use.
-void LayerSkipDrafter::add_path(const DraftTree& tree, std::int32_t node) {
-  missing_.clear();
-  for (std::int32_t n = node; n >= 0 && !has_run(n); n = tree.parents()[at(n)]) missing_.push_back(n);
-  if (std::ssize(parents_) + std::ssize(missing_) > txn_->rows()) return;
-  for (auto n = missing_.rbegin(); n != missing_.rend(); ++n) {
-    const std::int32_t parent = tree.parents()[at(*n)];
-    const std::int32_t parent_row = parent < 0 ? -1 : row_of_node_[at(parent)];
-    row_of_node_[at(*n)] = static_cast<std::int32_t>(parents_.size());
-    parents_.push_back(parent_row);
-    tokens_.push_back(tree.tokens()[at(*n)]);
-    shared_.tokens.push_back(tree.tokens()[at(*n)]);
-    shared_.positions.push_back(static_cast<std::int32_t>(tree.root_position()) + tree.depths()[at(*n)]);
-    shared_.parents.push_back(parent_row < 0           ? -1
-                              : parent_row >= earlier_ ? first_row_ + parent_row - earlier_
-                                                       : -2 - parent_row);
-  }
-}
-
-void LayerSkipDrafter::add_rows(const ExpandJob& job) {
-  first_row_ = static_cast<int>(shared_.tokens.size());
-  earlier_ = static_cast<int>(parents_.size());
-  rows_ = 0;
+void LayerSkipDrafter::add_rows(const ExpandJob& job, std::size_t index) {
+  LayerSkipShared& s = shared_;
   KvCache* cache = job.options.target_cache;
   if (job.frontier.empty() || job.options.max_nodes <= 0 || cache == nullptr) return;
-  const bool root = job.frontier.front() == DraftTree::kRoot;
-  if (root) {  // possibly anew
-    begin_round();
-    earlier_ = 0;
+  if (job.frontier.front() == DraftTree::kRoot) {  // possibly anew
+    tree_.clear();
+    hidden_.clear();
   }
-  if (!txn_) txn_.emplace(cache->reserve(std::min(cache->room(), kLevelRows)));
-  row_of_node_.resize(at(job.tree->size()), -1);
-  for (const std::int32_t node : job.frontier) add_path(*job.tree, node);
-  rows_ = static_cast<int>(shared_.tokens.size()) - first_row_;
-  if (rows_ == 0) return;
-  shared_.sequences.push_back({.kv = &*txn_,
-                               .first_row = first_row_,
-                               .rows = rows_,
-                               .earlier_rows = earlier_,
-                               .earlier_parents = parents_.data()});
+  first_row_ = s.batch.rows();
+  rows_ = tree_.add_level(*cache, *job.tree, job.frontier, s.batch);
+  for (const std::int32_t node : job.frontier) {
+    if (const int row = tree_.batch_row(node); row >= 0) s.candidates.want(index, node, row);
+  }
 }
 
 void LayerSkipDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontier,
@@ -104,53 +74,32 @@ void LayerSkipDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fro
 
 void LayerSkipDrafter::expand_many(std::span<const ExpandJob> jobs) {
   LayerSkipShared& s = shared_;
-  s.tokens.clear();
-  s.positions.clear();
-  s.parents.clear();
-  s.sequences.clear();
-  s.head_rows.clear();
-  s.nodes.clear();
-  for (const ExpandJob& job : jobs) drafter_of(job).add_rows(job);
-  if (s.tokens.empty()) return;
-  const std::span<const float> results = s.target.forward(
-      {.tokens = s.tokens, .positions = s.positions, .parents = s.parents, .sequences = s.sequences},
-      {.last_layer = exit_});
-
-  const ModelConfig& config = s.target.config();
-  if (s.adapter) s.adapter->run(s.target.backend(), results.data(), static_cast<int>(s.tokens.size()));
-  const auto exit_state = [&](int row) {
-    return s.adapter ? s.adapter->state(row) : s.target.result_row(row);
-  };
+  s.batch.clear();
+  s.candidates.begin(jobs);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    drafter_of(jobs[i]).rows_ = 0;
+    drafter_of(jobs[i]).add_rows(jobs[i], i);
+  }
+  if (s.batch.empty()) return;
+  const float* results = s.target.forward(s.batch.view(), {.last_layer = exit_}).data();
+  const std::int64_t width = s.target.config().hidden;
   for (const ExpandJob& job : jobs) {
     LayerSkipDrafter& self = drafter_of(job);
-    const std::span<const float> mine =
-        results.subspan(at(self.first_row_) * at(config.hidden), at(self.rows_) * at(config.hidden));
-    self.hidden_.insert(self.hidden_.end(), mine.begin(), mine.end());
-    ChildBudget budget(job.options);
-    for (const std::int32_t node : job.frontier) {
-      const std::int32_t row = at(node) < self.row_of_node_.size() ? self.row_of_node_[at(node)] : -1;
-      if (row < self.earlier_ || budget.spent()) continue;
-      s.head_rows.push_back({.state = exit_state(self.first_row_ + row - self.earlier_),
-                             .token = job.tree->tokens()[at(node)],
-                             .step = job.tree->depths()[at(node)],
-                             .sequence = static_cast<int>(&job - jobs.data()),
-                             .weight = path_weight(*job.tree, node)});
-      s.nodes.push_back({job.tree, node, &job.options, budget.take(s.head.size()), {}, {}});
-    }
+    const float* mine = results + self.first_row_ * width;
+    self.hidden_.insert(self.hidden_.end(), mine, mine + self.rows_ * width);
   }
-  if (s.nodes.empty()) return;
-  const int best = best_wanted(jobs);
-  s.head.run(s.head_rows, best);
-  for (std::size_t i = 0; i < s.nodes.size(); ++i) {
-    set_logits(s.nodes[i], s.head, i, best);
-    if (!s.nodes[i].options->wants.hidden) continue;
-    // As the head reads it.
-    s.states.resize(s.nodes.size() * at(config.hidden));
-    const std::span<float> state = std::span(s.states).subspan(i * at(config.hidden), at(config.hidden));
-    s.target.final_norm(s.head_rows[i].state, 1, state.data());
-    s.nodes[i].state = state;
+  if (s.adapter) s.adapter->run(s.target.backend(), results, s.batch.rows());
+  s.states.resize(s.candidates.size() * at(width));
+  for (std::size_t i = 0; i < s.candidates.size(); ++i) {
+    const int row = s.candidates.rows()[i];
+    const float* state = s.adapter ? s.adapter->state(row) : s.target.result_row(row);
+    s.candidates.head_rows()[i].state = state;
+    if (!s.candidates.wants_state(i)) continue;
+    const std::span<float> normed = std::span(s.states).subspan(i * at(width), at(width));
+    s.target.final_norm(state, 1, normed.data());  // as the head reads it
+    s.candidates.set_state(i, normed);
   }
-  s.chooser.add_children(s.target.backend().pool, s.nodes, s.head.target_ids());
+  s.candidates.add_children(s.head);
 }
 
 namespace {
@@ -179,9 +128,9 @@ class LayerSkipModel final : public DrafterModel {
 constexpr const char* kAdapterFile = "model.safetensors";
 
 /// adapter.{i}.weight and .bias, as many as are stored.
-void load_adapter(const DrafterSource& source, MlpHead& adapter) {
+void load_adapter(const DrafterSource& source, ResidualMlp& adapter) {
   const WeightStore& store = source.head->weights();
-  MlpHead::Names names;
+  ResidualMlp::Names names;
   for (;;) {
     std::string block = fmt::format("adapter.{}", names.blocks.size());
     if (store.find(block + ".weight") == nullptr && !names.blocks.empty()) break;
@@ -192,10 +141,9 @@ void load_adapter(const DrafterSource& source, MlpHead& adapter) {
   const ModelConfig& target = source.target.config();
   StoredWeights stored(store, false);
   WeightPacker packer(source.target.weight_form(), stored);
-  adapter.open(packer, store, names,
-               {.inputs = target.hidden, .hidden = target.hidden, .vocab = target.vocab});
+  adapter.open(packer, store, names, target.hidden, target.hidden);
   stored.all_opened();
-  packer.run(source.backend.pool, source.progress);
+  packer.run(source.backend, source.progress);
 }
 
 }  // namespace

@@ -1,20 +1,15 @@
 #include "draft/ngram_drafter.h"
 
 #include <algorithm>
-#include <cassert>
 
-#include "draft/copy_odds.h"
+#include "draft/common/accepted_text.h"
+#include "draft/common/copy_odds.h"
 #include "draft/registry.h"
 
 namespace augur {
 
 void NgramDrafter::sync(const AcceptedRows& rows) {
-  // The last call's `next` is this call's first token.
-  const auto known = static_cast<std::int64_t>(index_.text().size()) - rows.first_position;
-  assert(known >= 0);
-  const auto skip = static_cast<std::size_t>(std::clamp<std::int64_t>(known, 0, std::ssize(rows.tokens)));
-  for (const TokenId token : rows.tokens.subspan(skip)) index_.append(token);
-  if (known <= std::ssize(rows.tokens)) index_.append(rows.next);
+  append_text(rows, std::ssize(index_.text()), [&](TokenId token) { index_.append(token); });
 }
 
 void NgramDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontier,

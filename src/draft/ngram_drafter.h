@@ -2,12 +2,9 @@
 #include <memory>
 
 #include "draft/drafter.h"
-#include "draft/ngram_index.h"
+#include "draft/lookup/ngram_index.h"
 
 namespace augur {
-
-class DrafterModel;
-struct DrafterSource;
 
 /// Prompt look-up (Saxena, 2023; llama.cpp's ngram-simple): the longest suffix of the text that occurred
 /// before, and what followed it there the last time. The copied branch may run over the end of the text into
@@ -26,7 +23,5 @@ class NgramDrafter final : public Drafter {
  private:
   NgramIndex index_;
 };
-
-std::unique_ptr<DrafterModel> load_ngram_drafter(const DrafterSource& source);
 
 }  // namespace augur

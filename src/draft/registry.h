@@ -41,9 +41,6 @@ struct DrafterSource {
   std::string target_path;           ///< for messages
   const Checkpoint* head = nullptr;  ///< the draft model or head given by the user; null: none
   std::int64_t context = 0;
-  /// Rotary base of a head's layers; 0: its configuration's. Some heads were trained with another than they
-  /// say (EAGLE-3's own trainer always takes 10000).
-  double head_rope_theta = 0.0;
   /// What the drafter's last projection computes; null: all of it. For types that DrafterType::projects.
   const VocabularyChoice* vocabulary = nullptr;
   std::string datastore;  ///< file that the suffix drafter retrieves from; empty: none

@@ -1,11 +1,11 @@
 #include "draft/suffix_drafter.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <optional>
 
-#include "draft/copy_odds.h"
+#include "draft/common/accepted_text.h"
+#include "draft/common/copy_odds.h"
 #include "draft/registry.h"
 
 namespace augur {
@@ -58,12 +58,7 @@ void SuffixDrafter::append(TokenId token) {
 }
 
 void SuffixDrafter::sync(const AcceptedRows& rows) {
-  // The last call's `next` is this call's first token.
-  const auto known = static_cast<std::int64_t>(text_.size()) - rows.first_position;
-  assert(known >= 0);
-  const auto skip = static_cast<std::size_t>(std::clamp<std::int64_t>(known, 0, std::ssize(rows.tokens)));
-  for (const TokenId token : rows.tokens.subspan(skip)) append(token);
-  if (known <= std::ssize(rows.tokens)) append(rows.next);
+  append_text(rows, std::ssize(text_), [&](TokenId token) { append(token); });
 }
 
 void SuffixDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontier,

@@ -3,14 +3,11 @@
 #include <memory>
 #include <vector>
 
-#include "draft/datastore.h"
 #include "draft/drafter.h"
-#include "draft/suffix_trie.h"
+#include "draft/lookup/datastore.h"
+#include "draft/lookup/suffix_trie.h"
 
 namespace augur {
-
-class DrafterModel;
-struct DrafterSource;
 
 /// SuffixDecoding (Oliaro et al., 2024): what followed the end of the text before, in the text itself or in
 /// the outputs of earlier sequences, as a tree; and retrieval (REST, He et al., 2024): what follows it in a
@@ -89,7 +86,5 @@ class SuffixDrafter final : public Drafter {
   std::vector<Datastore::Child> children_;
   std::vector<std::int32_t> tree_nodes_;
 };
-
-std::unique_ptr<DrafterModel> load_suffix_drafter(const DrafterSource& source);
 
 }  // namespace augur

@@ -12,11 +12,12 @@
 
 namespace augur {
 
-/// y = x W^T + b, a linear layer of a draft head, with the buffer for its input. One thread team at a time.
+/// y = x W^T + b, a linear layer of a draft head, with the buffers for its rows. One thread at a time.
 class Linear {
  public:
   Linear() = default;
-  /// Asks for `name`.weight [n, k] and, with `has_bias`, `name`.bias [n]. Stays where it is until run().
+  /// Asks for `name`.weight [n, k] and, with `has_bias`, `name`.bias [n]. Stays where it is until the packer
+  /// has run.
   void open(WeightPacker& packer, const std::string& name, std::int64_t n, std::int64_t k, bool has_bias) {
     packer.matrix(weight_, name + ".weight", n, k);
     if (has_bias) {
@@ -25,13 +26,27 @@ class Linear {
     }
     packer.reserve(weight_, n, k);
     input_ = RowBuffer(weight_.input_type(), activation_stride(k), 1);
+    output_ = RowBuffer(DType::F32, n, PackedMatrix::kPanel);
   }
 
   std::int64_t outputs() const { return weight_.n(); }
-  std::int64_t inputs() const { return weight_.k(); }
-  std::int64_t bytes() const { return weight_.bytes(); }
   const PackedMatrix& weight() const { return weight_; }
   std::span<const float> bias() const { return bias_; }  ///< padded to 16; empty: none
+
+  /// Computes out(0) ... out(rows - 1) from the float32 rows row(0) ... row(rows - 1), each [k].
+  template <class RowOf>
+  void run(Backend& backend, int rows, const RowOf& row) {
+    if (rows == 0) return;
+    ensure(rows);
+    output_.ensure(rows);
+    backend.pool.run(
+        [&](Team& team) { apply(team, backend.kernels, rows, row, output_.floats(0), output_.stride()); });
+  }
+  /// Of the last run(): [rows, out_stride()], 64-byte aligned.
+  float* out(std::int64_t row) const { return output_.floats(row); }
+  std::int64_t out_stride() const { return output_.stride(); }  ///< outputs(), rounded up to 16
+
+  // The same as a step of a larger region, for layers that are made of several products.
 
   /// Before apply(), outside the region.
   void ensure(std::int64_t rows) { input_.ensure(rows); }
@@ -58,7 +73,8 @@ class Linear {
  private:
   PackedMatrix weight_;
   std::vector<float> bias_;  ///< padded to 16; empty: none
-  RowBuffer input_;          ///< [rows, k]
+  RowBuffer input_;          ///< [rows, k] as the product reads them
+  RowBuffer output_;         ///< [rows, n] of run()
 };
 
 }  // namespace augur

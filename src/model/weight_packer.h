@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/backend.h"
 #include "model/config.h"
 #include "model/families.h"
 #include "model/weights.h"
@@ -55,6 +56,7 @@ class WeightPacker {
 
   /// Reads and packs all matrices with all threads of the pool. May throw what the readers throw.
   void run(ThreadPool& pool, const std::function<void(double)>& progress);
+  void run(Backend& backend, const std::function<void(double)>& progress) { run(backend.pool, progress); }
 
  private:
   struct Job {

@@ -13,10 +13,10 @@ HeadWeights head_of(const Model& model) {
           .usable = model.config().vocab};
 }
 
-PackedMatrix gather_rows(ThreadPool& pool, const PackedMatrix& from, std::span<const std::int32_t> entries) {
+PackedMatrix gather_rows(Backend& backend, const PackedMatrix& from, std::span<const std::int32_t> entries) {
   PackedMatrix to(from.type(), std::ssize(entries), from.k());
   if (from.fine()) to.take_fine_rows();
-  pool.run([&](Team& team) {
+  backend.pool.run([&](Team& team) {
     const Range mine = team.split(std::ssize(entries), PackedMatrix::kPanel);
     for (std::int64_t i = mine.begin; i < mine.end; ++i) {
       to.copy_row(i, from, entries[static_cast<std::size_t>(i)]);

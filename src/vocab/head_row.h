@@ -41,7 +41,7 @@ struct HeadWeights {
 HeadWeights head_of(const Model& model);
 
 /// Rows `entries` of `from`, in that order; bit for bit.
-PackedMatrix gather_rows(ThreadPool& pool, const PackedMatrix& from, std::span<const std::int32_t> entries);
+PackedMatrix gather_rows(Backend& backend, const PackedMatrix& from, std::span<const std::int32_t> entries);
 
 /// A state [k] as the head projects it: normed, in `type`.
 inline void load_head_row(const HeadWeights& weights, const float* state, DType type, void* out) {

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "draft/datastore.h"
+#include "draft/lookup/datastore.h"
 #include "draft/ngram_drafter.h"
 #include "policy/static_tree_policy.h"
 #include "support/generation.h"

@@ -46,6 +46,7 @@ inline void steer(PolicyModel& policy, SequenceOptions& options) {
     options.speculators[i].policy = std::move(policies.by_drafter[i]);
   }
   options.controller = std::move(policies.controller);
+  options.controlled = std::move(policies.text);
 }
 
 /// A target whose rows cost nearly nothing beside the step, and drafters that cost nearly nothing: on any

@@ -84,15 +84,16 @@ class GoldenHead {
   std::unique_ptr<WeightStore> tensors_;
 };
 
-/// Optional access to a head's state at a node, by drafter.
-using StateOf = std::function<std::span<const float>(const Drafter&, std::int32_t node)>;
+/// What else a test looks at in a node that a drafter has expanded.
+using LookAt = std::function<void(const Drafter&, std::int32_t node)>;
 
 /// Runs the rounds of a golden head through two drafters of one batch, one of which learns of the text in
-/// pieces, and compares every log-probability (and state) of every node.
+/// pieces, and compares every log-probability of every node, and with `states` the drafter's hidden state.
 class GoldenRun {
  public:
-  GoldenRun(const GoldenHead& head, const DrafterModel& model, float tolerance, StateOf state_of = {})
-      : head_(head), tolerance_(tolerance), state_of_(std::move(state_of)) {
+  GoldenRun(const GoldenHead& head, const DrafterModel& model, float tolerance, bool states,
+            LookAt look_at = {})
+      : head_(head), tolerance_(tolerance), states_(states), look_at_(std::move(look_at)) {
     for (auto& d : drafters_) d = model.make({.context = 256});
     if (head_.has("features")) features_ = head_.values("features");
     text_ = head_.expected["text"].get<std::vector<TokenId>>();
@@ -166,10 +167,11 @@ class GoldenRun {
       if (rows.empty()) continue;
       std::vector<ExpandJob> jobs;
       for (std::size_t d = 0; d < 2; ++d) {
-        jobs.push_back({drafters_[d].get(),
-                        &trees[d],
-                        frontiers[d],
-                        {.top_k = static_cast<int>(vocab), .max_nodes = 1 << 20}});
+        jobs.push_back(
+            {drafters_[d].get(),
+             &trees[d],
+             frontiers[d],
+             {.top_k = static_cast<int>(vocab), .max_nodes = 1 << 20, .wants = {.hidden = states_}}});
       }
       drafters_[0]->expand_many(jobs);
       for (const std::size_t node : rows) {
@@ -206,8 +208,9 @@ class GoldenRun {
     }
     EXPECT_LE(worst, tolerance_) << "log-probabilities";
     worst_ = std::max(worst_, worst);
-    if (!state_of_) return;
-    const std::span<const float> ours = state_of_(drafter, node);
+    if (look_at_) look_at_(drafter, node);
+    if (!states_) return;
+    const std::span<const float> ours = tree.hidden(node);
     ASSERT_EQ(ours.size(), state.size());
     worst = 0.0f;
     for (std::size_t i = 0; i < state.size(); ++i)
@@ -218,7 +221,8 @@ class GoldenRun {
 
   const GoldenHead& head_;
   float tolerance_;
-  StateOf state_of_;
+  bool states_;
+  LookAt look_at_;
   std::unique_ptr<Drafter> drafters_[2];
   std::vector<float> features_;
   std::vector<TokenId> text_;

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "draft/child_chooser.h"
+#include "draft/common/child_chooser.h"
 #include "draft/ngram_drafter.h"
 #include "policy/auto/predict.h"
 #include "support/generation.h"

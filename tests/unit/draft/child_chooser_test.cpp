@@ -1,4 +1,4 @@
-#include "draft/child_chooser.h"
+#include "draft/common/child_chooser.h"
 
 #include <gtest/gtest.h>
 

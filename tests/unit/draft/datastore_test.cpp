@@ -1,4 +1,4 @@
-#include "draft/datastore.h"
+#include "draft/lookup/datastore.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "draft/suffix_array.h"
+#include "draft/lookup/suffix_array.h"
 #include "draft/suffix_drafter.h"
 #include "support/stories.h"
 #include "support/temporary_folder.h"
@@ -32,12 +32,14 @@ std::vector<std::int32_t> sorted_suffixes(const std::vector<std::int32_t>& text)
 TEST(SuffixArray, EqualsSorting) {
   std::mt19937 random(5);
   for (int round = 0; round < 3000; ++round) {
-    const auto alphabet = static_cast<std::int32_t>(1 + random() % (round % 3 == 0 ? 2 : 30));
+    // Of symbols of one byte, two and three.
+    const unsigned largest[] = {2, 30, 300, 70000};
+    const auto alphabet = static_cast<std::int32_t>(1 + random() % largest[round % 4]);
     std::vector<std::int32_t> text(random() % 60);
     for (auto& symbol : text) symbol = static_cast<std::int32_t>(random() % static_cast<unsigned>(alphabet));
     ASSERT_EQ(suffix_array(text, alphabet), sorted_suffixes(text)) << "round " << round;
   }
-  // Texts that recur on themselves take several levels.
+  // A text that recurs on itself.
   std::vector<std::int32_t> fibonacci{1}, before{0};
   while (fibonacci.size() < 3000) {
     const std::vector<std::int32_t> next = [&] {
@@ -47,7 +49,9 @@ TEST(SuffixArray, EqualsSorting) {
     }();
     before = std::exchange(fibonacci, next);
   }
-  EXPECT_EQ(suffix_array(fibonacci, 2), sorted_suffixes(fibonacci));
+  for (const std::int32_t alphabet : {2, 256, 257, 65536, 65537}) {
+    EXPECT_EQ(suffix_array(fibonacci, alphabet), sorted_suffixes(fibonacci));
+  }
 }
 
 class DatastoreTest : public testing::Test {

@@ -56,10 +56,9 @@ TEST_P(DflashGolden, LogitsStatesAndConfidencesOfAllRounds) {
   const GoldenHead head(GetParam().folder);
   const auto model = target.load(GetParam().type, head.checkpoint);
   std::vector<float> confidences;  // every node twice: two drafters
-  GoldenRun run(head, *model, 1e-4f, [&](const Drafter& drafter, std::int32_t node) {
+  GoldenRun run(head, *model, 1e-4f, true, [&](const Drafter& drafter, std::int32_t node) {
     const auto& dflash = static_cast<const DflashDrafter&>(drafter);
     if (const auto confidence = dflash.confidence(node)) confidences.push_back(*confidence);
-    return dflash.state(node);
   });
   run.run();
   RecordProperty("worst", std::to_string(run.worst()));
@@ -141,39 +140,6 @@ TEST_P(DflashGolden, TheBlockIsCutWhereTheContextEnds) {
     ChainPolicy policy({.max = 8});
     grow(*round.drafter, round.tree, policy);
     EXPECT_EQ(round.tree.max_depth(), std::max(0, room - first_slot)) << room;
-  }
-}
-
-TEST_P(DflashGolden, NodesOfOtherDraftersAreExpandedToo) {
-  GoldenTarget target(WeightType::BF16);
-  const GoldenHead head(GetParam().folder);
-  const auto model = target.load(GetParam().type, head.checkpoint);
-  const auto expand = [](Drafter& drafter, DraftTree& tree, std::int32_t node) {
-    drafter.expand(tree, std::span(&node, 1), {.top_k = 4, .max_nodes = 4});
-  };
-  // A path that is expanded node by node, and one whose last node alone is.
-  Round step(head, *model, 256);
-  Round jump(head, *model, 256);
-  std::int32_t last = 0;
-  for (const TokenId token : {5, 17, 90}) {
-    expand(*step.drafter, step.tree, last);
-    last = step.tree.add(last, token, -1.0f, 2);
-  }
-  expand(*step.drafter, step.tree, last);
-  std::int32_t alone = 0;
-  for (const TokenId token : {5, 17, 90}) alone = jump.tree.add(alone, token, -1.0f, 2);
-  expand(*jump.drafter, jump.tree, alone);
-  std::int32_t a = step.tree.first_child(last);
-  std::int32_t b = jump.tree.first_child(alone);
-  for (int i = 0; i < 4; ++i) {
-    ASSERT_GE(a, 0);
-    ASSERT_GE(b, 0);
-    EXPECT_EQ(step.tree.tokens()[static_cast<std::size_t>(a)],
-              jump.tree.tokens()[static_cast<std::size_t>(b)]);
-    EXPECT_EQ(step.tree.log_probs()[static_cast<std::size_t>(a)],
-              jump.tree.log_probs()[static_cast<std::size_t>(b)]);
-    a = step.tree.next_sibling(a);
-    b = jump.tree.next_sibling(b);
   }
 }
 

@@ -33,7 +33,7 @@ class HeadsGolden : public testing::TestWithParam<Head> {
     GoldenTarget target(type);
     const GoldenHead head(GetParam().folder);
     const auto model = target.load(GetParam().type, head.checkpoint);
-    GoldenRun run(head, *model, tolerance);
+    GoldenRun run(head, *model, tolerance, false);
     run.run();
     return run.worst();
   }

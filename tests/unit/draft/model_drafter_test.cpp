@@ -141,26 +141,6 @@ TEST_F(ModelDrafterTest, SequencesDraftTogetherAsTheyDoAlone) {
   }
 }
 
-TEST_F(ModelDrafterTest, RunsAncestorsThatAnotherDrafterProposed) {
-  const auto drafter = make();
-  std::vector<TokenId> text = target_.prompt("Once upon");
-  const TokenId root = text.back();
-  text.pop_back();
-  drafter->sync({.tokens = text, .next = root});
-  DraftTree tree;
-  tree.reset(root, static_cast<std::int64_t>(text.size()));
-  drafter->expand(tree, std::vector<std::int32_t>{0}, {.top_k = 2, .max_nodes = 2});
-  const auto foreign = tree.add(0, 400, 0, 2);
-  const auto deeper = tree.add(foreign, 401, 0, 2);
-  drafter->expand(tree, std::vector<std::int32_t>{deeper}, {.top_k = 2, .max_nodes = 2});
-  drafter->expand(tree, std::vector<std::int32_t>{deeper + 1}, {.top_k = 2, .max_nodes = 2});
-  std::vector<TokenId> context = text;
-  context.insert(context.end(), {root, 400, 401, tree.tokens()[static_cast<std::size_t>(deeper + 1)]});
-  const std::vector<float> law = plain_log_probs(*target_.model, context);
-  const auto last = static_cast<std::size_t>(tree.size() - 1);
-  EXPECT_NEAR(tree.log_probs()[last], law[static_cast<std::size_t>(tree.tokens()[last])], 1e-5);
-}
-
 TEST_F(ModelDrafterTest, FallsSilentWhereItsContextEnds) {
   const auto drafter = make(24);
   std::vector<TokenId> text(20, 300);

@@ -4,9 +4,9 @@
 #include <random>
 
 #include "base/error.h"
-#include "draft/copy_odds.h"
+#include "draft/common/copy_odds.h"
+#include "draft/lookup/ngram_index.h"
 #include "draft/ngram_drafter.h"
-#include "draft/ngram_index.h"
 
 namespace augur {
 namespace {

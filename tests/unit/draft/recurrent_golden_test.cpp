@@ -1,7 +1,6 @@
 // EAGLE and multi-token prediction heads against an independent implementation of the papers.
 #include <gtest/gtest.h>
 
-#include "draft/recurrent_drafter.h"
 #include "support/golden_head.h"
 
 namespace augur {
@@ -22,9 +21,7 @@ class RecurrentGolden : public testing::TestWithParam<Head> {
     GoldenTarget target(type);
     const GoldenHead head(GetParam().folder);
     const auto model = target.load(GetParam().type, head.checkpoint);
-    GoldenRun run(head, *model, tolerance, [](const Drafter& drafter, std::int32_t node) {
-      return static_cast<const RecurrentDrafter&>(drafter).state(node);
-    });
+    GoldenRun run(head, *model, tolerance, true);
     run.run();
     RecordProperty("worst", std::to_string(run.worst()));
     EXPECT_GT(run.worst(), 0.0f);

@@ -5,8 +5,8 @@
 #include <map>
 #include <random>
 
+#include "draft/lookup/suffix_trie.h"
 #include "draft/suffix_drafter.h"
-#include "draft/suffix_trie.h"
 
 namespace augur {
 namespace {

@@ -1,0 +1,27 @@
+#pragma once
+#include <cmath>
+
+namespace augur {
+
+/// Longer matches say no more than one of so many tokens.
+inline constexpr int kLongestMatch = 32;
+
+/// Logarithm of the probability that a text goes on as it did after an earlier occurrence of its last `match`
+/// tokens. Drafters that copy have no distribution of their own; this is what makes their tokens comparable
+/// with a model's where several drafters share one tree. Calibrated on answers of SmolLM2-135M-Instruct (the
+/// latest occurrence). 480 of them (98,000 tokens): the next token is right with probability 0.24, 0.54,
+/// 0.66, 0.91 at temperature 0 and 0.21, 0.45, 0.53, 0.80 at temperatures of 0.6 to 1, for matches of 1, 2,
+/// 3, 4 or more tokens. 728 (169,000 tokens) at temperature 0: 0.71, 0.79, 0.88, 0.94, 0.996 for 4, 5 to 7, 8
+/// to 15, 16 to 31, 32 or more. A token that was right makes the match longer by one, and the odds follow:
+/// after a match of 1 they are 0.24, 0.57, 0.70, 0.73.
+inline float copy_log_prob(int match) {
+  if (match >= kLongestMatch) return std::log(0.99f);
+  if (match >= 16) return std::log(0.93f);
+  if (match >= 8) return std::log(0.86f);
+  if (match >= 5) return std::log(0.76f);
+  if (match == 4) return std::log(0.68f);
+  if (match == 3) return std::log(0.60f);
+  return std::log(match == 2 ? 0.50f : 0.22f);
+}
+
+}  // namespace augur

@@ -1,0 +1,64 @@
+#include "draft/common/text_rows.h"
+
+#include <cassert>
+#include <utility>
+
+#include "draft/usual_sizes.h"
+
+namespace augur {
+
+TextRows::TextRows(KvCache cache, std::int64_t width)
+    : cache_(std::move(cache)), width_(static_cast<std::size_t>(width)) {
+  tokens_.reserve(kUsualPath);
+  features_.reserve(kUsualPath * width_);
+}
+
+void TextRows::reset() {
+  roll_back();
+  cache_.truncate(0);
+  tokens_.clear();
+  features_.clear();
+}
+
+float* TextRows::append(TokenId token) {
+  tokens_.push_back(token);
+  features_.resize(features_.size() + width_);
+  return features_.data() + (features_.size() - width_);
+}
+
+std::span<const float> TextRows::features(std::int64_t count) const {
+  return std::span(features_).first(static_cast<std::size_t>(count) * width_);
+}
+
+int TextRows::begin(RowBatch& batch, std::int64_t count, std::int64_t fillers, TokenId filler) {
+  assert(!txn_ && count > 0 && count <= waiting());
+  txn_.emplace(cache_.reserve(count + fillers));
+  in_flight_ = count;
+  return batch.add_chain(*txn_, std::span(tokens_).first(static_cast<std::size_t>(count)), fillers, filler);
+}
+
+void TextRows::commit() {
+  assert(txn_);
+  const std::int64_t count = std::exchange(in_flight_, 0);
+  txn_->commit_prefix(count);
+  txn_.reset();
+  const auto features_end = features_.begin() + count * static_cast<std::ptrdiff_t>(width_);
+  newest_ = tokens_[static_cast<std::size_t>(count) - 1];
+  newest_features_.assign(features_end - static_cast<std::ptrdiff_t>(width_), features_end);
+  tokens_.erase(tokens_.begin(), tokens_.begin() + count);
+  features_.erase(features_.begin(), features_end);
+}
+
+void TextRows::roll_back() {
+  txn_.reset();
+  in_flight_ = 0;
+}
+
+void TextRows::rewind() {
+  assert(!txn_ && tokens_.empty() && cache_.length() > 0);
+  cache_.truncate(cache_.length() - 1);
+  tokens_.push_back(newest_);
+  features_.assign(newest_features_.begin(), newest_features_.end());
+}
+
+}  // namespace augur

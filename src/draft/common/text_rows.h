@@ -1,0 +1,65 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "draft/common/row_batch.h"
+#include "draft/drafter.h"
+#include "model/kv_cache.h"
+
+namespace augur {
+
+/// The text in a drafter's own cache, and the rows of it that wait to be run. A row is a token and, for
+/// drafters that read the target's hidden states, `width` features. Rows wait from sync() until a forward
+/// takes them along: then begin() adds them to its batch and commit() keeps them. One thread at a time.
+class TextRows {
+ public:
+  /// Waiting rows beyond so many are best run in a forward of their own: they would make the round's too
+  /// long.
+  static constexpr std::int64_t kChunk = 256;
+
+  TextRows(KvCache cache, std::int64_t width);
+
+  std::int64_t length() const { return cache_.length() + waiting(); }  ///< rows that it knows
+  std::int64_t waiting() const { return std::ssize(tokens_); }
+  KvCache& cache() { return cache_; }
+  const KvCache& cache() const { return cache_; }
+
+  void reset();
+
+  /// One more row of the text, which waits. Returns its features, to be filled [width]; valid until the next
+  /// call.
+  float* append(TokenId token);
+  /// The features of the first `count` rows that wait. [count, width]
+  std::span<const float> features(std::int64_t count) const;
+
+  /// Whether a chunk of rows waits that should, and can, be run on its own.
+  bool has_chunk() const { return waiting() > kChunk && cache_.room() >= kChunk; }
+
+  /// Adds the first `count` waiting rows to the forward being collected, and `fillers` rows behind them whose
+  /// keys and values are not kept. Returns the first row. Error when the cache has no room for them.
+  int begin(RowBatch& batch, std::int64_t count, std::int64_t fillers = 0, TokenId filler = 0);
+  /// Rows that begin() added to a forward and commit() has not kept yet; 0: none.
+  std::int64_t in_flight() const { return in_flight_; }
+  /// The rows have run: they are in the cache now and wait no longer.
+  void commit();
+  /// They have not, and go on waiting. Nothing when no rows are in flight.
+  void roll_back();
+
+  /// Lets the newest row in the cache wait again, for drafting a second time from one root. Not while others
+  /// wait.
+  void rewind();
+
+ private:
+  KvCache cache_;
+  std::size_t width_;
+  std::vector<TokenId> tokens_;
+  std::vector<float> features_;  ///< [waiting, width]
+  std::optional<KvTxn> txn_;
+  std::int64_t in_flight_ = 0;
+  TokenId newest_ = -1;  ///< of the rows in the cache
+  std::vector<float> newest_features_;
+};
+
+}  // namespace augur

@@ -1,0 +1,84 @@
+#include "draft/heads/recurrent_forward.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "draft/common/accepted_text.h"
+#include "draft/usual_sizes.h"
+
+namespace augur {
+namespace {
+
+std::size_t at(std::int64_t index) {
+  return static_cast<std::size_t>(index);
+}
+
+}  // namespace
+
+RecurrentForward::RecurrentForward(std::unique_ptr<RecurrentHead> head) : head_(std::move(head)) {
+  features_.reserve(kUsualPath * at(head_->shape().features));
+  states_.reserve(kUsualPath * at(width()));
+  projected_.reserve(kUsualPath * at(width()));
+}
+
+void RecurrentForward::take_text(TextRows& text, const AcceptedRows& rows) {
+  const std::int64_t features = head_->shape().features;
+  for (std::size_t i = known_rows(rows, text.length()); i < rows.tokens.size(); ++i) {
+    float* out = text.append(i + 1 < rows.tokens.size() ? rows.tokens[i + 1] : rows.next);
+    std::copy_n(rows.features + static_cast<std::int64_t>(i) * features, features, out);
+  }
+  while (text.has_chunk()) {
+    clear();
+    add_text(text, TextRows::kChunk);
+    run();
+    text.commit();
+  }
+}
+
+void RecurrentForward::clear() {
+  batch_.clear();
+  features_.clear();
+  feature_runs_.clear();
+  states_.clear();
+}
+
+int RecurrentForward::add_text(TextRows& text, std::int64_t count, bool with_placeholders) {
+  const RecurrentHead::Shape& shape = head_->shape();
+  const int placeholders = with_placeholders ? shape.placeholders : 0;
+  const int first = text.begin(batch_, count, placeholders, shape.placeholder_token);
+  const std::span<const float> features = text.features(count);
+  features_.insert(features_.end(), features.begin(), features.end());
+  feature_runs_.push_back({first, static_cast<int>(count)});
+  states_.resize(states_.size() + at(count * width()));
+  for (int i = 0; i < placeholders; ++i) add_state(head_->placeholder_state());
+  return first;
+}
+
+void RecurrentForward::add_state(std::span<const float> state) {
+  states_.insert(states_.end(), state.begin(), state.end());
+}
+
+void RecurrentForward::run() {
+  if (!feature_runs_.empty()) {
+    const auto count = features_.size() / at(head_->shape().features);
+    projected_.resize(count * at(width()));
+    head_->project(features_.data(), static_cast<int>(count), projected_.data());
+    const float* from = projected_.data();
+    for (const FeatureRun& r : feature_runs_) {
+      std::copy_n(from, r.rows * width(), states_.data() + r.first_row * width());
+      from += r.rows * width();
+    }
+  }
+  results_ = head_->run(batch_.view(), states_.data());
+}
+
+std::span<const float> RecurrentForward::results(int first, int count) const {
+  return results_.subspan(at(first * width()), at(count * width()));
+}
+
+void RecurrentForward::fill(HeadRow& out, int row) const {
+  out.state = head_->exit_row(row);
+  out.previous = states_.data() + row * width();
+}
+
+}  // namespace augur

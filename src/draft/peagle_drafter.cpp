@@ -1,0 +1,137 @@
+#include "draft/peagle_drafter.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "draft/common/accepted_text.h"
+
+namespace augur {
+namespace {
+
+PeagleDrafter& drafter_of(const ExpandJob& job) {
+  return static_cast<PeagleDrafter&>(*job.drafter);
+}
+
+}  // namespace
+
+PeagleDrafter::PeagleDrafter(PeagleWeights& weights, std::int64_t context)
+    : weights_(weights),
+      text_(weights.forward.head().make_cache(context), head().shape().features),
+      slots_(static_cast<std::size_t>(head().shape().placeholders) + 1) {}
+
+void PeagleDrafter::reset() {
+  end_round();
+  text_.reset();
+}
+
+void PeagleDrafter::end_round() {
+  text_.roll_back();
+  drafted_ = false;
+}
+
+void PeagleDrafter::sync(const AcceptedRows& rows) {
+  end_round();
+  weights_.exit.saw(rows.tokens.subspan(known_rows(rows, text_.length())));
+  weights_.forward.take_text(text_, rows);
+}
+
+void PeagleDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontier,
+                           const ExpandOptions& options) {
+  const ExpandJob job{this, &tree, frontier, options};
+  expand_many({&job, 1});
+}
+
+/// Adds the rows that wait, and the placeholders. Nothing when the head has no state to start from (a text of
+/// one token) or no room left.
+void PeagleDrafter::add_root(const ExpandJob& job) {
+  PeagleWeights& w = weights_;
+  end_round();  // it may have drafted from this root before
+  if (job.tree->root_position() == 0 || text_.length() != job.tree->root_position()) return;
+  if (text_.waiting() == 0) text_.rewind();
+  const std::int64_t waiting = text_.waiting();
+  if (text_.cache().room() < waiting + head().shape().placeholders) return;
+  first_row_ = w.forward.add_text(text_, waiting, true) + static_cast<int>(waiting) - 1;
+  first_slot_ = w.slots.size();
+  for (int depth = 0; depth < std::ssize(slots_); ++depth) {
+    w.slots.push_back({.token = w.forward.batch().token(first_row_ + depth),
+                       .step = depth,
+                       .sequence = static_cast<int>(first_slot_)});
+  }
+}
+
+void PeagleDrafter::fill_slots() {
+  if (text_.in_flight() == 0) return;
+  for (int depth = 0; depth < std::ssize(slots_); ++depth) {
+    weights_.forward.fill(weights_.slots[first_slot_ + static_cast<std::size_t>(depth)], first_row_ + depth);
+  }
+}
+
+void PeagleDrafter::take_slots() {
+  if (text_.in_flight() == 0) return;
+  text_.commit();
+  drafted_ = true;
+  for (std::size_t depth = 0; depth < slots_.size(); ++depth) {
+    const std::span<const float> logits = weights_.exit.logits(first_slot_ + depth);
+    slots_[depth].logits.assign(logits.begin(), logits.end());
+    const std::span<const float> state = weights_.forward.results(first_row_ + static_cast<int>(depth));
+    slots_[depth].state.assign(state.begin(), state.end());
+  }
+}
+
+void PeagleDrafter::offer(const ExpandJob& job, std::size_t index) {
+  if (!drafted_) return;
+  for (const std::int32_t node : job.frontier) {
+    const auto depth = static_cast<std::size_t>(job.tree->depths()[static_cast<std::size_t>(node)]);
+    if (depth >= slots_.size()) continue;
+    weights_.candidates.offer(index, node, slots_[depth].logits, slots_[depth].state);
+  }
+}
+
+void PeagleDrafter::expand_many(std::span<const ExpandJob> jobs) {
+  PeagleWeights& w = weights_;
+  w.forward.clear();
+  w.slots.clear();
+  for (const ExpandJob& job : jobs) {
+    drafter_of(job).text_.roll_back();  // of a forward that failed
+    if (job.frontier.empty() || job.options.max_nodes <= 0) continue;
+    if (job.frontier.front() == DraftTree::kRoot) drafter_of(job).add_root(job);
+  }
+  if (!w.forward.empty()) {
+    w.forward.run();
+    for (const ExpandJob& job : jobs) drafter_of(job).fill_slots();
+    w.exit.run(w.slots);
+    for (const ExpandJob& job : jobs) drafter_of(job).take_slots();
+  }
+  w.candidates.begin(jobs);
+  for (std::size_t i = 0; i < jobs.size(); ++i) drafter_of(jobs[i]).offer(jobs[i], i);
+  w.candidates.add_children(head().backend(), w.exit.target_ids());
+}
+
+namespace {
+
+class PeagleModel final : public DrafterModel {
+ public:
+  PeagleModel(std::unique_ptr<RecurrentHead> head, const VocabularyChoice* vocabulary)
+      : weights_(std::make_unique<PeagleWeights>(std::move(head), vocabulary)) {}
+  std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
+    return std::make_unique<PeagleDrafter>(*weights_, settings.context);
+  }
+
+ private:
+  std::unique_ptr<PeagleWeights> weights_;
+};
+
+}  // namespace
+
+std::unique_ptr<DrafterModel> make_peagle_model(std::unique_ptr<RecurrentHead> head,
+                                                const VocabularyChoice* vocabulary) {
+  if (vocabulary != nullptr && vocabulary->dynamic()) {
+    throw Error(
+        "draft vocabulary: {} with placeholders keeps the logits of one pass for all depths, and clusters "
+        "change from pass to pass; use frspec, pafr or hot",
+        head->name());
+  }
+  return std::make_unique<PeagleModel>(std::move(head), vocabulary);
+}
+
+}  // namespace augur

@@ -1,0 +1,38 @@
+#include "model/paired_rows.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernels/ops.h"
+#include "model/row_ops.h"
+
+namespace augur {
+
+void PairedRows::fill(Backend& backend, const Parts& parts, std::span<const TokenId> tokens,
+                      const float* states) {
+  for (const TokenId token : tokens) {
+    if (token < 0 || token >= parts.embedding->n()) {
+      throw Error("embed: token {} is outside the vocabulary of {}", token, parts.embedding->n());
+    }
+  }
+  const std::int64_t width = parts.embedding->k();
+  if (rows_.stride() != 2 * width) rows_ = RowBuffer(DType::F32, 2 * width, 1);
+  rows_.ensure(std::ssize(tokens));
+  state_offset_ = parts.state_first ? 0 : width;
+  for_each_row(backend, std::ssize(tokens), 2 * width, [&](std::int64_t r) {
+    float* embedding = rows_.floats(r) + (parts.state_first ? width : 0);
+    float* state = rows_.floats(r) + state_offset_;
+    parts.embedding->get_row(tokens[static_cast<std::size_t>(r)], embedding);
+    if (!parts.embedding_norm.empty()) {
+      rms_norm(embedding, parts.embedding_norm.data(), parts.eps, width, DType::F32, embedding);
+    }
+    const float* given = states + r * width;
+    if (parts.state_norm.empty()) {
+      std::copy_n(given, width, state);
+    } else {
+      rms_norm(given, parts.state_norm.data(), parts.eps, width, DType::F32, state);
+    }
+  });
+}
+
+}  // namespace augur
