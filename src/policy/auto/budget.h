@@ -11,7 +11,7 @@ namespace augur {
 class Budget {
  public:
   // In plain steps:
-  static constexpr double kCredit = 1.5;  ///< at the beginning: some rounds of a draft that fails
+  static constexpr double kCredit = 1.25;  ///< at the beginning: some rounds of a draft that fails
   /// Kept of what was won: that a thousand tokens went well is no reason to lose time now.
   static constexpr double kMostKept = 6.0;
   /// Reading prompts for drafters, before it is known whether they pay: of one long prompt, or two.
@@ -37,11 +37,12 @@ class Budget {
   /// steps.
   void book(double worth, double took, double expected) {
     const double won = worth - std::min(took, kInterrupted * expected);
-    ++rounds_;
     invested_ = std::max(0.0, invested_ - std::max(0.0, won));
     balance_ = std::clamp(balance_ + won, -kLuck, kMostKept);
   }
+  /// A round goes by that took so many plain steps.
   void pass(double steps) {
+    ++rounds_;
     balance_ = std::min(kMostKept, balance_ + kShare * steps);
     invested_ = std::max(0.0, invested_ - kShare * steps);
   }
@@ -49,7 +50,7 @@ class Budget {
  private:
   double balance_ = kCredit;
   double invested_ = 0;
-  double rounds_ = 0;  ///< booked
+  double rounds_ = 0;
 };
 
 }  // namespace augur

@@ -179,7 +179,7 @@ TEST(AutoSimulation, AShortTextDoesNotLoseWhatAnEarlierOneHasLost) {
     Simulation simulation({.right = 0.02, .claimed = claimed});
     const Simulation::Total total = simulation.run_texts(50, 10);
     const double lost_steps = (total.ms - 10 * total.tokens) / 10;
-    EXPECT_LT(lost_steps, Budget::kCredit + Budget::kShare * total.tokens + 1) << claimed;
+    EXPECT_LT(lost_steps, Budget::kCredit + Budget::kShare * total.tokens + Budget::kLuck) << claimed;
   }
 }
 
@@ -222,7 +222,7 @@ TEST(AutoSimulation, WhatTheCostsRuleOutCostsLessThanOnePercentToTry) {
   // A level takes seven tenths of a step: no usual drafter is worth that.
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     Simulation simulation({.draft_ms = 7, .right = 0.3, .seed = seed});
-    EXPECT_GT(simulation.run(256).rate(), 0.987 / 10) << seed;
+    EXPECT_GT(simulation.run(256).rate(), 0.985 / 10) << seed;
   }
 }
 
