@@ -29,7 +29,7 @@ for part in models/*/; do ln -sfn "$(realpath "$part")" "$out/parts/$(basename "
 draft=smollm2-draft-11m
 small=$draft.Q4_0.gguf
 [[ -s $out/parts/$small ]] || "$augur" quantize "models/$draft" "$out/parts/$small" Q4_0
-frequent=vocab=frspec:$draft-frspec:4096
+frequent=vocab=frspec:$draft/frspec:4096  # named, as the file in 4 bits has no parts beside it
 
 common=(-m "$model" --parts "$out/parts" --prompts "${prompts[@]}" --limit "${LIMIT:-3}" --turns 1 --seed 3 --minutes "${MINUTES:-0}")
 timed=(-n "${TOKENS:-128}" --rounds "${ROUNDS:-3}")
@@ -47,11 +47,10 @@ drafters=(plain ngram:n-min=3,n-max=8 draft:model=$draft,$tree eagle3:model=smol
 # Learned policies and draft vocabularies, each with the drafters that it was made for.
 drafters+=({eagle3:model=smollm2-eagle3,draft:model=$draft},topk=10,depth=3,size=60)  # the trees that bins extend
 for with in eagle3:model=smollm2-eagle3 draft:model=$draft; do
-  part=${with#*=}
-  drafters+=("$with,topk=10,size=60,policy=hetero:model=$part-hetero" "$with,policy=c2t:model=$part-c2t;beta=0.5;children=10;depth=8;size=128"
-             "$with,policy=acceptance:model=$part-acceptance;h=0.95;k-max=8;topk=10;size=60")
+  drafters+=("$with,topk=10,size=60,policy=hetero" "$with,policy=c2t:beta=0.5;children=10;depth=8;size=128"
+             "$with,policy=acceptance:h=0.95;k-max=8;topk=10;size=60")
 done
-drafters+=(draft:model=$draft,$frequent,$tree draft:model=$draft,vocab=dynaspec:$draft-dynaspec,$tree)
+drafters+=(draft:model=$draft,$frequent,$tree draft:model=$draft,vocab=dynaspec,$tree)
 
 tables=()  # suites whose tables make the document
 suite() { # NAME ARGUMENT...
@@ -84,10 +83,10 @@ if wants policies; then
     with=$type:model=$part
     policies=(plain $with,n-max=1 $with,n-max=4 $with,topk=4,depth=3,size=8 $with,topk=4,depth=4,size=16
               $with,topk=10,depth=6,size={10,20,30,40,50,60} $with,topk=10,depth=8,size=60 $with,topk=10,depth=3,size=60
-              $with,topk=10,depth={3,8},size=60,policy=hetero:model=$part-hetero
-              $with,topk=8,depth=6,size=32 "$with,policy=acceptance:k-max=6;topk=8;size=32"{,";h=0.94",";h=0.95",";h=0.96"}
-              "$with,policy=acceptance:model=$part-acceptance;k-max=6;topk=8;size=32"{,";h=0.95"}
-              "$with,policy=c2t:model=$part-c2t;beta="{0.7,0.5,0.3}";children=10;depth=6;size=128"
+              $with,topk=10,depth={3,8},size=60,policy=hetero
+              $with,topk=8,depth=6,size=32 "$with,policy=acceptance:model=none;k-max=6;topk=8;size=32"{,";h=0.94",";h=0.95",";h=0.96"}
+              "$with,policy=acceptance:k-max=6;topk=8;size=32"{,";h=0.95"}
+              "$with,policy=c2t:beta="{0.7,0.5,0.3}";children=10;depth=6;size=128"
               $with,policy={adaedl,dymax,djoint,auto} $type,ngram:model=$part,policy=auto)
     for temperature in ${TEMPERATURES:-0 1}; do
       name=policies-$part-t$temperature

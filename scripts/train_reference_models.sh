@@ -6,7 +6,7 @@
 #   PROMPTS_FOLDER   *.jsonl or *.jsonl.xz with records of messages or text (no evaluation prompts)
 #   WORK_FOLDER      answers and results
 #   PART             heads: eagle3 eagle mtp medusa hydra dflash dspark early-exit; draft; parts from traces: c2t acceptance
-#                    hetero (for the draft model and the EAGLE-3 head); draft vocabularies of the draft model:
+#                    hetero (for the draft model and the EAGLE-3 head, in their folders); draft vocabularies of the draft model:
 #                    frspec dynaspec. Default: all. The draft model is WORK_FOLDER's or, before there is one, that of models/
 # FROM=models/smollm2- (heads and draft model start from ${FROM}PART or ${FROM}PART-11m where there is one; default: from nothing)
 # DATA="more.jsonl …" (answers made before, to learn from beside this run's)
@@ -52,7 +52,7 @@ record_traces() {
 
 calibrate() {
   local part=$1 drafter folder
-  for drafter in draft-11m eagle3; do
+  for drafter in draft eagle3; do
     folder=$work/eagle3
     [[ $drafter == eagle3 ]] || folder=$(draft_model)
     [[ -f $folder/config.json ]] || continue
@@ -63,24 +63,24 @@ calibrate() {
         record_traces "$drafter-depth3-t$temperature" "$folder" --tree-depth 3 --temp $temperature
         traces+=("$work/$drafter-depth3-t$temperature.trace")
       done
-      "$augur" train hetero --of length --traces "${traces[@]}" -o "$work/$drafter-hetero"
+      "$augur" train hetero --of length --traces "${traces[@]}" -o "$work/$drafter/hetero"
     else
       record_traces "$drafter" "$folder" --hidden --mix 0.5
-      "$augur" train "$part" --traces "$work/$drafter.trace" -o "$work/$drafter-$part"
+      "$augur" train "$part" --traces "$work/$drafter.trace" -o "$work/$drafter/$part"
     fi
   done
 }
 
 # Draft vocabularies: counted tokens of answers and texts, and clusters with a router.
 shortlists() {
-  local list=$work/draft-11m-frspec data=() prompt_files=()
+  local list=$work/draft/frspec data=() prompt_files=()
   for file in "$work/answers.jsonl" "${files[@]}"; do data+=(--data "$file"); done
   for file in "${files[@]}"; do prompt_files+=(--prompts "$file"); done
   [[ -f $list/config.json && $1 != frspec ]] ||
     "$augur" train frspec -m "$target" "${data[@]}" --max-tokens "${WORDS:-2000000}" -o "$list"
   [[ $1 == frspec ]] ||
     "$augur" train dynaspec -m "$target" -d "$(draft_model)" "${prompt_files[@]}" --limit 3000 --core "$list" --core-size "${CORE:-1024}" \
-      --clusters "${CLUSTERS:-512}" --examples "${EXAMPLES:-160000}" --minutes "${MINUTES:-20}" --budget 64,64 -o "$work/draft-11m-dynaspec"
+      --clusters "${CLUSTERS:-512}" --examples "${EXAMPLES:-160000}" --minutes "${MINUTES:-20}" --budget 64,64 -o "$work/draft/dynaspec"
 }
 
 read -ra data <<<"${DATA:-}"

@@ -17,29 +17,36 @@ typedef struct augur_result augur_result;
 typedef struct augur_engine_options {
   size_t size;
   const char* model;       /* Hugging Face folder or GGUF file */
-  const char* draft_model; /* NULL: none */
-  const char* spec_types;  /* "none", "ngram", "draft", or a list: "ngram,draft" */
-  int32_t threads;         /* 0: one per core */
+  const char* draft_model; /* the same, or a draft head's folder; NULL: none */
+  /* What drafts: "none", "ngram", "draft", a list ("ngram,draft"), or a whole plan in the text form of
+   * augur/plan.h ("eagle3,ngram:policy=hetero,topk=8"). NULL: with a draft model what its files are made for
+   * ("auto"), otherwise "none". The fields called "plan" below say the same one by one, under the names of
+   * SpeculationPlan, and come on top; 0 and NULL: not given. Without a policy, a tree and a limit of the
+   * shape the policy is "auto", which takes none of these limits. */
+  const char* spec_types;
+  int32_t threads; /* 0: one per core */
   int32_t pin_threads;
-  int64_t context;     /* 0: the model's own limit */
-  const char* weights; /* "auto", "native", "bf16", "f32" */
-  int32_t draft_max;
-  int32_t draft_min;
-  double draft_p_min;
-  int32_t tree_topk; /* these three 0: as the policy usually has them; see augur/options.h */
-  int32_t tree_depth;
-  int32_t tree_size;
-  const char* verification; /* "walk", "rejection" */
-  int32_t coupling; /* 1: drafters propose what the noise of the target's draws makes likely; 0: they don't */
-  const char* policy;      /* what shapes the drafts, NAME[:KEY=VALUE,...]; NULL: what the fields above say */
-  const char* static_tree; /* a published tree's name or a JSON file of paths; NULL: none */
-  const char* draft_vocabulary; /* "full", "frspec:FILE[:SIZE]", "dynaspec:FOLDER", ...; NULL: "full" */
-  const char* datastore;        /* file of `augur datastore build`, for "suffix"; NULL: none */
-  int32_t ngram_min;            /* shortest suffix that "ngram" looks up */
-  int32_t ngram_max;            /* longest; at most 64 */
-  int32_t exit_layer;           /* "layerskip": layers of the target that draft; 0: as its files say */
-  const char* kv_type;          /* keys and values: "auto", "bf16", "q8_0"; NULL: "auto" */
-  const char* cost_cache;       /* folder for measured costs; "none": nowhere; NULL: ~/.cache/augur/costs */
+  int64_t context;          /* 0: the model's own limit */
+  const char* weights;      /* "auto", "native", "bf16", "f32"; NULL: "auto" */
+  int32_t draft_max;        /* plan: tokens of a chain, at most (4) */
+  int32_t draft_min;        /* plan: shorter chains are not verified (0) */
+  double draft_p_min;       /* plan: a chain ends before a less probable token (0) */
+  int32_t tree_topk;        /* plan: candidates per node (4) */
+  int32_t tree_depth;       /* plan: levels (4) */
+  int32_t tree_size;        /* plan: nodes verified, the newest token included (16) */
+  const char* verification; /* plan: "walk", "rejection"; NULL: "walk" */
+  int32_t coupling;         /* plan: 1, the default: drafters propose what the noise of the target's draws
+                             * makes likely; 0: they don't */
+  const char* policy;       /* plan: what shapes the drafts, NAME[:KEY=VALUE,...] */
+  const char* static_tree;  /* plan: a published tree's name or a JSON file of paths */
+  const char*
+      draft_vocabulary;   /* plan: "full", "frspec[:FILE][:SIZE]", "dynaspec[:FOLDER]", ...; NULL: "full" */
+  const char* datastore;  /* file of `augur datastore build`, for "suffix"; NULL: none */
+  int32_t ngram_min;      /* plan: shortest suffix that "ngram" looks up (1) */
+  int32_t ngram_max;      /* plan: longest (4); at most 64 */
+  int32_t exit_layer;     /* plan: "layerskip": layers of the target that draft (as its files say) */
+  const char* kv_type;    /* keys and values: "auto", "bf16", "q8_0", "f32"; NULL: "auto" */
+  const char* cost_cache; /* folder for measured costs; "none": nowhere; NULL: ~/.cache/augur/costs */
   /* Told what a user should know and what does not stop the work; may be NULL. */
   void (*warning)(const char* text, void* user);
   void* warning_user;
@@ -120,7 +127,7 @@ void augur_result_free(augur_result* result);
 /* All are valid until the result is freed; "", no tokens and 0 of a NULL result. */
 const char* augur_result_text(const augur_result* result);
 const int32_t* augur_result_tokens(const augur_result* result, size_t* count);
-const char* augur_result_finish_reason(const augur_result* result);
+const char* augur_result_finish_reason(const augur_result* result); /* "stop", "length" or "cancelled" */
 double augur_result_tokens_per_second(const augur_result* result);
 double augur_result_mean_accepted_length(const augur_result* result);
 int64_t augur_result_prompt_tokens(const augur_result* result);

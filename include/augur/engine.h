@@ -17,7 +17,7 @@ std::string_view version();
 
 /// A way to draft.
 struct SpeculationType {
-  std::string name;   ///< as in SpeculationOptions::types
+  std::string name;   ///< as in SpeculationPlan::drafters
   std::string alias;  ///< llama.cpp's name for it; may be empty
   bool needs_draft_model = false;
 };
@@ -25,7 +25,7 @@ std::vector<SpeculationType> speculation_types();
 
 /// A way to shape drafts.
 struct SpeculationPolicy {
-  std::string name;     ///< as in SpeculationOptions::policy
+  std::string name;     ///< as in SpeculationPlan::policy
   std::string summary;  ///< half a line
 };
 std::vector<SpeculationPolicy> speculation_policies();
@@ -38,7 +38,7 @@ struct TokenEvent {
   std::string_view proposer;  ///< drafter that proposed the token; empty: the model's own draw
   int depth = 0;              ///< depth in the drafted tree, from 1; 0: the model's own draw
 };
-/// Return false to stop; the token is kept and the result's finish_reason is "cancelled".
+/// Return false to stop; the token is kept and the result's finish_reason is Cancelled.
 using TokenCallback = std::function<bool(const TokenEvent&)>;
 
 /// What speculation did for one result. Plain decoding has type "none", one token a call, and no drafts.
@@ -61,9 +61,9 @@ struct Result {
   std::int64_t prompt_tokens = 0;
   double prompt_ms = 0;
   double decode_ms = 0;
-  double tokens_per_second = 0;  ///< generated tokens over decode_ms
-  std::string finish_reason;     ///< "stop", "length", "cancelled"; "error" in generate_many
-  std::string error;             ///< why a request of generate_many was refused
+  double tokens_per_second = 0;                     ///< generated tokens over decode_ms
+  FinishReason finish_reason = FinishReason::None;  ///< Error in generate_many only
+  std::string error;                                ///< why a request of generate_many was refused
   SpeculationStatistics speculation;
 };
 
@@ -112,7 +112,7 @@ class Engine {
 
   /// Many requests, `parallel` of them in one batch; when one ends, the next takes its place. Who shares the
   /// batch never changes a result. `on_result` gets every result as it ends, by the request's index; a
-  /// request that is refused gives finish_reason "error", and the others go on. `on_token` is a
+  /// request that is refused gives finish_reason Error, and the others go on. `on_token` is a
   /// TokenCallback for all of them.
   using ResultCallback = std::function<void(std::size_t index, Result result)>;
   using IndexedTokenCallback = std::function<bool(std::size_t index, const TokenEvent&)>;

@@ -8,6 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "augur/enums.h"
+#include "augur/plan.h"
+
 namespace augur {
 
 /// A token of the model's vocabulary.
@@ -28,61 +31,13 @@ struct SamplingOptions {
   std::uint64_t seed = 0;
 };
 
-/// How a drafted tree is checked. Walk: the text is byte-identical to plain decoding. Rejection: the classic
-/// rejection sampling; the same law, but not the same bytes (greedy: the same bytes).
-enum class Verification { Walk, Rejection };
-
-/// How much to speculate, and with what. The text does not depend on it.
-struct SpeculationOptions {
-  /// Names of speculation_types(), or "auto": what the draft model's files are made for. Several draft one
-  /// tree together: what they propose is merged, and the likeliest nodes are verified. Empty or {"none"}:
-  /// plain decoding.
-  std::vector<std::string> types;
-  /// What shapes the drafts: one of speculation_policies(), with settings where it has some
-  /// (NAME:KEY=VALUE,...). Empty: what the following say, a chain, EAGLE-2's tree or a fixed one.
-  std::string policy;
-  int draft_max = 4;         ///< tokens of a drafted chain, at most
-  int draft_min = 0;         ///< shorter chains are not verified
-  double draft_p_min = 0.0;  ///< a chain ends before a token less probable (dspark: confident) than this
-  /// A tree: candidates per node, levels, and nodes verified, the root included. 0: as the policy usually has
-  /// them, 4, 4 and 16. Without a policy any of them asks for a tree grown by cumulative draft probability
-  /// (EAGLE-2); none, or one candidate per node, is a chain of draft_max tokens.
-  int tree_topk = 0;
-  int tree_depth = 0;
-  int tree_size = 0;
-  /// A tree of fixed shape instead, for drafters that rank candidates: a published one by its name
-  /// ("mc_sim_7b_63"), or a JSON file with the paths of its nodes, each a list of ranks of candidates.
-  std::string static_tree;
-  int ngram_min = 1;  ///< shortest suffix that is looked up
-  int ngram_max = 4;  ///< longest; at most 64
-  /// Type "layerskip": so many of the target's first layers draft. 0: what the draft model's config.json says
-  /// (exit_layer), otherwise a quarter of them.
-  int exit_layer = 0;
-  Verification verification = Verification::Walk;
-  /// Drafters know the noise of the target's draws and propose what it makes likely (coupled drafting), so
-  /// that drafts are accepted at high temperatures nearly as often as at low ones. False: they rank
-  /// candidates by their own probabilities alone, as in the papers. Matters with Walk at temperature > 0, or
-  /// with penalties.
-  bool coupling = true;
-};
-
-/// Native: quantised weights (GGUF) are computed on as they are stored, others in bf16. Auto is the same.
-/// BF16 and F32 expand everything at load.
-enum class WeightFormat { Auto, Native, BF16, F32 };
-
-/// What keys and values are kept in. Auto: BF16 (F32 with F32 weights). Q8_0 takes little more than half of
-/// BF16's memory; heads must be multiples of 32.
-enum class KvFormat { Auto, BF16, Q8_0 };
-
 struct EngineOptions {
   std::string model;  ///< Hugging Face folder or GGUF file
   /// The same, or the folder of a draft head, for the types that need one; empty: none. Its type is the one
-  /// that `speculation` names, otherwise what its files say.
+  /// that `speculation` names, otherwise what its files say. What was learned for it, policies' parts and
+  /// draft vocabularies, is found in its folder, for a file in a folder beside it of the file's name without
+  /// ending.
   std::string draft_model;
-  /// What the draft model's or head's last projection computes: "full", "frspec:FILE[:SIZE]",
-  /// "pafr:FILE[:SIZE]", "hot:FILE[:SIZE]" or "dynaspec:FOLDER[:K|:K0,K1]" (docs/vocabulary.md). The target
-  /// verifies over its whole vocabulary whatever it says.
-  std::string draft_vocabulary = "full";
   /// A file made by `augur datastore build`, which type "suffix" retrieves continuations from; empty: none.
   std::string datastore;
   int threads = 0;  ///< 0: one per core
@@ -92,7 +47,7 @@ struct EngineOptions {
   KvFormat kv = KvFormat::Auto;
   /// Instruction set of the kernels ("portable", "avx2", ...); empty: AUGUR_ISA, or the best there is.
   std::string isa;
-  SpeculationOptions speculation;  ///< for requests that do not say otherwise
+  SpeculationPlan speculation;  ///< for requests that do not say otherwise
   /// Policies that decide by time measure the model and its drafters once, when they are first used. Folder
   /// where that and what drafts were worth are kept for other processes; "none": nowhere; empty:
   /// $XDG_CACHE_HOME/augur/costs, or ~/.cache/augur/costs.
@@ -120,10 +75,10 @@ struct Request {
   bool ignore_eos = false;             ///< never draw an end-of-sequence token
   bool show_special = false;           ///< special tokens appear in the text
   SamplingOptions sampling;
-  std::optional<SpeculationOptions> speculation;  ///< overrides the engine's
+  std::optional<SpeculationPlan> speculation;  ///< in place of the engine's
   /// Called after every chunk of the prompt: tokens done, tokens in all.
   std::function<void(std::int64_t done, std::int64_t total)> on_prefill;
-  /// Looked at between steps; true ends the generation as "cancelled". Must outlive the call.
+  /// Looked at between steps; true ends the generation as Cancelled. Must outlive the call.
   const std::atomic<bool>* cancel = nullptr;
 };
 

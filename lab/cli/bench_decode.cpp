@@ -23,7 +23,7 @@ struct Options {
   std::string model;
   std::string config;  ///< of --random-weights; may be left out where the model is given
   bool random = false;
-  WeightType weights = WeightType::Auto;
+  WeightFormat weights = WeightFormat::Auto;
 };
 
 std::unique_ptr<Model> make_model(Backend& backend, const Options& options) {

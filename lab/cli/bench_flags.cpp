@@ -5,7 +5,6 @@
 
 #include "cli/text_file.h"
 #include "cli/validators.h"
-#include "cli/weights_flag.h"
 
 namespace augur::cli {
 
@@ -15,9 +14,9 @@ void add_bench_flags(CLI::App& command, BenchFlags& flags) {
   command.add_option("--json", flags.json, "Write the figures to this file; -: to stdout, nothing else");
 }
 
-void add_weights_flag(CLI::App& command, WeightType& weights) {
-  add_weights_choice(command, weights,
-                     "Weights in memory. native: quantised ones as they are stored (auto: native)");
+void add_weights_flag(CLI::App& command, WeightFormat& weights) {
+  add_words(command, "--weights", weights,
+            "Weights in memory. native: quantised ones as they are stored (auto: native)");
 }
 
 void report(const BenchFlags& flags, const nlohmann::json& figures,

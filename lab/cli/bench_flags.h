@@ -23,7 +23,7 @@ struct BenchFlags {
 void add_bench_flags(CLI::App& command, BenchFlags& flags);
 
 /// --weights, of a model that is loaded for its own sake; `weights` must live as long as `command`.
-void add_weights_flag(CLI::App& command, WeightType& weights);
+void add_weights_flag(CLI::App& command, WeightFormat& weights);
 
 /// Writes the figures to the file of --json, and with `print` to stdout, unless --json asks for them there.
 void report(const BenchFlags& flags, const nlohmann::json& figures,

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +21,8 @@ struct Options {
   BenchFlags flags;
   std::string model;
   std::string file;
-  WeightType weights = WeightType::Auto;
-  std::optional<DType> kv_type;
+  WeightFormat weights = WeightFormat::Auto;
+  KvFormat kv = KvFormat::Auto;
 };
 
 int bench_perplexity(const Options& options) {
@@ -34,11 +33,9 @@ int bench_perplexity(const Options& options) {
   const bool has_bos = !tokens.empty() && tokenizer->bos && tokens.front() == *tokenizer->bos;
   if (tokenizer->add_bos && tokenizer->bos && !has_bos) tokens.insert(tokens.begin(), *tokenizer->bos);
   Progress loading("loading");
-  const std::unique_ptr<Model> model =
-      Model::load(backend, checkpoint,
-                  {.weights = options.weights, .kv_type = options.kv_type, .progress = [&](double f) {
-                     loading.update(f);
-                   }});
+  const std::unique_ptr<Model> model = Model::load(
+      backend, checkpoint,
+      {.weights = options.weights, .kv = options.kv, .progress = [&](double f) { loading.update(f); }});
   loading.done();
   Progress progress("scoring");
   const PerplexityResult result = run_perplexity(
@@ -70,10 +67,8 @@ void add_bench_perplexity(CLI::App& bench, Action& action) {
   command->add_option("--chunks", options->bench.chunks, "Chunks at most; 0: all")
       ->check(in_range<std::int64_t>(0, std::int64_t{1} << 32));
   add_weights_flag(*command, options->weights);
-  add_choice<std::optional<DType>>(
-      *command, "--kv-type", options->kv_type,
-      {{"auto", std::nullopt}, {"bf16", DType::BF16}, {"q8_0", DType::Q8_0}, {"f32", DType::F32}},
-      "Keys and values in memory (auto: f32 with f32 weights, else bf16)");
+  add_words(*command, "--kv-type", options->kv,
+            "Keys and values in memory (auto: f32 with f32 weights, else bf16)");
   add_bench_flags(*command, options->flags);
   command->callback([options, &action] { action = [options] { return bench_perplexity(*options); }; });
 }

@@ -16,6 +16,7 @@
 #include "cli/progress.h"
 #include "cli/text_file.h"
 #include "cli/validators.h"
+#include "io/part_location.h"
 #include "lab/cli/commands.h"
 #include "lab/suite/figures.h"
 #include "lab/suite/workbench.h"
@@ -71,7 +72,7 @@ std::vector<std::unique_ptr<Contender>> contenders(VocabularyBench& bench, const
   if (std::find(names.begin(), names.end(), "full") == names.end()) names.insert(names.begin(), "full");
   std::vector<std::unique_ptr<Contender>> all;
   for (const std::string& name : names) {
-    const VocabularySpec spec = VocabularySpec::parse(name);
+    const VocabularySpec spec = VocabularySpec::parse(name).located(parts_folder(options.bench.draft));
     auto one = std::make_unique<Contender>();
     one->name = name;
     if (spec.kind != VocabularySpec::Kind::Full) {

@@ -23,7 +23,8 @@ ordered_json watch_rounds(Workbench& bench, const Method& method, const SuitePro
   bench.run(
       method, prompt, first_turn, cancel, [&](const Result& r) { result = r; }, {},
       [&](SequenceOptions& options) { watch.attach(options); });
-  if (result.finish_reason == "cancelled" || result.finish_reason.empty()) return {};
+  if (result.finish_reason == FinishReason::Cancelled || result.finish_reason == FinishReason::None)
+    return {};
   // Positions are those of the whole text; what stands before the answer is never looked at.
   text.assign(static_cast<std::size_t>(result.prompt_tokens), -1);
   text.insert(text.end(), result.tokens.begin(), result.tokens.end());

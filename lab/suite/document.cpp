@@ -45,8 +45,8 @@ std::string model_name(const std::string& path) {
 ordered_json method_json(const Method& method) {
   return {{"label", method.label},
           {"text", method.text},
-          {"types", method.speculation.types},
-          {"policy", method.speculation.policy},
+          {"types", method.speculation.drafters},
+          {"policy", method.speculation.policy.name},
           {"draft_model", model_name(method.draft_model)},
           {"peer", method.peer()}};
 }

@@ -3,30 +3,26 @@
 #include <string>
 #include <vector>
 
-#include "augur/options.h"
+#include "augur/plan.h"
 
 namespace augur {
 
 /// A way to decode that is compared with others.
 struct Method {
-  std::string text;              ///< as it was written: what it is known by
-  std::string label;             ///< for tables: label=, or the text without what only says where files are
-  std::string draft_model;       ///< folder or file; empty: none, or the command's own
-  std::string draft_vocabulary;  ///< as `--spec-vocab` takes it; empty: the command's own
-  SpeculationOptions speculation;
+  std::string text;         ///< as it was written: what it is known by
+  std::string label;        ///< for tables: label=, or the text without what only says where files are
+  std::string draft_model;  ///< folder or file; empty: none, or the command's own
+  SpeculationPlan speculation;
   std::string server;  ///< another engine's: the command that starts its server; empty: Augur decodes itself
 
   bool peer() const { return !server.empty(); }
-  bool plain() const { return !peer() && speculation.types == std::vector<std::string>{"none"}; }
+  bool plain() const { return !peer() && speculation.plain(); }
 };
 
-/// Reads TYPE[,TYPE...][:KEY=VALUE,...]: "plain", "ngram:n-max=8", "eagle3,ngram:topk=8,depth=5,size=32",
-/// "auto:model=eagle3,policy=hetero:model=hetero;depth=6"; type "auto" is what the draft model is. Keys:
-/// model (the draft model), vocab (the draft vocabulary, a ';' in place of its comma), label, policy (its own
-/// settings are separated by ';'), n-max, n-min, p-min, topk, depth, size, tree, exit, coupling; what is left
-/// out is `base`'s. Names of files are looked for in `parts` first (empty: nowhere). Error naming what is
-/// wrong.
-Method parse_method(const std::string& text, const SpeculationOptions& base,
+/// Reads a plan (augur/plan.h) with two keys more: "plain", "ngram:n-max=8", "eagle3,ngram:topk=8,size=32",
+/// "auto:model=eagle3,policy=hetero:alpha=5,label=bins". model: the draft model; label. What is left out is
+/// `base`'s. Names of files are looked for in `parts` first (empty: nowhere). Error naming what is wrong.
+Method parse_method(const std::string& text, const SpeculationPlan& base,
                     const std::filesystem::path& parts = {});
 
 /// The file or folder that `name` means: in `parts` where there is one of that name, otherwise as it is.

@@ -49,23 +49,33 @@ std::string kind_of(const fs::path& folder, const Fingerprint& target, FoundPart
   return kind;
 }
 
-}  // namespace
-
-std::vector<FoundPart> find_parts(const fs::path& parts, const Fingerprint& target) {
-  std::vector<FoundPart> found;
-  if (!fs::is_directory(parts)) throw Error("{}: not a folder", parts.string());
-  for (const fs::directory_entry& entry : fs::directory_iterator(parts)) {
+/// Adds what lies in `folder`; `prefix` stands before the names.
+void add_parts(const fs::path& folder, const std::string& prefix, const Fingerprint& target,
+               std::vector<FoundPart>& found) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const bool gguf = entry.is_regular_file() && entry.path().extension() == ".gguf";
     if (!gguf && !entry.is_directory()) continue;
     FoundPart part;
-    part.name = entry.path().filename().string();
+    part.name = prefix + entry.path().filename().string();
     try {
       part.kind = gguf ? kind_of_file(entry.path(), target, part) : kind_of(entry.path(), target, part);
     } catch (const std::exception&) {
       continue;  // another model's, or nothing of ours
     }
-    if (!part.kind.empty()) found.push_back(std::move(part));
+    if (part.kind.empty()) continue;
+    const bool holds_parts = part.drafter && !gguf && prefix.empty();
+    const std::string inside = part.name + "/";
+    found.push_back(std::move(part));
+    if (holds_parts) add_parts(entry.path(), inside, target, found);
   }
+}
+
+}  // namespace
+
+std::vector<FoundPart> find_parts(const fs::path& parts, const Fingerprint& target) {
+  std::vector<FoundPart> found;
+  if (!fs::is_directory(parts)) throw Error("{}: not a folder", parts.string());
+  add_parts(parts, "", target, found);
   std::sort(found.begin(), found.end(),
             [](const FoundPart& a, const FoundPart& b) { return a.name < b.name; });
   return found;
@@ -85,7 +95,8 @@ std::vector<std::string> default_methods(const std::vector<FoundPart>& parts, bo
     for (const FoundPart& part : parts) {
       if (part.drafter || kPolicyParts.count(part.kind) == 0 || quick) continue;
       if (!part.made_for.empty() && part.made_for != drafter.kind + " " + drafter.name) continue;
-      methods.push_back(fmt::format("{}policy={}:model={}", base, part.kind, part.name));
+      const std::string named = part.belongs_to(drafter) ? std::string() : ":model=" + part.name;
+      methods.push_back(fmt::format("{}policy={}{}", base, part.kind, named));
     }
     methods.push_back(base + "policy=auto");
     methods.push_back(fmt::format("{},ngram:model={},policy=auto", drafter.kind, drafter.name));

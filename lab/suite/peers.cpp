@@ -31,7 +31,7 @@ Method peer_of(std::string_view line, const std::string& where) {
   peer.label = name;
   peer.server = command;
   peer.text = "peer " + peer.label + ": " + peer.server;
-  peer.speculation.types = {"none"};
+  peer.speculation.drafters = {"none"};
   return peer;
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "io/part_location.h"
 #include "lab/suite/cell.h"
 #include "vocab/vocabulary_spec.h"
 
@@ -13,8 +14,13 @@ namespace {
 namespace fs = std::filesystem;
 
 EngineOptions target_only(EngineOptions options) {
-  options.speculation.types = {"none"};
+  options.speculation.drafters = {"none"};
   return options;
+}
+
+/// Where a part of the draft vocabulary's kind lies; empty: the whole vocabulary.
+fs::path vocabulary_path(const std::string& vocabulary, const std::string& draft_model) {
+  return VocabularySpec::parse(vocabulary).located(parts_folder(draft_model)).path;
 }
 
 Request request_for(const SuiteRequest& how) {
@@ -52,20 +58,24 @@ std::uint64_t hash_part(const fs::path& part, std::uint64_t hash) {
 }  // namespace
 
 Workbench::Workbench(const EngineOptions& options, const std::vector<Method>& methods)
-    : base_(target_only(options)) {
+    : base_(target_only(options)), base_vocabulary_(options.speculation.draft_vocabulary) {
   for (const Method& method : methods) {
-    const Drafting drafting = {method.draft_model, method.draft_vocabulary};
-    if (drafting == Drafting() || by_drafting_.count(drafting) > 0) continue;
+    const Drafting drafting = drafting_of(method);
+    if (drafting == Drafting("", base_vocabulary_) || by_drafting_.count(drafting) > 0) continue;
     EngineOptions own = options;
     if (!method.draft_model.empty()) own.draft_model = method.draft_model;
-    if (!method.draft_vocabulary.empty()) own.draft_vocabulary = method.draft_vocabulary;
     own.speculation = method.speculation;  // its types say what the files are to be used as
     by_drafting_.emplace(drafting, EngineAccess::sibling(base_, own));
   }
 }
 
+Workbench::Drafting Workbench::drafting_of(const Method& method) const {
+  return {method.draft_model,
+          method.plain() || method.peer() ? base_vocabulary_ : method.speculation.draft_vocabulary};
+}
+
 Engine& Workbench::engine(const Method& method) {
-  const auto own = by_drafting_.find({method.draft_model, method.draft_vocabulary});
+  const auto own = by_drafting_.find(drafting_of(method));
   return own == by_drafting_.end() ? base_ : own->second;
 }
 
@@ -86,7 +96,7 @@ void Workbench::run(const Method& method, const SuitePrompt& prompt, const Suite
     }
     const Result result = EngineAccess::generate(engine(method), request, on_token, prepare);
     on_turn(result);
-    if (result.finish_reason == "cancelled") return;
+    if (result.finish_reason == FinishReason::Cancelled) return;
     if (how.chat) {
       request.messages.push_back({"assistant", result.text});
     } else {
@@ -100,10 +110,8 @@ std::string method_key(const Method& method, const std::string& default_draft_mo
   if (method.plain()) return hex(hash);
   const std::string& model = method.draft_model.empty() ? default_draft_model : method.draft_model;
   if (!model.empty()) hash = hash_part(model, hash);
-  if (!method.draft_vocabulary.empty()) {
-    const std::string path = VocabularySpec::parse(method.draft_vocabulary).path;
-    if (!path.empty()) hash = hash_part(path, hash);
-  }
+  const fs::path vocabulary = vocabulary_path(method.speculation.draft_vocabulary, model);
+  if (!vocabulary.empty()) hash = hash_part(vocabulary, hash);
   return hex(hash);
 }
 

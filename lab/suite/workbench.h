@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/engine_access.h"
@@ -40,8 +41,11 @@ class Workbench {
            const TokenCallback& on_token = {}, const EngineAccess::Prepare& prepare = {});
 
  private:
-  Engine base_;
   using Drafting = std::pair<std::string, std::string>;  ///< draft model and vocabulary
+  Drafting drafting_of(const Method& method) const;
+
+  Engine base_;
+  std::string base_vocabulary_;
   std::map<Drafting, Engine> by_drafting_;
 };
 

@@ -13,7 +13,6 @@
 #include "base/fnv1a.h"
 #include "base/philox.h"
 #include "cli/validators.h"
-#include "cli/weights_flag.h"
 #include "common.h"
 #include "lab/corpus/answer_cache.h"
 #include "lab/corpus/prompt_source.h"
@@ -141,8 +140,9 @@ int generate(const Flags& flags) {
   const auto on_result = [&](std::size_t index, const Result& result) {
     const Request& request = requests[index];
     const Job& job = jobs[index];
-    if (result.finish_reason == "error") log_line(fmt::format("{}: {}", job.source, result.error));
-    if (result.finish_reason != "stop" && result.finish_reason != "length") return;
+    if (result.finish_reason == FinishReason::Error)
+      log_line(fmt::format("{}: {}", job.source, result.error));
+    if (result.finish_reason != FinishReason::Stop && result.finish_reason != FinishReason::Length) return;
     cache.add({job.source, job.domain, request.sampling.temperature, request.prompt_tokens, result.tokens});
     ++answers;
   };
@@ -184,9 +184,8 @@ Part add_generate(Program& program) {
       ->check(cli::in_range<std::int64_t>(1, kMost));
   sub->add_option("--parallel", flags->parallel, "Sequences in one forward pass")
       ->check(cli::in_range(1, 1024));
-  cli::add_weights_choice(
-      *sub, flags->weights,
-      "In memory: native (as a GGUF file quantises them; auto), or expanded to bf16 or f32");
+  cli::add_words(*sub, "--weights", flags->weights,
+                 "In memory: native (as a GGUF file quantises them; auto), or expanded to bf16 or f32");
   sub->add_option("-t,--threads", flags->threads, "Threads (0: all cores)")->check(cli::in_range(0, 1024));
   sub->add_option("--minutes", flags->minutes, "Stop after about so long (0: never)")
       ->check(cli::in_range(0.0, kMostMinutes));

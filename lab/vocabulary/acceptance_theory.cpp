@@ -213,7 +213,7 @@ TheoryResult measure_theory(VocabularyBench& bench, std::span<const std::vector<
   const std::unique_ptr<DrafterModel> drafter = bench.load(watched);
   std::vector<Candidate> candidates;
   for (std::size_t p = 0; p < prompts.size(); ++p) {
-    VocabularyBench::Run how{.verification = VerifyRule::Rejection, .max_tokens = options.max_tokens};
+    VocabularyBench::Run how{.verification = Verification::Rejection, .max_tokens = options.max_tokens};
     how.sampling.temperature = 1.0f;
     how.sampling.seed = options.seed + p;
     how.tree = {.top_k = 1, .levels = options.levels, .size = options.levels + 1};

@@ -46,7 +46,7 @@ class VocabularyBench {
 
   struct Run {
     SamplingParams sampling;
-    VerifyRule verification = VerifyRule::Walk;
+    Verification verification = Verification::Walk;
     std::int64_t max_tokens = 128;
     std::size_t parallel = 1;
     Eagle2Policy::Options tree{.top_k = 4, .levels = 5, .size = 24};  ///< top_k 1: a chain

@@ -5,14 +5,18 @@
 #include <optional>
 #include <utility>
 
+#include "api/drafters.h"
 #include "api/engine_access.h"
 #include "api/generation.h"
 #include "api/live_costs.h"
 #include "api/loaded_target.h"
+#include "api/plan_names.h"
+#include "api/policy_cache.h"
 #include "base/error.h"
 #include "decode/decoder.h"
 #include "draft/detect.h"
 #include "io/checkpoint.h"
+#include "io/part_location.h"
 
 #ifndef AUGUR_VERSION
 #error "AUGUR_VERSION comes from the build"
@@ -48,11 +52,13 @@ std::vector<SpeculationPolicy> speculation_policies() {
 struct Engine::Impl {
   // Order matters: drafters and decoder use the target, drafters the vocabulary.
   std::shared_ptr<LoadedTarget> target;
-  SpeculationOptions speculation;
   std::optional<Checkpoint> draft_checkpoint;
-  std::string head_type;  ///< what draft_checkpoint is used as
+  std::string head;             ///< type that draft_checkpoint is used as; empty: there is none
+  std::filesystem::path parts;  ///< where what was learned for it lies; empty: there is none
+  VocabularySpec vocabulary_spec;
+  SpeculationPlan plan;  ///< resolved, for requests that bring none
   std::optional<VocabularyChoice> vocabulary;
-  std::vector<LoadedDrafter> drafters;
+  Drafters drafters;
   std::unique_ptr<PolicyCache> policies;
   std::unique_ptr<Decoder> decoder;
   std::unique_ptr<LiveCosts> costs;
@@ -63,83 +69,79 @@ struct Engine::Impl {
   Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& options);
   void open_draft_model(const EngineOptions& options);
   /// Error for a vocabulary that no drafter would use.
-  void check_vocabulary(const VocabularySpec& spec, const std::string& text) const;
+  void check_vocabulary() const;
   void load_drafters(const EngineOptions& options);
-  /// With "auto" replaced by what it stands for.
-  SpeculationOptions resolve(SpeculationOptions asked) const;
+  /// The plan as this engine carries it out. Error for what it cannot.
+  SpeculationPlan resolve(SpeculationPlan asked) const;
   void prepare_costs(const std::string& cost_cache);
-  /// What the policy of these options says of itself, and what it wants to know.
-  void prepare_policy(const SpeculationOptions& asked);
+  /// The policy of a resolved plan, with what it wants to know; null for plain decoding.
+  std::shared_ptr<PolicyModel> prepare_policy(const SpeculationPlan& resolved);
   std::unique_ptr<Generation> start(const Request& request, const TokenCallback& on_token,
                                     const EngineAccess::Prepare& prepare = {});
   Result run(Generation& generation);
 };
 
 Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& options)
-    : target(std::move(shared)), speculation(options.speculation), warning(options.warning) {
+    : target(std::move(shared)), warning(options.warning) {
   // What cannot be is found before anything big is read.
   open_draft_model(options);
-  const VocabularySpec spec = VocabularySpec::parse(options.draft_vocabulary);
-  check_vocabulary(spec, options.draft_vocabulary);
+  plan = augur::resolve(options.speculation, head);
+  vocabulary_spec = VocabularySpec::parse(plan.draft_vocabulary).located(parts);
+  plan.draft_vocabulary = to_string(vocabulary_spec);
+  check_vocabulary();
   if (target->model == nullptr) target->load(options);
-  vocabulary.emplace(spec, target->model->fingerprint(), target->tokenizer->eos);
+  vocabulary.emplace(vocabulary_spec, target->model->fingerprint(), target->tokenizer->eos);
   load_drafters(options);
-  check_speculation(speculation, drafters);
-  policies = std::make_unique<PolicyCache>(*target->model, target->path);
+  policies = std::make_unique<PolicyCache>(*target->model, parts);
   decoder = std::make_unique<Decoder>(*target->model);
   prepare_costs(options.cost_cache);
-  prepare_policy(speculation);
+  prepare_policy(plan);
   info = target->describe();
 }
 
 void Engine::Impl::open_draft_model(const EngineOptions& options) {
-  if (!options.draft_model.empty()) {
-    draft_checkpoint = Checkpoint::open(options.draft_model);
-    for (const std::string& type : speculation.types) {
-      if (type == "auto" || type == "none") continue;
-      if (const DrafterType& known = find_drafter_type(type); known.needs_head) head_type = known.name;
-    }
-    if (head_type.empty()) head_type = detect_drafter_type(*draft_checkpoint);
+  if (options.draft_model.empty()) return;
+  draft_checkpoint = Checkpoint::open(options.draft_model);
+  parts = parts_folder(options.draft_model);
+  SpeculationPlan named = options.speculation;
+  use_canonical_names(named);
+  for (const std::string& name : drafters_of(named)) {
+    if (name != "auto" && find_drafter_type(name).needs_head) head = name;
   }
-  speculation = resolve(std::move(speculation));
-  drafter_names(speculation);
+  if (head.empty()) head = detect_drafter_type(*draft_checkpoint);
 }
 
-SpeculationOptions Engine::Impl::resolve(SpeculationOptions asked) const {
-  for (std::string& type : asked.types) {
-    if (type != "auto") continue;
-    if (head_type.empty()) throw Error("speculation type 'auto' needs a draft model, and none was given");
-    type = head_type;
-  }
-  return asked;
-}
-
-void Engine::Impl::check_vocabulary(const VocabularySpec& spec, const std::string& text) const {
-  if (spec.kind == VocabularySpec::Kind::Full) return;
-  const std::vector<std::string>& types = speculation.types;
-  const bool any = std::any_of(types.begin(), types.end(), [](const std::string& type) {
-    return type != "none" && find_drafter_type(type).projects;
-  });
-  if (any || (!head_type.empty() && find_drafter_type(head_type).projects)) return;
-  throw Error("draft vocabulary '{}': nothing that drafts here ({}) has a vocabulary to choose from", text,
-              fmt::join(types, ", "));
+void Engine::Impl::check_vocabulary() const {
+  if (vocabulary_spec.kind == VocabularySpec::Kind::Full) return;
+  const auto projects = [](const std::string& name) { return find_drafter_type(name).projects; };
+  const std::span<const std::string> names = drafters_of(plan);
+  if (std::any_of(names.begin(), names.end(), projects) || (!head.empty() && projects(head))) return;
+  throw Error("draft vocabulary '{}': nothing that drafts here ({}) has a vocabulary to choose from",
+              plan.draft_vocabulary, fmt::join(plan.drafters, ", "));
 }
 
 void Engine::Impl::load_drafters(const EngineOptions& options) {
-  const DrafterSource source{.backend = target->backend,
-                             .target = *target->model,
-                             .tokenizer = *target->tokenizer,
-                             .target_path = target->path,
-                             .head = draft_checkpoint ? &*draft_checkpoint : nullptr,
-                             .context = target->model->context(),
-                             .vocabulary = &*vocabulary,
-                             .datastore = options.datastore,
-                             .progress = loading_stage(options, "draft model")};
-  // What needs no weights of its own is always there.
-  for (const DrafterType& type : drafter_types()) {
-    if (type.needs_head && type.name != head_type) continue;
-    drafters.push_back({std::string(type.name), type.load(source)});
+  drafters.load({.backend = target->backend,
+                 .target = *target->model,
+                 .tokenizer = *target->tokenizer,
+                 .target_path = target->path,
+                 .head = draft_checkpoint ? &*draft_checkpoint : nullptr,
+                 .context = target->model->context(),
+                 .vocabulary = &*vocabulary,
+                 .datastore = options.datastore,
+                 .progress = loading_stage(options, "draft model")},
+                head, draft_checkpoint ? draft_identity(*draft_checkpoint) : std::string());
+}
+
+SpeculationPlan Engine::Impl::resolve(SpeculationPlan asked) const {
+  SpeculationPlan resolved = augur::resolve(std::move(asked), head);
+  if (!resolved.draft_vocabulary.empty() &&
+      VocabularySpec::parse(resolved.draft_vocabulary).located(parts) != vocabulary_spec) {
+    throw Error("draft vocabulary '{}': this engine was loaded with '{}', and one engine has one",
+                resolved.draft_vocabulary, plan.draft_vocabulary);
   }
+  resolved.draft_vocabulary = plan.draft_vocabulary;
+  return resolved;
 }
 
 void Engine::Impl::prepare_costs(const std::string& cost_cache) {
@@ -147,15 +149,15 @@ void Engine::Impl::prepare_costs(const std::string& cost_cache) {
                                        : cost_cache == "none" ? std::filesystem::path()
                                                               : std::filesystem::path(cost_cache);
   costs = std::make_unique<LiveCosts>(*target->model, *decoder, drafters,
-                                      CostCache(folder, *target->model, target->path, warning),
-                                      draft_checkpoint ? draft_identity(*draft_checkpoint) : std::string());
+                                      CostCache(folder, *target->model, target->path, warning));
 }
 
-void Engine::Impl::prepare_policy(const SpeculationOptions& asked) {
-  const auto [policy, fresh] = policies->get(asked);
+std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan& resolved) {
+  if (resolved.plain()) return nullptr;
+  const auto [policy, fresh] = policies->get(resolved);
   if (fresh && warning && !policy->warning().empty()) warning(policy->warning());
-  if (!policy->needs_costs() || drafter_names(asked).empty()) return;
-  costs->prepare(asked);
+  if (policy->needs_costs()) costs->prepare(resolved);
+  return policy;
 }
 
 std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const TokenCallback& on_token,
@@ -164,12 +166,10 @@ std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const To
                                   .tokenizer = *target->tokenizer,
                                   .context = target->model->context(),
                                   .drafters = drafters,
-                                  .policies = *policies,
                                   .prepare = prepare};
-  const SpeculationOptions asked = resolve(request.speculation.value_or(speculation));
-  check_speculation(asked, drafters);
-  prepare_policy(asked);
-  return std::make_unique<Generation>(context, request, target->prompt(request), asked, on_token);
+  const SpeculationPlan asked = request.speculation ? resolve(*request.speculation) : plan;
+  return std::make_unique<Generation>(context, request, target->prompt(request), asked, prepare_policy(asked),
+                                      on_token);
 }
 
 Result Engine::Impl::run(Generation& generation) {
@@ -208,7 +208,7 @@ void Engine::generate_many(std::span<const Request> requests, int parallel, cons
       result = make();
     } catch (const Error& error) {
       result = {};
-      result.finish_reason = "error";
+      result.finish_reason = FinishReason::Error;
       result.error = error.what();
     }
     if (on_result) on_result(index, std::move(result));
@@ -243,7 +243,7 @@ void Engine::generate_many(std::span<const Request> requests, int parallel, cons
 }
 
 MeasuredCosts Engine::costs(bool anew) {
-  impl_->costs->prepare(impl_->speculation, anew);
+  impl_->costs->prepare(impl_->plan, anew);
   return impl_->costs->report();
 }
 

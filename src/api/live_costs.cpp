@@ -24,13 +24,8 @@ MeasuredCosts::Curve curve_of(const CostCurve& from) {
 
 }  // namespace
 
-LiveCosts::LiveCosts(Model& target, Decoder& decoder, std::span<const LoadedDrafter> drafters,
-                     CostCache cache, std::string draft_identity)
-    : target_(target),
-      decoder_(decoder),
-      drafters_(drafters),
-      cache_(std::move(cache)),
-      draft_identity_(std::move(draft_identity)) {}
+LiveCosts::LiveCosts(Model& target, Decoder& decoder, const Drafters& drafters, CostCache cache)
+    : target_(target), decoder_(decoder), drafters_(drafters), cache_(std::move(cache)) {}
 
 LiveCosts::~LiveCosts() {
   if (!target_known_) return;
@@ -38,12 +33,7 @@ LiveCosts::~LiveCosts() {
   cache_.save();
 }
 
-const LoadedDrafter& LiveCosts::find(const std::string& name) const {
-  return *std::find_if(drafters_.begin(), drafters_.end(),
-                       [&](const LoadedDrafter& d) { return d.name == name; });
-}
-
-void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
+void LiveCosts::prepare(const SpeculationPlan& plan, bool anew) {
   bool measured = false;
   CostModel& costs = decoder_.costs();
   if (!target_known_ || anew) {
@@ -55,30 +45,19 @@ void LiveCosts::prepare(const SpeculationOptions& options, bool anew) {
     }
     target_known_ = true;
   }
-  for (const std::string& type : drafter_names(options)) {
-    // An early exit's costs depend on where it is.
-    const std::string key = fmt::format(
-        "{}{}{}", type, find_drafter_type(type).needs_head ? " " + draft_identity_ : std::string(),
-        options.exit_layer > 0 ? fmt::format(" exit {}", options.exit_layer) : std::string());
-    Known& known = known_[type];
-    const bool same = known.key == key;
-    if (same && !anew) continue;
-    const LoadedDrafter& drafter = find(type);
-    const auto make = [&](std::int64_t context) {
-      return drafter.model->make({.ngram_min = options.ngram_min,
-                                  .ngram_max = options.ngram_max,
-                                  .exit_layer = options.exit_layer,
-                                  .context = std::min(context, target_.context())});
-    };
-    const std::unique_ptr<Drafter> sample = make(64);
-    const std::string name(sample->name());
+  for (const std::string& name : drafters_of(plan)) {
+    const std::string key = drafters_.cost_key(name, plan);
+    if (known_[name] == key && !anew) continue;
     if (anew || !cache_.load_drafter(key, costs.drafter(name))) {
+      const auto make = [&](std::int64_t context) {
+        return drafters_.make(name, plan, std::min(context, target_.context()));
+      };
       DraftCosts fresh;
       measure_drafter(target_, make, fresh, kDrafterBudgetMs);
       costs.drafter(name) = fresh;
       measured = true;
     }
-    known = {name, key};
+    known_[name] = key;
   }
   if (!measured) return;
   store();
@@ -94,10 +73,10 @@ MeasuredCosts LiveCosts::report() const {
                        .other_ms = costs.other_ms(),
                        .drafters = {},
                        .file = cache_.file().string()};
-  for (const auto& [type, known] : known_) {
-    const DraftCosts& draft = decoder_.costs().drafter(known.name);
+  for (const auto& [name, key] : known_) {
+    const DraftCosts& draft = decoder_.costs().drafter(name);
     report.drafters.push_back(
-        {type, curve_of(draft.root()),
+        {name, curve_of(draft.root()),
          draft.levels().observed() ? curve_of(draft.levels()) : MeasuredCosts::Curve{}});
   }
   return report;
@@ -105,9 +84,9 @@ MeasuredCosts LiveCosts::report() const {
 
 void LiveCosts::store() {
   cache_.store_target(decoder_.costs());
-  for (const auto& [type, known] : known_) {
-    const DraftCosts& costs = decoder_.costs().drafter(known.name);
-    if (costs.measured()) cache_.store_drafter(known.key, costs);
+  for (const auto& [name, key] : known_) {
+    const DraftCosts& costs = decoder_.costs().drafter(name);
+    if (costs.measured()) cache_.store_drafter(key, costs);
   }
 }
 

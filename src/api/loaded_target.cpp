@@ -1,42 +1,11 @@
 #include "api/loaded_target.h"
 
-#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "io/prompt_text.h"
 
 namespace augur {
-namespace {
-
-WeightType weight_type(WeightFormat format) {
-  switch (format) {
-    case WeightFormat::Native:
-      return WeightType::Native;
-    case WeightFormat::BF16:
-      return WeightType::BF16;
-    case WeightFormat::F32:
-      return WeightType::F32;
-    case WeightFormat::Auto:
-      break;
-  }
-  return WeightType::Auto;
-}
-
-std::optional<DType> kv_type(KvFormat format) {
-  switch (format) {
-    case KvFormat::BF16:
-      return DType::BF16;
-    case KvFormat::Q8_0:
-      return DType::Q8_0;
-    case KvFormat::Auto:
-      break;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 std::function<void(double)> loading_stage(const EngineOptions& options, std::string what) {
   if (!options.progress) return {};
   return [progress = options.progress, what = std::move(what)](double fraction) { progress(what, fraction); };
@@ -60,8 +29,8 @@ LoadedTarget::LoadedTarget(const EngineOptions& options)
 
 void LoadedTarget::load(const EngineOptions& options) {
   model = Model::load(backend, checkpoint,
-                      {.weights = weight_type(options.weights),
-                       .kv_type = kv_type(options.kv),
+                      {.weights = options.weights,
+                       .kv = options.kv,
                        .context = options.context,
                        .progress = loading_stage(options, "model")});
 }

@@ -1,47 +1,36 @@
 #include "api/policy_cache.h"
 
 #include <algorithm>
-#include <iterator>
-#include <utility>
 
 namespace augur {
 namespace {
 
-/// What the general options stand for when no policy is named.
-std::string policy_text(const SpeculationOptions& options) {
-  if (!options.policy.empty()) return options.policy;
-  if (!options.static_tree.empty()) return "static";
-  const bool tree = options.tree_topk + options.tree_depth + options.tree_size > 0;
-  return tree && options.tree_topk != 1 ? "eagle2" : "chain";
-}
-
-PolicyLimits limits_of(const SpeculationOptions& options) {
-  PolicyLimits limits{.draft_max = options.draft_max,
-                      .draft_min = options.draft_min,
-                      .draft_p_min = options.draft_p_min,
-                      .static_tree = options.static_tree};
-  if (options.tree_topk > 0) limits.tree_topk = options.tree_topk;
-  if (options.tree_depth > 0) limits.tree_depth = options.tree_depth;
-  if (options.tree_size > 0) limits.tree_size = options.tree_size;
-  return limits;
+SpeculationPlan key_of(const SpeculationPlan& plan) {
+  SpeculationPlan key{.drafters = plan.drafters,
+                      .policy = plan.policy,
+                      .draft_max = plan.draft_max,
+                      .draft_min = plan.draft_min,
+                      .draft_p_min = plan.draft_p_min,
+                      .tree_topk = plan.tree_topk,
+                      .tree_depth = plan.tree_depth,
+                      .tree_size = plan.tree_size,
+                      .static_tree = plan.static_tree};
+  std::sort(key.drafters.begin(), key.drafters.end());
+  return key;
 }
 
 }  // namespace
 
-PolicyCache::Found PolicyCache::get(const SpeculationOptions& options) {
-  const std::string text = policy_text(options);
-  const PolicyLimits limits = limits_of(options);
-  std::vector<std::string> drafters = options.types;
-  std::sort(drafters.begin(), drafters.end());
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.text == text && entry.limits == limits && entry.drafters == drafters;
-  });
+PolicyCache::Found PolicyCache::get(const SpeculationPlan& plan) {
+  SpeculationPlan key = key_of(plan);
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.key == key; });
   const bool fresh = found == entries_.end();
   if (!fresh) {
     entries_.splice(entries_.begin(), entries_, found);
   } else {
-    entries_.push_front(
-        {text, limits, std::move(drafters), load_policy(text, limits, &target_, target_path_)});
+    std::shared_ptr<PolicyModel> model = load_policy(key, &target_, parts_);
+    entries_.push_front({std::move(key), std::move(model)});
     if (entries_.size() > kKept) entries_.pop_back();
   }
   return {entries_.front().model, fresh};

@@ -1,10 +1,10 @@
 #pragma once
+#include <filesystem>
 #include <list>
 #include <memory>
-#include <string>
-#include <vector>
+#include <utility>
 
-#include "augur/options.h"
+#include "augur/plan.h"
 #include "policy/registry.h"
 
 namespace augur {
@@ -14,27 +14,25 @@ namespace augur {
 /// generations hold on to theirs. One thread at a time.
 class PolicyCache {
  public:
-  PolicyCache(Model& target, std::string target_path)
-      : target_(target), target_path_(std::move(target_path)) {}
+  /// `parts`: folder of the drafter's learned parts; empty: none.
+  PolicyCache(Model& target, std::filesystem::path parts) : target_(target), parts_(std::move(parts)) {}
 
   struct Found {
     std::shared_ptr<PolicyModel> policy;
     bool fresh = false;  ///< it was loaded just now
   };
-  /// Error for a policy that is unknown, or settings that are not as they must be.
-  Found get(const SpeculationOptions& options);
+  /// For a resolved plan with drafters. Error for settings that are not as they must be.
+  Found get(const SpeculationPlan& plan);
 
  private:
   static constexpr std::size_t kKept = 16;
   struct Entry {
-    std::string text;
-    PolicyLimits limits;
-    std::vector<std::string> drafters;  ///< in alphabetical order
+    SpeculationPlan key;  ///< of a plan what the policy is made from; its drafters in alphabetical order
     std::shared_ptr<PolicyModel> model;
   };
 
   Model& target_;
-  std::string target_path_;
+  std::filesystem::path parts_;
   std::list<Entry> entries_;  ///< the one used last first
 };
 

@@ -2,18 +2,18 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
-#include <initializer_list>
 #include <memory>
 #include <new>
 #include <span>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "augur/augur.h"
 #include "augur/engine.h"
 #include "base/error.h"
+#include "base/words.h"
+#include "plan/text.h"
 
 struct augur_engine {
   augur::Engine engine;
@@ -72,31 +72,15 @@ std::string text_or_empty(const char* text) {
   return text == nullptr ? std::string{} : std::string(text);
 }
 
-std::vector<std::string> split_list(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 augur::Engine& checked(augur_engine* engine) {
   if (engine == nullptr) throw augur::Error("the engine is NULL");
   return engine->engine;
 }
 
-/// One of a few words; null and "" are the first of them.
-template <class T>
-T choice(const char* field, const char* word, std::initializer_list<std::pair<const char*, T>> choices) {
-  if (word == nullptr || *word == '\0') return choices.begin()->second;
-  std::string words;
-  for (const auto& [name, value] : choices) {
-    if (std::strcmp(word, name) == 0) return value;
-    words += (words.empty() ? "" : ", ") + std::string(name);
-  }
-  throw augur::Error("{} is '{}': expected one of {}", field, word, words);
+/// One of an enumeration's words; null and "" are the first of them.
+template <augur::Worded Enum>
+Enum choice(const char* field, const char* word) {
+  return word == nullptr || *word == '\0' ? Enum{} : augur::parse_word<Enum>(field, word);
 }
 
 /// An array of the caller's: null only where it is empty.
@@ -106,6 +90,33 @@ std::span<T> array(const char* field, T* first, std::size_t count) {
   return {first, count};
 }
 
+/// What spec_types says, and the fields, which have the names of the plan's.
+augur::SpeculationPlan plan_of(const augur_engine_options& from) {
+  using augur::SpeculationPlan;
+  SpeculationPlan plan = SpeculationPlan::parse(text_or_empty(from.spec_types));
+  // 0, NULL and "" leave a field as it is.
+  const auto fill = [&](auto SpeculationPlan::*field, auto value) {
+    if (value != decltype(value){}) plan.*field = value;
+  };
+  fill(&SpeculationPlan::draft_max, from.draft_max);
+  fill(&SpeculationPlan::draft_min, from.draft_min);
+  fill(&SpeculationPlan::draft_p_min, from.draft_p_min);
+  fill(&SpeculationPlan::tree_topk, from.tree_topk);
+  fill(&SpeculationPlan::tree_depth, from.tree_depth);
+  fill(&SpeculationPlan::tree_size, from.tree_size);
+  fill(&SpeculationPlan::ngram_min, from.ngram_min);
+  fill(&SpeculationPlan::ngram_max, from.ngram_max);
+  fill(&SpeculationPlan::exit_layer, from.exit_layer);
+  fill(&SpeculationPlan::static_tree, text_or_empty(from.static_tree));
+  fill(&SpeculationPlan::draft_vocabulary, text_or_empty(from.draft_vocabulary));
+  fill(&SpeculationPlan::verification, choice<augur::Verification>("verification", from.verification));
+  if (const std::string text = text_or_empty(from.policy); !text.empty()) {
+    plan.policy = augur::read_policy(text, "policy");
+  }
+  if (from.coupling == 0) plan.coupling = false;
+  return plan;
+}
+
 augur::EngineOptions engine_options(const augur_engine_options& from) {
   augur::EngineOptions to;
   to.model = text_or_empty(from.model);
@@ -113,16 +124,8 @@ augur::EngineOptions engine_options(const augur_engine_options& from) {
   to.threads = from.threads;
   to.pin_threads = from.pin_threads != 0;
   to.context = from.context;
-  using augur::KvFormat, augur::Verification, augur::WeightFormat;
-  to.weights = choice<WeightFormat>("weights", from.weights,
-                                    {{"auto", WeightFormat::Auto},
-                                     {"native", WeightFormat::Native},
-                                     {"bf16", WeightFormat::BF16},
-                                     {"f32", WeightFormat::F32}});
-  to.kv = choice<KvFormat>("kv_type", from.kv_type,
-                           {{"auto", KvFormat::Auto}, {"bf16", KvFormat::BF16}, {"q8_0", KvFormat::Q8_0}});
-  if (const std::string text = text_or_empty(from.draft_vocabulary); !text.empty())
-    to.draft_vocabulary = text;
+  to.weights = choice<augur::WeightFormat>("weights", from.weights);
+  to.kv = choice<augur::KvFormat>("kv_type", from.kv_type);
   to.datastore = text_or_empty(from.datastore);
   to.cost_cache = text_or_empty(from.cost_cache);
   if (from.warning != nullptr) {
@@ -130,23 +133,7 @@ augur::EngineOptions engine_options(const augur_engine_options& from) {
       warning(std::string(text).c_str(), user);
     };
   }
-  augur::SpeculationOptions& spec = to.speculation;
-  spec.types = split_list(text_or_empty(from.spec_types));
-  spec.policy = text_or_empty(from.policy);
-  spec.draft_max = from.draft_max;
-  spec.draft_min = from.draft_min;
-  spec.draft_p_min = from.draft_p_min;
-  spec.tree_topk = from.tree_topk;
-  spec.tree_depth = from.tree_depth;
-  spec.tree_size = from.tree_size;
-  spec.coupling = from.coupling != 0;
-  spec.static_tree = text_or_empty(from.static_tree);
-  spec.ngram_min = from.ngram_min;
-  spec.ngram_max = from.ngram_max;
-  spec.exit_layer = from.exit_layer;
-  spec.verification =
-      choice<Verification>("verification", from.verification,
-                           {{"walk", Verification::Walk}, {"rejection", Verification::Rejection}});
+  to.speculation = plan_of(from);
   return to;
 }
 
@@ -195,17 +182,8 @@ const char* augur_last_error(void) {
 }
 
 void augur_engine_options_init(augur_engine_options* options, size_t size) {
-  const augur::SpeculationOptions spec;
   augur_engine_options out{};
-  out.draft_max = spec.draft_max;
-  out.draft_min = spec.draft_min;
-  out.draft_p_min = spec.draft_p_min;
-  out.tree_topk = spec.tree_topk;
-  out.tree_depth = spec.tree_depth;
-  out.tree_size = spec.tree_size;
-  out.coupling = spec.coupling ? 1 : 0;
-  out.ngram_min = spec.ngram_min;
-  out.ngram_max = spec.ngram_max;
+  out.coupling = 1;
   give(out, options, size);
 }
 
@@ -286,7 +264,7 @@ const int32_t* augur_result_tokens(const augur_result* result, size_t* count) {
 }
 
 const char* augur_result_finish_reason(const augur_result* result) {
-  return result_of(result).finish_reason.c_str();
+  return augur::to_string(result_of(result).finish_reason).data();
 }
 
 double augur_result_tokens_per_second(const augur_result* result) {

@@ -10,15 +10,11 @@ namespace augur::cli {
 // The flags of the public options, under llama.cpp's names where it has them. Each add_* binds flags of
 // `command` to the struct it is given, which must live as long as `command`.
 
-/// -m, -md, -t, --pin, -c, --weights
+/// -m, -md, --spec-vocab, --spec-datastore, -t, --pin, -c, --weights, --kv-type
 void add_engine_flags(CLI::App& command, EngineOptions& options);
 
 /// --temp, --top-k, --top-p, --min-p, penalties, --logit-bias, --seed
 void add_sampling_flags(CLI::App& command, SamplingOptions& options);
-
-/// --spec-*, where `command` has add_engine_flags too. What the flags leave open is settled when the command
-/// line has been parsed: -md alone means "draft", and a tree flag alone means a tree.
-void add_speculation_flags(CLI::App& command, SpeculationOptions& options);
 
 /// Loads with a progress line on a terminal.
 Engine load_engine(const EngineOptions& options);

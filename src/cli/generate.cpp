@@ -13,6 +13,7 @@
 #include "cli/generate_many.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
+#include "cli/plan_flags.h"
 #include "cli/progress.h"
 #include "cli/request_flags.h"
 #include "cli/result_text.h"

@@ -25,7 +25,7 @@ class OrderedPrinter {
 
   void add(std::size_t index, const Result& result) {
     nlohmann::ordered_json object = {{"id", prompts_[index].id}};
-    if (result.finish_reason == "error") {
+    if (result.finish_reason == FinishReason::Error) {
       fmt::print(stderr, "augur: prompt {}: {}\n", prompts_[index].id.dump(), result.error);
       object["error"] = result.error;
       ++refused_;
@@ -83,7 +83,7 @@ int generate_many(Engine& engine, const RequestFlags& flags, const ManyOptions& 
   Totals totals;
   const Stopwatch watch;
   engine.generate_many(requests, options.parallel, [&](std::size_t index, const Result& result) {
-    if (result.finish_reason == "cancelled" && result.tokens.empty()) return;  // it had not begun
+    if (result.finish_reason == FinishReason::Cancelled && result.tokens.empty()) return;  // it had not begun
     progress.done();
     printer.add(index, result);
     if (!out.ok()) interrupt.stop() = true;

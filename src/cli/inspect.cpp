@@ -273,8 +273,8 @@ void add_inspect(CLI::App& app, Action& action) {
     action = [options] {
       if (!options->costs) return inspect(options->model, options->json);
       options->engine.model = options->model;
-      options->engine.speculation.types = {"ngram"};
-      if (!options->engine.draft_model.empty()) options->engine.speculation.types.push_back("auto");
+      options->engine.speculation.drafters = {"ngram"};
+      if (!options->engine.draft_model.empty()) options->engine.speculation.drafters.emplace_back("auto");
       return inspect_costs(options->engine, options->anew, options->json);
     };
   });

@@ -16,7 +16,7 @@ ordered_json to_json(const Result& result) {
           {"prompt_ms", result.prompt_ms},
           {"decode_ms", result.decode_ms},
           {"tokens_per_second", result.tokens_per_second},
-          {"finish_reason", result.finish_reason},
+          {"finish_reason", to_string(result.finish_reason)},
           {"speculation",
            {{"type", s.type},
             {"calls", s.calls},
@@ -40,7 +40,7 @@ std::string to_statistics(const Result& result) {
       "prompt    {} tokens in {:.1f} ms\n"
       "decode    {} tokens in {:.1f} ms, {:.1f} tokens/s, ended by {}\n",
       result.prompt_tokens, result.prompt_ms, result.tokens.size(), result.decode_ms,
-      result.tokens_per_second, result.finish_reason);
+      result.tokens_per_second, to_string(result.finish_reason));
   if (s.type != "none") {
     text += fmt::format(
         "{:<9} {:.2f} tokens a call ({} calls); {} of {} drafted tokens accepted, {} rows verified\n"

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "augur/enums.h"
+
 namespace augur::cli {
 
 /// Accepts numbers in [lowest, highest]; unlike CLI::Range it refuses NaN and what the type cannot hold.
@@ -48,6 +50,18 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flags, T& target,
             return known ? std::string() : fmt::format("'{}' is not one of {}", word, words);
           },
           ""));
+}
+
+/// An option that takes one of the words of an enumeration (augur/enums.h).
+template <Worded Enum>
+CLI::Option* add_words(CLI::App& app, const std::string& flags, Enum& target,
+                       const std::string& description) {
+  std::vector<std::pair<std::string, Enum>> choices;
+  for (std::size_t i = 0; i < words(Enum{}).size(); ++i) {
+    const auto value = static_cast<Enum>(i);
+    choices.emplace_back(to_string(value), value);
+  }
+  return add_choice<Enum>(app, flags, target, choices, description);
 }
 
 }  // namespace augur::cli

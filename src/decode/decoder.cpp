@@ -218,7 +218,7 @@ void Decoder::verify_trees() {
 
 void Decoder::commit() {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    if (parts_[i].sequence->finish_ == FinishReason::Failed) continue;
+    if (parts_[i].sequence->finish_ == FinishReason::Error) continue;
     guarded(*parts_[i].sequence, [&] {
       if (parts_[i].prompt) {
         commit_prompt(parts_[i], txns_[i]);
@@ -325,7 +325,7 @@ void Decoder::account(double draft_ms, double verify_ms, double total_ms) {
     Sequence& s = *part.sequence;
     const StepTrace& trace = traces_[at++];
     if (s.draft_.failure && !s.failure_) s.fail(s.draft_.failure);
-    if (s.finish_ != FinishReason::Failed && s.on_step_) guarded(s, [&] { s.on_step_(trace); });
+    if (s.finish_ != FinishReason::Error && s.on_step_) guarded(s, [&] { s.on_step_(trace); });
   }
 }
 

@@ -54,11 +54,11 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
   draft_.text = std::move(options.controlled);
   draft_.tree_nodes = options.tree_nodes;
   draft_.record = options.record;
-  draft_.coupled = options.coupling && verification_ == VerifyRule::Walk;
+  draft_.coupled = options.coupling && verification_ == Verification::Walk;
   // Rejection sampling with a stored q is for one drafter: siblings of a merged tree come from several laws,
   // or from none. Such a tree is verified by sequential rejection, which asks for no law.
   draft_.sampled =
-      verification_ == VerifyRule::Rejection && !sampler_.params().greedy() && draft_.speculators.size() == 1;
+      verification_ == Verification::Rejection && !sampler_.params().greedy() && draft_.speculators.size() == 1;
   draft_.vocab = vocab_;
   draft_.sampler = &sampler_;
   draft_.target_cache = &cache_;
@@ -123,7 +123,7 @@ class Sequence::View final : public TargetView {
 
 void Sequence::verify(std::span<const float> logits, std::int64_t stride) {
   View view(*this, logits, stride);
-  if (verification_ == VerifyRule::Walk) {
+  if (verification_ == Verification::Walk) {
     verify_walk(draft_.tree, view, verdict_);
     return;
   }
@@ -171,7 +171,7 @@ void Sequence::finish(FinishReason reason) {
 
 void Sequence::fail(std::exception_ptr why) {
   failure_ = std::move(why);
-  finish(FinishReason::Failed);
+  finish(FinishReason::Error);
 }
 
 }  // namespace augur

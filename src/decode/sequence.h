@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "augur/enums.h"
 #include "base/clock.h"
 #include "decode/round.h"
 #include "decode/statistics.h"
@@ -16,10 +17,6 @@
 #include "verify/verifier.h"
 
 namespace augur {
-
-enum class FinishReason { None, Stop, Length, Cancelled, Failed };
-
-enum class VerifyRule { Walk, Rejection };
 
 /// One generated token, as it is handed out.
 struct EmittedToken {
@@ -45,7 +42,7 @@ struct SequenceOptions {
   /// Cache slots beyond the text's own, for nodes that are rejected: near the end of the context, and of a
   /// short text's cache, trees are no larger than what is left.
   std::int64_t tree_slots = 512;
-  VerifyRule verification = VerifyRule::Walk;
+  Verification verification = Verification::Walk;
   /// Drafters rank their candidates by what the target is about to draw (ExpandOptions::coupled); otherwise
   /// by their own probabilities. Under Rejection they draw their candidates instead.
   bool coupling = true;
@@ -71,7 +68,7 @@ class Sequence {
 
   bool finished() const { return finish_ != FinishReason::None; }
   FinishReason finish_reason() const { return finish_; }
-  /// Why it is Failed.
+  /// Why its reason is Error.
   std::exception_ptr failure() const { return failure_; }
   void cancel() { finish(FinishReason::Cancelled); }
 
@@ -97,7 +94,7 @@ class Sequence {
   std::int32_t vocab_;
   KvCache cache_;
   Sampler sampler_;
-  VerifyRule verification_;
+  Verification verification_;
   SequenceDraft draft_;
   std::function<AfterToken(const EmittedToken&)> on_token_;
   std::function<void(std::int64_t, std::int64_t)> on_prefill_;

@@ -27,13 +27,25 @@ std::int64_t choose_context(const ModelConfig& config, std::int64_t asked) {
   return asked > 0 ? asked : config.max_context;
 }
 
-WeightForm choose_form(WeightType type) {
-  return {.floats = type == WeightType::F32 ? DType::F32 : DType::BF16,
-          .native = type == WeightType::Auto || type == WeightType::Native};
+WeightForm choose_form(WeightFormat type) {
+  return {.floats = type == WeightFormat::F32 ? DType::F32 : DType::BF16,
+          .native = type == WeightFormat::Auto || type == WeightFormat::Native};
 }
 
 DType choose_kv_type(const ModelConfig& config, const ModelOptions& options) {
-  const DType type = options.kv_type.value_or(choose_form(options.weights).floats);
+  const auto type = [&] {
+    switch (options.kv) {
+      case KvFormat::BF16:
+        return DType::BF16;
+      case KvFormat::Q8_0:
+        return DType::Q8_0;
+      case KvFormat::F32:
+        return DType::F32;
+      case KvFormat::Auto:
+        break;
+    }
+    return choose_form(options.weights).floats;
+  }();
   // Fails here for what no cache can be.
   KvCache({.layers = 1, .kv_heads = 1, .head_dim = config.head_dim, .capacity = 1, .type = type});
   return type;

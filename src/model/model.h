@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "augur/enums.h"
 #include "base/types.h"
 #include "io/checkpoint.h"
 #include "kernels/backend.h"
@@ -85,17 +85,12 @@ struct ForwardOptions {
   ForwardProfile* profile = nullptr;  ///< takes timestamps when not null
 };
 
-/// Native (and Auto): block-quantised matrices are computed on as they are stored, the others in bf16.
-/// Quantised types that no product takes (Q2_K, Q3_K), and the rare gate and up matrices of different types,
-/// are expanded to bf16. BF16 and F32 expand all: F32 holds float checkpoints exactly; quantised ones are
-/// rounded to bf16 first, so that both are the same model and F32 differs in its arithmetic only.
-enum class WeightType { Auto, Native, BF16, F32 };
-
 struct ModelOptions {
-  WeightType weights = WeightType::Auto;
-  /// Of caches: BF16, or Q8_0, which takes little more than half the memory and needs heads of whole blocks
-  /// of 32 (Error). Empty: BF16, with F32 weights F32.
-  std::optional<DType> kv_type = {};
+  /// Native (and Auto): quantised types that no product takes (Q2_K, Q3_K), and the rare gate and up matrices
+  /// of different types, are expanded to bf16. F32 holds float checkpoints exactly; quantised ones are
+  /// rounded to bf16 first, so that both are the same model and F32 differs in its arithmetic only.
+  WeightFormat weights = WeightFormat::Auto;
+  KvFormat kv = KvFormat::Auto;  ///< of caches; Error for Q8_0 where heads are no multiples of 32
   /// Longest sequence; 0: ModelConfig::max_context. Error beyond ModelConfig::context_limit.
   std::int64_t context = 0;
   std::function<void(double)> progress = {};  ///< 0..1 while loading

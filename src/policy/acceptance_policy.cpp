@@ -4,10 +4,11 @@
 #include <cmath>
 #include <utility>
 
-#include "model/model.h"
+#include "base/error.h"
+#include "io/part_location.h"
 #include "policy/auto/cost.h"
-#include "policy/chain_policy.h"
 #include "policy/registry.h"
+#include "policy/shape_limits.h"
 
 namespace augur {
 
@@ -79,11 +80,11 @@ namespace {
 class AcceptanceModel final : public PolicyModel {
  public:
   AcceptanceModel(std::shared_ptr<AcceptanceHead> head, const AcceptancePolicy::Options& options,
-                  const ChainPolicy::Options& chain)
-      : head_(std::move(head)), options_(options), chain_(chain) {}
+                  const ChainPolicy::Options& chain, std::string warning)
+      : head_(std::move(head)), options_(options), chain_(chain), warning_(std::move(warning)) {}
 
   /// Look-ups draft as they do beside EAGLE-2.
-  std::unique_ptr<TreePolicy> make(const DrafterSeat& drafter) override {
+  std::unique_ptr<TreePolicy> make(const DrafterIdentity& drafter) override {
     if (!drafter.traits.one_shot) return std::make_unique<AcceptancePolicy>(head_, options_);
     if (drafter.traits.branching) return std::make_unique<Eagle2Policy>(options_.shape);
     return std::make_unique<ChainPolicy>(chain_);
@@ -91,35 +92,43 @@ class AcceptanceModel final : public PolicyModel {
   int merged_nodes() const override { return options_.shape.size - 1; }
   std::int64_t most_nodes() const override { return std::max(options_.shape.size, chain_.max); }
   bool needs_costs() const override { return options_.threshold <= 0; }
+  std::string warning() const override { return warning_; }
 
  private:
   std::shared_ptr<AcceptanceHead> head_;
   AcceptancePolicy::Options options_;
   ChainPolicy::Options chain_;
+  std::string warning_;
 };
 
 }  // namespace
 
 std::unique_ptr<PolicyModel> load_acceptance_policy(const PolicySource& source) {
-  constexpr int kMost = 1 << 12;
+  constexpr int kUsualLevels = 6;
   PolicyArguments& a = source.arguments;
   AcceptancePolicy::Options options;
-  options.shape.levels = a.integer("k-max", 6, 1, kMost);
+  options.shape.levels = a.limit(&SpeculationPlan::tree_depth, "k-max", kUsualLevels);
   options.threshold = a.number("h", 0.0, 0.0, 1.0);
   options.all_branches = a.flag("all", false);
   options.chain = a.flag("chain", false);
-  options.shape.top_k = options.chain ? 1 : a.integer("topk", source.limits.tree_topk, 1, kMost);
-  options.shape.size =
-      options.chain ? options.shape.levels + 1 : a.integer("size", source.limits.tree_size, 2, kMost);
-  std::shared_ptr<AcceptanceHead> head;
-  if (const std::string folder = a.text("model"); !folder.empty()) {
-    const Fingerprint* target = source.target == nullptr ? nullptr : &source.target->fingerprint();
-    head = std::make_shared<AcceptanceHead>(AcceptanceHead::read(folder, target));
+  options.shape.top_k = options.chain ? 1 : a.limit(&SpeculationPlan::tree_topk);
+  options.shape.size = options.chain ? options.shape.levels + 1 : a.limit(&SpeculationPlan::tree_size);
+  std::string folder = a.text("model");
+  std::string warning;
+  if (folder.empty()) {
+    folder = find_part(source.parts, "acceptance").string();
+    if (folder.empty() && !source.parts.empty()) {
+      warning = fmt::format("policy acceptance: {}: no part, so the drafter's own probabilities decide",
+                            (source.parts / "acceptance").string());
+    }
+  } else if (folder == "none") {
+    folder.clear();
   }
-  return std::make_unique<AcceptanceModel>(std::move(head), options,
-                                           ChainPolicy::Options{.max = source.limits.draft_max,
-                                                                .min = source.limits.draft_min,
-                                                                .p_min = source.limits.draft_p_min});
+  std::shared_ptr<AcceptanceHead> head;
+  if (!folder.empty()) {
+    head = std::make_shared<AcceptanceHead>(AcceptanceHead::read(folder, source.fingerprint()));
+  }
+  return std::make_unique<AcceptanceModel>(std::move(head), options, chain_limits(a), std::move(warning));
 }
 
 }  // namespace augur

@@ -3,35 +3,31 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "plan/keys.h"
 
 namespace augur {
 
-PolicyArguments::PolicyArguments(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  name_ = text.substr(0, colon);
-  std::string_view rest = colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
-  while (!rest.empty()) {
-    const std::string_view setting = rest.substr(0, rest.find_first_of(",;"));
-    rest.remove_prefix(std::min(rest.size(), setting.size() + 1));
-    const std::size_t equals = setting.find('=');
-    if (equals == std::string_view::npos || equals == 0) {
-      throw Error("policy {}: '{}' is not KEY=VALUE", name_, setting);
-    }
-    const std::string key(setting.substr(0, equals));
-    if (!values_.emplace(key, setting.substr(equals + 1)).second) {
-      throw Error("policy {}: {} is given twice", name_, key);
-    }
-  }
-}
-
 void PolicyArguments::fail(const std::string& key, const std::string& problem) const {
-  throw Error("policy {}: {}: {}", name_, key, problem);
+  throw Error("policy {}: {}: {}", name(), key, problem);
 }
 
 const std::string* PolicyArguments::find(const std::string& key) {
   read_.insert(key);
-  const auto it = values_.find(key);
-  return it == values_.end() ? nullptr : &it->second;
+  const auto it = plan_.policy.settings.find(key);
+  return it == plan_.policy.settings.end() ? nullptr : &it->second;
+}
+
+int PolicyArguments::limit(std::optional<int> SpeculationPlan::*limit, std::string_view own,
+                           std::optional<int> usual) {
+  const PlanKey& key = key_of(limit);
+  const int fallback = (plan_.*limit).value_or(usual.value_or(static_cast<int>(key.usual)));
+  return integer(std::string(own.empty() ? key.key : own), fallback, static_cast<int>(key.least),
+                 static_cast<int>(key.most));
+}
+
+double PolicyArguments::limit(std::optional<double> SpeculationPlan::*limit) {
+  const PlanKey& key = key_of(limit);
+  return number(std::string(key.key), value_of(plan_, limit), key.least, key.most);
 }
 
 int PolicyArguments::integer(const std::string& key, int fallback, int low, int high) {
@@ -69,18 +65,12 @@ std::string PolicyArguments::text(const std::string& key, const std::string& fal
   return value == nullptr ? fallback : *value;
 }
 
-std::string PolicyArguments::required_text(const std::string& key) {
-  const std::string* value = find(key);
-  if (value == nullptr || value->empty()) throw Error("policy {} needs {}=...", name_, key);
-  return *value;
-}
-
 void PolicyArguments::check_all_read() const {
   std::string known;
   for (const std::string& key : read_) known += (known.empty() ? "" : ", ") + key;
-  for (const auto& [key, value] : values_) {
+  for (const auto& [key, value] : plan_.policy.settings) {
     if (read_.count(key) > 0) continue;
-    throw Error("policy {}: unknown setting '{}'; known: {}", name_, key, known.empty() ? "none" : known);
+    throw Error("policy {}: unknown setting '{}'; known: {}", name(), key, known.empty() ? "none" : known);
   }
 }
 

@@ -1,21 +1,30 @@
 #pragma once
-#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "augur/plan.h"
+
 namespace augur {
 
-/// A policy and its settings as users write them: NAME or NAME:KEY=VALUE,KEY=VALUE (';' separates, too, for
-/// places where commas have a meaning of their own). A policy reads each of its settings once; what nobody
-/// has read is unknown.
+/// A policy's own settings and the limits of the plan that it is part of, as the policy reads them: each
+/// setting once; what has not been read is unknown.
 class PolicyArguments {
  public:
-  /// Error for a setting that is not KEY=VALUE, or is given twice.
-  explicit PolicyArguments(std::string_view text);
+  /// `plan` names its policy. It outlives this.
+  explicit PolicyArguments(const SpeculationPlan& plan) : plan_(plan) {}
 
-  const std::string& name() const { return name_; }
-  bool has(const std::string& key) const { return values_.count(key) > 0; }
+  const SpeculationPlan& plan() const { return plan_; }
+  const std::string& name() const { return plan_.policy.name; }
+  bool has(const std::string& key) const { return plan_.policy.settings.count(key) > 0; }
+
+  /// One of the plan's limits: the policy's own setting of its key (or of `own`), otherwise the plan's,
+  /// otherwise `usual`, otherwise what the table of keys says. An Error names policy and setting where the
+  /// value is out of the limit's range.
+  int limit(std::optional<int> SpeculationPlan::*limit, std::string_view own = {},
+            std::optional<int> usual = {});
+  double limit(std::optional<double> SpeculationPlan::*limit);
 
   // Each gives `fallback` when the setting is absent, and throws an Error naming policy and setting when its
   // value is not as it must be.
@@ -23,8 +32,6 @@ class PolicyArguments {
   double number(const std::string& key, double fallback, double low, double high);
   bool flag(const std::string& key, bool fallback);  ///< 0, 1, false, true, off, on
   std::string text(const std::string& key, const std::string& fallback = "");
-  /// Error when it is absent.
-  std::string required_text(const std::string& key);
 
   /// Error naming a setting that nobody has asked for, and those that there are.
   void check_all_read() const;
@@ -33,8 +40,7 @@ class PolicyArguments {
   [[noreturn]] void fail(const std::string& key, const std::string& problem) const;
   const std::string* find(const std::string& key);
 
-  std::string name_;
-  std::map<std::string, std::string> values_;
+  const SpeculationPlan& plan_;
   std::set<std::string> read_;
 };
 

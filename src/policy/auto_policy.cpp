@@ -32,15 +32,15 @@ namespace {
 /// What it learns is kept from sequence to sequence.
 class AutoModel final : public PolicyModel {
  public:
-  std::unique_ptr<TreePolicy> make(const DrafterSeat& drafter) override {
+  std::unique_ptr<TreePolicy> make(const DrafterIdentity& drafter) override {
     throw Error("policy auto steers the drafters of a sequence together, not {} alone", drafter.name);
   }
 
-  SequencePolicies make_all(std::span<const DrafterSeat> drafters) override {
+  SequencePolicies make_all(std::span<const DrafterIdentity> drafters) override {
     SequencePolicies policies;
     if (drafters.empty()) return policies;
     auto text = std::make_unique<AutoText>();
-    for (const DrafterSeat& drafter : drafters) {
+    for (const DrafterIdentity& drafter : drafters) {
       AutoText::Drafter& made = text->drafters.emplace_back(chooser_->belief(drafter.name));
       policies.by_drafter.push_back(std::make_unique<AutoPolicy>(*chooser_, *text, made));
     }

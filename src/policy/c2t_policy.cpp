@@ -5,7 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "model/model.h"
 #include "policy/registry.h"
 
 namespace augur {
@@ -95,7 +94,7 @@ class C2tModel final : public PolicyModel {
            std::string warning)
       : classifier_(std::move(classifier)), options_(options), warning_(std::move(warning)) {}
 
-  std::unique_ptr<TreePolicy> make(const DrafterSeat& drafter) override {
+  std::unique_ptr<TreePolicy> make(const DrafterIdentity& drafter) override {
     C2tPolicy::Options options = options_;
     if (drafter.traits.one_shot && !drafter.traits.branching) options.chain = true;
     return std::make_unique<C2tPolicy>(classifier_, options);
@@ -116,19 +115,18 @@ class C2tModel final : public PolicyModel {
 }  // namespace
 
 std::unique_ptr<PolicyModel> load_c2t_policy(const PolicySource& source) {
-  constexpr int kMost = 1 << 12;
+  constexpr int kMostRated = 1 << 12;
   PolicyArguments& a = source.arguments;
   C2tPolicy::Options options;
   options.beta = a.number("beta", options.beta, 0.0, 1.0);
-  options.top_k = a.integer("topk", options.top_k, 1, kMost);
-  options.children = a.integer("children", source.limits.tree_topk, 1, kMost);
-  options.levels = a.integer("depth", source.limits.tree_depth, 1, kMost);
-  options.size = a.integer("size", options.size, 2, kMost);
+  options.top_k = a.integer("topk", options.top_k, 1, kMostRated);
+  options.children = a.limit(&SpeculationPlan::tree_topk, "children");
+  options.levels = a.limit(&SpeculationPlan::tree_depth);
+  options.size = a.limit(&SpeculationPlan::tree_size, {}, options.size);
   options.chain = a.flag("chain", false);
-  const std::string folder = a.required_text("model");
-  const Fingerprint* target = source.target == nullptr ? nullptr : &source.target->fingerprint();
   std::string warning;
-  auto classifier = std::make_shared<const C2tClassifier>(C2tClassifier::read(folder, target, &warning));
+  auto classifier = std::make_shared<const C2tClassifier>(
+      C2tClassifier::read(source.part(), source.fingerprint(), &warning));
   return std::make_unique<C2tModel>(std::move(classifier), options, std::move(warning));
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "policy/shape_limits.h"
+
 namespace augur {
 
 EarlyStopPolicy::EarlyStopPolicy(std::unique_ptr<StopRule> rule, const Options& options)
@@ -65,7 +67,7 @@ class EarlyStopModel final : public PolicyModel {
                  std::function<std::unique_ptr<StopRule>()> make_rule)
       : options_(options), make_rule_(std::move(make_rule)) {}
 
-  std::unique_ptr<TreePolicy> make(const DrafterSeat& drafter) override {
+  std::unique_ptr<TreePolicy> make(const DrafterIdentity& drafter) override {
     EarlyStopPolicy::Options options = options_;
     // Look-ups that know one branch only draft a chain.
     if (drafter.traits.one_shot && !drafter.traits.branching) options.tree = false;
@@ -85,14 +87,11 @@ class EarlyStopModel final : public PolicyModel {
 
 std::unique_ptr<PolicyModel> early_stop_model(const PolicySource& source,
                                               std::function<std::unique_ptr<StopRule>()> make_rule) {
-  constexpr int kMost = 1 << 16;
   PolicyArguments& a = source.arguments;
   EarlyStopPolicy::Options options;
-  options.max = a.integer("n-max", options.max, 1, kMost);
+  options.max = a.limit(&SpeculationPlan::draft_max, {}, options.max);
   options.tree = a.flag("tree", false);
-  options.shape.top_k = a.integer("topk", source.limits.tree_topk, 1, kMost);
-  options.shape.levels = a.integer("depth", source.limits.tree_depth, 1, kMost);
-  options.shape.size = a.integer("size", source.limits.tree_size, 2, kMost);
+  options.shape = tree_limits(a);
   return std::make_unique<EarlyStopModel>(options, std::move(make_rule));
 }
 

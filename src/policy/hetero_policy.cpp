@@ -6,9 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "model/model.h"
-#include "policy/chain_policy.h"
 #include "policy/registry.h"
+#include "policy/shape_limits.h"
 
 namespace augur {
 
@@ -80,7 +79,7 @@ class HeteroModel final : public PolicyModel {
       : bins_(std::move(bins)), options_(options), chain_(chain), warning_(std::move(warning)) {}
 
   /// Look-ups have no entropies: they draft as they do beside EAGLE-2.
-  std::unique_ptr<TreePolicy> make(const DrafterSeat& drafter) override {
+  std::unique_ptr<TreePolicy> make(const DrafterIdentity& drafter) override {
     if (!drafter.traits.one_shot) return std::make_unique<HeteroPolicy>(bins_, options_);
     if (drafter.traits.branching) return std::make_unique<Eagle2Policy>(options_.shape);
     return std::make_unique<ChainPolicy>(chain_);
@@ -108,12 +107,11 @@ std::unique_ptr<PolicyModel> load_hetero_policy(const PolicySource& source) {
   constexpr int kMost = 1 << 12;
   PolicyArguments& a = source.arguments;
   std::string warning;
-  const Fingerprint* target = source.target == nullptr ? nullptr : &source.target->fingerprint();
   auto bins =
-      std::make_shared<const HeteroBins>(HeteroBins::read(a.required_text("model"), target, &warning));
+      std::make_shared<const HeteroBins>(HeteroBins::read(source.part(), source.fingerprint(), &warning));
   HeteroPolicy::Options options;
-  options.shape.top_k = a.integer("topk", source.limits.tree_topk, 1, kMost);
-  options.shape.size = a.integer("size", source.limits.tree_size, 2, kMost);
+  options.shape.top_k = a.limit(&SpeculationPlan::tree_topk);
+  options.shape.size = a.limit(&SpeculationPlan::tree_size);
   options.shape.levels = a.integer("depth", bins->depth, 1, kMost);
   if (options.shape.levels != bins->depth) {
     throw Error("policy hetero: depth: is {}, the bins were made for {}", options.shape.levels, bins->depth);
@@ -125,11 +123,7 @@ std::unique_ptr<PolicyModel> load_hetero_policy(const PolicySource& source) {
   for (std::size_t i = 0; i < options.gamma.size(); ++i) {
     options.gamma[i] = a.number("gamma" + std::to_string(i + 1), options.gamma[i], 0.0, 1.0);
   }
-  return std::make_unique<HeteroModel>(
-      std::move(bins), options,
-      ChainPolicy::Options{
-          .max = source.limits.draft_max, .min = source.limits.draft_min, .p_min = source.limits.draft_p_min},
-      std::move(warning));
+  return std::make_unique<HeteroModel>(std::move(bins), options, chain_limits(a), std::move(warning));
 }
 
 }  // namespace augur

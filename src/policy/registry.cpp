@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "io/part_location.h"
+#include "model/model.h"
 
 namespace augur {
 
@@ -29,21 +31,29 @@ const PolicyType& find_policy_type(std::string_view name) {
   throw Error("unknown speculation policy '{}'; known: {}", name, known);
 }
 
-std::unique_ptr<PolicyModel> load_policy(const std::string& text, const PolicyLimits& limits, Model* target,
-                                         std::string target_path) {
-  PolicyArguments arguments(text);
-  std::unique_ptr<PolicyModel> model = find_policy_type(arguments.name())
-                                           .load({.arguments = arguments,
-                                                  .limits = limits,
-                                                  .target = target,
-                                                  .target_path = std::move(target_path)});
+const Fingerprint* PolicySource::fingerprint() const {
+  return target == nullptr ? nullptr : &target->fingerprint();
+}
+
+std::filesystem::path PolicySource::part() const {
+  const std::string& name = arguments.name();
+  if (const std::string named = arguments.text("model"); !named.empty()) return named;
+  return require_part(parts, name, "policy " + name, name + ":model=FOLDER");
+}
+
+std::unique_ptr<PolicyModel> load_policy(const SpeculationPlan& plan, Model* target,
+                                         std::filesystem::path parts) {
+  PolicyArguments arguments(plan);
+  std::unique_ptr<PolicyModel> model =
+      find_policy_type(arguments.name())
+          .load({.arguments = arguments, .target = target, .parts = std::move(parts)});
   arguments.check_all_read();
   return model;
 }
 
-SequencePolicies PolicyModel::make_all(std::span<const DrafterSeat> drafters) {
+SequencePolicies PolicyModel::make_all(std::span<const DrafterIdentity> drafters) {
   SequencePolicies policies;
-  for (const DrafterSeat& drafter : drafters) policies.by_drafter.push_back(make(drafter));
+  for (const DrafterIdentity& drafter : drafters) policies.by_drafter.push_back(make(drafter));
   return policies;
 }
 

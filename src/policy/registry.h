@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,32 +14,19 @@
 namespace augur {
 
 class Model;
-
-/// How much to speculate, as the general flags say it; every policy takes what it understands.
-struct PolicyLimits {
-  int draft_max = 4;         ///< tokens of a chain
-  int draft_min = 0;         ///< shorter chains are not verified
-  double draft_p_min = 0.0;  ///< a chain ends before a token less probable than this
-  int tree_topk = 4;         ///< candidates per node
-  int tree_depth = 4;        ///< levels
-  int tree_size = 16;        ///< nodes verified, the root included
-  std::string static_tree;   ///< a fixed shape: a published name or a file; empty: none
-
-  friend bool operator==(const PolicyLimits&, const PolicyLimits&) = default;
-};
+struct Fingerprint;
 
 /// What a policy may load itself from. References are valid during the call, `target` as long as the policy.
 struct PolicySource {
   PolicyArguments& arguments;
-  const PolicyLimits& limits;
-  Model* target = nullptr;  ///< null in tests of policies that need none
-  std::string target_path;  ///< for messages
-};
+  Model* target = nullptr;      ///< null in tests of policies that need none
+  std::filesystem::path parts;  ///< folder of the drafter's learned parts (io/part_location.h); empty: none
 
-/// A drafter of a sequence, as a policy is asked to steer it.
-struct DrafterSeat {
-  std::string name;
-  DrafterTraits traits;
+  /// What the target of a part is compared with; null: with nothing.
+  const Fingerprint* fingerprint() const;
+  /// The policy's own part: what its setting `model` names, otherwise the part of its name among `parts`.
+  /// Error that says where it was looked for.
+  std::filesystem::path part() const;
 };
 
 /// The policies of one sequence.
@@ -54,9 +42,9 @@ class PolicyModel {
  public:
   virtual ~PolicyModel() = default;
   /// The policy of one drafter. Error when the drafter is of a kind that it has no meaning for.
-  virtual std::unique_ptr<TreePolicy> make(const DrafterSeat& drafter) = 0;
+  virtual std::unique_ptr<TreePolicy> make(const DrafterIdentity& drafter) = 0;
   /// The policies of a sequence with these drafters, in their order.
-  virtual SequencePolicies make_all(std::span<const DrafterSeat> drafters);
+  virtual SequencePolicies make_all(std::span<const DrafterIdentity> drafters);
   /// Nodes beside the root that a tree of several drafters may have; 0: all they propose.
   virtual int merged_nodes() const { return 0; }
   /// Nodes beside the root that one drafter's tree may have, before it is pruned, at most or nearly.
@@ -81,8 +69,9 @@ std::span<const PolicyType> policy_types();
 /// Error listing the known names.
 const PolicyType& find_policy_type(std::string_view name);
 
-/// Loads the policy that `text` (NAME[:KEY=VALUE,...]) names. Error for what is unknown or out of range.
-std::unique_ptr<PolicyModel> load_policy(const std::string& text, const PolicyLimits& limits,
-                                         Model* target = nullptr, std::string target_path = "");
+/// Loads the policy that the plan names; `parts` as in PolicySource. Error for what is unknown or out of
+/// range.
+std::unique_ptr<PolicyModel> load_policy(const SpeculationPlan& plan, Model* target = nullptr,
+                                         std::filesystem::path parts = {});
 
 }  // namespace augur

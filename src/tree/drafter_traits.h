@@ -1,5 +1,6 @@
 #pragma once
 #include <limits>
+#include <string>
 
 namespace augur {
 
@@ -14,6 +15,12 @@ struct DrafterTraits {
   /// It foretells acceptance apart from its probabilities, and stops by TreePolicy::least_confidence().
   bool has_confidence = false;
   int max_depth = std::numeric_limits<int>::max();  ///< levels that it can draft at all
+};
+
+/// What a drafter is known by: to policies, in costs and beliefs, in results.
+struct DrafterIdentity {
+  std::string name;  ///< of its type, canonical: "eagle3"
+  DrafterTraits traits;
 };
 
 }  // namespace augur

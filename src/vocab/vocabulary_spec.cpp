@@ -1,10 +1,12 @@
 #include "vocab/vocabulary_spec.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
 
 #include "base/error.h"
+#include "io/part_location.h"
 
 namespace augur {
 namespace {
@@ -20,14 +22,32 @@ std::optional<std::int64_t> positive(std::string_view text) {
   return value;
 }
 
-/// What stands behind the last colon, if it is made of digits and commas: paths may have colons, too.
+/// What stands behind the last colon, or alone, if it is made of digits and separators: paths may have
+/// colons, too.
 std::string_view cut_numbers(std::string_view& path) {
   const std::size_t colon = path.rfind(':');
-  if (colon == std::string_view::npos) return {};
-  const std::string_view tail = path.substr(colon + 1);
-  if (tail.empty() || tail.find_first_not_of("0123456789,") != std::string_view::npos) return {};
-  path = path.substr(0, colon);
+  const std::string_view tail = path.substr(colon == std::string_view::npos ? 0 : colon + 1);
+  if (tail.empty() || tail.find_first_not_of("0123456789,;") != std::string_view::npos) return {};
+  path = path.substr(0, colon == std::string_view::npos ? 0 : colon);
   return tail;
+}
+
+/// The word of a kind, and the part that it is made with.
+struct Name {
+  VocabularySpec::Kind kind;
+  std::string_view word;
+  std::string_view part;
+};
+
+constexpr Name kNames[] = {{VocabularySpec::Kind::Full, "full", ""},
+                           {VocabularySpec::Kind::Frequent, "frspec", "frspec"},
+                           {VocabularySpec::Kind::PositionAware, "pafr", "frspec"},
+                           {VocabularySpec::Kind::Hot, "hot", "frspec"},
+                           {VocabularySpec::Kind::Clusters, "dynaspec", "dynaspec"}};
+
+const Name& name_of(VocabularySpec::Kind kind) {
+  return *std::find_if(std::begin(kNames), std::end(kNames),
+                       [&](const Name& name) { return name.kind == kind; });
 }
 
 }  // namespace
@@ -35,32 +55,26 @@ std::string_view cut_numbers(std::string_view& path) {
 VocabularySpec VocabularySpec::parse(const std::string& text) {
   const auto fail = [&](std::string_view problem) -> Error {
     return Error(
-        "draft vocabulary '{}': {}; expected full, frspec:FILE[:SIZE], pafr:FILE[:SIZE], hot:FILE[:SIZE] or "
-        "dynaspec:FOLDER[:K|:K0,K1]",
+        "draft vocabulary '{}': {}; expected full, frspec[:FILE][:SIZE], pafr[:FILE][:SIZE], "
+        "hot[:FILE][:SIZE] or "
+        "dynaspec[:FOLDER][:K|:K0,K1]",
         text, problem);
   };
   VocabularySpec spec;
   if (text.empty() || text == "full") return spec;
   const std::size_t colon = text.find(':');
   const std::string_view kind = std::string_view(text).substr(0, colon);
-  if (kind == "frspec") {
-    spec.kind = Kind::Frequent;
-  } else if (kind == "pafr") {
-    spec.kind = Kind::PositionAware;
-  } else if (kind == "hot") {
-    spec.kind = Kind::Hot;
-  } else if (kind == "dynaspec") {
-    spec.kind = Kind::Clusters;
-  } else {
-    throw fail("unknown kind");
-  }
+  const auto name = std::find_if(std::begin(kNames), std::end(kNames),
+                                 [&](const Name& known) { return known.word == kind; });
+  if (name == std::end(kNames) || name->kind == Kind::Full) throw fail("unknown kind");
+  spec.kind = name->kind;
   std::string_view path =
       colon == std::string::npos ? std::string_view{} : std::string_view(text).substr(colon + 1);
+  if (colon != std::string::npos && path.empty()) throw fail("no file is named");
   const std::string_view numbers = cut_numbers(path);
-  if (path.empty()) throw fail("no file is named");
   spec.path = path;
   if (numbers.empty()) return spec;
-  const std::size_t comma = numbers.find(',');
+  const std::size_t comma = numbers.find_first_of(",;");
   const auto first = positive(numbers.substr(0, comma));
   if (spec.kind != Kind::Clusters) {
     if (!first || comma != std::string_view::npos) throw fail("the size is not a number of tokens");
@@ -73,6 +87,25 @@ VocabularySpec VocabularySpec::parse(const std::string& text) {
   spec.second = *second;
   spec.position_aware = comma != std::string_view::npos;
   return spec;
+}
+
+VocabularySpec VocabularySpec::located(const std::filesystem::path& parts) const {
+  VocabularySpec spec = *this;
+  if (kind == Kind::Full || !path.empty()) return spec;
+  const Name& name = name_of(kind);
+  spec.path = require_part(parts, name.part, fmt::format("draft vocabulary {}", name.word),
+                           fmt::format("{}:PATH", name.word))
+                  .string();
+  return spec;
+}
+
+std::string to_string(const VocabularySpec& spec) {
+  std::string text(name_of(spec.kind).word);
+  if (!spec.path.empty()) text += ":" + spec.path;
+  if (spec.size > 0) text += fmt::format(":{}", spec.size);
+  if (spec.first > 0) text += fmt::format(":{}", spec.first);
+  if (spec.position_aware) text += fmt::format(";{}", spec.second);
+  return text;
 }
 
 }  // namespace augur

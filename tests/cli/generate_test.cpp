@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "cli/program.h"
 #include "support/stories_answer.h"
@@ -105,11 +106,51 @@ TEST(Generate, CostsDecideHowMuchIsDraftedUnlessAShapeIsAskedFor) {
 }
 
 TEST(Generate, AutoTakesNoShape) {
-  const Outcome outcome = run_augur(
-      generate({"-p", "Once", "-md", stories260k(), "--spec-policy", "auto", "--spec-tree-topk", "4"}));
-  EXPECT_NE(outcome.code, 0);
-  EXPECT_THAT(outcome.err, HasSubstr("--spec-tree-topk"));
-  EXPECT_THAT(outcome.err, HasSubstr("auto decides"));
+  const std::vector<std::vector<std::string>> shapes = {{"--spec-tree-topk", "4"},
+                                                        {"--spec-draft-n-max", "4"},
+                                                        {"--spec-draft-p-min", "0.1"},
+                                                        {"--spec-tree", "mc_sim_7b_63"}};
+  for (const std::vector<std::string>& shape : shapes) {
+    std::vector<std::string> arguments =
+        generate({"-p", "Once", "-md", stories260k(), "--spec-policy", "auto"});
+    arguments.insert(arguments.end(), shape.begin(), shape.end());
+    const Outcome outcome = run_augur(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr(shape.front() + ": "), HasSubstr("auto decides")));
+  }
+}
+
+TEST(Generate, APlanAsTextAndAsFlagsIsTheSame) {
+  const auto drafted = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments =
+        generate({"-p", "Once upon", "-n", "40", "--json", "-md", stories260k()});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const json speculation = parse(run_augur(arguments))["speculation"];
+    return std::tuple(speculation["type"], speculation["drafted_tokens"], speculation["calls"]);
+  };
+  const auto flags = drafted({"--spec-type", "ngram,draft-simple", "--spec-tree-topk", "3",
+                              "--spec-tree-depth", "2", "--spec-ngram-max", "6", "--no-spec-coupling"});
+  EXPECT_EQ(drafted({"--spec-type", "ngram,draft:topk=3,depth=2,ngram-max=6,coupling=0"}), flags);
+  EXPECT_EQ(
+      drafted({"--spec-type", "ngram,auto:topk=9,depth=2,ngram-max=6,coupling=0", "--spec-tree-topk", "3"}),
+      flags)
+      << "flags come on top";
+  EXPECT_NE(drafted({"--spec-type", "ngram,draft:topk=3,depth=3"}), flags);
+}
+
+TEST(Generate, LearnedPartsAreLookedForInTheDraftersFolder) {
+  const auto error_of = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = generate({"-p", "x", "-n", "3"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run_augur(arguments);
+    EXPECT_EQ(outcome.code, 1);
+    return outcome.err;
+  };
+  EXPECT_THAT(error_of({"-md", stories260k(), "--spec-policy", "hetero"}),
+              AllOf(HasSubstr(stories260k() + "/hetero"), HasSubstr("augur train hetero")));
+  EXPECT_THAT(error_of({"-md", stories260k(), "--spec-vocab", "dynaspec"}),
+              AllOf(HasSubstr(stories260k() + "/dynaspec"), HasSubstr("augur train dynaspec")));
+  EXPECT_THAT(error_of({"--spec-type", "ngram", "--spec-policy", "c2t"}), HasSubstr("draft model"));
 }
 
 TEST(Generate, SampledTextDependsOnTheSeedAndNotOnTheDrafter) {
@@ -161,7 +202,13 @@ TEST(Generate, SaysWhatIsWrongWithTheCommandLine) {
       {{"-p", "x", "--spec-type", "eagle9"}, "--spec-type"},
       {{"-p", "x", "--spec-type", "draft"}, "draft needs a draft model"},
       {{"-p", "x", "--spec-type", "ngram,draft-eagle3"}, "eagle3 needs a draft model"},
-      {{"-p", "x", "--spec-type", "none,ngram"}, "none stands alone"},
+      {{"-p", "x", "--spec-type", "none,ngram"}, "'none' stands alone"},
+      {{"-p", "x", "--spec-type", "ngram:colour=red"}, "'colour'"},
+      {{"-p", "x", "--spec-type", "ngram", "--spec-tree-topk", "257"},
+       "--spec-tree-topk: expected an integer"},
+      {{"-p", "x", "--spec-type", "ngram", "--spec-ngram-max", "0"}, "from 1 to 64"},
+      {{"-p", "x", "--spec-type", "ngram", "--spec-draft-n-min", "9"}, "at most --spec-draft-n-max"},
+      {{"-p", "x", "--spec-type", "ngram", "--spec-policy", ":beta=1"}, "--spec-policy"},
       {{"-p", "x", "--spec-verify", "hope"}, "--spec-verify"},
       {{"-p", "x", "--weights", "q4"}, "--weights"},
       {{"-p", "x", "--logit-bias", "7"}, "TOKEN_ID+BIAS"},

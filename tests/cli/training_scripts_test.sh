@@ -67,8 +67,8 @@ reference() {
   export WORDS=5000 CORE=64 CLUSTERS=16 EXAMPLES=1000
   "$source/scripts/train_reference_models.sh" "$folder/prompts" "$folder/work"
   local part
-  for part in eagle3 draft eagle mtp medusa hydra dflash dspark early-exit draft-11m-c2t draft-11m-acceptance draft-11m-hetero \
-    eagle3-c2t eagle3-acceptance eagle3-hetero draft-11m-frspec draft-11m-dynaspec; do
+  for part in eagle3 draft eagle mtp medusa hydra dflash dspark early-exit draft/c2t draft/acceptance draft/hetero \
+    eagle3/c2t eagle3/acceptance eagle3/hetero draft/frspec draft/dynaspec; do
     [[ -f $folder/work/$part/config.json ]] || fail "$part was not made"
     [[ $part == *spec || -f $folder/work/$part/README.md ]] || fail "$part has no card"
   done

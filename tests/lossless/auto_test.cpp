@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "support/generation.h"
+#include "support/policy_plan.h"
 
 namespace augur {
 namespace {
@@ -47,7 +48,7 @@ class Auto : public testing::Test {
         for (const std::size_t parallel : {std::size_t{1}, std::size_t{3}}) {
           SCOPED_TRACE(fmt::format("{} first, temperature {}, {} costs, {} at once", types.front(),
                                    sampling.temperature, cheap ? "cheap" : "live", parallel));
-          const auto policy = load_policy("auto", {});
+          const auto policy = load_policy(testing_support::policy_plan("auto"));
           GenerateOptions options{.sampling = sampling, .tokens = 80, .parallel = parallel};
           options.policy = policy.get();
           if (cheap) options.costs = cheap_drafts;
@@ -95,7 +96,7 @@ TEST_F(Auto, SeveralDrafters) {
 /// Near the end of the context there is room for few nodes, then for none.
 TEST_F(Auto, FillsTheContext) {
   const auto draft = load("draft");
-  const auto policy = load_policy("auto", {});
+  const auto policy = load_policy(testing_support::policy_plan("auto"));
   const auto run = [&](bool speculate) {
     SequenceOptions options{.context = 64, .tree_slots = 3};
     if (speculate) {

@@ -80,7 +80,7 @@ class CoupledHeads : public testing::TestWithParam<Head> {};
 TEST_P(CoupledHeads, WriteWhatPlainDecodingWrites) {
   const Checkpoint head = Checkpoint::open(testing_support::golden_head_path(GetParam().folder));
   ASSERT_EQ(detect_drafter_type(head), GetParam().type);
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   std::vector<std::vector<TokenId>> prompts;
   std::mt19937 random(1);
   for (const int length : {1, 9, 30}) {

@@ -39,7 +39,7 @@ class LosslessHeads : public testing::TestWithParam<Head> {
 TEST_P(LosslessHeads, TokensAreThoseOfPlainDecoding) {
   const Checkpoint head = Checkpoint::open(testing_support::golden_head_path(GetParam().folder));
   ASSERT_EQ(detect_drafter_type(head), GetParam().type);
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   const auto shared = target.load(GetParam().type, head);
   const SamplingParams samplings[] = {{}, {.temperature = 1.0f, .top_p = 0.95f, .seed = 5}};
   for (const SamplingParams& sampling : samplings) {

@@ -8,6 +8,7 @@
 #include "policy/registry.h"
 #include "support/generation.h"
 #include "support/golden_head.h"
+#include "support/policy_plan.h"
 #include "support/random_parts.h"
 
 namespace augur {
@@ -39,7 +40,7 @@ TEST_P(LosslessPolicies, TokensAreThoseOfPlainDecoding) {
       "acceptance:chain=1,k-max=5,h=0.5,model=" + parts.acceptance.path(),
   };
   const Checkpoint head = Checkpoint::open(golden_head_path(GetParam()));
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   const auto drafters = target.load(detect_drafter_type(head), head);
   std::vector<std::vector<TokenId>> prompts;
   std::mt19937 random(1);
@@ -52,7 +53,7 @@ TEST_P(LosslessPolicies, TokensAreThoseOfPlainDecoding) {
     const Generated plain = generate(*target.model, prompts, {.sampling = sampling, .tokens = 32});
     for (const std::string& text : policies) {
       SCOPED_TRACE(fmt::format("{}, temperature {}", text, temperature));
-      const auto policy = load_policy(text, {}, target.model.get());
+      const auto policy = load_policy(testing_support::policy_plan(text), target.model.get());
       const Generated fast =
           generate(*target.model, prompts,
                    {.sampling = sampling, .tokens = 32, .parallel = 2, .speculators = [&] {

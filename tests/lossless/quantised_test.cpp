@@ -42,16 +42,15 @@ class Quantised : public testing::TestWithParam<std::string> {
   Quantised()
       : checkpoint_(Checkpoint::open(write_model(folder_.path(), GetParam()))),
         tokenizer_(checkpoint_.load_tokenizer()),
-        model_(Model::load(backend_, checkpoint_, {.kv_type = kv_type()})) {
+        model_(Model::load(backend_, checkpoint_, {.kv = kv_format()})) {
     for (const char* text : {"Once upon a time", "One day, Lily", "The end. The end. The", "A"}) {
       prompts_.push_back(tokenizer_->encode(text));
     }
   }
 
   /// One of the files with an 8-bit cache.
-  static std::optional<DType> kv_type() {
-    if (GetParam() != "random Q8_0, KV Q8_0") return std::nullopt;
-    return DType::Q8_0;
+  static KvFormat kv_format() {
+    return GetParam() == "random Q8_0, KV Q8_0" ? KvFormat::Q8_0 : KvFormat::Auto;
   }
 
   std::unique_ptr<DrafterModel> load(const char* type, const Checkpoint* head = nullptr) {
@@ -112,9 +111,9 @@ INSTANTIATE_TEST_SUITE_P(Files, Quantised,
                          });
 
 /// Hidden states and logits of a text, as they lie in memory.
-std::vector<float> results(const Checkpoint& checkpoint, Isa isa, int threads, DType kv_type) {
+std::vector<float> results(const Checkpoint& checkpoint, Isa isa, int threads, KvFormat kv) {
   Backend backend(threads, false, isa);
-  const auto model = Model::load(backend, checkpoint, {.kv_type = kv_type});
+  const auto model = Model::load(backend, checkpoint, {.kv = kv});
   std::vector<TokenId> text;
   for (int i = 0; i < 45; ++i) text.push_back(static_cast<TokenId>(3 + (i * 97) % 500));
   KvCache cache = model->make_cache();
@@ -136,14 +135,14 @@ std::vector<float> results(const Checkpoint& checkpoint, Isa isa, int threads, D
 
 TEST(QuantisedForward, HasTheSameBitsOnEveryInstructionSetAndForAnyNumberOfThreads) {
   for (const char* kind : {"random Q8_0", "random Q4_K"}) {
-    const DType kv_type = std::string_view(kind) == "random Q8_0" ? DType::Q8_0 : DType::BF16;
+    const KvFormat kv = std::string_view(kind) == "random Q8_0" ? KvFormat::Q8_0 : KvFormat::BF16;
     TemporaryFolder folder;
     const Checkpoint checkpoint = Checkpoint::open(write_model(folder.path(), kind));
-    const std::vector<float> reference = results(checkpoint, Isa::Portable, 1, kv_type);
+    const std::vector<float> reference = results(checkpoint, Isa::Portable, 1, kv);
     for (const float v : reference) ASSERT_TRUE(std::isfinite(v));
     for (const Isa isa : supported_isas()) {
       for (const int threads : {1, 2, 3}) {
-        const std::vector<float> got = results(checkpoint, isa, threads, kv_type);
+        const std::vector<float> got = results(checkpoint, isa, threads, kv);
         ASSERT_EQ(got.size(), reference.size());
         EXPECT_EQ(std::memcmp(got.data(), reference.data(), got.size() * sizeof(float)), 0)
             << kind << ", " << name(isa) << ", " << threads << " threads";

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/generation.h"
+#include "support/policy_plan.h"
 #include "vocab/token_order.h"
 #include "vocab/vocabulary_choice.h"
 
@@ -105,9 +106,9 @@ TEST(Rejection, KeepsTheLawOfPlainDecoding) {
   add_law(stories, prompt, prompt.size() + kTokens, 1.0, law);
 
   // Its shapes follow from what earlier texts taught it about drawn candidates.
-  const auto automatic = load_policy("auto", {});
+  const auto automatic = load_policy(testing_support::policy_plan("auto"));
   enum class Shape { Chain, Tree, Auto };
-  const auto run = [&](const DrafterModel& drafters, Shape shape, VerifyRule rule, std::int64_t& accepted,
+  const auto run = [&](const DrafterModel& drafters, Shape shape, Verification rule, std::int64_t& accepted,
                        int runs) {
     std::map<Text, int> counts;
     for (int seed = 0; seed < runs; ++seed) {
@@ -140,7 +141,7 @@ TEST(Rejection, KeepsTheLawOfPlainDecoding) {
   constexpr int kRuns = 4000;
   for (const Shape shape : {Shape::Chain, Shape::Tree, Shape::Auto}) {
     std::int64_t accepted = 0;
-    const auto counts = run(*whole, shape, VerifyRule::Rejection, accepted, kRuns);
+    const auto counts = run(*whole, shape, Verification::Rejection, accepted, kRuns);
     EXPECT_GT(p_value(law, counts, kRuns), 1e-3) << "shape " << static_cast<int>(shape);
     // Drafts were accepted often, and rejected often; auto's trees hold most of the four candidates.
     EXPECT_GT(accepted, kRuns / 3);
@@ -155,7 +156,7 @@ TEST(Rejection, KeepsTheLawOfPlainDecoding) {
   }
   for (const DrafterModel* drafters : {reduced.get(), early_exit.get()}) {
     std::int64_t accepted = 0;
-    const auto counts = run(*drafters, Shape::Tree, VerifyRule::Rejection, accepted, kRuns);
+    const auto counts = run(*drafters, Shape::Tree, Verification::Rejection, accepted, kRuns);
     EXPECT_GT(p_value(law, counts, kRuns), 1e-3) << (drafters == reduced.get() ? "reduced" : "early exit");
     EXPECT_GT(accepted, kRuns / 8);
     EXPECT_LT(accepted, 2 * kRuns - kRuns / 8);

@@ -28,6 +28,7 @@ TEST(LosslessSmolLM2, EveryDrafterWritesWhatPlainDecodingWrites) {
   options.model = model_file().string();
   options.draft_model = std::string(AUGUR_SOURCE_DIR) + "/models/smollm2-draft-11m";
   options.context = 512;
+  options.speculation.drafters = {"none"};
   Engine engine(options);
 
   std::vector<Request> requests;
@@ -56,7 +57,7 @@ TEST(LosslessSmolLM2, EveryDrafterWritesWhatPlainDecodingWrites) {
        {Case{"ngram", {"ngram"}, 1}, Case{"chain", {"draft"}, 1}, Case{"tree", {"draft"}, 4}}) {
     std::int64_t accepted = 0;
     for (Request& request : requests) {
-      request.speculation = SpeculationOptions{.types = c.types, .tree_topk = c.topk};
+      request.speculation = SpeculationPlan{.drafters = c.types, .tree_topk = c.topk};
     }
     for (const int parallel : {1, 4}) {
       engine.generate_many(requests, parallel, [&](std::size_t i, const Result& result) {

@@ -357,7 +357,7 @@ TEST_P(Lossless, RejectionIsExactWhenGreedy) {
       }
       return one(shared->make({.context = 512}), std::move(policy));
     };
-    GenerateOptions options{.speculators = speculators, .verification = VerifyRule::Rejection};
+    GenerateOptions options{.speculators = speculators, .verification = Verification::Rejection};
     EXPECT_EQ(generate(*stories_.model, prompts_, options).tokens, plain.tokens);
     options.sampling = {.temperature = 1.0f, .seed = 3};
     const Generated sampled = generate(*stories_.model, prompts_, options);

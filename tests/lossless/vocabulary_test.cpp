@@ -60,7 +60,7 @@ class LosslessVocabularies : public testing::TestWithParam<Head> {};
 
 TEST_P(LosslessVocabularies, TokensAreThoseOfPlainDecoding) {
   const Checkpoint head = Checkpoint::open(golden_head_path(GetParam().folder));
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   const ModelConfig& config = target.model->config();
   const Parts parts(config.vocab, config.hidden, GetParam().router);
   std::mt19937 random(1);
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Heads, LosslessVocabularies,
 
 TEST(VocabularyOfPlaceholders, StaysTheSameForAllDepths) {
   const Checkpoint head = Checkpoint::open(golden_head_path("peagle"));
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   const ModelConfig& config = target.model->config();
   const Parts parts(config.vocab, config.hidden, RouterInput::State);
   const std::vector<std::vector<TokenId>> prompts{{5, 7, 11}, {3, 1, 4, 1, 5, 9, 2, 6}};
@@ -125,7 +125,7 @@ TEST(VocabularyOfPlaceholders, StaysTheSameForAllDepths) {
 
 TEST(VocabularyOfHeads, RefusesRoutersThatReadWhatTheDrafterLacks) {
   const Checkpoint head = Checkpoint::open(golden_head_path("medusa"));
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   const ModelConfig& config = target.model->config();
   const Parts parts(config.vocab, config.hidden, RouterInput::Previous);
   const VocabularyChoice clusters(VocabularySpec::parse(parts.spec("dynaspec", "")),

@@ -28,7 +28,7 @@ std::vector<std::string> names() {
 class HuggingFaceTest : public testing::TestWithParam<std::string> {
  protected:
   /// Largest difference from the expected logits.
-  double largest_difference(Isa isa, WeightType type) {
+  double largest_difference(Isa isa, WeightFormat type) {
     const auto expected = nlohmann::json::parse(std::ifstream(kModels / GetParam() / "expected.json"));
     const auto tokens = expected.at("tokens").get<std::vector<TokenId>>();
     Backend backend(2, false, isa);
@@ -58,7 +58,7 @@ class HuggingFaceTest : public testing::TestWithParam<std::string> {
 
 TEST_P(HuggingFaceTest, LogitsAgreeInFloat32) {
   for (const Isa isa : supported_isas()) {
-    const double difference = largest_difference(isa, WeightType::F32);
+    const double difference = largest_difference(isa, WeightFormat::F32);
     EXPECT_LT(difference, 1e-4) << name(isa);
     RecordProperty("max_difference_" + std::string(name(isa)), std::to_string(difference));
   }
@@ -68,7 +68,7 @@ TEST_P(HuggingFaceTest, LogitsAgreeInFloat32) {
 // standard deviation 1.5) carries a few roundings of relative size 2^-9 from each of the steps.
 TEST_P(HuggingFaceTest, LogitsAreCloseInBf16) {
   for (const Isa isa : supported_isas())
-    EXPECT_LT(largest_difference(isa, WeightType::BF16), 0.15) << name(isa);
+    EXPECT_LT(largest_difference(isa, WeightFormat::BF16), 0.15) << name(isa);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, HuggingFaceTest, testing::ValuesIn(names()),

@@ -71,7 +71,7 @@ void score(Model& model, const std::vector<TokenId>& tokens,
           }});
 }
 
-Agreement compare(Isa isa, WeightType type) {
+Agreement compare(Isa isa, WeightFormat type) {
   Backend backend(2, false, isa);
   const auto model =
       Model::load(backend, Checkpoint::open(cached_model()), {.weights = type, .context = 1024});
@@ -109,7 +109,7 @@ Agreement compare(Isa isa, WeightType type) {
   std::printf(
       "%s %s: %d steps, %d clear, %d mismatches; top-5 logits differ by %.4f on average, %.4f at most; "
       "prompt NLL by %.3f%% at most\n",
-      std::string(name(isa)).c_str(), type == WeightType::F32 ? "f32" : "bf16", result.steps,
+      std::string(name(isa)).c_str(), type == WeightFormat::F32 ? "f32" : "bf16", result.steps,
       result.clear_steps, result.clear_mismatches, result.mean_difference, result.largest_difference,
       100 * result.largest_nll_error);
   return result;
@@ -137,7 +137,7 @@ TEST_F(SmolLM2, TemplatesAndTokenIdsAreExact) {
 TEST_F(SmolLM2, AgreesInBf16) {
   for (const Isa isa : supported_isas()) {
     if (isa == Isa::Portable) continue;  // the same bits as AVX2's, at a tenth of the speed
-    const Agreement a = compare(isa, WeightType::BF16);
+    const Agreement a = compare(isa, WeightFormat::BF16);
     EXPECT_GT(a.clear_steps, 300);
     EXPECT_EQ(a.clear_mismatches, 0);
     EXPECT_LE(a.mean_difference, 0.05);
@@ -148,7 +148,7 @@ TEST_F(SmolLM2, AgreesInBf16) {
 }
 
 TEST_F(SmolLM2, AgreesInFloat32) {
-  const Agreement a = compare(select_isa(), WeightType::F32);
+  const Agreement a = compare(select_isa(), WeightFormat::F32);
   EXPECT_EQ(a.clear_mismatches, 0);
   EXPECT_LE(a.largest_difference, 0.01);
   EXPECT_LE(a.largest_nll_error, 0.005);

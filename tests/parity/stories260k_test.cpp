@@ -8,7 +8,7 @@
 namespace augur::test {
 namespace {
 
-class Stories260k : public testing::TestWithParam<WeightType> {};
+class Stories260k : public testing::TestWithParam<WeightFormat> {};
 
 TEST_P(Stories260k, KnownAnswer) {
   const auto checkpoint = Checkpoint::open(std::string(AUGUR_SOURCE_DIR) + "/models/stories260k");
@@ -23,8 +23,8 @@ TEST_P(Stories260k, KnownAnswer) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Weights, Stories260k, testing::Values(WeightType::F32, WeightType::BF16),
-                         [](const auto& v) { return v.param == WeightType::F32 ? "F32" : "BF16"; });
+INSTANTIATE_TEST_SUITE_P(Weights, Stories260k, testing::Values(WeightFormat::F32, WeightFormat::BF16),
+                         [](const auto& v) { return v.param == WeightFormat::F32 ? "F32" : "BF16"; });
 
 }  // namespace
 }  // namespace augur::test

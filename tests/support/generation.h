@@ -25,7 +25,7 @@ struct GenerateOptions {
   PolicyModel* policy = nullptr;        ///< steers the speculators, which then need no policies of their own
   void (*costs)(CostModel&) = nullptr;  ///< what the decoder is to take things to cost, at first
   int tree_nodes = 0;
-  VerifyRule verification = VerifyRule::Walk;
+  Verification verification = Verification::Walk;
   bool coupling = true;
   Decoder::Options decoder;
 };
@@ -37,7 +37,7 @@ struct Generated {
 
 /// Has `policy` steer the speculators.
 inline void steer(PolicyModel& policy, SequenceOptions& options) {
-  std::vector<DrafterSeat> seats;
+  std::vector<DrafterIdentity> seats;
   for (const Speculator& s : options.speculators) {
     seats.push_back({std::string(s.drafter->name()), s.drafter->traits()});
   }

@@ -37,7 +37,7 @@ inline std::filesystem::path golden_head_path(const std::string& name) {
 
 /// The tiny target of tests/golden/heads.
 struct GoldenTarget {
-  explicit GoldenTarget(WeightType type, Isa isa = select_isa())
+  explicit GoldenTarget(WeightFormat type, Isa isa = select_isa())
       : backend(2, false, isa),
         model(Model::load(backend, Checkpoint::open(golden_head_path("target")), {.weights = type})) {}
 

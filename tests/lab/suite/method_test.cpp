@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "io/json_reader.h"
 #include "lab/suite/parts.h"
 #include "support/error_of.h"
 #include "support/temporary_folder.h"
@@ -10,21 +13,23 @@
 namespace augur {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 using testing_support::error_of;
 
 TEST(Method, ReadsTypesSettingsAndLabel) {
   const Method method = parse_method(
       "eagle3,ngram:topk=8,depth=5,size=32,coupling=0,label=both,policy=hetero:model=x;depth=6", {});
-  EXPECT_THAT(method.speculation.types, ElementsAre("eagle3", "ngram"));
+  EXPECT_THAT(method.speculation.drafters, ElementsAre("eagle3", "ngram"));
   EXPECT_EQ(method.speculation.tree_topk, 8);
   EXPECT_EQ(method.speculation.tree_depth, 5);
   EXPECT_EQ(method.speculation.tree_size, 32);
   EXPECT_FALSE(method.speculation.coupling);
-  EXPECT_EQ(method.speculation.policy, "hetero:model=x;depth=6");
+  EXPECT_EQ(method.speculation.policy, (PolicyChoice{"hetero", {{"model", "x"}, {"depth", "6"}}}));
   EXPECT_EQ(method.label, "both");
   EXPECT_FALSE(method.plain());
   EXPECT_TRUE(parse_method("plain", {}).plain());
@@ -39,9 +44,12 @@ TEST(Method, LabelLeavesOutWhereFilesAre) {
 }
 
 TEST(Method, WhatItLeavesOutIsTheBase) {
-  SpeculationOptions base;
+  SpeculationPlan base;
   base.draft_max = 7;
+  base.draft_vocabulary = "frspec:64";
   EXPECT_EQ(parse_method("ngram", base).speculation.draft_max, 7);
+  EXPECT_EQ(parse_method("ngram", base).speculation.draft_vocabulary, "frspec:64");
+  EXPECT_EQ(parse_method("ngram:n-max=9,vocab=full", base).speculation.draft_max, 9);
 }
 
 TEST(Method, NamesOfPartsAreLookedForInTheirFolder) {
@@ -51,9 +59,7 @@ TEST(Method, NamesOfPartsAreLookedForInTheirFolder) {
   EXPECT_EQ(parse_method("eagle3:model=head", {}, folder.path()).draft_model, head);
   EXPECT_EQ(parse_method("eagle3:model=other", {}, folder.path()).draft_model, "other");
   EXPECT_EQ(parse_method("ngram:policy=c2t:model=head;beta=0.5", {}, folder.path()).speculation.policy,
-            "c2t:model=" + head + ";beta=0.5");
-  EXPECT_EQ(parse_method("ngram:policy=auto:c2t=head;hetero=other", {}, folder.path()).speculation.policy,
-            "auto:c2t=" + head + ";hetero=other");
+            (PolicyChoice{"c2t", {{"model", head}, {"beta", "0.5"}}}));
 }
 
 TEST(Method, TheVocabularysPartIsLookedForToo) {
@@ -61,32 +67,60 @@ TEST(Method, TheVocabularysPartIsLookedForToo) {
   std::filesystem::create_directory(folder.path() / "list");
   const std::string list = (folder.path() / "list").string();
   const auto vocabulary = [&](const std::string& value) {
-    return parse_method("draft:vocab=" + value + ",topk=4", {}, folder.path()).draft_vocabulary;
+    return parse_method("draft:vocab=" + value + ",topk=4", {}, folder.path()).speculation.draft_vocabulary;
   };
   EXPECT_EQ(vocabulary("full"), "full");
   EXPECT_EQ(vocabulary("frspec:list:4096"), "frspec:" + list + ":4096");
-  EXPECT_EQ(vocabulary("dynaspec:other:8;4"), "dynaspec:other:8,4");
+  EXPECT_EQ(vocabulary("dynaspec:other:8;4"), "dynaspec:other:8;4");
+  EXPECT_EQ(vocabulary("frspec:64"), "frspec:64") << "the drafter's own part";
 }
 
 TEST(Method, RefusesWhatItDoesNotKnow) {
-  EXPECT_THAT(error_of([] { parse_method("nonsense", {}); }),
-              HasSubstr("neither plain nor a speculation type"));
-  EXPECT_THAT(error_of([] { parse_method("plain,ngram", {}); }), HasSubstr("'plain'"));
-  EXPECT_THAT(error_of([] { parse_method("", {}); }), HasSubstr("neither plain"));
-  EXPECT_THAT(error_of([] { parse_method("ngram:n-max", {}); }), HasSubstr("KEY=VALUE"));
-  EXPECT_THAT(error_of([] { parse_method("ngram:n-max=0", {}); }), HasSubstr("from 1 to 1024"));
-  EXPECT_THAT(error_of([] { parse_method("ngram:n-max=8x", {}); }), HasSubstr("expected a number"));
-  EXPECT_THAT(error_of([] { parse_method("ngram:colour=red", {}); }), HasSubstr("'colour'"));
+  const auto error = [](const char* text) { return error_of([&] { parse_method(text, {}); }); };
+  EXPECT_THAT(error("nonsense"), HasSubstr("'nonsense'"));
+  EXPECT_THAT(error("plain,ngram"), HasSubstr("'none' stands alone"));
+  EXPECT_THAT(error(""), HasSubstr("expected plain"));
+  EXPECT_THAT(error(":topk=3"), HasSubstr("expected plain"));
+  EXPECT_THAT(error("ngram:n-max"), HasSubstr("KEY=VALUE"));
+  EXPECT_THAT(error("ngram:n-max=0"),
+              AllOf(StartsWith("ngram:n-max=0: n-max: "), HasSubstr("from 1 to 1024")));
+  EXPECT_THAT(error("ngram:colour=red"), HasSubstr("'colour'"));
+  EXPECT_THAT(error("ngram:model=a,model=b"), HasSubstr("model is given twice"));
+}
+
+TEST(FindParts, LooksIntoTheFoldersOfDrafters) {
+  const std::filesystem::path models = std::filesystem::path(AUGUR_SOURCE_DIR) / "models";
+  const nlohmann::json of = read_json(models / "smollm2-eagle3" / "hetero" / "config.json")["target"];
+  const Fingerprint target{.family = of["family"],
+                           .hidden = of["hidden"],
+                           .layers = of["layers"],
+                           .vocab = of["vocab"],
+                           .digest = of["digest"]};
+  const std::vector<FoundPart> found = find_parts(models, target);
+  const auto is = [](const char* name, const char* kind) {
+    return testing::AllOf(testing::Field(&FoundPart::name, name), testing::Field(&FoundPart::kind, kind));
+  };
+  EXPECT_THAT(found, Contains(is("smollm2-eagle3", "eagle3")));
+  EXPECT_THAT(found, Contains(is("smollm2-draft-11m", "draft")));
+  for (const char* kind : {"c2t", "hetero", "acceptance"}) {
+    for (const char* drafter : {"eagle3:model=smollm2-eagle3", "draft:model=smollm2-draft-11m"}) {
+      EXPECT_THAT(default_methods(found, false), Contains(std::string(drafter) + ",policy=" + kind));
+    }
+  }
+  EXPECT_THAT(found, Contains(is("smollm2-draft-11m/frspec", "frspec")));
+  EXPECT_THAT(found, Contains(is("smollm2-draft-11m/dynaspec", "dynaspec")));
 }
 
 TEST(DefaultMethods, BeginWithPlainAndUsePartsWithTheirOwnDrafterOnly) {
   const std::vector<FoundPart> parts = {{"small", "draft", true, ""},
                                         {"head", "eagle3", true, ""},
                                         {"bins", "hetero", false, "draft small"},
+                                        {"small/c2t", "c2t", false, "draft small"},
                                         {"words", "frspec", false, ""}};
   const std::vector<std::string> methods = default_methods(parts, false);
   EXPECT_EQ(methods.front(), "plain");
   EXPECT_THAT(methods, Contains("draft:model=small,policy=hetero:model=bins"));
+  EXPECT_THAT(methods, Contains("draft:model=small,policy=c2t")) << "found in the drafter's folder";
   EXPECT_THAT(methods, Not(Contains(HasSubstr("eagle3:model=head,policy=hetero"))));
   EXPECT_THAT(methods, Not(Contains(HasSubstr("words"))));
   EXPECT_THAT(methods, Contains("eagle3:model=head,policy=auto"));

@@ -57,7 +57,7 @@ TEST(EngineTarget, IsTheEnginesModelBitForBit) {
   Stories stories;
   std::vector<TokenId> tokens = stories.prompt("Once upon a time, there was a little girl named Lily.");
   while (tokens.size() < 300) tokens.push_back(tokens[tokens.size() % 7 + 1]);
-  const auto model = Model::load(stories.backend, stories.checkpoint, {.weights = WeightType::BF16});
+  const auto model = Model::load(stories.backend, stories.checkpoint, {.weights = WeightFormat::BF16});
   KvCache cache = model->make_cache();
   std::vector<float> hidden;
   prefill(*model, tokens, cache, {.chunk = 100, .rows_done = [&](std::int64_t, std::span<const float> chunk) {

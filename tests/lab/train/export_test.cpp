@@ -45,7 +45,7 @@ class Exported : public testing::TestWithParam<PartCase> {
   }
 
   TrainTarget train;
-  GoldenTarget target{WeightType::BF16};
+  GoldenTarget target{WeightFormat::BF16};
   TemporaryFolder folder;
   std::unique_ptr<Learner> learner;
   std::vector<TokenId> tokens;
@@ -58,7 +58,7 @@ TEST_P(Exported, GivesTheLearnersLogits) {
   const Checkpoint saved = Checkpoint::open(folder.path());
   std::vector<torch::Tensor> found;
   if (*GetParam().drafter == '\0') {  // a whole model
-    const auto model = Model::load(target.backend, saved, {.weights = WeightType::BF16});
+    const auto model = Model::load(target.backend, saved, {.weights = WeightFormat::BF16});
     KvCache cache = model->make_cache();
     std::vector<float> hidden;
     prefill(*model, tokens, cache, {.rows_done = [&](std::int64_t, std::span<const float> rows) {

@@ -44,7 +44,7 @@ TEST(TorchTarget, AgreesWithTheEngine) {
       "Once upon a time, there was a little girl named Lily. She loved to play outside in the park with her "
       "dog.");
   const auto rows = static_cast<std::int64_t>(tokens.size());
-  const auto model = Model::load(stories.backend, stories.checkpoint, {.weights = WeightType::BF16});
+  const auto model = Model::load(stories.backend, stories.checkpoint, {.weights = WeightFormat::BF16});
   KvCache cache = model->make_cache();
   std::vector<float> hidden;
   prefill(*model, tokens, cache, {.rows_done = [&](std::int64_t, std::span<const float> chunk) {

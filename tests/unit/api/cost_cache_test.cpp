@@ -28,8 +28,8 @@ class CostCacheTest : public testing::Test {
     options.draft_model = draft;
     options.threads = 2;
     options.cost_cache = folder_.path().string();
-    options.speculation.types = {draft.empty() ? "ngram" : "draft"};
-    options.speculation.policy = "auto";
+    options.speculation.drafters = {draft.empty() ? "ngram" : "draft"};
+    options.speculation.policy.name = "auto";
     options.warning = [this](std::string_view text) { warnings_.emplace_back(text); };
     return Engine(options);
   }
@@ -112,8 +112,8 @@ TEST_F(CostCacheTest, WarnsWhereItCannotWrite) {
   EngineOptions options;
   options.model = stories_path().string();
   options.cost_cache = (folder_.path() / "file" / "below").string();
-  options.speculation.types = {"ngram"};
-  options.speculation.policy = "auto";
+  options.speculation.drafters = {"ngram"};
+  options.speculation.policy.name = "auto";
   options.warning = [this](std::string_view text) { warnings_.emplace_back(text); };
   Engine{options};
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("below")));
@@ -123,7 +123,7 @@ TEST_F(CostCacheTest, KeepsNothingWhenToldSo) {
   EngineOptions options;
   options.model = stories_path().string();
   options.cost_cache = "none";
-  options.speculation.types = {"ngram"};
+  options.speculation.drafters = {"ngram"};
   Engine engine(options);
   const MeasuredCosts costs = engine.costs();
   EXPECT_TRUE(costs.file.empty());

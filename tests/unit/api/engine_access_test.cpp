@@ -13,7 +13,7 @@ Request story(std::vector<std::string> types) {
   Request request;
   request.prompt = "Once upon a time";
   request.max_tokens = 40;
-  request.speculation.emplace().types = std::move(types);
+  request.speculation = SpeculationPlan{.drafters = std::move(types), .draft_max = 4};
   return request;
 }
 

@@ -10,6 +10,7 @@
 namespace augur {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing_support::stories_known_answer;
 using testing_support::stories_path;
@@ -28,11 +29,8 @@ class EngineTest : public testing::Test {
   static void SetUpTestSuite() { engine_ = std::make_unique<Engine>(options_for(stories_path().string())); }
   static void TearDownTestSuite() { engine_.reset(); }
 
-  static SpeculationOptions speculation(std::vector<std::string> types, int topk = 1) {
-    SpeculationOptions options;
-    options.types = std::move(types);
-    options.tree_topk = topk;
-    return options;
+  static SpeculationPlan speculation(std::vector<std::string> drafters, int topk = 1) {
+    return {.drafters = std::move(drafters), .tree_topk = topk};
   }
   static std::string refusal(const Request& request) {
     try {
@@ -54,7 +52,7 @@ class EngineTest : public testing::Test {
 std::unique_ptr<Engine> EngineTest::engine_;
 
 TEST_F(EngineTest, WritesTheKnownAnswerWithEveryDrafter) {
-  for (const SpeculationOptions& spec :
+  for (const SpeculationPlan& spec :
        {speculation({}), speculation({"none"}), speculation({"ngram"}), speculation({"draft"}),
         speculation({"draft"}, 4), speculation({"ngram", "draft"}, 2)}) {
     Request request = plain("", 200);
@@ -67,7 +65,7 @@ TEST_F(EngineTest, WritesTheKnownAnswerWithEveryDrafter) {
     EXPECT_EQ(result.text, stories_known_answer());
     EXPECT_EQ(streamed, result.text);
     EXPECT_EQ(result.tokens.size(), 200u);
-    EXPECT_EQ(result.finish_reason, "length");
+    EXPECT_EQ(result.finish_reason, FinishReason::Length);
     EXPECT_EQ(result.prompt_tokens, 1);
     EXPECT_GT(result.tokens_per_second, 0.0);
     EXPECT_EQ(engine_->detokenize(result.tokens), result.text);
@@ -104,7 +102,7 @@ TEST_F(EngineTest, EventsSayWhoProposedWhat) {
 }
 
 TEST_F(EngineTest, StopStringsEndTheTextBeforeThem) {
-  for (const auto& types : {std::vector<std::string>{}, std::vector<std::string>{"draft"}}) {
+  for (const auto& types : {std::vector<std::string>{"none"}, std::vector<std::string>{"draft"}}) {
     Request request = plain("", 200);
     request.stop = {"in the park. One", "never"};
     request.speculation = speculation(types);
@@ -116,13 +114,13 @@ TEST_F(EngineTest, StopStringsEndTheTextBeforeThem) {
     EXPECT_EQ(result.text,
               "Once upon a time, there was a little girl named Lily. She loved to play outside ");
     EXPECT_EQ(streamed, result.text) << "nothing of the stop string was ever shown";
-    EXPECT_EQ(result.finish_reason, "stop");
+    EXPECT_EQ(result.finish_reason, FinishReason::Stop);
   }
 }
 
 TEST_F(EngineTest, StopsWhenTheCallbackOrTheFlagSaysSo) {
   const Result result = engine_->generate(plain("", 50), [](const TokenEvent&) { return false; });
-  EXPECT_EQ(result.finish_reason, "cancelled");
+  EXPECT_EQ(result.finish_reason, FinishReason::Cancelled);
   EXPECT_EQ(result.tokens.size(), 1u);
   const std::atomic<bool> cancel{true};
   Request request = plain("", 50);
@@ -135,12 +133,12 @@ TEST_F(EngineTest, EndOfSequenceEndsOrIsIgnored) {
   Request request = plain("Once", 20);
   request.sampling.logit_bias = {{2, 100.0f}};
   const Result ended = engine_->generate(request);
-  EXPECT_EQ(ended.finish_reason, "stop");
+  EXPECT_EQ(ended.finish_reason, FinishReason::Stop);
   EXPECT_EQ(ended.tokens, std::vector<TokenId>{2});
   EXPECT_EQ(ended.text, "");
   request.ignore_eos = true;
   const Result ignored = engine_->generate(request);
-  EXPECT_EQ(ignored.finish_reason, "length");
+  EXPECT_EQ(ignored.finish_reason, FinishReason::Length);
   EXPECT_EQ(std::count(ignored.tokens.begin(), ignored.tokens.end(), 2), 0);
 }
 
@@ -171,7 +169,7 @@ TEST_F(EngineTest, ManyRequestsEqualOneAtATime) {
       EXPECT_EQ(together[i].finish_reason, alone[i].finish_reason);
       EXPECT_EQ(together[i].speculation.accepted_tokens, alone[i].speculation.accepted_tokens);
     }
-    EXPECT_EQ(together.back().finish_reason, "error");
+    EXPECT_EQ(together.back().finish_reason, FinishReason::Error);
     EXPECT_THAT(together.back().error, HasSubstr("the context holds 512"));
   }
   EXPECT_THROW(engine_->generate_many(requests, 0, {}), std::runtime_error);
@@ -189,26 +187,36 @@ TEST_F(EngineTest, ManyRequestsHandOutTheirTokens) {
       });
   for (std::size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(handed_out[i], results[i].tokens);
   EXPECT_EQ(results[0].tokens, engine_->generate(requests[0]).tokens);
-  EXPECT_EQ(results[1].finish_reason, "cancelled");
+  EXPECT_EQ(results[1].finish_reason, FinishReason::Cancelled);
   EXPECT_EQ(results[1].tokens.size(), 5u);
 }
 
 TEST_F(EngineTest, TreesAreWideUnlessToldOtherwise) {
-  const auto drafted_a_call = [](const SpeculationOptions& options) {
+  const auto drafted_a_call = [](const char* plan) {
     Request request = plain("Once upon a time", 40);
-    request.speculation = options;
+    request.speculation = SpeculationPlan::parse(plan);
     const SpeculationStatistics s = engine_->generate(request).speculation;
     return static_cast<double>(s.drafted_tokens) / static_cast<double>(s.calls);
   };
-  SpeculationOptions options = speculation({"draft"}, 0);
-  EXPECT_LE(drafted_a_call(options), options.draft_max) << "a chain";
-  options.tree_depth = 3;
-  EXPECT_GT(drafted_a_call(options), 8) << "a tree";
-  options.tree_depth = 0;
-  options.policy = "eagle2";
-  EXPECT_GT(drafted_a_call(options), 8) << "a policy that draws trees";
-  options.tree_topk = 1;
-  EXPECT_LE(drafted_a_call(options), 4) << "one candidate per node";
+  EXPECT_LE(drafted_a_call("draft:n-min=1"), 4) << "a chain";
+  EXPECT_GT(drafted_a_call("draft:depth=3"), 8) << "a tree";
+  EXPECT_GT(drafted_a_call("draft:policy=eagle2"), 8) << "a policy that draws trees";
+  EXPECT_LE(drafted_a_call("draft:policy=eagle2,topk=1"), 4) << "one candidate per node";
+}
+
+TEST_F(EngineTest, ADraftModelAloneIsUsedAndCostsDecide) {
+  const auto type_of = [](Engine& engine) { return engine.generate(plain("Once", 12)).speculation.type; };
+  EXPECT_EQ(type_of(*engine_), "draft");
+  const MeasuredCosts costs = engine_->costs();
+  ASSERT_EQ(costs.drafters.size(), 1u) << "policy auto asked for them";
+  EXPECT_EQ(costs.drafters.front().name, "draft");
+  EngineOptions options = options_for(stories_path().string());
+  options.speculation.drafters = {"none"};
+  Engine told_not_to(options);
+  EXPECT_EQ(type_of(told_not_to), "none");
+  EXPECT_TRUE(told_not_to.costs().drafters.empty());
+  Engine without(options_for());
+  EXPECT_EQ(type_of(without), "none");
 }
 
 TEST_F(EngineTest, RefusesWhatItCannotDo) {
@@ -226,8 +234,10 @@ TEST_F(EngineTest, RefusesWhatItCannotDo) {
   request.speculation = speculation({"draft"}, 4);
   request.speculation->tree_size = 1;
   EXPECT_THAT(refusal(request), HasSubstr("tree_size"));
-  request.speculation->tree_size = 0;
-  request.speculation->policy = "eagle2";
+  request.speculation = speculation({"draft"}, 4);
+  request.speculation->policy.name = "auto";
+  EXPECT_THAT(refusal(request), AllOf(HasSubstr("tree_topk"), HasSubstr("auto decides")));
+  request.speculation->policy.name = "eagle2";
   request.speculation->static_tree = "mc_sim_7b_63";
   EXPECT_THAT(refusal(request), HasSubstr("fixed tree"));
   request.speculation.reset();
@@ -263,7 +273,7 @@ TEST_F(EngineTest, LoadErrorsNameTheirCause) {
   options.isa = "abacus";
   EXPECT_THAT(load_error(options), HasSubstr("abacus"));
   options = options_for();
-  options.speculation.types = {"draft"};
+  options.speculation.drafters = {"draft"};
   EXPECT_THAT(load_error(options), HasSubstr("needs a draft model"));
   options = options_for(std::string(AUGUR_SOURCE_DIR) + "/models/smollm2-draft-11m");
   const std::string other = load_error(options);

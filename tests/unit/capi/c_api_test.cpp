@@ -8,6 +8,7 @@
 
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -18,6 +19,7 @@ TEST(CApi, LoadsStreamsAndStops) {
   options.model = kModel.c_str();
   options.draft_model = kModel.c_str();
   options.spec_types = "ngram,draft";
+  options.draft_max = 4;
   augur_engine* engine = augur_load(&options);
   ASSERT_NE(engine, nullptr) << augur_last_error();
   EXPECT_STREQ(augur_last_error(), "");
@@ -155,6 +157,69 @@ TEST(CApi, TellsOfWhatSpeculationCannotUse) {
   options.kv_type = "q1";
   EXPECT_EQ(augur_load(&options), nullptr);
   EXPECT_THAT(augur_last_error(), HasSubstr("expected one of auto, bf16, q8_0"));
+}
+
+/// How the first result of an engine came about: its drafts' length, 0 where the engine is refused.
+double drafted(const augur_engine_options& options) {
+  augur_engine* engine = augur_load(&options);
+  if (engine == nullptr) return 0;
+  augur_request request = augur_request_default();
+  request.prompt = "Once upon a time";
+  request.max_tokens = 30;
+  augur_result* result = augur_generate(engine, &request, nullptr, nullptr);
+  const double length = augur_result_mean_accepted_length(result);
+  augur_result_free(result);
+  augur_free(engine);
+  return length;
+}
+
+TEST(CApi, DefaultsAreThoseOfTheProgram) {
+  augur_engine_options options = augur_engine_options_default();
+  EXPECT_EQ(options.draft_max, 0);
+  EXPECT_EQ(options.ngram_max, 0);
+  EXPECT_EQ(options.coupling, 1);
+  options.model = kModel.c_str();
+  EXPECT_EQ(drafted(options), 1.0) << "nothing drafts: " << augur_last_error();
+  options.draft_model = kModel.c_str();
+  // The draft model alone drafts, by what it costs: the costs are asked for, and reported missing.
+  std::string warnings;
+  options.warning = [](const char* text, void* user) { static_cast<std::string*>(user)->append(text); };
+  options.warning_user = &warnings;
+  options.cost_cache = "/dev/null/nowhere";
+  EXPECT_GE(drafted(options), 1.0) << augur_last_error();
+  EXPECT_THAT(warnings, HasSubstr("/dev/null/nowhere")) << "policy auto measures";
+  warnings.clear();
+  options.draft_max = 4;
+  EXPECT_GT(drafted(options), 3.0) << "a chain, as its own draft model is always right";
+  EXPECT_EQ(warnings, "");
+  options.spec_types = "none";
+  EXPECT_EQ(drafted(options), 1.0);
+}
+
+TEST(CApi, ThePlansTextAndItsFieldsSayTheSame) {
+  augur_engine_options options = augur_engine_options_default();
+  options.model = kModel.c_str();
+  options.draft_model = kModel.c_str();
+  options.cost_cache = "none";
+  options.spec_types = "draft-simple,ngram:n-max=6";
+  EXPECT_GT(drafted(options), 4.5) << augur_last_error();
+  options.draft_max = 1;
+  EXPECT_LE(drafted(options), 2.0) << "fields come on top";
+  options.policy = "auto";
+  EXPECT_EQ(drafted(options), 0);
+  EXPECT_THAT(augur_last_error(), AllOf(HasSubstr("draft_max"), HasSubstr("auto decides")));
+  options.draft_max = 1025;
+  options.policy = nullptr;
+  EXPECT_EQ(drafted(options), 0);
+  EXPECT_THAT(augur_last_error(), AllOf(HasSubstr("draft_max"), HasSubstr("from 1 to 1024")));
+  options.draft_max = 0;
+  options.spec_types = "draft:colour=red";
+  EXPECT_EQ(drafted(options), 0);
+  EXPECT_THAT(augur_last_error(), HasSubstr("'colour'"));
+  options.spec_types = "draft";
+  options.verification = "hope";
+  EXPECT_EQ(drafted(options), 0);
+  EXPECT_THAT(augur_last_error(), AllOf(HasSubstr("verification"), HasSubstr("walk, rejection")));
 }
 
 TEST(CApi, ANewerCallersFieldsAreEmptied) {

@@ -12,6 +12,7 @@
 #include "draft/ngram_drafter.h"
 #include "policy/auto/predict.h"
 #include "support/generation.h"
+#include "support/policy_plan.h"
 #include "support/trace_ring.h"
 
 namespace augur {
@@ -208,7 +209,7 @@ TEST_F(DecoderTest, OneSequencesFailureLeavesTheOthersAlone) {
   Decoder decoder(*stories_.model);
   Sequence* const batch[] = {&bad, &good};
   while (!good.finished()) decoder.step(batch);
-  EXPECT_EQ(bad.finish_reason(), FinishReason::Failed);
+  EXPECT_EQ(bad.finish_reason(), FinishReason::Error);
   EXPECT_THROW(std::rethrow_exception(bad.failure()), Error);
   EXPECT_TRUE(std::ranges::equal(good.generated(), plain(prompt_, 10)));
 }
@@ -225,7 +226,7 @@ TEST_F(DecoderTest, OneSequencesThrowingCallbackLeavesTheOthersAlone) {
   Sequence* const batch[] = {&first, &second, &good};
   while (!good.finished()) decoder.step(batch);
   for (const Sequence* bad : {&first, &second}) {
-    EXPECT_EQ(bad->finish_reason(), FinishReason::Failed);
+    EXPECT_EQ(bad->finish_reason(), FinishReason::Error);
     EXPECT_THROW(std::rethrow_exception(bad->failure()), Error);
   }
   EXPECT_TRUE(std::ranges::equal(good.generated(), plain(prompt_, 10)));
@@ -272,7 +273,7 @@ TEST_F(DecoderTest, ABrokenDrafterProposesNothingAndHarmsNobody) {
   const std::vector<std::vector<TokenId>> prompts{prompt_, stories_.prompt("The dog")};
   for (const SamplingParams& sampling : samplings) {
     const auto expected = generate(*stories_.model, prompts, {.sampling = sampling, .tokens = 12});
-    for (const VerifyRule rule : {VerifyRule::Walk, VerifyRule::Rejection}) {
+    for (const Verification rule : {Verification::Walk, Verification::Rejection}) {
       for (const bool coupling : {true, false}) {
         for (const int good_levels : {0, 2}) {
           SCOPED_TRACE(testing::Message() << "temperature " << sampling.temperature << ", rule "
@@ -297,10 +298,10 @@ TEST_F(DecoderTest, ABrokenDrafterProposesNothingAndHarmsNobody) {
                              .coupling = coupling})
                 .tokens;
           };
-          const auto automatic = load_policy("auto", {});
+          const auto automatic = load_policy(testing_support::policy_plan("auto"));
           for (PolicyModel* policy : {static_cast<PolicyModel*>(nullptr), automatic.get()}) {
             const auto found = run(policy);
-            if (rule == VerifyRule::Walk || sampling.greedy()) {
+            if (rule == Verification::Walk || sampling.greedy()) {
               EXPECT_EQ(found, expected.tokens);
             } else {
               for (std::size_t i = 0; i < found.size(); ++i)
@@ -339,7 +340,7 @@ TEST_F(DecoderTest, AParameterThatForbidsTheDraftersTokensSilencesIt) {
     std::vector<float> logits_;
     ChildChooser chooser_;
   };
-  SequenceOptions options{.sampling = sampling, .max_tokens = 5, .verification = VerifyRule::Rejection};
+  SequenceOptions options{.sampling = sampling, .max_tokens = 5, .verification = Verification::Rejection};
   options.speculators = one(std::make_unique<Blind>(stories_.backend.pool),
                             std::make_unique<ChainPolicy>(ChainPolicy::Options{}));
   Sequence sequence(*stories_.model, prompt_, std::move(options));
@@ -428,7 +429,7 @@ TEST_F(DecoderTest, ARejectedRuleWithSeveralDraftersNeedsNoLaw) {
   // Siblings of several drafters have no common law to be drawn from: nothing is drawn, and greedily the text
   // is that of plain decoding.
   for (const float temperature : {0.0f, 1.0f}) {
-    SequenceOptions options{.max_tokens = 30, .verification = VerifyRule::Rejection};
+    SequenceOptions options{.max_tokens = 30, .verification = Verification::Rejection};
     options.sampling = {.temperature = temperature, .seed = 1};
     options.speculators.push_back({std::make_unique<BranchDrafter>(std::vector<TokenId>{7, 8}, 0.5f),
                                    std::make_unique<ChainPolicy>(ChainPolicy::Options{})});

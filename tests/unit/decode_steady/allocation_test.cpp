@@ -10,6 +10,7 @@
 #include "draft/ngram_drafter.h"
 #include "support/generation.h"
 #include "support/golden_head.h"
+#include "support/policy_plan.h"
 #include "support/random_parts.h"
 
 namespace {
@@ -41,7 +42,7 @@ constexpr int kRounds = 64;
 /// Allocations of kRounds steps, after others. With `tries`: the fewest of so many stretches of half as many
 /// steps, for what decides by the clock: nobody knows when its largest draft comes, for which buffers grow.
 std::int64_t count(Model& model, std::vector<TokenId> prompt, std::vector<Speculator> speculators,
-                   const SamplingParams& sampling, VerifyRule rule = VerifyRule::Walk,
+                   const SamplingParams& sampling, Verification rule = Verification::Walk,
                    PolicyModel* policy = nullptr, int tries = 0) {
   SequenceOptions options{.sampling = sampling,
                           .context = model.context(),
@@ -103,7 +104,7 @@ TEST_F(SteadyState, DraftModelsAllocateNothing) {
     EXPECT_EQ(count(*stories_.model, prompt(), one(shared->make({.context = 512}), chain(4)), s), 0);
     EXPECT_EQ(count(*stories_.model, prompt(), one(shared->make({.context = 512}), tree()), s), 0);
     EXPECT_EQ(count(*stories_.model, prompt(), one(shared->make({.context = 512}), tree()), s,
-                    VerifyRule::Rejection),
+                    Verification::Rejection),
               0);
   }
 }
@@ -145,9 +146,9 @@ TEST_F(SteadyState, PoliciesAllocateNothing) {
         "c2t:depth=4,children=3,beta=0,model=" + parts.c2t.path(),
         "hetero:topk=3,size=16,model=" + parts.hetero.path()}) {
     for (const SamplingParams& s : samplings()) {
-      const auto policy = load_policy(text, {}, stories_.model.get());
+      const auto policy = load_policy(testing_support::policy_plan(text), stories_.model.get());
       EXPECT_EQ(count(*stories_.model, prompt(), one(shared->make({.context = 512}), nullptr), s,
-                      VerifyRule::Walk, policy.get()),
+                      Verification::Walk, policy.get()),
                 0)
           << text << ", temperature " << s.temperature;
     }
@@ -162,11 +163,11 @@ TEST_F(SteadyState, AutoAllocatesNothing) {
                                 .target_path = "stories260k",
                                 .context = 512});
   for (const SamplingParams& s : samplings()) {
-    const auto policy = load_policy("auto", {});
+    const auto policy = load_policy(testing_support::policy_plan("auto"));
     std::vector<Speculator> both;
     both.push_back({std::make_unique<NgramDrafter>(1, 3, 512), nullptr});
     both.push_back({draft->make({.context = 512}), nullptr});
-    EXPECT_EQ(count(*stories_.model, prompt(), std::move(both), s, VerifyRule::Walk, policy.get(), 6), 0);
+    EXPECT_EQ(count(*stories_.model, prompt(), std::move(both), s, Verification::Walk, policy.get(), 6), 0);
   }
 }
 
@@ -176,7 +177,7 @@ TEST_P(SteadyHeads, AllocateNothing) {
   const std::string folder = GetParam();
   const std::string type = folder.substr(0, folder.find('_'));
   const Checkpoint head = Checkpoint::open(testing_support::golden_head_path(folder));
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   const auto shared = target.load(type, head);
   for (const SamplingParams& s : samplings()) {
     for (const bool with_tree : {false, true}) {

@@ -52,7 +52,7 @@ class DflashGolden : public testing::TestWithParam<Head> {
 };
 
 TEST_P(DflashGolden, LogitsStatesAndConfidencesOfAllRounds) {
-  GoldenTarget target(WeightType::F32);
+  GoldenTarget target(WeightFormat::F32);
   const GoldenHead head(GetParam().folder);
   const auto model = target.load(GetParam().type, head.checkpoint);
   std::vector<float> confidences;  // every node twice: two drafters
@@ -76,7 +76,7 @@ TEST_P(DflashGolden, LogitsStatesAndConfidencesOfAllRounds) {
 }
 
 TEST_P(DflashGolden, EveryDepthIsDraftedAndNoMore) {
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   const GoldenHead head(GetParam().folder);
   const auto model = target.load(GetParam().type, head.checkpoint);
   Round round(head, *model, 256);
@@ -87,7 +87,7 @@ TEST_P(DflashGolden, EveryDepthIsDraftedAndNoMore) {
 }
 
 TEST_P(DflashGolden, DraftingAnewFromOneRootGivesTheSame) {
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   const GoldenHead head(GetParam().folder);
   const auto model = target.load(GetParam().type, head.checkpoint);
   Round round(head, *model, 256);
@@ -107,7 +107,7 @@ TEST_P(DflashGolden, DraftingAnewFromOneRootGivesTheSame) {
 }
 
 TEST_P(DflashGolden, AChainEndsWhereTheConfidenceIsBelowItsLeastProbability) {
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   const GoldenHead head(GetParam().folder);
   const auto model = target.load(GetParam().type, head.checkpoint);
   Round whole(head, *model, 256);
@@ -131,7 +131,7 @@ TEST_P(DflashGolden, AChainEndsWhereTheConfidenceIsBelowItsLeastProbability) {
 }
 
 TEST_P(DflashGolden, TheBlockIsCutWhereTheContextEnds) {
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   const GoldenHead head(GetParam().folder);
   const auto model = target.load(GetParam().type, head.checkpoint);
   const int first_slot = 6 - GetParam().depths;

@@ -119,7 +119,7 @@ DraftTree draft(GoldenTarget& target, const Checkpoint& head, TokenId root) {
 
 TEST(SharedHead, DraftsAsOneWithTheSameRows) {
   const TemporaryFolder folder;
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   const Checkpoint shared = sharing().write(folder.path() / "shared");
   const Checkpoint own = owning().write(folder.path() / "own");
   for (const TokenId root : {5, 6, 7, 8}) {  // some in the draft vocabulary, some not
@@ -132,7 +132,7 @@ TEST(SharedHead, DraftsAsOneWithTheSameRows) {
 
 TEST(SharedHead, NeedsItsVocabulary) {
   const TemporaryFolder folder;
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   const auto error = [&](const Parts& head) {
     const Checkpoint written = head.write(folder.path());
     return error_of([&] { target.load("dspark", written); });

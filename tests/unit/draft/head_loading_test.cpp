@@ -57,7 +57,7 @@ class HeadLoading : public testing::Test {
     return "";
   }
 
-  GoldenTarget target_{WeightType::BF16};
+  GoldenTarget target_{WeightFormat::BF16};
 };
 
 TEST_F(HeadLoading, ACopyLoads) {

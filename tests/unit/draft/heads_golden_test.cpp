@@ -29,7 +29,7 @@ struct Head {
 
 class HeadsGolden : public testing::TestWithParam<Head> {
  protected:
-  float worst_difference(WeightType type, float tolerance) {
+  float worst_difference(WeightFormat type, float tolerance) {
     GoldenTarget target(type);
     const GoldenHead head(GetParam().folder);
     const auto model = target.load(GetParam().type, head.checkpoint);
@@ -40,11 +40,11 @@ class HeadsGolden : public testing::TestWithParam<Head> {
 };
 
 TEST_P(HeadsGolden, LogitsOfAllRounds) {
-  EXPECT_GT(worst_difference(WeightType::F32, 1e-4f), 0.0f);
+  EXPECT_GT(worst_difference(WeightFormat::F32, 1e-4f), 0.0f);
 }
 
 TEST_P(HeadsGolden, EveryDepthIsDraftedAndNoMore) {
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   const GoldenHead head(GetParam().folder);
   const auto model = target.load(GetParam().type, head.checkpoint);
   const auto one = model->make({.context = 256});
@@ -95,7 +95,7 @@ class HeadsRefusal : public HeadsGolden {
 };
 
 TEST_P(HeadsRefusal, NamesWhatDoesNotFit) {
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   EXPECT_EQ(refusal("{}", *target.model, target.backend), "");
   const std::string layers =
       refusal(fmt::format(R"({{"{}_num_layers": 9}})", GetParam().type), *target.model, target.backend);

@@ -49,7 +49,7 @@ void expect_round(Drafter& drafter, KvCache& cache, const nlohmann::json& round,
 }
 
 TEST(LayerSkip, LogitsOfAllRounds) {
-  GoldenTarget target(WeightType::F32);
+  GoldenTarget target(WeightFormat::F32);
   const GoldenHead head("layerskip");
   const auto model = target.load("layerskip", head.checkpoint);
   const auto drafter = model->make({.context = 256});
@@ -69,7 +69,7 @@ TEST(LayerSkip, LogitsOfAllRounds) {
 }
 
 TEST(LayerSkip, ExitsWhereItIsToldTo) {
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   const GoldenHead head("layerskip");
   const auto root_children = [&](const DrafterModel& model, int exit_layer) {
     const auto drafter = model.make({.exit_layer = exit_layer, .context = 256});
@@ -103,7 +103,7 @@ TEST(LayerSkip, ExitsWhereItIsToldTo) {
 }
 
 TEST(LayerSkip, FallsSilentWhereTheContextEnds) {
-  GoldenTarget target(WeightType::BF16);
+  GoldenTarget target(WeightFormat::BF16);
   const GoldenHead head("layerskip");
   const auto model = target.load("layerskip", head.checkpoint);
   KvCache cache = target.model->make_cache(6);

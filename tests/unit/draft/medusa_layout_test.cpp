@@ -46,7 +46,7 @@ class MedusaLayout : public testing::TestWithParam<const char*> {
   }
 
   GoldenHead golden_{GetParam()};
-  GoldenTarget target_{WeightType::F32};
+  GoldenTarget target_{WeightFormat::F32};
   testing_support::TemporaryFolder folder_;
 };
 

@@ -155,7 +155,7 @@ class HeadStates : public testing::TestWithParam<const char*> {};
 TEST_P(HeadStates, AreHandedOver) {
   const std::string folder = GetParam();
   const Checkpoint head = Checkpoint::open(testing_support::golden_head_path(folder));
-  testing_support::GoldenTarget target(WeightType::BF16);
+  testing_support::GoldenTarget target(WeightFormat::BF16);
   const auto shared = target.load(folder.substr(0, folder.find('_')), head);
   const auto drafter = shared->make({.context = 64});
   const std::size_t taps = drafter->tap_layers().size();

@@ -16,7 +16,7 @@ using testing_support::GoldenTarget;
 using testing_support::TemporaryFolder;
 
 TEST(QuantisedHead, IsFoundAndLoadsAsItsFolderDoes) {
-  GoldenTarget target(WeightType::Auto);
+  GoldenTarget target(WeightFormat::Auto);
   TemporaryFolder out;
   ThreadPool pool(2);
   for (const char* name : {"eagle3_official", "eagle3_speculators", "eagle", "medusa", "hydra"}) {

@@ -17,7 +17,7 @@ struct Head {
 
 class RecurrentGolden : public testing::TestWithParam<Head> {
  protected:
-  void expect_agreement(WeightType type, float tolerance) {
+  void expect_agreement(WeightFormat type, float tolerance) {
     GoldenTarget target(type);
     const GoldenHead head(GetParam().folder);
     const auto model = target.load(GetParam().type, head.checkpoint);
@@ -34,7 +34,7 @@ TEST_P(RecurrentGolden, LogitsAndStatesOfAllRounds) {
   // order of its sums alone (tests/golden/heads_rounding.py; above 1e-4 in 7 orders of 25);
   // DeepSeek's by 3.6e-5 at most.
   const bool fast_mtp = GetParam().folder == std::string("mtp_fastmtp");
-  expect_agreement(WeightType::F32, fast_mtp ? 1.2e-4f : 1e-4f);
+  expect_agreement(WeightFormat::F32, fast_mtp ? 1.2e-4f : 1e-4f);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 constexpr int kPrefix = 37;
 constexpr int kRows = 6;
 
-class BlockTest : public testing::TestWithParam<WeightType> {
+class BlockTest : public testing::TestWithParam<WeightFormat> {
  protected:
   BlockTest() : model_(Model::random(backend_, tiny_config("qwen3"), 7, {.weights = GetParam()})) {}
 
@@ -105,8 +105,8 @@ TEST_P(BlockTest, MalformedOnesAreRefused) {
   EXPECT_THROW(model_->forward(rows.batch({&sequence, 1}), {.block = block}), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, BlockTest, testing::Values(WeightType::BF16, WeightType::F32),
-                         [](const auto& test) { return test.param == WeightType::F32 ? "F32" : "BF16"; });
+INSTANTIATE_TEST_SUITE_P(Types, BlockTest, testing::Values(WeightFormat::BF16, WeightFormat::F32),
+                         [](const auto& test) { return test.param == WeightFormat::F32 ? "F32" : "BF16"; });
 
 }  // namespace
 }  // namespace augur::test

@@ -15,17 +15,18 @@ namespace {
 
 struct Variant {
   Isa isa;
-  WeightType weights;
+  WeightFormat weights;
   std::string family;
 };
 
 std::vector<Variant> variants() {
   std::vector<Variant> result;
   for (const Isa isa : supported_isas()) {
-    for (const WeightType type : {WeightType::BF16, WeightType::F32}) result.push_back({isa, type, "llama"});
+    for (const WeightFormat type : {WeightFormat::BF16, WeightFormat::F32})
+      result.push_back({isa, type, "llama"});
   }
-  result.push_back({supported_isas().back(), WeightType::BF16, "qwen2"});
-  result.push_back({supported_isas().back(), WeightType::BF16, "qwen3"});
+  result.push_back({supported_isas().back(), WeightFormat::BF16, "qwen2"});
+  result.push_back({supported_isas().back(), WeightFormat::BF16, "qwen3"});
   return result;
 }
 
@@ -227,7 +228,7 @@ TEST_P(ForwardTest, HeadOfNormedRows) {
 
 INSTANTIATE_TEST_SUITE_P(Variants, ForwardTest, testing::ValuesIn(variants()), [](const auto& v) {
   return v.param.family + "_" + std::string(name(v.param.isa)) +
-         (v.param.weights == WeightType::F32 ? "_f32" : "_bf16");
+         (v.param.weights == WeightFormat::F32 ? "_f32" : "_bf16");
 });
 
 class ForwardErrors : public testing::Test {

@@ -34,7 +34,7 @@ class QuantizeModel : public testing::Test {
     quantize_model(pool, Checkpoint::open(in), out, {.type = type});
     return out;
   }
-  std::vector<float> log_probs(const std::filesystem::path& path, WeightType weights) {
+  std::vector<float> log_probs(const std::filesystem::path& path, WeightFormat weights) {
     const Checkpoint checkpoint = Checkpoint::open(path);
     const auto model = Model::load(backend_, checkpoint, {.weights = weights});
     return plain_log_probs(*model, checkpoint.load_tokenizer()->encode(kText));
@@ -45,10 +45,10 @@ class QuantizeModel : public testing::Test {
 };
 
 TEST_F(QuantizeModel, AFloatFileIsTheSameModel) {
-  const std::vector<float> expected = log_probs(stories_path(), WeightType::F32);
-  EXPECT_EQ(log_probs(write(stories_path(), DType::F32), WeightType::F32), expected);
-  EXPECT_EQ(log_probs(write(stories_path(), DType::BF16), WeightType::BF16),
-            log_probs(stories_path(), WeightType::BF16));
+  const std::vector<float> expected = log_probs(stories_path(), WeightFormat::F32);
+  EXPECT_EQ(log_probs(write(stories_path(), DType::F32), WeightFormat::F32), expected);
+  EXPECT_EQ(log_probs(write(stories_path(), DType::BF16), WeightFormat::BF16),
+            log_probs(stories_path(), WeightFormat::BF16));
   const Checkpoint folder = Checkpoint::open(stories_path());
   const Checkpoint file = Checkpoint::open(folder_.path() / "out.gguf");
   const auto a = folder.load_tokenizer();
@@ -84,10 +84,10 @@ TEST_F(QuantizeModel, KeepsThreeEndTokens) {
 
 /// Fewer bits, less of the model; but the model.
 TEST_F(QuantizeModel, QuantisedFilesStayClose) {
-  const std::vector<float> exact = log_probs(stories_path(), WeightType::F32);
+  const std::vector<float> exact = log_probs(stories_path(), WeightFormat::F32);
   double last = 0;
   for (const DType type : {DType::Q8_0, DType::Q4_1}) {
-    const std::vector<float> got = log_probs(write(stories_path(), type), WeightType::Native);
+    const std::vector<float> got = log_probs(write(stories_path(), type), WeightFormat::Native);
     double divergence = 0;
     for (std::size_t i = 0; i < got.size(); ++i) {
       divergence += std::exp(double{exact[i]}) * (double{exact[i]} - double{got[i]});

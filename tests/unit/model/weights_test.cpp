@@ -192,7 +192,7 @@ TEST_F(WeightsTest, ACacheThatCannotBeIsRefusedBeforeAnythingIsPacked) {
   bool packed = false;
   try {
     Model::random(backend, tiny_config(), 1,
-                  {.kv_type = DType::Q8_0, .progress = [&](double) { packed = true; }});
+                  {.kv = KvFormat::Q8_0, .progress = [&](double) { packed = true; }});
     FAIL() << "accepted";
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), HasSubstr("heads of 10"));

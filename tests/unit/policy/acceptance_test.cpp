@@ -10,6 +10,7 @@
 #include "policy/acceptance_policy.h"
 #include "policy/auto/cost.h"
 #include "policy_fixture.h"
+#include "support/policy_plan.h"
 
 namespace augur {
 namespace {
@@ -247,8 +248,8 @@ TEST(Acceptance, TheThresholdFollowsTheCosts) {
     return depth;
   };
   EXPECT_GT(depth_with(0.1), depth_with(4.0)) << "drafting that costs more stops earlier";
-  EXPECT_TRUE(load_policy("acceptance", {})->needs_costs());
-  EXPECT_FALSE(load_policy("acceptance:h=0.95", {})->needs_costs());
+  EXPECT_TRUE(load_policy(testing_support::policy_plan("acceptance"))->needs_costs());
+  EXPECT_FALSE(load_policy(testing_support::policy_plan("acceptance:h=0.95"))->needs_costs());
 }
 
 TEST(Acceptance, DrawnNodesAreCutByPlace) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policy/registry.h"
+#include "support/policy_plan.h"
 
 namespace augur::testing_support {
 
@@ -79,7 +80,7 @@ inline int draft(TreePolicy& policy, const RoundInfo& round, DraftTree& tree, co
 }
 
 inline std::unique_ptr<TreePolicy> make_policy(const std::string& text, const DrafterTraits& traits = {}) {
-  const std::unique_ptr<PolicyModel> model = load_policy(text, {});
+  const std::unique_ptr<PolicyModel> model = load_policy(testing_support::policy_plan(text));
   return model->make({"test", traits});
 }
 

@@ -31,10 +31,38 @@ TEST(VocabularySpec, ReadsEveryForm) {
   EXPECT_EQ(budget.path, "folder");
   EXPECT_TRUE(budget.position_aware && budget.first == 40 && budget.second == 20);
   EXPECT_FALSE(VocabularySpec::parse("dynaspec:folder:40").position_aware);
-  for (const char* bad : {"frspec", "frspec:", "some:x", "frspec:x:0", "pafr:x:1,2", "dynaspec:x:1,2,3",
-                          "dynaspec:x:,", "hot:x:99999999999999999999"}) {
+  EXPECT_EQ(VocabularySpec::parse("dynaspec:folder:40;20"), budget);
+  for (const char* bad : {"frspec:", "some:x", "full:8", "dynaspec:;", "frspec:x:0", "pafr:x:1,2",
+                          "dynaspec:x:1,2,3", "dynaspec:x:,", "hot:x:99999999999999999999"}) {
     EXPECT_THAT(error_of([&] { VocabularySpec::parse(bad); }), HasSubstr(bad)) << bad;
   }
+}
+
+TEST(VocabularySpec, WithoutAPathIsTheDraftersOwnPart) {
+  EXPECT_EQ(VocabularySpec::parse("frspec").path, "");
+  EXPECT_EQ(VocabularySpec::parse("frspec:4096").size, 4096);
+  EXPECT_EQ(VocabularySpec::parse("frspec:4096").path, "");
+  EXPECT_TRUE(VocabularySpec::parse("dynaspec:8,4").position_aware);
+  const testing_support::TemporaryFolder drafter;
+  for (const char* kind : {"frspec", "pafr", "hot"}) {
+    const VocabularySpec spec = VocabularySpec::parse(kind);
+    EXPECT_THAT(error_of([&] { spec.located(drafter.path()); }),
+                HasSubstr((drafter.path() / "frspec").string()));
+  }
+  write_token_order(drafter.path() / "frspec", std::vector<std::int64_t>(48, 1), {});
+  const VocabularySpec found = VocabularySpec::parse("hot:12").located(drafter.path());
+  EXPECT_EQ(found.path, (drafter.path() / "frspec").string());
+  EXPECT_EQ(found.size, 12);
+  EXPECT_EQ(VocabularySpec::parse("hot:elsewhere:12").located(drafter.path()).path, "elsewhere");
+  EXPECT_THAT(error_of([] { VocabularySpec::parse("dynaspec").located({}); }), HasSubstr("draft model"));
+}
+
+TEST(VocabularySpec, WritesWhatItReads) {
+  for (const char* text : {"full", "frspec", "frspec:a/b", "pafr:c:/x.pt:4096", "hot:12", "dynaspec:f:40;20",
+                           "dynaspec:40", "dynaspec:8;4"}) {
+    EXPECT_EQ(to_string(VocabularySpec::parse(text)), text);
+  }
+  EXPECT_EQ(to_string(VocabularySpec::parse("dynaspec:f:8,4")), "dynaspec:f:8;4");
 }
 
 TEST(TokenOrder, ReadsThePublishedList) {

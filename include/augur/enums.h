@@ -1,0 +1,51 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+// Facts with a few values, and the word that each value is written as: by flags, the C interface and results.
+namespace augur {
+
+/// What weights are kept in. Native: quantised ones (GGUF) are computed on as they are stored, others in
+/// bf16. Auto is the same. BF16 and F32 expand everything at load.
+enum class WeightFormat : std::uint8_t { Auto, Native, BF16, F32 };
+
+/// What keys and values are kept in. Auto: BF16, with F32 weights F32. Q8_0 takes little more than half of
+/// BF16's memory; heads must be multiples of 32.
+enum class KvFormat : std::uint8_t { Auto, BF16, Q8_0, F32 };
+
+/// How a drafted tree is checked. Walk: the text is byte-identical to plain decoding. Rejection: the classic
+/// rejection sampling; the same distribution, but not the same bytes (greedy: the same bytes).
+enum class Verification : std::uint8_t { Walk, Rejection };
+
+/// Why a generation ended. Stop: an end-of-sequence token or a stop string. Length: as many tokens as were
+/// asked for, or as the context holds. Error: it was refused, or failed on its way. None: it has not ended.
+enum class FinishReason : std::uint8_t { None, Stop, Length, Cancelled, Error };
+
+/// The words of an enumeration, by value.
+constexpr std::array<std::string_view, 4> words(WeightFormat) {
+  return {"auto", "native", "bf16", "f32"};
+}
+constexpr std::array<std::string_view, 4> words(KvFormat) {
+  return {"auto", "bf16", "q8_0", "f32"};
+}
+constexpr std::array<std::string_view, 2> words(Verification) {
+  return {"walk", "rejection"};
+}
+constexpr std::array<std::string_view, 5> words(FinishReason) {
+  return {"", "stop", "length", "cancelled", "error"};
+}
+
+template <class Enum>
+concept Worded = requires(Enum value) {
+  words(value).size();
+};
+
+/// The word, terminated by a zero byte beyond its end. Valid for ever.
+template <Worded Enum>
+constexpr std::string_view to_string(Enum value) {
+  return words(value)[static_cast<std::size_t>(value)];
+}
+
+}  // namespace augur

@@ -1,0 +1,36 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "augur/plan.h"
+#include "draft/registry.h"
+
+namespace augur {
+
+/// The drafter models that an engine has loaded, by the canonical names of their types, and the drafters that
+/// plans ask for. One thread at a time.
+class Drafters {
+ public:
+  /// Loads every type that needs no draft model, and `head`, the type that source.head is used as (empty:
+  /// there is none). `files`: tells the draft model from others (draft_identity).
+  void load(const DrafterSource& source, std::string_view head, std::string files);
+
+  /// For a text of so many tokens. `name`: of the plan, which was resolved for this engine.
+  std::unique_ptr<Drafter> make(const std::string& name, const SpeculationPlan& plan,
+                                std::int64_t context) const;
+  /// What tells the costs of a drafter of the plan from others': its name, its files, where it exits.
+  std::string cost_key(const std::string& name, const SpeculationPlan& plan) const;
+
+ private:
+  std::map<std::string, std::unique_ptr<DrafterModel>, std::less<>> models_;
+  std::string files_;
+};
+
+/// The names of a resolved plan's drafters; none for plain decoding.
+std::span<const std::string> drafters_of(const SpeculationPlan& plan);
+
+}  // namespace augur

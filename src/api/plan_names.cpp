@@ -1,0 +1,58 @@
+#include "api/plan_names.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "draft/registry.h"
+#include "plan/keys.h"
+#include "plan/text.h"
+#include "policy/registry.h"
+
+namespace augur {
+
+void use_canonical_names(SpeculationPlan& plan) {
+  std::vector<std::string>& names = plan.drafters;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string given = names[i];
+    if (given == "none" || given == "plain") {
+      names[i] = "none";
+    } else if (given != "auto") {
+      names[i] = find_drafter_type(given).name;
+    }
+    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+        names.begin() + static_cast<std::ptrdiff_t>(i)) {
+      throw Error("speculation type '{}' is given twice", given);
+    }
+  }
+  if (names.size() > 1 && std::find(names.begin(), names.end(), "none") != names.end()) {
+    throw Error("speculation type 'none' stands alone");
+  }
+  if (!plan.policy.name.empty()) find_policy_type(plan.policy.name);
+}
+
+SpeculationPlan resolve(SpeculationPlan plan, std::string_view head) {
+  check_plan(plan);
+  if (plan.drafters.empty()) plan.drafters.emplace_back(head.empty() ? "none" : head);
+  for (std::string& name : plan.drafters) {
+    if (name != "auto") continue;
+    if (head.empty()) throw Error("speculation type 'auto' needs a draft model, and none was given");
+    name = head;
+  }
+  use_canonical_names(plan);
+  for (const std::string& name : plan.drafters) {
+    if (name == "none" || name == head || !find_drafter_type(name).needs_head) continue;
+    throw Error("speculation type '{}' needs a draft model, and {}", name,
+                head.empty() ? "none was given" : fmt::format("the one given is used as '{}'", head));
+  }
+  plan.policy = policy_of(plan);
+  return plan;
+}
+
+SpeculationPlan SpeculationPlan::parse(std::string_view text, const SpeculationPlan& base) {
+  SpeculationPlan plan = base;
+  apply(split_plan(text), plan);
+  use_canonical_names(plan);
+  return plan;
+}
+
+}  // namespace augur
