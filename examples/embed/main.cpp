@@ -18,10 +18,10 @@ int main(int argc, char** argv) {
   try {
     augur::EngineOptions options;
     options.model = argv[1];
-    options.speculation.types = {"ngram"};
     if (argc > 3) {
-      options.draft_model = argv[3];
-      options.speculation.types = {"draft"};
+      options.draft_model = argv[3];  // what it is, its files say; how much it drafts, measured costs decide
+    } else {
+      options.speculation = augur::SpeculationPlan::parse("ngram:n-max=6");
     }
     augur::Engine engine(options);
 
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
       std::fwrite(event.text.data(), 1, event.text.size(), stdout);
       return bytes < 200;  // false stops
     });
-    std::printf("\n[%s, %.1f tokens a call]\n", result.finish_reason.c_str(),
+    std::printf("\n[%s, %.1f tokens a call]\n", augur::to_string(result.finish_reason).data(),
                 result.speculation.mean_accepted_length);
   } catch (const std::exception& error) {
     return std::fprintf(stderr, "%s\n", error.what()), 1;

@@ -64,7 +64,7 @@ class FailedRound : public testing::TestWithParam<const char*> {
   }
 
   std::string folder_;
-  GoldenTarget target_{WeightType::BF16};
+  GoldenTarget target_{WeightFormat::BF16};
   Checkpoint head_;
   std::unique_ptr<DrafterModel> shared_;
   std::vector<TokenId> text_;
