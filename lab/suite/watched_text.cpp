@@ -90,7 +90,8 @@ ordered_json watch_text(Workbench& bench, const Method& method, const SuitePromp
         watch.attach(options);
         names = watch.proposers();
       });
-  if (result.finish_reason == FinishReason::Cancelled || result.finish_reason == FinishReason::None) return {};
+  if (result.finish_reason == FinishReason::Cancelled || result.finish_reason == FinishReason::None)
+    return {};
   ordered_json rounds = ordered_json::array();
   for (const WatchedRound& round : watch.rounds()) {
     const TokenId next[] = {round.next};

@@ -25,8 +25,8 @@ class Decoder {
   Decoder(Model& target, const Options& options);
 
   /// One step. Finished sequences are left alone. Whatever is thrown for one sequence (by a callback, a
-  /// drafter, a policy, the sampler, an allocation) ends that one by FinishReason::Error and does not disturb the others.
-  /// Throws what makes all going on impossible: the target's forward failed.
+  /// drafter, a policy, the sampler, an allocation) ends that one by FinishReason::Error and does not disturb
+  /// the others. Throws what makes all going on impossible: the target's forward failed.
   void step(std::span<Sequence* const> sequences);
 
   /// What the target and the drafters cost here. Every step is observed; policies read it.

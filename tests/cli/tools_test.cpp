@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +33,8 @@ TEST(Program, HelpOfEverySubcommand) {
   for (const std::string command : {"generate", "inspect", "tokenize", "convert", "bench"}) {
     const Outcome outcome = run_augur({command, "--help"});
     EXPECT_EQ(outcome.code, 0);
-    EXPECT_THAT(outcome.out, HasSubstr("Usage: augur " + command));
+    EXPECT_THAT(outcome.out,
+                HasSubstr(fmt::format("Usage: {} {}", command == "bench" ? "augur-lab" : "augur", command)));
     EXPECT_THAT(run_augur({"--help"}).out, HasSubstr(command));
   }
 }

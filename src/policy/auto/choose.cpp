@@ -40,9 +40,9 @@ double chance_of(const AutoText::Drafter& d, float log_prob, int depth, int rank
                                0)[static_cast<std::size_t>(std::min(rank, RankProfile::kRanks - 1))];
 }
 
-/// Of one level over the rows of a whole batch.
-double level_ms(const AutoText::Drafter& drafter, int level, int rows) {
-  return drafter.round.draft_costs->level_ms(level, rows);
+/// Of one level over the rows of a whole batch. What was never timed is tried.
+double level_ms(const AutoText::Drafter& d, int level, int rows) {
+  return d.round.draft_costs->measured() ? d.round.draft_costs->level_ms(level, rows) : 0;
 }
 
 }  // namespace
