@@ -382,7 +382,7 @@ void Chooser::forecast(std::span<RoundMember* const> members, std::size_t nodes)
       chances_[node] = chances_[static_cast<std::size_t>(tree.parents()[node])] * a;
       f.tokens += chances_[node];
     }
-    f.mode = nodes > 0 ? RoundMode::Speculate : RoundMode::Plain;
+    f.mode = nodes == 0 ? RoundMode::Plain : hopes_ ? RoundMode::Probe : RoundMode::Speculate;
     f.ms =
         (draft_ms_ + costs_->other_ms()) / sequences_ + verify_ms * static_cast<double>(tree.size()) / rows;
     f.price = price_ / sequences_;
