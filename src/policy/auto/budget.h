@@ -16,19 +16,15 @@ class Budget {
   static constexpr double kMostKept = 6.0;
   /// Reading prompts for drafters, before it is known whether they pay: of one long prompt, or two.
   static constexpr double kMostInvested = 10.0;
-  /// Debt of what is believed to pay: a round's tokens scatter by one, some rounds together by two.
+  /// Most that bad luck of what surely pays may take from what only may pay.
   static constexpr double kLuck = 2.0;
-  static constexpr double kProven =
-      64;  ///< rounds after which half of that: beliefs have been learned by then
   static constexpr double kShare = 0.004;  ///< of the time: half of the 1% that adversarial text may cost
   /// A round counts as no longer than so many times what was expected: an interruption is nobody's loss.
   static constexpr double kInterrupted = 2.0;
 
   /// Whether so many plain steps may be risked in a round: half of what there is, so that no row of bad luck
-  /// ends it. What is `believed` to pay, rather than hoped, may go on into bad luck's debt.
-  bool affords(double steps, bool believed) const {
-    return 2 * steps <= balance_ + (believed ? kLuck * rounds_ / (rounds_ + kProven) : 0);
-  }
+  /// ends it.
+  bool affords(double steps) const { return 2 * steps <= balance_; }
   /// Whether another text may begin with something that only pays later. What is won pays for it first.
   bool may_invest() const { return invested_ < kMostInvested; }
   void invest(double steps) { invested_ += steps; }
@@ -42,7 +38,6 @@ class Budget {
   }
   /// A round goes by that took so many plain steps.
   void pass(double steps) {
-    ++rounds_;
     balance_ = std::min(kMostKept, balance_ + kShare * steps);
     invested_ = std::max(0.0, invested_ - kShare * steps);
   }
@@ -50,7 +45,6 @@ class Budget {
  private:
   double balance_ = kCredit;
   double invested_ = 0;
-  double rounds_ = 0;
 };
 
 }  // namespace augur

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace augur {
@@ -12,6 +14,8 @@ namespace {
 /// Standard errors above what is believed at which costs and acceptance are judged: what has been seen a
 /// hundred times is taken as it is, what nobody has looked at is looked at.
 constexpr double kOptimism = 0.5;
+/// Below, at which something must pay not to be charged to the budget.
+static const double kCaution = getenv("CAU")?atof(getenv("CAU")):2.0;
 constexpr double kPriceRate = 1.0 / 32;  ///< of the price's running means, a round
 /// Everything is counted in plain steps, so one is seen at the beginning of a process and so many rounds
 /// after the last: at most 0.5% of the time, as a round takes at least what a plain step does.
@@ -34,10 +38,10 @@ AutoText& text_of(RoundMember& member) {
 
 /// a(v). Of drawn candidates by place alone: what is drafted and verified must not depend on which token was
 /// drawn.
-double chance_of(const AutoText::Drafter& d, float log_prob, int depth, int rank) {
-  if (!d.drawn) return d.prediction.acceptance(static_cast<double>(log_prob), depth);
-  return d.prediction.expected(depth, true,
-                               0)[static_cast<std::size_t>(std::min(rank, RankProfile::kRanks - 1))];
+double chance_of(const AutoText::Drafter& d, float log_prob, int depth, int rank, double errors = 0) {
+  if (!d.drawn) return d.prediction.acceptance(static_cast<double>(log_prob), depth, errors);
+  const auto children = d.prediction.expected(depth, true, errors);
+  return children[static_cast<std::size_t>(std::min(rank, RankProfile::kRanks - 1))];
 }
 
 /// Of one level over the rows of a whole batch. What was never timed is tried.
@@ -195,7 +199,7 @@ void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> g
     if (ranked.gain <= level && ranked.gain <= kLeastGain) continue;
     ranked.catch_up_ms = catch_up_ms(d);
     // What a text begins with is reading its prompt, where it is believed, and not only hoped, to pay.
-    ranked.hopes = worth_drafting(d, 1 - text.covered, 0) <= 0;
+    ranked.hopes = worth_drafting(d, 1 - text.covered, -kCaution) <= 0;
     ranked.invests = !d.begun && !ranked.hopes && budget_.may_invest();
     ranked_.push_back(ranked);
   }
@@ -344,8 +348,10 @@ void Chooser::cut(std::span<RoundMember* const> members) {
   ranked_.clear();
   for (std::size_t m = 0; m < members.size(); ++m) {
     const DraftTree& tree = *members[m]->tree;
+    path_chances(text_of(*members[m]), tree, -kCaution);
     for (std::int32_t node = 1; node < tree.size(); ++node) {
       ranked_.push_back({.chance = std::exp(tree.scores()[static_cast<std::size_t>(node)]),
+                         .sure = static_cast<float>(chances_[static_cast<std::size_t>(node)]),
                          .member = static_cast<std::uint32_t>(m),
                          .node = node});
     }
@@ -354,7 +360,13 @@ void Chooser::cut(std::span<RoundMember* const> members) {
   candidates_.clear();
   for (const Ranked& r : ranked_) candidates_.push_back(r.chance);
   std::size_t nodes = best().nodes;
-  while (nodes > 0 && !affords(0, nodes)) --nodes;
+  double sure = 0;
+  for (std::size_t k = 0; k < nodes; ++k) sure += ranked_[k].sure;
+  for (; nodes > 0; --nodes) {
+    hopes_ = sure < price_ * row_ms_[nodes];
+    if (affords(0, nodes)) break;
+    sure -= ranked_[nodes - 1].sure;
+  }
 
   while (keep_.size() < members.size()) keep_.emplace_back().reserve(kMostNodes);
   for (std::size_t m = 0; m < members.size(); ++m) keep_[m].assign(1, DraftTree::kRoot);
@@ -366,6 +378,16 @@ void Chooser::cut(std::span<RoundMember* const> members) {
   forecast(members, nodes);
 }
 
+/// P(v) of the nodes of a tree, `errors` standard errors above what is believed, into chances_.
+void Chooser::path_chances(const AutoText& text, const DraftTree& tree, double errors) {
+  chances_.assign(static_cast<std::size_t>(tree.size()), 1.0);
+  for (std::size_t node = 1; node < chances_.size(); ++node) {
+    const AutoText::Drafter& d = text.drafters[tree.proposers()[node] - 1u];
+    const double a = chance_of(d, tree.log_probs()[node], tree.depths()[node], 0, errors);
+    chances_[node] = chances_[static_cast<std::size_t>(tree.parents()[node])] * a;
+  }
+}
+
 void Chooser::forecast(std::span<RoundMember* const> members, std::size_t nodes) {
   const double rows = base_rows_ + static_cast<double>(nodes);
   const double verify_ms = costs_->verify_ms(rows, context_);
@@ -373,15 +395,8 @@ void Chooser::forecast(std::span<RoundMember* const> members, std::size_t nodes)
     const DraftTree& tree = *member->tree;
     AutoText& text = text_of(*member);
     StepForecast& f = member->forecast;
-    f.tokens = 1;
-    chances_.assign(static_cast<std::size_t>(tree.size()), 1.0);
-    for (std::int32_t v = 1; v < tree.size(); ++v) {
-      const auto node = static_cast<std::size_t>(v);
-      const AutoText::Drafter& d = text.drafters[tree.proposers()[node] - 1u];
-      const double a = chance_of(d, tree.log_probs()[node], tree.depths()[node], 0);
-      chances_[node] = chances_[static_cast<std::size_t>(tree.parents()[node])] * a;
-      f.tokens += chances_[node];
-    }
+    path_chances(text, tree, 0);
+    f.tokens = std::accumulate(chances_.begin(), chances_.end(), 0.0);
     f.mode = nodes == 0 ? RoundMode::Plain : hopes_ ? RoundMode::Probe : RoundMode::Speculate;
     f.ms =
         (draft_ms_ + costs_->other_ms()) / sequences_ + verify_ms * static_cast<double>(tree.size()) / rows;

@@ -21,7 +21,7 @@ struct AutoText final : ControlledText {
     std::int32_t depth = 0;
     std::int32_t rank = 0;  ///< among its siblings, the likeliest first
     float log_prob = 0;
-    float chance = 1;  ///< P(v), optimistic
+    float chance = 1;  ///< P(v)
     bool accepted = false;
   };
   struct Drafter {
@@ -71,8 +71,9 @@ class Chooser final : public RoundController {
   /// How many of the candidates and of `more` (falling), taken together by falling chance, are best verified.
   Cut best(std::span<const float> more = {}) const;
   double steps(double ms) const { return ms / step_ms_; }
+  /// What pays at the pessimistic end, too, needs no budget.
   bool affords(double draft_ms, std::size_t nodes) const {
-    return budget_.affords(steps(draft_ms_ + draft_ms + row_ms_[nodes]), !hopes_);
+    return !hopes_ || budget_.affords(steps(draft_ms_ + draft_ms + row_ms_[nodes]));
   }
   void choose_drafters(std::size_t drafter, std::span<RoundMember* const> growing);
   int usual_rows(const AutoText::Drafter& drafter) const;
@@ -82,6 +83,7 @@ class Chooser final : public RoundController {
   double worth_beside_others(const AutoText& text, std::size_t drafter);
   void choose_frontier(std::size_t drafter, int level, std::span<RoundMember* const> growing);
   int children_worth(const AutoText::Drafter& drafter, float chance, int depth) const;
+  void path_chances(const AutoText& text, const DraftTree& tree, double errors);
   void forecast(std::span<RoundMember* const> members, std::size_t nodes);
   void learn(RoundMember& member);
 
@@ -112,8 +114,9 @@ class Chooser final : public RoundController {
     double gain = 0;
     double catch_up_ms = 0;
     bool invests = false;  ///< catching up is not charged to the budget's balance
-    bool hopes = false;    ///< it pays by optimism only
+    bool hopes = false;    ///< at the pessimistic end it does not pay
     float chance = 0;
+    float sure = 0;
     std::uint32_t member = 0;
     std::int32_t node = 0;
   };

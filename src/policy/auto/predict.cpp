@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace augur {
 namespace {
@@ -10,13 +11,14 @@ namespace {
 constexpr double kMost = 0.995;
 /// Curvature that a = q is worth: so much that a first text's outcomes are taken for the text's own, for the
 /// most part.
-constexpr double kPrior = 12.0;
+static const double kPrior = getenv("PR")?atof(getenv("PR")):12;
 /// Forgotten of what all texts have shown with every outcome: dozens of texts are remembered, so that none
 /// decides.
 constexpr double kForget = 1.0 / 1000;
 // Of a text's shift in log-odds:
-constexpr double kTextSpread = 1.0;  ///< standard deviation over texts: suites differ by 1 to 2
-constexpr double kTextRounds = 150;  ///< in which what was seen of a text fades to 1/e: some hundred tokens
+constexpr double kTextSpread = 1.0;    ///< standard deviation over texts: suites differ by 1 to 2
+static const double kMostTexts = getenv("MT")?atof(getenv("MT")):16;      ///< in the mean over texts: later ones replace earlier ones
+static const double kDrift = 1/(getenv("DR")?atof(getenv("DR")):75.0);  ///< variance that a round adds: after some hundred tokens a text is another
 /// What the best child is worth before anything was seen, the next one of what it leaves, and so on; and the
 /// values of a rank that this counts as.
 constexpr double kBest = 0.55;
@@ -103,11 +105,13 @@ void RankProfile::observe(int depth, int rank, double acceptance) {
   m.value += (acceptance - m.value) * std::max(1 / m.count, kForget);
 }
 
+// The mean of n texts, and of one that was no different from what the drafter says, is in doubt by one n+1-th.
 TextPrediction::TextPrediction(DrafterBelief& belief)
-    : belief_(belief), variance_(kTextSpread * kTextSpread) {}
+    : belief_(belief), variance_(kTextSpread * kTextSpread * (1 + 1 / (1 + belief.texts))) {}
 
-double TextPrediction::acceptance(double log_prob, int depth) const {
-  return clip(sigmoid(belief_.calibrator.log_odds(log_prob, depth) + shift_));
+double TextPrediction::acceptance(double log_prob, int depth, double errors) const {
+  return clip(sigmoid(belief_.calibrator.log_odds(log_prob, depth) + belief_.shift + shift_ +
+                      errors * std::sqrt(variance_)));
 }
 
 std::array<double, RankProfile::kRanks> TextPrediction::expected(int depth, bool drawn, double errors) const {
@@ -117,7 +121,8 @@ std::array<double, RankProfile::kRanks> TextPrediction::expected(int depth, bool
   for (int rank = 0; rank < RankProfile::kRanks; ++rank) {
     double& child = children[static_cast<std::size_t>(rank)];
     const double hope = errors * std::sqrt(variance_ + profile.doubt(depth, rank));
-    child = std::min(left, clip(sigmoid(log_odds_of(clip(profile.at(depth, rank))) + shift_ + hope)));
+    const double log_odds = log_odds_of(clip(profile.at(depth, rank))) + belief_.shift + shift_ + hope;
+    child = std::min(left, clip(sigmoid(log_odds)));
     left -= child;
   }
   return children;
@@ -132,10 +137,13 @@ void TextPrediction::drafted(int depth, std::span<const float> log_probs) {
 }
 
 void TextPrediction::learn_shift(double error, double probability) {
-  const double curvature = curvature_of(probability);
-  const double gain = variance_ / (1 + variance_ * curvature);
-  shift_ += gain * error;
-  variance_ = gain;
+  if (share_ == 0) {
+    share_ = 1 / (2 + belief_.texts);
+    belief_.texts = std::min(belief_.texts + 1, kMostTexts);
+  }
+  variance_ /= 1 + variance_ * curvature_of(probability);
+  belief_.shift += share_ * variance_ * error;
+  shift_ += (1 - share_) * variance_ * error;
 }
 
 void TextPrediction::outcome(double log_prob, int depth, bool accepted) {
@@ -153,8 +161,7 @@ void TextPrediction::drawn_outcome(int depth, int rank, bool accepted) {
 }
 
 void TextPrediction::pass() {
-  shift_ -= shift_ / kTextRounds;
-  variance_ += 2 / kTextRounds * (kTextSpread * kTextSpread - variance_);
+  variance_ += kDrift;
 }
 
 }  // namespace augur

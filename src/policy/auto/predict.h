@@ -62,21 +62,23 @@ struct DrafterBelief {
   Calibrator calibrator;
   RankProfile profile;        ///< of calibrated acceptance
   RankProfile drawn_profile;  ///< of outcomes: for drawn candidates, whose tokens must not be looked at
+  double shift = 0;           ///< in log-odds: the mean of the texts' shifts
+  double texts = 0;           ///< that it is the mean of
 };
 
 /// What a drafter's candidates are worth in one text. Texts differ: the log-odds of all its candidates are
 /// shifted by one number, which is normally distributed over texts and wanders as the text goes on. A new
-/// text begins with what all texts have shown and with the doubt how much it differs; what has not been
-/// looked at for long is in doubt again.
+/// text begins with the mean of the others and with the doubt how much it differs. What has not been looked
+/// at for long stays as it was, and is in doubt again.
 class TextPrediction {
  public:
   /// `belief` outlives it.
   explicit TextPrediction(DrafterBelief& belief);
 
-  /// a(v) of a node that has been drafted: `log_prob` by the drafter, depth from 1.
-  double acceptance(double log_prob, int depth) const;
-  /// a(v) of the children of an accepted node at depth - 1, by rank, before they have been drafted, `errors`
-  /// standard errors above what is believed. Together they are no more than certain. `drawn`: their tokens
+  /// a(v) of a node that has been drafted: `log_prob` by the drafter, depth from 1; `errors` standard errors
+  /// above what is believed.
+  double acceptance(double log_prob, int depth, double errors = 0) const;
+  /// a(v) of the children of an accepted node at depth - 1, by rank, before they have been drafted. Together they are no more than certain. `drawn`: their tokens
   /// are drawn from the drafter's law rather than ranked by it.
   std::array<double, RankProfile::kRanks> expected(int depth, bool drawn, double errors) const;
 
@@ -95,8 +97,9 @@ class TextPrediction {
   void learn_shift(double error, double probability);
 
   DrafterBelief& belief_;
-  double shift_ = 0;     ///< of this text's log-odds over those of all texts
-  double variance_ = 0;  ///< of what is believed of it
+  double shift_ = 0;     ///< of this text's log-odds over the mean text's
+  double variance_;      ///< of both shifts together
+  double share_ = 0;     ///< of what this text shows that goes into the mean; 0: it has shown nothing yet
 };
 
 }  // namespace augur
