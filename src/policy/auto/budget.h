@@ -3,15 +3,15 @@
 
 namespace augur {
 
-/// Keeps speculation from becoming slower than plain decoding: one ledger of what it has won and lost, in
-/// plain steps of the moment (what a slow moment of the machine has cost is no debt of seconds later). Time
-/// that passes adds a small share of itself, so that there is always something to try with; who would
-/// overdraw it decodes plainly. What all texts of an engine can lose together is the credit, that share, and
-/// what was invested in vain.
+/// Keeps what is tried from making speculation slower than plain decoding: one ledger of what rounds with
+/// drafts have won and lost, in plain steps of the moment (what a slow moment of the machine has cost is no
+/// debt of seconds later). Time that passes adds a small share of itself, so that there is always something
+/// to try with. What pays even at the pessimistic end of what is believed is not asked for its price; who
+/// else would overdraw the ledger decodes plainly.
 class Budget {
  public:
   // In plain steps:
-  static constexpr double kCredit = 1.25;  ///< at the beginning: some rounds of a draft that fails
+  static constexpr double kCredit = 2.5;  ///< at the beginning: some rounds of a draft that fails
   /// Kept of what was won: that a thousand tokens went well is no reason to lose time now.
   static constexpr double kMostKept = 6.0;
   /// Reading prompts for drafters, before it is known whether they pay: of one long prompt, or two.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -15,11 +14,13 @@ namespace {
 /// hundred times is taken as it is, what nobody has looked at is looked at.
 constexpr double kOptimism = 0.5;
 /// Below, at which something must pay not to be charged to the budget.
-static const double kCaution = getenv("CAU")?atof(getenv("CAU")):2.0;
+constexpr double kCaution = 2.0;
 constexpr double kPriceRate = 1.0 / 32;  ///< of the price's running means, a round
-/// Everything is counted in plain steps, so one is seen at the beginning of a process and so many rounds
-/// after the last: at most 0.5% of the time, as a round takes at least what a plain step does.
-constexpr int kYardstick = 200;
+/// Everything is counted in plain steps, so they have to be seen, two in a row: the first one is slower after
+/// drafts. They cost what rounds now win over them: so much of the time is spent on that, and rounds go by in
+/// between even where nothing is won.
+constexpr double kYardstick = 0.005;
+constexpr double kLeastBetween = 8;
 /// Rounds in which catching up with a text (its prompt, what was written plainly) is to pay for itself, if
 /// the text is as long as that.
 constexpr double kHorizon = 64;
@@ -44,16 +45,11 @@ double chance_of(const AutoText::Drafter& d, float log_prob, int depth, int rank
   return children[static_cast<std::size_t>(std::min(rank, RankProfile::kRanks - 1))];
 }
 
-/// Of one level over the rows of a whole batch. What was never timed is tried.
-double level_ms(const AutoText::Drafter& d, int level, int rows) {
-  return d.round.draft_costs->measured() ? d.round.draft_costs->level_ms(level, rows) : 0;
-}
-
 }  // namespace
 
 // --- The round -------------------------------------------------------------------------------------------
 
-Chooser::Chooser() : since_plain_(kYardstick) {
+Chooser::Chooser() {
   // Later rounds may have larger trees than the first ones, and should not have to allocate.
   row_ms_.reserve(kMostNodes + 1);
   for (std::vector<float>* chances : {&candidates_, &more_}) chances->reserve(kMostNodes);
@@ -87,7 +83,8 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
       d.gain += kGainRate / 4 * (kFirstGain - d.gain);
     }
   }
-  step_ms_ = (costs_->verify_ms(base_rows_, context_) + costs_->other_ms()) * sequences_ / base_rows_;
+  base_ms_ = costs_->verify_ms(base_rows_, context_);
+  step_ms_ = (base_ms_ + costs_->other_ms()) * sequences_ / base_rows_;
   price_ = std::max(1.0, tokens_ / time_) * sequences_ / step_ms_;
   row_ms_.resize(std::min(room, static_cast<std::size_t>(kMostNodes)) + 1);
   costs_->optimistic_rows_ms(base_rows_, context_, kOptimism, row_ms_);
@@ -99,9 +96,10 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
         std::min(threshold_, price_ * (row_ms_[n + stretch] - row_ms_[n]) / static_cast<double>(stretch));
   }
   draft_ms_ = 0;
+  slows_ = 1;
   hopes_ = false;
   candidates_.clear();
-  plain_ = since_plain_ >= kYardstick;
+  plain_ = since_plain_ >= std::max(kLeastBetween, 2 * (tokens_ / time_ - 1) / kYardstick);
 }
 
 Chooser::Cut Chooser::best(std::span<const float> more) const {
@@ -145,15 +143,28 @@ double Chooser::worth_drafting(const AutoText::Drafter& d, double open, double e
   more_.clear();
   for (int level = 1; level <= levels && chance >= threshold_; ++level) {
     const auto children = d.prediction.expected(level, d.drawn, errors);
+    double tokens = 0;
+    const auto before = std::ssize(more_);
     for (std::size_t rank = 0; rank < children.size() && chance * children[rank] >= threshold_; ++rank) {
       more_.push_back(static_cast<float>(chance * children[rank]));
+      tokens += chance * children[rank];
     }
-    std::sort(more_.begin(), more_.end(), std::greater<>());
+    std::inplace_merge(more_.begin(), more_.begin() + before, more_.end(), std::greater<>());
     worth = std::max(worth, best(more_).net - now - price_ * ms);
-    ms += level_ms(d, level, static_cast<int>(sequences_)) / sequences_;
+    const double level_price = price_ * level_ms(d, level, static_cast<int>(sequences_)) / sequences_;
+    if (tokens <= level_price) break;  // a further one adds no more tokens than this one
+    ms += level_price / price_;
     chance *= children[0];
   }
   return worth;
+}
+
+/// Of one level over the rows of a whole batch; the first one's with what it slows the target's step down.
+/// What was never timed is tried.
+double Chooser::level_ms(const AutoText::Drafter& d, int level, int rows) const {
+  const DraftCosts& costs = *d.round.draft_costs;
+  if (!costs.measured()) return 0;
+  return costs.level_ms(level, rows) + (level == 0 ? (costs.slows() - 1) * base_ms_ : 0);
 }
 
 /// Tokens that a drafter catches up with in a round like the last ones, the root included.
@@ -227,6 +238,7 @@ void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> g
     spent_ms = ms;
   }
   draft_ms_ += spent_ms;
+  if (chosen > 0) slows_ *= text_of(*growing[ranked_[0].member]).drafters[index].round.draft_costs->slows();
   for (std::size_t k = 0; k < chosen; ++k) {
     AutoText::Drafter& d = text_of(*growing[ranked_[k].member]).drafters[index];
     if (ranked_[k].invests) budget_.invest(steps(ranked_[k].catch_up_ms));
@@ -451,14 +463,16 @@ void Chooser::observe(std::span<RoundMember* const> members) {
   tokens_ += rate * (tokens / sequences - tokens_);
   time_ += rate * (took - time_);
   budget_.pass(took);
-  since_plain_ = nodes == 0 ? 0 : since_plain_ + 1;
+  const bool plain = nodes == 0 && steps(draft_ms_) < kLeastGain;
+  since_plain_ = plain && was_plain_ ? 0 : since_plain_ + 1;
+  was_plain_ = plain;
   if (draft_ms_ == 0 && nodes == 0) return;
-  // Of the verification what the nodes took: the rest is a plain step's, slow or fast as the moment is.
-  const double expected = costs_->verify_ms(base_rows_ + nodes, context_);
-  const double share = 1 - costs_->verify_ms(base_rows_, context_) / expected;
-  const double of_nodes = std::max(0.0, share) * verify_ms * (base_rows_ + nodes) / (sequences + nodes);
-  budget_.book((tokens - sequences) / sequences, (draft_ms + of_nodes) / step_ms,
-               (draft_ms_ + std::max(0.0, share) * expected) / step_ms);
+  // Of the verification what the drafts took: the rest is a plain step's, slow or fast as the moment is.
+  const double expected = costs_->verify_ms(base_rows_ + nodes, context_) * slows_;
+  const double share = std::max(0.0, 1 - costs_->verify_ms(base_rows_, context_) / expected);
+  const double of_drafts = share * verify_ms * (base_rows_ + nodes) / (sequences + nodes);
+  budget_.book((tokens - sequences) / sequences, (draft_ms + of_drafts) / step_ms,
+               (draft_ms_ + share * expected) / step_ms);
 }
 
 }  // namespace augur

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -76,6 +77,7 @@ class Chooser final : public RoundController {
     return !hopes_ || budget_.affords(steps(draft_ms_ + draft_ms + row_ms_[nodes]));
   }
   void choose_drafters(std::size_t drafter, std::span<RoundMember* const> growing);
+  double level_ms(const AutoText::Drafter& drafter, int level, int rows) const;
   int usual_rows(const AutoText::Drafter& drafter) const;
   double first_level_ms(const AutoText::Drafter& drafter) const;
   double catch_up_ms(const AutoText::Drafter& drafter) const;
@@ -93,13 +95,18 @@ class Chooser final : public RoundController {
   double tokens_ = 1;
   double time_ = 1;
   double rounds_ = 0;
-  int since_plain_;  ///< rounds since a plain step
+  /// Rounds since a plain step after another. The first ones are plain.
+  double since_plain_ = std::numeric_limits<double>::infinity();
+
+  bool was_plain_ = false;  ///< the last round
 
   // The round in flight.
   const CostModel* costs_ = nullptr;
   double sequences_ = 1;           ///< members
   double base_rows_ = 1;           ///< rows that are run anyway: all roots, and what others verify
   double context_ = 0;             ///< the members' mean
+  double base_ms_ = 1;             ///< of base_rows_
+  double slows_ = 1;               ///< factor of the step's time after what drafts
   double step_ms_ = 1;             ///< the members' share of a plain step
   double price_ = 0;               ///< tokens per ms
   double draft_ms_ = 0;            ///< spent on drafting by the cost model, but for what begins a text

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace augur {
 namespace {
@@ -23,7 +24,8 @@ constexpr double kInterrupted = 2.5;
 /// squared.
 constexpr double kAgility = 150;
 constexpr double kSurpriseRate = 0.25;
-constexpr double kMostOfContext = 0.9;  ///< of the time at the reference context
+constexpr double kShapesShare = 1.0 / 8;  ///< of that, for the shape: mostly it is the speed that has changed
+constexpr double kMostOfContext = 0.9;    ///< of the time at the reference context
 
 constexpr std::size_t kKnots = CostCurve::kRows.size();
 
@@ -93,37 +95,46 @@ void CostCurve::set(double rows, double ms) {
   set_[knot] = observed_ = true;
 }
 
-void CostCurve::forget(double share) {
+/// What is forgotten of the curve, and of the speed alone.
+void CostCurve::forget(double share, double of_speed) {
   for (std::size_t i = 0; i < kKnots; ++i) {
     for (std::size_t j = 0; j < kKnots; ++j) {
-      covariance_[i][j] += share * (kernel(i, j) - covariance_[i][j]);
+      covariance_[i][j] += share * (kernel(i, j) - covariance_[i][j]) + of_speed * kSpeed * kSpeed;
     }
   }
 }
 
-void CostCurve::believe(double error, const Place& p) {
+double CostCurve::variance(double rows) const {
+  const Place p = place(rows);
+  return variance(p, p) + kNoise * kNoise;
+}
+
+void CostCurve::believe(double error, const Place& p, double more) {
   const std::size_t high = std::min(p.low + 1, kKnots - 1);
   Vector with;  // covariance of every knot with what was observed
   for (std::size_t i = 0; i < kKnots; ++i) {
     with[i] = p.low_share * covariance_[i][p.low] + p.high_share * covariance_[i][high];
   }
-  const double of_error = variance(p, p) + kNoise * kNoise;
+  const double of_error = variance(p, p) + kNoise * kNoise + more;
   for (std::size_t i = 0; i < kKnots; ++i) {
     log_ms_[i] += with[i] / of_error * error;
     for (std::size_t j = 0; j < kKnots; ++j) covariance_[i][j] -= with[i] * with[j] / of_error;
   }
 }
 
-void CostCurve::observe(double rows, double ms) {
+void CostCurve::observe(double rows, double ms, double more) {
   if (!(ms > 0) || !(rows > 0)) return;
   if (!observed_) scale(ms / at(rows));  // the guess was about the shape
   observed_ = true;
   const double error = std::log(ms / at(rows));
   const Place p = place(rows);
-  const auto expected = [&] { return std::sqrt(variance(p, p) + kNoise * kNoise); };
+  const auto expected = [&] { return std::sqrt(variance(p, p) + kNoise * kNoise + more); };
   surprise_ += kSurpriseRate * (std::clamp(error / expected(), -kInterrupted, kInterrupted) - surprise_);
-  forget(std::min(1.0, (1 + kAgility * std::max(0.0, surprise_ * surprise_ - 1)) / kMemory));
-  believe(std::min(error, kInterrupted * expected()), p);
+  const double agility = kAgility * std::max(0.0, surprise_ * surprise_ - 1) / kMemory;
+  forget(std::min(1.0, 1 / kMemory + kShapesShare * agility), std::min(1.0, agility));
+  believe(std::min(error, kInterrupted * expected()), p, more);
+  // Fewer rows take no longer.
+  for (std::size_t i = p.low; i-- > 0;) log_ms_[i] = std::min(log_ms_[i], log_ms_[i + 1]);
 }
 
 void CostCurve::fill_gaps() {
@@ -158,8 +169,11 @@ void CostCurve::scale(double factor) {
   for (double& log_ms : log_ms_) log_ms += std::log(factor);
 }
 
+DraftCosts::DraftCosts() : slows_variance_(kShape * kShape) {}
+
 void DraftCosts::observe(int level, int rows, double ms) {
   if (!(ms > 0)) return;
+  ran_ = true;
   if (level > 0) {
     levels_.observe(rows, ms);
     return;
@@ -207,7 +221,29 @@ DraftCosts& CostModel::drafter(std::string_view name) {
 void CostModel::observe_step(double rows, double context, double ms, double other_ms) {
   if (!(ms > 0) || rows < 1) return;
   other_.observe(1, other_ms);
-  verify_.observe(rows, ms / std::max(grown(rows, context), 1e-3));
+  // What drafted before this step or the one before slows it down.
+  const auto disturbs = [](const DraftCosts& d) { return d.ran_ || d.ran_before_; };
+  double log_slows = 0;
+  double variance = 0;
+  for (const auto& [name, d] : drafters_) {
+    if (!disturbs(d)) continue;
+    log_slows += d.log_slows_;
+    variance += d.slows_variance_;
+  }
+  const double calm_ms = ms / std::max(grown(rows, context), 1e-3) / std::exp(log_slows);
+  const double error = verify_.observed() ? std::log(calm_ms / verify_.at(rows)) : 0;
+  const double of_error = variance + verify_.variance(rows);
+  const double most = kInterrupted * std::sqrt(of_error);
+  verify_.observe(rows, calm_ms, variance);
+  for (auto& [name, d] : drafters_) {
+    if (disturbs(d)) {
+      const double gain = d.slows_variance_ / of_error;
+      d.log_slows_ = std::max(0.0, d.log_slows_ + gain * std::clamp(error, -most, most));
+      d.slows_variance_ -= gain * d.slows_variance_;
+    }
+    d.slows_variance_ += (kShape * kShape - d.slows_variance_) / kMemory;
+    d.ran_before_ = std::exchange(d.ran_, false);
+  }
 }
 
 void CostModel::set_growth(double reference_context, double one_row, double many_rows) {

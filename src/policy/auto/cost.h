@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <span>
@@ -39,8 +40,10 @@ class CostCurve {
   void fill_gaps();
   /// No time is longer than that of more rows.
   void flatten_peaks();
-  /// A time that was seen once.
-  void observe(double rows, double ms);
+  /// A time that was seen once; `variance`: of what its logarithm is in doubt by beside its noise.
+  void observe(double rows, double ms, double variance = 0);
+  /// Of log(at(rows)), the noise of one observation included.
+  double variance(double rows) const;
   void scale(double factor);
 
   double value(std::size_t knot) const;
@@ -55,8 +58,8 @@ class CostCurve {
   };
   Place place(double rows) const;
   double variance(const Place& a, const Place& b) const;
-  void forget(double share);
-  void believe(double log_ms, const Place& place);
+  void forget(double share, double of_speed);
+  void believe(double error, const Place& place, double variance);
 
   Vector log_ms_{};
   std::array<Vector, kRows.size()> covariance_{};
@@ -73,6 +76,9 @@ class DraftCosts {
   /// Level 0 expands the root and catches up, `rows` tokens in all, the root included; level i expands the
   /// nodes of depth i, `rows` of them.
   double level_ms(int level, int rows) const { return (level == 0 ? root_ : levels_).at(rows); }
+  /// By what factor the target's step is longer after drafting: what the drafter reads takes the place of the
+  /// target's weights in the caches.
+  double slows() const { return std::exp(log_slows_); }
   /// False: nothing but a guess.
   bool measured() const { return root_.observed(); }
   void observe(int level, int rows, double ms);
@@ -83,8 +89,16 @@ class DraftCosts {
   const CostCurve& levels() const { return levels_; }
 
  private:
+  friend class CostModel;
   CostCurve root_{1.0, 0.02};
   CostCurve levels_{1.0, 0.02};
+  double log_slows_ = 0;
+  double slows_variance_;
+  bool ran_ = false;         ///< since the last step
+  bool ran_before_ = false;  ///< before that
+
+ public:
+  DraftCosts();
 };
 
 /// The costs of one target on one machine, in ms of wall time: the prices that every adaptive decision is

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 namespace augur {
 namespace {
@@ -11,14 +10,17 @@ namespace {
 constexpr double kMost = 0.995;
 /// Curvature that a = q is worth: so much that a first text's outcomes are taken for the text's own, for the
 /// most part.
-static const double kPrior = getenv("PR")?atof(getenv("PR")):12;
+constexpr double kPrior = 12.0;
 /// Forgotten of what all texts have shown with every outcome: dozens of texts are remembered, so that none
 /// decides.
 constexpr double kForget = 1.0 / 1000;
-// Of a text's shift in log-odds:
-constexpr double kTextSpread = 1.0;    ///< standard deviation over texts: suites differ by 1 to 2
-static const double kMostTexts = getenv("MT")?atof(getenv("MT")):16;      ///< in the mean over texts: later ones replace earlier ones
-static const double kDrift = 1/(getenv("DR")?atof(getenv("DR")):75.0);  ///< variance that a round adds: after some hundred tokens a text is another
+/// Of shifts in log-odds, over drafters and over one drafter's texts: suites and drafters differ by 1 to 2.
+constexpr double kSpread = 0.75;
+/// Rounds in which what was seen of a text fades to 1/e: some hundred tokens; and what was seen of a drafter.
+constexpr double kTextRounds = 300;
+constexpr double kDrafterRounds = 1000;
+/// Of a drafter's mean text, at least: so that a change that lasts is learned within some texts.
+constexpr double kLeastVariance = 0.05;
 /// What the best child is worth before anything was seen, the next one of what it leaves, and so on; and the
 /// values of a rank that this counts as.
 constexpr double kBest = 0.55;
@@ -30,10 +32,6 @@ double sigmoid(double x) {
 
 double clip(double a) {
   return std::clamp(a, 1 - kMost, kMost);
-}
-
-double log_odds_of(double p) {
-  return std::log(p / (1 - p));
 }
 
 /// Of the log-likelihood of one outcome.
@@ -81,8 +79,13 @@ void Calibrator::observe(double log_prob, int depth, double error, double probab
 }
 
 double RankProfile::at(int depth, int rank) const {
+  static const std::array<double, kRanks> kUnseen = [] {
+    std::array<double, kRanks> values;
+    for (std::size_t k = 0; k < kRanks; ++k) values[k] = kBest * std::pow(1 - kBest, k);
+    return values;
+  }();
   const auto k = static_cast<std::size_t>(rank);
-  double estimate = kBest * std::pow(1 - kBest, rank);
+  double estimate = kUnseen[k];
   for (std::size_t d = 0; d <= depth_index(depth); ++d) {
     const Mean& m = means_[d][k];
     estimate = (m.count * m.value + kRankPrior * estimate) / (m.count + kRankPrior);
@@ -95,7 +98,7 @@ double RankProfile::doubt(int depth, int rank) const {
   for (std::size_t d = 0; d <= depth_index(depth); ++d) {
     seen = std::max(means_[d][static_cast<std::size_t>(rank)].count, seen / 2);
   }
-  return kTextSpread * kTextSpread / (1 + seen);
+  return 1 / (1 + seen);
 }
 
 void RankProfile::observe(int depth, int rank, double acceptance) {
@@ -105,9 +108,10 @@ void RankProfile::observe(int depth, int rank, double acceptance) {
   m.value += (acceptance - m.value) * std::max(1 / m.count, kForget);
 }
 
-// The mean of n texts, and of one that was no different from what the drafter says, is in doubt by one n+1-th.
+DrafterBelief::DrafterBelief() : variance(kSpread) {}
+
 TextPrediction::TextPrediction(DrafterBelief& belief)
-    : belief_(belief), variance_(kTextSpread * kTextSpread * (1 + 1 / (1 + belief.texts))) {}
+    : belief_(belief), variance_(kSpread + belief.variance), unseen_(variance_) {}
 
 double TextPrediction::acceptance(double log_prob, int depth, double errors) const {
   return clip(sigmoid(belief_.calibrator.log_odds(log_prob, depth) + belief_.shift + shift_ +
@@ -120,9 +124,10 @@ std::array<double, RankProfile::kRanks> TextPrediction::expected(int depth, bool
   double left = kMost;
   for (int rank = 0; rank < RankProfile::kRanks; ++rank) {
     double& child = children[static_cast<std::size_t>(rank)];
-    const double hope = errors * std::sqrt(variance_ + profile.doubt(depth, rank));
-    const double log_odds = log_odds_of(clip(profile.at(depth, rank))) + belief_.shift + shift_ + hope;
-    child = std::min(left, clip(sigmoid(log_odds)));
+    const double hope = errors == 0 ? 0 : errors * std::sqrt(variance_ + profile.doubt(depth, rank));
+    const double unshifted = clip(profile.at(depth, rank));
+    const double odds = std::exp(belief_.shift + shift_ + hope) * unshifted / (1 - unshifted);
+    child = std::min(left, clip(odds / (1 + odds)));
     left -= child;
   }
   return children;
@@ -137,13 +142,14 @@ void TextPrediction::drafted(int depth, std::span<const float> log_probs) {
 }
 
 void TextPrediction::learn_shift(double error, double probability) {
-  if (share_ == 0) {
-    share_ = 1 / (2 + belief_.texts);
-    belief_.texts = std::min(belief_.texts + 1, kMostTexts);
-  }
-  variance_ /= 1 + variance_ * curvature_of(probability);
-  belief_.shift += share_ * variance_ * error;
-  shift_ += (1 - share_) * variance_ * error;
+  const double curvature = curvature_of(probability);
+  variance_ /= 1 + variance_ * curvature;
+  const double share = belief_.variance / (belief_.variance + kSpread);  // that is the drafter's
+  belief_.shift += share * variance_ * error;
+  shift_ += (1 - share) * variance_ * error;
+  const double before = unseen_;
+  unseen_ /= 1 + unseen_ * curvature;
+  belief_.variance = std::max(kLeastVariance, belief_.variance - share * share * (before - unseen_));
 }
 
 void TextPrediction::outcome(double log_prob, int depth, bool accepted) {
@@ -161,7 +167,9 @@ void TextPrediction::drawn_outcome(int depth, int rank, bool accepted) {
 }
 
 void TextPrediction::pass() {
-  variance_ += kDrift;
+  shift_ -= shift_ / kTextRounds;
+  variance_ += 2 / kTextRounds * (kSpread + belief_.variance - variance_);
+  belief_.variance += (kSpread - belief_.variance) / kDrafterRounds;
 }
 
 }  // namespace augur

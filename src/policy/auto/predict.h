@@ -62,8 +62,10 @@ struct DrafterBelief {
   Calibrator calibrator;
   RankProfile profile;        ///< of calibrated acceptance
   RankProfile drawn_profile;  ///< of outcomes: for drawn candidates, whose tokens must not be looked at
-  double shift = 0;           ///< in log-odds: the mean of the texts' shifts
-  double texts = 0;           ///< that it is the mean of
+  double shift = 0;           ///< of its log-odds: what the calibrator would have to learn, at once
+  double variance;            ///< of what is believed of it
+
+  DrafterBelief();
 };
 
 /// What a drafter's candidates are worth in one text. Texts differ: the log-odds of all its candidates are
@@ -78,8 +80,9 @@ class TextPrediction {
   /// a(v) of a node that has been drafted: `log_prob` by the drafter, depth from 1; `errors` standard errors
   /// above what is believed.
   double acceptance(double log_prob, int depth, double errors = 0) const;
-  /// a(v) of the children of an accepted node at depth - 1, by rank, before they have been drafted. Together they are no more than certain. `drawn`: their tokens
-  /// are drawn from the drafter's law rather than ranked by it.
+  /// a(v) of the children of an accepted node at depth - 1, by rank, before they have been drafted. Together
+  /// they are no more than certain. `drawn`: their tokens are drawn from the drafter's law rather than ranked
+  /// by it.
   std::array<double, RankProfile::kRanks> expected(int depth, bool drawn, double errors) const;
 
   /// The drafter has proposed children of a node at depth - 1, with these log-probabilities by rank; none: it
@@ -97,9 +100,9 @@ class TextPrediction {
   void learn_shift(double error, double probability);
 
   DrafterBelief& belief_;
-  double shift_ = 0;     ///< of this text's log-odds over the mean text's
-  double variance_;      ///< of both shifts together
-  double share_ = 0;     ///< of what this text shows that goes into the mean; 0: it has shown nothing yet
+  double shift_ = 0;  ///< of this text's log-odds over the drafter's
+  double variance_;   ///< of both shifts together
+  double unseen_;     ///< the same, if the text did not wander
 };
 
 }  // namespace augur

@@ -59,15 +59,22 @@ TEST(AutoSimulation, TwoDraftersAreNoWorseThanTheBetterOne) {
     for (const double second : {0.5, 0.8}) {
       for (const double second_ms : {0.01, 0.5, 2.0}) {
         for (const bool siblings : {false, true}) {
-          Simulation simulation(
-              {.right = first,
-               .siblings = siblings,
-               .other = World::Other{.draft_ms = second_ms, .right = second, .lookup = second_ms < 0.1}});
-          const World& world = simulation.world();
+          // Luck with the first outcomes may decide for a while which of two that are worth the same is used.
+          constexpr int kSeeds = 6;
+          World world{
+              .right = first,
+              .siblings = siblings,
+              .other = World::Other{.draft_ms = second_ms, .right = second, .lookup = second_ms < 0.1}};
           const double better = std::max(world.best_chain_rate(), world.others_best_chain_rate());
-          simulation.run(640);
-          EXPECT_GT(simulation.run(6000).rate(), 0.93 * better)
-              << first << " " << second << " in " << second_ms << " ms" << (siblings ? ", siblings" : "");
+          double share = 0;
+          for (world.seed = 1; world.seed <= kSeeds; ++world.seed) {
+            Simulation simulation(world);
+            simulation.run(640);
+            const double its_share = simulation.run(3000).rate() / better;
+            EXPECT_GT(its_share, 0.8) << first << " " << second << " in " << second_ms << " ms, " << siblings;
+            share += its_share / kSeeds;
+          }
+          EXPECT_GT(share, 0.92) << first << " " << second << " in " << second_ms << " ms, " << siblings;
         }
       }
     }
@@ -168,7 +175,7 @@ TEST(AutoSimulation, WhatIsFreeMustPayTooInTheLongRun) {
   for (const double draft_ms : {0.05, 0.1, 0.19}) {
     for (const double claimed : {0.02, 0.3, 0.8}) {
       Simulation simulation({.draft_ms = draft_ms, .right = 0, .claimed = claimed});
-      EXPECT_GT(simulation.run(512).rate(), 0.989 / 10) << draft_ms << " " << claimed;
+      EXPECT_GT(simulation.run(512).rate(), 0.99 / 10) << draft_ms << " " << claimed;
       EXPECT_GT(simulation.run(2000).rate(), 0.994 / 10) << draft_ms << " " << claimed;
     }
   }
