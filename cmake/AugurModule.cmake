@@ -19,12 +19,13 @@ function(augur_module name)
   endif()
 endfunction()
 
-# augur_tests(NAME [TEAM] [OWN_HEADERS] [DEPENDS modules...]): one GoogleTest program NAME_tests from every .cpp in the
-# folder. OWN_HEADERS: without the headers that are precompiled for all of them.
+# augur_tests(NAME [TEAM] [OWN_HEADERS] [FILTER tests] [DEPENDS modules...]): one GoogleTest program NAME_tests from every
+# .cpp in the folder. OWN_HEADERS: without the headers that are precompiled for all of them. FILTER: ctest runs only
+# these, in GoogleTest's notation.
 # TEAM: its tests run models on a team of two threads. ctest then leaves them two cores: the barriers spin, and
 # teams that share cores take fifty times as long.
 function(augur_tests name)
-  cmake_parse_arguments(ARG "TEAM;OWN_HEADERS" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "TEAM;OWN_HEADERS" "FILTER" "DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(NOT sources)
     return()
@@ -41,7 +42,11 @@ function(augur_tests name)
   if(ARG_TEAM)
     set(cores 2)
   endif()
-  gtest_discover_tests(${name}_tests NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST
+  set(filter)
+  if(ARG_FILTER)
+    set(filter TEST_FILTER ${ARG_FILTER})
+  endif()
+  gtest_discover_tests(${name}_tests NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST ${filter}
                        PROPERTIES TIMEOUT 600 PROCESSORS ${cores} LABELS ${name}
                                   ENVIRONMENT "XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/cache")
 endfunction()

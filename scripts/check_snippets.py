@@ -2,6 +2,7 @@
 """Checks that code in the Markdown pages is the text of the files it is said to be.
 
 A line `<!-- text of PATH -->` stands before a code block that is that file's whole text (from the repository's root).
+Where one file of a folder is shown, all of its files are: a recipe leaves nothing out.
 
 usage: scripts/check_snippets.py [--write]     --write: puts the files' texts into the pages instead
 """
@@ -19,7 +20,7 @@ if sys.argv[1:] and not write:
 listing = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], cwd=ROOT, check=True,
                          capture_output=True, text=True)
 problems = []
-checked = 0
+shown = []
 for name in listing.stdout.split():
     page = ROOT / name
     if not page.exists():
@@ -27,8 +28,7 @@ for name in listing.stdout.split():
     text = page.read_text(encoding="utf-8")
 
     def check(match):
-        global checked
-        checked += 1
+        shown.append(match.group(1))
         file = ROOT / match.group(1)
         if not file.exists():
             problems.append(f"{name}: {match.group(1)} does not exist")
@@ -43,6 +43,10 @@ for name in listing.stdout.split():
         problems.append(f"{name}: a line <!-- text of PATH --> without a code block behind it")
     if write and new != text:
         page.write_text(new, encoding="utf-8")
-print("\n".join(problems) or f"{checked} code blocks are the text of their files",
+for folder in sorted({pathlib.Path(name).parent for name in shown}):
+    for file in sorted((ROOT / folder).iterdir()):
+        if str(folder / file.name) not in shown:
+            problems.append(f"{folder / file.name}: no page shows it")
+print("\n".join(problems) or f"{len(shown)} code blocks are the text of their files",
       file=sys.stderr if problems else sys.stdout)
 sys.exit(bool(problems))

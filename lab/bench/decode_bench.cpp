@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
-#include "base/buffer.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "lab/bench/machine_probe.h"
-#include "model/prefill.h"
+#include "model/forward_timer.h"
 
 namespace augur {
 
@@ -29,64 +26,10 @@ void check(const Model& model, const DecodeBenchOptions& options) {
   }
 }
 
-/// A model behind a prefix; passes are rolled back, so that all start from the same state.
-class Workload {
- public:
-  Workload(Model& model, std::int64_t context, int most_rows)
-      : model_(model),
-        cache_(model.make_cache(context + most_rows)),
-        stride_((model.config().vocab + 15) / 16 * 16),
-        logits_(static_cast<std::size_t>(most_rows * stride_)) {
-    std::vector<TokenId> prefix(static_cast<std::size_t>(context));
-    fill(prefix);
-    if (context > 0) prefill(model_, prefix, cache_);
-  }
-
-  /// One pass of a chain of rows with all their logits. Fills `profile` when not null.
-  double pass_ms(int rows, ForwardProfile* profile = nullptr, double* head_ms = nullptr) {
-    const auto count = static_cast<std::size_t>(rows);
-    tokens_.resize(count);
-    positions_.resize(count);
-    parents_.resize(count);
-    chosen_.resize(count);
-    fill(tokens_);
-    std::iota(positions_.begin(), positions_.end(), static_cast<std::int32_t>(cache_.length()));
-    std::iota(parents_.begin(), parents_.end(), -1);
-    std::iota(chosen_.begin(), chosen_.end(), 0);
-    KvTxn txn = cache_.reserve(rows);
-    const TokenBatch::Sequence sequence{.kv = &txn, .first_row = 0, .rows = rows};
-    const Stopwatch watch;
-    model_.forward(
-        {.tokens = tokens_, .positions = positions_, .parents = parents_, .sequences = {&sequence, 1}},
-        {.profile = profile});
-    const double forward = watch.ms();
-    model_.logits(chosen_, logits_.data(), stride_);
-    const double total = watch.ms();
-    if (head_ms != nullptr) *head_ms += total - forward;
-    return total;
-  }
-
- private:
-  void fill(std::vector<TokenId>& tokens) const {
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      tokens[i] = static_cast<TokenId>((i * 7919 + 1) % static_cast<std::size_t>(model_.config().vocab));
-    }
-  }
-
-  Model& model_;
-  KvCache cache_;
-  std::int64_t stride_;
-  Buffer<float> logits_;
-  std::vector<TokenId> tokens_;
-  std::vector<std::int32_t> positions_;
-  std::vector<std::int32_t> parents_;
-  std::vector<std::int32_t> chosen_;
-};
-
-std::map<std::string, double> split(Workload& work, int rows, int passes) {
+std::map<std::string, double> split(ForwardTimer& timer, int rows, int passes) {
   ForwardProfile profile;
   double head = 0;
-  for (int i = 0; i < passes; ++i) work.pass_ms(rows, &profile, &head);
+  for (int i = 0; i < passes; ++i) head += timer.time(rows, &profile).logits_ms;
   std::map<std::string, double> result{{"head", head / passes}};
   for (int step = 0; step < ForwardProfile::kSteps; ++step) {
     result[std::string(name(static_cast<ForwardProfile::Step>(step)))] =
@@ -102,8 +45,10 @@ DecodeBenchResult run_decode_bench(Model& model, const DecodeBenchOptions& optio
   check(model, options);
   std::vector<int> counts = options.rows;
   if (std::find(counts.begin(), counts.end(), 1) == counts.end()) counts.insert(counts.begin(), 1);
-  Workload work(model, options.context, *std::max_element(counts.begin(), counts.end()));
-  for (const int rows : counts) work.pass_ms(rows);
+  const int most_rows = *std::max_element(counts.begin(), counts.end());
+  ForwardTimer timer(model, options.context + most_rows, most_rows);
+  timer.grow(options.context);
+  for (const int rows : counts) timer.time(rows);
 
   ReadProbe read(model.backend().pool);
   std::vector<double> bandwidth;
@@ -111,9 +56,8 @@ DecodeBenchResult run_decode_bench(Model& model, const DecodeBenchOptions& optio
   for (int repetition = 0; repetition < options.repetitions; ++repetition) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
       bandwidth.push_back(read.measure());
-      work.pass_ms(
-          counts[i]);  // brings the team, the workspace and what fits the caches to where decoding has them
-      times[i].push_back(work.pass_ms(counts[i]));
+      timer.time(counts[i]);  // brings team, workspace and caches to where decoding has them
+      times[i].push_back(timer.time(counts[i]).ms());
     }
     if (progress) progress(repetition + 1, options.repetitions);
   }
@@ -141,7 +85,7 @@ DecodeBenchResult run_decode_bench(Model& model, const DecodeBenchOptions& optio
                            .ms = ms,
                            .tokens_per_second = 1e3 * rows / ms,
                            .ratio_to_one_row = ms / one_row_ms,
-                           .split_ms = split(work, rows, 3)});
+                           .split_ms = split(timer, rows, 3)});
   }
   return result;
 }

@@ -4,15 +4,12 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <utility>
 #include <vector>
 
-#include "base/buffer.h"
-#include "base/clock.h"
 #include "decode/decoder.h"
 #include "decode/sequence.h"
-#include "model/prefill.h"
+#include "model/forward_timer.h"
 
 namespace augur {
 namespace {
@@ -27,13 +24,6 @@ constexpr int kRepetitions = 5;
 constexpr std::array<int, 16> kRowCounts = {64, 16, 8, 32, 4, 128, 24, 2, 12, 8, 48, 20, 4, 6, 2, 96};
 constexpr int kUsualRows = 64;  ///< more come once
 
-/// Any text will do: times do not depend on it.
-std::vector<TokenId> some_text(std::int64_t tokens, std::int32_t vocab) {
-  std::vector<TokenId> text;
-  for (std::int64_t i = 0; i < tokens; ++i) text.push_back(static_cast<TokenId>((17 + i * 7919) % vocab));
-  return text;
-}
-
 /// What a time usually is: whatever disturbs a measurement makes it longer, so a little below the median.
 double usual(std::vector<double>& times) {
   const auto place = times.begin() + (std::ssize(times) - 1) / 3;
@@ -47,70 +37,20 @@ double median(std::vector<double>& values) {
   return *place;
 }
 
-/// Forwards of the target behind a growing text.
-class TargetTimer {
- public:
-  TargetTimer(Model& target, std::int64_t capacity)
-      : target_(target),
-        cache_(target.make_cache(capacity)),
-        stride_((target.config().vocab + 15) / 16 * 16),
-        logits_(static_cast<std::size_t>(stride_) * kMostRows),
-        text_(some_text(capacity, target.config().vocab)) {}
-
-  std::int64_t length() const { return cache_.length(); }
-  /// Lets the text grow up to `length` tokens, until the watch shows `until_ms`.
-  void grow(std::int64_t length, const Stopwatch& watch, double until_ms) {
-    constexpr std::int64_t kChunk = 64;
-    while (cache_.length() < length && watch.ms() < until_ms) {
-      const auto rows = std::min(kChunk, length - cache_.length());
-      prefill(target_, std::span(text_).first(static_cast<std::size_t>(rows)), cache_);
-    }
-  }
-  /// One forward of a chain, which is forgotten.
-  double time(int rows) {
-    const auto count = static_cast<std::size_t>(rows);
-    positions_.resize(count);
-    std::iota(positions_.begin(), positions_.end(), static_cast<std::int32_t>(cache_.length()));
-    parents_.resize(count);
-    std::iota(parents_.begin(), parents_.end(), -1);
-    logit_rows_.resize(count);
-    std::iota(logit_rows_.begin(), logit_rows_.end(), 0);
-    KvTxn txn = cache_.reserve(rows);
-    const TokenBatch::Sequence sequence{.kv = &txn, .first_row = 0, .rows = rows};
-    const Stopwatch watch;
-    target_.forward({.tokens = std::span(text_).first(count),
-                     .positions = positions_,
-                     .parents = parents_,
-                     .sequences = {&sequence, 1}});
-    target_.logits(logit_rows_, logits_.data(), stride_);
-    return watch.ms();
-  }
-
- private:
-  Model& target_;
-  KvCache cache_;
-  std::int64_t stride_;
-  Buffer<float> logits_;
-  std::vector<TokenId> text_;
-  std::vector<std::int32_t> positions_;
-  std::vector<std::int32_t> parents_;
-  std::vector<std::int32_t> logit_rows_;
-};
-
 /// By how much of `before` a time grew per token of text.
 double growth(double before, double after, std::int64_t tokens) {
   return std::max(0.0, after / before - 1) / static_cast<double>(tokens);
 }
 
-void measure_forwards(TargetTimer& timer, std::int64_t capacity, CostModel& costs, double budget_ms) {
-  const Stopwatch watch;
+void measure_forwards(ForwardTimer& timer, std::int64_t capacity, CostModel& costs, double budget_ms) {
+  const double began = timer.clock().now_ms();
   // Until the machine is warm and calm, as far as there is time for that.
-  double before = timer.time(1);
-  for (double now = timer.time(1); watch.ms() < 0.15 * budget_ms && now < 0.85 * before;
-       now = timer.time(1)) {
+  double before = timer.time(1).ms();
+  for (double now = timer.time(1).ms();
+       timer.clock().now_ms() < began + 0.15 * budget_ms && now < 0.85 * before; now = timer.time(1).ms()) {
     before = now;
   }
-  timer.grow(std::min(kShortText, capacity - kMostRows), watch, 0.3 * budget_ms);
+  timer.grow(std::min(kShortText, capacity - kMostRows), began + 0.3 * budget_ms);
   // What matters is how many plain steps rows are worth, and the machine's speed wanders between one forward
   // and the next but one: so each is compared with a plain one just before.
   std::vector<double> plain;
@@ -119,9 +59,9 @@ void measure_forwards(TargetTimer& timer, std::int64_t capacity, CostModel& cost
     for (std::size_t i = 0; i < kRowCounts.size(); ++i) {
       const int rows = kRowCounts[i];
       if (rows > capacity - timer.length() || (repetition > 0 && rows > kUsualRows)) continue;
-      if ((repetition > 0 || i >= 3) && watch.ms() > budget_ms) break;
-      plain.push_back(timer.time(1));
-      ratios[rows].push_back(timer.time(rows) / plain.back());
+      if ((repetition > 0 || i >= 3) && timer.clock().now_ms() > began + budget_ms) break;
+      plain.push_back(timer.time(1).ms());
+      ratios[rows].push_back(timer.time(rows).ms() / plain.back());
     }
   }
   const double step = usual(plain);
@@ -137,25 +77,26 @@ void measure_forwards(TargetTimer& timer, std::int64_t capacity, CostModel& cost
 
 /// By how much times grow with the text. Both texts are there at once, and their forwards take turns: a
 /// machine that is slower a second later must not look like a text that is longer.
-void measure_growth(Model& target, TargetTimer& timer, std::int64_t capacity, CostModel& costs,
+void measure_growth(Model& target, ForwardTimer& timer, std::int64_t capacity, CostModel& costs,
                     double budget_ms) {
-  const Stopwatch watch;
+  const double began = timer.clock().now_ms();
   const std::int64_t length = std::min(kLongText, capacity - kMostRows);
   if (length - timer.length() < 128) return;
-  TargetTimer longer(target, capacity);
-  longer.grow(length, watch, 0.6 * budget_ms);
+  ForwardTimer longer(target, capacity, kMostRows, timer.clock());
+  longer.grow(length, began + 0.6 * budget_ms);
   const std::int64_t grown = longer.length() - timer.length();
   if (grown < 128) return;
   std::array<std::vector<double>, 2> one;
   std::array<std::vector<double>, 2> many;
   constexpr auto kMany = static_cast<int>(CostModel::kManyRows);
-  for (int repetition = 0; repetition < kRepetitions && (one[0].empty() || watch.ms() < budget_ms);
+  for (int repetition = 0;
+       repetition < kRepetitions && (one[0].empty() || timer.clock().now_ms() < began + budget_ms);
        ++repetition) {
     for (std::size_t i = 0; i < 2; ++i) {
-      TargetTimer& text = i == 0 ? timer : longer;
-      one[i].push_back(text.time(1));
-      one[i].push_back(text.time(1));
-      many[i].push_back(text.time(kMany));
+      ForwardTimer& text = i == 0 ? timer : longer;
+      one[i].push_back(text.time(1).ms());
+      one[i].push_back(text.time(1).ms());
+      many[i].push_back(text.time(kMany).ms());
     }
   }
   costs.set_growth(static_cast<double>(timer.length()), growth(usual(one[0]), usual(one[1]), grown),
@@ -163,14 +104,14 @@ void measure_growth(Model& target, TargetTimer& timer, std::int64_t capacity, Co
 }
 
 /// What a plain step takes beside its forward.
-double measure_overhead(Model& target) {
+double measure_overhead(Model& target, const Clock& clock) {
   constexpr int kSteps = 5;
   std::vector<double> other;
   SequenceOptions options;
   options.max_tokens = kSteps;
   options.on_step = [&](const StepTrace& trace) { other.push_back(trace.other_ms); };
   Sequence sequence(target, some_text(2, target.config().vocab), std::move(options));
-  Decoder decoder(target);
+  Decoder decoder(target, {.clock = &clock});
   Sequence* const batch[] = {&sequence};
   while (!sequence.finished()) decoder.step(batch);
   return other.empty() ? 0 : usual(other);
@@ -193,7 +134,7 @@ struct DraftSample {
 /// Drafts trees whose levels are all of one width, another in every round, and verifies next to nothing.
 class ProbePolicy final : public TreePolicy {
  public:
-  explicit ProbePolicy(std::vector<DraftSample>& samples) : samples_(samples) {}
+  ProbePolicy(std::vector<DraftSample>& samples, const Clock& clock) : samples_(samples), watch_(clock) {}
 
   std::string_view name() const override { return "probe"; }
   void begin(const RoundInfo& round) override {
@@ -264,53 +205,53 @@ void set_medians(const std::vector<DraftSample>& samples, bool root, CostCurve& 
 }
 
 /// Rounds of drafting behind a text of `prompt` tokens, at least one with a sample: the prompt alone may have
-/// taken all the time of a slow target. Returns false when time is up.
+/// taken all the time of a slow target. Returns false when the clock is past `until_ms`.
 bool draft_rounds(Model& target, std::unique_ptr<Drafter> drafter, std::int64_t prompt, int rounds,
-                  std::vector<DraftSample>& samples, const Stopwatch& watch, double budget_ms) {
+                  std::vector<DraftSample>& samples, const Clock& clock, double until_ms) {
   SequenceOptions options;
   options.max_tokens = 2 * rounds + kLevels;
   options.context = prompt + options.max_tokens;
-  options.speculators.push_back({std::move(drafter), std::make_unique<ProbePolicy>(samples)});
+  options.speculators.push_back({std::move(drafter), std::make_unique<ProbePolicy>(samples, clock)});
   Sequence sequence(target, some_text(prompt, target.config().vocab), std::move(options));
-  Decoder decoder(target);
+  Decoder decoder(target, {.clock = &clock});
   Sequence* const batch[] = {&sequence};
   while (sequence.statistics().calls < rounds && !sequence.finished()) {
     decoder.step(batch);
-    if (watch.ms() > budget_ms && !samples.empty()) return false;
+    if (clock.now_ms() > until_ms && !samples.empty()) return false;
   }
   return true;
 }
 
 }  // namespace
 
-void measure_target(Model& target, CostModel& costs, double budget_ms) {
+void measure_target(Model& target, CostModel& costs, double budget_ms, const Clock& clock) {
   const std::int64_t capacity = std::min(target.context(), kLongText + kMostRows);
-  TargetTimer timer(target, capacity);
+  ForwardTimer timer(target, capacity, kMostRows, clock);
   if (capacity < kLeastContext) {
     timer.time(1);  // warms up
-    costs.verify_curve().observe(1, timer.time(1));
+    costs.verify_curve().observe(1, timer.time(1).ms());
     return;
   }
   measure_forwards(timer, capacity, costs, 0.65 * budget_ms);
   measure_growth(target, timer, capacity, costs, 0.35 * budget_ms);
-  costs.other_curve().set(1, measure_overhead(target));
+  costs.other_curve().set(1, measure_overhead(target, clock));
 }
 
 void measure_drafter(Model& target, const std::function<std::unique_ptr<Drafter>(std::int64_t context)>& make,
-                     DraftCosts& costs, double budget_ms) {
+                     DraftCosts& costs, double budget_ms, const Clock& clock) {
   constexpr int kRounds = 3 * static_cast<int>(kWidths.size());
   constexpr std::int64_t kTree = 512;
   if (target.context() < kLeastContext) return;
-  const Stopwatch watch;
+  const double until_ms = clock.now_ms() + budget_ms;
   std::vector<DraftSample> samples;
   // A short text first: it is not measured, but warms everything up. The last one tells what catching up
   // costs.
   std::vector<DraftSample> cold;
-  bool going = draft_rounds(target, make(kTree + 32), 4, 2, cold, watch, budget_ms);
+  bool going = draft_rounds(target, make(kTree + 32), 4, 2, cold, clock, until_ms);
   for (const std::int64_t prompt : {16, 96}) {
     if (!going || prompt + 2 * kRounds + kLevels >= target.context()) break;
     going = draft_rounds(target, make(kTree + prompt + 2 * kRounds), prompt, prompt > 16 ? 5 : kRounds,
-                         samples, watch, budget_ms);
+                         samples, clock, until_ms);
   }
   if (samples.empty()) samples = std::move(cold);
   set_medians(samples, true, costs.root());

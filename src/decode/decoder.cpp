@@ -5,7 +5,6 @@
 #include <functional>
 #include <utility>
 
-#include "base/clock.h"
 #include "draft/usual_sizes.h"
 
 namespace augur {
@@ -28,7 +27,7 @@ Decoder::Decoder(Model& target, const Options& options)
 }
 
 void Decoder::step(std::span<Sequence* const> sequences) {
-  const Stopwatch total;
+  const Stopwatch total(*options_.clock);
   struct RollBack {
     Decoder& decoder;
     ~RollBack() {
@@ -40,7 +39,7 @@ void Decoder::step(std::span<Sequence* const> sequences) {
   for (Sequence* s : sequences) {
     if (!s->finished() && !s->prefilling()) drafting_.push_back(s);
   }
-  Stopwatch watch;
+  Stopwatch watch(*options_.clock);
   draft();
   const double draft_ms = watch.restart();
   add_parts(sequences);
@@ -75,7 +74,7 @@ void Decoder::draft() {
   for (Sequence* s : drafting_) {
     if (!s->decoding_) {
       s->decoding_ = true;
-      s->statistics_.prompt_ms = s->clock_.restart();
+      s->statistics_.prompt_ms = s->watch_.restart();
     }
     s->begin_round();
     drafts_.push_back(&s->draft_);

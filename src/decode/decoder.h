@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "decode/resumed_forward.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
@@ -18,8 +19,9 @@ namespace augur {
 class Decoder {
  public:
   struct Options {
-    int prefill_rows = 256;  ///< prompt rows in one step, over all sequences
-    int logit_rows = 256;    ///< rows whose logits are held at once (one tree may exceed it)
+    int prefill_rows = 256;                 ///< prompt rows in one step, over all sequences
+    int logit_rows = 256;                   ///< rows whose logits are held at once (one tree may exceed it)
+    const Clock* clock = &Clock::steady();  ///< what steps are timed by; outlives the decoder
   };
   explicit Decoder(Model& target) : Decoder(target, Options{}) {}
   Decoder(Model& target, const Options& options);
@@ -61,7 +63,7 @@ class Decoder {
   Model& target_;
   Options options_;
   CostModel costs_;
-  Round round_{costs_};
+  Round round_{costs_, *options_.clock};
 
   // The step in flight.
   std::vector<Sequence*> drafting_;  ///< sequences past their prompt

@@ -38,7 +38,8 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       verification_(options.verification),
       on_token_(std::move(options.on_token)),
       on_prefill_(std::move(options.on_prefill)),
-      on_step_(std::move(options.on_step)) {
+      on_step_(std::move(options.on_step)),
+      watch_(*options.clock) {
   if (text_.empty()) throw Error("the prompt is empty, and this model's tokenizer adds no BOS");
   for (const TokenId token : text_) {
     if (token < 0 || token >= vocab_) {
@@ -166,7 +167,7 @@ bool Sequence::emit(const EmittedToken& token) {
 void Sequence::finish(FinishReason reason) {
   if (finished()) return;
   finish_ = reason;
-  (decoding_ ? statistics_.decode_ms : statistics_.prompt_ms) = clock_.ms();
+  (decoding_ ? statistics_.decode_ms : statistics_.prompt_ms) = watch_.ms();
 }
 
 void Sequence::fail(std::exception_ptr why) {

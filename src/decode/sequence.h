@@ -52,6 +52,7 @@ struct SequenceOptions {
   std::function<AfterToken(const EmittedToken&)> on_token;
   std::function<void(std::int64_t done, std::int64_t total)> on_prefill;
   std::function<void(const StepTrace&)> on_step;
+  const Clock* clock = &Clock::steady();  ///< what DecodeStatistics times by; outlives the sequence
 };
 
 /// One text being generated: its tokens, caches, drafters, noise and stop rules. Advanced by a Decoder only.
@@ -105,7 +106,7 @@ class Sequence {
   SparseDistribution distribution_;
   RejectionScratch rejection_;
 
-  Stopwatch clock_;
+  Stopwatch watch_;
   bool decoding_ = false;
   DecodeStatistics statistics_;
   FinishReason finish_ = FinishReason::None;

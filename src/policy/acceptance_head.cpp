@@ -6,15 +6,16 @@
 #include "base/error.h"
 #include "io/json_fields.h"
 #include "kernels/ops.h"
-#include "policy/part.h"
+#include "model/part_folder.h"
 
 namespace augur {
 
 AcceptanceHead AcceptanceHead::read(const std::filesystem::path& folder, const Fingerprint* target) {
   constexpr std::int64_t kMostWidth = 1 << 16;
   constexpr std::int64_t kMostBlocks = 2;
-  const PolicyPart part = read_policy_part(folder, "acceptance", true, target, Strictness::SameModel);
-  const JsonFields fields(part.config, part.file);
+  const PartFolder part(folder, "acceptance");
+  part.check_target(target, Strictness::SameModel);
+  const JsonFields& fields = part.config();
   const std::int64_t hidden = fields.require_int("hidden", kMostWidth);
   const std::int64_t blocks = fields.require_int("blocks", kMostBlocks);
 
@@ -23,13 +24,13 @@ AcceptanceHead AcceptanceHead::read(const std::filesystem::path& folder, const F
   for (std::int64_t b = 0; b < blocks; ++b) {
     const std::string name = fmt::format("blocks.{}", b);
     Block block{.weight = PackedMatrix(DType::F32, hidden, hidden),
-                .bias = part.tensor(name + ".bias", {hidden})};
-    block.weight.set_rows(0, part.tensor(name + ".weight", {hidden, hidden}));
+                .bias = part.floats(name + ".bias", {hidden})};
+    block.weight.set_rows(0, part.floats(name + ".weight", {hidden, hidden}));
     block.bias.resize(static_cast<std::size_t>(block.weight.panels() * PackedMatrix::kPanel));
     out.blocks_.push_back(std::move(block));
   }
-  out.head_ = part.tensor("head.weight", {1, hidden});
-  out.head_bias_ = part.tensor("head.bias", {1}).front();
+  out.head_ = part.floats("head.weight", {1, hidden});
+  out.head_bias_ = part.floats("head.bias", {1}).front();
   out.norm_eps_ = fields.find_number("rms_norm_eps", 1e-12, 1).value_or(-1);
   out.log_prob_weight_ = fields.find_number("log_prob_weight", -1e6, 1e6).value_or(0);
   out.entropy_weight_ = fields.find_number("entropy_weight", -1e6, 1e6).value_or(0);

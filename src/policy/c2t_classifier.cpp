@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "io/json_fields.h"
-#include "policy/part.h"
+#include "model/part_folder.h"
 
 namespace augur {
 
@@ -20,8 +20,10 @@ constexpr const char* kExpected = "expected a list of some of P, logP, H, d";
 C2tClassifier C2tClassifier::read(const std::filesystem::path& folder, const Fingerprint* target,
                                   std::string* warning) {
   constexpr std::int64_t kMostHidden = 4096;
-  const PolicyPart part = read_policy_part(folder, "c2t", true, target, Strictness::SameFamily, warning);
-  const JsonFields fields(part.config, part.file);
+  const PartFolder part(folder, "c2t");
+  const std::string said = part.check_target(target, Strictness::SameFamily);
+  if (warning != nullptr) *warning = said;
+  const JsonFields& fields = part.config();
 
   C2tClassifier out;
   const nlohmann::json* features = fields.find("features");
@@ -52,10 +54,10 @@ C2tClassifier C2tClassifier::read(const std::filesystem::path& folder, const Fin
     }
   }
   const std::int64_t hidden = fields.require_int("hidden", kMostHidden);
-  out.fc1_ = part.tensor("fc1.weight", {hidden, static_cast<std::int64_t>(out.features_.size())});
-  out.bias1_ = part.tensor("fc1.bias", {hidden});
-  out.fc2_ = part.tensor("fc2.weight", {1, hidden});
-  out.bias2_ = part.tensor("fc2.bias", {1}).front();
+  out.fc1_ = part.floats("fc1.weight", {hidden, static_cast<std::int64_t>(out.features_.size())});
+  out.bias1_ = part.floats("fc1.bias", {hidden});
+  out.fc2_ = part.floats("fc2.weight", {1, hidden});
+  out.bias2_ = part.floats("fc2.bias", {1}).front();
   return out;
 }
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "io/json_fields.h"
-#include "policy/part.h"
+#include "model/part_folder.h"
 
 namespace augur {
 namespace {
@@ -44,8 +44,10 @@ HeteroBins HeteroBins::read(const std::filesystem::path& folder, const Fingerpri
                             std::string* warning) {
   constexpr std::int64_t kMostLevels = 8;
   constexpr std::int64_t kMost = 1 << 16;
-  const PolicyPart part = read_policy_part(folder, "hetero", false, target, Strictness::SameFamily, warning);
-  const JsonFields fields(part.config, part.file);
+  const PartFolder part(folder, "hetero", PartFolder::Tensors::None);
+  const std::string said = part.check_target(target, Strictness::SameFamily);
+  if (warning != nullptr) *warning = said;
+  const JsonFields& fields = part.config();
   HeteroBins out;
   out.top_k = static_cast<int>(fields.require_int("top_k", kMost));
   out.depth = static_cast<int>(fields.require_int("depth", kMost));
@@ -71,7 +73,7 @@ HeteroBins HeteroBins::read(const std::filesystem::path& folder, const Fingerpri
   if (bins == nullptr || !bins->is_array() || std::ssize(*bins) != out.count()) {
     fields.fail("bins", fmt::format("expected a list of {}, as many as the thresholds make", out.count()));
   }
-  out.sure = sure_bins(*bins, out.depth, fields, part.file);
+  out.sure = sure_bins(*bins, out.depth, fields, part.file());
   return out;
 }
 

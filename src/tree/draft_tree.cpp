@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 namespace augur {
 namespace {
@@ -125,15 +126,27 @@ std::int32_t DraftTree::find_child(std::int32_t parent, TokenId token) const {
   return -1;
 }
 
-void DraftTree::select(std::span<const std::int32_t> keep) {
-  assert(!keep.empty() && keep.front() == kRoot && keep.back() < size());
+/// Fills `renumbered_`. Whoever writes a policy may get this wrong, and a tree with a node that has lost its
+/// parent would be verified against another text.
+void DraftTree::renumber(std::span<const std::int32_t> keep) {
+  if (keep.empty() || keep.front() != kRoot) throw std::logic_error("DraftTree::select: without the root");
   renumbered_.assign(tokens_.size(), -1);
   renumbered_[0] = 0;
   for (std::size_t to = 1; to < keep.size(); ++to) {
+    if (keep[to] <= keep[to - 1] || keep[to] >= size()) {
+      throw std::logic_error("DraftTree::select: nodes that do not ascend, or that there are not");
+    }
+    if (renumbered_[index(parents_[index(keep[to])])] < 0) {
+      throw std::logic_error("DraftTree::select: a node without its parent");
+    }
+    renumbered_[index(keep[to])] = static_cast<std::int32_t>(to);
+  }
+}
+
+void DraftTree::select(std::span<const std::int32_t> keep) {
+  renumber(keep);
+  for (std::size_t to = 1; to < keep.size(); ++to) {
     const std::size_t from = index(keep[to]);
-    assert(keep[to] > keep[to - 1]);
-    assert(renumbered_[index(parents_[from])] >= 0 && "a kept node's parent must be kept");
-    renumbered_[from] = static_cast<std::int32_t>(to);
     tokens_[to] = tokens_[from];
     parents_[to] = renumbered_[index(parents_[from])];
     depths_[to] = depths_[from];

@@ -76,6 +76,7 @@ class DraftTree {
   int max_depth() const { return max_depth_; }
 
   /// Keeps the nodes `keep` (strictly ascending, the root first, closed under parents) and renumbers them.
+  /// Throws std::logic_error for others, and leaves the tree as it was.
   void select(std::span<const std::int32_t> keep);
   /// Keeps the first `count` nodes (at least the root).
   void truncate(std::int32_t count);
@@ -96,6 +97,7 @@ class DraftTree {
 
  private:
   static std::size_t index(std::int32_t node) { return static_cast<std::size_t>(node); }
+  void renumber(std::span<const std::int32_t> keep);
   void rebuild_links();
 
   std::int64_t root_position_ = 0;

@@ -7,20 +7,10 @@
 #include "base/error.h"
 #include "io/atomic_file.h"
 #include "io/safetensors_writer.h"
-#include "vocab/part_folder.h"
+#include "model/part_folder.h"
 
 namespace augur {
 namespace {
-
-std::vector<float> floats(const PartFolder& part, const std::string& name, const Shape& shape) {
-  const StoredTensor& tensor = part.store().require(name, shape);
-  std::vector<float> values(static_cast<std::size_t>(shape.size() == 1 ? shape[0] : shape[0] * shape[1]));
-  read_rows(tensor, 0, shape.size() == 1 ? 1 : shape[0], values.data());
-  if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
-    throw Error("{}: tensor {}: holds a value that is not finite", part.store().description(), name);
-  }
-  return values;
-}
 
 /// A matrix packed from rows, and its bias padded to whole panels.
 PackedMatrix pack(DType type, std::int64_t n, std::int64_t k, std::span<const float> weight,
@@ -44,7 +34,7 @@ ClusterPart ClusterPart::read(const std::filesystem::path& folder, const Fingerp
   const std::int32_t vocab = target.vocab;
   const PartFolder from(folder, "dynaspec");
   from.require_vocab(vocab);
-  check_fingerprint(from.file(), from.json(), target, Strictness::SameModel);
+  from.check_target(&target, Strictness::SameModel);
   const JsonFields& config = from.config();
   ClusterPart part;
   part.file = from.file();
@@ -76,10 +66,10 @@ ClusterPart ClusterPart::read(const std::filesystem::path& folder, const Fingerp
     throw Error("{}: tensor cluster_of: cluster {} has no tokens", from.store().description(),
                 empty - sizes.begin());
   }
-  part.fc1_weight = floats(from, "router.fc1.weight", {part.router_hidden, part.inputs()});
-  part.fc1_bias = floats(from, "router.fc1.bias", {part.router_hidden});
-  part.fc2_weight = floats(from, "router.fc2.weight", {part.clusters, part.router_hidden});
-  part.fc2_bias = floats(from, "router.fc2.bias", {part.clusters});
+  part.fc1_weight = from.floats("router.fc1.weight", {part.router_hidden, part.inputs()});
+  part.fc1_bias = from.floats("router.fc1.bias", {part.router_hidden});
+  part.fc2_weight = from.floats("router.fc2.weight", {part.clusters, part.router_hidden});
+  part.fc2_bias = from.floats("router.fc2.bias", {part.clusters});
   return part;
 }
 

@@ -13,7 +13,7 @@
 #include "io/safetensors.h"
 #include "io/safetensors_writer.h"
 #include "io/torch_archive.h"
-#include "vocab/part_folder.h"
+#include "model/part_folder.h"
 
 namespace augur {
 namespace {

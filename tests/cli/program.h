@@ -20,7 +20,7 @@ struct ProgramOptions {
   int close_after_bytes = -1;            ///< closes the reading end of stdout then
 };
 
-/// Runs the program under test to its end; fails the test when that takes longer than a minute.
+/// Runs the program under test to its end.
 Outcome run_augur(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
 
 /// The tiny model that ships with the project.

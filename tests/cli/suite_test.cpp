@@ -122,7 +122,6 @@ TEST(BenchSpec, FindsTheSameTokens) {
   for (const json& method : methods) EXPECT_EQ(method["different"], 0);
   EXPECT_EQ(methods[0]["tau"], 1.0);
   EXPECT_GT(methods[2]["tau"], 3.0);
-  EXPECT_GT(methods[3]["draft_ms"], 0.0);
   std::ifstream rounds(log);
   std::string line;
   ASSERT_TRUE(std::getline(rounds, line));

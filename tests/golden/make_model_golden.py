@@ -2,7 +2,7 @@
 """Writes models/<name>/{config.json,model.safetensors,expected.json}: tiny random models of every supported family and
 what Hugging Face's transformers makes of them in float32.
 
-    pip install torch transformers safetensors && python3 make_model_golden.py
+    pip install torch transformers safetensors && python3 make_model_golden.py [NAME...]     default: all of them
 
 expected.json holds `tokens`, the input, and `logits`, [position][vocabulary] of the positions in `positions`. Weights
 are rounded to bf16 before the reference runs and stored as BF16, which keeps the files small and makes them exact.
@@ -10,6 +10,7 @@ Run once; the files are kept. Made with transformers 5.23 / torch 2.15.
 """
 import json
 import pathlib
+import sys
 
 import torch
 import transformers
@@ -89,5 +90,8 @@ def make(name, config, seed):
     print(name, sum(f.stat().st_size for f in folder.iterdir()), "bytes, largest logit", float(logits.abs().max()))
 
 
+if unknown := set(sys.argv[1:]) - MODELS.keys():
+    sys.exit(f"no such model: {', '.join(sorted(unknown))}; known: {', '.join(MODELS)}")
 for index, (model_name, model_config) in enumerate(MODELS.items()):
-    make(model_name, model_config, index)
+    if model_name in (sys.argv[1:] or MODELS):
+        make(model_name, model_config, index)

@@ -1,102 +1,17 @@
-// Coupled drafting changes how often drafts are accepted, never what is written: every kind of drafter,
-// coupled and not, chains and trees, greedy and sampled, one at a time and several.
-#include <fmt/format.h>
+// Coupled drafting changes how often drafts are accepted. (That it never changes what is written is tested
+// with every drafter: drafters_test.cpp.)
 #include <gtest/gtest.h>
 
-#include <random>
-
-#include "draft/detect.h"
 #include "support/generation.h"
-#include "support/golden_head.h"
 
 namespace augur {
 namespace {
 
 using testing_support::generate;
-using testing_support::Generated;
 using testing_support::GenerateOptions;
-using testing_support::GoldenTarget;
 using testing_support::one;
 using testing_support::Stories;
 using testing_support::TemporaryFolder;
-
-struct NamedSampling {
-  const char* name;
-  SamplingParams params;
-};
-
-std::vector<NamedSampling> samplings() {
-  return {
-      {"greedy", {}},
-      {"greedy with penalties and bias",
-       {.repetition_penalty = 1.2f, .frequency_penalty = 0.1f, .logit_bias = {{7, 1.0f}, {11, -INFINITY}}}},
-      {"temperature 1", {.temperature = 1.0f, .seed = 5}},
-      {"temperature 0.8, filters",
-       {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.01f, .seed = 7}},
-      {"temperature 1.3 with penalties and bias",
-       {.temperature = 1.3f,
-        .repetition_penalty = 1.1f,
-        .presence_penalty = 0.2f,
-        .frequency_penalty = 0.1f,
-        .repeat_last_n = -1,
-        .logit_bias = {{7, 1.0f}, {11, -INFINITY}},
-        .seed = 11}}};
-}
-
-std::unique_ptr<TreePolicy> policy(bool tree) {
-  if (tree) return std::make_unique<Eagle2Policy>(Eagle2Policy::Options{4, 5, 20});
-  // Deeper than PositionNoise keeps at first.
-  return std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 20});
-}
-
-/// Whether every way to draft writes `plain`'s tokens.
-void expect_lossless(Model& model, const std::vector<std::vector<TokenId>>& prompts,
-                     const DrafterModel& drafters, std::int64_t tokens) {
-  for (const NamedSampling& sampling : samplings()) {
-    const Generated plain = generate(model, prompts, {.sampling = sampling.params, .tokens = tokens});
-    for (const bool coupling : {true, false}) {
-      for (const bool tree : {false, true}) {
-        SCOPED_TRACE(fmt::format("{}, {}, {}", sampling.name, coupling ? "coupled" : "uncoupled",
-                                 tree ? "tree" : "chain"));
-        GenerateOptions options{.sampling = sampling.params, .tokens = tokens};
-        options.parallel = tree ? 3 : 1;
-        options.coupling = coupling;
-        options.speculators = [&] { return one(drafters.make({.context = model.context()}), policy(tree)); };
-        const Generated fast = generate(model, prompts, options);
-        ASSERT_EQ(fast.tokens, plain.tokens);
-        EXPECT_GT(fast.total.drafted_tokens, 0);
-      }
-    }
-  }
-}
-
-struct Head {
-  const char* folder;
-  const char* type;
-};
-
-class CoupledHeads : public testing::TestWithParam<Head> {};
-
-TEST_P(CoupledHeads, WriteWhatPlainDecodingWrites) {
-  const Checkpoint head = Checkpoint::open(testing_support::golden_head_path(GetParam().folder));
-  ASSERT_EQ(detect_drafter_type(head), GetParam().type);
-  GoldenTarget target(WeightFormat::BF16);
-  std::vector<std::vector<TokenId>> prompts;
-  std::mt19937 random(1);
-  for (const int length : {1, 9, 30}) {
-    prompts.emplace_back();
-    for (int i = 0; i < length; ++i) prompts.back().push_back(static_cast<TokenId>(random() % 192));
-  }
-  expect_lossless(*target.model, prompts, *target.load(GetParam().type, head), 24);
-}
-
-INSTANTIATE_TEST_SUITE_P(Heads, CoupledHeads,
-                         testing::Values(Head{"eagle", "eagle"}, Head{"eagle3_official", "eagle3"},
-                                         Head{"eagle3_speculators", "eagle3"}, Head{"peagle", "eagle3"},
-                                         Head{"mtp_deepseek", "mtp"}, Head{"medusa", "medusa"},
-                                         Head{"hydra", "hydra"}, Head{"hydra_plus_plus", "hydra"},
-                                         Head{"layerskip", "layerskip"}),
-                         [](const auto& test) { return std::string(test.param.folder); });
 
 class CoupledModel : public testing::Test {
  protected:
@@ -120,11 +35,6 @@ class CoupledModel : public testing::Test {
       stories_.prompt("One day,"), stories_.prompt("The end. The end.")};
 };
 
-TEST_F(CoupledModel, WritesWhatPlainDecodingWrites) {
-  expect_lossless(*stories_.model, prompts_, *load(folder_.path()), 60);
-}
-
-/// The point of it: drafts are accepted more often.
 TEST_F(CoupledModel, IsAcceptedMoreOften) {
   const auto accepted = [&](const DrafterModel& drafters, bool tree, bool coupling, float temperature) {
     GenerateOptions options{.sampling = {.temperature = temperature, .seed = 3}, .tokens = 150};

@@ -1,9 +1,9 @@
+#include "support/smollm2.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -19,15 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFile = "SmolLM2-135M-Instruct.Q4_1.gguf";
-
-std::filesystem::path cached_model() {
-  if (const char* folder = std::getenv("AUGUR_MODEL_CACHE"); folder != nullptr) {
-    return std::filesystem::path(folder) / kFile;
-  }
-  const char* home = std::getenv("HOME");
-  return std::filesystem::path(home == nullptr ? "" : home) / ".cache/augur/models" / kFile;
-}
+using testing_support::smollm2_path;
 
 const json& golden() {
   static const json cases =
@@ -37,11 +29,7 @@ const json& golden() {
 
 class SmolLM2 : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(cached_model())) {
-      GTEST_SKIP() << cached_model() << " is not there; scripts/get_model.sh downloads it";
-    }
-  }
+  void SetUp() override { AUGUR_NEED_SMOLLM2(); }
 };
 
 struct Agreement {
@@ -74,7 +62,7 @@ void score(Model& model, const std::vector<TokenId>& tokens,
 Agreement compare(Isa isa, WeightFormat type) {
   Backend backend(2, false, isa);
   const auto model =
-      Model::load(backend, Checkpoint::open(cached_model()), {.weights = type, .context = 1024});
+      Model::load(backend, Checkpoint::open(smollm2_path()), {.weights = type, .context = 1024});
   Agreement result;
   double differences = 0;
   for (const json& one : golden()) {
@@ -116,7 +104,7 @@ Agreement compare(Isa isa, WeightFormat type) {
 }
 
 TEST_F(SmolLM2, TemplatesAndTokenIdsAreExact) {
-  const auto checkpoint = Checkpoint::open(cached_model());
+  const auto checkpoint = Checkpoint::open(smollm2_path());
   const auto tokenizer = checkpoint.load_tokenizer();
   const ChatTemplate chat(checkpoint.chat_template().value());
   for (const json& one : golden()) {

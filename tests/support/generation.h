@@ -55,8 +55,8 @@ inline void steer(PolicyModel& policy, SequenceOptions& options) {
 inline void cheap_drafts(CostModel& costs) {
   for (const double rows : CostCurve::kRows) costs.verify_curve().set(rows, 0.02 + 1e-5 * rows);
   costs.other_curve().set(1, 1e-4);
-  for (const char* name : {"draft", "layerskip", "ngram", "suffix"}) {
-    DraftCosts& drafter = costs.drafter(name);
+  for (const DrafterType& type : drafter_types()) {
+    DraftCosts& drafter = costs.drafter(type.name);
     for (const double rows : CostCurve::kRows) {
       drafter.root().set(rows, 1e-3);
       drafter.levels().set(rows, 1e-3);

@@ -17,7 +17,6 @@ namespace fs = std::filesystem;
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing_support::RandomParts;
 using testing_support::stories_path;
 using testing_support::TemporaryFolder;
 
@@ -31,10 +30,7 @@ class DrafterParts : public testing::Test {
     for (const fs::directory_entry& file : fs::directory_iterator(stories_path())) {
       if (file.is_regular_file()) fs::create_symlink(file, drafter() / file.path().filename());
     }
-    const RandomParts made("drafter_parts", kWidth);
-    for (const testing_support::PartFiles* part : {&made.c2t, &made.hetero, &made.acceptance}) {
-      fs::copy(part->path(), drafter() / part->path().substr(part->path().rfind('_') + 1));
-    }
+    testing_support::write_random_parts(drafter(), kWidth);
     write_token_order(drafter() / "frspec", testing_support::some_frequencies(kVocabulary), {});
   }
   const fs::path& drafter() const { return folder_.path(); }

@@ -133,20 +133,18 @@ TEST_F(SteadyState, PoliciesAllocateNothing) {
                                                        .target_path = "stories260k",
                                                        .head = &head,
                                                        .context = 512});
-  const testing_support::RandomParts parts("steady", stories_.model->config().hidden);
+  testing_support::write_random_parts(folder.path(), stories_.model->config().hidden);
   // Thresholds that never stop a draft early: how deep it gets must not depend on luck, or a first deep draft
   // after the warm-up grows the buffers, which no steady state forbids.
-  for (const std::string& text :
-       {std::string("adaedl:n-max=3,threshold=0,target=0,step=0"),
-        std::string("adaedl:tree=1,depth=3,topk=2,size=8,threshold=0,target=0,step=0"),
-        std::string("svip:n-max=3,threshold=100"), std::string("dymax:n-max=3,threshold=0"),
-        std::string("djoint:tree=1,depth=3,topk=2,size=8,threshold=0"),
-        std::string("acceptance:topk=3,k-max=3,h=1"),
-        "acceptance:topk=3,k-max=3,h=1,model=" + parts.acceptance.path(),
-        "c2t:depth=4,children=3,beta=0,model=" + parts.c2t.path(),
-        "hetero:topk=3,size=16,model=" + parts.hetero.path()}) {
+  for (const char* text :
+       {"adaedl:n-max=3,threshold=0,target=0,step=0",
+        "adaedl:tree=1,depth=3,topk=2,size=8,threshold=0,target=0,step=0", "svip:n-max=3,threshold=100",
+        "dymax:n-max=3,threshold=0", "djoint:tree=1,depth=3,topk=2,size=8,threshold=0",
+        "acceptance:topk=3,k-max=3,h=1,model=none", "acceptance:topk=3,k-max=3,h=1",
+        "c2t:depth=4,children=3,beta=0", "hetero:topk=3,size=16"}) {
     for (const SamplingParams& s : samplings()) {
-      const auto policy = load_policy(testing_support::policy_plan(text), stories_.model.get());
+      const auto policy =
+          load_policy(testing_support::policy_plan(text), stories_.model.get(), folder.path());
       EXPECT_EQ(count(*stories_.model, prompt(), one(shared->make({.context = 512}), nullptr), s,
                       Verification::Walk, policy.get()),
                 0)

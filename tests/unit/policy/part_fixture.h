@@ -11,6 +11,31 @@
 
 namespace augur::testing_support {
 
+struct PartTensor {
+  std::string name;
+  Shape shape;
+  std::vector<float> values;
+};
+
+inline void write_part_config(const std::filesystem::path& folder, const nlohmann::json& json) {
+  std::ofstream(folder / "config.json") << json;
+}
+
+inline void write_part_tensors(const std::filesystem::path& folder, const std::vector<PartTensor>& list) {
+  nlohmann::json header;
+  std::string data;
+  for (const PartTensor& t : list) {
+    const std::size_t begin = data.size();
+    data.append(reinterpret_cast<const char*>(t.values.data()), t.values.size() * sizeof(float));
+    header[t.name] = {{"dtype", "F32"}, {"shape", t.shape}, {"data_offsets", {begin, data.size()}}};
+  }
+  const std::string text = header.dump();
+  const std::uint64_t length = text.size();
+  std::ofstream out(folder / "model.safetensors", std::ios::binary);
+  out.write(reinterpret_cast<const char*>(&length), sizeof length);
+  out << text << data;
+}
+
 /// A folder of a policy's part, written by the test that reads it.
 class PartFiles {
  public:
@@ -22,27 +47,10 @@ class PartFiles {
   ~PartFiles() { std::filesystem::remove_all(folder_); }
 
   std::string path() const { return folder_.string(); }
-  void config(const nlohmann::json& json) const { std::ofstream(folder_ / "config.json") << json; }
+  void config(const nlohmann::json& json) const { write_part_config(folder_, json); }
 
-  struct Tensor {
-    std::string name;
-    Shape shape;
-    std::vector<float> values;
-  };
-  void tensors(const std::vector<Tensor>& list) const {
-    nlohmann::json header;
-    std::string data;
-    for (const Tensor& t : list) {
-      const std::size_t begin = data.size();
-      data.append(reinterpret_cast<const char*>(t.values.data()), t.values.size() * sizeof(float));
-      header[t.name] = {{"dtype", "F32"}, {"shape", t.shape}, {"data_offsets", {begin, data.size()}}};
-    }
-    const std::string text = header.dump();
-    const std::uint64_t length = text.size();
-    std::ofstream out(folder_ / "model.safetensors", std::ios::binary);
-    out.write(reinterpret_cast<const char*>(&length), sizeof length);
-    out << text << data;
-  }
+  using Tensor = PartTensor;
+  void tensors(const std::vector<Tensor>& list) const { write_part_tensors(folder_, list); }
 
  private:
   std::filesystem::path folder_;

@@ -62,6 +62,21 @@ TEST(DraftTree, SelectRenumbersAndKeepsChildrenOrder) {
   EXPECT_EQ(tree.add(0, 9, 0, 1), 1) << "a pruned tree grows on";
 }
 
+TEST(DraftTree, RefusesWhatWouldNotBeATree) {
+  DraftTree tree;
+  tree.reset(0, 0);
+  tree.add(tree.add(0, 1, 0, 1), 2, 0, 1);
+  tree.add(0, 3, 0, 1);
+  const std::vector<std::vector<std::int32_t>> refused = {{},        {1},    {0, 2}, {0, 1, 1},
+                                                          {0, 3, 1}, {0, 4}, {0, -1}};
+  for (const std::vector<std::int32_t>& keep : refused) {
+    EXPECT_THROW(tree.select(keep), std::logic_error) << testing::PrintToString(keep);
+    EXPECT_THAT(tree.tokens(), ElementsAre(0, 1, 2, 3));
+  }
+  tree.select(std::vector<std::int32_t>{0, 1, 2});
+  EXPECT_THAT(tree.tokens(), ElementsAre(0, 1, 2));
+}
+
 TEST(DraftTree, StoredLawsFollowTheirNodes) {
   DraftTree tree;
   tree.reset(0, 0);

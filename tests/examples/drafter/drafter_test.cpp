@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/program.h"
+#include "examples/registered.h"
 
 namespace augur::test {
 namespace {
@@ -27,6 +28,10 @@ TEST(ExampleDrafter, IsKnownByItsName) {
   const Outcome outcome = run_augur({"generate", "--help"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("bigram"));
+}
+
+TEST(ExampleDrafter, IsAmongTheLosslessTestsUnasked) {
+  EXPECT_TRUE(has_test("Registered/LosslessDrafters.TokensAreThoseOfPlainDecoding/bigram"));
 }
 
 TEST(ExampleDrafter, WritesWhatPlainDecodingWrites) {

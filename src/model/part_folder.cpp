@@ -1,5 +1,6 @@
-#include "vocab/part_folder.h"
+#include "model/part_folder.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "base/error.h"
@@ -8,7 +9,7 @@
 
 namespace augur {
 
-PartFolder::PartFolder(const std::filesystem::path& folder, std::string_view kind)
+PartFolder::PartFolder(const std::filesystem::path& folder, std::string_view kind, Tensors tensors)
     : file_((folder / "config.json").string()),
       json_(read_json(folder / "config.json")),
       fields_(json_, file_) {
@@ -19,7 +20,11 @@ PartFolder::PartFolder(const std::filesystem::path& folder, std::string_view kin
   if (const std::int64_t format = fields_.require_int("format", 1 << 20); format != 1) {
     fields_.fail("format", fmt::format("is {}, this version reads 1", format));
   }
-  store_ = open_safetensors(folder / "model.safetensors");
+  if (tensors == Tensors::Some) store_ = open_safetensors(folder / "model.safetensors");
+}
+
+std::string PartFolder::check_target(const Fingerprint* target, Strictness strictness) const {
+  return target == nullptr ? "" : check_fingerprint(file_, json_, *target, strictness);
 }
 
 void PartFolder::require_vocab(std::int32_t vocab) const {
@@ -45,6 +50,17 @@ std::vector<std::int64_t> PartFolder::integers(const std::string& name, const Sh
   } else {
     throw Error("{}: tensor {}: expected I64 or I32, found {}", store_->description(), name,
                 augur::name(tensor.dtype));
+  }
+  return values;
+}
+
+std::vector<float> PartFolder::floats(const std::string& name, const Shape& shape) const {
+  const StoredTensor& tensor = store_->require(name, shape);
+  const std::int64_t rows = shape.size() == 2 ? shape.front() : 1;
+  std::vector<float> values(static_cast<std::size_t>(rows * shape.back()));
+  read_rows(tensor, 0, rows, values.data());
+  for (const float value : values) {
+    if (!std::isfinite(value)) throw Error("{}: tensor {}: holds {}", tensor.file, name, value);
   }
   return values;
 }

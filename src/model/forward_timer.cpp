@@ -1,0 +1,55 @@
+#include "model/forward_timer.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+#include "model/prefill.h"
+
+namespace augur {
+
+std::vector<TokenId> some_text(std::int64_t tokens, std::int32_t vocab) {
+  std::vector<TokenId> text;
+  for (std::int64_t i = 0; i < tokens; ++i) text.push_back(static_cast<TokenId>((17 + i * 7919) % vocab));
+  return text;
+}
+
+ForwardTimer::ForwardTimer(Model& target, std::int64_t capacity, int most_rows, const Clock& clock)
+    : target_(target),
+      clock_(clock),
+      cache_(target.make_cache(capacity)),
+      stride_((target.config().vocab + 15) / 16 * 16),
+      logits_(static_cast<std::size_t>(stride_) * static_cast<std::size_t>(most_rows)),
+      text_(some_text(std::max<std::int64_t>(capacity, most_rows), target.config().vocab)) {}
+
+void ForwardTimer::grow(std::int64_t length, double until_ms) {
+  constexpr std::int64_t kChunk = 64;
+  while (cache_.length() < length && clock_.now_ms() < until_ms) {
+    const auto rows = std::min(kChunk, length - cache_.length());
+    prefill(target_, std::span(text_).first(static_cast<std::size_t>(rows)), cache_);
+  }
+}
+
+ForwardTimer::Times ForwardTimer::time(int rows, ForwardProfile* profile) {
+  const auto count = static_cast<std::size_t>(rows);
+  positions_.resize(count);
+  std::iota(positions_.begin(), positions_.end(), static_cast<std::int32_t>(cache_.length()));
+  parents_.resize(count);
+  std::iota(parents_.begin(), parents_.end(), -1);
+  logit_rows_.resize(count);
+  std::iota(logit_rows_.begin(), logit_rows_.end(), 0);
+  KvTxn txn = cache_.reserve(rows);
+  const TokenBatch::Sequence sequence{.kv = &txn, .first_row = 0, .rows = rows};
+  Stopwatch watch(clock_);
+  target_.forward({.tokens = std::span(text_).first(count),
+                   .positions = positions_,
+                   .parents = parents_,
+                   .sequences = {&sequence, 1}},
+                  {.profile = profile});
+  Times times{.layers_ms = watch.restart()};
+  target_.logits(logit_rows_, logits_.data(), stride_);
+  times.logits_ms = watch.ms();
+  return times;
+}
+
+}  // namespace augur
