@@ -205,7 +205,7 @@ TEST_F(EngineTest, WhateverIsThrownForOneOfManyRequestsIsThatOnesResult) {
         if (index == 3) throw 42;
         return true;
       });
-  for (const std::size_t good : {0, 4}) {
+  for (const std::size_t good : {std::size_t{0}, std::size_t{4}}) {
     EXPECT_EQ(results[good].tokens, engine_->generate(requests[good]).tokens);
     EXPECT_EQ(results[good].finish_reason, FinishReason::Length);
   }

@@ -184,9 +184,7 @@ class FaultsTest : public testing::TestWithParam<std::tuple<const char*, Kind>> 
  protected:
   static constexpr std::int64_t kTokens = 20;
 
-  Fault fault(int from) const { return {std::get<0>(GetParam()), std::get<1>(GetParam()), from}; }
-
-  const std::vector<TokenId>& truth(std::size_t text) const { return truth_[text]; }
+  Fault make_fault(int from) const { return {std::get<0>(GetParam()), std::get<1>(GetParam()), from}; }
 
   std::unique_ptr<Sequence> make(std::size_t text, Fault* fault,
                                  std::shared_ptr<RoundController> controller = nullptr) {
@@ -239,12 +237,19 @@ class FaultsTest : public testing::TestWithParam<std::tuple<const char*, Kind>> 
   }();
 };
 
+std::string name_of(const testing::TestParamInfo<FaultsTest::ParamType>& test) {
+  static constexpr const char* kNames[] = {"Standard", "Ours", "NoMemory", "NoException"};
+  std::string name = std::get<0>(test.param);
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name + "_" + kNames[static_cast<int>(std::get<1>(test.param))];
+}
+
 using Faults = FaultsTest;
 
 TEST_P(Faults, EndTheirSequenceAndNoOther) {
   for (const int from : {1, 2}) {
     SCOPED_TRACE(testing::Message() << "from call " << from);
-    Fault here = fault(from);
+    Fault here = make_fault(from);
     // Prompts take several steps, so that drafting and reading share some.
     Decoder decoder(*stories_.model, {.prefill_rows = 6});
     const auto bad = make(0, &here);
@@ -263,14 +268,14 @@ TEST_P(Faults, EndTheirSequenceAndNoOther) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Decoder, Faults,
-                         testing::Combine(testing::ValuesIn(kPlaces), testing::ValuesIn(kKinds)));
+                         testing::Combine(testing::ValuesIn(kPlaces), testing::ValuesIn(kKinds)), name_of);
 
 using ControllerFaults = FaultsTest;
 
 TEST_P(ControllerFaults, EndTheSequencesOfTheControllerAndNoOthers) {
   for (const int from : {1, 2}) {
     SCOPED_TRACE(testing::Message() << "from call " << from);
-    Fault here = fault(from);
+    Fault here = make_fault(from);
     Decoder decoder(*stories_.model);
     const auto controller = std::make_shared<IdleController>(&here);
     const auto first = make(0, nullptr, controller);
@@ -291,7 +296,8 @@ TEST_P(ControllerFaults, EndTheSequencesOfTheControllerAndNoOthers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Decoder, ControllerFaults,
-                         testing::Combine(testing::ValuesIn(kControllerPlaces), testing::ValuesIn(kKinds)));
+                         testing::Combine(testing::ValuesIn(kControllerPlaces), testing::ValuesIn(kKinds)),
+                         name_of);
 
 using ConstructionFaults = FaultsTest;
 
@@ -300,7 +306,7 @@ TEST_P(ConstructionFaults, AreThrownToWhoMakesTheSequence) {
   const auto other = make(1, nullptr);
   Sequence* const batch[] = {other.get()};
   decoder.step(batch);
-  Fault here = fault(1);
+  Fault here = make_fault(1);
   try {
     make(0, &here);
     FAIL() << "nothing was thrown";
@@ -312,7 +318,8 @@ TEST_P(ConstructionFaults, AreThrownToWhoMakesTheSequence) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Decoder, ConstructionFaults,
-                         testing::Combine(testing::ValuesIn(kConstructionPlaces), testing::ValuesIn(kKinds)));
+                         testing::Combine(testing::ValuesIn(kConstructionPlaces), testing::ValuesIn(kKinds)),
+                         name_of);
 
 }  // namespace
 }  // namespace augur
