@@ -110,10 +110,11 @@ class Engine {
 
   Result generate(const Request& request, const TokenCallback& on_token = {});
 
-  /// Many requests, `parallel` of them in one batch; when one ends, the next takes its place. Who shares the
-  /// batch never changes a result. `on_result` gets every result as it ends, by the request's index; a
-  /// request that is refused gives finish_reason Error, and the others go on. `on_token` is a
-  /// TokenCallback for all of them.
+  static constexpr int kMostParallel = 4096;
+  /// Many requests, `parallel` of them in one batch (at most kMostParallel); when one ends, the next takes
+  /// its place. Who shares the batch never changes a result. `on_result` gets every result as it ends, by the
+  /// request's index; a request that is refused, or for which anything is thrown, gives finish_reason Error,
+  /// and the others go on. `on_token` is a TokenCallback for all of them.
   using ResultCallback = std::function<void(std::size_t index, Result result)>;
   using IndexedTokenCallback = std::function<bool(std::size_t index, const TokenEvent&)>;
   void generate_many(std::span<const Request> requests, int parallel, const ResultCallback& on_result,

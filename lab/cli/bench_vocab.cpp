@@ -249,7 +249,7 @@ int bench_vocab(const Options& options) {
   }
   if (!options.json.empty()) write_text(options.json, report.dump(2) + "\n");
   out.finish();
-  if (interrupt.interrupted()) return kInterrupted;
+  if (interrupt.interrupted()) return interrupt.exit_code();
   for (const auto& suite : report.value("suites", nlohmann::ordered_json::array())) {
     if (suite["different"] != 0) return 1;
   }

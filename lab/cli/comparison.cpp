@@ -179,7 +179,7 @@ int compare(const Comparison& c, const Tables& tables) {
                          more, 100 * run.overhead(), run.cells_ms / 1e3));
   }
   out.finish();
-  if (interrupt.interrupted()) return kInterrupted;
+  if (interrupt.interrupted()) return interrupt.exit_code();
   return outputs_differ(document) ? 1 : 0;
 }
 

@@ -225,7 +225,7 @@ int record(const Options& options) {
                        rounds > 0 ? static_cast<double>(tokens) / static_cast<double>(rounds) : 0.0,
                        clock.ms() / 1e3));
   out.finish();
-  return interrupt.interrupted() ? kInterrupted : 0;
+  return interrupt.exit_code();
 }
 
 }  // namespace

@@ -239,7 +239,7 @@ int train_dynaspec(const Options& options) {
                   held, quality.tokens, 100 * quality.tokens / static_cast<double>(part.vocab),
                   100 * quality.mass, options.top, 100 * quality.oracle_mass, 100 * quality.best));
   out.finish();
-  return interrupt.interrupted() ? kInterrupted : 0;
+  return interrupt.exit_code();
 }
 
 }  // namespace

@@ -12,6 +12,10 @@ namespace augur {
 namespace {
 constexpr std::size_t kLongestLine = std::size_t{64} << 20;
 constexpr std::size_t kChunk = std::size_t{1} << 18;
+// What a compressed file may ask of the machine. Text shrinks to a tenth, repetitive text to a hundredth.
+constexpr std::uint64_t kDecoderMemory = std::uint64_t{256} << 20;  ///< xz -9 takes 65 MiB
+constexpr std::uint64_t kMostExpansion = 1000;                      ///< of all beyond the first kFreeBytes
+constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20;
 }  // namespace
 
 struct LineReader::Source {
@@ -29,7 +33,8 @@ LineReader::LineReader(const std::filesystem::path& path)
   source_->stream.open(path, std::ios::binary);
   if (!source_->stream) throw Error("{}: cannot be opened for reading", file_);
   source_->compressed = path.extension() == ".xz";
-  if (source_->compressed && lzma_stream_decoder(&source_->lzma, UINT64_MAX, LZMA_CONCATENATED) != LZMA_OK) {
+  if (source_->compressed &&
+      lzma_stream_decoder(&source_->lzma, kDecoderMemory, LZMA_CONCATENATED) != LZMA_OK) {
     throw Error("{}: cannot start the xz decoder", file_);
   }
 }
@@ -62,6 +67,14 @@ bool LineReader::fill() {
       if (s.stream.eof()) s.action = LZMA_FINISH;
     }
     status = lzma_code(&s.lzma, s.action);
+  }
+  if (status == LZMA_MEMLIMIT_ERROR) {
+    throw Error("{}: unpacking it takes {} MiB of memory: expected at most {} (xz -9 takes 65)", file_,
+                lzma_memusage(&s.lzma) >> 20, kDecoderMemory >> 20);
+  }
+  if (s.lzma.total_out > kFreeBytes + kMostExpansion * s.lzma.total_in) {
+    throw Error("{}: line {}: {} bytes of xz data unpack to more than {} times as many: no text does", file_,
+                number_ + 1, s.lzma.total_in, kMostExpansion);
   }
   if (status != LZMA_OK && status != LZMA_STREAM_END) {
     throw Error("{}: line {}: damaged or truncated xz data", file_, number_ + 1);

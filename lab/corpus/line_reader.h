@@ -7,7 +7,8 @@
 namespace augur {
 
 /// Lines of a text file, plain or compressed (.xz). Error naming the file for one that cannot be read, and
-/// file and line for damaged compressed data or a line beyond 64 MiB. Not thread-safe.
+/// file and line for damaged compressed data, a line beyond 64 MiB, or compressed data that takes more memory
+/// or becomes longer than that of a text. Not thread-safe.
 class LineReader {
  public:
   explicit LineReader(const std::filesystem::path& path);

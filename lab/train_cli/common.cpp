@@ -3,34 +3,19 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 
 #include "base/clock.h"
+#include "cli/interrupt.h"
 #include "cli/validators.h"
 #include "lab/train/device.h"
 #include "lab/train/torch_memory.h"
 
 namespace augur {
 
-namespace {
-// Global, since a signal handler can reach nothing else.
-std::atomic<bool> stop_flag{false};
-}  // namespace
-
 void log_line(const std::string& line) {
   fmt::print(stderr, "{}\n", line);
   std::fflush(stderr);
-}
-
-void watch_interrupts() {
-  std::signal(SIGINT, [](int) { stop_flag.store(true); });
-  std::signal(SIGTERM, [](int) { stop_flag.store(true); });
-}
-
-std::atomic<bool>& stop_requested() {
-  return stop_flag;
 }
 
 void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
@@ -156,7 +141,7 @@ DraftVocabulary loss_vocabulary(const TrainingInput& input, std::int32_t target_
 
 int train_learner(const std::function<std::unique_ptr<Learner>()>& make, const TrainingInput& input,
                   const TrainFlags& flags, const std::string& command) {
-  watch_interrupts();
+  const cli::InterruptGuard interrupt;
   std::vector<std::unique_ptr<Learner>> learners;
   const int workers = flags.workers > 0 ? flags.workers : input.device.is_cpu() ? at::get_num_threads() : 1;
   while (std::ssize(learners) < workers) learners.push_back(make());
@@ -169,10 +154,10 @@ int train_learner(const std::function<std::unique_ptr<Learner>()>& make, const T
   TrainingRun run(learner, *input.data, flags.training, flags.out, facts, log_line);
   for (std::size_t w = 1; w < learners.size(); ++w) run.add_worker(*learners[w]);
   Stopwatch clock;
-  const bool finished =
-      run.train([&] { return stop_flag.load() || (flags.minutes > 0 && clock.ms() > flags.minutes * 60e3); });
+  const bool finished = run.train(
+      [&] { return interrupt.stop().load() || (flags.minutes > 0 && clock.ms() > flags.minutes * 60e3); });
   if (!finished) log_line("stopped early; the same command continues from the checkpoint");
-  return stop_flag.load() ? kInterrupted : 0;
+  return interrupt.exit_code();
 }
 
 }  // namespace augur

@@ -1,6 +1,5 @@
 #pragma once
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -103,10 +102,5 @@ int train_on_taps(PartFlags<typename Drafter::Options>& flags, const std::string
 }
 
 void log_line(const std::string& line);
-
-inline constexpr int kInterrupted = 130;  ///< exit status: 128 + SIGINT, as shells say it
-/// SIGINT and SIGTERM ask for a stop from now on.
-void watch_interrupts();
-std::atomic<bool>& stop_requested();
 
 }  // namespace augur

@@ -1,6 +1,7 @@
 // Self-distillation data: the target's own answers.
 #include <fmt/ranges.h>
 
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "base/fnv1a.h"
 #include "base/philox.h"
+#include "cli/interrupt.h"
 #include "cli/validators.h"
 #include "common.h"
 #include "lab/corpus/answer_cache.h"
@@ -74,7 +76,7 @@ struct Job {
 };
 
 void plan(const Engine& engine, const Flags& flags, const AnswerCache& cache, std::vector<Job>& jobs,
-          std::vector<Request>& requests) {
+          std::vector<Request>& requests, const std::atomic<bool>& stop) {
   for (const std::string& file : flags.prompts) {
     std::int64_t taken = 0;
     read_training_prompts(file, flags.text_bytes, [&](TrainingPrompt prompt) {
@@ -93,7 +95,7 @@ void plan(const Engine& engine, const Flags& flags, const AnswerCache& cache, st
       request.sampling.temperature = flags.temperatures[key % flags.temperatures.size()];
       request.sampling.seed = key;
       request.max_tokens = flags.max_tokens;
-      request.cancel = &stop_requested();
+      request.cancel = &stop;
       requests.push_back(std::move(request));
       jobs.push_back({std::move(prompt.source), std::move(prompt.domain)});
       return true;
@@ -102,7 +104,7 @@ void plan(const Engine& engine, const Flags& flags, const AnswerCache& cache, st
 }
 
 int generate(const Flags& flags) {
-  watch_interrupts();
+  const cli::InterruptGuard interrupt;
   check_names(flags.prompts);
   AnswerCache cache(flags.out, settings_line(flags));
   EngineOptions options;
@@ -112,7 +114,7 @@ int generate(const Flags& flags) {
   Engine engine(options);
   std::vector<Job> jobs;
   std::vector<Request> requests;
-  plan(engine, flags, cache, jobs, requests);
+  plan(engine, flags, cache, jobs, requests, interrupt.stop());
   log_line(fmt::format("{} answers are there, {} to go", cache.size(), requests.size()));
   if (requests.empty()) return 0;
 
@@ -121,14 +123,13 @@ int generate(const Flags& flags) {
   double flushed_ms = 0;
   std::int64_t tokens = 0;  // generated, those of unfinished answers included
   std::int64_t answers = 0;
-  bool out_of_time = false;
   const auto progress = [&] {
     const double ms = clock.ms();
     if (ms - flushed_ms > 60e3) {
       flushed_ms = ms;
       cache.flush();
     }
-    if (flags.minutes > 0 && ms > flags.minutes * 60e3) out_of_time = stop_requested() = true;
+    if (flags.minutes > 0 && ms > flags.minutes * 60e3) interrupt.stop() = true;
     if (ms - logged_ms < 15e3) return;
     logged_ms = ms;
     const auto left = static_cast<double>(requests.size()) - static_cast<double>(answers);
@@ -155,7 +156,7 @@ int generate(const Flags& flags) {
   log_line(fmt::format("{} answers, {} tokens in {:.1f} s: {:.0f} tokens/s; {} answers with {} tokens in {}",
                        answers, tokens, clock.ms() / 1e3, static_cast<double>(tokens) / clock.ms() * 1e3,
                        cache.size(), cache.response_tokens(), flags.out));
-  return stop_requested() && !out_of_time ? kInterrupted : 0;
+  return interrupt.exit_code();
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "api/generation.h"
 #include "api/live_costs.h"
 #include "api/loaded_target.h"
+#include "api/memory_check.h"
 #include "api/plan_names.h"
 #include "api/policy_cache.h"
 #include "base/error.h"
@@ -23,12 +24,6 @@
 #endif
 
 namespace augur {
-namespace {
-
-constexpr int kMaxParallel = 4096;
-
-}  // namespace
-
 std::string_view version() {
   return AUGUR_VERSION;
 }
@@ -74,9 +69,10 @@ struct Engine::Impl {
   /// The plan as this engine carries it out. Error for what it cannot.
   SpeculationPlan resolve(SpeculationPlan asked) const;
   void prepare_costs(const std::string& cost_cache);
-  /// The policy of a resolved plan, with what it wants to know; null for plain decoding.
-  std::shared_ptr<PolicyModel> prepare_policy(const SpeculationPlan& resolved);
-  std::unique_ptr<Generation> start(const Request& request, const TokenCallback& on_token,
+  /// The policy of a resolved plan, with what it wants to know; null for plain decoding. `parallel`:
+  /// sequences of a batch, for which the plan's memory is checked.
+  std::shared_ptr<PolicyModel> prepare_policy(const SpeculationPlan& resolved, int parallel);
+  std::unique_ptr<Generation> start(const Request& request, const TokenCallback& on_token, int parallel,
                                     const EngineAccess::Prepare& prepare = {});
   Result run(Generation& generation);
 };
@@ -95,7 +91,7 @@ Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& op
   policies = std::make_unique<PolicyCache>(*target->model, parts);
   decoder = std::make_unique<Decoder>(*target->model);
   prepare_costs(options.cost_cache);
-  prepare_policy(plan);
+  prepare_policy(plan, 1);
   info = target->describe();
 }
 
@@ -152,24 +148,25 @@ void Engine::Impl::prepare_costs(const std::string& cost_cache) {
                                       CostCache(folder, *target->model, target->path, warning));
 }
 
-std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan& resolved) {
+std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan& resolved, int parallel) {
   if (resolved.plain()) return nullptr;
   const auto [policy, fresh] = policies->get(resolved);
+  check_memory(resolved, *policy, target->model->config(), parallel);
   if (fresh && warning && !policy->warning().empty()) warning(policy->warning());
   if (policy->needs_costs()) costs->prepare(resolved);
   return policy;
 }
 
 std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const TokenCallback& on_token,
-                                                const EngineAccess::Prepare& prepare) {
+                                                int parallel, const EngineAccess::Prepare& prepare) {
   const GenerationContext context{.target = *target->model,
                                   .tokenizer = *target->tokenizer,
                                   .context = target->model->context(),
                                   .drafters = drafters,
                                   .prepare = prepare};
   const SpeculationPlan asked = request.speculation ? resolve(*request.speculation) : plan;
-  return std::make_unique<Generation>(context, request, target->prompt(request), asked, prepare_policy(asked),
-                                      on_token);
+  return std::make_unique<Generation>(context, request, target->prompt(request), asked,
+                                      prepare_policy(asked, parallel), on_token);
 }
 
 Result Engine::Impl::run(Generation& generation) {
@@ -188,13 +185,13 @@ Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 
 Result Engine::generate(const Request& request, const TokenCallback& on_token) {
-  return impl_->run(*impl_->start(request, on_token));
+  return impl_->run(*impl_->start(request, on_token, 1));
 }
 
 void Engine::generate_many(std::span<const Request> requests, int parallel, const ResultCallback& on_result,
                            const IndexedTokenCallback& on_token) {
-  if (parallel < 1 || parallel > kMaxParallel) {
-    throw Error("{} parallel generations are not possible: expected 1 to {}", parallel, kMaxParallel);
+  if (parallel < 1 || parallel > kMostParallel) {
+    throw Error("{} parallel generations are not possible: expected 1 to {}", parallel, kMostParallel);
   }
   struct Running {
     std::size_t index;
@@ -206,10 +203,10 @@ void Engine::generate_many(std::span<const Request> requests, int parallel, cons
     Result result;
     try {
       result = make();
-    } catch (const Error& error) {
+    } catch (...) {
       result = {};
       result.finish_reason = FinishReason::Error;
-      result.error = error.what();
+      result.error = describe(std::current_exception());
     }
     if (on_result) on_result(index, std::move(result));
   };
@@ -222,8 +219,8 @@ void Engine::generate_many(std::span<const Request> requests, int parallel, cons
     while (next < requests.size() && running.size() < static_cast<std::size_t>(parallel)) {
       const std::size_t index = next++;
       try {
-        running.push_back({index, impl_->start(requests[index], token_callback(index))});
-      } catch (const Error&) {
+        running.push_back({index, impl_->start(requests[index], token_callback(index), parallel)});
+      } catch (...) {
         report(index, [error = std::current_exception()]() -> Result { std::rethrow_exception(error); });
       }
     }
@@ -273,7 +270,7 @@ Engine EngineAccess::sibling(const Engine& engine, const EngineOptions& options)
 
 Result EngineAccess::generate(Engine& engine, const Request& request, const TokenCallback& on_token,
                               const Prepare& prepare) {
-  return engine.impl_->run(*engine.impl_->start(request, on_token, prepare));
+  return engine.impl_->run(*engine.impl_->start(request, on_token, 1, prepare));
 }
 
 Model& EngineAccess::model(Engine& engine) {

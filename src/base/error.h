@@ -1,6 +1,7 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -18,5 +19,9 @@ class Error : public std::runtime_error {
   explicit Error(fmt::format_string<Args...> format, Args&&... args)
       : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
 };
+
+/// What was thrown, in words, for those who pass on what others throw: an exception's message, or what else
+/// can be said. `thrown` is not null.
+std::string describe(const std::exception_ptr& thrown);
 
 }  // namespace augur

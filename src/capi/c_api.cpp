@@ -33,12 +33,8 @@ Value guarded(Body&& body, Value failure = {}) noexcept {
   try {
     last_error.clear();
     return body();
-  } catch (const std::bad_alloc&) {
-    last_error = "out of memory";
-  } catch (const std::exception& error) {
-    last_error = error.what();
   } catch (...) {
-    last_error = "unknown failure";
+    last_error = augur::describe(std::current_exception());
   }
   return failure;
 }

@@ -65,7 +65,7 @@ int generate_one(Engine& engine, const GenerateFlags& flags) {
     fmt::print(stderr, "\n{}", to_statistics(result));
   }
   out.finish();
-  return interrupt.interrupted() ? kInterrupted : 0;
+  return interrupt.exit_code();
 }
 
 int generate(const GenerateFlags& flags) {
@@ -92,7 +92,7 @@ void add_generate(CLI::App& app, Action& action) {
                     ->type_name("N");
   auto* parallel =
       command->add_option("--parallel", flags->many.parallel, "How many of --prompts share a batch")
-          ->check(in_range(1, 1024))
+          ->check(in_range(1, Engine::kMostParallel))
           ->type_name("N");
   command->option_defaults()->group("Output");
   command->add_flag("--json", flags->json, "One JSON object on stdout instead of the text");

@@ -101,7 +101,7 @@ int generate_many(Engine& engine, const RequestFlags& flags, const ManyOptions& 
              seconds > 0 ? static_cast<double>(totals.tokens) / seconds : 0.0,
              totals.calls > 0 ? static_cast<double>(totals.tokens) / static_cast<double>(totals.calls) : 0.0);
   out.finish();
-  if (interrupt.interrupted()) return kInterrupted;
+  if (interrupt.interrupted()) return interrupt.exit_code();
   return file.error.empty() && printer.refused() == 0 ? 0 : 1;
 }
 

@@ -3,8 +3,9 @@
 
 namespace augur::cli {
 
-/// While it lives, the first SIGINT only sets stop(), which work in progress looks at; the second one ends
-/// the program as usual. One at a time.
+/// While it lives, the first SIGINT or SIGTERM only sets stop(), which work in progress looks at, and puts
+/// back what these signals did before: the second one ends the program, as usual. The destructor puts it
+/// back, too. One at a time.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -14,8 +15,10 @@ class InterruptGuard {
 
   /// Set by the signal; a command with another reason to stop its work may set it, too.
   std::atomic<bool>& stop() const;
-  /// True once the signal came.
-  bool interrupted() const;
+  /// True once a signal came.
+  bool interrupted() const { return exit_code() != 0; }
+  /// 128 + the signal, as shells say it; 0: none came.
+  int exit_code() const;
 };
 
 }  // namespace augur::cli

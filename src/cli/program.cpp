@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/bus_error.h"
 
 namespace augur::cli {
 namespace {
@@ -54,14 +55,15 @@ int run(CLI::App& app, const Action& action, int argc, char** argv) {
 int run_program(CLI::App& app, const Action& action, int argc, char** argv) {
   // A reader that went away shows up as a failed write, which is reported like a full disk.
   std::signal(SIGPIPE, SIG_IGN);
+  report_bus_errors();
   try {
     return run(app, action, argc, argv);
   } catch (const Error& error) {
     fmt::print(stderr, "augur: {}\n", error.what());
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "augur: out of memory\n");
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "augur: internal error: {}\n", error.what());
+    fmt::print(stderr, "augur: {}\n", describe(std::current_exception()));
+  } catch (...) {
+    fmt::print(stderr, "augur: internal error: {}\n", describe(std::current_exception()));
   }
   return 1;
 }

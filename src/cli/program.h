@@ -14,9 +14,8 @@ namespace augur::cli {
 /// What the chosen subcommand does once the whole command line has been accepted; returns the exit code.
 using Action = std::function<int()>;
 
-/// Exit codes: everything else that goes wrong is 1.
+/// Exit code; InterruptGuard has others, and everything else that goes wrong is 1.
 inline constexpr int kUsageError = 2;
-inline constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells say it
 
 /// The main() of a program: parses the command line, which sets `action`, and runs that. What goes wrong is
 /// one message on stderr that begins with "augur: ".

@@ -36,6 +36,7 @@ void Decoder::step(std::span<Sequence* const> sequences) {
     }
   } roll_back{*this};
   drafting_.clear();
+  reserve(sequences.size());
   for (Sequence* s : sequences) {
     if (!s->finished() && !s->prefilling()) drafting_.push_back(s);
   }
@@ -53,6 +54,18 @@ void Decoder::step(std::span<Sequence* const> sequences) {
   const double verify_ms = watch.ms();
   commit();
   account(draft_ms, verify_ms, total.ms());
+}
+
+/// What all sequences share is allocated before the first of them is touched, and what the rows need, in
+/// build_batch(), before the first of them is added: an allocation that fails must not leave a part without
+/// its transaction.
+void Decoder::reserve(std::size_t sequences) {
+  drafting_.reserve(sequences);
+  drafts_.reserve(sequences);
+  traces_.reserve(sequences);
+  parts_.reserve(sequences);
+  txns_.reserve(sequences);
+  batch_sequences_.reserve(sequences);
 }
 
 /// What is thrown for a sequence fails it, and no other. True: nothing was.
@@ -107,11 +120,15 @@ void Decoder::build_batch() {
   positions_.clear();
   parents_.clear();
   batch_sequences_.clear();
-  txns_.reserve(parts_.size());
-  forward_.begin(tap_layers_.empty() ? target_.config().layers : tap_layers_.front());
+  std::size_t rows = 0;
+  for (const Part& part : parts_) rows += static_cast<std::size_t>(part.rows);
+  for (auto* by_row : {&tokens_, &positions_, &parents_, &path_slots_, &path_rows_, &path_tokens_}) {
+    by_row->reserve(rows);
+  }
+  forward_.begin(tap_layers_.empty() ? target_.config().layers : tap_layers_.front(), parts_.size(), rows);
   std::size_t kept = 0;
   for (Part& part : parts_) {  // whoever gets no room in its cache is out of the step
-    if (guarded(*part.sequence, [&] { reserve(part); })) {
+    if (guarded(*part.sequence, [&] { open(part); })) {
       add_rows(part);
       parts_[kept++] = part;
     }
@@ -120,7 +137,7 @@ void Decoder::build_batch() {
 }
 
 /// Opens the part's transaction, and tells the forward which of its rows have been run.
-void Decoder::reserve(const Part& part) {
+void Decoder::open(const Part& part) {
   Sequence& s = *part.sequence;
   std::optional<EarlyRows>& early = s.draft_.early;
   if (!part.prompt && early && forward_.add_tree(s.draft_.tree, *early)) {
@@ -152,8 +169,7 @@ void Decoder::collect_tap_layers() {
   tap_layers_.clear();
   for (const Part& part : parts_) {
     for (const Speculator& speculator : part.sequence->draft_.speculators) {
-      const std::span<const int> layers = speculator.drafter->tap_layers();
-      tap_layers_.insert(tap_layers_.end(), layers.begin(), layers.end());
+      tap_layers_.insert(tap_layers_.end(), speculator.tap_layers.begin(), speculator.tap_layers.end());
     }
   }
   std::sort(tap_layers_.begin(), tap_layers_.end());
@@ -269,7 +285,7 @@ void Decoder::sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<con
   for (Speculator& speculator : s.draft_.speculators) {
     speculator.behind += static_cast<int>(rows.tokens.size());
     AcceptedRows mine = rows;
-    const std::span<const int> layers = speculator.drafter->tap_layers();
+    const std::span<const int> layers = speculator.tap_layers;
     if (!layers.empty()) {
       features_.reserve(kUsualPath * layers.size() * hidden);
       features_.resize(batch_rows.size() * layers.size() * hidden);

@@ -28,7 +28,9 @@ class Decoder {
 
   /// One step. Finished sequences are left alone. Whatever is thrown for one sequence (by a callback, a
   /// drafter, a policy, the sampler, an allocation) ends that one by FinishReason::Error and does not disturb
-  /// the others. Throws what makes all going on impossible: the target's forward failed.
+  /// the others; a controller's exception ends its sequences (see Round). Throws what makes all going on
+  /// impossible (the target's forward failed, there is no memory for the batch) before anything is committed:
+  /// the step may be tried again, and the tokens are those that it would have given.
   void step(std::span<Sequence* const> sequences);
 
   /// What the target and the drafters cost here. Every step is observed; policies read it.
@@ -44,10 +46,11 @@ class Decoder {
 
   template <class Call>
   static bool guarded(Sequence& sequence, Call&& call);
+  void reserve(std::size_t sequences);
   void draft();
   void add_parts(std::span<Sequence* const> sequences);
   void build_batch();
-  void reserve(const Part& part);
+  void open(const Part& part);
   void add_rows(Part& part);
   void collect_tap_layers();
   void collect_taps();

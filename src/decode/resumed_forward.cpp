@@ -11,7 +11,7 @@ std::size_t at(std::int64_t index) {
 
 }  // namespace
 
-void ResumedForward::begin(int lowest_tap) {
+void ResumedForward::begin(int lowest_tap, std::size_t sequences, std::size_t rows) {
   lowest_tap_ = lowest_tap;
   layers_ = 0;
   early_.clear();
@@ -19,8 +19,9 @@ void ResumedForward::begin(int lowest_tap) {
   offsets_.clear();
   // Trees differ in size from round to round.
   constexpr std::size_t kUsualRows = 512;
-  offsets_.reserve(kUsualRows);
-  early_row_.reserve(kUsualRows);
+  offsets_.reserve(std::max(rows, kUsualRows));
+  early_row_.reserve(std::max(rows, kUsualRows));
+  early_.reserve(sequences);
 }
 
 /// Finds the rows that are nodes of the tree: those with the same path of tokens. False without the root.

@@ -15,8 +15,9 @@ namespace augur {
 class ResumedForward {
  public:
   /// `lowest_tap`: the first layer whose entering residual stream is asked for; it must not lie among the
-  /// layers that rows skip.
-  void begin(int lowest_tap);
+  /// layers that rows skip. For so many sequences with so many rows in all the additions allocate nothing
+  /// that stays: one that throws has added nothing.
+  void begin(int lowest_tap, std::size_t sequences, std::size_t rows);
   /// The rows of a tree, if `early` is of use: its transaction is then to be the sequence's, and node i lies
   /// in slot offsets()[i] of it. All rows are reused that are nodes of the tree. False: nothing was added.
   bool add_tree(const DraftTree& tree, const EarlyRows& early);

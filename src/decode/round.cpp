@@ -7,14 +7,14 @@
 namespace augur {
 namespace {
 
-/// Calls what may throw for this sequence. True: it did not.
+/// Calls what may throw for this sequence, whose first failure counts. True: it did not.
 template <class Call>
 bool guarded(SequenceDraft& draft, Call&& call) {
   try {
     call();
     return true;
   } catch (...) {
-    draft.failure = std::current_exception();
+    if (!draft.failure) draft.failure = std::current_exception();
     return false;
   }
 }
@@ -25,7 +25,15 @@ bool failed(const SequenceDraft* draft) {
 
 }  // namespace
 
+/// What all sequences share is allocated before the first of them is touched.
+void Round::reserve(std::size_t drafts) {
+  for (auto* some : {&batch_, &growing_, &level_, &active_}) some->reserve(drafts);
+  jobs_.reserve(drafts);
+  members_.reserve(drafts);
+}
+
 void Round::draft(std::span<SequenceDraft* const> drafts) {
+  reserve(drafts.size());
   batch_.assign(drafts.begin(), drafts.end());
   begin();
   std::size_t most = 0;
@@ -53,7 +61,17 @@ void Round::for_controllers(std::span<SequenceDraft* const> drafts, Call&& call)
     for (SequenceDraft* d : drafts) {
       if (same(d) && !failed(d)) members_.push_back(&d->member_);
     }
-    call(*controller, std::span<RoundMember* const>(members_));
+    try {
+      call(*controller, std::span<RoundMember* const>(members_));
+    } catch (...) {
+      fail_all(controller, std::current_exception());
+    }
+  }
+}
+
+void Round::fail_all(const RoundController* controller, const std::exception_ptr& why) {
+  for (SequenceDraft* d : batch_) {
+    if (d->controller.get() == controller && !failed(d)) d->failure = why;
   }
 }
 
@@ -69,11 +87,12 @@ void Round::begin() {
     d->info.sequences = count;
     d->info.other_rows = rows - last_rows(d);
     d->forecast = {};
-    d->member_ = {.text = d->text.get(), .info = d->info, .sampled = d->draws()};
+    d->member_ = {.text = d->text.get(), .info = d->info};
     d->tree.reset(d->tokens.back(), d->info.context);
     d->drafted = 0;
     d->early.reset();
     guarded(*d, [&] {
+      d->member_.sampled = d->draws();
       for (Speculator& with : d->speculators) begin_speculator(*d, with);
     });
   }
@@ -103,10 +122,13 @@ void Round::draft_with(std::size_t speculator) {
 void Round::begin_speculator(SequenceDraft& draft, Speculator& with) {
   with.tree.reset(draft.tokens.back(), draft.info.context);
   with.aborted = false;
+  with.behind = std::max(1, with.behind);  // a root that was drafted from in vain is run again
+  with.costs = &costs_.drafter(with.drafter->name());
+  with.group = with.alone ? with.drafter.get() : with.drafter->group();
   RoundInfo info = draft.info;
   info.drafter = with.drafter->traits();
   info.behind = with.behind;
-  info.draft_costs = &costs_.drafter(with.drafter->name());
+  info.draft_costs = with.costs;
   if (draft.sampled && info.drafter.has_probabilities) with.tree.set_sampled(draft.vocab);
   with.policy->begin(info);
 }
@@ -125,10 +147,7 @@ void Round::grow_level(std::size_t speculator, int level) {
     if (!failed(d) && !d->frontier_.empty()) level_.push_back(d);
   }
   // Drafters that share weights run as one batch.
-  const auto group = [&](const SequenceDraft* d) -> const void* {
-    const Speculator& with = d->speculators[speculator];
-    return with.alone ? with.drafter.get() : with.drafter->group();
-  };
+  const auto group = [&](const SequenceDraft* d) { return d->speculators[speculator].group; };
   std::sort(level_.begin(), level_.end(), [&](const SequenceDraft* a, const SequenceDraft* b) {
     return std::less<>{}(group(a), group(b));
   });
@@ -167,15 +186,16 @@ void Round::add_job(SequenceDraft& draft, std::size_t speculator) {
 /// One level of drafters that run together. One that throws alone fails its sequence. Of several nobody knows
 /// which it was, nor what the others' states are worth in this round: they draft nothing more in it, and
 /// apart from now on.
-void Round::expand(std::span<SequenceDraft* const> group, std::size_t speculator, int level) {
+void Round::expand(std::span<SequenceDraft*> group, std::size_t speculator, int level) {
   jobs_.clear();
   int rows = 0;
   for (SequenceDraft* d : group) {
     if (!guarded(*d, [&] { add_job(*d, speculator); })) continue;
-    Speculator& with = d->speculators[speculator];
-    rows += level == 0 ? std::exchange(with.behind, 0) : static_cast<int>(d->frontier_.size());
+    group[jobs_.size() - 1] = d;
+    rows += level == 0 ? d->speculators[speculator].behind : static_cast<int>(d->frontier_.size());
   }
-  if (jobs_.empty()) return;
+  group = group.first(jobs_.size());
+  if (group.empty()) return;
   const Stopwatch watch(clock_);
   try {
     jobs_.front().drafter->expand_many(jobs_);
@@ -188,7 +208,11 @@ void Round::expand(std::span<SequenceDraft* const> group, std::size_t speculator
     }
     return;
   }
-  costs_.drafter(jobs_.front().drafter->name()).observe(level, rows, watch.ms());
+  const double ms = watch.ms();
+  for (SequenceDraft* d : group) {
+    if (level == 0) d->speculators[speculator].behind = 0;
+  }
+  group.front()->speculators[speculator].costs->observe(level, rows, ms);
 }
 
 void Round::end_speculator(SequenceDraft& draft, std::size_t speculator) {

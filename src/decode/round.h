@@ -20,10 +20,15 @@ namespace augur {
 struct Speculator {
   std::unique_ptr<Drafter> drafter;
   std::unique_ptr<TreePolicy> policy;
-  DraftTree tree = {};   ///< of this round, until it becomes part of the sequence's
-  int behind = 1;        ///< tokens of the text since it last drafted, the root included
-  bool alone = false;    ///< it no longer shares batches: one that it was in has failed
-  bool aborted = false;  ///< what it drafted in this round is lost
+  DraftTree tree = {};                   ///< of this round, until it becomes part of the sequence's
+  std::span<const int> tap_layers = {};  ///< Drafter::tap_layers(), from when the sequence is made
+  int behind = 1;                        ///< tokens of the text since it last drafted, the root included
+  bool alone = false;                    ///< it no longer shares batches: one that it was in has failed
+
+  // Of this round.
+  DraftCosts* costs = nullptr;  ///< what its drafting is charged to
+  const void* group = nullptr;  ///< Drafter::group(), or itself
+  bool aborted = false;         ///< what it has drafted is lost
 };
 
 /// What one sequence brings to the rounds of a batch, and what the round in flight has made of it.
@@ -64,37 +69,41 @@ struct SequenceDraft {
 
 /// Drafting for a batch: every drafter of every sequence grows a tree of its own as its policy says, drafters
 /// that share weights together; a sequence's trees are merged, and its controller, if it has one, says what
-/// is verified. What is thrown for one sequence, by a drafter or a policy, fails that one alone. One thread
-/// at a time; after the first rounds nothing allocates.
+/// is verified. What is thrown for one sequence, by a drafter or a policy, fails that one alone. What a
+/// controller throws is thrown for all of its sequences in the batch: it fails these, as none of them can be
+/// told apart, and no other. One thread at a time; after the first rounds nothing allocates.
 class Round {
  public:
   /// `costs` is told what drafting takes by `clock`. Both outlive it.
   explicit Round(CostModel& costs, const Clock& clock = Clock::steady()) : costs_(costs), clock_(clock) {}
 
-  /// Makes the drafts' trees. The drafts stay where they are until observe() has seen the same ones.
+  /// Makes the drafts' trees. The drafts stay where they are until observe() has seen the same ones. Throws
+  /// only for want of memory, before anything is drafted.
   void draft(std::span<SequenceDraft* const> drafts);
   /// What came of the drafts, in the same order: `traces[i]` of `drafts[i]`. Sequences that failed are passed
-  /// over.
+  /// over. Never throws.
   void observe(std::span<SequenceDraft* const> drafts, std::span<const StepTrace> traces);
 
  private:
+  void reserve(std::size_t drafts);
   void begin();
   void draft_with(std::size_t speculator);
   void begin_speculator(SequenceDraft& draft, Speculator& with);
   void grow_level(std::size_t speculator, int level);
   void add_job(SequenceDraft& draft, std::size_t speculator);
-  void expand(std::span<SequenceDraft* const> group, std::size_t speculator, int level);
+  void expand(std::span<SequenceDraft*> group, std::size_t speculator, int level);
   void end_speculator(SequenceDraft& draft, std::size_t speculator);
   void merge(SequenceDraft& draft);
   void cut(SequenceDraft& draft);
   template <class Call>
   void for_controllers(std::span<SequenceDraft* const> drafts, Call&& call);
+  void fail_all(const RoundController* controller, const std::exception_ptr& why);
 
   CostModel& costs_;
   const Clock& clock_;
 
   // The round in flight.
-  std::vector<SequenceDraft*> batch_;    ///< those that have not failed
+  std::vector<SequenceDraft*> batch_;
   std::vector<SequenceDraft*> growing_;  ///< those whose trees of this speculator still grow
   std::vector<SequenceDraft*> level_;    ///< of these, in this level, by group
   std::vector<SequenceDraft*> active_;

@@ -65,7 +65,10 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
   draft_.target_cache = &cache_;
   // Room for the whole text and for the path that is laid over its end while penalties look at it.
   text_.reserve(text_.size() + static_cast<std::size_t>(limit_ + options.tree_slots));
-  for (Speculator& s : draft_.speculators) s.drafter->reset();
+  for (Speculator& s : draft_.speculators) {
+    s.drafter->reset();
+    s.tap_layers = s.drafter->tap_layers();
+  }
   // Longer paths than before should not have to allocate.
   verdict_.path.reserve(kUsualPath);
   statistics_.accepted_per_position.reserve(kUsualPath);
@@ -170,9 +173,12 @@ void Sequence::finish(FinishReason reason) {
   (decoding_ ? statistics_.decode_ms : statistics_.prompt_ms) = watch_.ms();
 }
 
+/// Also where it had ended well: what was thrown for it is not to be lost.
 void Sequence::fail(std::exception_ptr why) {
-  failure_ = std::move(why);
+  if (failure_) return;
   finish(FinishReason::Error);
+  finish_ = FinishReason::Error;
+  failure_ = std::move(why);
 }
 
 }  // namespace augur

@@ -24,6 +24,7 @@ const float* forward_prefix(HeadsWeights& w) {
 }  // namespace
 
 HeadsDrafter::HeadsDrafter(HeadsWeights& weights, std::int64_t context) : weights_(weights) {
+  state_.reserve(at(hidden()));
   if (weights.prefix) text_.emplace(weights.prefix->make_cache(context), hidden());
 }
 

@@ -9,8 +9,10 @@ namespace augur {
 /// Whether there is something at `path`; false also where that cannot be looked up.
 bool file_exists(const std::filesystem::path& path);
 
-/// A file mapped read-only, unmapped in the destructor. Thread-safe. The file must not be truncated while it
-/// is mapped (the operating system would raise SIGBUS); files that are replaced by renaming are safe.
+/// A file mapped read-only, unmapped in the destructor. Thread-safe. Readers check every size that the file
+/// states against the bytes that it had when it was opened, so a file that is too short is an Error then. One
+/// that is truncated afterwards, while it is mapped, raises SIGBUS where it is read: no library can make that
+/// an Error; the programs end with one line (cli/bus_error.h). Files that are replaced by renaming are safe.
 class MappedFile {
  public:
   /// Error naming the path when it cannot be opened or is not a regular file.

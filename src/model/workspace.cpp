@@ -42,8 +42,9 @@ void Workspace::ensure_forward(std::int64_t rows, std::span<const DType> types, 
     activated.ensure(type, rows);
   }
   if (scratch_bytes > scratch_stride) {
-    scratch_stride = std::bit_ceil(std::max<std::size_t>(scratch_bytes, 4096));
-    scratch_memory = PageMemory(scratch_stride * static_cast<std::size_t>(threads));
+    const std::size_t stride = std::bit_ceil(std::max<std::size_t>(scratch_bytes, 4096));
+    scratch_memory = PageMemory(stride * static_cast<std::size_t>(threads));
+    scratch_stride = stride;
   }
 }
 

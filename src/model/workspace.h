@@ -26,8 +26,9 @@ class RowBuffer {
 
   void ensure(std::int64_t rows) {
     if (rows <= rows_) return;
-    rows_ = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(rows)));
-    memory_ = PageMemory(static_cast<std::size_t>(rows_ * bytes_));
+    const auto held = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(rows)));
+    memory_ = PageMemory(static_cast<std::size_t>(held * bytes_));
+    rows_ = held;  // not before the memory is there: it may be refused
   }
   std::int64_t stride() const { return stride_; }  ///< elements
   void* row(std::int64_t index) const { return memory_.data() + index * bytes_; }

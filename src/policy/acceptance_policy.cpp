@@ -90,7 +90,7 @@ class AcceptanceModel final : public PolicyModel {
     return std::make_unique<ChainPolicy>(chain_);
   }
   int merged_nodes() const override { return options_.shape.size - 1; }
-  std::int64_t most_nodes() const override { return std::max(options_.shape.size, chain_.max); }
+  TreeBounds bounds() const override { return larger(bounds_of(options_.shape), bounds_of(chain_)); }
   bool needs_costs() const override { return options_.threshold <= 0; }
   std::string warning() const override { return warning_; }
 

@@ -49,7 +49,12 @@ class AutoModel final : public PolicyModel {
     return policies;
   }
 
-  std::int64_t most_nodes() const override { return Chooser::kMostNodes / 2; }
+  TreeBounds bounds() const override {
+    const std::string_view key = "policy";
+    return {.nodes = {Chooser::kMostNodes / 2, key},
+            .expanded = {Chooser::kMostNodes / 2, key},
+            .batch = Chooser::kMostNodes};
+  }
   bool needs_costs() const override { return true; }
   bool lookups_first() const override { return true; }
 

@@ -101,9 +101,11 @@ class C2tModel final : public PolicyModel {
   }
   int merged_nodes() const override { return options_.size - 1; }
   std::string warning() const override { return warning_; }
-  std::int64_t most_nodes() const override {
-    return static_cast<std::int64_t>(options_.size) +
-           static_cast<std::int64_t>(options_.top_k) * options_.children;
+  TreeBounds bounds() const override {
+    // Of the last level's children those stay that are rated well enough.
+    const std::int64_t fresh = static_cast<std::int64_t>(options_.top_k) * options_.children;
+    return {.nodes = {options_.size + fresh, "size and topk"},
+            .expanded = {options_.size + fresh, "size and topk"}};
   }
 
  private:

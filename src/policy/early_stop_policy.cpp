@@ -74,8 +74,9 @@ class EarlyStopModel final : public PolicyModel {
     return std::make_unique<EarlyStopPolicy>(make_rule_(), options);
   }
   int merged_nodes() const override { return options_.tree ? options_.shape.size - 1 : 0; }
-  std::int64_t most_nodes() const override {
-    return options_.tree ? std::max(options_.shape.size, options_.max) : options_.max;
+  TreeBounds bounds() const override {
+    const TreeBounds chain = bounds_of(ChainPolicy::Options{.max = options_.max});
+    return options_.tree ? larger(bounds_of(options_.shape), chain) : chain;
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "plan/keys.h"
 #include "policy/registry.h"
 #include "policy/shape_limits.h"
 #include "policy/static_tree_policy.h"
@@ -18,7 +19,7 @@ class ChainModel final : public PolicyModel {
   std::unique_ptr<TreePolicy> make(const DrafterIdentity&) override {
     return std::make_unique<ChainPolicy>(options_);
   }
-  std::int64_t most_nodes() const override { return options_.max; }
+  TreeBounds bounds() const override { return bounds_of(options_); }
 
  private:
   ChainPolicy::Options options_;
@@ -36,7 +37,7 @@ class Eagle2Model final : public PolicyModel {
     return std::make_unique<ChainPolicy>(chain_);
   }
   int merged_nodes() const override { return options_.size - 1; }
-  std::int64_t most_nodes() const override { return std::max(options_.size, chain_.max); }
+  TreeBounds bounds() const override { return larger(bounds_of(options_), bounds_of(chain_)); }
 
  private:
   Eagle2Policy::Options options_;
@@ -65,11 +66,12 @@ class StaticModel final : public PolicyModel {
     }
     return PolicyModel::make_all(drafters);
   }
-  std::int64_t most_nodes() const override {
+  TreeBounds bounds() const override {
     // A path may bring nodes that are not listed themselves.
-    std::int64_t nodes = chain_.max;
+    std::int64_t nodes = 0;
     for (const std::vector<int>& path : shape_) nodes += std::ssize(path);
-    return nodes;
+    const std::string_view key = key_of(&SpeculationPlan::static_tree).key;
+    return larger({.nodes = {nodes, key}, .expanded = {nodes, key}}, bounds_of(chain_));
   }
 
  private:
@@ -90,6 +92,22 @@ Eagle2Policy::Options tree_limits(PolicyArguments& arguments) {
   return {.top_k = arguments.limit(&SpeculationPlan::tree_topk),
           .levels = arguments.limit(&SpeculationPlan::tree_depth),
           .size = arguments.limit(&SpeculationPlan::tree_size)};
+}
+
+TreeBounds bounds_of(const ChainPolicy::Options& chain) {
+  const TreeBounds::Nodes nodes{chain.max, key_of(&SpeculationPlan::draft_max).key};
+  return {.nodes = nodes, .expanded = nodes};
+}
+
+TreeBounds bounds_of(const Eagle2Policy::Options& tree) {
+  const std::int64_t levels = tree.levels;
+  return {.nodes = {tree.size, key_of(&SpeculationPlan::tree_size).key},
+          .expanded = {1 + (levels - 1) * tree.top_k, "topk and depth"}};
+}
+
+TreeBounds larger(const TreeBounds& a, const TreeBounds& b) {
+  return {.nodes = a.nodes.count >= b.nodes.count ? a.nodes : b.nodes,
+          .expanded = a.expanded.count >= b.expanded.count ? a.expanded : b.expanded};
 }
 
 std::unique_ptr<PolicyModel> load_chain_policy(const PolicySource& source) {

@@ -84,15 +84,19 @@ class HeteroModel final : public PolicyModel {
     if (drafter.traits.branching) return std::make_unique<Eagle2Policy>(options_.shape);
     return std::make_unique<ChainPolicy>(chain_);
   }
-  int merged_nodes() const override { return most_size() - 1; }
-  std::int64_t most_nodes() const override { return std::max(most_size(), chain_.max); }
+  int merged_nodes() const override { return most().size - 1; }
+  TreeBounds bounds() const override { return larger(bounds_of(most()), bounds_of(chain_)); }
   std::string warning() const override { return warning_; }
 
  private:
-  int most_size() const {
-    int size = 0;
-    for (const auto& plan : HeteroPolicy::make_plans(*bins_, options_)) size = std::max(size, plan.size);
-    return size;
+  /// The largest plan in both directions.
+  Eagle2Policy::Options most() const {
+    Eagle2Policy::Options most{.top_k = options_.shape.top_k, .levels = 0, .size = 0};
+    for (const auto& plan : HeteroPolicy::make_plans(*bins_, options_)) {
+      most.levels = std::max(most.levels, plan.levels);
+      most.size = std::max(most.size, plan.size);
+    }
+    return most;
   }
 
   std::shared_ptr<const HeteroBins> bins_;

@@ -10,6 +10,7 @@
 #include "policy/arguments.h"
 #include "policy/policy.h"
 #include "policy/round_controller.h"
+#include "policy/tree_bounds.h"
 
 namespace augur {
 
@@ -47,8 +48,7 @@ class PolicyModel {
   virtual SequencePolicies make_all(std::span<const DrafterIdentity> drafters);
   /// Nodes beside the root that a tree of several drafters may have; 0: all they propose.
   virtual int merged_nodes() const { return 0; }
-  /// Nodes beside the root that one drafter's tree may have, before it is pruned, at most or nearly.
-  virtual std::int64_t most_nodes() const = 0;
+  virtual TreeBounds bounds() const = 0;
   /// What a user should know about how well its parts fit the target; mostly nothing.
   virtual std::string warning() const { return {}; }
   /// Whether the target's and the drafters' costs are to be measured before it starts.

@@ -29,6 +29,7 @@ struct RoundMember {
 /// thread at a time. Per round:
 ///   begin; for every drafter and every level of it, before the policies' next_frontier: plan; when all
 ///   drafts are merged: cut; then, after verification: observe, without sequences that have failed.
+/// What it throws ends all of its sequences in the batch; the next round, with others, begins anew.
 class RoundController {
  public:
   virtual ~RoundController() = default;

@@ -2,6 +2,7 @@
 #include "policy/arguments.h"
 #include "policy/chain_policy.h"
 #include "policy/eagle2_policy.h"
+#include "policy/tree_bounds.h"
 
 namespace augur {
 
@@ -11,5 +12,12 @@ namespace augur {
 ChainPolicy::Options chain_limits(PolicyArguments& arguments);
 /// topk, depth and size.
 Eagle2Policy::Options tree_limits(PolicyArguments& arguments);
+
+// How large trees of these shapes can get.
+
+TreeBounds bounds_of(const ChainPolicy::Options& chain);
+TreeBounds bounds_of(const Eagle2Policy::Options& tree);
+/// For a policy that gives some drafters the one, some the other.
+TreeBounds larger(const TreeBounds& a, const TreeBounds& b);
 
 }  // namespace augur

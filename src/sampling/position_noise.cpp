@@ -21,13 +21,14 @@ std::span<float> PositionNoise::claim(std::int64_t position) {
   Row& row = slot(position);
   if (row.position == position) return {};
   if (row.values.size() == 0) row.values = Buffer<float>(static_cast<std::size_t>(vocab_size_));
-  row.position = position;
+  row.position = -1;
   return row.values.span();
 }
 
 std::span<const float> PositionNoise::row(std::int64_t position) {
   if (const std::span<float> missing = claim(position); !missing.empty()) {
     gumbel_row(seed_, position, missing);
+    filled(position);
   }
   return slot(position).values.span();
 }

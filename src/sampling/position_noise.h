@@ -22,9 +22,11 @@ class PositionNoise {
   /// Noise of every token at an absolute position. Valid until a position `rows` away or more is asked for.
   std::span<const float> row(std::int64_t position);
 
-  /// For computing a row on several threads: the row's memory, to be filled at once with gumbel_range(), or
-  /// nothing where the row is there already.
+  /// For computing a row on several threads: the row's memory, to be filled with gumbel_range(), or nothing
+  /// where the row is there already. It is there from filled() on: what is claimed and not filled, since
+  /// something was thrown, is computed when it is asked for.
   std::span<float> claim(std::int64_t position);
+  void filled(std::int64_t position) { slot(position).position = position; }
 
   /// Keeps at least `rows` positions from now on, for drafts deeper than that. What is kept stays valid.
   void keep(std::int64_t rows);

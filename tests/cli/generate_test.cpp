@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -8,6 +9,7 @@
 #include <tuple>
 
 #include "cli/program.h"
+#include "support/sanitized.h"
 #include "support/stories_answer.h"
 
 namespace augur::test {
@@ -262,13 +264,29 @@ TEST(Generate, ForcedKernelsGiveTheKnownAnswerAndUnknownOnesAreRefused) {
   EXPECT_THAT(unknown.err, HasSubstr("mmx"));
 }
 
-TEST(Generate, AnInterruptEndsWithStatistics) {
-  const Outcome outcome =
-      run_augur(generate({"-p", "", "--ignore-eos", "-n", "500"}), {.interrupt_after_bytes = 40});
+class GenerateSignals : public testing::TestWithParam<int> {};
+
+TEST_P(GenerateSignals, EndWithStatistics) {
+  const Outcome outcome = run_augur(generate({"-p", "", "--ignore-eos", "-n", "500"}),
+                                    {.signal = GetParam(), .signal_after_bytes = 40});
   // 500 tokens of this model take a moment only: it may have ended by itself.
   if (outcome.code == 0) GTEST_SKIP() << "the generation ended before the signal arrived";
-  EXPECT_EQ(outcome.code, 130) << outcome.err;
+  EXPECT_EQ(outcome.code, 128 + GetParam()) << outcome.err;
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("ended by cancelled"), HasSubstr("tokens/s")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, GenerateSignals, testing::Values(SIGINT, SIGTERM));
+
+TEST(Generate, AnExhaustedMachineIsOneLine) {
+  if (testing_support::kSanitized) GTEST_SKIP() << "sanitizers need address space of their own";
+  const std::filesystem::path prompt = temporary_file("prompt.txt", "Once");
+  std::filesystem::resize_file(prompt, std::size_t{1} << 30);
+  const Outcome outcome =
+      run_augur({"tokenize", "-m", stories260k(), "-f", prompt.string()}, {.memory = std::size_t{128} << 20});
+  std::filesystem::remove(prompt);
+  EXPECT_EQ(outcome.signal, 0);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err, "augur: out of memory\n");
 }
 
 TEST(Generate, AReaderThatGoesAwayIsAnErrorNotACrash) {

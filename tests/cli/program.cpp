@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,6 +50,10 @@ std::string cache_folder() {
   for (const std::string& variable : options.environment) ::putenv(const_cast<char*>(variable.c_str()));
   if (!options.stdout_path.empty())
     out = ::open(options.stdout_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (options.memory != 0) {
+    const rlimit limit{options.memory, options.memory};
+    ::setrlimit(RLIMIT_AS, &limit);
+  }
   ::dup2(in, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
@@ -75,7 +80,7 @@ Outcome run_augur(const std::vector<std::string>& arguments, const ProgramOption
   Pipe::close_end(in.write);
 
   Outcome outcome;
-  bool interrupted = false;
+  bool signalled = false;
   while (out.read >= 0 || err.read >= 0) {
     std::array<pollfd, 2> ends = {pollfd{out.read, POLLIN, 0}, pollfd{err.read, POLLIN, 0}};
     ::poll(ends.data(), ends.size(), -1);
@@ -92,9 +97,9 @@ Outcome run_augur(const std::vector<std::string>& arguments, const ProgramOption
     drain(ends[0], out.read, outcome.out);
     drain(ends[1], err.read, outcome.err);
     const int size = static_cast<int>(outcome.out.size());
-    if (options.interrupt_after_bytes >= 0 && size >= options.interrupt_after_bytes && !interrupted) {
-      ::kill(child, SIGINT);
-      interrupted = true;
+    if (options.signal != 0 && size >= options.signal_after_bytes && !signalled) {
+      ::kill(child, options.signal);
+      signalled = true;
     }
     if (options.close_after_bytes >= 0 && size >= options.close_after_bytes) Pipe::close_end(out.read);
   }

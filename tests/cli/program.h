@@ -16,8 +16,10 @@ struct ProgramOptions {
   std::string input;                     ///< stdin
   std::vector<std::string> environment;  ///< "NAME=value", added to this process's
   std::string stdout_path;               ///< goes there instead of into Outcome::out
-  int interrupt_after_bytes = -1;        ///< sends SIGINT once stdout has that many bytes
-  int close_after_bytes = -1;            ///< closes the reading end of stdout then
+  int signal = 0;                        ///< sent once stdout has `signal_after_bytes` bytes; 0: none
+  int signal_after_bytes = 0;
+  std::size_t memory = 0;      ///< bytes of address space that it gets; 0: no limit
+  int close_after_bytes = -1;  ///< closes the reading end of stdout then
 };
 
 /// Runs the program under test to its end.

@@ -50,6 +50,7 @@ void ChildChooser::add_children(ThreadPool& pool, std::span<const NodeLogits> ro
     // Which thread ranks which row differs from call to call.
     scratch_.resize(static_cast<std::size_t>(pool.size()));
     for (Scratch& s : scratch_) {
+      s.failure = nullptr;
       s.coupled.reserve(rows.front().logits.size(), static_cast<int>(width_));
       s.recent.reserve(256);
       s.top_k.reserve(std::max<std::int64_t>(width_, measuring_ ? kEntropyTop : 1));
@@ -58,16 +59,24 @@ void ChildChooser::add_children(ThreadPool& pool, std::span<const NodeLogits> ro
     std::atomic<std::size_t> next{0};
     pool.run([&](Team& team) {
       compute_noise(team, target_ids);
-      for (std::size_t r; (r = next.fetch_add(1)) < rows.size();) {
-        Scratch& scratch = scratch_[static_cast<std::size_t>(team.rank())];
-        if (rows[r].options->sample) {
-          rank_drawn(rows[r], r, target_ids, scratch);
-        } else {
-          rank(rows[r], r, !target_ids.empty(), scratch);
+      Scratch& scratch = scratch_[static_cast<std::size_t>(team.rank())];
+      try {
+        for (std::size_t r; (r = next.fetch_add(1)) < rows.size();) {
+          if (rows[r].options->sample) {
+            rank_drawn(rows[r], r, target_ids, scratch);
+          } else {
+            rank(rows[r], r, !target_ids.empty(), scratch);
+          }
+          measure(rows[r], r, scratch);
         }
-        measure(rows[r], r, scratch);
+      } catch (...) {  // no thread of a region may throw
+        scratch.failure = std::current_exception();
       }
     });
+    for (const PositionRow& p : positions_) p.source->filled(p.position);
+    for (Scratch& s : scratch_) {
+      if (s.failure) std::rethrow_exception(s.failure);
+    }
   }
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const NodeLogits& row = rows[r];

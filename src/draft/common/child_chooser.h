@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <vector>
 
@@ -59,6 +60,7 @@ class ChildChooser {
     SamplerScratch sampling;
     std::vector<float> noise;   ///< by token of the distribution
     std::vector<float> scores;  ///< the same
+    std::exception_ptr failure;
   };
 
   void prepare(std::span<const NodeLogits> rows, std::span<const TokenId> target_ids);

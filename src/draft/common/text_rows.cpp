@@ -11,6 +11,7 @@ TextRows::TextRows(KvCache cache, std::int64_t width)
     : cache_(std::move(cache)), width_(static_cast<std::size_t>(width)) {
   tokens_.reserve(kUsualPath);
   features_.reserve(kUsualPath * width_);
+  newest_features_.reserve(width_);  // commit() must not stop halfway
 }
 
 void TextRows::reset() {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <new>
+#include <stdexcept>
 
 #include "support/stories.h"
 
@@ -189,6 +191,44 @@ TEST_F(EngineTest, ManyRequestsHandOutTheirTokens) {
   EXPECT_EQ(results[0].tokens, engine_->generate(requests[0]).tokens);
   EXPECT_EQ(results[1].finish_reason, FinishReason::Cancelled);
   EXPECT_EQ(results[1].tokens.size(), 5u);
+}
+
+TEST_F(EngineTest, WhateverIsThrownForOneOfManyRequestsIsThatOnesResult) {
+  std::vector<Request> requests = {plain("Once upon", 12), plain("Lily", 12), plain("The dog", 12),
+                                   plain("A red", 12), plain("He said", 12)};
+  std::vector<Result> results(requests.size());
+  engine_->generate_many(
+      requests, 4, [&](std::size_t index, Result result) { results[index] = std::move(result); },
+      [&](std::size_t index, const TokenEvent&) -> bool {
+        if (index == 1) throw std::logic_error("no such token");
+        if (index == 2) throw std::bad_alloc();
+        if (index == 3) throw 42;
+        return true;
+      });
+  for (const std::size_t good : {std::size_t{0}, std::size_t{4}}) {
+    EXPECT_EQ(results[good].tokens, engine_->generate(requests[good]).tokens);
+    EXPECT_EQ(results[good].finish_reason, FinishReason::Length);
+  }
+  const std::pair<std::size_t, const char*> bad[] = {
+      {1, "no such token"}, {2, "out of memory"}, {3, "unknown failure"}};
+  for (const auto& [index, error] : bad) {
+    EXPECT_EQ(results[index].finish_reason, FinishReason::Error);
+    EXPECT_EQ(results[index].error, error);
+  }
+}
+
+TEST_F(EngineTest, AMemoryThatNoMachineHasIsRefusedBeforeWorkStarts) {
+  // As many hidden states of 64 as 4096 sequences of 4096 nodes have are 4 GiB.
+  Request large = plain("Once", 4);
+  large.speculation = SpeculationPlan::parse("draft:size=4096");
+  const Request usual = plain("Once", 4);
+  std::vector<Result> results(2);
+  engine_->generate_many(std::vector<Request>{large, usual}, Engine::kMostParallel,
+                         [&](std::size_t index, Result result) { results[index] = std::move(result); });
+  EXPECT_EQ(results[0].finish_reason, FinishReason::Error);
+  EXPECT_THAT(results[0].error, AllOf(HasSubstr("size: 4096 nodes"), HasSubstr("expected at most 2 GiB")));
+  EXPECT_EQ(results[1].finish_reason, FinishReason::Length);
+  EXPECT_EQ(engine_->generate(large).tokens, results[1].tokens) << "alone it is possible";
 }
 
 TEST_F(EngineTest, TreesAreWideUnlessToldOtherwise) {

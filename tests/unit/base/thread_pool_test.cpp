@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "support/sanitized.h"
 
 namespace augur {
 namespace {
@@ -102,16 +103,8 @@ TEST(ThreadPool, MoreThreadsThanCoresFinish) {
   EXPECT_EQ(arrived.load(), pool.size() * 100);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define AUGUR_SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define AUGUR_SANITIZED
-#endif
-#endif
-
-#ifndef AUGUR_SANITIZED  // sanitizers need address space of their own
 TEST(ThreadPoolDeathTest, ThreadsThatCannotBeStartedAreAnError) {
+  if (testing_support::kSanitized) GTEST_SKIP() << "sanitizers need address space of their own";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto start_too_many = [] {
     const rlimit limit{.rlim_cur = 1 << 30, .rlim_max = 1 << 30};
@@ -126,7 +119,6 @@ TEST(ThreadPoolDeathTest, ThreadsThatCannotBeStartedAreAnError) {
   };
   EXPECT_EXIT(start_too_many(), ::testing::ExitedWithCode(3), "of 1024 could be started");
 }
-#endif
 
 TEST(ThreadPool, RefusesAbsurdCounts) {
   EXPECT_THROW(ThreadPool(-1), Error);

@@ -146,12 +146,25 @@ TEST(PositionNoise, AClaimedRowIsTheOneThatOthersFind) {
   ASSERT_EQ(mine.size(), static_cast<std::size_t>(kVocab));
   gumbel_range(5, 9, 500, mine.subspan(500));  // as two threads would
   gumbel_range(5, 9, 0, mine.first(500));
+  noise.filled(9);
   EXPECT_TRUE(noise.claim(9).empty());
   EXPECT_EQ(noise.row(9).data(), mine.data());
   PositionNoise alone(5, kVocab, 4);
   EXPECT_TRUE(std::ranges::equal(noise.row(9), alone.row(9)));
   EXPECT_TRUE(noise.claim(13).data() == mine.data());  // takes position 9's place
   EXPECT_FALSE(noise.claim(9).empty());
+}
+
+TEST(PositionNoise, AClaimedRowThatWasNotFilledIsComputedWhenItIsAskedFor) {
+  constexpr std::int64_t kVocab = 1001;
+  PositionNoise noise(5, kVocab, 4);
+  PositionNoise alone(5, kVocab, 4);
+  noise.row(13);
+  std::ranges::fill(noise.claim(9), 7.0f);  // takes position 13's place
+  EXPECT_TRUE(std::ranges::equal(noise.row(9), alone.row(9)));
+  std::ranges::fill(noise.claim(13), 7.0f);
+  EXPECT_TRUE(std::ranges::equal(noise.row(9), alone.row(9)));
+  EXPECT_TRUE(std::ranges::equal(noise.row(13), alone.row(13)));
 }
 
 TEST(PositionNoise, KeepsMoreRowsWithoutLosingTheOnesItHas) {

@@ -1,33 +1,15 @@
-// Once its buffers have grown, a decoding step allocates nothing: 64 rounds without one call of operator new.
+// Once its buffers have grown, a decoding step allocates nothing: 64 rounds without one allocation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
 #include <limits>
-#include <new>
 
 #include "draft/ngram_drafter.h"
+#include "heap.h"
 #include "support/generation.h"
 #include "support/golden_head.h"
 #include "support/policy_plan.h"
 #include "support/random_parts.h"
-
-namespace {
-std::atomic<std::int64_t> allocations{0};
-}
-
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace augur {
 namespace {
@@ -56,9 +38,9 @@ std::int64_t count(Model& model, std::vector<TokenId> prompt, std::vector<Specul
   for (int i = 0; i < kWarmUp; ++i) decoder.step(batch);
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
   do {
-    const std::int64_t before = allocations;
+    const std::int64_t before = heap::allocations();
     for (int i = 0; i < (tries > 0 ? kRounds / 2 : kRounds); ++i) decoder.step(batch);
-    const std::int64_t after = allocations;
+    const std::int64_t after = heap::allocations();
     if (sequence.finished()) break;
     fewest = std::min(fewest, after - before);
   } while (fewest > 0 && --tries > 0);

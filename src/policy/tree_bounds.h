@@ -1,0 +1,21 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+namespace augur {
+
+/// How large a policy's trees can get, at most or nearly: what memory is checked by before work starts
+/// (api/memory_check.h).
+struct TreeBounds {
+  /// So many nodes, and the keys of the plan that say so.
+  struct Nodes {
+    std::int64_t count = 0;
+    std::string_view keys;
+  };
+
+  Nodes nodes;             ///< beside the root, of one drafter's tree, before it is pruned
+  Nodes expanded;          ///< that get children, of one drafter's tree
+  std::int64_t batch = 0;  ///< nodes of all trees of a batch; 0: each sequence has its own
+};
+
+}  // namespace augur
