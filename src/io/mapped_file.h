@@ -11,6 +11,7 @@ bool file_exists(const std::filesystem::path& path);
 
 /// A file mapped read-only, unmapped in the destructor. Thread-safe. The file must not be truncated while it
 /// is mapped (the operating system would raise SIGBUS); files that are replaced by renaming are safe.
+/// Own code: three system calls, with errors that name the path.
 class MappedFile {
  public:
   /// Error naming the path when it cannot be opened or is not a regular file.
