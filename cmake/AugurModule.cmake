@@ -1,11 +1,12 @@
-# augur_module(NAME [FUZZED] [DEPENDS modules...] [LIBRARIES targets...])
+# augur_module(NAME [FUZZED] [OWN_HEADERS] [DEPENDS modules...] [LIBRARIES targets...])
 # One static library augur_NAME from every .cpp below the calling folder. Sources are globbed, so a new
 # drafter or policy is one new file. DEPENDS names the modules whose headers it includes: dependencies point
 # one way, and scripts/check_layers.py holds the includes against them. A module of lab/ is included by its path
 # from the root ("lab/suite/runner.h"), which modules of src/ do not have among their include directories.
-# FUZZED: what fuzzers read input with; built with their coverage counters where fuzzers are built.
+# FUZZED: what fuzzers read input with; built with their coverage counters where fuzzers are built. OWN_HEADERS: without
+# the headers that are precompiled for all of them.
 function(augur_module name)
-  cmake_parse_arguments(ARG "FUZZED" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "FUZZED;OWN_HEADERS" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(augur_${name} STATIC ${sources})
   target_include_directories(augur_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
@@ -16,6 +17,10 @@ function(augur_module name)
   target_link_libraries(augur_${name} PRIVATE augur_flags PUBLIC Threads::Threads ${ARG_LIBRARIES} ${ARG_DEPENDS})
   if(ARG_FUZZED AND AUGUR_BUILD_FUZZERS)
     target_compile_options(augur_${name} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+  if(TARGET augur_headers AND NOT ARG_OWN_HEADERS)
+    target_compile_options(augur_${name} PRIVATE ${AUGUR_PRECOMPILED_FLAGS})
+    target_precompile_headers(augur_${name} REUSE_FROM augur_headers)
   endif()
 endfunction()
 

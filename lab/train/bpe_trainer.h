@@ -14,7 +14,7 @@ namespace augur {
 
 /// Learns a byte-level byte-pair encoding (Sennrich et al. 2016, over bytes as GPT-2 has it): words are cut
 /// by GPT-2's expression with every digit apart, then the most frequent pair of neighbours becomes a token,
-/// again and again. The same texts give the same encoding.
+/// again and again. The same texts give the same encoding. Own code: Hugging Face's trainer is Rust.
 class BpeTrainer {
  public:
   BpeTrainer();

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 #include <random>
 
 #include "base/error.h"
+#include "lab/train/schedule.h"
 
 namespace augur {
 namespace {
@@ -168,22 +168,17 @@ class BestEpoch {
 class Descent {
  public:
   Descent(const Classifier& classifier, const FitOptions& options)
-      : options_(options), adam_(groups(classifier, options), torch::optim::AdamWOptions()) {}
+      : adam_(groups(classifier, options)), scheduler_(adam_, {.final_rate = options.final_rate}) {}
 
   /// `along`: share of the way that is done.
   void step(const torch::Tensor& loss, double along) {
-    const double cosine = 0.5 * (1 + std::cos(std::numbers::pi * along));
-    const double rate = options_.learning_rate * (options_.final_rate + (1 - options_.final_rate) * cosine);
-    for (std::size_t g = 0; g < adam_.param_groups().size(); ++g) {
-      adam_.param_groups()[g].options().set_lr(g == kSignals ? kQuicker * rate : rate);
-    }
+    scheduler_.advance_to(along);
     adam_.zero_grad();
     loss.backward();
     adam_.step();
   }
 
  private:
-  static constexpr std::size_t kSignals = 1;  ///< the group of them
   /// A step of this size is small for a weight of one number and large for one of hundreds of states.
   static constexpr double kQuicker = 100;
 
@@ -194,17 +189,18 @@ class Descent {
     for (std::size_t i = 0; i < classifier.parameters.size(); ++i) {
       (i < first ? many : signals).push_back(classifier.parameters[i].second);
     }
-    const auto with = [](double decay) {
-      return std::make_unique<torch::optim::AdamWOptions>(torch::optim::AdamWOptions().weight_decay(decay));
+    const auto with = [](double rate, double decay) {
+      return std::make_unique<torch::optim::AdamWOptions>(
+          torch::optim::AdamWOptions(rate).weight_decay(decay));
     };
     std::vector<torch::optim::OptimizerParamGroup> groups;
-    groups.emplace_back(std::move(many), with(options.weight_decay));
-    if (!signals.empty()) groups.emplace_back(std::move(signals), with(0));
+    groups.emplace_back(std::move(many), with(options.learning_rate, options.weight_decay));
+    if (!signals.empty()) groups.emplace_back(std::move(signals), with(kQuicker * options.learning_rate, 0));
     return groups;
   }
 
-  const FitOptions& options_;
   torch::optim::AdamW adam_;
+  Scheduler scheduler_;
 };
 
 void require_both_kinds(const Examples& examples, std::int64_t begin, std::int64_t end) {

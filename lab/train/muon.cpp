@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <utility>
 
+#include "lab/train/optimizer_state.h"
 #include "lab/train/torch_ops.h"
 
 namespace augur {
@@ -25,6 +28,30 @@ torch::Tensor muon_direction(const torch::Tensor& momentum) {
   }
   const auto longest = static_cast<double>(std::max(x.size(0), x.size(1)));
   return (tall ? x.t() : x).to(torch::kFloat32).mul(kAdamWSize * std::sqrt(longest));
+}
+
+Muon::Muon(std::vector<torch::Tensor> matrices, const MuonOptions& options)
+    : Optimizer(std::move(matrices), std::make_unique<MuonOptions>(options)) {}
+
+torch::Tensor Muon::step(LossClosure closure) {
+  constexpr double kMomentum = 0.95;
+  const torch::Tensor loss = closure ? closure() : torch::Tensor();
+  const torch::NoGradGuard no_grad;
+  for (auto& group : param_groups_) {
+    const auto& options = static_cast<const MuonOptions&>(group.options());
+    for (torch::Tensor& matrix : group.params()) {
+      const torch::Tensor& gradient = matrix.grad();
+      if (!gradient.defined()) continue;
+      auto* state = find_state<MuonState>(*this, matrix);
+      if (state == nullptr)
+        state = &set_state(*this, matrix, MuonState().momentum(torch::zeros_like(gradient)));
+      state->step(state->step() + 1);
+      state->momentum().mul_(kMomentum).add_(gradient);
+      matrix.mul_(1 - options.lr() * options.weight_decay())
+          .add_(muon_direction(gradient + state->momentum() * kMomentum), -options.lr());
+    }
+  }
+  return loss;
 }
 
 }  // namespace augur

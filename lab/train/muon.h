@@ -1,6 +1,9 @@
 #pragma once
 #include <torch/torch.h>
 
+#include <cstdint>
+#include <vector>
+
 namespace augur {
 
 /// Muon (Jordan et al. 2024): a matrix moves along the orthogonal matrix nearest to its momentum, so that
@@ -14,5 +17,25 @@ bool is_muons(const torch::Tensor& parameter);
 /// training", section 2.2), which is the size of AdamW's steps: both take the same learning rate. [rows,
 /// columns] float32
 torch::Tensor muon_direction(const torch::Tensor& momentum);
+
+struct MuonOptions final : torch::optim::OptimizerCloneableOptions<MuonOptions> {
+  explicit MuonOptions(double rate) : lr_(rate) {}
+  double get_lr() const override { return lr_; }
+  void set_lr(double rate) override { lr_ = rate; }
+  TORCH_ARG(double, lr);
+  TORCH_ARG(double, weight_decay) = 0;
+};
+
+struct MuonState final : torch::optim::OptimizerCloneableParamState<MuonState> {
+  TORCH_ARG(std::int64_t, step) = 0;
+  TORCH_ARG(torch::Tensor, momentum);
+};
+
+/// Muon's steps as an optimizer of libtorch, which brings none.
+class Muon final : public torch::optim::Optimizer {
+ public:
+  Muon(std::vector<torch::Tensor> matrices, const MuonOptions& options);
+  torch::Tensor step(LossClosure closure = nullptr) override;
+};
 
 }  // namespace augur

@@ -9,6 +9,7 @@ namespace augur {
 
 /// Learns a SentencePiece model of the BPE kind: over characters, spaces written as U+2581 in front of words,
 /// digits apart, bytes for characters that are too rare to have a piece. The same texts give the same model.
+/// Own code: the merging is BpeTrainer's, and SentencePiece's trainer keeps all texts in memory, not words.
 class SentencePieceTrainer {
  public:
   /// Bytes that are no UTF-8 are left out.

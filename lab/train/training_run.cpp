@@ -6,7 +6,6 @@
 #include <cmath>
 #include <future>
 #include <nlohmann/json.hpp>
-#include <numbers>
 
 #include "base/error.h"
 #include "io/json_reader.h"
@@ -87,7 +86,14 @@ TrainingRun::TrainingRun(Learner& learner, const Dataset& data, const TrainingOp
       facts_(std::move(facts)),
       log_(std::move(log)),
       order_(std::max<std::int64_t>(data.size() - options.held_out, 1), options.seed + 1),
-      optimizer_(learner.parameters(), [&](std::string_view name) { return learner.is_table(name); }) {
+      optimizer_(learner.parameters(), [&](std::string_view name) { return learner.is_table(name); },
+                 {.rate = options.learning_rate,
+                  .schedule = schedule(),
+                  .beta1 = options.beta1,
+                  .beta2 = options.beta2,
+                  .weight_decay = options.weight_decay,
+                  .clip = options.clip,
+                  .muon = options.muon}) {
   if (data.size() <= options.held_out) {
     throw Error("training data: {} sequences, but {} are held out for evaluation", data.size(),
                 options.held_out);
@@ -120,12 +126,8 @@ TrainingRun::TrainingRun(Learner& learner, const Dataset& data, const TrainingOp
 
 TrainingRun::~TrainingRun() = default;
 
-double TrainingRun::rate() const {
-  const double at = static_cast<double>(tokens_) / static_cast<double>(options_.total_tokens);
-  if (at < options_.warmup) return options_.learning_rate * (at / options_.warmup + 0.01);
-  const double along = std::min((at - options_.warmup) / (1 - options_.warmup), 1.0);
-  const double cosine = 0.5 * (1 + std::cos(std::numbers::pi * along));
-  return options_.learning_rate * (options_.final_rate + (1 - options_.final_rate) * cosine);
+double TrainingRun::along() const {
+  return static_cast<double>(tokens_) / static_cast<double>(options_.total_tokens);
 }
 
 void TrainingRun::add_worker(Learner& worker) {
@@ -180,16 +182,8 @@ void TrainingRun::step() {
   recent_.add(grade);
   if (grade.rows == 0) return;
   ++steps_;
-  const double mean = 1.0 / static_cast<double>(grade.rows);
-  const double norm = optimizer_.gradient_norm() * mean;
+  const double norm = optimizer_.step(static_cast<double>(grade.rows), along());
   if (!std::isfinite(norm)) throw Error("training: the gradient is not finite at step {}", steps_);
-  optimizer_.update({.rate = rate(),
-                     .beta1 = options_.beta1,
-                     .beta2 = options_.beta2,
-                     .weight_decay = options_.weight_decay,
-                     .gradient_scale = mean * std::min(1.0, options_.clip / (norm + 1e-12)),
-                     .number = static_cast<double>(steps_),
-                     .muon = options_.muon});
 }
 
 Grade TrainingRun::evaluate() {
@@ -213,7 +207,7 @@ void TrainingRun::log_progress() {
   const double left = static_cast<double>(std::max<std::int64_t>(options_.total_tokens - tokens_, 0)) / seen;
   log_(fmt::format("{:>10} tokens ({:.1f}%)  {:>6.0f} tok/s  {} left  lr {:.2e}  {}", tokens_,
                    100 * static_cast<double>(tokens_) / static_cast<double>(options_.total_tokens), seen,
-                   duration(left), rate(), recent_.summary()));
+                   duration(left), options_.learning_rate * schedule().at(along()), recent_.summary()));
   recent_ = {};
   logged_ = tokens_;
 }
@@ -249,13 +243,8 @@ void TrainingRun::save_all() {
 
 void TrainingRun::save_checkpoint() {
   NamedTensors tensors;
-  const NamedTensors& parameters = optimizer_.parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const std::string& name = parameters[i].first;
-    tensors.emplace_back(name, parameters[i].second);
-    tensors.emplace_back("first_moment." + name, optimizer_.first_moments()[i]);
-    tensors.emplace_back("second_moment." + name, optimizer_.second_moments()[i]);
-  }
+  for (const auto& parameter : optimizer_.parameters()) tensors.push_back(parameter);
+  for (auto& kept : optimizer_.state()) tensors.push_back(std::move(kept));
   tensors.emplace_back("progress",
                        torch::tensor({position_, tokens_, steps_, static_cast<std::int64_t>(options_.seed),
                                       data_.size(), data_.tokens()},
@@ -300,14 +289,9 @@ bool TrainingRun::load_checkpoint() {
   tokens_ = p[1];
   steps_ = p[2];
   const torch::NoGradGuard no_grad;
-  const NamedTensors& parameters = optimizer_.parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const auto& [name, tensor] = parameters[i];
-    const Shape shape(tensor.sizes().begin(), tensor.sizes().end());
-    tensor.copy_(to_torch(store->require(name, shape)));
-    optimizer_.first_moments()[i].copy_(to_torch(store->require("first_moment." + name, shape)));
-    optimizer_.second_moments()[i].copy_(to_torch(store->require("second_moment." + name, shape)));
-  }
+  for (const auto& [name, tensor] : optimizer_.parameters())
+    tensor.copy_(to_torch(store->require(name, tensor.sizes().vec())));
+  optimizer_.load_state(*store, steps_);
   return true;
 }
 

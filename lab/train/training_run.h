@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "lab/corpus/dataset.h"
-#include "lab/train/adamw.h"
 #include "lab/train/learner.h"
 #include "lab/train/model_card.h"
+#include "lab/train/optimizer.h"
 
 namespace augur {
 
@@ -60,7 +60,9 @@ class TrainingRun {
   void step();
   /// Runs the examples on all workers; their gradients are summed in the first learner's.
   Grade run_all(std::vector<Example> examples, bool learn);
-  double rate() const;
+  Schedule schedule() const { return {options_.warmup, options_.final_rate}; }
+  /// Share of the run that is done.
+  double along() const;
   void log_progress();
   void record_evaluation();
   void save_all();
@@ -79,7 +81,7 @@ class TrainingRun {
   std::vector<std::int64_t> held_set_;
   std::vector<std::uint8_t> everything_;  ///< Example::learn of a sequence that is learnt whole
   ShuffledOrder order_;
-  AdamW optimizer_;
+  Optimizer optimizer_;
   std::unique_ptr<LearningCurve> curve_;
   // What a checkpoint holds besides tensors.
   std::int64_t position_ = 0;

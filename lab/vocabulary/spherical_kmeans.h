@@ -19,7 +19,7 @@ struct KMeansOptions {
 /// direction, equals to the lower number. Sizes are what comes out; a cluster
 /// that loses all its rows takes the row that lies farthest from its own mean.
 /// Error when there are fewer rows than clusters. The same for the same seed on
-/// every machine with the same kernels.
+/// every machine with the same kernels. Own code: around the engine's product it is one loop.
 std::vector<std::int32_t> spherical_kmeans(Backend& backend, const PackedMatrix& head,
                                            std::span<const std::int32_t> entries,
                                            const KMeansOptions& options,

@@ -57,7 +57,7 @@ inline BF16 to_bf16(float v) {
   return {static_cast<std::uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16)};
 }
 
-/// IEEE half to float, exact.
+/// IEEE half to float, exact. Own code: clang 14 has no _Float16 for x86.
 float half_to_float(std::uint16_t bits);
 /// Float to IEEE half, round to nearest, ties to even.
 std::uint16_t float_to_half(float v);

@@ -5,6 +5,7 @@
 namespace augur {
 
 /// FNV-1a of 64 bits: over bytes, or over whole numbers a value at a time. Not for what an enemy may choose.
+/// Own code: one line; std::hash promises nothing from one build to the next, and files keep these.
 class Fnv1a {
  public:
   void add(std::uint64_t value) { state_ = (state_ ^ value) * 0x100000001b3u; }

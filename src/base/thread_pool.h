@@ -70,7 +70,8 @@ class Team {
 /// A fixed team of threads for parallel regions. A whole forward pass is one region with barriers inside, so
 /// threads are woken once a pass. Regions started from several threads run one after the other: sessions that
 /// share a pool never oversubscribe the machine. Who waits spins briefly, then sleeps; a pool of more threads
-/// than cores does not spin.
+/// than cores does not spin. Own code: OpenMP's team is the process's, not a caller's, and how it waits is
+/// the environment's choice.
 class ThreadPool {
  public:
   /// `threads` counts the caller; 0 means one per available core. `pin` binds rank i to the i-th core that

@@ -14,7 +14,8 @@ struct ChatMessage {
 
 /// A model's Jinja chat template, parsed once. The interpreter covers the constructs that published templates
 /// use; anything else is an Error that names the construct and its line. Output and evaluation steps are
-/// bounded, so a hostile template cannot hang or exhaust memory. Immutable, thread-safe.
+/// bounded, so a hostile template cannot hang or exhaust memory. Immutable, thread-safe. Own code: Jinja
+/// libraries for C++ bound neither.
 class ChatTemplate {
  public:
   /// Parses; Error names construct and line.

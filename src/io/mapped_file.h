@@ -13,6 +13,7 @@ bool file_exists(const std::filesystem::path& path);
 /// states against the bytes that it had when it was opened, so a file that is too short is an Error then. One
 /// that is truncated afterwards, while it is mapped, raises SIGBUS where it is read: no library can make that
 /// an Error; the programs end with one line (cli/bus_error.h). Files that are replaced by renaming are safe.
+/// Own code: three system calls, with errors that name the path.
 class MappedFile {
  public:
   /// Error naming the path when it cannot be opened or is not a regular file.

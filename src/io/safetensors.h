@@ -11,7 +11,8 @@ namespace augur {
 
 /// Reads a .safetensors file that lies in memory: 8 bytes of header length, a JSON header, the tensors. The
 /// views point into `file`. Error naming `name` and the tensor unless sizes, offsets and types agree and the
-/// tensors cover the data area without gaps or overlaps, as the format asks.
+/// tensors cover the data area without gaps or overlaps, as the format asks. Own code: the format's library
+/// is Rust.
 std::vector<StoredTensor> parse_safetensors(std::span<const std::byte> file, const std::string& name);
 
 /// `folder`/model.safetensors, or the shards listed in `folder`/model.safetensors.index.json.

@@ -9,7 +9,8 @@
 
 namespace augur {
 
-/// Text <-> token ids. Immutable, thread-safe.
+/// Text <-> token ids. Immutable, thread-safe. Own code: Hugging Face's library is Rust, SentencePiece's
+/// reads its own files only, and neither reads a GGUF file's vocabulary.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;

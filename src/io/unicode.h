@@ -9,7 +9,8 @@ namespace augur {
 inline constexpr char32_t kReplacementCharacter = 0xFFFD;
 
 /// One step of UTF-8 decoding. `length` >= 1: how many bytes the character takes, or, when invalid, how many
-/// bytes one U+FFFD replaces (the "maximal subpart" rule of the Unicode standard, section 3.9).
+/// bytes one U+FFFD replaces (the "maximal subpart" rule of the Unicode standard, section 3.9). Own code:
+/// utf8proc, which normalises below, does not tell that number.
 struct DecodedCharacter {
   char32_t code = kReplacementCharacter;
   std::uint8_t length = 1;

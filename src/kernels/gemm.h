@@ -22,11 +22,12 @@ namespace augur {
 ///   acc = fma(n * w.scale, x.scale, acc); with a minimum then acc = fma(w.minimum, x.scaled_sum, acc)
 /// (Q6_K has two sums of 16 k with a scale each, the first half's first; n * w.scale and scales that are
 /// products of stored numbers are rounded to float32; a product that is 0 is +0). Integers have no order, so
-/// here every variant gives the same bits. Fine rows (PackedMatrix::fine) are two rows of QuantBlocks, those
-/// of x and those of what they leave of it; y is the first one's finished chain plus the second's. k runs
-/// over the padded columns. Subnormal operands count as zero and subnormal results become zero, as those two
-/// instructions have it, in every variant. Of a NaN only that it is one is promised. bias is added to the
-/// finished chain; with `accumulate`, the result is then added to y.
+/// here every variant gives the same bits. Own code: BLAS and oneDNN choose orders by the number of rows.
+/// Fine rows (PackedMatrix::fine) are two rows of QuantBlocks, those of x and those of what they leave of it;
+/// y is the first one's finished chain plus the second's. k runs over the padded columns. Subnormal operands
+/// count as zero and subnormal results become zero, as those two instructions have it, in every variant. Of a
+/// NaN only that it is one is promised. bias is added to the finished chain; with `accumulate`, the result is
+/// then added to y.
 struct GemmCall {
   const PackedMatrix* weight = nullptr;
   const void* x = nullptr;  ///< [rows, x_stride] of weight->input_type(); columns k..padded_k are zero

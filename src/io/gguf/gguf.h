@@ -37,7 +37,8 @@ struct GgufTensorInfo {
 /// The header of a GGUF file, versions 2 and 3, little-endian. Reading checks every count and length against
 /// the file before anything is allocated; whether a tensor's type is known and its data lie in the file is
 /// checked by tensor(), so that a vocabulary can be read from a file with unknown tensors. Errors name the
-/// file and the key or tensor. Immutable, thread-safe.
+/// file and the key or tensor. Immutable, thread-safe. Own code: Debian 12 has no ggml, and its reader comes
+/// with the engine around it.
 class GgufFile {
  public:
   static GgufFile open(const std::filesystem::path& path);

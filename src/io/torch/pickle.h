@@ -15,7 +15,8 @@ namespace augur {
 
 /// What a pickle written by torch.save() describes, read as data. Only the opcodes, and only the few names of
 /// Python objects, that tensors, dicts, lists, tuples, strings and numbers need are known; anything else is
-/// an Error that says what was found. No code is ever run.
+/// an Error that says what was found. No code is ever run. Own code: libtorch's reader is libtorch, which the
+/// engine does without.
 ///
 /// Values live in one array and refer to each other by index, because a pickle may share a value or even
 /// contain itself: whoever walks it must bound depth and count.

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "lab/train/adamw.h"
+#include "lab/train/optimizer.h"
 #include "lab/train/torch_ops.h"
 
 namespace augur {
@@ -46,8 +46,9 @@ TEST(Muon, LeavesTablesToAdamW) {
     tensors.emplace_back(name, torch::zeros({48, 32}, torch::requires_grad()));
     tensors.back().second.mutable_grad() = torch::randn({48, 32}, generator);
   }
-  AdamW optimizer(tensors, [](std::string_view name) { return name == "table"; });
-  optimizer.update({.rate = 1, .muon = true});
+  Optimizer optimizer(tensors, [](std::string_view name) { return name == "table"; },
+                      {.rate = 1, .schedule = {.final_rate = 1}, .muon = true});
+  optimizer.step(1, 0);
   // The first step of AdamW has the same size everywhere.
   EXPECT_TRUE(tensors[0].second.abs().allclose(torch::ones({48, 32}), 1e-4));
   EXPECT_FALSE(tensors[1].second.abs().allclose(torch::ones({48, 32}), 1e-4));
