@@ -1,9 +1,7 @@
 // Draft vocabularies: frequency lists (a folder, or FR-Spec's freq_{V}.pt, known by its zip signature) and
 // DynaSpec's clusters with their router. What can be read is drafted with: a head of 40 tokens projects a few
 // rows.
-#include <cmath>
 #include <cstdlib>
-#include <numeric>
 #include <vector>
 
 #include "attempt.h"

@@ -1,6 +1,5 @@
 // Parts of policies: C2T's classifier, HeteroSpec's bins, acceptance heads, fixed trees (which lie in one
 // JSON file).
-#include <cmath>
 #include <cstdlib>
 #include <vector>
 
