@@ -7,7 +7,6 @@ trace. Heads are those of tests/golden/heads, their shapes without their values 
 import json
 import pathlib
 import pickle
-import shutil
 import struct
 import zipfile
 
@@ -26,7 +25,7 @@ def part(config, tensors=()):
     """A part as one text; tensors: (name, type, shape, values...)."""
     lines = [" ".join([name, kind, ",".join(map(str, shape)), *map(str, values)])
              for name, kind, shape, *values in tensors]
-    return "\n".join([json.dumps(config), "---", *lines, ""])
+    return "\n".join([json.dumps(config), "---", *lines, ""] if lines else [json.dumps(config)])
 
 
 def policy_parts():
@@ -60,8 +59,9 @@ def draft_vocabularies():
             [("cluster_of", "I32", [40], 0, 1, 2, 3, 4), ("router.fc1.weight", "BF16", [8, inputs]),
              ("router.fc1.bias", "F32", [8]), ("router.fc2.weight", "F16", [5, 8]),
              ("router.fc2.bias", "F32", [5], 10000, 0, 0, 0.5, 0)]))
-    for name in ("integers.pt", "integers_tensor.pt"):
-        shutil.copy(GOLDEN / "torch" / name, out / name)
+    with zipfile.ZipFile(out / "freq.pt", "w") as archive:
+        archive.writestr("freq/data.pkl", pickle.dumps(list(range(30)), 2))
+        archive.writestr("freq/version", "3\n")
 
 
 class Unpickler(pickle.Unpickler):

@@ -17,7 +17,8 @@ namespace augur::fuzz {
 
 // What was learned offline lies in a folder: config.json and model.safetensors. As a fuzzer's input it is one
 // text, so that a mutation of a name, a shape or a number leaves a file whose container is sound (containers
-// have fuzzers of their own): config.json as it is, and behind a line "---" one line a tensor:
+// have fuzzers of their own): config.json as it is, and, where there are weights, behind a line "---" one
+// line a tensor:
 //   fc1.weight F32 8,3 0.5 -1 nan       the values, over and over again; none: some small ones
 
 struct TensorText {
@@ -117,9 +118,11 @@ inline const std::filesystem::path& write_part(const std::uint8_t* data, std::si
   const std::size_t end = input.find(kEnd);
   const std::filesystem::path& folder = scratch_folder();
   write_file(folder / "config.json", input.substr(0, end));
-  const std::string_view tensors =
-      end == std::string_view::npos ? std::string_view() : input.substr(end + kEnd.size());
-  write_file(folder / "model.safetensors", safetensors_of(std::string(tensors)));
+  if (end == std::string_view::npos) {
+    std::filesystem::remove(folder / "model.safetensors");
+  } else {
+    write_file(folder / "model.safetensors", safetensors_of(std::string(input.substr(end + kEnd.size()))));
+  }
   return folder;
 }
 
