@@ -4,7 +4,7 @@ if(AUGUR_CCACHE)  # which caches what includes a precompiled header only when to
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${AUGUR_CCACHE})
 endif()
 find_program(AUGUR_MOLD mold)
-if(AUGUR_MOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+if(AUGUR_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Every figure in docs/benchmarks.md: all methods at temperature 0 and 1 with weights in bf16 and as stored, cheaper drafts, all
-# drafters' accepted lengths, all policies side by side, the papers' tables, other engines, and the calculation for larger targets. Tables in Markdown
-# go to OUT/figures.md. Nothing else should run on the machine. A run that is cut off goes on when the same command is
-# given again.
+# The suites behind results/: all methods at temperature 0 and 1 with weights in bf16 and as stored, cheaper drafts, all
+# drafters' accepted lengths, all policies side by side, the papers' tables, other engines, and the calculation for
+# larger targets. Tables in Markdown go to OUT/figures.md. Nothing else should run on the machine. A run that is cut off
+# goes on when the same command is given again.
 #
 # usage: scripts/bench_suite.sh [PROMPTS.jsonl...]     default: prompts/*.jsonl
 #   AUGUR    the program (build/release/augur)      MODEL   a model (scripts/get_model.sh's)

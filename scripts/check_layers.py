@@ -2,7 +2,7 @@
 """Holds every #include of src/ and lab/ against the modules that the including module's CMakeLists.txt names.
 
 A module is a folder of src/ or lab/. It may include its own headers, those of include/augur/, and those of modules in
-its DEPENDS (or, for programs, among its augur_* libraries). Nothing in src/ may include from lab/, and no module may
+its DEPENDS (or, for programs, among its augur_* libraries and objects). Nothing in src/ may include from lab/, and no module may
 depend on itself through others. Drafters are not to see threads or products (KEPT_OUT). Prints every violation; exits 1
 where there is one.
 """
@@ -33,6 +33,7 @@ def named_modules(folder):
         names.update(depends.group(1).split() if depends else [])
     for arguments in re.findall(r"target_link_libraries\(([^)]*)\)", text):
         names.update(re.findall(r"\baugur_(\w+)", arguments))
+    names.update(re.findall(r"TARGET_OBJECTS:augur_(\w+)", text))
     prefixes = (name if name in by_prefix else f"lab/{name}" for name in names)
     return {prefix for prefix in prefixes if prefix in by_prefix}
 

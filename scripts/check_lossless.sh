@@ -54,13 +54,14 @@ sys.exit(bool(different))
 PY
 }
 
+chain=(--spec-draft-n-max 4)
 tree=(--spec-tree-topk 4 --spec-tree-depth 4 --spec-tree-size 16)
 for sampling in "--temp 0" "--temp 0.8 --top-p 0.95 --seed 7" "--temp 1 --repeat-penalty 1.1 --seed 5"; do
   read -ra s <<<"$sampling"
   run plain "${s[@]}"
   for head in ${HEADS:+"$HEADS"/*/}; do
     name=$(basename "$head")
-    run other "${s[@]}" -md "$head";              compare "$sampling, $name chain" other
+    run other "${s[@]}" -md "$head" "${chain[@]}"; compare "$sampling, $name chain" other
     run other "${s[@]}" -md "$head" "${tree[@]}"; compare "$sampling, $name tree" other
     [[ $sampling == "--temp 0" ]] || {
       run other "${s[@]}" -md "$head" "${tree[@]}" --no-spec-coupling; compare "$sampling, $name tree, uncoupled" other
@@ -69,10 +70,11 @@ for sampling in "--temp 0" "--temp 0.8 --top-p 0.95 --seed 7" "--temp 1 --repeat
   [[ -z ${HEADS:-} ]] || continue
   run other "${s[@]}" --parallel 16;                          compare "$sampling, plain, --parallel 16" other
   run other "${s[@]}" --spec-type ngram;                      compare "$sampling, ngram" other
-  run other "${s[@]}" --spec-type draft -md "$draft";         compare "$sampling, draft chain" other
+  run other "${s[@]}" --spec-type draft -md "$draft";         compare "$sampling, draft, auto" other
+  run other "${s[@]}" --spec-type draft -md "$draft" "${chain[@]}"; compare "$sampling, draft chain" other
   run other "${s[@]}" --spec-type draft -md "$draft" "${tree[@]}"; compare "$sampling, draft tree" other
   if [[ $sampling != "--temp 0" ]]; then
-    run other "${s[@]}" --spec-type draft -md "$draft" --no-spec-coupling; compare "$sampling, chain, uncoupled" other
+    run other "${s[@]}" --spec-type draft -md "$draft" "${chain[@]}" --no-spec-coupling; compare "$sampling, chain, uncoupled" other
     run other "${s[@]}" --spec-type draft -md "$draft" "${tree[@]}" --no-spec-coupling
     compare "$sampling, tree, uncoupled" other
   fi

@@ -22,7 +22,8 @@ usage() { sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 # What bootstrap.sh installs and augur-train needs, with the shared libraries behind the -dev packages.
 packages=(
   libhwy-dev libhwy1 nlohmann-json3-dev libpcre2-dev libpcre2-8-0 libutf8proc-dev libutf8proc2
-  libcli11-dev libfmt-dev libfmt9 liblzma-dev liblzma5 libcpp-httplib-dev
+  libcli11-dev libfmt-dev libfmt9 liblzma-dev liblzma5 libdivsufsort-dev libdivsufsort3 libcpp-httplib-dev
+  libssl-dev zlib1g-dev libbrotli-dev  # which pkg-config asks for beside cpp-httplib
   pkgconf-bin libpkgconf3
 )
 

@@ -45,7 +45,7 @@ void StateFile::read(const ordered_json& header) {
       throw Error("{}:{}: damaged; remove the file to begin anew", path_.string(), number);
     if (number == 1) {
       check_header(path_.string(), object, header);
-    } else if (object.contains("document")) {
+    } else if (object.contains("document") && object["document"].is_string()) {
       documents_[object["document"].get<std::string>()] = object.value("content", ordered_json());
     } else {
       try {

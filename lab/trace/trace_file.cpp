@@ -223,6 +223,10 @@ bool TraceReader::next(TraceSequence& sequence) {
   in.take_all(sequence.tokens);
   if (sequence.prompt_size < 1 || sequence.prompt_size > std::ssize(sequence.tokens))
     in.fail("the prompt is longer than the text");
+  for (const TokenId token : sequence.tokens) {
+    if (token < 0 || token >= header_.target.vocab)
+      in.fail("a token of the text lies outside the vocabulary");
+  }
   sequence.rounds.clear();
   for (auto left = in.take<std::uint32_t>(); left > 0; --left) {
     TraceRound& round = sequence.rounds.emplace_back();

@@ -23,9 +23,11 @@ AcceptanceHead AcceptanceHead::read(const std::filesystem::path& folder, const F
   out.width_ = static_cast<std::size_t>(hidden);
   for (std::int64_t b = 0; b < blocks; ++b) {
     const std::string name = fmt::format("blocks.{}", b);
+    // Read before the matrix takes its memory: what is stored bounds it.
+    const std::vector<float> weight = part.floats(name + ".weight", {hidden, hidden});
     Block block{.weight = PackedMatrix(DType::F32, hidden, hidden),
                 .bias = part.floats(name + ".bias", {hidden})};
-    block.weight.set_rows(0, part.floats(name + ".weight", {hidden, hidden}));
+    block.weight.set_rows(0, weight);
     block.bias.resize(static_cast<std::size_t>(block.weight.panels() * PackedMatrix::kPanel));
     out.blocks_.push_back(std::move(block));
   }
@@ -79,7 +81,8 @@ double AcceptanceHead::finish(std::int64_t r, const Draw& draw) const {
   double logit = static_cast<double>(head_bias_) + log_prob_weight_ * std::max(draw.log_prob, kLeastLogProb) +
                  entropy_weight_ * draw.entropy;
   for (std::size_t i = 0; i < width_; ++i) logit += static_cast<double>(head_[i]) * static_cast<double>(x[i]);
-  return 1.0 / (1.0 + std::exp(-logit));
+  const double probability = 1.0 / (1.0 + std::exp(-logit));
+  return std::isnan(probability) ? 0.0 : probability;
 }
 
 double AcceptanceHead::probability(std::span<const float> state, const Draw& draw) {

@@ -33,7 +33,8 @@ class AcceptanceHead {
 
   std::size_t width() const { return width_; }
   NodeWants wants() const { return {.entropy = entropy_weight_ != 0, .hidden = true}; }
-  /// Probability that the token is accepted. state: [width], after it
+  /// Probability that the token is accepted; 0 where weights so large that sums overflow cannot tell. state:
+  /// [width], after it
   double probability(std::span<const float> state, const Draw& draw);
   /// Of nodes that keep their states. out[nodes.size()]
   void probabilities(const DraftTree& tree, std::span<const std::int32_t> nodes, std::span<double> out);

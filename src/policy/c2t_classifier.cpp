@@ -76,17 +76,20 @@ double C2tClassifier::value_of(Feature feature, const Features& features) {
 }
 
 double C2tClassifier::confidence(const Features& features) const {
-  float x[kNames.size()] = {};
+  // In double: no finite weights make a sum overflow.
+  double x[kNames.size()] = {};
   for (std::size_t f = 0; f < features_.size(); ++f) {
-    x[f] = static_cast<float>(value_of(features_[f], features)) * scale_[f];
+    x[f] = value_of(features_[f], features) * static_cast<double>(scale_[f]);
   }
-  float logit = bias2_;
+  auto logit = static_cast<double>(bias2_);
   for (std::size_t h = 0; h < fc2_.size(); ++h) {
-    float sum = bias1_[h];
-    for (std::size_t f = 0; f < features_.size(); ++f) sum += fc1_[h * features_.size() + f] * x[f];
-    logit += fc2_[h] * std::max(sum, 0.0f);
+    auto sum = static_cast<double>(bias1_[h]);
+    for (std::size_t f = 0; f < features_.size(); ++f) {
+      sum += static_cast<double>(fc1_[h * features_.size() + f]) * x[f];
+    }
+    logit += static_cast<double>(fc2_[h]) * std::max(sum, 0.0);
   }
-  return 1.0 / (1.0 + std::exp(-static_cast<double>(logit)));
+  return 1.0 / (1.0 + std::exp(-logit));
 }
 
 }  // namespace augur

@@ -67,7 +67,8 @@ std::vector<TokenId> by_frequency(std::span<const std::int64_t> frequencies) {
 }
 
 TokenOrder read_token_order(const std::filesystem::path& path, std::int32_t vocab) {
-  if (std::filesystem::is_directory(path)) return read_folder(path, vocab);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return read_folder(path, vocab);
   const std::vector<std::int64_t> ids = read_torch_integers(path);
   return {.file = path.string(),
           .tokens = checked(path.string(), ids, vocab),

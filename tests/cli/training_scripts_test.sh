@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs scripts/train_on_gpu.sh and scripts/train_reference_models.sh over the tiny model that ships.
-# usage: training_scripts_test.sh shards|resume|reference SOURCE_FOLDER PROGRAM_FOLDER
-# Exit status 77: skipped, since augur-train is not built.
+# usage: training_scripts_test.sh shards|libraries|resume|reference SOURCE_FOLDER PROGRAM_FOLDER
+# Exit status 77: skipped, since augur-train is not built, or there are no Debian packages.
 set -euo pipefail
 
 test=$1 source=$2 programs=$3
@@ -10,7 +10,7 @@ kit=$source/scripts/train_on_gpu.sh
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 fail() { echo "FAILED: $*" >&2; exit 1; }
-[[ $test == shards || -x $programs/augur-train ]] || exit 77
+[[ $test == shards || $test == libraries || -x $programs/augur-train ]] || exit 77
 
 # So many records of one answer each.
 prompts() {
@@ -38,6 +38,16 @@ shards() {
   "$kit" join "$folder/shards" "$folder/small"
   [[ -f $folder/small/model.safetensors && ! -e $folder/small/checkpoint.safetensors ]] || fail "not what was asked for"
   ! "$kit" split "$folder" "$folder/none" || fail "a folder without a part was taken"
+}
+
+# What pkg-config is asked for when the project is configured is packed.
+libraries() {
+  command -v dpkg >/dev/null || exit 77
+  "$kit" libraries "$folder/libraries.tar.xz"
+  mkdir "$folder/unpacked"
+  tar -C "$folder/unpacked" -xJf "$folder/libraries.tar.xz"
+  PKG_CONFIG_SYSROOT_DIR=$folder/unpacked PKG_CONFIG_LIBDIR=$folder/unpacked/usr/lib/x86_64-linux-gnu/pkgconfig \
+    cmake -S "$source" -B "$folder/build" -DAUGUR_BUILD_TESTS=OFF "-DCMAKE_PREFIX_PATH=$folder/unpacked/usr" >&2
 }
 
 # Stopped after every step, it ends where a run in one piece does.

@@ -1,22 +1,12 @@
 #include <nlohmann/json.hpp>
 
+#include "attempt.h"
 #include "io/gguf/model.h"
 #include "read_all.h"
 
-namespace {
-
-/// Runs one reader of an opened file: each must be safe whatever the others say about the file.
-template <class Action>
-void attempt(Action action) {
-  try {
-    action();
-  } catch (const augur::Error&) {
-  }
-}
-
-}  // namespace
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // Each reader must be safe whatever the others say about the file.
+  using augur::fuzz::attempt;
   attempt([&] {
     const auto bytes = std::as_bytes(std::span(data, size));
     const auto file = std::make_shared<const augur::GgufFile>(augur::GgufFile::parse(bytes, "input"));

@@ -14,22 +14,12 @@
 #include "io/checkpoint.h"
 #include "io/json_reader.h"
 #include "io/safetensors.h"
-#include "io/tokenizer.h"
 #include "kernels/ops.h"
 #include "model/model.h"
+#include "support/no_tokenizer.h"
 #include "tree/draft_tree.h"
 
 namespace augur::testing_support {
-
-/// For drafters that never look at text.
-class NoTokenizer final : public Tokenizer {
- public:
-  std::vector<TokenId> encode(std::string_view) const override { return {}; }
-  std::string token_bytes(TokenId) const override { return {}; }
-  bool is_special(TokenId) const override { return false; }
-  std::int32_t vocab_size() const override { return 192; }
-  std::string decode(const std::vector<TokenId>&, bool) const override { return {}; }
-};
 
 inline std::filesystem::path golden_head_path(const std::string& name) {
   return std::filesystem::path(AUGUR_SOURCE_DIR) / "tests" / "golden" / "heads" / name;

@@ -97,6 +97,8 @@ TEST_F(StateFileTest, RefusesOtherSettingsAndDamage) {
   const std::string whole = content();
   overwrite(whole + "{\"prompt\": 1}\n");
   EXPECT_THAT(error_of([&] { StateFile(path_, kHeader); }), HasSubstr("state.jsonl:3: not a cell"));
+  overwrite(whole + "{\"document\": 1}\n");
+  EXPECT_THAT(error_of([&] { StateFile(path_, kHeader); }), HasSubstr("state.jsonl:3: not a cell"));
   overwrite(whole + "nonsense\n");
   EXPECT_THAT(error_of([&] { StateFile(path_, kHeader); }), HasSubstr("state.jsonl:3: damaged"));
   overwrite("no line at all");

@@ -180,6 +180,8 @@ TEST(TraceFile, RefusesTreesThatAreNone) {
   EXPECT_THAT(problem([](auto& s) { s.rounds[0].entropies.pop_back(); }), HasSubstr("differ in length"));
   EXPECT_THAT(problem([](auto& s) { s.rounds[0].hidden.pop_back(); }), HasSubstr("another width"));
   EXPECT_THAT(problem([](auto& s) { s.rounds[0].stateful[1] = 2; }), HasSubstr("not in order"));
+  EXPECT_THAT(problem([](auto& s) { s.tokens[5] = 100; }),
+              HasSubstr("of the text lies outside the vocabulary"));
   EXPECT_THAT(problem([](auto& s) { s.prompt_size = 7; }), HasSubstr("longer than the text"));
 }
 

@@ -266,6 +266,15 @@ TEST(Acceptance, DrawnNodesAreCutByPlace) {
   }
 }
 
+TEST(Acceptance, WeightsThatOverflowAcceptNothing) {
+  RandomHead random;
+  random.tensors[0].values.assign(kWidth * kWidth, 3e38f);
+  random.tensors[2].values.assign(kWidth * kWidth, -3e38f);
+  random.files.tensors(random.tensors);
+  AcceptanceHead head = AcceptanceHead::read(random.files.path(), nullptr);
+  EXPECT_EQ(head.probability(std::vector<float>(kWidth, 2.0f), {}), 0.0);
+}
+
 TEST(Acceptance, RefusesWhatIsNoHead) {
   RandomHead random;
   const auto refused = [&](const char* key, const nlohmann::json& value) {

@@ -190,6 +190,14 @@ TEST_F(C2t, DrawnNodesStay) {
   }
 }
 
+TEST_F(C2t, NoFiniteWeightsMakeAConfidenceThatIsNone) {
+  auto tensors = kTensors;
+  tensors[0].values.assign(9, 3e38f);
+  tensors[2].values = {3e38f, -3e38f, 3e38f};
+  files.tensors(tensors);
+  EXPECT_EQ(C2tClassifier::read(files.path(), nullptr).confidence({0.5, 1, 1}), 1.0);
+}
+
 TEST_F(C2t, RefusesWhatIsNoClassifier) {
   const auto refused = [&](const char* key, const nlohmann::json& value) {
     nlohmann::json config = kConfig;
