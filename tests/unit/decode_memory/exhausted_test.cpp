@@ -109,7 +109,9 @@ bool survives(const Case& c, std::int64_t n, const std::vector<std::vector<Token
     }
   }
   // A controller is its sequences': all of them fail with it.
-  if (c.policy.empty()) EXPECT_LE(failed + thrown, reached ? 1 : 0);
+  if (c.policy.empty()) {
+    EXPECT_LE(failed + thrown, reached ? 1 : 0);
+  }
   return reached;
 }
 
