@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "policy/registry.h"
+#include "policy/shape_limits.h"
 #include "tree/rerank.h"
 
 namespace augur {
@@ -74,8 +75,8 @@ class TaperModel final : public PolicyModel {
     return std::make_unique<TaperPolicy>(options_);
   }
   int merged_nodes() const override { return options_.size - 1; }
-  std::int64_t most_nodes() const override {
-    return std::int64_t{options_.levels} * options_.children * options_.children;
+  TreeBounds bounds() const override {
+    return bounds_of(Eagle2Policy::Options{options_.children, options_.levels, options_.size});
   }
 
  private:

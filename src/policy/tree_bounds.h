@@ -13,7 +13,7 @@ struct TreeBounds {
     std::string_view keys;
   };
 
-  Nodes nodes;             ///< beside the root, of one drafter's tree, before it is pruned
+  Nodes nodes;             ///< beside the root, that one drafter brings to verification
   Nodes expanded;          ///< that get children, of one drafter's tree
   std::int64_t batch = 0;  ///< nodes of all trees of a batch; 0: each sequence has its own
 };
