@@ -102,7 +102,8 @@ TEST_P(LosslessSmolLM2Policies, RegisteredPolicyWritesWhatPlainDecodingWrites) {
     SpeculationPlan plan{.drafters = {"eagle3"}};
     plan.policy = testing_support::policy_plan(form).policy;
     const double tokens_a_round = answers.expect_lossless(plan, 2);
-    if (GetParam() != "auto") EXPECT_GT(tokens_a_round, 1.0) << form;  // auto decides by the clock
+    if (GetParam() == "auto") continue;  // it decides by the clock
+    EXPECT_GT(tokens_a_round, 1.0) << form;
   }
 }
 
