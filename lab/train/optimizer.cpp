@@ -1,6 +1,7 @@
 #include "lab/train/optimizer.h"
 
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "lab/train/optimizer_state.h"
@@ -108,7 +109,8 @@ void Optimizer::load_state(const WeightStore& store, std::int64_t steps) {
   torch::Tensor updates = torch::full({std::ssize(parameters_)}, steps, torch::kInt64);
   if (store.find(kUpdates) != nullptr) updates = to_torch(store.require(kUpdates, {updates.numel()}));
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const auto& [name, tensor] = parameters_[i];
+    const std::string& name = parameters_[i].first;
+    const torch::Tensor& tensor = parameters_[i].second;
     const std::int64_t count = updates.data_ptr<std::int64_t>()[i];
     if (count == 0) continue;
     const auto moment = [&](const char* prefix) {

@@ -47,7 +47,7 @@ TEST(Muon, LeavesTablesToAdamW) {
     tensors.back().second.mutable_grad() = torch::randn({48, 32}, generator);
   }
   Optimizer optimizer(tensors, [](std::string_view name) { return name == "table"; },
-                      {.rate = 1, .schedule = {.final_rate = 1}, .muon = true});
+                      {.rate = 1, .schedule = {.final_rate = 1}, .clip = 1e3, .muon = true});
   optimizer.step(1, 0);
   // The first step of AdamW has the same size everywhere.
   EXPECT_TRUE(tensors[0].second.abs().allclose(torch::ones({48, 32}), 1e-4));

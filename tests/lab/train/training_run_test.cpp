@@ -361,7 +361,9 @@ void drop_tensor(const std::filesystem::path& file, std::string_view dropped) {
   {
     const auto store = open_safetensors(file);
     for (const auto& [name, tensor] : store->tensors()) {
-      if (name != dropped) kept.emplace_back(name, to_torch(tensor));
+      const torch::Tensor values = to_torch(tensor);  // int64 of bytes, too
+      if (name != dropped)
+        kept.emplace_back(name, tensor.dtype == DType::U8 ? values.to(torch::kUInt8) : values);
     }
     ASSERT_EQ(kept.size() + 1, store->tensors().size()) << dropped;
   }
