@@ -144,12 +144,11 @@ double Chooser::worth_drafting(const AutoText::Drafter& d, double open, double e
   for (int level = 1; level <= levels && chance >= threshold_; ++level) {
     const auto children = d.prediction.expected(level, d.drawn, errors);
     double tokens = 0;
-    const auto before = std::ssize(more_);
     for (std::size_t rank = 0; rank < children.size() && chance * children[rank] >= threshold_; ++rank) {
       more_.push_back(static_cast<float>(chance * children[rank]));
       tokens += chance * children[rank];
     }
-    std::inplace_merge(more_.begin(), more_.begin() + before, more_.end(), std::greater<>());
+    std::sort(more_.begin(), more_.end(), std::greater<>());
     worth = std::max(worth, best(more_).net - now - price_ * ms);
     const double level_price = price_ * level_ms(d, level, static_cast<int>(sequences_)) / sequences_;
     if (tokens <= level_price) break;  // a further one adds no more tokens than this one

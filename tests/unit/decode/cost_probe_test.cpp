@@ -26,7 +26,7 @@ TEST(CostProbe, TimesTheTarget) {
   EXPECT_TRUE(costs.measured());
   for (const double rows : CostCurve::kRows) EXPECT_DOUBLE_EQ(costs.verify_curve().at(rows), 2.0) << rows;
   EXPECT_DOUBLE_EQ(costs.verify_ms(1, 500), 2.0) << "a longer text takes no longer";
-  EXPECT_EQ(costs.other_ms(), 3.0) << "of the six readings of a step, two are drafting and verification";
+  EXPECT_DOUBLE_EQ(costs.other_ms(), 3.0) << "of the six readings of a step, two are drafting and verification";
   EXPECT_GT(costs.reference_context(), 0.0);
 }
 
@@ -69,12 +69,12 @@ TEST(CostProbe, TimesDraftersAsTheyAreUsed) {
   EXPECT_TRUE(draft.measured());
   EXPECT_TRUE(draft.levels().observed());
   // The probe reads the clock before and after each level, and so does the round between.
-  EXPECT_EQ(draft.level_ms(0, 96), 3.0);
-  EXPECT_EQ(draft.level_ms(1, 4), 3.0);
+  EXPECT_DOUBLE_EQ(draft.level_ms(0, 96), 3.0);
+  EXPECT_DOUBLE_EQ(draft.level_ms(1, 4), 3.0);
   const DraftCosts ngram = measure("ngram");
   EXPECT_TRUE(ngram.measured());
   EXPECT_FALSE(ngram.levels().observed());
-  EXPECT_EQ(ngram.level_ms(0, 1), 3.0);
+  EXPECT_DOUBLE_EQ(ngram.level_ms(0, 1), 3.0);
 }
 
 TEST(CostProbe, ContextsOfAFewTokensAreNoTrouble) {

@@ -20,9 +20,10 @@ using testing_support::Stories;
 
 constexpr int kWarmUp = 64;
 constexpr int kRounds = 64;
+constexpr int kTries = 6;
 
 /// Allocations of kRounds steps, after others. With `tries`: the fewest of so many stretches of half as many
-/// steps, for what decides by the clock: nobody knows when its largest draft comes, for which buffers grow.
+/// steps, where nobody knows when the largest draft comes, for which buffers grow.
 std::int64_t count(Model& model, std::vector<TokenId> prompt, std::vector<Speculator> speculators,
                    const SamplingParams& sampling, Verification rule = Verification::Walk,
                    PolicyModel* policy = nullptr, int tries = 0) {
@@ -102,7 +103,9 @@ TEST_F(SteadyState, LookUpsAllocateNothing) {
                                                         .tokenizer = *stories_.tokenizer,
                                                         .target_path = "stories260k",
                                                         .context = 512});
-  EXPECT_EQ(count(*stories_.model, prompt(), one(suffix->make({.context = 512}), chain(8)), sampling), 0);
+  EXPECT_EQ(count(*stories_.model, prompt(), one(suffix->make({.context = 512}), chain(8)), sampling,
+                  Verification::Walk, nullptr, kTries),
+            0);
 }
 
 TEST_F(SteadyState, PoliciesAllocateNothing) {
@@ -147,7 +150,8 @@ TEST_F(SteadyState, AutoAllocatesNothing) {
     std::vector<Speculator> both;
     both.push_back({std::make_unique<NgramDrafter>(1, 3, 512), nullptr});
     both.push_back({draft->make({.context = 512}), nullptr});
-    EXPECT_EQ(count(*stories_.model, prompt(), std::move(both), s, Verification::Walk, policy.get(), 6), 0);
+    EXPECT_EQ(count(*stories_.model, prompt(), std::move(both), s, Verification::Walk, policy.get(), kTries),
+              0);
   }
 }
 
@@ -161,10 +165,10 @@ TEST_P(SteadyHeads, AllocateNothing) {
   const auto shared = target.load(type, head);
   for (const SamplingParams& s : samplings()) {
     for (const bool with_tree : {false, true}) {
-      EXPECT_EQ(
-          count(*target.model, {1, 2, 3},
-                one(shared->make({.context = target.model->context()}), with_tree ? tree() : chain(4)), s),
-          0)
+      EXPECT_EQ(count(*target.model, {1, 2, 3},
+                      one(shared->make({.context = target.model->context()}), with_tree ? tree() : chain(4)),
+                      s, Verification::Walk, nullptr, kTries),
+                0)
           << (with_tree ? "tree" : "chain") << ", temperature " << s.temperature;
     }
   }
