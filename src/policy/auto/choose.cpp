@@ -12,7 +12,7 @@ namespace {
 
 /// Standard errors above what is believed at which costs and acceptance are judged: what has been seen a
 /// hundred times is taken as it is, what nobody has looked at is looked at.
-constexpr double kOptimism = 0.5;
+constexpr double kOptimism = 0.42;
 /// Below, at which something must pay not to be charged to the budget.
 constexpr double kCaution = 2.0;
 constexpr double kPriceRate = 1.0 / 32;  ///< of the price's running means, a round
