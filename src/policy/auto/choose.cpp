@@ -188,6 +188,8 @@ double Chooser::worth_beside_others(const AutoText& text, std::size_t index) {
   const AutoText::Drafter& d = text.drafters[index];
   const double own = worth_drafting(d, open, kOptimism);
   if (own <= 0) return 0;
+  // Asking a look-up is next to free, and who comes after it knows what it said.
+  if (d.round.drafter.one_shot && price_ * first_level_ms(d) < kLeastGain) return own;
   const double left = open * (1 - d.prediction.expected(1, d.drawn, 0)[0]);
   double others = 0;
   double others_then = 0;
