@@ -33,7 +33,8 @@ class Auto : public testing::Test {
                                          .context = 512});
   }
 
-  /// One or several drafters, by live costs and where everything seems to pay.
+  /// One or several drafters, by live costs and where everything seems to pay. Whether a single run drafts is
+  /// for the clock to decide.
   void expect_lossless(const std::vector<const char*>& types) {
     std::vector<std::unique_ptr<DrafterModel>> drafters;
     for (const char* type : types) drafters.push_back(load(type));
@@ -59,7 +60,6 @@ class Auto : public testing::Test {
           };
           const Generated fast = generate(*stories_.model, prompts_, options);
           ASSERT_EQ(fast.tokens, plain.tokens);
-          EXPECT_GT(fast.total.drafted_tokens, 0);
           accepted += fast.total.accepted_tokens;
         }
       }
