@@ -25,6 +25,7 @@ constexpr double kInterrupted = 2.5;
 constexpr double kAgility = 150;
 constexpr double kSurpriseRate = 0.25;
 constexpr double kShapesShare = 1.0 / 8;  ///< of that, for the shape: mostly it is the speed that has changed
+constexpr double kLeastReading = 0.01;    ///< of a plain step, that a level takes of a drafter with weights
 constexpr double kMostOfContext = 0.9;    ///< of the time at the reference context
 
 constexpr std::size_t kKnots = CostCurve::kRows.size();
@@ -221,8 +222,10 @@ DraftCosts& CostModel::drafter(std::string_view name) {
 void CostModel::observe_step(double rows, double context, double ms, double other_ms) {
   if (!(ms > 0) || rows < 1) return;
   other_.observe(1, other_ms);
-  // What drafted before this step or the one before slows it down.
-  const auto disturbs = [](const DraftCosts& d) { return d.ran_ || d.ran_before_; };
+  // What drafted before this step or the one before slows it down. A look-up reads next to nothing.
+  const auto disturbs = [&](const DraftCosts& d) {
+    return (d.ran_ || d.ran_before_) && d.root_.at(1) > kLeastReading * verify_.at(1);
+  };
   double log_slows = 0;
   double variance = 0;
   for (const auto& [name, d] : drafters_) {
