@@ -26,7 +26,8 @@ TEST(CostProbe, TimesTheTarget) {
   EXPECT_TRUE(costs.measured());
   for (const double rows : CostCurve::kRows) EXPECT_DOUBLE_EQ(costs.verify_curve().at(rows), 2.0) << rows;
   EXPECT_DOUBLE_EQ(costs.verify_ms(1, 500), 2.0) << "a longer text takes no longer";
-  EXPECT_DOUBLE_EQ(costs.other_ms(), 3.0) << "of the six readings of a step, two are drafting and verification";
+  EXPECT_DOUBLE_EQ(costs.other_ms(), 3.0)
+      << "of the six readings of a step, two are drafting and verification";
   EXPECT_GT(costs.reference_context(), 0.0);
 }
 
