@@ -6,6 +6,7 @@
 
 #include "support/generation.h"
 #include "support/policy_plan.h"
+#include "support/stories_source.h"
 
 namespace augur {
 namespace {
@@ -25,12 +26,7 @@ Checkpoint disturbed(const std::filesystem::path& folder) {
 class Auto : public testing::Test {
  protected:
   std::unique_ptr<DrafterModel> load(const char* type) {
-    return find_drafter_type(type).load({.backend = stories_.backend,
-                                         .target = *stories_.model,
-                                         .tokenizer = *stories_.tokenizer,
-                                         .target_path = "stories260k",
-                                         .head = &head_,
-                                         .context = 512});
+    return find_drafter_type(type).load(testing_support::stories_source(stories_, &head_));
   }
 
   /// One or several drafters, by live costs and where everything seems to pay. Whether a single run drafts is

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/generation.h"
+#include "support/stories_source.h"
 
 namespace augur {
 namespace {
@@ -19,12 +20,7 @@ class CoupledModel : public testing::Test {
 
   std::unique_ptr<DrafterModel> load(const std::filesystem::path& path) {
     head_ = std::make_unique<Checkpoint>(Checkpoint::open(path));
-    return find_drafter_type("draft").load({.backend = stories_.backend,
-                                            .target = *stories_.model,
-                                            .tokenizer = *stories_.tokenizer,
-                                            .target_path = "stories260k",
-                                            .head = head_.get(),
-                                            .context = 512});
+    return find_drafter_type("draft").load(testing_support::stories_source(stories_, head_.get()));
   }
 
   Stories stories_;

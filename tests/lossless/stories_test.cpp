@@ -11,6 +11,7 @@
 #include "draft/ngram_drafter.h"
 #include "policy/static_tree_policy.h"
 #include "support/generation.h"
+#include "support/stories_source.h"
 #include "tree/tree_shapes.h"
 
 namespace augur {
@@ -121,21 +122,13 @@ class FuzzPolicy final : public TreePolicy {
 class Lossless : public testing::TestWithParam<Isa> {
  protected:
   std::unique_ptr<DrafterModel> load_draft(const Checkpoint& head) {
-    return find_drafter_type("draft").load({.backend = stories_.backend,
-                                            .target = *stories_.model,
-                                            .tokenizer = *stories_.tokenizer,
-                                            .target_path = "stories260k",
-                                            .head = &head,
-                                            .context = 512});
+    return find_drafter_type("draft").load(testing_support::stories_source(stories_, &head));
   }
 
   std::unique_ptr<DrafterModel> load(const char* type, const std::string& datastore = {}) {
-    return find_drafter_type(type).load({.backend = stories_.backend,
-                                         .target = *stories_.model,
-                                         .tokenizer = *stories_.tokenizer,
-                                         .target_path = "stories260k",
-                                         .context = 512,
-                                         .datastore = datastore});
+    DrafterSource source = testing_support::stories_source(stories_);
+    source.datastore = datastore;
+    return find_drafter_type(type).load(source);
   }
 
   void expect_lossless(const char* what, const SpeculatorFactory& speculators, double least_accepted,

@@ -7,6 +7,7 @@
 #include "support/drafter_cases.h"
 #include "support/error_of.h"
 #include "support/generation.h"
+#include "support/stories_source.h"
 #include "support/vocabulary_parts.h"
 #include "vocab/vocabulary_choice.h"
 
@@ -147,13 +148,8 @@ TEST(VocabularyOfDraftModel, AcceptsWhatItsListHas) {
                                         : parts.list(kind, whole ? ":512" : ":200");
         SCOPED_TRACE(spec);
         const VocabularyChoice choice(VocabularySpec::parse(spec), stories.model->fingerprint(), {});
-        const auto shared = find_drafter_type("draft").load({.backend = stories.backend,
-                                                             .target = *stories.model,
-                                                             .tokenizer = *stories.tokenizer,
-                                                             .target_path = "stories260k",
-                                                             .head = &head,
-                                                             .context = 512,
-                                                             .vocabulary = &choice});
+        const auto shared =
+            find_drafter_type("draft").load(testing_support::stories_source(stories, &head, &choice));
         const Generated fast =
             generate(*stories.model, prompts, {.sampling = sampling, .tokens = 60, .speculators = [&] {
                                                  return one(shared->make({.context = 512}), policy(false));

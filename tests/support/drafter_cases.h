@@ -14,6 +14,7 @@
 #include "draft/registry.h"
 #include "support/golden_head.h"
 #include "support/stories.h"
+#include "support/stories_source.h"
 
 namespace augur::testing_support {
 
@@ -119,13 +120,7 @@ class TinyTarget {
       drafters_ = golden_->load(type_, *head_, vocabulary);
       return;
     }
-    drafters_ = find_drafter_type(type_).load({.backend = stories_->backend,
-                                               .target = *stories_->model,
-                                               .tokenizer = *stories_->tokenizer,
-                                               .target_path = "stories260k",
-                                               .head = head_.get(),
-                                               .context = stories_->model->context(),
-                                               .vocabulary = vocabulary});
+    drafters_ = find_drafter_type(type_).load(stories_source(*stories_, head_.get(), vocabulary));
   }
 
   Model& model() { return golden_ ? *golden_->model : *stories_->model; }

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/program.h"
+#include "examples/generate.h"
 #include "examples/registered.h"
 
 namespace augur::test {
@@ -14,15 +15,6 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
-
-json generate(const std::vector<std::string>& more) {
-  std::vector<std::string> arguments = {"generate", "-m",           stories260k(), "-t",    "2",     "-n",
-                                        "120",      "--ignore-eos", "-p",          "There", "--json"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  const Outcome outcome = run_augur(arguments);
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  return json::parse(outcome.out, nullptr, false);
-}
 
 TEST(ExampleDrafter, IsKnownByItsName) {
   const Outcome outcome = run_augur({"generate", "--help"});
@@ -39,14 +31,14 @@ TEST(ExampleDrafter, WritesWhatPlainDecodingWrites) {
   const std::vector<std::vector<std::string>> shapes = {
       {"--spec-policy", "chain"}, {"--spec-tree-topk", "3"}, {"--spec-policy", "auto"}};
   for (const std::vector<std::string>& sampling : samplings) {
-    const json plain = generate(sampling);
+    const json plain = generate_stories(sampling);
     ASSERT_EQ(plain["tokens"].size(), 120u);
     for (const std::vector<std::string>& shape : shapes) {
       for (const char* type : {"bigram", "bigram,ngram"}) {
         std::vector<std::string> arguments = sampling;
         arguments.insert(arguments.end(), shape.begin(), shape.end());
         arguments.insert(arguments.end(), {"--spec-type", type});
-        const json drafted = generate(arguments);
+        const json drafted = generate_stories(arguments);
         EXPECT_EQ(drafted["tokens"], plain["tokens"]) << type << ", " << shape.back();
         EXPECT_EQ(drafted["speculation"]["type"], type);
         // What the policy `auto` drafts depends on the clock.

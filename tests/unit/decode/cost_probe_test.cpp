@@ -5,6 +5,7 @@
 #include "draft/registry.h"
 #include "policy/chain_policy.h"
 #include "support/generation.h"
+#include "support/stories_source.h"
 #include "support/ticking_clock.h"
 
 namespace augur {
@@ -48,12 +49,7 @@ TEST(CostProbe, KeepsToItsBudget) {
 TEST(CostProbe, TimesDraftersAsTheyAreUsed) {
   Stories stories;
   const Checkpoint head = Checkpoint::open(testing_support::stories_path());
-  const DrafterSource source{.backend = stories.backend,
-                             .target = *stories.model,
-                             .tokenizer = *stories.tokenizer,
-                             .target_path = "stories",
-                             .head = &head,
-                             .context = stories.model->context()};
+  const DrafterSource source = testing_support::stories_source(stories, &head);
   const TickingClock clock;
   const auto measure = [&](const char* type) {
     const std::unique_ptr<DrafterModel> model = find_drafter_type(type).load(source);
@@ -131,12 +127,7 @@ TEST(CostProbe, PoliciesKnowHowFarBehindADrafterIs) {
   Stories stories;
   const std::vector<TokenId> prompt = stories.prompt("Once upon a time");
   const Checkpoint head = Checkpoint::open(testing_support::stories_path());
-  const auto draft = find_drafter_type("draft").load({.backend = stories.backend,
-                                                      .target = *stories.model,
-                                                      .tokenizer = *stories.tokenizer,
-                                                      .target_path = "stories",
-                                                      .head = &head,
-                                                      .context = stories.model->context()});
+  const auto draft = find_drafter_type("draft").load(testing_support::stories_source(stories, &head));
   std::vector<int> behind;
   std::vector<int> paths;
   SequenceOptions options{

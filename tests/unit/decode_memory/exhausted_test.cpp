@@ -15,6 +15,7 @@
 #include "support/generation.h"
 #include "support/golden_head.h"
 #include "support/policy_plan.h"
+#include "support/stories_source.h"
 
 namespace augur {
 namespace {
@@ -169,12 +170,7 @@ TEST_F(Exhausted, DraftModels) {
   testing_support::write_disturbed_stories(folder.path(), 0.4f);
   const Checkpoint head = Checkpoint::open(folder.path());
   const auto load = [&] {
-    return find_drafter_type("draft").load({.backend = stories_.backend,
-                                            .target = *stories_.model,
-                                            .tokenizer = *stories_.tokenizer,
-                                            .target_path = "stories260k",
-                                            .head = &head,
-                                            .context = 512});
+    return find_drafter_type("draft").load(testing_support::stories_source(stories_, &head));
   };
   for (const SamplingParams& sampling : {kSampled, kFiltered}) {
     for (const Verification rule : {Verification::Walk, Verification::Rejection}) {
@@ -196,12 +192,7 @@ TEST_F(Exhausted, DraftModels) {
 }
 
 TEST_F(Exhausted, SeveralDraftersUnderAuto) {
-  const auto early = find_drafter_type("layerskip")
-                         .load({.backend = stories_.backend,
-                                .target = *stories_.model,
-                                .tokenizer = *stories_.tokenizer,
-                                .target_path = "stories260k",
-                                .context = 512});
+  const auto early = find_drafter_type("layerskip").load(testing_support::stories_source(stories_));
   expect_survival({.model = [&]() -> Model& { return *stories_.model; },
                    .prompts = prompts(),
                    .sampling = kSampled,

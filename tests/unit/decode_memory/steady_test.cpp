@@ -10,6 +10,7 @@
 #include "support/golden_head.h"
 #include "support/policy_plan.h"
 #include "support/random_parts.h"
+#include "support/stories_source.h"
 
 namespace augur {
 namespace {
@@ -77,12 +78,7 @@ TEST_F(SteadyState, DraftModelsAllocateNothing) {
   testing_support::TemporaryFolder folder;
   testing_support::write_disturbed_stories(folder.path(), 0.4f);
   const Checkpoint head = Checkpoint::open(folder.path());
-  const auto shared = find_drafter_type("draft").load({.backend = stories_.backend,
-                                                       .target = *stories_.model,
-                                                       .tokenizer = *stories_.tokenizer,
-                                                       .target_path = "stories260k",
-                                                       .head = &head,
-                                                       .context = 512});
+  const auto shared = find_drafter_type("draft").load(testing_support::stories_source(stories_, &head));
   for (const SamplingParams& s : samplings()) {
     EXPECT_EQ(count(*stories_.model, prompt(), one(shared->make({.context = 512}), chain(4)), s), 0);
     EXPECT_EQ(count(*stories_.model, prompt(), one(shared->make({.context = 512}), tree()), s), 0);
@@ -98,11 +94,7 @@ TEST_F(SteadyState, LookUpsAllocateNothing) {
   EXPECT_EQ(
       count(*stories_.model, prompt(), one(std::make_unique<NgramDrafter>(1, 3, 512), chain(8)), sampling),
       0);
-  const auto suffix = find_drafter_type("suffix").load({.backend = stories_.backend,
-                                                        .target = *stories_.model,
-                                                        .tokenizer = *stories_.tokenizer,
-                                                        .target_path = "stories260k",
-                                                        .context = 512});
+  const auto suffix = find_drafter_type("suffix").load(testing_support::stories_source(stories_));
   EXPECT_EQ(count(*stories_.model, prompt(), one(suffix->make({.context = 512}), chain(8)), sampling,
                   Verification::Walk, nullptr, kTries),
             0);
@@ -112,12 +104,7 @@ TEST_F(SteadyState, PoliciesAllocateNothing) {
   testing_support::TemporaryFolder folder;
   testing_support::write_disturbed_stories(folder.path(), 0.4f);
   const Checkpoint head = Checkpoint::open(folder.path());
-  const auto shared = find_drafter_type("draft").load({.backend = stories_.backend,
-                                                       .target = *stories_.model,
-                                                       .tokenizer = *stories_.tokenizer,
-                                                       .target_path = "stories260k",
-                                                       .head = &head,
-                                                       .context = 512});
+  const auto shared = find_drafter_type("draft").load(testing_support::stories_source(stories_, &head));
   testing_support::write_random_parts(folder.path(), stories_.model->config().hidden);
   // Thresholds that never stop a draft early: how deep it gets must not depend on luck, or a first deep draft
   // after the warm-up grows the buffers, which no steady state forbids.
@@ -139,12 +126,7 @@ TEST_F(SteadyState, PoliciesAllocateNothing) {
 }
 
 TEST_F(SteadyState, AutoAllocatesNothing) {
-  const auto draft = find_drafter_type("layerskip")
-                         .load({.backend = stories_.backend,
-                                .target = *stories_.model,
-                                .tokenizer = *stories_.tokenizer,
-                                .target_path = "stories260k",
-                                .context = 512});
+  const auto draft = find_drafter_type("layerskip").load(testing_support::stories_source(stories_));
   for (const SamplingParams& s : samplings()) {
     const auto policy = load_policy(testing_support::policy_plan("auto"));
     std::vector<Speculator> both;

@@ -11,6 +11,7 @@
 #include "sampling/sampler.h"
 #include "support/golden_head.h"
 #include "support/stories.h"
+#include "support/stories_source.h"
 
 namespace augur {
 namespace {
@@ -109,12 +110,7 @@ TEST(NodeFeatures, ADraftModelHandsOverItsNormedState) {
   testing_support::TemporaryFolder folder;
   testing_support::write_disturbed_stories(folder.path(), 0.2f);
   const Checkpoint head = Checkpoint::open(folder.path());
-  const auto shared = find_drafter_type("draft").load({.backend = stories.backend,
-                                                       .target = *stories.model,
-                                                       .tokenizer = *stories.tokenizer,
-                                                       .target_path = "stories260k",
-                                                       .head = &head,
-                                                       .context = 512});
+  const auto shared = find_drafter_type("draft").load(testing_support::stories_source(stories, &head));
   const auto drafter = shared->make({.context = 512});
   const std::vector<TokenId> prompt = stories.prompt("Once upon a time there");
   DraftTree tree;
