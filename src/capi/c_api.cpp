@@ -3,7 +3,6 @@
 #include <cstring>
 #include <exception>
 #include <memory>
-#include <new>
 #include <span>
 #include <string>
 #include <type_traits>

@@ -150,9 +150,9 @@ double Chooser::worth_drafting(const AutoText::Drafter& d, double open, double e
     }
     std::sort(more_.begin(), more_.end(), std::greater<>());
     worth = std::max(worth, best(more_).net - now - price_ * ms);
-    const double level_price = price_ * level_ms(d, level, static_cast<int>(sequences_)) / sequences_;
-    if (tokens <= level_price) break;  // a further one adds no more tokens than this one
-    ms += level_price / price_;
+    const double next_ms = level_ms(d, level, static_cast<int>(sequences_)) / sequences_;
+    if (tokens <= price_ * next_ms) break;  // a further one adds no more tokens than this one
+    ms += next_ms;
     chance *= children[0];
   }
   return worth;

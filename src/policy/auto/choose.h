@@ -97,7 +97,6 @@ class Chooser final : public RoundController {
   double rounds_ = 0;
   /// Rounds since a plain step after another. The first ones are plain.
   double since_plain_ = std::numeric_limits<double>::infinity();
-
   bool was_plain_ = false;  ///< the last round
 
   // The round in flight.
@@ -111,7 +110,7 @@ class Chooser final : public RoundController {
   double price_ = 0;               ///< tokens per ms
   double draft_ms_ = 0;            ///< spent on drafting by the cost model, but for what begins a text
   double threshold_ = 1;           ///< a node of less chance is never worth verifying, whatever else is
-  bool hopes_ = false;             ///< somebody drafts who is only hoped to pay
+  bool hopes_ = false;             ///< at the pessimistic end what is drafted, or verified, does not pay
   bool plain_ = false;             ///< nothing is drafted: the plain step is to be seen
   std::vector<double> row_ms_;     ///< [n]: optimistic time of n rows more than base_rows_
   std::vector<float> candidates_;  ///< chances of all drafted nodes above the threshold, falling
@@ -123,7 +122,7 @@ class Chooser final : public RoundController {
     bool invests = false;  ///< catching up is not charged to the budget's balance
     bool hopes = false;    ///< at the pessimistic end it does not pay
     float chance = 0;
-    float sure = 0;
+    float sure = 0;  ///< the chance at the pessimistic end
     std::uint32_t member = 0;
     std::int32_t node = 0;
   };

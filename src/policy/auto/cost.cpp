@@ -105,9 +105,12 @@ void CostCurve::forget(double share, double of_speed) {
   }
 }
 
+double CostCurve::error_variance(const Place& p, double more) const {
+  return variance(p, p) + kNoise * kNoise + more;
+}
+
 double CostCurve::variance(double rows) const {
-  const Place p = place(rows);
-  return variance(p, p) + kNoise * kNoise;
+  return error_variance(place(rows), 0);
 }
 
 void CostCurve::believe(double error, const Place& p, double more) {
@@ -116,7 +119,7 @@ void CostCurve::believe(double error, const Place& p, double more) {
   for (std::size_t i = 0; i < kKnots; ++i) {
     with[i] = p.low_share * covariance_[i][p.low] + p.high_share * covariance_[i][high];
   }
-  const double of_error = variance(p, p) + kNoise * kNoise + more;
+  const double of_error = error_variance(p, more);
   for (std::size_t i = 0; i < kKnots; ++i) {
     log_ms_[i] += with[i] / of_error * error;
     for (std::size_t j = 0; j < kKnots; ++j) covariance_[i][j] -= with[i] * with[j] / of_error;
@@ -129,13 +132,12 @@ void CostCurve::observe(double rows, double ms, double more) {
   observed_ = true;
   const double error = std::log(ms / at(rows));
   const Place p = place(rows);
-  const auto expected = [&] { return std::sqrt(variance(p, p) + kNoise * kNoise + more); };
+  const auto expected = [&] { return std::sqrt(error_variance(p, more)); };
   surprise_ += kSurpriseRate * (std::clamp(error / expected(), -kInterrupted, kInterrupted) - surprise_);
   const double agility = kAgility * std::max(0.0, surprise_ * surprise_ - 1) / kMemory;
   forget(std::min(1.0, 1 / kMemory + kShapesShare * agility), std::min(1.0, agility));
   believe(std::min(error, kInterrupted * expected()), p, more);
-  // Fewer rows take no longer.
-  for (std::size_t i = p.low; i-- > 0;) log_ms_[i] = std::min(log_ms_[i], log_ms_[i + 1]);
+  flatten_peaks(p.low);
 }
 
 void CostCurve::fill_gaps() {
@@ -162,8 +164,8 @@ void CostCurve::fill_gaps() {
   }
 }
 
-void CostCurve::flatten_peaks() {
-  for (std::size_t i = kKnots - 1; i-- > 0;) log_ms_[i] = std::min(log_ms_[i], log_ms_[i + 1]);
+void CostCurve::flatten_peaks(std::size_t last) {
+  for (std::size_t i = last; i-- > 0;) log_ms_[i] = std::min(log_ms_[i], log_ms_[i + 1]);
 }
 
 void CostCurve::scale(double factor) {
@@ -223,8 +225,9 @@ void CostModel::observe_step(double rows, double context, double ms, double othe
   if (!(ms > 0) || rows < 1) return;
   other_.observe(1, other_ms);
   // What drafted before this step or the one before slows it down. A look-up reads next to nothing.
+  const double least_ms = kLeastReading * verify_.at(1);
   const auto disturbs = [&](const DraftCosts& d) {
-    return (d.ran_ || d.ran_before_) && d.root_.at(1) > kLeastReading * verify_.at(1);
+    return (d.ran_ || d.ran_before_) && d.root_.at(1) > least_ms;
   };
   double log_slows = 0;
   double variance = 0;

@@ -38,8 +38,8 @@ class CostCurve {
   void set(double rows, double ms);
   /// Knots that were never set take the line between their neighbours that were.
   void fill_gaps();
-  /// No time is longer than that of more rows.
-  void flatten_peaks();
+  /// No time is longer than that of more rows, up to those of the knot `last`.
+  void flatten_peaks(std::size_t last = kRows.size() - 1);
   /// A time that was seen once; `variance`: of what its logarithm is in doubt by beside its noise.
   void observe(double rows, double ms, double variance = 0);
   /// Of log(at(rows)), the noise of one observation included.
@@ -58,8 +58,10 @@ class CostCurve {
   };
   Place place(double rows) const;
   double variance(const Place& a, const Place& b) const;
+  /// Of an observation's error; `more`: beside its noise.
+  double error_variance(const Place& place, double more) const;
   void forget(double share, double of_speed);
-  void believe(double error, const Place& place, double variance);
+  void believe(double error, const Place& place, double more);
 
   Vector log_ms_{};
   std::array<Vector, kRows.size()> covariance_{};
@@ -73,6 +75,8 @@ class CostCurve {
 /// the same at any depth (their attention grows by a few rows only), so one curve serves them all.
 class DraftCosts {
  public:
+  DraftCosts();
+
   /// Level 0 expands the root and catches up, `rows` tokens in all, the root included; level i expands the
   /// nodes of depth i, `rows` of them.
   double level_ms(int level, int rows) const { return (level == 0 ? root_ : levels_).at(rows); }
@@ -96,9 +100,6 @@ class DraftCosts {
   double slows_variance_;
   bool ran_ = false;         ///< since the last step
   bool ran_before_ = false;  ///< before that
-
- public:
-  DraftCosts();
 };
 
 /// The costs of one target on one machine, in ms of wall time: the prices that every adaptive decision is

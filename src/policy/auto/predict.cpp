@@ -111,7 +111,7 @@ void RankProfile::observe(int depth, int rank, double acceptance) {
 DrafterBelief::DrafterBelief() : variance(kSpread) {}
 
 TextPrediction::TextPrediction(DrafterBelief& belief)
-    : belief_(belief), variance_(kSpread + belief.variance), unseen_(variance_) {}
+    : belief_(belief), variance_(kSpread + belief.variance), settled_(variance_) {}
 
 double TextPrediction::acceptance(double log_prob, int depth, double errors) const {
   return clip(sigmoid(belief_.calibrator.log_odds(log_prob, depth) + belief_.shift + shift_ +
@@ -147,9 +147,9 @@ void TextPrediction::learn_shift(double error, double probability) {
   const double share = belief_.variance / (belief_.variance + kSpread);  // that is the drafter's
   belief_.shift += share * variance_ * error;
   shift_ += (1 - share) * variance_ * error;
-  const double before = unseen_;
-  unseen_ /= 1 + unseen_ * curvature;
-  belief_.variance = std::max(kLeastVariance, belief_.variance - share * share * (before - unseen_));
+  const double before = settled_;
+  settled_ /= 1 + settled_ * curvature;
+  belief_.variance = std::max(kLeastVariance, belief_.variance - share * share * (before - settled_));
 }
 
 void TextPrediction::outcome(double log_prob, int depth, bool accepted) {

@@ -62,7 +62,7 @@ struct DrafterBelief {
   Calibrator calibrator;
   RankProfile profile;        ///< of calibrated acceptance
   RankProfile drawn_profile;  ///< of outcomes: for drawn candidates, whose tokens must not be looked at
-  double shift = 0;           ///< of its log-odds: what the calibrator would have to learn, at once
+  double shift = 0;           ///< of its log-odds: what the calibrator learns too slowly
   double variance;            ///< of what is believed of it
 
   DrafterBelief();
@@ -71,7 +71,7 @@ struct DrafterBelief {
 /// What a drafter's candidates are worth in one text. Texts differ: the log-odds of all its candidates are
 /// shifted by one number, which is normally distributed over texts and wanders as the text goes on. A new
 /// text begins with the mean of the others and with the doubt how much it differs. What has not been looked
-/// at for long stays as it was, and is in doubt again.
+/// at for long fades to that mean, and is in doubt again.
 class TextPrediction {
  public:
   /// `belief` outlives it.
@@ -80,9 +80,9 @@ class TextPrediction {
   /// a(v) of a node that has been drafted: `log_prob` by the drafter, depth from 1; `errors` standard errors
   /// above what is believed.
   double acceptance(double log_prob, int depth, double errors = 0) const;
-  /// a(v) of the children of an accepted node at depth - 1, by rank, before they have been drafted. Together
-  /// they are no more than certain. `drawn`: their tokens are drawn from the drafter's law rather than ranked
-  /// by it.
+  /// The same of the children of an accepted node at depth - 1, by rank, before they have been drafted.
+  /// Together they are no more than certain. `drawn`: their tokens are drawn from the drafter's law rather
+  /// than ranked by it.
   std::array<double, RankProfile::kRanks> expected(int depth, bool drawn, double errors) const;
 
   /// The drafter has proposed children of a node at depth - 1, with these log-probabilities by rank; none: it
@@ -102,7 +102,7 @@ class TextPrediction {
   DrafterBelief& belief_;
   double shift_ = 0;  ///< of this text's log-odds over the drafter's
   double variance_;   ///< of both shifts together
-  double unseen_;     ///< the same, if the text did not wander
+  double settled_;    ///< the same, if the text did not wander: what it can still say of the drafter
 };
 
 }  // namespace augur
