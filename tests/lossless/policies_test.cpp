@@ -28,6 +28,7 @@ bool fits(const std::string& policy, const DrafterTraits& drafter) {
 class LosslessPolicies : public testing::TestWithParam<std::string> {};
 
 TEST_P(LosslessPolicies, TokensAreThoseOfPlainDecoding) {
+  std::int64_t drafted = 0;
   for (const DrafterCase& c : testing_support::one_of_each_type(testing_support::tiny_drafter_cases())) {
     TinyTarget target(c);
     if (!fits(GetParam(), target.make()->traits())) continue;
@@ -45,10 +46,15 @@ TEST_P(LosslessPolicies, TokensAreThoseOfPlainDecoding) {
         options.speculators = [&] { return testing_support::one(target.make(), nullptr); };
         const Generated fast = generate(target.model(), target.prompts(), options);
         ASSERT_EQ(fast.tokens, plain.tokens);
-        EXPECT_GT(fast.total.drafted_tokens, 0);
+        drafted += fast.total.drafted_tokens;
+        // Whether so short a text is worth a draft is for auto's clock to decide.
+        if (GetParam() != "auto") {
+          EXPECT_GT(fast.total.drafted_tokens, 0);
+        }
       }
     }
   }
+  EXPECT_GT(drafted, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Registered, LosslessPolicies, testing::ValuesIn(testing_support::policy_names()),
