@@ -47,7 +47,7 @@ class Workload {
  public:
   Workload(Backend& backend, const KernelBenchOptions& options) : backend_(backend) {
     const PackedMatrix shape(options.dtype, options.n, options.k);
-    const auto wanted = static_cast<std::int64_t>(4 * last_level_cache_bytes());
+    const auto wanted = static_cast<std::int64_t>(4 * options.cache_bytes);
     const std::int64_t copies = std::max<std::int64_t>(1, (wanted + shape.bytes() - 1) / shape.bytes());
     for (std::int64_t c = 0; c < copies; ++c) weights_.push_back(random_weights(options));
 
@@ -122,7 +122,7 @@ KernelBenchResult run_kernel_bench(Backend& backend, const KernelBenchOptions& o
                                    const KernelBenchProgress& progress) {
   check(options);
   Workload work(backend, options);
-  ReadProbe read(backend.pool);
+  ReadProbe read(backend.pool, options.cache_bytes);
   double one_row_ms = 0;  // set below; measured even where 1 is not among the wanted counts
   std::vector<int> counts = options.rows;
   if (std::find(counts.begin(), counts.end(), 1) == counts.end()) counts.insert(counts.begin(), 1);

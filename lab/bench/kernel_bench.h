@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
@@ -7,6 +8,7 @@
 
 #include "base/dtype.h"
 #include "kernels/backend.h"
+#include "lab/bench/machine_probe.h"
 
 namespace augur {
 
@@ -18,6 +20,8 @@ struct KernelBenchOptions {
   std::vector<int> rows = {1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128};
   int rounds = 15;       ///< at least; a round measures the machine and every row count once
   double seconds = 0.0;  ///< goes on for this long where the rounds take less
+  /// Four times as much is read before the same weights are read again.
+  std::size_t cache_bytes = last_level_cache_bytes();
 };
 
 struct KernelBenchRow {
@@ -47,9 +51,8 @@ using KernelBenchProgress = std::function<void(int done, int planned)>;
 
 /// Medians over rounds in which read bandwidth, peak rate and every row count are measured one after the
 /// other, so that a machine whose speed drifts moves both sides of the roofline alike; the fraction of it is
-/// taken in each round. The weights rotate
-/// through copies that together exceed the largest cache four times. Error for an empty or non-positive
-/// shape or row count, or another dtype.
+/// taken in each round. The weights rotate through copies that together exceed the largest cache four times.
+/// Error for an empty or non-positive shape or row count, or another dtype.
 KernelBenchResult run_kernel_bench(Backend& backend, const KernelBenchOptions& options,
                                    const KernelBenchProgress& progress = {});
 

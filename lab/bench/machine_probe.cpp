@@ -65,8 +65,8 @@ double median(std::vector<double> values) {
   return (below + values[middle]) / 2;
 }
 
-ReadProbe::ReadProbe(ThreadPool& pool)
-    : pool_(pool), memory_(std::max<std::size_t>(4 * last_level_cache_bytes(), std::size_t{256} << 20)) {
+ReadProbe::ReadProbe(ThreadPool& pool, std::size_t cache_bytes)
+    : pool_(pool), memory_(std::max<std::size_t>(4 * cache_bytes, 4 * kPieceBytes)) {
   std::memset(memory_.data(), 1, memory_.size());  // untouched pages are all the same page of zeros
   constexpr int kRounds = 5;
   constexpr std::size_t kKept = 3;
@@ -97,8 +97,8 @@ double ReadProbe::measure() {
 }
 
 double ReadProbe::measure(const ReadPattern& pattern) {
-  const auto lines = static_cast<std::int64_t>(memory_.size() / kPieces) / kLine;
-  const std::byte* piece = memory_.data() + static_cast<std::int64_t>(turn_++ % kPieces) * lines * kLine;
+  constexpr std::int64_t lines = kPieceBytes / kLine;
+  const std::byte* piece = memory_.data() + turn_++ % (memory_.size() / kPieceBytes) * kPieceBytes;
   std::atomic<std::uint64_t> sink{0};
   const double ms = time_region(pool_, [&](Team& team) {
     const Range part = team.split(lines);

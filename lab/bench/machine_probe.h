@@ -10,6 +10,9 @@
 
 namespace augur {
 
+/// Size of the largest cache in bytes; a guess of 32 MiB where the system does not say.
+std::size_t last_level_cache_bytes();
+
 /// The middle value (the mean of the two middle ones for an even count). `values` must not be empty.
 double median(std::vector<double> values);
 
@@ -31,13 +34,13 @@ struct ReadPattern {
 /// next pass over the same piece, and so is whatever else was read before.
 class ReadProbe {
  public:
-  /// Tries many patterns and keeps the fastest few.
-  explicit ReadProbe(ThreadPool& pool);
+  /// Tries many patterns and keeps the fastest few; `cache_bytes`: of the largest cache.
+  explicit ReadProbe(ThreadPool& pool, std::size_t cache_bytes = last_level_cache_bytes());
   /// GB/s (1e9 bytes): the best of one pass with each kept pattern, over a piece each.
   double measure();
 
  private:
-  static constexpr std::size_t kPieces = 4;
+  static constexpr std::size_t kPieceBytes = std::size_t{64} << 20;  ///< some milliseconds
   double measure(const ReadPattern& pattern);
 
   ThreadPool& pool_;
@@ -49,9 +52,6 @@ class ReadProbe {
 /// Rate of the backend's dot-product instruction for `type`, from registers, on all threads: GFLOP/s.
 /// Takes about `ms` milliseconds.
 double measure_peak_gflops(Backend& backend, DType type, double ms = 2.0);
-
-/// Size of the largest cache in bytes; a guess of 32 MiB where the system does not say.
-std::size_t last_level_cache_bytes();
 
 template <class Body>
 double time_region(ThreadPool& pool, Body&& body) {

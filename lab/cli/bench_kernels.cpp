@@ -80,6 +80,11 @@ void add_bench_kernels(CLI::App& bench, Action& action) {
       ->capture_default_str();
   command->add_option("--seconds", options->bench.seconds, "Go on for at least this long")
       ->check(in_range(0.0, 3600.0));
+  command
+      ->add_option_function<int>(
+          "--cache", [options](int mib) { options->bench.cache_bytes = static_cast<std::size_t>(mib) << 20; },
+          "Size of the largest cache in MiB, which is to be read past (default: what the system says)")
+      ->check(in_range(1, 16384));
   add_bench_flags(*command, options->flags);
   command->callback([options, &action] { action = [options] { return bench_kernels(*options); }; });
 }

@@ -204,7 +204,7 @@ TEST(Convert, WritesAFolderThatGivesTheSameTokensAndRefusesOneThatIsNotEmpty) {
 TEST(Bench, KernelsWritesTheDocumentedFile) {
   const auto file = temporary_file("kernels.json");
   const Outcome outcome = run_augur({"bench", "kernels", "--k", "256", "--n", "512", "--rows", "1,4",
-                                     "--rounds", "1", "-t", "1", "--json", file.string()});
+                                     "--rounds", "1", "-t", "1", "--cache", "8", "--json", file.string()});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   const json result = json::parse(std::ifstream(file));
   for (const char* key :
@@ -222,7 +222,7 @@ TEST(Bench, KernelsWritesTheDocumentedFile) {
 TEST(Bench, KernelsOfQuantisedWeights) {
   for (const char* type : {"q8_0", "q4_1", "q4_k"}) {
     const Outcome outcome = run_augur({"bench", "kernels", "--k", "256", "--n", "512", "--rows", "1,4",
-                                       "--rounds", "1", "--seconds", "0", "--dtype", type, "--json", "-"});
+                                       "--rounds", "1", "--cache", "8", "--dtype", type, "--json", "-"});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     const json result = json::parse(outcome.out);
     EXPECT_EQ(result["dtype"], type);
