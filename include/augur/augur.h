@@ -3,7 +3,7 @@
 /* The stable C interface. Structs start with their size, so that fields can be added at their end; use the
  * *_default functions (or *_init with the size of your struct), then change what you need. No function throws
  * or aborts; after a failure augur_last_error() of the same thread says what was wrong. One engine is used by
- * one thread at a time. */
+ * one thread at a time; a session serves many. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +13,8 @@ extern "C" {
 
 typedef struct augur_engine augur_engine;
 typedef struct augur_result augur_result;
+typedef struct augur_session augur_session;
+typedef struct augur_ticket augur_ticket;
 
 typedef struct augur_engine_options {
   size_t size;
@@ -123,6 +125,44 @@ int64_t augur_detokenize(augur_engine* engine, const int32_t* tokens, size_t cou
 augur_result* augur_generate(augur_engine* engine, const augur_request* request,
                              augur_token_callback on_token, void* user);
 void augur_result_free(augur_result* result);
+
+/* --- Many requests at once ---------------------------------------------------------------------------------
+ * A session decodes the requests of many threads in one batch; their tokens are those of augur_generate().
+ * Callbacks come from the session's own thread: they should return soon, and may submit and cancel, but not
+ * wait. */
+typedef struct augur_session_options {
+  size_t size;
+  int32_t parallel; /* requests that are decoded at once (16) */
+  int32_t queue;    /* requests that may wait for their turn (1024) */
+} augur_session_options;
+
+void augur_session_options_init(augur_session_options* options, size_t size);
+static inline augur_session_options augur_session_options_default(void) {
+  augur_session_options options;
+  augur_session_options_init(&options, sizeof(options));
+  return options;
+}
+
+/* Uses the engine, which outlives it and which nothing else uses meanwhile. Options may be NULL: defaults.
+ * NULL on failure. */
+augur_session* augur_session_open(augur_engine* engine, const augur_session_options* options);
+/* Takes in no more requests and returns when all have ended. 0; -1 on failure. */
+int32_t augur_session_drain(augur_session* session);
+/* Cancels what has not ended, and returns when it has. */
+void augur_session_close(augur_session* session);
+
+/* Takes a request in and returns at once; NULL on failure, as when too many wait. Those of the highest
+ * priority begin first. `on_token` may be NULL. The ticket is freed by the caller, at any time. */
+augur_ticket* augur_submit(augur_session* session, const augur_request* request, int32_t priority,
+                           augur_token_callback on_token, void* user);
+/* Ends the request with the tokens it has got. */
+void augur_cancel(augur_ticket* ticket);
+/* 1: the request has ended; 0: it has not. */
+int32_t augur_ended(const augur_ticket* ticket);
+/* Blocks until the request has ended: its result, a new one with each call; NULL where it failed. */
+augur_result* augur_wait(const augur_ticket* ticket);
+/* The request goes on. */
+void augur_ticket_free(augur_ticket* ticket);
 
 /* All are valid until the result is freed; "", no tokens and 0 of a NULL result. */
 const char* augur_result_text(const augur_result* result);

@@ -15,6 +15,12 @@ void Drafters::load(const DrafterSource& source, std::string_view head, std::str
   }
 }
 
+std::vector<std::string> Drafters::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, model] : models_) names.push_back(name);
+  return names;
+}
+
 std::unique_ptr<Drafter> Drafters::make(const std::string& name, const SpeculationPlan& plan,
                                         std::int64_t context) const {
   return models_.at(name)->make({.ngram_min = value_of(plan, &SpeculationPlan::ngram_min),

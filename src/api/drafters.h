@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "augur/plan.h"
 #include "draft/registry.h"
@@ -18,6 +19,9 @@ class Drafters {
   /// Loads every type that needs no draft model, and `head`, the type that source.head is used as (empty:
   /// there is none). `files`: tells the draft model from others (draft_identity).
   void load(const DrafterSource& source, std::string_view head, std::string files);
+
+  /// Of all that are loaded.
+  std::vector<std::string> names() const;
 
   /// For a text of so many tokens. `name`: of the plan, which was resolved for this engine.
   std::unique_ptr<Drafter> make(const std::string& name, const SpeculationPlan& plan,

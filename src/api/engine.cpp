@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/batch.h"
 #include "api/drafters.h"
 #include "api/engine_access.h"
 #include "api/generation.h"
@@ -193,49 +194,28 @@ void Engine::generate_many(std::span<const Request> requests, int parallel, cons
   if (parallel < 1 || parallel > kMostParallel) {
     throw Error("{} parallel generations are not possible: expected 1 to {}", parallel, kMostParallel);
   }
-  struct Running {
-    std::size_t index;
-    std::unique_ptr<Generation> generation;
-  };
-  std::vector<Running> running;
-  std::vector<Sequence*> sequences;
-  const auto report = [&](std::size_t index, const std::function<Result()>& make) {
-    Result result;
-    try {
-      result = make();
-    } catch (...) {
-      result = {};
-      result.finish_reason = FinishReason::Error;
-      result.error = describe(std::current_exception());
-    }
-    if (on_result) on_result(index, std::move(result));
-  };
   const auto token_callback = [&](std::size_t index) -> TokenCallback {
     if (!on_token) return {};
     return [&on_token, index](const TokenEvent& event) { return on_token(index, event); };
   };
+  Batch batch(*impl_->decoder);
   std::size_t next = 0;
-  while (next < requests.size() || !running.empty()) {
-    while (next < requests.size() && running.size() < static_cast<std::size_t>(parallel)) {
+  while (next < requests.size() || batch.size() > 0) {
+    while (next < requests.size() && batch.size() < static_cast<std::size_t>(parallel)) {
       const std::size_t index = next++;
+      const auto done = [&on_result, index](Result result) {
+        if (on_result) on_result(index, std::move(result));
+      };
+      std::unique_ptr<Generation> generation;
       try {
-        running.push_back({index, impl_->start(requests[index], token_callback(index), parallel)});
+        generation = impl_->start(requests[index], token_callback(index), parallel);
       } catch (...) {
-        report(index, [error = std::current_exception()]() -> Result { std::rethrow_exception(error); });
+        done(failed(std::current_exception()));
+        continue;
       }
+      batch.add(std::move(generation), done);
     }
-    sequences.clear();
-    for (Running& r : running) {
-      r.generation->poll_cancel();
-      sequences.push_back(&r.generation->sequence());
-    }
-    impl_->decoder->step(sequences);
-    for (Running& r : running) {
-      if (!r.generation->sequence().finished()) continue;
-      report(r.index, [&] { return r.generation->finish(); });
-      r.generation.reset();
-    }
-    std::erase_if(running, [](const Running& r) { return r.generation == nullptr; });
+    batch.step();
   }
 }
 
@@ -271,6 +251,21 @@ Engine EngineAccess::sibling(const Engine& engine, const EngineOptions& options)
 Result EngineAccess::generate(Engine& engine, const Request& request, const TokenCallback& on_token,
                               const Prepare& prepare) {
   return engine.impl_->run(*engine.impl_->start(request, on_token, 1, prepare));
+}
+
+std::unique_ptr<Generation> EngineAccess::start(Engine& engine, const Request& request,
+                                                const TokenCallback& on_token, int parallel) {
+  return engine.impl_->start(request, on_token, parallel);
+}
+
+Decoder& EngineAccess::decoder(Engine& engine) {
+  return *engine.impl_->decoder;
+}
+
+void EngineAccess::measure_costs(Engine& engine) {
+  SpeculationPlan every = engine.impl_->plan;
+  every.drafters = engine.impl_->drafters.names();
+  engine.impl_->costs->prepare(every);
 }
 
 Model& EngineAccess::model(Engine& engine) {

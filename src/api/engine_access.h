@@ -1,7 +1,10 @@
 #pragma once
 #include <functional>
+#include <memory>
 
+#include "api/generation.h"
 #include "augur/engine.h"
+#include "decode/decoder.h"
 #include "decode/sequence.h"
 #include "model/model.h"
 
@@ -18,6 +21,14 @@ struct EngineAccess {
   using Prepare = std::function<void(SequenceOptions&)>;
   static Result generate(Engine& engine, const Request& request, const TokenCallback& on_token,
                          const Prepare& prepare);
+
+  /// A request that is about to be decoded by the engine's decoder, `parallel` of them at once. Error when it
+  /// is not as it must be.
+  static std::unique_ptr<Generation> start(Engine& engine, const Request& request,
+                                           const TokenCallback& on_token, int parallel);
+  static Decoder& decoder(Engine& engine);
+  /// Measures what is not known yet of the target and of every drafter that is loaded, as `auto` uses them.
+  static void measure_costs(Engine& engine);
 
   /// What the engine's decisions go by now: of the target (an empty curve before it is known), and of the
   /// drafters that were measured. Measures nothing.

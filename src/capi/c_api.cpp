@@ -10,6 +10,7 @@
 
 #include "augur/augur.h"
 #include "augur/engine.h"
+#include "augur/session.h"
 #include "base/error.h"
 #include "base/words.h"
 #include "plan/text.h"
@@ -20,6 +21,14 @@ struct augur_engine {
 
 struct augur_result {
   augur::Result result;
+};
+
+struct augur_session {
+  augur::Session session;
+};
+
+struct augur_ticket {
+  augur::Ticket ticket;
 };
 
 namespace {
@@ -70,6 +79,18 @@ std::string text_or_empty(const char* text) {
 augur::Engine& checked(augur_engine* engine) {
   if (engine == nullptr) throw augur::Error("the engine is NULL");
   return engine->engine;
+}
+
+augur::Session& checked(augur_session* session) {
+  if (session == nullptr) throw augur::Error("the session is NULL");
+  return session->session;
+}
+
+augur::TokenCallback token_callback(augur_token_callback on_token, void* user) {
+  if (on_token == nullptr) return {};
+  return [=](const augur::TokenEvent& event) {
+    return on_token(event.text.data(), event.text.size(), event.token, user) != 0;
+  };
 }
 
 /// One of an enumeration's words; null and "" are the first of them.
@@ -235,18 +256,73 @@ augur_result* augur_generate(augur_engine* engine, const augur_request* request,
   return guarded([&] {
     augur::Engine& checked_engine = checked(engine);
     const augur_request all = complete(request, augur_request_default(), "augur_request");
-    augur::TokenCallback callback;
-    if (on_token != nullptr) {
-      callback = [=](const augur::TokenEvent& event) {
-        return on_token(event.text.data(), event.text.size(), event.token, user) != 0;
-      };
-    }
-    return new augur_result{checked_engine.generate(request_of(all), callback)};
+    return new augur_result{checked_engine.generate(request_of(all), token_callback(on_token, user))};
   });
 }
 
 void augur_result_free(augur_result* result) {
   delete result;
+}
+
+void augur_session_options_init(augur_session_options* options, size_t size) {
+  const augur::SessionOptions defaults;
+  give(augur_session_options{.size = 0, .parallel = defaults.parallel, .queue = defaults.queue}, options,
+       size);
+}
+
+augur_session* augur_session_open(augur_engine* engine, const augur_session_options* options) {
+  return guarded([&] {
+    const augur_session_options defaults = augur_session_options_default();
+    const augur_session_options all =
+        options == nullptr ? defaults : complete(options, defaults, "augur_session_options");
+    return new augur_session{augur::Session(checked(engine), {.parallel = all.parallel, .queue = all.queue})};
+  });
+}
+
+int32_t augur_session_drain(augur_session* session) {
+  return guarded(
+      [&] {
+        checked(session).drain();
+        return int32_t{0};
+      },
+      int32_t{-1});
+}
+
+void augur_session_close(augur_session* session) {
+  delete session;
+}
+
+augur_ticket* augur_submit(augur_session* session, const augur_request* request, int32_t priority,
+                           augur_token_callback on_token, void* user) {
+  return guarded([&] {
+    augur::Session& checked_session = checked(session);
+    const augur_request all = complete(request, augur_request_default(), "augur_request");
+    augur::SubmitOptions options;
+    options.priority = priority;
+    options.on_token = token_callback(on_token, user);
+    return new augur_ticket{checked_session.submit(request_of(all), std::move(options))};
+  });
+}
+
+void augur_cancel(augur_ticket* ticket) {
+  if (ticket != nullptr) ticket->ticket.cancel();
+}
+
+int32_t augur_ended(const augur_ticket* ticket) {
+  return ticket == nullptr || ticket->ticket.ended() ? 1 : 0;
+}
+
+augur_result* augur_wait(const augur_ticket* ticket) {
+  return guarded([&] {
+    if (ticket == nullptr) throw augur::Error("the ticket is NULL");
+    augur::Result result = ticket->ticket.wait();
+    if (result.finish_reason == augur::FinishReason::Error) throw augur::Error(result.error);
+    return new augur_result{std::move(result)};
+  });
+}
+
+void augur_ticket_free(augur_ticket* ticket) {
+  delete ticket;
 }
 
 const char* augur_result_text(const augur_result* result) {

@@ -24,3 +24,8 @@ foreach(draft "" ${SOURCE}/models/stories260k)
     message(FATAL_ERROR "unexpected last line: ${output}")
   endif()
 endforeach()
+
+run(${work}/embed/together ${SOURCE}/models/stories260k "Once upon a time" "One day," "Once upon a time")
+if(NOT output MATCHES "^1: , there was a little girl named Lily\\..*\n2: .+\n3: , there was a little girl named Lily\\.")
+  message(FATAL_ERROR "unexpected text: ${output}")
+endif()

@@ -159,6 +159,69 @@ TEST(CApi, TellsOfWhatSpeculationCannotUse) {
   EXPECT_THAT(augur_last_error(), HasSubstr("expected one of auto, bf16, q8_0"));
 }
 
+TEST(CApi, ASessionServesManyRequestsAtOnce) {
+  augur_engine_options options = augur_engine_options_default();
+  options.model = kModel.c_str();
+  options.draft_model = kModel.c_str();
+  augur_engine* engine = augur_load(&options);
+  ASSERT_NE(engine, nullptr) << augur_last_error();
+  augur_request request = augur_request_default();
+  request.max_tokens = 30;
+  std::vector<std::string> alone;
+  const std::vector<const char*> prompts = {"Once upon a time", "One day,", "Lily and Tom"};
+  for (const char* prompt : prompts) {
+    request.prompt = prompt;
+    augur_result* result = augur_generate(engine, &request, nullptr, nullptr);
+    alone.emplace_back(augur_result_text(result));
+    augur_result_free(result);
+  }
+
+  augur_session_options wrong = augur_session_options_default();
+  wrong.parallel = 0;
+  EXPECT_EQ(augur_session_open(engine, &wrong), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("expected 1 to"));
+  EXPECT_EQ(augur_session_open(nullptr, nullptr), nullptr);
+  EXPECT_EQ(augur_submit(nullptr, &request, 0, nullptr, nullptr), nullptr);
+
+  augur_session* session = augur_session_open(engine, nullptr);
+  ASSERT_NE(session, nullptr) << augur_last_error();
+  std::vector<std::string> streamed(prompts.size());
+  std::vector<augur_ticket*> tickets;
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    request.prompt = prompts[i];
+    const auto take = [](const char* piece, size_t length, int32_t, void* user) -> int32_t {
+      static_cast<std::string*>(user)->append(piece, length);
+      return 1;
+    };
+    tickets.push_back(augur_submit(session, &request, 0, take, &streamed[i]));
+    ASSERT_NE(tickets.back(), nullptr) << augur_last_error();
+  }
+  const int32_t outside = 1 << 30;
+  augur_request bad = augur_request_default();
+  bad.prompt_tokens = &outside;
+  bad.prompt_token_count = 1;
+  augur_ticket* refused = augur_submit(session, &bad, 0, nullptr, nullptr);
+  EXPECT_EQ(augur_wait(refused), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("outside the vocabulary"));
+  augur_ticket_free(refused);
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    augur_result* result = augur_wait(tickets[i]);
+    ASSERT_NE(result, nullptr) << augur_last_error();
+    EXPECT_EQ(augur_result_text(result), alone[i]);
+    EXPECT_EQ(streamed[i], alone[i]);
+    EXPECT_EQ(augur_ended(tickets[i]), 1);
+    augur_cancel(tickets[i]);  // too late to change anything
+    augur_result_free(result);
+    augur_ticket_free(tickets[i]);
+  }
+  EXPECT_EQ(augur_session_drain(session), 0);
+  EXPECT_EQ(augur_submit(session, &request, 0, nullptr, nullptr), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("no more requests"));
+  augur_session_close(session);
+  augur_session_close(nullptr);
+  augur_free(engine);
+}
+
 /// How the first result of an engine came about: its drafts' length, 0 where the engine is refused.
 double drafted(const augur_engine_options& options) {
   augur_engine* engine = augur_load(&options);

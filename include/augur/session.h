@@ -1,0 +1,82 @@
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+
+#include "augur/engine.h"
+
+namespace augur {
+
+/// As many requests wait as may: try again later.
+class QueueFull : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct SessionOptions {
+  int parallel = 16;  ///< requests that are decoded at once, 1 to Engine::kMostParallel
+  int queue = 1024;   ///< requests that may wait for their turn, 1 or more
+};
+
+struct SubmitOptions {
+  int priority = 0;        ///< the highest begins first, among equals the one that came first
+  TokenCallback on_token;  ///< the request's tokens in order, each as soon as it is certain
+  /// The result, once, after the last token. Whatever it throws makes the result an error.
+  std::function<void(const Result&)> on_result;
+};
+
+/// One submitted request. Copies stand for the same one; it goes on when no one holds it. Thread-safe.
+class Ticket {
+ public:
+  /// Ends the request as Cancelled, with the tokens it has got by then, at the next step at the latest. Does
+  /// nothing when it has ended.
+  void cancel();
+  bool ended() const;
+  /// Blocks until the request has ended. finish_reason Error where it was refused, or anything was thrown for
+  /// it. Not from a callback of the session, whose thread it would wait for.
+  Result wait() const;
+
+ private:
+  friend class Session;
+  struct State;
+  explicit Ticket(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+struct SessionLoad {
+  std::size_t running = 0;
+  std::size_t waiting = 0;
+};
+
+/// Serves requests of many threads in one batch (continuous batching): a request joins between two steps, as
+/// soon as there is a place, and leaves when it ends. Tokens do not depend on who shares the batch, on the
+/// order of arrival, or on cancellations: they are those of Engine::generate(). Without requests it sleeps.
+///
+/// Callbacks are called on the session's own thread, which does all the work: they should return soon, and
+/// may submit and cancel. Thread-safe, but for construction and destruction.
+class Session {
+ public:
+  /// Uses `engine`, which outlives it, and which nobody else uses meanwhile. Measures what drafting costs
+  /// where that is not known yet, so that it need not be done between the steps of others. Error for options
+  /// out of range.
+  explicit Session(Engine& engine, const SessionOptions& options = {});
+  /// Cancels what has not ended, and returns when it has.
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Takes a request in and returns at once. A request that is not as it must be ends with an error.
+  /// QueueFull where too many wait; std::runtime_error after drain(), and for a request with a cancel flag of
+  /// its own.
+  Ticket submit(Request request, SubmitOptions options = {});
+  /// Takes in no more requests, and returns when all have ended. Not from a callback.
+  void drain();
+  SessionLoad load() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace augur

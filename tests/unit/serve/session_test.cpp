@@ -1,0 +1,296 @@
+#include "augur/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "support/stories.h"
+
+namespace augur {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing_support::stories_path;
+
+/// Holds the session's thread in a callback until it is opened.
+class Gate {
+ public:
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void pass() {
+    std::unique_lock lock(mutex_);
+    reached_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return open_; });
+  }
+  void wait_until_reached() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return reached_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+  bool reached_ = false;
+};
+
+class SessionTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    EngineOptions options;
+    options.model = stories_path().string();
+    options.draft_model = stories_path().string();
+    options.threads = 2;
+    engine_ = std::make_unique<Engine>(options);
+  }
+  static void TearDownTestSuite() { engine_.reset(); }
+
+  static Request request(std::string prompt, std::int64_t tokens = 40) {
+    Request request;
+    request.prompt = std::move(prompt);
+    request.max_tokens = tokens;
+    return request;
+  }
+
+  /// Greedy and sampled, short and long, under several plans.
+  static std::vector<Request> mixed() {
+    const char* prompts[] = {"Once upon a time", "Lily and Tom went to the park. Tom saw a big", "One day,",
+                             "The end. The end. The end."};
+    std::vector<Request> requests;
+    for (int i = 0; i < 24; ++i) {
+      Request r = request(prompts[i % 4], 10 + 7 * (i % 5));
+      if (i % 3 == 1) r.sampling = {.temperature = 0.8, .top_p = 0.95, .seed = static_cast<std::uint64_t>(i)};
+      if (i % 3 == 2) r.sampling = {.temperature = 1.3, .repetition_penalty = 1.1, .seed = 9};
+      const char* plans[] = {"none", "ngram", "draft:policy=eagle2,topk=3", "draft,ngram", ""};
+      if (*plans[i % 5] != '\0') r.speculation = SpeculationPlan::parse(plans[i % 5]);
+      requests.push_back(std::move(r));
+    }
+    return requests;
+  }
+
+  static std::unique_ptr<Engine> engine_;
+};
+std::unique_ptr<Engine> SessionTest::engine_;
+
+TEST_F(SessionTest, TokensAreThoseOfOneAfterAnother) {
+  const std::vector<Request> requests = mixed();
+  std::vector<Result> alone;
+  for (const Request& r : requests) alone.push_back(engine_->generate(r));
+  for (const int parallel : {1, 3, 16}) {
+    Session session(*engine_, {.parallel = parallel});
+    // Four threads, each with some of the requests in an order of its own.
+    std::vector<std::thread> clients;
+    std::vector<std::optional<Result>> together(requests.size());
+    for (std::size_t c = 0; c < 4; ++c) {
+      clients.emplace_back([&, c] {
+        std::vector<std::size_t> mine;
+        for (std::size_t i = c; i < requests.size(); i += 4) mine.push_back(i);
+        std::shuffle(mine.begin(), mine.end(), std::minstd_rand(static_cast<unsigned>(parallel)));
+        std::vector<Ticket> tickets;
+        for (const std::size_t i : mine) tickets.push_back(session.submit(requests[i]));
+        for (std::size_t k = 0; k < mine.size(); ++k) together[mine[k]] = tickets[k].wait();
+      });
+    }
+    for (std::thread& client : clients) client.join();
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      SCOPED_TRACE(testing::Message() << "request " << i << ", " << parallel << " at once");
+      EXPECT_EQ(together[i]->tokens, alone[i].tokens);
+      EXPECT_EQ(together[i]->text, alone[i].text);
+      EXPECT_EQ(together[i]->finish_reason, alone[i].finish_reason);
+    }
+  }
+}
+
+TEST_F(SessionTest, CallbacksGetTheTextInOrderAndThenTheResult) {
+  Session session(*engine_);
+  std::string text;
+  std::vector<TokenId> tokens;
+  int results = 0;
+  const Result result = session
+                            .submit(request("Once upon a time"), {.on_token =
+                                                                      [&](const TokenEvent& event) {
+                                                                        EXPECT_EQ(results, 0);
+                                                                        text += event.text;
+                                                                        if (event.token >= 0)
+                                                                          tokens.push_back(event.token);
+                                                                        return true;
+                                                                      },
+                                                                  .on_result =
+                                                                      [&](const Result& r) {
+                                                                        ++results;
+                                                                        EXPECT_EQ(r.text, text);
+                                                                      }})
+                            .wait();
+  EXPECT_EQ(results, 1);
+  EXPECT_EQ(result.text, text);
+  EXPECT_EQ(result.tokens, tokens);
+  EXPECT_EQ(result.tokens.size(), 40U);
+}
+
+TEST_F(SessionTest, CancellingOneLeavesTheOthersAlone) {
+  const Result alone = engine_->generate(request("One day,", 60));
+  const Result whole = engine_->generate(request("Once upon a time", 60));
+  Session session(*engine_);
+  Gate gate;
+  int seen = 0;
+  Ticket cancelled = session.submit(request("Once upon a time", 60), {.on_token = [&](const TokenEvent&) {
+                                      if (++seen == 5) gate.pass();
+                                      return true;
+                                    }});
+  const Ticket other = session.submit(request("One day,", 60));
+  gate.wait_until_reached();
+  EXPECT_FALSE(cancelled.ended());
+  cancelled.cancel();
+  gate.open();
+  const Result result = cancelled.wait();
+  EXPECT_EQ(result.finish_reason, FinishReason::Cancelled);
+  ASSERT_GE(result.tokens.size(), 5U);
+  ASSERT_LT(result.tokens.size(), whole.tokens.size());
+  EXPECT_TRUE(std::equal(result.tokens.begin(), result.tokens.end(), whole.tokens.begin()));
+  EXPECT_EQ(other.wait().tokens, alone.tokens);
+  cancelled.cancel();  // does nothing any more
+  EXPECT_EQ(cancelled.wait().tokens, result.tokens);
+}
+
+TEST_F(SessionTest, TheHighestPriorityBeginsFirst) {
+  Session session(*engine_, {.parallel = 1});
+  Gate gate;
+  std::vector<std::string> order;
+  const auto named = [&](std::string name, int priority) {
+    return SubmitOptions{.priority = priority,
+                         .on_result = [&order, name](const Result&) { order.push_back(name); }};
+  };
+  session.submit(request("One", 1), {.on_token = [&](const TokenEvent&) {
+                   gate.pass();
+                   return true;
+                 }});
+  gate.wait_until_reached();
+  std::vector<Ticket> tickets;
+  tickets.push_back(session.submit(request("One", 2), named("first", 0)));
+  tickets.push_back(session.submit(request("One", 2), named("second", 0)));
+  tickets.push_back(session.submit(request("One", 2), named("low", -1)));
+  tickets.push_back(session.submit(request("One", 2), named("high", 5)));
+  EXPECT_EQ(session.load().running, 1U);
+  EXPECT_EQ(session.load().waiting, 4U);
+  gate.open();
+  for (const Ticket& t : tickets) t.wait();
+  EXPECT_THAT(order, ElementsAre("high", "first", "second", "low"));
+}
+
+TEST_F(SessionTest, AFullQueueSaysSoAndTakesNothingIn) {
+  Session session(*engine_, {.parallel = 1, .queue = 2});
+  Gate gate;
+  session.submit(request("One", 1), {.on_token = [&](const TokenEvent&) {
+                   gate.pass();
+                   return true;
+                 }});
+  gate.wait_until_reached();
+  Ticket waiting = session.submit(request("One", 2));
+  const Ticket second = session.submit(request("One", 2));
+  EXPECT_THROW(session.submit(request("One", 2)), QueueFull);
+  EXPECT_EQ(session.load().waiting, 2U);
+  waiting.cancel();  // before it has begun
+  gate.open();
+  EXPECT_EQ(waiting.wait().finish_reason, FinishReason::Cancelled);
+  EXPECT_TRUE(waiting.wait().tokens.empty());
+  EXPECT_EQ(second.wait().tokens.size(), 2U);
+}
+
+TEST_F(SessionTest, WhatIsThrownForOneRequestIsItsResult) {
+  const Result alone = engine_->generate(request("One day,"));
+  Session session(*engine_);
+  const Ticket good = session.submit(request("One day,"));
+  Request both = request("x");
+  both.prompt_tokens = {1};
+  const Ticket refused = session.submit(both);
+  const Ticket callback = session.submit(request("x"), {.on_token = [](const TokenEvent&) -> bool {
+                                           throw std::runtime_error("the callback's own");
+                                         }});
+  const Ticket at_the_end = session.submit(
+      request("x"), {.on_result = [](const Result&) { throw std::runtime_error("the result's own"); }});
+  EXPECT_EQ(refused.wait().finish_reason, FinishReason::Error);
+  EXPECT_THAT(refused.wait().error, HasSubstr("prompt"));
+  EXPECT_EQ(callback.wait().error, "the callback's own");
+  EXPECT_EQ(at_the_end.wait().error, "the result's own");
+  EXPECT_EQ(good.wait().tokens, alone.tokens);
+}
+
+TEST_F(SessionTest, CallbacksMaySubmitAndCancel) {
+  Session session(*engine_, {.parallel = 1});
+  std::optional<Ticket> next;
+  session
+      .submit(request("One", 3),
+              {.on_result = [&](const Result&) { next = session.submit(request("One", 4)); }})
+      .wait();
+  EXPECT_EQ(next->wait().tokens.size(), 4U);
+  std::optional<Ticket> self;
+  Gate gate;
+  self = session.submit(request("One", 30), {.on_token = [&](const TokenEvent&) {
+                          gate.pass();
+                          self->cancel();
+                          return true;
+                        }});
+  gate.open();
+  EXPECT_EQ(self->wait().finish_reason, FinishReason::Cancelled);
+}
+
+TEST_F(SessionTest, DrainingEndsWhatIsThereAndTakesInNoMore) {
+  Session session(*engine_, {.parallel = 2});
+  std::vector<Ticket> tickets;
+  for (int i = 0; i < 6; ++i) tickets.push_back(session.submit(request("One day,", 20)));
+  session.drain();
+  for (const Ticket& t : tickets) {
+    EXPECT_TRUE(t.ended());
+    EXPECT_EQ(t.wait().tokens.size(), 20U);
+  }
+  EXPECT_THROW(session.submit(request("One")), std::runtime_error);
+  session.drain();
+}
+
+TEST_F(SessionTest, ItsEndCancelsWhatHasNotEnded) {
+  std::vector<Ticket> tickets;
+  {
+    Session session(*engine_, {.parallel = 2, .queue = 4});
+    // The first one goes on until the session takes in no more.
+    const auto until_it_closes = [&](const TokenEvent&) {
+      for (;;) {
+        try {
+          session.submit(request("One", 1));
+        } catch (const QueueFull&) {
+        } catch (const std::runtime_error&) {
+          return true;
+        }
+      }
+    };
+    tickets.push_back(session.submit(request("One day,", 200), {.on_token = until_it_closes}));
+    for (int i = 0; i < 3; ++i) tickets.push_back(session.submit(request("One day,", 200)));
+  }
+  for (Ticket& t : tickets) {
+    EXPECT_EQ(t.wait().finish_reason, FinishReason::Cancelled);
+    t.cancel();
+  }
+}
+
+TEST_F(SessionTest, RefusesWhatCannotBe) {
+  EXPECT_THROW(Session(*engine_, {.parallel = 0}), std::runtime_error);
+  EXPECT_THROW(Session(*engine_, {.parallel = Engine::kMostParallel + 1}), std::runtime_error);
+  EXPECT_THROW(Session(*engine_, {.queue = 0}), std::runtime_error);
+  Session session(*engine_);
+  const std::atomic<bool> flag = false;
+  Request r = request("One");
+  r.cancel = &flag;
+  EXPECT_THROW(session.submit(r), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace augur
