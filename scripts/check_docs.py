@@ -18,7 +18,7 @@ PROGRAM = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/relea
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+)`")
-DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b|\bsessions?\b", re.IGNORECASE)
+DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b|\bsessions? \d", re.IGNORECASE)
 TOPS = "src|lab|include|tests|docs|results|models|scripts|examples|prompts|cmake"
 # Not of names with a placeholder in them (NAME, …), and not of what a recipe asks for: `path` (new).
 PATH = re.compile(rf"(?<![\w./$])((?:{TOPS})/[\w./-]*)(?![\w./*{{<$-]|…)(?!` \(new\))")
