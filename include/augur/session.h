@@ -17,6 +17,9 @@ class QueueFull : public std::runtime_error {
 struct SessionOptions {
   int parallel = 16;  ///< requests that are decoded at once, 1 to Engine::kMostParallel
   int queue = 1024;   ///< requests that may wait for their turn, 1 or more
+  /// By what share of its time the prompts of new requests may lengthen a step of those that are writing. 0:
+  /// as little as possible; infinity: a step takes a whole chunk of a prompt.
+  double prompt_share = 1.0;
 };
 
 struct SubmitOptions {

@@ -11,6 +11,7 @@ namespace augur {
 namespace {
 
 constexpr std::size_t kUsualRows = 512;
+constexpr int kLeastPromptRows = 8;  ///< half a kernel's tile: next to free beside others
 
 }  // namespace
 
@@ -99,17 +100,34 @@ void Decoder::draft() {
   std::erase_if(drafting_, [](const Sequence* s) { return s->finished(); });
 }
 
+int Decoder::prompt_rows() const {
+  if (drafting_.empty() || !costs_.measured()) return options_.prefill_rows;
+  double rows = 0;
+  double context = 0;
+  for (const Sequence* s : drafting_) {
+    rows += s->draft_.tree.size();
+    context += static_cast<double>(s->draft_.info.context) / static_cast<double>(drafting_.size());
+  }
+  const double most_ms = (1 + prompt_share_) * costs_.verify_ms(rows, context);
+  int affordable = std::min(kLeastPromptRows, options_.prefill_rows);
+  for (int too_many = options_.prefill_rows + 1; affordable + 1 < too_many;) {
+    const int middle = (affordable + too_many) / 2;
+    (costs_.verify_ms(rows + middle, context) <= most_ms ? affordable : too_many) = middle;
+  }
+  return affordable;
+}
+
 /// What the step runs: the drafted trees, then as much of the prompts as it has room for.
 void Decoder::add_parts(std::span<Sequence* const> sequences) {
   parts_.clear();
   for (Sequence* s : drafting_) parts_.push_back({.sequence = s, .rows = s->draft_.tree.size()});
-  int prompt_rows = options_.prefill_rows;
+  int left_over = prompt_rows();
   for (Sequence* s : sequences) {
-    if (s->finished() || !s->prefilling() || prompt_rows == 0) continue;
+    if (s->finished() || !s->prefilling() || left_over == 0) continue;
     const std::int64_t left = static_cast<std::int64_t>(s->prompt_size_) - 1 - s->cache_.length();
-    const auto rows = static_cast<int>(std::min<std::int64_t>(left, prompt_rows));
+    const auto rows = static_cast<int>(std::min<std::int64_t>(left, left_over));
     parts_.push_back({.sequence = s, .rows = rows, .prompt = true});
-    prompt_rows -= rows;
+    left_over -= rows;
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,11 @@ class Decoder {
   /// the step may be tried again, and the tokens are those that it would have given.
   void step(std::span<Sequence* const> sequences);
 
+  /// From now on prompts lengthen a step in which texts are being written by no more than this share of it,
+  /// as the costs say (no less than a few rows, so that they get on). Without it they take all of
+  /// prefill_rows.
+  void limit_prompts(double share) { prompt_share_ = share; }
+
   /// What the target and the drafters cost here. Every step is observed; policies read it.
   CostModel& costs() { return costs_; }
 
@@ -48,6 +54,7 @@ class Decoder {
   static bool guarded(Sequence& sequence, Call&& call);
   void reserve(std::size_t sequences);
   void draft();
+  int prompt_rows() const;
   void add_parts(std::span<Sequence* const> sequences);
   void build_batch();
   void open(const Part& part);
@@ -65,6 +72,7 @@ class Decoder {
 
   Model& target_;
   Options options_;
+  double prompt_share_ = std::numeric_limits<double>::infinity();
   CostModel costs_;
   Round round_{costs_, *options_.clock};
 

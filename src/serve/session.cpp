@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -61,7 +62,11 @@ class Session::Impl {
       throw Error("session: {} requests at once: expected 1 to {}", options.parallel, Engine::kMostParallel);
     }
     if (options.queue < 1) throw Error("session: a queue of {}: expected 1 or more", options.queue);
+    if (!(options.prompt_share >= 0)) {
+      throw Error("session: prompts may take a share of {}: expected 0 or more", options.prompt_share);
+    }
     EngineAccess::measure_costs(engine);
+    EngineAccess::decoder(engine).limit_prompts(options.prompt_share);
     thread_ = std::thread([this] { run(); });
   }
 
@@ -74,6 +79,7 @@ class Session::Impl {
       shared_->work.notify_one();
     }
     thread_.join();
+    EngineAccess::decoder(engine_).limit_prompts(std::numeric_limits<double>::infinity());
   }
 
   Submitted submit(Request request, SubmitOptions options) {

@@ -541,6 +541,39 @@ TEST_F(DecoderTest, DraftersGetTheHiddenStatesOfTheAcceptedRows) {
   }
 }
 
+TEST_F(DecoderTest, PromptsLengthenOthersStepsByWhatTheyMay) {
+  /// Nothing takes any time by it, so the costs stay as they are set.
+  struct StillClock final : Clock {
+    double now_ms() const override { return 0; }
+  } const clock;
+  const std::vector<TokenId> long_prompt(200, prompt_.back());
+  const std::vector<TokenId> alone = plain(long_prompt, 10);
+  const auto chunks = [&](double share, bool beside) {
+    Decoder decoder(*stories_.model, {.prefill_rows = 64, .clock = &clock});
+    for (const double rows : CostCurve::kRows) decoder.costs().verify_curve().set(rows, 1 + 0.1 * (rows - 1));
+    decoder.limit_prompts(share);
+    Sequence writing(*stories_.model, prompt_, {.max_tokens = 200});
+    std::vector<std::int64_t> chunks;
+    std::int64_t before = 0;
+    Sequence reading(*stories_.model, long_prompt, {.max_tokens = 10, .on_prefill = [&](auto done, auto) {
+                                                      chunks.push_back(done - std::exchange(before, done));
+                                                    }});
+    if (beside) {
+      Sequence* const one[] = {&writing};
+      while (writing.generated().empty()) decoder.step(one);
+    }
+    Sequence* const both[] = {&reading, &writing};
+    while (!reading.finished()) decoder.step(std::span(both).first(beside ? 2 : 1));
+    EXPECT_TRUE(std::ranges::equal(reading.generated(), alone));
+    return chunks;
+  };
+  EXPECT_THAT(chunks(1.05, false), ElementsAre(64, 64, 64, 7)) << "nobody waits";
+  EXPECT_EQ(chunks(1.05, true).front(), 10);
+  EXPECT_EQ(chunks(2.05, true).front(), 20);
+  EXPECT_EQ(chunks(0, true).front(), 8) << "and it gets on";
+  EXPECT_EQ(chunks(std::numeric_limits<double>::infinity(), true).front(), 64);
+}
+
 TEST_F(DecoderTest, TracesEveryRound) {
   const TickingClock clock;
   TraceRing ring(4);

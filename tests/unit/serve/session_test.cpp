@@ -285,6 +285,7 @@ TEST_F(SessionTest, RefusesWhatCannotBe) {
   EXPECT_THROW(Session(*engine_, {.parallel = 0}), std::runtime_error);
   EXPECT_THROW(Session(*engine_, {.parallel = Engine::kMostParallel + 1}), std::runtime_error);
   EXPECT_THROW(Session(*engine_, {.queue = 0}), std::runtime_error);
+  EXPECT_THROW(Session(*engine_, {.prompt_share = -1}), std::runtime_error);
   Session session(*engine_);
   const std::atomic<bool> flag = false;
   Request r = request("One");

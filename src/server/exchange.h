@@ -1,0 +1,38 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace augur {
+
+struct HttpRequest {
+  std::string method;  ///< "GET", "POST", ...
+  std::string path;    ///< without the query
+  std::string body;
+  std::string authorization;  ///< the header; empty: none
+};
+
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
+/// One request that is being answered: by answer(), or by events and end() (after events an answer's body is
+/// the last event). What comes after the end is dropped. Thread-safe. When the client has gone, or does not
+/// read what it asked for, what is sent is dropped.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+  /// The whole answer, of JSON.
+  virtual void answer(int status, std::string body, HttpHeaders headers = {}) = 0;
+  /// One server-sent event; the first one begins the answer, with status 200.
+  virtual void event(std::string data) = 0;
+  /// Ends a stream of events.
+  virtual void end() = 0;
+  /// Calls `closed` once if the client goes away before the answer's end, at once if it has gone.
+  virtual void when_closed(std::function<void()> closed) = 0;
+};
+
+/// Answers a request, now or later, from any thread. Is called on the server's thread: it returns soon.
+using HttpHandler = std::function<void(const HttpRequest&, const std::shared_ptr<Exchange>&)>;
+
+}  // namespace augur

@@ -1,0 +1,395 @@
+#include "server/http_server.h"
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "base/error.h"
+#include "server/json_answers.h"
+
+namespace augur {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using asio::ip::tcp;
+
+class Connection;
+
+/// What all connections share. Everything but `io` and what is under the mutex is the I/O thread's.
+struct Common {
+  HttpOptions options;
+  HttpHandler handler;
+  std::set<Connection*> connections;
+  bool finishing = false;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  int unanswered = 0;  ///< requests; under the mutex
+
+  void count(int change) {
+    const std::lock_guard lock(mutex);
+    unanswered += change;
+    changed.notify_all();
+  }
+
+  asio::io_context io{1};  // last: what it drops at its end uses the others
+};
+
+/// One client. All members run on the I/O thread; an Exchange posts to it.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(Common& common, tcp::socket socket) : common_(common), stream_(std::move(socket)) {
+    common_.connections.insert(this);
+  }
+  ~Connection() {
+    lost();
+    common_.connections.erase(this);
+  }
+
+  asio::io_context& io() { return common_.io; }
+
+  void read() {
+    parser_.emplace();
+    parser_->body_limit(common_.options.most_body);
+    parser_->header_limit(static_cast<std::uint32_t>(common_.options.most_header));
+    expire();
+    http::async_read(
+        stream_, buffer_, *parser_,
+        [self = shared_from_this()](beast::error_code error, std::size_t) { self->has_read(error); });
+  }
+
+  void answer(int status, std::string body, const HttpHeaders& headers) {
+    if (!answering_) return;
+    if (streaming_) {  // too late for a status: it is the last event
+      event(std::move(body));
+      end();
+      return;
+    }
+    respond(status, std::move(body), headers, false);
+  }
+
+  void event(std::string data) {
+    if (!answering_) return;
+    if (!streaming_) begin_stream();
+    send("data: " + std::move(data) + "\n\n");
+  }
+
+  void end() {
+    if (!streaming_) return;
+    ended_ = true;
+    if (!writing_) write_next();
+  }
+
+  void when_closed(std::function<void()> closed) {
+    if (answering_) {
+      closed_ = std::move(closed);
+    } else {
+      closed();
+    }
+  }
+
+  void close() {
+    beast::error_code ignored;
+    stream_.socket().shutdown(tcp::socket::shutdown_both, ignored);
+    stream_.close();
+    lost();
+  }
+
+ private:
+  class Answering;
+
+  void expire() {
+    stream_.expires_after(
+        std::chrono::milliseconds(static_cast<std::int64_t>(common_.options.seconds * 1e3)));
+  }
+
+  void has_read(beast::error_code error) {
+    if (error == http::error::body_limit) return refuse(413, "the body is too large");
+    if (error == http::error::header_limit) return refuse(431, "the header is too large");
+    if (error == beast::error::timeout || error == http::error::end_of_stream || error == asio::error::eof ||
+        error == asio::error::connection_reset || error == asio::error::operation_aborted) {
+      return close();
+    }
+    if (error) return refuse(400, "this is not HTTP: " + error.message());
+    request_ = parser_->release();
+    keep_alive_ = request_.keep_alive() && !common_.finishing;
+    begin();
+    std::string target(request_.target());
+    if (const std::size_t query = target.find('?'); query != std::string::npos) target.resize(query);
+    const HttpRequest request{.method = std::string(request_.method_string()),
+                              .path = std::move(target),
+                              .body = std::move(request_.body()),
+                              .authorization = std::string(request_[http::field::authorization])};
+    watch();
+    dispatch(request);
+  }
+
+  void dispatch(const HttpRequest& request);
+
+  void begin() {
+    answering_ = true;
+    streaming_ = ended_ = false;
+    common_.count(1);
+  }
+
+  void refuse(int status, const std::string& message) {
+    begin();
+    respond(status, error_body(status, message), {}, true);
+  }
+
+  /// A client that goes away while its request computes makes the socket readable.
+  void watch() {
+    stream_.socket().async_wait(tcp::socket::wait_read, [self = shared_from_this()](beast::error_code error) {
+      if (error || !self->answering_) return;
+      char byte = 0;
+      const auto got = ::recv(self->stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+      if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) self->close();
+      // Otherwise it has sent its next request already, and is there.
+    });
+  }
+
+  void respond(int status, std::string body, const HttpHeaders& headers, bool last) {
+    auto response =
+        std::make_shared<http::response<http::string_body>>(static_cast<http::status>(status), 11);
+    response->set(http::field::content_type, "application/json; charset=utf-8");
+    for (const auto& [name, value] : headers) response->set(name, value);
+    response->body() = std::move(body);
+    response->keep_alive(keep_alive_ && !last);
+    response->prepare_payload();
+    if (request_.method() == http::verb::head) response->body().clear();
+    expire();
+    http::async_write(stream_, *response,
+                      [self = shared_from_this(), response](beast::error_code error, std::size_t) {
+                        self->is_answered(error, response->keep_alive());
+                      });
+  }
+
+  void is_answered(beast::error_code error, bool go_on) {
+    if (error || !answering_) return close();
+    answering_ = streaming_ = false;
+    closed_ = {};
+    common_.count(-1);
+    if (go_on && !common_.finishing) {
+      read();
+    } else {
+      close();
+    }
+  }
+
+  void begin_stream() {
+    streaming_ = true;
+    auto head = std::make_shared<http::response<http::empty_body>>(http::status::ok, 11);
+    head->set(http::field::content_type, "text/event-stream; charset=utf-8");
+    head->set(http::field::cache_control, "no-cache");
+    head->set("X-Accel-Buffering", "no");
+    head->keep_alive(keep_alive_);
+    head->chunked(true);
+    auto serializer = std::make_shared<http::response_serializer<http::empty_body>>(*head);
+    writing_ = true;
+    expire();
+    http::async_write_header(stream_, *serializer,
+                             [self = shared_from_this(), head, serializer](
+                                 beast::error_code error, std::size_t) { self->has_written(error); });
+  }
+
+  void send(std::string text) {
+    unread_ += text.size();
+    if (unread_ > common_.options.most_unread) return close();
+    waiting_.push_back(std::move(text));
+    if (!writing_) write_next();
+  }
+
+  void has_written(beast::error_code error) {
+    writing_ = false;
+    if (error) return close();
+    write_next();
+  }
+
+  void write_next() {
+    if (!answering_) return;
+    if (waiting_.empty() && !ended_) return;
+    writing_ = true;
+    expire();
+    if (waiting_.empty()) {
+      asio::async_write(stream_, http::make_chunk_last(),
+                        [self = shared_from_this()](beast::error_code error, std::size_t) {
+                          self->writing_ = false;
+                          self->is_answered(error, self->keep_alive_);
+                        });
+      return;
+    }
+    // All that has come up meanwhile is one chunk.
+    auto chunk = std::make_shared<std::string>();
+    for (const std::string& text : waiting_) *chunk += text;
+    waiting_.clear();
+    unread_ = 0;
+    asio::async_write(stream_, http::make_chunk(asio::buffer(*chunk)),
+                      [self = shared_from_this(), chunk](beast::error_code error, std::size_t) {
+                        self->has_written(error);
+                      });
+  }
+
+  /// The client is gone, answered or not.
+  void lost() {
+    if (!answering_) return;
+    answering_ = streaming_ = false;
+    common_.count(-1);
+    if (const auto closed = std::exchange(closed_, {})) closed();
+  }
+
+  Common& common_;
+  beast::tcp_stream stream_;
+  beast::flat_buffer buffer_;
+  std::optional<http::request_parser<http::string_body>> parser_;
+  http::request<http::string_body> request_;
+  bool keep_alive_ = false;
+
+  // The request in flight.
+  bool answering_ = false;
+  bool streaming_ = false;
+  bool ended_ = false;    ///< nothing more comes for the stream
+  bool writing_ = false;  ///< to the stream
+  std::deque<std::string> waiting_;
+  std::size_t unread_ = 0;
+  std::function<void()> closed_;
+};
+
+/// Belongs to one request of a connection; the connection answers no other one before it is done.
+class Connection::Answering final : public Exchange {
+ public:
+  explicit Answering(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
+  /// Whoever lets go of it without an answer must not leave the client waiting.
+  ~Answering() override {
+    if (!finished_) answer(500, error_body(500, "the request was dropped"));
+    post([](Connection&) {});  // the connection ends on the I/O thread
+  }
+
+  void answer(int status, std::string body, HttpHeaders headers = {}) override {
+    if (finished_.exchange(true)) return;
+    post([status, body = std::move(body), headers = std::move(headers)](Connection& c) mutable {
+      c.answer(status, std::move(body), headers);
+    });
+  }
+  void event(std::string data) override {
+    if (finished_) return;
+    post([data = std::move(data)](Connection& c) mutable { c.event(std::move(data)); });
+  }
+  void end() override {
+    if (finished_.exchange(true)) return;
+    post([](Connection& c) { c.end(); });
+  }
+  void when_closed(std::function<void()> closed) override {
+    post([closed = std::move(closed)](Connection& c) mutable { c.when_closed(std::move(closed)); });
+  }
+
+ private:
+  template <class Call>
+  void post(Call call) {
+    asio::post(connection_->io(),
+               [connection = connection_, call = std::move(call)]() mutable { call(*connection); });
+  }
+
+  std::shared_ptr<Connection> connection_;
+  std::atomic<bool> finished_ = false;
+};
+
+void Connection::dispatch(const HttpRequest& request) {
+  const auto exchange = std::make_shared<Answering>(shared_from_this());
+  try {
+    common_.handler(request, exchange);
+  } catch (...) {
+    exchange->answer(500, error_body(500, describe(std::current_exception())));
+  }
+}
+
+}  // namespace
+
+class HttpServer::Impl {
+ public:
+  Impl(const HttpOptions& options, HttpHandler handler) : acceptor_(common_.io) {
+    common_.options = options;
+    common_.handler = std::move(handler);
+    beast::error_code error;
+    const auto address = asio::ip::make_address(options.host, error);
+    if (error) throw Error("'{}' is not an address to listen at", options.host);
+    const tcp::endpoint endpoint(address, options.port);
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (error) throw Error("cannot listen at {} port {}: {}", options.host, options.port, error.message());
+    port_ = acceptor_.local_endpoint().port();
+    accept();
+    thread_ = std::thread([this] { common_.io.run(); });
+  }
+
+  ~Impl() {
+    asio::post(common_.io, [this] {
+      stop_accepting();
+      for (Connection* c : std::set(common_.connections)) c->close();
+    });
+    thread_.join();  // it returns when nothing is left to wait for
+  }
+
+  std::uint16_t port() const { return port_; }
+
+  void finish(double seconds) {
+    asio::post(common_.io, [this] {
+      common_.finishing = true;
+      stop_accepting();
+    });
+    std::unique_lock lock(common_.mutex);
+    common_.changed.wait_for(lock, std::chrono::duration<double>(seconds),
+                             [&] { return common_.unanswered == 0; });
+  }
+
+ private:
+  void accept() {
+    acceptor_.async_accept([this](beast::error_code error, tcp::socket socket) {
+      if (error == asio::error::operation_aborted || !acceptor_.is_open()) return;
+      if (!error && static_cast<int>(common_.connections.size()) < common_.options.most_connections) {
+        socket.set_option(tcp::no_delay(true), error);
+        std::make_shared<Connection>(common_, std::move(socket))->read();
+      }
+      accept();
+    });
+  }
+
+  void stop_accepting() {
+    beast::error_code ignored;
+    acceptor_.close(ignored);
+  }
+
+  Common common_;
+  tcp::acceptor acceptor_;
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+HttpServer::HttpServer(const HttpOptions& options, HttpHandler handler)
+    : impl_(std::make_unique<Impl>(options, std::move(handler))) {}
+HttpServer::~HttpServer() = default;
+
+std::uint16_t HttpServer::port() const {
+  return impl_->port();
+}
+
+void HttpServer::finish(double seconds) {
+  impl_->finish(seconds);
+}
+
+}  // namespace augur

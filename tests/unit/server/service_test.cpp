@@ -1,0 +1,236 @@
+#include "server/service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <httplib.h>
+
+#include <nlohmann/json.hpp>
+
+#include "server/http_server.h"
+#include "support/stories.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing_support::stories_path;
+
+/// A server of the stories model, and clients of it.
+class ServiceTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    EngineOptions options;
+    options.model = stories_path().string();
+    options.draft_model = stories_path().string();
+    options.threads = 2;
+    engine_ = std::make_unique<Engine>(options);
+  }
+  static void TearDownTestSuite() { engine_.reset(); }
+
+  ~ServiceTest() override { service_.drain(); }
+
+  httplib::Result post(const std::string& path, const std::string& body) {
+    httplib::Client client("127.0.0.1", server_.port());
+    return client.Post(path, body, "application/json");
+  }
+  json answer(const std::string& path, const json& body) {
+    const httplib::Result result = post(path, body.dump());
+    EXPECT_TRUE(result);
+    EXPECT_EQ(result->status, 200) << result->body;
+    return json::parse(result->body);
+  }
+  /// "STATUS message".
+  std::string refusal(const std::string& path, const std::string& body) {
+    const httplib::Result result = post(path, body);
+    if (!result) return "no answer";
+    const json error = json::parse(result->body)["error"];
+    EXPECT_EQ(error["code"], result->status);
+    return std::to_string(result->status) + " " + error["message"].get<std::string>();
+  }
+  static std::vector<std::string> events(const std::string& body) {
+    std::vector<std::string> events;
+    for (std::size_t at = 0; at < body.size();) {
+      const std::size_t end = body.find("\n\n", at);
+      EXPECT_EQ(body.substr(at, 6), "data: ");
+      events.push_back(body.substr(at + 6, end - at - 6));
+      at = end + 2;
+    }
+    return events;
+  }
+  static Result alone(std::int64_t tokens, SamplingOptions sampling = {}) {
+    Request request;
+    request.prompt = "Once upon a time";
+    request.max_tokens = tokens;
+    request.sampling = sampling;
+    return engine_->generate(request);
+  }
+  void open() { service_.open(*engine_, {.parallel = 4}); }
+
+  static std::unique_ptr<Engine> engine_;
+  Service service_{{.model = "stories", .api_keys = {}, .speculation = {}}};
+  HttpServer server_{{.port = 0},
+                     [this](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
+                       service_.handle(request, exchange);
+                     }};
+};
+std::unique_ptr<Engine> ServiceTest::engine_;
+
+TEST_F(ServiceTest, CompletionsAreTheEnginesOwnWithAnySpeculation) {
+  const Result greedy = alone(50);
+  const Result sampled = alone(50, {.temperature = 0.9, .top_p = 0.9, .seed = 17});
+  open();
+  for (const char* speculative : {"null", R"({"type": "none"})", R"({"type": "ngram", "n_max": 6})",
+                                  R"({"type": "draft", "policy": "eagle2", "topk": 3, "depth": 3})",
+                                  R"({"type": "draft,ngram", "policy": "auto"})"}) {
+    SCOPED_TRACE(speculative);
+    json body = {{"model", "stories"},
+                 {"prompt", "Once upon a time"},
+                 {"max_tokens", 50},
+                 {"temperature", 0},
+                 {"speculative", json::parse(speculative)}};
+    json result = answer("/v1/completions", body);
+    EXPECT_EQ(result["choices"][0]["text"], greedy.text);
+    EXPECT_EQ(result["choices"][0]["finish_reason"], "length");
+    EXPECT_EQ(result["object"], "text_completion");
+    EXPECT_EQ(result["usage"]["completion_tokens"], 50);
+    EXPECT_EQ(result["usage"]["prompt_tokens"], greedy.prompt_tokens);
+    EXPECT_EQ(result["usage"]["total_tokens"], 50 + greedy.prompt_tokens);
+    body.update({{"temperature", 0.9}, {"top_p", 0.9}, {"seed", 17}, {"n", 2}});
+    result = answer("/v1/completions", body);
+    EXPECT_EQ(result["choices"][0]["text"], sampled.text);
+    EXPECT_EQ(result["choices"][1]["index"], 1);
+    EXPECT_NE(result["choices"][1]["text"], sampled.text) << "the next seed's";
+    EXPECT_EQ(result["usage"]["completion_tokens"], 100);
+  }
+  const json plain = answer("/v1/completions", {{"prompt", "Once"}, {"speculative", {{"type", "none"}}}});
+  EXPECT_EQ(plain["usage"]["speculation"]["num_draft_tokens"], 0);
+  EXPECT_EQ(plain["usage"]["completion_tokens"], 16) << "OpenAI's default";
+}
+
+TEST_F(ServiceTest, StreamsTheSameText) {
+  const Result greedy = alone(50);
+  open();
+  json body = {{"prompt", "Once upon a time"},
+               {"max_tokens", 50},
+               {"temperature", 0},
+               {"stream", true},
+               {"n", 2},
+               {"stream_options", {{"include_usage", true}}}};
+  const httplib::Result result = post("/v1/completions", body.dump());
+  ASSERT_TRUE(result);
+  std::vector<std::string> all = events(result->body);
+  ASSERT_GT(all.size(), 10U);
+  EXPECT_EQ(all.back(), "[DONE]");
+  all.pop_back();
+  const json last = json::parse(all.back());
+  EXPECT_TRUE(last["choices"].empty());
+  EXPECT_EQ(last["usage"]["completion_tokens"], 100);
+  all.pop_back();
+  std::string texts[2];
+  int ended = 0;
+  for (const std::string& event : all) {
+    const json choice = json::parse(event)["choices"].at(0);
+    texts[choice["index"].get<int>()] += choice["text"];
+    ended += choice["finish_reason"] == "length" ? 1 : 0;
+  }
+  EXPECT_EQ(texts[0], greedy.text);
+  EXPECT_EQ(texts[1], greedy.text);
+  EXPECT_EQ(ended, 2);
+}
+
+TEST_F(ServiceTest, StopsAndBiasesAndIds) {
+  open();
+  json body = {{"prompt", "Once upon a time"}, {"max_tokens", 50}, {"temperature", 0}, {"stop", "Lily"}};
+  const json stopped = answer("/v1/completions", body);
+  EXPECT_EQ(stopped["choices"][0]["text"], ", there was a little girl named ");
+  EXPECT_EQ(stopped["choices"][0]["finish_reason"], "stop");
+  const json tokens = answer("/tokenize", {{"prompt", "Once upon a time"}});
+  body["prompt"] = tokens["tokens"];
+  EXPECT_EQ(answer("/v1/completions", body)["choices"][0]["text"], stopped["choices"][0]["text"]);
+  EXPECT_THAT(answer("/detokenize", {{"tokens", tokens["tokens"]}})["content"].get<std::string>(),
+              HasSubstr("Once upon a time"));
+}
+
+TEST_F(ServiceTest, ARefusedFieldIsNamed) {
+  open();
+  const auto completion = [&](const std::string& field) {
+    return refusal("/v1/completions", R"({"prompt": "Once", )" + field + "}");
+  };
+  EXPECT_THAT(completion(R"("best_of": 2)"), AllOf(HasSubstr("400 'best_of'"), HasSubstr("not support")));
+  EXPECT_THAT(completion(R"("temperature": -1)"), HasSubstr("400 'temperature': expected a number from 0"));
+  EXPECT_THAT(completion(R"("max_tokens": "many")"), HasSubstr("400 'max_tokens': expected an integer"));
+  EXPECT_THAT(completion(R"("n": 17)"), HasSubstr("400 'n': expected an integer from 1 to 16"));
+  EXPECT_THAT(completion(R"("stop": [""])"), HasSubstr("400 'stop'"));
+  EXPECT_THAT(completion(R"("stream_options": {"include_usage": true})"), HasSubstr("400 'stream_options'"));
+  EXPECT_THAT(completion(R"("logit_bias": {"x": 1})"), HasSubstr("400 'logit_bias'"));
+  EXPECT_THAT(completion(R"("model": "other")"), HasSubstr("404 the model 'other'"));
+  EXPECT_THAT(completion(R"("speculative": {"tree": "/etc/passwd"})"), HasSubstr("400 'speculative.tree'"));
+  EXPECT_THAT(completion(R"("speculative": {"policy": "c2t:model=/etc"})"),
+              HasSubstr("400 'speculative.policy'"));
+  EXPECT_THAT(completion(R"("speculative": {"n_max": 1000000})"), HasSubstr("400 'speculative'"));
+  EXPECT_THAT(completion(R"("speculative": {"type": "nothing"})"), HasSubstr("400 'speculative'"));
+  EXPECT_THAT(refusal("/v1/completions", "{}"), HasSubstr("400 'prompt': is missing"));
+  EXPECT_THAT(refusal("/v1/completions", "{"), HasSubstr("400 the body"));
+  EXPECT_THAT(refusal("/v1/completions", "[]"), HasSubstr("400 the body is not a JSON object"));
+  EXPECT_THAT(refusal("/v1/completions", std::string(100, '[')), HasSubstr("nested deeper"));
+  EXPECT_THAT(refusal("/v1/completions", R"({"prompt": [99999]})"), HasSubstr("outside the vocabulary"));
+  EXPECT_THAT(refusal("/v1/completions", json{{"prompt", std::vector<int>(600, 5)}}.dump()),
+              HasSubstr("400 'prompt': it has 600 tokens, but the context holds 512"));
+  EXPECT_THAT(refusal("/v1/chat/completions", R"({"messages": [{"role": "user", "content": "Hi"}]})"),
+              AllOf(HasSubstr("400 'messages'"), HasSubstr("chat template")));
+  EXPECT_THAT(refusal("/v1/chat/completions", R"({"messages": [{"role": "wizard", "content": "Hi"}]})"),
+              HasSubstr("400 'messages[0].role'"));
+  EXPECT_THAT(refusal("/v1/chat/completions",
+                      R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})"),
+              HasSubstr("400 'messages[0].content[0]'"));
+  EXPECT_THAT(refusal("/detokenize", R"({"tokens": [-1]})"), HasSubstr("400 'tokens'"));
+  EXPECT_THAT(refusal("/v1/nothing", "{}"), HasSubstr("404"));
+  EXPECT_THAT(refusal("/v1/models", "{}"), HasSubstr("405"));
+}
+
+TEST_F(ServiceTest, SaysWhatItIsDoing) {
+  httplib::Client client("127.0.0.1", server_.port());
+  EXPECT_EQ(client.Get("/health")->status, 503) << "it is loading";
+  open();
+  EXPECT_EQ(client.Get("/health")->status, 200);
+  const json models = json::parse(client.Get("/v1/models")->body);
+  EXPECT_EQ(models["data"][0]["id"], "stories");
+  service_.drain();
+  const httplib::Result late = client.Get("/health");
+  EXPECT_EQ(late->status, 503);
+  EXPECT_EQ(late->get_header_value("Retry-After"), "1");
+}
+
+TEST_F(ServiceTest, AFullQueueIsA429) {
+  service_.open(*engine_, {.parallel = 1, .queue = 1});
+  // Sixteen choices at once are more than one that runs and one that waits.
+  const httplib::Result result = post("/v1/completions", R"({"prompt": "Once", "n": 16, "max_tokens": 300})");
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->status, 429);
+  EXPECT_EQ(result->get_header_value("Retry-After"), "1");
+  // What had begun is cancelled, and then there is room.
+  int status = 0;
+  for (int i = 0; i < 1000 && status != 200; ++i)
+    status = post("/v1/completions", R"({"prompt": "Once"})")->status;
+  EXPECT_EQ(status, 200);
+}
+
+TEST_F(ServiceTest, KeysOpenEverythingButHealth) {
+  Service locked({.model = "stories", .api_keys = {"first", "second"}, .speculation = {}});
+  locked.open(*engine_, {});
+  HttpServer server({.port = 0}, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
+    locked.handle(request, exchange);
+  });
+  httplib::Client client("127.0.0.1", server.port());
+  EXPECT_EQ(client.Get("/health")->status, 200);
+  EXPECT_EQ(client.Get("/v1/models")->status, 401);
+  EXPECT_EQ(client.Get("/v1/models", {{"Authorization", "Bearer third!"}})->status, 401);
+  EXPECT_EQ(client.Get("/v1/models", {{"Authorization", "second"}})->status, 401);
+  EXPECT_EQ(client.Get("/v1/models", {{"Authorization", "Bearer second"}})->status, 200);
+  locked.drain();
+}
+
+}  // namespace
+}  // namespace augur
