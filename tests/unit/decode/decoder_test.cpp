@@ -553,10 +553,10 @@ TEST_F(DecoderTest, PromptsLengthenOthersStepsByWhatTheyMay) {
     for (const double rows : CostCurve::kRows) decoder.costs().verify_curve().set(rows, 1 + 0.1 * (rows - 1));
     decoder.limit_prompts(share);
     Sequence writing(*stories_.model, prompt_, {.max_tokens = 200});
-    std::vector<std::int64_t> chunks;
+    std::vector<std::int64_t> sizes;
     std::int64_t before = 0;
     Sequence reading(*stories_.model, long_prompt, {.max_tokens = 10, .on_prefill = [&](auto done, auto) {
-                                                      chunks.push_back(done - std::exchange(before, done));
+                                                      sizes.push_back(done - std::exchange(before, done));
                                                     }});
     if (beside) {
       Sequence* const one[] = {&writing};
@@ -565,7 +565,7 @@ TEST_F(DecoderTest, PromptsLengthenOthersStepsByWhatTheyMay) {
     Sequence* const both[] = {&reading, &writing};
     while (!reading.finished()) decoder.step(std::span(both).first(beside ? 2 : 1));
     EXPECT_TRUE(std::ranges::equal(reading.generated(), alone));
-    return chunks;
+    return sizes;
   };
   EXPECT_THAT(chunks(1.05, false), ElementsAre(64, 64, 64, 7)) << "nobody waits";
   EXPECT_EQ(chunks(1.05, true).front(), 10);

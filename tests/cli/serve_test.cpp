@@ -1,0 +1,32 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "cli/program.h"
+
+namespace augur::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+TEST(Serve, SaysWhereItServesAndEndsWell) {
+  const Outcome outcome =
+      run_augur({"serve", "-m", stories260k(), "-t", "2", "--port", "0", "--spec-type", "ngram"},
+                {.signal = SIGTERM, .signal_after_bytes = 20});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, MatchesRegex("stories260k is served at http://127.0.0.1:[1-9][0-9]*\n"));
+}
+
+TEST(Serve, SaysWhatCannotBe) {
+  const Outcome nowhere = run_augur({"serve", "-m", stories260k(), "--host", "nowhere"});
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_THAT(nowhere.err, HasSubstr("'nowhere' is not an address"));
+  EXPECT_THAT(nowhere.err, HasSubstr("no --api-key"));
+  EXPECT_EQ(run_augur({"serve", "-m", stories260k(), "--parallel", "0"}).code, 2);
+  EXPECT_EQ(run_augur({"serve", "-m", "no/such/model", "--port", "0"}).code, 1);
+}
+
+}  // namespace
+}  // namespace augur::test
