@@ -4,8 +4,13 @@
 
 namespace augur {
 
+using nlohmann::ordered_json;
+
+std::string text_of(const ordered_json& object) {
+  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
 std::string error_body(int status, std::string_view message, std::string_view field) {
-  using nlohmann::ordered_json;
   const char* const type = status == 401   ? "authentication_error"
                            : status == 404 ? "not_found_error"
                            : status == 429 ? "rate_limit_error"
@@ -16,7 +21,7 @@ std::string error_body(int status, std::string_view message, std::string_view fi
                                {"type", type},
                                {"param", field.empty() ? ordered_json() : ordered_json(field)},
                                {"code", status}}}};
-  return body.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return text_of(body);
 }
 
 }  // namespace augur

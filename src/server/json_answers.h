@@ -1,8 +1,12 @@
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
 namespace augur {
+
+/// On one line; bytes that are no UTF-8 are replaced.
+std::string text_of(const nlohmann::ordered_json& object);
 
 /// OpenAI's error object: {"error": {"message", "type", "code", "param"}}. `field`: of the request; empty:
 /// null.

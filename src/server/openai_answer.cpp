@@ -13,10 +13,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string text_of(const ordered_json& object) {
-  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-}
-
 std::string random_id(OpenAiEndpoint endpoint) {
   std::random_device random;
   return fmt::format("{}-{:08x}{:08x}{:08x}",

@@ -22,10 +22,6 @@ void refuse(Exchange& exchange, int status, std::string_view message, std::strin
   exchange.answer(status, error_body(status, message, field), std::move(headers));
 }
 
-std::string text_of(const ordered_json& object) {
-  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-}
-
 /// Takes as long wherever they differ: how long it takes tells nothing of the key.
 bool equal(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
