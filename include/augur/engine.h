@@ -63,7 +63,8 @@ struct Result {
   double decode_ms = 0;
   double tokens_per_second = 0;                     ///< generated tokens over decode_ms
   FinishReason finish_reason = FinishReason::None;  ///< Error in generate_many only
-  std::string error;                                ///< why a request of generate_many was refused
+  std::string error;                                ///< why, where finish_reason is Error
+  bool refused = false;  ///< by a Session: the request is not as it must be, and was never begun
   SpeculationStatistics speculation;
 };
 

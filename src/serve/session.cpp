@@ -154,14 +154,16 @@ class Session::Impl {
       end(s, std::move(result));
       return;
     }
-    std::unique_ptr<Generation> generation;
+    const auto done = [this, s](Result result) { end(s, std::move(result)); };
     try {
-      generation = EngineAccess::start(engine_, s->request, s->options.on_token, options_.parallel);
+      batch_.add(EngineAccess::start(engine_, s->request, s->options.on_token, options_.parallel), done);
+    } catch (const Error&) {
+      Result refusal = failed(std::current_exception());
+      refusal.refused = true;
+      done(std::move(refusal));
     } catch (...) {
-      end(s, failed(std::current_exception()));
-      return;
+      done(failed(std::current_exception()));
     }
-    batch_.add(std::move(generation), [this, s](Result result) { end(s, std::move(result)); });
   }
 
   void end(const Submitted& s, Result result) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -64,20 +65,14 @@ void OpenAiAnswer::take(int index, const TokenEvent& event) {
 void OpenAiAnswer::end(int index, const Result& result) {
   --missing_;
   if (failed_) return;
-  if (result.finish_reason == FinishReason::Error) return fail(result.error);
+  if (result.finish_reason == FinishReason::Error) {
+    failed_ = true;
+    const int status = result.refused ? 400 : 500;
+    return exchange_->answer(status, error_body(status, result.error));
+  }
   results_[static_cast<std::size_t>(index)] = result;
   if (stream_) send_chunk(index, "", to_string(result.finish_reason).data());
   if (missing_ == 0) finish();
-}
-
-void OpenAiAnswer::fail(const std::string& message) {
-  failed_ = true;
-  if (stream_) {
-    exchange_->event(error_body(500, message));
-    exchange_->end();
-  } else {
-    exchange_->answer(500, error_body(500, message));
-  }
 }
 
 ordered_json OpenAiAnswer::frame(bool chunk) const {

@@ -1,6 +1,5 @@
 #pragma once
 #include <memory>
-#include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -26,7 +25,6 @@ class OpenAiAnswer : public std::enable_shared_from_this<OpenAiAnswer> {
  private:
   void take(int index, const TokenEvent& event);
   void end(int index, const Result& result);
-  void fail(const std::string& message);
   nlohmann::ordered_json frame(bool chunk) const;
   void send_chunk(int index, std::string_view text, const char* finish_reason);
   nlohmann::ordered_json usage() const;

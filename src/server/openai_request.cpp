@@ -81,7 +81,7 @@ Message message(const std::string& field, const json& value) {
     } else if (key == "content") {
       to.content = content(at, item);
     } else if (!item.is_null()) {
-      throw BadRequest(at, "this server does not support it");
+      unsupported(at);
     }
   }
   if (to.role.empty()) throw BadRequest(field + ".role", "is missing");
@@ -139,8 +139,7 @@ SpeculationPlan read_plan(const json& value, const SpeculationPlan& base) {
     std::string key = name;
     std::replace(key.begin(), key.end(), '_', '-');
     const std::string word = item.is_string() ? item.get<std::string>() : item.dump();
-    if (word.find_first_of("/\\:;,=") != std::string::npos &&
-        !(key == "type" && word.find(',') != std::string::npos)) {
+    if (word.find_first_of(key == "type" ? "/\\:;=" : "/\\:;=,") != std::string::npos) {
       throw BadRequest(at, fmt::format("'{}' may not stand in a request", word));
     }
     if (key == "type") {
@@ -148,7 +147,7 @@ SpeculationPlan read_plan(const json& value, const SpeculationPlan& base) {
     } else if (key == "policy" || std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) {
       settings += (settings.empty() ? "" : ",") + key + "=" + word;
     } else {
-      throw BadRequest(at, "this server does not support it");
+      unsupported(at);
     }
   }
   SpeculationPlan under = base;
@@ -173,8 +172,7 @@ std::uint64_t any_seed() {
 
 }  // namespace
 
-OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, std::string_view body,
-                                   const SpeculationPlan& plan) {
+json parse_body(std::string_view body) {
   json object;
   try {
     object = parse_json(body, "the body");
@@ -182,7 +180,14 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, std::string_view bod
     throw BadRequest("", error.what());
   }
   if (!object.is_object()) throw BadRequest("", "the body is not a JSON object");
+  return object;
+}
 
+void unsupported(const std::string& field) {
+  throw BadRequest(field, "this server does not support it");
+}
+
+OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, const SpeculationPlan& plan) {
   const bool chat = endpoint == OpenAiEndpoint::ChatCompletions;
   constexpr double kMost = 1e6;
   OpenAiRequest to;
@@ -193,7 +198,7 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, std::string_view bod
   bool prompted = false;
   bool seeded = false;
   bool usage_asked = false;
-  for (const auto& [key, value] : object.items()) {
+  for (const auto& [key, value] : body.items()) {
     if (value.is_null()) continue;
     if (key == "model") {
       to.model = string(key, value);
@@ -242,8 +247,7 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, std::string_view bod
     } else if (key == "stream_options") {
       if (!value.is_object()) unexpected(key, "an object");
       for (const auto& [name, item] : value.items()) {
-        if (name != "include_usage")
-          throw BadRequest("stream_options." + name, "this server does not support it");
+        if (name != "include_usage") unsupported("stream_options." + name);
         to.stream_usage = boolean("stream_options.include_usage", item);
       }
       usage_asked = true;
@@ -255,7 +259,7 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, std::string_view bod
     } else if (key == "logprobs" && value == false) {
       continue;
     } else if (key != "user" && key != "metadata") {
-      throw BadRequest(key, "this server does not support it");
+      unsupported(key);
     }
   }
   if (!prompted) throw BadRequest(chat ? "messages" : "prompt", "is missing");

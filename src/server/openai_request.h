@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,6 +21,11 @@ class BadRequest : public std::runtime_error {
   std::string field_;
 };
 
+/// A request's body. BadRequest for what is not a JSON object.
+nlohmann::json parse_body(std::string_view body);
+
+[[noreturn]] void unsupported(const std::string& field);
+
 enum class OpenAiEndpoint { ChatCompletions, Completions };
 
 struct OpenAiRequest {
@@ -35,7 +41,7 @@ struct OpenAiRequest {
 /// that names it: nothing is ignored but `user` and `metadata`, which say who asks. Without a seed one is
 /// drawn. A plan under "speculative" ({"type", "policy", "n_max", "topk", ...}, the keys of the plan's text
 /// form with _ or -) is laid over `plan`; keys that name files are refused.
-OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, std::string_view body,
+OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const nlohmann::json& body,
                                    const SpeculationPlan& plan);
 
 }  // namespace augur

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
-#include "io/json_reader.h"
 #include "server/json_answers.h"
 #include "server/openai_answer.h"
 
@@ -28,16 +26,6 @@ bool equal(std::string_view a, std::string_view b) {
   unsigned char difference = 0;
   for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
   return difference == 0;
-}
-
-json object_of(const HttpRequest& request) {
-  try {
-    json object = parse_json(request.body, "the body");
-    if (object.is_object()) return object;
-  } catch (const Error& error) {
-    throw BadRequest("", error.what());
-  }
-  throw BadRequest("", "the body is not a JSON object");
 }
 
 }  // namespace
@@ -129,10 +117,10 @@ void Service::models(const HttpRequest&, const Exchanged& exchange) {
 
 /// vLLM's form: "prompt", or "messages".
 void Service::tokenize(const HttpRequest& request, const Exchanged& exchange) {
-  const json object = object_of(request);
+  const json object = parse_body(request.body);
   const auto endpoint =
       object.contains("messages") ? OpenAiEndpoint::ChatCompletions : OpenAiEndpoint::Completions;
-  OpenAiRequest parsed = parse_openai_request(endpoint, request.body, options_.speculation);
+  OpenAiRequest parsed = parse_openai_request(endpoint, object, options_.speculation);
   tokenize_prompt(parsed.request);
   const ordered_json body = {{"count", parsed.request.prompt_tokens.size()},
                              {"max_model_len", engine_->info().context},
@@ -141,9 +129,9 @@ void Service::tokenize(const HttpRequest& request, const Exchanged& exchange) {
 }
 
 void Service::detokenize(const HttpRequest& request, const Exchanged& exchange) {
-  const json object = object_of(request);
+  const json object = parse_body(request.body);
   for (const auto& [key, value] : object.items()) {
-    if (key != "tokens" && key != "model") throw BadRequest(key, "this server does not support it");
+    if (key != "tokens" && key != "model") unsupported(key);
   }
   const auto tokens = object.find("tokens");
   if (tokens == object.end() || !tokens->is_array())
@@ -194,7 +182,7 @@ void Service::tokenize_prompt(Request& request) const {
 }
 
 void Service::complete(OpenAiEndpoint endpoint, const HttpRequest& http, const Exchanged& exchange) {
-  OpenAiRequest parsed = parse_openai_request(endpoint, http.body, options_.speculation);
+  OpenAiRequest parsed = parse_openai_request(endpoint, parse_body(http.body), options_.speculation);
   if (!parsed.model.empty() && parsed.model != options_.model) {
     return refuse(
         *exchange, 404,

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/http_server.h"
-#include "support/stories.h"
+#include "support/stories_engine.h"
 
 namespace augur {
 namespace {
@@ -15,20 +15,10 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
-using testing_support::stories_path;
 
 /// A server of the stories model, and clients of it.
-class ServiceTest : public testing::Test {
+class ServiceTest : public testing_support::StoriesEngineTest {
  protected:
-  static void SetUpTestSuite() {
-    EngineOptions options;
-    options.model = stories_path().string();
-    options.draft_model = stories_path().string();
-    options.threads = 2;
-    engine_ = std::make_unique<Engine>(options);
-  }
-  static void TearDownTestSuite() { engine_.reset(); }
-
   ~ServiceTest() override { service_.drain(); }
 
   httplib::Result post(const std::string& path, const std::string& body) {
@@ -68,14 +58,12 @@ class ServiceTest : public testing::Test {
   }
   void open() { service_.open(*engine_, {.parallel = 4}); }
 
-  static std::unique_ptr<Engine> engine_;
   Service service_{{.model = "stories", .api_keys = {}, .speculation = {}}};
   HttpServer server_{{.port = 0},
                      [this](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
                        service_.handle(request, exchange);
                      }};
 };
-std::unique_ptr<Engine> ServiceTest::engine_;
 
 TEST_F(ServiceTest, CompletionsAreTheEnginesOwnWithAnySpeculation) {
   const Result greedy = alone(50);
@@ -169,6 +157,11 @@ TEST_F(ServiceTest, ARefusedFieldIsNamed) {
   EXPECT_THAT(completion(R"("speculative": {"tree": "/etc/passwd"})"), HasSubstr("400 'speculative.tree'"));
   EXPECT_THAT(completion(R"("speculative": {"policy": "c2t:model=/etc"})"),
               HasSubstr("400 'speculative.policy'"));
+  EXPECT_THAT(completion(R"("speculative": {"type": "draft,ngram:tree=/etc/passwd"})"),
+              HasSubstr("400 'speculative.type'"));
+  EXPECT_THAT(completion(R"("speculative": {"type": "eagle3"})"), HasSubstr("400 ")) << "it is not loaded";
+  EXPECT_THAT(completion(R"("logit_bias": {"99999": 1})"), HasSubstr("400 "));
+  EXPECT_THAT(completion(R"("logit_bias": {"99999": 1}, "stream": true)"), HasSubstr("400 "));
   EXPECT_THAT(completion(R"("speculative": {"n_max": 1000000})"), HasSubstr("400 'speculative'"));
   EXPECT_THAT(completion(R"("speculative": {"type": "nothing"})"), HasSubstr("400 'speculative'"));
   EXPECT_THAT(refusal("/v1/completions", "{}"), HasSubstr("400 'prompt': is missing"));
