@@ -121,9 +121,10 @@ int Decoder::prompt_rows() const {
 void Decoder::add_parts(std::span<Sequence* const> sequences) {
   parts_.clear();
   for (Sequence* s : drafting_) parts_.push_back({.sequence = s, .rows = s->draft_.tree.size()});
-  int left_over = prompt_rows();
+  const auto reads = [](const Sequence* s) { return !s->finished() && s->prefilling(); };
+  int left_over = std::any_of(sequences.begin(), sequences.end(), reads) ? prompt_rows() : 0;
   for (Sequence* s : sequences) {
-    if (s->finished() || !s->prefilling() || left_over == 0) continue;
+    if (!reads(s) || left_over == 0) continue;
     const std::int64_t left = static_cast<std::int64_t>(s->prompt_size_) - 1 - s->cache_.length();
     const auto rows = static_cast<int>(std::min<std::int64_t>(left, left_over));
     parts_.push_back({.sequence = s, .rows = rows, .prompt = true});
