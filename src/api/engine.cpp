@@ -206,14 +206,11 @@ void Engine::generate_many(std::span<const Request> requests, int parallel, cons
       const auto done = [&on_result, index](Result result) {
         if (on_result) on_result(index, std::move(result));
       };
-      std::unique_ptr<Generation> generation;
       try {
-        generation = impl_->start(requests[index], token_callback(index), parallel);
+        batch.add(impl_->start(requests[index], token_callback(index), parallel), done);
       } catch (...) {
         done(failed(std::current_exception()));
-        continue;
       }
-      batch.add(std::move(generation), done);
     }
     batch.step();
   }
