@@ -7,30 +7,19 @@
 #include <new>
 #include <stdexcept>
 
-#include "support/stories.h"
+#include "support/stories_engine.h"
 
 namespace augur {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing_support::stories_engine_options;
 using testing_support::stories_known_answer;
 using testing_support::stories_path;
 
-EngineOptions options_for(const std::string& draft = {}) {
-  EngineOptions options;
-  options.model = stories_path().string();
-  options.draft_model = draft;
-  options.threads = 2;
-  return options;
-}
-
-/// One engine with every drafter, for all tests.
-class EngineTest : public testing::Test {
+class EngineTest : public testing_support::StoriesEngineTest {
  protected:
-  static void SetUpTestSuite() { engine_ = std::make_unique<Engine>(options_for(stories_path().string())); }
-  static void TearDownTestSuite() { engine_.reset(); }
-
   static SpeculationPlan speculation(std::vector<std::string> drafters, int topk = 1) {
     return {.drafters = std::move(drafters), .tree_topk = topk};
   }
@@ -48,10 +37,7 @@ class EngineTest : public testing::Test {
     request.max_tokens = tokens;
     return request;
   }
-
-  static std::unique_ptr<Engine> engine_;
 };
-std::unique_ptr<Engine> EngineTest::engine_;
 
 TEST_F(EngineTest, WritesTheKnownAnswerWithEveryDrafter) {
   for (const SpeculationPlan& spec :
@@ -76,7 +62,7 @@ TEST_F(EngineTest, WritesTheKnownAnswerWithEveryDrafter) {
 
 TEST_F(EngineTest, KnownAnswerInEveryInstructionSet) {
   for (const Isa isa : supported_isas()) {
-    EngineOptions options = options_for(stories_path().string());
+    EngineOptions options = stories_engine_options(stories_path().string());
     options.isa = name(isa);
     options.speculation = speculation({"draft"}, 3);
     Engine engine(options);
@@ -250,12 +236,12 @@ TEST_F(EngineTest, ADraftModelAloneIsUsedAndCostsDecide) {
   const MeasuredCosts costs = engine_->costs();
   ASSERT_EQ(costs.drafters.size(), 1u) << "policy auto asked for them";
   EXPECT_EQ(costs.drafters.front().name, "draft");
-  EngineOptions options = options_for(stories_path().string());
+  EngineOptions options = stories_engine_options(stories_path().string());
   options.speculation.drafters = {"none"};
   Engine told_not_to(options);
   EXPECT_EQ(type_of(told_not_to), "none");
   EXPECT_TRUE(told_not_to.costs().drafters.empty());
-  Engine without(options_for());
+  Engine without(stories_engine_options());
   EXPECT_EQ(type_of(without), "none");
 }
 
@@ -306,16 +292,16 @@ TEST_F(EngineTest, LoadErrorsNameTheirCause) {
     }
     return {};
   };
-  EngineOptions options = options_for();
+  EngineOptions options = stories_engine_options();
   options.model = "/no/such/model";
   EXPECT_THAT(load_error(options), HasSubstr("/no/such/model"));
-  options = options_for();
+  options = stories_engine_options();
   options.isa = "abacus";
   EXPECT_THAT(load_error(options), HasSubstr("abacus"));
-  options = options_for();
+  options = stories_engine_options();
   options.speculation.drafters = {"draft"};
   EXPECT_THAT(load_error(options), HasSubstr("needs a draft model"));
-  options = options_for(std::string(AUGUR_SOURCE_DIR) + "/models/smollm2-draft-11m");
+  options = stories_engine_options(std::string(AUGUR_SOURCE_DIR) + "/models/smollm2-draft-11m");
   const std::string other = load_error(options);
   EXPECT_THAT(other, HasSubstr("another vocabulary"));
   EXPECT_THAT(other, HasSubstr("stories260k"));
@@ -323,7 +309,7 @@ TEST_F(EngineTest, LoadErrorsNameTheirCause) {
 }
 
 TEST_F(EngineTest, ReportsProgressWhileLoadingAndReadingThePrompt) {
-  EngineOptions options = options_for();
+  EngineOptions options = stories_engine_options();
   double last = -1;
   options.progress = [&](std::string_view what, double fraction) {
     EXPECT_EQ(what, "model");

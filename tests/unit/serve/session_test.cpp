@@ -9,14 +9,13 @@
 #include <random>
 #include <thread>
 
-#include "support/stories.h"
+#include "support/stories_engine.h"
 
 namespace augur {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing_support::stories_path;
 
 /// Holds the session's thread in a callback until it is opened.
 class Gate {
@@ -44,17 +43,8 @@ class Gate {
   bool reached_ = false;
 };
 
-class SessionTest : public testing::Test {
+class SessionTest : public testing_support::StoriesEngineTest {
  protected:
-  static void SetUpTestSuite() {
-    EngineOptions options;
-    options.model = stories_path().string();
-    options.draft_model = stories_path().string();
-    options.threads = 2;
-    engine_ = std::make_unique<Engine>(options);
-  }
-  static void TearDownTestSuite() { engine_.reset(); }
-
   static Request request(std::string prompt, std::int64_t tokens = 40) {
     Request request;
     request.prompt = std::move(prompt);
@@ -77,10 +67,7 @@ class SessionTest : public testing::Test {
     }
     return requests;
   }
-
-  static std::unique_ptr<Engine> engine_;
 };
-std::unique_ptr<Engine> SessionTest::engine_;
 
 TEST_F(SessionTest, TokensAreThoseOfOneAfterAnother) {
   const std::vector<Request> requests = mixed();
