@@ -21,58 +21,59 @@ std::string random_id(OpenAiEndpoint endpoint) {
                      random());
 }
 
+/// What was read, written and drafted; the figures of speculation under vLLM's names.
+ordered_json usage_of(const std::vector<Result>& results) {
+  const std::int64_t prompt = results.front().prompt_tokens;
+  std::int64_t completion = 0;
+  SpeculationStatistics sum;
+  for (const Result& r : results) {
+    const SpeculationStatistics& s = r.speculation;
+    completion += static_cast<std::int64_t>(r.tokens.size());
+    sum.type = s.type;
+    sum.calls += s.calls;
+    sum.verified_tokens += s.verified_tokens;
+    sum.drafted_tokens += s.drafted_tokens;
+    sum.accepted_tokens += s.accepted_tokens;
+    sum.accepted_per_position.resize(
+        std::max(sum.accepted_per_position.size(), s.accepted_per_position.size()));
+    for (std::size_t i = 0; i < s.accepted_per_position.size(); ++i) {
+      sum.accepted_per_position[i] += s.accepted_per_position[i];
+    }
+  }
+  const double length = sum.calls > 0 ? static_cast<double>(completion) / static_cast<double>(sum.calls) : 0;
+  return {{"prompt_tokens", prompt},
+          {"completion_tokens", completion},
+          {"total_tokens", prompt + completion},
+          {"speculation",
+           {{"type", sum.type},
+            {"num_drafts", sum.calls},
+            {"num_verified_tokens", sum.verified_tokens},
+            {"num_draft_tokens", sum.drafted_tokens},
+            {"num_accepted_tokens", sum.accepted_tokens},
+            {"num_accepted_tokens_per_pos", sum.accepted_per_position},
+            {"mean_accepted_length", length}}}};
+}
+
 }  // namespace
 
 OpenAiAnswer::OpenAiAnswer(OpenAiEndpoint endpoint, const OpenAiRequest& request, std::string model,
                            std::shared_ptr<Exchange> exchange)
-    : endpoint_(endpoint),
-      stream_(request.stream),
+    : GenerationAnswer(std::move(exchange), request.stream, request.choices),
+      endpoint_(endpoint),
       stream_usage_(request.stream_usage),
-      priority_(request.priority),
       model_(std::move(model)),
-      exchange_(std::move(exchange)),
       id_(random_id(endpoint)),
       created_(std::chrono::duration_cast<std::chrono::seconds>(
                    std::chrono::system_clock::now().time_since_epoch())
                    .count()),
-      results_(static_cast<std::size_t>(request.choices)),
-      begun_(results_.size()),
-      missing_(request.choices) {}
-
-SubmitOptions OpenAiAnswer::choice(int index) {
-  SubmitOptions options;
-  options.priority = priority_;
-  if (stream_) {
-    options.on_token = [self = shared_from_this(), index](const TokenEvent& event) {
-      self->take(index, event);
-      return true;
-    };
-  }
-  options.on_result = [self = shared_from_this(), index](const Result& result) { self->end(index, result); };
-  return options;
-}
-
-void OpenAiAnswer::cancel_with_client(std::vector<Ticket> tickets) {
-  exchange_->when_closed([tickets = std::move(tickets)]() mutable {
-    for (Ticket& ticket : tickets) ticket.cancel();
-  });
-}
+      begun_(static_cast<std::size_t>(request.choices)) {}
 
 void OpenAiAnswer::take(int index, const TokenEvent& event) {
-  if (!event.text.empty() && !failed_) send_chunk(index, event.text, nullptr);
+  if (!event.text.empty()) send_chunk(index, event.text, nullptr);
 }
 
-void OpenAiAnswer::end(int index, const Result& result) {
-  --missing_;
-  if (failed_) return;
-  if (result.finish_reason == FinishReason::Error) {
-    failed_ = true;
-    const int status = result.refused ? 400 : 500;
-    return exchange_->answer(status, error_body(status, result.error));
-  }
-  results_[static_cast<std::size_t>(index)] = result;
-  if (stream_) send_chunk(index, "", to_string(result.finish_reason).data());
-  if (missing_ == 0) finish();
+void OpenAiAnswer::choice_ended(int index, const Result& result) {
+  if (streamed()) send_chunk(index, "", to_string(result.finish_reason).data());
 }
 
 ordered_json OpenAiAnswer::frame(bool chunk) const {
@@ -102,66 +103,34 @@ void OpenAiAnswer::send_chunk(int index, std::string_view text, const char* fini
   choice["finish_reason"] = finish_reason == nullptr ? ordered_json() : ordered_json(finish_reason);
   ordered_json chunk = frame(true);
   chunk["choices"].push_back(std::move(choice));
-  exchange_->event(text_of(chunk));
+  exchange().event(text_of(chunk));
 }
 
-ordered_json OpenAiAnswer::usage() const {
-  const std::int64_t prompt = results_.front().prompt_tokens;
-  std::int64_t completion = 0;
-  SpeculationStatistics sum;
-  for (const Result& r : results_) {
-    const SpeculationStatistics& s = r.speculation;
-    completion += static_cast<std::int64_t>(r.tokens.size());
-    sum.type = s.type;
-    sum.calls += s.calls;
-    sum.verified_tokens += s.verified_tokens;
-    sum.drafted_tokens += s.drafted_tokens;
-    sum.accepted_tokens += s.accepted_tokens;
-    sum.accepted_per_position.resize(
-        std::max(sum.accepted_per_position.size(), s.accepted_per_position.size()));
-    for (std::size_t i = 0; i < s.accepted_per_position.size(); ++i) {
-      sum.accepted_per_position[i] += s.accepted_per_position[i];
-    }
-  }
-  const double length = sum.calls > 0 ? static_cast<double>(completion) / static_cast<double>(sum.calls) : 0;
-  return {{"prompt_tokens", prompt},
-          {"completion_tokens", completion},
-          {"total_tokens", prompt + completion},
-          {"speculation",
-           {{"type", sum.type},
-            {"num_drafts", sum.calls},
-            {"num_verified_tokens", sum.verified_tokens},
-            {"num_draft_tokens", sum.drafted_tokens},
-            {"num_accepted_tokens", sum.accepted_tokens},
-            {"num_accepted_tokens_per_pos", sum.accepted_per_position},
-            {"mean_accepted_length", length}}}};
-}
-
-void OpenAiAnswer::finish() {
-  if (stream_) {
+void OpenAiAnswer::finish(const std::vector<Result>& results) {
+  if (streamed()) {
     if (stream_usage_) {
       ordered_json chunk = frame(true);
-      chunk["usage"] = usage();
-      exchange_->event(text_of(chunk));
+      chunk["usage"] = usage_of(results);
+      exchange().event(text_of(chunk));
     }
-    exchange_->event("[DONE]");
-    exchange_->end();
+    exchange().event("[DONE]");
+    exchange().end();
     return;
   }
   ordered_json body = frame(false);
-  for (std::size_t i = 0; i < results_.size(); ++i) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
     ordered_json choice = {{"index", i}};
     if (endpoint_ == OpenAiEndpoint::Completions) {
-      choice["text"] = results_[i].text;
+      choice["text"] = results[i].text;
     } else {
-      choice["message"] = {{"role", "assistant"}, {"content", results_[i].text}};
+      choice["message"] = {{"role", "assistant"}, {"content", results[i].text}};
     }
     choice["logprobs"] = nullptr;
-    choice["finish_reason"] = to_string(results_[i].finish_reason);
+    choice["finish_reason"] = to_string(results[i].finish_reason);
     body["choices"].push_back(std::move(choice));
   }
-  body["usage"] = usage();
-  exchange_->answer(200, text_of(body));
+  body["usage"] = usage_of(results);
+  exchange().answer(200, text_of(body));
 }
 
 }  // namespace augur

@@ -1,30 +1,12 @@
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 
 #include "augur/options.h"
+#include "server/bad_request.h"
 
 namespace augur {
-
-/// A request that is not as it must be, or that asks for what there is not.
-class BadRequest : public std::runtime_error {
- public:
-  BadRequest(std::string field, const std::string& problem)
-      : std::runtime_error(field.empty() ? problem : "'" + field + "': " + problem),
-        field_(std::move(field)) {}
-  const std::string& field() const { return field_; }
-
- private:
-  std::string field_;
-};
-
-/// A request's body. BadRequest for what is not a JSON object.
-nlohmann::json parse_body(std::string_view body);
-
-[[noreturn]] void unsupported(const std::string& field);
 
 enum class OpenAiEndpoint { ChatCompletions, Completions };
 

@@ -1,0 +1,38 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "augur/session.h"
+#include "server/exchange.h"
+
+namespace augur {
+
+struct ServiceOptions {
+  std::string model;                  ///< by which clients know it
+  std::vector<std::string> api_keys;  ///< any of them opens everything but /health; none: everything is open
+  SpeculationPlan speculation;        ///< the engine's, which requests are laid over
+};
+
+/// What endpoints answer with. All of it outlives every exchange.
+struct Served {
+  const ServiceOptions& options;
+  Engine& engine;
+  Session& session;
+};
+
+/// One method of one path. `answer` is called on the HTTP server's thread: it returns soon, and answers then
+/// or later. A BadRequest that it throws becomes a 400 in OpenAI's form.
+struct Endpoint {
+  std::string_view method;
+  std::string_view path;
+  void (*answer)(const Served& served, const HttpRequest& request, const std::shared_ptr<Exchange>& exchange);
+};
+
+// The endpoints of each API; docs/serving.md lists them.
+std::span<const Endpoint> openai_endpoints();
+std::span<const Endpoint> model_endpoints();
+
+}  // namespace augur

@@ -1,0 +1,56 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "augur/session.h"
+#include "server/endpoint.h"
+
+namespace augur {
+
+/// What becomes of one HTTP request that generates: its choices come in from the session's thread, as tokens
+/// or as results, and go out in the form of an API, which is what derived classes are. Once the exchange has
+/// an answer that ends it, nothing more comes.
+class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
+ public:
+  GenerationAnswer(std::shared_ptr<Exchange> exchange, bool stream, int choices);
+  virtual ~GenerationAnswer() = default;
+  GenerationAnswer(const GenerationAnswer&) = delete;
+  GenerationAnswer& operator=(const GenerationAnswer&) = delete;
+
+  /// Submits `request` once for each choice; choice i has the seed plus i. Answers 429 or 503 where the
+  /// session does not take it. A client that goes away cancels all of them. Keeps this alive until they have
+  /// ended.
+  void submit(const Served& served, const Request& request, const SubmitOptions& options);
+
+ protected:
+  // Called on the session's thread, one at a time.
+  /// A token of choice `index`, where the answer is streamed.
+  virtual void take(int index, const TokenEvent& event) = 0;
+  /// Choice `index` has ended, well.
+  virtual void choice_ended(int /*index*/, const Result& /*result*/) {}
+  /// All have ended, well: results by choice.
+  virtual void finish(const std::vector<Result>& results) = 0;
+  /// What the API says of a request that failed; `headers` are part of the answer.
+  virtual void fail(int status, std::string_view message, HttpHeaders headers);
+
+  bool streamed() const { return stream_; }
+  Exchange& exchange() const { return *exchange_; }
+
+ private:
+  SubmitOptions choice(int index, SubmitOptions options);
+  void end(int index, const Result& result);
+
+  const std::shared_ptr<Exchange> exchange_;
+  const bool stream_;
+  std::vector<Result> results_;
+  int missing_;
+  bool failed_ = false;
+};
+
+/// Of a prompt, or messages, the tokens take the place. BadRequest, naming "prompt" or "messages", for one
+/// that cannot be, or that leaves no room in the context.
+void tokenize_prompt(const Engine& engine, Request& request);
+
+}  // namespace augur

@@ -1,0 +1,40 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "server/endpoint.h"
+#include "server/json_answers.h"
+#include "server/json_fields.h"
+#include "server/openai_answer.h"
+#include "server/openai_request.h"
+
+namespace augur {
+namespace {
+
+template <OpenAiEndpoint kEndpoint>
+void complete(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
+  OpenAiRequest parsed = parse_openai_request(kEndpoint, parse_body(http.body), served.options.speculation);
+  const std::string& model = served.options.model;
+  if (!parsed.model.empty() && parsed.model != model) {
+    return exchange->answer(
+        404,
+        error_body(404, fmt::format("the model '{}' is not served here: expected '{}'", parsed.model, model),
+                   "model"));
+  }
+  tokenize_prompt(served.engine, parsed.request);
+  std::make_shared<OpenAiAnswer>(kEndpoint, parsed, model, exchange)
+      ->submit(served, parsed.request, {.priority = parsed.priority});
+}
+
+}  // namespace
+
+std::span<const Endpoint> openai_endpoints() {
+  static constexpr std::array kEndpoints = {
+      Endpoint{"POST", "/v1/chat/completions", complete<OpenAiEndpoint::ChatCompletions>},
+      Endpoint{"POST", "/v1/completions", complete<OpenAiEndpoint::Completions>},
+  };
+  return kEndpoints;
+}
+
+}  // namespace augur
