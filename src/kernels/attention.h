@@ -3,22 +3,25 @@
 
 #include "base/dtype.h"
 #include "base/thread_pool.h"
+#include "kernels/kv_page.h"
 
 namespace augur {
 
 /// Keys and values of one layer of one sequence, by slot. Slots [0, length) hold the committed prefix in
-/// logical order; the rows of the forward in flight follow. Both are packed as the products want them: K like
-/// a weight panel (16 slots are the panel's 16 columns), so that scores are a small GEMM; V with the slots
-/// 2j and 2j+1 side by side in BF16, so that it is read in pairs of logical positions.
+/// logical order; the rows of the forward in flight follow. They lie in pages, anywhere in memory: slot s in
+/// page s / kKvPageSlots. Within a page both are packed as the products want them: K like a weight panel (16
+/// slots are the panel's 16 columns), so that scores are a small GEMM; V with the slots 2j and 2j+1 side by
+/// side in BF16, so that it is read in pairs of logical positions.
 ///   BF16: K [kv_head][slot/16][head_dim/2][16][2],  V [kv_head][slot/2][head_dim][2]
 ///   F32:  K [kv_head][slot/16][head_dim][16],       V [kv_head][slot][head_dim]
 ///   Q8_0: panels of 16 slots in 8 bits, see kv_quant.h; to the products they are what BF16 would hold after
 ///         rounding every scale * q to it
 struct KvLayerView {
-  DType type = DType::BF16;  ///< BF16, F32, or Q8_0 with head_dim a multiple of 32
-  std::byte* k = nullptr;    ///< 64-byte aligned, as every head's part is
-  std::byte* v = nullptr;
-  std::int64_t head_stride = 0;  ///< elements between kv heads, the same for K and V: capacity * head_dim
+  DType type = DType::BF16;           ///< BF16, F32, or Q8_0 with head_dim a multiple of 32
+  std::byte* const* pages = nullptr;  ///< 64-byte aligned
+  std::int64_t page_count = 0;
+  std::int64_t k = 0;  ///< where the layer's keys lie within a page, in bytes, a multiple of 64
+  std::int64_t v = 0;
   int kv_heads = 0;
   int head_dim = 0;  ///< multiple of 2
 };
@@ -33,7 +36,12 @@ void kv_store(const KvLayerView& kv, int kv_head, std::int64_t slot, const float
 /// Copies one slot of every kv head to another slot (exact).
 void kv_move(const KvLayerView& kv, std::int64_t from, std::int64_t to);
 
-/// The view whose slot 0 is this one's slot `slot`, a multiple of 16.
+/// Bytes between the kv heads of a page: of its keys, or its values, of one head.
+inline std::int64_t kv_head_bytes(const KvLayerView& kv) {
+  return kKvPageSlots * kv_slot_bytes(kv.type, kv.head_dim);
+}
+
+/// The view whose slot 0 is this one's slot `slot`, a multiple of kKvPageSlots.
 KvLayerView from_slot(const KvLayerView& kv, std::int64_t slot);
 
 /// Attention of `rows` query rows of one sequence over logical positions.

@@ -44,7 +44,7 @@ std::int64_t slots_seen(const AttentionCall& call, Range rows) {
       slots = std::max<std::int64_t>(slots, gather[call.gather_begin[r + 1] - 1] + 1);
     }
   }
-  assert(slots >= 1 && slots <= call.kv.head_stride / call.kv.head_dim);
+  assert(slots >= 1 && slots <= call.kv.page_count * kKvPageSlots);
   return slots;
 }
 
@@ -52,13 +52,13 @@ AttentionItem make_item(const AttentionCall& call, std::int64_t index, int group
   const int heads = call.heads / call.kv.kv_heads;
   const std::int64_t kv_head = index / groups;
   const Range rows = split_range(call.rows, fold_order(index % groups, groups), groups);
-  const std::int64_t head_bytes =
-      call.kv.head_stride / call.kv.head_dim * kv_slot_bytes(call.kv.type, call.kv.head_dim);
+  const std::int64_t head_bytes = kv_head_bytes(call.kv);
   const std::int64_t column = kv_head * heads * call.kv.head_dim;
   const bool out_bf16 = call.out_type == DType::BF16;
   return {
-      .k = reinterpret_cast<const char*>(call.kv.k) + kv_head * head_bytes,
-      .v = reinterpret_cast<const char*>(call.kv.v) + kv_head * head_bytes,
+      .pages = reinterpret_cast<const char* const*>(call.kv.pages),
+      .k = call.kv.k + kv_head * head_bytes,
+      .v = call.kv.v + kv_head * head_bytes,
       .head_dim = call.kv.head_dim,
       .q = call.q + rows.begin * call.q_stride + column,
       .q_stride = call.q_stride,
@@ -76,43 +76,59 @@ AttentionItem make_item(const AttentionCall& call, std::int64_t index, int group
   };
 }
 
-/// What a BF16 cache of these slots would be, for one kv head at a time, at the beginning of the scratch.
+/// What a BF16 cache of these slots would be, for one kv head at a time, at the beginning of the scratch: its
+/// pages, each of keys and values, behind the table of them.
 class ExpandedHead {
  public:
   ExpandedHead(const AttentionCall& call, std::byte* scratch)
-      : slots_(attention_round_up(slots_seen(call, {0, call.rows}), kPanel)),
-        head_dim_(call.kv.head_dim),
-        k_(reinterpret_cast<std::uint16_t*>(scratch)),
-        v_(k_ + slots_ * head_dim_) {}
+      : panels_((slots_seen(call, {0, call.rows}) + kPanel - 1) / kPanel),
+        part_bytes_(2 * kKvPageSlots * call.kv.head_dim),
+        table_(reinterpret_cast<std::byte**>(scratch)) {
+    const std::int64_t pages = page_count(panels_ * kPanel);
+    for (std::int64_t i = 0; i < pages; ++i) {
+      table_[i] = scratch + table_bytes(pages) + i * 2 * part_bytes_;
+    }
+    rest_ = scratch + table_bytes(pages) + pages * 2 * part_bytes_;
+  }
 
   static std::int64_t bytes(std::int64_t slots, std::int64_t head_dim) {
-    return 4 * attention_round_up(slots, kPanel) * head_dim;
+    const std::int64_t pages = page_count(slots);
+    return table_bytes(pages) + pages * 4 * kKvPageSlots * head_dim;
   }
   /// Where the items' own scratch begins.
-  std::byte* rest() const { return reinterpret_cast<std::byte*>(v_ + slots_ * head_dim_); }
+  std::byte* rest() const { return rest_; }
 
   /// Neighbouring items mostly have the head in common.
   void put(AttentionItem& item) {
-    if (item.k != source_) {
-      source_ = item.k;
-      const std::int64_t panel_bytes = kv_quant_panel_bytes(head_dim_);
-      for (std::int64_t p = 0; p < slots_ / kPanel; ++p) {
-        const std::int64_t to = p * kPanel * head_dim_;
-        kv_expand_keys(reinterpret_cast<const std::byte*>(item.k) + p * panel_bytes, item.head_dim, k_ + to);
-        kv_expand_values(reinterpret_cast<const std::byte*>(item.v) + p * panel_bytes, item.head_dim,
-                         v_ + to);
+    if (item.k != head_) {
+      head_ = item.k;
+      constexpr std::int64_t kPanels = kKvPageSlots / kPanel;
+      const std::int64_t panel_bytes = kv_quant_panel_bytes(item.head_dim);
+      for (std::int64_t p = 0; p < panels_; ++p) {
+        const auto* from =
+            reinterpret_cast<const std::byte*>(item.pages[p / kPanels]) + p % kPanels * panel_bytes;
+        auto* const to =
+            reinterpret_cast<std::uint16_t*>(table_[p / kPanels]) + p % kPanels * kPanel * item.head_dim;
+        kv_expand_keys(from + item.k, item.head_dim, to);
+        kv_expand_values(from + item.v, item.head_dim, to + kKvPageSlots * item.head_dim);
       }
     }
-    item.k = reinterpret_cast<const char*>(k_);
-    item.v = reinterpret_cast<const char*>(v_);
+    item.pages = reinterpret_cast<const char* const*>(table_);
+    item.k = 0;
+    item.v = part_bytes_;
   }
 
  private:
-  std::int64_t slots_;
-  std::int64_t head_dim_;
-  std::uint16_t* k_;
-  std::uint16_t* v_;
-  const char* source_ = nullptr;
+  static std::int64_t page_count(std::int64_t slots) { return (slots + kKvPageSlots - 1) / kKvPageSlots; }
+  static std::int64_t table_bytes(std::int64_t pages) {
+    return attention_round_up(pages * static_cast<std::int64_t>(sizeof(std::byte*)), 64);
+  }
+
+  std::int64_t panels_;
+  std::int64_t part_bytes_;  ///< of a page's keys, or its values
+  std::byte** table_;
+  std::byte* rest_;
+  std::int64_t head_ = -1;  ///< whose keys lie here, by AttentionItem::k
 };
 
 template <AttentionItemFn kF32, AttentionItemFn kBf16>

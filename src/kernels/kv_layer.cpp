@@ -12,6 +12,11 @@ namespace {
 
 constexpr std::int64_t kPanel = 16;
 
+std::byte* page_of(const KvLayerView& kv, std::int64_t slot) {
+  assert(slot >= 0 && slot < kv.page_count * kKvPageSlots);
+  return kv.pages[slot / kKvPageSlots];
+}
+
 /// Elements of one slot within a head: element i of K is at k + i / unit * k_step + i % unit, of V at
 /// v + i * v_step.
 template <class T>
@@ -21,12 +26,14 @@ struct SlotLayout {
   static constexpr std::int64_t kVStep = kUnit;
 
   static T* key(const KvLayerView& kv, int head, std::int64_t slot) {
-    return reinterpret_cast<T*>(kv.k) + head * kv.head_stride + slot / kPanel * kPanel * kv.head_dim +
-           slot % kPanel * kUnit;
+    const std::int64_t in_page = slot % kKvPageSlots;
+    return reinterpret_cast<T*>(page_of(kv, slot) + kv.k + head * kv_head_bytes(kv)) +
+           in_page / kPanel * kPanel * kv.head_dim + in_page % kPanel * kUnit;
   }
   static T* value(const KvLayerView& kv, int head, std::int64_t slot) {
-    return reinterpret_cast<T*>(kv.v) + head * kv.head_stride + slot / kUnit * kUnit * kv.head_dim +
-           slot % kUnit;
+    const std::int64_t in_page = slot % kKvPageSlots;
+    return reinterpret_cast<T*>(page_of(kv, slot) + kv.v + head * kv_head_bytes(kv)) +
+           in_page / kUnit * kUnit * kv.head_dim + in_page % kUnit;
   }
 };
 
@@ -73,10 +80,10 @@ struct QuantSlot {
 
   QuantSlot(const KvLayerView& kv, int head, std::int64_t slot)
       : head_dim(kv.head_dim), column(slot % kPanel) {
-    const std::int64_t at = head * (kv.head_stride / kv.head_dim) * kv_slot_bytes(DType::Q8_0, head_dim) +
-                            slot / kPanel * kv_quant_panel_bytes(head_dim);
-    k = kv.k + at;
-    v = kv.v + at;
+    std::byte* const at = page_of(kv, slot) + head * kv_head_bytes(kv) +
+                          slot % kKvPageSlots / kPanel * kv_quant_panel_bytes(head_dim);
+    k = at + kv.k;
+    v = at + kv.v;
   }
   std::byte* key(std::int64_t i) const { return k + i / 2 * 2 * kPanel + 2 * column + i % 2; }
   std::byte* value(std::int64_t i) const { return v + (column / 2 * head_dim + i) * 2 + column % 2; }
@@ -126,11 +133,10 @@ std::int64_t kv_slot_bytes(DType type, std::int64_t head_dim) {
 }
 
 KvLayerView from_slot(const KvLayerView& kv, std::int64_t slot) {
-  assert(slot >= 0 && slot % kPanel == 0);
-  const std::int64_t bytes = slot * kv_slot_bytes(kv.type, kv.head_dim);
+  assert(slot >= 0 && slot % kKvPageSlots == 0 && slot <= kv.page_count * kKvPageSlots);
   KvLayerView view = kv;
-  view.k += bytes;
-  view.v += bytes;
+  view.pages += slot / kKvPageSlots;
+  view.page_count -= slot / kKvPageSlots;
   return view;
 }
 

@@ -189,13 +189,13 @@ void BatchPlan::plan_block(std::span<const BlockSight> block, const ModelConfig&
 }
 
 void BatchPlan::see_block(const BlockSight& sight, Visible& out) const {
-  constexpr std::int64_t kPanel = 16;  // caches are cut between panels only
   out.of = sight;
   for (const Sequence& sequence : sequences_) {
     const auto begin = [&](std::int64_t slot) {
       return sight.window == 0 ? 0 : std::max<std::int64_t>(0, slot - sight.window + 1);
     };
-    const std::int64_t skipped = begin(sequence.base) / kPanel * kPanel;
+    const std::int64_t skipped =
+        begin(sequence.base) / kKvPageSlots * kKvPageSlots;  // caches are cut between pages
     out.skipped.push_back(skipped);
     for (std::int64_t slot = sequence.base; slot < sequence.base + sequence.rows; ++slot) {
       const std::int64_t end = sight.causal ? slot + 1 : sequence.base + sequence.rows;

@@ -12,34 +12,19 @@ namespace augur {
 
 namespace {
 
-constexpr std::int64_t kPanel = 16;
-constexpr std::int64_t kFirstSlots = 256;
 constexpr std::int64_t kMaxCapacity = std::int64_t{1} << 30;
-constexpr std::int64_t kMaxBytes = std::int64_t{1} << 46;
+constexpr std::int64_t kMaxPageBytes = std::int64_t{1} << 36;
 
-std::int64_t round_up(std::int64_t slots) {
-  return (slots + kPanel - 1) / kPanel * kPanel;
+std::int64_t pages_for(std::int64_t slots) {
+  return (slots + kKvPageSlots - 1) / kKvPageSlots;
 }
 
-/// Of K (and of V) of one layer with room for `slots`.
-std::int64_t layer_bytes(const KvCache::Shape& shape, std::int64_t slots) {
-  return slots * shape.kv_heads * kv_slot_bytes(shape.type, shape.head_dim);
+/// Of K (and of V) of one layer of a page.
+std::int64_t layer_bytes(const KvCache::Shape& shape) {
+  return kKvPageSlots * shape.kv_heads * kv_slot_bytes(shape.type, shape.head_dim);
 }
 
-/// Copies the first `slots` slots (a multiple of 16) of every layer and head to memory laid out for another
-/// number of slots: within a head the order does not depend on it.
-void copy_heads(const KvCache::Shape& shape, const PageMemory& from, std::int64_t from_slots,
-                const PageMemory& to, std::int64_t to_slots, std::int64_t slots) {
-  const std::int64_t slot_bytes = kv_slot_bytes(shape.type, shape.head_dim);
-  for (std::int64_t head = 0; head < std::int64_t{shape.layers} * shape.kv_heads; ++head) {
-    std::memcpy(to.data() + head * to_slots * slot_bytes, from.data() + head * from_slots * slot_bytes,
-                static_cast<std::size_t>(slots * slot_bytes));
-  }
-}
-
-}  // namespace
-
-KvCache::KvCache(const Shape& shape) : shape_(shape) {
+void check(const KvCache::Shape& shape) {
   if (shape.type != DType::BF16 && shape.type != DType::F32 && shape.type != DType::Q8_0) {
     throw Error("KV cache: {} is not supported (BF16, F32 or Q8_0)", name(shape.type));
   }
@@ -47,7 +32,7 @@ KvCache::KvCache(const Shape& shape) : shape_(shape) {
   const auto plausible = [](int count) { return count >= 1 && count <= kMaxCount; };
   const bool valid = plausible(shape.layers) && plausible(shape.kv_heads) && plausible(shape.head_dim) &&
                      shape.head_dim % 2 == 0 && shape.capacity >= 1 && shape.capacity <= kMaxCapacity;
-  if (!valid || layer_bytes(shape, round_up(shape.capacity)) > kMaxBytes / shape.layers) {
+  if (!valid || layer_bytes(shape) > kMaxPageBytes / shape.layers) {
     throw Error("KV cache: {} layers of {} heads of {} for {} tokens is not a valid size", shape.layers,
                 shape.kv_heads, shape.head_dim, shape.capacity);
   }
@@ -56,28 +41,57 @@ KvCache::KvCache(const Shape& shape) : shape_(shape) {
   }
 }
 
-void KvCache::grow(std::int64_t slots) {
-  const std::int64_t most = round_up(shape_.capacity);
-  const std::int64_t target = std::min(most, std::max({round_up(slots), 2 * slots_, kFirstSlots}));
-  const auto bytes = static_cast<std::size_t>(shape_.layers * layer_bytes(shape_, target));
-  const std::int64_t used = round_up(length_);
-  PageMemory k(bytes);
-  if (used > 0) copy_heads(shape_, k_, slots_, k, target, used);
-  PageMemory v(bytes);
-  if (used > 0) copy_heads(shape_, v_, slots_, v, target, used);
-  k_ = std::move(k);
-  v_ = std::move(v);
-  slots_ = target;
+std::int64_t page_bytes(const KvCache::Shape& shape) {
+  return 2 * shape.layers * layer_bytes(shape);
+}
+
+}  // namespace
+
+std::shared_ptr<KvPagePool> KvCache::make_pool(const Shape& shape) {
+  check(shape);
+  return std::make_shared<KvPagePool>(page_bytes(shape));
+}
+
+KvCache::KvCache(const Shape& shape, std::shared_ptr<KvPagePool> pool)
+    : shape_(shape), pool_(std::move(pool)) {
+  check(shape);
+  assert(pool_->page_bytes() == page_bytes(shape));
+  const auto most = static_cast<std::size_t>(pages_for(shape.capacity));
+  pages_.reserve(most);
+  table_.reserve(most);
+}
+
+/// The pages of these slots are this cache's alone from now on.
+void KvCache::make_writable(std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin / kKvPageSlots; i < pages_for(end); ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    if (index == pages_.size()) {
+      pages_.push_back(pool_->take());
+      table_.push_back(pages_.back().data());
+    } else if (pages_[index].shared()) {
+      KvPage copy = pool_->take();
+      std::memcpy(copy.data(), table_[index], static_cast<std::size_t>(pool_->page_bytes()));
+      table_[index] = copy.data();
+      pages_[index] = std::move(copy);
+    }
+  }
+}
+
+void KvCache::drop_pages(std::int64_t keep) {
+  if (keep >= pages()) return;
+  pages_.erase(pages_.begin() + keep, pages_.end());
+  table_.resize(pages_.size());
 }
 
 KvLayerView KvCache::layer(int index) const {
   assert(index >= 0 && index < shape_.layers);
-  const std::int64_t offset = index * layer_bytes(shape_, slots_);
+  const std::int64_t part = layer_bytes(shape_);
   return {
       .type = shape_.type,
-      .k = k_.data() + offset,
-      .v = v_.data() + offset,
-      .head_stride = slots_ * shape_.head_dim,
+      .pages = table_.data(),
+      .page_count = pages(),
+      .k = 2 * index * part,
+      .v = (2 * index + 1) * part,
       .kv_heads = shape_.kv_heads,
       .head_dim = shape_.head_dim,
   };
@@ -90,7 +104,7 @@ KvTxn KvCache::reserve(std::int64_t rows) {
     throw Error("the context of {} tokens is full: {} are in it and {} more were asked for", shape_.capacity,
                 length_, rows);
   }
-  if (length_ + rows > slots_) grow(length_ + rows);
+  if (rows > 0) make_writable(length_, length_ + rows);
   open_ = true;
   return {*this, length_, rows};
 }
@@ -98,6 +112,19 @@ KvTxn KvCache::reserve(std::int64_t rows) {
 void KvCache::truncate(std::int64_t length) {
   assert(!open_);
   assert(length >= 0 && length <= length_);
+  length_ = length;
+  drop_pages(pages_for(length));
+}
+
+void KvCache::share(const KvCache& other, std::int64_t length) {
+  assert(!open_ && other.pool_ == pool_);
+  assert(length >= 0 && length <= other.length_);
+  if (length > shape_.capacity) {
+    throw Error("the context of {} tokens cannot take over {}", shape_.capacity, length);
+  }
+  const auto count = static_cast<std::ptrdiff_t>(pages_for(length));
+  pages_.assign(other.pages_.begin(), other.pages_.begin() + count);
+  table_.assign(other.table_.begin(), other.table_.begin() + count);
   length_ = length;
 }
 

@@ -58,11 +58,13 @@ KvCache LayerStack::make_cache(std::int64_t capacity) const {
   if (capacity < 0 || capacity > context_) {
     throw Error("a cache for {} tokens was asked for, the context is {}", capacity, context_);
   }
-  return KvCache({.layers = config_.layers,
-                  .kv_heads = config_.kv_heads,
-                  .head_dim = config_.head_dim,
-                  .capacity = capacity > 0 ? capacity : context_,
-                  .type = kv_type_});
+  const KvCache::Shape shape{.layers = config_.layers,
+                             .kv_heads = config_.kv_heads,
+                             .head_dim = config_.head_dim,
+                             .capacity = capacity > 0 ? capacity : context_,
+                             .type = kv_type_};
+  if (!pages_) pages_ = KvCache::make_pool(shape);
+  return KvCache(shape, pages_);
 }
 
 void LayerStack::check_options(const TokenBatch& batch, const ForwardOptions& options,

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/attention_item.h"
+#include "kernels/kv_page.h"
 
 namespace augur {
 namespace {
@@ -116,6 +117,15 @@ struct Attention {
     }
   }
 
+  const char* keys(std::int64_t panel) const {
+    constexpr std::int64_t kPanels = kKvPageSlots / kLanes;
+    return item.pages[panel / kPanels] + item.k + panel % kPanels * units * 64;
+  }
+  const char* values(std::int64_t unit, int column) const {
+    constexpr std::int64_t kUnits = kKvPageSlots / kUnit;
+    return item.pages[unit / kUnits] + item.v + (unit % kUnits * item.head_dim + column) * 4;
+  }
+
   // 1. Scores
 
   template <int R, int P>
@@ -126,16 +136,18 @@ struct Attention {
 #pragma GCC unroll 16
       for (int p = 0; p < P; ++p) acc[r][p] = L::zero();
     const float* x = q + query * size.query_units;
-    const char* k = item.k + panel * units * 64;
-    for (int u = 0; u < units; ++u) {
-      Op keys[P];
+    const char* k[P];
 #pragma GCC unroll 16
-      for (int p = 0; p < P; ++p) keys[p] = M::op(L::load_units(k + (p * units + u) * 64));
+    for (int p = 0; p < P; ++p) k[p] = keys(panel + p);
+    for (int u = 0; u < units; ++u) {
+      Op key_units[P];
+#pragma GCC unroll 16
+      for (int p = 0; p < P; ++p) key_units[p] = M::op(L::load_units(k[p] + u * 64));
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
         const Op query_unit = M::op(L::splat_unit(x + r * size.query_units + u));
 #pragma GCC unroll 16
-        for (int p = 0; p < P; ++p) acc[r][p] = M::mac(acc[r][p], query_unit, keys[p]);
+        for (int p = 0; p < P; ++p) acc[r][p] = M::mac(acc[r][p], query_unit, key_units[p]);
       }
     }
     float* out = scores + query * size.score_stride + panel * kLanes;
@@ -247,10 +259,6 @@ struct Attention {
 
   // 3. Sums
 
-  const char* values(std::int64_t unit, int column) const {
-    return item.v + (unit * item.head_dim + column) * 4;
-  }
-
   template <bool Part>
   static U load_columns(const char* p, int columns) {
     if constexpr (Part) return L::load_units_part(p, columns);
@@ -266,16 +274,20 @@ struct Attention {
       for (int c = 0; c < C; ++c) acc[r][c] = L::zero();
     const float* p = scores + query * size.score_stride;
     const std::int64_t count = first_rest / kUnit;
-    for (std::int64_t u = 0; u < count; ++u) {
-      Op columns[C];
+    for (std::int64_t u = 0; u < count;) {
+      const std::int64_t page_end = u + kKvPageSlots / kUnit;
       const char* v = values(u, column);
+      for (; u < count && u < page_end; ++u, v += std::int64_t{item.head_dim} * 4) {
+        Op columns[C];
 #pragma GCC unroll 16
-      for (int c = 0; c < C; ++c) columns[c] = M::op(load_columns<Part>(v + c * 64, item.head_dim - column));
+        for (int c = 0; c < C; ++c)
+          columns[c] = M::op(load_columns<Part>(v + c * 64, item.head_dim - column));
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) {
-        const Op weight = M::op(L::splat_unit(p + r * size.score_stride + u));
+        for (int r = 0; r < R; ++r) {
+          const Op weight = M::op(L::splat_unit(p + r * size.score_stride + u));
 #pragma GCC unroll 16
-        for (int c = 0; c < C; ++c) acc[r][c] = M::mac(acc[r][c], weight, columns[c]);
+          for (int c = 0; c < C; ++c) acc[r][c] = M::mac(acc[r][c], weight, columns[c]);
+        }
       }
     }
     float* out = sums + query * size.sum_stride + column;

@@ -9,8 +9,9 @@ namespace augur {
 /// A "query" is one head of one row, query i being head i % heads of row i / heads. A "unit" is the 4 bytes
 /// that one lane of a product takes: two neighbours in BF16, one element in F32.
 struct AttentionItem {
-  const char* k;  ///< the kv head's keys, [panel][units][16] units
-  const char* v;  ///< the kv head's values, [unit of slots][head_dim] units
+  const char* const* pages;  ///< of kKvPageSlots slots each
+  std::int64_t k;            ///< bytes from a page to the kv head's keys, [panel][units][16] units
+  std::int64_t v;            ///< bytes from a page to its values, [unit of slots][head_dim] units
   int head_dim;
   const float* q;  ///< first row, first head; heads lie head_dim apart
   std::int64_t q_stride;

@@ -16,16 +16,25 @@ namespace augur {
 
 /// One layer's cache and its memory. Unwritten slots hold NaN, so that reading one shows.
 struct TestCache {
-  Buffer<std::byte> k, v;
+  Buffer<std::byte> memory;
+  std::vector<std::byte*> pages;
   KvLayerView view;
 
   TestCache(DType type, int kv_heads, int head_dim, std::int64_t capacity) {
-    const auto bytes = static_cast<std::size_t>(capacity * kv_heads * kv_slot_bytes(type, head_dim));
-    k = Buffer<std::byte>(bytes);
-    v = Buffer<std::byte>(bytes);
-    std::memset(k.data(), 0xff, bytes);
-    std::memset(v.data(), 0xff, bytes);
-    view = {type, k.data(), v.data(), capacity * head_dim, kv_heads, head_dim};
+    const std::int64_t count = (capacity + kKvPageSlots - 1) / kKvPageSlots;
+    const std::int64_t part = kKvPageSlots * kv_heads * kv_slot_bytes(type, head_dim);
+    // A line before the keys, and the pages in falling order: nothing may lean on where they lie.
+    const std::int64_t bytes = 2 * part + 64;
+    memory = Buffer<std::byte>(static_cast<std::size_t>(count * bytes));
+    std::memset(memory.data(), 0xff, memory.size());
+    for (std::int64_t i = count - 1; i >= 0; --i) pages.push_back(memory.data() + i * bytes);
+    view = {.type = type,
+            .pages = pages.data(),
+            .page_count = count,
+            .k = 64,
+            .v = 64 + part,
+            .kv_heads = kv_heads,
+            .head_dim = head_dim};
   }
 };
 
@@ -99,7 +108,7 @@ inline std::vector<float> attend(Isa isa, const TestTokens& tokens, const KvLaye
   call.out = out.data();
   call.out_stride = out_stride;
   const Buffer<std::byte> scratch(attention_scratch_bytes(
-      cache.head_stride / cache.head_dim, tokens.heads / tokens.kv_heads, tokens.head_dim, cache.type));
+      cache.page_count * kKvPageSlots, tokens.heads / tokens.kv_heads, tokens.head_dim, cache.type));
   const std::int64_t items = attention_items(call);
   for (int part = parts - 1; part >= 0; --part) {
     std::memset(scratch.data(), 0xff, scratch.size());

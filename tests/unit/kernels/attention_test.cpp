@@ -211,15 +211,15 @@ TEST_P(AttentionTest, AllVariantsGiveTheSameBits) {
 
 TEST_P(AttentionTest, MovedSlotsKeepTheirContents) {
   const TestTokens tokens(40, 6, 2, 10, 29);
-  for (const auto& [from, to] : {std::pair{20, 3}, {21, 20}, {17, 16}, {39, 0}, {30, 31}}) {
-    TestCache direct(type(), 2, 10, 48);
-    TestCache moved(type(), 2, 10, 48);
+  for (const auto& [from, to] : {std::pair{20, 3}, {21, 20}, {17, 16}, {39, 0}, {30, 31}, {70, 3}, {64, 63}}) {
+    TestCache direct(type(), 2, 10, 80);
+    TestCache moved(type(), 2, 10, 80);
     tokens.store(direct.view, 5, to);
     tokens.store(moved.view, 5, from);
     kv_move(moved.view, from, to);
     kv_move(direct.view, to, from);  // now both caches hold it in both slots
-    ASSERT_EQ(std::memcmp(direct.k.data(), moved.k.data(), direct.k.size()), 0) << from << " -> " << to;
-    ASSERT_EQ(std::memcmp(direct.v.data(), moved.v.data(), direct.v.size()), 0) << from << " -> " << to;
+    ASSERT_EQ(std::memcmp(direct.memory.data(), moved.memory.data(), direct.memory.size()), 0)
+        << from << " -> " << to;
   }
 }
 

@@ -47,32 +47,37 @@ bool holds(const KvCache& cache, std::int64_t slot, std::int64_t token) {
       {.layers = kLayers, .kv_heads = kHeads, .head_dim = kDim, .capacity = 16, .type = cache.shape().type});
   KvTxn txn = reference.reserve(16);
   write(reference, 0, token);
-  KvCache copy = make(16, cache.shape().type);
-  KvTxn copy_txn = copy.reserve(16);
+  const KvCache copy = [&] {
+    KvCache c = make(16, cache.shape().type);
+    c.reserve(16).commit_all();
+    return c;
+  }();
   const std::size_t element = cache.shape().type == DType::BF16 ? 2 : 4;
   for (int layer = 0; layer < kLayers; ++layer) {
+    // The panel of 16 slots that holds `slot`, moved to the start of a small cache, then its slot to 0.
+    const KvLayerView from = cache.layer(layer);
+    const KvLayerView to = copy.layer(layer);
+    const KvLayerView expected = reference.layer(layer);
+    const std::size_t panel = 16 * kDim * element;
+    const std::byte* const from_page = from.pages[slot / kKvPageSlots];
+    const std::int64_t at = slot % kKvPageSlots / 16 * static_cast<std::int64_t>(panel);
     for (int head = 0; head < kHeads; ++head) {
-      // The panel of 16 slots that holds `slot`, moved to the start of a small cache, then its slot to 0.
-      const KvLayerView from = cache.layer(layer);
-      const KvLayerView to = copy.layer(layer);
-      const std::size_t panel = 16 * kDim * element;
-      const auto offset = static_cast<std::size_t>(head * from.head_stride) * element +
-                          static_cast<std::size_t>(slot / 16) * panel;
-      const auto at = static_cast<std::size_t>(head * to.head_stride) * element;
-      std::memcpy(to.k + at, from.k + offset, panel);
-      std::memcpy(to.v + at, from.v + offset, panel);
+      const std::int64_t of_head = head * kv_head_bytes(from);
+      std::memcpy(to.pages[0] + to.k + of_head, from_page + from.k + of_head + at, panel);
+      std::memcpy(to.pages[0] + to.v + of_head, from_page + from.v + of_head + at, panel);
     }
-    const KvLayerView moved = copy.layer(layer);
-    if (slot % 16 != 0) kv_move(moved, slot % 16, 0);
+    if (slot % 16 != 0) kv_move(to, slot % 16, 0);
     // Clear what lies behind slot 0 in both by writing the same marks there.
     for (int s = 1; s < 16; ++s) {
-      kv_move(moved, 0, s);
-      kv_move(reference.layer(layer), 0, s);
+      kv_move(to, 0, s);
+      kv_move(expected, 0, s);
     }
-    const KvLayerView expected = reference.layer(layer);
-    const std::size_t bytes = static_cast<std::size_t>(kHeads) * 16 * kDim * element;
-    if (std::memcmp(moved.k, expected.k, bytes) != 0 || std::memcmp(moved.v, expected.v, bytes) != 0)
-      return false;
+    for (int head = 0; head < kHeads; ++head) {
+      const std::int64_t of_head = head * kv_head_bytes(from);
+      for (const std::int64_t part : {to.k + of_head, to.v + of_head}) {
+        if (std::memcmp(to.pages[0] + part, expected.pages[0] + part, panel) != 0) return false;
+      }
+    }
   }
   return true;
 }
@@ -157,13 +162,65 @@ TEST(KvCache, EightBitsGrowWithTheirContents) {
     }
     txn.commit_all();
   }
-  const std::int64_t slots = cache.layer(0).head_stride;
+  const std::int64_t pages = cache.pages();
   const auto before = attention();
   for (const std::int64_t rows : {100, 700, 900}) {
     cache.reserve(rows).commit_all();
     EXPECT_EQ(attention(), before) << cache.length();
   }
-  EXPECT_GT(cache.layer(0).head_stride, 4 * slots);
+  EXPECT_GT(cache.pages(), 4 * pages);
+}
+
+void append(KvCache& cache, std::int64_t tokens, std::int64_t first_mark) {
+  KvTxn txn = cache.reserve(tokens);
+  for (std::int64_t i = 0; i < tokens; ++i) write(cache, txn.base() + i, first_mark + i);
+  txn.commit_all();
+}
+
+TEST(KvCache, SharesPagesUntilOneIsWrittenTo) {
+  const KvCache::Shape shape{.layers = kLayers, .kv_heads = kHeads, .head_dim = kDim, .capacity = 400};
+  const auto pool = KvCache::make_pool(shape);
+  KvCache first(shape, pool);
+  append(first, 150, 0);
+  EXPECT_EQ(pool->pages_in_use(), 3);
+  {
+    KvCache::Shape small = shape;
+    small.capacity = 200;
+    KvCache second(small, pool);
+    second.share(first, 140);
+    EXPECT_EQ(second.length(), 140);
+    EXPECT_EQ(pool->pages_in_use(), 3);
+    append(second, 30, 1000);
+    EXPECT_EQ(pool->pages_in_use(), 4);  // the page that both had begun is there twice
+    append(first, 20, 2000);
+    EXPECT_EQ(pool->pages_in_use(), 4);  // nobody else holds it any more
+    for (const std::int64_t slot : {0, 63, 64, 127, 128, 139}) {
+      EXPECT_TRUE(holds(first, slot, slot)) << slot;
+      EXPECT_TRUE(holds(second, slot, slot)) << slot;
+    }
+    EXPECT_TRUE(holds(first, 149, 149));
+    EXPECT_TRUE(holds(first, 169, 2019));
+    EXPECT_TRUE(holds(second, 140, 1000));
+    EXPECT_TRUE(holds(second, 169, 1029));
+    EXPECT_THROW(second.reserve(31), Error);
+  }
+  EXPECT_EQ(pool->pages_in_use(), 3);
+  first.truncate(64);
+  EXPECT_EQ(pool->pages_in_use(), 1);
+  first.truncate(0);
+  EXPECT_EQ(pool->pages_in_use(), 0);
+}
+
+TEST(KvCache, WritesBehindATruncationDoNotReachOthers) {
+  const KvCache::Shape shape{.layers = kLayers, .kv_heads = kHeads, .head_dim = kDim, .capacity = 400};
+  KvCache text(shape);
+  append(text, 100, 0);
+  const KvCache kept = text;
+  text.truncate(70);
+  append(text, 30, 500);
+  EXPECT_TRUE(holds(kept, 70, 70));
+  EXPECT_TRUE(holds(kept, 99, 99));
+  EXPECT_TRUE(holds(text, 70, 500));
 }
 
 TEST(KvCache, ReportsAFullContextAndStaysUsable) {

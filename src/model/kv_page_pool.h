@@ -1,0 +1,73 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/buffer.h"
+
+namespace augur {
+
+class KvPage;
+
+/// Memory for the pages of caches of one shape. It is taken from the system in pieces of several pages, and
+/// kept for later pages. Outlives its pages. Thread-safe.
+class KvPagePool {
+ public:
+  explicit KvPagePool(std::int64_t page_bytes);
+  KvPagePool(const KvPagePool&) = delete;
+  KvPagePool& operator=(const KvPagePool&) = delete;
+
+  std::int64_t page_bytes() const { return page_bytes_; }
+  /// What lies in it is not said. Error when the system has no memory.
+  KvPage take();
+  /// Pages that somebody holds, each once.
+  std::int64_t pages_in_use() const { return in_use_.load(std::memory_order_relaxed); }
+
+ private:
+  friend class KvPage;
+  struct Entry {
+    KvPagePool* pool;
+    std::byte* data;
+    std::atomic<std::int32_t> holders = 0;
+    Entry(KvPagePool* of, std::byte* at) : pool(of), data(at) {}
+  };
+  void add_pages();
+  void give_back(Entry* entry);
+
+  const std::int64_t page_bytes_;
+  std::mutex mutex_;
+  std::vector<PageMemory> memory_;
+  std::deque<Entry> entries_;
+  std::vector<Entry*> free_;
+  std::atomic<std::int64_t> in_use_ = 0;
+};
+
+/// A hold on one page, which copies share. The page goes back to its pool with the last of them.
+class KvPage {
+ public:
+  KvPage() = default;
+  KvPage(const KvPage& other) : entry_(other.entry_) {
+    if (entry_ != nullptr) entry_->holders.fetch_add(1, std::memory_order_relaxed);
+  }
+  KvPage(KvPage&& other) noexcept : entry_(std::exchange(other.entry_, nullptr)) {}
+  KvPage& operator=(KvPage other) noexcept {
+    std::swap(entry_, other.entry_);
+    return *this;
+  }
+  ~KvPage();
+
+  std::byte* data() const { return entry_->data; }
+  /// Others hold it, too: it must not be written to.
+  bool shared() const { return entry_->holders.load(std::memory_order_acquire) > 1; }
+
+ private:
+  friend class KvPagePool;
+  explicit KvPage(KvPagePool::Entry* entry) : entry_(entry) {}
+  KvPagePool::Entry* entry_ = nullptr;
+};
+
+}  // namespace augur
