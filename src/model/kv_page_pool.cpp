@@ -19,16 +19,20 @@ KvPage KvPagePool::take() {
   return KvPage(entry);
 }
 
+/// All memory is there before anything is changed.
 void KvPagePool::add_pages() {
-  constexpr std::int64_t kPiece = std::int64_t{8} << 20;  // a few huge pages
-  const std::int64_t count = std::max<std::int64_t>(1, kPiece / page_bytes_);
-  PageMemory piece(static_cast<std::size_t>(count * page_bytes_));
-  memory_.reserve(memory_.size() + 1);
-  free_.reserve(entries_.size() + static_cast<std::size_t>(count));  // give_back() does not allocate
-  for (std::int64_t i = count - 1; i >= 0; --i) {
-    free_.push_back(&entries_.emplace_back(this, piece.data() + i * page_bytes_));
+  constexpr std::int64_t kPieceBytes = std::int64_t{8} << 20;  // a few huge pages
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(1, kPieceBytes / page_bytes_));
+  const auto bytes = static_cast<std::size_t>(page_bytes_);
+  Piece piece{.memory = PageMemory(count * bytes), .entries = std::make_unique<Entry[]>(count)};
+  free_.reserve((pieces_.size() + 1) * count);
+  pieces_.push_back(std::move(piece));
+  for (std::size_t i = count; i-- > 0;) {
+    Entry& entry = pieces_.back().entries[i];
+    entry.pool = this;
+    entry.data = pieces_.back().memory.data() + i * bytes;
+    free_.push_back(&entry);
   }
-  memory_.push_back(std::move(piece));
 }
 
 void KvPagePool::give_back(Entry* entry) {

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -30,19 +30,21 @@ class KvPagePool {
  private:
   friend class KvPage;
   struct Entry {
-    KvPagePool* pool;
-    std::byte* data;
+    KvPagePool* pool = nullptr;
+    std::byte* data = nullptr;
     std::atomic<std::int32_t> holders = 0;
-    Entry(KvPagePool* of, std::byte* at) : pool(of), data(at) {}
+  };
+  struct Piece {
+    PageMemory memory;
+    std::unique_ptr<Entry[]> entries;
   };
   void add_pages();
   void give_back(Entry* entry);
 
   const std::int64_t page_bytes_;
   std::mutex mutex_;
-  std::vector<PageMemory> memory_;
-  std::deque<Entry> entries_;
-  std::vector<Entry*> free_;
+  std::vector<Piece> pieces_;
+  std::vector<Entry*> free_;  ///< has room for all pages: giving back does not allocate
   std::atomic<std::int64_t> in_use_ = 0;
 };
 
