@@ -59,6 +59,8 @@ struct Result {
   std::string text;
   std::vector<TokenId> tokens;  ///< generated ids, a final end-of-sequence token included
   std::int64_t prompt_tokens = 0;
+  std::int64_t cached_tokens =
+      0;  ///< of the prompt, that an earlier text began with (SessionOptions::cache_bytes)
   double prompt_ms = 0;
   double decode_ms = 0;
   double tokens_per_second = 0;                     ///< generated tokens over decode_ms

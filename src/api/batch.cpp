@@ -29,6 +29,7 @@ void Batch::step() {
       ++i;
       continue;
     }
+    decoder_.retire(running_[i].generation->sequence());
     const Running ended = std::exchange(running_[i], {});  // gone, whatever its caller throws
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
     Result result;

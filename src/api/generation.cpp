@@ -122,6 +122,7 @@ Result Generation::finish() {
   result.text = std::move(text_);
   result.tokens.assign(sequence_->generated().begin(), sequence_->generated().end());
   result.prompt_tokens = static_cast<std::int64_t>(sequence_->prompt_size());
+  result.cached_tokens = from.cached_tokens;
   result.prompt_ms = from.prompt_ms;
   result.decode_ms = from.decode_ms;
   if (from.decode_ms > 0) {

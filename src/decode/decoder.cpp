@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <new>
 #include <utility>
 
 #include "draft/usual_sizes.h"
@@ -39,7 +40,7 @@ void Decoder::step(std::span<Sequence* const> sequences) {
   drafting_.clear();
   reserve(sequences.size());
   for (Sequence* s : sequences) {
-    if (!s->finished() && !s->prefilling()) drafting_.push_back(s);
+    if (!s->finished() && !s->reading()) drafting_.push_back(s);
   }
   Stopwatch watch(*options_.clock);
   draft();
@@ -121,15 +122,30 @@ int Decoder::prompt_rows() const {
 void Decoder::add_parts(std::span<Sequence* const> sequences) {
   parts_.clear();
   for (Sequence* s : drafting_) parts_.push_back({.sequence = s, .rows = s->draft_.tree.size()});
-  const auto reads = [](const Sequence* s) { return !s->finished() && s->prefilling(); };
+  const auto reads = [](const Sequence* s) { return !s->finished() && s->reading(); };
   int left_over = std::any_of(sequences.begin(), sequences.end(), reads) ? prompt_rows() : 0;
   for (Sequence* s : sequences) {
     if (!reads(s) || left_over == 0) continue;
-    const std::int64_t left = static_cast<std::int64_t>(s->prompt_size_) - 1 - s->cache_.length();
-    const auto rows = static_cast<int>(std::min<std::int64_t>(left, left_over));
+    if (kept_ != nullptr && s->cache_.length() == 0) {
+      if (waits_for_another(*s)) continue;
+      if (!guarded(*s, [&] { s->resume_from(*kept_); })) continue;
+    }
+    const auto rows = static_cast<int>(std::min<std::int64_t>(s->unread(), left_over));
     parts_.push_back({.sequence = s, .rows = rows, .prompt = true});
     left_over -= rows;
   }
+}
+
+/// Whether a text that is being read in this step has yet to read a page and more of what this one begins
+/// with.
+bool Decoder::waits_for_another(const Sequence& sequence) const {
+  return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+    if (!part.prompt) return false;
+    const std::span<const TokenId> other = part.sequence->text_;
+    const auto end =
+        std::mismatch(other.begin(), other.end(), sequence.text_.begin(), sequence.text_.end()).first;
+    return end - other.begin() > part.sequence->cache_.length() + kKvPageSlots;
+  });
 }
 
 // --- The target's forward ------------------------------------------------------------------------------
@@ -276,7 +292,12 @@ void Decoder::commit_prompt(const Part& part, KvTxn& txn) {
                  .first_position = first,
                  .next = s.text_[begin + count]},
                 path_rows_);
-  if (s.on_prefill_) s.on_prefill_(s.cache_.length(), static_cast<std::int64_t>(s.prompt_size_));
+  // Whole pages, which need not be copied when the text goes on.
+  const auto pages = [](std::int64_t tokens) { return tokens / kKvPageSlots * kKvPageSlots; };
+  if (kept_ != nullptr && pages(s.cache_.length()) > pages(first))
+    s.keep_in(*kept_, pages(s.cache_.length()));
+  if (s.on_prefill_ && !s.decoding_)
+    s.on_prefill_(s.cache_.length(), static_cast<std::int64_t>(s.prompt_size_));
 }
 
 void Decoder::commit_tree(const Part& part, KvTxn& txn) {
@@ -296,6 +317,14 @@ void Decoder::commit_tree(const Part& part, KvTxn& txn) {
   s.statistics_.verified_tokens += part.rows;
   s.statistics_.drafted_tokens += s.draft_.drafted;
   s.emit_verdict();
+}
+
+void Decoder::retire(Sequence& s) {
+  if (kept_ == nullptr || s.finish_ == FinishReason::Error) return;
+  try {
+    s.keep_in(*kept_, std::min(s.cache_.length(), std::ssize(s.text_)));
+  } catch (const std::bad_alloc&) {  // then it is not kept
+  }
 }
 
 void Decoder::sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<const std::int32_t> batch_rows) {

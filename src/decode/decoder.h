@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "decode/prefix_cache.h"
 #include "decode/resumed_forward.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
@@ -39,6 +40,15 @@ class Decoder {
   /// prefill_rows.
   void limit_prompts(double share) { prompt_share_ = share; }
 
+  /// From now on texts begin with what `kept` knows of them, and are kept in it as far as they have been run.
+  /// It outlives the decoder; null: none any more.
+  void reuse_prefixes(PrefixCache* kept) { kept_ = kept; }
+  /// The sequence will not be stepped again: what was computed for it is kept.
+  void retire(Sequence& sequence);
+  /// Gives back the memory of a sequence that waits; it goes on with the same tokens when it is stepped
+  /// again.
+  void suspend(Sequence& sequence) const { sequence.forget(); }
+
   /// What the target and the drafters cost here. Every step is observed; policies read it.
   CostModel& costs() { return costs_; }
 
@@ -56,6 +66,7 @@ class Decoder {
   void draft();
   int prompt_rows() const;
   void add_parts(std::span<Sequence* const> sequences);
+  bool waits_for_another(const Sequence& sequence) const;
   void build_batch();
   void open(const Part& part);
   void add_rows(Part& part);
@@ -72,6 +83,7 @@ class Decoder {
 
   Model& target_;
   Options options_;
+  PrefixCache* kept_ = nullptr;
   double prompt_share_ = std::numeric_limits<double>::infinity();
   CostModel costs_;
   Round round_{costs_, *options_.clock};

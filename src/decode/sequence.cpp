@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "draft/common/text_rows.h"
 #include "draft/usual_sizes.h"
 #include "verify/chance.h"
 
@@ -73,6 +74,50 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
   verdict_.path.reserve(kUsualPath);
   statistics_.accepted_per_position.reserve(kUsualPath);
   if (limit_ == 0) finish(FinishReason::Length);
+}
+
+/// Takes over what is known of the text's beginning. At least one row is left to run: what drafters start
+/// from comes with it.
+void Sequence::resume_from(PrefixCache& kept) {
+  std::vector<const void*> groups;
+  for (const Speculator& s : draft_.speculators) {
+    if (s.drafter->text_rows() != nullptr) groups.push_back(s.drafter->group());
+  }
+  const auto hit = kept.find(std::span(text_).first(text_.size() - 1), groups);
+  if (hit.tokens == 0) return;
+  for (Speculator& s : draft_.speculators) {
+    s.drafter->reset();
+    if (TextRows* const rows = s.drafter->text_rows()) {
+      rows->resume(hit.text->drafted_by(s.drafter->group())->rows, hit.tokens);
+      s.behind = 1 + static_cast<int>(rows->waiting());
+    }
+    const auto count = static_cast<std::size_t>(hit.tokens);
+    s.drafter->sync({.tokens = std::span(text_).first(count), .next = text_[count]});
+  }
+  cache_.share(hit.text->target, hit.tokens);
+  if (!decoding_) statistics_.cached_tokens = hit.tokens;
+}
+
+/// What is known of the first `tokens` tokens, which the target has run.
+void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens) const {
+  PrefixCache::Text text{.target = cache_};
+  text.target.truncate(tokens);
+  for (const Speculator& s : draft_.speculators) {
+    const TextRows* const rows = s.drafter->text_rows();
+    if (rows == nullptr) continue;
+    text.drafters.push_back(
+        {.group = s.drafter->group(), .rows = rows->keep(std::min(tokens, rows->length()))});
+  }
+  kept.keep(std::span(text_).first(static_cast<std::size_t>(tokens)), std::move(text));
+}
+
+/// Gives back all memory; the text is read anew when it goes on.
+void Sequence::forget() {
+  cache_.truncate(0);
+  for (Speculator& s : draft_.speculators) {
+    s.drafter->reset();
+    s.behind = 1;
+  }
 }
 
 /// Tells the drafters where the text stands.

@@ -9,6 +9,7 @@
 
 #include "augur/enums.h"
 #include "base/clock.h"
+#include "decode/prefix_cache.h"
 #include "decode/round.h"
 #include "decode/statistics.h"
 #include "model/model.h"
@@ -56,8 +57,8 @@ struct SequenceOptions {
 };
 
 /// One text being generated: its tokens, caches, drafters, noise and stop rules. Advanced by a Decoder only.
-/// Invariant between steps, once the prompt is in: the target's cache holds all tokens but the newest, which
-/// is the root of the next round's tree.
+/// Invariant between steps: the target's cache holds the text's beginning, and once it has been read all
+/// tokens but the newest, which is the root of the next round's tree.
 class Sequence {
  public:
   /// Error for an empty prompt, an id outside the vocabulary, or a prompt that leaves no room in the context.
@@ -79,8 +80,13 @@ class Sequence {
   friend class Decoder;
   class View;
 
-  bool prefilling() const { return cache_.length() + 1 < static_cast<std::int64_t>(prompt_size_); }
+  /// Rows of the text, but for its newest token, that the target has to run before a round can begin.
+  std::int64_t unread() const { return std::ssize(text_) - 1 - cache_.length(); }
+  bool reading() const { return unread() > 0; }
   std::int64_t tokens_left() const { return limit_ - static_cast<std::int64_t>(generated().size()); }
+  void resume_from(PrefixCache& kept);
+  void keep_in(PrefixCache& kept, std::int64_t tokens) const;
+  void forget();
   void begin_round();
   void verify(std::span<const float> logits, std::int64_t stride);
   void emit_verdict();

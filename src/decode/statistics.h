@@ -7,7 +7,8 @@ namespace augur {
 /// What the rounds of one sequence added up to. Times are the sequence's share of steps that it ran together
 /// with others: drafting in equal parts, verification by rows.
 struct DecodeStatistics {
-  std::int64_t calls = 0;  ///< target forwards after the prompt
+  std::int64_t cached_tokens = 0;  ///< of the prompt, that were not run as a PrefixCache knew them
+  std::int64_t calls = 0;          ///< target forwards after the prompt
   std::int64_t generated_tokens = 0;
   std::int64_t verified_tokens = 0;                 ///< rows in those forwards: roots and tree nodes
   std::int64_t drafted_tokens = 0;                  ///< nodes proposed, before pruning

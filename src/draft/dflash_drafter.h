@@ -50,6 +50,7 @@ class DflashDrafter final : public Drafter {
   DrafterTraits traits() const override;
   std::span<const int> tap_layers() const override { return weights_.head.config().taps; }
   void reset() override;
+  TextRows* text_rows() override { return &text_; }
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
   void end_round() override;

@@ -13,6 +13,7 @@
 namespace augur {
 
 class Sampler;
+class TextRows;
 
 /// What the target has run and the text has kept since the last sync: a chunk of the prompt, or the accepted
 /// path of a round. Consecutive calls are contiguous.
@@ -94,6 +95,11 @@ class Drafter {
 
   /// Forgets the sequence.
   virtual void reset() = 0;
+  /// Its own cache over the text, for drafters that have one: what it holds is all that they know of the text
+  /// beside the text itself. A text that begins like an earlier one of the same group may be begun with
+  /// TextRows::resume() and a sync() of those rows without features; at least one row follows before the
+  /// first expand.
+  virtual TextRows* text_rows() { return nullptr; }
   /// Takes note of accepted rows. Work may be put off until the first expand.
   virtual void sync(const AcceptedRows& rows) = 0;
   /// Adds up to top_k children to every node of the frontier, best first; adds fewer, or none, when it has

@@ -57,6 +57,7 @@ class HeadsDrafter final : public Drafter {
   DrafterTraits traits() const override { return {.max_depth = static_cast<int>(weights_.heads.size())}; }
   std::span<const int> tap_layers() const override { return weights_.taps; }
   void reset() override;
+  TextRows* text_rows() override { return text_ ? &*text_ : nullptr; }
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
   void end_round() override;

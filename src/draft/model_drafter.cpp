@@ -34,16 +34,12 @@ void ModelDrafter::end_round() {
   tree_.clear();
 }
 
-void ModelDrafter::append(TokenId token) {
-  unusable_ = unusable_ || token >= weights_.model->config().vocab;
-  text_.append(token);
-}
-
 void ModelDrafter::sync(const AcceptedRows& rows) {
   end_round();
+  for (const TokenId token : rows.tokens) unusable_ = unusable_ || token >= weights_.model->config().vocab;
   const std::span<const TokenId> fresh = rows.tokens.subspan(known_rows(rows, text_.length()));
   weights_.head.saw(fresh);
-  for (const TokenId token : fresh) append(token);
+  for (const TokenId token : fresh) text_.append(token);
 }
 
 void ModelDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontier,
@@ -78,7 +74,7 @@ void ModelDrafter::add_root(const ExpandJob& job, std::size_t index) {
   if (unusable_ || root >= w.model->config().vocab) return;
   if (drafted_before && text_.waiting() == 0) text_.rewind();
   if (text_.cache().room() < text_.waiting() + (drafted_before ? 0 : 1)) return;
-  if (!drafted_before) append(root);
+  if (!drafted_before) text_.append(root);
   const auto rows = static_cast<int>(text_.waiting());
   const int first = text_.begin(w.batch, rows);
   w.candidates.want(index, DraftTree::kRoot, first + rows - 1);

@@ -36,6 +36,7 @@ class ModelDrafter final : public Drafter {
 
   std::string_view name() const override { return "draft"; }
   void reset() override;
+  TextRows* text_rows() override { return &text_; }
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
   void end_round() override;
@@ -43,7 +44,6 @@ class ModelDrafter final : public Drafter {
   void expand_many(std::span<const ExpandJob> jobs) override;
 
  private:
-  void append(TokenId token);
   void catch_up();
   void run_chunk();
   void add_root(const ExpandJob& job, std::size_t index);

@@ -30,6 +30,7 @@ class PeagleDrafter final : public Drafter {
   DrafterTraits traits() const override { return {.max_depth = head().shape().placeholders + 1}; }
   std::span<const int> tap_layers() const override { return head().shape().taps; }
   void reset() override;
+  TextRows* text_rows() override { return &text_; }
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
   void end_round() override;

@@ -34,6 +34,7 @@ class RecurrentDrafter final : public Drafter {
   std::string_view name() const override { return weights_.forward.head().name(); }
   std::span<const int> tap_layers() const override { return weights_.forward.head().shape().taps; }
   void reset() override;
+  TextRows* text_rows() override { return &text_; }
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
   void end_round() override;

@@ -42,6 +42,7 @@ class KvCache {
   KvLayerView layer(int index) const;
   /// Pages that it holds, shared ones included.
   std::int64_t pages() const { return std::ssize(pages_); }
+  std::span<std::byte* const> page_addresses() const { return table_; }
   const KvPagePool& pool() const { return *pool_; }
 
   /// Opens a transaction over `rows` new slots after length(). Error when they exceed the capacity (the

@@ -1,5 +1,6 @@
 #include "draft/common/text_rows.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -53,6 +54,28 @@ void TextRows::commit() {
 void TextRows::roll_back() {
   txn_.reset();
   in_flight_ = 0;
+}
+
+TextRows::Kept TextRows::keep(std::int64_t length) const {
+  assert(!txn_ && length <= this->length());
+  const auto waits = std::max<std::int64_t>(0, length - cache_.length());
+  const std::span<const float> rows = features(waits);
+  Kept kept{.cache = cache_,
+            .tokens = {tokens_.begin(), tokens_.begin() + waits},
+            .features = {rows.begin(), rows.end()}};
+  kept.cache.truncate(std::min(length, cache_.length()));
+  return kept;
+}
+
+void TextRows::resume(const Kept& kept, std::int64_t length) {
+  assert(length <= kept.length());
+  reset();
+  const std::int64_t in_cache = std::min(length, kept.cache.length());
+  cache_.share(kept.cache, in_cache);
+  const std::int64_t waits = length - in_cache;
+  tokens_.assign(kept.tokens.begin(), kept.tokens.begin() + waits);
+  features_.assign(kept.features.begin(),
+                   kept.features.begin() + waits * static_cast<std::ptrdiff_t>(width_));
 }
 
 void TextRows::rewind() {

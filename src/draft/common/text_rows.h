@@ -47,6 +47,24 @@ class TextRows {
   /// They have not, and go on waiting. Nothing when no rows are in flight.
   void roll_back();
 
+  /// All that is known of a text, for texts that begin with the same tokens.
+  struct Kept {
+    KvCache cache;
+    std::vector<TokenId> tokens;  ///< those that waited, and their features
+    std::vector<float> features;
+
+    std::int64_t length() const { return cache.length() + std::ssize(tokens); }
+    std::int64_t waiting_bytes() const {
+      return std::ssize(tokens) * static_cast<std::int64_t>(sizeof(TokenId)) +
+             std::ssize(features) * static_cast<std::int64_t>(sizeof(float));
+    }
+  };
+  /// The first `length` rows; shares the cache's pages. Not while rows are in flight.
+  Kept keep(std::int64_t length) const;
+  /// Begins with the first `length` rows of such a text, in place of what is here. The last of them cannot be
+  /// rewound.
+  void resume(const Kept& kept, std::int64_t length);
+
   /// Lets the newest row in the cache wait again, for drafting a second time from one root. Not while others
   /// wait.
   void rewind();

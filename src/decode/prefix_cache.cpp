@@ -1,0 +1,137 @@
+#include "decode/prefix_cache.h"
+
+#include <algorithm>
+#include <cassert>
+#include <new>
+#include <utility>
+
+namespace augur {
+namespace {
+
+std::int64_t common(std::span<const TokenId> a, std::span<const TokenId> b) {
+  return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+}
+
+std::int64_t known(const PrefixCache::Text& text, std::int64_t tokens,
+                   std::span<const void* const> drafters) {
+  for (const void* group : drafters) {
+    const PrefixCache::Drafted* const drafted = text.drafted_by(group);
+    tokens = std::min(tokens, drafted == nullptr ? 0 : drafted->rows.length());
+  }
+  return tokens;
+}
+
+template <class Call>
+void for_caches(const PrefixCache::Text& text, const Call& call) {
+  call(text.target);
+  for (const PrefixCache::Drafted& drafted : text.drafters) call(drafted.rows.cache);
+}
+
+std::int64_t waiting_bytes(const PrefixCache::Text& text) {
+  std::int64_t bytes = 0;
+  for (const PrefixCache::Drafted& drafted : text.drafters) bytes += drafted.rows.waiting_bytes();
+  return bytes;
+}
+
+}  // namespace
+
+const PrefixCache::Drafted* PrefixCache::Text::drafted_by(const void* group) const {
+  for (const Drafted& drafted : drafters) {
+    if (drafted.group == group) return &drafted;
+  }
+  return nullptr;
+}
+
+/// Whether `text` holds all that `as`, of a beginning of it, does.
+bool PrefixCache::knows_as_much(const Text& text, const Text& as) {
+  return std::all_of(as.drafters.begin(), as.drafters.end(), [&](const Drafted& drafted) {
+    const Drafted* const same = text.drafted_by(drafted.group);
+    return same != nullptr && same->rows.length() >= drafted.rows.length();
+  });
+}
+
+void PrefixCache::keep(std::span<const TokenId> tokens, Text text) {
+  try {
+    insert(tokens, std::move(text));
+  } catch (const std::bad_alloc&) {
+    texts_.clear();
+    page_holders_.clear();
+    bytes_ = 0;
+  }
+}
+
+void PrefixCache::insert(std::span<const TokenId> tokens, Text text) {
+  assert(std::ssize(tokens) == text.target.length());
+  if (tokens.empty()) return;
+  text.used = ++uses_;
+  std::vector<TokenId> key(tokens.begin(), tokens.end());
+  auto next = texts_.lower_bound(key);
+  if (next != texts_.end() && common(key, next->first) == std::ssize(key)) {
+    if (knows_as_much(next->second, text)) {
+      next->second.used = uses_;
+      return;
+    }
+    if (next->first == key) next = drop(next);
+  }
+  while (next != texts_.begin()) {
+    const auto before = std::prev(next);
+    const bool continued = common(key, before->first) == std::ssize(before->first);
+    if (!continued || !knows_as_much(text, before->second)) break;
+    next = drop(before);
+  }
+  count_in(texts_.emplace_hint(next, std::move(key), std::move(text))->second);
+  shrink(most_bytes_);
+}
+
+PrefixCache::Hit PrefixCache::find(std::span<const TokenId> prompt, std::span<const void* const> drafters) {
+  Hit best;
+  Text* found = nullptr;
+  // False: farther texts on this side have no more in common with the prompt.
+  const auto consider = [&](Texts::value_type& text) {
+    const std::int64_t most = common(prompt, text.first) - 1;
+    if (most <= best.tokens) return false;
+    if (const std::int64_t tokens = known(text.second, most, drafters); tokens > best.tokens) {
+      best = {.text = &text.second, .tokens = tokens};
+      found = &text.second;
+    }
+    return true;
+  };
+  const auto place = texts_.lower_bound(std::vector<TokenId>(prompt.begin(), prompt.end()));
+  for (auto next = place; next != texts_.end() && consider(*next); ++next) {
+  }
+  for (auto before = place; before != texts_.begin() && consider(*std::prev(before)); --before) {
+  }
+  if (found != nullptr) found->used = ++uses_;
+  return best;
+}
+
+void PrefixCache::count_in(const Text& text) {
+  for_caches(text, [&](const KvCache& cache) {
+    for (const std::byte* page : cache.page_addresses()) {
+      if (++page_holders_[page] == 1) bytes_ += cache.pool().page_bytes();
+    }
+  });
+  bytes_ += waiting_bytes(text);
+}
+
+PrefixCache::Texts::iterator PrefixCache::drop(Texts::iterator text) {
+  for_caches(text->second, [&](const KvCache& cache) {
+    for (const std::byte* page : cache.page_addresses()) {
+      const auto holders = page_holders_.find(page);
+      if (--holders->second > 0) continue;
+      page_holders_.erase(holders);
+      bytes_ -= cache.pool().page_bytes();
+    }
+  });
+  bytes_ -= waiting_bytes(text->second);
+  return texts_.erase(text);
+}
+
+void PrefixCache::shrink(std::int64_t bytes) {
+  while (bytes_ > bytes && !texts_.empty()) {
+    drop(std::min_element(texts_.begin(), texts_.end(),
+                          [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+  }
+}
+
+}  // namespace augur

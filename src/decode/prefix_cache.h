@@ -1,0 +1,72 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "augur/options.h"
+#include "draft/common/text_rows.h"
+#include "model/kv_cache.h"
+
+namespace augur {
+
+/// What was computed of texts, kept for texts that begin alike: the target's keys and values of every token,
+/// and what drafters know of them, each by its Drafter::group(). Keys and values do not depend on what
+/// computed them, so a text that takes them over goes on with the same bits. Kept texts share pages with each
+/// other and with running sequences. Those used least recently go first when the bytes are more than they may
+/// be. One thread at a time.
+class PrefixCache {
+ public:
+  /// `bytes` that pages and waiting rows may take; pages that several texts share count once.
+  explicit PrefixCache(std::int64_t bytes) : most_bytes_(bytes) {}
+
+  struct Drafted {
+    const void* group = nullptr;
+    TextRows::Kept rows;
+  };
+  struct Text {
+    KvCache target;
+    std::vector<Drafted> drafters;
+    std::int64_t used = 0;  ///< when, by count of uses
+
+    /// Null: that drafter did not take part.
+    const Drafted* drafted_by(const void* group) const;
+  };
+
+  /// Keeps a text of target.length() tokens. Texts that it continues and knows as much of are dropped; it is
+  /// not kept where another continues it. Where there is no memory for it, all is forgotten.
+  void keep(std::span<const TokenId> tokens, Text text);
+
+  struct Hit {
+    const Text* text = nullptr;  ///< valid until the next keep() or shrink()
+    std::int64_t tokens = 0;     ///< the first so many are known; 0: none, and no text
+  };
+  /// The text with the longest beginning in common with `prompt` of which all of `drafters` know that much. A
+  /// token less than they have in common counts: what a drafter keeps of a token may depend on the next one.
+  Hit find(std::span<const TokenId> prompt, std::span<const void* const> drafters);
+
+  /// Drops texts until they take no more than so many bytes.
+  void shrink(std::int64_t bytes);
+
+  std::int64_t bytes() const { return bytes_; }
+  std::size_t texts() const { return texts_.size(); }
+
+ private:
+  // In the order of their tokens, so that the texts next to where another would stand have the longest
+  // beginnings in common with it: what a radix tree is asked for.
+  using Texts = std::map<std::vector<TokenId>, Text>;
+
+  void insert(std::span<const TokenId> tokens, Text text);
+  static bool knows_as_much(const Text& text, const Text& as);
+  void count_in(const Text& text);
+  Texts::iterator drop(Texts::iterator text);
+
+  const std::int64_t most_bytes_;
+  std::int64_t bytes_ = 0;
+  std::int64_t uses_ = 0;
+  Texts texts_;
+  std::unordered_map<const std::byte*, int> page_holders_;  ///< by page, texts that hold it
+};
+
+}  // namespace augur

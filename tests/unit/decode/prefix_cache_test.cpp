@@ -1,0 +1,125 @@
+#include "decode/prefix_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace augur {
+namespace {
+
+const KvCache::Shape kShape{.layers = 1, .kv_heads = 1, .head_dim = 2, .capacity = 4096};
+
+class PrefixCacheTest : public testing::Test {
+ protected:
+  static constexpr int kGroups[2] = {};
+  static std::vector<TokenId> tokens(int first, int count) {
+    std::vector<TokenId> out(static_cast<std::size_t>(count));
+    std::iota(out.begin(), out.end(), first);
+    return out;
+  }
+  static std::vector<TokenId> joined(std::vector<TokenId> a, const std::vector<TokenId>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  }
+  PrefixCache::Text text(std::int64_t length) {
+    KvCache target(kShape, pool_);
+    target.reserve(length).commit_all();
+    return {.target = std::move(target)};
+  }
+  /// A text that begins with the first `shared` tokens of another.
+  PrefixCache::Text text_behind(const KvCache& other, std::int64_t shared, std::int64_t length) {
+    KvCache target(kShape, pool_);
+    target.share(other, shared);
+    target.reserve(length - shared).commit_all();
+    return {.target = std::move(target)};
+  }
+  PrefixCache::Text with_drafter(PrefixCache::Text text, const void* group, std::int64_t rows) {
+    TextRows::Kept kept{.cache = KvCache(kShape, pool_)};
+    kept.cache.reserve(rows).commit_all();
+    text.drafters.push_back({.group = group, .rows = std::move(kept)});
+    return text;
+  }
+  std::int64_t pages() const { return pool_->pages_in_use(); }
+
+  std::shared_ptr<KvPagePool> pool_ = KvCache::make_pool(kShape);
+  PrefixCache cache_{1 << 30};
+};
+
+TEST_F(PrefixCacheTest, FindsTheLongestBeginningButForItsLastToken) {
+  cache_.keep(tokens(0, 100), text(100));
+  cache_.keep(joined(tokens(0, 50), tokens(500, 80)), text(130));
+  cache_.keep(tokens(300, 40), text(40));
+  EXPECT_EQ(cache_.texts(), 3u);
+  EXPECT_EQ(cache_.find(tokens(0, 100), {}).tokens, 99);
+  EXPECT_EQ(cache_.find(tokens(0, 200), {}).tokens, 99);
+  EXPECT_EQ(cache_.find(tokens(0, 30), {}).tokens, 29);
+  EXPECT_EQ(cache_.find(joined(tokens(0, 50), tokens(500, 20)), {}).tokens, 69);
+  EXPECT_EQ(cache_.find(joined(tokens(0, 50), tokens(490, 20)), {}).tokens, 49);
+  EXPECT_EQ(cache_.find(tokens(300, 100), {}).text->target.length(), 40);
+  EXPECT_EQ(cache_.find(tokens(1, 100), {}).text, nullptr);
+  EXPECT_EQ(cache_.find(tokens(0, 1), {}).tokens, 0);  // nothing is left of it
+  EXPECT_EQ(cache_.find({}, {}).tokens, 0);
+}
+
+TEST_F(PrefixCacheTest, ATextTakesThePlaceOfItsBeginnings) {
+  cache_.keep(tokens(0, 100), text(100));
+  cache_.keep(tokens(0, 300), text(300));
+  EXPECT_EQ(cache_.texts(), 1u);
+  cache_.keep(tokens(0, 200), text(200));
+  cache_.keep(tokens(0, 300), text(300));
+  cache_.keep({}, text(0));
+  EXPECT_EQ(cache_.texts(), 1u);
+  EXPECT_EQ(cache_.find(tokens(0, 400), {}).tokens, 299);
+}
+
+TEST_F(PrefixCacheTest, CountsWhatTheDraftersKnow) {
+  const void* const a = &kGroups[0];
+  const void* const b = &kGroups[1];
+  cache_.keep(tokens(0, 100), with_drafter(text(100), a, 100));
+  cache_.keep(tokens(0, 300), text(300));
+  EXPECT_EQ(cache_.texts(), 2u);  // the shorter one knows more
+  EXPECT_EQ(cache_.find(tokens(0, 400), {}).tokens, 299);
+  const auto hit = cache_.find(tokens(0, 400), {{a}});
+  EXPECT_EQ(hit.tokens, 99);
+  EXPECT_EQ(hit.text->drafted_by(a)->rows.length(), 100);
+  EXPECT_EQ(hit.text->drafted_by(b), nullptr);
+  EXPECT_EQ(cache_.find(tokens(0, 400), {{b}}).tokens, 0);
+  cache_.keep(tokens(0, 300), with_drafter(text(300), a, 250));
+  EXPECT_EQ(cache_.texts(), 1u);
+  EXPECT_EQ(cache_.find(tokens(0, 400), {{a}}).tokens, 250);
+}
+
+TEST_F(PrefixCacheTest, SharedPagesCountOnceAndTheOldestGoFirst) {
+  const std::int64_t page = pool_->page_bytes();
+  const PrefixCache::Text first = text(256);
+  cache_.keep(tokens(0, 256), first);
+  cache_.keep(joined(tokens(0, 192), tokens(900, 100)), text_behind(first.target, 192, 292));
+  cache_.keep(tokens(400, 64), text(64));
+  EXPECT_EQ(cache_.bytes(), (4 + 2 + 1) * page);
+  EXPECT_EQ(pages(), 7);
+  EXPECT_EQ(cache_.find(tokens(0, 256), {}).tokens, 255);  // used last
+  cache_.shrink(6 * page);
+  EXPECT_EQ(cache_.texts(), 2u);
+  EXPECT_EQ(cache_.bytes(), 5 * page);
+  EXPECT_EQ(pages(), 5);
+  EXPECT_EQ(cache_.find(joined(tokens(0, 192), tokens(900, 100)), {}).tokens, 191);
+  cache_.shrink(0);
+  EXPECT_EQ(cache_.texts(), 0u);
+  EXPECT_EQ(cache_.bytes(), 0);
+  EXPECT_EQ(pages(), 4);  // those of `first`
+}
+
+TEST_F(PrefixCacheTest, StaysWithinItsBytes) {
+  PrefixCache small(3 * pool_->page_bytes());
+  for (int i = 0; i < 20; ++i) {
+    small.keep(tokens(1000 * i, 128), text(128));
+    EXPECT_LE(small.bytes(), 3 * pool_->page_bytes());
+    EXPECT_EQ(small.texts(), 1u);
+  }
+  small.keep(tokens(7, 256), text(256));  // larger than all there is
+  EXPECT_EQ(small.texts(), 0u);
+  EXPECT_EQ(pages(), 0);
+}
+
+}  // namespace
+}  // namespace augur
