@@ -67,6 +67,7 @@ struct Result {
   FinishReason finish_reason = FinishReason::None;  ///< Error in generate_many only
   std::string error;                                ///< why, where finish_reason is Error
   bool refused = false;  ///< by a Session: the request is not as it must be, and was never begun
+  bool expired = false;  ///< by a Session: SubmitOptions::seconds have passed
   SpeculationStatistics speculation;
 };
 

@@ -73,6 +73,7 @@ struct Request {
   std::int64_t max_tokens = -1;        ///< < 0: as many as the context holds
   std::vector<std::string> stop;       ///< generation ends before any of these; they are not part of the text
   bool ignore_eos = false;             ///< never draw an end-of-sequence token
+  bool cache_prompt = true;            ///< take over what a Session has kept of a text that begins alike
   bool show_special = false;           ///< special tokens appear in the text
   SamplingOptions sampling;
   std::optional<SpeculationPlan> speculation;  ///< in place of the engine's

@@ -1,8 +1,10 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 #include "augur/engine.h"
 
@@ -20,10 +22,22 @@ struct SessionOptions {
   /// By what share of its time the prompts of new requests may lengthen a step of those that are writing. 0:
   /// as little as possible; infinity: a step takes a whole chunk of a prompt.
   double prompt_share = 1.0;
+  /// Bytes that the caches of running requests, and of texts that are kept, may take together. Requests
+  /// beyond it wait, the newest first, and go on with the same tokens; a request that would not fit alone
+  /// ends where its memory does. 0: four fifths of what is available when the session opens.
+  std::int64_t memory = 0;
+  /// Of these, what texts that have been read or written may take, so that requests that begin like them need
+  /// not read them again. Those used least recently go first. 0: none are kept.
+  std::int64_t cache_bytes = std::int64_t{8} << 30;
 };
 
 struct SubmitOptions {
-  int priority = 0;        ///< the highest begins first, among equals the one that came first
+  int priority = 0;  ///< the highest begins first
+  /// Among equals the client that has the fewest requests running is next, then the request that came first.
+  std::string client;
+  /// Seconds from now in which it has to end; it is an error then, with the tokens it has got. 0: as long as
+  /// it takes.
+  double seconds = 0;
   TokenCallback on_token;  ///< the request's tokens in order, each as soon as it is certain
   /// The result, once, after the last token. Whatever it throws makes the result an error.
   std::function<void(const Result&)> on_result;
@@ -49,7 +63,13 @@ class Ticket {
 
 struct SessionLoad {
   std::size_t running = 0;
-  std::size_t waiting = 0;
+  std::size_t waiting = 0;  ///< for a place, or for memory
+  std::int64_t memory = 0;  ///< SessionOptions::memory, as it was chosen
+  std::int64_t memory_in_use = 0;
+  std::int64_t cache_bytes_in_use =
+      0;  ///< of these, of texts that are kept; pages of running requests may be among them
+  std::int64_t prompt_tokens = 0;  ///< of all requests so far, when they began
+  std::int64_t cached_tokens = 0;  ///< of these, that needed not be read again
 };
 
 /// Serves requests of many threads in one batch (continuous batching): a request joins between two steps, as

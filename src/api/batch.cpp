@@ -1,5 +1,6 @@
 #include "api/batch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -13,37 +14,76 @@ Result failed(const std::exception_ptr& why) {
   return result;
 }
 
-void Batch::add(std::unique_ptr<Generation> generation, Done done) {
-  running_.push_back({std::move(generation), std::move(done)});
+void Batch::add(std::unique_ptr<Generation> generation, Done done, std::int64_t order) {
+  wait({std::move(generation), std::move(done), order});
+}
+
+Sequence& Batch::wait(Running running) {
+  const auto before = [](std::int64_t order, const Running& r) { return order >= r.order; };
+  const auto place = std::upper_bound(waiting_.begin(), waiting_.end(), running.order, before);
+  return waiting_.insert(place, std::move(running))->generation->sequence();
+}
+
+const Sequence* Batch::next() const {
+  return waiting_.empty() ? nullptr : &waiting_.back().generation->sequence();
+}
+
+void Batch::begin_next() {
+  running_.push_back(std::move(waiting_.back()));
+  waiting_.pop_back();
+}
+
+bool Batch::suspend_one() {
+  if (running_.size() < 2) return false;
+  const auto last = std::max_element(running_.begin(), running_.end(),
+                                     [](const Running& a, const Running& b) { return a.order < b.order; });
+  decoder_.suspend(wait(std::move(*last)));
+  running_.erase(last);
+  return true;
+}
+
+std::vector<const Sequence*> Batch::running() const {
+  std::vector<const Sequence*> all;
+  for (const Running& r : running_) all.push_back(&r.generation->sequence());
+  return all;
 }
 
 void Batch::step() {
   sequences_.clear();
+  for (Running& r : waiting_) r.generation->poll_cancel();
   for (Running& r : running_) {
     r.generation->poll_cancel();
     sequences_.push_back(&r.generation->sequence());
   }
   decoder_.step(sequences_);
-  for (std::size_t i = 0; i < running_.size();) {
-    if (!running_[i].generation->sequence().finished()) {
-      ++i;
-      continue;
+  for (std::vector<Running>* some : {&running_, &waiting_}) {
+    for (std::size_t i = 0; i < some->size();) {
+      if (!(*some)[i].generation->sequence().finished()) {
+        ++i;
+        continue;
+      }
+      Running ended = std::exchange((*some)[i], {});  // gone, whatever its caller throws
+      some->erase(some->begin() + static_cast<std::ptrdiff_t>(i));
+      end(std::move(ended));
     }
-    decoder_.retire(running_[i].generation->sequence());
-    const Running ended = std::exchange(running_[i], {});  // gone, whatever its caller throws
-    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
-    Result result;
-    try {
-      result = ended.generation->finish();
-    } catch (...) {
-      result = failed(std::current_exception());
-    }
-    ended.done(std::move(result));
   }
 }
 
+void Batch::end(Running ended) {
+  decoder_.retire(ended.generation->sequence());
+  Result result;
+  try {
+    result = ended.generation->finish();
+  } catch (...) {
+    result = failed(std::current_exception());
+  }
+  ended.done(std::move(result));
+}
+
 void Batch::fail(const std::exception_ptr& why) {
-  for (const Running& r : std::exchange(running_, {})) r.done(failed(why));
+  for (std::vector<Running>* some : {&running_, &waiting_}) {
+    for (const Running& r : std::exchange(*some, {})) r.done(failed(why));
+  }
 }
 
 }  // namespace augur

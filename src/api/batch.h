@@ -9,7 +9,7 @@
 namespace augur {
 
 /// Generations that are decoded together, each handed over to its caller when it ends. They come and go
-/// between steps. One thread at a time.
+/// between steps; those that are added wait until they are begun. One thread at a time.
 class Batch {
  public:
   /// Gets the result, with finish_reason Error and the message where anything was thrown for it. What it
@@ -19,8 +19,17 @@ class Batch {
   /// `decoder` outlives it.
   explicit Batch(Decoder& decoder) : decoder_(decoder) {}
 
-  void add(std::unique_ptr<Generation> generation, Done done);
-  std::size_t size() const { return running_.size(); }
+  /// The lowest `order` is begun first, and suspended last.
+  void add(std::unique_ptr<Generation> generation, Done done, std::int64_t order = 0);
+  /// Which of those that wait is the next; null: none waits.
+  const Sequence* next() const;
+  void begin_next();
+  /// Has the one with the highest order wait again, and gives back its memory. False where fewer than two
+  /// run.
+  bool suspend_one();
+
+  bool empty() const { return running_.empty() && waiting_.empty(); }
+  std::vector<const Sequence*> running() const;
   /// One step for all; those that have ended by then are gone. Throws what makes going on impossible
   /// (Decoder::step): nothing is lost, and the step may be tried again.
   void step();
@@ -31,9 +40,14 @@ class Batch {
   struct Running {
     std::unique_ptr<Generation> generation;
     Done done;
+    std::int64_t order = 0;
   };
+  Sequence& wait(Running running);
+  void end(Running ended);
+
   Decoder& decoder_;
   std::vector<Running> running_;
+  std::vector<Running> waiting_;  ///< by order, falling
   std::vector<Sequence*> sequences_;
 };
 

@@ -86,6 +86,7 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   for (const Speculator& s : options.speculators) proposer_names_.emplace_back(s.drafter->name());
   options.verification = plan.verification;
   options.coupling = plan.coupling;
+  options.reuse_prefix = request.cache_prompt;
   options.on_token = [this](const EmittedToken& token) { return take(token); };
   options.on_prefill = request.on_prefill;
   if (context.prepare) context.prepare(options);

@@ -56,7 +56,8 @@ void PrefixCache::keep(std::span<const TokenId> tokens, Text text) {
   } catch (const std::bad_alloc&) {
     texts_.clear();
     page_holders_.clear();
-    bytes_ = 0;
+    page_bytes_ = 0;
+    row_bytes_ = 0;
   }
 }
 
@@ -80,7 +81,7 @@ void PrefixCache::insert(std::span<const TokenId> tokens, Text text) {
     next = drop(before);
   }
   count_in(texts_.emplace_hint(next, std::move(key), std::move(text))->second);
-  shrink(most_bytes_);
+  while (bytes() > most_bytes_) drop_oldest();
 }
 
 PrefixCache::Hit PrefixCache::find(std::span<const TokenId> prompt, std::span<const void* const> drafters) {
@@ -102,16 +103,18 @@ PrefixCache::Hit PrefixCache::find(std::span<const TokenId> prompt, std::span<co
   for (auto before = place; before != texts_.begin() && consider(*std::prev(before)); --before) {
   }
   if (found != nullptr) found->used = ++uses_;
+  counts_.queried_tokens += std::ssize(prompt);
+  counts_.known_tokens += best.tokens;
   return best;
 }
 
 void PrefixCache::count_in(const Text& text) {
   for_caches(text, [&](const KvCache& cache) {
     for (const std::byte* page : cache.page_addresses()) {
-      if (++page_holders_[page] == 1) bytes_ += cache.pool().page_bytes();
+      if (++page_holders_[page] == 1) page_bytes_ += cache.pool().page_bytes();
     }
   });
-  bytes_ += waiting_bytes(text);
+  row_bytes_ += waiting_bytes(text);
 }
 
 PrefixCache::Texts::iterator PrefixCache::drop(Texts::iterator text) {
@@ -120,18 +123,16 @@ PrefixCache::Texts::iterator PrefixCache::drop(Texts::iterator text) {
       const auto holders = page_holders_.find(page);
       if (--holders->second > 0) continue;
       page_holders_.erase(holders);
-      bytes_ -= cache.pool().page_bytes();
+      page_bytes_ -= cache.pool().page_bytes();
     }
   });
-  bytes_ -= waiting_bytes(text->second);
+  row_bytes_ -= waiting_bytes(text->second);
   return texts_.erase(text);
 }
 
-void PrefixCache::shrink(std::int64_t bytes) {
-  while (bytes_ > bytes && !texts_.empty()) {
-    drop(std::min_element(texts_.begin(), texts_.end(),
-                          [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
-  }
+void PrefixCache::drop_oldest() {
+  drop(std::min_element(texts_.begin(), texts_.end(),
+                        [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
 }
 
 }  // namespace augur

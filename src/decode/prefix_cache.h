@@ -39,17 +39,26 @@ class PrefixCache {
   void keep(std::span<const TokenId> tokens, Text text);
 
   struct Hit {
-    const Text* text = nullptr;  ///< valid until the next keep() or shrink()
+    const Text* text = nullptr;  ///< valid until the next keep() or drop_oldest()
     std::int64_t tokens = 0;     ///< the first so many are known; 0: none, and no text
   };
   /// The text with the longest beginning in common with `prompt` of which all of `drafters` know that much. A
   /// token less than they have in common counts: what a drafter keeps of a token may depend on the next one.
   Hit find(std::span<const TokenId> prompt, std::span<const void* const> drafters);
 
-  /// Drops texts until they take no more than so many bytes.
-  void shrink(std::int64_t bytes);
+  /// Drops the text that was used least recently. There is one.
+  void drop_oldest();
 
-  std::int64_t bytes() const { return bytes_; }
+  /// Of all prompts that were looked for.
+  struct Counts {
+    std::int64_t queried_tokens = 0;
+    std::int64_t known_tokens = 0;
+  };
+  const Counts& counts() const { return counts_; }
+
+  std::int64_t bytes() const { return page_bytes_ + row_bytes_; }
+  /// Of these, those that are in no page: rows that wait.
+  std::int64_t row_bytes() const { return row_bytes_; }
   std::size_t texts() const { return texts_.size(); }
 
  private:
@@ -63,8 +72,10 @@ class PrefixCache {
   Texts::iterator drop(Texts::iterator text);
 
   const std::int64_t most_bytes_;
-  std::int64_t bytes_ = 0;
+  std::int64_t page_bytes_ = 0;
+  std::int64_t row_bytes_ = 0;
   std::int64_t uses_ = 0;
+  Counts counts_;
   Texts texts_;
   std::unordered_map<const std::byte*, int> page_holders_;  ///< by page, texts that hold it
 };

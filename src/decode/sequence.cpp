@@ -37,6 +37,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       cache_(target.make_cache(std::min(target.context(), std::ssize(text_) + limit_ + options.tree_slots))),
       sampler_(std::move(options.sampling), target.config().vocab),
       verification_(options.verification),
+      reuse_prefix_(options.reuse_prefix),
       on_token_(std::move(options.on_token)),
       on_prefill_(std::move(options.on_prefill)),
       on_step_(std::move(options.on_step)),
@@ -79,6 +80,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
 /// Takes over what is known of the text's beginning. At least one row is left to run: what drafters start
 /// from comes with it.
 void Sequence::resume_from(PrefixCache& kept) {
+  if (!reuse_prefix_) return;
   std::vector<const void*> groups;
   for (const Speculator& s : draft_.speculators) {
     if (s.drafter->text_rows() != nullptr) groups.push_back(s.drafter->group());
@@ -111,6 +113,14 @@ void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens) const {
   kept.keep(std::span(text_).first(static_cast<std::size_t>(tokens)), std::move(text));
 }
 
+std::vector<const KvPagePool*> Sequence::page_pools() const {
+  std::vector<const KvPagePool*> pools = {&cache_.pool()};
+  for (const Speculator& s : draft_.speculators) {
+    if (const TextRows* const rows = s.drafter->text_rows()) pools.push_back(&rows->cache().pool());
+  }
+  return pools;
+}
+
 /// Gives back all memory; the text is read anew when it goes on.
 void Sequence::forget() {
   cache_.truncate(0);
@@ -118,6 +128,10 @@ void Sequence::forget() {
     s.drafter->reset();
     s.behind = 1;
   }
+}
+
+void Sequence::limit_text(std::int64_t tokens) {
+  limit_ = generation_limit(static_cast<std::int64_t>(prompt_size_), tokens, limit_);
 }
 
 /// Tells the drafters where the text stands.

@@ -47,6 +47,8 @@ struct SequenceOptions {
   /// Drafters rank their candidates by what the target is about to draw (ExpandOptions::coupled); otherwise
   /// by their own probabilities. Under Rejection they draw their candidates instead.
   bool coupling = true;
+  /// Take over what a PrefixCache knows of the text (Decoder::reuse_prefixes). The text is kept in any case.
+  bool reuse_prefix = true;
   /// Recorded in the trees about expanded nodes, beside what the policies ask for.
   NodeWants record;
   /// Called for every generated token in order; the tokens of a path that follow a Stop are discarded.
@@ -72,7 +74,14 @@ class Sequence {
   FinishReason finish_reason() const { return finish_; }
   /// Why its reason is Error.
   std::exception_ptr failure() const { return failure_; }
+  /// The text ends at so many tokens, if not before. Error where the prompt leaves no room.
+  void limit_text(std::int64_t tokens);
   void cancel() { finish(FinishReason::Cancelled); }
+
+  /// Where its caches' pages come from: the target's pool, then its drafters'.
+  std::vector<const KvPagePool*> page_pools() const;
+  /// Tokens of the text that the target has yet to run.
+  std::int64_t tokens_to_run() const { return std::ssize(text_) - cache_.length(); }
 
   const DecodeStatistics& statistics() const { return statistics_; }
 
@@ -102,6 +111,7 @@ class Sequence {
   KvCache cache_;
   Sampler sampler_;
   Verification verification_;
+  bool reuse_prefix_;
   SequenceDraft draft_;
   std::function<AfterToken(const EmittedToken&)> on_token_;
   std::function<void(std::int64_t, std::int64_t)> on_prefill_;

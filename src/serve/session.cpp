@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,6 +15,8 @@
 #include "api/batch.h"
 #include "api/engine_access.h"
 #include "base/error.h"
+#include "base/system_memory.h"
+#include "serve/kv_budget.h"
 
 namespace augur {
 namespace {
@@ -31,6 +35,9 @@ struct Ticket::State {
   Request request;
   SubmitOptions options;
   std::atomic<bool> cancelled = false;
+  std::int64_t order = 0;  ///< in which requests are to run: by priority, then as they came
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  bool expired = false;
   std::optional<Result> result;  ///< under the mutex; set once
 };
 
@@ -57,7 +64,20 @@ class Session::Impl {
   using Submitted = std::shared_ptr<Ticket::State>;
 
   Impl(Engine& engine, const SessionOptions& options)
-      : engine_(engine), options_(options), batch_(EngineAccess::decoder(engine)) {
+      : engine_(engine),
+        options_(checked(options)),
+        kept_(options_.cache_bytes),
+        budget_(options_.memory, kept_),
+        batch_(EngineAccess::decoder(engine)) {
+    EngineAccess::measure_costs(engine);
+    Decoder& decoder = EngineAccess::decoder(engine);
+    decoder.limit_prompts(options.prompt_share);
+    if (options.cache_bytes > 0) decoder.reuse_prefixes(&kept_);
+    note_load();
+    thread_ = std::thread([this] { run(); });
+  }
+
+  static SessionOptions checked(SessionOptions options) {
     if (options.parallel < 1 || options.parallel > Engine::kMostParallel) {
       throw Error("session: {} requests at once: expected 1 to {}", options.parallel, Engine::kMostParallel);
     }
@@ -65,9 +85,13 @@ class Session::Impl {
     if (!(options.prompt_share >= 0)) {
       throw Error("session: prompts may take a share of {}: expected 0 or more", options.prompt_share);
     }
-    EngineAccess::measure_costs(engine);
-    EngineAccess::decoder(engine).limit_prompts(options.prompt_share);
-    thread_ = std::thread([this] { run(); });
+    if (options.memory < 0 || options.cache_bytes < 0) {
+      throw Error("session: {} bytes of memory, {} of them to keep texts: expected 0 or more", options.memory,
+                  options.cache_bytes);
+    }
+    if (options.memory == 0) options.memory = available_memory() / 5 * 4;
+    if (options.memory == 0) options.memory = std::numeric_limits<std::int64_t>::max();  // nobody knows
+    return options;
   }
 
   ~Impl() {
@@ -80,6 +104,7 @@ class Session::Impl {
     }
     thread_.join();
     EngineAccess::decoder(engine_).limit_prompts(std::numeric_limits<double>::infinity());
+    EngineAccess::decoder(engine_).reuse_prefixes(nullptr);
   }
 
   Submitted submit(Request request, SubmitOptions options) {
@@ -89,17 +114,21 @@ class Session::Impl {
     state->request = std::move(request);
     state->request.cancel = &state->cancelled;
     state->options = std::move(options);
+    if (state->options.seconds > 0) {
+      state->deadline = std::chrono::steady_clock::now() +
+                        std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                            std::chrono::duration<double>(std::min(state->options.seconds, 1e9)));
+    }
     const std::lock_guard lock(shared_->mutex);
     if (closing_) throw Error("session: it takes in no more requests");
     if (waiting_.size() >= static_cast<std::size_t>(options_.queue)) {
       throw QueueFull(
           fmt::format("session: {} requests are waiting, which is as many as may", options_.queue));
     }
-    const auto behind = [](int priority, const Submitted& other) {
-      return priority > other->options.priority;
-    };
-    waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), state->options.priority, behind),
-                    state);
+    constexpr std::int64_t kRequests = std::int64_t{1} << 31;
+    state->order = -state->options.priority * kRequests + count_++ % kRequests;
+    const auto behind = [](std::int64_t order, const Submitted& other) { return order < other->order; };
+    waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), state->order, behind), state);
     shared_->work.notify_one();
     return state;
   }
@@ -113,20 +142,47 @@ class Session::Impl {
 
   SessionLoad load() const {
     const std::lock_guard lock(shared_->mutex);
-    return {.running = running_.size(), .waiting = waiting_.size()};
+    SessionLoad load = load_;
+    load.waiting += waiting_.size();
+    return load;
   }
 
  private:
   void run() {
     while (admit()) {
       for (const Submitted& s : std::exchange(admitted_, {})) start(s);
-      if (batch_.size() == 0) continue;
+      if (batch_.empty()) continue;
+      share_memory();
       try {
         batch_.step();
       } catch (...) {
         batch_.fail(std::current_exception());
       }
+      note_load();
     }
+  }
+
+  /// Who runs in the next step: as many as there is memory for, and one at least.
+  void share_memory() {
+    while (!budget_.make_room(KvBudget::growth(batch_.running())) && batch_.suspend_one()) {
+    }
+    while (const Sequence* const next = batch_.next()) {
+      const std::vector<const Sequence*> running = batch_.running();
+      if (!budget_.make_room(KvBudget::growth(running) + KvBudget::whole(*next)) && !running.empty()) break;
+      batch_.begin_next();
+    }
+  }
+
+  void note_load() {
+    const std::size_t running = batch_.running().size();
+    const std::lock_guard lock(shared_->mutex);
+    load_ = {.running = running,
+             .waiting = running_.size() - std::min(running, running_.size()),
+             .memory = options_.memory,
+             .memory_in_use = budget_.in_use(),
+             .cache_bytes_in_use = kept_.bytes(),
+             .prompt_tokens = kept_.counts().queried_tokens,
+             .cached_tokens = kept_.counts().known_tokens};
   }
 
   /// Waits for something to do, and moves those who may begin, or need not any more, to admitted_. False when
@@ -134,17 +190,49 @@ class Session::Impl {
   bool admit() {
     std::unique_lock lock(shared_->mutex);
     shared_->work.wait(lock, [&] { return closing_ || !waiting_.empty() || !running_.empty(); });
-    for (auto s = waiting_.begin(); s != waiting_.end();) {
-      const bool place = running_.size() < static_cast<std::size_t>(options_.parallel);
-      if (!place && !(*s)->cancelled) {
-        ++s;
-        continue;
+    const auto now = std::chrono::steady_clock::now();
+    for (const auto* some : {&running_, &waiting_}) {
+      for (const Submitted& s : *some) {
+        if (!s->deadline || now < *s->deadline || s->cancelled) continue;
+        s->expired = true;
+        s->cancelled = true;
       }
-      running_.push_back(*s);
-      admitted_.push_back(std::move(*s));
-      s = waiting_.erase(s);
+    }
+    for (auto s = waiting_.begin(); s != waiting_.end();) {
+      (*s)->cancelled ? take(s) : void(++s);
+    }
+    while (running_.size() < static_cast<std::size_t>(options_.parallel) && !waiting_.empty()) {
+      auto next = next_waiting();
+      take(next);
     }
     return !closing_ || !running_.empty();
+  }
+
+  using Waiting = std::vector<Submitted>::iterator;
+
+  /// Moves a request from waiting_ to those that are begun now, and the iterator to the one behind it.
+  void take(Waiting& s) {
+    running_.push_back(*s);
+    admitted_.push_back(std::move(*s));
+    s = waiting_.erase(s);
+  }
+
+  /// Of the highest priority, that of the client with the fewest running ones.
+  Waiting next_waiting() {
+    const auto count = [&](const std::string& client) {
+      return std::count_if(running_.begin(), running_.end(),
+                           [&](const Submitted& s) { return s->options.client == client; });
+    };
+    const int priority = waiting_.front()->options.priority;
+    auto best = waiting_.begin();
+    auto fewest = count((*best)->options.client);
+    for (auto s = best; s != waiting_.end() && (*s)->options.priority == priority && fewest > 0; ++s) {
+      if (const auto running = count((*s)->options.client); running < fewest) {
+        best = s;
+        fewest = running;
+      }
+    }
+    return best;
   }
 
   void start(const Submitted& s) {
@@ -156,7 +244,10 @@ class Session::Impl {
     }
     const auto done = [this, s](Result result) { end(s, std::move(result)); };
     try {
-      batch_.add(EngineAccess::start(engine_, s->request, s->options.on_token, options_.parallel), done);
+      auto generation = EngineAccess::start(engine_, s->request, s->options.on_token, options_.parallel);
+      budget_.count(generation->sequence());
+      generation->sequence().limit_text(budget_.most_tokens(generation->sequence()));
+      batch_.add(std::move(generation), done, s->order);
     } catch (const Error&) {
       Result refusal = failed(std::current_exception());
       refusal.refused = true;
@@ -167,6 +258,11 @@ class Session::Impl {
   }
 
   void end(const Submitted& s, Result result) {
+    if (s->expired && result.finish_reason == FinishReason::Cancelled) {
+      result.finish_reason = FinishReason::Error;
+      result.error = fmt::format("the request has not ended within {} seconds", s->options.seconds);
+      result.expired = true;
+    }
     try {
       if (s->options.on_result) s->options.on_result(result);
     } catch (...) {
@@ -187,9 +283,13 @@ class Session::Impl {
   std::vector<Submitted> waiting_;  ///< in the order in which they are to begin
   std::vector<Submitted> running_;  ///< taken out of waiting_, and not ended
   bool closing_ = false;            ///< nothing more is taken in
+  std::int64_t count_ = 0;          ///< of requests that were submitted
+  SessionLoad load_;                ///< but for waiting_
 
   // The thread's own.
   std::vector<Submitted> admitted_;
+  PrefixCache kept_;
+  KvBudget budget_;
   Batch batch_;
   std::thread thread_;
 };

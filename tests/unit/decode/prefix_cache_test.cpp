@@ -98,12 +98,12 @@ TEST_F(PrefixCacheTest, SharedPagesCountOnceAndTheOldestGoFirst) {
   EXPECT_EQ(cache_.bytes(), (4 + 2 + 1) * page);
   EXPECT_EQ(pages(), 7);
   EXPECT_EQ(cache_.find(tokens(0, 256), {}).tokens, 255);  // used last
-  cache_.shrink(6 * page);
+  cache_.drop_oldest();
   EXPECT_EQ(cache_.texts(), 2u);
   EXPECT_EQ(cache_.bytes(), 5 * page);
   EXPECT_EQ(pages(), 5);
   EXPECT_EQ(cache_.find(joined(tokens(0, 192), tokens(900, 100)), {}).tokens, 191);
-  cache_.shrink(0);
+  while (cache_.texts() > 0) cache_.drop_oldest();
   EXPECT_EQ(cache_.texts(), 0u);
   EXPECT_EQ(cache_.bytes(), 0);
   EXPECT_EQ(pages(), 4);  // those of `first`

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <random>
@@ -268,11 +269,123 @@ TEST_F(SessionTest, ItsEndCancelsWhatHasNotEnded) {
   }
 }
 
+TEST_F(SessionTest, TheClientWithTheFewestRunningIsNext) {
+  Session session(*engine_, {.parallel = 2});
+  Gate gate;
+  std::vector<std::string> order;
+  const auto of = [&](const std::string& client) {
+    return SubmitOptions{.client = client,
+                         .on_result = [&order, client](const Result&) { order.push_back(client); }};
+  };
+  const Ticket first =
+      session.submit(request("One", 40), {.client = "many", .on_token = [&](const TokenEvent&) {
+                                            gate.pass();
+                                            return true;
+                                          }});
+  gate.wait_until_reached();
+  std::vector<Ticket> tickets;
+  for (int i = 0; i < 3; ++i) tickets.push_back(session.submit(request("One", 2), of("many")));
+  for (int i = 0; i < 2; ++i) tickets.push_back(session.submit(request("One", 2), of("few")));
+  gate.open();
+  for (const Ticket& t : tickets) t.wait();
+  first.wait();
+  EXPECT_THAT(order, ElementsAre("few", "few", "many", "many", "many"));
+}
+
+TEST_F(SessionTest, ARequestThatTakesTooLongIsAnError) {
+  Session session(*engine_, {.parallel = 1});
+  Gate gate;
+  const Ticket slow =
+      session.submit(request("One", 200), {.seconds = 0.01, .on_token = [&](const TokenEvent&) {
+                                             gate.pass();
+                                             return true;
+                                           }});
+  const Ticket waiting = session.submit(request("One", 5), {.seconds = 0.01});
+  const Ticket patient = session.submit(request("One", 5), {.seconds = 600});
+  gate.wait_until_reached();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  gate.open();
+  for (const Ticket& t : {slow, waiting}) {
+    EXPECT_EQ(t.wait().finish_reason, FinishReason::Error);
+    EXPECT_TRUE(t.wait().expired);
+    EXPECT_THAT(t.wait().error, HasSubstr("0.01 seconds"));
+  }
+  EXPECT_FALSE(slow.wait().tokens.empty());
+  EXPECT_EQ(patient.wait().tokens.size(), 5U);
+}
+
+TEST_F(SessionTest, WhatWasReadOrWrittenIsNotReadAgain) {
+  Request first = request("Lily and Tom went to the park. Tom saw a big", 30);
+  const std::vector<TokenId> prompt = engine_->prompt_tokens(first);
+  const Result alone = engine_->generate(first);
+  Request next;
+  next.prompt_tokens = prompt;
+  next.prompt_tokens.insert(next.prompt_tokens.end(), alone.tokens.begin(), alone.tokens.end());
+  next.prompt_tokens.push_back(410);
+  next.prompt_tokens.push_back(420);
+  next.max_tokens = 30;
+  const Result next_alone = engine_->generate(next);
+  EXPECT_EQ(next_alone.cached_tokens, 0);
+  {
+    Session session(*engine_);
+    EXPECT_EQ(session.submit(first).wait().cached_tokens, 0);
+    const Result result = session.submit(next).wait();
+    EXPECT_EQ(result.tokens, next_alone.tokens);
+    EXPECT_EQ(result.prompt_tokens, std::ssize(next.prompt_tokens));
+    EXPECT_GE(result.cached_tokens, std::ssize(next.prompt_tokens) - 5);
+    next.cache_prompt = false;
+    EXPECT_EQ(session.submit(next).wait().cached_tokens, 0);
+    const SessionLoad load = session.load();
+    EXPECT_EQ(load.cached_tokens, result.cached_tokens);
+    EXPECT_GT(load.cache_bytes_in_use, 0);
+    EXPECT_GE(load.memory_in_use, load.cache_bytes_in_use);
+  }
+  next.cache_prompt = true;
+  Session none(*engine_, {.cache_bytes = 0});
+  none.submit(first).wait();
+  EXPECT_EQ(none.submit(next).wait().cached_tokens, 0);
+}
+
+TEST_F(SessionTest, LittleMemoryChangesNoToken) {
+  std::vector<Request> requests = mixed();
+  for (Request& r : requests) r.max_tokens *= 3;
+  std::vector<Result> alone;
+  for (const Request& r : requests) alone.push_back(engine_->generate(r));
+  // A page of this model, and of the draft model, has 41 kB: about two requests fit.
+  const std::int64_t memory = 24 * 40960;
+  for (const std::int64_t cache : {std::int64_t{0}, memory}) {
+    Session session(*engine_, {.parallel = 16, .memory = memory, .cache_bytes = cache});
+    std::vector<Ticket> tickets;
+    for (const Request& r : requests) tickets.push_back(session.submit(r));
+    for (std::size_t i = 0; i < requests.size(); ++i)
+      EXPECT_EQ(tickets[i].wait().tokens, alone[i].tokens) << i;
+    EXPECT_LE(session.load().memory_in_use, memory);
+    EXPECT_EQ(session.load().memory, memory);
+  }
+}
+
+TEST_F(SessionTest, ATextEndsWhereItsMemoryDoes) {
+  Session session(*engine_, {.memory = 8 * 40960, .cache_bytes = 0});
+  Request r = request("Once upon a time", -1);
+  r.ignore_eos = true;
+  r.speculation = SpeculationPlan::parse("none");
+  const Result result = session.submit(r).wait();
+  EXPECT_EQ(result.finish_reason, FinishReason::Length);
+  EXPECT_GT(result.tokens.size(), 100U);
+  EXPECT_LT(result.tokens.size(), 400U);
+  Request long_prompt;
+  long_prompt.prompt_tokens.assign(400, 400);
+  long_prompt.speculation = r.speculation;
+  EXPECT_TRUE(session.submit(long_prompt).wait().refused);
+}
+
 TEST_F(SessionTest, RefusesWhatCannotBe) {
   EXPECT_THROW(Session(*engine_, {.parallel = 0}), std::runtime_error);
   EXPECT_THROW(Session(*engine_, {.parallel = Engine::kMostParallel + 1}), std::runtime_error);
   EXPECT_THROW(Session(*engine_, {.queue = 0}), std::runtime_error);
   EXPECT_THROW(Session(*engine_, {.prompt_share = -1}), std::runtime_error);
+  EXPECT_THROW(Session(*engine_, {.memory = -1}), std::runtime_error);
+  EXPECT_THROW(Session(*engine_, {.cache_bytes = -1}), std::runtime_error);
   Session session(*engine_);
   const std::atomic<bool> flag = false;
   Request r = request("One");

@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "decode/prefix_cache.h"
+#include "decode/sequence.h"
+
+namespace augur {
+
+/// How much memory the caches of sequences, and of texts that are kept, may take together. What is kept gives
+/// way to what runs. One thread at a time.
+class KvBudget {
+ public:
+  /// `kept` outlives it.
+  KvBudget(std::int64_t bytes, PrefixCache& kept) : bytes_(bytes), kept_(kept) {}
+
+  /// From now on the pages of the pools count that this sequence takes pages from. They outlive this.
+  void count(const Sequence& sequence);
+  /// Tokens that a text of this sequence may have so that it fits when nothing else is there.
+  std::int64_t most_tokens(const Sequence& sequence) const;
+
+  /// What the caches of `running` may grow by in the next step.
+  static std::int64_t growth(std::span<const Sequence* const> running);
+  /// What a sequence takes that has nothing yet, up to its next step.
+  static std::int64_t whole(const Sequence& sequence);
+  /// Drops kept texts until so many more bytes fit. False: they do not fit even so.
+  bool make_room(std::int64_t bytes);
+
+  std::int64_t bytes() const { return bytes_; }
+  std::int64_t in_use() const;
+
+ private:
+  const std::int64_t bytes_;
+  PrefixCache& kept_;
+  std::vector<const KvPagePool*> pools_;
+};
+
+}  // namespace augur
