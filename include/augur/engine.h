@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "augur/logprobs.h"
 #include "augur/options.h"
 
 namespace augur {
@@ -33,10 +34,11 @@ std::vector<SpeculationPolicy> speculation_policies();
 /// One generated token. Text is released as soon as it can no longer change: a piece may hold the text of
 /// several tokens, or none (half a character, the possible beginning of a stop string).
 struct TokenEvent {
-  TokenId token = -1;         ///< -1: only text that was held back, at the end
-  std::string_view text;      ///< valid during the callback
-  std::string_view proposer;  ///< drafter that proposed the token; empty: the model's own draw
-  int depth = 0;              ///< depth in the drafted tree, from 1; 0: the model's own draw
+  TokenId token = -1;                       ///< -1: only text that was held back, at the end
+  std::string_view text;                    ///< valid during the callback
+  std::string_view proposer;                ///< drafter that proposed the token; empty: the model's own draw
+  int depth = 0;                            ///< depth in the drafted tree, from 1; 0: the model's own draw
+  const TokenLogprobs* logprobs = nullptr;  ///< where the request asks for them; valid during the callback
 };
 /// Return false to stop; the token is kept and the result's finish_reason is Cancelled.
 using TokenCallback = std::function<bool(const TokenEvent&)>;
@@ -57,7 +59,9 @@ struct SpeculationStatistics {
 
 struct Result {
   std::string text;
-  std::vector<TokenId> tokens;  ///< generated ids, a final end-of-sequence token included
+  std::vector<TokenId> tokens;                 ///< generated ids, a final end-of-sequence token included
+  std::vector<TokenLogprobs> logprobs;         ///< of `tokens`, where the request asks for them
+  std::vector<TokenLogprobs> prompt_logprobs;  ///< the same from the prompt's second token on
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens =
       0;  ///< of the prompt, that an earlier text began with (SessionOptions::cache_bytes)
@@ -130,6 +134,9 @@ class Engine {
   /// As a request's prompt would be, BOS included where the tokenizer says so.
   std::vector<TokenId> tokenize(std::string_view text) const;
   std::string detokenize(std::span<const TokenId> tokens, bool show_special = false) const;
+  /// What a token stands for within a text: perhaps a part of a character. None for ids that only pad the
+  /// vocabulary.
+  std::string token_bytes(TokenId token) const;
   /// The chat template's rendering, ready for generation. Error when the model has no template.
   std::string render_chat(std::span<const Message> messages) const;
   /// What the request's prompt becomes.

@@ -75,6 +75,10 @@ struct Request {
   bool ignore_eos = false;             ///< never draw an end-of-sequence token
   bool cache_prompt = true;            ///< take over what a Session has kept of a text that begins alike
   bool show_special = false;           ///< special tokens appear in the text
+  /// The log-probability of every generated token, and those of so many of the most probable tokens in its
+  /// place. < 0: none.
+  int logprobs = -1;
+  bool prompt_logprobs = false;  ///< with `logprobs`: the same for the prompt, which is read whole then
   SamplingOptions sampling;
   std::optional<SpeculationPlan> speculation;  ///< in place of the engine's
   /// Called after every chunk of the prompt: tokens done, tokens in all.

@@ -234,6 +234,14 @@ std::string Engine::detokenize(std::span<const TokenId> tokens, bool show_specia
   return impl_->target->tokenizer->decode({tokens.begin(), tokens.end()}, show_special);
 }
 
+std::string Engine::token_bytes(TokenId token) const {
+  const Tokenizer& tokenizer = *impl_->target->tokenizer;
+  if (token < 0 || token >= impl_->info.vocab) {
+    throw Error("token {} is outside the vocabulary of {}", token, impl_->info.vocab);
+  }
+  return token < tokenizer.vocab_size() ? tokenizer.token_bytes(token) : std::string();
+}
+
 std::string Engine::render_chat(std::span<const Message> messages) const {
   return impl_->target->render(messages);
 }

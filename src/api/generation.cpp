@@ -87,6 +87,8 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   options.verification = plan.verification;
   options.coupling = plan.coupling;
   options.reuse_prefix = request.cache_prompt;
+  options.logprobs = request.logprobs;
+  options.prompt_logprobs = request.logprobs >= 0 && request.prompt_logprobs;
   options.on_token = [this](const EmittedToken& token) { return take(token); };
   options.on_prefill = request.on_prefill;
   if (context.prepare) context.prepare(options);
@@ -96,11 +98,16 @@ Generation::Generation(const GenerationContext& context, const Request& request,
 AfterToken Generation::take(const EmittedToken& token) {
   const std::string piece = text_stream_.push(token.token);
   text_ += piece;
+  if (token.logprobs != nullptr) logprobs_.push_back(*token.logprobs);
   bool go_on = true;
   if (on_token_) {
     const std::string_view proposer =
         token.proposer == kTargetProposer ? std::string_view{} : proposer_names_[token.proposer - 1u];
-    go_on = on_token_({.token = token.token, .text = piece, .proposer = proposer, .depth = token.depth});
+    go_on = on_token_({.token = token.token,
+                       .text = piece,
+                       .proposer = proposer,
+                       .depth = token.depth,
+                       .logprobs = token.logprobs});
   }
   if (text_stream_.stopped()) return AfterToken::Stop;
   return go_on ? AfterToken::Continue : AfterToken::Cancel;
@@ -122,6 +129,8 @@ Result Generation::finish() {
   Result result;
   result.text = std::move(text_);
   result.tokens.assign(sequence_->generated().begin(), sequence_->generated().end());
+  result.logprobs = std::move(logprobs_);
+  result.prompt_logprobs.assign(sequence_->prompt_logprobs().begin(), sequence_->prompt_logprobs().end());
   result.prompt_tokens = static_cast<std::int64_t>(sequence_->prompt_size());
   result.cached_tokens = from.cached_tokens;
   result.prompt_ms = from.prompt_ms;

@@ -47,6 +47,7 @@ class Generation {
   const std::atomic<bool>* cancel_;
   TextStream text_stream_;
   std::string text_;
+  std::vector<TokenLogprobs> logprobs_;
   std::unique_ptr<Sequence> sequence_;
 };
 

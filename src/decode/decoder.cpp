@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <new>
+#include <numeric>
 #include <utility>
 
 #include "draft/usual_sizes.h"
@@ -53,6 +54,9 @@ void Decoder::step(std::span<Sequence* const> sequences) {
   watch.restart();
   run_target();
   verify_trees();
+  for (const Part& part : parts_) {
+    if (part.prompt && part.sequence->score_prompt_) score_prompt(part);
+  }
   const double verify_ms = watch.ms();
   commit();
   account(draft_ms, verify_ms, total.ms());
@@ -241,10 +245,7 @@ void Decoder::verify_trees() {
       for (int i = 0; i < part.rows; ++i) logit_rows_.push_back(part.first_row + i);
       ++end;
     }
-    const std::size_t size = logit_rows_.size() * static_cast<std::size_t>(logits_stride_);
-    if (logits_.size() < size) logits_ = Buffer<float>(size);
-    target_.logits(logit_rows_, logits_.data(), logits_stride_);
-
+    compute_logits();
     std::atomic<std::size_t> next{begin};
     const int first_row = parts_[begin].first_row;
     const auto verify_some = [&](Team&) {
@@ -262,6 +263,45 @@ void Decoder::verify_trees() {
     target_.backend().pool.run(verify_some);
     begin = end;
   }
+}
+
+/// Log-probabilities of the tokens behind the part's rows, as many as the logits' buffer is meant for at a
+/// time. A text that is read again has some already.
+void Decoder::score_prompt(const Part& part) {
+  Sequence& s = *part.sequence;
+  std::vector<TokenLogprobs>& scores = s.prompt_logprobs_;
+  const std::int64_t first = s.cache_.length();
+  const std::int64_t end = std::min(first + part.rows, static_cast<std::int64_t>(s.prompt_size_) - 1);
+  while (std::ssize(scores) < end) {
+    const std::int64_t begin = std::ssize(scores);
+    const auto rows = static_cast<std::size_t>(std::min<std::int64_t>(end - begin, options_.logit_rows));
+    logit_rows_.resize(rows);
+    std::iota(logit_rows_.begin(), logit_rows_.end(),
+              static_cast<std::int32_t>(part.first_row + begin - first));
+    compute_logits();
+    scores.resize(static_cast<std::size_t>(begin) + rows);
+    std::atomic<std::size_t> next{0};
+    std::atomic<bool> failed{false};
+    target_.backend().pool.run([&](Team&) {
+      for (std::size_t i; (i = next.fetch_add(1)) < rows;) {
+        try {
+          const std::size_t at = static_cast<std::size_t>(begin) + i;
+          const auto row = logits_.span().subspan(i * static_cast<std::size_t>(logits_stride_),
+                                                  static_cast<std::size_t>(s.vocab_));
+          scores[at] = logprobs(row, s.text_[at + 1], s.logprobs_);
+        } catch (...) {
+          if (!failed.exchange(true)) s.fail(std::current_exception());
+        }
+      }
+    });
+  }
+}
+
+/// Of logit_rows_, in their order.
+void Decoder::compute_logits() {
+  const std::size_t size = logit_rows_.size() * static_cast<std::size_t>(logits_stride_);
+  if (logits_.size() < size) logits_ = Buffer<float>(size);
+  target_.logits(logit_rows_, logits_.data(), logits_stride_);
 }
 
 // --- After verification ----------------------------------------------------------------------------------
@@ -298,6 +338,7 @@ void Decoder::commit_prompt(const Part& part, KvTxn& txn) {
     s.keep_in(*kept_, pages(s.cache_.length()));
   if (s.on_prefill_ && !s.decoding_)
     s.on_prefill_(s.cache_.length(), static_cast<std::int64_t>(s.prompt_size_));
+  if (s.limit_ == 0 && !s.reading()) s.finish(FinishReason::Length);
 }
 
 void Decoder::commit_tree(const Part& part, KvTxn& txn) {

@@ -74,6 +74,8 @@ class Decoder {
   void collect_taps();
   void run_target();
   void verify_trees();
+  void score_prompt(const Part& part);
+  void compute_logits();
   void commit();
   void commit_prompt(const Part& part, KvTxn& txn);
   void commit_tree(const Part& part, KvTxn& txn);

@@ -37,7 +37,9 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       cache_(target.make_cache(std::min(target.context(), std::ssize(text_) + limit_ + options.tree_slots))),
       sampler_(std::move(options.sampling), target.config().vocab),
       verification_(options.verification),
-      reuse_prefix_(options.reuse_prefix),
+      reuse_prefix_(options.reuse_prefix && !options.prompt_logprobs),
+      logprobs_(options.logprobs),
+      score_prompt_(options.prompt_logprobs),
       on_token_(std::move(options.on_token)),
       on_prefill_(std::move(options.on_prefill)),
       on_step_(std::move(options.on_step)),
@@ -74,7 +76,8 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
   // Longer paths than before should not have to allocate.
   verdict_.path.reserve(kUsualPath);
   statistics_.accepted_per_position.reserve(kUsualPath);
-  if (limit_ == 0) finish(FinishReason::Length);
+  if (score_prompt_) prompt_logprobs_.reserve(text_.size());
+  if (limit_ == 0 && !(score_prompt_ && reading())) finish(FinishReason::Length);
 }
 
 /// Takes over what is known of the text's beginning. At least one row is left to run: what drafters start
@@ -185,6 +188,11 @@ class Sequence::View final : public TargetView {
 };
 
 void Sequence::verify(std::span<const float> logits, std::int64_t stride) {
+  choose_path(logits, stride);
+  if (logprobs_ >= 0) score_path(logits, stride);
+}
+
+void Sequence::choose_path(std::span<const float> logits, std::int64_t stride) {
   View view(*this, logits, stride);
   if (verification_ == Verification::Walk) {
     verify_walk(draft_.tree, view, verdict_);
@@ -198,16 +206,29 @@ void Sequence::verify(std::span<const float> logits, std::int64_t stride) {
   }
 }
 
+void Sequence::score_path(std::span<const float> logits, std::int64_t stride) {
+  path_logprobs_.clear();
+  for (std::size_t i = 0; i < verdict_.path.size(); ++i) {
+    const bool last = i + 1 == verdict_.path.size();
+    const TokenId token =
+        last ? verdict_.next : draft_.tree.tokens()[static_cast<std::size_t>(verdict_.path[i + 1])];
+    const auto row = static_cast<std::size_t>(verdict_.path[i] * stride);
+    path_logprobs_.push_back(
+        logprobs(logits.subspan(row, static_cast<std::size_t>(vocab_)), token, logprobs_));
+  }
+}
+
 void Sequence::emit_verdict() {
+  const auto scored = [&](std::size_t i) { return logprobs_ < 0 ? nullptr : &path_logprobs_[i]; };
   const DraftTree& tree = draft_.tree;
   for (std::size_t i = 1; i < verdict_.path.size(); ++i) {
     const auto node = static_cast<std::size_t>(verdict_.path[i]);
     ++statistics_.accepted_tokens;
     if (statistics_.accepted_per_position.size() < i) statistics_.accepted_per_position.resize(i);
     ++statistics_.accepted_per_position[i - 1];
-    if (!emit({tree.tokens()[node], tree.proposers()[node], tree.depths()[node]})) return;
+    if (!emit({tree.tokens()[node], tree.proposers()[node], tree.depths()[node], scored(i - 1)})) return;
   }
-  emit({verdict_.next, kTargetProposer, 0});
+  emit({verdict_.next, kTargetProposer, 0, scored(verdict_.path.size() - 1)});
 }
 
 /// False when the sequence ends with this token.

@@ -13,6 +13,7 @@
 #include "decode/round.h"
 #include "decode/statistics.h"
 #include "model/model.h"
+#include "sampling/logprobs.h"
 #include "sampling/sampler.h"
 #include "tree/node_wants.h"
 #include "verify/verifier.h"
@@ -22,8 +23,9 @@ namespace augur {
 /// One generated token, as it is handed out.
 struct EmittedToken {
   TokenId token = -1;
-  ProposerId proposer = kTargetProposer;  ///< who drafted it; kTargetProposer: the target's own draw
-  int depth = 0;                          ///< in the drafted tree; 0: the target's own draw
+  ProposerId proposer = kTargetProposer;    ///< who drafted it; kTargetProposer: the target's own draw
+  int depth = 0;                            ///< in the drafted tree; 0: the target's own draw
+  const TokenLogprobs* logprobs = nullptr;  ///< SequenceOptions::logprobs
 };
 
 enum class AfterToken { Continue, Stop, Cancel };
@@ -49,6 +51,10 @@ struct SequenceOptions {
   bool coupling = true;
   /// Take over what a PrefixCache knows of the text (Decoder::reuse_prefixes). The text is kept in any case.
   bool reuse_prefix = true;
+  /// So many of the most probable tokens in a generated token's place are told with its log-probability; < 0:
+  /// nothing is.
+  int logprobs = -1;
+  bool prompt_logprobs = false;  ///< the same for the prompt
   /// Recorded in the trees about expanded nodes, beside what the policies ask for.
   NodeWants record;
   /// Called for every generated token in order; the tokens of a path that follow a Stop are discarded.
@@ -69,6 +75,8 @@ class Sequence {
   std::span<const TokenId> tokens() const { return text_; }  ///< prompt and generated
   std::span<const TokenId> generated() const { return tokens().subspan(prompt_size_); }
   std::size_t prompt_size() const { return prompt_size_; }
+  /// [i]: of the prompt's token i + 1, as far as it has been read, where the options ask for them.
+  std::span<const TokenLogprobs> prompt_logprobs() const { return prompt_logprobs_; }
 
   bool finished() const { return finish_ != FinishReason::None; }
   FinishReason finish_reason() const { return finish_; }
@@ -96,8 +104,10 @@ class Sequence {
   void resume_from(PrefixCache& kept);
   void keep_in(PrefixCache& kept, std::int64_t tokens) const;
   void forget();
+  void score_path(std::span<const float> logits, std::int64_t stride);
   void begin_round();
   void verify(std::span<const float> logits, std::int64_t stride);
+  void choose_path(std::span<const float> logits, std::int64_t stride);
   void emit_verdict();
   bool emit(const EmittedToken& token);
   void finish(FinishReason reason);
@@ -112,6 +122,9 @@ class Sequence {
   Sampler sampler_;
   Verification verification_;
   bool reuse_prefix_;
+  int logprobs_;
+  bool score_prompt_;  ///< the prompt's, too
+  std::vector<TokenLogprobs> prompt_logprobs_;
   SequenceDraft draft_;
   std::function<AfterToken(const EmittedToken&)> on_token_;
   std::function<void(std::int64_t, std::int64_t)> on_prefill_;
@@ -119,6 +132,7 @@ class Sequence {
 
   // The round in flight.
   Verdict verdict_;
+  std::vector<TokenLogprobs> path_logprobs_;  ///< [i]: of the token behind the path's node i
   SparseDistribution distribution_;
   RejectionScratch rejection_;
 

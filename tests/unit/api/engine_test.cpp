@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <new>
 #include <stdexcept>
 
@@ -69,6 +71,81 @@ TEST_F(EngineTest, KnownAnswerInEveryInstructionSet) {
     EXPECT_EQ(engine.info().isa, name(isa));
     EXPECT_EQ(engine.generate(plain("", 200)).text, stories_known_answer()) << name(isa);
   }
+}
+
+TEST_F(EngineTest, LogprobsAreTheModelsOwnWhateverDrafts) {
+  Request request = plain("Once upon a time", 60);
+  request.logprobs = 3;
+  std::int64_t accepted = 0;
+  for (const double temperature : {0.0, 0.9}) {
+    request.sampling = {.temperature = temperature, .repetition_penalty = 1.05, .seed = 5};
+    request.speculation = speculation({});
+    const Result alone = engine_->generate(request);
+    ASSERT_EQ(alone.logprobs.size(), alone.tokens.size());
+    for (std::size_t i = 0; i < alone.tokens.size(); ++i) {
+      const TokenLogprobs& at = alone.logprobs[i];
+      ASSERT_EQ(at.top.size(), 3U);
+      EXPECT_GE(at.top[0].logprob, at.top[1].logprob);
+      EXPECT_LE(std::exp(at.top[0].logprob) + std::exp(at.top[1].logprob) + std::exp(at.top[2].logprob),
+                1.00001);
+      EXPECT_LE(at.logprob, at.top[0].logprob);
+    }
+    for (const SpeculationPlan& spec : {speculation({"ngram"}), speculation({"ngram", "draft"}, 3)}) {
+      request.speculation = spec;
+      std::vector<TokenLogprobs> streamed;
+      const Result drafted = engine_->generate(request, [&](const TokenEvent& event) {
+        if (event.token >= 0) streamed.push_back(*event.logprobs);
+        return true;
+      });
+      accepted += drafted.speculation.accepted_tokens;
+      EXPECT_EQ(drafted.tokens, alone.tokens);
+      EXPECT_EQ(drafted.logprobs, alone.logprobs);
+      EXPECT_EQ(streamed, alone.logprobs);
+    }
+    // Read as a prompt, the same text has the same ones.
+    Request read;
+    read.prompt_tokens = engine_->prompt_tokens(request);
+    const std::size_t prompt = read.prompt_tokens.size();
+    read.prompt_tokens.insert(read.prompt_tokens.end(), alone.tokens.begin(), alone.tokens.end());
+    read.max_tokens = 0;
+    read.logprobs = 3;
+    read.prompt_logprobs = true;
+    const Result whole = engine_->generate(read);
+    EXPECT_EQ(whole.finish_reason, FinishReason::Length);
+    EXPECT_TRUE(whole.tokens.empty());
+    ASSERT_EQ(whole.prompt_logprobs.size(), read.prompt_tokens.size() - 1);
+    EXPECT_TRUE(std::equal(alone.logprobs.begin(), alone.logprobs.end(),
+                           whole.prompt_logprobs.begin() + static_cast<std::ptrdiff_t>(prompt) - 1));
+  }
+  EXPECT_GT(accepted, 10);
+}
+
+TEST_F(EngineTest, LogprobsEndWithTheText) {
+  Request request = plain("Once upon a time", 60);
+  request.speculation = speculation({"draft"});
+  request.stop = {"Lily"};
+  request.logprobs = 0;
+  const Result result = engine_->generate(request);
+  EXPECT_EQ(result.finish_reason, FinishReason::Stop);
+  EXPECT_EQ(result.logprobs.size(), result.tokens.size());
+  EXPECT_TRUE(result.logprobs[0].top.empty());
+  EXPECT_TRUE(result.prompt_logprobs.empty());
+}
+
+TEST_F(EngineTest, ALongPromptsLogprobsDoNotDependOnItsChunks) {
+  Request request;
+  request.prompt_tokens.assign(500, 0);
+  for (std::size_t i = 0; i < 500; ++i) request.prompt_tokens[i] = static_cast<TokenId>(i * 7 % 400 + 3);
+  request.max_tokens = 1;
+  request.logprobs = 2;
+  request.prompt_logprobs = true;
+  const Result whole = engine_->generate(request);
+  ASSERT_EQ(whole.prompt_logprobs.size(), 499U);
+  request.prompt_tokens.resize(30);
+  const Result part = engine_->generate(request);
+  EXPECT_TRUE(
+      std::equal(part.prompt_logprobs.begin(), part.prompt_logprobs.end(), whole.prompt_logprobs.begin()));
+  EXPECT_EQ(part.logprobs.size(), 1U);
 }
 
 TEST_F(EngineTest, EventsSayWhoProposedWhat) {

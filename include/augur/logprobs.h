@@ -1,0 +1,21 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace augur {
+
+struct TokenLogprob {
+  std::int32_t token = -1;
+  float logprob = 0;
+  bool operator==(const TokenLogprob&) const = default;
+};
+
+/// A token's log-probability where it stands, in nats, by the model's own law: of its logits as they are,
+/// before penalties, biases, temperature and filters.
+struct TokenLogprobs {
+  float logprob = 0;
+  std::vector<TokenLogprob> top;  ///< the most probable ones, falling; equals by rising id
+  bool operator==(const TokenLogprobs&) const = default;
+};
+
+}  // namespace augur
