@@ -21,10 +21,12 @@ KvPage KvPagePool::take() {
 
 /// All memory is there before anything is changed.
 void KvPagePool::add_pages() {
-  constexpr std::int64_t kPieceBytes = std::int64_t{8} << 20;  // a few huge pages
-  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(1, kPieceBytes / page_bytes_));
+  constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  constexpr std::size_t kPieceBytes = 16 * kHugePage;
   const auto bytes = static_cast<std::size_t>(page_bytes_);
-  Piece piece{.memory = PageMemory(count * bytes), .entries = std::make_unique<Entry[]>(count)};
+  const std::size_t count = std::max<std::size_t>(1, kPieceBytes / bytes);
+  const std::size_t whole = (count * bytes + kHugePage - 1) / kHugePage * kHugePage;  // the last one, too
+  Piece piece{.memory = PageMemory(whole), .entries = std::make_unique<Entry[]>(count)};
   free_.reserve((pieces_.size() + 1) * count);
   pieces_.push_back(std::move(piece));
   for (std::size_t i = count; i-- > 0;) {

@@ -126,7 +126,17 @@ struct Attention {
     return item.pages[unit / kUnits] + item.v + (unit % kUnits * item.head_dim + column) * 4;
   }
 
+  /// Pages lie apart, and the hardware does not foresee which is next.
+  static constexpr std::int64_t kAheadBytes = 4096;
+
   // 1. Scores
+
+  /// Fetches a panel that is wanted soon.
+  void fetch_keys(std::int64_t panel, std::int64_t panels) const {
+    if (panel >= panels) return;
+    const char* k = keys(panel);
+    for (int u = 0; u < units; ++u) __builtin_prefetch(k + u * 64);
+  }
 
   template <int R, int P>
   void score_tile(int query, std::int64_t panel) const {
@@ -161,7 +171,12 @@ struct Attention {
   void score_rows(int rows, int query, std::int64_t panels) const {
     if (rows == R) {
       std::int64_t p = 0;
-      for (; p + M::kScorePanels <= panels; p += M::kScorePanels) score_tile<R, M::kScorePanels>(query, p);
+      for (; p + M::kScorePanels <= panels; p += M::kScorePanels) {
+        if (query == 0) {
+          for (int i = 0; i < M::kScorePanels; ++i) fetch_keys(p + M::kScorePanels + i, panels);
+        }
+        score_tile<R, M::kScorePanels>(query, p);
+      }
       for (; p < panels; ++p) score_tile<R, 1>(query, p);
     } else if constexpr (R > 1) {
       score_rows<R - 1>(rows, query, panels);
@@ -278,6 +293,14 @@ struct Attention {
       const std::int64_t page_end = u + kKvPageSlots / kUnit;
       const char* v = values(u, column);
       for (; u < count && u < page_end; ++u, v += std::int64_t{item.head_dim} * 4) {
+        if (query == 0) {
+          const std::int64_t ahead = u + kAheadBytes / 4 / item.head_dim;
+          if (ahead < count) {
+            const char* next = values(ahead, column);
+#pragma GCC unroll 16
+            for (int c = 0; c < C; ++c) __builtin_prefetch(next + c * 64);
+          }
+        }
         Op columns[C];
 #pragma GCC unroll 16
         for (int c = 0; c < C; ++c)
