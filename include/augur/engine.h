@@ -85,6 +85,9 @@ struct ModelInfo {
   std::string isa;
   int threads = 0;
   bool has_chat_template = false;
+  /// The model, the formats it computes in, the order of its sums and this version: where they are the same,
+  /// a request has the same tokens and log-probabilities on any machine.
+  std::string fingerprint;
 };
 
 /// Times in ms of wall time on this machine, as decisions are made by them.

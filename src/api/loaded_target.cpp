@@ -1,5 +1,8 @@
 #include "api/loaded_target.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -57,6 +60,20 @@ std::vector<TokenId> LoadedTarget::prompt(const Request& request) const {
   return encode(request.prompt);
 }
 
+namespace {
+
+/// ModelInfo::fingerprint. Sums of unquantised weights are in another order on AMX (kernels/gemm.h).
+std::string fingerprint_of(const Model& model) {
+  std::string weights = model.weight_types();
+  std::erase(weights, ' ');
+  std::replace(weights.begin(), weights.end(), ',', '+');
+  const bool amx = model.backend().kernels.isa == Isa::Amx && weights.find("bf16") != std::string::npos;
+  return fmt::format("augur-{}-{}-{}-kv-{}{}", version(), model.fingerprint().digest, weights,
+                     name(model.kv_type()), amx ? "-amx" : "");
+}
+
+}  // namespace
+
 ModelInfo LoadedTarget::describe() const {
   ModelInfo info;
   info.path = path;
@@ -68,6 +85,7 @@ ModelInfo LoadedTarget::describe() const {
   info.isa = name(backend.kernels.isa);
   info.threads = backend.pool.size();
   info.has_chat_template = checkpoint.chat_template().has_value();
+  info.fingerprint = fingerprint_of(*model);
   return info;
 }
 

@@ -15,12 +15,14 @@ GenerationAnswer::GenerationAnswer(std::shared_ptr<Exchange> exchange, bool stre
       results_(static_cast<std::size_t>(choices)),
       missing_(choices) {}
 
-void GenerationAnswer::submit(const Served& served, const Request& request, const SubmitOptions& options) {
+void GenerationAnswer::submit(const Served& served, std::span<const Request> requests,
+                              const SubmitOptions& options) {
+  const std::size_t choices = results_.size() / requests.size();
   std::vector<Ticket> tickets;
   try {
     for (std::size_t i = 0; i < results_.size(); ++i) {
-      Request one = request;
-      one.sampling.seed += i;
+      Request one = requests[i / choices];
+      one.sampling.seed += i % choices;
       tickets.push_back(served.session.submit(std::move(one), choice(static_cast<int>(i), options)));
     }
   } catch (const std::exception& error) {

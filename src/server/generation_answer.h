@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,10 +20,14 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   GenerationAnswer(const GenerationAnswer&) = delete;
   GenerationAnswer& operator=(const GenerationAnswer&) = delete;
 
-  /// Submits `request` once for each choice; choice i has the seed plus i. Answers 429 or 503 where the
-  /// session does not take it. A client that goes away cancels all of them. Keeps this alive until they have
-  /// ended.
-  void submit(const Served& served, const Request& request, const SubmitOptions& options);
+  /// Submits each of the requests once for each of its choices, as many as there are in all over their
+  /// number: choice i of a request has its seed plus i, and is followed by those of the next one. Answers 429
+  /// or 503 where the session does not take them. A client that goes away cancels all of them. Keeps this
+  /// alive until they have ended.
+  void submit(const Served& served, std::span<const Request> requests, const SubmitOptions& options);
+  void submit(const Served& served, const Request& request, const SubmitOptions& options) {
+    submit(served, std::span(&request, 1), options);
+  }
 
  protected:
   // Called on the session's thread, one at a time.

@@ -36,10 +36,12 @@ void tokenize(const Served& served, const HttpRequest& request, const std::share
   const auto endpoint =
       object.contains("messages") ? OpenAiEndpoint::ChatCompletions : OpenAiEndpoint::Completions;
   OpenAiRequest parsed = parse_openai_request(endpoint, object, served.options.speculation);
-  tokenize_prompt(served.engine, parsed.request);
-  const ordered_json body = {{"count", parsed.request.prompt_tokens.size()},
+  if (parsed.requests.size() > 1) unexpected("prompt", "one prompt");
+  Request& request_of = parsed.requests.front();
+  tokenize_prompt(served.engine, request_of);
+  const ordered_json body = {{"count", request_of.prompt_tokens.size()},
                              {"max_model_len", served.engine.info().context},
-                             {"tokens", parsed.request.prompt_tokens}};
+                             {"tokens", request_of.prompt_tokens}};
   exchange->answer(200, text_of(body));
 }
 

@@ -22,9 +22,16 @@ void complete(const Served& served, const HttpRequest& http, const std::shared_p
         error_body(404, fmt::format("the model '{}' is not served here: expected '{}'", parsed.model, model),
                    "model"));
   }
-  tokenize_prompt(served.engine, parsed.request);
-  std::make_shared<OpenAiAnswer>(kEndpoint, parsed, model, exchange)
-      ->submit(served, parsed.request, {.priority = parsed.priority});
+  std::vector<EchoedPrompt> echoes;
+  for (Request& request : parsed.requests) {
+    std::string text = request.prompt;
+    tokenize_prompt(served.engine, request);
+    if (!parsed.echo) continue;
+    if (text.empty()) text = served.engine.detokenize(request.prompt_tokens, true);
+    echoes.push_back({.text = std::move(text), .tokens = request.prompt_tokens});
+  }
+  std::make_shared<OpenAiAnswer>(kEndpoint, parsed, std::move(echoes), served, exchange)
+      ->submit(served, parsed.requests, {.priority = parsed.priority});
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMostChoices = 16;
+constexpr std::size_t kMostPrompts = 256;
+constexpr int kMostLogprobs = 20;
 
 /// A string, or a list of parts {"type": "text", "text"}.
 std::string content(const std::string& field, const json& value) {
@@ -56,18 +58,30 @@ Message message(const std::string& field, const json& value) {
   return to;
 }
 
-void read_prompt(const json& value, Request& to) {
+/// A text, or a list of token ids.
+Request prompt(const std::string& field, const json& value) {
+  Request to;
   if (value.is_string()) {
     to.prompt = value.get<std::string>();
-    return;
+    return to;
   }
-  if (!value.is_array() || value.empty()) unexpected("prompt", "a string or a list of token ids");
+  if (!value.is_array() || value.empty()) unexpected(field, "a string or a list of token ids");
   for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string at = fmt::format("prompt[{}]", i);
-    if (value[i].is_string()) throw BadRequest(at, "one prompt a request: several are not supported");
-    to.prompt_tokens.push_back(
-        static_cast<TokenId>(read_integer(at, value[i], 0, std::numeric_limits<TokenId>::max())));
+    to.prompt_tokens.push_back(static_cast<TokenId>(
+        read_integer(fmt::format("{}[{}]", field, i), value[i], 0, std::numeric_limits<TokenId>::max())));
   }
+  return to;
+}
+
+/// One of them, or a list.
+std::vector<Request> prompts(const json& value) {
+  if (!value.is_array() || value.empty() || value[0].is_number()) return {prompt("prompt", value)};
+  if (value.size() > kMostPrompts) unexpected("prompt", fmt::format("at most {} prompts", kMostPrompts));
+  std::vector<Request> to;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    to.push_back(prompt(fmt::format("prompt[{}]", i), value[i]));
+  }
+  return to;
 }
 
 }  // namespace
@@ -75,25 +89,34 @@ void read_prompt(const json& value, Request& to) {
 OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, const SpeculationPlan& plan) {
   const bool chat = endpoint == OpenAiEndpoint::ChatCompletions;
   OpenAiRequest to;
-  Request& request = to.request;
+  Request request;  // but for the prompt
   request.sampling.temperature = 1;
   request.max_tokens = chat ? -1 : 16;
-  bool prompted = false;
   bool seeded = false;
   bool usage_asked = false;
+  bool logprobs = false;
   for (const auto& [key, value] : body.items()) {
     if (value.is_null()) continue;
     if (key == "model") {
       to.model = read_string(key, value);
     } else if (chat && key == "messages") {
       if (!value.is_array() || value.empty()) unexpected(key, "a list that is not empty");
+      std::vector<Message> messages;
       for (std::size_t i = 0; i < value.size(); ++i) {
-        request.messages.push_back(message(fmt::format("messages[{}]", i), value[i]));
+        messages.push_back(message(fmt::format("messages[{}]", i), value[i]));
       }
-      prompted = true;
+      to.requests.resize(1);
+      to.requests.front().messages = std::move(messages);
     } else if (!chat && key == "prompt") {
-      read_prompt(value, request);
-      prompted = true;
+      to.requests = prompts(value);
+    } else if (!chat && key == "echo") {
+      to.echo = read_boolean(key, value);
+    } else if (!chat && key == "logprobs") {
+      request.logprobs = static_cast<int>(read_integer(key, value, 0, kMostLogprobs));
+    } else if (chat && key == "logprobs") {
+      logprobs = read_boolean(key, value);
+    } else if (chat && key == "top_logprobs") {
+      request.logprobs = static_cast<int>(read_integer(key, value, 0, kMostLogprobs));
     } else if (key == "max_tokens" || (chat && key == "max_completion_tokens")) {
       request.max_tokens = read_integer(key, value, 0, std::int64_t{1} << 31);
     } else if (read_sampling_field(key, value, request)) {
@@ -114,15 +137,28 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, co
           -static_cast<int>(read_integer(key, value, -1000000, 1000000));  // as vLLM has it: lower is earlier
     } else if (key == "speculative") {
       request.speculation = read_speculative(value, plan);
-    } else if (key == "logprobs" && value == false) {
-      continue;
     } else if (key != "user" && key != "metadata") {
       unsupported(key);
     }
   }
-  if (!prompted) throw BadRequest(chat ? "messages" : "prompt", "is missing");
+  if (to.requests.empty()) throw BadRequest(chat ? "messages" : "prompt", "is missing");
   if (usage_asked && !to.stream) throw BadRequest("stream_options", "goes with \"stream\": true");
+  if (chat && logprobs) request.logprobs = std::max(request.logprobs, 0);
+  if (chat && !logprobs && request.logprobs >= 0) {
+    throw BadRequest("top_logprobs", "goes with \"logprobs\": true");
+  }
+  request.prompt_logprobs = to.echo && request.logprobs >= 0;
+  if (request.prompt_logprobs && to.stream) {
+    throw BadRequest("echo", "the prompt's log-probabilities are not streamed: expected \"stream\": false");
+  }
   if (!seeded) request.sampling.seed = any_seed();
+  for (Request& prompted : to.requests) {
+    Request whole = request;
+    whole.prompt = std::move(prompted.prompt);
+    whole.prompt_tokens = std::move(prompted.prompt_tokens);
+    whole.messages = std::move(prompted.messages);
+    prompted = std::move(whole);
+  }
   return to;
 }
 

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "augur/options.h"
 #include "server/bad_request.h"
@@ -11,8 +12,9 @@ namespace augur {
 enum class OpenAiEndpoint { ChatCompletions, Completions };
 
 struct OpenAiRequest {
-  Request request;
-  int choices = 1;  ///< `n`: choice i is sampled with the seed plus i
+  std::vector<Request> requests;  ///< alike but for their prompts, of which completions take several
+  int choices = 1;                ///< `n`, of each: choice i is sampled with the seed plus i
+  bool echo = false;
   bool stream = false;
   bool stream_usage = false;
   int priority = 0;

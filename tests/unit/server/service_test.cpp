@@ -141,12 +141,116 @@ TEST_F(ServiceTest, StopsAndBiasesAndIds) {
               HasSubstr("Once upon a time"));
 }
 
+TEST_F(ServiceTest, LogprobsAreOfTheTokensAndTheSameWhateverDrafts) {
+  open();
+  json body = {{"prompt", "Once upon a time"}, {"max_tokens", 20}, {"temperature", 0}, {"logprobs", 2}};
+  body["speculative"] = {{"type", "none"}};
+  const json plain = answer("/v1/completions", body)["choices"][0];
+  body["speculative"] = {{"type", "draft"}, {"policy", "eagle2"}};
+  EXPECT_EQ(answer("/v1/completions", body)["choices"][0], plain);
+  const json& logprobs = plain["logprobs"];
+  std::string text;
+  for (std::size_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(logprobs["text_offset"][i], text.size());
+    text += logprobs["tokens"][i].get<std::string>();
+    const json& top = logprobs["top_logprobs"][i];
+    EXPECT_EQ(top.size(), 2U);
+    EXPECT_EQ(top.at(logprobs["tokens"][i].get<std::string>()), logprobs["token_logprobs"][i])
+        << "it is greedy";
+    EXPECT_LT(logprobs["token_logprobs"][i], 0);
+  }
+  EXPECT_EQ(text, plain["text"]);
+
+  body["stream"] = true;
+  std::vector<std::string> all = events(post("/v1/completions", body.dump())->body);
+  json streamed = {{"tokens", json::array()},
+                   {"token_logprobs", json::array()},
+                   {"top_logprobs", json::array()},
+                   {"text_offset", json::array()}};
+  for (const std::string& event : all) {
+    if (event == "[DONE]") continue;
+    const json chunk = json::parse(event)["choices"][0]["logprobs"];
+    for (auto& [key, list] : streamed.items()) {
+      if (!chunk.is_null()) list.insert(list.end(), chunk[key].begin(), chunk[key].end());
+    }
+  }
+  EXPECT_EQ(streamed, logprobs);
+}
+
+TEST_F(ServiceTest, AnEchoedPromptHasItsLogprobs) {
+  open();
+  const json first = answer(
+      "/v1/completions",
+      {{"prompt", "Once upon a time"}, {"max_tokens", 8}, {"temperature", 0}, {"logprobs", 1}})["choices"][0];
+  // lm-eval's question: how probable is this text?
+  json body = {
+      {"prompt",
+       answer("/tokenize", {{"prompt", "Once upon a time" + first["text"].get<std::string>()}})["tokens"]},
+      {"max_tokens", 0},
+      {"logprobs", 1},
+      {"echo", true}};
+  const json whole = answer("/v1/completions", body)["choices"][0];
+  const json& logprobs = whole["logprobs"];
+  EXPECT_EQ(whole["finish_reason"], "length");
+  EXPECT_TRUE(logprobs["token_logprobs"][0].is_null());
+  EXPECT_TRUE(logprobs["top_logprobs"][0].is_null());
+  ASSERT_EQ(logprobs["tokens"].size(), body["prompt"].size());
+  const std::size_t prompt = body["prompt"].size() - 8;
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(logprobs["tokens"][prompt + i], first["logprobs"]["tokens"][i]);
+    EXPECT_EQ(logprobs["token_logprobs"][prompt + i], first["logprobs"]["token_logprobs"][i]);
+  }
+  body["max_tokens"] = 1;
+  EXPECT_EQ(answer("/v1/completions", body)["choices"][0]["logprobs"]["tokens"].size(), prompt + 9);
+  body.erase("logprobs");
+  body["stream"] = true;
+  const std::vector<std::string> all = events(post("/v1/completions", body.dump())->body);
+  EXPECT_THAT(json::parse(all.at(0))["choices"][0]["text"].get<std::string>(), HasSubstr("Once upon a time"));
+}
+
+TEST_F(ServiceTest, SeveralPromptsAreNumberedAsTheirChoices) {
+  open();
+  const auto text = [&](const std::string& prompt, int seed) {
+    return answer("/v1/completions", {{"prompt", prompt}, {"seed", seed}})["choices"][0]["text"];
+  };
+  json body = {{"prompt", {"Once upon", "There was a"}}, {"n", 2}, {"seed", 7}};
+  const json result = answer("/v1/completions", body);
+  ASSERT_EQ(result["choices"].size(), 4U);
+  EXPECT_EQ(result["choices"][1]["text"], text("Once upon", 8));
+  EXPECT_EQ(result["choices"][2]["text"], text("There was a", 7));
+  EXPECT_EQ(result["choices"][2]["index"], 2);
+  std::size_t tokens = 0;
+  for (json& prompt : body["prompt"]) {
+    prompt = answer("/tokenize", {{"prompt", prompt}})["tokens"];
+    tokens += prompt.size();
+  }
+  EXPECT_EQ(result["usage"]["prompt_tokens"], tokens);
+  EXPECT_EQ(result["usage"]["completion_tokens"], 64);
+  EXPECT_EQ(answer("/v1/completions", body)["choices"], result["choices"]) << "as token ids";
+}
+
+TEST_F(ServiceTest, TheFingerprintNamesModelAndFormats) {
+  open();
+  const std::string fingerprint = answer("/v1/completions", {{"prompt", "Once"}})["system_fingerprint"];
+  EXPECT_EQ(fingerprint, engine_->info().fingerprint);
+  EXPECT_THAT(fingerprint, AllOf(HasSubstr(std::string(version())), HasSubstr(engine_->info().weights),
+                                 HasSubstr("-kv-")));
+}
+
 TEST_F(ServiceTest, ARefusedFieldIsNamed) {
   open();
   const auto completion = [&](const std::string& field) {
     return refusal("/v1/completions", R"({"prompt": "Once", )" + field + "}");
   };
   EXPECT_THAT(completion(R"("best_of": 2)"), AllOf(HasSubstr("400 'best_of'"), HasSubstr("not support")));
+  EXPECT_THAT(completion(R"("suffix": "end")"), AllOf(HasSubstr("400 'suffix'"), HasSubstr("not support")));
+  EXPECT_THAT(completion(R"("logprobs": 21)"), HasSubstr("400 'logprobs': expected an integer from 0 to 20"));
+  EXPECT_THAT(completion(R"("echo": true, "logprobs": 1, "stream": true)"), HasSubstr("400 'echo'"));
+  EXPECT_THAT(refusal("/v1/completions", R"({"prompt": ["Once", 5]})"), HasSubstr("400 'prompt[1]'"));
+  EXPECT_THAT(refusal("/v1/completions", R"({"prompt": [[5], ["a"]]})"), HasSubstr("400 'prompt[1][0]'"));
+  EXPECT_THAT(refusal("/v1/chat/completions",
+                      R"({"messages": [{"role": "user", "content": "Hi"}], "top_logprobs": 2})"),
+              HasSubstr("400 'top_logprobs': goes with"));
   EXPECT_THAT(completion(R"("temperature": -1)"), HasSubstr("400 'temperature': expected a number from 0"));
   EXPECT_THAT(completion(R"("max_tokens": "many")"), HasSubstr("400 'max_tokens': expected an integer"));
   EXPECT_THAT(completion(R"("n": 17)"), HasSubstr("400 'n': expected an integer from 1 to 16"));
