@@ -132,8 +132,10 @@ void augur_result_free(augur_result* result);
  * wait. */
 typedef struct augur_session_options {
   size_t size;
-  int32_t parallel; /* requests that are decoded at once (16) */
-  int32_t queue;    /* requests that may wait for their turn (1024) */
+  int32_t parallel;    /* requests that are decoded at once (16) */
+  int32_t queue;       /* requests that may wait for their turn (1024) */
+  int64_t memory;      /* bytes for the caches of requests and of kept texts; 0: what is available (0) */
+  int64_t cache_bytes; /* of these, for texts that are kept for those that begin alike (8 GiB) */
 } augur_session_options;
 
 void augur_session_options_init(augur_session_options* options, size_t size);
@@ -171,7 +173,8 @@ const char* augur_result_finish_reason(const augur_result* result); /* "stop", "
 double augur_result_tokens_per_second(const augur_result* result);
 double augur_result_mean_accepted_length(const augur_result* result);
 int64_t augur_result_prompt_tokens(const augur_result* result);
-int64_t augur_result_target_calls(const augur_result* result); /* forwards of the target after the prompt */
+int64_t augur_result_cached_tokens(const augur_result* result); /* of these, that were not read again */
+int64_t augur_result_target_calls(const augur_result* result);  /* forwards of the target after the prompt */
 
 #ifdef __cplusplus
 }

@@ -266,8 +266,12 @@ void augur_result_free(augur_result* result) {
 
 void augur_session_options_init(augur_session_options* options, size_t size) {
   const augur::SessionOptions defaults;
-  give(augur_session_options{.size = 0, .parallel = defaults.parallel, .queue = defaults.queue}, options,
-       size);
+  give(augur_session_options{.size = 0,
+                             .parallel = defaults.parallel,
+                             .queue = defaults.queue,
+                             .memory = defaults.memory,
+                             .cache_bytes = defaults.cache_bytes},
+       options, size);
 }
 
 augur_session* augur_session_open(augur_engine* engine, const augur_session_options* options) {
@@ -275,7 +279,10 @@ augur_session* augur_session_open(augur_engine* engine, const augur_session_opti
     const augur_session_options defaults = augur_session_options_default();
     const augur_session_options all =
         options == nullptr ? defaults : complete(options, defaults, "augur_session_options");
-    return new augur_session{augur::Session(checked(engine), {.parallel = all.parallel, .queue = all.queue})};
+    return new augur_session{augur::Session(checked(engine), {.parallel = all.parallel,
+                                                              .queue = all.queue,
+                                                              .memory = all.memory,
+                                                              .cache_bytes = all.cache_bytes})};
   });
 }
 
@@ -348,6 +355,10 @@ double augur_result_mean_accepted_length(const augur_result* result) {
 
 int64_t augur_result_prompt_tokens(const augur_result* result) {
   return result_of(result).prompt_tokens;
+}
+
+int64_t augur_result_cached_tokens(const augur_result* result) {
+  return result_of(result).cached_tokens;
 }
 
 int64_t augur_result_target_calls(const augur_result* result) {

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -23,6 +24,8 @@ namespace {
 
 struct ServeFlags {
   EngineOptions engine;
+  std::int64_t memory_mib = 0;
+  std::int64_t cache_mib = SessionOptions{}.cache_bytes >> 20;
   SessionOptions session;
   HttpOptions http;
   std::string alias;
@@ -48,7 +51,10 @@ int serve(const ServeFlags& flags) {
     service.handle(request, exchange);
   });
   engine.emplace(load_engine(flags.engine));
-  service.open(*engine, flags.session);
+  SessionOptions session = flags.session;
+  session.memory = flags.memory_mib << 20;
+  session.cache_bytes = flags.cache_mib << 20;
+  service.open(*engine, session);
   Output out;
   const std::string host =
       flags.http.host.find(':') == std::string::npos ? flags.http.host : "[" + flags.http.host + "]";
@@ -87,6 +93,19 @@ void add_serve(CLI::App& app, Action& action) {
       ->check(in_range(0.0, 1e6))
       ->capture_default_str()
       ->type_name("X");
+  constexpr std::int64_t kMostMib = std::int64_t{1} << 30;
+  command
+      ->add_option("--kv-memory", flags->memory_mib,
+                   "MiB for the caches of requests and of kept texts; 0: four fifths of what is available")
+      ->check(in_range(std::int64_t{0}, kMostMib))
+      ->capture_default_str()
+      ->type_name("MIB");
+  command
+      ->add_option("-cram,--cache-ram", flags->cache_mib,
+                   "MiB of these for texts that are kept, so that what begins alike is read once; 0: none")
+      ->check(in_range(std::int64_t{0}, kMostMib))
+      ->capture_default_str()
+      ->type_name("MIB");
   add_speculation_flags(*command, flags->engine.speculation);
   command->callback([flags, &action] { action = [flags] { return serve(*flags); }; });
 }
