@@ -101,7 +101,7 @@ void add_serve(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->type_name("MIB");
   command
-      ->add_option("-cram,--cache-ram", flags->cache_mib,
+      ->add_option("--cache-ram", flags->cache_mib,
                    "MiB of these for texts that are kept, so that what begins alike is read once; 0: none")
       ->check(in_range(std::int64_t{0}, kMostMib))
       ->capture_default_str()
