@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lab/corpus/prompt_source.h"
+#include "lab/load/http_stream.h"
+
+namespace augur {
+
+/// What became of one streamed request, times in ms from when it was sent.
+struct ServedRequest {
+  double first_ms = 0;          ///< to the first text
+  std::vector<double> gaps_ms;  ///< between the events with text that followed
+  double total_ms = 0;
+  std::int64_t tokens = 0;  ///< as the server counts them
+  std::string text;
+};
+
+/// One pass of all requests, `clients` of them at a time.
+struct LoadPass {
+  double seconds = 0;
+  std::vector<ServedRequest> requests;  ///< by prompt
+
+  std::int64_t tokens() const;
+  double tokens_per_second() const;
+};
+
+/// Bodies of /v1/chat/completions (messages) and /v1/completions (texts), streamed and with usage; `fields`
+/// are laid over each.
+struct LoadRequest {
+  std::string path;
+  nlohmann::json body;
+};
+LoadRequest load_request(const TrainingPrompt& prompt, std::int64_t max_tokens, const nlohmann::json& fields);
+
+/// Sends all requests, each client the next one as soon as its last has ended. Error for the first that
+/// fails.
+LoadPass run_load(const ServerAddress& server, const std::string& api_key,
+                  std::span<const LoadRequest> requests, int clients);
+
+/// The smallest value that the share `of` of the values does not exceed; 0 of none.
+double percentile(std::vector<double> values, double of);
+
+}  // namespace augur
