@@ -69,6 +69,7 @@ struct Result {
   double decode_ms = 0;
   double tokens_per_second = 0;                     ///< generated tokens over decode_ms
   FinishReason finish_reason = FinishReason::None;  ///< Error in generate_many only
+  std::string stop_string;                          ///< that the text ended before; empty: none
   std::string error;                                ///< why, where finish_reason is Error
   bool refused = false;  ///< by a Session: the request is not as it must be, and was never begun
   bool expired = false;  ///< by a Session: SubmitOptions::seconds have passed
@@ -136,12 +137,16 @@ class Engine {
   MeasuredCosts costs(bool anew = false);
   /// As a request's prompt would be, BOS included where the tokenizer says so.
   std::vector<TokenId> tokenize(std::string_view text) const;
+  /// The same as it stands within a prompt: without a beginning of sequence.
+  std::vector<TokenId> tokenize_part(std::string_view text) const;
   std::string detokenize(std::span<const TokenId> tokens, bool show_special = false) const;
   /// What a token stands for within a text: perhaps a part of a character. None for ids that only pad the
   /// vocabulary.
   std::string token_bytes(TokenId token) const;
   /// The chat template's rendering, ready for generation. Error when the model has no template.
   std::string render_chat(std::span<const Message> messages) const;
+  /// The chat template's own text; empty: the model has none.
+  std::string chat_template() const;
   /// What the request's prompt becomes.
   std::vector<TokenId> prompt_tokens(const Request& request) const;
 

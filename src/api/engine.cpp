@@ -230,6 +230,10 @@ std::vector<TokenId> Engine::tokenize(std::string_view text) const {
   return impl_->target->encode(text);
 }
 
+std::vector<TokenId> Engine::tokenize_part(std::string_view text) const {
+  return impl_->target->tokenizer->encode(text);
+}
+
 std::string Engine::detokenize(std::span<const TokenId> tokens, bool show_special) const {
   return impl_->target->tokenizer->decode({tokens.begin(), tokens.end()}, show_special);
 }
@@ -244,6 +248,10 @@ std::string Engine::token_bytes(TokenId token) const {
 
 std::string Engine::render_chat(std::span<const Message> messages) const {
   return impl_->target->render(messages);
+}
+
+std::string Engine::chat_template() const {
+  return impl_->target->checkpoint.chat_template().value_or("");
 }
 
 std::vector<TokenId> Engine::prompt_tokens(const Request& request) const {

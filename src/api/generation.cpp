@@ -139,6 +139,7 @@ Result Generation::finish() {
     result.tokens_per_second = 1000.0 * static_cast<double>(result.tokens.size()) / from.decode_ms;
   }
   result.finish_reason = sequence_->finish_reason();
+  result.stop_string = text_stream_.stop_string();
   SpeculationStatistics& to = result.speculation;
   to.type = proposer_names_.empty() ? "none" : join(proposer_names_);
   to.calls = from.calls;

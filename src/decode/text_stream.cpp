@@ -14,12 +14,16 @@ StopMatcher::StopMatcher(std::vector<std::string> stops) : stops_(std::move(stop
 }
 
 std::string StopMatcher::push(std::string_view piece) {
-  if (stopped_) return {};
+  if (stopped()) return {};
   held_ += piece;
   std::size_t match = std::string::npos;
-  for (const std::string& stop : stops_) match = std::min(match, held_.find(stop));
-  if (match != std::string::npos) {
-    stopped_ = true;
+  for (const std::string& stop : stops_) {
+    if (const std::size_t at = held_.find(stop); at < match) {
+      match = at;
+      stop_string_ = stop;
+    }
+  }
+  if (stopped()) {
     held_.resize(match);
     return std::exchange(held_, {});
   }
@@ -35,7 +39,7 @@ std::string StopMatcher::push(std::string_view piece) {
 }
 
 std::string StopMatcher::flush() {
-  return stopped_ ? std::string{} : std::exchange(held_, {});
+  return stopped() ? std::string{} : std::exchange(held_, {});
 }
 
 TextStream::TextStream(const Tokenizer& tokenizer, std::span<const TokenId> prompt,

@@ -18,12 +18,13 @@ class StopMatcher {
   std::string push(std::string_view piece);
   /// What was held back, at the end.
   std::string flush();
-  bool stopped() const { return stopped_; }
+  bool stopped() const { return !stop_string_.empty(); }
+  const std::string& stop_string() const { return stop_string_; }
 
  private:
   std::vector<std::string> stops_;
   std::string held_;
-  bool stopped_ = false;
+  std::string stop_string_;  ///< that was found; empty: none
 };
 
 /// Generated tokens -> text that can be shown: whole characters, up to a stop string.
@@ -37,6 +38,7 @@ class TextStream {
   std::string push(TokenId token);
   std::string flush();
   bool stopped() const { return stop_.stopped(); }
+  const std::string& stop_string() const { return stop_.stop_string(); }  ///< empty: none
 
  private:
   const Tokenizer& tokenizer_;

@@ -21,6 +21,7 @@ struct Served {
   const ServiceOptions& options;
   Engine& engine;
   Session& session;
+  int parallel;  ///< requests that are decoded at once
 };
 
 /// One method of one path. `answer` is called on the HTTP server's thread: it returns soon, and answers then
@@ -34,5 +35,6 @@ struct Endpoint {
 // The endpoints of each API; docs/serving.md lists them.
 std::span<const Endpoint> openai_endpoints();
 std::span<const Endpoint> model_endpoints();
+std::span<const Endpoint> llamacpp_endpoints();
 
 }  // namespace augur

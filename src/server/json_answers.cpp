@@ -10,6 +10,12 @@ std::string text_of(const ordered_json& object) {
   return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
+ordered_json bytes_json(std::string_view bytes) {
+  ordered_json list = ordered_json::array();
+  for (const char c : bytes) list.push_back(static_cast<unsigned char>(c));
+  return list;
+}
+
 std::string error_body(int status, std::string_view message, std::string_view field) {
   const char* const type = status == 401   ? "authentication_error"
                            : status == 404 ? "not_found_error"

@@ -8,6 +8,9 @@ namespace augur {
 /// On one line; bytes that are no UTF-8 are replaced.
 std::string text_of(const nlohmann::ordered_json& object);
 
+/// Bytes as a list of numbers.
+nlohmann::ordered_json bytes_json(std::string_view bytes);
+
 /// OpenAI's error object: {"error": {"message", "type", "code", "param"}}. `field`: of the request; empty:
 /// null.
 std::string error_body(int status, std::string_view message, std::string_view field = {});

@@ -3,6 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "io/unicode.h"
 #include "server/endpoint.h"
 #include "server/generation_answer.h"
 #include "server/json_answers.h"
@@ -30,9 +31,40 @@ void models(const Served& served, const HttpRequest&, const std::shared_ptr<Exch
   exchange->answer(200, text_of(body));
 }
 
+/// llama.cpp's form of /tokenize: "content".
+void tokenize_content(const Engine& engine, const json& object, Exchange& exchange) {
+  bool add_special = false;
+  bool with_pieces = false;
+  for (const auto& [key, value] : object.items()) {
+    if (key == "add_special") {
+      add_special = read_boolean(key, value);
+    } else if (key == "with_pieces") {
+      with_pieces = read_boolean(key, value);
+    } else if (key == "parse_special") {
+      if (!read_boolean(key, value)) unexpected(key, "true: special tokens are recognised in a text");
+    } else if (key != "content" && key != "model") {
+      unsupported(key);
+    }
+  }
+  const std::string content = read_string("content", object["content"]);
+  const std::vector<TokenId> ids = add_special ? engine.tokenize(content) : engine.tokenize_part(content);
+  ordered_json tokens = ordered_json::array();
+  for (const TokenId id : ids) {
+    if (!with_pieces) {
+      tokens.push_back(id);
+      continue;
+    }
+    const std::string piece = engine.token_bytes(id);
+    const bool whole = valid_utf8_prefix(piece) == piece.size();
+    tokens.push_back({{"id", id}, {"piece", whole ? ordered_json(piece) : bytes_json(piece)}});
+  }
+  exchange.answer(200, text_of({{"tokens", std::move(tokens)}}));
+}
+
 /// vLLM's form: "prompt", or "messages".
 void tokenize(const Served& served, const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
   const json object = parse_body(request.body);
+  if (object.contains("content")) return tokenize_content(served.engine, object, *exchange);
   const auto endpoint =
       object.contains("messages") ? OpenAiEndpoint::ChatCompletions : OpenAiEndpoint::Completions;
   OpenAiRequest parsed = parse_openai_request(endpoint, object, served.options.speculation);

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "server/json_answers.h"
-#include "server/openai_logprobs.h"
+#include "server/logprobs_json.h"
 
 namespace augur {
 namespace {

@@ -26,7 +26,8 @@ bool equal(std::string_view a, std::string_view b) {
 const std::vector<Endpoint>& endpoints() {
   static const std::vector<Endpoint> all = [] {
     std::vector<Endpoint> list;
-    for (const std::span<const Endpoint> api : {model_endpoints(), openai_endpoints()}) {
+    for (const std::span<const Endpoint> api :
+         {model_endpoints(), openai_endpoints(), llamacpp_endpoints()}) {
       list.insert(list.end(), api.begin(), api.end());
     }
     return list;
@@ -42,6 +43,7 @@ Service::~Service() = default;
 void Service::open(Engine& engine, const SessionOptions& options) {
   engine_ = &engine;
   session_ = std::make_unique<Session>(engine, options);
+  parallel_ = options.parallel;
   serving_ = true;
 }
 
@@ -82,7 +84,8 @@ void Service::handle(const HttpRequest& request, const std::shared_ptr<Exchange>
   if (!serving_) return refuse(*exchange, 503, "the model is loading", {}, {{"Retry-After", "1"}});
   if (draining_) return refuse(*exchange, 503, "the server is about to end", {}, {{"Retry-After", "1"}});
   try {
-    endpoint->answer({.options = options_, .engine = *engine_, .session = *session_}, request, exchange);
+    endpoint->answer({.options = options_, .engine = *engine_, .session = *session_, .parallel = parallel_},
+                     request, exchange);
   } catch (const BadRequest& error) {
     refuse(*exchange, 400, error.what(), error.field());
   }

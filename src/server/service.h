@@ -30,6 +30,7 @@ class Service {
   const ServiceOptions options_;
   Engine* engine_ = nullptr;
   std::unique_ptr<Session> session_;
+  int parallel_ = 0;
   std::atomic<bool> serving_ = false;
   std::atomic<bool> draining_ = false;
 };

@@ -1,13 +1,7 @@
-#include "server/service.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <httplib.h>
 
-#include <nlohmann/json.hpp>
-
-#include "server/http_server.h"
-#include "support/stories_engine.h"
+#include "support/server_fixture.h"
 
 namespace augur {
 namespace {
@@ -15,55 +9,7 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
-
-/// A server of the stories model, and clients of it.
-class ServiceTest : public testing_support::StoriesEngineTest {
- protected:
-  ~ServiceTest() override { service_.drain(); }
-
-  httplib::Result post(const std::string& path, const std::string& body) {
-    httplib::Client client("127.0.0.1", server_.port());
-    return client.Post(path, body, "application/json");
-  }
-  json answer(const std::string& path, const json& body) {
-    const httplib::Result result = post(path, body.dump());
-    EXPECT_TRUE(result);
-    EXPECT_EQ(result->status, 200) << result->body;
-    return json::parse(result->body);
-  }
-  /// "STATUS message".
-  std::string refusal(const std::string& path, const std::string& body) {
-    const httplib::Result result = post(path, body);
-    if (!result) return "no answer";
-    const json error = json::parse(result->body)["error"];
-    EXPECT_EQ(error["code"], result->status);
-    return std::to_string(result->status) + " " + error["message"].get<std::string>();
-  }
-  static std::vector<std::string> events(const std::string& body) {
-    std::vector<std::string> events;
-    for (std::size_t at = 0; at < body.size();) {
-      const std::size_t end = body.find("\n\n", at);
-      EXPECT_EQ(body.substr(at, 6), "data: ");
-      events.push_back(body.substr(at + 6, end - at - 6));
-      at = end + 2;
-    }
-    return events;
-  }
-  static Result alone(std::int64_t tokens, SamplingOptions sampling = {}) {
-    Request request;
-    request.prompt = "Once upon a time";
-    request.max_tokens = tokens;
-    request.sampling = sampling;
-    return engine_->generate(request);
-  }
-  void open() { service_.open(*engine_, {.parallel = 4}); }
-
-  Service service_{{.model = "stories", .api_keys = {}, .speculation = {}}};
-  HttpServer server_{{.port = 0},
-                     [this](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-                       service_.handle(request, exchange);
-                     }};
-};
+using testing_support::ServiceTest;
 
 TEST_F(ServiceTest, CompletionsAreTheEnginesOwnWithAnySpeculation) {
   const Result greedy = alone(50);

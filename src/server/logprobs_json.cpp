@@ -1,4 +1,4 @@
-#include "server/openai_logprobs.h"
+#include "server/logprobs_json.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "io/unicode.h"
+#include "server/json_answers.h"
 
 namespace augur {
 namespace {
@@ -17,15 +18,9 @@ double finite(float logprob) {
   return std::max(static_cast<double>(logprob), -9999.0);
 }
 
-ordered_json bytes_of(const std::string& text) {
-  ordered_json bytes = ordered_json::array();
-  for (const char c : text) bytes.push_back(static_cast<unsigned char>(c));
-  return bytes;
-}
-
 ordered_json chat_entry(const Engine& engine, TokenId token, float logprob) {
   const std::string text = engine.token_bytes(token);
-  return {{"token", text}, {"logprob", finite(logprob)}, {"bytes", bytes_of(text)}};
+  return {{"token", text}, {"logprob", finite(logprob)}, {"bytes", bytes_json(text)}};
 }
 
 std::string readable(const Engine& engine, TokenId token) {
@@ -43,6 +38,22 @@ std::int64_t characters(const std::string& text) {
 }
 
 }  // namespace
+
+ordered_json llamacpp_logprobs(const Engine& engine, std::span<const TokenId> tokens,
+                               std::span<const TokenLogprobs> logprobs) {
+  const auto entry = [&](TokenId token, float logprob) {
+    ordered_json with_id = {{"id", token}};
+    with_id.update(chat_entry(engine, token, logprob));
+    return with_id;
+  };
+  ordered_json all = ordered_json::array();
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    all.push_back(entry(tokens[i], logprobs[i].logprob));
+    ordered_json& top = all.back()["top_logprobs"] = ordered_json::array();
+    for (const TokenLogprob& t : logprobs[i].top) top.push_back(entry(t.token, t.logprob));
+  }
+  return all;
+}
 
 ordered_json chat_logprobs(const Engine& engine, std::span<const TokenId> tokens,
                            std::span<const TokenLogprobs> logprobs) {

@@ -1,4 +1,4 @@
-#include "server/openai_logprobs.h"
+#include "server/logprobs_json.h"
 
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -9,9 +9,9 @@ namespace augur {
 namespace {
 
 using nlohmann::ordered_json;
-using OpenAiLogprobs = testing_support::StoriesEngineTest;
+using LogprobsJson = testing_support::StoriesEngineTest;
 
-TEST_F(OpenAiLogprobs, ChatsNameEveryByte) {
+TEST_F(LogprobsJson, ChatsNameEveryByte) {
   const std::vector<TokenId> tokens = engine_->tokenize("Once");
   const TokenId token = tokens.back();
   const TokenLogprobs at{.logprob = -0.5F, .top = {{.token = token, .logprob = -0.5F}}};
@@ -25,7 +25,7 @@ TEST_F(OpenAiLogprobs, ChatsNameEveryByte) {
   EXPECT_EQ(entry["top_logprobs"][0]["bytes"], entry["bytes"]);
 }
 
-TEST_F(OpenAiLogprobs, PartsOfCharactersAreWrittenAsBytesAndCountOnce) {
+TEST_F(LogprobsJson, PartsOfCharactersAreWrittenAsBytesAndCountOnce) {
   std::vector<TokenId> tokens = engine_->tokenize("\xe4\xb8\x96");  // in bytes, no token of its own
   ASSERT_GE(tokens.size(), 3U);
   tokens.erase(tokens.begin(), tokens.end() - 3);

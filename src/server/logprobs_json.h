@@ -7,8 +7,8 @@
 
 namespace augur {
 
-// Log-probabilities in OpenAI's two forms. Tokens are given with their own; where there are fewer of these,
-// the first tokens have none (null). What is below -9999 is -9999, as in vLLM: JSON has no infinity.
+// Log-probabilities in the forms of the APIs. Tokens are given with their own; where there are fewer of
+// these, the first tokens have none (null). What is below -9999 is -9999, as in vLLM: JSON has no infinity.
 
 /// Chat completions': {"content": [{"token", "logprob", "bytes", "top_logprobs"}, ...]}.
 nlohmann::ordered_json chat_logprobs(const Engine& engine, std::span<const TokenId> tokens,
@@ -19,5 +19,9 @@ nlohmann::ordered_json chat_logprobs(const Engine& engine, std::span<const Token
 /// written as "bytes:\xNN...". A token that is none of the most probable is listed behind them.
 nlohmann::ordered_json completion_logprobs(const Engine& engine, std::span<const TokenId> tokens,
                                            std::span<const TokenLogprobs> logprobs, std::int64_t& offset);
+
+/// llama.cpp's: [{"id", "token", "bytes", "logprob", "top_logprobs"}, ...].
+nlohmann::ordered_json llamacpp_logprobs(const Engine& engine, std::span<const TokenId> tokens,
+                                         std::span<const TokenLogprobs> logprobs);
 
 }  // namespace augur

@@ -1,0 +1,74 @@
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "server/endpoint.h"
+#include "server/json_answers.h"
+#include "server/json_fields.h"
+#include "server/llamacpp_answer.h"
+#include "server/llamacpp_request.h"
+#include "server/openai_request.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+void answer(const Served& served, LlamaCppRequest parsed, const std::shared_ptr<Exchange>& exchange) {
+  const Request request = parsed.request;
+  std::make_shared<LlamaCppAnswer>(std::move(parsed), served, exchange)->submit(served, request, {});
+}
+
+void completion(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
+  answer(served, parse_completion(served.engine, parse_body(http.body), served.options.speculation),
+         exchange);
+}
+
+void infill(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
+  try {
+    answer(served, parse_infill(served.engine, parse_body(http.body), served.options.speculation), exchange);
+  } catch (const NoInfill& error) {
+    exchange->answer(501, error_body(501, error.what()));
+  }
+}
+
+void apply_template(const Served& served, const HttpRequest& http,
+                    const std::shared_ptr<Exchange>& exchange) {
+  const OpenAiRequest parsed = parse_openai_request(OpenAiEndpoint::ChatCompletions, parse_body(http.body),
+                                                    served.options.speculation);
+  try {
+    exchange->answer(200, text_of({{"prompt", served.engine.render_chat(parsed.requests.front().messages)}}));
+  } catch (const std::runtime_error& error) {
+    throw BadRequest("messages", error.what());
+  }
+}
+
+void props(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
+  const ModelInfo& model = served.engine.info();
+  const ordered_json body = {
+      {"default_generation_settings", {{"n_ctx", model.context}, {"params", generation_settings({})}}},
+      {"total_slots", served.parallel},
+      {"model_alias", served.options.model},
+      {"model_path", std::filesystem::path(model.path).lexically_normal().filename().string()},
+      {"modalities", {{"vision", false}, {"audio", false}}},
+      {"chat_template", served.engine.chat_template()},
+      {"build_info", "augur " + std::string(version())},
+      {"system_fingerprint", model.fingerprint}};
+  exchange->answer(200, text_of(body));
+}
+
+}  // namespace
+
+std::span<const Endpoint> llamacpp_endpoints() {
+  static constexpr std::array kEndpoints = {
+      Endpoint{"POST", "/completion", completion},
+      Endpoint{"POST", "/completions", completion},
+      Endpoint{"POST", "/infill", infill},
+      Endpoint{"POST", "/apply-template", apply_template},
+      Endpoint{"GET", "/props", props},
+  };
+  return kEndpoints;
+}
+
+}  // namespace augur
