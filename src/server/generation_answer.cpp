@@ -51,7 +51,7 @@ void GenerationAnswer::end(int index, const Result& result) {
   if (failed_) return;
   if (result.finish_reason == FinishReason::Error) {
     failed_ = true;
-    return fail(result.refused ? 400 : 500, result.error, {});
+    return fail(result.refused ? 400 : result.expired ? 504 : 500, result.error, {});
   }
   results_[static_cast<std::size_t>(index)] = result;
   choice_ended(index, result);

@@ -132,6 +132,10 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, co
         to.stream_usage = read_boolean("stream_options.include_usage", item);
       }
       usage_asked = true;
+    } else if (key == "cache_prompt") {
+      request.cache_prompt = read_boolean(key, value);
+    } else if (key == "timeout") {
+      to.seconds = read_number(key, value, 1e-3, 1e9);
     } else if (key == "priority") {
       to.priority =
           -static_cast<int>(read_integer(key, value, -1000000, 1000000));  // as vLLM has it: lower is earlier

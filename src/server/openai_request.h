@@ -18,7 +18,8 @@ struct OpenAiRequest {
   bool stream = false;
   bool stream_usage = false;
   int priority = 0;
-  std::string model;  ///< as the client names it; empty: it does not
+  double seconds = 0;  ///< "timeout": in which it has to end; 0: as long as it takes
+  std::string model;   ///< as the client names it; empty: it does not
 };
 
 /// The body of /v1/chat/completions or /v1/completions. Every field that is not supported is a BadRequest

@@ -260,6 +260,32 @@ TEST_F(ServiceTest, AFullQueueIsA429) {
   EXPECT_EQ(status, 200);
 }
 
+TEST_F(ServiceTest, WhatTakesTooLongIsA504) {
+  service_.open(*engine_, {.parallel = 1});
+  EXPECT_THAT(
+      refusal("/v1/completions", R"({"prompt": "Once", "n": 16, "max_tokens": 400, "timeout": 0.002})"),
+      AllOf(HasSubstr("504"), HasSubstr("0.002 seconds")));
+  EXPECT_THAT(refusal("/v1/completions", R"({"prompt": "Once", "timeout": 0})"), HasSubstr("400 'timeout'"));
+}
+
+TEST_F(ServiceTest, PromptsThatBeginAlikeAreReadOnce) {
+  open();
+  json body = {
+      {"prompt", "Lily and Tom went to the park. Tom saw a big"}, {"max_tokens", 20}, {"temperature", 0}};
+  const auto cached = [](const json& result) {
+    return result["usage"]["prompt_tokens_details"]["cached_tokens"].get<std::int64_t>();
+  };
+  const json first = answer("/v1/completions", body);
+  EXPECT_EQ(cached(first), 0);
+  const json again = answer("/v1/completions", body);
+  EXPECT_EQ(cached(again), again["usage"]["prompt_tokens"].get<std::int64_t>() - 2);
+  EXPECT_EQ(again["choices"], first["choices"]);
+  body["cache_prompt"] = false;
+  const json anew = answer("/v1/completions", body);
+  EXPECT_EQ(cached(anew), 0);
+  EXPECT_EQ(anew["choices"], first["choices"]);
+}
+
 TEST_F(ServiceTest, KeysOpenEverythingButHealth) {
   Service locked({.model = "stories", .api_keys = {"first", "second"}, .speculation = {}});
   locked.open(*engine_, {});
