@@ -73,8 +73,11 @@ struct Request {
   std::int64_t max_tokens = -1;        ///< < 0: as many as the context holds
   std::vector<std::string> stop;       ///< generation ends before any of these; they are not part of the text
   bool ignore_eos = false;             ///< never draw an end-of-sequence token
-  bool cache_prompt = true;            ///< take over what a Session has kept of a text that begins alike
-  bool show_special = false;           ///< special tokens appear in the text
+  /// Promised time per token, once the prompt has been read: `auto` gives a text that falls behind more of
+  /// the batch's drafts, in the place of those that are in time. 0: nothing is promised.
+  double tpot_ms = 0;
+  bool cache_prompt = true;   ///< take over what a Session has kept of a text that begins alike
+  bool show_special = false;  ///< special tokens appear in the text
   /// The log-probability of every generated token, and those of so many of the most probable tokens in its
   /// place. < 0: none.
   int logprobs = -1;

@@ -87,6 +87,7 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   options.verification = plan.verification;
   options.coupling = plan.coupling;
   options.reuse_prefix = request.cache_prompt;
+  options.tpot_ms = request.tpot_ms;
   options.logprobs = request.logprobs;
   options.prompt_logprobs = request.logprobs >= 0 && request.prompt_logprobs;
   options.on_token = [this](const EmittedToken& token) { return take(token); };

@@ -30,6 +30,7 @@ struct ServeFlags {
   HttpOptions http;
   std::string alias;
   std::vector<std::string> api_keys;
+  double tpot_ms = 0;
 };
 
 bool is_loopback(const std::string& host) {
@@ -46,7 +47,10 @@ int serve(const ServeFlags& flags) {
   std::string name = flags.alias;
   if (name.empty()) name = std::filesystem::path(flags.engine.model).lexically_normal().filename().string();
   std::optional<Engine> engine;
-  Service service({.model = name, .api_keys = flags.api_keys, .speculation = flags.engine.speculation});
+  Service service({.model = name,
+                   .api_keys = flags.api_keys,
+                   .speculation = flags.engine.speculation,
+                   .tpot_ms = flags.tpot_ms});
   HttpServer server(flags.http, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
     service.handle(request, exchange);
   });
@@ -106,6 +110,13 @@ void add_serve(CLI::App& app, Action& action) {
       ->check(in_range(std::int64_t{0}, kMostMib))
       ->capture_default_str()
       ->type_name("MIB");
+  command
+      ->add_option(
+          "--slo-tpot", flags->tpot_ms,
+          "Promised ms per token: texts that fall behind get more of the drafts; 0: nothing is promised")
+      ->check(in_range(0.0, 1e6))
+      ->capture_default_str()
+      ->type_name("MS");
   add_speculation_flags(*command, flags->engine.speculation);
   command->callback([flags, &action] { action = [flags] { return serve(*flags); }; });
 }

@@ -38,6 +38,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       sampler_(std::move(options.sampling), target.config().vocab),
       verification_(options.verification),
       reuse_prefix_(options.reuse_prefix && !options.prompt_logprobs),
+      tpot_ms_(options.tpot_ms),
       logprobs_(options.logprobs),
       score_prompt_(options.prompt_logprobs),
       on_token_(std::move(options.on_token)),
@@ -145,7 +146,11 @@ void Sequence::begin_round() {
   draft_.tokens = text_;
   draft_.info = {.context = cache_.length(),
                  .room = limited(cache_.room() - 1),
-                 .max_depth = limited(tokens_left() - 1)};
+                 .max_depth = limited(tokens_left() - 1),
+                 .tpot_ms = tpot_ms_};
+  if (tpot_ms_ > 0) {
+    draft_.info.late_ms = watch_.ms() - tpot_ms_ * static_cast<double>(statistics_.generated_tokens);
+  }
 }
 
 /// The target's answers about the nodes of this round's tree. The walk visits a node right after its parent,

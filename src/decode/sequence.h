@@ -49,6 +49,8 @@ struct SequenceOptions {
   /// Drafters rank their candidates by what the target is about to draw (ExpandOptions::coupled); otherwise
   /// by their own probabilities. Under Rejection they draw their candidates instead.
   bool coupling = true;
+  /// Promised time per token, for controllers that see to it; 0: nothing is promised.
+  double tpot_ms = 0;
   /// Take over what a PrefixCache knows of the text (Decoder::reuse_prefixes). The text is kept in any case.
   bool reuse_prefix = true;
   /// So many of the most probable tokens in a generated token's place are told with its log-probability; < 0:
@@ -122,6 +124,7 @@ class Sequence {
   Sampler sampler_;
   Verification verification_;
   bool reuse_prefix_;
+  double tpot_ms_;
   int logprobs_;
   bool score_prompt_;  ///< the prompt's, too
   std::vector<TokenLogprobs> prompt_logprobs_;

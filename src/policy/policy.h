@@ -20,6 +20,9 @@ struct RoundInfo {
   int max_depth = 0;         ///< deeper nodes are useless: the text would be over
   int sequences = 1;         ///< that decode in the same batch
   int other_rows = 0;        ///< rows that the others had in the last step
+  /// Promised time per token; 0: nothing is promised.
+  double tpot_ms = 0;
+  double late_ms = 0;  ///< by which the text's newest token came after it was promised; negative: before
   DrafterTraits drafter;
   int behind = 1;  ///< tokens of the text that this drafter has not drafted from yet, the root included
   /// The live costs of the target on this machine (policy/auto/cost.h), and this drafter's part of

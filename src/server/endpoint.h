@@ -14,6 +14,7 @@ struct ServiceOptions {
   std::string model;                  ///< by which clients know it
   std::vector<std::string> api_keys;  ///< any of them opens everything but /health; none: everything is open
   SpeculationPlan speculation;        ///< the engine's, which requests are laid over
+  double tpot_ms = 0;                 ///< Request::tpot_ms of requests that do not say
 };
 
 /// What endpoints answer with. All of it outlives every exchange.

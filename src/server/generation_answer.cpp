@@ -23,6 +23,7 @@ void GenerationAnswer::submit(const Served& served, std::span<const Request> req
     for (std::size_t i = 0; i < results_.size(); ++i) {
       Request one = requests[i / choices];
       one.sampling.seed += i % choices;
+      if (one.tpot_ms == 0) one.tpot_ms = served.options.tpot_ms;
       tickets.push_back(served.session.submit(std::move(one), choice(static_cast<int>(i), options)));
     }
   } catch (const std::exception& error) {

@@ -134,6 +134,12 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, co
       usage_asked = true;
     } else if (key == "cache_prompt") {
       request.cache_prompt = read_boolean(key, value);
+    } else if (key == "slo") {
+      if (!value.is_object()) unexpected(key, "{\"tpot_ms\": ...}");
+      for (const auto& [name, item] : value.items()) {
+        if (name != "tpot_ms") unsupported("slo." + name);
+        request.tpot_ms = read_number("slo.tpot_ms", item, 1e-3, 1e6);
+      }
     } else if (key == "timeout") {
       to.seconds = read_number(key, value, 1e-3, 1e9);
     } else if (key == "priority") {

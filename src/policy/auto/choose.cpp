@@ -29,12 +29,21 @@ constexpr double kHorizon = 64;
 constexpr double kFirstGain = 0.3;
 constexpr double kGainRate = 1.0 / 32;
 constexpr double kLeastGain = 0.01;  ///< tokens of a sequence: what no table tells (other caches) eats less
+constexpr double kMostWorth = 4;     ///< of a token of a text that is late
 constexpr int kBranch = 48;          ///< tokens of a branch, and nodes of a one-shot drafter's tree
 constexpr std::size_t kMostWidth = 16;  ///< nodes of a tree that are expanded at once
 constexpr std::size_t kStretch = 8;  ///< rows over which a row's least price is taken: half a kernel's tile
 
 AutoText& text_of(RoundMember& member) {
   return static_cast<AutoText&>(*member.text);
+}
+
+/// What a token of this text is worth when a step takes `step_ms`: as many as it needs in this round to be in
+/// time again, A(r) = (l + t_spec) / TPOT - o of AdaServe (Li et al., 2025, section 4.2), whose requests in
+/// need are served by falling A(r). Here they bid against the others in the one price.
+double worth_of(const RoundInfo& info, double step_ms) {
+  if (info.tpot_ms <= 0) return 1;
+  return std::clamp((info.late_ms + step_ms) / info.tpot_ms, 1.0, kMostWorth);
 }
 
 /// a(v). Of drawn candidates by place alone: what is drafted and verified must not depend on which token was
@@ -84,6 +93,11 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
     }
   }
   base_ms_ = costs_->verify_ms(base_rows_, context_);
+  for (RoundMember* member : members) {
+    AutoText& text = text_of(*member);
+    text.worth = worth_of(member->info, base_ms_ + costs_->other_ms());
+    for (AutoText::Drafter& d : text.drafters) d.candidates.front().chance = static_cast<float>(text.worth);
+  }
   step_ms_ = (base_ms_ + costs_->other_ms()) * sequences_ / base_rows_;
   price_ = std::max(1.0, tokens_ / time_) * sequences_ / step_ms_;
   row_ms_.resize(std::min(room, static_cast<std::size_t>(kMostNodes)) + 1);
@@ -184,7 +198,7 @@ double Chooser::catch_up_ms(const AutoText::Drafter& d) const {
 /// The same, less what would be lost of what the drafters after it are worth: two that say the same are worth
 /// one.
 double Chooser::worth_beside_others(const AutoText& text, std::size_t index) {
-  const double open = 1 - text.covered;
+  const double open = text.worth * (1 - text.covered);
   const AutoText::Drafter& d = text.drafters[index];
   const double own = worth_drafting(d, open, kOptimism);
   if (own <= 0) return 0;
@@ -211,7 +225,7 @@ void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> g
     if (ranked.gain <= level && ranked.gain <= kLeastGain) continue;
     ranked.catch_up_ms = catch_up_ms(d);
     // What a text begins with is reading its prompt, where it is believed, and not only hoped, to pay.
-    ranked.hopes = worth_drafting(d, 1 - text.covered, -kCaution) <= 0;
+    ranked.hopes = worth_drafting(d, text.worth * (1 - text.covered), -kCaution) <= 0;
     ranked.invests = !d.begun && !ranked.hopes && budget_.may_invest();
     ranked_.push_back(ranked);
   }
@@ -286,7 +300,8 @@ void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree
   if (d.newest == 1 && tree.only_root() && !d.drawn) d.prediction.drafted(1, {});
   if (at_root > 0) text.covered = 1 - (1 - text.covered) * (1 - std::min(at_root, 1.0));
   std::sort(candidates_.begin(), candidates_.end(), std::greater<>());
-  if (d.round.drafter.one_shot && d.newest == 1) d.gain += kGainRate * (best().net - before - d.gain);
+  if (d.round.drafter.one_shot && d.newest == 1)
+    d.gain += kGainRate * ((best().net - before) / text.worth - d.gain);
 }
 
 int Chooser::children_worth(const AutoText::Drafter& d, float chance, int depth) const {
@@ -361,10 +376,12 @@ void Chooser::cut(std::span<RoundMember* const> members) {
   ranked_.clear();
   for (std::size_t m = 0; m < members.size(); ++m) {
     const DraftTree& tree = *members[m]->tree;
-    path_chances(text_of(*members[m]), tree, -kCaution);
+    const AutoText& text = text_of(*members[m]);
+    path_chances(text, tree, -kCaution);
     for (std::int32_t node = 1; node < tree.size(); ++node) {
-      ranked_.push_back({.chance = std::exp(tree.scores()[static_cast<std::size_t>(node)]),
-                         .sure = static_cast<float>(chances_[static_cast<std::size_t>(node)]),
+      const auto at = static_cast<std::size_t>(node);
+      ranked_.push_back({.chance = std::exp(tree.scores()[at]),
+                         .sure = static_cast<float>(text.worth * chances_[at]),
                          .member = static_cast<std::uint32_t>(m),
                          .node = node});
     }

@@ -22,7 +22,7 @@ struct AutoText final : ControlledText {
     std::int32_t depth = 0;
     std::int32_t rank = 0;  ///< among its siblings, the likeliest first
     float log_prob = 0;
-    float chance = 1;  ///< P(v)
+    float chance = 1;  ///< P(v), times what a token of the text is worth
     bool accepted = false;
   };
   struct Drafter {
@@ -41,6 +41,7 @@ struct AutoText final : ControlledText {
     std::int32_t newest = 0;            ///< first node of the newest level
   };
   std::deque<Drafter> drafters;  ///< in the sequence's order
+  double worth = 1;              ///< of its tokens, in tokens of texts that are in time
   double covered = 0;            ///< chance that a drafter has proposed the root's next token already
 };
 

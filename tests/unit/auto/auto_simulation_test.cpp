@@ -54,6 +54,26 @@ TEST(AutoSimulation, TheFirstTokensLoseLittle) {
   }
 }
 
+/// A promise of so many ms per token is kept where that can be, at the expense of the others, and of none
+/// where none is needed.
+TEST(AutoSimulation, TextsThatFallBehindAreServedFirst) {
+  World world{.row_ms = 1.2, .draft_ms = 0.3, .right = 0.8, .batch = {0.8, 0.8, 0.8, 0.8}};
+  const auto measure = [&](double promised_ms) {
+    world.promised_ms = promised_ms;
+    Simulation simulation(world);
+    simulation.run(20000);
+    return std::pair{simulation.rate_of(0), simulation.rate_of(1)};
+  };
+  const auto [usual, others_usual] = measure(0);
+  EXPECT_NEAR(usual / others_usual, 1, 0.05);
+  const auto [easy, others_easy] = measure(2 / usual);
+  EXPECT_NEAR(easy / usual, 1, 0.05);
+  const auto [kept, others] = measure(1 / (1.12 * usual));
+  EXPECT_GT(kept, 1.1 * usual);
+  EXPECT_LT(others, others_usual);
+  EXPECT_GT(others, 0.8 * others_usual);
+}
+
 TEST(AutoSimulation, TwoDraftersAreNoWorseThanTheBetterOne) {
   for (const double first : {0.2, 0.5, 0.8}) {
     for (const double second : {0.5, 0.8}) {

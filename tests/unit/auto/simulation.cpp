@@ -246,12 +246,20 @@ double Simulation::verified(std::size_t sequence) const {
   return texts_[sequence]->verified / texts_[sequence]->rounds;
 }
 
+double Simulation::rate_of(std::size_t sequence) const {
+  return static_cast<double>(texts_[sequence]->place()) / clock_.now_ms();
+}
+
 void Simulation::round(Total& total) {
   const double began = clock_.now_ms();
   std::vector<SequenceDraft*> drafts;
   for (const auto& text : texts_) {
     text->draft.tokens = {&text->root, 1};
     text->draft.info = {.context = text->position(), .room = 256, .max_depth = 256};
+    if (world_.promised_ms > 0 && text == texts_.front()) {
+      text->draft.info.tpot_ms = world_.promised_ms;
+      text->draft.info.late_ms = clock_.now_ms() - world_.promised_ms * static_cast<double>(text->place());
+    }
     drafts.push_back(&text->draft);
   }
   round_.draft(drafts);

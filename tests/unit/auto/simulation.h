@@ -42,6 +42,7 @@ struct World {
   std::optional<Other> other;
   /// Right of the sequences of a batch, one each; empty: one sequence, `right`.
   std::vector<double> batch;
+  double promised_ms = 0;  ///< per token of the first of them
 
   double says() const { return claimed > 0 ? claimed : right; }
   double verify_ms(double rows) const { return step_ms + row_ms * (rows - 1); }
@@ -100,6 +101,8 @@ class Simulation {
   void spoil(const Spoilt& by);
   /// Nodes of the i-th sequence that were verified, per round of its text.
   double verified(std::size_t sequence) const;
+  /// Tokens per ms that its text has got since the beginning.
+  double rate_of(std::size_t sequence) const;
 
  private:
   friend class FakeDrafter;
