@@ -268,6 +268,22 @@ TEST_F(ServiceTest, WhatTakesTooLongIsA504) {
   EXPECT_THAT(refusal("/v1/completions", R"({"prompt": "Once", "timeout": 0})"), HasSubstr("400 'timeout'"));
 }
 
+TEST_F(ServiceTest, APromiseChangesNoToken) {
+  const Result greedy = alone(50);
+  open();
+  const json result =
+      answer("/v1/completions", {{"prompt", "Once upon a time"},
+                                 {"max_tokens", 50},
+                                 {"temperature", 0},
+                                 {"speculative", {{"type", "draft,ngram"}, {"policy", "auto"}}},
+                                 {"slo", {{"tpot_ms", 0.01}}}});
+  EXPECT_EQ(result["choices"][0]["text"], greedy.text);
+  EXPECT_THAT(refusal("/v1/completions", R"({"prompt": "Once", "slo": {"tpot_ms": -1}})"),
+              HasSubstr("400 'slo.tpot_ms'"));
+  EXPECT_THAT(refusal("/v1/completions", R"({"prompt": "Once", "slo": {"ttft_ms": 1}})"),
+              HasSubstr("400 'slo.ttft_ms'"));
+}
+
 TEST_F(ServiceTest, PromptsThatBeginAlikeAreReadOnce) {
   open();
   json body = {
