@@ -28,6 +28,8 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   void submit(const Served& served, const Request& request, const SubmitOptions& options) {
     submit(served, std::span(&request, 1), options);
   }
+  /// `options` with the callbacks by which choice `index` comes in.
+  SubmitOptions choice(int index, SubmitOptions options);
 
  protected:
   // Called on the session's thread, one at a time.
@@ -44,7 +46,6 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   Exchange& exchange() const { return *exchange_; }
 
  private:
-  SubmitOptions choice(int index, SubmitOptions options);
   void end(int index, const Result& result);
 
   const std::shared_ptr<Exchange> exchange_;

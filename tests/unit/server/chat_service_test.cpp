@@ -1,0 +1,184 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <httplib.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "server/http_server.h"
+#include "server/openai_answer.h"
+#include "server/service.h"
+#include "support/stories_engine.h"
+#include "support/temporary_folder.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr const char* kTemplate =
+    "{% if tools %}Tools: {{ tools | tojson }} <tool_call>{% endif %}"
+    "{% for m in messages %}{{ m.role }}{% if m.tool_calls %} calls{% for c in m.tool_calls %} "
+    "{{ c.function.name }} {{ c.function.arguments.a }}{% endfor %}{% endif %}: {{ m.content }}\n{% endfor "
+    "%}";
+
+/// A server of the stories model with a chat template that knows tools.
+class ChatServiceTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<testing_support::TemporaryFolder>();
+    for (const char* name : {"config.json", "tokenizer.model", "model.safetensors"}) {
+      std::filesystem::copy_file(testing_support::stories_path() / name, folder_->path() / name);
+    }
+    std::ofstream(folder_->path() / "chat_template.jinja") << kTemplate;
+    EngineOptions options = testing_support::stories_engine_options();
+    options.model = folder_->path().string();
+    engine_ = std::make_unique<Engine>(options);
+  }
+  static void TearDownTestSuite() {
+    engine_.reset();
+    folder_.reset();
+  }
+  ChatServiceTest() { service_.open(*engine_, {.parallel = 4}); }
+  ~ChatServiceTest() override { service_.drain(); }
+
+  httplib::Result post(const std::string& path, const json& body) {
+    httplib::Client client("127.0.0.1", server_.port());
+    return client.Post(path, body.dump(), "application/json");
+  }
+  /// "STATUS message".
+  std::string refusal(const std::string& path, const json& body) {
+    const httplib::Result result = post(path, body);
+    return std::to_string(result->status) + " " +
+           json::parse(result->body)["error"].value("message", std::string());
+  }
+  std::string prompt_of(const json& chat) {
+    const json tokens = json::parse(post("/tokenize", chat)->body)["tokens"];
+    return json::parse(post("/detokenize", {{"tokens", tokens}})->body)["content"];
+  }
+
+  inline static std::unique_ptr<testing_support::TemporaryFolder> folder_;
+  inline static std::unique_ptr<Engine> engine_;
+  Service service_{{.model = "stories", .api_keys = {"key"}, .speculation = {}}};
+  HttpServer server_{{.port = 0}, [this](HttpRequest request, const std::shared_ptr<Exchange>& exchange) {
+                       if (request.authorization.empty()) request.authorization = "Bearer key";
+                       service_.handle(request, exchange);
+                     }};
+};
+
+const json kAdd = {{"type", "function"},
+                   {"function", {{"name", "add"}, {"parameters", {{"type", "object"}}}}}};
+
+TEST_F(ChatServiceTest, ToolsAndTheirCallsGoIntoThePrompt) {
+  const json call = {
+      {"id", "abc"}, {"type", "function"}, {"function", {{"name", "add"}, {"arguments", R"({"a": 5})"}}}};
+  json chat = {{"messages",
+                {{{"role", "user"}, {"content", "Add"}},
+                 {{"role", "assistant"}, {"content", nullptr}, {"tool_calls", {call}}},
+                 {{"role", "tool"}, {"tool_call_id", "abc"}, {"content", "7"}}}},
+               {"tools", {kAdd}}};
+  const std::string prompt = prompt_of(chat);
+  EXPECT_THAT(prompt, HasSubstr(R"(Tools: [{"type": "function", "function": {"name": "add", )"));
+  EXPECT_THAT(prompt, HasSubstr("assistant calls add 5:"));
+  EXPECT_THAT(prompt, HasSubstr("tool: 7"));
+  chat["tool_choice"] = "none";
+  EXPECT_THAT(prompt_of(chat), Not(HasSubstr("Tools")));
+  chat["tool_choice"] = "auto";
+  chat["max_tokens"] = 4;
+  EXPECT_EQ(json::parse(post("/v1/chat/completions", chat)->body)["choices"][0]["finish_reason"], "length");
+}
+
+TEST_F(ChatServiceTest, ToolsThatAreNotAsTheyMustBeAreNamed) {
+  const auto chat = [&](const json& more, const json& message = {{"role", "user"}, {"content", "Hi"}}) {
+    json body = {{"messages", {message}}};
+    body.update(more);
+    return refusal("/v1/chat/completions", body);
+  };
+  EXPECT_THAT(chat({{"tools", "add"}}), HasSubstr("400 'tools': expected a list"));
+  EXPECT_THAT(chat({{"tools", {{{"type", "retrieval"}}}}}), HasSubstr("400 'tools[0]'"));
+  EXPECT_THAT(chat({{"tools", {kAdd, kAdd}}}), HasSubstr("400 'tools': 'add' is there twice"));
+  EXPECT_THAT(chat({{"tools", {{{"type", "function"}, {"function", {{"name", "a b"}}}}}}}),
+              HasSubstr("400 'tools[0].function.name'"));
+  EXPECT_THAT(chat({{"tools", {kAdd}}, {"tool_choice", "any"}}), HasSubstr("400 'tool_choice'"));
+  EXPECT_THAT(chat({{"tool_choice", "auto"}}), HasSubstr("400 'tool_choice': goes with \"tools\""));
+  EXPECT_THAT(chat({{"parallel_tool_calls", 1}}), HasSubstr("400 'parallel_tool_calls'"));
+  EXPECT_THAT(chat({}, {{"role", "tool"}, {"content", "7"}}), HasSubstr("400 'messages[0].tool_call_id'"));
+  EXPECT_THAT(chat({}, {{"role", "user"}, {"content", nullptr}}), HasSubstr("400 'messages[0].content'"));
+  EXPECT_THAT(chat({}, {{"role", "assistant"}, {"tool_calls", {1}}}),
+              HasSubstr("400 'messages[0].tool_calls[0]'"));
+}
+
+/// What an answer sends.
+struct Recorder final : Exchange {
+  void answer(int code, std::string text, HttpHeaders) override {
+    status = code;
+    body = json::parse(text);
+  }
+  void event(std::string data) override {
+    if (data != "[DONE]") events.push_back(json::parse(data));
+  }
+  void end() override { ended = true; }
+  void when_closed(std::function<void()>) override {}
+
+  int status = 0;
+  json body;
+  std::vector<json> events;
+  bool ended = false;
+};
+
+constexpr std::string_view kCalls =
+    "Well. <tool_call>{\"name\": \"add\", \"arguments\": {\"a\": 1}}</tool_call>"
+    "<tool_call>{\"name\": \"add\", \"arguments\": {\"b\": 2}}</tool_call>";
+
+/// Gives the text to an answer, in pieces of three bytes where it is streamed.
+void write(GenerationAnswer& answer, std::string_view text, bool stream) {
+  const SubmitOptions to = answer.choice(0, {});
+  for (std::size_t at = 0; stream && at < text.size(); at += 3) {
+    to.on_token({.token = 1, .text = text.substr(at, 3)});
+  }
+  Result result;
+  result.text = text;
+  result.finish_reason = FinishReason::Stop;
+  to.on_result(result);
+}
+
+TEST(OpenAiAnswer, CallsAreToolCalls) {
+  OpenAiRequest request;
+  const auto whole = std::make_shared<Recorder>();
+  write(*std::make_shared<OpenAiAnswer>(OpenAiEndpoint::ChatCompletions, request, "m",
+                                        ToolParser(ToolFormat::Hermes, {"add"}, true), whole),
+        kCalls, false);
+  const json choice = whole->body["choices"][0];
+  EXPECT_EQ(choice["finish_reason"], "tool_calls");
+  EXPECT_EQ(choice["message"]["content"], "Well.");
+  ASSERT_EQ(choice["message"]["tool_calls"].size(), 2U);
+  EXPECT_EQ(choice["message"]["tool_calls"][1]["function"]["arguments"], R"({"b": 2})");
+  EXPECT_EQ(choice["message"]["tool_calls"][1]["id"].get<std::string>().size(), 9U);
+
+  request.stream = true;
+  const auto streamed = std::make_shared<Recorder>();
+  write(*std::make_shared<OpenAiAnswer>(OpenAiEndpoint::ChatCompletions, request, "m",
+                                        ToolParser(ToolFormat::Hermes, {"add"}, true), streamed),
+        kCalls, true);
+  std::string content;
+  std::string arguments[2];
+  std::string names;
+  for (const json& event : streamed->events) {
+    const json delta = event["choices"][0]["delta"];
+    content += delta.value("content", "");
+    for (const json& call : delta.value("tool_calls", json::array())) {
+      names += call["function"].value("name", "");
+      arguments[call["index"].get<int>()] += call["function"]["arguments"];
+    }
+  }
+  EXPECT_EQ(content, "Well.");
+  EXPECT_EQ(names, "addadd");
+  EXPECT_EQ(arguments[0], R"({"a": 1})");
+  EXPECT_EQ(arguments[1], R"({"b": 2})");
+  EXPECT_EQ(streamed->events.back()["choices"][0]["finish_reason"], "tool_calls");
+  EXPECT_TRUE(streamed->ended);
+}
+
+}  // namespace
+}  // namespace augur
