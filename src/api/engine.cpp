@@ -254,10 +254,6 @@ std::string Engine::chat_template() const {
   return impl_->target->checkpoint.chat_template().value_or("");
 }
 
-std::string Engine::chat_template() const {
-  return impl_->target->checkpoint.chat_template().value_or("");
-}
-
 std::vector<TokenId> Engine::prompt_tokens(const Request& request) const {
   return impl_->target->prompt(request);
 }

@@ -2,6 +2,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@ struct HttpRequest {
   std::string path;    ///< without the query
   std::string body;
   std::string authorization;  ///< the header; empty: none
+  std::string api_key;        ///< the header x-api-key, Anthropic's; empty: none
 };
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
@@ -24,8 +26,8 @@ class Exchange {
   virtual ~Exchange() = default;
   /// The whole answer, of JSON.
   virtual void answer(int status, std::string body, HttpHeaders headers = {}) = 0;
-  /// One server-sent event; the first one begins the answer, with status 200.
-  virtual void event(std::string data) = 0;
+  /// One server-sent event; the first one begins the answer, with status 200. `name`: its type; empty: none.
+  virtual void event(std::string data, std::string_view name = {}) = 0;
   /// Ends a stream of events.
   virtual void end() = 0;
   /// Calls `closed` once if the client goes away before the answer's end, at once if it has gone.

@@ -75,17 +75,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void answer(int status, std::string body, const HttpHeaders& headers) {
     if (!answering_) return;
     if (streaming_) {  // too late for a status: it is the last event
-      event(std::move(body));
+      event(std::move(body), {});
       end();
       return;
     }
     respond(status, std::move(body), headers, false);
   }
 
-  void event(std::string data) {
+  void event(std::string data, std::string_view name) {
     if (!answering_) return;
     if (!streaming_) begin_stream();
-    send("data: " + std::move(data) + "\n\n");
+    const std::string type = name.empty() ? "" : "event: " + std::string(name) + "\n";
+    send(type + "data: " + std::move(data) + "\n\n");
   }
 
   void end() {
@@ -133,7 +134,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     const HttpRequest request{.method = std::string(request_.method_string()),
                               .path = std::move(target),
                               .body = std::move(request_.body()),
-                              .authorization = std::string(request_[http::field::authorization])};
+                              .authorization = std::string(request_[http::field::authorization]),
+                              .api_key = std::string(request_["x-api-key"])};
     watch();
     dispatch(request);
   }
@@ -284,9 +286,11 @@ class Connection::Answering final : public Exchange {
       c.answer(status, std::move(body), headers);
     });
   }
-  void event(std::string data) override {
+  void event(std::string data, std::string_view name) override {
     if (finished_) return;
-    post([data = std::move(data)](Connection& c) mutable { c.event(std::move(data)); });
+    post([data = std::move(data), name = std::string(name)](Connection& c) mutable {
+      c.event(std::move(data), name);
+    });
   }
   void end() override {
     if (finished_.exchange(true)) return;

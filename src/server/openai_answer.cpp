@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <utility>
 
 #include "server/json_answers.h"
@@ -16,13 +15,6 @@ namespace augur {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::string random_id(OpenAiEndpoint endpoint) {
-  std::random_device random;
-  return fmt::format("{}-{:08x}{:08x}{:08x}",
-                     endpoint == OpenAiEndpoint::ChatCompletions ? "chatcmpl" : "cmpl", random(), random(),
-                     random());
-}
 
 /// What was read, written and drafted; the figures of speculation under vLLM's names. A prompt counts once
 /// for its `choices` results.
@@ -85,8 +77,7 @@ ordered_json message_of(const ParsedAnswer& answer) {
 
 OpenAiAnswer::OpenAiAnswer(OpenAiEndpoint endpoint, const OpenAiRequest& request,
                            std::vector<EchoedPrompt> echoes, std::optional<ToolParser> tools,
-                           const Served& served,
-                           std::shared_ptr<Exchange> exchange)
+                           const Served& served, std::shared_ptr<Exchange> exchange)
     : GenerationAnswer(std::move(exchange), request.stream,
                        request.choices * static_cast<int>(request.requests.size())),
       endpoint_(endpoint),
@@ -96,7 +87,7 @@ OpenAiAnswer::OpenAiAnswer(OpenAiEndpoint endpoint, const OpenAiRequest& request
       echoes_(std::move(echoes)),
       engine_(served.engine),
       model_(served.options.model),
-      id_(random_id(endpoint)),
+      id_(random_id(endpoint == OpenAiEndpoint::ChatCompletions ? "chatcmpl-" : "cmpl-")),
       created_(std::chrono::duration_cast<std::chrono::seconds>(
                    std::chrono::system_clock::now().time_since_epoch())
                    .count()),

@@ -54,7 +54,7 @@ class OpenAiAnswer final : public GenerationAnswer {
   const std::optional<ToolParser> tools_;
   // By choice; the session's thread's.
   std::vector<bool> begun_;
-  std::vector<ToolParser> parsers_;  ///< of streams
+  std::vector<ToolParser> parsers_;       ///< of streams
   std::vector<std::int64_t> characters_;  ///< that have been streamed, where log-probabilities say so
 };
 

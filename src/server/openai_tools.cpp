@@ -46,7 +46,7 @@ bool read_choice(const ordered_json& value, bool have_tools) {
 }  // namespace
 
 OfferedTools read_openai_tools(std::string_view text) {
-  const ordered_json body = ordered_json::parse(text);
+  const ordered_json body = parse_ordered_body(text);
   OfferedTools offered;
   if (const auto tools = body.find("tools"); tools != body.end() && !tools->is_null()) {
     if (!tools->is_array()) unexpected("tools", "a list");

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "server/anthropic_answer.h"
 #include "server/http_server.h"
 #include "server/openai_answer.h"
 #include "server/service.h"
@@ -115,7 +116,8 @@ struct Recorder final : Exchange {
     status = code;
     body = json::parse(text);
   }
-  void event(std::string data) override {
+  void event(std::string data, std::string_view name) override {
+    names.emplace_back(name);
     if (data != "[DONE]") events.push_back(json::parse(data));
   }
   void end() override { ended = true; }
@@ -124,6 +126,7 @@ struct Recorder final : Exchange {
   int status = 0;
   json body;
   std::vector<json> events;
+  std::vector<std::string> names;
   bool ended = false;
 };
 
@@ -143,11 +146,20 @@ void write(GenerationAnswer& answer, std::string_view text, bool stream) {
   to.on_result(result);
 }
 
-TEST(OpenAiAnswer, CallsAreToolCalls) {
+class AnswerTest : public testing_support::StoriesEngineTest {
+ protected:
+  const ServiceOptions options_{.model = "m", .api_keys = {}, .speculation = {}};
+  Session session_{*engine_};
+  const Served served_{.options = options_, .engine = *engine_, .session = session_};
+  const ToolParser parser_{ToolFormat::Hermes, {"add"}, true};
+};
+
+TEST_F(AnswerTest, CallsAreToolCalls) {
   OpenAiRequest request;
+  request.requests.resize(1);
   const auto whole = std::make_shared<Recorder>();
-  write(*std::make_shared<OpenAiAnswer>(OpenAiEndpoint::ChatCompletions, request, "m",
-                                        ToolParser(ToolFormat::Hermes, {"add"}, true), whole),
+  write(*std::make_shared<OpenAiAnswer>(OpenAiEndpoint::ChatCompletions, request, std::vector<EchoedPrompt>(),
+                                        parser_, served_, whole),
         kCalls, false);
   const json choice = whole->body["choices"][0];
   EXPECT_EQ(choice["finish_reason"], "tool_calls");
@@ -158,8 +170,8 @@ TEST(OpenAiAnswer, CallsAreToolCalls) {
 
   request.stream = true;
   const auto streamed = std::make_shared<Recorder>();
-  write(*std::make_shared<OpenAiAnswer>(OpenAiEndpoint::ChatCompletions, request, "m",
-                                        ToolParser(ToolFormat::Hermes, {"add"}, true), streamed),
+  write(*std::make_shared<OpenAiAnswer>(OpenAiEndpoint::ChatCompletions, request, std::vector<EchoedPrompt>(),
+                                        parser_, served_, streamed),
         kCalls, true);
   std::string content;
   std::string arguments[2];
@@ -178,6 +190,121 @@ TEST(OpenAiAnswer, CallsAreToolCalls) {
   EXPECT_EQ(arguments[1], R"({"b": 2})");
   EXPECT_EQ(streamed->events.back()["choices"][0]["finish_reason"], "tool_calls");
   EXPECT_TRUE(streamed->ended);
+}
+
+TEST_F(AnswerTest, CallsAreToolUseBlocks) {
+  const auto whole = std::make_shared<Recorder>();
+  write(*std::make_shared<AnthropicAnswer>(false, "m", 7, parser_, whole), kCalls, false);
+  EXPECT_EQ(whole->body["stop_reason"], "tool_use");
+  ASSERT_EQ(whole->body["content"].size(), 3U);
+  EXPECT_EQ(whole->body["content"][0], (json{{"type", "text"}, {"text", "Well."}}));
+  EXPECT_EQ(whole->body["content"][2]["input"], (json{{"b", 2}}));
+
+  const auto streamed = std::make_shared<Recorder>();
+  write(*std::make_shared<AnthropicAnswer>(true, "m", 7, parser_, streamed), kCalls, true);
+  std::string text;
+  std::string inputs[3];
+  std::string order;
+  for (std::size_t i = 0; i < streamed->events.size(); ++i) {
+    const json& event = streamed->events[i];
+    EXPECT_EQ(event["type"], streamed->names[i]);
+    if (event["type"] != "content_block_delta") {
+      order += event["type"].get<std::string>() + " ";
+    } else if (event["index"] == 0) {
+      text += event["delta"]["text"];
+    } else {
+      inputs[event["index"].get<std::size_t>()] += event["delta"]["partial_json"];
+    }
+  }
+  EXPECT_EQ(
+      order,
+      "message_start ping content_block_start content_block_stop content_block_start content_block_stop "
+      "content_block_start content_block_stop message_delta message_stop ");
+  EXPECT_EQ(text, "Well.");
+  EXPECT_EQ(inputs[1], R"({"a": 1})");
+  EXPECT_EQ(inputs[2], R"({"b": 2})");
+  const json& last = streamed->events[streamed->events.size() - 2];
+  EXPECT_EQ(last["delta"]["stop_reason"], "tool_use");
+  EXPECT_TRUE(streamed->ended);
+}
+
+TEST_F(ChatServiceTest, MessagesAreAnthropics) {
+  json body = {
+      {"model", "stories"},
+      {"max_tokens", 40},
+      {"temperature", 0},
+      {"system", {{{"type", "text"}, {"text", "Be kind."}, {"cache_control", {{"type", "ephemeral"}}}}}},
+      {"messages", {{{"role", "user"}, {"content", "Once upon a time"}}}}};
+  const json whole = json::parse(post("/v1/messages", body)->body);
+  EXPECT_EQ(whole["type"], "message");
+  EXPECT_EQ(whole["stop_reason"], "max_tokens");
+  EXPECT_EQ(whole["usage"]["output_tokens"], 40);
+  const std::string text = whole["content"][0]["text"];
+  const json chat = {
+      {"messages",
+       {{{"role", "system"}, {"content", "Be kind."}}, {{"role", "user"}, {"content", "Once upon a time"}}}},
+      {"max_tokens", 40},
+      {"temperature", 0}};
+  const json same = json::parse(post("/v1/chat/completions", chat)->body);
+  EXPECT_EQ(text, same["choices"][0]["message"]["content"]);
+
+  json count = body;
+  for (const char* key : {"max_tokens", "temperature"}) count.erase(key);
+  EXPECT_EQ(json::parse(post("/v1/messages/count_tokens", count)->body)["input_tokens"],
+            same["usage"]["prompt_tokens"]);
+
+  body["stop_sequences"] = {"nowhere to be found", text.substr(5, 6)};
+  const json stopped = json::parse(post("/v1/messages", body)->body);
+  EXPECT_EQ(stopped["stop_reason"], "stop_sequence");
+  EXPECT_EQ(stopped["stop_sequence"], text.substr(5, 6));
+  EXPECT_EQ(stopped["content"][0]["text"], text.substr(0, text.find(text.substr(5, 6))));
+
+  body.erase("stop_sequences");
+  body["stream"] = true;
+  const std::string stream = post("/v1/messages", body)->body;
+  EXPECT_EQ(stream.substr(0, 28), "event: message_start\ndata: {");
+  std::string joined;
+  for (std::size_t at = 0; (at = stream.find("data: ", at)) != std::string::npos; at += 6) {
+    const json event = json::parse(stream.substr(at + 6, stream.find('\n', at) - at - 6));
+    if (event["type"] == "content_block_delta") joined += event["delta"]["text"];
+  }
+  EXPECT_EQ(joined, text);
+}
+
+TEST_F(ChatServiceTest, MessagesThatAreNotAsTheyMustBeAreNamed) {
+  const auto message = [&](const json& more) {
+    json body = {{"max_tokens", 4}, {"messages", {{{"role", "user"}, {"content", "Hi"}}}}};
+    body.update(more);
+    return refusal("/v1/messages", body);
+  };
+  const auto content = [&](const char* role, const json& block) {
+    return message({{"messages", {{{"role", role}, {"content", {block}}}}}});
+  };
+  EXPECT_THAT(message({{"max_tokens", nullptr}}), HasSubstr("400 'max_tokens'"));
+  EXPECT_THAT(message({{"model", "other"}}), HasSubstr("404 the model 'other'"));
+  EXPECT_THAT(message({{"container", "x"}}), HasSubstr("400 'container'"));
+  EXPECT_THAT(message({{"thinking", {{"type", "enabled"}}}}), HasSubstr("400 'thinking'"));
+  EXPECT_THAT(message({{"system", 3}}), HasSubstr("400 'system'"));
+  EXPECT_THAT(message({{"stop_sequences", {""}}}), HasSubstr("400 'stop_sequences[0]'"));
+  EXPECT_THAT(message({{"stop", {"x"}}}), HasSubstr("400 'stop'"));
+  EXPECT_THAT(message({{"tool_choice", {{"type", "auto"}}}}), HasSubstr("400 'tool_choice'"));
+  EXPECT_THAT(message({{"tools", {{{"name", "f"}}}}}), HasSubstr("400 'tools[0].input_schema'"));
+  EXPECT_THAT(message({{"messages", {{{"role", "assistant"}, {"content", "I"}}}}}),
+              HasSubstr("400 'messages'"));
+  EXPECT_THAT(content("user", {{"type", "image"}}), HasSubstr("400 'messages[0].content[0].type'"));
+  EXPECT_THAT(content("user", {{"type", "tool_use"}}), HasSubstr("400 'messages[0].content[0].type'"));
+  EXPECT_THAT(content("user", {{"type", "text"}}), HasSubstr("400 'messages[0].content[0].text'"));
+  EXPECT_THAT(content("assistant", {{"type", "tool_use"}, {"id", "a"}, {"name", "f"}}),
+              HasSubstr("400 'messages[0].content[0].input'"));
+  const json error = json::parse(post("/v1/messages", json::object())->body);
+  EXPECT_EQ(error["type"], "error");
+  EXPECT_EQ(error["error"]["type"], "invalid_request_error");
+}
+
+TEST_F(ChatServiceTest, AnthropicsKeyHeaderOpens) {
+  httplib::Client client("127.0.0.1", server_.port());
+  EXPECT_EQ(client.Get("/v1/models", {{"x-api-key", "key"}, {"Authorization", "none"}})->status, 200);
+  EXPECT_EQ(client.Get("/v1/models", {{"x-api-key", "other"}, {"Authorization", "none"}})->status, 401);
 }
 
 }  // namespace
