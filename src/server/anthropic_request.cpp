@@ -83,6 +83,7 @@ AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string
   request.sampling.temperature = 1;
   std::string system;
   bool seeded = false;
+  bool limited = false;
   for (const auto& [key, value] : body.items()) {
     if (value.is_null()) continue;
     if (key == "model") {
@@ -93,6 +94,7 @@ AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string
       system = read_anthropic_text(key, value);
     } else if (key == "max_tokens" && !count) {
       request.max_tokens = read_integer(key, value, 0, std::int64_t{1} << 31);
+      limited = true;
     } else if (key == "stop_sequences" && !count) {
       read_stops(value, request.stop);
     } else if (key == "stream" && !count) {
@@ -113,7 +115,7 @@ AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string
     }
   }
   if (request.messages.empty()) throw BadRequest("messages", "is missing");
-  if (!count && !body.contains("max_tokens")) throw BadRequest("max_tokens", "is missing");
+  if (!count && !limited) throw BadRequest("max_tokens", "is missing");
   if (!system.empty()) {
     request.messages.insert(request.messages.begin(), {.role = "system", .content = std::move(system)});
   }

@@ -39,6 +39,7 @@ struct Endpoint {
 
 // The endpoints of each API; docs/serving.md lists them.
 std::span<const Endpoint> openai_endpoints();
+std::span<const Endpoint> responses_endpoints();
 std::span<const Endpoint> anthropic_endpoints();
 std::span<const Endpoint> model_endpoints();
 std::span<const Endpoint> llamacpp_endpoints();

@@ -21,8 +21,8 @@ bool equal(std::string_view a, std::string_view b) {
 const std::vector<Endpoint>& endpoints() {
   static const std::vector<Endpoint> all = [] {
     std::vector<Endpoint> list;
-    for (const std::span<const Endpoint> api :
-         {model_endpoints(), openai_endpoints(), anthropic_endpoints(), llamacpp_endpoints()}) {
+    for (const std::span<const Endpoint> api : {model_endpoints(), openai_endpoints(), responses_endpoints(),
+                                                anthropic_endpoints(), llamacpp_endpoints()}) {
       list.insert(list.end(), api.begin(), api.end());
     }
     return list;

@@ -8,6 +8,7 @@
 #include "server/anthropic_answer.h"
 #include "server/http_server.h"
 #include "server/openai_answer.h"
+#include "server/responses_answer.h"
 #include "server/service.h"
 #include "support/stories_engine.h"
 #include "support/temporary_folder.h"
@@ -51,8 +52,9 @@ class ChatServiceTest : public testing::Test {
   /// "STATUS message".
   std::string refusal(const std::string& path, const json& body) {
     const httplib::Result result = post(path, body);
-    return std::to_string(result->status) + " " +
-           json::parse(result->body)["error"].value("message", std::string());
+    const json answer = json::parse(result->body);
+    if (!answer.contains("error")) return std::to_string(result->status);
+    return std::to_string(result->status) + " " + answer["error"]["message"].get<std::string>();
   }
   std::string prompt_of(const json& chat) {
     const json tokens = json::parse(post("/tokenize", chat)->body)["tokens"];
@@ -104,9 +106,11 @@ TEST_F(ChatServiceTest, ToolsThatAreNotAsTheyMustBeAreNamed) {
   EXPECT_THAT(chat({{"tools", {kAdd}}, {"tool_choice", "any"}}), HasSubstr("400 'tool_choice'"));
   EXPECT_THAT(chat({{"tool_choice", "auto"}}), HasSubstr("400 'tool_choice': goes with \"tools\""));
   EXPECT_THAT(chat({{"parallel_tool_calls", 1}}), HasSubstr("400 'parallel_tool_calls'"));
-  EXPECT_THAT(chat({}, {{"role", "tool"}, {"content", "7"}}), HasSubstr("400 'messages[0].tool_call_id'"));
-  EXPECT_THAT(chat({}, {{"role", "user"}, {"content", nullptr}}), HasSubstr("400 'messages[0].content'"));
-  EXPECT_THAT(chat({}, {{"role", "assistant"}, {"tool_calls", {1}}}),
+  EXPECT_THAT(chat(json::object(), {{"role", "tool"}, {"content", "7"}}),
+              HasSubstr("400 'messages[0].tool_call_id'"));
+  EXPECT_THAT(chat(json::object(), {{"role", "user"}, {"content", nullptr}}),
+              HasSubstr("400 'messages[0].content'"));
+  EXPECT_THAT(chat(json::object(), {{"role", "assistant"}, {"tool_calls", {1}}}),
               HasSubstr("400 'messages[0].tool_calls[0]'"));
 }
 
@@ -150,7 +154,7 @@ class AnswerTest : public testing_support::StoriesEngineTest {
  protected:
   const ServiceOptions options_{.model = "m", .api_keys = {}, .speculation = {}};
   Session session_{*engine_};
-  const Served served_{.options = options_, .engine = *engine_, .session = session_};
+  const Served served_{.options = options_, .engine = *engine_, .session = session_, .parallel = 1};
   const ToolParser parser_{ToolFormat::Hermes, {"add"}, true};
 };
 
@@ -299,6 +303,86 @@ TEST_F(ChatServiceTest, MessagesThatAreNotAsTheyMustBeAreNamed) {
   const json error = json::parse(post("/v1/messages", json::object())->body);
   EXPECT_EQ(error["type"], "error");
   EXPECT_EQ(error["error"]["type"], "invalid_request_error");
+}
+
+TEST_F(AnswerTest, CallsAreItems) {
+  ResponsesRequest request;
+  request.echo = {{"metadata", {{"a", "b"}}}};
+  const auto whole = std::make_shared<Recorder>();
+  write(*std::make_shared<ResponsesAnswer>(request, "m", parser_, whole), kCalls, false);
+  EXPECT_EQ(whole->body["status"], "completed");
+  EXPECT_EQ(whole->body["metadata"]["a"], "b");
+  ASSERT_EQ(whole->body["output"].size(), 3U);
+  EXPECT_EQ(whole->body["output"][0]["content"][0]["text"], "Well.");
+  EXPECT_EQ(whole->body["output"][2]["arguments"], R"({"b": 2})");
+
+  request.stream = true;
+  const auto streamed = std::make_shared<Recorder>();
+  write(*std::make_shared<ResponsesAnswer>(request, "m", parser_, streamed), kCalls, true);
+  std::string joined[3];
+  int number = 0;
+  for (const json& event : streamed->events) {
+    EXPECT_EQ(event["sequence_number"], number);
+    EXPECT_EQ(event["type"], streamed->names[static_cast<std::size_t>(number++)]);
+    if (event.contains("delta")) joined[event["output_index"].get<std::size_t>()] += event["delta"];
+  }
+  EXPECT_EQ(joined[0], "Well.");
+  EXPECT_EQ(joined[1], R"({"a": 1})");
+  EXPECT_EQ(joined[2], R"({"b": 2})");
+  EXPECT_EQ(streamed->names.front(), "response.created");
+  EXPECT_EQ(streamed->names.back(), "response.completed");
+  json last = streamed->events.back()["response"]["output"];
+  ASSERT_EQ(last.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (const char* random : {"id", "call_id"}) {
+      last[i].erase(random);
+      whole->body["output"][i].erase(random);
+    }
+  }
+  EXPECT_EQ(last, whole->body["output"]) << "a stream's end holds what came";
+}
+
+TEST_F(ChatServiceTest, ResponsesAreOpenAIs) {
+  json body = {{"model", "stories"},         {"max_output_tokens", 40},     {"temperature", 0},
+               {"instructions", "Be kind."}, {"input", "Once upon a time"}, {"store", false}};
+  const json whole = json::parse(post("/v1/responses", body)->body);
+  EXPECT_EQ(whole["status"], "incomplete");
+  EXPECT_EQ(whole["incomplete_details"]["reason"], "max_output_tokens");
+  const json chat = {
+      {"messages",
+       {{{"role", "system"}, {"content", "Be kind."}}, {{"role", "user"}, {"content", "Once upon a time"}}}},
+      {"max_tokens", 40},
+      {"temperature", 0}};
+  const json same = json::parse(post("/v1/chat/completions", chat)->body);
+  const json text = same["choices"][0]["message"]["content"];
+  EXPECT_EQ(whole["output"][0]["content"][0]["text"], text);
+  EXPECT_EQ(whole["usage"]["input_tokens"], same["usage"]["prompt_tokens"]);
+
+  body.erase("instructions");
+  body["input"] = {{{"role", "developer"}, {"content", "Be kind."}},
+                   {{"type", "message"},
+                    {"role", "user"},
+                    {"content", {{{"type", "input_text"}, {"text", "Once upon a time"}}}}}};
+  EXPECT_EQ(json::parse(post("/v1/responses", body)->body)["output"][0]["content"][0]["text"], text);
+}
+
+TEST_F(ChatServiceTest, ResponsesThatCannotBeAreNamed) {
+  const auto response = [&](const json& more) {
+    json body = {{"input", "Hi"}, {"max_output_tokens", 4}};
+    body.update(more);
+    return refusal("/v1/responses", body);
+  };
+  EXPECT_THAT(response({{"input", nullptr}}), HasSubstr("400 'input'"));
+  EXPECT_THAT(response({{"previous_response_id", "resp_1"}}), HasSubstr("stores nothing"));
+  EXPECT_THAT(response({{"store", true}}), HasSubstr("400 'store'"));
+  EXPECT_THAT(response({{"truncation", "auto"}}), HasSubstr("400 'truncation'"));
+  EXPECT_THAT(response({{"reasoning", {{"effort", "low"}}}}), HasSubstr("400 'reasoning'"));
+  EXPECT_THAT(response({{"text", {{"verbosity", "low"}}}}), HasSubstr("400 'text.verbosity'"));
+  EXPECT_THAT(response({{"tools", {{{"type", "web_search"}}}}}), HasSubstr("400 'tools[0]'"));
+  EXPECT_THAT(response({{"input", {{{"type", "reasoning"}}}}}), HasSubstr("400 'input[0].type'"));
+  EXPECT_THAT(response({{"input", {{{"role", "user"}, {"content", 3}}}}}),
+              HasSubstr("400 'input[0].content'"));
+  EXPECT_THAT(response({{"model", "other"}}), HasSubstr("404 the model 'other'"));
 }
 
 TEST_F(ChatServiceTest, AnthropicsKeyHeaderOpens) {
