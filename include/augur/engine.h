@@ -143,8 +143,9 @@ class Engine {
   /// What a token stands for within a text: perhaps a part of a character. None for ids that only pad the
   /// vocabulary.
   std::string token_bytes(TokenId token) const;
-  /// The chat template's rendering, ready for generation. Error when the model has no template.
-  std::string render_chat(std::span<const Message> messages) const;
+  /// The chat template's rendering, ready for generation; `tools` as Request::tools. Error when the model has
+  /// no template.
+  std::string render_chat(std::span<const Message> messages, std::string_view tools = {}) const;
   /// The chat template's own text; empty: the model has none.
   std::string chat_template() const;
   /// What the request's prompt becomes.

@@ -10,6 +10,7 @@
 
 #include "augur/draft_round.h"
 #include "augur/enums.h"
+#include "augur/message.h"
 #include "augur/plan.h"
 
 namespace augur {
@@ -60,25 +61,22 @@ struct EngineOptions {
   std::function<void(std::string_view what, double fraction)> progress;
 };
 
-struct Message {
-  std::string role;  ///< "system", "user", "assistant", "tool"
-  std::string content;
-};
-
 /// What to generate. Exactly one of prompt, prompt_tokens and messages is given.
 struct Request {
   /// Text; special tokens in it are recognised, and BOS is put in front where the tokenizer says so.
   std::string prompt;
   std::vector<TokenId> prompt_tokens;  ///< used as they are
   std::vector<Message> messages;       ///< rendered with the model's chat template
+  std::string tools;                   ///< for the template: a JSON list in OpenAI's form; empty: none
   std::int64_t max_tokens = -1;        ///< < 0: as many as the context holds
   std::vector<std::string> stop;       ///< generation ends before any of these; they are not part of the text
   bool ignore_eos = false;             ///< never draw an end-of-sequence token
   /// Promised time per token, once the prompt has been read: `auto` gives a text that falls behind more of
   /// the batch's drafts, in the place of those that are in time. 0: nothing is promised.
   double tpot_ms = 0;
-  bool cache_prompt = true;   ///< take over what a Session has kept of a text that begins alike
-  bool show_special = false;  ///< special tokens appear in the text
+  bool cache_prompt = true;           ///< take over what a Session has kept of a text that begins alike
+  bool show_special = false;          ///< special tokens appear in the text
+  std::vector<TokenId> shown_tokens;  ///< special tokens that appear in it all the same
   /// The log-probability of every generated token, and those of so many of the most probable tokens in its
   /// place. < 0: none.
   int logprobs = -1;

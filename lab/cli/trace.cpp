@@ -90,8 +90,8 @@ class PromptEncoder {
   }
 
   /// Up to the last turn of an assistant, which is the target's to write.
-  static std::vector<ChatMessage> conversation(const nlohmann::json& messages, const std::string& where) {
-    std::vector<ChatMessage> chat;
+  static std::vector<Message> conversation(const nlohmann::json& messages, const std::string& where) {
+    std::vector<Message> chat;
     if (!messages.is_array()) throw Error("{}: messages: expected a list", where);
     for (const nlohmann::json& message : messages) {
       const auto text = [&](const char* key) {
@@ -107,7 +107,7 @@ class PromptEncoder {
     return chat;
   }
 
-  std::vector<TokenId> chat(const std::vector<ChatMessage>& messages, const std::string& where) const {
+  std::vector<TokenId> chat(const std::vector<Message>& messages, const std::string& where) const {
     if (!template_)
       throw Error("{}: the model has no chat template, so only \"prompt_ids\" can be used", where);
     return tokenizer_.encode(render_chat(*template_, tokenizer_, messages, true));

@@ -6,9 +6,9 @@
 
 namespace augur {
 
-std::vector<ChatMessage> chat_messages(const nlohmann::json& list, const std::string& where) {
+std::vector<Message> chat_messages(const nlohmann::json& list, const std::string& where) {
   if (!list.is_array()) throw Error("{}: messages: expected a list", where);
-  std::vector<ChatMessage> messages;
+  std::vector<Message> messages;
   for (const nlohmann::json& message : list) {
     if (!message.is_object() || !message.contains("role") || !message.contains("content") ||
         !message["role"].is_string() || !message["content"].is_string()) {

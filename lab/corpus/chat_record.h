@@ -8,6 +8,6 @@
 namespace augur {
 
 /// The conversation of a record's "messages". Error beginning with `where` for anything else.
-std::vector<ChatMessage> chat_messages(const nlohmann::json& list, const std::string& where);
+std::vector<Message> chat_messages(const nlohmann::json& list, const std::string& where);
 
 }  // namespace augur

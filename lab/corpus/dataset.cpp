@@ -42,12 +42,12 @@ void Dataset::append(std::span<const TokenId> tokens, std::span<const std::uint8
   begins_.push_back(tokens_.size());
 }
 
-void Dataset::add_chat(const std::vector<ChatMessage>& messages, const std::string& where) {
-  const auto is_assistants = [](const ChatMessage& message) { return message.role == "assistant"; };
+void Dataset::add_chat(const std::vector<Message>& messages, const std::string& where) {
+  const auto is_assistants = [](const Message& message) { return message.role == "assistant"; };
   const auto turns = static_cast<std::size_t>(
       std::find_if(messages.rbegin(), messages.rend(), is_assistants).base() - messages.begin());
   const auto rendered = [&](std::size_t count, bool ask) {
-    const std::vector<ChatMessage> first(messages.begin(), messages.begin() + static_cast<long>(count));
+    const std::vector<Message> first(messages.begin(), messages.begin() + static_cast<long>(count));
     try {
       return render_chat(*template_, tokenizer_, first, ask);
     } catch (const Error& error) {

@@ -58,7 +58,7 @@ class Dataset {
 
  private:
   void add_record(const std::string& line, const std::string& where);
-  void add_chat(const std::vector<ChatMessage>& messages, const std::string& where);
+  void add_chat(const std::vector<Message>& messages, const std::string& where);
   void add_text(const std::string& text);
   void append(std::span<const TokenId> tokens, std::span<const std::uint8_t> learn);
 

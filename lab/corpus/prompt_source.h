@@ -11,10 +11,10 @@ namespace augur {
 
 /// Something for a target to answer.
 struct TrainingPrompt {
-  std::string source;                 ///< "code.jsonl.xz:12"
-  std::string domain;                 ///< the file's name up to the first dot
-  std::vector<ChatMessage> messages;  ///< a conversation up to an assistant's turn, or else
-  std::string text;                   ///< the beginning of a text, which is to be continued
+  std::string source;             ///< "code.jsonl.xz:12"
+  std::string domain;             ///< the file's name up to the first dot
+  std::vector<Message> messages;  ///< a conversation up to an assistant's turn, or else
+  std::string text;               ///< the beginning of a text, which is to be continued
 };
 
 /// Reads prompts from JSON lines (plain or .xz) in the forms of a corpus or a prompt file, in the file's

@@ -19,7 +19,7 @@ void read_texts(const std::filesystem::path& file, const std::function<bool(std:
     if (text != record.end() && text->is_string()) {
       if (!take(text->get_ref<const std::string&>())) return;
     } else if (record.is_object() && record.contains("messages")) {
-      for (const ChatMessage& message : chat_messages(record["messages"], where)) {
+      for (const Message& message : chat_messages(record["messages"], where)) {
         if (!take(message.content)) return;
       }
     } else {

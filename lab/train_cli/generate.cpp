@@ -83,8 +83,7 @@ void plan(const Engine& engine, const Flags& flags, const AnswerCache& cache, st
       if (flags.limit > 0 && taken == flags.limit) return false;
       Request request;
       request.prompt = std::move(prompt.text);
-      for (ChatMessage& message : prompt.messages)
-        request.messages.push_back({std::move(message.role), std::move(message.content)});
+      request.messages = std::move(prompt.messages);
       request.prompt_tokens = engine.prompt_tokens(request);
       request.prompt.clear();
       request.messages.clear();

@@ -246,8 +246,8 @@ std::string Engine::token_bytes(TokenId token) const {
   return token < tokenizer.vocab_size() ? tokenizer.token_bytes(token) : std::string();
 }
 
-std::string Engine::render_chat(std::span<const Message> messages) const {
-  return impl_->target->render(messages);
+std::string Engine::render_chat(std::span<const Message> messages, std::string_view tools) const {
+  return impl_->target->render(messages, tools);
 }
 
 std::string Engine::chat_template() const {

@@ -71,7 +71,8 @@ Generation::Generation(const GenerationContext& context, const Request& request,
     : policy_(std::move(policy)),
       on_token_(on_token),
       cancel_(request.cancel),
-      text_stream_(context.tokenizer, prompt, request.stop, request.show_special) {
+      text_stream_(context.tokenizer, prompt, request.stop,
+                   StreamDecoder(context.tokenizer, request.show_special, request.shown_tokens)) {
   SequenceOptions options;
   options.sampling = sampling_params(request, context.tokenizer);
   if (!request.ignore_eos) options.eos = context.tokenizer.eos;

@@ -38,14 +38,13 @@ void LoadedTarget::load(const EngineOptions& options) {
                        .progress = loading_stage(options, "model")});
 }
 
-std::string LoadedTarget::render(std::span<const Message> messages) const {
+std::string LoadedTarget::render(std::span<const Message> messages, std::string_view tools) const {
   const auto source = checkpoint.chat_template();
   if (!source) throw Error("{} has no chat template", path);
-  std::vector<ChatMessage> chat;
-  for (const Message& m : messages) chat.push_back({m.role, m.content});
+  const std::vector<Message> chat(messages.begin(), messages.end());
   // Parsing again where it failed at load gives its error.
-  return chat_template ? render_chat(*chat_template, *tokenizer, chat, true)
-                       : render_chat(ChatTemplate(*source), *tokenizer, chat, true);
+  return chat_template ? render_chat(*chat_template, *tokenizer, chat, true, tools)
+                       : render_chat(ChatTemplate(*source), *tokenizer, chat, true, tools);
 }
 
 std::vector<TokenId> LoadedTarget::encode(std::string_view text) const {
@@ -56,7 +55,7 @@ std::vector<TokenId> LoadedTarget::prompt(const Request& request) const {
   const int given = !request.prompt.empty() + !request.prompt_tokens.empty() + !request.messages.empty();
   if (given > 1) throw Error("a request has more than one of prompt, prompt_tokens and messages");
   if (!request.prompt_tokens.empty()) return request.prompt_tokens;
-  if (!request.messages.empty()) return tokenizer->encode(render(request.messages));
+  if (!request.messages.empty()) return tokenizer->encode(render(request.messages, request.tools));
   return encode(request.prompt);
 }
 

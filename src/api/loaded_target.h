@@ -35,7 +35,7 @@ struct LoadedTarget {
   void load(const EngineOptions& options);
 
   /// Error when the model has no template.
-  std::string render(std::span<const Message> messages) const;
+  std::string render(std::span<const Message> messages, std::string_view tools) const;
   /// BOS included where the tokenizer says so.
   std::vector<TokenId> encode(std::string_view text) const;
   /// Error when the request has more than one kind of prompt.

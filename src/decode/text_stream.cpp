@@ -43,8 +43,8 @@ std::string StopMatcher::flush() {
 }
 
 TextStream::TextStream(const Tokenizer& tokenizer, std::span<const TokenId> prompt,
-                       std::vector<std::string> stops, bool show_special)
-    : tokenizer_(tokenizer), decoder_(tokenizer, show_special), stop_(std::move(stops)) {
+                       std::vector<std::string> stops, StreamDecoder decoder)
+    : tokenizer_(tokenizer), decoder_(std::move(decoder)), stop_(std::move(stops)) {
   for (const TokenId token : prompt) {
     if (token < tokenizer.vocab_size()) decoder_.push(token);
   }

@@ -32,7 +32,7 @@ class TextStream {
  public:
   /// `prompt` is decoded silently, so that the first generated piece joins it as it should.
   TextStream(const Tokenizer& tokenizer, std::span<const TokenId> prompt, std::vector<std::string> stops,
-             bool show_special);
+             StreamDecoder decoder);
 
   /// Text released by this token. Ids above the tokenizer's vocabulary (a padded head) have none.
   std::string push(TokenId token);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "io/jinja/builtins.h"
@@ -26,6 +27,30 @@ std::size_t text_size(const nlohmann::ordered_json& value, int depth) {
   return size;
 }
 
+/// `number`: for messages of errors, from 1.
+nlohmann::ordered_json as_variables(const Message& message, std::size_t number) {
+  using nlohmann::ordered_json;
+  ordered_json variables = {{"role", message.role}, {"content", to_valid_utf8(message.content)}};
+  if (!message.tool_calls.empty()) {
+    if (message.content.empty()) variables["content"] = nullptr;
+    ordered_json calls = ordered_json::array();
+    for (const ToolCall& call : message.tool_calls) {
+      auto arguments = ordered_json::parse(call.arguments, nullptr, false);
+      if (!arguments.is_object())
+        throw Error("chat message {}: arguments of the call of {}: expected a JSON object", number,
+                    call.name);
+      calls.push_back(
+          {{"id", to_valid_utf8(call.id)},
+           {"type", "function"},
+           {"function", {{"name", to_valid_utf8(call.name)}, {"arguments", std::move(arguments)}}}});
+    }
+    variables["tool_calls"] = std::move(calls);
+  }
+  if (!message.tool_call_id.empty()) variables["tool_call_id"] = to_valid_utf8(message.tool_call_id);
+  if (!message.name.empty()) variables["name"] = to_valid_utf8(message.name);
+  return variables;
+}
+
 }  // namespace
 
 struct ChatTemplate::Program {
@@ -45,19 +70,18 @@ ChatTemplate::~ChatTemplate() = default;
 ChatTemplate::ChatTemplate(ChatTemplate&&) noexcept = default;
 ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
 
-std::string ChatTemplate::render(const std::vector<ChatMessage>& messages, bool add_generation_prompt,
-                                 const nlohmann::json& extra) const {
-  nlohmann::ordered_json variables =
-      extra.is_null() ? nlohmann::ordered_json::object() : nlohmann::ordered_json(extra);
+std::string ChatTemplate::render(const std::vector<Message>& messages, bool add_generation_prompt,
+                                 const nlohmann::ordered_json& extra) const {
+  nlohmann::ordered_json variables = extra.is_null() ? nlohmann::ordered_json::object() : extra;
   if (!variables.is_object())
     throw Error("chat template: variables: expected an object, found {}", extra.type_name());
   auto& list = variables["messages"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    const ChatMessage& message = messages[i];
+    const Message& message = messages[i];
     if (std::find(kRoles.begin(), kRoles.end(), message.role) == kRoles.end())
       throw Error("chat message {}: unsupported role \"{}\" (supported: system, user, assistant, tool)",
                   i + 1, message.role);
-    list.push_back({{"role", message.role}, {"content", to_valid_utf8(message.content)}});
+    list.push_back(as_variables(message, i + 1));
   }
   variables["add_generation_prompt"] = add_generation_prompt;
   return render(variables);

@@ -8,10 +8,12 @@
 
 namespace augur {
 
-/// A conversation as the model's template writes it, with the tokenizer's `bos_token` and `eos_token`. Errors
-/// are ChatTemplate::render's.
+/// A conversation as the model's template writes it, with the tokenizer's `bos_token` and `eos_token`.
+/// `tools`: a JSON list in OpenAI's form; empty: none. Errors are ChatTemplate::render's, and for tools that
+/// are no list.
 std::string render_chat(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
-                        const std::vector<ChatMessage>& messages, bool add_generation_prompt);
+                        const std::vector<Message>& messages, bool add_generation_prompt,
+                        std::string_view tools = {});
 
 /// Running text as the model expects it: BOS comes first where the tokenizer asks for it and the text does
 /// not bring it. A rendered conversation is not such a text: there BOS is the template's business.

@@ -38,8 +38,13 @@ class Tokenizer {
 /// Turns a stream of tokens into text, never emitting half a UTF-8 character.
 class StreamDecoder {
  public:
-  explicit StreamDecoder(const Tokenizer& tokenizer, bool show_special = false)
-      : tokenizer_(tokenizer), show_special_(show_special), at_start_(tokenizer.strips_leading_space()) {}
+  /// `shown`: special tokens that have text even where the others have none.
+  explicit StreamDecoder(const Tokenizer& tokenizer, bool show_special = false,
+                         std::vector<TokenId> shown = {})
+      : tokenizer_(tokenizer),
+        show_special_(show_special),
+        shown_(std::move(shown)),
+        at_start_(tokenizer.strips_leading_space()) {}
   /// Complete characters that are now known.
   std::string push(TokenId id);
   /// What is left at the end; incomplete bytes become U+FFFD.
@@ -48,6 +53,7 @@ class StreamDecoder {
  private:
   const Tokenizer& tokenizer_;
   bool show_special_;
+  std::vector<TokenId> shown_;
   bool at_start_;
   std::string pending_;
 };

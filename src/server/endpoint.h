@@ -7,6 +7,7 @@
 
 #include "augur/session.h"
 #include "server/exchange.h"
+#include "server/json_answers.h"
 #include "server/request_log.h"
 #include "server/server_metrics.h"
 #include "server/slots.h"
@@ -35,17 +36,27 @@ struct Served {
   std::shared_ptr<RequestRecord> record;  ///< of the request, for the log
 };
 
+/// The body of an answer that refuses; `field`: of the request; empty: none.
+using ErrorBody = std::string(int status, std::string_view message, std::string_view field);
+
 /// One method of one path. `answer` is called on the HTTP server's thread: it returns soon, and answers then
-/// or later. A BadRequest that it throws becomes a 400 in OpenAI's form.
+/// or later. A BadRequest that it throws becomes a 400 in the form of `error`.
 struct Endpoint {
   std::string_view method;
   std::string_view path;
   void (*answer)(const Served& served, const HttpRequest& request, const std::shared_ptr<Exchange>& exchange);
+  ErrorBody* error = error_body;  ///< OpenAI's form
 };
 
 // The endpoints of each API; docs/serving.md lists them.
 std::span<const Endpoint> openai_endpoints();
+std::span<const Endpoint> responses_endpoints();
+std::span<const Endpoint> anthropic_endpoints();
 std::span<const Endpoint> model_endpoints();
 std::span<const Endpoint> llamacpp_endpoints();
+std::span<const Endpoint> openapi_endpoints();
+
+/// All of them.
+const std::vector<Endpoint>& endpoints();
 
 }  // namespace augur

@@ -36,8 +36,8 @@ class Exchange {
   virtual void header(std::string name, std::string value) = 0;
   /// The whole answer, of JSON.
   virtual void answer(int status, std::string body, HttpHeaders headers = {}) = 0;
-  /// One server-sent event; the first one begins the answer, with status 200.
-  virtual void event(std::string data) = 0;
+  /// One server-sent event; the first one begins the answer, with status 200. `name`: its type; empty: none.
+  virtual void event(std::string data, std::string_view name = {}) = 0;
   /// Ends a stream of events.
   virtual void end() = 0;
   /// Calls `closed` once if the client goes away before the answer's end, at once if it has gone.

@@ -128,6 +128,7 @@ void tokenize_prompt(const Engine& engine, Request& request) {
   request.prompt_tokens = std::move(tokens);
   request.prompt.clear();
   request.messages.clear();
+  request.tools.clear();
 }
 
 }  // namespace augur

@@ -31,6 +31,8 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   void submit(const Served& served, const Request& request, const SubmitOptions& options) {
     submit(served, std::span(&request, 1), options);
   }
+  /// `options` with the callbacks by which choice `index` comes in.
+  SubmitOptions choice(int index, SubmitOptions options);
 
  protected:
   // Called on the session's thread, one at a time.

@@ -106,7 +106,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void answer(int status, std::string body, const HttpHeaders& headers) {
     if (!answering_) return;
     if (streaming_) {  // too late for a status: it is the last event
-      event(std::move(body));
+      event(std::move(body), {});
       end();
       return;
     }
@@ -117,10 +117,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
     if (answering_) headers_.emplace_back(std::move(name), std::move(value));
   }
 
-  void event(std::string data) {
+  void event(std::string data, std::string_view name) {
     if (!answering_) return;
     if (!streaming_) begin_stream();
-    send("data: " + std::move(data) + "\n\n");
+    const std::string type = name.empty() ? "" : "event: " + std::string(name) + "\n";
+    send(type + "data: " + std::move(data) + "\n\n");
   }
 
   void end() {
@@ -344,9 +345,11 @@ class Connection::Answering final : public Exchange {
       c.answer(status, std::move(body), headers);
     });
   }
-  void event(std::string data) override {
+  void event(std::string data, std::string_view name) override {
     if (finished_) return;
-    post([data = std::move(data)](Connection& c) mutable { c.event(std::move(data)); });
+    post([data = std::move(data), name = std::string(name)](Connection& c) mutable {
+      c.event(std::move(data), name);
+    });
   }
   void end() override {
     if (finished_.exchange(true)) return;

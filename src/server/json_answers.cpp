@@ -1,6 +1,9 @@
 #include "server/json_answers.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
+#include <random>
 
 namespace augur {
 
@@ -14,6 +17,11 @@ ordered_json bytes_json(std::string_view bytes) {
   ordered_json list = ordered_json::array();
   for (const char c : bytes) list.push_back(static_cast<unsigned char>(c));
   return list;
+}
+
+std::string random_id(std::string_view prefix) {
+  std::random_device random;
+  return fmt::format("{}{:08x}{:08x}{:08x}", prefix, random(), random(), random());
 }
 
 std::string error_body(int status, std::string_view message, std::string_view field) {

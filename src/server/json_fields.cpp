@@ -22,6 +22,11 @@ json parse_body(std::string_view body) {
   return object;
 }
 
+nlohmann::ordered_json parse_ordered_body(std::string_view body) {
+  parse_body(body);  // for its checks
+  return nlohmann::ordered_json::parse(body);
+}
+
 void unsupported(const std::string& field) {
   throw BadRequest(field, "this server does not support it");
 }

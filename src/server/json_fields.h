@@ -12,6 +12,8 @@ namespace augur {
 
 /// A request's body. BadRequest for what is not a JSON object.
 nlohmann::json parse_body(std::string_view body);
+/// The same, with the keys of its objects in the order of the text: for what models are shown.
+nlohmann::ordered_json parse_ordered_body(std::string_view body);
 
 [[noreturn]] void unsupported(const std::string& field);
 [[noreturn]] void unexpected(const std::string& field, std::string_view expected);

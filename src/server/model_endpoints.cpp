@@ -9,6 +9,7 @@
 #include "server/json_answers.h"
 #include "server/json_fields.h"
 #include "server/openai_request.h"
+#include "server/openai_tools.h"
 
 namespace augur {
 namespace {
@@ -89,6 +90,9 @@ void tokenize(const Served& served, const HttpRequest& request, const std::share
   OpenAiRequest parsed = parse_openai_request(endpoint, object, served.options.speculation);
   if (parsed.requests.size() > 1) unexpected("prompt", "one prompt");
   Request& request_of = parsed.requests.front();
+  if (endpoint == OpenAiEndpoint::ChatCompletions) {
+    offer_tools(served.engine, read_openai_tools(request.body), request_of);
+  }
   tokenize_prompt(served.engine, request_of);
   const ordered_json body = {{"count", request_of.prompt_tokens.size()},
                              {"max_model_len", served.engine.info().context},

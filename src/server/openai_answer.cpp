@@ -5,23 +5,17 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
-#include <random>
+#include <utility>
 
 #include "server/json_answers.h"
 #include "server/logprobs_json.h"
+#include "server/parsed_answer.h"
 #include "server/speculation_json.h"
 
 namespace augur {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::string random_id(OpenAiEndpoint endpoint) {
-  std::random_device random;
-  return fmt::format("{}-{:08x}{:08x}{:08x}",
-                     endpoint == OpenAiEndpoint::ChatCompletions ? "chatcmpl" : "cmpl", random(), random(),
-                     random());
-}
 
 /// What was read, written and drafted; the figures of speculation under vLLM's names. A prompt counts once
 /// for its `choices` results.
@@ -63,11 +57,28 @@ ordered_json usage_of(const std::vector<Result>& results, int choices) {
             {"mean_accepted_length", length}}}};
 }
 
+const char* finish_reason(const Result& result, std::size_t calls) {
+  const bool called = calls > 0 && result.finish_reason != FinishReason::Length;
+  return called ? "tool_calls" : to_string(result.finish_reason).data();
+}
+
+ordered_json message_of(const ParsedAnswer& answer) {
+  ordered_json message = {{"role", "assistant"}, {"content", answer.content}};
+  if (answer.calls.empty()) return message;
+  if (answer.content.empty()) message["content"] = nullptr;
+  for (const ToolCall& call : answer.calls) {
+    message["tool_calls"].push_back({{"id", call.id},
+                                     {"type", "function"},
+                                     {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+  }
+  return message;
+}
+
 }  // namespace
 
 OpenAiAnswer::OpenAiAnswer(OpenAiEndpoint endpoint, const OpenAiRequest& request,
-                           std::vector<EchoedPrompt> echoes, const Served& served,
-                           std::shared_ptr<Exchange> exchange)
+                           std::vector<EchoedPrompt> echoes, std::optional<ToolParser> tools,
+                           const Served& served, std::shared_ptr<Exchange> exchange)
     : GenerationAnswer(std::move(exchange), request.stream,
                        request.choices * static_cast<int>(request.requests.size())),
       endpoint_(endpoint),
@@ -78,27 +89,46 @@ OpenAiAnswer::OpenAiAnswer(OpenAiEndpoint endpoint, const OpenAiRequest& request
       echoes_(std::move(echoes)),
       engine_(served.engine),
       model_(served.options.model),
-      id_(random_id(endpoint)),
+      id_(random_id(endpoint == OpenAiEndpoint::ChatCompletions ? "chatcmpl-" : "cmpl-")),
       created_(std::chrono::duration_cast<std::chrono::seconds>(
                    std::chrono::system_clock::now().time_since_epoch())
                    .count()),
+      tools_(std::move(tools)),
       begun_(request.requests.size() * static_cast<std::size_t>(request.choices)),
-      characters_(begun_.size()) {}
+      characters_(begun_.size()) {
+  if (tools_ && request.stream) parsers_.assign(begun_.size(), *tools_);
+}
 
 void OpenAiAnswer::take(int index, const TokenEvent& event) {
-  ordered_json speculation;
-  if (stream_speculation_ && event.token >= 0) speculation["token"] = token_json(event);
-  if (!event.text.empty() || event.logprobs != nullptr || !speculation.is_null()) {
-    send_chunk(index, event, nullptr, std::move(speculation));
+  if (stream_speculation_ && event.token >= 0) speculation_["token"] = token_json(event);
+  const auto i = static_cast<std::size_t>(index);
+  ordered_json logprobs = logprobs_of(i, event);
+  if (!parsers_.empty()) {
+    send_pieces(index, parsers_[i].take(event.text), std::move(logprobs));
+  } else if (!event.text.empty() || !logprobs.is_null()) {
+    send_text(index, event.text, std::move(logprobs));
   }
+  if (!speculation_.is_null()) send_text(index, "", nullptr);  // its text is held back
 }
 
 void OpenAiAnswer::take_round(int index, const DraftRound& round) {
-  send_chunk(index, {}, nullptr, {{"round", round_json(engine_, round)}});
+  speculation_["round"] = round_json(engine_, round);
+  send_text(index, "", nullptr);
 }
 
 void OpenAiAnswer::choice_ended(int index, const Result& result) {
-  if (streamed()) send_chunk(index, {}, to_string(result.finish_reason).data(), nullptr);
+  if (!streamed()) return;
+  std::size_t calls = 0;
+  if (!parsers_.empty()) {
+    ToolParser& parser = parsers_[static_cast<std::size_t>(index)];
+    send_pieces(index, parser.end(), nullptr);
+    calls = static_cast<std::size_t>(parser.calls());
+  }
+  const char* const reason = finish_reason(result, calls);
+  if (endpoint_ == OpenAiEndpoint::ChatCompletions) {
+    return send_delta(index, ordered_json::object(), nullptr, reason);
+  }
+  send_choice({{"index", index}, {"text", echo_once(static_cast<std::size_t>(index))}}, nullptr, reason);
 }
 
 ordered_json OpenAiAnswer::frame(bool chunk) const {
@@ -130,31 +160,59 @@ ordered_json OpenAiAnswer::logprobs_of(std::size_t index, const Result& result) 
   return completion_logprobs(engine_, tokens, logprobs, offset);
 }
 
-void OpenAiAnswer::send_chunk(int index, const TokenEvent& event, const char* finish_reason,
-                              ordered_json speculation) {
-  const auto i = static_cast<std::size_t>(index);
-  const bool first = !begun_[i];
-  begun_[i] = true;
-  ordered_json choice = {{"index", index}};
-  ordered_json logprobs;
-  if (endpoint_ == OpenAiEndpoint::Completions) {
-    const EchoedPrompt* const echo = first ? echo_of(i) : nullptr;
-    choice["text"] = echo == nullptr ? std::string(event.text) : echo->text + std::string(event.text);
-    if (event.logprobs != nullptr) {
-      logprobs = completion_logprobs(engine_, {&event.token, 1}, {event.logprobs, 1}, characters_[i]);
-    }
-  } else {
-    ordered_json delta = ordered_json::object();
-    if (first) delta["role"] = "assistant";
-    if (finish_reason == nullptr) delta["content"] = event.text;
-    choice["delta"] = std::move(delta);
-    if (event.logprobs != nullptr) {
-      logprobs = chat_logprobs(engine_, {&event.token, 1}, {event.logprobs, 1});
-    }
+ordered_json OpenAiAnswer::logprobs_of(std::size_t index, const TokenEvent& event) {
+  if (event.logprobs == nullptr) return nullptr;
+  const std::span<const TokenId> token(&event.token, 1);
+  const std::span<const TokenLogprobs> logprobs(event.logprobs, 1);
+  if (endpoint_ == OpenAiEndpoint::ChatCompletions) return chat_logprobs(engine_, token, logprobs);
+  return completion_logprobs(engine_, token, logprobs, characters_[index]);
+}
+
+std::string OpenAiAnswer::echo_once(std::size_t index) {
+  const EchoedPrompt* const echo = begun_[index] ? nullptr : echo_of(index);
+  begun_[index] = true;
+  return echo == nullptr ? std::string() : echo->text;
+}
+
+void OpenAiAnswer::send_text(int index, std::string_view text, ordered_json logprobs) {
+  if (endpoint_ == OpenAiEndpoint::ChatCompletions) {
+    return send_delta(index, {{"content", text}}, std::move(logprobs));
   }
+  const std::string echo = echo_once(static_cast<std::size_t>(index));
+  send_choice({{"index", index}, {"text", echo + std::string(text)}}, std::move(logprobs), nullptr);
+}
+
+void OpenAiAnswer::send_pieces(int index, const std::vector<AnswerPiece>& pieces, ordered_json logprobs) {
+  // What is known of a token goes out with the first piece, or alone where its text is held back.
+  for (const AnswerPiece& piece : pieces) {
+    ordered_json known = std::exchange(logprobs, nullptr);
+    if (piece.call < 0) {
+      send_text(index, piece.text, std::move(known));
+      continue;
+    }
+    ordered_json call = {{"index", piece.call}};
+    if (!piece.name.empty()) {
+      call["id"] = new_call_id();
+      call["type"] = "function";
+      call["function"]["name"] = piece.name;
+    }
+    call["function"]["arguments"] = piece.text;
+    send_delta(index, {{"tool_calls", ordered_json::array({std::move(call)})}}, std::move(known));
+  }
+  if (!logprobs.is_null()) send_delta(index, ordered_json::object(), std::move(logprobs));
+}
+
+void OpenAiAnswer::send_delta(int index, ordered_json delta, ordered_json logprobs,
+                              const char* finish_reason) {
+  if (!begun_[static_cast<std::size_t>(index)]) delta["role"] = "assistant";
+  begun_[static_cast<std::size_t>(index)] = true;
+  send_choice({{"index", index}, {"delta", std::move(delta)}}, std::move(logprobs), finish_reason);
+}
+
+void OpenAiAnswer::send_choice(ordered_json choice, ordered_json logprobs, const char* finish_reason) {
   choice["logprobs"] = std::move(logprobs);
   choice["finish_reason"] = finish_reason == nullptr ? ordered_json() : ordered_json(finish_reason);
-  if (!speculation.is_null()) choice["speculation"] = std::move(speculation);
+  if (!speculation_.is_null()) choice["speculation"] = std::exchange(speculation_, nullptr);
   ordered_json chunk = frame(true);
   chunk["choices"].push_back(std::move(choice));
   exchange().event(text_of(chunk));
@@ -174,14 +232,15 @@ void OpenAiAnswer::finish(const std::vector<Result>& results) {
   ordered_json body = frame(false);
   for (std::size_t i = 0; i < results.size(); ++i) {
     ordered_json choice = {{"index", i}};
+    const ParsedAnswer answer = parse_answer(tools_, results[i].text);
     if (endpoint_ == OpenAiEndpoint::Completions) {
       const EchoedPrompt* const echo = echo_of(i);
-      choice["text"] = echo == nullptr ? results[i].text : echo->text + results[i].text;
+      choice["text"] = echo == nullptr ? answer.content : echo->text + answer.content;
     } else {
-      choice["message"] = {{"role", "assistant"}, {"content", results[i].text}};
+      choice["message"] = message_of(answer);
     }
     choice["logprobs"] = logprobs_of(i, results[i]);
-    choice["finish_reason"] = to_string(results[i].finish_reason);
+    choice["finish_reason"] = finish_reason(results[i], answer.calls.size());
     body["choices"].push_back(std::move(choice));
   }
   body["usage"] = usage_of(results, choices_);

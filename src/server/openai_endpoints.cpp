@@ -2,12 +2,15 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "server/endpoint.h"
 #include "server/json_answers.h"
 #include "server/json_fields.h"
 #include "server/openai_answer.h"
 #include "server/openai_request.h"
+#include "server/openai_tools.h"
 
 namespace augur {
 namespace {
@@ -22,6 +25,10 @@ void complete(const Served& served, const HttpRequest& http, const std::shared_p
         error_body(404, fmt::format("the model '{}' is not served here: expected '{}'", parsed.model, model),
                    "model"));
   }
+  std::optional<ToolParser> tools;
+  if (kEndpoint == OpenAiEndpoint::ChatCompletions) {
+    tools = offer_tools(served.engine, read_openai_tools(http.body), parsed.requests.front());
+  }
   std::vector<EchoedPrompt> echoes;
   for (Request& request : parsed.requests) {
     std::string text = request.prompt;
@@ -30,7 +37,7 @@ void complete(const Served& served, const HttpRequest& http, const std::shared_p
     if (text.empty()) text = served.engine.detokenize(request.prompt_tokens, true);
     echoes.push_back({.text = std::move(text), .tokens = request.prompt_tokens});
   }
-  std::make_shared<OpenAiAnswer>(kEndpoint, parsed, std::move(echoes), served, exchange)
+  std::make_shared<OpenAiAnswer>(kEndpoint, parsed, std::move(echoes), std::move(tools), served, exchange)
       ->submit(served, parsed.requests, {.priority = parsed.priority, .seconds = parsed.seconds});
 }
 

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "server/json_fields.h"
+#include "server/openai_messages.h"
 #include "server/sampling_fields.h"
 #include "server/speculative_field.h"
 
@@ -19,44 +18,6 @@ using nlohmann::json;
 constexpr int kMostChoices = 16;
 constexpr std::size_t kMostPrompts = 256;
 constexpr int kMostLogprobs = 20;
-
-/// A string, or a list of parts {"type": "text", "text"}.
-std::string content(const std::string& field, const json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) unexpected(field, "a string or a list of parts");
-  std::string text;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string at = fmt::format("{}[{}]", field, i);
-    const json& part = value[i];
-    if (!part.is_object() || part.value("type", json()) != "text" || !part.contains("text")) {
-      unexpected(at, "{\"type\": \"text\", \"text\": ...}: this server takes text only");
-    }
-    text += read_string(at + ".text", part["text"]);
-  }
-  return text;
-}
-
-Message message(const std::string& field, const json& value) {
-  if (!value.is_object()) unexpected(field, "an object with role and content");
-  Message to;
-  for (const auto& [key, item] : value.items()) {
-    const std::string at = field + "." + key;
-    if (key == "role") {
-      to.role = read_string(at, item);
-      constexpr std::array kRoles = {"system", "developer", "user", "assistant"};
-      if (std::find(kRoles.begin(), kRoles.end(), to.role) == kRoles.end()) {
-        unexpected(at, "system, developer, user or assistant");
-      }
-      if (to.role == "developer") to.role = "system";  // its newer name
-    } else if (key == "content") {
-      to.content = content(at, item);
-    } else if (!item.is_null()) {
-      unsupported(at);
-    }
-  }
-  if (to.role.empty()) throw BadRequest(field + ".role", "is missing");
-  return to;
-}
 
 /// A text, or a list of token ids.
 Request prompt(const std::string& field, const json& value) {
@@ -96,17 +57,13 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, co
   bool usage_asked = false;
   bool logprobs = false;
   for (const auto& [key, value] : body.items()) {
-    if (value.is_null()) continue;
+    const bool of_tools = key == "tools" || key == "tool_choice" || key == "parallel_tool_calls";
+    if (value.is_null() || (chat && of_tools)) continue;  // those are read_openai_tools()'s
     if (key == "model") {
       to.model = read_string(key, value);
     } else if (chat && key == "messages") {
-      if (!value.is_array() || value.empty()) unexpected(key, "a list that is not empty");
-      std::vector<Message> messages;
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        messages.push_back(message(fmt::format("messages[{}]", i), value[i]));
-      }
       to.requests.resize(1);
-      to.requests.front().messages = std::move(messages);
+      to.requests.front().messages = read_openai_messages(value);
     } else if (!chat && key == "prompt") {
       to.requests = prompts(value);
     } else if (!chat && key == "echo") {

@@ -23,10 +23,10 @@ struct OpenAiRequest {
   std::string model;   ///< as the client names it; empty: it does not
 };
 
-/// The body of /v1/chat/completions or /v1/completions. Every field that is not supported is a BadRequest
-/// that names it: nothing is ignored but `user` and `metadata`, which say who asks. Without a seed one is
-/// drawn. A plan under "speculative" ({"type", "policy", "n_max", "topk", ...}, the keys of the plan's text
-/// form with _ or -) is laid over `plan`; keys that name files are refused.
+/// The body of /v1/chat/completions, but for its tools (openai_tools.h), or of /v1/completions. Every field
+/// that is not supported is a BadRequest that names it: nothing is ignored but `user` and `metadata`, which
+/// say who asks. Without a seed one is drawn. A plan under "speculative" ({"type", "policy", "n_max", "topk",
+/// ...}, the keys of the plan's text form with _ or -) is laid over `plan`; keys that name files are refused.
 OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const nlohmann::json& body,
                                    const SpeculationPlan& plan);
 

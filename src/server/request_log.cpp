@@ -89,8 +89,8 @@ void LoggedExchange::answer(int status, std::string body, HttpHeaders headers) {
   exchange_->answer(status, std::move(body), std::move(headers));
 }
 
-void LoggedExchange::event(std::string data) {
-  exchange_->event(std::move(data));
+void LoggedExchange::event(std::string data, std::string_view name) {
+  exchange_->event(std::move(data), name);
 }
 
 void LoggedExchange::end() {

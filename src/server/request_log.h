@@ -66,7 +66,7 @@ class LoggedExchange final : public Exchange {
 
   void header(std::string name, std::string value) override;
   void answer(int status, std::string body, HttpHeaders headers) override;
-  void event(std::string data) override;
+  void event(std::string data, std::string_view name) override;
   void end() override;
   void when_closed(std::function<void()> closed) override;
 

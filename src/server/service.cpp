@@ -13,11 +13,6 @@
 namespace augur {
 namespace {
 
-void refuse(Exchange& exchange, int status, std::string_view message, std::string_view field = {},
-            HttpHeaders headers = {}) {
-  exchange.answer(status, error_body(status, message, field), std::move(headers));
-}
-
 /// Takes as long wherever they differ: how long it takes tells nothing of the key.
 bool equal(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
@@ -45,19 +40,20 @@ std::string client_of(const HttpRequest& request) {
   return key.empty() ? request.client : std::string(key);
 }
 
+}  // namespace
+
 const std::vector<Endpoint>& endpoints() {
   static const std::vector<Endpoint> all = [] {
     std::vector<Endpoint> list;
     for (const std::span<const Endpoint> api :
-         {model_endpoints(), openai_endpoints(), llamacpp_endpoints()}) {
+         {model_endpoints(), openai_endpoints(), responses_endpoints(), anthropic_endpoints(),
+          llamacpp_endpoints(), openapi_endpoints()}) {
       list.insert(list.end(), api.begin(), api.end());
     }
     return list;
   }();
   return all;
 }
-
-}  // namespace
 
 Service::Service(ServiceOptions options)
     : options_(std::move(options)), log_(options_.log), metrics_(options_.model) {}
@@ -79,8 +75,7 @@ bool Service::authorized(const HttpRequest& request) const {
   if (options_.api_keys.empty() || request.path == "/health") return true;
   constexpr std::string_view kScheme = "Bearer ";
   std::string_view key = request.header("authorization");
-  if (!key.starts_with(kScheme)) return false;
-  key.remove_prefix(kScheme.size());
+  key = key.starts_with(kScheme) ? key.substr(kScheme.size()) : request.header("x-api-key");
   bool found = false;
   for (const std::string& known : options_.api_keys) found |= equal(key, known);
   return found;
@@ -126,24 +121,29 @@ void Service::answer(const HttpRequest& request, const std::shared_ptr<RequestRe
                      const std::shared_ptr<Exchange>& exchange) {
   const Endpoint* endpoint = nullptr;
   std::string allowed;
+  ErrorBody* error_form = error_body;
   for (const Endpoint& e : endpoints()) {
     if (e.path != request.path) continue;
+    error_form = e.error;
     if (e.method == request.method) endpoint = &e;
     allowed += (allowed.empty() ? "" : ", ") + std::string(e.method);
   }
+  const auto refuse = [&](int status, std::string_view message, std::string_view field = {},
+                          HttpHeaders headers = {}) {
+    exchange->answer(status, error_form(status, message, field), std::move(headers));
+  };
   if (!authorized(request)) {
-    return refuse(*exchange, 401, "expected one of this server's API keys: Authorization: Bearer KEY", {},
-                  {{"WWW-Authenticate", "Bearer"}});
+    return refuse(401, "expected one of this server's API keys: Authorization: Bearer KEY, or x-api-key: KEY",
+                  {}, {{"WWW-Authenticate", "Bearer"}});
   }
   if (endpoint == nullptr && allowed.empty()) {
-    return refuse(*exchange, 404, fmt::format("there is no {}", request.path));
+    return refuse(404, fmt::format("there is no {}", request.path));
   }
   if (endpoint == nullptr) {
-    return refuse(*exchange, 405, fmt::format("{} takes {}", request.path, allowed), {},
-                  {{"Allow", allowed}});
+    return refuse(405, fmt::format("{} takes {}", request.path, allowed), {}, {{"Allow", allowed}});
   }
-  if (!serving_) return refuse(*exchange, 503, "the model is loading", {}, {{"Retry-After", "1"}});
-  if (draining_) return refuse(*exchange, 503, "the server is about to end", {}, {{"Retry-After", "1"}});
+  if (!serving_) return refuse(503, "the model is loading", {}, {{"Retry-After", "1"}});
+  if (draining_) return refuse(503, "the server is about to end", {}, {{"Retry-After", "1"}});
   try {
     endpoint->answer({.options = options_,
                       .engine = *engine_,
@@ -155,7 +155,7 @@ void Service::answer(const HttpRequest& request, const std::shared_ptr<RequestRe
                       .record = record},
                      request, exchange);
   } catch (const BadRequest& error) {
-    refuse(*exchange, 400, error.what(), error.field());
+    refuse(400, error.what(), error.field());
   }
 }
 

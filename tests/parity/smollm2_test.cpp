@@ -108,7 +108,7 @@ TEST_F(SmolLM2, TemplatesAndTokenIdsAreExact) {
   const auto tokenizer = checkpoint.load_tokenizer();
   const ChatTemplate chat(checkpoint.chat_template().value());
   for (const json& one : golden()) {
-    std::vector<ChatMessage> messages;
+    std::vector<Message> messages;
     for (const json& m : one.at("messages")) {
       messages.push_back(
           {.role = m.at("role").get<std::string>(), .content = m.at("content").get<std::string>()});

@@ -1,10 +1,15 @@
+#include <algorithm>
+
 #include "io/tokenizer.h"
 #include "io/unicode.h"
 
 namespace augur {
 
 std::string StreamDecoder::push(TokenId id) {
-  if (tokenizer_.is_special(id) && !show_special_) return {};
+  if (tokenizer_.is_special(id) && !show_special_ &&
+      std::find(shown_.begin(), shown_.end(), id) == shown_.end()) {
+    return {};
+  }
   pending_ += tokenizer_.token_bytes(id);
   if (at_start_ && !pending_.empty()) {
     if (pending_.front() == ' ') pending_.erase(0, 1);

@@ -73,7 +73,7 @@ TEST(TextStream, ContinuesThePromptAndStopsInsideAToken) {
   prompt.insert(prompt.end(), all.begin(), all.begin() + static_cast<std::ptrdiff_t>(half));
   const std::string before = tokenizer->decode(prompt);
 
-  TextStream stream(*tokenizer, prompt, {"little"}, false);
+  TextStream stream(*tokenizer, prompt, {"little"}, StreamDecoder(*tokenizer));
   std::string text;
   for (std::size_t i = half; i < all.size(); ++i) text += stream.push(all[i]);
   text += stream.flush();

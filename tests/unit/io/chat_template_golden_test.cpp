@@ -23,6 +23,21 @@ std::string read(const std::string& name) {
   return out.str();
 }
 
+Message message_of(const Json& json) {
+  Message message;
+  message.role = json["role"];
+  if (json["content"].is_string()) message.content = json["content"];
+  message.tool_call_id = json.value("tool_call_id", "");
+  if (json.contains("tool_calls")) {
+    for (const Json& call : json["tool_calls"]) {
+      const Json& function = call["function"];
+      message.tool_calls.push_back(
+          {.id = call["id"], .name = function["name"], .arguments = function["arguments"].dump()});
+    }
+  }
+  return message;
+}
+
 TEST(ChatTemplateGolden, PublishedTemplates) {
   const Json golden = Json::parse(read("published.json"));
   ASSERT_GT(golden["cases"].size(), 200u);
@@ -45,16 +60,19 @@ TEST(ChatTemplateGolden, MessagesGoThroughTheSamePath) {
   const Json golden = Json::parse(read("published.json"));
   int compared = 0;
   for (const Json& one : golden["cases"]) {
-    if (!one.contains("expected") || one["conversation"] != "turns") continue;
-    std::vector<ChatMessage> messages;
-    for (const Json& message : golden["conversations"]["turns"]["messages"])
-      messages.push_back({message["role"], message["content"]});
+    const std::string name = one["conversation"];
+    if (!one.contains("expected") || (name != "turns" && name != "tools" && name != "tool call")) continue;
+    SCOPED_TRACE(one["template"].get<std::string>() + ", " + name);
+    const Json& conversation = golden["conversations"][name];
+    std::vector<Message> messages;
+    for (const Json& message : conversation["messages"]) messages.push_back(message_of(message));
+    Json extra = {{"bos_token", "<s>"}, {"eos_token", "</s>"}};
+    if (conversation.contains("tools")) extra["tools"] = conversation["tools"];
     const ChatTemplate chat(read(one["template"]));
-    EXPECT_EQ(chat.render(messages, one["prompt"], {{"bos_token", "<s>"}, {"eos_token", "</s>"}}),
-              one["expected"].get<std::string>());
+    EXPECT_EQ(chat.render(messages, one["prompt"], extra), one["expected"].get<std::string>());
     ++compared;
   }
-  EXPECT_GE(compared, 12);
+  EXPECT_GE(compared, 30);
 }
 
 TEST(ChatTemplateGolden, Features) {

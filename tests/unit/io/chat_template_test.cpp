@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing_support::error_of;
 
-const std::vector<ChatMessage> kQuestion = {{"user", "Hi"}};
+const std::vector<Message> kQuestion = {{"user", "Hi"}};
 
 std::string parse_error(const std::string& source) {
   return error_of([&] { ChatTemplate{source}; });

@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace augur {
+
+/// A model's wish that a function be called.
+struct ToolCall {
+  std::string id;  ///< by which the message that answers it names it
+  std::string name;
+  std::string arguments;  ///< a JSON object
+};
+
+/// One turn of a conversation.
+struct Message {
+  std::string role;  ///< "system", "user", "assistant", "tool"
+  std::string content;
+  std::vector<ToolCall> tool_calls;  ///< the assistant's
+  std::string tool_call_id;          ///< role "tool": which call this answers
+  std::string name;                  ///< role "tool": of the function; empty: not said
+};
+
+}  // namespace augur

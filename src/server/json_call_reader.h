@@ -1,0 +1,46 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace augur {
+
+/// Reads {"name": ..., "arguments" or "parameters": {...}, ...} as it comes in, and hands the arguments on as
+/// they are written.
+class JsonCallReader {
+ public:
+  enum class State { Reading, Done, Broken };
+
+  /// Takes what it can of `text`, and says how many bytes: all of it unless the object ends in it or breaks.
+  std::size_t take(std::string_view text);
+  State state() const { return state_; }
+  /// Name and the beginning of the arguments are there, or the object has ended with a name.
+  bool known() const { return !name_.empty() && (has_arguments_ || state_ == State::Done); }
+  const std::string& name() const { return name_; }
+  /// Arguments that have come in since the last call.
+  std::string take_arguments();
+
+ private:
+  enum class Expect { Begin, KeyOrEnd, Key, Colon, Value, CommaOrEnd };
+
+  bool step(char c);
+  bool between(char c);
+  void begin_value(char c);
+  bool inside_value(char c);
+  void end_value();
+
+  State state_ = State::Reading;
+  Expect expect_ = Expect::Begin;
+  bool reading_ = false;  ///< a key or a value
+  bool in_string_ = false;
+  bool escaped_ = false;
+  std::string open_;  ///< brackets of the value that are open
+  std::string key_;
+  std::string raw_;  ///< of the key or value, unless it is the arguments'
+  bool is_arguments_ = false;
+  bool has_arguments_ = false;
+  std::string name_;
+  std::string arguments_;
+};
+
+}  // namespace augur

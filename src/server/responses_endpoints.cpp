@@ -1,0 +1,36 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "server/endpoint.h"
+#include "server/json_answers.h"
+#include "server/responses_answer.h"
+#include "server/responses_request.h"
+
+namespace augur {
+namespace {
+
+void respond(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
+  ResponsesRequest parsed = parse_responses_request(http.body, served.options.speculation);
+  const std::string& model = served.options.model;
+  if (!parsed.model.empty() && parsed.model != model) {
+    const std::string message =
+        fmt::format("the model '{}' is not served here: expected '{}'", parsed.model, model);
+    return exchange->answer(404, error_body(404, message, "model"));
+  }
+  std::optional<ToolParser> tools = offer_tools(served.engine, parsed.tools, parsed.request);
+  tokenize_prompt(served.engine, parsed.request);
+  std::make_shared<ResponsesAnswer>(parsed, model, std::move(tools), exchange)
+      ->submit(served, parsed.request, {});
+}
+
+}  // namespace
+
+std::span<const Endpoint> responses_endpoints() {
+  static constexpr std::array kEndpoints = {Endpoint{"POST", "/v1/responses", respond}};
+  return kEndpoints;
+}
+
+}  // namespace augur

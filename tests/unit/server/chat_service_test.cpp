@@ -1,0 +1,395 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <httplib.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "server/anthropic_answer.h"
+#include "server/http_server.h"
+#include "server/openai_answer.h"
+#include "server/responses_answer.h"
+#include "server/service.h"
+#include "support/stories_engine.h"
+#include "support/temporary_folder.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr const char* kTemplate =
+    "{% if tools %}Tools: {{ tools | tojson }} <tool_call>{% endif %}"
+    "{% for m in messages %}{{ m.role }}{% if m.tool_calls %} calls{% for c in m.tool_calls %} "
+    "{{ c.function.name }} {{ c.function.arguments.a }}{% endfor %}{% endif %}: {{ m.content }}\n{% endfor "
+    "%}";
+
+/// A server of the stories model with a chat template that knows tools.
+class ChatServiceTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<testing_support::TemporaryFolder>();
+    for (const char* name : {"config.json", "tokenizer.model", "model.safetensors"}) {
+      std::filesystem::copy_file(testing_support::stories_path() / name, folder_->path() / name);
+    }
+    std::ofstream(folder_->path() / "chat_template.jinja") << kTemplate;
+    EngineOptions options = testing_support::stories_engine_options();
+    options.model = folder_->path().string();
+    engine_ = std::make_unique<Engine>(options);
+  }
+  static void TearDownTestSuite() {
+    engine_.reset();
+    folder_.reset();
+  }
+  ChatServiceTest() { service_.open(*engine_, {.parallel = 4}); }
+  ~ChatServiceTest() override { service_.drain(); }
+
+  httplib::Result post(const std::string& path, const json& body) {
+    httplib::Client client("127.0.0.1", server_.port());
+    return client.Post(path, body.dump(), "application/json");
+  }
+  /// "STATUS message".
+  std::string refusal(const std::string& path, const json& body) {
+    const httplib::Result result = post(path, body);
+    const json answer = json::parse(result->body);
+    if (!answer.contains("error")) return std::to_string(result->status);
+    return std::to_string(result->status) + " " + answer["error"]["message"].get<std::string>();
+  }
+  std::string prompt_of(const json& chat) {
+    const json tokens = json::parse(post("/tokenize", chat)->body)["tokens"];
+    return json::parse(post("/detokenize", {{"tokens", tokens}})->body)["content"];
+  }
+
+  inline static std::unique_ptr<testing_support::TemporaryFolder> folder_;
+  inline static std::unique_ptr<Engine> engine_;
+  Service service_{{.model = "stories", .api_keys = {"key"}, .speculation = {}}};
+  HttpServer server_{{.port = 0}, [this](HttpRequest request, const std::shared_ptr<Exchange>& exchange) {
+                       if (request.authorization.empty()) request.authorization = "Bearer key";
+                       service_.handle(request, exchange);
+                     }};
+};
+
+const json kAdd = {{"type", "function"},
+                   {"function", {{"name", "add"}, {"parameters", {{"type", "object"}}}}}};
+
+TEST_F(ChatServiceTest, ToolsAndTheirCallsGoIntoThePrompt) {
+  const json call = {
+      {"id", "abc"}, {"type", "function"}, {"function", {{"name", "add"}, {"arguments", R"({"a": 5})"}}}};
+  json chat = {{"messages",
+                {{{"role", "user"}, {"content", "Add"}},
+                 {{"role", "assistant"}, {"content", nullptr}, {"tool_calls", {call}}},
+                 {{"role", "tool"}, {"tool_call_id", "abc"}, {"content", "7"}}}},
+               {"tools", {kAdd}}};
+  const std::string prompt = prompt_of(chat);
+  EXPECT_THAT(prompt, HasSubstr(R"(Tools: [{"type": "function", "function": {"name": "add", )"));
+  EXPECT_THAT(prompt, HasSubstr("assistant calls add 5:"));
+  EXPECT_THAT(prompt, HasSubstr("tool: 7"));
+  chat["tool_choice"] = "none";
+  EXPECT_THAT(prompt_of(chat), Not(HasSubstr("Tools")));
+  chat["tool_choice"] = "auto";
+  chat["max_tokens"] = 4;
+  EXPECT_EQ(json::parse(post("/v1/chat/completions", chat)->body)["choices"][0]["finish_reason"], "length");
+}
+
+TEST_F(ChatServiceTest, ToolsThatAreNotAsTheyMustBeAreNamed) {
+  const auto chat = [&](const json& more, const json& message = {{"role", "user"}, {"content", "Hi"}}) {
+    json body = {{"messages", {message}}};
+    body.update(more);
+    return refusal("/v1/chat/completions", body);
+  };
+  EXPECT_THAT(chat({{"tools", "add"}}), HasSubstr("400 'tools': expected a list"));
+  EXPECT_THAT(chat({{"tools", {{{"type", "retrieval"}}}}}), HasSubstr("400 'tools[0]'"));
+  EXPECT_THAT(chat({{"tools", {kAdd, kAdd}}}), HasSubstr("400 'tools': 'add' is there twice"));
+  EXPECT_THAT(chat({{"tools", {{{"type", "function"}, {"function", {{"name", "a b"}}}}}}}),
+              HasSubstr("400 'tools[0].function.name'"));
+  EXPECT_THAT(chat({{"tools", {kAdd}}, {"tool_choice", "any"}}), HasSubstr("400 'tool_choice'"));
+  EXPECT_THAT(chat({{"tool_choice", "auto"}}), HasSubstr("400 'tool_choice': goes with \"tools\""));
+  EXPECT_THAT(chat({{"parallel_tool_calls", 1}}), HasSubstr("400 'parallel_tool_calls'"));
+  EXPECT_THAT(chat(json::object(), {{"role", "tool"}, {"content", "7"}}),
+              HasSubstr("400 'messages[0].tool_call_id'"));
+  EXPECT_THAT(chat(json::object(), {{"role", "user"}, {"content", nullptr}}),
+              HasSubstr("400 'messages[0].content'"));
+  EXPECT_THAT(chat(json::object(), {{"role", "assistant"}, {"tool_calls", {1}}}),
+              HasSubstr("400 'messages[0].tool_calls[0]'"));
+}
+
+/// What an answer sends.
+struct Recorder final : Exchange {
+  void answer(int code, std::string text, HttpHeaders) override {
+    status = code;
+    body = json::parse(text);
+  }
+  void event(std::string data, std::string_view name) override {
+    names.emplace_back(name);
+    if (data != "[DONE]") events.push_back(json::parse(data));
+  }
+  void end() override { ended = true; }
+  void when_closed(std::function<void()>) override {}
+
+  int status = 0;
+  json body;
+  std::vector<json> events;
+  std::vector<std::string> names;
+  bool ended = false;
+};
+
+constexpr std::string_view kCalls =
+    "Well. <tool_call>{\"name\": \"add\", \"arguments\": {\"a\": 1}}</tool_call>"
+    "<tool_call>{\"name\": \"add\", \"arguments\": {\"b\": 2}}</tool_call>";
+
+/// Gives the text to an answer, in pieces of three bytes where it is streamed.
+void write(GenerationAnswer& answer, std::string_view text, bool stream) {
+  const SubmitOptions to = answer.choice(0, {});
+  for (std::size_t at = 0; stream && at < text.size(); at += 3) {
+    to.on_token({.token = 1, .text = text.substr(at, 3)});
+  }
+  Result result;
+  result.text = text;
+  result.finish_reason = FinishReason::Stop;
+  to.on_result(result);
+}
+
+class AnswerTest : public testing_support::StoriesEngineTest {
+ protected:
+  const ServiceOptions options_{.model = "m", .api_keys = {}, .speculation = {}};
+  Session session_{*engine_};
+  const Served served_{.options = options_, .engine = *engine_, .session = session_, .parallel = 1};
+  const ToolParser parser_{ToolFormat::Hermes, {"add"}, true};
+};
+
+TEST_F(AnswerTest, CallsAreToolCalls) {
+  OpenAiRequest request;
+  request.requests.resize(1);
+  const auto whole = std::make_shared<Recorder>();
+  write(*std::make_shared<OpenAiAnswer>(OpenAiEndpoint::ChatCompletions, request, std::vector<EchoedPrompt>(),
+                                        parser_, served_, whole),
+        kCalls, false);
+  const json choice = whole->body["choices"][0];
+  EXPECT_EQ(choice["finish_reason"], "tool_calls");
+  EXPECT_EQ(choice["message"]["content"], "Well.");
+  ASSERT_EQ(choice["message"]["tool_calls"].size(), 2U);
+  EXPECT_EQ(choice["message"]["tool_calls"][1]["function"]["arguments"], R"({"b": 2})");
+  EXPECT_EQ(choice["message"]["tool_calls"][1]["id"].get<std::string>().size(), 9U);
+
+  request.stream = true;
+  const auto streamed = std::make_shared<Recorder>();
+  write(*std::make_shared<OpenAiAnswer>(OpenAiEndpoint::ChatCompletions, request, std::vector<EchoedPrompt>(),
+                                        parser_, served_, streamed),
+        kCalls, true);
+  std::string content;
+  std::string arguments[2];
+  std::string names;
+  for (const json& event : streamed->events) {
+    const json delta = event["choices"][0]["delta"];
+    content += delta.value("content", "");
+    for (const json& call : delta.value("tool_calls", json::array())) {
+      names += call["function"].value("name", "");
+      arguments[call["index"].get<int>()] += call["function"]["arguments"];
+    }
+  }
+  EXPECT_EQ(content, "Well.");
+  EXPECT_EQ(names, "addadd");
+  EXPECT_EQ(arguments[0], R"({"a": 1})");
+  EXPECT_EQ(arguments[1], R"({"b": 2})");
+  EXPECT_EQ(streamed->events.back()["choices"][0]["finish_reason"], "tool_calls");
+  EXPECT_TRUE(streamed->ended);
+}
+
+TEST_F(AnswerTest, CallsAreToolUseBlocks) {
+  const auto whole = std::make_shared<Recorder>();
+  write(*std::make_shared<AnthropicAnswer>(false, "m", 7, parser_, whole), kCalls, false);
+  EXPECT_EQ(whole->body["stop_reason"], "tool_use");
+  ASSERT_EQ(whole->body["content"].size(), 3U);
+  EXPECT_EQ(whole->body["content"][0], (json{{"type", "text"}, {"text", "Well."}}));
+  EXPECT_EQ(whole->body["content"][2]["input"], (json{{"b", 2}}));
+
+  const auto streamed = std::make_shared<Recorder>();
+  write(*std::make_shared<AnthropicAnswer>(true, "m", 7, parser_, streamed), kCalls, true);
+  std::string text;
+  std::string inputs[3];
+  std::string order;
+  for (std::size_t i = 0; i < streamed->events.size(); ++i) {
+    const json& event = streamed->events[i];
+    EXPECT_EQ(event["type"], streamed->names[i]);
+    if (event["type"] != "content_block_delta") {
+      order += event["type"].get<std::string>() + " ";
+    } else if (event["index"] == 0) {
+      text += event["delta"]["text"];
+    } else {
+      inputs[event["index"].get<std::size_t>()] += event["delta"]["partial_json"];
+    }
+  }
+  EXPECT_EQ(
+      order,
+      "message_start ping content_block_start content_block_stop content_block_start content_block_stop "
+      "content_block_start content_block_stop message_delta message_stop ");
+  EXPECT_EQ(text, "Well.");
+  EXPECT_EQ(inputs[1], R"({"a": 1})");
+  EXPECT_EQ(inputs[2], R"({"b": 2})");
+  const json& last = streamed->events[streamed->events.size() - 2];
+  EXPECT_EQ(last["delta"]["stop_reason"], "tool_use");
+  EXPECT_TRUE(streamed->ended);
+}
+
+TEST_F(ChatServiceTest, MessagesAreAnthropics) {
+  json body = {
+      {"model", "stories"},
+      {"max_tokens", 40},
+      {"temperature", 0},
+      {"system", {{{"type", "text"}, {"text", "Be kind."}, {"cache_control", {{"type", "ephemeral"}}}}}},
+      {"messages", {{{"role", "user"}, {"content", "Once upon a time"}}}}};
+  const json whole = json::parse(post("/v1/messages", body)->body);
+  EXPECT_EQ(whole["type"], "message");
+  EXPECT_EQ(whole["stop_reason"], "max_tokens");
+  EXPECT_EQ(whole["usage"]["output_tokens"], 40);
+  const std::string text = whole["content"][0]["text"];
+  const json chat = {
+      {"messages",
+       {{{"role", "system"}, {"content", "Be kind."}}, {{"role", "user"}, {"content", "Once upon a time"}}}},
+      {"max_tokens", 40},
+      {"temperature", 0}};
+  const json same = json::parse(post("/v1/chat/completions", chat)->body);
+  EXPECT_EQ(text, same["choices"][0]["message"]["content"]);
+
+  json count = body;
+  for (const char* key : {"max_tokens", "temperature"}) count.erase(key);
+  EXPECT_EQ(json::parse(post("/v1/messages/count_tokens", count)->body)["input_tokens"],
+            same["usage"]["prompt_tokens"]);
+
+  body["stop_sequences"] = {"nowhere to be found", text.substr(5, 6)};
+  const json stopped = json::parse(post("/v1/messages", body)->body);
+  EXPECT_EQ(stopped["stop_reason"], "stop_sequence");
+  EXPECT_EQ(stopped["stop_sequence"], text.substr(5, 6));
+  EXPECT_EQ(stopped["content"][0]["text"], text.substr(0, text.find(text.substr(5, 6))));
+
+  body.erase("stop_sequences");
+  body["stream"] = true;
+  const std::string stream = post("/v1/messages", body)->body;
+  EXPECT_EQ(stream.substr(0, 28), "event: message_start\ndata: {");
+  std::string joined;
+  for (std::size_t at = 0; (at = stream.find("data: ", at)) != std::string::npos; at += 6) {
+    const json event = json::parse(stream.substr(at + 6, stream.find('\n', at) - at - 6));
+    if (event["type"] == "content_block_delta") joined += event["delta"]["text"];
+  }
+  EXPECT_EQ(joined, text);
+}
+
+TEST_F(ChatServiceTest, MessagesThatAreNotAsTheyMustBeAreNamed) {
+  const auto message = [&](const json& more) {
+    json body = {{"max_tokens", 4}, {"messages", {{{"role", "user"}, {"content", "Hi"}}}}};
+    body.update(more);
+    return refusal("/v1/messages", body);
+  };
+  const auto content = [&](const char* role, const json& block) {
+    return message({{"messages", {{{"role", role}, {"content", {block}}}}}});
+  };
+  EXPECT_THAT(message({{"max_tokens", nullptr}}), HasSubstr("400 'max_tokens'"));
+  EXPECT_THAT(message({{"model", "other"}}), HasSubstr("404 the model 'other'"));
+  EXPECT_THAT(message({{"container", "x"}}), HasSubstr("400 'container'"));
+  EXPECT_THAT(message({{"thinking", {{"type", "enabled"}}}}), HasSubstr("400 'thinking'"));
+  EXPECT_THAT(message({{"system", 3}}), HasSubstr("400 'system'"));
+  EXPECT_THAT(message({{"stop_sequences", {""}}}), HasSubstr("400 'stop_sequences[0]'"));
+  EXPECT_THAT(message({{"stop", {"x"}}}), HasSubstr("400 'stop'"));
+  EXPECT_THAT(message({{"tool_choice", {{"type", "auto"}}}}), HasSubstr("400 'tool_choice'"));
+  EXPECT_THAT(message({{"tools", {{{"name", "f"}}}}}), HasSubstr("400 'tools[0].input_schema'"));
+  EXPECT_THAT(message({{"messages", {{{"role", "assistant"}, {"content", "I"}}}}}),
+              HasSubstr("400 'messages'"));
+  EXPECT_THAT(content("user", {{"type", "image"}}), HasSubstr("400 'messages[0].content[0].type'"));
+  EXPECT_THAT(content("user", {{"type", "tool_use"}}), HasSubstr("400 'messages[0].content[0].type'"));
+  EXPECT_THAT(content("user", {{"type", "text"}}), HasSubstr("400 'messages[0].content[0].text'"));
+  EXPECT_THAT(content("assistant", {{"type", "tool_use"}, {"id", "a"}, {"name", "f"}}),
+              HasSubstr("400 'messages[0].content[0].input'"));
+  const json error = json::parse(post("/v1/messages", json::object())->body);
+  EXPECT_EQ(error["type"], "error");
+  EXPECT_EQ(error["error"]["type"], "invalid_request_error");
+}
+
+TEST_F(AnswerTest, CallsAreItems) {
+  ResponsesRequest request;
+  request.echo = {{"metadata", {{"a", "b"}}}};
+  const auto whole = std::make_shared<Recorder>();
+  write(*std::make_shared<ResponsesAnswer>(request, "m", parser_, whole), kCalls, false);
+  EXPECT_EQ(whole->body["status"], "completed");
+  EXPECT_EQ(whole->body["metadata"]["a"], "b");
+  ASSERT_EQ(whole->body["output"].size(), 3U);
+  EXPECT_EQ(whole->body["output"][0]["content"][0]["text"], "Well.");
+  EXPECT_EQ(whole->body["output"][2]["arguments"], R"({"b": 2})");
+
+  request.stream = true;
+  const auto streamed = std::make_shared<Recorder>();
+  write(*std::make_shared<ResponsesAnswer>(request, "m", parser_, streamed), kCalls, true);
+  std::string joined[3];
+  int number = 0;
+  for (const json& event : streamed->events) {
+    EXPECT_EQ(event["sequence_number"], number);
+    EXPECT_EQ(event["type"], streamed->names[static_cast<std::size_t>(number++)]);
+    if (event.contains("delta")) joined[event["output_index"].get<std::size_t>()] += event["delta"];
+  }
+  EXPECT_EQ(joined[0], "Well.");
+  EXPECT_EQ(joined[1], R"({"a": 1})");
+  EXPECT_EQ(joined[2], R"({"b": 2})");
+  EXPECT_EQ(streamed->names.front(), "response.created");
+  EXPECT_EQ(streamed->names.back(), "response.completed");
+  json last = streamed->events.back()["response"]["output"];
+  ASSERT_EQ(last.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (const char* random : {"id", "call_id"}) {
+      last[i].erase(random);
+      whole->body["output"][i].erase(random);
+    }
+  }
+  EXPECT_EQ(last, whole->body["output"]) << "a stream's end holds what came";
+}
+
+TEST_F(ChatServiceTest, ResponsesAreOpenAIs) {
+  json body = {{"model", "stories"},         {"max_output_tokens", 40},     {"temperature", 0},
+               {"instructions", "Be kind."}, {"input", "Once upon a time"}, {"store", false}};
+  const json whole = json::parse(post("/v1/responses", body)->body);
+  EXPECT_EQ(whole["status"], "incomplete");
+  EXPECT_EQ(whole["incomplete_details"]["reason"], "max_output_tokens");
+  const json chat = {
+      {"messages",
+       {{{"role", "system"}, {"content", "Be kind."}}, {{"role", "user"}, {"content", "Once upon a time"}}}},
+      {"max_tokens", 40},
+      {"temperature", 0}};
+  const json same = json::parse(post("/v1/chat/completions", chat)->body);
+  const json text = same["choices"][0]["message"]["content"];
+  EXPECT_EQ(whole["output"][0]["content"][0]["text"], text);
+  EXPECT_EQ(whole["usage"]["input_tokens"], same["usage"]["prompt_tokens"]);
+
+  body.erase("instructions");
+  body["input"] = {{{"role", "developer"}, {"content", "Be kind."}},
+                   {{"type", "message"},
+                    {"role", "user"},
+                    {"content", {{{"type", "input_text"}, {"text", "Once upon a time"}}}}}};
+  EXPECT_EQ(json::parse(post("/v1/responses", body)->body)["output"][0]["content"][0]["text"], text);
+}
+
+TEST_F(ChatServiceTest, ResponsesThatCannotBeAreNamed) {
+  const auto response = [&](const json& more) {
+    json body = {{"input", "Hi"}, {"max_output_tokens", 4}};
+    body.update(more);
+    return refusal("/v1/responses", body);
+  };
+  EXPECT_THAT(response({{"input", nullptr}}), HasSubstr("400 'input'"));
+  EXPECT_THAT(response({{"previous_response_id", "resp_1"}}), HasSubstr("stores nothing"));
+  EXPECT_THAT(response({{"store", true}}), HasSubstr("400 'store'"));
+  EXPECT_THAT(response({{"truncation", "auto"}}), HasSubstr("400 'truncation'"));
+  EXPECT_THAT(response({{"reasoning", {{"effort", "low"}}}}), HasSubstr("400 'reasoning'"));
+  EXPECT_THAT(response({{"text", {{"verbosity", "low"}}}}), HasSubstr("400 'text.verbosity'"));
+  EXPECT_THAT(response({{"tools", {{{"type", "web_search"}}}}}), HasSubstr("400 'tools[0]'"));
+  EXPECT_THAT(response({{"input", {{{"type", "reasoning"}}}}}), HasSubstr("400 'input[0].type'"));
+  EXPECT_THAT(response({{"input", {{{"role", "user"}, {"content", 3}}}}}),
+              HasSubstr("400 'input[0].content'"));
+  EXPECT_THAT(response({{"model", "other"}}), HasSubstr("404 the model 'other'"));
+}
+
+TEST_F(ChatServiceTest, AnthropicsKeyHeaderOpens) {
+  httplib::Client client("127.0.0.1", server_.port());
+  EXPECT_EQ(client.Get("/v1/models", {{"x-api-key", "key"}, {"Authorization", "none"}})->status, 200);
+  EXPECT_EQ(client.Get("/v1/models", {{"x-api-key", "other"}, {"Authorization", "none"}})->status, 401);
+}
+
+}  // namespace
+}  // namespace augur
