@@ -1,0 +1,146 @@
+#include "grammar/compiler.h"
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "grammar/json_schema.h"
+#include "grammar/xgrammar/constraint.h"
+#include "grammar/xgrammar/log.h"
+#include "xgrammar/xgrammar.h"
+
+namespace augur {
+namespace {
+
+constexpr std::size_t kLongestText = 64 << 10;  ///< of a grammar, in bytes
+constexpr std::size_t kKeptBytes = 128 << 20;   ///< of compiled grammars, beside those in use
+
+/// What every token stands for in a text; nothing for those that a text does not show.
+std::vector<std::string> token_bytes(const Tokenizer& tokenizer) {
+  std::vector<std::string> bytes;
+  for (TokenId id = 0; id < tokenizer.vocab_size(); ++id) {
+    bytes.push_back(tokenizer.is_special(id) ? std::string() : tokenizer.token_bytes(id));
+  }
+  return bytes;
+}
+
+/// One vocabulary as xgrammar sees it.
+struct Vocabulary {
+  std::vector<std::string> bytes;
+  xgrammar::TokenizerInfo info;
+};
+
+std::shared_ptr<const Vocabulary> read_vocabulary(const Tokenizer& tokenizer, std::int64_t size) {
+  if (tokenizer.eos.empty()) {
+    throw Error("grammar: this model's tokenizer names no token that ends a text, so nothing could end one");
+  }
+  std::vector<std::string> bytes = token_bytes(tokenizer);
+  xgrammar::TokenizerInfo info(bytes, xgrammar::VocabType::RAW, static_cast<int>(size), tokenizer.eos);
+  bytes.resize(static_cast<std::size_t>(size));
+  return std::make_shared<Vocabulary>(Vocabulary{std::move(bytes), std::move(info)});
+}
+
+xgrammar::Grammar parse(const Grammar& grammar) {
+  switch (grammar.kind) {
+    case GrammarKind::Json:
+      return xgrammar::Grammar::FromJSONSchema(R"({"type":"object","additionalProperties":true})");
+    case GrammarKind::JsonSchema:
+      return xgrammar::Grammar::FromJSONSchema(enforceable_schema(grammar.text));
+    case GrammarKind::Regex:
+      return xgrammar::Grammar::FromRegex(grammar.text);
+    case GrammarKind::Gbnf:
+    case GrammarKind::Ebnf:
+      return xgrammar::Grammar::FromEBNF(grammar.text);
+  }
+  throw Error("grammar: unknown kind {}", static_cast<int>(grammar.kind));
+}
+
+class Compiled final : public CompiledGrammar {
+ public:
+  Compiled(std::shared_ptr<const Vocabulary> vocabulary, xgrammar::CompiledGrammar grammar)
+      : vocabulary_(std::move(vocabulary)), grammar_(std::move(grammar)) {}
+  std::unique_ptr<TokenConstraint> begin() const override { return begin_text(grammar_, vocabulary_->bytes); }
+  std::size_t bytes() const { return grammar_.MemorySizeBytes(); }
+
+ private:
+  std::shared_ptr<const Vocabulary> vocabulary_;
+  xgrammar::CompiledGrammar grammar_;
+};
+
+}  // namespace
+
+bool have_grammars() {
+  return true;
+}
+
+class GrammarCompiler::Impl {
+ public:
+  Impl(const Tokenizer& tokenizer, std::int64_t vocab) : tokenizer_(tokenizer), vocab_(vocab) {}
+
+  std::shared_ptr<const CompiledGrammar> compile(const Grammar& grammar) {
+    if (grammar.text.size() > kLongestText) {
+      throw Error("grammar: {} bytes: expected at most {}", grammar.text.size(), kLongestText);
+    }
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
+      return kept.grammar.kind == grammar.kind && kept.grammar.text == grammar.text;
+    });
+    if (found != kept_.end()) {
+      kept_.splice(kept_.begin(), kept_, found);
+      return found->compiled;
+    }
+    auto compiled = compile_anew(grammar);
+    kept_.push_front({grammar, compiled});
+    bytes_ += compiled->bytes();
+    for (; bytes_ > kKeptBytes && kept_.size() > 1; kept_.pop_back())
+      bytes_ -= kept_.back().compiled->bytes();
+    return compiled;
+  }
+
+ private:
+  struct Kept {
+    Grammar grammar;
+    std::shared_ptr<const Compiled> compiled;
+  };
+
+  std::shared_ptr<const Compiled> compile_anew(const Grammar& grammar) {
+    if (!vocabulary_) {
+      vocabulary_ = read_vocabulary(tokenizer_, vocab_);
+      // One thread: the others are decoding. Rules that grammars share are compiled once.
+      compiler_.emplace(vocabulary_->info, 1, true, static_cast<std::int64_t>(kKeptBytes));
+    }
+    try {
+      const WarningWatch warnings;
+      const xgrammar::Grammar parsed = parse(grammar);
+      if (!warnings.first().empty()) throw Error("grammar: {}", warnings.first());
+      return std::make_shared<Compiled>(vocabulary_, compiler_->CompileGrammar(parsed));
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& error) {  // its own, and those of what it parses with
+      throw Error("grammar: {}", error.what());
+    }
+  }
+
+  const Tokenizer& tokenizer_;
+  const std::int64_t vocab_;
+  std::mutex mutex_;
+  std::shared_ptr<const Vocabulary> vocabulary_;  ///< read when the first grammar comes
+  std::optional<xgrammar::GrammarCompiler> compiler_;
+  std::list<Kept> kept_;  ///< the one used last is the first
+  std::size_t bytes_ = 0;
+};
+
+GrammarCompiler::GrammarCompiler(const Tokenizer& tokenizer, std::int64_t vocab)
+    : impl_(std::make_unique<Impl>(tokenizer, vocab)) {}
+GrammarCompiler::~GrammarCompiler() = default;
+
+std::shared_ptr<const CompiledGrammar> GrammarCompiler::compile(const Grammar& grammar) {
+  return impl_->compile(grammar);
+}
+
+}  // namespace augur
