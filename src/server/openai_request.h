@@ -2,7 +2,11 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+<<<<<<< HEAD
 #include <vector>
+=======
+#include <string_view>
+>>>>>>> bd5d072 (WIP)
 
 #include "augur/options.h"
 #include "server/bad_request.h"
@@ -25,8 +29,9 @@ struct OpenAiRequest {
 /// The body of /v1/chat/completions or /v1/completions. Every field that is not supported is a BadRequest
 /// that names it: nothing is ignored but `user` and `metadata`, which say who asks. Without a seed one is
 /// drawn. A plan under "speculative" ({"type", "policy", "n_max", "topk", ...}, the keys of the plan's text
-/// form with _ or -) is laid over `plan`; keys that name files are refused.
-OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const nlohmann::json& body,
+/// form with _ or -) is laid over `plan`; keys that name files are refused. `text` is what `body` was parsed
+/// from: a JSON schema's properties keep the order they have there.
+OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const nlohmann::json& body, std::string_view text,
                                    const SpeculationPlan& plan);
 
 }  // namespace augur

@@ -29,28 +29,19 @@ std::vector<std::string> token_bytes(const Tokenizer& tokenizer) {
   return bytes;
 }
 
-/// One vocabulary as xgrammar sees it.
-struct Vocabulary {
-  std::vector<std::string> bytes;
-  xgrammar::TokenizerInfo info;
-};
+/// Models that are lost write whitespace without end, so there is a limit: enough for indented JSON.
+constexpr int kMostWhitespace = 10;
 
-std::shared_ptr<const Vocabulary> read_vocabulary(const Tokenizer& tokenizer, std::int64_t size) {
-  if (tokenizer.eos.empty()) {
-    throw Error("grammar: this model's tokenizer names no token that ends a text, so nothing could end one");
-  }
-  std::vector<std::string> bytes = token_bytes(tokenizer);
-  xgrammar::TokenizerInfo info(bytes, xgrammar::VocabType::RAW, static_cast<int>(size), tokenizer.eos);
-  bytes.resize(static_cast<std::size_t>(size));
-  return std::make_shared<Vocabulary>(Vocabulary{std::move(bytes), std::move(info)});
+xgrammar::Grammar parse_schema(const std::string& schema) {
+  return xgrammar::Grammar::FromJSONSchema(schema, true, std::nullopt, std::nullopt, true, kMostWhitespace);
 }
 
 xgrammar::Grammar parse(const Grammar& grammar) {
   switch (grammar.kind) {
     case GrammarKind::Json:
-      return xgrammar::Grammar::FromJSONSchema(R"({"type":"object","additionalProperties":true})");
+      return parse_schema(enforceable_schema(R"({"type": "object"})"));
     case GrammarKind::JsonSchema:
-      return xgrammar::Grammar::FromJSONSchema(enforceable_schema(grammar.text));
+      return parse_schema(enforceable_schema(grammar.text));
     case GrammarKind::Regex:
       return xgrammar::Grammar::FromRegex(grammar.text);
     case GrammarKind::Gbnf:
@@ -62,13 +53,13 @@ xgrammar::Grammar parse(const Grammar& grammar) {
 
 class Compiled final : public CompiledGrammar {
  public:
-  Compiled(std::shared_ptr<const Vocabulary> vocabulary, xgrammar::CompiledGrammar grammar)
-      : vocabulary_(std::move(vocabulary)), grammar_(std::move(grammar)) {}
-  std::unique_ptr<TokenConstraint> begin() const override { return begin_text(grammar_, vocabulary_->bytes); }
+  Compiled(TokenBytes tokens, xgrammar::CompiledGrammar grammar)
+      : tokens_(std::move(tokens)), grammar_(std::move(grammar)) {}
+  std::unique_ptr<TokenConstraint> begin() const override { return begin_text(grammar_, tokens_); }
   std::size_t bytes() const { return grammar_.MemorySizeBytes(); }
 
  private:
-  std::shared_ptr<const Vocabulary> vocabulary_;
+  TokenBytes tokens_;
   xgrammar::CompiledGrammar grammar_;
 };
 
@@ -108,17 +99,27 @@ class GrammarCompiler::Impl {
     std::shared_ptr<const Compiled> compiled;
   };
 
-  std::shared_ptr<const Compiled> compile_anew(const Grammar& grammar) {
-    if (!vocabulary_) {
-      vocabulary_ = read_vocabulary(tokenizer_, vocab_);
-      // One thread: the others are decoding. Rules that grammars share are compiled once.
-      compiler_.emplace(vocabulary_->info, 1, true, static_cast<std::int64_t>(kKeptBytes));
+  void read_vocabulary() {
+    if (tokenizer_.eos.empty()) {
+      throw Error(
+          "grammar: this model's tokenizer names no token that ends a text, so nothing could end one");
     }
+    std::vector<std::string> bytes = token_bytes(tokenizer_);
+    const xgrammar::TokenizerInfo info(bytes, xgrammar::VocabType::RAW, static_cast<int>(vocab_),
+                                       tokenizer_.eos);
+    bytes.resize(static_cast<std::size_t>(vocab_));
+    tokens_ = std::make_shared<const std::vector<std::string>>(std::move(bytes));
+    // One thread: the others are decoding. Rules that grammars share are compiled once.
+    compiler_.emplace(info, 1, true, static_cast<std::int64_t>(kKeptBytes));
+  }
+
+  std::shared_ptr<const Compiled> compile_anew(const Grammar& grammar) {
+    if (!compiler_) read_vocabulary();
     try {
       const WarningWatch warnings;
       const xgrammar::Grammar parsed = parse(grammar);
       if (!warnings.first().empty()) throw Error("grammar: {}", warnings.first());
-      return std::make_shared<Compiled>(vocabulary_, compiler_->CompileGrammar(parsed));
+      return std::make_shared<Compiled>(tokens_, compiler_->CompileGrammar(parsed));
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {  // its own, and those of what it parses with
@@ -129,9 +130,9 @@ class GrammarCompiler::Impl {
   const Tokenizer& tokenizer_;
   const std::int64_t vocab_;
   std::mutex mutex_;
-  std::shared_ptr<const Vocabulary> vocabulary_;  ///< read when the first grammar comes
-  std::optional<xgrammar::GrammarCompiler> compiler_;
-  std::list<Kept> kept_;  ///< the one used last is the first
+  TokenBytes tokens_;
+  std::optional<xgrammar::GrammarCompiler> compiler_;  ///< from when the first grammar comes
+  std::list<Kept> kept_;                               ///< the one used last is the first
   std::size_t bytes_ = 0;
 };
 

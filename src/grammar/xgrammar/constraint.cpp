@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 namespace augur {
 namespace {
@@ -11,8 +12,8 @@ constexpr int kMostBeginnings = 64;
 
 class Constraint final : public TokenConstraint {
  public:
-  Constraint(const xgrammar::CompiledGrammar& grammar, const std::vector<std::string>& bytes)
-      : matcher_(grammar), bytes_(bytes) {}
+  Constraint(const xgrammar::CompiledGrammar& grammar, TokenBytes bytes)
+      : matcher_(grammar), bytes_(std::move(bytes)) {}
 
   bool accept(TokenId token) override { return matcher_.AcceptToken(token); }
   void roll_back(int tokens) override { matcher_.Rollback(tokens); }
@@ -53,17 +54,16 @@ class Constraint final : public TokenConstraint {
   }
 
  private:
-  const std::string& bytes_of(TokenId token) const { return bytes_[static_cast<std::size_t>(token)]; }
+  const std::string& bytes_of(TokenId token) const { return (*bytes_)[static_cast<std::size_t>(token)]; }
 
   xgrammar::GrammarMatcher matcher_;
-  const std::vector<std::string>& bytes_;
+  TokenBytes bytes_;
 };
 
 }  // namespace
 
-std::unique_ptr<TokenConstraint> begin_text(const xgrammar::CompiledGrammar& grammar,
-                                            const std::vector<std::string>& bytes) {
-  return std::make_unique<Constraint>(grammar, bytes);
+std::unique_ptr<TokenConstraint> begin_text(const xgrammar::CompiledGrammar& grammar, TokenBytes bytes) {
+  return std::make_unique<Constraint>(grammar, std::move(bytes));
 }
 
 }  // namespace augur

@@ -8,8 +8,10 @@
 
 namespace augur {
 
-/// A constraint by a grammar that is compiled. `bytes[t]` is what token t stands for, and outlives it.
-std::unique_ptr<TokenConstraint> begin_text(const xgrammar::CompiledGrammar& grammar,
-                                            const std::vector<std::string>& bytes);
+/// What every token stands for.
+using TokenBytes = std::shared_ptr<const std::vector<std::string>>;
+
+/// A constraint by a grammar that is compiled.
+std::unique_ptr<TokenConstraint> begin_text(const xgrammar::CompiledGrammar& grammar, TokenBytes bytes);
 
 }  // namespace augur
