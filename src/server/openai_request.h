@@ -2,11 +2,8 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-<<<<<<< HEAD
-#include <vector>
-=======
 #include <string_view>
->>>>>>> bd5d072 (WIP)
+#include <vector>
 
 #include "augur/options.h"
 #include "server/bad_request.h"
