@@ -93,7 +93,7 @@ std::string quoted(const std::string& text) {
       out += '\\';
       out += c;
     } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      out += fmt::format("\\u00{:02x}", static_cast<unsigned char>(c));
     } else {
       out += c;
     }

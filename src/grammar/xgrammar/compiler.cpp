@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "grammar/gbnf.h"
 #include "grammar/json_schema.h"
 #include "grammar/xgrammar/constraint.h"
 #include "grammar/xgrammar/log.h"
@@ -32,23 +33,46 @@ std::vector<std::string> token_bytes(const Tokenizer& tokenizer) {
 /// Models that are lost write whitespace without end, so there is a limit: enough for indented JSON.
 constexpr int kMostWhitespace = 10;
 
-xgrammar::Grammar parse_schema(const std::string& schema) {
-  return xgrammar::Grammar::FromJSONSchema(schema, true, std::nullopt, std::nullopt, true, kMostWhitespace);
-}
-
-xgrammar::Grammar parse(const Grammar& grammar) {
+/// As the library is to have it.
+std::string translated(const Grammar& grammar) {
   switch (grammar.kind) {
     case GrammarKind::Json:
-      return parse_schema(enforceable_schema(R"({"type": "object"})"));
+      return enforceable_schema(R"({"type": "object"})");
     case GrammarKind::JsonSchema:
-      return parse_schema(enforceable_schema(grammar.text));
-    case GrammarKind::Regex:
-      return xgrammar::Grammar::FromRegex(grammar.text);
+      return enforceable_schema(grammar.text);
     case GrammarKind::Gbnf:
+      return ebnf_of_gbnf(grammar.text);
+    case GrammarKind::Regex:
     case GrammarKind::Ebnf:
-      return xgrammar::Grammar::FromEBNF(grammar.text);
+      break;
   }
-  throw Error("grammar: unknown kind {}", static_cast<int>(grammar.kind));
+  return grammar.text;
+}
+
+bool is_schema(GrammarKind kind) {
+  return kind == GrammarKind::Json || kind == GrammarKind::JsonSchema;
+}
+
+/// Error for what the library only warns of: what it would not enforce.
+void check(GrammarKind kind, const std::string& text) {
+  const WarningWatch warnings;
+  if (is_schema(kind)) {
+    xgrammar::Grammar::FromJSONSchema(text);
+  } else if (kind == GrammarKind::Regex) {
+    xgrammar::Grammar::FromRegex(text);
+  } else {
+    xgrammar::Grammar::FromEBNF(text);
+  }
+  if (!warnings.first().empty()) throw Error("grammar: {}", warnings.first());
+}
+
+/// By its text: a grammar that the library has parsed and written again is not always the same.
+xgrammar::CompiledGrammar compile(xgrammar::GrammarCompiler& compiler, GrammarKind kind,
+                                  const std::string& text) {
+  if (is_schema(kind)) {
+    return compiler.CompileJSONSchema(text, true, std::nullopt, std::nullopt, true, kMostWhitespace);
+  }
+  return kind == GrammarKind::Regex ? compiler.CompileRegex(text) : compiler.CompileGrammar(text);
 }
 
 class Compiled final : public CompiledGrammar {
@@ -116,10 +140,9 @@ class GrammarCompiler::Impl {
   std::shared_ptr<const Compiled> compile_anew(const Grammar& grammar) {
     if (!compiler_) read_vocabulary();
     try {
-      const WarningWatch warnings;
-      const xgrammar::Grammar parsed = parse(grammar);
-      if (!warnings.first().empty()) throw Error("grammar: {}", warnings.first());
-      return std::make_shared<Compiled>(tokens_, compiler_->CompileGrammar(parsed));
+      const std::string text = translated(grammar);
+      check(grammar.kind, text);
+      return std::make_shared<Compiled>(tokens_, augur::compile(*compiler_, grammar.kind, text));
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {  // its own, and those of what it parses with

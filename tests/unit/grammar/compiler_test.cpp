@@ -85,6 +85,12 @@ TEST_F(GrammarTest, EveryKindTakesItsTextsAndNoOther) {
   }
 }
 
+TEST_F(GrammarTest, EscapesMeanWhatTheirNotationSays) {
+  EXPECT_TRUE(fits({GrammarKind::Gbnf, "root ::= \"\\x41bc\" . [\\x30-\\x39.] # a.b\n"}, "Abc\u00fc."));
+  EXPECT_FALSE(fits({GrammarKind::Gbnf, "root ::= \"a.\""}, "ab"));
+  EXPECT_TRUE(fits_schema(R"({"enum":["\u00fcber"]})", "\"\u00fcber\""));
+}
+
 TEST_F(GrammarTest, AMaskNamesAllThatMayFollow) {
   const auto constraint = compiler_.compile({GrammarKind::Ebnf, R"(root ::= "\"name\": " [0-9]+)"})->begin();
   std::vector<std::uint32_t> mask(mask_words(kVocab));

@@ -48,7 +48,8 @@ TEST(MaskTree, ComputesAMaskOnce) {
   int fills = 0;
   MaskTree masks(std::make_unique<CountingConstraint>(fills), kVocab);
   const std::int32_t first = masks.after(MaskTree::kText, 1);
-  const std::int32_t second = masks.after(first, 2);
+  const std::int32_t second = masks.after(first, 3);
+  ASSERT_NE(second, MaskTree::kIllegal);
   for (int i = 0; i < 3; ++i) {
     for (const std::int32_t state : {second, MaskTree::kText, first}) masks.allowed(state);
   }
