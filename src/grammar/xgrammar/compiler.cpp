@@ -142,7 +142,13 @@ class GrammarCompiler::Impl {
     try {
       const std::string text = translated(grammar);
       check(grammar.kind, text);
-      return std::make_shared<Compiled>(tokens_, augur::compile(*compiler_, grammar.kind, text));
+      auto compiled = std::make_shared<Compiled>(tokens_, augur::compile(*compiler_, grammar.kind, text));
+      std::vector<std::uint32_t> first(mask_words(vocab_));
+      compiled->begin()->fill(first);
+      if (std::all_of(first.begin(), first.end(), [](std::uint32_t word) { return word == 0; })) {
+        throw Error("grammar: no text fits it");
+      }
+      return compiled;
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {  // its own, and those of what it parses with
