@@ -38,7 +38,7 @@ void infill(const Served& served, const HttpRequest& http, const std::shared_ptr
 void apply_template(const Served& served, const HttpRequest& http,
                     const std::shared_ptr<Exchange>& exchange) {
   OpenAiRequest parsed = parse_openai_request(OpenAiEndpoint::ChatCompletions, parse_body(http.body),
-                                              served.options.speculation);
+                                              http.body, served.options.speculation);
   Request& request = parsed.requests.front();
   offer_tools(served.engine, read_openai_tools(http.body), request);
   try {
