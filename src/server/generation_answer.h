@@ -61,7 +61,6 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
     int slot = -1;           ///< -1: it has not begun
   };
 
-  SubmitOptions choice(int index, SubmitOptions options);
   void begin(int index, std::int64_t prompt_tokens);
   void observe_token(int index);
   void end(int index, const Result& result);

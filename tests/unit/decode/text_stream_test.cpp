@@ -80,7 +80,7 @@ TEST(TextStream, ContinuesThePromptAndStopsInsideAToken) {
   EXPECT_EQ(before + text, "Once upon a time, there was a ");
   EXPECT_TRUE(stream.stopped());
 
-  TextStream from_bos(*tokenizer, std::vector<TokenId>{*tokenizer->bos}, {}, false);
+  TextStream from_bos(*tokenizer, std::vector<TokenId>{*tokenizer->bos}, {}, StreamDecoder(*tokenizer));
   std::string whole;
   for (const TokenId token : all) whole += from_bos.push(token);
   EXPECT_EQ(whole + from_bos.flush(), "Once upon a time, there was a little girl");

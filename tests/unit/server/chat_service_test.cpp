@@ -65,7 +65,9 @@ class ChatServiceTest : public testing::Test {
   inline static std::unique_ptr<Engine> engine_;
   Service service_{{.model = "stories", .api_keys = {"key"}, .speculation = {}}};
   HttpServer server_{{.port = 0}, [this](HttpRequest request, const std::shared_ptr<Exchange>& exchange) {
-                       if (request.authorization.empty()) request.authorization = "Bearer key";
+                       if (request.header("authorization").empty()) {
+                         request.headers.emplace_back("authorization", "Bearer key");
+                       }
                        service_.handle(request, exchange);
                      }};
 };
@@ -154,7 +156,14 @@ class AnswerTest : public testing_support::StoriesEngineTest {
  protected:
   const ServiceOptions options_{.model = "m", .api_keys = {}, .speculation = {}};
   Session session_{*engine_};
-  const Served served_{.options = options_, .engine = *engine_, .session = session_, .parallel = 1};
+  ServerMetrics metrics_{"m"};
+  Slots slots_;
+  const Served served_{.options = options_,
+                       .engine = *engine_,
+                       .session = session_,
+                       .parallel = 1,
+                       .metrics = metrics_,
+                       .slots = slots_};
   const ToolParser parser_{ToolFormat::Hermes, {"add"}, true};
 };
 
