@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "augur/draft_round.h"
 #include "augur/enums.h"
 #include "augur/plan.h"
 
@@ -86,6 +87,7 @@ struct Request {
   std::optional<SpeculationPlan> speculation;  ///< in place of the engine's
   /// Called after every chunk of the prompt: tokens done, tokens in all.
   std::function<void(std::int64_t done, std::int64_t total)> on_prefill;
+  RoundCallback on_round;  ///< called after every step with what was drafted and what came of it
   /// Looked at between steps; true ends the generation as Cancelled. Must outlive the call.
   const std::atomic<bool>* cancel = nullptr;
 };

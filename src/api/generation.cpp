@@ -1,6 +1,7 @@
 #include "api/generation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -92,6 +93,9 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   options.prompt_logprobs = request.logprobs >= 0 && request.prompt_logprobs;
   options.on_token = [this](const EmittedToken& token) { return take(token); };
   options.on_prefill = request.on_prefill;
+  if (request.on_round) {
+    options.on_step = [this, on_round = request.on_round](const StepTrace& step) { tell(step, on_round); };
+  }
   if (context.prepare) context.prepare(options);
   sequence_ = std::make_unique<Sequence>(context.target, std::move(prompt), std::move(options));
 }
@@ -102,16 +106,37 @@ AfterToken Generation::take(const EmittedToken& token) {
   if (token.logprobs != nullptr) logprobs_.push_back(*token.logprobs);
   bool go_on = true;
   if (on_token_) {
-    const std::string_view proposer =
-        token.proposer == kTargetProposer ? std::string_view{} : proposer_names_[token.proposer - 1u];
     go_on = on_token_({.token = token.token,
                        .text = piece,
-                       .proposer = proposer,
+                       .proposer = proposer_name(token.proposer),
                        .depth = token.depth,
                        .logprobs = token.logprobs});
   }
   if (text_stream_.stopped()) return AfterToken::Stop;
   return go_on ? AfterToken::Continue : AfterToken::Cancel;
+}
+
+std::string_view Generation::proposer_name(ProposerId proposer) const {
+  return proposer == kTargetProposer ? std::string_view() : proposer_names_[proposer - 1u];
+}
+
+void Generation::tell(const StepTrace& step, const RoundCallback& on_round) {
+  const DraftTree& tree = *step.tree;
+  round_.nodes.clear();
+  for (std::size_t i = 0; i < tree.tokens().size(); ++i) {
+    round_.nodes.push_back({.token = tree.tokens()[i],
+                            .parent = tree.parents()[i],
+                            .proposer = proposer_name(tree.proposers()[i]),
+                            .probability = std::exp(static_cast<double>(tree.log_probs()[i]))});
+  }
+  for (const std::int32_t node : step.path) round_.nodes[static_cast<std::size_t>(node)].accepted = true;
+  round_.next = step.next;
+  round_.drafted = step.drafted;
+  round_.batch_rows = step.batch_rows;
+  round_.draft_ms = step.draft_ms;
+  round_.verify_ms = step.verify_ms;
+  round_.other_ms = step.other_ms;
+  on_round(round_);
 }
 
 void Generation::poll_cancel() {

@@ -40,6 +40,9 @@ class Generation {
 
  private:
   AfterToken take(const EmittedToken& token);
+  std::string_view proposer_name(ProposerId proposer) const;
+  /// Tells a step to whoever asked for rounds.
+  void tell(const StepTrace& step, const RoundCallback& on_round);
 
   std::shared_ptr<PolicyModel> policy_;      ///< outlives the sequence
   std::vector<std::string> proposer_names_;  ///< by ProposerId
@@ -47,6 +50,7 @@ class Generation {
   const std::atomic<bool>* cancel_;
   TextStream text_stream_;
   std::string text_;
+  DraftRound round_;  ///< the last one that was told
   std::vector<TokenLogprobs> logprobs_;
   std::unique_ptr<Sequence> sequence_;
 };

@@ -182,7 +182,9 @@ class Session::Impl {
              .memory_in_use = budget_.in_use(),
              .cache_bytes_in_use = kept_.bytes(),
              .prompt_tokens = kept_.counts().queried_tokens,
-             .cached_tokens = kept_.counts().known_tokens};
+             .cached_tokens = kept_.counts().known_tokens,
+             .drafted_tokens = load_.drafted_tokens,
+             .accepted_tokens = load_.accepted_tokens};
   }
 
   /// Waits for something to do, and moves those who may begin, or need not any more, to admitted_. False when
@@ -269,7 +271,10 @@ class Session::Impl {
       result = failed(std::current_exception());
     }
     s->options = {};  // what the callbacks hold on to
+    s->request = {};
     const std::lock_guard lock(shared_->mutex);
+    load_.drafted_tokens += result.speculation.verified_tokens - result.speculation.calls;
+    load_.accepted_tokens += result.speculation.accepted_tokens;
     s->result = std::move(result);
     std::erase(running_, s);
     shared_->ended.notify_all();

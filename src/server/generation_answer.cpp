@@ -24,6 +24,11 @@ void GenerationAnswer::submit(const Served& served, std::span<const Request> req
       Request one = requests[i / choices];
       one.sampling.seed += i % choices;
       if (one.tpot_ms == 0) one.tpot_ms = served.options.tpot_ms;
+      if (stream_ && wants_rounds()) {
+        one.on_round = [self = shared_from_this(), index = static_cast<int>(i)](const DraftRound& round) {
+          if (!self->failed_) self->take_round(index, round);
+        };
+      }
       tickets.push_back(served.session.submit(std::move(one), choice(static_cast<int>(i), options)));
     }
   } catch (const std::exception& error) {

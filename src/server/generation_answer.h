@@ -33,6 +33,10 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   // Called on the session's thread, one at a time.
   /// A token of choice `index`, where the answer is streamed.
   virtual void take(int index, const TokenEvent& event) = 0;
+  /// What became of a round of choice `index`, after its tokens, where the answer is streamed and asks for
+  /// it.
+  virtual void take_round(int /*index*/, const DraftRound& /*round*/) {}
+  virtual bool wants_rounds() const { return false; }
   /// Choice `index` has ended, well.
   virtual void choice_ended(int /*index*/, const Result& /*result*/) {}
   /// All have ended, well: results by choice.

@@ -20,6 +20,20 @@ void health(const Served&, const HttpRequest&, const std::shared_ptr<Exchange>& 
   exchange->answer(200, R"({"status":"ok"})");
 }
 
+void load(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
+  const SessionLoad load = served.session.load();
+  const ordered_json body = {{"running", load.running},
+                             {"waiting", load.waiting},
+                             {"memory", load.memory},
+                             {"memory_in_use", load.memory_in_use},
+                             {"cache_bytes_in_use", load.cache_bytes_in_use},
+                             {"prompt_tokens", load.prompt_tokens},
+                             {"cached_tokens", load.cached_tokens},
+                             {"num_draft_tokens", load.drafted_tokens},
+                             {"num_accepted_tokens", load.accepted_tokens}};
+  exchange->answer(200, text_of(body));
+}
+
 void models(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
   const ordered_json body = {{"object", "list"},
                              {"data",
@@ -102,9 +116,8 @@ void detokenize(const Served& served, const HttpRequest& request, const std::sha
 
 std::span<const Endpoint> model_endpoints() {
   static constexpr std::array kEndpoints = {
-      Endpoint{"GET", "/health", health},
-      Endpoint{"GET", "/v1/models", models},
-      Endpoint{"POST", "/tokenize", tokenize},
+      Endpoint{"GET", "/health", health},          Endpoint{"GET", "/load", load},
+      Endpoint{"GET", "/v1/models", models},       Endpoint{"POST", "/tokenize", tokenize},
       Endpoint{"POST", "/detokenize", detokenize},
   };
   return kEndpoints;

@@ -9,6 +9,7 @@
 
 #include "server/json_answers.h"
 #include "server/logprobs_json.h"
+#include "server/speculation_json.h"
 
 namespace augur {
 namespace {
@@ -71,6 +72,7 @@ OpenAiAnswer::OpenAiAnswer(OpenAiEndpoint endpoint, const OpenAiRequest& request
                        request.choices * static_cast<int>(request.requests.size())),
       endpoint_(endpoint),
       stream_usage_(request.stream_usage),
+      stream_speculation_(request.stream_speculation),
       choices_(request.choices),
       logprobs_(request.requests.front().logprobs >= 0),
       echoes_(std::move(echoes)),
@@ -84,11 +86,19 @@ OpenAiAnswer::OpenAiAnswer(OpenAiEndpoint endpoint, const OpenAiRequest& request
       characters_(begun_.size()) {}
 
 void OpenAiAnswer::take(int index, const TokenEvent& event) {
-  if (!event.text.empty() || event.logprobs != nullptr) send_chunk(index, event, nullptr);
+  ordered_json speculation;
+  if (stream_speculation_ && event.token >= 0) speculation["token"] = token_json(event);
+  if (!event.text.empty() || event.logprobs != nullptr || !speculation.is_null()) {
+    send_chunk(index, event, nullptr, std::move(speculation));
+  }
+}
+
+void OpenAiAnswer::take_round(int index, const DraftRound& round) {
+  send_chunk(index, {}, nullptr, {{"round", round_json(engine_, round)}});
 }
 
 void OpenAiAnswer::choice_ended(int index, const Result& result) {
-  if (streamed()) send_chunk(index, {}, to_string(result.finish_reason).data());
+  if (streamed()) send_chunk(index, {}, to_string(result.finish_reason).data(), nullptr);
 }
 
 ordered_json OpenAiAnswer::frame(bool chunk) const {
@@ -120,7 +130,8 @@ ordered_json OpenAiAnswer::logprobs_of(std::size_t index, const Result& result) 
   return completion_logprobs(engine_, tokens, logprobs, offset);
 }
 
-void OpenAiAnswer::send_chunk(int index, const TokenEvent& event, const char* finish_reason) {
+void OpenAiAnswer::send_chunk(int index, const TokenEvent& event, const char* finish_reason,
+                              ordered_json speculation) {
   const auto i = static_cast<std::size_t>(index);
   const bool first = !begun_[i];
   begun_[i] = true;
@@ -143,6 +154,7 @@ void OpenAiAnswer::send_chunk(int index, const TokenEvent& event, const char* fi
   }
   choice["logprobs"] = std::move(logprobs);
   choice["finish_reason"] = finish_reason == nullptr ? ordered_json() : ordered_json(finish_reason);
+  if (!speculation.is_null()) choice["speculation"] = std::move(speculation);
   ordered_json chunk = frame(true);
   chunk["choices"].push_back(std::move(choice));
   exchange().event(text_of(chunk));

@@ -26,15 +26,19 @@ class OpenAiAnswer final : public GenerationAnswer {
 
  private:
   void take(int index, const TokenEvent& event) override;
+  void take_round(int index, const DraftRound& round) override;
+  bool wants_rounds() const override { return stream_speculation_; }
   void choice_ended(int index, const Result& result) override;
   void finish(const std::vector<Result>& results) override;
   nlohmann::ordered_json frame(bool chunk) const;
   const EchoedPrompt* echo_of(std::size_t index) const;
   nlohmann::ordered_json logprobs_of(std::size_t index, const Result& result) const;
-  void send_chunk(int index, const TokenEvent& event, const char* finish_reason);
+  void send_chunk(int index, const TokenEvent& event, const char* finish_reason,
+                  nlohmann::ordered_json speculation);
 
   const OpenAiEndpoint endpoint_;
   const bool stream_usage_;
+  const bool stream_speculation_;
   const int choices_;  ///< of each request
   const bool logprobs_;
   const std::vector<EchoedPrompt> echoes_;

@@ -142,6 +142,8 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, co
       }
     } else if (key == "timeout") {
       to.seconds = read_number(key, value, 1e-3, 1e9);
+    } else if (key == "return_speculation") {
+      to.stream_speculation = read_boolean(key, value);
     } else if (key == "priority") {
       to.priority =
           -static_cast<int>(read_integer(key, value, -1000000, 1000000));  // as vLLM has it: lower is earlier
@@ -153,6 +155,8 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, co
   }
   if (to.requests.empty()) throw BadRequest(chat ? "messages" : "prompt", "is missing");
   if (usage_asked && !to.stream) throw BadRequest("stream_options", "goes with \"stream\": true");
+  if (to.stream_speculation && !to.stream)
+    throw BadRequest("return_speculation", "goes with \"stream\": true");
   if (chat && logprobs) request.logprobs = std::max(request.logprobs, 0);
   if (chat && !logprobs && request.logprobs >= 0) {
     throw BadRequest("top_logprobs", "goes with \"logprobs\": true");

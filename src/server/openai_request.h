@@ -17,6 +17,7 @@ struct OpenAiRequest {
   bool echo = false;
   bool stream = false;
   bool stream_usage = false;
+  bool stream_speculation = false;  ///< `return_speculation`: who proposed each token, and every round's tree
   int priority = 0;
   double seconds = 0;  ///< "timeout": in which it has to end; 0: as long as it takes
   std::string model;   ///< as the client names it; empty: it does not

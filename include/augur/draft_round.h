@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace augur {
+
+/// One step of a request's speculation: what was drafted, what the model made of it, and what it took.
+struct DraftRound {
+  struct Node {
+    std::int32_t token = -1;
+    int parent = -1;            ///< an earlier node; -1: this is the root, the newest token of the text
+    std::string_view proposer;  ///< drafter that was the first to propose it; empty: the root
+    double probability = 0;     ///< given its parent, by that drafter; 1 where it has none to tell
+    bool accepted = false;
+  };
+  std::vector<Node> nodes;      ///< as verified; the root is the first, and accepted
+  std::int32_t next = -1;       ///< the model's own token behind the accepted ones
+  std::int64_t drafted = 0;     ///< tokens that were proposed, before pruning
+  std::int64_t batch_rows = 0;  ///< of the forward that verified them: all requests' and prompts'
+  double draft_ms = 0;          ///< this request's share of the step's times
+  double verify_ms = 0;
+  double other_ms = 0;
+};
+/// The round is valid during the call. Comes after the tokens of the round.
+using RoundCallback = std::function<void(const DraftRound&)>;
+
+}  // namespace augur
