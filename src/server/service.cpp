@@ -6,6 +6,7 @@
 
 #include "server/bad_request.h"
 #include "server/json_answers.h"
+#include "server/page.h"
 
 namespace augur {
 namespace {
@@ -63,6 +64,7 @@ bool Service::authorized(const HttpRequest& request) const {
 }
 
 void Service::handle(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
+  if (answer_page(request, *exchange)) return;
   const Endpoint* endpoint = nullptr;
   std::string allowed;
   for (const Endpoint& e : endpoints()) {

@@ -1,22 +1,5 @@
-// The document, and what every part of the page draws with.
+// The document, and what every part of the report draws with.
 const D = JSON.parse(document.getElementById("data").textContent);
-const SVG = "http://www.w3.org/2000/svg";
-
-function fill(node, attributes, children) {
-  for (const [key, value] of Object.entries(attributes || {})) {
-    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
-    else if (key === "style") node.style.cssText = value;
-    else if (value !== null && value !== undefined && value !== false) node.setAttribute(key, value);
-  }
-  for (const child of children.flat(2)) {
-    if (child !== null && child !== undefined && child !== false) node.append(child);
-  }
-  return node;
-}
-const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
-const sv = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
-
-const fixed = (value, digits) => Number.isFinite(value) ? value.toFixed(digits) : "–";
 const times = (value) => fixed(value, 2) + "×";
 const whole = (value) => Math.round(value).toLocaleString("en");
 const percent = (value) => fixed(100 * value, value > 0 && value < 0.0995 ? 1 : 0) + "%";
@@ -57,23 +40,6 @@ addEventListener("resize", () => {
   clearTimeout(waiting);
   waiting = setTimeout(() => redraws.forEach((again) => again(false)), 100);
 });
-
-// What lies under the pointer.
-const tip = document.getElementById("tip");
-function hint(text) {
-  const show = (event) => {
-    tip.textContent = typeof text === "function" ? text() : text;
-    tip.hidden = false;
-    const x = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
-    const y = event.clientY + 18 + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 10 : event.clientY + 18;
-    tip.style.left = Math.max(8, x) + "px";
-    tip.style.top = y + "px";
-  };
-  return { onpointerenter: show, onpointermove: show, onpointerleave: () => { tip.hidden = true; } };
-}
-
-const legend = (entries) => el("div", { class: "legend" },
-  entries.map(([text, fillColour]) => el("span", {}, el("i", { style: `background:${fillColour}` }), text)));
 
 // Which methods the line charts show; all of them share one choice.
 const shown = new Set();

@@ -1,12 +1,6 @@
 // Puts the page together.
-function currentTheme() {
-  return document.documentElement.dataset.theme;
-}
-function setTheme(theme) {
-  document.documentElement.dataset.theme = theme;
-}
 const asked = location.hash.slice(1).split("-");  // "#dark", "#light-check"
-setTheme(asked[0] === "dark" || asked[0] === "light" ? asked[0] : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+if (asked[0] === "dark" || asked[0] === "light") setTheme(asked[0]);
 
 function protocol() {
   const s = D.settings, facts = [

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""The chat page in headless Chromium against a running server: a chat, a stop, a tree opened, a race that ends in
+"identical", at phone and desktop width, light and dark. Needs chromium, chromium-driver and PyPI's selenium.
+
+usage: scripts/check_page.py http://127.0.0.1:8080 [FOLDER]     FOLDER gets the screenshots"""
+import sys
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+WIDTHS = {"phone": (390, 844), "desktop": (1280, 860)}
+SECONDS = 120
+
+
+class Page:
+    def __init__(self, url, name, size, theme, folder):
+        self.name = f"{name}-{theme}"
+        self.folder = folder
+        options = webdriver.ChromeOptions()
+        for flag in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-gpu"):
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False})
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "features": [{"name": "prefers-color-scheme", "value": theme}]})
+        self.driver.get(url)
+        self.until(lambda: self.all("#state dd"))
+
+    def all(self, selector):
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def one(self, selector):
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def until(self, condition):
+        return WebDriverWait(self.driver, SECONDS, poll_frequency=0.1).until(lambda _: condition())
+
+    def shot(self, what):
+        if self.folder:
+            self.driver.save_screenshot(str(self.folder / f"{self.name}-{what}.png"))
+
+    def set(self, field, value):
+        self.driver.execute_script(
+            "const n = document.getElementById(arguments[0]); n.value = arguments[1]; n.dispatchEvent(new Event('input'));",
+            field, str(value))
+
+    def idle(self):
+        return not self.one("#stop").is_displayed()
+
+    def ask(self, text, button=None):
+        box = self.one("#prompt")
+        box.send_keys(text)
+        box.send_keys(Keys.ENTER) if button is None else self.one(button).click()
+        self.until(lambda: not self.idle() or self.all(".warn"))
+
+    def check(self, condition, what):
+        if not condition:
+            self.shot("failed")
+            raise SystemExit(f"{self.name}: {what}")
+
+    def wider(self):
+        return self.driver.execute_script("return document.documentElement.scrollWidth > innerWidth")
+
+
+def chat(page):
+    page.set("max-tokens", 120)
+    page.set("policy", "eagle2")  # auto may well decide not to draft on a busy machine
+    page.ask("List three colours, three animals and three colours again.")
+    page.until(lambda: len(page.all(".answer .token")) > 20)
+    page.shot("streaming")
+    page.until(page.idle)
+    page.check(not page.all(".warn"), "the answer failed")
+    page.check("tokens/s" in page.one(".figures").text, "no figures")
+    page.check(any("depth" in s.get_attribute("title") for s in page.all(".answer .token")), "no token was drafted")
+    page.shot("chat")
+    before = page.one(".answer-text").text
+    page.one(".again").click()
+    page.until(lambda: page.idle() and page.all(".answer .token"))
+    page.check(page.one(".answer-text").text == before, "a greedy answer differs when it is given again")
+
+
+def tree(page):
+    drafted = [s for s in page.all(".answer .token") if "depth" in s.get_attribute("title") and s.text.strip()]
+    page.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", drafted[-1])
+    drafted[-1].click()
+    page.until(lambda: page.one("#rounds").is_displayed())
+    page.check(len(page.all("#round-tree svg rect")) > 1, "the tree has no nodes")
+    page.check(page.all("#round-tree rect[stroke='var(--good)']"), "no node is accepted")
+    page.shot("tree")
+    title = page.one("#rounds-title").text
+    page.one("#previous-round").click()
+    page.check(page.one("#rounds-title").text != title, "there is no way to another round")
+    page.one("#close-rounds").send_keys(Keys.ESCAPE)
+    page.until(lambda: not page.one("#rounds").is_displayed())
+
+
+def stop(page):
+    page.set("max-tokens", 1000)
+    page.ask("Tell me a very long story of a river.")
+    page.until(lambda: len(page.all(".turn:last-child .token")) > 5)
+    page.one("#stop").click()
+    page.until(page.idle)
+    page.check("stopped" in page.all(".figures")[-1].text, "the answer was not stopped")
+
+
+def race(page):
+    page.one("#fresh").click()
+    page.set("max-tokens", 100)
+    page.set("temperature", 0.7)
+    page.set("seed", 7)
+    page.ask("Write a long poem about the sea and the wind.", "#race")
+    page.until(page.idle)
+    verdict = page.one(".verdict").text
+    page.check(verdict.startswith("identical"), f"the race ended in '{verdict}'")
+    page.shot("race")
+
+
+def settings(page):
+    page.one("#open-settings").click()
+    page.until(lambda: page.one("#settings").is_displayed())
+    page.check(not page.wider(), "the page is wider than the window")
+    page.shot("settings")
+    page.one("#close-settings").click()
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        raise SystemExit(__doc__)
+    folder = Path(sys.argv[2]) if len(sys.argv) == 3 else None
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+    for name, size in WIDTHS.items():
+        for theme in ("light", "dark"):
+            page = Page(sys.argv[1], name, size, theme, folder)
+            try:
+                page.shot("welcome")
+                for part in (chat, tree, settings, stop, race):
+                    part(page)
+                    page.check(not page.wider(), f"{part.__name__}: the page is wider than the window")
+                    log = page.driver.get_log("browser")
+                    page.check(not log, f"{part.__name__}: the console says {log}")
+                print(f"{page.name}: a chat, a tree, a stop, a race: {page.one('.verdict').text}")
+            finally:
+                page.driver.quit()
+
+
+if __name__ == "__main__":
+    main()

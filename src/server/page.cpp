@@ -1,0 +1,86 @@
+#include "server/page.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "server/json_answers.h"
+
+namespace augur {
+namespace {
+
+constexpr std::string_view kHtml = "text/html; charset=utf-8";
+constexpr std::string_view kCss = "text/css; charset=utf-8";
+constexpr std::string_view kScript = "text/javascript; charset=utf-8";
+
+// Written in web/, embedded by the build.
+constexpr std::array kFiles = {
+    PageFile{
+        "/",
+        kHtml,
+#include "page_index.inc"
+    },
+    PageFile{
+        "/theme.css",
+        kCss,
+#include "page_theme.inc"
+    },
+    PageFile{
+        "/page.css",
+        kCss,
+#include "page_style.inc"
+    },
+    PageFile{
+        "/theme.js",
+        kScript,
+#include "page_colours.inc"
+    },
+    PageFile{
+        "/dom.js",
+        kScript,
+#include "page_dom.inc"
+    },
+    PageFile{
+        "/tree.js",
+        kScript,
+#include "page_tree.inc"
+    },
+    PageFile{
+        "/page.js",
+        kScript,
+#include "page_script.inc"
+    },
+    PageFile{
+        "/icon.svg",
+        "image/svg+xml",
+#include "page_icon.inc"
+    },
+};
+
+}  // namespace
+
+std::span<const PageFile> page_files() {
+  return kFiles;
+}
+
+bool answer_page(const HttpRequest& request, Exchange& exchange) {
+  const auto file =
+      std::find_if(kFiles.begin(), kFiles.end(), [&](const PageFile& f) { return f.path == request.path; });
+  if (file == kFiles.end()) return false;
+  if (request.method != "GET" && request.method != "HEAD") {
+    exchange.answer(405, error_body(405, request.path + " takes GET, HEAD"), {{"Allow", "GET, HEAD"}});
+    return true;
+  }
+  exchange.answer(
+      200, std::string(file->content),
+      {{"Content-Type", std::string(file->type)},
+       {"Cache-Control", "no-cache"},
+       {"Content-Security-Policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+       {"Referrer-Policy", "no-referrer"},
+       {"X-Content-Type-Options", "nosniff"}});
+  return true;
+}
+
+}  // namespace augur

@@ -1,0 +1,23 @@
+#pragma once
+#include <span>
+#include <string_view>
+
+#include "server/exchange.h"
+
+namespace augur {
+
+/// A file of the chat page (web/), which is part of the program.
+struct PageFile {
+  std::string_view path;  ///< of the URL
+  std::string_view type;
+  std::string_view content;
+};
+
+/// The page at "/" first.
+std::span<const PageFile> page_files();
+
+/// False: the request is for no file of the page. Files need no key and no model: the page asks for the key,
+/// and waits for the model. They load from this server only, which their Content-Security-Policy enforces.
+bool answer_page(const HttpRequest& request, Exchange& exchange);
+
+}  // namespace augur

@@ -1,0 +1,43 @@
+// What the user has set; kept by the browser for the next visit.
+const kept = ["system", "temperature", "top-p", "seed", "max-tokens", "drafter", "policy"];
+
+function showSettings() {
+  for (const id of ["temperature", "top-p"]) byId(`${id}-shown`).textContent = Number(byId(id).value).toFixed(2);
+  for (const id of ["drafter", "policy"]) byId(id).disabled = !byId("speculation").checked;
+}
+
+function loadSettings() {
+  const saved = JSON.parse(localStorage.getItem("augur-settings") || "{}");
+  for (const id of kept) if (saved[id] !== undefined) byId(id).value = saved[id];
+  const changed = () => {
+    localStorage.setItem("augur-settings", JSON.stringify(Object.fromEntries(kept.map((id) => [id, byId(id).value]))));
+    showSettings();
+  };
+  for (const id of [...kept, "speculation"]) byId(id).addEventListener("input", changed);
+  showSettings();
+}
+
+const anySeed = () => crypto.getRandomValues(new Uint32Array(1))[0];
+
+function speculative(on) {
+  if (!on) return { type: "none" };
+  const plan = {};
+  if (byId("drafter").value) plan.type = byId("drafter").value;
+  if (byId("policy").value) plan.policy = byId("policy").value;
+  return Object.keys(plan).length > 0 ? plan : null;
+}
+
+// The body of a request for the answer to `messages`.
+function requestBody(messages, speculate, seed = byId("seed").value === "" ? anySeed() : Number(byId("seed").value)) {
+  const system = byId("system").value.trim(), most = Number(byId("max-tokens").value);
+  return {
+    messages: system ? [{ role: "system", content: system }, ...messages] : messages,
+    temperature: Number(byId("temperature").value), top_p: Number(byId("top-p").value), seed,
+    max_tokens: most > 0 ? most : null, speculative: speculative(speculate),
+  };
+}
+
+function toggleSettings(open) {
+  document.body.classList.toggle("with-settings", open);
+  byId("open-settings").setAttribute("aria-expanded", String(document.body.classList.contains("with-settings")));
+}
