@@ -5,6 +5,7 @@ namespace augur::cli {
 
 // Each adds one subcommand with its options. When the command line names it, `action` is set.
 void add_generate(CLI::App& app, Action& action);
+void add_chat(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_tokenize(CLI::App& app, Action& action);

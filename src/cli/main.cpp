@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
 
   Action action;
   add_generate(app, action);
+  add_chat(app, action);
   add_serve(app, action);
   add_inspect(app, action);
   add_tokenize(app, action);

@@ -29,12 +29,13 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return kUsageError;
 }
 
-/// The arguments after the program's name, last first, as CLI11 takes them. llama.cpp's -md is not a flag
-/// that CLI11 can know (it reads -m with the value "d").
+/// The arguments after the program's name, last first, as CLI11 takes them. llama.cpp's -md and -sys are no
+/// flags that CLI11 can know (it reads -m with the value "d").
 std::vector<std::string> arguments(int argc, char** argv) {
   std::vector<std::string> result;
   for (int i = argc - 1; i > 0; --i) {
-    result.emplace_back(std::string_view(argv[i]) == "-md" ? "--spec-draft-model" : argv[i]);
+    const std::string_view word = argv[i];
+    result.emplace_back(word == "-md" ? "--spec-draft-model" : word == "-sys" ? "--system-prompt" : word);
   }
   return result;
 }

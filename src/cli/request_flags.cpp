@@ -7,7 +7,7 @@
 
 namespace augur::cli {
 
-void add_request_flags(CLI::App& command, RequestFlags& flags) {
+void add_length_flags(CLI::App& command, RequestFlags& flags) {
   command.option_defaults()->group("Request");
   command
       .add_option("-n,--predict", flags.max_tokens,
@@ -16,6 +16,10 @@ void add_request_flags(CLI::App& command, RequestFlags& flags) {
       ->capture_default_str();
   command.add_option("--stop", flags.stop, "End before this text; repeatable")->allow_extra_args(false);
   command.add_flag("--ignore-eos", flags.ignore_eos, "Never end by the model's own decision");
+}
+
+void add_request_flags(CLI::App& command, RequestFlags& flags) {
+  add_length_flags(command, flags);
   auto* chat = command.add_flag("--chat", flags.chat, "Apply the model's chat template");
   command.add_option("--system", flags.system, "System message")->needs(chat);
 }

@@ -21,6 +21,9 @@ struct RequestFlags {
   SamplingOptions sampling;
 };
 
+/// -n, --stop, --ignore-eos.
+void add_length_flags(CLI::App& command, RequestFlags& flags);
+
 /// -n, --stop, --ignore-eos, --chat, --system. The sampling flags are add_sampling_flags'.
 void add_request_flags(CLI::App& command, RequestFlags& flags);
 
