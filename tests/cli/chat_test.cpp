@@ -70,8 +70,11 @@ TEST_F(Chat, RemembersWhatWasSaidAndDoesWhatCommandsSay) {
 }
 
 TEST_F(Chat, TintsOnlyWhereItIsToldOrATerminalListens) {
-  EXPECT_THAT(talk("Once upon a time\n", {"-md", stories260k()}).out, Not(HasSubstr("\x1b[")));
-  EXPECT_THAT(talk("Once upon a time\n", {"-md", stories260k(), "--color", "on"}).out, HasSubstr("\x1b["));
+  EXPECT_THAT(talk("Once upon a time\n", {"-md", stories260k(), "--spec-policy", "chain"}).out,
+              Not(HasSubstr("\x1b[")));
+  EXPECT_THAT(
+      talk("Once upon a time\n", {"-md", stories260k(), "--spec-policy", "chain", "--color", "on"}).out,
+      HasSubstr("\x1b["));
 }
 
 TEST_F(Chat, SaysWhatCannotBe) {
