@@ -43,6 +43,7 @@ std::string anthropic_error_body(int status, std::string_view message, std::stri
                            : status == 413 ? "request_too_large"
                            : status == 429 ? "rate_limit_error"
                            : status == 503 ? "overloaded_error"
+                           : status == 504 ? "timeout_error"
                            : status < 500  ? "invalid_request_error"
                                            : "api_error";
   return text_of({{"type", "error"}, {"error", {{"type", type}, {"message", message}}}});

@@ -43,5 +43,9 @@ std::span<const Endpoint> responses_endpoints();
 std::span<const Endpoint> anthropic_endpoints();
 std::span<const Endpoint> model_endpoints();
 std::span<const Endpoint> llamacpp_endpoints();
+std::span<const Endpoint> openapi_endpoints();
+
+/// All of them.
+const std::vector<Endpoint>& endpoints();
 
 }  // namespace augur

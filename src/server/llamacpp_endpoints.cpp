@@ -8,6 +8,7 @@
 #include "server/llamacpp_answer.h"
 #include "server/llamacpp_request.h"
 #include "server/openai_request.h"
+#include "server/openai_tools.h"
 
 namespace augur {
 namespace {
@@ -35,10 +36,12 @@ void infill(const Served& served, const HttpRequest& http, const std::shared_ptr
 
 void apply_template(const Served& served, const HttpRequest& http,
                     const std::shared_ptr<Exchange>& exchange) {
-  const OpenAiRequest parsed = parse_openai_request(OpenAiEndpoint::ChatCompletions, parse_body(http.body),
-                                                    served.options.speculation);
+  OpenAiRequest parsed = parse_openai_request(OpenAiEndpoint::ChatCompletions, parse_body(http.body),
+                                              served.options.speculation);
+  Request& request = parsed.requests.front();
+  offer_tools(served.engine, read_openai_tools(http.body), request);
   try {
-    exchange->answer(200, text_of({{"prompt", served.engine.render_chat(parsed.requests.front().messages)}}));
+    exchange->answer(200, text_of({{"prompt", served.engine.render_chat(request.messages, request.tools)}}));
   } catch (const std::runtime_error& error) {
     throw BadRequest("messages", error.what());
   }

@@ -18,19 +18,20 @@ bool equal(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
+}  // namespace
+
 const std::vector<Endpoint>& endpoints() {
   static const std::vector<Endpoint> all = [] {
     std::vector<Endpoint> list;
-    for (const std::span<const Endpoint> api : {model_endpoints(), openai_endpoints(), responses_endpoints(),
-                                                anthropic_endpoints(), llamacpp_endpoints()}) {
+    for (const std::span<const Endpoint> api :
+         {model_endpoints(), openai_endpoints(), responses_endpoints(), anthropic_endpoints(),
+          llamacpp_endpoints(), openapi_endpoints()}) {
       list.insert(list.end(), api.begin(), api.end());
     }
     return list;
   }();
   return all;
 }
-
-}  // namespace
 
 Service::Service(ServiceOptions options) : options_(std::move(options)) {}
 Service::~Service() = default;
