@@ -1,0 +1,28 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "base/types.h"
+#include "sampling/token_mask.h"
+
+namespace augur {
+
+/// What one sequence's text has to be, token by token. It stands at the end of a text that begins empty.
+/// One thread at a time.
+class TokenConstraint {
+ public:
+  virtual ~TokenConstraint() = default;
+  /// Goes on behind the token. False, and nothing else, where it may not come next.
+  virtual bool accept(TokenId token) = 0;
+  /// Takes back so many of the tokens that were accepted.
+  virtual void roll_back(int tokens) = 0;
+  /// The text is complete and its end has been accepted: what follows is nobody's concern.
+  virtual bool ended() const = 0;
+  /// Which tokens may come next, as a TokenMask of the vocabulary. Not once it has ended.
+  virtual void fill(std::span<std::uint32_t> mask) = 0;
+  /// The token that all of `mask`, which fill() has given, leads to: the longest of them, where the others
+  /// are its beginnings. -1: there are several ways to go on.
+  virtual TokenId forced(TokenMask mask) const = 0;
+};
+
+}  // namespace augur
