@@ -331,7 +331,9 @@ class Connection::Answering final : public Exchange {
   /// Whoever lets go of it without an answer must not leave the client waiting.
   ~Answering() override {
     if (!finished_) answer(500, error_body(500, "the request was dropped"));
-    post([](Connection&) {});  // the connection ends on the I/O thread
+    // The connection ends on the I/O thread: nothing of it is left here when that has done its part.
+    asio::io_context& io = connection_->io();
+    asio::post(io, [connection = std::move(connection_)] {});
   }
 
   void header(std::string name, std::string value) override {

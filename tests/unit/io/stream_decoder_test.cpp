@@ -58,6 +58,8 @@ TEST(StreamDecoder, DropsOneLeadingSpaceWhereTheTokenizerDoes) {
   StreamDecoder shown(tokenizer, true);
   EXPECT_EQ(shown.push(2), "<s>");
   EXPECT_EQ(shown.push(0), " a");
+  StreamDecoder one(tokenizer, false, {2});
+  EXPECT_EQ(one.push(2), "<s>");
 }
 
 TEST(StreamDecoder, ByteFallbackTokensBecomeCharacters) {

@@ -118,6 +118,7 @@ TEST_F(ChatServiceTest, ToolsThatAreNotAsTheyMustBeAreNamed) {
 
 /// What an answer sends.
 struct Recorder final : Exchange {
+  void header(std::string, std::string) override {}
   void answer(int code, std::string text, HttpHeaders) override {
     status = code;
     body = json::parse(text);

@@ -31,8 +31,7 @@ TEST_F(OperationsTest, MetricsCountWhatWasDone) {
                              {"max_tokens", 30},
                              {"temperature", 0},
                              {"speculative", {{"type", "draft"}, {"policy", "eagle2"}}}});
-  answer("/completion",
-         {{"prompt", "Once upon a time"}, {"n_predict", 10}, {"stop", {"Lily"}}, {"temperature", 0}});
+  answer("/completion", {{"prompt", "Once upon a time"}, {"n_predict", 10}, {"temperature", 0}});
   EXPECT_THAT(client_.Get("/metrics")->get_header_value("Content-Type"), HasSubstr("text/plain"));
   const std::string text = metrics();
   const auto value = [&](const std::string& name) {
@@ -51,7 +50,7 @@ TEST_F(OperationsTest, MetricsCountWhatWasDone) {
   EXPECT_GT(value("vllm:spec_decode_num_accepted_tokens_total" + model), 0);
   EXPECT_GT(
       value(R"(vllm:spec_decode_num_accepted_tokens_per_pos_total\{model_name="stories",position="0"\})"), 0);
-  EXPECT_EQ(value(R"(augur:mean_accepted_length_count\{model_name="stories",drafter="draft"\})"), 1);
+  EXPECT_EQ(value(R"(augur:mean_accepted_length_count\{model_name="stories",drafter="draft"\})"), 2);
 }
 
 TEST_F(OperationsTest, SlotsShowWhatRuns) {
