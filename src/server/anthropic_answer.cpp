@@ -49,9 +49,10 @@ std::string anthropic_error_body(int status, std::string_view message, std::stri
   return text_of({{"type", "error"}, {"error", {{"type", type}, {"message", message}}}});
 }
 
-AnthropicAnswer::AnthropicAnswer(bool stream, std::string model, std::size_t prompt_tokens,
-                                 std::optional<ToolParser> tools, std::shared_ptr<Exchange> exchange)
-    : GenerationAnswer(std::move(exchange), stream, 1),
+AnthropicAnswer::AnthropicAnswer(const Served& served, bool stream, std::string model,
+                                 std::size_t prompt_tokens, std::optional<ToolParser> tools,
+                                 std::shared_ptr<Exchange> exchange)
+    : GenerationAnswer(served, std::move(exchange), stream, 1),
       model_(std::move(model)),
       prompt_tokens_(prompt_tokens),
       tools_(std::move(tools)),

@@ -18,8 +18,8 @@ std::string anthropic_error_body(int status, std::string_view message, std::stri
 class AnthropicAnswer final : public GenerationAnswer {
  public:
   /// `prompt_tokens`: of the request; `tools`: what takes answers apart where the model may call functions.
-  AnthropicAnswer(bool stream, std::string model, std::size_t prompt_tokens, std::optional<ToolParser> tools,
-                  std::shared_ptr<Exchange> exchange);
+  AnthropicAnswer(const Served& served, bool stream, std::string model, std::size_t prompt_tokens,
+                  std::optional<ToolParser> tools, std::shared_ptr<Exchange> exchange);
 
  private:
   enum class Block { None, Text, ToolUse };

@@ -27,9 +27,9 @@ void messages(const Served& served, const HttpRequest& http, const std::shared_p
   }
   std::optional<ToolParser> tools = offer_tools(served.engine, parsed.tools, parsed.request);
   tokenize_prompt(served.engine, parsed.request);
-  std::make_shared<AnthropicAnswer>(parsed.stream, model, parsed.request.prompt_tokens.size(),
+  std::make_shared<AnthropicAnswer>(served, parsed.stream, model, parsed.request.prompt_tokens.size(),
                                     std::move(tools), exchange)
-      ->submit(served, parsed.request, {});
+      ->submit(parsed.request, {});
 }
 
 void count_tokens(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {

@@ -9,25 +9,25 @@
 
 namespace augur {
 
-GenerationAnswer::GenerationAnswer(std::shared_ptr<Exchange> exchange, bool stream, int choices)
-    : exchange_(std::move(exchange)),
+GenerationAnswer::GenerationAnswer(const Served& served, std::shared_ptr<Exchange> exchange, bool stream,
+                                   int choices)
+    : served_(served),
+      exchange_(std::move(exchange)),
       stream_(stream),
       results_(static_cast<std::size_t>(choices)),
-      missing_(choices) {}
+      missing_(choices),
+      submitted_(Clock::now()),
+      progress_(results_.size(), {.last = submitted_}) {}
 
-void GenerationAnswer::submit(const Served& served, std::span<const Request> requests,
-                              const SubmitOptions& options) {
+void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOptions& options) {
   const std::size_t choices = results_.size() / requests.size();
-  served_.emplace(served);
-  served.record->choices = missing_;
-  submitted_ = Clock::now();
-  progress_.assign(results_.size(), {.last = submitted_});
+  served_.record->choices = missing_;
   std::vector<Ticket> tickets;
   try {
     for (std::size_t i = 0; i < results_.size(); ++i) {
       Request one = requests[i / choices];
       one.sampling.seed += i % choices;
-      if (one.tpot_ms == 0) one.tpot_ms = served.options.tpot_ms;
+      if (one.tpot_ms == 0) one.tpot_ms = served_.options.tpot_ms;
       const int index = static_cast<int>(i);
       const std::int64_t prompt = std::ssize(one.prompt_tokens);
       // Tickets keep the request beyond its end, which must not keep the exchange.
@@ -40,7 +40,7 @@ void GenerationAnswer::submit(const Served& served, std::span<const Request> req
           if (self && !self->failed_) self->take_round(index, round);
         };
       }
-      tickets.push_back(served.session.submit(std::move(one), choice(index, options)));
+      tickets.push_back(served_.session.submit(std::move(one), choice(index, options)));
     }
   } catch (const std::exception& error) {
     for (Ticket& ticket : tickets) ticket.cancel();
@@ -53,7 +53,7 @@ void GenerationAnswer::submit(const Served& served, std::span<const Request> req
 }
 
 SubmitOptions GenerationAnswer::choice(int index, SubmitOptions options) {
-  if (options.client.empty()) options.client = served_->client;
+  if (options.client.empty()) options.client = served_.client;
   options.on_token = [self = shared_from_this(), index](const TokenEvent& event) {
     if (event.token >= 0) self->observe_token(index);
     if (self->stream_ && !self->failed_) self->take(index, event);
@@ -65,26 +65,26 @@ SubmitOptions GenerationAnswer::choice(int index, SubmitOptions options) {
 
 void GenerationAnswer::begin(int index, std::int64_t prompt_tokens) {
   int& slot = progress_[static_cast<std::size_t>(index)].slot;
-  if (slot < 0) slot = served_->slots.take(prompt_tokens);
+  if (slot < 0) slot = served_.slots.take(prompt_tokens);
 }
 
 void GenerationAnswer::observe_token(int index) {
   Progress& progress = progress_[static_cast<std::size_t>(index)];
   begin(index, 1);  // a prompt of one token is not read on its own
-  served_->slots.decoded(progress.slot);
+  served_.slots.decoded(progress.slot);
   const Clock::time_point now = Clock::now();
   const double seconds = std::chrono::duration<double>(now - progress.last).count();
-  progress.written ? served_->metrics.next_token(seconds) : served_->metrics.first_token(seconds);
-  if (!progress.written && served_->record->first_token_ms == 0)
-    served_->record->first_token_ms = seconds * 1e3;
+  progress.written ? served_.metrics.next_token(seconds) : served_.metrics.first_token(seconds);
+  if (!progress.written && served_.record->first_token_ms == 0)
+    served_.record->first_token_ms = seconds * 1e3;
   progress.written = true;
   progress.last = now;
 }
 
 void GenerationAnswer::record_end(int index, const Result& result) {
-  if (const int slot = progress_[static_cast<std::size_t>(index)].slot; slot >= 0) served_->slots.free(slot);
-  served_->metrics.ended(result, std::chrono::duration<double>(Clock::now() - submitted_).count());
-  RequestRecord& record = *served_->record;
+  if (const int slot = progress_[static_cast<std::size_t>(index)].slot; slot >= 0) served_.slots.free(slot);
+  served_.metrics.ended(result, std::chrono::duration<double>(Clock::now() - submitted_).count());
+  RequestRecord& record = *served_.record;
   record.prompt_tokens += result.prompt_tokens;
   record.cached_tokens += result.cached_tokens;
   record.completion_tokens += std::ssize(result.tokens);

@@ -18,7 +18,7 @@ namespace augur {
 /// an answer that ends it, nothing more comes.
 class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
  public:
-  GenerationAnswer(std::shared_ptr<Exchange> exchange, bool stream, int choices);
+  GenerationAnswer(const Served& served, std::shared_ptr<Exchange> exchange, bool stream, int choices);
   virtual ~GenerationAnswer() = default;
   GenerationAnswer(const GenerationAnswer&) = delete;
   GenerationAnswer& operator=(const GenerationAnswer&) = delete;
@@ -27,9 +27,9 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   /// number: choice i of a request has its seed plus i, and is followed by those of the next one. Answers 429
   /// or 503 where the session does not take them. A client that goes away cancels all of them. Keeps this
   /// alive until they have ended.
-  void submit(const Served& served, std::span<const Request> requests, const SubmitOptions& options);
-  void submit(const Served& served, const Request& request, const SubmitOptions& options) {
-    submit(served, std::span(&request, 1), options);
+  void submit(std::span<const Request> requests, const SubmitOptions& options);
+  void submit(const Request& request, const SubmitOptions& options) {
+    submit(std::span(&request, 1), options);
   }
   /// `options` with the callbacks by which choice `index` comes in.
   SubmitOptions choice(int index, SubmitOptions options);
@@ -66,12 +66,12 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   void end(int index, const Result& result);
   void record_end(int index, const Result& result);
 
+  const Served served_;
   const std::shared_ptr<Exchange> exchange_;
   const bool stream_;
   std::vector<Result> results_;
   int missing_;
   bool failed_ = false;
-  std::optional<Served> served_;
   Clock::time_point submitted_;
   std::vector<Progress> progress_;
 };

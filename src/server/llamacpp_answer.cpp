@@ -67,7 +67,7 @@ ordered_json generation_settings(const LlamaCppRequest& from) {
 
 LlamaCppAnswer::LlamaCppAnswer(LlamaCppRequest request, const Served& served,
                                std::shared_ptr<Exchange> exchange)
-    : GenerationAnswer(std::move(exchange), request.stream, 1),
+    : GenerationAnswer(served, std::move(exchange), request.stream, 1),
       request_(std::move(request)),
       engine_(served.engine),
       model_(served.options.model) {}

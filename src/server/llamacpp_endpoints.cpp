@@ -19,7 +19,7 @@ using nlohmann::ordered_json;
 
 void answer(const Served& served, LlamaCppRequest parsed, const std::shared_ptr<Exchange>& exchange) {
   const Request request = parsed.request;
-  std::make_shared<LlamaCppAnswer>(std::move(parsed), served, exchange)->submit(served, request, {});
+  std::make_shared<LlamaCppAnswer>(std::move(parsed), served, exchange)->submit(request, {});
 }
 
 void completion(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {

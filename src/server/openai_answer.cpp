@@ -79,7 +79,7 @@ ordered_json message_of(const ParsedAnswer& answer) {
 OpenAiAnswer::OpenAiAnswer(OpenAiEndpoint endpoint, const OpenAiRequest& request,
                            std::vector<EchoedPrompt> echoes, std::optional<ToolParser> tools,
                            const Served& served, std::shared_ptr<Exchange> exchange)
-    : GenerationAnswer(std::move(exchange), request.stream,
+    : GenerationAnswer(served, std::move(exchange), request.stream,
                        request.choices * static_cast<int>(request.requests.size())),
       endpoint_(endpoint),
       stream_usage_(request.stream_usage),

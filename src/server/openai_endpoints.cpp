@@ -39,7 +39,7 @@ void complete(const Served& served, const HttpRequest& http, const std::shared_p
     echoes.push_back({.text = std::move(text), .tokens = request.prompt_tokens});
   }
   std::make_shared<OpenAiAnswer>(kEndpoint, parsed, std::move(echoes), std::move(tools), served, exchange)
-      ->submit(served, parsed.requests, {.priority = parsed.priority, .seconds = parsed.seconds});
+      ->submit(parsed.requests, {.priority = parsed.priority, .seconds = parsed.seconds});
 }
 
 }  // namespace

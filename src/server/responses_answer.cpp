@@ -45,9 +45,9 @@ bool is_message(const ordered_json& item) {
 
 }  // namespace
 
-ResponsesAnswer::ResponsesAnswer(const ResponsesRequest& request, std::string model,
+ResponsesAnswer::ResponsesAnswer(const Served& served, const ResponsesRequest& request, std::string model,
                                  std::optional<ToolParser> tools, std::shared_ptr<Exchange> exchange)
-    : GenerationAnswer(std::move(exchange), request.stream, 1),
+    : GenerationAnswer(served, std::move(exchange), request.stream, 1),
       model_(std::move(model)),
       echo_(request.echo),
       tools_(std::move(tools)),

@@ -17,8 +17,8 @@ namespace augur {
 class ResponsesAnswer final : public GenerationAnswer {
  public:
   /// `tools`: what takes answers apart where the model may call functions.
-  ResponsesAnswer(const ResponsesRequest& request, std::string model, std::optional<ToolParser> tools,
-                  std::shared_ptr<Exchange> exchange);
+  ResponsesAnswer(const Served& served, const ResponsesRequest& request, std::string model,
+                  std::optional<ToolParser> tools, std::shared_ptr<Exchange> exchange);
 
  private:
   void take(int index, const TokenEvent& event) override;

@@ -22,8 +22,8 @@ void respond(const Served& served, const HttpRequest& http, const std::shared_pt
   }
   std::optional<ToolParser> tools = offer_tools(served.engine, parsed.tools, parsed.request);
   tokenize_prompt(served.engine, parsed.request);
-  std::make_shared<ResponsesAnswer>(parsed, model, std::move(tools), exchange)
-      ->submit(served, parsed.request, {});
+  std::make_shared<ResponsesAnswer>(served, parsed, model, std::move(tools), exchange)
+      ->submit(parsed.request, {});
 }
 
 }  // namespace

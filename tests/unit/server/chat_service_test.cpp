@@ -164,7 +164,9 @@ class AnswerTest : public testing_support::StoriesEngineTest {
                        .session = session_,
                        .parallel = 1,
                        .metrics = metrics_,
-                       .slots = slots_};
+                       .slots = slots_,
+                       .client = {},
+                       .record = std::make_shared<RequestRecord>()};
   const ToolParser parser_{ToolFormat::Hermes, {"add"}, true};
 };
 
@@ -208,14 +210,14 @@ TEST_F(AnswerTest, CallsAreToolCalls) {
 
 TEST_F(AnswerTest, CallsAreToolUseBlocks) {
   const auto whole = std::make_shared<Recorder>();
-  write(*std::make_shared<AnthropicAnswer>(false, "m", 7, parser_, whole), kCalls, false);
+  write(*std::make_shared<AnthropicAnswer>(served_, false, "m", 7, parser_, whole), kCalls, false);
   EXPECT_EQ(whole->body["stop_reason"], "tool_use");
   ASSERT_EQ(whole->body["content"].size(), 3U);
   EXPECT_EQ(whole->body["content"][0], (json{{"type", "text"}, {"text", "Well."}}));
   EXPECT_EQ(whole->body["content"][2]["input"], (json{{"b", 2}}));
 
   const auto streamed = std::make_shared<Recorder>();
-  write(*std::make_shared<AnthropicAnswer>(true, "m", 7, parser_, streamed), kCalls, true);
+  write(*std::make_shared<AnthropicAnswer>(served_, true, "m", 7, parser_, streamed), kCalls, true);
   std::string text;
   std::string inputs[3];
   std::string order;
@@ -319,7 +321,7 @@ TEST_F(AnswerTest, CallsAreItems) {
   ResponsesRequest request;
   request.echo = {{"metadata", {{"a", "b"}}}};
   const auto whole = std::make_shared<Recorder>();
-  write(*std::make_shared<ResponsesAnswer>(request, "m", parser_, whole), kCalls, false);
+  write(*std::make_shared<ResponsesAnswer>(served_, request, "m", parser_, whole), kCalls, false);
   EXPECT_EQ(whole->body["status"], "completed");
   EXPECT_EQ(whole->body["metadata"]["a"], "b");
   ASSERT_EQ(whole->body["output"].size(), 3U);
@@ -328,7 +330,7 @@ TEST_F(AnswerTest, CallsAreItems) {
 
   request.stream = true;
   const auto streamed = std::make_shared<Recorder>();
-  write(*std::make_shared<ResponsesAnswer>(request, "m", parser_, streamed), kCalls, true);
+  write(*std::make_shared<ResponsesAnswer>(served_, request, "m", parser_, streamed), kCalls, true);
   std::string joined[3];
   int number = 0;
   for (const json& event : streamed->events) {
