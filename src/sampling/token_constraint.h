@@ -20,9 +20,6 @@ class TokenConstraint {
   virtual bool ended() const = 0;
   /// Which tokens may come next, as a TokenMask of the vocabulary. Not once it has ended.
   virtual void fill(std::span<std::uint32_t> mask) = 0;
-  /// The token that all of `mask`, which fill() has given, leads to: the longest of them, where the others
-  /// are its beginnings. -1: there are several ways to go on.
-  virtual TokenId forced(TokenMask mask) const = 0;
 };
 
 }  // namespace augur

@@ -9,8 +9,7 @@
 namespace augur::testing_support {
 
 /// A constraint of a few lines: t may follow s where (7 s + 5 t + n) % 3 is not 0 at position n, so that what
-/// may come next depends on the path. Some tokens are refused everywhere, one after the other is forced now
-/// and then.
+/// may come next depends on the path. Every fifth token is forced.
 class ParityConstraint final : public TokenConstraint {
  public:
   explicit ParityConstraint(std::int64_t vocab) : vocab_(vocab) {}
@@ -40,15 +39,6 @@ class ParityConstraint final : public TokenConstraint {
     for (std::int64_t t = 0; t < vocab_; ++t) {
       if (follows(last(), std::ssize(text_), t)) mask[static_cast<std::size_t>(t / 32)] |= 1u << (t % 32);
     }
-  }
-  TokenId forced(TokenMask mask) const override {
-    TokenId only = -1;
-    for (TokenId t = 0; t < static_cast<TokenId>(vocab_); ++t) {
-      if (!augur::allows(mask, t)) continue;
-      if (only >= 0) return -1;
-      only = t;
-    }
-    return only;
   }
 
  private:

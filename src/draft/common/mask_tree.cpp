@@ -90,16 +90,6 @@ void MaskTree::prune(DraftTree& tree) {
   if (static_cast<std::int32_t>(kept_.size()) < tree.size()) tree.select(kept_);
 }
 
-void MaskTree::forced(std::size_t most, std::vector<TokenId>& tokens) {
-  tokens.clear();
-  for (std::int32_t at = kText; tokens.size() < most && !state(at).ended;) {
-    const TokenId token = constraint_->forced(allowed(at));
-    if (token < 0) return;
-    at = after(at, token);
-    tokens.push_back(token);
-  }
-}
-
 void MaskTree::advance(TokenId token) {
   if (state(kText).ended) return;
   go_to(kText);

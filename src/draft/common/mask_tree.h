@@ -29,9 +29,6 @@ class MaskTree {
 
   /// Drops the nodes that the constraint does not allow.
   void prune(DraftTree& tree);
-  /// The tokens that the text is sure to go on with, as far as that is known: at most `most`. They may be
-  /// written with other tokens, too.
-  void forced(std::size_t most, std::vector<TokenId>& tokens);
   /// The text goes on with a token that is allowed.
   void advance(TokenId token);
 

@@ -77,13 +77,11 @@ xgrammar::CompiledGrammar compile(xgrammar::GrammarCompiler& compiler, GrammarKi
 
 class Compiled final : public CompiledGrammar {
  public:
-  Compiled(TokenBytes tokens, xgrammar::CompiledGrammar grammar)
-      : tokens_(std::move(tokens)), grammar_(std::move(grammar)) {}
-  std::unique_ptr<TokenConstraint> begin() const override { return begin_text(grammar_, tokens_); }
+  explicit Compiled(xgrammar::CompiledGrammar grammar) : grammar_(std::move(grammar)) {}
+  std::unique_ptr<TokenConstraint> begin() const override { return begin_text(grammar_); }
   std::size_t bytes() const { return grammar_.MemorySizeBytes(); }
 
  private:
-  TokenBytes tokens_;
   xgrammar::CompiledGrammar grammar_;
 };
 
@@ -128,11 +126,9 @@ class GrammarCompiler::Impl {
       throw Error(
           "grammar: this model's tokenizer names no token that ends a text, so nothing could end one");
     }
-    std::vector<std::string> bytes = token_bytes(tokenizer_);
+    const std::vector<std::string> bytes = token_bytes(tokenizer_);
     const xgrammar::TokenizerInfo info(bytes, xgrammar::VocabType::RAW, static_cast<int>(vocab_),
                                        tokenizer_.eos);
-    bytes.resize(static_cast<std::size_t>(vocab_));
-    tokens_ = std::make_shared<const std::vector<std::string>>(std::move(bytes));
     // One thread: the others are decoding. Rules that grammars share are compiled once.
     compiler_.emplace(info, 1, true, static_cast<std::int64_t>(kKeptBytes));
   }
@@ -142,7 +138,7 @@ class GrammarCompiler::Impl {
     try {
       const std::string text = translated(grammar);
       check(grammar.kind, text);
-      auto compiled = std::make_shared<Compiled>(tokens_, augur::compile(*compiler_, grammar.kind, text));
+      auto compiled = std::make_shared<Compiled>(augur::compile(*compiler_, grammar.kind, text));
       std::vector<std::uint32_t> first(mask_words(vocab_));
       compiled->begin()->fill(first);
       if (std::all_of(first.begin(), first.end(), [](std::uint32_t word) { return word == 0; })) {
@@ -159,7 +155,6 @@ class GrammarCompiler::Impl {
   const Tokenizer& tokenizer_;
   const std::int64_t vocab_;
   std::mutex mutex_;
-  TokenBytes tokens_;
   std::optional<xgrammar::GrammarCompiler> compiler_;  ///< from when the first grammar comes
   std::list<Kept> kept_;                               ///< the one used last is the first
   std::size_t bytes_ = 0;

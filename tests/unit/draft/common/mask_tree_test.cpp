@@ -22,7 +22,6 @@ class CountingConstraint final : public TokenConstraint {
     ++fills_;
     inner_.fill(mask);
   }
-  TokenId forced(TokenMask mask) const override { return inner_.forced(mask); }
 
  private:
   int& fills_;
@@ -87,17 +86,6 @@ TEST(MaskTree, FollowsTheText) {
     text.push_back(next);
     ASSERT_TRUE(ParityConstraint::allows(text));
   }
-  std::vector<TokenId> forced;
-  while (text.size() % 5 != 4) {
-    masks.forced(8, forced);
-    ASSERT_TRUE(forced.empty());
-    TokenId next = 0;
-    while (!allows(masks.allowed(MaskTree::kText), next)) ++next;
-    masks.advance(next);
-    text.push_back(next);
-  }
-  masks.forced(8, forced);
-  EXPECT_EQ(forced.size(), 1u);
 }
 
 }  // namespace
