@@ -6,15 +6,18 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 
 #include "augur/session.h"
+#include "base/error.h"
 #include "cli/commands.h"
 #include "cli/engine_flags.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/plan_flags.h"
+#include "cli/text_file.h"
 #include "cli/validators.h"
 #include "server/http_server.h"
 #include "server/service.h"
@@ -31,15 +34,41 @@ struct ServeFlags {
   std::string alias;
   std::vector<std::string> api_keys;
   double tpot_ms = 0;
+  std::string api_key_file;
+  std::vector<std::string> cors_origins;
+  LogOptions log;
 };
 
 bool is_loopback(const std::string& host) {
-  return host.starts_with("127.") || host == "::1";
+  return host.starts_with("127.") || host == "::1" || HttpServer::is_socket(host);
+}
+
+/// One key a line; empty lines and those that begin with # are none.
+std::vector<std::string> read_keys(const std::string& file) {
+  std::vector<std::string> keys;
+  std::istringstream lines(read_text(file));
+  for (std::string line; std::getline(lines, line);) {
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    if (!line.empty() && line.front() != '#') keys.push_back(line);
+  }
+  if (keys.empty()) throw Error("{}: expected an API key in each line, found none", file);
+  return keys;
+}
+
+std::string address(const HttpOptions& http, std::uint16_t port) {
+  if (HttpServer::is_socket(http.host)) return "unix:" + http.host;
+  const bool v6 = http.host.find(':') != std::string::npos;
+  return fmt::format("http://{}:{}", v6 ? "[" + http.host + "]" : http.host, port);
 }
 
 int serve(const ServeFlags& flags) {
   constexpr double kSecondsToWrite = 10;  // the last answers, to clients that read slowly
-  if (!is_loopback(flags.http.host) && flags.api_keys.empty()) {
+  std::vector<std::string> keys = flags.api_keys;
+  if (!flags.api_key_file.empty()) {
+    const std::vector<std::string> more = read_keys(flags.api_key_file);
+    keys.insert(keys.end(), more.begin(), more.end());
+  }
+  if (!is_loopback(flags.http.host) && keys.empty()) {
     fmt::print(stderr, "augur: warning: {} can be reached by others, and no --api-key keeps them out\n",
                flags.http.host);
   }
@@ -48,9 +77,11 @@ int serve(const ServeFlags& flags) {
   if (name.empty()) name = std::filesystem::path(flags.engine.model).lexically_normal().filename().string();
   std::optional<Engine> engine;
   Service service({.model = name,
-                   .api_keys = flags.api_keys,
+                   .api_keys = keys,
                    .speculation = flags.engine.speculation,
-                   .tpot_ms = flags.tpot_ms});
+                   .tpot_ms = flags.tpot_ms,
+                   .cors_origins = flags.cors_origins,
+                   .log = flags.log});
   HttpServer server(flags.http, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
     service.handle(request, exchange);
   });
@@ -60,9 +91,7 @@ int serve(const ServeFlags& flags) {
   session.cache_bytes = flags.cache_mib << 20;
   service.open(*engine, session);
   Output out;
-  const std::string host =
-      flags.http.host.find(':') == std::string::npos ? flags.http.host : "[" + flags.http.host + "]";
-  out.line(fmt::format("{} is served at http://{}:{}", name, host, server.port()));
+  out.line(fmt::format("{} is served at {}", name, address(flags.http, server.port())));
   while (!interrupt.interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   service.drain();
   server.finish(kSecondsToWrite);
@@ -76,12 +105,30 @@ void add_serve(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("serve", "Serve OpenAI's API: many requests in one batch");
   add_engine_flags(*command, flags->engine);
   command->option_defaults()->group("Server");
-  command->add_option("--host", flags->http.host, "Address to listen at")->capture_default_str();
+  command->add_option("--host", flags->http.host, "Address to listen at, or a UNIX socket (/path/NAME.sock)")
+      ->capture_default_str();
   command->add_option("--port", flags->http.port, "Port; 0: any that is free")->capture_default_str();
   command->add_option("-a,--alias", flags->alias,
                       "Name of the model for clients (default: the file's or folder's)");
   command->add_option("--api-key", flags->api_keys, "Key that clients must send; repeatable")
       ->allow_extra_args(false);
+  command->add_option("--api-key-file", flags->api_key_file, "File with such a key in each line")
+      ->type_name("FILE");
+  command
+      ->add_option("--cors-origin", flags->cors_origins,
+                   "Origin whose pages may use the server from a browser; repeatable; *: any")
+      ->allow_extra_args(false)
+      ->type_name("ORIGIN");
+  command
+      ->add_option_function<std::string>(
+          "--log-format", [flags](const std::string& format) { flags->log.json = format == "json"; },
+          "Form of the log on standard error")
+      ->check(CLI::IsMember({"logfmt", "json"}))
+      ->default_str("logfmt");
+  command->add_option("--log-level", flags->log.level, "What is logged")
+      ->check(CLI::IsMember({"info", "error", "off"}))
+      ->capture_default_str();
+  command->add_flag("!--no-log-requests", flags->log.requests, "No line for each request");
   command->add_option("--parallel", flags->session.parallel, "Requests that are decoded at once, at most")
       ->check(in_range(1, Engine::kMostParallel))
       ->capture_default_str()

@@ -7,6 +7,9 @@
 
 #include "augur/session.h"
 #include "server/exchange.h"
+#include "server/request_log.h"
+#include "server/server_metrics.h"
+#include "server/slots.h"
 
 namespace augur {
 
@@ -15,14 +18,21 @@ struct ServiceOptions {
   std::vector<std::string> api_keys;  ///< any of them opens everything but /health; none: everything is open
   SpeculationPlan speculation;        ///< the engine's, which requests are laid over
   double tpot_ms = 0;                 ///< Request::tpot_ms of requests that do not say
+  /// Pages of these origins may use the server from a browser ("https://chat.example.org"; "*": any).
+  std::vector<std::string> cors_origins;
+  LogOptions log;
 };
 
-/// What endpoints answer with. All of it outlives every exchange.
+/// What endpoints answer with. All that is referred to outlives every exchange.
 struct Served {
   const ServiceOptions& options;
   Engine& engine;
   Session& session;
   int parallel;  ///< requests that are decoded at once
+  ServerMetrics& metrics;
+  Slots& slots;
+  std::string client;                     ///< who asks: requests of the same one share its turn
+  std::shared_ptr<RequestRecord> record;  ///< of the request, for the log
 };
 
 /// One method of one path. `answer` is called on the HTTP server's thread: it returns soon, and answers then

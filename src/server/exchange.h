@@ -2,19 +2,29 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace augur {
 
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
 struct HttpRequest {
   std::string method;  ///< "GET", "POST", ...
   std::string path;    ///< without the query
   std::string body;
-  std::string authorization;  ///< the header; empty: none
-};
+  std::string client;   ///< its address; empty: of this machine, by a UNIX socket
+  HttpHeaders headers;  ///< names in small letters
 
-using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+  /// Empty: there is none. `name` in small letters.
+  std::string_view header(std::string_view name) const {
+    for (const auto& [key, value] : headers) {
+      if (key == name) return value;
+    }
+    return {};
+  }
+};
 
 /// One request that is being answered: by answer(), or by events and end() (after events an answer's body is
 /// the last event). What comes after the end is dropped. Thread-safe. When the client has gone, or does not
@@ -22,6 +32,8 @@ using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 class Exchange {
  public:
   virtual ~Exchange() = default;
+  /// A header of the answer, whatever it will be; before it begins.
+  virtual void header(std::string name, std::string value) = 0;
   /// The whole answer, of JSON.
   virtual void answer(int status, std::string body, HttpHeaders headers = {}) = 0;
   /// One server-sent event; the first one begins the answer, with status 200.

@@ -18,18 +18,29 @@ GenerationAnswer::GenerationAnswer(std::shared_ptr<Exchange> exchange, bool stre
 void GenerationAnswer::submit(const Served& served, std::span<const Request> requests,
                               const SubmitOptions& options) {
   const std::size_t choices = results_.size() / requests.size();
+  served_.emplace(served);
+  served.record->choices = missing_;
+  submitted_ = Clock::now();
+  progress_.assign(results_.size(), {.last = submitted_});
   std::vector<Ticket> tickets;
   try {
     for (std::size_t i = 0; i < results_.size(); ++i) {
       Request one = requests[i / choices];
       one.sampling.seed += i % choices;
+      const int index = static_cast<int>(i);
+      const std::int64_t prompt = std::ssize(one.prompt_tokens);
       if (one.tpot_ms == 0) one.tpot_ms = served.options.tpot_ms;
+      // Tickets keep the request beyond its end, which must not keep the exchange.
+      one.on_prefill = [weak = weak_from_this(), index, prompt](auto, auto) {
+        if (const auto self = weak.lock()) self->begin(index, prompt);
+      };
       if (stream_ && wants_rounds()) {
-        one.on_round = [self = shared_from_this(), index = static_cast<int>(i)](const DraftRound& round) {
-          if (!self->failed_) self->take_round(index, round);
+        one.on_round = [weak = weak_from_this(), index](const DraftRound& round) {
+          const auto self = weak.lock();
+          if (self && !self->failed_) self->take_round(index, round);
         };
       }
-      tickets.push_back(served.session.submit(std::move(one), choice(static_cast<int>(i), options)));
+      tickets.push_back(served.session.submit(std::move(one), choice(index, options)));
     }
   } catch (const std::exception& error) {
     for (Ticket& ticket : tickets) ticket.cancel();
@@ -42,18 +53,49 @@ void GenerationAnswer::submit(const Served& served, std::span<const Request> req
 }
 
 SubmitOptions GenerationAnswer::choice(int index, SubmitOptions options) {
-  if (stream_) {
-    options.on_token = [self = shared_from_this(), index](const TokenEvent& event) {
-      if (!self->failed_) self->take(index, event);
-      return true;
-    };
-  }
+  if (options.client.empty()) options.client = served_->client;
+  options.on_token = [self = shared_from_this(), index](const TokenEvent& event) {
+    if (event.token >= 0) self->observe_token(index);
+    if (self->stream_ && !self->failed_) self->take(index, event);
+    return true;
+  };
   options.on_result = [self = shared_from_this(), index](const Result& result) { self->end(index, result); };
   return options;
 }
 
+void GenerationAnswer::begin(int index, std::int64_t prompt_tokens) {
+  int& slot = progress_[static_cast<std::size_t>(index)].slot;
+  if (slot < 0) slot = served_->slots.take(prompt_tokens);
+}
+
+void GenerationAnswer::observe_token(int index) {
+  Progress& progress = progress_[static_cast<std::size_t>(index)];
+  begin(index, 1);  // a prompt of one token is not read on its own
+  served_->slots.decoded(progress.slot);
+  const Clock::time_point now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - progress.last).count();
+  progress.written ? served_->metrics.next_token(seconds) : served_->metrics.first_token(seconds);
+  if (!progress.written && served_->record->first_token_ms == 0)
+    served_->record->first_token_ms = seconds * 1e3;
+  progress.written = true;
+  progress.last = now;
+}
+
+void GenerationAnswer::record_end(int index, const Result& result) {
+  if (const int slot = progress_[static_cast<std::size_t>(index)].slot; slot >= 0) served_->slots.free(slot);
+  served_->metrics.ended(result, std::chrono::duration<double>(Clock::now() - submitted_).count());
+  RequestRecord& record = *served_->record;
+  record.prompt_tokens += result.prompt_tokens;
+  record.cached_tokens += result.cached_tokens;
+  record.completion_tokens += std::ssize(result.tokens);
+  record.rounds += result.speculation.calls;
+  record.finish_reasons +=
+      (record.finish_reasons.empty() ? "" : ",") + std::string(to_string(result.finish_reason));
+}
+
 void GenerationAnswer::end(int index, const Result& result) {
   --missing_;
+  record_end(index, result);
   if (failed_) return;
   if (result.finish_reason == FinishReason::Error) {
     failed_ = true;

@@ -1,5 +1,8 @@
 #pragma once
+#include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,14 +51,28 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   Exchange& exchange() const { return *exchange_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  /// How far a choice is.
+  struct Progress {
+    Clock::time_point last;  ///< its last token, or its submission
+    bool written = false;    ///< it has a token
+    int slot = -1;           ///< -1: it has not begun
+  };
+
   SubmitOptions choice(int index, SubmitOptions options);
+  void begin(int index, std::int64_t prompt_tokens);
+  void observe_token(int index);
   void end(int index, const Result& result);
+  void record_end(int index, const Result& result);
 
   const std::shared_ptr<Exchange> exchange_;
   const bool stream_;
   std::vector<Result> results_;
   int missing_;
   bool failed_ = false;
+  std::optional<Served> served_;
+  Clock::time_point submitted_;
+  std::vector<Progress> progress_;
 };
 
 /// Of a prompt, or messages, the tokens take the place. BadRequest, naming "prompt" or "messages", for one

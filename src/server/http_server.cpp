@@ -1,15 +1,21 @@
 #include "server/http_server.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
+#include <ctime>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -26,6 +32,8 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 using asio::ip::tcp;
+using StreamProtocol = asio::generic::stream_protocol;  // TCP, or UNIX sockets
+using Stream = beast::basic_stream<StreamProtocol>;
 
 class Connection;
 
@@ -49,11 +57,34 @@ struct Common {
   asio::io_context io{1};  // last: what it drops at its end uses the others
 };
 
+/// An endpoint of TCP; nothing for one of UNIX sockets.
+std::optional<tcp::endpoint> as_tcp(const StreamProtocol::endpoint& endpoint) {
+  const int family = endpoint.protocol().family();
+  if (family != AF_INET && family != AF_INET6) return std::nullopt;
+  tcp::endpoint tcp;
+  std::memcpy(tcp.data(), endpoint.data(), endpoint.size());
+  tcp.resize(endpoint.size());
+  return tcp;
+}
+
+/// As a header has it: "Sun, 06 Nov 1994 08:49:37 GMT".
+std::string now_as_date() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  return std::string(text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc));
+}
+
 /// One client. All members run on the I/O thread; an Exchange posts to it.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Common& common, tcp::socket socket) : common_(common), stream_(std::move(socket)) {
+  Connection(Common& common, StreamProtocol::socket socket) : common_(common), stream_(std::move(socket)) {
     common_.connections.insert(this);
+    beast::error_code error;
+    if (const auto remote = as_tcp(stream_.socket().remote_endpoint(error)); remote && !error) {
+      client_ = remote->address().to_string();
+    }
   }
   ~Connection() {
     lost();
@@ -82,6 +113,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     respond(status, std::move(body), headers, false);
   }
 
+  void header(std::string name, std::string value) {
+    if (answering_) headers_.emplace_back(std::move(name), std::move(value));
+  }
+
   void event(std::string data) {
     if (!answering_) return;
     if (!streaming_) begin_stream();
@@ -104,7 +139,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void close() {
     beast::error_code ignored;
-    stream_.socket().shutdown(tcp::socket::shutdown_both, ignored);
+    stream_.socket().shutdown(StreamProtocol::socket::shutdown_both, ignored);
     stream_.close();
     lost();
   }
@@ -130,10 +165,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
     begin();
     std::string target(request_.target());
     if (const std::size_t query = target.find('?'); query != std::string::npos) target.resize(query);
-    const HttpRequest request{.method = std::string(request_.method_string()),
-                              .path = std::move(target),
-                              .body = std::move(request_.body()),
-                              .authorization = std::string(request_[http::field::authorization])};
+    HttpRequest request{.method = std::string(request_.method_string()),
+                        .path = std::move(target),
+                        .body = std::move(request_.body()),
+                        .client = client_,
+                        .headers = {}};
+    for (const auto& field : request_) {
+      std::string name(field.name_string());
+      std::transform(name.begin(), name.end(), name.begin(),
+                     [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+      request.headers.emplace_back(std::move(name), std::string(field.value()));
+    }
     watch();
     dispatch(request);
   }
@@ -143,6 +185,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void begin() {
     answering_ = true;
     streaming_ = ended_ = false;
+    headers_.clear();
     common_.count(1);
   }
 
@@ -153,13 +196,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   /// A client that goes away while its request computes makes the socket readable.
   void watch() {
-    stream_.socket().async_wait(tcp::socket::wait_read, [self = shared_from_this()](beast::error_code error) {
-      if (error || !self->answering_) return;
-      char byte = 0;
-      const auto got = ::recv(self->stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-      if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) self->close();
-      // Otherwise it has sent its next request already, and is there.
-    });
+    stream_.socket().async_wait(
+        StreamProtocol::socket::wait_read, [self = shared_from_this()](beast::error_code error) {
+          if (error || !self->answering_) return;
+          char byte = 0;
+          const auto got = ::recv(self->stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+          if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) self->close();
+          // Otherwise it has sent its next request already, and is there.
+        });
   }
 
   void respond(int status, std::string body, const HttpHeaders& headers, bool last) {
@@ -167,6 +211,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
         std::make_shared<http::response<http::string_body>>(static_cast<http::status>(status), 11);
     response->set(http::field::content_type, "application/json; charset=utf-8");
     for (const auto& [name, value] : headers) response->set(name, value);
+    add_headers(*response);
     response->body() = std::move(body);
     response->keep_alive(keep_alive_ && !last);
     response->prepare_payload();
@@ -176,6 +221,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
                       [self = shared_from_this(), response](beast::error_code error, std::size_t) {
                         self->is_answered(error, response->keep_alive());
                       });
+  }
+
+  template <class Response>
+  void add_headers(Response& response) const {
+    response.set(http::field::server, common_.options.server);
+    response.set(http::field::date, now_as_date());
+    for (const auto& [name, value] : headers_) response.set(name, value);
   }
 
   void is_answered(beast::error_code error, bool go_on) {
@@ -196,6 +248,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     head->set(http::field::content_type, "text/event-stream; charset=utf-8");
     head->set(http::field::cache_control, "no-cache");
     head->set("X-Accel-Buffering", "no");
+    add_headers(*head);
     head->keep_alive(keep_alive_);
     head->chunked(true);
     auto serializer = std::make_shared<http::response_serializer<http::empty_body>>(*head);
@@ -252,13 +305,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   Common& common_;
-  beast::tcp_stream stream_;
+  Stream stream_;
+  std::string client_;
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::string_body>> parser_;
   http::request<http::string_body> request_;
   bool keep_alive_ = false;
 
   // The request in flight.
+  HttpHeaders headers_;  ///< of its answer, beside the answer's own
   bool answering_ = false;
   bool streaming_ = false;
   bool ended_ = false;    ///< nothing more comes for the stream
@@ -275,9 +330,16 @@ class Connection::Answering final : public Exchange {
   /// Whoever lets go of it without an answer must not leave the client waiting.
   ~Answering() override {
     if (!finished_) answer(500, error_body(500, "the request was dropped"));
-    post([](Connection&) {});  // the connection ends on the I/O thread
+    // The connection ends on the I/O thread: nothing of it is left here when that has done its part.
+    asio::io_context& io = connection_->io();
+    asio::post(io, [connection = std::move(connection_)] {});
   }
 
+  void header(std::string name, std::string value) override {
+    post([name = std::move(name), value = std::move(value)](Connection& c) mutable {
+      c.header(std::move(name), std::move(value));
+    });
+  }
   void answer(int status, std::string body, HttpHeaders headers = {}) override {
     if (finished_.exchange(true)) return;
     post([status, body = std::move(body), headers = std::move(headers)](Connection& c) mutable {
@@ -323,16 +385,17 @@ class HttpServer::Impl {
   Impl(const HttpOptions& options, HttpHandler handler) : acceptor_(common_.io) {
     common_.options = options;
     common_.handler = std::move(handler);
-    beast::error_code error;
-    const auto address = asio::ip::make_address(options.host, error);
-    if (error) throw Error("'{}' is not an address to listen at", options.host);
-    const tcp::endpoint endpoint(address, options.port);
-    acceptor_.open(endpoint.protocol(), error);
-    if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
-    if (!error) acceptor_.bind(endpoint, error);
-    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-    if (error) throw Error("cannot listen at {} port {}: {}", options.host, options.port, error.message());
-    port_ = acceptor_.local_endpoint().port();
+    if (HttpServer::is_socket(options.host)) {
+      remove_dead_socket();
+      listen(asio::local::stream_protocol::endpoint(options.host), options.host);
+      socket_path_ = options.host;
+    } else {
+      beast::error_code error;
+      const auto address = asio::ip::make_address(options.host, error);
+      if (error) throw Error("'{}' is not an address to listen at", options.host);
+      listen(tcp::endpoint(address, options.port), fmt::format("{} port {}", options.host, options.port));
+      port_ = as_tcp(acceptor_.local_endpoint())->port();
+    }
     accept();
     thread_ = std::thread([this] { common_.io.run(); });
   }
@@ -343,6 +406,7 @@ class HttpServer::Impl {
       for (Connection* c : std::set(common_.connections)) c->close();
     });
     thread_.join();  // it returns when nothing is left to wait for
+    if (!socket_path_.empty()) ::unlink(socket_path_.c_str());
   }
 
   std::uint16_t port() const { return port_; }
@@ -358,11 +422,28 @@ class HttpServer::Impl {
   }
 
  private:
+  void listen(const StreamProtocol::endpoint& endpoint, const std::string& name) {
+    beast::error_code error;
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error && as_tcp(endpoint)) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (error) throw Error("cannot listen at {}: {}", name, error.message());
+  }
+
+  /// What a server that was killed has left: nobody listens at it.
+  void remove_dead_socket() {
+    asio::local::stream_protocol::socket probe(common_.io);
+    beast::error_code error;
+    probe.connect(asio::local::stream_protocol::endpoint(common_.options.host), error);
+    if (error == asio::error::connection_refused) ::unlink(common_.options.host.c_str());
+  }
+
   void accept() {
-    acceptor_.async_accept([this](beast::error_code error, tcp::socket socket) {
+    acceptor_.async_accept([this](beast::error_code error, StreamProtocol::socket socket) {
       if (error == asio::error::operation_aborted || !acceptor_.is_open()) return;
       if (!error && static_cast<int>(common_.connections.size()) < common_.options.most_connections) {
-        socket.set_option(tcp::no_delay(true), error);
+        socket.set_option(tcp::no_delay(true), error);  // UNIX sockets have no such thing
         std::make_shared<Connection>(common_, std::move(socket))->read();
       }
       accept();
@@ -375,7 +456,8 @@ class HttpServer::Impl {
   }
 
   Common common_;
-  tcp::acceptor acceptor_;
+  asio::basic_socket_acceptor<StreamProtocol> acceptor_;
+  std::string socket_path_;  ///< to be removed at the end; empty: there is none
   std::uint16_t port_ = 0;
   std::thread thread_;
 };

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -58,6 +59,24 @@ void props(const Served& served, const HttpRequest&, const std::shared_ptr<Excha
   exchange->answer(200, text_of(body));
 }
 
+/// What is decoded where in the batch.
+void slots(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
+  std::vector<std::optional<Slots::Work>> all = served.slots.list();
+  all.resize(std::max(all.size(), static_cast<std::size_t>(served.parallel)));
+  ordered_json body = ordered_json::array();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    ordered_json slot = {
+        {"id", i}, {"n_ctx", served.engine.info().context}, {"is_processing", all[i].has_value()}};
+    if (all[i]) {
+      slot["id_task"] = all[i]->task;
+      slot["n_prompt_tokens"] = all[i]->prompt_tokens;
+      slot["next_token"] = {{"n_decoded", all[i]->decoded}};
+    }
+    body.push_back(std::move(slot));
+  }
+  exchange->answer(200, text_of(body));
+}
+
 }  // namespace
 
 std::span<const Endpoint> llamacpp_endpoints() {
@@ -67,6 +86,7 @@ std::span<const Endpoint> llamacpp_endpoints() {
       Endpoint{"POST", "/infill", infill},
       Endpoint{"POST", "/apply-template", apply_template},
       Endpoint{"GET", "/props", props},
+      Endpoint{"GET", "/slots", slots},
   };
   return kEndpoints;
 }

@@ -34,6 +34,11 @@ void load(const Served& served, const HttpRequest&, const std::shared_ptr<Exchan
   exchange->answer(200, text_of(body));
 }
 
+void metrics(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
+  exchange->answer(200, served.metrics.text(served.session.load()),
+                   {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}});
+}
+
 void models(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
   const ordered_json body = {{"object", "list"},
                              {"data",
@@ -116,9 +121,9 @@ void detokenize(const Served& served, const HttpRequest& request, const std::sha
 
 std::span<const Endpoint> model_endpoints() {
   static constexpr std::array kEndpoints = {
-      Endpoint{"GET", "/health", health},          Endpoint{"GET", "/load", load},
-      Endpoint{"GET", "/v1/models", models},       Endpoint{"POST", "/tokenize", tokenize},
-      Endpoint{"POST", "/detokenize", detokenize},
+      Endpoint{"GET", "/health", health},      Endpoint{"GET", "/load", load},
+      Endpoint{"GET", "/metrics", metrics},    Endpoint{"GET", "/v1/models", models},
+      Endpoint{"POST", "/tokenize", tokenize}, Endpoint{"POST", "/detokenize", detokenize},
   };
   return kEndpoints;
 }

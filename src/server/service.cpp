@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <random>
 #include <utility>
 
 #include "server/bad_request.h"
@@ -24,6 +26,25 @@ bool equal(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
+/// Short, and printable: fit for a header and a log.
+bool is_plain(std::string_view text) {
+  return !text.empty() && text.size() <= 128 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+/// The client's, or one of our own.
+std::string request_id(std::string_view given) {
+  if (is_plain(given)) return std::string(given);
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+/// By key, or where there are none by address.
+std::string client_of(const HttpRequest& request) {
+  const std::string_view key = request.header("authorization");
+  return key.empty() ? request.client : std::string(key);
+}
+
 const std::vector<Endpoint>& endpoints() {
   static const std::vector<Endpoint> all = [] {
     std::vector<Endpoint> list;
@@ -38,7 +59,8 @@ const std::vector<Endpoint>& endpoints() {
 
 }  // namespace
 
-Service::Service(ServiceOptions options) : options_(std::move(options)) {}
+Service::Service(ServiceOptions options)
+    : options_(std::move(options)), log_(options_.log), metrics_(options_.model) {}
 Service::~Service() = default;
 
 void Service::open(Engine& engine, const SessionOptions& options) {
@@ -56,14 +78,51 @@ void Service::drain() {
 bool Service::authorized(const HttpRequest& request) const {
   if (options_.api_keys.empty() || request.path == "/health") return true;
   constexpr std::string_view kScheme = "Bearer ";
-  if (!request.authorization.starts_with(kScheme)) return false;
-  const std::string_view key = std::string_view(request.authorization).substr(kScheme.size());
+  std::string_view key = request.header("authorization");
+  if (!key.starts_with(kScheme)) return false;
+  key.remove_prefix(kScheme.size());
   bool found = false;
   for (const std::string& known : options_.api_keys) found |= equal(key, known);
   return found;
 }
 
+/// Tells a browser whether the page that asks may read the answer.
+bool Service::allow_origin(const HttpRequest& request, Exchange& exchange) const {
+  const std::string origin(request.header("origin"));
+  const auto known = [&](const std::string& allowed) { return allowed == "*" || allowed == origin; };
+  if (origin.empty() || std::none_of(options_.cors_origins.begin(), options_.cors_origins.end(), known))
+    return false;
+  exchange.header("Access-Control-Allow-Origin", origin);
+  exchange.header("Access-Control-Expose-Headers", "X-Request-Id");
+  exchange.header("Vary", "Origin");
+  return true;
+}
+
 void Service::handle(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
+  const auto record = std::make_shared<RequestRecord>();
+  record->id = request_id(request.header("x-request-id"));
+  record->method = request.method;
+  record->path = request.path;
+  record->client = request.client;
+  exchange->header("X-Request-Id", record->id);
+  if (const std::string_view trace = request.header("traceparent"); is_plain(trace)) {
+    record->traceparent = trace;
+    exchange->header("Traceparent", record->traceparent);
+  }
+  const auto logged = std::make_shared<LoggedExchange>(exchange, record, log_);
+  const bool allowed = allow_origin(request, *exchange);
+  if (allowed && request.method == "OPTIONS") {
+    return logged->answer(
+        204, "",
+        {{"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
+         {"Access-Control-Allow-Headers", "Authorization, Content-Type, X-Request-Id, X-Api-Key"},
+         {"Access-Control-Max-Age", "86400"}});
+  }
+  answer(request, record, logged);
+}
+
+void Service::answer(const HttpRequest& request, const std::shared_ptr<RequestRecord>& record,
+                     const std::shared_ptr<Exchange>& exchange) {
   if (answer_page(request, *exchange)) return;
   const Endpoint* endpoint = nullptr;
   std::string allowed;
@@ -86,7 +145,14 @@ void Service::handle(const HttpRequest& request, const std::shared_ptr<Exchange>
   if (!serving_) return refuse(*exchange, 503, "the model is loading", {}, {{"Retry-After", "1"}});
   if (draining_) return refuse(*exchange, 503, "the server is about to end", {}, {{"Retry-After", "1"}});
   try {
-    endpoint->answer({.options = options_, .engine = *engine_, .session = *session_, .parallel = parallel_},
+    endpoint->answer({.options = options_,
+                      .engine = *engine_,
+                      .session = *session_,
+                      .parallel = parallel_,
+                      .metrics = metrics_,
+                      .slots = slots_,
+                      .client = client_of(request),
+                      .record = record},
                      request, exchange);
   } catch (const BadRequest& error) {
     refuse(*exchange, 400, error.what(), error.field());

@@ -26,8 +26,14 @@ class Service {
 
  private:
   bool authorized(const HttpRequest& request) const;
+  bool allow_origin(const HttpRequest& request, Exchange& exchange) const;
+  void answer(const HttpRequest& request, const std::shared_ptr<RequestRecord>& record,
+              const std::shared_ptr<Exchange>& exchange);
 
   const ServiceOptions options_;
+  RequestLog log_;
+  ServerMetrics metrics_;
+  Slots slots_;
   Engine* engine_ = nullptr;
   std::unique_ptr<Session> session_;
   int parallel_ = 0;

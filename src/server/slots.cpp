@@ -1,0 +1,30 @@
+#include "server/slots.h"
+
+#include <algorithm>
+
+namespace augur {
+
+int Slots::take(std::int64_t prompt_tokens) {
+  const std::lock_guard lock(mutex_);
+  auto place = std::find(work_.begin(), work_.end(), std::nullopt);
+  if (place == work_.end()) place = work_.emplace(place);
+  *place = Work{.task = tasks_++, .prompt_tokens = prompt_tokens};
+  return static_cast<int>(place - work_.begin());
+}
+
+void Slots::decoded(int slot) {
+  const std::lock_guard lock(mutex_);
+  ++work_[static_cast<std::size_t>(slot)]->decoded;
+}
+
+void Slots::free(int slot) {
+  const std::lock_guard lock(mutex_);
+  work_[static_cast<std::size_t>(slot)].reset();
+}
+
+std::vector<std::optional<Slots::Work>> Slots::list() const {
+  const std::lock_guard lock(mutex_);
+  return work_;
+}
+
+}  // namespace augur

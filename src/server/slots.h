@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace augur {
+
+/// Which requests are being decoded, by place in the batch. Thread-safe.
+class Slots {
+ public:
+  struct Work {
+    std::int64_t task = 0;  ///< requests are numbered as they begin
+    std::int64_t prompt_tokens = 0;
+    std::int64_t decoded = 0;
+  };
+
+  /// The place of a request that has begun: the lowest that is free.
+  int take(std::int64_t prompt_tokens);
+  void decoded(int slot);
+  void free(int slot);
+  /// By place; as many as were ever taken at once.
+  std::vector<std::optional<Work>> list() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::optional<Work>> work_;
+  std::int64_t tasks_ = 0;
+};
+
+}  // namespace augur
