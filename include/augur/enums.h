@@ -23,6 +23,11 @@ enum class Verification : std::uint8_t { Walk, Rejection };
 /// asked for, or as the context holds. Error: it was refused, or failed on its way. None: it has not ended.
 enum class FinishReason : std::uint8_t { None, Stop, Length, Cancelled, Error };
 
+/// How a Grammar is written. Json: any JSON object, and there is nothing to write. JsonSchema: a JSON schema,
+/// draft 2020-12. Regex: a regular expression that the whole text matches. Gbnf: llama.cpp's notation. Ebnf:
+/// xgrammar's.
+enum class GrammarKind : std::uint8_t { Json, JsonSchema, Regex, Gbnf, Ebnf };
+
 /// The words of an enumeration, by value.
 constexpr std::array<std::string_view, 4> words(WeightFormat) {
   return {"auto", "native", "bf16", "f32"};
@@ -35,6 +40,10 @@ constexpr std::array<std::string_view, 2> words(Verification) {
 }
 constexpr std::array<std::string_view, 5> words(FinishReason) {
   return {"", "stop", "length", "cancelled", "error"};
+}
+
+constexpr std::array<std::string_view, 5> words(GrammarKind) {
+  return {"json", "json-schema", "regex", "gbnf", "ebnf"};
 }
 
 template <class Enum>

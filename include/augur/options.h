@@ -65,6 +65,13 @@ struct Message {
   std::string content;
 };
 
+/// What a generated text has to be, from its first byte to its last. A rule named "root" is where grammars
+/// in the notations of llama.cpp and xgrammar begin.
+struct Grammar {
+  GrammarKind kind = GrammarKind::JsonSchema;
+  std::string text;
+};
+
 /// What to generate. Exactly one of prompt, prompt_tokens and messages is given.
 struct Request {
   /// Text; special tokens in it are recognised, and BOS is put in front where the tokenizer says so.
@@ -84,6 +91,7 @@ struct Request {
   int logprobs = -1;
   bool prompt_logprobs = false;  ///< with `logprobs`: the same for the prompt, which is read whole then
   SamplingOptions sampling;
+  std::optional<Grammar> grammar;              ///< tokens are drawn among those that it allows
   std::optional<SpeculationPlan> speculation;  ///< in place of the engine's
   /// Called after every chunk of the prompt: tokens done, tokens in all.
   std::function<void(std::int64_t done, std::int64_t total)> on_prefill;

@@ -56,6 +56,7 @@ struct Engine::Impl {
   std::optional<VocabularyChoice> vocabulary;
   Drafters drafters;
   std::unique_ptr<PolicyCache> policies;
+  std::unique_ptr<GrammarCompiler> grammars;
   std::unique_ptr<Decoder> decoder;
   std::unique_ptr<LiveCosts> costs;
   std::function<void(std::string_view)> warning;
@@ -90,6 +91,7 @@ Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& op
   vocabulary.emplace(vocabulary_spec, target->model->fingerprint(), target->tokenizer->eos);
   load_drafters(options);
   policies = std::make_unique<PolicyCache>(*target->model, parts);
+  grammars = std::make_unique<GrammarCompiler>(*target->tokenizer, target->model->config().vocab);
   decoder = std::make_unique<Decoder>(*target->model);
   prepare_costs(options.cost_cache);
   prepare_policy(plan, 1);
@@ -164,6 +166,7 @@ std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const To
                                   .tokenizer = *target->tokenizer,
                                   .context = target->model->context(),
                                   .drafters = drafters,
+                                  .grammars = *grammars,
                                   .prepare = prepare};
   const SpeculationPlan asked = request.speculation ? resolve(*request.speculation) : plan;
   return std::make_unique<Generation>(context, request, target->prompt(request), asked,

@@ -75,6 +75,11 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   SequenceOptions options;
   options.sampling = sampling_params(request, context.tokenizer);
   if (!request.ignore_eos) options.eos = context.tokenizer.eos;
+  if (request.grammar) {
+    if (request.ignore_eos)
+      throw Error("ignore_eos: a grammar says where the text ends, so they don't go together");
+    options.constraint = context.grammars.compile(*request.grammar)->begin();
+  }
   options.max_tokens = request.max_tokens;
   options.context = context.context;
   const std::int64_t tokens = request.max_tokens < 0 ? context.context : request.max_tokens;

@@ -8,6 +8,7 @@
 #include "augur/engine.h"
 #include "decode/sequence.h"
 #include "decode/text_stream.h"
+#include "grammar/compiler.h"
 #include "io/tokenizer.h"
 #include "policy/registry.h"
 
@@ -19,6 +20,7 @@ struct GenerationContext {
   const Tokenizer& tokenizer;
   std::int64_t context = 0;
   const Drafters& drafters;
+  GrammarCompiler& grammars;
   std::function<void(SequenceOptions&)> prepare;  ///< sees the sequence's options before it is made
 };
 

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/engine_flags.h"
 #include "cli/generate_many.h"
+#include "cli/grammar_flags.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/plan_flags.h"
@@ -82,6 +83,7 @@ void add_generate(CLI::App& app, Action& action) {
       app.add_subcommand("generate", "Generate text: it streams to stdout, statistics go to stderr");
   add_engine_flags(*command, flags->engine);
   add_request_flags(*command, flags->request);
+  add_grammar_flags(*command, flags->request.grammar);
   auto* prompt = command->add_option("-p,--prompt", flags->prompt, "The prompt");
   auto* file = command->add_option("-f,--file", flags->file, "A file with the prompt; -: standard input");
   auto* prompts = command->add_option(

@@ -36,6 +36,7 @@ Request make_request(const RequestFlags& flags, std::string prompt) {
   request.stop = flags.stop;
   request.ignore_eos = flags.ignore_eos;
   request.sampling = flags.sampling;
+  request.grammar = flags.grammar;
   return request;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct RequestFlags {
   bool chat = false;
   std::string system;
   SamplingOptions sampling;
+  std::optional<Grammar> grammar;
 };
 
 /// -n, --stop, --ignore-eos.

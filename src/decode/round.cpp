@@ -179,6 +179,7 @@ void Round::add_job(SequenceDraft& draft, std::size_t speculator) {
                                .sample = with.tree.law() == ProposalLaw::Sampled,
                                .coupled = draft.coupled,
                                .sampler = draft.sampler,
+                               .masks = draft.masks,
                                .text = draft.tokens,
                                .target_cache = draft.target_cache}});
 }
@@ -218,6 +219,7 @@ void Round::expand(std::span<SequenceDraft*> group, std::size_t speculator, int 
 void Round::end_speculator(SequenceDraft& draft, std::size_t speculator) {
   Speculator& with = draft.speculators[speculator];
   if (failed(&draft) || with.aborted) return;
+  if (draft.masks != nullptr) draft.masks->prune(with.tree);
   draft.drafted += with.tree.size() - 1;
   with.policy->prune(with.tree);
   with.tree.limit_depth(draft.info.max_depth);

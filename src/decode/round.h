@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "draft/common/mask_tree.h"
 #include "draft/drafter.h"
 #include "policy/auto/cost.h"
 #include "policy/policy.h"
@@ -43,6 +44,7 @@ struct SequenceDraft {
   bool sampled = false;  ///< drafters with a law draw their candidates, from rows of `vocab` probabilities
   std::int32_t vocab = 0;
   Sampler* sampler = nullptr;       ///< the sequence's
+  MaskTree* masks = nullptr;        ///< the sequence's; null: its text may be anything
   KvCache* target_cache = nullptr;  ///< the sequence's
 
   // For this round, set before Round::draft():

@@ -67,6 +67,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
                    draft_.speculators.size() == 1;
   draft_.vocab = vocab_;
   draft_.sampler = &sampler_;
+  if (options.constraint) draft_.masks = &masks_.emplace(std::move(options.constraint), vocab_);
   draft_.target_cache = &cache_;
   // Room for the whole text and for the path that is laid over its end while penalties look at it.
   text_.reserve(text_.size() + static_cast<std::size_t>(limit_ + options.tree_slots));
@@ -165,11 +166,12 @@ class Sequence::View final : public TargetView {
 
   TokenId draw(std::int32_t node) override {
     enter(node);
-    return s_.sampler_.draw(row(node), s_.text_, s_.draft_.tree.root_position() + depth(node) + 1);
+    return s_.sampler_.draw(row(node), s_.text_, s_.draft_.tree.root_position() + depth(node) + 1,
+                            allowed(node));
   }
   const SparseDistribution& distribution(std::int32_t node) override {
     enter(node);
-    s_.sampler_.processed(row(node), s_.text_, s_.distribution_);
+    s_.sampler_.processed(row(node), s_.text_, s_.distribution_, allowed(node));
     return s_.distribution_;
   }
 
@@ -177,6 +179,9 @@ class Sequence::View final : public TargetView {
   int depth(std::int32_t node) const { return s_.draft_.tree.depths()[static_cast<std::size_t>(node)]; }
   std::span<const float> row(std::int32_t node) const {
     return logits_.subspan(static_cast<std::size_t>(node * stride_), static_cast<std::size_t>(s_.vocab_));
+  }
+  TokenMask allowed(std::int32_t node) {
+    return s_.masks_ ? s_.masks_->allowed(s_.masks_->at(s_.draft_.tree, node)) : TokenMask();
   }
   void enter(std::int32_t node) {
     if (node == DraftTree::kRoot) return;
@@ -239,6 +244,7 @@ void Sequence::emit_verdict() {
 /// False when the sequence ends with this token.
 bool Sequence::emit(const EmittedToken& token) {
   text_.push_back(token.token);
+  if (masks_) masks_->advance(token.token);
   ++statistics_.generated_tokens;
   const AfterToken after = on_token_ ? on_token_(token) : AfterToken::Continue;
   const bool eos = std::find(eos_.begin(), eos_.end(), token.token) != eos_.end();

@@ -12,9 +12,11 @@
 #include "decode/prefix_cache.h"
 #include "decode/round.h"
 #include "decode/statistics.h"
+#include "draft/common/mask_tree.h"
 #include "model/model.h"
 #include "sampling/logprobs.h"
 #include "sampling/sampler.h"
+#include "sampling/token_constraint.h"
 #include "tree/node_wants.h"
 #include "verify/verifier.h"
 
@@ -32,6 +34,8 @@ enum class AfterToken { Continue, Stop, Cancel };
 
 struct SequenceOptions {
   SamplingParams sampling;
+  /// What the generated text must be; null: anything. Tokens are drawn among those that it allows.
+  std::unique_ptr<TokenConstraint> constraint;
   std::vector<TokenId> eos;      ///< drawing one of these ends the sequence (the token is kept)
   std::int64_t max_tokens = -1;  ///< < 0: as many as the context holds
   std::int64_t context = 0;      ///< tokens that the sequence may hold; 0: the model's
@@ -122,6 +126,7 @@ class Sequence {
   std::int32_t vocab_;
   KvCache cache_;
   Sampler sampler_;
+  std::optional<MaskTree> masks_;  ///< of the constraint
   Verification verification_;
   bool reuse_prefix_;
   double tpot_ms_;

@@ -12,6 +12,7 @@
 
 namespace augur {
 
+class MaskTree;
 class Sampler;
 class TextRows;
 
@@ -50,6 +51,9 @@ struct ExpandOptions {
   /// The sequence's own sampler: its parameters and its noise, for drafters that propose what the target is
   /// about to draw or that sample. Never null inside a decoding step.
   Sampler* sampler = nullptr;
+  /// What the sequence's text must be; null: anything. Candidates that it does not allow are none:
+  /// ChildChooser leaves them out. What other drafters add in spite of it is dropped.
+  MaskTree* masks = nullptr;
   /// The text so far, the root included: what penalties look at. Valid during the call.
   std::span<const TokenId> text;
   /// The target's cache, without an open transaction, for drafters that are part of the target (early exit).

@@ -62,10 +62,11 @@ void Sampler::check(std::span<const float> logits) const {
 }
 
 std::span<const float> Sampler::adjust(std::span<const float> logits, std::span<const TokenId> context,
-                                       SamplerScratch& s) const {
+                                       TokenMask mask, SamplerScratch& s) const {
   const bool penalises = params_.penalises() && !context.empty();
-  if (params_.logit_bias.empty() && !penalises) return logits;
+  if (mask.empty() && params_.logit_bias.empty() && !penalises) return logits;
   s.adjusted.assign(logits.begin(), logits.end());
+  apply(mask, {}, s.adjusted);
   for (const auto& [token, bias] : params_.logit_bias) s.adjusted[static_cast<std::size_t>(token)] += bias;
   if (penalises) penalise(context, s);
   return s.adjusted;
@@ -168,11 +169,11 @@ bool Sampler::filter(std::span<const float> logits, float max, SamplerScratch& s
   return true;
 }
 
-TokenId Sampler::draw(std::span<const float> logits, std::span<const TokenId> context,
-                      std::int64_t position) {
+TokenId Sampler::draw(std::span<const float> logits, std::span<const TokenId> context, std::int64_t position,
+                      TokenMask mask) {
   SamplerScratch& s = scratch_;
   check(logits);
-  logits = adjust(logits, context, s);
+  logits = adjust(logits, context, mask, s);
   const std::int64_t best = argmax(logits.data(), vocab_size_);
   const float max = logits[static_cast<std::size_t>(best)];
   if (std::isinf(max)) throw Error("sampler: every logit is {}: no token is allowed", max);
@@ -196,9 +197,9 @@ TokenId Sampler::draw(std::span<const float> logits, std::span<const TokenId> co
 }
 
 void Sampler::processed(std::span<const float> logits, std::span<const TokenId> context,
-                        SparseDistribution& out) {
+                        SparseDistribution& out, TokenMask mask) {
   check(logits);
-  logits = adjust(logits, context, scratch_);
+  logits = adjust(logits, context, mask, scratch_);
   if (make_law(logits, scratch_, out)) return;
   throw Error("sampler: every logit is {}: no token is allowed",
               *std::max_element(logits.begin(), logits.end()));
@@ -208,7 +209,7 @@ bool Sampler::draft_law(std::span<const float> logits, SamplerScratch& scratch,
                         SparseDistribution& out) const {
   assert(std::ssize(logits) == vocab_size_);
   if (first_invalid_logit(logits.data(), vocab_size_) >= 0) return false;
-  return make_law(adjust(logits, {}, scratch), scratch, out);
+  return make_law(adjust(logits, {}, {}, scratch), scratch, out);
 }
 
 bool Sampler::make_law(std::span<const float> logits, SamplerScratch& s, SparseDistribution& out) const {

@@ -9,12 +9,13 @@
 #include "sampling/position_noise.h"
 #include "sampling/sampling_params.h"
 #include "sampling/sparse_distribution.h"
+#include "sampling/token_mask.h"
 
 namespace augur {
 
 /// Memory of one thread's samplings: no allocation once it has grown.
 struct SamplerScratch {
-  std::vector<float> adjusted;       ///< [vocab] when bias or penalties are on
+  std::vector<float> adjusted;       ///< [vocab] when mask, bias or penalties are on
   std::vector<std::int32_t> counts;  ///< [vocab] occurrences, all 0 between calls
   std::vector<TokenId> kept;         ///< candidates, in no particular order
   std::vector<float> kept_logits;    ///< their logits
@@ -39,13 +40,15 @@ class Sampler {
   std::int64_t vocab_size() const { return vocab_size_; }
 
   /// The token at absolute `position`. `context` holds the tokens before it, prompt included (along a tree
-  /// node's path), and is read by the penalties only. Error for logits that are NaN, +infinity, or all
-  /// -infinity.
-  TokenId draw(std::span<const float> logits, std::span<const TokenId> context, std::int64_t position);
+  /// node's path), and is read by the penalties only. Tokens that `mask` does not allow have a logit of
+  /// -infinity. Error for logits that are NaN, +infinity, or all -infinity.
+  TokenId draw(std::span<const float> logits, std::span<const TokenId> context, std::int64_t position,
+               TokenMask mask = {});
 
   /// The distribution that draw() draws from: what rejection verification compares with. Greedy: one token.
   /// Error as for draw().
-  void processed(std::span<const float> logits, std::span<const TokenId> context, SparseDistribution& out);
+  void processed(std::span<const float> logits, std::span<const TokenId> context, SparseDistribution& out,
+                 TokenMask mask = {});
   /// The same for a drafter's logits, without the penalties; false where they make no distribution: NaN,
   /// +infinity, or nothing that the bias leaves. scratch.kept_logits[i] is what the chain has made of the
   /// logit of out.tokens[i]. Many threads at a time, each with its own scratch.
@@ -58,9 +61,9 @@ class Sampler {
 
  private:
   void check(std::span<const float> logits) const;
-  /// Logits after bias and penalties; `logits` itself where these change nothing.
+  /// Logits after mask, bias and penalties; `logits` itself where these change nothing.
   std::span<const float> adjust(std::span<const float> logits, std::span<const TokenId> context,
-                                SamplerScratch& s) const;
+                                TokenMask mask, SamplerScratch& s) const;
   void penalise(std::span<const TokenId> context, SamplerScratch& s) const;
   /// The distribution of adjusted logits. False when no token is allowed.
   bool make_law(std::span<const float> logits, SamplerScratch& s, SparseDistribution& out) const;

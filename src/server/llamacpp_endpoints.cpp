@@ -37,7 +37,7 @@ void infill(const Served& served, const HttpRequest& http, const std::shared_ptr
 void apply_template(const Served& served, const HttpRequest& http,
                     const std::shared_ptr<Exchange>& exchange) {
   const OpenAiRequest parsed = parse_openai_request(OpenAiEndpoint::ChatCompletions, parse_body(http.body),
-                                                    served.options.speculation);
+                                                    http.body, served.options.speculation);
   try {
     exchange->answer(200, text_of({{"prompt", served.engine.render_chat(parsed.requests.front().messages)}}));
   } catch (const std::runtime_error& error) {

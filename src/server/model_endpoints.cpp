@@ -86,7 +86,7 @@ void tokenize(const Served& served, const HttpRequest& request, const std::share
   if (object.contains("content")) return tokenize_content(served.engine, object, *exchange);
   const auto endpoint =
       object.contains("messages") ? OpenAiEndpoint::ChatCompletions : OpenAiEndpoint::Completions;
-  OpenAiRequest parsed = parse_openai_request(endpoint, object, served.options.speculation);
+  OpenAiRequest parsed = parse_openai_request(endpoint, object, request.body, served.options.speculation);
   if (parsed.requests.size() > 1) unexpected("prompt", "one prompt");
   Request& request_of = parsed.requests.front();
   tokenize_prompt(served.engine, request_of);

@@ -14,7 +14,8 @@ namespace {
 
 template <OpenAiEndpoint kEndpoint>
 void complete(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
-  OpenAiRequest parsed = parse_openai_request(kEndpoint, parse_body(http.body), served.options.speculation);
+  OpenAiRequest parsed =
+      parse_openai_request(kEndpoint, parse_body(http.body), http.body, served.options.speculation);
   const std::string& model = served.options.model;
   if (!parsed.model.empty() && parsed.model != model) {
     return exchange->answer(

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "server/grammar_field.h"
 #include "server/json_fields.h"
 #include "server/sampling_fields.h"
 #include "server/speculative_field.h"
@@ -86,7 +87,8 @@ std::vector<Request> prompts(const json& value) {
 
 }  // namespace
 
-OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, const SpeculationPlan& plan) {
+OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, std::string_view text,
+                                   const SpeculationPlan& plan) {
   const bool chat = endpoint == OpenAiEndpoint::ChatCompletions;
   OpenAiRequest to;
   Request request;  // but for the prompt
@@ -121,6 +123,8 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, co
       request.max_tokens = read_integer(key, value, 0, std::int64_t{1} << 31);
     } else if (read_sampling_field(key, value, request)) {
       seeded |= key == "seed";
+    } else if (read_grammar_field(key, value, text, request)) {
+      continue;
     } else if (key == "n") {
       to.choices = static_cast<int>(read_integer(key, value, 1, kMostChoices));
     } else if (key == "stream") {

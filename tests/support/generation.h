@@ -27,6 +27,8 @@ struct GenerateOptions {
   int tree_nodes = 0;
   Verification verification = Verification::Walk;
   bool coupling = true;
+  /// What the texts have to be; empty: anything.
+  std::function<std::unique_ptr<TokenConstraint>()> constraint;
   Decoder::Options decoder;
 };
 
@@ -83,6 +85,7 @@ inline Generated generate(Model& model, const std::vector<std::vector<TokenId>>&
       sequence.tree_nodes = options.tree_nodes;
       sequence.verification = options.verification;
       sequence.coupling = options.coupling;
+      if (options.constraint) sequence.constraint = options.constraint();
       running.emplace_back(next, std::make_unique<Sequence>(model, prompts[next], std::move(sequence)));
       ++next;
     }

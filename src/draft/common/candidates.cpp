@@ -8,12 +8,12 @@ namespace augur {
 namespace {
 
 /// So many of a row's largest logits are all that the jobs' children need; 0: one of them needs all of the
-/// logits (for the target's noise, its penalties, for draws or entropies).
+/// logits (for the target's noise, its penalties, what may follow, for draws or entropies).
 int best_wanted(std::span<const ExpandJob> jobs) {
   int most = 0;
   for (const ExpandJob& job : jobs) {
     const ExpandOptions& o = job.options;
-    if (o.sample || o.wants.entropy || o.wants.top_k > 0) return 0;
+    if (o.masks != nullptr || o.sample || o.wants.entropy || o.wants.top_k > 0) return 0;
     if (o.coupled) {
       const SamplingParams& params = o.sampler->params();
       if (!params.greedy() || params.penalises() || !params.logit_bias.empty()) return 0;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "draft/common/mask_tree.h"
 #include "sampling/gumbel.h"
 #include "sampling/sampler.h"
 
@@ -62,11 +63,7 @@ void ChildChooser::add_children(ThreadPool& pool, std::span<const NodeLogits> ro
       Scratch& scratch = scratch_[static_cast<std::size_t>(team.rank())];
       try {
         for (std::size_t r; (r = next.fetch_add(1)) < rows.size();) {
-          if (rows[r].options->sample) {
-            rank_drawn(rows[r], r, target_ids, scratch);
-          } else {
-            rank(rows[r], r, !target_ids.empty(), scratch);
-          }
+          choose(rows[r], r, target_ids, scratch);
           measure(rows[r], r, scratch);
         }
       } catch (...) {  // no thread of a region may throw
@@ -99,6 +96,7 @@ void ChildChooser::prepare(std::span<const NodeLogits> rows, std::span<const Tok
   width_ = 0;
   positions_.clear();
   position_of_.assign(rows.size(), -1);
+  masks_.assign(rows.size(), {});
   found_.assign(rows.size(), 0);
   entropies_.resize(rows.size());
   top_entropies_.resize(rows.size());
@@ -107,6 +105,8 @@ void ChildChooser::prepare(std::span<const NodeLogits> rows, std::span<const Tok
     const NodeLogits& row = rows[r];
     measuring_ = measuring_ || row.options->wants.entropy || row.options->wants.top_k > 0;
     width_ = std::max<std::int64_t>(width_, row.count);
+    if (MaskTree* const masks = row.options->masks)
+      masks_[r] = masks->allowed(masks->at(*row.tree, row.node));
     PositionNoise* source = noise_of(row);
     if (source == nullptr) continue;
     // As many positions as the tree is deep, so that the next round finds them, too.
@@ -168,6 +168,20 @@ void ChildChooser::compute_noise(Team& team, std::span<const TokenId> target_ids
     }
   }
   team.barrier();
+}
+
+void ChildChooser::choose(NodeLogits row, std::size_t r, std::span<const TokenId> target_ids,
+                          Scratch& scratch) {
+  if (!masks_[r].empty() && !row.logits.empty()) {
+    scratch.masked.assign(row.logits.begin(), row.logits.end());
+    apply(masks_[r], target_ids, scratch.masked);
+    row.logits = scratch.masked;
+  }
+  if (row.options->sample) {
+    rank_drawn(row, r, target_ids, scratch);
+  } else {
+    rank(row, r, !target_ids.empty(), scratch);
+  }
 }
 
 void ChildChooser::rank(const NodeLogits& row, std::size_t r, bool reduced, Scratch& scratch) {

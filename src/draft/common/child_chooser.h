@@ -10,6 +10,7 @@
 #include "kernels/shortlist.h"
 #include "sampling/coupled_ranking.h"
 #include "sampling/sampler.h"
+#include "sampling/token_mask.h"
 
 namespace augur {
 
@@ -21,7 +22,7 @@ struct NodeLogits {
   int count = 0;                  ///< children at most
   std::span<const float> logits;  ///< of the draft vocabulary or the first entries of it
   std::span<const float> state;   ///< the drafter's hidden state there, for NodeWants::hidden; may be empty
-  const RowTop* best = nullptr;   ///< in place of logits, where that many are enough
+  const RowTop* best = nullptr;   ///< in place of logits, where that many are enough and all may follow
 };
 
 /// Turns rows of draft logits into children, for every drafter that has a distribution of its own:
@@ -32,6 +33,8 @@ struct NodeLogits {
 ///     sampling parameters (penalties aside) make of the logits; it is stored as the node's q. The noise is
 ///     independent of the target's and differs by position. Where the parameters leave no token that the
 ///     drafter knows, the node gets no children and no q.
+/// Each among the tokens that ExpandOptions::masks allows after the node: others count as having a logit of
+/// -infinity.
 /// What ExpandOptions::wants asks for is recorded: entropies of softmax(logits), whatever the ranking. Logits
 /// may be NaN or infinite: children end before the first whose log-probability is not finite, and a state
 /// that is not finite is not recorded. Rows are worked on by all threads, trees are changed by the caller's.
@@ -55,6 +58,7 @@ class ChildChooser {
     TopKScratch top_k;
     CoupledScratch coupled;
     std::vector<TokenId> recent;
+    std::vector<float> masked;  ///< logits of a row, with what may not follow left out
     // Of a row that is drawn from.
     std::vector<float> padded;  ///< [target vocabulary]
     SamplerScratch sampling;
@@ -65,6 +69,8 @@ class ChildChooser {
 
   void prepare(std::span<const NodeLogits> rows, std::span<const TokenId> target_ids);
   void compute_noise(Team& team, std::span<const TokenId> target_ids);
+  /// Ranks a row by what its options ask for.
+  void choose(NodeLogits row, std::size_t r, std::span<const TokenId> target_ids, Scratch& scratch);
   /// `reduced`: entries are not tokens.
   void rank(const NodeLogits& row, std::size_t r, bool reduced, Scratch& scratch);
   void measure(const NodeLogits& row, std::size_t r, Scratch& scratch);
@@ -84,6 +90,7 @@ class ChildChooser {
   bool measuring_ = false;            ///< some row wants one of these
   std::vector<Scratch> scratch_;      ///< by thread
 
+  std::vector<TokenMask> masks_;  ///< by row
   std::vector<PositionRow> positions_;
   std::vector<std::int32_t> position_of_;  ///< by row: into positions_; -1: no noise
   std::vector<float> gathered_;

@@ -1,0 +1,104 @@
+#include "draft/common/mask_tree.h"
+
+#include <stdexcept>
+#include <utility>
+
+namespace augur {
+
+MaskTree::MaskTree(std::unique_ptr<TokenConstraint> constraint, std::int64_t vocab)
+    : constraint_(std::move(constraint)), words_(mask_words(vocab)), states_(1) {}
+
+/// Brings the constraint into a state, by way of the last one that both paths share.
+void MaskTree::go_to(std::int32_t target) {
+  path_.clear();
+  int back = 0;
+  std::int32_t up = here_;
+  std::int32_t down = target;
+  while (up != down) {
+    if (state(up).depth >= state(down).depth) {
+      up = state(up).parent;
+      ++back;
+    } else {
+      path_.push_back(down);
+      down = state(down).parent;
+    }
+  }
+  if (back > 0) constraint_->roll_back(back);
+  here_ = up;
+  while (!path_.empty()) {
+    if (!constraint_->accept(state(path_.back()).token)) {
+      throw std::logic_error("a constraint refuses a token that it has accepted before");
+    }
+    here_ = path_.back();
+    path_.pop_back();
+  }
+}
+
+std::int32_t MaskTree::after(std::int32_t from, TokenId token) {
+  if (from == kIllegal || state(from).ended) return kIllegal;
+  for (std::int32_t child = state(from).first_child; child >= 0; child = state(child).next_sibling) {
+    if (state(child).token == token) return child;
+  }
+  if (const std::int32_t mask = state(from).mask;
+      mask >= 0 && !allows(masks_[static_cast<std::size_t>(mask)], token)) {
+    return kIllegal;
+  }
+  go_to(from);
+  if (!constraint_->accept(token)) return kIllegal;
+  const auto child = static_cast<std::int32_t>(states_.size());
+  states_.push_back({.parent = from,
+                     .token = token,
+                     .depth = state(from).depth + 1,
+                     .next_sibling = state(from).first_child,
+                     .ended = constraint_->ended()});
+  state(from).first_child = child;
+  here_ = child;
+  return child;
+}
+
+std::int32_t MaskTree::at(const DraftTree& tree, std::int32_t node) {
+  path_.clear();
+  for (; node != DraftTree::kRoot; node = tree.parents()[static_cast<std::size_t>(node)]) {
+    path_.push_back(node);
+  }
+  state_of_.assign(path_.rbegin(), path_.rend());
+  std::int32_t at = kText;
+  for (const std::int32_t n : state_of_) at = after(at, tree.tokens()[static_cast<std::size_t>(n)]);
+  return at;
+}
+
+TokenMask MaskTree::allowed(std::int32_t at) {
+  if (at == kIllegal || state(at).ended) return {};
+  if (state(at).mask < 0) {
+    go_to(at);
+    if (masks_.size() == masks_used_) masks_.emplace_back(words_);
+    constraint_->fill(masks_[masks_used_]);
+    state(at).mask = static_cast<std::int32_t>(masks_used_++);
+  }
+  return masks_[static_cast<std::size_t>(state(at).mask)];
+}
+
+void MaskTree::prune(DraftTree& tree) {
+  state_of_.assign(1, kText);
+  kept_.assign(1, DraftTree::kRoot);
+  for (std::int32_t node = 1; node < tree.size(); ++node) {
+    const auto n = static_cast<std::size_t>(node);
+    const std::int32_t parent = state_of_[static_cast<std::size_t>(tree.parents()[n])];
+    state_of_.push_back(after(parent, tree.tokens()[n]));
+    if (state_of_.back() != kIllegal) kept_.push_back(node);
+  }
+  if (static_cast<std::int32_t>(kept_.size()) < tree.size()) tree.select(kept_);
+}
+
+void MaskTree::advance(TokenId token) {
+  if (state(kText).ended) return;
+  go_to(kText);
+  if (!constraint_->accept(token)) {
+    throw std::logic_error("a token was drawn that the constraint does not allow");
+  }
+  states_.assign(1, State{.ended = constraint_->ended()});
+  here_ = kText;
+  masks_used_ = 0;
+}
+
+}  // namespace augur

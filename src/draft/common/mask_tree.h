@@ -1,0 +1,60 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sampling/token_constraint.h"
+#include "sampling/token_mask.h"
+#include "tree/draft_tree.h"
+
+namespace augur {
+
+/// What a sequence's constraint says along the paths of a round's trees. A path is a state, whichever tree it
+/// is in, so drafters and verification share the masks: each is computed once, when it is first asked for.
+/// One thread at a time; after the first rounds nothing of its own allocates.
+class MaskTree {
+ public:
+  static constexpr std::int32_t kText = 0;      ///< the state of the text as it is
+  static constexpr std::int32_t kIllegal = -1;  ///< of every path that the constraint does not allow
+
+  MaskTree(std::unique_ptr<TokenConstraint> constraint, std::int64_t vocab);
+
+  /// The state behind one more token.
+  std::int32_t after(std::int32_t state, TokenId token);
+  /// The state of a node: of the text and the path from the root, which is the text's newest token, to it.
+  std::int32_t at(const DraftTree& tree, std::int32_t node);
+  /// Which tokens may come next; all, where the text has ended or the path is illegal. Valid until advance().
+  TokenMask allowed(std::int32_t state);
+
+  /// Drops the nodes that the constraint does not allow.
+  void prune(DraftTree& tree);
+  /// The text goes on with a token that is allowed.
+  void advance(TokenId token);
+
+ private:
+  struct State {
+    std::int32_t parent = -1;
+    TokenId token = -1;
+    std::int32_t depth = 0;
+    std::int32_t first_child = -1;
+    std::int32_t next_sibling = -1;
+    std::int32_t mask = -1;  ///< into masks_; -1: not asked for yet
+    bool ended = false;
+  };
+  State& state(std::int32_t index) { return states_[static_cast<std::size_t>(index)]; }
+  void go_to(std::int32_t target);
+
+  std::unique_ptr<TokenConstraint> constraint_;
+  std::size_t words_;
+  std::vector<State> states_;
+  std::int32_t here_ = kText;                      ///< the state that the constraint is in
+  std::vector<std::vector<std::uint32_t>> masks_;  ///< the first masks_used_ are the round's
+  std::size_t masks_used_ = 0;
+
+  std::vector<std::int32_t> path_;      ///< scratch of go_to()
+  std::vector<std::int32_t> state_of_;  ///< scratch of at() and prune(), by node
+  std::vector<std::int32_t> kept_;      ///< scratch of prune()
+};
+
+}  // namespace augur

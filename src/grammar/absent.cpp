@@ -1,0 +1,19 @@
+#include "base/error.h"
+#include "grammar/compiler.h"
+
+namespace augur {
+
+class GrammarCompiler::Impl {};
+
+bool have_grammars() {
+  return false;
+}
+
+GrammarCompiler::GrammarCompiler(const Tokenizer&, std::int64_t) {}
+GrammarCompiler::~GrammarCompiler() = default;
+
+std::shared_ptr<const CompiledGrammar> GrammarCompiler::compile(const Grammar&) {
+  throw Error("grammar: this build of augur has no structured output (it was built without xgrammar)");
+}
+
+}  // namespace augur

@@ -1,0 +1,171 @@
+#include "grammar/compiler.h"
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "grammar/gbnf.h"
+#include "grammar/json_schema.h"
+#include "grammar/xgrammar/constraint.h"
+#include "grammar/xgrammar/log.h"
+#include "xgrammar/xgrammar.h"
+
+namespace augur {
+namespace {
+
+constexpr std::size_t kLongestText = 64 << 10;  ///< of a grammar, in bytes
+constexpr std::size_t kKeptBytes = 128 << 20;   ///< of compiled grammars, beside those in use
+
+/// What every token stands for in a text; nothing for those that a text does not show.
+std::vector<std::string> token_bytes(const Tokenizer& tokenizer) {
+  std::vector<std::string> bytes;
+  for (TokenId id = 0; id < tokenizer.vocab_size(); ++id) {
+    bytes.push_back(tokenizer.is_special(id) ? std::string() : tokenizer.token_bytes(id));
+  }
+  return bytes;
+}
+
+/// Models that are lost write whitespace without end, so there is a limit: enough for indented JSON.
+constexpr int kMostWhitespace = 10;
+
+/// As the library is to have it.
+std::string translated(const Grammar& grammar) {
+  switch (grammar.kind) {
+    case GrammarKind::Json:
+      return enforceable_schema(R"({"type": "object"})");
+    case GrammarKind::JsonSchema:
+      return enforceable_schema(grammar.text);
+    case GrammarKind::Gbnf:
+      return ebnf_of_gbnf(grammar.text);
+    case GrammarKind::Regex:
+    case GrammarKind::Ebnf:
+      break;
+  }
+  return grammar.text;
+}
+
+bool is_schema(GrammarKind kind) {
+  return kind == GrammarKind::Json || kind == GrammarKind::JsonSchema;
+}
+
+/// Error for what the library only warns of: what it would not enforce.
+void check(GrammarKind kind, const std::string& text) {
+  const WarningWatch warnings;
+  if (is_schema(kind)) {
+    xgrammar::Grammar::FromJSONSchema(text);
+  } else if (kind == GrammarKind::Regex) {
+    xgrammar::Grammar::FromRegex(text);
+  } else {
+    xgrammar::Grammar::FromEBNF(text);
+  }
+  if (!warnings.first().empty()) throw Error("grammar: {}", warnings.first());
+}
+
+/// By its text: a grammar that the library has parsed and written again is not always the same.
+xgrammar::CompiledGrammar compile(xgrammar::GrammarCompiler& compiler, GrammarKind kind,
+                                  const std::string& text) {
+  if (is_schema(kind)) {
+    return compiler.CompileJSONSchema(text, true, std::nullopt, std::nullopt, true, kMostWhitespace);
+  }
+  return kind == GrammarKind::Regex ? compiler.CompileRegex(text) : compiler.CompileGrammar(text);
+}
+
+class Compiled final : public CompiledGrammar {
+ public:
+  explicit Compiled(xgrammar::CompiledGrammar grammar) : grammar_(std::move(grammar)) {}
+  std::unique_ptr<TokenConstraint> begin() const override { return begin_text(grammar_); }
+  std::size_t bytes() const { return grammar_.MemorySizeBytes(); }
+
+ private:
+  xgrammar::CompiledGrammar grammar_;
+};
+
+}  // namespace
+
+bool have_grammars() {
+  return true;
+}
+
+class GrammarCompiler::Impl {
+ public:
+  Impl(const Tokenizer& tokenizer, std::int64_t vocab) : tokenizer_(tokenizer), vocab_(vocab) {}
+
+  std::shared_ptr<const CompiledGrammar> compile(const Grammar& grammar) {
+    if (grammar.text.size() > kLongestText) {
+      throw Error("grammar: {} bytes: expected at most {}", grammar.text.size(), kLongestText);
+    }
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
+      return kept.grammar.kind == grammar.kind && kept.grammar.text == grammar.text;
+    });
+    if (found != kept_.end()) {
+      kept_.splice(kept_.begin(), kept_, found);
+      return found->compiled;
+    }
+    auto compiled = compile_anew(grammar);
+    kept_.push_front({grammar, compiled});
+    bytes_ += compiled->bytes();
+    for (; bytes_ > kKeptBytes && kept_.size() > 1; kept_.pop_back())
+      bytes_ -= kept_.back().compiled->bytes();
+    return compiled;
+  }
+
+ private:
+  struct Kept {
+    Grammar grammar;
+    std::shared_ptr<const Compiled> compiled;
+  };
+
+  void read_vocabulary() {
+    if (tokenizer_.eos.empty()) {
+      throw Error(
+          "grammar: this model's tokenizer names no token that ends a text, so nothing could end one");
+    }
+    const std::vector<std::string> bytes = token_bytes(tokenizer_);
+    const xgrammar::TokenizerInfo info(bytes, xgrammar::VocabType::RAW, static_cast<int>(vocab_),
+                                       tokenizer_.eos);
+    // One thread: the others are decoding. Rules that grammars share are compiled once.
+    compiler_.emplace(info, 1, true, static_cast<std::int64_t>(kKeptBytes));
+  }
+
+  std::shared_ptr<const Compiled> compile_anew(const Grammar& grammar) {
+    if (!compiler_) read_vocabulary();
+    try {
+      const std::string text = translated(grammar);
+      check(grammar.kind, text);
+      auto compiled = std::make_shared<Compiled>(augur::compile(*compiler_, grammar.kind, text));
+      std::vector<std::uint32_t> first(mask_words(vocab_));
+      compiled->begin()->fill(first);
+      if (std::all_of(first.begin(), first.end(), [](std::uint32_t word) { return word == 0; })) {
+        throw Error("grammar: no text fits it");
+      }
+      return compiled;
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& error) {  // its own, and those of what it parses with
+      throw Error("grammar: {}", error.what());
+    }
+  }
+
+  const Tokenizer& tokenizer_;
+  const std::int64_t vocab_;
+  std::mutex mutex_;
+  std::optional<xgrammar::GrammarCompiler> compiler_;  ///< from when the first grammar comes
+  std::list<Kept> kept_;                               ///< the one used last is the first
+  std::size_t bytes_ = 0;
+};
+
+GrammarCompiler::GrammarCompiler(const Tokenizer& tokenizer, std::int64_t vocab)
+    : impl_(std::make_unique<Impl>(tokenizer, vocab)) {}
+GrammarCompiler::~GrammarCompiler() = default;
+
+std::shared_ptr<const CompiledGrammar> GrammarCompiler::compile(const Grammar& grammar) {
+  return impl_->compile(grammar);
+}
+
+}  // namespace augur

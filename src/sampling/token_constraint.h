@@ -1,0 +1,25 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "base/types.h"
+#include "sampling/token_mask.h"
+
+namespace augur {
+
+/// What one sequence's text has to be, token by token. It stands at the end of a text that begins empty.
+/// One thread at a time.
+class TokenConstraint {
+ public:
+  virtual ~TokenConstraint() = default;
+  /// Goes on behind the token. False, and nothing else, where it may not come next.
+  virtual bool accept(TokenId token) = 0;
+  /// Takes back so many of the tokens that were accepted.
+  virtual void roll_back(int tokens) = 0;
+  /// The text is complete and its end has been accepted: what follows is nobody's concern.
+  virtual bool ended() const = 0;
+  /// Which tokens may come next, as a TokenMask of the vocabulary. Not once it has ended.
+  virtual void fill(std::span<std::uint32_t> mask) = 0;
+};
+
+}  // namespace augur

@@ -1,0 +1,31 @@
+#include "sampling/token_mask.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace augur {
+namespace {
+
+constexpr float kForbidden = -std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+void apply(TokenMask mask, std::span<const TokenId> tokens, std::span<float> logits) {
+  if (mask.empty()) return;
+  if (!tokens.empty()) {
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      if (!allows(mask, tokens[i])) logits[i] = kForbidden;
+    }
+    return;
+  }
+  for (std::size_t first = 0; first < logits.size(); first += 32) {
+    const std::uint32_t word = mask[first / 32];
+    if (word == ~std::uint32_t{0}) continue;
+    const std::size_t count = std::min<std::size_t>(32, logits.size() - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      if ((word >> i & 1u) == 0) logits[first + i] = kForbidden;
+    }
+  }
+}
+
+}  // namespace augur

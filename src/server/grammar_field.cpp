@@ -1,0 +1,148 @@
+#include "server/grammar_field.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "server/json_fields.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::json;
+
+void set(const std::string& field, Grammar grammar, Request& request) {
+  if (request.grammar)
+    throw BadRequest(field, "a request has one grammar, and there is another field with one");
+  request.grammar = std::move(grammar);
+}
+
+Grammar text_grammar(const std::string& field, GrammarKind kind, const json& value) {
+  Grammar grammar{kind, read_string(field, value)};
+  if (grammar.text.empty()) unexpected(field, "a text that is not empty");
+  return grammar;
+}
+
+/// A schema, or its text.
+Grammar schema_or_text(const std::string& field, const json& value, std::string_view body,
+                       const std::string& pointer) {
+  return value.is_string() ? text_grammar(field, GrammarKind::JsonSchema, value)
+                           : schema_grammar(field, body, pointer);
+}
+
+void read_response_format(const json& value, std::string_view body, Request& request) {
+  const std::string field = "response_format";
+  if (!value.is_object()) unexpected(field, "an object with a type");
+  const std::string type = value.contains("type") ? read_string(field + ".type", value["type"]) : "";
+  if (type != "text" && type != "json_object" && type != "json_schema") {
+    unexpected(field + ".type", "text, json_object or json_schema");
+  }
+  // llama.cpp's json_object may have a schema.
+  const bool plain_schema = type == "json_object" && value.contains("schema");
+  for (const auto& [key, item] : value.items()) {
+    const bool known =
+        key == "type" || (type == "json_schema" && key == type) || (plain_schema && key == "schema");
+    if (!known) unsupported(field + "." + key);
+  }
+  if (plain_schema)
+    return set(field, schema_grammar(field + ".schema", body, "/response_format/schema"), request);
+  if (type == "json_object") return set(field, {.kind = GrammarKind::Json, .text = {}}, request);
+  if (type == "text") return;
+  const std::string inner = field + ".json_schema";
+  if (!value.contains(type) || !value[type].is_object()) unexpected(inner, "an object with a schema");
+  for (const auto& [key, item] : value[type].items()) {
+    if (key == "name" || key == "description") {
+      if (!item.is_null()) read_string(inner + "." + key, item);
+    } else if (key == "strict") {
+      if (!item.is_null()) read_boolean(inner + "." + key, item);  // schemas are always enforced
+    } else if (key != "schema") {
+      unsupported(inner + "." + key);
+    }
+  }
+  set(field, schema_grammar(inner + ".schema", body, "/response_format/json_schema/schema"), request);
+}
+
+void read_structured_outputs(const json& value, std::string_view body, Request& request) {
+  const std::string field = "structured_outputs";
+  if (!value.is_object()) unexpected(field, "an object with json, json_object, regex, grammar or choice");
+  for (const auto& [key, item] : value.items()) {
+    const std::string at = field + "." + key;
+    if (item.is_null()) continue;
+    if (key == "json") {
+      set(at, schema_or_text(at, item, body, "/structured_outputs/json"), request);
+    } else if (key == "json_object") {
+      if (read_boolean(at, item)) set(at, {.kind = GrammarKind::Json, .text = {}}, request);
+    } else if (key == "regex") {
+      set(at, text_grammar(at, GrammarKind::Regex, item), request);
+    } else if (key == "grammar") {
+      set(at, text_grammar(at, GrammarKind::Ebnf, item), request);
+    } else if (key == "choice") {
+      set(at, choice_grammar(at, item), request);
+    } else {
+      unsupported(at);
+    }
+  }
+}
+
+/// A text as a grammar writes it.
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u00{:02x}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+Grammar schema_grammar(const std::string& field, std::string_view body, const std::string& pointer) {
+  const auto ordered = nlohmann::ordered_json::parse(body);
+  const nlohmann::ordered_json::json_pointer at(pointer);
+  if (!ordered.contains(at) || !ordered[at].is_object()) unexpected(field, "a JSON schema");
+  return {.kind = GrammarKind::JsonSchema, .text = ordered[at].dump()};
+}
+
+Grammar choice_grammar(const std::string& field, const json& texts) {
+  if (!texts.is_array() || texts.empty()) unexpected(field, "a list of texts that is not empty");
+  Grammar grammar{.kind = GrammarKind::Ebnf, .text = "root ::= "};
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::string at = fmt::format("{}[{}]", field, i);
+    const std::string text = read_string(at, texts[i]);
+    if (text.empty()) unexpected(at, "a text that is not empty");
+    grammar.text += (i == 0 ? "" : " | ") + quoted(text);
+  }
+  return grammar;
+}
+
+bool read_grammar_field(const std::string& key, const json& value, std::string_view body, Request& request) {
+  if (key == "response_format") {
+    read_response_format(value, body, request);
+  } else if (key == "structured_outputs") {
+    read_structured_outputs(value, body, request);
+  } else if (key == "guided_json") {
+    set(key, schema_or_text(key, value, body, "/guided_json"), request);
+  } else if (key == "json_schema") {
+    set(key, schema_grammar(key, body, "/json_schema"), request);
+  } else if (key == "guided_regex") {
+    set(key, text_grammar(key, GrammarKind::Regex, value), request);
+  } else if (key == "guided_grammar") {
+    set(key, text_grammar(key, GrammarKind::Ebnf, value), request);
+  } else if (key == "grammar") {
+    set(key, text_grammar(key, GrammarKind::Gbnf, value), request);
+  } else if (key == "guided_choice") {
+    set(key, choice_grammar(key, value), request);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace augur

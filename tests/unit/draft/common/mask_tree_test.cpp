@@ -1,0 +1,92 @@
+#include "draft/common/mask_tree.h"
+
+#include <gtest/gtest.h>
+
+#include "support/parity_constraint.h"
+
+namespace augur {
+namespace {
+
+using testing_support::ParityConstraint;
+
+constexpr std::int64_t kVocab = 70;
+
+/// Counts what is asked of a constraint.
+class CountingConstraint final : public TokenConstraint {
+ public:
+  explicit CountingConstraint(int& fills) : fills_(fills), inner_(kVocab) {}
+  bool accept(TokenId token) override { return inner_.accept(token); }
+  void roll_back(int tokens) override { inner_.roll_back(tokens); }
+  bool ended() const override { return false; }
+  void fill(std::span<std::uint32_t> mask) override {
+    ++fills_;
+    inner_.fill(mask);
+  }
+
+ private:
+  int& fills_;
+  ParityConstraint inner_;
+};
+
+TEST(MaskTree, KnowsWhatMayFollowEveryPath) {
+  MaskTree masks(std::make_unique<ParityConstraint>(kVocab), kVocab);
+  for (TokenId a = 0; a < kVocab; ++a) {
+    const std::int32_t first = masks.after(MaskTree::kText, a);
+    ASSERT_EQ(first != MaskTree::kIllegal, ParityConstraint::allows({a}));
+    ASSERT_EQ(allows(masks.allowed(MaskTree::kText), a), ParityConstraint::allows({a}));
+    for (TokenId b = 0; b < kVocab; b += 7) {
+      ASSERT_EQ(masks.after(first, b) != MaskTree::kIllegal, ParityConstraint::allows({a, b}));
+      if (first != MaskTree::kIllegal) {
+        ASSERT_EQ(allows(masks.allowed(first), b), ParityConstraint::allows({a, b}));
+      }
+    }
+  }
+}
+
+TEST(MaskTree, ComputesAMaskOnce) {
+  int fills = 0;
+  MaskTree masks(std::make_unique<CountingConstraint>(fills), kVocab);
+  const std::int32_t first = masks.after(MaskTree::kText, 1);
+  const std::int32_t second = masks.after(first, 3);
+  ASSERT_NE(second, MaskTree::kIllegal);
+  for (int i = 0; i < 3; ++i) {
+    for (const std::int32_t state : {second, MaskTree::kText, first}) masks.allowed(state);
+  }
+  EXPECT_EQ(fills, 3);
+  EXPECT_EQ(masks.after(MaskTree::kText, 1), first);
+}
+
+TEST(MaskTree, PrunesADraftToWhatIsAllowed) {
+  MaskTree masks(std::make_unique<ParityConstraint>(kVocab), kVocab);
+  DraftTree tree;
+  tree.reset(0, 9);
+  for (TokenId a = 0; a < 6; ++a) {
+    const std::int32_t first = tree.add(DraftTree::kRoot, a, -1.0f, 1);
+    for (TokenId b = 0; b < 6; ++b) tree.add(first, b, -1.0f, 1);
+  }
+  masks.prune(tree);
+  int expected = 0;
+  for (TokenId a = 0; a < 6; ++a) {
+    if (!ParityConstraint::allows({a})) continue;
+    ++expected;
+    for (TokenId b = 0; b < 6; ++b) expected += ParityConstraint::allows({a, b}) ? 1 : 0;
+  }
+  EXPECT_EQ(tree.size(), 1 + expected);
+  for (std::int32_t node = 1; node < tree.size(); ++node) EXPECT_NE(masks.at(tree, node), MaskTree::kIllegal);
+}
+
+TEST(MaskTree, FollowsTheText) {
+  MaskTree masks(std::make_unique<ParityConstraint>(kVocab), kVocab);
+  std::vector<TokenId> text;
+  for (int i = 0; i < 12; ++i) {
+    masks.after(masks.after(MaskTree::kText, 3), 4);  // a draft that comes to nothing
+    TokenId next = 0;
+    while (!allows(masks.allowed(MaskTree::kText), next)) ++next;
+    masks.advance(next);
+    text.push_back(next);
+    ASSERT_TRUE(ParityConstraint::allows(text));
+  }
+}
+
+}  // namespace
+}  // namespace augur
