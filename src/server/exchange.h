@@ -32,7 +32,7 @@ struct HttpRequest {
 class Exchange {
  public:
   virtual ~Exchange() = default;
-  /// A header of the answer, whatever it will be; before it begins.
+  /// A header of the answer, whatever it will be. By the handler, before it returns or hands the exchange on.
   virtual void header(std::string name, std::string value) = 0;
   /// The whole answer, of JSON.
   virtual void answer(int status, std::string body, HttpHeaders headers = {}) = 0;

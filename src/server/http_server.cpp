@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -337,9 +338,11 @@ class Connection::Answering final : public Exchange {
   }
 
   void header(std::string name, std::string value) override {
-    post([name = std::move(name), value = std::move(value)](Connection& c) mutable {
-      c.header(std::move(name), std::move(value));
-    });
+    // At once where the handler runs: what another thread posts could come before what is posted here.
+    asio::dispatch(connection_->io(),
+                   [connection = connection_, name = std::move(name), value = std::move(value)]() mutable {
+                     connection->header(std::move(name), std::move(value));
+                   });
   }
   void answer(int status, std::string body, HttpHeaders headers = {}) override {
     if (finished_.exchange(true)) return;
