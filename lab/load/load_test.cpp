@@ -78,7 +78,7 @@ LoadRequest load_request(const TrainingPrompt& prompt, std::int64_t max_tokens, 
     request.body["prompt"] = prompt.text;
   } else {
     request.path = "/v1/chat/completions";
-    for (const ChatMessage& message : prompt.messages) {
+    for (const Message& message : prompt.messages) {
       request.body["messages"].push_back({{"role", message.role}, {"content", message.content}});
     }
   }
