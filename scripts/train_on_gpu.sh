@@ -65,7 +65,7 @@ build() {
   command -v ninja >/dev/null && generator=(-G Ninja)
   # Warnings of compilers and of a libtorch that nobody has tried are no errors.
   cmake -S "$here" -B "$folder" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DAUGUR_BUILD_TRAINING=ON \
-    -DAUGUR_BUILD_TESTS=OFF -DAUGUR_WERROR=OFF "-DCMAKE_PREFIX_PATH=$torch;$libraries/usr" --log-level=WARNING
+    -DAUGUR_BUILD_PROGRAMS=OFF -DAUGUR_GRAMMAR=OFF -DAUGUR_BUILD_TESTS=OFF -DAUGUR_WERROR=OFF "-DCMAKE_PREFIX_PATH=$torch;$libraries/usr" --log-level=WARNING
   cmake --build "$folder" -j "${JOBS:-$(nproc)}" --target augur_train_program
   echo "$folder/augur-train" >&2
 }

@@ -47,7 +47,7 @@ libraries() {
   mkdir "$folder/unpacked"
   tar -C "$folder/unpacked" -xJf "$folder/libraries.tar.xz"
   PKG_CONFIG_SYSROOT_DIR=$folder/unpacked PKG_CONFIG_LIBDIR=$folder/unpacked/usr/lib/x86_64-linux-gnu/pkgconfig \
-    cmake -S "$source" -B "$folder/build" -DAUGUR_BUILD_TESTS=OFF "-DCMAKE_PREFIX_PATH=$folder/unpacked/usr" >&2
+    cmake -S "$source" -B "$folder/build" -DAUGUR_BUILD_TESTS=OFF -DAUGUR_BUILD_PROGRAMS=OFF -DAUGUR_GRAMMAR=OFF "-DCMAKE_PREFIX_PATH=$folder/unpacked/usr" >&2
 }
 
 # Stopped after every step, it ends where a run in one piece does.

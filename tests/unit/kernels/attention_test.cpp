@@ -211,7 +211,8 @@ TEST_P(AttentionTest, AllVariantsGiveTheSameBits) {
 
 TEST_P(AttentionTest, MovedSlotsKeepTheirContents) {
   const TestTokens tokens(40, 6, 2, 10, 29);
-  for (const auto& [from, to] : {std::pair{20, 3}, {21, 20}, {17, 16}, {39, 0}, {30, 31}, {70, 3}, {64, 63}}) {
+  for (const auto& [from, to] :
+       {std::pair{20, 3}, {21, 20}, {17, 16}, {39, 0}, {30, 31}, {70, 3}, {64, 63}}) {
     TestCache direct(type(), 2, 10, 80);
     TestCache moved(type(), 2, 10, 80);
     tokens.store(direct.view, 5, to);
