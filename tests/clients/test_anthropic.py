@@ -2,7 +2,7 @@
 import anthropic
 import pytest
 
-ASKED = {"model": "stories", "max_tokens": 30, "temperature": 0,
+ASKED = {"model": "stories", "max_tokens": 30, "extra_body": {"temperature": 0},
          "messages": [{"role": "user", "content": "Once upon a time"}]}
 TOOL = {"name": "add", "description": "Adds.", "input_schema": {
     "type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}

@@ -12,8 +12,18 @@ def test_description_is_valid(server):
         openapi_spec_validator.validate(json.load(answer))
 
 
-def test_schemathesis(server):
-    checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
-    subprocess.run([sys.executable, "-m", "schemathesis.cli", "run", server.url + "/openapi.json", "--checks", checks,
+def run(url, checks, *args):
+    subprocess.run([sys.executable, "-m", "schemathesis.cli", "run", url + "/openapi.json", "--checks", checks,
                     "--max-examples", "30", "--seed", "1", "--phases", "examples,coverage,fuzzing",
-                    "--request-timeout", "120"], check=True)
+                    "--request-timeout", "120", *args], check=True)
+
+
+CONFORMANCE = "status_code_conformance,content_type_conformance,response_schema_conformance"
+
+
+def test_schemathesis(server):
+    run(server.url, "not_a_server_error," + CONFORMANCE, "--exclude-path", "/infill")
+
+
+def test_schemathesis_where_501_is_an_answer(server):
+    run(server.url, CONFORMANCE, "--include-path", "/infill")
