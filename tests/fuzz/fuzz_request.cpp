@@ -1,0 +1,46 @@
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "server/anthropic_request.h"
+#include "server/bad_request.h"
+#include "server/json_fields.h"
+#include "server/openai_request.h"
+#include "server/openai_tools.h"
+#include "server/responses_request.h"
+
+namespace {
+
+void read_openai(augur::OpenAiEndpoint endpoint, std::string_view body, const augur::SpeculationPlan& plan) {
+  augur::parse_openai_request(endpoint, augur::parse_body(body), body, plan);
+}
+
+}  // namespace
+
+/// The first byte says which API the rest is for.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view body(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const augur::SpeculationPlan plan;
+  try {
+    switch (data[0] % 5) {
+      case 0:
+        augur::read_openai_tools(body);
+        read_openai(augur::OpenAiEndpoint::ChatCompletions, body, plan);
+        break;
+      case 1:
+        read_openai(augur::OpenAiEndpoint::Completions, body, plan);
+        break;
+      case 2:
+        augur::parse_responses_request(body, plan);
+        break;
+      case 3:
+        augur::parse_anthropic_request(augur::AnthropicEndpoint::Messages, body, plan);
+        break;
+      default:
+        augur::parse_anthropic_request(augur::AnthropicEndpoint::CountTokens, body, plan);
+    }
+  } catch (const augur::BadRequest&) {
+  }
+  return 0;
+}
