@@ -97,7 +97,8 @@ class Checker {
                          std::string_view why) {
     for (const auto& [key, value] : schema.items()) {
       if (among(kAnnotations, key) || (key == "$id" && at == "#")) continue;
-      if (std::none_of(known.begin(), known.end(), [&](Keywords words) { return among(words, key); })) {
+      if (std::none_of(known.begin(), known.end(),
+                       [&word = key](Keywords words) { return among(words, word); })) {
         refuse(at, key, why);
       }
     }
@@ -190,8 +191,9 @@ class Checker {
     }
     constexpr std::array<std::string_view, 1> kType = {"type"};
     for (const auto& [key, value] : schema.items()) {
-      const bool applies = std::any_of(
-          types.begin(), types.end(), [&](const std::string& type) { return among(keywords_of(type), key); });
+      const bool applies = std::any_of(types.begin(), types.end(), [&word = key](const std::string& type) {
+        return among(keywords_of(type), word);
+      });
       if (applies || among(kAnnotations, key) || among(kType, key) || (key == "$id" && at == "#")) continue;
       refuse(at, key, types.empty() ? "is not enforced without a type" : "is not enforced for this type");
     }
