@@ -77,12 +77,16 @@ void Batch::end(Running ended) {
   } catch (...) {
     result = failed(std::current_exception());
   }
+  ended.generation.reset();  // its callbacks hold on to what the caller may drop once it has the result
   ended.done(std::move(result));
 }
 
 void Batch::fail(const std::exception_ptr& why) {
   for (std::vector<Running>* some : {&running_, &waiting_}) {
-    for (const Running& r : std::exchange(*some, {})) r.done(failed(why));
+    for (Running& r : std::exchange(*some, {})) {
+      r.generation.reset();
+      r.done(failed(why));
+    }
   }
 }
 
