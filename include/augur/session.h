@@ -68,7 +68,7 @@ struct SessionLoad {
   std::int64_t memory_in_use = 0;
   std::int64_t cache_bytes_in_use =
       0;  ///< of these, of texts that are kept; pages of running requests may be among them
-  std::int64_t prompt_tokens = 0;    ///< of all requests so far, when they began
+  std::int64_t prompt_tokens = 0;    ///< that were looked for among kept texts so far
   std::int64_t cached_tokens = 0;    ///< of these, that needed not be read again
   std::int64_t drafted_tokens = 0;   ///< and verified, of all requests that have ended
   std::int64_t accepted_tokens = 0;  ///< of these

@@ -28,6 +28,7 @@ class Batch {
   /// run.
   bool suspend_one();
 
+  std::size_t size() const { return running_.size(); }  ///< that run
   bool empty() const { return running_.empty() && waiting_.empty(); }
   std::vector<const Sequence*> running() const;
   /// One step for all; those that have ended by then are gone. Throws what makes going on impossible

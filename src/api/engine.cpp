@@ -204,7 +204,7 @@ void Engine::generate_many(std::span<const Request> requests, int parallel, cons
   Batch batch(*impl_->decoder);
   std::size_t next = 0;
   while (next < requests.size() || !batch.empty()) {
-    while (next < requests.size() && batch.running().size() < static_cast<std::size_t>(parallel)) {
+    while (next < requests.size() && batch.size() < static_cast<std::size_t>(parallel)) {
       const std::size_t index = next++;
       const auto done = [&on_result, index](Result result) {
         if (on_result) on_result(index, std::move(result));

@@ -130,7 +130,7 @@ void Decoder::add_parts(std::span<Sequence* const> sequences) {
   int left_over = std::any_of(sequences.begin(), sequences.end(), reads) ? prompt_rows() : 0;
   for (Sequence* s : sequences) {
     if (!reads(s) || left_over == 0) continue;
-    if (kept_ != nullptr && s->cache_.length() == 0) {
+    if (kept_ != nullptr && s->reuse_prefix_ && s->cache_.length() == 0) {
       if (waits_for_another(*s)) continue;
       if (!guarded(*s, [&] { s->resume_from(*kept_); })) continue;
     }
@@ -334,8 +334,7 @@ void Decoder::commit_prompt(const Part& part, KvTxn& txn) {
                 path_rows_);
   // Whole pages, which need not be copied when the text goes on.
   const auto pages = [](std::int64_t tokens) { return tokens / kKvPageSlots * kKvPageSlots; };
-  if (kept_ != nullptr && pages(s.cache_.length()) > pages(first))
-    s.keep_in(*kept_, pages(s.cache_.length()));
+  if (pages(s.cache_.length()) > pages(first)) keep(s, pages(s.cache_.length()));
   if (s.on_prefill_ && !s.decoding_)
     s.on_prefill_(s.cache_.length(), static_cast<std::int64_t>(s.prompt_size_));
   if (s.limit_ == 0 && !s.reading()) s.finish(FinishReason::Length);
@@ -360,10 +359,14 @@ void Decoder::commit_tree(const Part& part, KvTxn& txn) {
   s.emit_verdict();
 }
 
-void Decoder::retire(Sequence& s) {
-  if (kept_ == nullptr || s.finish_ == FinishReason::Error) return;
+void Decoder::retire(const Sequence& s) {
+  if (s.finish_ != FinishReason::Error) keep(s, std::min(s.cache_.length(), std::ssize(s.text_)));
+}
+
+void Decoder::keep(const Sequence& s, std::int64_t tokens) {
+  if (kept_ == nullptr) return;
   try {
-    s.keep_in(*kept_, std::min(s.cache_.length(), std::ssize(s.text_)));
+    s.keep_in(*kept_, tokens);
   } catch (const std::bad_alloc&) {  // then it is not kept
   }
 }

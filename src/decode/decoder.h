@@ -44,7 +44,7 @@ class Decoder {
   /// It outlives the decoder; null: none any more.
   void reuse_prefixes(PrefixCache* kept) { kept_ = kept; }
   /// The sequence will not be stepped again: what was computed for it is kept.
-  void retire(Sequence& sequence);
+  void retire(const Sequence& sequence);
   /// Gives back the memory of a sequence that waits; it goes on with the same tokens when it is stepped
   /// again.
   void suspend(Sequence& sequence) const { sequence.forget(); }
@@ -67,6 +67,7 @@ class Decoder {
   int prompt_rows() const;
   void add_parts(std::span<Sequence* const> sequences);
   bool waits_for_another(const Sequence& sequence) const;
+  void keep(const Sequence& sequence, std::int64_t tokens);
   void build_batch();
   void open(const Part& part);
   void add_rows(Part& part);

@@ -82,10 +82,9 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
   if (limit_ == 0 && !(score_prompt_ && reading())) finish(FinishReason::Length);
 }
 
-/// Takes over what is known of the text's beginning. At least one row is left to run: what drafters start
-/// from comes with it.
+/// Takes over what is known of the text's beginning, of which nothing has been run. At least one row is left
+/// to run: what drafters start from comes with it.
 void Sequence::resume_from(PrefixCache& kept) {
-  if (!reuse_prefix_) return;
   std::vector<const void*> groups;
   for (const Speculator& s : draft_.speculators) {
     if (s.drafter->text_rows() != nullptr) groups.push_back(s.drafter->group());
@@ -93,7 +92,6 @@ void Sequence::resume_from(PrefixCache& kept) {
   const auto hit = kept.find(std::span(text_).first(text_.size() - 1), groups);
   if (hit.tokens == 0) return;
   for (Speculator& s : draft_.speculators) {
-    s.drafter->reset();
     if (TextRows* const rows = s.drafter->text_rows()) {
       rows->resume(hit.text->drafted_by(s.drafter->group())->rows, hit.tokens);
       s.behind = 1 + static_cast<int>(rows->waiting());
@@ -116,14 +114,6 @@ void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens) const {
         {.group = s.drafter->group(), .rows = rows->keep(std::min(tokens, rows->length()))});
   }
   kept.keep(std::span(text_).first(static_cast<std::size_t>(tokens)), std::move(text));
-}
-
-std::vector<const KvPagePool*> Sequence::page_pools() const {
-  std::vector<const KvPagePool*> pools = {&cache_.pool()};
-  for (const Speculator& s : draft_.speculators) {
-    if (const TextRows* const rows = s.drafter->text_rows()) pools.push_back(&rows->cache().pool());
-  }
-  return pools;
 }
 
 /// Gives back all memory; the text is read anew when it goes on.

@@ -93,7 +93,13 @@ class Sequence {
   void cancel() { finish(FinishReason::Cancelled); }
 
   /// Where its caches' pages come from: the target's pool, then its drafters'.
-  std::vector<const KvPagePool*> page_pools() const;
+  template <class Call>
+  void for_page_pools(const Call& call) const {
+    call(cache_.pool());
+    for (const Speculator& s : draft_.speculators) {
+      if (const TextRows* const rows = s.drafter->text_rows()) call(rows->cache().pool());
+    }
+  }
   /// Tokens of the text that the target has yet to run.
   std::int64_t tokens_to_run() const { return std::ssize(text_) - cache_.length(); }
 

@@ -10,26 +10,28 @@ constexpr std::int64_t kStepSlots = 128;
 /// Rows of a text that one step reads at most.
 constexpr std::int64_t kStepRows = 256;
 
+/// Of a page from each of the pools that a sequence takes pages from.
+std::int64_t page_bytes(const Sequence& sequence) {
+  std::int64_t bytes = 0;
+  sequence.for_page_pools([&](const KvPagePool& pool) { bytes += pool.page_bytes(); });
+  return bytes;
+}
+
 /// `tokens` of a sequence, in whole pages, and one that may have to be copied before it is written to.
 std::int64_t bytes_of(const Sequence& sequence, std::int64_t tokens) {
-  const std::int64_t pages = (tokens + kStepSlots + kKvPageSlots - 1) / kKvPageSlots + 1;
-  std::int64_t bytes = 0;
-  for (const KvPagePool* pool : sequence.page_pools()) bytes += pages * pool->page_bytes();
-  return bytes;
+  return ((tokens + kStepSlots + kKvPageSlots - 1) / kKvPageSlots + 1) * page_bytes(sequence);
 }
 
 }  // namespace
 
 void KvBudget::count(const Sequence& sequence) {
-  for (const KvPagePool* pool : sequence.page_pools()) {
-    if (std::find(pools_.begin(), pools_.end(), pool) == pools_.end()) pools_.push_back(pool);
-  }
+  sequence.for_page_pools([&](const KvPagePool& pool) {
+    if (std::find(pools_.begin(), pools_.end(), &pool) == pools_.end()) pools_.push_back(&pool);
+  });
 }
 
 std::int64_t KvBudget::most_tokens(const Sequence& sequence) const {
-  std::int64_t page = 0;
-  for (const KvPagePool* pool : sequence.page_pools()) page += pool->page_bytes();
-  return (bytes_ / page - 1) * kKvPageSlots - kStepSlots;
+  return (bytes_ / page_bytes(sequence) - 1) * kKvPageSlots - kStepSlots;
 }
 
 std::int64_t KvBudget::growth(std::span<const Sequence* const> running) {
@@ -39,7 +41,7 @@ std::int64_t KvBudget::growth(std::span<const Sequence* const> running) {
 }
 
 std::int64_t KvBudget::whole(const Sequence& sequence) {
-  return bytes_of(sequence, sequence.tokens_to_run());
+  return bytes_of(sequence, sequence.tokens_to_run() + kKvPageSlots);
 }
 
 bool KvBudget::make_room(std::int64_t bytes) {

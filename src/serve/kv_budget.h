@@ -22,12 +22,11 @@ class KvBudget {
 
   /// What the caches of `running` may grow by in the next step.
   static std::int64_t growth(std::span<const Sequence* const> running);
-  /// What a sequence takes that has nothing yet, up to its next step.
+  /// What a sequence takes that has nothing yet, and a page more, or it might be the first to go again.
   static std::int64_t whole(const Sequence& sequence);
   /// Drops kept texts until so many more bytes fit. False: they do not fit even so.
   bool make_room(std::int64_t bytes);
 
-  std::int64_t bytes() const { return bytes_; }
   std::int64_t in_use() const;
 
  private:

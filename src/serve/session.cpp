@@ -174,7 +174,7 @@ class Session::Impl {
   }
 
   void note_load() {
-    const std::size_t running = batch_.running().size();
+    const std::size_t running = batch_.size();
     const std::lock_guard lock(shared_->mutex);
     load_ = {.running = running,
              .waiting = running_.size() - std::min(running, running_.size()),

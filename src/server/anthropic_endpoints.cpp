@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,16 +17,11 @@ AnthropicRequest read(AnthropicEndpoint endpoint, const Served& served, const Ht
 
 void messages(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
   AnthropicRequest parsed = read(AnthropicEndpoint::Messages, served, http);
-  const std::string& model = served.options.model;
-  if (!parsed.model.empty() && parsed.model != model) {
-    const std::string message =
-        fmt::format("the model '{}' is not served here: expected '{}'", parsed.model, model);
-    return exchange->answer(404, anthropic_error_body(404, message, "model"));
-  }
+  if (refuse_other_model(served, parsed.model, anthropic_error_body, *exchange)) return;
   std::optional<ToolParser> tools = offer_tools(served.engine, parsed.tools, parsed.request);
   tokenize_prompt(served.engine, parsed.request);
-  std::make_shared<AnthropicAnswer>(served, parsed.stream, model, parsed.request.prompt_tokens.size(),
-                                    std::move(tools), exchange)
+  std::make_shared<AnthropicAnswer>(served, parsed.stream, served.options.model,
+                                    parsed.request.prompt_tokens.size(), std::move(tools), exchange)
       ->submit(parsed.request, {});
 }
 

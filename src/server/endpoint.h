@@ -48,6 +48,10 @@ struct Endpoint {
   ErrorBody* error = error_body;  ///< OpenAI's form
 };
 
+/// Answers 404 where a client asks for another model than the one that is served; true: it has. Empty: it
+/// does not say.
+bool refuse_other_model(const Served& served, const std::string& asked, ErrorBody* error, Exchange& exchange);
+
 // The endpoints of each API; docs/serving.md lists them.
 std::span<const Endpoint> openai_endpoints();
 std::span<const Endpoint> responses_endpoints();

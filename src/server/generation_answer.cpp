@@ -30,14 +30,10 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
       if (one.tpot_ms == 0) one.tpot_ms = served_.options.tpot_ms;
       const int index = static_cast<int>(i);
       const std::int64_t prompt = std::ssize(one.prompt_tokens);
-      // Tickets keep the request beyond its end, which must not keep the exchange.
-      one.on_prefill = [weak = weak_from_this(), index, prompt](auto, auto) {
-        if (const auto self = weak.lock()) self->begin(index, prompt);
-      };
+      one.on_prefill = [self = shared_from_this(), index, prompt](auto, auto) { self->begin(index, prompt); };
       if (stream_ && wants_rounds()) {
-        one.on_round = [weak = weak_from_this(), index](const DraftRound& round) {
-          const auto self = weak.lock();
-          if (self && !self->failed_) self->take_round(index, round);
+        one.on_round = [self = shared_from_this(), index](const DraftRound& round) {
+          if (!self->failed_) self->take_round(index, round);
         };
       }
       tickets.push_back(served_.session.submit(std::move(one), choice(index, options)));

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,13 +17,7 @@ template <OpenAiEndpoint kEndpoint>
 void complete(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
   OpenAiRequest parsed =
       parse_openai_request(kEndpoint, parse_body(http.body), http.body, served.options.speculation);
-  const std::string& model = served.options.model;
-  if (!parsed.model.empty() && parsed.model != model) {
-    return exchange->answer(
-        404,
-        error_body(404, fmt::format("the model '{}' is not served here: expected '{}'", parsed.model, model),
-                   "model"));
-  }
+  if (refuse_other_model(served, parsed.model, error_body, *exchange)) return;
   std::optional<ToolParser> tools;
   if (kEndpoint == OpenAiEndpoint::ChatCompletions) {
     tools = offer_tools(served.engine, read_openai_tools(http.body), parsed.requests.front());

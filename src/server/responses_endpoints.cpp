@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <array>
 #include <optional>
 #include <utility>
@@ -14,15 +12,10 @@ namespace {
 
 void respond(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
   ResponsesRequest parsed = parse_responses_request(http.body, served.options.speculation);
-  const std::string& model = served.options.model;
-  if (!parsed.model.empty() && parsed.model != model) {
-    const std::string message =
-        fmt::format("the model '{}' is not served here: expected '{}'", parsed.model, model);
-    return exchange->answer(404, error_body(404, message, "model"));
-  }
+  if (refuse_other_model(served, parsed.model, error_body, *exchange)) return;
   std::optional<ToolParser> tools = offer_tools(served.engine, parsed.tools, parsed.request);
   tokenize_prompt(served.engine, parsed.request);
-  std::make_shared<ResponsesAnswer>(served, parsed, model, std::move(tools), exchange)
+  std::make_shared<ResponsesAnswer>(served, parsed, served.options.model, std::move(tools), exchange)
       ->submit(parsed.request, {});
 }
 

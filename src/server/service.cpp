@@ -34,13 +34,29 @@ std::string request_id(std::string_view given) {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-/// By key, or where there are none by address.
-std::string client_of(const HttpRequest& request) {
+/// As OpenAI's clients send it, or as Anthropic's do; empty: there is none.
+std::string_view key_of(const HttpRequest& request) {
+  constexpr std::string_view kScheme = "Bearer ";
   const std::string_view key = request.header("authorization");
+  return key.starts_with(kScheme) ? key.substr(kScheme.size()) : request.header("x-api-key");
+}
+
+/// By key, or where there is none by address.
+std::string client_of(const HttpRequest& request) {
+  const std::string_view key = key_of(request);
   return key.empty() ? request.client : std::string(key);
 }
 
 }  // namespace
+
+bool refuse_other_model(const Served& served, const std::string& asked, ErrorBody* error,
+                        Exchange& exchange) {
+  const std::string& model = served.options.model;
+  if (asked.empty() || asked == model) return false;
+  const std::string message = fmt::format("the model '{}' is not served here: expected '{}'", asked, model);
+  exchange.answer(404, error(404, message, "model"));
+  return true;
+}
 
 const std::vector<Endpoint>& endpoints() {
   static const std::vector<Endpoint> all = [] {
@@ -73,9 +89,7 @@ void Service::drain() {
 
 bool Service::authorized(const HttpRequest& request) const {
   if (options_.api_keys.empty() || request.path == "/health") return true;
-  constexpr std::string_view kScheme = "Bearer ";
-  std::string_view key = request.header("authorization");
-  key = key.starts_with(kScheme) ? key.substr(kScheme.size()) : request.header("x-api-key");
+  const std::string_view key = key_of(request);
   bool found = false;
   for (const std::string& known : options_.api_keys) found |= equal(key, known);
   return found;

@@ -39,7 +39,7 @@ AutoText& text_of(RoundMember& member) {
 }
 
 /// What a token of this text is worth when a step takes `step_ms`: as many as it needs in this round to be in
-/// time again, A(r) = (l + t_spec) / TPOT - o of AdaServe (Li et al., 2025, section 4.2), whose requests in
+/// time again, A(r) = (l + t_spec) / TPOT - o of AdaServe (arXiv 2501.12162), whose requests in
 /// need are served by falling A(r). Here they bid against the others in the one price.
 double worth_of(const RoundInfo& info, double step_ms) {
   if (info.tpot_ms <= 0) return 1;
