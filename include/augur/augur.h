@@ -52,6 +52,7 @@ typedef struct augur_engine_options {
   /* Told what a user should know and what does not stop the work; may be NULL. */
   void (*warning)(const char* text, void* user);
   void* warning_user;
+  const char* draft_weights; /* "auto", "native", "bf16", "q8_0", "q4_0", "q4_1"; NULL: "auto" */
 } augur_engine_options;
 
 typedef struct augur_message {

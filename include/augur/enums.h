@@ -11,6 +11,11 @@ namespace augur {
 /// bf16. Auto is the same. BF16 and F32 expand everything at load.
 enum class WeightFormat : std::uint8_t { Auto, Native, BF16, F32 };
 
+/// What the matrices of a draft model or head are kept in. Auto: as they are stored; beside a quantised
+/// target floats become 8 or 4 bits, too, where that is faster on this machine. Native: as they are stored.
+/// The others: all of them in that type, where their rows are whole blocks of it.
+enum class DraftWeightFormat : std::uint8_t { Auto, Native, BF16, Q8_0, Q4_0, Q4_1 };
+
 /// What keys and values are kept in. Auto: BF16, with F32 weights F32. Q8_0 takes little more than half of
 /// BF16's memory; heads must be multiples of 32.
 enum class KvFormat : std::uint8_t { Auto, BF16, Q8_0, F32 };
@@ -31,6 +36,9 @@ enum class GrammarKind : std::uint8_t { Json, JsonSchema, Regex, Gbnf, Ebnf };
 /// The words of an enumeration, by value.
 constexpr std::array<std::string_view, 4> words(WeightFormat) {
   return {"auto", "native", "bf16", "f32"};
+}
+constexpr std::array<std::string_view, 6> words(DraftWeightFormat) {
+  return {"auto", "native", "bf16", "q8_0", "q4_0", "q4_1"};
 }
 constexpr std::array<std::string_view, 4> words(KvFormat) {
   return {"auto", "bf16", "q8_0", "f32"};

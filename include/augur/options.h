@@ -46,6 +46,7 @@ struct EngineOptions {
   bool pin_threads = false;
   std::int64_t context = 0;  ///< tokens a sequence may hold; 0: the model's own limit
   WeightFormat weights = WeightFormat::Auto;
+  DraftWeightFormat draft_weights = DraftWeightFormat::Auto;
   KvFormat kv = KvFormat::Auto;
   /// Instruction set of the kernels ("portable", "avx2", ...); empty: AUGUR_ISA, or the best there is.
   std::string isa;

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "decode/decoder.h"
 #include "draft/detect.h"
+#include "draft/draft_weights.h"
 #include "io/checkpoint.h"
 #include "io/part_location.h"
 
@@ -120,16 +121,28 @@ void Engine::Impl::check_vocabulary() const {
 }
 
 void Engine::Impl::load_drafters(const EngineOptions& options) {
+  const Checkpoint* head_files = draft_checkpoint ? &*draft_checkpoint : nullptr;
+  const WeightForm form = head_files != nullptr
+                              ? draft_weight_form(options.draft_weights, *head_files, *target->model)
+                              : target->model->weight_form();
+  // What it costs depends on the form, too.
+  const std::string files =
+      head_files != nullptr
+          ? draft_identity(*head_files) + (form.quantize ? fmt::format(" as {}", name(*form.quantize))
+                                           : form.native ? ""
+                                                         : " as floats")
+          : std::string();
   drafters.load({.backend = target->backend,
                  .target = *target->model,
                  .tokenizer = *target->tokenizer,
                  .target_path = target->path,
-                 .head = draft_checkpoint ? &*draft_checkpoint : nullptr,
+                 .head = head_files,
+                 .form = form,
                  .context = target->model->context(),
                  .vocabulary = &*vocabulary,
                  .datastore = options.datastore,
                  .progress = loading_stage(options, "draft model")},
-                head, draft_checkpoint ? draft_identity(*draft_checkpoint) : std::string());
+                head, files);
 }
 
 SpeculationPlan Engine::Impl::resolve(SpeculationPlan asked) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 
@@ -81,19 +82,22 @@ void SpinBarrier::wait() {
   spin_then_wait(phase_, phase, spins_);
 }
 
-ThreadPool::ThreadPool(int threads, bool pin)
+ThreadPool::ThreadPool(int threads, bool pin, CoreWatch::Source company)
     : cpus_(allowed_cpus()),
       pin_(pin && !cpus_.empty()),
       size_(thread_count(threads, cpus_.size())),
       spins_(static_cast<std::size_t>(size_) > cpus_.size() ? 0 : kBarrierSpins),
-      barrier_(size_, spins_) {
-  workers_.reserve(static_cast<std::size_t>(size_ - 1));
+      watch_(cpus_, std::move(company)),
+      team_(size_),
+      barrier_(size_, spins_),
+      workers_(static_cast<std::size_t>(size_ - 1)) {
+  int rank = 1;
   try {
-    for (int rank = 1; rank < size_; ++rank) workers_.emplace_back([this, rank] { worker(rank); });
+    for (; rank < size_; ++rank)
+      workers_[static_cast<std::size_t>(rank - 1)].thread = std::thread([this, rank] { worker(rank); });
   } catch (const std::system_error& error) {
-    const std::size_t started = workers_.size() + 1;
     stop();
-    throw Error("threads: only {} of {} could be started: {}", started, size_, error.what());
+    throw Error("threads: only {} of {} could be started: {}", rank, size_, error.what());
   }
 }
 
@@ -103,9 +107,19 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::stop() {
   stop_.store(true, std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
-  generation_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
+  for (Worker& worker : workers_) {
+    if (!worker.thread.joinable()) continue;
+    worker.regions.fetch_add(1, std::memory_order_release);
+    worker.regions.notify_one();
+    worker.thread.join();
+  }
+}
+
+void ThreadPool::make_way() {
+  // More threads than cores share them anyway.
+  if (size_ == 1 || static_cast<std::size_t>(size_) > cpus_.size()) return;
+  const std::lock_guard lock(region_mutex_);
+  if (const std::optional<int> cores = watch_.look()) team_ = std::min(*cores, size_);
 }
 
 void ThreadPool::run_region(RegionFn fn, void* context) {
@@ -114,22 +128,27 @@ void ThreadPool::run_region(RegionFn fn, void* context) {
   if (pin_) bound.emplace(cpus_[0]);
   fn_ = fn;
   context_ = context;
-  running_.store(size_ - 1, std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
-  if (size_ > 1) generation_.notify_all();
-  Team team(0, size_, barrier_);
+  running_.store(team_ - 1, std::memory_order_relaxed);
+  barrier_.set_parties(team_);
+  for (int rank = 1; rank < team_; ++rank) {
+    Worker& called = workers_[static_cast<std::size_t>(rank - 1)];
+    called.regions.fetch_add(1, std::memory_order_release);
+    called.regions.notify_one();
+  }
+  Team team(0, team_, barrier_);
   fn(context, team);
   while (const int left = running_.load(std::memory_order_acquire)) spin_then_wait(running_, left, spins_);
 }
 
 void ThreadPool::worker(int rank) {
   if (pin_) bind_here(cpus_[static_cast<std::size_t>(rank) % cpus_.size()]);
+  const std::atomic<std::uint32_t>& regions = workers_[static_cast<std::size_t>(rank - 1)].regions;
   std::uint32_t seen = 0;
   while (true) {
-    spin_then_wait(generation_, seen, spins_ > 0 ? kSpinsBetweenRegions : 0);
+    spin_then_wait(regions, seen, spins_ > 0 ? kSpinsBetweenRegions : 0);
     ++seen;
     if (stop_.load(std::memory_order_relaxed)) return;
-    Team team(rank, size_, barrier_);
+    Team team(rank, team_, barrier_);
     fn_(context_, team);
     running_.fetch_sub(1, std::memory_order_release);
     running_.notify_one();

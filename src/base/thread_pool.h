@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/core_watch.h"
+
 namespace augur {
 
 /// Half-open range of work items.
@@ -39,9 +41,11 @@ class SpinBarrier {
  public:
   SpinBarrier(int parties, int spins) : parties_(parties), spins_(spins) {}
   void wait();
+  /// While nobody waits.
+  void set_parties(int parties) { parties_ = parties; }
 
  private:
-  const int parties_;
+  int parties_;
   const int spins_;
   alignas(64) std::atomic<int> arrived_{0};
   alignas(64) std::atomic<std::uint32_t> phase_{0};
@@ -76,16 +80,23 @@ class ThreadPool {
  public:
   /// `threads` counts the caller; 0 means one per available core. `pin` binds rank i to the i-th core that
   /// the caller may use, the caller itself while a region runs. Error for a negative or absurd count and for
-  /// threads that the system does not start.
-  explicit ThreadPool(int threads = 0, bool pin = false);
+  /// threads that the system does not start. `company`: what make_way() goes by.
+  explicit ThreadPool(int threads = 0, bool pin = false,
+                      CoreWatch::Source company = CoreWatch::Source::system());
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  int size() const { return size_; }
+  int size() const { return size_; }  ///< threads of a region, at most
 
-  /// Runs body(Team&) once on every thread, the caller being rank 0, and returns when all are done.
-  /// `body` must not throw (a thrown exception terminates) and must not start another region on this pool.
+  /// Fits the team to the cores that others leave: fewer threads than size() take part in regions while
+  /// another process keeps a core busy. Results do not depend on it. To be called between steps, from any
+  /// thread; it looks at the machine a few times a second.
+  void make_way();
+
+  /// Runs body(Team&) once on every thread of the team, the caller being rank 0, and returns when all are
+  /// done. `body` must not throw (a thrown exception terminates) and must not start another region on this
+  /// pool.
   template <class Body>
   void run(Body&& body) {
     using Fn = std::remove_reference_t<Body>;
@@ -99,18 +110,24 @@ class ThreadPool {
   void worker(int rank);
   void stop();
 
+  struct Worker {
+    alignas(64) std::atomic<std::uint32_t> regions{0};  ///< that it has been called to
+    std::thread thread;
+  };
+
   const std::vector<int> cpus_;  ///< that the creator may use
   const bool pin_;
   const int size_;
   const int spins_;
-  SpinBarrier barrier_;
   std::mutex region_mutex_;
+  CoreWatch watch_;
+  int team_;  ///< threads of the next region
+  SpinBarrier barrier_;
   RegionFn fn_ = nullptr;
   void* context_ = nullptr;
-  alignas(64) std::atomic<std::uint32_t> generation_{0};
   alignas(64) std::atomic<int> running_{0};
   std::atomic<bool> stop_{false};
-  std::vector<std::thread> workers_;
+  std::vector<Worker> workers_;  ///< of ranks 1, 2, ...
 };
 
 }  // namespace augur

@@ -141,6 +141,7 @@ augur::EngineOptions engine_options(const augur_engine_options& from) {
   to.pin_threads = from.pin_threads != 0;
   to.context = from.context;
   to.weights = choice<augur::WeightFormat>("weights", from.weights);
+  to.draft_weights = choice<augur::DraftWeightFormat>("draft_weights", from.draft_weights);
   to.kv = choice<augur::KvFormat>("kv_type", from.kv_type);
   to.datastore = text_or_empty(from.datastore);
   to.cost_cache = text_or_empty(from.cost_cache);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/commands.h"
@@ -17,6 +18,7 @@ struct Options {
   std::string in;
   std::string out;
   DType type = DType::Q8_0;
+  std::string importance;
   int threads = 0;
 };
 
@@ -24,8 +26,12 @@ int quantize(const Options& options) {
   ThreadPool pool(options.threads);
   Progress progress("quantising");
   const Checkpoint checkpoint = Checkpoint::open(options.in);
+  std::optional<ImportanceMatrix> importance;
+  if (!options.importance.empty()) importance = ImportanceMatrix::read(options.importance);
   quantize_model(pool, checkpoint, options.out,
-                 {.type = options.type, .progress = [&](double fraction) { progress.update(fraction); }});
+                 {.type = options.type,
+                  .importance = importance ? &*importance : nullptr,
+                  .progress = [&](double fraction) { progress.update(fraction); }});
   progress.done();
   fmt::print(stderr, "written: {}, {:.1f} MB\n", options.out,
              static_cast<double>(std::filesystem::file_size(options.out)) / 1e6);
@@ -51,6 +57,10 @@ void add_quantize(CLI::App& app, Action& action) {
                     "Of the matrices. With 4 bits, embedding and head have 6 or 8")
       ->transform(CLI::detail::to_lower)
       ->required();
+  command->add_option(
+      "--imatrix", options->importance,
+      "Importance matrix of the model, a file of llama-imatrix: columns that matter more are kept "
+      "more exactly");
   command->add_option("-t,--threads", options->threads, "Threads; 0: one per core")->check(in_range(0, 1024));
   command->callback([options, &action] { action = [options] { return quantize(*options); }; });
 }

@@ -30,6 +30,7 @@ Decoder::Decoder(Model& target, const Options& options)
 }
 
 void Decoder::step(std::span<Sequence* const> sequences) {
+  target_.backend().pool.make_way();
   const Stopwatch total(*options_.clock);
   struct RollBack {
     Decoder& decoder;

@@ -140,7 +140,7 @@ void load_adapter(const DrafterSource& source, ResidualMlp& adapter) {
   require_stated(source, "adapter_blocks", std::ssize(names.blocks));
   const ModelConfig& target = source.target.config();
   StoredWeights stored(store, false);
-  WeightPacker packer(source.target.weight_form(), stored);
+  WeightPacker packer(source.weights(), stored);
   adapter.open(packer, store, names, target.hidden, target.hidden);
   stored.all_opened();
   packer.run(source.backend, source.progress);

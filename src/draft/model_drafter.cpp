@@ -157,7 +157,8 @@ std::unique_ptr<DrafterModel> load_model_drafter(const DrafterSource& source) {
   require_same_vocabulary(source.tokenizer, source.target_path, *source.head->load_tokenizer(), path);
   auto weights = std::make_unique<DraftWeights>();
   // A draft model of a shorter context is fine: it falls silent where its context ends.
-  weights->model = Model::load(source.backend, *source.head, {.progress = source.progress});
+  weights->model =
+      Model::load(source.backend, *source.head, {.form = source.form, .progress = source.progress});
   weights->context = std::min(weights->model->context(), source.context);
   HeadWeights head = head_of(*weights->model);
   head.usable = std::min(head.usable, std::int64_t{source.target.config().vocab});

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,11 +41,14 @@ struct DrafterSource {
   const Tokenizer& tokenizer;        ///< the target's
   std::string target_path;           ///< for messages
   const Checkpoint* head = nullptr;  ///< the draft model or head given by the user; null: none
+  std::optional<WeightForm> form;    ///< what its weights are packed to; none: what the target's are
   std::int64_t context = 0;
   /// What the drafter's last projection computes; null: all of it. For types that DrafterType::projects.
   const VocabularyChoice* vocabulary = nullptr;
   std::string datastore;  ///< file that the suffix drafter retrieves from; empty: none
   std::function<void(double)> progress;
+
+  WeightForm weights() const { return form.value_or(target.weight_form()); }
 };
 
 struct DrafterType {

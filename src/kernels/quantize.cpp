@@ -2,6 +2,7 @@
 #include "kernels/quantize.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -27,63 +28,99 @@ int nearest(float v, int low, int high) {
   return v < static_cast<float>(high) ? static_cast<int>(std::lrint(v)) : high;
 }
 
-/// x ~ scale * q, q in [low, -low - 1]. The largest magnitude gets the value that has no mirror image; other
-/// scales near that one are tried.
-float fit_symmetric(const float* x, int n, int low) {
+/// Sums over a block are 16 partial sums, added up in this order: the compiler keeps them in registers.
+constexpr int kLanes = 16;
+using Lanes = float[kLanes];
+float total(const Lanes& lanes) {
+  float sum = 0.0f;
+  for (const float lane : lanes) sum += lane;
+  return sum;
+}
+
+/// nearest() of small numbers without branches: added and taken away, this rounds to an integer.
+float nearest_of(float v, float low, float high) {
+  constexpr float kMagic = 0x1.8p23f;
+  return std::min(std::max(v, low), high) + kMagic - kMagic;
+}
+
+/// x ~ scale * q, q in [low, -low - 1], N values of importance w. The largest magnitude gets the value that
+/// has no mirror image; other scales near that one are tried.
+template <int N>
+float fit_symmetric(const float* x, const float* w, int low) {
   float largest = 0.0f;
-  for (int i = 0; i < n; ++i) {
+  for (int i = 0; i < N; ++i) {
     if (std::fabs(x[i]) > std::fabs(largest)) largest = x[i];
   }
   if (largest == 0.0f) return 0.0f;
+  const auto lowest = static_cast<float>(low);
   float best_scale = 0.0f;
-  double best = -1.0;  // gain over all zeros, relative to it: (sum x q)^2 / sum q^2
+  float best = -1.0f;  // gain over all zeros, relative to it: (sum w x q)^2 / sum w q^2
   for (int step = -6; step <= 6; ++step) {
-    const float inverse = (static_cast<float>(low) + 0.1f * static_cast<float>(step)) / largest;
-    double xq = 0.0, qq = 0.0;
-    for (int i = 0; i < n; ++i) {
-      const double q = nearest(inverse * x[i], low, -low - 1);
-      xq += q * static_cast<double>(x[i]);
-      qq += q * q;
+    const float inverse = (lowest + 0.1f * static_cast<float>(step)) / largest;
+    Lanes xq = {}, qq = {};
+    for (int i = 0; i < N; i += kLanes) {
+      for (int j = 0; j < kLanes; ++j) {
+        const float q = nearest_of(inverse * x[i + j], lowest, -lowest - 1.0f);
+        xq[j] += w[i + j] * q * x[i + j];
+        qq[j] += w[i + j] * q * q;
+      }
     }
-    if (qq > 0.0 && xq * xq / qq > best) {
-      best = xq * xq / qq;
-      best_scale = static_cast<float>(xq / qq);
+    const float sum_xq = total(xq), sum_qq = total(qq);
+    const float gain = sum_xq / sum_qq * sum_xq;
+    if (sum_qq > 0.0f && gain > best) {
+      best = gain;
+      best_scale = sum_xq / sum_qq;
     }
   }
   return best_scale;
 }
 
-/// x ~ scale * q + minimum, q in [0, levels]; minimum <= 0 when `not_positive`.
-Fit fit_affine(const float* x, int n, int levels, bool not_positive) {
-  const auto [low_at, high_at] = std::minmax_element(x, x + n);
+/// x ~ scale * q + minimum, q in [0, levels], 32 values of importance w; minimum <= 0 when `not_positive`.
+Fit fit_affine(const float* x, const float* w, int levels, bool not_positive) {
+  constexpr int kCount = 32;
+  const auto [low_at, high_at] = std::minmax_element(x, x + kCount);
   const float low = not_positive ? std::min(*low_at, 0.0f) : *low_at;
   const float high = *high_at;
   if (!(high > low)) return {0.0f, low};
-  Fit best{(high - low) / static_cast<float>(levels), low};
-  double best_error = INFINITY;
-  for (int step = -4; step <= 8; ++step) {
-    const float inverse = (static_cast<float>(levels) + 0.1f * static_cast<float>(step)) / (high - low);
-    double sum_q = 0, sum_qq = 0, sum_x = 0, sum_xq = 0;
-    for (int i = 0; i < n; ++i) {
-      const double q = nearest(inverse * (x[i] - low), 0, levels);
-      sum_q += q;
-      sum_qq += q * q;
-      sum_x += static_cast<double>(x[i]);
-      sum_xq += q * static_cast<double>(x[i]);
+  const auto most = static_cast<float>(levels);
+  Lanes w_lanes = {}, x_lanes = {};
+  for (int i = 0; i < kCount; i += kLanes) {
+    for (int j = 0; j < kLanes; ++j) {
+      w_lanes[j] += w[i + j];
+      x_lanes[j] += w[i + j] * x[i + j];
     }
-    const double determinant = n * sum_qq - sum_q * sum_q;  // least squares of x on q
+  }
+  const double sum_w = total(w_lanes), sum_x = total(x_lanes);
+  Fit best{(high - low) / most, low};
+  float best_error = INFINITY;
+  for (int step = -4; step <= 8; ++step) {
+    const float inverse = (most + 0.1f * static_cast<float>(step)) / (high - low);
+    Lanes q_lanes = {}, qq_lanes = {}, xq_lanes = {};
+    for (int i = 0; i < kCount; i += kLanes) {
+      for (int j = 0; j < kLanes; ++j) {
+        const float q = nearest_of(inverse * (x[i + j] - low), 0.0f, most);
+        q_lanes[j] += w[i + j] * q;
+        qq_lanes[j] += w[i + j] * q * q;
+        xq_lanes[j] += w[i + j] * q * x[i + j];
+      }
+    }
+    const double sum_q = total(q_lanes), sum_qq = total(qq_lanes), sum_xq = total(xq_lanes);
+    const double determinant = sum_w * sum_qq - sum_q * sum_q;  // least squares of x on q
     if (determinant <= 0.0) continue;
-    Fit fit{static_cast<float>((n * sum_xq - sum_q * sum_x) / determinant),
+    Fit fit{static_cast<float>((sum_w * sum_xq - sum_q * sum_x) / determinant),
             static_cast<float>((sum_qq * sum_x - sum_q * sum_xq) / determinant)};
     if (not_positive && fit.minimum > 0.0f) fit = {static_cast<float>(sum_xq / sum_qq), 0.0f};
     if (!(fit.scale > 0.0f)) continue;
-    double error = 0;
-    for (int i = 0; i < n; ++i) {
-      const float q = static_cast<float>(nearest((x[i] - fit.minimum) / fit.scale, 0, levels));
-      const double off = static_cast<double>(fit.scale * q + fit.minimum - x[i]);
-      error += off * off;
+    const float by_scale = 1.0f / fit.scale;
+    Lanes errors = {};
+    for (int i = 0; i < kCount; i += kLanes) {
+      for (int j = 0; j < kLanes; ++j) {
+        const float q = nearest_of((x[i + j] - fit.minimum) * by_scale, 0.0f, most);
+        const float off = fit.scale * q + fit.minimum - x[i + j];
+        errors[j] += w[i + j] * off * off;
+      }
     }
-    if (error < best_error) {
+    if (const float error = total(errors); error < best_error) {
       best_error = error;
       best = fit;
     }
@@ -104,33 +141,30 @@ float inverse_of(float scale) {
   return scale != 0.0f ? 1.0f / scale : 0.0f;
 }
 
-/// The sum of squared errors of 32 values as multiples of `scale`. 16 partial sums: one register.
-float q8_0_error(const float* x, float scale) {
-  constexpr float kMagic = 0x1.8p23f;  // added and taken away, it rounds to an integer
+/// The sum of squared errors of 32 values as multiples of `scale`, by importance.
+float q8_0_error(const float* x, const float* w, float scale) {
   const float inverse = 1.0f / scale;
-  float sums[16] = {};
-  for (int i = 0; i < 32; i += 16) {
-    for (int j = 0; j < 16; ++j) {
-      const float off = (x[i + j] * inverse + kMagic - kMagic) * scale - x[i + j];
-      sums[j] += off * off;
+  Lanes errors = {};
+  for (int i = 0; i < 32; i += kLanes) {
+    for (int j = 0; j < kLanes; ++j) {
+      const float off = nearest_of(x[i + j] * inverse, -128.0f, 128.0f) * scale - x[i + j];
+      errors[j] += w[i + j] * off * off;
     }
   }
-  float sum = 0.0f;
-  for (const float s : sums) sum += s;
-  return sum;
+  return total(errors);
 }
 
 /// The largest magnitude is to be c times the scale, and c need not be 127. The best of 64 is 11% nearer to
 /// normally distributed values, and half and more to those that had 4 bits before: a scale finds their steps.
-void quantize_q8_0(const float* x, U8* b) {
+void quantize_q8_0(const float* x, const float* w, U8* b) {
   float largest = 0.0f;
   for (int i = 0; i < 32; ++i) largest = std::max(largest, std::fabs(x[i]));
   float scale = through_half(largest / 127.0f);
   if (scale >= 0x1p-14f) {  // a normal half: smaller ones have fewer bits, and q could leave its range
-    float best = q8_0_error(x, scale);
+    float best = q8_0_error(x, w, scale);
     for (int c = 126; c >= 64; --c) {
       const float other = through_half(largest / static_cast<float>(c));
-      const float error = q8_0_error(x, other);
+      const float error = q8_0_error(x, w, other);
       if (error < best) {
         best = error;
         scale = other;
@@ -143,9 +177,9 @@ void quantize_q8_0(const float* x, U8* b) {
 }
 
 /// Q4_0 and Q5_0 (with the fifth bits).
-void quantize_symmetric(const float* x, int bits, U8* b) {
+void quantize_symmetric(const float* x, const float* w, int bits, U8* b) {
   const int half_range = 1 << (bits - 1);
-  const float scale = through_half(fit_symmetric(x, 32, -half_range));
+  const float scale = through_half(fit_symmetric<32>(x, w, -half_range));
   const float inverse = inverse_of(scale);
   put_half(b, scale);
   U8* nibbles = b + (bits == 5 ? 6 : 2);
@@ -160,9 +194,9 @@ void quantize_symmetric(const float* x, int bits, U8* b) {
 }
 
 /// Q4_1 and Q5_1.
-void quantize_affine(const float* x, int bits, U8* b) {
+void quantize_affine(const float* x, const float* w, int bits, U8* b) {
   const int levels = (1 << bits) - 1;
-  const Fit fit = fit_affine(x, 32, levels, false);
+  const Fit fit = fit_affine(x, w, levels, false);
   const float scale = through_half(fit.scale);
   const float minimum = through_half(fit.minimum);
   const float inverse = inverse_of(scale);
@@ -180,13 +214,13 @@ void quantize_affine(const float* x, int bits, U8* b) {
 }
 
 /// Q4_K and Q5_K: eight blocks, whose scales and minima are 6-bit multiples of d and dmin.
-void quantize_k(const float* x, int bits, U8* b) {
+void quantize_k(const float* x, const float* w, int bits, U8* b) {
   const int levels = (1 << bits) - 1;
   Fit fits[8];
   float largest_scale = 0.0f;
   float largest_minimum = 0.0f;
   for (int i = 0; i < 8; ++i) {
-    fits[i] = fit_affine(x + 32 * i, 32, levels, true);
+    fits[i] = fit_affine(x + 32 * i, w + 32 * i, levels, true);
     largest_scale = std::max(largest_scale, fits[i].scale);
     largest_minimum = std::max(largest_minimum, -fits[i].minimum);
   }
@@ -221,11 +255,11 @@ void quantize_k(const float* x, int bits, U8* b) {
 }
 
 /// Sixteen groups, whose scales are signed 8-bit multiples of d.
-void quantize_q6_k(const float* x, U8* b) {
+void quantize_q6_k(const float* x, const float* w, U8* b) {
   float scales[16];
   float largest = 0.0f;
   for (int i = 0; i < 16; ++i) {
-    scales[i] = fit_symmetric(x + 16 * i, 16, -32);
+    scales[i] = fit_symmetric<16>(x + 16 * i, w + 16 * i, -32);
     largest = std::max(largest, std::fabs(scales[i]));
   }
   const float d = through_half(largest / 127.0f);
@@ -265,33 +299,41 @@ bool can_quantize(DType type) {
   }
 }
 
-void quantize_blocks(DType type, const float* values, std::int64_t count, std::byte* out) {
+void quantize_blocks(DType type, const float* values, std::int64_t count, std::byte* out,
+                     const float* importance) {
+  constexpr int kLargestBlock = 256;
+  static constexpr auto kEqual = [] {
+    std::array<float, kLargestBlock> ones{};
+    ones.fill(1.0f);
+    return ones;
+  }();
   if (!can_quantize(type)) throw Error("values cannot be quantised to {}", name(type));
   const BlockShape shape = block_shape(type);
   auto* b = reinterpret_cast<U8*>(out);
   for (std::int64_t i = 0; i + shape.elements <= count; i += shape.elements, b += shape.bytes) {
     const float* x = values + i;
+    const float* w = importance == nullptr ? kEqual.data() : importance + i;
     if (!std::all_of(x, x + shape.elements, [](float v) { return std::isfinite(v); })) {
       throw Error("a value that is not finite cannot be quantised to {}", name(type));
     }
     switch (type) {
       case DType::Q8_0:
-        quantize_q8_0(x, b);
+        quantize_q8_0(x, w, b);
         break;
       case DType::Q4_0:
       case DType::Q5_0:
-        quantize_symmetric(x, type == DType::Q4_0 ? 4 : 5, b);
+        quantize_symmetric(x, w, type == DType::Q4_0 ? 4 : 5, b);
         break;
       case DType::Q4_1:
       case DType::Q5_1:
-        quantize_affine(x, type == DType::Q4_1 ? 4 : 5, b);
+        quantize_affine(x, w, type == DType::Q4_1 ? 4 : 5, b);
         break;
       case DType::Q4_K:
       case DType::Q5_K:
-        quantize_k(x, type == DType::Q4_K ? 4 : 5, b);
+        quantize_k(x, w, type == DType::Q4_K ? 4 : 5, b);
         break;
       default:
-        quantize_q6_k(x, b);
+        quantize_q6_k(x, w, b);
         break;
     }
   }

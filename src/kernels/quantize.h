@@ -15,7 +15,10 @@ bool can_quantize(DType type);
 ///
 /// Scales are those that represent the values of their block with the least squared error found in a short
 /// search: around max |x| (symmetric types) or max - min (types with a minimum), and for Q8_0 among
-/// max |x| / c, c = 64..127.
-void quantize_blocks(DType type, const float* values, std::int64_t count, std::byte* out);
+/// max |x| / c, c = 64..127. `importance` [count], none of it negative, weighs the squares: with the mean
+/// square of what a weight is multiplied with it is the error of the product that becomes least (llama.cpp's
+/// importance matrix). Null: all weigh the same.
+void quantize_blocks(DType type, const float* values, std::int64_t count, std::byte* out,
+                     const float* importance = nullptr);
 
 }  // namespace augur

@@ -27,7 +27,9 @@ std::int64_t choose_context(const ModelConfig& config, std::int64_t asked) {
   return asked > 0 ? asked : config.max_context;
 }
 
-WeightForm choose_form(WeightFormat type) {
+WeightForm choose_form(const ModelOptions& options) {
+  if (options.form) return *options.form;
+  const WeightFormat type = options.weights;
   return {.floats = type == WeightFormat::F32 ? DType::F32 : DType::BF16,
           .native = type == WeightFormat::Auto || type == WeightFormat::Native};
 }
@@ -44,14 +46,15 @@ DType choose_kv_type(const ModelConfig& config, const ModelOptions& options) {
       case KvFormat::Auto:
         break;
     }
-    return choose_form(options.weights).floats;
+    return choose_form(options).floats;
   }();
   // Fails here for what no cache can be.
   KvCache({.layers = 1, .kv_heads = 1, .head_dim = config.head_dim, .capacity = 1, .type = type});
   return type;
 }
 
-std::string types_of(const ModelWeights& weights) {
+/// The matrices' types, those with the most elements first.
+std::vector<DType> types_of(const ModelWeights& weights) {
   std::map<DType, std::int64_t> elements;
   const auto add = [&](const PackedMatrix& m) { elements[m.type()] += m.n() * m.k(); };
   add(weights.embedding);
@@ -63,6 +66,10 @@ std::string types_of(const ModelWeights& weights) {
   std::vector<DType> types;
   for (const auto& entry : elements) types.push_back(entry.first);
   std::stable_sort(types.begin(), types.end(), [&](DType a, DType b) { return elements[a] > elements[b]; });
+  return types;
+}
+
+std::string words_of(std::span<const DType> types) {
   std::string names;
   for (const DType type : types) {
     if (!names.empty()) names += ", ";
@@ -105,13 +112,14 @@ struct Model::Impl {
              options,
              choose_context(config, options.context),
              choose_kv_type(config, options),
-             pack_weights(backend.pool, config, choose_form(options.weights), source, options.progress)} {
+             pack_weights(backend.pool, config, choose_form(options), source, options.progress)} {
     fingerprint = fingerprint_of(config, source);
   }
   Impl(Backend& backend, const ModelConfig& config, const ModelOptions& options, std::int64_t context,
        DType kv_type, ModelWeights&& packed)
-      : form(choose_form(options.weights)),
+      : form(choose_form(options)),
         types(types_of(packed)),
+        type_names(words_of(types)),
         layers(backend, config, kv_type, context, std::move(packed.layers)),
         weights(std::move(packed)) {}
 
@@ -126,7 +134,8 @@ struct Model::Impl {
   }
 
   const WeightForm form;
-  const std::string types;
+  const std::vector<DType> types;
+  const std::string type_names;
   LayerStack layers;
   const ModelWeights weights;  ///< without the layers
   Fingerprint fingerprint;
@@ -163,8 +172,11 @@ DType Model::kv_type() const {
 const WeightForm& Model::weight_form() const {
   return impl_->form;
 }
+DType Model::main_type() const {
+  return impl_->types.front();
+}
 const std::string& Model::weight_types() const {
-  return impl_->types;
+  return impl_->type_names;
 }
 std::int64_t Model::context() const {
   return impl_->layers.context();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -90,6 +91,7 @@ struct ModelOptions {
   /// of different types, are expanded to bf16. F32 holds float checkpoints exactly; quantised ones are
   /// rounded to bf16 first, so that both are the same model and F32 differs in its arithmetic only.
   WeightFormat weights = WeightFormat::Auto;
+  std::optional<WeightForm> form = std::nullopt;  ///< in place of what `weights` stands for
   KvFormat kv = KvFormat::Auto;  ///< of caches; Error for Q8_0 where heads are no multiples of 32
   /// Longest sequence; 0: ModelConfig::max_context. Error beyond ModelConfig::context_limit.
   std::int64_t context = 0;
@@ -110,10 +112,11 @@ class Model {
 
   const ModelConfig& config() const;
   const Fingerprint& fingerprint() const;
-  DType float_type() const;  ///< BF16 or F32: of what is not quantised
-  DType kv_type() const;     ///< of caches
-  /// How parts of this model, such as draft heads, are to be packed.
-  const WeightForm& weight_form() const;
+  DType float_type() const;               ///< BF16 or F32: of what is not quantised
+  DType kv_type() const;                  ///< of caches
+  const WeightForm& weight_form() const;  ///< what the weights were packed to
+  /// The type of most elements of the matrices.
+  DType main_type() const;
   /// The matrices' types, those with the most elements first: "bf16", "q4_k, q6_k".
   const std::string& weight_types() const;
   std::int64_t context() const;

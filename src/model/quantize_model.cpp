@@ -25,6 +25,8 @@ struct Item {
   const StoredTensor* tensor = nullptr;  ///< null: `values`
   int interleave = 0;                    ///< > 0: heads over which GGUF interleaves the rows
   std::vector<float> values = {};
+  std::vector<float> importance =
+      {};  ///< [row length], or of several matrices one after the other; empty: equal
 };
 
 /// Which row of a Hugging Face matrix is row `row` in GGUF's order, heads having `size` rows.
@@ -66,7 +68,7 @@ std::int64_t row_length(const StoredTensor& tensor) {
   return length;
 }
 
-void encode(DType type, const float* values, std::int64_t count, std::byte* out) {
+void encode(DType type, const float* values, std::int64_t count, const float* importance, std::byte* out) {
   switch (type) {
     case DType::F32:
       std::memcpy(out, values, static_cast<std::size_t>(count) * sizeof(float));
@@ -85,7 +87,7 @@ void encode(DType type, const float* values, std::int64_t count, std::byte* out)
       }
       return;
     default:
-      quantize_blocks(type, values, count, out);
+      quantize_blocks(type, values, count, out, importance);
   }
 }
 
@@ -131,7 +133,8 @@ void write_item(ThreadPool& pool, const Item& item, GgufWriter& writer,
         std::vector<float> values(static_cast<std::size_t>(length));
         for (std::int64_t r = mine.begin; r < mine.end; ++r) {
           read_row(item, first + r, values.data());
-          encode(item.type, values.data(), length, bytes.data() + r * row_bytes);
+          encode(item.type, values.data(), length, item.importance.empty() ? nullptr : item.importance.data(),
+                 bytes.data() + r * row_bytes);
         }
       } catch (...) {
         const std::lock_guard lock(mutex);
@@ -207,6 +210,32 @@ void plan_head(const Checkpoint& checkpoint, DType type, Plan& plan) {
   }
 }
 
+/// Gives the matrices what `importance` says of them.
+void weigh(const ImportanceMatrix& importance, std::vector<Item>& items) {
+  std::size_t known = 0;
+  for (Item& item : items) {
+    const std::span<const float> columns = importance.of(item.name);
+    if (columns.empty() || item.tensor == nullptr || item.tensor->shape.size() != 2) continue;
+    if (std::ssize(columns) != item.tensor->shape[1]) {
+      throw Error("{}: {}: {} columns, the matrix has {}: expected the importance matrix of this model",
+                  importance.source(), item.name, columns.size(), item.tensor->shape[1]);
+    }
+    double sum = 0;
+    for (const float column : columns) sum += static_cast<double>(column);
+    ++known;
+    if (!(sum > 0)) continue;
+    // Columns that the text never used are not worth nothing.
+    constexpr double kLeast = 1e-3;
+    const auto least = static_cast<float>(kLeast * sum / static_cast<double>(columns.size()));
+    item.importance.assign(columns.begin(), columns.end());
+    for (float& column : item.importance) column += least;
+  }
+  if (known == 0) {
+    throw Error("{}: has none of this model's matrices: expected names like blk.0.attn_q.weight",
+                importance.source());
+  }
+}
+
 void set_file_type(DType type, GgufMetadata& metadata) {
   // llama.cpp's numbers for whole files.
   const std::uint32_t number = type == DType::F32    ? 0
@@ -243,6 +272,7 @@ void quantize_model(ThreadPool& pool, const Checkpoint& checkpoint, const std::f
   } else {
     plan_head(checkpoint, options.type, plan);
   }
+  if (options.importance != nullptr) weigh(*options.importance, plan.items);
   set_file_type(options.type, plan.metadata);
 
   std::vector<GgufWriter::Entry> entries;

@@ -7,11 +7,15 @@
 #include "base/dtype.h"
 #include "base/thread_pool.h"
 #include "io/checkpoint.h"
+#include "io/importance_matrix.h"
 
 namespace augur {
 
 struct QuantizeModelOptions {
   DType type = DType::Q8_0;  ///< one of quantize_types()
+  /// What the matrices' columns matter; null: all the same. Matrices that it does not list are quantised as
+  /// without.
+  const ImportanceMatrix* importance = nullptr;
   std::function<void(double)> progress = {};
 };
 
@@ -23,7 +27,7 @@ const std::vector<DType>& quantize_types();
 /// Matrices whose rows are no whole blocks are Q4_1 in place of Q4_K if that fits, otherwise BF16. What is
 /// stored in its type already is copied. Other programs read the file as they read any of the family's; a
 /// head's (see kHeadArchitecture) only this one does. Error naming the file and the field or tensor for what
-/// cannot be written; nothing is left behind then.
+/// cannot be written, and for an importance matrix of another model; nothing is left behind then.
 void quantize_model(ThreadPool& pool, const Checkpoint& checkpoint, const std::filesystem::path& out,
                     const QuantizeModelOptions& options);
 

@@ -28,7 +28,9 @@ void WeightPacker::matrix(PackedMatrix& target, const std::string& name, std::in
 }
 
 std::optional<StoredRows> WeightPacker::stored(const std::string& name) const {
-  return form_.native ? source_.stored(name) : std::nullopt;
+  if (!form_.native && !form_.quantize) return std::nullopt;
+  std::optional<StoredRows> rows = source_.stored(name);
+  return rows && (form_.native || rows->type == form_.quantize) ? std::move(rows) : std::nullopt;
 }
 
 void WeightPacker::allocate(PackedMatrix& target, DType type, std::int64_t n, std::int64_t k) {
@@ -40,7 +42,7 @@ void WeightPacker::reserve(PackedMatrix& target, std::int64_t n, std::int64_t k)
   std::optional<DType> type;
   for (const Job& job : jobs_) {
     if (job.target != &target) continue;
-    const DType own = job.stored ? job.stored->type : form_.floats;
+    const DType own = job.stored ? job.stored->type : form_.packed_type(k);
     type = type && *type != own ? form_.floats : own;
     if (*type == form_.floats) break;
   }
@@ -49,23 +51,26 @@ void WeightPacker::reserve(PackedMatrix& target, std::int64_t n, std::int64_t k)
 
 void WeightPacker::fused(FusedMatrix& target, std::span<const MatrixPiece> pieces, std::int64_t k) {
   std::vector<RowReader> readers;
-  bool native = true;
+  std::vector<DType> types;
+  bool quantized = true;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     readers.push_back(source_.open(pieces[i].name, {pieces[i].n, k}));
+    const auto rows = stored(pieces[i].name);
+    types.push_back(rows ? rows->type : form_.packed_type(k));
     const bool last = i + 1 == pieces.size();
-    native = native && stored(pieces[i].name) && (last || pieces[i].n % kPanel == 0);
+    quantized = quantized && types.back() != form_.floats && (last || pieces[i].n % kPanel == 0);
   }
+  if (!quantized) std::fill(types.begin(), types.end(), form_.floats);
   struct Part {
     DType type;
     std::int64_t n = 0;
   };
   std::vector<Part> parts;
   std::vector<std::size_t> part_of;
-  for (const MatrixPiece& piece : pieces) {
-    const DType type = native ? stored(piece.name)->type : form_.floats;
-    if (parts.empty() || parts.back().type != type) parts.push_back({type});
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (parts.empty() || parts.back().type != types[i]) parts.push_back({types[i]});
     part_of.push_back(parts.size() - 1);
-    parts.back().n += piece.n;
+    parts.back().n += pieces[i].n;
   }
   target.parts.resize(parts.size());
   std::int64_t offset = 0;
@@ -106,7 +111,7 @@ void WeightPacker::pack_stored(const Job& job, std::int64_t first, std::int64_t 
 }
 
 void WeightPacker::pack(const Job& job, std::int64_t first, std::int64_t count, std::vector<float>& scratch) {
-  if (job.target->quantized()) return pack_stored(job, first, count);
+  if (job.stored && job.target->type() == job.stored->type) return pack_stored(job, first, count);
   scratch.resize(std::max(scratch.size(), static_cast<std::size_t>(count * job.k)));
   job.read(first, count, scratch.data());
   const std::int64_t block = job.placement.block > 0 ? job.placement.block : job.rows;

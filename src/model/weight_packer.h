@@ -45,11 +45,12 @@ class WeightPacker {
             const Placement& placement = {});
 
   /// Makes `target` what all that was asked for it goes into, in memory beside this packer's other matrices:
-  /// of the type in which all its parts are stored where they keep that, otherwise of the form's floats.
+  /// of the type that all its parts keep or are quantised to, where that is one, otherwise of the form's
+  /// floats.
   void reserve(PackedMatrix& target, std::int64_t n, std::int64_t k);
 
   /// Pieces [n, k] one below the other. Their types may differ; pieces that are no whole panels, or of which
-  /// only some are quantised, are expanded. Takes care of the memory, too.
+  /// only some would be quantised, become floats. Takes care of the memory, too.
   void fused(FusedMatrix& target, std::span<const MatrixPiece> pieces, std::int64_t k);
 
   std::int64_t reserved_bytes() const { return reserved_bytes_; }
@@ -67,6 +68,7 @@ class WeightPacker {
     std::int64_t k;
     Placement placement;
   };
+  /// A matrix that keeps its stored values.
   std::optional<StoredRows> stored(const std::string& name) const;
   void allocate(PackedMatrix& target, DType type, std::int64_t n, std::int64_t k);
   static void pack(const Job& job, std::int64_t first, std::int64_t count, std::vector<float>& scratch);

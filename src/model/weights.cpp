@@ -62,6 +62,10 @@ void open_weights(WeightPacker& packer, const ModelConfig& config, ModelWeights&
 
 }  // namespace
 
+DType WeightForm::packed_type(std::int64_t k) const {
+  return quantize && k % block_shape(*quantize).elements == 0 ? *quantize : floats;
+}
+
 std::int64_t packed_weight_bytes(const ModelConfig& config, WeightForm form, WeightSource& source) {
   WeightPacker packer(form, source);
   ModelWeights weights;

@@ -34,6 +34,11 @@ struct LayerWeights {
 struct WeightForm {
   DType floats = DType::BF16;  ///< BF16 or F32, for what is not quantised, or not taken as it is
   bool native = false;         ///< block-quantised matrices keep their stored values
+  /// What other matrices are quantised to, where their rows are whole blocks of it; none: they stay floats.
+  std::optional<DType> quantize = std::nullopt;
+
+  /// What a matrix with rows of `k` numbers that does not keep its stored values becomes.
+  DType packed_type(std::int64_t k) const;
 };
 
 struct ModelWeights {

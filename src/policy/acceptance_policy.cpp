@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "io/part_location.h"
+#include "model/model.h"
 #include "policy/auto/cost.h"
 #include "policy/registry.h"
 #include "policy/shape_limits.h"
@@ -126,7 +127,8 @@ std::unique_ptr<PolicyModel> load_acceptance_policy(const PolicySource& source) 
   }
   std::shared_ptr<AcceptanceHead> head;
   if (!folder.empty()) {
-    head = std::make_shared<AcceptanceHead>(AcceptanceHead::read(folder, source.fingerprint()));
+    if (source.target == nullptr) throw Error("policy acceptance: {}: there is no target for it", folder);
+    head = std::make_shared<AcceptanceHead>(folder, source.fingerprint(), source.target->backend());
   }
   return std::make_unique<AcceptanceModel>(std::move(head), options, chain_limits(a), std::move(warning));
 }

@@ -39,7 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (bins.sure < 0 || bins.sure > bins.count()) std::abort();
   });
   attempt([&] {
-    auto head = augur::AcceptanceHead::read(folder, &target);
+    static augur::Backend backend(1);
+    augur::AcceptanceHead head(folder, &target, backend);
     const std::vector<float> state(head.width(), 0.5f);
     require_probability(head.probability(state, {.log_prob = -1, .entropy = 1}));
   });

@@ -53,12 +53,14 @@ class Quantised : public testing::TestWithParam<std::string> {
     return GetParam() == "random Q8_0, KV Q8_0" ? KvFormat::Q8_0 : KvFormat::Auto;
   }
 
-  std::unique_ptr<DrafterModel> load(const char* type, const Checkpoint* head = nullptr) {
+  std::unique_ptr<DrafterModel> load(const char* type, const Checkpoint* head = nullptr,
+                                     std::optional<WeightForm> form = std::nullopt) {
     return find_drafter_type(type).load({.backend = backend_,
                                          .target = *model_,
                                          .tokenizer = *tokenizer_,
                                          .target_path = "target",
                                          .head = head,
+                                         .form = form,
                                          .context = 256});
   }
 
@@ -90,6 +92,8 @@ TEST_P(Quantised, SpeculationGivesTheTokensOfPlainDecoding) {
   const auto layerskip = load("layerskip");
   const auto tree = [] { return std::make_unique<Eagle2Policy>(Eagle2Policy::Options{4, 5, 24}); };
   expect_lossless("trees of a draft model", [&] { return one(draft->make({.context = 256}), tree()); });
+  const auto small = load("draft", &checkpoint_, WeightForm{.quantize = DType::Q4_1});
+  expect_lossless("the same in 4 bits", [&] { return one(small->make({.context = 256}), tree()); });
   expect_lossless("early exits",
                   [&] { return one(layerskip->make({.exit_layer = 1, .context = 256}), tree()); });
   expect_lossless("n-grams and a draft model", [&] {

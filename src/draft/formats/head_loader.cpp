@@ -66,7 +66,7 @@ HeadLoader::HeadLoader(const DrafterSource& source, std::vector<std::string> lay
       layer_fields_(layer_json_, file_),
       stored_(store_, false),
       prefixes_(std::move(layer_prefixes)),
-      packer_(source.target.weight_form(), stored_),
+      packer_(source.weights(), stored_),
       layers_(read_layers(layer_json_, store_, prefixes_, source, file_)) {
   check_fingerprint(file_, json_, source.target.fingerprint(), Strictness::SameModel);
 }

@@ -82,7 +82,7 @@ std::unique_ptr<DrafterModel> load_hydra_drafter(const DrafterSource& source) {
       if (!name.starts_with("hydra_") && !name.starts_with(kPrefixLayer)) stored.pass_over(name);
     }
   }
-  WeightPacker packer(source.target.weight_form(), stored);
+  WeightPacker packer(source.weights(), stored);
   open_heads(*weights, heads, store, stored, packer);
 
   // Hydra++ stores a whole model of one layer; its shape is the target's, and its embedding is never used.

@@ -76,7 +76,7 @@ std::unique_ptr<DrafterModel> load_medusa_drafter(const DrafterSource& source) {
       if (!name.starts_with(layout.prefix)) stored.pass_over(name);
     }
   }
-  WeightPacker packer(source.target.weight_form(), stored);
+  WeightPacker packer(source.weights(), stored);
   open_heads(*weights, heads, store, stored, packer);
   stored.all_opened();
   packer.run(source.backend, source.progress);

@@ -91,6 +91,39 @@ TEST(ThreadPool, PinnedThreadsSitOnDifferentCores) {
   EXPECT_EQ(ThreadPool(0, true).size(), static_cast<int>(allowed));
 }
 
+TEST(ThreadPool, MakesWayForWhoTakesACore) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  const int cores = CPU_COUNT(&set);
+  if (cores < 2) GTEST_SKIP() << "one core";
+  double now = 0, others = 0;
+  ThreadPool pool(cores, false,
+                  {.busy = [&](std::span<const int>) { return std::optional(others); },
+                   .own = [] { return 0.0; },
+                   .now = [&] { return now; }});
+  const auto team = [&] {
+    pool.make_way();
+    std::atomic<int> members{0}, size{0};
+    for (int region = 0; region < 50; ++region) {
+      pool.run([&](Team& t) {
+        ++members;
+        t.barrier();
+        size = t.size();
+      });
+    }
+    EXPECT_EQ(members, 50 * size);
+    return size.load();
+  };
+  EXPECT_EQ(team(), cores);
+  now += 0.3;
+  others += 0.3;  // a whole core
+  EXPECT_EQ(team(), cores - 1);
+  EXPECT_EQ(team(), cores - 1);
+  now += 0.3;
+  EXPECT_EQ(team(), cores);
+}
+
 TEST(ThreadPool, MoreThreadsThanCoresFinish) {
   ThreadPool pool(static_cast<int>(cores_allowed()) * 4 + 1);
   std::atomic<int> arrived{0};

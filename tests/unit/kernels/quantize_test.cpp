@@ -110,6 +110,34 @@ TEST(Quantize, EightBitsTakeTheScaleThatSuitsTheValues) {
   EXPECT_LT(relative_error(four, eight_bits(four)), 0.0026);
 }
 
+/// The error of a product of the quantised values with others whose mean squares are the importance.
+double weighted_error(const std::vector<float>& values, const std::vector<float>& back,
+                      const std::vector<float>& importance) {
+  double error = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double off = static_cast<double>(values[i] - back[i]);
+    error += static_cast<double>(importance[i]) * off * off;
+  }
+  return error;
+}
+
+TEST(Quantize, ColumnsThatMatterMoreAreKeptMoreExactly) {
+  const std::vector<float> values = normals(256 * 40, 8);
+  std::vector<float> importance = normals(256 * 40, 9);
+  for (float& w : importance) w = std::exp(2 * w);
+  for (const DType type : kQuantTypes) {
+    std::vector<std::byte> stored = quantized(type, values);
+    const double plain = weighted_error(values, dequantized(type, stored, values.size()), importance);
+    quantize_blocks(type, values.data(), std::ssize(values), stored.data(), importance.data());
+    const double weighed = weighted_error(values, dequantized(type, stored, values.size()), importance);
+    EXPECT_LT(weighed, (type == DType::Q8_0 ? 0.97 : 0.9) * plain) << name(type);
+    const std::vector<float> equal(values.size(), 3.0f);
+    quantize_blocks(type, values.data(), std::ssize(values), stored.data(), equal.data());
+    const double same = weighted_error(values, dequantized(type, stored, values.size()), importance);
+    EXPECT_NEAR(same, plain, 0.01 * plain) << name(type);  // only their proportions count
+  }
+}
+
 TEST(Quantize, ConstantAndZeroBlocksStayWhatTheyAre) {
   for (const DType type : kQuantTypes) {
     const std::vector<float> zeros(512);

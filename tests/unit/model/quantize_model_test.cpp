@@ -283,5 +283,43 @@ TEST_F(QuantizeModel, NumbersThatCannotBeStoredAreRefused) {
   }
 }
 
+TEST_F(QuantizeModel, AnImportanceMatrixChangesTheMatricesThatItLists) {
+  testing_support::write_random_model(folder_.path());
+  const Checkpoint in = Checkpoint::open(folder_.path());
+  ThreadPool pool(2);
+  const auto rows = [&](const ImportanceMatrix* importance, const char* name) {
+    const std::filesystem::path out = folder_.path() / "out.gguf";
+    quantize_model(pool, in, out, {.type = DType::Q4_0, .importance = importance});
+    const Checkpoint written = Checkpoint::open(out);
+    const StoredTensor& tensor = *written.weights().find(name);
+    return std::vector<std::byte>(tensor.bytes.begin(), tensor.bytes.end());
+  };
+  std::vector<float> columns(256, 1.0f);
+  for (std::size_t i = 0; i < columns.size(); i += 3) columns[i] = 100.0f;
+  ImportanceMatrix importance;
+  importance.set("blk.0.attn_q.weight", columns);
+  const char* listed = "model.layers.0.self_attn.q_proj.weight";
+  const char* other = "model.layers.1.self_attn.q_proj.weight";
+  EXPECT_NE(rows(&importance, listed), rows(nullptr, listed));
+  EXPECT_EQ(rows(&importance, other), rows(nullptr, other));
+}
+
+TEST_F(QuantizeModel, AnImportanceMatrixOfAnotherModelIsRefused) {
+  testing_support::write_random_model(folder_.path());
+  ThreadPool pool(1);
+  const auto refusal = [&](const char* name, std::size_t columns) {
+    ImportanceMatrix importance;
+    importance.set(name, std::vector<float>(columns, 1.0f));
+    return error_of([&] {
+      quantize_model(pool, Checkpoint::open(folder_.path()), folder_.path() / "out.gguf",
+                     {.type = DType::Q4_0, .importance = &importance});
+    });
+  };
+  EXPECT_THAT(refusal("blk.0.attn_q.weight", 255),
+              HasSubstr("blk.0.attn_q.weight: 255 columns, the matrix has 256"));
+  EXPECT_THAT(refusal("layers.0.wq", 256), HasSubstr("has none of this model's matrices"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "out.gguf"));
+}
+
 }  // namespace
 }  // namespace augur

@@ -25,6 +25,11 @@ using testing_support::RandomLaw;
 
 constexpr std::size_t kWidth = 8;
 
+Backend& backend() {
+  static Backend two(2);
+  return two;
+}
+
 /// Two blocks of random weights, and the same network written out.
 struct RandomHead {
   RandomHead()
@@ -71,7 +76,7 @@ struct RandomHead {
 
 TEST(Acceptance, TheHeadIsTheNetworkOfItsFile) {
   const RandomHead random;
-  AcceptanceHead head = AcceptanceHead::read(random.files.path(), nullptr);
+  AcceptanceHead head(random.files.path(), nullptr, backend(), DType::F32);
   double low = 1, high = 0;
   for (unsigned seed = 0; seed < 50; ++seed) {
     const std::vector<float> state = RandomLaw{seed}.after({1}).hidden;
@@ -90,7 +95,7 @@ TEST(Acceptance, TheHeadMayWeighHowTheDrafterCameByTheToken) {
   const double without = random.probability(state);
   const auto read = [&] {
     random.files.config(random.config);
-    return AcceptanceHead::read(random.files.path(), nullptr);
+    return AcceptanceHead(random.files.path(), nullptr, backend(), DType::F32);
   };
   EXPECT_FALSE(read().wants().entropy);
   random.config["log_prob_weight"] = 0.5;
@@ -123,7 +128,7 @@ TEST(Acceptance, StatesMayCountByTheirDirectionAlone) {
   RandomHead random;
   random.config["rms_norm_eps"] = 1e-6;
   random.files.config(random.config);
-  AcceptanceHead head = AcceptanceHead::read(random.files.path(), nullptr);
+  AcceptanceHead head(random.files.path(), nullptr, backend(), DType::F32);
   std::vector<float> state = RandomLaw{3}.after({1}).hidden, unit = state, larger = state;
   double squares = 0;
   for (const float x : state) squares += static_cast<double>(x) * static_cast<double>(x) / kWidth;
@@ -153,7 +158,7 @@ double path_acceptance(const RandomHead* head, const RandomLaw& law, const Path&
 
 TEST(Acceptance, BranchesStopAtTheThresholdOfTheirOwnPaths) {
   const RandomHead random;
-  const auto head = std::make_shared<AcceptanceHead>(AcceptanceHead::read(random.files.path(), nullptr));
+  const auto head = std::make_shared<AcceptanceHead>(random.files.path(), nullptr, backend(), DType::F32);
   for (const bool with_head : {true, false}) {
     const double h = with_head ? 0.6 : 0.5;
     std::map<int, int> depths;
@@ -271,8 +276,17 @@ TEST(Acceptance, WeightsThatOverflowAcceptNothing) {
   random.tensors[0].values.assign(kWidth * kWidth, 3e38f);
   random.tensors[2].values.assign(kWidth * kWidth, -3e38f);
   random.files.tensors(random.tensors);
-  AcceptanceHead head = AcceptanceHead::read(random.files.path(), nullptr);
+  AcceptanceHead head(random.files.path(), nullptr, backend(), DType::F32);
   EXPECT_EQ(head.probability(std::vector<float>(kWidth, 2.0f), {}), 0.0);
+}
+
+TEST(Acceptance, TheHeadInSixteenBitsIsNearly) {
+  const RandomHead random;
+  AcceptanceHead head(random.files.path(), nullptr, backend());
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const std::vector<float> state = RandomLaw{seed}.after({1}).hidden;
+    EXPECT_NEAR(head.probability(state, {}), random.probability(state), 0.02);
+  }
 }
 
 TEST(Acceptance, RefusesWhatIsNoHead) {
@@ -281,7 +295,7 @@ TEST(Acceptance, RefusesWhatIsNoHead) {
     nlohmann::json config = random.config;
     config[key] = value;
     random.files.config(config);
-    EXPECT_THROW(AcceptanceHead::read(random.files.path(), nullptr), Error) << key << ' ' << value;
+    EXPECT_THROW(AcceptanceHead(random.files.path(), nullptr, backend()), Error) << key << ' ' << value;
   };
   refused("augur_part", "c2t");
   refused("hidden", 9);
@@ -294,13 +308,13 @@ TEST(Acceptance, RefusesWhatIsNoHead) {
   random.files.config(random.config);
   random.tensors.pop_back();
   random.files.tensors(random.tensors);
-  EXPECT_THROW(AcceptanceHead::read(random.files.path(), nullptr), Error);
+  EXPECT_THROW(AcceptanceHead(random.files.path(), nullptr, backend()), Error);
   const Fingerprint target{"llama", 64, 2, 192, "0123456789abcdef"};
   Fingerprint other = target;
   other.digest = "fedcba9876543210";
   random.config["target"] = to_json(target);
   random.files.config(random.config);
-  EXPECT_THROW(AcceptanceHead::read(random.files.path(), &other), Error);
+  EXPECT_THROW(AcceptanceHead(random.files.path(), &other, backend()), Error);
 }
 
 }  // namespace

@@ -1,0 +1,64 @@
+#include "draft/draft_weights.h"
+
+#include <algorithm>
+
+#include "model/product_time.h"
+
+namespace augur {
+namespace {
+
+/// More would take longer and tell no more.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 22;
+/// What 4 or 8 bits cost in accepted drafts has to be won back.
+constexpr double kWorthwhile = 0.9;
+
+/// The largest matrix of floats whose rows are whole blocks of 32; null: there is none.
+const StoredTensor* largest_float_matrix(const WeightStore& store) {
+  const StoredTensor* largest = nullptr;
+  for (const auto& [name, tensor] : store.tensors()) {
+    const bool floats =
+        tensor.dtype == DType::F32 || tensor.dtype == DType::F16 || tensor.dtype == DType::BF16;
+    if (!floats || tensor.shape.size() != 2 || tensor.shape[1] % 32 != 0 || tensor.shape[1] == 0) continue;
+    if (largest == nullptr || tensor.bytes.size() > largest->bytes.size()) largest = &tensor;
+  }
+  return largest;
+}
+
+WeightForm automatic(const Checkpoint& head, const Model& target) {
+  WeightForm form = target.weight_form();
+  const BlockShape block = block_shape(target.main_type());
+  if (block.elements == 1) return form;
+  const StoredTensor* matrix = largest_float_matrix(head.weights());
+  if (matrix == nullptr) return form;
+  const DType smaller = block.bytes >= block.elements ? DType::Q8_0 : DType::Q4_1;
+  const std::int64_t k = matrix->shape[1];
+  const std::int64_t n =
+      std::clamp(kMostElements / k, PackedMatrix::kPanel, std::max(matrix->shape[0], PackedMatrix::kPanel));
+  Backend& backend = target.backend();
+  if (product_ms(backend, smaller, n, k) < kWorthwhile * product_ms(backend, form.floats, n, k))
+    form.quantize = smaller;
+  return form;
+}
+
+}  // namespace
+
+WeightForm draft_weight_form(DraftWeightFormat asked, const Checkpoint& head, const Model& target) {
+  const DType floats = target.float_type();
+  switch (asked) {
+    case DraftWeightFormat::Auto:
+      return automatic(head, target);
+    case DraftWeightFormat::Native:
+      return {.floats = floats, .native = true};
+    case DraftWeightFormat::BF16:
+      return {.floats = DType::BF16};
+    case DraftWeightFormat::Q8_0:
+      return {.floats = floats, .quantize = DType::Q8_0};
+    case DraftWeightFormat::Q4_0:
+      return {.floats = floats, .quantize = DType::Q4_0};
+    case DraftWeightFormat::Q4_1:
+      return {.floats = floats, .quantize = DType::Q4_1};
+  }
+  return target.weight_form();
+}
+
+}  // namespace augur
