@@ -14,7 +14,7 @@ build_packages=(
   libcli11-dev libfmt-dev liblzma-dev libdivsufsort-dev libcpp-httplib-dev libboost1.81-dev libedit-dev
   prometheus-cpp-dev libspdlog-dev
   libgtest-dev libgmock-dev
-  python3 python3-pip
+  python3 python3-pip patch
 )
 dev_packages=(clang clang-format clang-tidy libclang-rt-14-dev)
 train_packages=(libtorch-dev)
