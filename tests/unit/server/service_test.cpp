@@ -85,6 +85,22 @@ TEST_F(ServiceTest, StopsAndBiasesAndIds) {
   EXPECT_EQ(answer("/v1/completions", body)["choices"][0]["text"], stopped["choices"][0]["text"]);
   EXPECT_THAT(answer("/detokenize", {{"tokens", tokens["tokens"]}})["content"].get<std::string>(),
               HasSubstr("Once upon a time"));
+  const json bare = answer("/tokenize", {{"prompt", "Once upon a time"}, {"add_special_tokens", false}});
+  EXPECT_EQ(bare["count"].get<int>(), tokens["count"].get<int>() - 1);
+  EXPECT_EQ(bare["tokens"][0], tokens["tokens"][1]);
+  EXPECT_EQ(answer("/tokenize", {{"prompt", "Once upon a time"}, {"add_special_tokens", true}}), tokens);
+  EXPECT_THAT(refusal("/tokenize", R"({"prompt": "a", "add_special_tokens": 1})"),
+              HasSubstr("400 'add_special_tokens'"));
+  EXPECT_THAT(refusal("/tokenize", R"({"prompt": "a", "add_special_tokens": false, "more": 1})"),
+              HasSubstr("400 'more'"));
+}
+
+TEST_F(ServiceTest, TellsWhatEndsAText) {
+  open();
+  const json info = json::parse(httplib::Client("127.0.0.1", server_.port()).Get("/tokenizer_info")->body);
+  EXPECT_EQ(info["bos_token"], "<s>");
+  EXPECT_EQ(info["eos_token"], "</s>");
+  EXPECT_TRUE(info["chat_template"].is_null());
 }
 
 TEST_F(ServiceTest, LogprobsAreOfTheTokensAndTheSameWhateverDrafts) {
