@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Real clients, unchanged, against `augur serve`: tests/clients/. Builds the program, and makes a Python environment
 # with pinned versions beside the cache (AUGUR_CLIENTS_VENV; default ~/.cache/augur/clients). Exits with 77 where PyPI
-# cannot be reached. Arguments go to pytest.
+# cannot be reached. HAProxy and promtool are asked, too, where they are (Debian: haproxy, prometheus). Arguments go to
+# pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${AUGUR_CLIENTS_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/augur/clients}
