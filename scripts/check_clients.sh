@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${AUGUR_CLIENTS_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/augur/clients}
-[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+[ -x "$venv/bin/pip" ] || python3 -m venv "$venv" || { echo "check_clients: skipped, no python3-venv" >&2; exit 77; }
 if ! "$venv/bin/pip" install -q -r tests/clients/requirements.txt; then
   echo "check_clients: skipped, the packages of tests/clients/requirements.txt cannot be installed" >&2
   exit 77
