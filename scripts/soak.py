@@ -298,10 +298,11 @@ def main():
     parser.add_argument("--spec-type", default=None)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--clients", type=int, default=32)
+    parser.add_argument("--cache-ram", type=int, default=32, help="MiB of kept texts: small, so that it is soon full")
     parser.add_argument("--no-memory", action="store_true", help="don't hold its memory against a bound")
     args = parser.parse_args()
     server = Server([args.augur, "serve", "-m", args.model, "--port", "0", "--parallel", "8", "--queue", "16",
-                     "--cache-ram", "32", "--no-log-requests"] + (["-md", args.draft] if args.draft else []) +
+                     "--cache-ram", str(args.cache_ram), "--no-log-requests"] + (["-md", args.draft] if args.draft else []) +
                     (["--spec-type", args.spec_type] if args.spec_type else []), stderr=None)
     soak = Soak(server, args)
     samples = soak.run()
