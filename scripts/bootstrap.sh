@@ -3,7 +3,7 @@
 # changes nothing, needs no privileges and takes a fraction of a second.
 #
 # usage: scripts/bootstrap.sh [--dev] [--train]
-#   --dev    clang's format, tidy and fuzzing tools too
+#   --dev    clang's format, tidy and fuzzing tools, and what checks with real clients need, too
 #   --train  what `augur train` is built with, too (libtorch)
 # AUGUR_SKIP_BOOTSTRAP=1 trusts that the tools are there (other distributions, containers without apt).
 set -euo pipefail
@@ -14,9 +14,9 @@ build_packages=(
   libcli11-dev libfmt-dev liblzma-dev libdivsufsort-dev libcpp-httplib-dev libboost1.81-dev libedit-dev
   prometheus-cpp-dev libspdlog-dev
   libgtest-dev libgmock-dev
-  python3 python3-pip
+  python3 python3-pip patch
 )
-dev_packages=(clang clang-format clang-tidy libclang-rt-14-dev)
+dev_packages=(clang clang-format clang-tidy libclang-rt-14-dev python3-venv)
 train_packages=(libtorch-dev)
 
 packages=("${build_packages[@]}")

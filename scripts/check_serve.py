@@ -10,14 +10,14 @@ the reference's text and finish_reason, every cancelled one a beginning of it: i
 arrival. --schema puts every request under a JSON schema. Exits with 1 where anything differs.
 """
 import argparse
-import http.client
 import json
 import queue
 import random
-import re
 import subprocess
 import sys
 import threading
+
+from server_process import Server
 
 PLANS = [None, None, {"type": "none"}, {"type": "ngram"}, {"type": "ngram", "policy": "chain", "n_max": 5},
          {"type": "suffix"}]
@@ -26,21 +26,6 @@ SYSTEM = "You are a careful assistant. " + "Answer briefly, in plain words, and 
 SCHEMA = {"type": "object", "properties": {"answer": {"type": "string", "maxLength": 40},
                                            "sure": {"type": "boolean"}, "score": {"type": "integer"}},
           "required": ["answer", "sure", "score"], "additionalProperties": False}
-
-
-class Server:
-    def __init__(self, args):
-        self.process = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        line = self.process.stdout.readline()
-        match = re.search(r"http://([\w.]+):(\d+)", line)
-        if not match:
-            sys.exit(f"{' '.join(args)}: it did not start")
-        self.host, self.port = match.group(1), int(match.group(2))
-
-    def close(self):
-        self.process.terminate()
-        if self.process.wait() != 0:
-            sys.exit(f"the server ended with {self.process.returncode}")
 
 
 def prompts_of(files):
@@ -87,7 +72,7 @@ def ask(server, request, plan=None, cancel_after=None):
     body = dict(request["body"], stream=True)
     if plan is not None:
         body["speculative"] = plan
-    connection = http.client.HTTPConnection(server.host, server.port, timeout=600)
+    connection = server.connect()
     connection.request("POST", request["path"], json.dumps(body), {"Content-Type": "application/json"})
     answer = connection.getresponse()
     if answer.status != 200:

@@ -86,6 +86,8 @@ struct ModelInfo {
   std::string isa;
   int threads = 0;
   bool has_chat_template = false;
+  std::string bos_token;  ///< as it is written in a text; empty without one
+  std::string eos_token;  ///< the first of those that end a text
   /// The model, the formats it computes in, the order of its sums and this version: where they are the same,
   /// a request has the same tokens and log-probabilities on any machine.
   std::string fingerprint;

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -34,19 +35,24 @@ struct Options {
   std::string json_file;
 };
 
-/// A way of asking: fields that are laid over every request.
+/// A way of asking: the server, and fields that are laid over every request.
 struct Method {
   std::string name;
+  std::string url;
   json fields;
 };
 
-Method parse_method(const std::string& text) {
+Method parse_method(const std::string& text, const std::string& url) {
   const std::size_t equals = text.find('=');
   const json fields = json::parse(equals == std::string::npos ? "" : text.substr(equals + 1), nullptr, false);
-  if (equals == 0 || !fields.is_object()) {
-    throw Error("--method {}: expected NAME={{\"field\": value, ...}}", text);
+  const std::string asked = text.substr(0, equals);
+  const std::size_t at = asked.find('@');
+  if (equals == 0 || at == 0 || !fields.is_object()) {
+    throw Error("--method {}: expected NAME={{\"field\": value, ...}} or NAME@URL={{...}}", text);
   }
-  return {.name = text.substr(0, equals), .fields = fields};
+  return {.name = asked.substr(0, at),
+          .url = at == std::string::npos ? url : asked.substr(at + 1),
+          .fields = fields};
 }
 
 /// Of one method and number of clients, over all rounds.
@@ -55,7 +61,7 @@ struct Cell {
   std::string method;
   std::vector<double> tokens_per_second;  ///< by round
   std::vector<double> first_ms, gap_ms;
-  bool same_text = true;  ///< as the first pass of the first method
+  bool same_text = true;  ///< as the first pass that went to the same server
 };
 
 json to_json(const Cell& cell) {
@@ -93,10 +99,11 @@ void print(const std::vector<Cell>& cells, Output& out) {
 }
 
 int bench_serve(const Options& options) {
-  const ServerAddress server = ServerAddress::parse(options.url);
   std::vector<Method> methods;
-  for (const std::string& text : options.methods) methods.push_back(parse_method(text));
-  if (methods.empty()) methods.push_back({.name = "default", .fields = json::object()});
+  for (const std::string& text : options.methods) methods.push_back(parse_method(text, options.url));
+  if (methods.empty()) methods.push_back({.name = "default", .url = options.url, .fields = json::object()});
+  std::vector<ServerAddress> servers;
+  for (const Method& method : methods) servers.push_back(ServerAddress::parse(method.url));
 
   std::vector<TrainingPrompt> prompts;
   read_training_prompts(options.prompts, options.text_bytes, [&](TrainingPrompt prompt) {
@@ -112,7 +119,7 @@ int bench_serve(const Options& options) {
       requests.back().push_back(load_request(prompt, options.tokens, method.fields));
     }
   }
-  std::vector<std::string> texts(prompts.size());
+  std::map<std::string, std::vector<std::string>> texts;  // by server
   std::vector<Cell> cells;
   Progress progress("serving");
   const auto passes = static_cast<double>(options.clients.size() * methods.size()) * (options.rounds + 1);
@@ -122,12 +129,14 @@ int bench_serve(const Options& options) {
     for (const Method& method : methods) cells.push_back({.clients = clients, .method = method.name});
     for (int round = -1; round < options.rounds; ++round) {  // the first one warms up
       for (std::size_t m = 0; m < methods.size(); ++m) {
-        const LoadPass pass = run_load(server, options.api_key, requests[m], clients);
+        const LoadPass pass = run_load(servers[m], options.api_key, requests[m], clients);
         progress.update(++done / passes);
         Cell& cell = cells[first_cell + m];
-        for (std::size_t i = 0; i < texts.size(); ++i) {
-          if (done == 1) texts[i] = pass.requests[i].text;
-          cell.same_text = cell.same_text && texts[i] == pass.requests[i].text;
+        std::vector<std::string>& expected = texts[methods[m].url];
+        const bool first = expected.empty();
+        for (std::size_t i = 0; i < prompts.size(); ++i) {
+          if (first) expected.push_back(pass.requests[i].text);
+          cell.same_text = cell.same_text && expected[i] == pass.requests[i].text;
         }
         if (round < 0) continue;
         cell.tokens_per_second.push_back(pass.tokens_per_second());
@@ -175,7 +184,8 @@ void add_bench_serve(CLI::App& bench, Action& action) {
   command
       ->add_option(
           "--method", options->methods,
-          "A way of asking, NAME={\"field\": value, ...} laid over every request; repeatable, interleaved")
+          "A way of asking, NAME={\"field\": value, ...} laid over every request, NAME@URL={...} of another "
+          "server; repeatable, interleaved")
       ->allow_extra_args(false);
   command->add_option("--json", options->json_file, "Write the figures to this file");
   command->callback([options, &action] { action = [options] { return bench_serve(*options); }; });

@@ -84,6 +84,8 @@ ModelInfo LoadedTarget::describe() const {
   info.isa = name(backend.kernels.isa);
   info.threads = backend.pool.size();
   info.has_chat_template = checkpoint.chat_template().has_value();
+  if (tokenizer->bos) info.bos_token = tokenizer->token_bytes(*tokenizer->bos);
+  if (!tokenizer->eos.empty()) info.eos_token = tokenizer->token_bytes(tokenizer->eos.front());
   info.fingerprint = fingerprint_of(*model);
   return info;
 }

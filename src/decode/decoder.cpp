@@ -106,19 +106,23 @@ void Decoder::draft() {
   std::erase_if(drafting_, [](const Sequence* s) { return s->finished(); });
 }
 
-int Decoder::prompt_rows() const {
+int Decoder::prompt_rows(std::int64_t text) const {
   if (drafting_.empty() || !costs_.measured()) return options_.prefill_rows;
   double rows = 0;
-  double context = 0;
+  double contexts = 0;  // of all rows
   for (const Sequence* s : drafting_) {
     rows += s->draft_.tree.size();
-    context += static_cast<double>(s->draft_.info.context) / static_cast<double>(drafting_.size());
+    contexts += static_cast<double>(s->draft_.info.context) * s->draft_.tree.size();
   }
-  const double most_ms = (1 + prompt_share_) * costs_.verify_ms(rows, context);
+  const auto step_ms = [&](double more) {
+    const double of_prompt = more * (static_cast<double>(text) + more / 2);
+    return costs_.verify_ms(rows + more, (contexts + of_prompt) / (rows + more));
+  };
+  const double most_ms = (1 + prompt_share_) * step_ms(0);
   int affordable = std::min(kLeastPromptRows, options_.prefill_rows);
   for (int too_many = options_.prefill_rows + 1; affordable + 1 < too_many;) {
     const int middle = (affordable + too_many) / 2;
-    (costs_.verify_ms(rows + middle, context) <= most_ms ? affordable : too_many) = middle;
+    (step_ms(middle) <= most_ms ? affordable : too_many) = middle;
   }
   return affordable;
 }
@@ -128,7 +132,8 @@ void Decoder::add_parts(std::span<Sequence* const> sequences) {
   parts_.clear();
   for (Sequence* s : drafting_) parts_.push_back({.sequence = s, .rows = s->draft_.tree.size()});
   const auto reads = [](const Sequence* s) { return !s->finished() && s->reading(); };
-  int left_over = std::any_of(sequences.begin(), sequences.end(), reads) ? prompt_rows() : 0;
+  const auto first = std::find_if(sequences.begin(), sequences.end(), reads);
+  int left_over = first != sequences.end() ? prompt_rows((*first)->cache_.length()) : 0;
   for (Sequence* s : sequences) {
     if (!reads(s) || left_over == 0) continue;
     if (kept_ != nullptr && s->reuse_prefix_ && s->cache_.length() == 0) {

@@ -64,7 +64,7 @@ class Decoder {
   static bool guarded(Sequence& sequence, Call&& call);
   void reserve(std::size_t sequences);
   void draft();
-  int prompt_rows() const;
+  int prompt_rows(std::int64_t text) const;  ///< for one of which so much is read
   void add_parts(std::span<Sequence* const> sequences);
   bool waits_for_another(const Sequence& sequence) const;
   void keep(const Sequence& sequence, std::int64_t tokens);

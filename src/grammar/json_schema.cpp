@@ -1,13 +1,20 @@
 #include "grammar/json_schema.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "grammar/string_formats.h"
 #include "io/json_reader.h"
 
 namespace augur {
@@ -35,14 +42,7 @@ constexpr std::array<std::string_view, 8> kOfObjects = {
     "properties",    "required",      "patternProperties", "additionalProperties", "unevaluatedProperties",
     "propertyNames", "minProperties", "maxProperties"};
 
-constexpr std::array<std::string_view, 14> kFormats = {
-    "date",         "date-time",    "duration",
-    "email",        "hostname",     "ipv4",
-    "ipv6",         "json-pointer", "relative-json-pointer",
-    "time",         "uri",          "uri-reference",
-    "uri-template", "uuid"};
-
-constexpr std::int64_t kLongest = 10000;  ///< of lengths and counts: each is a state of the grammar
+constexpr double kLongest = 10000;  ///< of lengths and counts: each is a state of the grammar
 
 bool among(Keywords words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -78,6 +78,7 @@ class Checker {
       return;
     }
     if (!schema.is_object()) throw Error("JSON schema: {} is to be an object", at);
+    if (schema.contains("uniqueItems") && schema["uniqueItems"] == false) schema.erase("uniqueItems");
     check_definitions(schema, at);
     for (const std::string_view deciding : kDeciding) {
       if (!schema.contains(deciding)) continue;
@@ -147,9 +148,24 @@ class Checker {
 
   static void check_reference(const Json& value, const std::string& at) {
     const std::string target = value.is_string() ? value.get<std::string>() : "";
-    if (target != "#" && !target.starts_with("#/")) {
-      throw Error("JSON schema: {} is to be \"#\" or a place in the schema, \"#/...\"", at);
+    if (target != "#" && !(target.starts_with("#/") && is_place_of_schema(target.substr(2)))) {
+      throw Error("JSON schema: {} is to be \"#\" or the place of a schema, \"#/...\"", at);
     }
+  }
+
+  /// Whether what a pointer names is looked through: annotations, for instance, are not.
+  static bool is_place_of_schema(const std::string& pointer) {
+    constexpr std::array<std::string_view, 8> kOfMany = {
+        "$defs", "definitions", "properties", "patternProperties", "prefixItems", "anyOf", "oneOf", "allOf"};
+    constexpr std::array<std::string_view, 5> kOfOne = {"items", "unevaluatedItems", "additionalProperties",
+                                                        "unevaluatedProperties", "propertyNames"};
+    std::istringstream parts(pointer);
+    std::string part;
+    while (std::getline(parts, part, '/')) {
+      if (among(kOfOne, part)) continue;
+      if (!among(kOfMany, part) || !std::getline(parts, part, '/')) return false;
+    }
+    return true;
   }
 
   /// A value that const or enum name beside a type has that type.
@@ -215,6 +231,61 @@ class Checker {
       return key.ends_with("roperties") && !key.starts_with("m") && schema.contains(key);
     });
     if (open && !schema.contains("propertyNames")) schema["additionalProperties"] = true;
+    name_required(schema, at);
+    check_keys(schema, at);
+  }
+
+  /// The library enforces `required` for the properties that it knows.
+  static void name_required(Json& schema, const std::string& at) {
+    if (!schema.contains("required")) return;
+    const Json names = schema["required"];
+    if (!names.is_array()) refuse(at, "required", "is to be a list of names");
+    for (const Json& name : names) {
+      if (!name.is_string()) refuse(at, "required", "is to be a list of names");
+      if (schema.contains("properties") && schema["properties"].contains(name.get<std::string>())) continue;
+      for (const char* key : {"patternProperties", "propertyNames"}) {
+        if (schema.contains(key)) refuse(at, "required", std::string("names no property, beside ") + key);
+      }
+      Json rest = true;
+      for (const char* key : {"unevaluatedProperties", "additionalProperties"}) {
+        if (schema.contains(key)) rest = schema[key];
+      }
+      if (rest == false) refuse(at, "required", "names a property that there may not be");
+      schema["properties"][name.get<std::string>()] = rest;
+    }
+  }
+
+  /// What the library does not hold against each other, or where a name that comes twice would count twice.
+  static void check_keys(const Json& schema, const std::string& at) {
+    const bool named = schema.contains("properties") && !schema["properties"].empty();
+    const bool patterns = schema.contains("patternProperties");
+    if (named && patterns) refuse(at, "patternProperties", "is not enforced beside properties");
+    if (schema.contains("propertyNames")) {
+      if (named || patterns) refuse(at, "propertyNames", "is not enforced beside other properties");
+      check_names(schema["propertyNames"], at);
+    }
+    if (patterns) {
+      const Json& all = schema["patternProperties"];
+      if (std::any_of(all.begin(), all.end(), [&](const Json& one) { return one != all.front(); })) {
+        refuse(at, "patternProperties", "is enforced for one pattern only, or one schema for all");
+      }
+    }
+    const bool rest = (schema.contains("additionalProperties") && schema["additionalProperties"] != false) ||
+                      (schema.contains("unevaluatedProperties") && schema["unevaluatedProperties"] != false);
+    const std::size_t certain = schema.contains("required") ? schema["required"].size() : 0;
+    if ((rest || patterns || schema.contains("propertyNames")) && schema.contains("minProperties") &&
+        schema["minProperties"].get<std::size_t>() > certain + 1) {
+      refuse(at, "minProperties",
+             "can only be enforced up to one more than are required, or where all are named");
+    }
+  }
+
+  static void check_names(const Json& names, const std::string& at) {
+    const bool strings = names.contains("type") && names["type"] == "string";
+    const bool listed =
+        names.contains("enum") && std::all_of(names["enum"].begin(), names["enum"].end(),
+                                              [](const Json& one) { return one.is_string(); });
+    if (!strings && !listed) refuse(at, "propertyNames", "is to be of type string, or an enum of strings");
   }
 
   void check_array(Json& schema, const std::string& at) const {
@@ -226,15 +297,17 @@ class Checker {
     }
   }
 
-  static void check_string(const Json& schema, const std::string& at) {
+  static void check_string(Json& schema, const std::string& at) {
     check_counts(schema, {"minLength", "maxLength"}, at);
     if (schema.contains("pattern") && !schema["pattern"].is_string())
       refuse(at, "pattern", "is to be a string");
     if (!schema.contains("format")) return;
+    if (schema.contains("pattern")) refuse(at, "pattern", "is not enforced beside format");
     const Json& format = schema["format"];
-    if (!format.is_string() || !among(kFormats, format.get<std::string>())) {
-      refuse(at, "format", "is none that can be enforced");
-    }
+    const auto pattern = format.is_string() ? pattern_of_format(format.get<std::string>()) : std::nullopt;
+    if (!pattern) refuse(at, "format", "is none that can be enforced");
+    schema.erase("format");  // the library's own ones are not strict
+    schema["pattern"] = *pattern;
   }
 
   /// What the rest of the properties or items must be: a schema, or whether there may be any.
@@ -244,14 +317,16 @@ class Checker {
     }
   }
 
-  static void check_counts(const Json& schema, std::initializer_list<const char*> keys,
-                           const std::string& at) {
+  /// Counts may be written as 2.0.
+  static void check_counts(Json& schema, std::initializer_list<const char*> keys, const std::string& at) {
     for (const char* key : keys) {
       if (!schema.contains(key)) continue;
-      const Json& count = schema[key];
-      if (!count.is_number_unsigned() || count.get<std::uint64_t>() > kLongest) {
-        refuse(at, key, "is to be an integer from 0 to " + std::to_string(kLongest));
+      Json& count = schema[key];
+      const double value = count.is_number() ? count.get<double>() : -1;
+      if (value < 0 || value > kLongest || value != std::floor(value)) {
+        refuse(at, key, fmt::format("is to be an integer from 0 to {}", kLongest));
       }
+      count = static_cast<std::uint64_t>(value);
     }
   }
 };

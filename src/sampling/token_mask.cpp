@@ -1,6 +1,7 @@
 #include "sampling/token_mask.h"
 
-#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <limits>
 
 namespace augur {
@@ -8,22 +9,34 @@ namespace {
 
 constexpr float kForbidden = -std::numeric_limits<float>::infinity();
 
+constexpr std::array<std::uint32_t, 32> kBits = [] {
+  std::array<std::uint32_t, 32> bits{};
+  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = std::uint32_t{1} << i;
+  return bits;
+}();
+
+/// Without branches: most words of a mask are mixed, and compilers make vectors of this.
+void apply_word(std::uint32_t word, float* logits, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) logits[i] = (word & kBits[i]) != 0 ? logits[i] : kForbidden;
+}
+
 }  // namespace
 
 void apply(TokenMask mask, std::span<const TokenId> tokens, std::span<float> logits) {
   if (mask.empty()) return;
   if (!tokens.empty()) {
     for (std::size_t i = 0; i < logits.size(); ++i) {
-      if (!allows(mask, tokens[i])) logits[i] = kForbidden;
+      logits[i] = allows(mask, tokens[i]) ? logits[i] : kForbidden;
     }
     return;
   }
   for (std::size_t first = 0; first < logits.size(); first += 32) {
     const std::uint32_t word = mask[first / 32];
     if (word == ~std::uint32_t{0}) continue;
-    const std::size_t count = std::min<std::size_t>(32, logits.size() - first);
-    for (std::size_t i = 0; i < count; ++i) {
-      if ((word >> i & 1u) == 0) logits[first + i] = kForbidden;
+    if (logits.size() - first >= 32) {
+      apply_word(word, &logits[first], 32);
+    } else {
+      apply_word(word, &logits[first], logits.size() - first);
     }
   }
 }

@@ -81,10 +81,25 @@ void tokenize_content(const Engine& engine, const json& object, Exchange& exchan
   exchange.answer(200, text_of({{"tokens", std::move(tokens)}}));
 }
 
+void answer_tokens(const Engine& engine, const std::vector<TokenId>& tokens, Exchange& exchange) {
+  exchange.answer(
+      200, text_of({{"count", tokens.size()}, {"max_model_len", engine.info().context}, {"tokens", tokens}}));
+}
+
 /// vLLM's form: "prompt", or "messages".
 void tokenize(const Served& served, const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-  const json object = parse_body(request.body);
+  json object = parse_body(request.body);
   if (object.contains("content")) return tokenize_content(served.engine, object, *exchange);
+  const auto special = object.find("add_special_tokens");
+  if (special != object.end() && object.contains("prompt")) {
+    const bool add_special = read_boolean("add_special_tokens", *special);
+    object.erase(special);
+    if (!add_special && object["prompt"].is_string()) {
+      parse_openai_request(OpenAiEndpoint::Completions, object, request.body, served.options.speculation);
+      return answer_tokens(served.engine, served.engine.tokenize_part(object["prompt"].get<std::string>()),
+                           *exchange);
+    }
+  }
   const auto endpoint =
       object.contains("messages") ? OpenAiEndpoint::ChatCompletions : OpenAiEndpoint::Completions;
   OpenAiRequest parsed = parse_openai_request(endpoint, object, request.body, served.options.speculation);
@@ -94,9 +109,17 @@ void tokenize(const Served& served, const HttpRequest& request, const std::share
     offer_tools(served.engine, read_openai_tools(request.body), request_of);
   }
   tokenize_prompt(served.engine, request_of);
-  const ordered_json body = {{"count", request_of.prompt_tokens.size()},
-                             {"max_model_len", served.engine.info().context},
-                             {"tokens", request_of.prompt_tokens}};
+  answer_tokens(served.engine, request_of.prompt_tokens, *exchange);
+}
+
+/// What clients that count tokens themselves ask vLLM for.
+void tokenizer_info(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
+  const ModelInfo& info = served.engine.info();
+  ordered_json body = {{"tokenizer_class", "augur"}, {"model_max_length", info.context}};
+  body["bos_token"] = info.bos_token.empty() ? ordered_json() : ordered_json(info.bos_token);
+  body["eos_token"] = info.eos_token.empty() ? ordered_json() : ordered_json(info.eos_token);
+  body["chat_template"] =
+      info.has_chat_template ? ordered_json(served.engine.chat_template()) : ordered_json();
   exchange->answer(200, text_of(body));
 }
 
@@ -125,9 +148,13 @@ void detokenize(const Served& served, const HttpRequest& request, const std::sha
 
 std::span<const Endpoint> model_endpoints() {
   static constexpr std::array kEndpoints = {
-      Endpoint{"GET", "/health", health},      Endpoint{"GET", "/load", load},
-      Endpoint{"GET", "/metrics", metrics},    Endpoint{"GET", "/v1/models", models},
-      Endpoint{"POST", "/tokenize", tokenize}, Endpoint{"POST", "/detokenize", detokenize},
+      Endpoint{"GET", "/health", health},
+      Endpoint{"GET", "/load", load},
+      Endpoint{"GET", "/metrics", metrics},
+      Endpoint{"GET", "/v1/models", models},
+      Endpoint{"POST", "/tokenize", tokenize},
+      Endpoint{"POST", "/detokenize", detokenize},
+      Endpoint{"GET", "/tokenizer_info", tokenizer_info},
   };
   return kEndpoints;
 }

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "server/grammar_field.h"
 #include "server/json_fields.h"
@@ -19,6 +22,26 @@ using nlohmann::json;
 constexpr int kMostChoices = 16;
 constexpr std::size_t kMostPrompts = 256;
 constexpr int kMostLogprobs = 20;
+
+/// What vllm-router writes into every request that it passes on, and how it is here anyway.
+struct Fixed {
+  std::string_view key;
+  bool value;
+};
+constexpr std::array kFixed = {Fixed{"no_stop_trim", false},         Fixed{"skip_special_tokens", true},
+                               Fixed{"return_hidden_states", false}, Fixed{"continue_final_message", false},
+                               Fixed{"separate_reasoning", true},    Fixed{"stream_reasoning", true},
+                               Fixed{"include_reasoning", true}};
+
+bool read_fixed(const std::string& key, const json& value) {
+  const auto* found =
+      std::find_if(kFixed.begin(), kFixed.end(), [&](const Fixed& f) { return f.key == key; });
+  if (found == kFixed.end()) return false;
+  if (value != found->value) {
+    unexpected(key, fmt::format("{}: this server does not support anything else", found->value));
+  }
+  return true;
+}
 
 /// A text, or a list of token ids.
 Request prompt(const std::string& field, const json& value) {
@@ -110,7 +133,7 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, st
           -static_cast<int>(read_integer(key, value, -1000000, 1000000));  // as vLLM has it: lower is earlier
     } else if (key == "speculative") {
       request.speculation = read_speculative(value, plan);
-    } else if (key != "user" && key != "metadata") {
+    } else if (key != "user" && key != "metadata" && !read_fixed(key, value)) {
       unsupported(key);
     }
   }

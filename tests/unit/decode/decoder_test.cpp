@@ -548,9 +548,10 @@ TEST_F(DecoderTest, PromptsLengthenOthersStepsByWhatTheyMay) {
   } const clock;
   const std::vector<TokenId> long_prompt(200, prompt_.back());
   const std::vector<TokenId> alone = plain(long_prompt, 10);
-  const auto chunks = [&](double share, bool beside) {
+  const auto chunks = [&](double share, bool beside, double growth = 0) {
     Decoder decoder(*stories_.model, {.prefill_rows = 64, .clock = &clock});
     for (const double rows : CostCurve::kRows) decoder.costs().verify_curve().set(rows, 1 + 0.1 * (rows - 1));
+    decoder.costs().set_growth(8, growth, growth);
     decoder.limit_prompts(share);
     Sequence writing(*stories_.model, prompt_, {.max_tokens = 200});
     std::vector<std::int64_t> sizes;
@@ -571,6 +572,9 @@ TEST_F(DecoderTest, PromptsLengthenOthersStepsByWhatTheyMay) {
   EXPECT_EQ(chunks(1.05, true).front(), 10);
   EXPECT_EQ(chunks(2.05, true).front(), 20);
   EXPECT_EQ(chunks(0, true).front(), 8) << "and it gets on";
+  const std::vector<std::int64_t> behind_more = chunks(2.05, true, 0.005);
+  EXPECT_LT(behind_more[4], behind_more[0]) << "rows behind more text cost more";
+  EXPECT_TRUE(std::is_sorted(behind_more.rbegin() + 1, behind_more.rend()));
   EXPECT_EQ(chunks(std::numeric_limits<double>::infinity(), true).front(), 64);
 }
 

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+#include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "support/error_of.h"
@@ -91,6 +94,89 @@ TEST_F(GrammarTest, EscapesMeanWhatTheirNotationSays) {
   EXPECT_TRUE(fits_schema(R"({"enum":["\u00fcber"]})", "\"\u00fcber\""));
 }
 
+// What follows are texts that the library alone would let through.
+
+TEST_F(GrammarTest, ExpressionsMatchWhatTheyShouldAndNoMore) {
+  std::vector<std::string> texts = {""};
+  for (std::size_t i = 0; texts[i].size() < 6; ++i) {
+    for (const char c : {'a', 'b'}) texts.push_back(texts[i] + c);
+  }
+  for (const char* expression :
+       {"a(ba+)?b", "a(ba*)?b", "(a+b)?a", "((ab)*a)?b", "(ab*|bb){2,}a", "(ab*|b){1,}", "(a?b){2,3}",
+        "(a|ba+)?(b+a)?", "(a{1,2}b?)*", "((a?)+b)?a", "(a*b){0,}a?", "(aa?|b{2,}){1,2}b"}) {
+    const std::regex reference(expression);
+    for (const std::string& text : texts) {
+      EXPECT_EQ(fits({GrammarKind::Regex, expression}, text), std::regex_match(text, reference))
+          << expression << " " << text;
+    }
+  }
+}
+
+TEST_F(GrammarTest, StringsOfASchemaHaveNoRawControlCharactersOrQuotes) {
+  for (const char* schema :
+       {R"({"type":"string"})", R"({"type":"string","minLength":1,"maxLength":9})",
+        R"({"type":"string","pattern":"^a?.*$"})", R"({"type":"string","pattern":"^[^b]*$"})"}) {
+    EXPECT_TRUE(fits_schema(schema, "\"a\u00fc\"")) << schema;
+    EXPECT_FALSE(fits_schema(schema, "\"a\t\"")) << schema;
+    EXPECT_FALSE(fits_schema(schema, "\"a\x01\"")) << schema;
+    EXPECT_FALSE(fits_schema(schema, "\"a\"a\"")) << schema;
+    EXPECT_FALSE(fits_schema(schema, R"("a\q")")) << schema;
+  }
+}
+
+TEST_F(GrammarTest, RequiredPropertiesNeedNoSchema) {
+  EXPECT_FALSE(fits_schema(R"({"type":"object","required":["a\n"]})", R"({"b": 1})"));
+  EXPECT_TRUE(fits_schema(R"({"type":"object","required":["a\n"]})", R"({"a\n": 1, "b": 1})"));
+  const std::string some = R"({"type":"object","properties":{"b":{"type":"null"}},"required":["a"]})";
+  EXPECT_FALSE(fits_schema(some, R"({"b": null})"));
+  EXPECT_TRUE(fits_schema(some, R"({"b": null, "a": [1]})"));
+  const std::string typed = R"({"type":"object","additionalProperties":{"type":"integer"},"required":["a"]})";
+  EXPECT_TRUE(fits_schema(typed, R"({"a": 1, "c": 2})"));
+  EXPECT_FALSE(fits_schema(typed, R"({"a": "1"})"));
+  EXPECT_FALSE(fits_schema(typed, R"({"c": 2})"));
+}
+
+TEST_F(GrammarTest, NoNameIsSpeltTwice) {
+  const std::string schema =
+      R"({"type":"object","properties":{"ab":{"type":"null"}},"required":["ab"],"additionalProperties":true})";
+  EXPECT_TRUE(fits_schema(schema, R"({"ab": null, "abc": 1, "b\u0061": 2})"));
+  EXPECT_FALSE(fits_schema(schema, R"({"ab": null, "ab": 1})"));
+  EXPECT_FALSE(fits_schema(schema, R"({"ab": null, "a\u0062": 1})"));
+  EXPECT_FALSE(fits_schema(schema, R"({"ab": null, "\u0061b": 1})"));
+}
+
+TEST_F(GrammarTest, FormatsAreStrict) {
+  const std::tuple<const char*, std::vector<const char*>, std::vector<const char*>> kFormats[] = {
+      {"date",
+       {"2024-02-29", "2000-02-29", "2023-12-31"},
+       {"2023-02-29", "1900-02-29", "2023-04-31", "0000-01-01"}},
+      {"time", {"23:59:59Z", "01:02:03.5+01:30"}, {"24:00:00Z", "12:00:60Z", "12:00:00", "12:00:001Z"}},
+      {"date-time", {"2024-02-29T10:00:00Z"}, {"2023-02-29T10:00:00Z", "2024-02-29"}},
+      {"duration", {"P1Y2M3D", "PT1H", "P2W"}, {"P", "PT", "P1D2Y"}},
+      {"email", {"a.b+c@example-site.org"}, {"a..b@c", "@c", "a@", "a\\qb@c"}},
+      {"hostname", {"a", "www.example-1.org"}, {"-a", "a-", "a..b", "xn--x"}},
+      {"ipv4", {"0.10.200.255"}, {"010.1.1.1", "1.2.3", "1.2.3.256"}},
+      {"ipv6",
+       {"::", "::1", "1:2:3:4:5:6:7:8", "1::8", "fe80::a:b"},
+       {"1:2", ":::", "1::2::3", "::ffff:1.2.3.04"}},
+      {"uuid", {"123e4567-e89b-12d3-a456-426614174000"}, {"123e4567e89b12d3a456426614174000"}},
+      {"uri", {"https://a.org:80/b?c#d", "urn:x"}, {"a", "http://a b"}},
+      {"uri-reference", {"../a?b", "//a/b", "#c"}, {"a b", "\\"}},
+      {"uri-template", {"http://a/{b,c*}"}, {"{", "a b"}},
+      {"json-pointer", {"", "/a~0b/ü"}, {"a", "/~2", "/\"", "/\t"}},
+      {"relative-json-pointer", {"0", "1/a", "2#"}, {"/a", "01", "0/\"b"}},
+  };
+  for (const auto& [format, fitting, others] : kFormats) {
+    const std::string schema = std::string(R"({"type":"string","format":")") + format + "\"}";
+    for (const char* text : fitting) {
+      EXPECT_TRUE(fits_schema(schema, "\"" + std::string(text) + "\"")) << format << ": " << text;
+    }
+    for (const char* text : others) {
+      EXPECT_FALSE(fits_schema(schema, "\"" + std::string(text) + "\"")) << format << ": " << text;
+    }
+  }
+}
+
 TEST_F(GrammarTest, AMaskNamesAllThatMayFollow) {
   const auto constraint = compiler_.compile({GrammarKind::Ebnf, R"(root ::= "\"name\": " [0-9]+)"})->begin();
   std::vector<std::uint32_t> mask(mask_words(kVocab));
@@ -132,6 +218,8 @@ TEST_F(GrammarTest, WhatIsNoGrammarIsAnError) {
       {GrammarKind::Ebnf, ""},
       {GrammarKind::JsonSchema, "{"},
       {GrammarKind::JsonSchema, R"({"type":"string","pattern":"a","minLength":3})"},
+      {GrammarKind::JsonSchema, R"({"type":"string","pattern":"^(ü|.)*$"})"},
+      {GrammarKind::JsonSchema, R"({"type":"string","pattern":"^\\"$"})"},
       {GrammarKind::JsonSchema, R"({"type":"number","multipleOf":0.1})"},
       {GrammarKind::JsonSchema, R"({"allOf":[{"type":"string"},{"type":"string"}]})"},
       {GrammarKind::JsonSchema, R"({"oneOf":[{"type":"string"},{"type":"string","minLength":2}]})"},

@@ -39,6 +39,21 @@ TEST(JsonSchema, WhatIsNotEnforcedIsNamedWithItsPlace) {
       {R"({"type":"object","nullable":true})", "#/nullable"},
       {R"({"$dynamicRef":"#a"})", "#/$dynamicRef"},
       {R"({"$anchor":"a","type":"string"})", "#/$anchor"},
+      {R"({"$ref":"#/default","default":{"not":{}}})", "#/$ref"},
+      {R"({"$ref":"#/properties"})", "#/$ref"},
+      {R"({"type":"string","format":"date","pattern":"1"})", "#/pattern"},
+      {R"({"type":"object","required":"a"})", "#/required"},
+      {R"({"type":"object","required":[1]})", "#/required"},
+      {R"({"type":"object","required":["a"],"additionalProperties":false})", "#/required"},
+      {R"({"type":"object","required":["a"],"patternProperties":{"a":{}}})", "#/required"},
+      {R"({"type":"object","properties":{"a":{}},"patternProperties":{"a":{"type":"null"}}})",
+       "#/patternProperties"},
+      {R"({"type":"object","patternProperties":{"a":{},"b":{"type":"null"}}})", "#/patternProperties"},
+      {R"({"type":"object","properties":{"a":{}},"propertyNames":{"type":"string"}})", "#/propertyNames"},
+      {R"({"type":"object","propertyNames":{}})", "#/propertyNames"},
+      {R"({"type":"object","propertyNames":{"enum":["a",1]}})", "#/propertyNames"},
+      {R"({"type":"object","required":["a"],"minProperties":3})", "#/minProperties"},
+      {R"({"type":"string","minLength":1.5})", "#/minLength"},
       {R"(false)", "#"},
       {R"([1])", "#"},
   };
@@ -49,6 +64,18 @@ TEST(JsonSchema, WhatIsNotEnforcedIsNamedWithItsPlace) {
   std::string deep = "{}";
   for (int i = 0; i < 100; ++i) deep = R"({"items":)" + deep + "}";
   EXPECT_THAT(error_of([&] { enforceable_schema(deep); }), HasSubstr("JSON schema"));
+}
+
+TEST(JsonSchema, TakesWhatIsOnlyWrittenOtherwise) {
+  for (
+      const char* schema :
+      {R"({"type":"array","uniqueItems":false,"minItems":2.0})", R"({"$ref":"#/$defs/a","$defs":{"a":{}}})",
+       R"({"type":"object","properties":{"a":{"items":{"type":"null"}},"b":{"$ref":"#/properties/a/items"}}})",
+       R"({"type":"object","patternProperties":{"^a":{},"^b":{}}})",
+       R"({"type":"object","propertyNames":{"enum":["a"]},"minProperties":1})",
+       R"({"type":"object","properties":{"a":{},"b":{}},"minProperties":2})"}) {
+    EXPECT_NO_THROW(enforceable_schema(schema)) << schema;
+  }
 }
 
 TEST(JsonSchema, KeepsTheOrderOfProperties) {

@@ -85,6 +85,36 @@ TEST_F(ServiceTest, StopsAndBiasesAndIds) {
   EXPECT_EQ(answer("/v1/completions", body)["choices"][0]["text"], stopped["choices"][0]["text"]);
   EXPECT_THAT(answer("/detokenize", {{"tokens", tokens["tokens"]}})["content"].get<std::string>(),
               HasSubstr("Once upon a time"));
+  const json bare = answer("/tokenize", {{"prompt", "Once upon a time"}, {"add_special_tokens", false}});
+  EXPECT_EQ(bare["count"].get<int>(), tokens["count"].get<int>() - 1);
+  EXPECT_EQ(bare["tokens"][0], tokens["tokens"][1]);
+  EXPECT_EQ(answer("/tokenize", {{"prompt", "Once upon a time"}, {"add_special_tokens", true}}), tokens);
+  EXPECT_THAT(refusal("/tokenize", R"({"prompt": "a", "add_special_tokens": 1})"),
+              HasSubstr("400 'add_special_tokens'"));
+  EXPECT_THAT(refusal("/tokenize", R"({"prompt": "a", "add_special_tokens": false, "more": 1})"),
+              HasSubstr("400 'more'"));
+}
+
+TEST_F(ServiceTest, TakesWhatVllmRouterWrites) {
+  open();
+  json body = {{"prompt", "Once upon a time"}, {"max_tokens", 8}, {"temperature", 0}};
+  const json bare = answer("/v1/completions", body)["choices"];
+  body.update({{"no_stop_trim", false},
+               {"skip_special_tokens", true},
+               {"return_hidden_states", false},
+               {"continue_final_message", false},
+               {"separate_reasoning", true},
+               {"stream_reasoning", true},
+               {"include_reasoning", true}});
+  EXPECT_EQ(answer("/v1/completions", body)["choices"], bare);
+}
+
+TEST_F(ServiceTest, TellsWhatEndsAText) {
+  open();
+  const json info = json::parse(httplib::Client("127.0.0.1", server_.port()).Get("/tokenizer_info")->body);
+  EXPECT_EQ(info["bos_token"], "<s>");
+  EXPECT_EQ(info["eos_token"], "</s>");
+  EXPECT_TRUE(info["chat_template"].is_null());
 }
 
 TEST_F(ServiceTest, LogprobsAreOfTheTokensAndTheSameWhateverDrafts) {
@@ -188,6 +218,8 @@ TEST_F(ServiceTest, ARefusedFieldIsNamed) {
   const auto completion = [&](const std::string& field) {
     return refusal("/v1/completions", R"({"prompt": "Once", )" + field + "}");
   };
+  EXPECT_THAT(completion(R"("skip_special_tokens": false)"), HasSubstr("400 'skip_special_tokens'"));
+  EXPECT_THAT(completion(R"("return_hidden_states": true)"), HasSubstr("400 'return_hidden_states'"));
   EXPECT_THAT(completion(R"("best_of": 2)"), AllOf(HasSubstr("400 'best_of'"), HasSubstr("not support")));
   EXPECT_THAT(completion(R"("suffix": "end")"), AllOf(HasSubstr("400 'suffix'"), HasSubstr("not support")));
   EXPECT_THAT(completion(R"("logprobs": 21)"), HasSubstr("400 'logprobs': expected an integer from 0 to 20"));
