@@ -126,6 +126,8 @@ void read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t coun
   } catch (const Error& e) {
     throw Error("{}: tensor {}: {}", tensor.file, tensor.name, e.what());
   }
+  if (tensor.offset == 0.0f) return;
+  for (std::int64_t i = 0; i < count * length; ++i) out[i] -= tensor.offset;
 }
 
 }  // namespace augur

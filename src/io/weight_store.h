@@ -29,6 +29,9 @@ struct StoredTensor {
   /// llama.cpp stores q/k rows with the rotary halves interleaved; > 0: the number of heads over which
   /// read_rows() undoes that.
   int interleaved_heads = 0;
+  /// What the file format added to all values, for read_rows() to take off: Gemma's norms are stored as what
+  /// they multiply by, Hugging Face's by 1 less.
+  float offset = 0.0f;
   std::string file;  ///< for messages
 };
 

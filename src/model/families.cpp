@@ -6,6 +6,10 @@ namespace augur {
 
 namespace {
 
+constexpr TensorNames kGemmaNames = {
+    .mlp_norm = "pre_feedforward_layernorm.weight",
+};
+
 // Vicuna, SmolLM2 and DeepSeek-R1-Distill-Llama call themselves llama; DeepSeek-R1-Distill-Qwen qwen2.
 constexpr std::array kFamilies = {
     Family{
@@ -37,10 +41,53 @@ constexpr std::array kFamilies = {
         .default_context = 32768,
         .default_kv_heads = 32,
         .default_head_dim = 128,
+        .qk_norm = QkNorm::PerHead,
         .qkv_bias = BiasRule::Key,
         .o_bias = BiasRule::Key,
-        .qk_norm = true,
         .window = WindowRule::OptIn,
+    },
+    Family{
+        .name = "gemma2",
+        .gguf = "gemma2",
+        .default_context = 8192,
+        .default_kv_heads = 4,
+        .default_head_dim = 256,
+        .tied = true,
+        .norms = NormPlace::Both,
+        .norm_offset = 1.0f,
+        .qkv_bias = BiasRule::Key,
+        .o_bias = BiasRule::Key,
+        .activation = Activation::GeluTanh,
+        .window = WindowRule::Pattern,
+        .window_pattern = 2,
+        .query_scalar = 256,
+        .score_cap = 50,
+        .logit_cap = 30,
+        .caps = true,
+        .root_embedding = true,
+        .names = kGemmaNames,
+    },
+    Family{
+        .name = "gemma3_text",
+        .gguf = "gemma3",
+        .default_context = 131072,
+        .default_kv_heads = 4,
+        .default_head_dim = 256,
+        .default_theta = 1e6,
+        .tied = true,
+        .norms = NormPlace::Both,
+        .norm_offset = 1.0f,
+        .qk_norm = QkNorm::PerHead,
+        .qkv_bias = BiasRule::Key,
+        .o_bias = BiasRule::Key,
+        .activation = Activation::GeluTanh,
+        .window = WindowRule::Pattern,
+        .window_pattern = 6,
+        .local_theta = 10000,
+        .query_scalar = 256,
+        .caps = true,
+        .root_embedding = true,
+        .names = kGemmaNames,
     },
 };
 

@@ -83,6 +83,11 @@ void WeightPacker::vector(std::vector<float>& target, const std::string& name, s
   source_.open(name, {n})(0, 1, target.data());
 }
 
+void WeightPacker::norm(std::vector<float>& target, const std::string& name, std::int64_t n, float offset) {
+  vector(target, name, n);
+  for (float& weight : target) weight += offset;
+}
+
 void WeightPacker::bias(std::vector<float>& target, const std::string& name, std::int64_t n,
                         const Placement& placement) {
   std::vector<float> values(static_cast<std::size_t>(n));
@@ -156,8 +161,9 @@ void WeightPacker::run(ThreadPool& pool, const std::function<void(double)>& prog
   if (progress) progress(1.0);
 }
 
-void pack_layer(WeightPacker& packer, const ModelConfig& config, const std::string& prefix,
+void pack_layer(WeightPacker& packer, const ModelConfig& config, int index, const std::string& prefix,
                 LayerWeights& layer, const LayerForm& form) {
+  const LayerSpec& spec = config.layer(index);
   const TensorNames& names = find_family(config.family)->names;
   const std::int64_t hidden = config.hidden;
   const std::int64_t inputs = form.attention_inputs > 0 ? form.attention_inputs : hidden;
@@ -174,12 +180,23 @@ void pack_layer(WeightPacker& packer, const ModelConfig& config, const std::stri
     return std::vector<float>(static_cast<std::size_t>(round_to_panel(n)));
   };
 
-  if (form.attention_norm) packer.vector(layer.attention_norm, at(names.attention_norm), hidden);
-  packer.vector(layer.mlp_norm, at(names.mlp_norm), hidden);
-  if (config.qk_norm) {
-    packer.vector(layer.q_norm, at(names.q_norm), head_dim);
-    packer.vector(layer.k_norm, at(names.k_norm), head_dim);
+  const auto norm = [&](std::vector<float>& target, std::string_view name, std::int64_t n) {
+    packer.norm(target, at(name), n, config.norm_offset);
+  };
+  if (spec.norms != NormPlace::After) {
+    if (form.attention_norm) norm(layer.attention_norm, names.attention_norm, hidden);
+    norm(layer.mlp_norm, names.mlp_norm, hidden);
   }
+  if (spec.norms != NormPlace::Before) {
+    norm(layer.attention_after_norm, names.attention_after_norm, hidden);
+    norm(layer.mlp_after_norm, names.mlp_after_norm, hidden);
+  }
+  if (spec.qk_norm != QkNorm::None) {
+    const bool whole = spec.qk_norm == QkNorm::Whole;
+    norm(layer.q_norm, names.q_norm, whole ? q_rows : head_dim);
+    norm(layer.k_norm, names.k_norm, whole ? kv_rows : head_dim);
+  }
+  if (spec.sinks) packer.vector(layer.sinks, at(names.sinks), config.heads);
   const MatrixPiece qkv[] = {
       {at(names.q, ".weight"), q_rows}, {at(names.k, ".weight"), kv_rows}, {at(names.v, ".weight"), kv_rows}};
   packer.fused(layer.qkv, qkv, inputs);
@@ -187,17 +204,17 @@ void pack_layer(WeightPacker& packer, const ModelConfig& config, const std::stri
   packer.matrix(layer.gate_up, at(names.gate, ".weight"), intermediate, hidden, gate);
   packer.matrix(layer.gate_up, at(names.up, ".weight"), intermediate, hidden, up);
   packer.matrix(layer.down, at(names.down, ".weight"), hidden, intermediate);
-  if (config.qkv_bias) {
+  if (spec.qkv_bias) {
     layer.qkv_bias = zeros(q_rows + 2 * kv_rows);
     packer.bias(layer.qkv_bias, at(names.q, ".bias"), q_rows);
     packer.bias(layer.qkv_bias, at(names.k, ".bias"), kv_rows, {.offset = q_rows});
     packer.bias(layer.qkv_bias, at(names.v, ".bias"), kv_rows, {.offset = q_rows + kv_rows});
   }
-  if (config.o_bias) {
+  if (spec.o_bias) {
     layer.o_bias = zeros(hidden);
     packer.bias(layer.o_bias, at(names.o, ".bias"), hidden);
   }
-  if (config.mlp_bias) {
+  if (spec.mlp_bias) {
     layer.gate_up_bias = zeros(2 * round_to_panel(intermediate));
     layer.down_bias = zeros(hidden);
     packer.bias(layer.gate_up_bias, at(names.gate, ".bias"), intermediate, gate);

@@ -40,6 +40,8 @@ class WeightPacker {
               const Placement& placement = {});
   /// A vector, read at once.
   void vector(std::vector<float>& target, const std::string& name, std::int64_t n);
+  /// The weights of a norm, likewise.
+  void norm(std::vector<float>& target, const std::string& name, std::int64_t n, float offset);
   /// A bias, placed as the rows of its matrix are; `target` has its size already.
   void bias(std::vector<float>& target, const std::string& name, std::int64_t n,
             const Placement& placement = {});
@@ -87,9 +89,9 @@ struct LayerForm {
   std::int64_t attention_inputs = 0;  ///< width of what the q, k, v products read; 0: config.hidden
 };
 
-/// Asks for the tensors of one decoder layer, whose names begin with `prefix` ("model.layers.3."). `layer`
-/// must stay where it is until run().
-void pack_layer(WeightPacker& packer, const ModelConfig& config, const std::string& prefix,
+/// Asks for the tensors of the configuration's layer `index`, whose names begin with `prefix`
+/// ("model.layers.3."). `layer` must stay where it is until run().
+void pack_layer(WeightPacker& packer, const ModelConfig& config, int index, const std::string& prefix,
                 LayerWeights& layer, const LayerForm& form = {});
 
 }  // namespace augur

@@ -18,10 +18,13 @@ namespace augur {
 
 /// One decoder layer. Products that read the same rows are one matrix, so that they are one operation.
 struct LayerWeights {
-  std::vector<float> attention_norm;  ///< [hidden]; empty: attention takes its input as it is
-  std::vector<float> mlp_norm;        ///< [hidden]
-  std::vector<float> q_norm, k_norm;  ///< [head_dim] with qk_norm, else empty
-  FusedMatrix qkv;                    ///< rows: all query heads, all key heads, all value heads
+  // Norms of what a block reads, and of what it adds to the residual stream [hidden]; empty: none.
+  std::vector<float> attention_norm, attention_after_norm;
+  std::vector<float> mlp_norm, mlp_after_norm;
+  /// By LayerSpec::qk_norm: [head_dim], or [heads * head_dim] and [kv_heads * head_dim], or empty.
+  std::vector<float> q_norm, k_norm;
+  std::vector<float> sinks;  ///< [heads], or empty
+  FusedMatrix qkv;           ///< rows: all query heads, all key heads, all value heads
   PackedMatrix o;
   /// Panels of 16 rows, alternately of gate and of up: whoever computes a pair of panels can apply the
   /// activation to it. Gate and up are padded to whole panels.

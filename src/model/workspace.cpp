@@ -9,7 +9,9 @@ constexpr std::int64_t kResultGrain = 16;
 Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t attention_inputs)
     : threads(thread_count),
       own_rows(std::max<std::int64_t>(1, kOwnNormElements / config.hidden)),
+      branches(std::any_of(config.kinds.begin(), config.kinds.end(), has_branch)),
       residual(DType::F32, config.hidden, kResultGrain),
+      branch(DType::F32, config.hidden, kResultGrain),
       normed(config.hidden),
       entrance(attention_inputs),
       qkv(DType::F32, std::int64_t{config.heads + 2 * config.kv_heads} * config.head_dim, kResultGrain),
@@ -30,6 +32,7 @@ void Workspace::ensure_prepared(PreparedRows& prepared, DType type, std::int64_t
 
 void Workspace::ensure_forward(std::int64_t rows, std::span<const DType> types, std::size_t scratch_bytes) {
   residual.ensure(rows);
+  if (branches) branch.ensure(rows);
   qkv.ensure(rows);
   gate_up.ensure(rows);
   if (residual.stride() != result.stride()) result.ensure(rows);

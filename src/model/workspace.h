@@ -81,6 +81,10 @@ struct Workspace {
   /// Up to so many elements every thread normalises all rows for itself: that is cheaper than a barrier.
   static constexpr std::int64_t kOwnNormElements = 8192;
 
+  /// True when a layer's blocks go through `branch`.
+  static bool has_branch(const LayerSpec& layer) {
+    return layer.norms != NormPlace::Before || layer.residual_scale != 1.0f;
+  }
   /// `attention_inputs`: width of a given attention input (ForwardOptions::attention_input); 0: none.
   Workspace(const ModelConfig& config, int threads, std::int64_t attention_inputs = 0);
 
@@ -95,7 +99,9 @@ struct Workspace {
 
   int threads;
   std::int64_t own_rows;
+  bool branches;        ///< some layer has_branch()
   RowBuffer residual;   ///< [rows, hidden] float32
+  RowBuffer branch;     ///< [rows, hidden] float32: what a block adds, where that is normed or scaled first
   PreparedRows normed;  ///< [rows, hidden]
   InputRows entrance;   ///< [rows, attention_inputs] given to the first layer's attention
   RowBuffer qkv;        ///< [rows, (heads + 2 * kv_heads) * head_dim] float32: queries, keys, values

@@ -15,12 +15,15 @@ import sys
 import torch
 import transformers
 from safetensors.torch import save_file
-from transformers import LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
+from transformers import Gemma2Config, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
 
 HERE = pathlib.Path(__file__).parent / "models"
 BASE = dict(hidden_size=40, intermediate_size=72, num_hidden_layers=2, num_attention_heads=4, vocab_size=144,
             max_position_embeddings=64, rms_norm_eps=1e-5)
 LENGTH = 40
+WINDOW = 24          # of models with sliding windows,
+WINDOWED_LENGTH = 160  # whose inputs are longer than two of them, and than a page of the cache
+WINDOWED = {**BASE, "max_position_embeddings": 256, "num_key_value_heads": 2, "sliding_window": WINDOW}
 
 MODELS = {
     "llama": LlamaConfig(**BASE),
@@ -38,15 +41,33 @@ MODELS = {
     "mistral": MistralConfig(**BASE, num_key_value_heads=2, sliding_window=None),
     "qwen2": Qwen2Config(**BASE, num_key_value_heads=2, rope_parameters={"rope_type": "default", "rope_theta": 1e6}),
     "qwen3": Qwen3Config(**BASE, num_key_value_heads=2, head_dim=16, tie_word_embeddings=True),
+    "mistral_window": MistralConfig(**WINDOWED, head_dim=12),
+    "qwen3_window": Qwen3Config(**{**WINDOWED, "num_hidden_layers": 3}, head_dim=16, use_sliding_window=True,
+                                max_window_layers=1),
+    "gemma2": Gemma2Config(**{**WINDOWED, "num_hidden_layers": 3}, head_dim=12, query_pre_attn_scalar=20,
+                           attn_logit_softcapping=3.0, final_logit_softcapping=5.0),
+    "gemma3": Gemma3TextConfig(**{**WINDOWED, "num_hidden_layers": 7}, head_dim=12, query_pre_attn_scalar=20,
+                               rope_parameters={
+        "full_attention": {"rope_type": "linear", "rope_theta": 1e6, "factor": 8.0},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}}),
+    "gemma3_older_keys": Gemma3TextConfig(**WINDOWED, head_dim=12, query_pre_attn_scalar=12),
 }
+# These keep the newer form of the rotation's keys.
+NEWER = ("yarn_rope", "qwen3", "gemma3")
 # Keys that tell nothing about the model.
 NOISE = {"transformers_version", "initializer_range", "use_cache", "pretraining_tp", "pad_token_id", "dtype", "torch_dtype",
-         "attention_dropout", "layer_types", "max_window_layers"}
+         "attention_dropout"}
+KEPT = ("architectures", "model_type", *BASE, "num_key_value_heads", "head_dim", "hidden_act", "hidden_activation",
+        "attention_bias", "mlp_bias", "tie_word_embeddings", "rope_parameters", "sliding_window", "use_sliding_window",
+        "query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping")
 
 
 def older_rope_keys(config):
     """As files written before transformers 5 have it: rope_theta, and rope_scaling with `type` in the oldest."""
     rope = config.pop("rope_parameters")
+    if "full_attention" in rope:
+        config["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
+        rope = rope["full_attention"]
     config["rope_theta"] = rope.pop("rope_theta")
     kind = rope.pop("rope_type")
     if kind != "default":
@@ -59,13 +80,14 @@ def make(name, config, seed):
     with torch.no_grad():
         for key, p in model.named_parameters():
             if "norm" in key:
-                p.copy_(1 + 0.2 * torch.randn_like(p))
+                p.copy_((0 if name.startswith("gemma") else 1) + 0.2 * torch.randn_like(p))
             elif key.endswith("bias"):
                 p.copy_(0.3 * torch.randn_like(p))
             else:  # large enough that attention and activations are far from linear
                 p.copy_(torch.randn_like(p) * 1.3 / p.shape[-1] ** 0.5)
             p.copy_(p.bfloat16().float())
-        tokens = torch.randint(0, config.vocab_size, (1, LENGTH))
+        length = WINDOWED_LENGTH if getattr(config, "sliding_window", None) == WINDOW else LENGTH
+        tokens = torch.randint(0, config.vocab_size, (1, length))
         logits = model(tokens, use_cache=False).logits[0].double()
     folder = HERE / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -74,14 +96,13 @@ def make(name, config, seed):
                if "inv_freq" not in k and not (tied and k == "lm_head.weight")}
     save_file(tensors, folder / "model.safetensors")
     fields = {k: v for k, v in json.loads(config.to_json_string(use_diff=False)).items() if k not in NOISE}
-    fields = {k: fields[k] for k in ("architectures", "model_type", *BASE, "num_key_value_heads", "head_dim", "hidden_act",
-                                     "attention_bias", "mlp_bias", "tie_word_embeddings", "rope_parameters",
-                                     "sliding_window", "use_sliding_window") if k in fields}
+    newer = ("layer_types",) if name in NEWER and length == WINDOWED_LENGTH else ("max_window_layers",)
+    fields = {k: fields[k] for k in (*KEPT, *newer) if k in fields}
     fields["architectures"] = [type(model).__name__]
-    if name not in ("yarn_rope", "qwen3"):  # these keep the newer form
+    if name not in NEWER:
         older_rope_keys(fields)
     (folder / "config.json").write_text(json.dumps(fields, indent=1) + "\n")
-    positions = [0, 1, 7, 15, 16, 31, LENGTH - 1]
+    positions = [0, 1, 7, 15, 16, 31, *([WINDOW, 2 * WINDOW + 1, 100] if length > LENGTH else []), length - 1]
     (folder / "expected.json").write_text(json.dumps({
         "tokens": tokens[0].tolist(),
         "positions": positions,
