@@ -32,7 +32,8 @@ struct StoredTensor {
   /// What the file format added to all values, for read_rows() to take off: Gemma's norms are stored as what
   /// they multiply by, Hugging Face's by 1 less.
   float offset = 0.0f;
-  std::string file;  ///< for messages
+  std::string part_of;  ///< the tensor of which this is a part (WeightStore::split); empty: none
+  std::string file;     ///< for messages
 };
 
 /// Any file format -> typed, shaped, named views. Files are memory-mapped; nothing is converted until read.
@@ -49,6 +50,17 @@ class WeightStore {
   /// or its shape differs.
   const StoredTensor& require(std::string_view name, const Shape& shape) const;
 
+  /// Some rows of a tensor (of three dimensions: matrices), under a name of their own.
+  struct Part {
+    std::string name;
+    std::int64_t rows = 0;
+  };
+  /// Replaces a tensor by its parts, in order; nothing happens where they are not exactly what it has, or one
+  /// of their names is taken.
+  void split(const std::string& name, std::span<const Part> parts);
+  /// A tensor that was split, as it is in the file; null: none of this name.
+  const StoredTensor* whole(std::string_view name) const;
+
   /// Error listing the tensors that are not in `used` and do not match an ignorable suffix.
   void check_leftovers(std::span<const std::string> used, std::span<const std::string_view> ignorable) const;
 
@@ -56,6 +68,7 @@ class WeightStore {
 
  protected:
   std::map<std::string, StoredTensor, std::less<>> tensors_;
+  std::map<std::string, StoredTensor, std::less<>> wholes_;
   std::string description_;
 };
 

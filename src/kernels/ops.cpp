@@ -89,6 +89,22 @@ void GeluMulPanels(const float* gate_up, std::int64_t pairs, DType out_type, voi
   }
 }
 
+template <class T>
+HWY_INLINE void ClampedSwigluPanelsTo(const float* gate_up, std::int64_t pairs, T* out) {
+  Sweep(16 * pairs, [&](auto d, std::int64_t i) HWY_ATTR {
+    const float* gate = gate_up + i / 16 * 32 + i % 16;
+    StoreAs(d, ClampedSwiglu(d, hn::LoadU(d, gate), hn::LoadU(d, gate + 16)), out + i);
+  });
+}
+
+void ClampedSwigluPanels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
+  if (out_type == DType::BF16) {
+    ClampedSwigluPanelsTo(gate_up, pairs, static_cast<BF16*>(out));
+  } else {
+    ClampedSwigluPanelsTo(gate_up, pairs, static_cast<float*>(out));
+  }
+}
+
 void SiluMul(const float* gate, const float* up, std::int64_t n, DType out_type, void* out) {
   if (out_type == DType::BF16) {
     SiluMulTo(gate, up, n, static_cast<BF16*>(out));
@@ -230,6 +246,7 @@ HWY_EXPORT(SiluMulPanels);
 HWY_EXPORT(ToBf16);
 HWY_EXPORT(RopeRotate);
 HWY_EXPORT(GeluMulPanels);
+HWY_EXPORT(ClampedSwigluPanels);
 HWY_EXPORT(AddRow);
 HWY_EXPORT(AddScaledRow);
 HWY_EXPORT(ScaleRow);
@@ -283,6 +300,14 @@ void gelu_mul_panels(const float* gate_up, std::int64_t pairs, DType out_type, v
     return gelu_mul_panels_quantized(gate_up, pairs, static_cast<QuantBlock*>(out));
   }
   HWY_DYNAMIC_DISPATCH(GeluMulPanels)(gate_up, pairs, out_type, out);
+}
+
+void clamped_swiglu_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
+  assert(is_row_type(out_type));
+  if (out_type == DType::Q8_0) {
+    return clamped_swiglu_panels_quantized(gate_up, pairs, static_cast<QuantBlock*>(out));
+  }
+  HWY_DYNAMIC_DISPATCH(ClampedSwigluPanels)(gate_up, pairs, out_type, out);
 }
 
 void convert_row(const float* x, std::int64_t n, DType out_type, void* out) {

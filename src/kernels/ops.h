@@ -37,6 +37,10 @@ void silu_mul_panels(const float* gate_up, std::int64_t pairs, DType out_type, v
 /// u = sqrt(2 / pi) (v + 0.044715 v^3).
 void gelu_mul_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out);
 
+/// silu_mul_panels() with gpt-oss's function: (up + 1) * gate / (1 + e^(-1.702 gate)), gate at most 7 and up
+/// from -7 to 7.
+void clamped_swiglu_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out);
+
 /// Rounds, quantises or copies a float32 row to `out_type`.
 void convert_row(const float* x, std::int64_t n, DType out_type, void* out);
 

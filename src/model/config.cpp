@@ -20,7 +20,7 @@ using Fields = JsonFields;
 void read_shapes(const Fields& fields, const Family& family, ModelConfig& out) {
   out.layers = static_cast<int>(fields.require_int("num_hidden_layers", kMaxLayers));
   out.hidden = static_cast<int>(fields.require_int("hidden_size", kMaxHidden));
-  out.intermediate = static_cast<int>(fields.require_int("intermediate_size", kMaxIntermediate));
+  out.intermediate = static_cast<int>(fields.require_int(family.intermediate, kMaxIntermediate));
   out.heads = static_cast<int>(fields.require_int("num_attention_heads", kMaxHeads));
   out.vocab = static_cast<std::int32_t>(fields.require_int("vocab_size", kMaxVocab));
 

@@ -10,6 +10,14 @@ constexpr TensorNames kGemmaNames = {
     .mlp_norm = "pre_feedforward_layernorm.weight",
 };
 
+constexpr TensorNames kMixtralNames = {
+    .router = "block_sparse_moe.gate",
+    .expert = "block_sparse_moe.experts.{}.",
+    .expert_gate = "w1",
+    .expert_up = "w3",
+    .expert_down = "w2",
+};
+
 // Vicuna, SmolLM2 and DeepSeek-R1-Distill-Llama call themselves llama; DeepSeek-R1-Distill-Qwen qwen2.
 constexpr std::array kFamilies = {
     Family{
@@ -88,6 +96,95 @@ constexpr std::array kFamilies = {
         .caps = true,
         .root_embedding = true,
         .names = kGemmaNames,
+    },
+    // Phi-4-mini, too.
+    Family{
+        .name = "phi3",
+        .gguf = "phi3",
+        .default_context = 4096,
+        .window = WindowRule::Always,
+        .default_window = 0,
+    },
+    Family{
+        .name = "smollm3",
+        .gguf = "smollm3",
+        .default_context = 32768,
+        .default_kv_heads = 4,
+        .default_theta = 2e6,
+        .tied = true,
+        .qkv_bias = BiasRule::Key,
+        .o_bias = BiasRule::Key,
+        .mlp_bias = BiasRule::Key,
+        .window = WindowRule::OptIn,
+        .rope_interval = 4,
+    },
+    Family{
+        .name = "granite",
+        .gguf = "granite",
+        .default_context = 2048,
+        .qkv_bias = BiasRule::Key,
+        .o_bias = BiasRule::Key,
+        .mlp_bias = BiasRule::Key,
+        .multipliers = true,
+    },
+    // Granite 4: what it is without state-space layers and experts.
+    Family{
+        .name = "granitemoehybrid",
+        .gguf = "granite",
+        .default_context = 2048,
+        .intermediate = "shared_intermediate_size",
+        .qkv_bias = BiasRule::Key,
+        .o_bias = BiasRule::Key,
+        .multipliers = true,
+    },
+    Family{
+        .name = "olmo2",
+        .gguf = "olmo2",
+        .default_context = 2048,
+        .norms = NormPlace::After,
+        .qk_norm = QkNorm::Whole,
+        .qkv_bias = BiasRule::Key,
+        .o_bias = BiasRule::Key,
+    },
+    Family{
+        .name = "qwen3_moe",
+        .gguf = "qwen3moe",
+        .default_context = 32768,
+        .default_kv_heads = 4,
+        .default_head_dim = 128,
+        .qk_norm = QkNorm::PerHead,
+        .qkv_bias = BiasRule::Key,
+        .o_bias = BiasRule::Key,
+        .window = WindowRule::OptIn,
+        .experts = ExpertRule::Qwen,
+    },
+    Family{
+        .name = "mixtral",
+        .gguf = "llama",
+        .default_context = 131072,
+        .default_kv_heads = 8,
+        .default_theta = 1e6,
+        .window = WindowRule::Always,
+        .default_window = 0,
+        .experts = ExpertRule::Mixtral,
+        .names = kMixtralNames,
+    },
+    Family{
+        .name = "gpt_oss",
+        .gguf = "gpt-oss",
+        .default_context = 131072,
+        .default_kv_heads = 8,
+        .default_head_dim = 64,
+        .default_theta = 150000.0,
+        .qkv_bias = BiasRule::Always,
+        .o_bias = BiasRule::Always,
+        .activation = Activation::ClampedSwiglu,
+        .window = WindowRule::Pattern,
+        .default_window = 128,
+        .window_pattern = 2,
+        .sinks = true,
+        .experts = ExpertRule::GptOss,
+        .names = {.router = "mlp.router"},
     },
 };
 

@@ -49,6 +49,7 @@ enum class WindowRule {
 enum class ExpertRule {
   None,
   Mixtral,  ///< all layers, of `intermediate_size`
+  GptOss,   ///< all layers, of `intermediate_size`, with biases; softmax over the chosen ones only
   Qwen,     ///< by `decoder_sparse_step` and `mlp_only_layers`, of `moe_intermediate_size`
 };
 
@@ -63,7 +64,8 @@ struct Family {
       0;  ///< when the key is absent; 0: as many as heads. An explicit null means that, too
   int default_head_dim = 0;  ///< 0: hidden_size / num_attention_heads
   double default_theta = 10000.0;
-  bool tied = false;  ///< `tie_word_embeddings` where it is absent
+  const char* intermediate = "intermediate_size";  ///< the key
+  bool tied = false;                               ///< `tie_word_embeddings` where it is absent
 
   // The layer
   NormPlace norms = NormPlace::Before;
@@ -77,6 +79,7 @@ struct Family {
   std::int64_t default_window = 4096;
   int window_pattern = 0;       ///< with WindowRule::Pattern, where the key is absent
   double local_theta = 0.0;     ///< > 0: windowed layers have `rope_local_base_freq`, or this, unscaled
+  bool sinks = false;           ///< attention has them
   int rope_interval = 0;        ///< > 0: every so many-th layer does not rotate (`no_rope_layers`)
   double query_scalar = 0.0;    ///< > 0: scores are scaled by 1 / sqrt(`query_pre_attn_scalar`), or this
   double score_cap = 0.0;       ///< of `attn_logit_softcapping` where it is absent

@@ -193,6 +193,7 @@ void ForwardPass::multiply_into_residual(Team& team, const BlockEnd& end, Timer&
 
 void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
   const LayerSpec& spec = config_.layer(index);
+  if (spec.experts.count > 0) return expert_block(team, index, timer);
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
   const int rows = plan_.rows();
   const auto residual = [&](std::int64_t r) { return ws_.residual.floats(r); };
@@ -215,7 +216,7 @@ void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
                  .y_stride = ws_.gate_up.stride(),
                  .bias = bias_of(layer.gate_up_bias)},
                 panels);
-  activate(panels, activated, spec.activation);
+  activate(ws_.gate_up, ws_.activated, {0, rows}, panels, activated, spec.activation);
   timer.barrier(team, ForwardProfile::GateUp);
   multiply_into_residual(team,
                          {.matrix = layer.down,
@@ -299,14 +300,102 @@ void ForwardPass::attend(const Team& team, int index) const {
 }
 
 /// `panels` of gate_up, whole pairs, and of those whole blocks where they are to be quantised.
-void ForwardPass::activate(Range panels, DType type, Activation activation) const {
+void ForwardPass::activate(const RowBuffer& gate_up, const InputRows& activated, Range rows, Range panels,
+                           DType type, Activation activation) {
   constexpr std::int64_t kWidth = PackedMatrix::kPanel;
-  const auto apply = activation == Activation::Silu ? silu_mul_panels : gelu_mul_panels;
-  for (int r = 0; r < plan_.rows(); ++r) {
-    auto* out = static_cast<std::byte*>(ws_.activated.row(type, r));
-    apply(ws_.gate_up.floats(r) + panels.begin * kWidth, panels.size() / 2, type,
+  const auto apply = activation == Activation::Silu       ? silu_mul_panels
+                     : activation == Activation::GeluTanh ? gelu_mul_panels
+                                                          : clamped_swiglu_panels;
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    auto* out = static_cast<std::byte*>(activated.row(type, r));
+    apply(gate_up.floats(r) + panels.begin * kWidth, panels.size() / 2, type,
           out + row_bytes(type, panels.begin / 2 * kWidth));
   }
+}
+
+/// Leaves every row's experts in the workspace, and float32 rows after the norm in `routed`.
+void ForwardPass::route_rows(Team& team, int index, Timer& timer) const {
+  const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
+  const Range rows = team.split(plan_.rows());
+  if (team.rank() == 0) ws_.expert_rows.reset(config_.layer(index).experts, plan_.rows());
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    auto* out = static_cast<float*>(ws_.routed.row(DType::F32, r));
+    if (layer.mlp_norm.empty()) {
+      convert_row(ws_.residual.floats(r), config_.hidden, DType::F32, out);
+    } else {
+      rms_norm(ws_.residual.floats(r), layer.mlp_norm.data(), config_.norm_eps, config_.hidden, DType::F32,
+               out);
+    }
+  }
+  timer.barrier(team, ForwardProfile::Norm);
+  kernels_.gemm({.weight = &layer.router,
+                 .x = ws_.routed.row(DType::F32, 0),
+                 .x_stride = ws_.routed.stride(),
+                 .rows = plan_.rows(),
+                 .y = ws_.router_scores.floats(0),
+                 .y_stride = ws_.router_scores.stride(),
+                 .bias = bias_of(layer.router_bias)},
+                team.split(layer.router.panels()));
+  timer.barrier(team, ForwardProfile::GateUp);
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    ws_.expert_rows.route(static_cast<int>(r), ws_.router_scores.floats(r));
+  }
+  timer.barrier(team, ForwardProfile::GateUp);
+  if (team.rank() == 0) ws_.expert_rows.group();
+  timer.barrier(team, ForwardProfile::GateUp);
+}
+
+void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
+  const LayerSpec& spec = config_.layer(index);
+  const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
+  route_rows(team, index, timer);
+  const ExpertRows& routed = ws_.expert_rows;
+  // All experts of a layer are of the types of the first, see pack_experts().
+  const DType type = layer.experts.front().gate_up.input_type();
+  const Range places = team.split(routed.places());
+  for (std::int64_t p = places.begin; p < places.end; ++p) {
+    const auto* row =
+        static_cast<const float*>(ws_.routed.row(DType::F32, routed.row_at(static_cast<int>(p))));
+    convert_row(row, config_.hidden, type, ws_.expert_inputs.row(type, p));
+  }
+  timer.barrier(team, ForwardProfile::Norm);
+  const DType activated = layer.experts.front().down.input_type();
+  for (const ExpertRows::Group& group : routed.groups()) {
+    const ExpertWeights& expert = layer.experts[static_cast<std::size_t>(group.expert)];
+    const Range panels = team.split(expert.gate_up.panels(), activated == DType::Q8_0 ? 4 : 2);
+    kernels_.gemm({.weight = &expert.gate_up,
+                   .x = ws_.expert_inputs.row(type, group.first),
+                   .x_stride = ws_.expert_inputs.stride(),
+                   .rows = group.rows,
+                   .y = ws_.expert_gate_up.floats(group.first),
+                   .y_stride = ws_.expert_gate_up.stride(),
+                   .bias = bias_of(expert.gate_up_bias)},
+                  panels);
+    activate(ws_.expert_gate_up, ws_.expert_activated, {group.first, group.first + group.rows}, panels,
+             activated, spec.activation);
+  }
+  timer.barrier(team, ForwardProfile::GateUp);
+  for (const ExpertRows::Group& group : routed.groups()) {
+    const ExpertWeights& expert = layer.experts[static_cast<std::size_t>(group.expert)];
+    kernels_.gemm({.weight = &expert.down,
+                   .x = ws_.expert_activated.row(activated, group.first),
+                   .x_stride = ws_.expert_activated.stride(),
+                   .rows = group.rows,
+                   .y = ws_.expert_results.floats(group.first),
+                   .y_stride = ws_.expert_results.stride(),
+                   .bias = bias_of(expert.down_bias)},
+                  team.split(expert.down.panels()));
+  }
+  timer.barrier(team, ForwardProfile::Down);
+  const Range rows = team.split(plan_.rows());
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    const auto row = static_cast<int>(r);
+    for (int i = 0; i < spec.experts.active; ++i) {
+      add_scaled_row(ws_.residual.floats(r), ws_.expert_results.floats(routed.place(row, i)),
+                     routed.share(row, i) * spec.residual_scale, config_.hidden);
+    }
+  }
+  timer.barrier(team, ForwardProfile::Down);
 }
 
 }  // namespace augur

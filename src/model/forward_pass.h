@@ -19,8 +19,11 @@ namespace augur {
 ///   norm, q k v product | rotation, cache | attention | output product | norm, gate and up product,
 ///   activation | down product |
 ///
-/// What a layer's descriptor has beyond that comes with a barrier of its own: norms over whole projections,
-/// and norms or scales of what a block adds.
+/// What a layer's descriptor has beyond that comes with barriers of its own: norms over whole projections,
+/// norms or scales of what a block adds, and experts:
+///
+///   norm | scores | choice | grouping | gathering | gate and up products, activation | down products | sums
+///
 ///
 /// The partition never enters a result: products are cut by output columns, everything else by rows and
 /// heads.
@@ -74,10 +77,13 @@ class ForwardPass {
   void norm_whole_queries_and_keys(Range rows, int index) const;
   void attention_block(Team& team, int index, Timer& timer) const;
   void mlp_block(Team& team, int index, Timer& timer) const;
+  void expert_block(Team& team, int index, Timer& timer) const;
+  void route_rows(Team& team, int index, Timer& timer) const;
   void rotate_and_store(Range items, int index) const;
   void attend(const Team& team, int index) const;
   void multiply_into_residual(Team& team, const BlockEnd& end, Timer& timer) const;
-  void activate(Range panels, DType type, Activation activation) const;
+  static void activate(const RowBuffer& gate_up, const InputRows& activated, Range rows, Range panels,
+                       DType type, Activation activation);
 
   const ModelConfig& config_;
   std::span<const LayerWeights> layers_;

@@ -23,9 +23,15 @@ void add_rope(const std::string& prefix, const RopeConfig& rope, const std::stri
     out.set_f32(prefix + "rope.scaling.factor", static_cast<float>(rope.factor));
   };
   switch (rope.scaling) {
+    case Scaling::Factors:
+      if (!rope.long_factors.empty()) {
+        out.set_u32(prefix + "rope.scaling.original_context_length",
+                    static_cast<std::uint32_t>(rope.original_context));
+        out.set_f32(prefix + "rope.scaling.attn_factor", static_cast<float>(rope.attention_factor));
+      }
+      return;
     case Scaling::None:
     case Scaling::Llama3:
-    case Scaling::Factors:
       return;
     case Scaling::Linear:
       return scaling("linear");
@@ -62,7 +68,8 @@ std::int64_t smallest_window(const ModelConfig& config) {
 std::int64_t context_length(const ModelConfig& config, bool windows, const std::string& file) {
   const RopeConfig& rope = config.rope();
   const std::int64_t window = windows ? 0 : smallest_window(config);
-  const std::int64_t context = window > 0 ? std::min(window, config.max_context) : config.max_context;
+  const std::int64_t longest = rope.long_factors.empty() ? config.max_context : config.context_limit;
+  const std::int64_t context = window > 0 ? std::min(window, longest) : longest;
   if (rope.scaling != Scaling::Linear && rope.scaling != Scaling::Yarn) return context;
   const double scaled = rope.factor * static_cast<double>(rope.original_context);
   if (window > 0 && scaled >= static_cast<double>(context + 1)) {
@@ -76,6 +83,9 @@ void add_layers(const std::string& prefix, const ModelConfig& config, const Gguf
                 const std::string& file, GgufMetadata& out) {
   const auto number = [&](const char* key, float value) { out.set_f32(prefix + key, value); };
   const LayerSpec& layer = config.layer(0);
+  if (layer.rope.none && config.rope().none) {
+    throw Error("{}: position_embedding_type: GGUF files cannot say that nothing is rotated", file);
+  }
   if (architecture.windows) {
     out.set_u32(prefix + "attention.sliding_window", static_cast<std::uint32_t>(smallest_window(config)));
     std::vector<std::int32_t> windowed;
@@ -174,17 +184,22 @@ GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& conf
   return out;
 }
 
-std::vector<float> gguf_rope_factors(const ModelConfig& config) {
-  if (config.rope().scaling != Scaling::Llama3 && config.rope().scaling != Scaling::Factors) return {};
-  RopeConfig plain = config.rope();
+std::vector<std::pair<std::string, std::vector<float>>> gguf_rope_factors(const ModelConfig& config) {
+  const RopeConfig& rope = config.rope();
+  if (rope.scaling != Scaling::Llama3 && rope.scaling != Scaling::Factors) return {};
+  if (!rope.long_factors.empty()) {
+    return {{"rope_factors_long.weight", {rope.long_factors.begin(), rope.long_factors.end()}},
+            {"rope_factors_short.weight", {rope.factors.begin(), rope.factors.end()}}};
+  }
+  RopeConfig plain = rope;
   plain.scaling = Scaling::None;
   const RopeTable from = make_rope_table(plain, config.head_dim, config.max_context);
-  const RopeTable to = make_rope_table(config.rope(), config.head_dim, config.max_context);
+  const RopeTable to = make_rope_table(rope, config.head_dim, config.max_context);
   std::vector<float> factors;
   for (std::size_t i = 0; i < from.inverse_frequencies.size(); ++i) {
     factors.push_back(from.inverse_frequencies[i] / to.inverse_frequencies[i]);
   }
-  return factors;
+  return {{"rope_freqs.weight", std::move(factors)}};
 }
 
 }  // namespace augur

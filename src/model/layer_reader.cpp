@@ -48,11 +48,22 @@ void LayerReader::read_common() {
   common_.qk_norm = family_.qk_norm;
   common_.qkv_bias = read_bias(fields_, family_.qkv_bias, "attention_bias");
   common_.o_bias = read_bias(fields_, family_.o_bias, "attention_bias");
+  common_.sinks = family_.sinks;
   common_.mlp_bias = read_bias(fields_, family_.mlp_bias, "mlp_bias");
 }
 
 void LayerReader::read_activation() {
   common_.activation = family_.activation;
+  if (common_.activation == Activation::ClampedSwiglu) {  // which `hidden_act` calls silu
+    const auto expect = [&](const char* key, double value) {
+      if (fields_.find_number(key, kMinScale, kMaxScale).value_or(value) != value) {
+        fields_.fail(key, fmt::format("expected {}", value));
+      }
+    };
+    expect("swiglu_alpha", 1.702);
+    expect("swiglu_limit", 7);
+    return;
+  }
   for (const char* key : {"hidden_act", "hidden_activation"}) {
     const auto name = fields_.find_string(key);
     if (!name) continue;
@@ -155,6 +166,12 @@ void LayerReader::read_rotations(std::int64_t max_positions) {
   window_rope_ = read_rope(fields_, source);
 
   rotates_.assign(static_cast<std::size_t>(shapes_.layers), true);
+  if (const auto kind = fields_.find_string("position_embedding_type"); kind && *kind != "rope") {
+    if (*kind != "nope" || family_.name != "granitemoehybrid") {
+      fields_.fail("position_embedding_type", fmt::format("{:?} is not supported", *kind));
+    }
+    rotates_.assign(rotates_.size(), false);
+  }
   if (family_.rope_interval == 0) {
     if (fields_.find("no_rope_layers") != nullptr) {
       fields_.fail("no_rope_layers", "is not supported for this model_type");
@@ -165,8 +182,8 @@ void LayerReader::read_rotations(std::int64_t max_positions) {
   if (list != nullptr && (!list->is_array() || list->size() != rotates_.size())) {
     fields_.fail("no_rope_layers", fmt::format("expected a list of {}", rotates_.size()));
   }
-  const auto interval =
-      static_cast<std::size_t>(fields_.find_int("no_rope_layer_interval", kMaxLayers).value_or(family_.rope_interval));
+  const auto interval = static_cast<std::size_t>(
+      fields_.find_int("no_rope_layer_interval", kMaxLayers).value_or(family_.rope_interval));
   for (std::size_t i = 0; i < rotates_.size(); ++i) {
     if (list == nullptr) {
       rotates_[i] = (i + 1) % interval != 0;
@@ -187,6 +204,36 @@ void LayerReader::read_experts() {
       }
     }
     return;
+  }
+  const auto layers = static_cast<std::size_t>(shapes_.layers);
+  const auto size = [&](const char* key, std::int64_t max) { return fields_.find_int(key, max); };
+  auto count = size("num_local_experts", kMaxExperts);
+  if (!count) count = size("num_experts", kMaxExperts);
+  if (!count) fields_.fail("num_local_experts", "missing");
+  experts_.count = static_cast<int>(*count);
+  experts_.active = static_cast<int>(fields_.require_int("num_experts_per_tok", kMaxActiveExperts));
+  if (experts_.active > experts_.count) {
+    fields_.fail("num_experts_per_tok", fmt::format("{} of {} experts", experts_.active, experts_.count));
+  }
+  if (family_.experts == ExpertRule::Mixtral || family_.experts == ExpertRule::GptOss) {
+    experts_.softmax_of_all = family_.experts == ExpertRule::Mixtral;
+    experts_.bias = family_.experts == ExpertRule::GptOss;
+    experts_.width = shapes_.intermediate;
+    has_experts_.assign(layers, true);
+    return;
+  }
+  experts_.width = static_cast<int>(fields_.require_int("moe_intermediate_size", kMaxIntermediate));
+  experts_.normalise = fields_.flag("norm_topk_prob");
+  const auto step = static_cast<std::size_t>(size("decoder_sparse_step", kMaxLayers).value_or(1));
+  for (std::size_t i = 0; i < layers; ++i) has_experts_[i] = (i + 1) % step == 0;
+  if (const nlohmann::json* dense = fields_.find("mlp_only_layers")) {
+    if (!dense->is_array()) fields_.fail("mlp_only_layers", "expected a list of layers");
+    for (const nlohmann::json& layer : *dense) {
+      if (!layer.is_number_unsigned() || layer.get<std::uint64_t>() >= layers) {
+        fields_.fail("mlp_only_layers", fmt::format("{} is no layer of {}", layer.dump(), layers));
+      }
+      has_experts_[layer.get<std::size_t>()] = false;
+    }
   }
 }
 

@@ -35,10 +35,10 @@ class LayerReader {
   const JsonFields& fields_;
   const Family& family_;
   const ModelConfig& shapes_;
-  LayerSpec common_;             ///< what all layers are
-  std::vector<bool> windowed_;   ///< [layers]
+  LayerSpec common_;            ///< what all layers are
+  std::vector<bool> windowed_;  ///< [layers]
   std::int64_t window_ = 0;
-  std::vector<bool> rotates_;    ///< [layers]
+  std::vector<bool> rotates_;  ///< [layers]
   RopeConfig full_rope_, window_rope_;
   std::vector<bool> has_experts_;  ///< [layers]
   ExpertSpec experts_;

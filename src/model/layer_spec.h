@@ -47,7 +47,7 @@ enum class QkNorm {
 /// What a gate goes through before it multiplies.
 enum class Activation {
   Silu,
-  GeluTanh,  ///< GELU by its approximation with tanh
+  GeluTanh,       ///< GELU by its approximation with tanh
   ClampedSwiglu,  ///< gpt-oss: (up + 1) * gate * sigmoid(1.702 gate), both limited to 7
 };
 
@@ -59,9 +59,7 @@ struct ExpertSpec {
   /// True: softmax over all scores, then the active ones' shares; false: softmax over the active ones only.
   bool softmax_of_all = true;
   bool normalise = true;  ///< with softmax_of_all: the shares are made to sum to 1
-  int shared_width = 0;   ///< of an expert that every row goes to; 0: none
-  bool shared_gate = false;  ///< whose output has a sigmoid gate of its own
-  bool bias = false;         ///< of the router and of the experts' products
+  bool bias = false;      ///< of the router and of the experts' products
 
   friend bool operator==(const ExpertSpec&, const ExpertSpec&) = default;
 };

@@ -22,8 +22,7 @@ std::vector<DType> input_types(const std::vector<LayerWeights>& layers) {
     if (std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
   };
   for (const LayerWeights& layer : layers) {
-    add(layer.qkv.input_type());
-    for (const PackedMatrix* m : {&layer.o, &layer.gate_up, &layer.down}) add(m->input_type());
+    for_each_matrix(layer, {}, [&](const PackedMatrix& m, double) { add(m.input_type()); });
   }
   return types;
 }
@@ -54,11 +53,13 @@ void LayerStack::ensure_rotations(std::int64_t positions) {
 }
 
 std::int64_t LayerStack::bytes() const {
-  std::int64_t bytes = 0;
-  for (const LayerWeights& layer : *layers_) {
-    bytes += layer.qkv.bytes() + layer.o.bytes() + layer.gate_up.bytes() + layer.down.bytes();
+  double bytes = 0;
+  for (int i = 0; i < config_.layers; ++i) {
+    for_each_matrix(
+        (*layers_)[static_cast<std::size_t>(i)], config_.layer(i),
+        [&](const PackedMatrix& m, double share) { bytes += share * static_cast<double>(m.bytes()); });
   }
-  return bytes;
+  return static_cast<std::int64_t>(bytes);
 }
 
 KvCache LayerStack::make_cache(std::int64_t capacity) const {

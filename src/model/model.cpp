@@ -55,8 +55,7 @@ std::string types_of(const ModelWeights& weights) {
   add(weights.embedding);
   if (!weights.tied) add(weights.head);
   for (const LayerWeights& layer : weights.layers) {
-    for (const PackedMatrix& part : layer.qkv.parts) add(part);
-    for (const PackedMatrix* m : {&layer.o, &layer.gate_up, &layer.down}) add(*m);
+    for_each_matrix(layer, {}, [&](const PackedMatrix& m, double) { add(m); });
   }
   std::vector<DType> types;
   for (const auto& entry : elements) types.push_back(entry.first);

@@ -177,13 +177,25 @@ void plan_gguf(const GgufFile& file, DType type, Plan& plan) {
 
 void plan_folder(const Checkpoint& checkpoint, DType type, Plan& plan) {
   const ModelConfig config = ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
+  for (const LayerSpec& kind : config.kinds) {
+    if (kind.experts.count > 0) {
+      throw Error("{}: num_local_experts: GGUF files with experts are read, not written",
+                  checkpoint.path().string());
+    }
+  }
   plan.metadata = gguf_metadata(checkpoint, config);
   const GgufArchitecture& architecture = *find_gguf_architecture(gguf_architecture(config.family));
   const bool interleaves = architecture.interleaved;
-  if (std::vector<float> factors = gguf_rope_factors(config); !factors.empty()) {
-    plan.items.push_back({.name = "rope_freqs.weight", .values = std::move(factors)});
+  for (auto& [name, values] : gguf_rope_factors(config)) {
+    plan.items.push_back({.name = name, .values = std::move(values)});
   }
-  for (const auto& [name, tensor] : checkpoint.weights().tensors()) {
+  for (const auto& entry : checkpoint.weights().tensors()) {
+    const StoredTensor* whole = checkpoint.weights().whole(entry.second.part_of);
+    const bool as_whole = whole != nullptr && !gguf_tensor_name(architecture, whole->name).empty();
+    if (as_whole && entry.second.bytes.data() != whole->bytes.data())
+      continue;  // the first part stands for it
+    const StoredTensor& tensor = as_whole ? *whole : entry.second;
+    const std::string& name = tensor.name;
     if (name.ends_with("rotary_emb.inv_freq") || name.ends_with("attn.masked_bias") ||
         (config.tied_embeddings && name == "lm_head.weight")) {
       continue;  // tables that old exporters stored, and the copy of a tied embedding

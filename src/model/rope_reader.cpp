@@ -70,9 +70,9 @@ class ScalingReader {
     } else if (kind == "longrope" || kind == "su") {
       read_longrope();
     } else {
-      scaling_.fail("rope_type",
-                    fmt::format("{:?} is not supported (default, linear, dynamic, llama3, yarn, longrope)",
-                                kind));
+      scaling_.fail(
+          "rope_type",
+          fmt::format("{:?} is not supported (default, linear, dynamic, llama3, yarn, longrope)", kind));
     }
   }
 
@@ -119,9 +119,8 @@ class ScalingReader {
       if (scaling_.find(key) != nullptr) scaling_.fail(key, "is not supported");
     }
     const auto original = static_cast<double>(out_.original_context);
-    const double factor =
-        scaling_.find_number("factor", 1, kMaxFactor)
-            .value_or(std::max(1.0, static_cast<double>(source_.max_positions) / original));
+    const double factor = scaling_.find_number("factor", 1, kMaxFactor)
+                              .value_or(std::max(1.0, static_cast<double>(source_.max_positions) / original));
     const double derived =
         factor <= 1 || original <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(original));
     out_.attention_factor = scaling_.find_number("attention_factor", 1e-6, 1e6).value_or(derived);

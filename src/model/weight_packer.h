@@ -49,6 +49,8 @@ class WeightPacker {
   /// Makes `target` what all that was asked for it goes into, in memory beside this packer's other matrices:
   /// of the type in which all its parts are stored where they keep that, otherwise of the form's floats.
   void reserve(PackedMatrix& target, std::int64_t n, std::int64_t k);
+  /// A whole matrix in float32, whatever the form; takes care of the memory, too.
+  void exact(PackedMatrix& target, const std::string& name, std::int64_t n, std::int64_t k);
 
   /// Pieces [n, k] one below the other. Their types may differ; pieces that are no whole panels, or of which
   /// only some are quantised, are expanded. Takes care of the memory, too.
@@ -82,6 +84,10 @@ class WeightPacker {
   WeightSource& source_;
   std::vector<Job> jobs_;
 };
+
+/// Asks for the experts of a layer and their router.
+void pack_experts(WeightPacker& packer, const ModelConfig& config, const ExpertSpec& spec,
+                  const std::string& prefix, LayerWeights& layer);
 
 /// Where a decoder layer differs from those of a model.
 struct LayerForm {

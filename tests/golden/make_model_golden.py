@@ -11,11 +11,14 @@ Run once; the files are kept. Made with transformers 5.23 / torch 2.15.
 import json
 import pathlib
 import sys
+import tempfile
 
 import torch
 import transformers
-from safetensors.torch import save_file
-from transformers import Gemma2Config, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
+from safetensors.torch import load_file, save_file
+from transformers import (Gemma2Config, Gemma3TextConfig, GptOssConfig, GraniteConfig, GraniteMoeHybridConfig, LlamaConfig,
+                          MistralConfig, MixtralConfig, Olmo2Config, Phi3Config, Qwen2Config, Qwen3Config, Qwen3MoeConfig,
+                          SmolLM3Config)
 
 HERE = pathlib.Path(__file__).parent / "models"
 BASE = dict(hidden_size=40, intermediate_size=72, num_hidden_layers=2, num_attention_heads=4, vocab_size=144,
@@ -51,15 +54,43 @@ MODELS = {
         "full_attention": {"rope_type": "linear", "rope_theta": 1e6, "factor": 8.0},
         "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}}),
     "gemma3_older_keys": Gemma3TextConfig(**WINDOWED, head_dim=12, query_pre_attn_scalar=12),
+    "phi3": Phi3Config(**WINDOWED, pad_token_id=0),
+    "phi3_longrope": Phi3Config(**{**BASE, "max_position_embeddings": 128}, num_key_value_heads=2, pad_token_id=0,
+                                original_max_position_embeddings=32, rope_parameters={
+        "rope_type": "longrope", "rope_theta": 10000.0, "partial_rotary_factor": 0.6, "factor": 4.0,
+        "original_max_position_embeddings": 32, "short_factor": [1.0, 1.5, 2.0], "long_factor": [2.0, 3.0, 9.0]}),
+    "smollm3": SmolLM3Config(**{**BASE, "num_hidden_layers": 3}, num_key_value_heads=2, no_rope_layer_interval=2,
+                             pad_token_id=0),
+    "granite": GraniteConfig(**BASE, num_key_value_heads=2, attention_multiplier=0.2, embedding_multiplier=12.0,
+                             residual_multiplier=0.22, logits_scaling=4.0),
+    "granite4": GraniteMoeHybridConfig(**{**BASE, "intermediate_size": 20}, num_key_value_heads=2,
+                                       shared_intermediate_size=72, num_local_experts=0, num_experts_per_tok=0, mamba_n_heads=4, mamba_d_head=20,
+                                       layer_types=["full_attention", "full_attention"],
+                                       position_embedding_type="rope", attention_multiplier=0.3,
+                                       embedding_multiplier=6.0, residual_multiplier=0.5, logits_scaling=2.0),
+    "olmo2": Olmo2Config(**BASE, num_key_value_heads=2, pad_token_id=0),
+    "qwen3_moe": Qwen3MoeConfig(**{**BASE, "num_hidden_layers": 3}, num_key_value_heads=2, head_dim=12, num_experts=6,
+                                num_experts_per_tok=3, moe_intermediate_size=24, norm_topk_prob=True,
+                                mlp_only_layers=[1]),
+    "mixtral": MixtralConfig(**{**BASE, "intermediate_size": 40}, num_key_value_heads=2, num_local_experts=4,
+                             num_experts_per_tok=2),
+    "gpt_oss": GptOssConfig(**{**WINDOWED, "intermediate_size": 24}, head_dim=12, num_local_experts=5,
+                            num_experts_per_tok=2, pad_token_id=0, rope_parameters={
+        "rope_type": "yarn", "rope_theta": 150000.0, "factor": 8.0, "original_max_position_embeddings": 32,
+        "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False}),
 }
 # These keep the newer form of the rotation's keys.
-NEWER = ("yarn_rope", "qwen3", "gemma3")
+NEWER = ("yarn_rope", "qwen3", "gemma3", "gpt_oss")
 # Keys that tell nothing about the model.
 NOISE = {"transformers_version", "initializer_range", "use_cache", "pretraining_tp", "pad_token_id", "dtype", "torch_dtype",
          "attention_dropout"}
 KEPT = ("architectures", "model_type", *BASE, "num_key_value_heads", "head_dim", "hidden_act", "hidden_activation",
         "attention_bias", "mlp_bias", "tie_word_embeddings", "rope_parameters", "sliding_window", "use_sliding_window",
-        "query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping")
+        "query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping", "no_rope_layers",
+        "no_rope_layer_interval", "attention_multiplier", "embedding_multiplier", "residual_multiplier",
+        "logits_scaling", "original_max_position_embeddings", "shared_intermediate_size", "num_local_experts",
+        "position_embedding_type", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob",
+        "decoder_sparse_step", "mlp_only_layers")
 
 
 def older_rope_keys(config):
@@ -74,6 +105,25 @@ def older_rope_keys(config):
         config["rope_scaling"] = {("type" if kind in ("linear", "dynamic") else "rope_type"): kind, **rope}
 
 
+def published(model):
+    """The model's tensors as checkpoints have them: transformers keeps the experts of a layer in one tensor."""
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        tensors = load_file(pathlib.Path(folder) / "model.safetensors")
+    # gpt-oss's are transposed, gate and up interleaved, where GGUF has them as all others do: as that has them.
+    for key in [k for k in tensors if ".mlp.experts." in k and model.config.model_type == "gpt_oss"]:
+        values = tensors.pop(key)
+        stem, suffix = (key[:-5], "bias") if key.endswith("_bias") else (key, "weight")
+        if suffix == "weight":
+            values = values.transpose(1, 2)
+        parts = ({"gate_proj": values[:, 0::2], "up_proj": values[:, 1::2]} if stem.endswith("gate_up_proj")
+                 else {"down_proj": values})
+        for part, each in parts.items():
+            for e, one in enumerate(each):
+                tensors[f"{stem.rsplit('.', 1)[0]}.{e}.{part}.{suffix}"] = one.contiguous()
+    return tensors
+
+
 def make(name, config, seed):
     torch.manual_seed(seed)
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager").float().eval()
@@ -81,7 +131,7 @@ def make(name, config, seed):
         for key, p in model.named_parameters():
             if "norm" in key:
                 p.copy_((0 if name.startswith("gemma") else 1) + 0.2 * torch.randn_like(p))
-            elif key.endswith("bias"):
+            elif key.endswith("bias") or key.endswith("sinks"):
                 p.copy_(0.3 * torch.randn_like(p))
             else:  # large enough that attention and activations are far from linear
                 p.copy_(torch.randn_like(p) * 1.3 / p.shape[-1] ** 0.5)
@@ -92,7 +142,7 @@ def make(name, config, seed):
     folder = HERE / name
     folder.mkdir(parents=True, exist_ok=True)
     tied = config.tie_word_embeddings
-    tensors = {k: v.bfloat16().contiguous() for k, v in model.state_dict().items()
+    tensors = {k: v.bfloat16().contiguous() for k, v in published(model).items()
                if "inv_freq" not in k and not (tied and k == "lm_head.weight")}
     save_file(tensors, folder / "model.safetensors")
     fields = {k: v for k, v in json.loads(config.to_json_string(use_diff=False)).items() if k not in NOISE}

@@ -26,7 +26,8 @@ class LosslessFamilies : public testing::TestWithParam<std::string> {};
 TEST_P(LosslessFamilies, TokensAreThoseOfPlainDecoding) {
   Backend backend(2);
   const std::string path = golden_model_path(GetParam()).string();
-  const auto model = Model::load(backend, Checkpoint::open(path), {.context = testing_support::golden_model_context(GetParam())});
+  const auto model = Model::load(backend, Checkpoint::open(path),
+                                 {.context = testing_support::golden_model_context(GetParam())});
   const testing_support::NoTokenizer tokenizer;
   std::mt19937 random(3);
   std::vector<std::vector<TokenId>> prompts;
@@ -49,7 +50,8 @@ TEST_P(LosslessFamilies, TokensAreThoseOfPlainDecoding) {
                                                           .target_path = path,
                                                           .context = model->context()});
       for (const bool tree : {false, true}) {
-        SCOPED_TRACE(fmt::format("{}, {}, {}", type, sampling.temperature, tree ? "trees, 3 at once" : "chains"));
+        SCOPED_TRACE(
+            fmt::format("{}, {}, {}", type, sampling.temperature, tree ? "trees, 3 at once" : "chains"));
         GenerateOptions options{.sampling = sampling, .tokens = kTokens};
         options.parallel = tree ? 3 : 1;
         options.speculators = [&]() -> std::vector<Speculator> {

@@ -20,7 +20,8 @@ class HuggingFaceTest : public testing::TestWithParam<std::string> {
  protected:
   /// Largest difference from the expected logits.
   double largest_difference(Isa isa, WeightFormat type) {
-    const auto expected = nlohmann::json::parse(std::ifstream(golden_model_path(GetParam()) / "expected.json"));
+    const auto expected =
+        nlohmann::json::parse(std::ifstream(golden_model_path(GetParam()) / "expected.json"));
     const auto tokens = expected.at("tokens").get<std::vector<TokenId>>();
     Backend backend(2, false, isa);
     const auto model = Model::load(backend, Checkpoint::open(golden_model_path(GetParam())),
@@ -56,10 +57,12 @@ TEST_P(HuggingFaceTest, LogitsAgreeInFloat32) {
 }
 
 // The weights are exact in bf16; activations, keys and values are rounded to 8 bits, so that a logit (of
-// standard deviation 1.5) carries a few roundings of relative size 2^-9 from each of the steps.
+// standard deviation 1.5) carries a few roundings of relative size 2^-9 from each of the steps. gpt-oss's
+// (up + 1) * gate, of weights as large as the others', makes its activations, and so their roundings, larger.
 TEST_P(HuggingFaceTest, LogitsAreCloseInBf16) {
+  const double tolerance = GetParam() == "gpt_oss" ? 0.3 : 0.15;
   for (const Isa isa : supported_isas())
-    EXPECT_LT(largest_difference(isa, WeightFormat::BF16), 0.15) << name(isa);
+    EXPECT_LT(largest_difference(isa, WeightFormat::BF16), tolerance) << name(isa);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, HuggingFaceTest, testing::ValuesIn(golden_model_names()),

@@ -156,6 +156,7 @@ Json rope_scaling(const GgufFile& file, const Keys& keys, std::int64_t dims, dou
   }
   if (const auto value = keys.find_float("rope.scaling.yarn_beta_fast")) yarn["beta_fast"] = *value;
   if (const auto value = keys.find_float("rope.scaling.yarn_beta_slow")) yarn["beta_slow"] = *value;
+  if (file.architecture() == "gpt-oss") yarn["truncate"] = false;  // which files have no key for
   return yarn;
 }
 
@@ -201,6 +202,15 @@ void add_windows(const GgufFile& file, const Keys& keys, Json& config) {
   config["layer_types"] = types;
 }
 
+void add_experts(const Keys& keys, Json& config) {
+  config["num_local_experts"] = keys.size("expert_count");
+  config["num_experts_per_tok"] = keys.size("expert_used_count");
+  if (const auto width = keys.find_size("expert_feed_forward_length")) {
+    config[config["model_type"] == "gpt_oss" ? "intermediate_size" : "moe_intermediate_size"] = *width;
+  }
+  if (config["model_type"] == "qwen3_moe") config["norm_topk_prob"] = true;  // as llama.cpp has it
+}
+
 void add_scales(const Keys& keys, std::int64_t hidden, std::int64_t heads, Json& config) {
   constexpr std::pair<const char*, const char*> kNames[] = {
       {"attn_logit_softcapping", "attn_logit_softcapping"},
@@ -241,6 +251,11 @@ std::optional<std::int64_t> special_id(const GgufFile& file, std::string_view ke
 
 }  // namespace
 
+const GgufArchitecture* gguf_architecture_of(const GgufFile& file) {
+  const std::string& name = file.architecture();
+  return find_gguf_architecture(name, file.find_int(name + ".expert_count").value_or(0) > 0);
+}
+
 double gguf_yarn_magnitude(double factor) {
   return 0.1 * std::log(factor) + 1;
 }
@@ -271,7 +286,7 @@ nlohmann::json gguf_config(const GgufFile& file) {
     return config;
   }
   const Keys keys(file);
-  const GgufArchitecture* known = find_gguf_architecture(architecture);
+  const GgufArchitecture* known = gguf_architecture_of(file);
   Json config = Json::object();
   config["model_type"] = known == nullptr ? architecture : known->model_type;
   if (const auto size = vocabulary_size(file, keys)) config["vocab_size"] = *size;
@@ -293,7 +308,10 @@ nlohmann::json gguf_config(const GgufFile& file) {
   config["architectures"] = {known->model_class};
   config["hidden_act"] = known->activation;
   config["hidden_size"] = hidden;
-  config["intermediate_size"] = keys.size("feed_forward_length");
+  // Files of models that have experts in all layers need not say it.
+  const auto intermediate = keys.find_size("feed_forward_length");
+  config["intermediate_size"] = intermediate || !known->experts ? keys.size("feed_forward_length")
+                                                                : keys.size("expert_feed_forward_length");
   config["num_hidden_layers"] = keys.size("block_count");
   config["num_attention_heads"] = heads;
   config["num_key_value_heads"] = keys.find_size("attention.head_count_kv").value_or(heads);
@@ -311,6 +329,7 @@ nlohmann::json gguf_config(const GgufFile& file) {
     config["attention_bias"] = file.find_tensor("blk.0.attn_q.bias") != nullptr;
   }
   if (known->interleaved) config["mlp_bias"] = file.find_tensor("blk.0.ffn_up.bias") != nullptr;
+  if (known->experts) add_experts(keys, config);
   if (known->windows) add_windows(file, keys, config);
   add_scales(keys, hidden, heads, config);
   config["torch_dtype"] = "bfloat16";

@@ -11,6 +11,9 @@
 
 namespace augur {
 
+/// What this project knows of a file's architecture; nullptr: nothing.
+const GgufArchitecture* gguf_architecture_of(const GgufFile& file);
+
 /// Hugging Face's name of a tensor of an architecture; other names are returned as they are.
 std::string hugging_face_name(const GgufArchitecture& architecture, std::string_view gguf_name);
 /// The reverse; empty for a name that GGUF has none for.

@@ -13,7 +13,7 @@ class GgufStore final : public WeightStore {
   explicit GgufStore(std::shared_ptr<const GgufFile> file) : file_(std::move(file)) {
     description_ = file_->name();
     check_architecture();
-    const GgufArchitecture* architecture = find_gguf_architecture(file_->architecture());  // null: a head
+    const GgufArchitecture* architecture = gguf_architecture_of(*file_);  // null: a head
     for (const auto& info : file_->tensor_infos()) {
       if (is_rope_factors(info.name)) continue;
       StoredTensor tensor = file_->tensor(info);

@@ -85,7 +85,8 @@ TEST_P(AttentionScoresTest, AgreeWithFloat64) {
           for (int c = 0; c < 24; ++c) {
             ASSERT_NEAR(out[static_cast<std::size_t>((i * 6 + h) * 24 + c)],
                         expected[static_cast<std::size_t>(c)], tolerance)
-                << "window " << scores.window << " cap " << scores.cap << " prefix " << prefix << " node " << i;
+                << "window " << scores.window << " cap " << scores.cap << " prefix " << prefix << " node "
+                << i;
           }
         }
       }
