@@ -12,11 +12,11 @@ namespace augur {
 
 namespace {
 
-ModelConfig layer_shape(ModelConfig shape, const DflashLearner::Options& options) {
+ModelConfig layer_shape(const ModelConfig& target, const DflashLearner::Options& options) {
+  ModelConfig shape = head_shape(target);
   shape.layers = options.layers;
   if (options.intermediate > 0) shape.intermediate = options.intermediate;
-  shape.qk_norm = true;
-  shape.qkv_bias = shape.o_bias = shape.mlp_bias = false;
+  shape.kinds[0].qk_norm = QkNorm::PerHead;
   return shape;
 }
 
@@ -39,7 +39,7 @@ DflashLearner::DflashLearner(const TorchLlama& target, DraftVocabulary vocabular
       options_(options),
       vocabulary_(vocabulary.on(target.device())),
       shape_(layer_shape(target.config(), options)),
-      rope_(make_rope_table(shape_.rope, shape_.head_dim, shape_.max_context)) {
+      rope_(make_rope_table(shape_.rope(), shape_.head_dim, shape_.max_context)) {
   if (options_.mask_token < 0) options_.mask_token = shape_.vocab - 1;
   if (options_.mask_token >= shape_.vocab) {
     throw Error("mask token {}: the target has {} tokens", options_.mask_token, shape_.vocab);
@@ -131,8 +131,8 @@ torch::Tensor DflashLearner::run_blocks(const Lesson& lesson,
     const Attended own = project(layer, shape_, rms_norm(x, layer.input_norm, eps), rotation);
     const torch::Tensor k = torch::cat({seen.k, own.k}, 1);
     const torch::Tensor v = torch::cat({seen.v, own.v}, 1);
-    const torch::Tensor p = (attention_scores(own.q, k) + mask).softmax(-1).to(torch::kBFloat16);
-    x = feed_forward(layer, shape_, x + attention_output(layer, product(p, v)));
+    const torch::Tensor p = (attention_scores(layer, own.q, k) + mask).softmax(-1).to(torch::kBFloat16);
+    x = feed_forward(layer, shape_, x + attention_output(layer, shape_, product(p, v)));
   }
   return rms_norm(x, norm_, eps);
 }
@@ -242,7 +242,7 @@ nlohmann::json DflashLearner::config() const {
       {"hidden_act", "silu"},
       {"attention_bias", false},
       {"rms_norm_eps", c.norm_eps},
-      {"rope_theta", c.rope.theta},
+      {"rope_theta", c.rope().theta},
       {"max_position_embeddings", c.max_context},
       {"vocab_size", c.vocab},
       {"tie_word_embeddings", false},

@@ -27,7 +27,8 @@ TorchLayer initial_layer(const TorchLlama& target, torch::Generator& generator) 
   constexpr double kEmbedding = 0.5;
   const std::int64_t h = target.config().hidden;
   const TorchLayer& last = target.layer(target.config().layers - 1);
-  TorchLayer layer = TorchLayer::random(target.config(), generator, target.device(), 2 * h, false);
+  TorchLayer layer =
+      TorchLayer::random(head_shape(target.config()), generator, target.device(), 2 * h, false);
   const torch::NoGradGuard no_grad;
   const auto widen = [&](torch::Tensor& matrix, const torch::Tensor& from) {
     matrix.slice(1, 0, h).mul_(kEmbedding);
@@ -40,8 +41,8 @@ TorchLayer initial_layer(const TorchLlama& target, torch::Generator& generator) 
   layer.gate.copy_(last.gate);
   layer.up.copy_(last.up);
   layer.down.copy_(last.down);
-  layer.post_norm.copy_(last.post_norm);
-  if (last.q_norm.defined()) {
+  if (last.post_norm.defined()) layer.post_norm.copy_(last.post_norm);
+  if (layer.q_norm.defined()) {
     layer.q_norm.copy_(last.q_norm);
     layer.k_norm.copy_(last.k_norm);
   }
@@ -57,7 +58,8 @@ Eagle3Learner::Eagle3Learner(const TorchLlama& target, DraftVocabulary vocabular
   const torch::Device device = target.device();
   fc_ = trainable(initial_projection(h, options.tap_scales, generator), device);
   layer_ = initial_layer(target, generator);
-  hidden_norm_ = trainable(target.layer(shape().layers - 1).input_norm, device);
+  const torch::Tensor last_norm = target.layer(target.config().layers - 1).input_norm;
+  hidden_norm_ = trainable(last_norm.defined() ? last_norm : torch::ones({h}), device);
   input_norm_ = trainable(torch::ones({h}), device);
   norm_ = trainable(target.norm_weight(), device);
   head_ = trainable(vocabulary_.rows(target.head()), device);

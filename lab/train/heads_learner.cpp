@@ -16,7 +16,8 @@ HeadsLearner::HeadsLearner(const TorchLlama& target, const Options& options)
     : target_(target),
       options_(options),
       vocabulary_(options.vocabulary.value_or(DraftVocabulary(target.config().vocab)).on(target.device())),
-      rope_(make_rope_table(target.config().rope, target.config().head_dim, target.config().max_context)) {
+      shape_(head_shape(target.config())),
+      rope_(make_rope_table(shape_.rope(), shape_.head_dim, shape_.max_context)) {
   if (options.shares_head) {
     shared_head_ = vocabulary_.rows(target.head());
   } else if (!vocabulary_.is_full()) {
@@ -46,7 +47,7 @@ HeadsLearner::HeadsLearner(const TorchLlama& target, const Options& options)
   }
   if (options.prefix) {
     torch::Generator generator = keyed_generator(options.seed);
-    prefix_ = TorchLayer::random(target.config(), generator, device);
+    prefix_ = TorchLayer::random(shape_, generator, device);
     prefix_norm_ = trainable(target.norm_weight(), device);
   }
 }
@@ -102,7 +103,7 @@ torch::Tensor HeadsLearner::states(const Lesson& lesson) const {
   if (!options_.prefix) return states;
   std::vector<torch::Tensor> out;
   for (const Lesson::Sequence& s : lesson.sequences) {
-    out.push_back(run_layer(prefix_, target_.config(), states.slice(0, s.begin, s.begin + s.length),
+    out.push_back(run_layer(prefix_, shape_, states.slice(0, s.begin, s.begin + s.length),
                             make_rotation(rope_, 0, s.length, target_.device()),
                             causal_mask(s.length, target_.device())));
   }

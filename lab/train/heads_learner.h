@@ -62,6 +62,7 @@ class HeadsLearner final : public Learner {
   Options options_;
   DraftVocabulary vocabulary_;
   torch::Tensor shared_head_;  ///< rows of the target's head, for vocabulary_; undefined unless shared
+  ModelConfig shape_;          ///< of the prefix layer
   RopeTable rope_;
   std::vector<Head> heads_;
   TorchLayer prefix_;

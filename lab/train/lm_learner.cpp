@@ -82,7 +82,7 @@ nlohmann::json LmLearner::config() const {
                            {"attention_bias", false},
                            {"mlp_bias", false},
                            {"rms_norm_eps", c.norm_eps},
-                           {"rope_theta", c.rope.theta},
+                           {"rope_theta", c.rope().theta},
                            {"max_position_embeddings", c.max_context},
                            {"vocab_size", c.vocab},
                            {"tie_word_embeddings", c.tied_embeddings},

@@ -12,7 +12,8 @@ RecurrentLearner::RecurrentLearner(const TorchLlama& target, DraftVocabulary voc
     : target_(target),
       vocabulary_(vocabulary.on(target.device())),
       options_(options),
-      rope_(make_rope_table(target.config().rope, target.config().head_dim, target.config().max_context)),
+      shape_(head_shape(target.config())),
+      rope_(make_rope_table(shape_.rope(), shape_.head_dim, shape_.max_context)),
       target_head_(vocabulary_.rows(target.head())) {
   options_.evaluated = std::max(options_.evaluated, options_.steps);
 }
@@ -44,7 +45,7 @@ class RecurrentLearner::Unrolled {
     const Attended now = project(learner_.layer_, c, in.attention,
                                  make_rotation(learner_.rope_, index_tensor(positions, device)));
     const torch::Tensor out =
-        feed_forward(learner_.layer_, c, in.residual + attention_output(learner_.layer_, attend(now)));
+        feed_forward(learner_.layer_, c, in.residual + attention_output(learner_.layer_, c, attend(now)));
     state_ = learner_.next_state(out);
     ++step_;
     return out;
@@ -74,7 +75,7 @@ class RecurrentLearner::Unrolled {
     const auto rows = [&](const torch::Tensor& x) { return x.slice(1, s.begin, s.begin + s.length); };
     const torch::Tensor q = rows(now.q);
     const torch::Tensor mask = mask_.slice(0, 0, s.length).slice(1, 0, s.length);
-    std::vector<torch::Tensor> scores = {attention_scores(q, rows(first_.k)).add_(mask)};
+    std::vector<torch::Tensor> scores = {attention_scores(learner_.layer_, q, rows(first_.k)).add_(mask)};
     const double scale = 1 / std::sqrt(static_cast<double>(q.size(-1)));
     for (const Attended& earlier : later_)
       scores.push_back((q * rows(earlier.k)).sum(-1, true, torch::kFloat32) * scale);
@@ -176,7 +177,7 @@ nlohmann::json RecurrentLearner::layer_config() const {
           {"head_dim", c.head_dim},
           {"hidden_act", "silu"},
           {"rms_norm_eps", c.norm_eps},
-          {"rope_theta", c.rope.theta},
+          {"rope_theta", c.rope().theta},
           {"max_position_embeddings", c.max_context},
           {"vocab_size", c.vocab},
           {"torch_dtype", "bfloat16"}};

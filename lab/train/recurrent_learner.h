@@ -54,7 +54,7 @@ class RecurrentLearner : public Learner {
   }
   virtual double cross_entropy_weight() const { return 1; }
 
-  const ModelConfig& shape() const { return target_.config(); }
+  const ModelConfig& shape() const { return shape_; }
   /// What config.json says of the layer.
   nlohmann::json layer_config() const;
 
@@ -67,6 +67,7 @@ class RecurrentLearner : public Learner {
   struct Graded;
 
   UnrollOptions options_;
+  ModelConfig shape_;  ///< of the head's layer
   RopeTable rope_;
   torch::Tensor target_head_;  ///< rows of the target's, for vocabulary_
 };

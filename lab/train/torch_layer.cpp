@@ -6,11 +6,38 @@ namespace augur {
 
 namespace {
 
+/// Queries or keys before the rotation, of a projection's rows.
+torch::Tensor normed_heads(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& rows,
+                           int heads, const torch::Tensor& norm) {
+  const std::int64_t count = rows.size(0);
+  switch (layer.spec.qk_norm) {
+    case QkNorm::None:
+      break;
+    case QkNorm::PerHead:
+      return rms_norm(rows.view({count, heads, c.head_dim}), norm, c.norm_eps);
+    case QkNorm::Whole:
+      return rms_norm(rows, norm, c.norm_eps).view({count, heads, c.head_dim});
+  }
+  return rows.view({count, heads, c.head_dim});
+}
+
 torch::Tensor keys(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x,
                    const Rotation& rotation) {
-  torch::Tensor k = linear_bf16(x, layer.k, layer.k_bias).view({x.size(0), c.kv_heads, c.head_dim});
-  if (layer.k_norm.defined()) k = rms_norm(k, layer.k_norm, c.norm_eps);
+  const torch::Tensor k =
+      normed_heads(layer, c, linear_bf16(x, layer.k, layer.k_bias), c.kv_heads, layer.k_norm);
   return spread_heads(rotate(k, rotation), c.heads).to(torch::kBFloat16);
+}
+
+/// The stream plus a block's result, on its way normed and scaled.
+torch::Tensor added(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x,
+                    torch::Tensor result, const torch::Tensor& norm) {
+  if (norm.defined()) result = rms_norm(result, norm, c.norm_eps);
+  return layer.spec.residual_scale == 1.0f ? x + result
+                                           : x + result.to(torch::kFloat32) * layer.spec.residual_scale;
+}
+
+torch::Tensor normed(const torch::Tensor& x, const torch::Tensor& norm, double eps) {
+  return norm.defined() ? rms_norm(x, norm, eps) : x;
 }
 
 torch::Tensor values(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x) {
@@ -31,6 +58,7 @@ TorchLayer TorchLayer::random(const ModelConfig& c, torch::Generator& generator,
   };
   const auto ones = [&](std::int64_t n) { return trainable(torch::ones({n}), device); };
   TorchLayer layer;
+  layer.spec = c.layer(0);
   layer.q = matrix(q_width, width);
   layer.k = matrix(kv_width, width);
   layer.v = matrix(kv_width, width);
@@ -40,7 +68,7 @@ TorchLayer TorchLayer::random(const ModelConfig& c, torch::Generator& generator,
   layer.down = matrix(h, c.intermediate);
   if (with_input_norm) layer.input_norm = ones(width);
   layer.post_norm = ones(h);
-  if (c.qk_norm) {
+  if (layer.spec.qk_norm == QkNorm::PerHead) {
     layer.q_norm = ones(c.head_dim);
     layer.k_norm = ones(c.head_dim);
   }
@@ -67,8 +95,8 @@ NamedTensors TorchLayer::named(const std::string& prefix) const {
 Attended project(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x,
                  const Rotation& rotation) {
   const torch::Tensor rows = x.to(torch::kBFloat16);
-  torch::Tensor q = linear_bf16(rows, layer.q, layer.q_bias).view({x.size(0), c.heads, c.head_dim});
-  if (layer.q_norm.defined()) q = rms_norm(q, layer.q_norm, c.norm_eps);
+  const torch::Tensor q =
+      normed_heads(layer, c, linear_bf16(rows, layer.q, layer.q_bias), c.heads, layer.q_norm);
   return {rotate(q, rotation).transpose(0, 1).to(torch::kBFloat16), keys(layer, c, rows, rotation),
           values(layer, c, rows)};
 }
@@ -79,26 +107,37 @@ Attended project_context(const TorchLayer& layer, const ModelConfig& c, const to
   return {{}, keys(layer, c, rows, rotation), values(layer, c, rows)};
 }
 
-torch::Tensor attention_scores(const torch::Tensor& q, const torch::Tensor& k) {
-  return product(q, k.transpose(1, 2)).to(torch::kFloat32).div_(std::sqrt(static_cast<double>(q.size(-1))));
+torch::Tensor attention_scores(const TorchLayer& layer, const torch::Tensor& q, const torch::Tensor& k) {
+  torch::Tensor scores = product(q, k.transpose(1, 2)).to(torch::kFloat32);
+  if (layer.spec.score_scale > 0) {
+    scores.mul_(layer.spec.score_scale);
+  } else {
+    scores.div_(std::sqrt(static_cast<double>(q.size(-1))));
+  }
+  const double cap = layer.spec.score_cap;
+  return cap > 0 ? scores.div_(cap).tanh_().mul_(cap) : scores;
 }
 
-torch::Tensor attention_output(const TorchLayer& layer, const torch::Tensor& mixed) {
-  return linear_bf16(mixed.transpose(0, 1).reshape({mixed.size(1), -1}), layer.o, layer.o_bias);
+torch::Tensor attention_output(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& mixed) {
+  const torch::Tensor out =
+      linear_bf16(mixed.transpose(0, 1).reshape({mixed.size(1), -1}), layer.o, layer.o_bias);
+  return normed(out, layer.attention_after_norm, c.norm_eps);
 }
 
 torch::Tensor feed_forward(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x) {
-  const torch::Tensor m = rms_norm(x, layer.post_norm, c.norm_eps).to(torch::kBFloat16);
+  const torch::Tensor m = normed(x, layer.post_norm, c.norm_eps).to(torch::kBFloat16);
   const torch::Tensor gate = linear_bf16(m, layer.gate, layer.gate_bias);
   const torch::Tensor up = linear_bf16(m, layer.up, layer.up_bias);
-  return x + linear_bf16(torch::silu(gate) * up, layer.down, layer.down_bias);
+  const torch::Tensor opened =
+      layer.spec.activation == Activation::Silu ? torch::silu(gate) : torch::gelu(gate, "tanh");
+  return added(layer, c, x, linear_bf16(opened * up, layer.down, layer.down_bias), layer.mlp_after_norm);
 }
 
 torch::Tensor run_layer(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x,
                         const Rotation& rotation, const torch::Tensor& mask) {
-  const Attended rows = project(layer, c, rms_norm(x, layer.input_norm, c.norm_eps), rotation);
-  const torch::Tensor p = attention_scores(rows.q, rows.k).add_(mask).softmax(-1).to(torch::kBFloat16);
-  return feed_forward(layer, c, x + attention_output(layer, product(p, rows.v)));
+  const Attended rows = project(layer, c, normed(x, layer.input_norm, c.norm_eps), rotation);
+  const torch::Tensor p = attention_scores(layer, rows.q, rows.k).add_(mask).softmax(-1).to(torch::kBFloat16);
+  return feed_forward(layer, c, added(layer, c, x, attention_output(layer, c, product(p, rows.v)), {}));
 }
 
 }  // namespace augur

@@ -13,7 +13,9 @@ namespace augur {
 /// language models and every head with attention are made of it. Biases and q/k norms only where a family has
 /// them; a tensor that is not there is undefined. Matrices are bfloat16 when frozen, float32 when trained.
 struct TorchLayer {
-  torch::Tensor input_norm, post_norm;
+  LayerSpec spec;
+  torch::Tensor input_norm, post_norm;                 ///< of what attention and the feed-forward read
+  torch::Tensor attention_after_norm, mlp_after_norm;  ///< of what they add
   torch::Tensor q, k, v, o, gate, up, down;
   torch::Tensor q_bias, k_bias, v_bias, o_bias;
   torch::Tensor gate_bias, up_bias, down_bias;
@@ -23,7 +25,7 @@ struct TorchLayer {
   /// `input_norm` false: none.
   static TorchLayer random(const ModelConfig& config, torch::Generator& generator, torch::Device device,
                            std::int64_t input = 0, bool with_input_norm = true);
-  /// All tensors that are there, by name behind `prefix`.
+  /// All tensors that are there, by name behind `prefix`; of a layer without after-norms.
   NamedTensors named(const std::string& prefix) const;
 };
 
@@ -38,11 +40,12 @@ Attended project(const TorchLayer& layer, const ModelConfig& config, const torch
 Attended project_context(const TorchLayer& layer, const ModelConfig& config, const torch::Tensor& x,
                          const Rotation& rotation);
 
-/// Scaled products of queries and keys, [heads, R, K] float32; a fresh tensor.
-torch::Tensor attention_scores(const torch::Tensor& q, const torch::Tensor& k);
+/// Scaled products of queries and keys, capped where the layer does, [heads, R, K] float32; a fresh tensor.
+torch::Tensor attention_scores(const TorchLayer& layer, const torch::Tensor& q, const torch::Tensor& k);
 /// What attention adds to the residual stream, of mixed values [heads, R, head_dim].
-torch::Tensor attention_output(const TorchLayer& layer, const torch::Tensor& mixed);
-/// x plus the MLP of its norm.
+torch::Tensor attention_output(const TorchLayer& layer, const ModelConfig& config,
+                               const torch::Tensor& mixed);
+/// x plus what the feed-forward adds.
 torch::Tensor feed_forward(const TorchLayer& layer, const ModelConfig& config, const torch::Tensor& x);
 
 /// The whole layer over rows that see one another as an additive `mask` [T, T] says. x [T, hidden] float32.

@@ -9,6 +9,7 @@
 #include "lab/train/row_grade.h"
 #include "lab/train/target_memory.h"
 #include "lab/train/torch_tensors.h"
+#include "model/families.h"
 
 namespace augur {
 
@@ -33,14 +34,39 @@ class Reader {
   torch::Device device_;
 };
 
-TorchLayer read_layer(const Reader& read, const ModelConfig& c, const std::string& at) {
+std::vector<RopeTable> rope_tables(const ModelConfig& c) {
+  std::vector<RopeTable> tables;
+  for (const LayerSpec& kind : c.kinds) {
+    tables.push_back(make_rope_table(kind.rope, c.head_dim, c.max_context));
+  }
+  return tables;
+}
+
+TorchLayer read_layer(const Reader& read, const ModelConfig& c, int index) {
+  const LayerSpec& spec = c.layer(index);
+  if (spec.experts.count > 0 || spec.sinks) {
+    throw Error("layer {}: layers with experts or attention sinks run in the engine only", index);
+  }
+  const TensorNames& names = find_family(c.family)->names;
+  const std::string at = fmt::format(fmt::runtime(names.layer), index);
+  const auto norm = [&](bool wanted, std::string_view name, std::int64_t n) {
+    return wanted ? read.vector(at + std::string(name), n) + static_cast<double>(c.norm_offset)
+                  : torch::Tensor();
+  };
+  const bool before = spec.norms != NormPlace::After;
+  const bool after = spec.norms != NormPlace::Before;
+  const bool qk = spec.qk_norm != QkNorm::None;
+  const bool whole = spec.qk_norm == QkNorm::Whole;
   const std::int64_t q_width = std::int64_t{c.heads} * c.head_dim;
   const std::int64_t kv_width = std::int64_t{c.kv_heads} * c.head_dim;
   const std::string attn = at + "self_attn.";
   const std::string mlp = at + "mlp.";
   return {
-      .input_norm = read.vector(at + "input_layernorm.weight", c.hidden),
-      .post_norm = read.vector(at + "post_attention_layernorm.weight", c.hidden),
+      .spec = spec,
+      .input_norm = norm(before, names.attention_norm, c.hidden),
+      .post_norm = norm(before, names.mlp_norm, c.hidden),
+      .attention_after_norm = norm(after, names.attention_after_norm, c.hidden),
+      .mlp_after_norm = norm(after, names.mlp_after_norm, c.hidden),
       .q = read.matrix(attn + "q_proj.weight", q_width, c.hidden),
       .k = read.matrix(attn + "k_proj.weight", kv_width, c.hidden),
       .v = read.matrix(attn + "v_proj.weight", kv_width, c.hidden),
@@ -48,15 +74,15 @@ TorchLayer read_layer(const Reader& read, const ModelConfig& c, const std::strin
       .gate = read.matrix(mlp + "gate_proj.weight", c.intermediate, c.hidden),
       .up = read.matrix(mlp + "up_proj.weight", c.intermediate, c.hidden),
       .down = read.matrix(mlp + "down_proj.weight", c.hidden, c.intermediate),
-      .q_bias = read.optional_vector(c.qkv_bias, attn + "q_proj.bias", q_width),
-      .k_bias = read.optional_vector(c.qkv_bias, attn + "k_proj.bias", kv_width),
-      .v_bias = read.optional_vector(c.qkv_bias, attn + "v_proj.bias", kv_width),
-      .o_bias = read.optional_vector(c.o_bias, attn + "o_proj.bias", c.hidden),
-      .gate_bias = read.optional_vector(c.mlp_bias, mlp + "gate_proj.bias", c.intermediate),
-      .up_bias = read.optional_vector(c.mlp_bias, mlp + "up_proj.bias", c.intermediate),
-      .down_bias = read.optional_vector(c.mlp_bias, mlp + "down_proj.bias", c.hidden),
-      .q_norm = read.optional_vector(c.qk_norm, attn + "q_norm.weight", c.head_dim),
-      .k_norm = read.optional_vector(c.qk_norm, attn + "k_norm.weight", c.head_dim),
+      .q_bias = read.optional_vector(spec.qkv_bias, attn + "q_proj.bias", q_width),
+      .k_bias = read.optional_vector(spec.qkv_bias, attn + "k_proj.bias", kv_width),
+      .v_bias = read.optional_vector(spec.qkv_bias, attn + "v_proj.bias", kv_width),
+      .o_bias = read.optional_vector(spec.o_bias, attn + "o_proj.bias", c.hidden),
+      .gate_bias = read.optional_vector(spec.mlp_bias, mlp + "gate_proj.bias", c.intermediate),
+      .up_bias = read.optional_vector(spec.mlp_bias, mlp + "up_proj.bias", c.intermediate),
+      .down_bias = read.optional_vector(spec.mlp_bias, mlp + "down_proj.bias", c.hidden),
+      .q_norm = norm(qk, names.q_norm, whole ? q_width : c.head_dim),
+      .k_norm = norm(qk, names.k_norm, whole ? kv_width : c.head_dim),
   };
 }
 
@@ -68,21 +94,21 @@ std::string layer_prefix(int layer) {
 
 TorchLlama::TorchLlama(const Checkpoint& checkpoint, torch::Device device, TargetForward forward)
     : config_(ModelConfig::from_json(checkpoint.config(), checkpoint.path().string())),
-      rope_(make_rope_table(config_.rope, config_.head_dim, config_.max_context)) {
+      ropes_(rope_tables(config_)) {
   const Reader read(checkpoint.weights(), device);
   embedding_ = read.matrix("model.embed_tokens.weight", config_.vocab, config_.hidden);
   if (!config_.tied_embeddings) head_ = read.matrix("lm_head.weight", config_.vocab, config_.hidden);
-  norm_ = read.vector("model.norm.weight", config_.hidden);
+  norm_ = read.vector("model.norm.weight", config_.hidden) + static_cast<double>(config_.norm_offset);
   if (forward == TargetForward::Engine) {
     assert(device.is_cpu());
     engine_ = std::make_shared<EngineTarget>(checkpoint);
     return;
   }
-  for (int i = 0; i < config_.layers; ++i) layers_.push_back(read_layer(read, config_, layer_prefix(i)));
+  for (int i = 0; i < config_.layers; ++i) layers_.push_back(read_layer(read, config_, i));
 }
 
 TorchLlama::TorchLlama(const ModelConfig& config, torch::Generator& generator, torch::Device device)
-    : config_(config), rope_(make_rope_table(config.rope, config.head_dim, config.max_context)) {
+    : config_(config), ropes_(rope_tables(config)) {
   // As is usual for language models: embeddings small, so that tied logits start near zero.
   constexpr double kEmbeddingDeviation = 0.02;
   const auto table = [&] {
@@ -115,7 +141,7 @@ NamedTensors TorchLlama::named() const {
 
 TorchLayer TorchLlama::layer(int index) const {
   if (engine_ == nullptr) return layers_[static_cast<std::size_t>(index)];
-  return read_layer(Reader(engine_->checkpoint().weights(), device()), config_, layer_prefix(index));
+  return read_layer(Reader(engine_->checkpoint().weights(), device()), config_, index);
 }
 
 torch::Tensor TorchLlama::embed(const torch::Tensor& ids) const {
@@ -145,11 +171,16 @@ TorchLlama::Output TorchLlama::forward(std::span<const TokenId> tokens, std::spa
 TorchLlama::Output TorchLlama::compute(std::span<const TokenId> tokens, std::span<const int> taps) const {
   if (engine_ != nullptr) return engine_->forward(tokens, taps);
   const auto length = static_cast<std::int64_t>(tokens.size());
-  const Rotation rotation = make_rotation(rope_, 0, length, device());
-  const torch::Tensor mask = causal_mask(length, device());
+  std::vector<Rotation> rotations;
+  std::vector<torch::Tensor> masks;
+  for (std::size_t kind = 0; kind < ropes_.size(); ++kind) {
+    rotations.push_back(make_rotation(ropes_[kind], 0, length, device()));
+    masks.push_back(causal_mask(length, device(), config_.kinds[kind].window));
+  }
   Output out;
   out.taps.resize(taps.size());
   torch::Tensor x = embed(index_tensor({tokens.begin(), tokens.end()}, device()));
+  if (config_.embedding_scale != 1.0f) x = x * config_.embedding_scale;
   const auto tap = [&](int layer) {
     for (std::size_t i = 0; i < taps.size(); ++i) {
       if (taps[i] == layer) out.taps[i] = x;
@@ -157,7 +188,8 @@ TorchLlama::Output TorchLlama::compute(std::span<const TokenId> tokens, std::spa
   };
   for (int i = 0; i < config_.layers; ++i) {
     tap(i);
-    x = run_layer(layers_[static_cast<std::size_t>(i)], config_, x, rotation, mask);
+    const std::size_t kind = config_.kind(i);
+    x = run_layer(layers_[static_cast<std::size_t>(i)], config_, x, rotations[kind], masks[kind]);
   }
   tap(config_.layers);
   out.last = x;
@@ -165,7 +197,10 @@ TorchLlama::Output TorchLlama::compute(std::span<const TokenId> tokens, std::spa
 }
 
 torch::Tensor TorchLlama::logits(const torch::Tensor& hidden) const {
-  return linear_bf16(final_norm(hidden), head()).to(torch::kFloat32);
+  torch::Tensor logits = linear_bf16(final_norm(hidden), head()).to(torch::kFloat32);
+  if (config_.logit_scale != 1.0f) logits = logits * config_.logit_scale;
+  const double cap = config_.logit_cap;
+  return cap > 0 ? (logits / cap).tanh() * cap : logits;
 }
 
 std::vector<int> default_taps(const ModelConfig& target) {

@@ -45,10 +45,10 @@ class TorchLlama {
   /// Tap id = layers means after the last layer.
   Output forward(std::span<const TokenId> tokens, std::span<const int> taps = {}) const;
 
-  /// Embedding rows, float32. ids [n] int64
+  /// Embedding rows as they are stored, without the model's scale, float32. ids [n] int64
   torch::Tensor embed(const torch::Tensor& ids) const;
   torch::Tensor final_norm(const torch::Tensor& hidden) const {
-    return rms_norm(hidden, norm_, config_.norm_eps);
+    return rms_norm(hidden, norm_, config_.norm_eps);  // whose weights have the offset
   }
   /// [R, vocab] float32 logits of rows before the final norm.
   torch::Tensor logits(const torch::Tensor& hidden) const;
@@ -64,7 +64,7 @@ class TorchLlama {
   Output compute(std::span<const TokenId> tokens, std::span<const int> taps) const;
 
   ModelConfig config_;
-  RopeTable rope_;
+  std::vector<RopeTable> ropes_;  ///< by kind of layer
   torch::Tensor embedding_, head_, norm_;
   std::vector<TorchLayer> layers_;
   std::shared_ptr<EngineTarget> engine_;  ///< null: libtorch

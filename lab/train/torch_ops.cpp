@@ -39,6 +39,7 @@ Rotation make_rotation(const RopeTable& table, std::int64_t first, std::int64_t 
 }
 
 Rotation make_rotation(const RopeTable& table, const torch::Tensor& positions) {
+  if (table.inverse_frequencies.empty()) return {};
   const torch::Tensor frequencies =
       torch::tensor(std::vector<double>(table.inverse_frequencies.begin(), table.inverse_frequencies.end()),
                     torch::kFloat64)
@@ -50,6 +51,10 @@ Rotation make_rotation(const RopeTable& table, const torch::Tensor& positions) {
 }
 
 torch::Tensor rotate(const torch::Tensor& x, const Rotation& rotation) {
+  if (!rotation.cos.defined()) return x.to(torch::kFloat32);
+  if (const std::int64_t dims = rotation.cos.size(1); dims < x.size(-1)) {
+    return torch::cat({rotate(x.slice(-1, 0, dims), rotation), x.slice(-1, dims).to(torch::kFloat32)}, -1);
+  }
   const torch::Tensor f = x.to(torch::kFloat32);
   const std::vector<torch::Tensor> halves = f.chunk(2, -1);
   const torch::Tensor turned = torch::cat({-halves[1], halves[0]}, -1);
@@ -66,8 +71,10 @@ torch::Tensor spread_heads(const torch::Tensor& x, std::int64_t heads) {
       .reshape({heads, length, width});
 }
 
-torch::Tensor causal_mask(std::int64_t length, torch::Device device) {
-  return torch::full({length, length}, -std::numeric_limits<float>::infinity(), device).triu(1);
+torch::Tensor causal_mask(std::int64_t length, torch::Device device, std::int64_t window) {
+  const torch::Tensor hidden = torch::full({length, length}, -std::numeric_limits<float>::infinity(), device);
+  torch::Tensor mask = hidden.triu(1);
+  return window > 0 && window < length ? mask + hidden.tril(-window) : mask;
 }
 
 torch::Tensor index_tensor(const std::vector<std::int64_t>& indices, torch::Device device) {

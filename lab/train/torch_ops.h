@@ -24,7 +24,7 @@ torch::Tensor linear_bf16(const torch::Tensor& x, const torch::Tensor& weight,
 /// x / sqrt(mean(x^2) + eps) * weight over the last dimension, float32.
 torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, double eps);
 
-/// Cosines and sines [positions, head_dim], halves repeated.
+/// Cosines and sines [positions, rotated dimensions], halves repeated; not defined: nothing is rotated.
 struct Rotation {
   torch::Tensor cos;
   torch::Tensor sin;
@@ -33,14 +33,15 @@ struct Rotation {
 Rotation make_rotation(const RopeTable& table, std::int64_t first, std::int64_t count, torch::Device device);
 Rotation make_rotation(const RopeTable& table, const torch::Tensor& positions);
 
-/// Rotates the halves of x[T, heads, head_dim] by a rotation of T positions.
+/// Rotates the halves of the leading dimensions of x[T, heads, head_dim] by a rotation of T positions.
 torch::Tensor rotate(const torch::Tensor& x, const Rotation& rotation);
 
 /// [T, kv_heads, d] -> [heads, T, d], each kv head repeated for its query heads.
 torch::Tensor spread_heads(const torch::Tensor& x, std::int64_t heads);
 
-/// Additive causal mask [T, T]: 0 on and below the diagonal, -infinity above.
-torch::Tensor causal_mask(std::int64_t length, torch::Device device);
+/// Additive causal mask [T, T]: 0 on and below the diagonal, -infinity above, and, with a window, below the
+/// last so many.
+torch::Tensor causal_mask(std::int64_t length, torch::Device device, std::int64_t window = 0);
 
 /// [n] int64, to pick rows with.
 torch::Tensor index_tensor(const std::vector<std::int64_t>& indices, torch::Device device);

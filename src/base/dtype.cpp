@@ -40,6 +40,8 @@ BlockShape block_shape(DType type) {
       return {256, 176};
     case DType::Q6_K:
       return {256, 210};
+    case DType::MXFP4:
+      return {32, 17};
   }
   throw Error("unknown element type {}", static_cast<int>(type));
 }
@@ -86,6 +88,8 @@ std::string_view name(DType type) {
       return "Q5_K";
     case DType::Q6_K:
       return "Q6_K";
+    case DType::MXFP4:
+      return "MXFP4";
   }
   return "?";
 }

@@ -28,6 +28,7 @@ enum class DType : std::uint8_t {
   Q4_K,
   Q5_K,
   Q6_K,
+  MXFP4,
 };
 
 /// A type stores `elements` values in `bytes` bytes (one value except for block formats).

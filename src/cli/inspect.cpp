@@ -54,11 +54,11 @@ ordered_json describe_model(const Checkpoint& checkpoint) {
                         {"head_dim", config.head_dim},
                         {"vocabulary", config.vocab},
                         {"context", config.max_context},
-                        {"rope_theta", config.rope.theta},
-                        {"rope_scaling", name(config.rope.scaling)},
+                        {"rope_theta", config.rope().theta},
+                        {"rope_scaling", name(config.rope().scaling)},
                         {"tied_embeddings", config.tied_embeddings},
-                        {"qkv_bias", config.qkv_bias},
-                        {"qk_norm", config.qk_norm}};
+                        {"qkv_bias", config.layer(0).qkv_bias},
+                        {"qk_norm", config.layer(0).qk_norm != QkNorm::None}};
   return model;
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "io/fused_tensors.h"
 #include "io/gguf/model.h"
 #include "io/json_reader.h"
 #include "io/mapped_file.h"
@@ -24,7 +25,7 @@ bool is_folder(const fs::path& path) {
 }
 
 /// Medusa's and Hydra's heads have file names of their own.
-std::shared_ptr<const WeightStore> open_folder_weights(const fs::path& folder) {
+std::shared_ptr<WeightStore> open_folder_weights(const fs::path& folder) {
   if (has_safetensors(folder)) return open_safetensors_folder(folder);
   if (const auto archive = folder / "pytorch_model.bin"; file_exists(archive)) {
     return open_torch_archive(archive);
@@ -155,13 +156,16 @@ nlohmann::json Checkpoint::tokenizer_config() const {
 
 const WeightStore& Checkpoint::weights() const {
   if (weights_ == nullptr) {
+    std::shared_ptr<WeightStore> opened;
     if (is_gguf()) {
-      weights_ = open_gguf_weights(gguf_);
+      opened = open_gguf_weights(gguf_);
     } else if (is_folder(path_)) {
-      weights_ = open_folder_weights(path_);
+      opened = open_folder_weights(path_);
     } else {
       throw Error("{}: holds no weights", path_.string());
     }
+    split_fused_tensors(config(), *opened);
+    weights_ = std::move(opened);
   }
   return *weights_;
 }

@@ -48,6 +48,45 @@ const StoredTensor& WeightStore::require(std::string_view name, const Shape& sha
   return *tensor;
 }
 
+void WeightStore::split(const std::string& name, std::span<const Part> parts) {
+  const auto it = tensors_.find(name);
+  if (it == tensors_.end() || it->second.shape.empty()) return;
+  const StoredTensor& tensor = it->second;
+  std::int64_t rows = 0;
+  for (const Part& part : parts) {
+    if (part.rows < 1 || part.rows > tensor.shape[0] || (part.name != name && tensors_.contains(part.name)))
+      return;
+    rows += part.rows;
+  }
+  if (rows != tensor.shape[0] || tensor.interleaved_heads > 0) return;
+
+  const StoredTensor whole = std::move(it->second);
+  tensors_.erase(it);
+  const std::size_t row_bytes = whole.bytes.size() / static_cast<std::size_t>(rows);
+  std::size_t at = 0;
+  for (const Part& part : parts) {
+    StoredTensor piece = whole;
+    piece.name = part.name;
+    piece.part_of = name;
+    const bool elements = whole.shape.size() == 2 && name.ends_with(".bias");  // of one vector for each part
+    if ((whole.shape.size() == 3 || elements) && part.rows == 1) {
+      piece.shape.erase(piece.shape.begin());
+    } else {
+      piece.shape[0] = part.rows;
+    }
+    const std::size_t bytes = static_cast<std::size_t>(part.rows) * row_bytes;
+    piece.bytes = whole.bytes.subspan(at, bytes);
+    at += bytes;
+    tensors_.emplace(part.name, std::move(piece));
+  }
+  wholes_.emplace(name, whole);
+}
+
+const StoredTensor* WeightStore::whole(std::string_view name) const {
+  const auto it = wholes_.find(name);
+  return it == wholes_.end() ? nullptr : &it->second;
+}
+
 void WeightStore::check_leftovers(std::span<const std::string> used,
                                   std::span<const std::string_view> ignorable) const {
   const std::set<std::string_view> known(used.begin(), used.end());
@@ -126,6 +165,8 @@ void read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t coun
   } catch (const Error& e) {
     throw Error("{}: tensor {}: {}", tensor.file, tensor.name, e.what());
   }
+  if (tensor.offset == 0.0f) return;
+  for (std::int64_t i = 0; i < count * length; ++i) out[i] -= tensor.offset;
 }
 
 }  // namespace augur

@@ -29,7 +29,11 @@ struct StoredTensor {
   /// llama.cpp stores q/k rows with the rotary halves interleaved; > 0: the number of heads over which
   /// read_rows() undoes that.
   int interleaved_heads = 0;
-  std::string file;  ///< for messages
+  /// What the file format added to all values, for read_rows() to take off: Gemma's norms are stored as what
+  /// they multiply by, Hugging Face's by 1 less.
+  float offset = 0.0f;
+  std::string part_of;  ///< the tensor of which this is a part (WeightStore::split); empty: none
+  std::string file;     ///< for messages
 };
 
 /// Any file format -> typed, shaped, named views. Files are memory-mapped; nothing is converted until read.
@@ -46,6 +50,17 @@ class WeightStore {
   /// or its shape differs.
   const StoredTensor& require(std::string_view name, const Shape& shape) const;
 
+  /// Some rows of a tensor (of three dimensions: matrices), under a name of their own.
+  struct Part {
+    std::string name;
+    std::int64_t rows = 0;
+  };
+  /// Replaces a tensor by its parts, in order; nothing happens where they are not exactly what it has, or one
+  /// of their names is taken.
+  void split(const std::string& name, std::span<const Part> parts);
+  /// A tensor that was split, as it is in the file; null: none of this name.
+  const StoredTensor* whole(std::string_view name) const;
+
   /// Error listing the tensors that are not in `used` and do not match an ignorable suffix.
   void check_leftovers(std::span<const std::string> used, std::span<const std::string_view> ignorable) const;
 
@@ -53,6 +68,7 @@ class WeightStore {
 
  protected:
   std::map<std::string, StoredTensor, std::less<>> tensors_;
+  std::map<std::string, StoredTensor, std::less<>> wholes_;
   std::string description_;
 };
 

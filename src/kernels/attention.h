@@ -52,8 +52,11 @@ KvLayerView from_slot(const KvLayerView& kv, std::int64_t slot);
 ///
 /// Law: let s_0..s_{L-1} be the row's slots in logical order, C = F32 for caches of it, else BF16.
 ///   score_j = <q, K[s_j]>, one float32 chain over head_dim in the order of gemm.h's law for C; q rounded to
-///   C p_j     = exp2((score_j - max score) * scale * log2 e), 0 below 2^-100; rounded to C out     = sum_j
-///   p_j V[s_j] / sum_j p_j
+///             C. With a cap: cap * tanh(score_j * scale / cap), and the scale is 1 from here on
+///   p_j     = exp2((score_j - max score) * scale * log2 e), 0 below 2^-100; rounded to C. With a window:
+///             0 for j < L - window, and such scores are not in the maximum
+///   out     = sum_j p_j V[s_j] / sum_j p_j. With a sink: its value / scale is in the maximum, and p of it in
+///             the divisor
 /// The first sum is one float32 chain in logical order, for BF16 in pairs as in gemm.h: position 2j+1, then
 /// 2j. The second has 16 partial sums (BF16: position j in sum j / 2 % 16; F32: in sum j % 16), folded
 /// 8+8, 4+4, 2+2, 1+1. Nothing depends on the slots' places or on other rows, so a tree row's bits equal
@@ -63,8 +66,11 @@ struct AttentionCall {
   const float* q = nullptr;  ///< [rows, q_stride], head h at column h * head_dim; rotary applied
   std::int64_t q_stride = 0;
   int rows = 0;
-  int heads = 0;       ///< multiple of kv.kv_heads; query head h reads kv head h / (heads / kv_heads)
-  float scale = 1.0f;  ///< positive
+  int heads = 0;            ///< multiple of kv.kv_heads; query head h reads kv head h / (heads / kv_heads)
+  float scale = 1.0f;       ///< positive
+  std::int64_t window = 0;  ///< > 0: a row sees only the last so many of its logical positions
+  float cap = 0.0f;         ///< > 0: soft limit of the scaled scores
+  const float* sinks = nullptr;  ///< [heads]: a score that takes its share of the sum and adds nothing
   const std::int64_t* contiguous = nullptr;    ///< [rows]
   const std::int32_t* gather = nullptr;        ///< absolute slots
   const std::int32_t* gather_begin = nullptr;  ///< [rows + 1]; null when no row gathers

@@ -48,6 +48,19 @@ std::int64_t slots_seen(const AttentionCall& call, Range rows) {
   return slots;
 }
 
+/// Slots in whole pages that lie before the window of every one of the rows.
+std::int64_t slots_skipped(const AttentionCall& call, Range rows) {
+  if (call.window == 0) return 0;
+  std::int64_t first = call.contiguous[rows.begin];
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    const std::int64_t gathers =
+        call.gather_begin == nullptr ? 0 : call.gather_begin[r + 1] - call.gather_begin[r];
+    const std::int64_t begin = call.contiguous[r] + gathers - call.window;
+    first = std::min({first, call.contiguous[r], std::max<std::int64_t>(begin, 0)});
+  }
+  return first / kKvPageSlots * kKvPageSlots;
+}
+
 AttentionItem make_item(const AttentionCall& call, std::int64_t index, int groups, std::byte* scratch) {
   const int heads = call.heads / call.kv.kv_heads;
   const std::int64_t kv_head = index / groups;
@@ -55,8 +68,10 @@ AttentionItem make_item(const AttentionCall& call, std::int64_t index, int group
   const std::int64_t head_bytes = kv_head_bytes(call.kv);
   const std::int64_t column = kv_head * heads * call.kv.head_dim;
   const bool out_bf16 = call.out_type == DType::BF16;
+  // Expanded pages are those of all rows.
+  const std::int64_t skipped = slots_skipped(call, call.kv.type == DType::Q8_0 ? Range{0, call.rows} : rows);
   return {
-      .pages = reinterpret_cast<const char* const*>(call.kv.pages),
+      .pages = reinterpret_cast<const char* const*>(call.kv.pages + skipped / kKvPageSlots),
       .k = call.kv.k + kv_head * head_bytes,
       .v = call.kv.v + kv_head * head_bytes,
       .head_dim = call.kv.head_dim,
@@ -64,11 +79,17 @@ AttentionItem make_item(const AttentionCall& call, std::int64_t index, int group
       .q_stride = call.q_stride,
       .rows = static_cast<int>(rows.size()),
       .heads = heads,
-      .log2_scale = call.scale * 1.44269504088896f,
+      .log2_scale = (call.cap > 0 ? 1.0f : call.scale) * 1.44269504088896f,
+      .window = call.window,
+      .cap = call.cap,
+      .cap_scale = call.cap > 0 ? call.scale / call.cap : 0.0f,
+      .sinks = call.sinks == nullptr ? nullptr : call.sinks + kv_head * heads,
+      .sink_scale = call.cap > 0 ? 1.0f : 1.0f / call.scale,
       .contiguous = call.contiguous + rows.begin,
       .gather = call.gather,
       .gather_begin = call.gather_begin == nullptr ? nullptr : call.gather_begin + rows.begin,
-      .slots = slots_seen(call, rows),
+      .skipped = skipped,
+      .slots = slots_seen(call, rows) - skipped,
       .out_bf16 = out_bf16,
       .out = static_cast<char*>(call.out) + (rows.begin * call.out_stride + column) * (out_bf16 ? 2 : 4),
       .out_stride = call.out_stride,
@@ -81,7 +102,8 @@ AttentionItem make_item(const AttentionCall& call, std::int64_t index, int group
 class ExpandedHead {
  public:
   ExpandedHead(const AttentionCall& call, std::byte* scratch)
-      : panels_((slots_seen(call, {0, call.rows}) + kPanel - 1) / kPanel),
+      : panels_((slots_seen(call, {0, call.rows}) - slots_skipped(call, {0, call.rows}) + kPanel - 1) /
+                kPanel),
         part_bytes_(2 * kKvPageSlots * call.kv.head_dim),
         table_(reinterpret_cast<std::byte**>(scratch)) {
     const std::int64_t pages = page_count(panels_ * kPanel);

@@ -73,6 +73,38 @@ void SiluMulPanels(const float* gate_up, std::int64_t pairs, DType out_type, voi
   }
 }
 
+template <class T>
+HWY_INLINE void GeluMulPanelsTo(const float* gate_up, std::int64_t pairs, T* out) {
+  Sweep(16 * pairs, [&](auto d, std::int64_t i) HWY_ATTR {
+    const float* gate = gate_up + i / 16 * 32 + i % 16;
+    StoreAs(d, GeluTimes(d, hn::LoadU(d, gate), hn::LoadU(d, gate + 16)), out + i);
+  });
+}
+
+void GeluMulPanels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
+  if (out_type == DType::BF16) {
+    GeluMulPanelsTo(gate_up, pairs, static_cast<BF16*>(out));
+  } else {
+    GeluMulPanelsTo(gate_up, pairs, static_cast<float*>(out));
+  }
+}
+
+template <class T>
+HWY_INLINE void ClampedSwigluPanelsTo(const float* gate_up, std::int64_t pairs, T* out) {
+  Sweep(16 * pairs, [&](auto d, std::int64_t i) HWY_ATTR {
+    const float* gate = gate_up + i / 16 * 32 + i % 16;
+    StoreAs(d, ClampedSwiglu(d, hn::LoadU(d, gate), hn::LoadU(d, gate + 16)), out + i);
+  });
+}
+
+void ClampedSwigluPanels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
+  if (out_type == DType::BF16) {
+    ClampedSwigluPanelsTo(gate_up, pairs, static_cast<BF16*>(out));
+  } else {
+    ClampedSwigluPanelsTo(gate_up, pairs, static_cast<float*>(out));
+  }
+}
+
 void SiluMul(const float* gate, const float* up, std::int64_t n, DType out_type, void* out) {
   if (out_type == DType::BF16) {
     SiluMulTo(gate, up, n, static_cast<BF16*>(out));
@@ -100,6 +132,29 @@ void RopeRotate(float* x, const float* cos, const float* sin, std::int64_t n) {
 void AddRow(float* y, const float* x, std::int64_t n) {
   Sweep(n, [&](auto d, std::int64_t i)
                HWY_ATTR { hn::StoreU(hn::Add(hn::LoadU(d, y + i), hn::LoadU(d, x + i)), d, y + i); });
+}
+
+void AddScaledRow(float* y, const float* x, float scale, std::int64_t n) {
+  Sweep(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    hn::StoreU(hn::Add(hn::LoadU(d, y + i), hn::Mul(hn::LoadU(d, x + i), hn::Set(d, scale))), d, y + i);
+  });
+}
+
+void ScaleRow(float* y, float scale, std::int64_t n) {
+  Sweep(n, [&](auto d, std::int64_t i)
+               HWY_ATTR { hn::StoreU(hn::Mul(hn::LoadU(d, y + i), hn::Set(d, scale)), d, y + i); });
+}
+
+/// tanh(v) = (1 - t) / (1 + t) of t = e^-2|v|, with v's sign.
+void CapRow(float* y, float cap, std::int64_t n) {
+  const float scale = 1.0f / cap;
+  Sweep(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    const auto v = hn::Mul(hn::LoadU(d, y + i), hn::Set(d, scale));
+    const auto one = hn::Set(d, 1.0f);
+    const auto t = Exp(d, hn::Mul(hn::Abs(v), hn::Set(d, -2.0f)));
+    const auto size = hn::Div(hn::Mul(hn::Set(d, cap), hn::Sub(one, t)), hn::Add(one, t));
+    hn::StoreU(hn::CopySignToAbs(size, v), d, y + i);
+  });
 }
 
 /// The largest element; NaN is passed over; -infinity when there is nothing else.
@@ -190,7 +245,12 @@ HWY_EXPORT(SiluMul);
 HWY_EXPORT(SiluMulPanels);
 HWY_EXPORT(ToBf16);
 HWY_EXPORT(RopeRotate);
+HWY_EXPORT(GeluMulPanels);
+HWY_EXPORT(ClampedSwigluPanels);
 HWY_EXPORT(AddRow);
+HWY_EXPORT(AddScaledRow);
+HWY_EXPORT(ScaleRow);
+HWY_EXPORT(CapRow);
 HWY_EXPORT(RowMax);
 HWY_EXPORT(FindEqual);
 HWY_EXPORT(FindInvalid);
@@ -234,6 +294,22 @@ void silu_mul_panels(const float* gate_up, std::int64_t pairs, DType out_type, v
   HWY_DYNAMIC_DISPATCH(SiluMulPanels)(gate_up, pairs, out_type, out);
 }
 
+void gelu_mul_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
+  assert(is_row_type(out_type));
+  if (out_type == DType::Q8_0) {
+    return gelu_mul_panels_quantized(gate_up, pairs, static_cast<QuantBlock*>(out));
+  }
+  HWY_DYNAMIC_DISPATCH(GeluMulPanels)(gate_up, pairs, out_type, out);
+}
+
+void clamped_swiglu_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
+  assert(is_row_type(out_type));
+  if (out_type == DType::Q8_0) {
+    return clamped_swiglu_panels_quantized(gate_up, pairs, static_cast<QuantBlock*>(out));
+  }
+  HWY_DYNAMIC_DISPATCH(ClampedSwigluPanels)(gate_up, pairs, out_type, out);
+}
+
 void convert_row(const float* x, std::int64_t n, DType out_type, void* out) {
   assert(is_row_type(out_type) || out_type == DType::I16);
   auto* blocks = static_cast<QuantBlock*>(out);
@@ -252,6 +328,19 @@ void rope_rotate(float* x, const float* cos, const float* sin, std::int64_t n) {
 
 void add_row(float* y, const float* x, std::int64_t n) {
   HWY_DYNAMIC_DISPATCH(AddRow)(y, x, n);
+}
+
+void add_scaled_row(float* y, const float* x, float scale, std::int64_t n) {
+  HWY_DYNAMIC_DISPATCH(AddScaledRow)(y, x, scale, n);
+}
+
+void scale_row(float* y, float scale, std::int64_t n) {
+  HWY_DYNAMIC_DISPATCH(ScaleRow)(y, scale, n);
+}
+
+void cap_row(float* y, float cap, std::int64_t n) {
+  assert(cap > 0.0f);
+  HWY_DYNAMIC_DISPATCH(CapRow)(y, cap, n);
 }
 
 std::int64_t argmax(const float* x, std::int64_t n) {

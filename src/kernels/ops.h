@@ -33,6 +33,14 @@ void silu_mul(const float* gate, const float* up, std::int64_t n, DType out_type
 /// them: out[16 * pairs].
 void silu_mul_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out);
 
+/// silu_mul_panels() with gelu in place of silu: GELU's approximation with tanh, v / (1 + e^-2u) of
+/// u = sqrt(2 / pi) (v + 0.044715 v^3).
+void gelu_mul_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out);
+
+/// silu_mul_panels() with gpt-oss's function: (up + 1) * gate / (1 + e^(-1.702 gate)), gate at most 7 and up
+/// from -7 to 7.
+void clamped_swiglu_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out);
+
 /// Rounds, quantises or copies a float32 row to `out_type`.
 void convert_row(const float* x, std::int64_t n, DType out_type, void* out);
 
@@ -42,6 +50,12 @@ void rope_rotate(float* x, const float* cos, const float* sin, std::int64_t n);
 
 /// y[i] += x[i].
 void add_row(float* y, const float* x, std::int64_t n);
+/// y[i] += scale * x[i].
+void add_scaled_row(float* y, const float* x, float scale, std::int64_t n);
+/// y[i] *= scale.
+void scale_row(float* y, float scale, std::int64_t n);
+/// y[i] = cap * tanh(y[i] / cap), cap > 0.
+void cap_row(float* y, float cap, std::int64_t n);
 
 /// Index of the largest element; the lowest index among equals. n >= 1. NaN counts as -infinity.
 std::int64_t argmax(const float* x, std::int64_t n);

@@ -132,6 +132,20 @@ void SiluMulPanelsQuantized(const float* gate_up, std::int64_t pairs, QuantBlock
   });
 }
 
+void GeluMulPanelsQuantized(const float* gate_up, std::int64_t pairs, QuantBlock* out) {
+  QuantizeBlocks(16 * pairs, out, [&](auto d, std::int64_t i) HWY_ATTR {
+    const float* gate = gate_up + i / 16 * 32 + i % 16;
+    return GeluTimes(d, hn::LoadU(d, gate), hn::LoadU(d, gate + 16));
+  });
+}
+
+void ClampedSwigluPanelsQuantized(const float* gate_up, std::int64_t pairs, QuantBlock* out) {
+  QuantizeBlocks(16 * pairs, out, [&](auto d, std::int64_t i) HWY_ATTR {
+    const float* gate = gate_up + i / 16 * 32 + i % 16;
+    return ClampedSwiglu(d, hn::LoadU(d, gate), hn::LoadU(d, gate + 16));
+  });
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace augur
 HWY_AFTER_NAMESPACE();
@@ -144,6 +158,8 @@ HWY_EXPORT(QuantizeRowFine);
 HWY_EXPORT(RmsNormQuantized);
 HWY_EXPORT(SiluMulQuantized);
 HWY_EXPORT(SiluMulPanelsQuantized);
+HWY_EXPORT(GeluMulPanelsQuantized);
+HWY_EXPORT(ClampedSwigluPanelsQuantized);
 
 void quantize_row(const float* x, std::int64_t n, QuantBlock* out) {
   HWY_DYNAMIC_DISPATCH(QuantizeRow)(x, n, out);
@@ -164,6 +180,14 @@ void silu_mul_quantized(const float* gate, const float* up, std::int64_t n, Quan
 
 void silu_mul_panels_quantized(const float* gate_up, std::int64_t pairs, QuantBlock* out) {
   HWY_DYNAMIC_DISPATCH(SiluMulPanelsQuantized)(gate_up, pairs, out);
+}
+
+void gelu_mul_panels_quantized(const float* gate_up, std::int64_t pairs, QuantBlock* out) {
+  HWY_DYNAMIC_DISPATCH(GeluMulPanelsQuantized)(gate_up, pairs, out);
+}
+
+void clamped_swiglu_panels_quantized(const float* gate_up, std::int64_t pairs, QuantBlock* out) {
+  HWY_DYNAMIC_DISPATCH(ClampedSwigluPanelsQuantized)(gate_up, pairs, out);
 }
 
 }  // namespace augur

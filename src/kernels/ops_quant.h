@@ -14,5 +14,7 @@ void rms_norm_quantized(const float* x, const float* weight, float eps, std::int
 void silu_mul_quantized(const float* gate, const float* up, std::int64_t n, QuantBlock* out);
 /// See silu_mul_panels().
 void silu_mul_panels_quantized(const float* gate_up, std::int64_t pairs, QuantBlock* out);
+void gelu_mul_panels_quantized(const float* gate_up, std::int64_t pairs, QuantBlock* out);
+void clamped_swiglu_panels_quantized(const float* gate_up, std::int64_t pairs, QuantBlock* out);
 
 }  // namespace augur

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 
 #include "base/error.h"
 #include "kernels/attention.h"
@@ -58,7 +57,6 @@ void BatchPlan::build(const TokenBatch& batch, const ModelConfig& config, DType 
                       std::span<const BlockSight> block) {
   check_rows(batch, config, context);
   heads_ = config.heads;
-  scale_ = 1.0f / std::sqrt(static_cast<float>(config.head_dim));
   max_position_ = *std::max_element(batch.positions.begin(), batch.positions.end());
   max_slots_ = 0;
   sequences_.clear();
@@ -219,7 +217,6 @@ AttentionCall BatchPlan::attention_call(const Sequence& sequence, int layer) con
                       visible.skipped[static_cast<std::size_t>(&sequence - sequences_.data())]);
   call.rows = sequence.rows;
   call.heads = heads_;
-  call.scale = scale_;
   call.contiguous = visible.contiguous.data() + first;
   call.gather = visible_in_.empty() ? gather_.data() : visible.gather.data();
   call.gather_begin = sequence.gathers ? visible.gather_begin.data() + first : nullptr;

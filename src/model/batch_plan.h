@@ -38,7 +38,8 @@ class BatchPlan {
   const KvCache& cache_of(int row) const {
     return *sequences_[static_cast<std::size_t>(sequence_of_[static_cast<std::size_t>(row)])].cache;
   }
-  /// A sequence's attention in one layer: everything but the q and out pointers.
+  /// A sequence's attention in one layer: who sees what, but for the layer's window. Not the q and out
+  /// pointers, nor what is done with the scores.
   AttentionCall attention_call(const Sequence& sequence, int layer) const;
   /// The items of sequence `index` that `rank` of `size` threads computes, so that every thread sees about
   /// the same number of keys over all sequences.
@@ -71,7 +72,6 @@ class BatchPlan {
                    std::vector<std::int32_t>& list);
 
   int heads_ = 0;
-  float scale_ = 1.0f;
   std::int64_t max_position_ = 0;
   std::int64_t max_slots_ = 0;
   std::vector<Sequence> sequences_;

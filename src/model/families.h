@@ -3,51 +3,91 @@
 #include <span>
 #include <string_view>
 
+#include "model/layer_spec.h"
+
 namespace augur {
 
-/// Names of a family's tensors as Hugging Face writes them.
+/// Names of a family's tensors as Hugging Face writes them. Empty: the family has none.
 struct TensorNames {
   std::string_view embedding = "model.embed_tokens.weight";
   std::string_view final_norm = "model.norm.weight";
   std::string_view head = "lm_head.weight";
   std::string_view layer = "model.layers.{}.";  ///< "{}": which; before each of the names below
-  std::string_view attention_norm = "input_layernorm.weight";
+  std::string_view attention_norm = "input_layernorm.weight";  ///< where NormPlace is not After
+  std::string_view attention_after_norm = "post_attention_layernorm.weight";  ///< where it is not Before
   std::string_view q = "self_attn.q_proj";  ///< + ".weight", ".bias", and so below
   std::string_view k = "self_attn.k_proj";
   std::string_view v = "self_attn.v_proj";
   std::string_view o = "self_attn.o_proj";
   std::string_view q_norm = "self_attn.q_norm.weight";
   std::string_view k_norm = "self_attn.k_norm.weight";
+  std::string_view sinks = "self_attn.sinks";
   std::string_view mlp_norm = "post_attention_layernorm.weight";
+  std::string_view mlp_after_norm = "post_feedforward_layernorm.weight";
   std::string_view gate = "mlp.gate_proj";
   std::string_view up = "mlp.up_proj";
   std::string_view down = "mlp.down_proj";
+  std::string_view router = "mlp.gate";
+  std::string_view expert = "mlp.experts.{}.";  ///< before the three below
+  std::string_view expert_gate = "gate_proj";
+  std::string_view expert_up = "up_proj";
+  std::string_view expert_down = "down_proj";
 };
 
 /// How a family reads a bias: never there, always there, or said by a key of config.json (absent: false).
 enum class BiasRule { Never, Always, Key };
 
-/// When a family's attention is limited to a sliding window.
+/// Which of a family's layers see a sliding window only. `layer_types` is followed where it is given.
 enum class WindowRule {
   Never,
-  Always,  ///< `sliding_window` holds for all layers unless it is null
-  OptIn,   ///< only with `use_sliding_window`, and for the layers from `max_window_layers` on
+  Always,   ///< all, `sliding_window` tokens, unless that is null
+  OptIn,    ///< only with `use_sliding_window`, and the layers from `max_window_layers` on
+  Pattern,  ///< all but every `sliding_window_pattern`-th
 };
 
-/// What distinguishes one family of decoders from the others. Defaults are those of Hugging Face's
-/// configuration class, for keys that config.json leaves out.
+/// How a family says that layers have experts.
+enum class ExpertRule {
+  None,
+  Mixtral,  ///< all layers, of `intermediate_size`
+  GptOss,   ///< all layers, of `intermediate_size`, with biases; softmax over the chosen ones only
+  Qwen,     ///< by `decoder_sparse_step` and `mlp_only_layers`, of `moe_intermediate_size`
+};
+
+/// What distinguishes one family of decoders from the others: how config.json becomes LayerSpecs, and what
+/// tensors are called. Defaults are those of Hugging Face's configuration class, for keys that config.json
+/// leaves out.
 struct Family {
   std::string_view name;  ///< config.json's `model_type`
   std::string_view gguf;  ///< what GGUF calls it: Mistral's models are Llama's there
   std::int64_t default_context = 0;
   int default_kv_heads =
       0;  ///< when the key is absent; 0: as many as heads. An explicit null means that, too
-  int default_head_dim = 0;             ///< 0: hidden_size / num_attention_heads
-  BiasRule qkv_bias = BiasRule::Never;  ///< key `attention_bias`
-  BiasRule o_bias = BiasRule::Never;    ///< key `attention_bias`
-  BiasRule mlp_bias = BiasRule::Never;  ///< key `mlp_bias`
-  bool qk_norm = false;
+  int default_head_dim = 0;  ///< 0: hidden_size / num_attention_heads
+  double default_theta = 10000.0;
+  const char* intermediate = "intermediate_size";  ///< the key
+  bool tied = false;                               ///< `tie_word_embeddings` where it is absent
+
+  // The layer
+  NormPlace norms = NormPlace::Before;
+  float norm_offset = 0.0f;  ///< 1: norms multiply by 1 + weight
+  QkNorm qk_norm = QkNorm::None;
+  BiasRule qkv_bias = BiasRule::Never;       ///< key `attention_bias`
+  BiasRule o_bias = BiasRule::Never;         ///< key `attention_bias`
+  BiasRule mlp_bias = BiasRule::Never;       ///< key `mlp_bias`
+  Activation activation = Activation::Silu;  ///< where `hidden_act` and `hidden_activation` are absent
   WindowRule window = WindowRule::Never;
+  std::int64_t default_window = 4096;
+  int window_pattern = 0;       ///< with WindowRule::Pattern, where the key is absent
+  double local_theta = 0.0;     ///< > 0: windowed layers have `rope_local_base_freq`, or this, unscaled
+  bool sinks = false;           ///< attention has them
+  int rope_interval = 0;        ///< > 0: every so many-th layer does not rotate (`no_rope_layers`)
+  double query_scalar = 0.0;    ///< > 0: scores are scaled by 1 / sqrt(`query_pre_attn_scalar`), or this
+  double score_cap = 0.0;       ///< of `attn_logit_softcapping` where it is absent
+  double logit_cap = 0.0;       ///< of `final_logit_softcapping` where it is absent
+  bool caps = false;            ///< reads those two
+  bool root_embedding = false;  ///< embeddings are scaled by sqrt(hidden_size)
+  bool multipliers = false;     ///< reads Granite's four: `embedding_multiplier` and so on
+  ExpertRule experts = ExpertRule::None;
   TensorNames names = {};
 };
 

@@ -1,5 +1,6 @@
 #include "model/forward_pass.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace augur {
@@ -84,6 +85,9 @@ void ForwardPass::load_rows(Range rows) const {
                   static_cast<std::size_t>(config_.hidden) * sizeof(float));
     } else {
       embedding_->get_row(batch_.tokens[static_cast<std::size_t>(r)], ws_.residual.floats(r));
+      if (config_.embedding_scale != 1.0f) {
+        scale_row(ws_.residual.floats(r), config_.embedding_scale, config_.hidden);
+      }
     }
   }
 }
@@ -143,23 +147,53 @@ void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
                       .bias = bias_of(layer.qkv_bias)},
                      team.split(layer.qkv.panels()));
   timer.barrier(team, ForwardProfile::Qkv);
+  if (config_.layer(index).qk_norm == QkNorm::Whole) {
+    norm_whole_queries_and_keys(team.split(rows), index);
+    timer.barrier(team, ForwardProfile::Rope);
+  }
   rotate_and_store(team.split(std::int64_t{config_.heads + config_.kv_heads} * rows), index);
   timer.barrier(team, ForwardProfile::Rope);
   attend(team, index);
   timer.barrier(team, ForwardProfile::Attention);
-  kernels_.gemm({.weight = &layer.o,
-                 .x = output_input(team, index),
-                 .x_stride = ws_.attended.stride(),
-                 .rows = rows,
-                 .y = ws_.residual.floats(0),
-                 .y_stride = ws_.residual.stride(),
-                 .bias = bias_of(layer.o_bias),
-                 .accumulate = true},
-                team.split(layer.o.panels()));
-  timer.barrier(team, ForwardProfile::Output);
+  multiply_into_residual(team,
+                         {.matrix = layer.o,
+                          .x = output_input(team, index),
+                          .x_stride = ws_.attended.stride(),
+                          .bias = layer.o_bias,
+                          .norm = layer.attention_after_norm,
+                          .scale = config_.layer(index).residual_scale,
+                          .step = ForwardProfile::Output},
+                         timer);
+}
+
+void ForwardPass::multiply_into_residual(Team& team, const BlockEnd& end, Timer& timer) const {
+  const bool branch = !end.norm.empty() || end.scale != 1.0f;
+  const RowBuffer& out = branch ? ws_.branch : ws_.residual;
+  kernels_.gemm({.weight = &end.matrix,
+                 .x = end.x,
+                 .x_stride = end.x_stride,
+                 .rows = plan_.rows(),
+                 .y = out.floats(0),
+                 .y_stride = out.stride(),
+                 .bias = bias_of(end.bias),
+                 .accumulate = !branch},
+                team.split(end.matrix.panels()));
+  timer.barrier(team, end.step);
+  if (!branch) return;
+  const Range rows = team.split(plan_.rows());
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    float* added = out.floats(r);
+    if (!end.norm.empty()) {
+      rms_norm(added, end.norm.data(), config_.norm_eps, config_.hidden, DType::F32, added);
+    }
+    add_scaled_row(ws_.residual.floats(r), added, end.scale, config_.hidden);
+  }
+  timer.barrier(team, end.step);
 }
 
 void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
+  const LayerSpec& spec = config_.layer(index);
+  if (spec.experts.count > 0) return expert_block(team, index, timer);
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
   const int rows = plan_.rows();
   const auto residual = [&](std::int64_t r) { return ws_.residual.floats(r); };
@@ -167,7 +201,7 @@ void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
                                {.into = ws_.normed,
                                 .type = layer.gate_up.input_type(),
                                 .width = config_.hidden,
-                                .weight = layer.mlp_norm.data(),
+                                .weight = layer.mlp_norm.empty() ? nullptr : layer.mlp_norm.data(),
                                 .eps = config_.norm_eps},
                                rows, residual);
   timer.book(ForwardProfile::Norm);
@@ -182,18 +216,28 @@ void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
                  .y_stride = ws_.gate_up.stride(),
                  .bias = bias_of(layer.gate_up_bias)},
                 panels);
-  activate(panels, activated);
+  activate(ws_.gate_up, ws_.activated, {0, rows}, panels, activated, spec.activation);
   timer.barrier(team, ForwardProfile::GateUp);
-  kernels_.gemm({.weight = &layer.down,
-                 .x = ws_.activated.row(activated, 0),
-                 .x_stride = ws_.activated.stride(),
-                 .rows = rows,
-                 .y = ws_.residual.floats(0),
-                 .y_stride = ws_.residual.stride(),
-                 .bias = bias_of(layer.down_bias),
-                 .accumulate = true},
-                team.split(layer.down.panels()));
-  timer.barrier(team, ForwardProfile::Down);
+  multiply_into_residual(team,
+                         {.matrix = layer.down,
+                          .x = ws_.activated.row(activated, 0),
+                          .x_stride = ws_.activated.stride(),
+                          .bias = layer.down_bias,
+                          .norm = layer.mlp_after_norm,
+                          .scale = spec.residual_scale,
+                          .step = ForwardProfile::Down},
+                         timer);
+}
+
+void ForwardPass::norm_whole_queries_and_keys(Range rows, int index) const {
+  const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
+  const std::int64_t queries = std::int64_t{config_.heads} * config_.head_dim;
+  const std::int64_t keys = std::int64_t{config_.kv_heads} * config_.head_dim;
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    float* q = ws_.qkv.floats(r);
+    rms_norm(q, layer.q_norm.data(), config_.norm_eps, queries, DType::F32, q);
+    rms_norm(q + queries, layer.k_norm.data(), config_.norm_eps, keys, DType::F32, q + queries);
+  }
 }
 
 /// Items are heads (queries, then keys with their values) times rows, rows fastest: slots of one head that
@@ -201,10 +245,13 @@ void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
 void ForwardPass::rotate_and_store(Range items, int index) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
   const int head_dim = config_.head_dim;
+  const bool norms = config_.layer(index).qk_norm == QkNorm::PerHead;
+  const RopeCache& rope = ropes_[config_.kind(index)];
   const auto finish = [&](float* head, const std::vector<float>& norm, std::int64_t row) {
-    if (!norm.empty()) rms_norm(head, norm.data(), config_.norm_eps, head_dim, DType::F32, head);
+    if (norms) rms_norm(head, norm.data(), config_.norm_eps, head_dim, DType::F32, head);
+    if (rope.dims() == 0) return;
     const std::int64_t position = batch_.positions[static_cast<std::size_t>(row)];
-    rope_rotate(head, rope_.cos(position), rope_.sin(position), head_dim);
+    rope_rotate(head, rope.cos(position), rope.sin(position), rope.dims());
   };
   const KvCache* cache = nullptr;
   KvLayerView view;
@@ -229,13 +276,20 @@ void ForwardPass::rotate_and_store(Range items, int index) const {
 }
 
 void ForwardPass::attend(const Team& team, int index) const {
-  const bool bf16 = layers_[static_cast<std::size_t>(index)].o.input_type() == DType::BF16;
+  const LayerSpec& spec = config_.layer(index);
+  const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
+  const bool bf16 = layer.o.input_type() == DType::BF16;
   const DType type = bf16 ? DType::BF16 : DType::F32;
   for (std::size_t s = 0; s < plan_.sequences().size(); ++s) {
     const BatchPlan::Sequence& sequence = plan_.sequences()[s];
     const Range items = plan_.attention_share(s, team.rank(), team.size());
     if (items.size() <= 0) continue;
     AttentionCall call = plan_.attention_call(sequence, index);
+    call.scale =
+        spec.score_scale > 0 ? spec.score_scale : 1.0f / std::sqrt(static_cast<float>(config_.head_dim));
+    call.cap = spec.score_cap;
+    call.sinks = layer.sinks.empty() ? nullptr : layer.sinks.data();
+    if (options_.block.empty()) call.window = spec.window;  // which says itself what its rows see
     call.q = ws_.qkv.floats(sequence.first_row);
     call.q_stride = ws_.qkv.stride();
     call.out_type = type;
@@ -246,13 +300,102 @@ void ForwardPass::attend(const Team& team, int index) const {
 }
 
 /// `panels` of gate_up, whole pairs, and of those whole blocks where they are to be quantised.
-void ForwardPass::activate(Range panels, DType type) const {
+void ForwardPass::activate(const RowBuffer& gate_up, const InputRows& activated, Range rows, Range panels,
+                           DType type, Activation activation) {
   constexpr std::int64_t kWidth = PackedMatrix::kPanel;
-  for (int r = 0; r < plan_.rows(); ++r) {
-    auto* out = static_cast<std::byte*>(ws_.activated.row(type, r));
-    silu_mul_panels(ws_.gate_up.floats(r) + panels.begin * kWidth, panels.size() / 2, type,
-                    out + row_bytes(type, panels.begin / 2 * kWidth));
+  const auto apply = activation == Activation::Silu       ? silu_mul_panels
+                     : activation == Activation::GeluTanh ? gelu_mul_panels
+                                                          : clamped_swiglu_panels;
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    auto* out = static_cast<std::byte*>(activated.row(type, r));
+    apply(gate_up.floats(r) + panels.begin * kWidth, panels.size() / 2, type,
+          out + row_bytes(type, panels.begin / 2 * kWidth));
   }
+}
+
+/// Leaves every row's experts in the workspace, and float32 rows after the norm in `routed`.
+void ForwardPass::route_rows(Team& team, int index, Timer& timer) const {
+  const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
+  const Range rows = team.split(plan_.rows());
+  if (team.rank() == 0) ws_.expert_rows.reset(config_.layer(index).experts, plan_.rows());
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    auto* out = static_cast<float*>(ws_.routed.row(DType::F32, r));
+    if (layer.mlp_norm.empty()) {
+      convert_row(ws_.residual.floats(r), config_.hidden, DType::F32, out);
+    } else {
+      rms_norm(ws_.residual.floats(r), layer.mlp_norm.data(), config_.norm_eps, config_.hidden, DType::F32,
+               out);
+    }
+  }
+  timer.barrier(team, ForwardProfile::Norm);
+  kernels_.gemm({.weight = &layer.router,
+                 .x = ws_.routed.row(DType::F32, 0),
+                 .x_stride = ws_.routed.stride(),
+                 .rows = plan_.rows(),
+                 .y = ws_.router_scores.floats(0),
+                 .y_stride = ws_.router_scores.stride(),
+                 .bias = bias_of(layer.router_bias)},
+                team.split(layer.router.panels()));
+  timer.barrier(team, ForwardProfile::GateUp);
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    ws_.expert_rows.route(static_cast<int>(r), ws_.router_scores.floats(r));
+  }
+  timer.barrier(team, ForwardProfile::GateUp);
+  if (team.rank() == 0) ws_.expert_rows.group();
+  timer.barrier(team, ForwardProfile::GateUp);
+}
+
+void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
+  const LayerSpec& spec = config_.layer(index);
+  const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
+  route_rows(team, index, timer);
+  const ExpertRows& routed = ws_.expert_rows;
+  // All experts of a layer are of the types of the first, see pack_experts().
+  const DType type = layer.experts.front().gate_up.input_type();
+  const Range places = team.split(routed.places());
+  for (std::int64_t p = places.begin; p < places.end; ++p) {
+    const auto* row =
+        static_cast<const float*>(ws_.routed.row(DType::F32, routed.row_at(static_cast<int>(p))));
+    convert_row(row, config_.hidden, type, ws_.expert_inputs.row(type, p));
+  }
+  timer.barrier(team, ForwardProfile::Norm);
+  const DType activated = layer.experts.front().down.input_type();
+  for (const ExpertRows::Group& group : routed.groups()) {
+    const ExpertWeights& expert = layer.experts[static_cast<std::size_t>(group.expert)];
+    const Range panels = team.split(expert.gate_up.panels(), activated == DType::Q8_0 ? 4 : 2);
+    kernels_.gemm({.weight = &expert.gate_up,
+                   .x = ws_.expert_inputs.row(type, group.first),
+                   .x_stride = ws_.expert_inputs.stride(),
+                   .rows = group.rows,
+                   .y = ws_.expert_gate_up.floats(group.first),
+                   .y_stride = ws_.expert_gate_up.stride(),
+                   .bias = bias_of(expert.gate_up_bias)},
+                  panels);
+    activate(ws_.expert_gate_up, ws_.expert_activated, {group.first, group.first + group.rows}, panels,
+             activated, spec.activation);
+  }
+  timer.barrier(team, ForwardProfile::GateUp);
+  for (const ExpertRows::Group& group : routed.groups()) {
+    const ExpertWeights& expert = layer.experts[static_cast<std::size_t>(group.expert)];
+    kernels_.gemm({.weight = &expert.down,
+                   .x = ws_.expert_activated.row(activated, group.first),
+                   .x_stride = ws_.expert_activated.stride(),
+                   .rows = group.rows,
+                   .y = ws_.expert_results.floats(group.first),
+                   .y_stride = ws_.expert_results.stride(),
+                   .bias = bias_of(expert.down_bias)},
+                  team.split(expert.down.panels()));
+  }
+  timer.barrier(team, ForwardProfile::Down);
+  const Range rows = team.split(plan_.rows());
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    const auto row = static_cast<int>(r);
+    for (int i = 0; i < spec.experts.active; ++i) {
+      add_scaled_row(ws_.residual.floats(r), ws_.expert_results.floats(routed.place(row, i)),
+                     routed.share(row, i) * spec.residual_scale, config_.hidden);
+    }
+  }
+  timer.barrier(team, ForwardProfile::Down);
 }
 
 }  // namespace augur

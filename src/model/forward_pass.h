@@ -19,6 +19,12 @@ namespace augur {
 ///   norm, q k v product | rotation, cache | attention | output product | norm, gate and up product,
 ///   activation | down product |
 ///
+/// What a layer's descriptor has beyond that comes with barriers of its own: norms over whole projections,
+/// norms or scales of what a block adds, and experts:
+///
+///   norm | scores | choice | grouping | gathering | gate and up products, activation | down products | sums
+///
+///
 /// The partition never enters a result: products are cut by output columns, everything else by rows and
 /// heads.
 class ForwardPass {
@@ -29,7 +35,7 @@ class ForwardPass {
     std::span<const LayerWeights> layers;
     const PackedMatrix* embedding;  ///< null: rows are always given
     const KernelSet& kernels;
-    const RopeCache& rope;
+    std::span<const RopeCache> ropes;  ///< by kind of layer
     const BatchPlan& plan;
     Workspace& workspace;
   };
@@ -38,7 +44,7 @@ class ForwardPass {
         layers_(in.layers),
         embedding_(in.embedding),
         kernels_(in.kernels),
-        rope_(in.rope),
+        ropes_(in.ropes),
         plan_(in.plan),
         ws_(in.workspace),
         batch_(batch),
@@ -52,23 +58,38 @@ class ForwardPass {
 
  private:
   class Timer;
+  /// The last product of a block, and what happens to it on the way to the residual stream.
+  struct BlockEnd {
+    const PackedMatrix& matrix;
+    const void* x;
+    std::int64_t x_stride;
+    const std::vector<float>& bias;
+    const std::vector<float>& norm;  ///< empty: none
+    float scale;
+    ForwardProfile::Step step;
+  };
 
   int last_layer() const { return options_.last_layer < 0 ? config_.layers : options_.last_layer; }
   void load_rows(Range rows) const;
   void copy_taps(Range rows, int layer) const;
   const void* attention_input(Team& team, int index) const;
   const void* output_input(Team& team, int index) const;
+  void norm_whole_queries_and_keys(Range rows, int index) const;
   void attention_block(Team& team, int index, Timer& timer) const;
   void mlp_block(Team& team, int index, Timer& timer) const;
+  void expert_block(Team& team, int index, Timer& timer) const;
+  void route_rows(Team& team, int index, Timer& timer) const;
   void rotate_and_store(Range items, int index) const;
   void attend(const Team& team, int index) const;
-  void activate(Range panels, DType type) const;
+  void multiply_into_residual(Team& team, const BlockEnd& end, Timer& timer) const;
+  static void activate(const RowBuffer& gate_up, const InputRows& activated, Range rows, Range panels,
+                       DType type, Activation activation);
 
   const ModelConfig& config_;
   std::span<const LayerWeights> layers_;
   const PackedMatrix* embedding_;
   const KernelSet& kernels_;
-  const RopeCache& rope_;
+  std::span<const RopeCache> ropes_;
   const BatchPlan& plan_;
   Workspace& ws_;
   const TokenBatch& batch_;

@@ -1,6 +1,7 @@
 #include "model/gguf_metadata.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <memory>
 
@@ -22,9 +23,15 @@ void add_rope(const std::string& prefix, const RopeConfig& rope, const std::stri
     out.set_f32(prefix + "rope.scaling.factor", static_cast<float>(rope.factor));
   };
   switch (rope.scaling) {
+    case Scaling::Factors:
+      if (!rope.long_factors.empty()) {
+        out.set_u32(prefix + "rope.scaling.original_context_length",
+                    static_cast<std::uint32_t>(rope.original_context));
+        out.set_f32(prefix + "rope.scaling.attn_factor", static_cast<float>(rope.attention_factor));
+      }
+      return;
     case Scaling::None:
     case Scaling::Llama3:
-    case Scaling::Factors:
       return;
     case Scaling::Linear:
       return scaling("linear");
@@ -48,15 +55,66 @@ void add_rope(const std::string& prefix, const RopeConfig& rope, const std::stri
   throw Error("{}: rope_scaling: GGUF files cannot say this", file);
 }
 
-/// As in config.json: with linear scaling the original length, which readers multiply by the factor.
-std::int64_t context_length(const ModelConfig& config, const std::string& file) {
-  const RopeConfig& rope = config.rope;
-  if (rope.scaling != Scaling::Linear && rope.scaling != Scaling::Yarn) return config.max_context;
+std::int64_t smallest_window(const ModelConfig& config) {
+  std::int64_t window = 0;
+  for (const LayerSpec& kind : config.kinds) {
+    if (kind.window > 0) window = window == 0 ? kind.window : std::min(window, kind.window);
+  }
+  return window;
+}
+
+/// As in config.json: with linear scaling the original length, which readers multiply by the factor. In files
+/// that cannot say a window it ends the context.
+std::int64_t context_length(const ModelConfig& config, bool windows, const std::string& file) {
+  const RopeConfig& rope = config.rope();
+  const std::int64_t window = windows ? 0 : smallest_window(config);
+  const std::int64_t longest = rope.long_factors.empty() ? config.max_context : config.context_limit;
+  const std::int64_t context = window > 0 ? std::min(window, longest) : longest;
+  if (rope.scaling != Scaling::Linear && rope.scaling != Scaling::Yarn) return context;
   const double scaled = rope.factor * static_cast<double>(rope.original_context);
-  if (config.sliding_window > 0 && scaled >= static_cast<double>(config.max_context + 1)) {
+  if (window > 0 && scaled >= static_cast<double>(context + 1)) {
     throw Error("{}: sliding_window: GGUF files cannot say that it ends a scaled context", file);
   }
-  return rope.scaling == Scaling::Linear ? rope.original_context : config.max_context;
+  return rope.scaling == Scaling::Linear ? rope.original_context : context;
+}
+
+/// What the layers' descriptors have beside a rotation. Error where GGUF's readers would assume otherwise.
+void add_layers(const std::string& prefix, const ModelConfig& config, const GgufArchitecture& architecture,
+                const std::string& file, GgufMetadata& out) {
+  const auto number = [&](const char* key, float value) { out.set_f32(prefix + key, value); };
+  const LayerSpec& layer = config.layer(0);
+  if (layer.rope.none && config.rope().none) {
+    throw Error("{}: position_embedding_type: GGUF files cannot say that nothing is rotated", file);
+  }
+  if (architecture.windows) {
+    out.set_u32(prefix + "attention.sliding_window", static_cast<std::uint32_t>(smallest_window(config)));
+    std::vector<std::int32_t> windowed;
+    for (int i = 0; i < config.layers; ++i) windowed.push_back(config.layer(i).window > 0 ? 1 : 0);
+    if (smallest_window(config) > 0) {
+      out.set(prefix + "attention.sliding_window_pattern", std::span<const std::int32_t>(windowed));
+    }
+  }
+  for (const LayerSpec& kind : config.kinds) {
+    if (kind.window > 0 && kind.rope != config.rope())
+      number("rope.freq_base_swa", static_cast<float>(kind.rope.theta));
+  }
+  const Family& family = *find_family(config.family);
+  if ((family.score_cap > 0 && layer.score_cap == 0) || (family.logit_cap > 0 && config.logit_cap == 0)) {
+    throw Error(
+        "{}: attn_logit_softcapping, final_logit_softcapping: GGUF files cannot say that there is none",
+        file);
+  }
+  if (layer.score_cap > 0) number("attn_logit_softcapping", layer.score_cap);
+  if (config.logit_cap > 0) number("final_logit_softcapping", config.logit_cap);
+  if (family.multipliers) {
+    number("attention.scale", layer.score_scale);
+    number("residual_scale", layer.residual_scale);
+    number("embedding_scale", config.embedding_scale);
+    number("logit_scale", 1 / config.logit_scale);
+  } else if (layer.score_scale > 0 &&
+             std::abs(layer.score_scale - 1 / std::sqrt(static_cast<float>(config.head_dim))) > 1e-7f) {
+    throw Error("{}: query_pre_attn_scalar: GGUF files cannot say that it is not head_dim", file);
+  }
 }
 
 void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadata& out) {
@@ -100,6 +158,8 @@ void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadat
 
 GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& config) {
   const std::string architecture(gguf_architecture(config.family));
+  const GgufArchitecture& known = *find_gguf_architecture(architecture);
+  const std::string file = checkpoint.path().string();
   const std::string prefix = architecture + ".";
   GgufMetadata out;
   out.set("general.architecture", architecture);
@@ -107,7 +167,7 @@ GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& conf
   const auto size = [&](const char* key, std::int64_t value) {
     out.set_u32(prefix + key, static_cast<std::uint32_t>(value));
   };
-  size("context_length", context_length(config, checkpoint.path().string()));
+  size("context_length", context_length(config, known.windows, file));
   size("embedding_length", config.hidden);
   size("block_count", config.layers);
   size("feed_forward_length", config.intermediate);
@@ -115,25 +175,31 @@ GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& conf
   size("attention.head_count_kv", config.kv_heads);
   size("attention.key_length", config.head_dim);
   size("attention.value_length", config.head_dim);
-  size("rope.dimension_count", config.head_dim);
+  size("rope.dimension_count", config.rope().dims > 0 ? config.rope().dims : config.head_dim);
   size("vocab_size", config.vocab);
   out.set_f32(prefix + "attention.layer_norm_rms_epsilon", config.norm_eps);
-  add_rope(prefix, config.rope, checkpoint.path().string(), out);
+  add_rope(prefix, config.rope(), file, out);
+  add_layers(prefix, config, known, file, out);
   add_vocabulary(checkpoint, config.vocab, out);
   return out;
 }
 
-std::vector<float> gguf_rope_factors(const ModelConfig& config) {
-  if (config.rope.scaling != Scaling::Llama3 && config.rope.scaling != Scaling::Factors) return {};
-  RopeConfig plain = config.rope;
+std::vector<std::pair<std::string, std::vector<float>>> gguf_rope_factors(const ModelConfig& config) {
+  const RopeConfig& rope = config.rope();
+  if (rope.scaling != Scaling::Llama3 && rope.scaling != Scaling::Factors) return {};
+  if (!rope.long_factors.empty()) {
+    return {{"rope_factors_long.weight", {rope.long_factors.begin(), rope.long_factors.end()}},
+            {"rope_factors_short.weight", {rope.factors.begin(), rope.factors.end()}}};
+  }
+  RopeConfig plain = rope;
   plain.scaling = Scaling::None;
   const RopeTable from = make_rope_table(plain, config.head_dim, config.max_context);
-  const RopeTable to = make_rope_table(config.rope, config.head_dim, config.max_context);
+  const RopeTable to = make_rope_table(rope, config.head_dim, config.max_context);
   std::vector<float> factors;
   for (std::size_t i = 0; i < from.inverse_frequencies.size(); ++i) {
     factors.push_back(from.inverse_frequencies[i] / to.inverse_frequencies[i]);
   }
-  return factors;
+  return {{"rope_freqs.weight", std::move(factors)}};
 }
 
 }  // namespace augur

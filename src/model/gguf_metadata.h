@@ -1,4 +1,6 @@
 #pragma once
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "io/checkpoint.h"
@@ -11,7 +13,8 @@ namespace augur {
 /// say (dynamic rotary scaling; a scaled context that a sliding window cuts short).
 GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& config);
 
-/// The divisors of the inverse frequencies that such a file has as a tensor, rope_freqs.weight; empty: none.
-std::vector<float> gguf_rope_factors(const ModelConfig& config);
+/// The divisors of the inverse frequencies that such a file has as tensors, by name: rope_freqs.weight, or
+/// LongRoPE's two.
+std::vector<std::pair<std::string, std::vector<float>>> gguf_rope_factors(const ModelConfig& config);
 
 }  // namespace augur

@@ -22,8 +22,7 @@ std::vector<DType> input_types(const std::vector<LayerWeights>& layers) {
     if (std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
   };
   for (const LayerWeights& layer : layers) {
-    add(layer.qkv.input_type());
-    for (const PackedMatrix* m : {&layer.o, &layer.gate_up, &layer.down}) add(m->input_type());
+    for_each_matrix(layer, {}, [&](const PackedMatrix& m, double) { add(m.input_type()); });
   }
   return types;
 }
@@ -43,15 +42,24 @@ LayerStack::LayerStack(Backend& backend, const ModelConfig& config, DType kv_typ
       context_(context),
       layers_(std::move(layers)),
       input_types_(input_types(*layers_)),
-      rope_(make_rope_table(config.rope, config.head_dim, context), context),
-      workspace_(config, backend.pool.size(), attention_inputs(*layers_, config)) {}
+      workspace_(config, backend.pool.size(), attention_inputs(*layers_, config)) {
+  for (const LayerSpec& kind : config_.kinds) {
+    ropes_.emplace_back(make_rope_table(kind.rope, config.head_dim, context), context);
+  }
+}
+
+void LayerStack::ensure_rotations(std::int64_t positions) {
+  for (RopeCache& rope : ropes_) rope.ensure(positions);
+}
 
 std::int64_t LayerStack::bytes() const {
-  std::int64_t bytes = 0;
-  for (const LayerWeights& layer : *layers_) {
-    bytes += layer.qkv.bytes() + layer.o.bytes() + layer.gate_up.bytes() + layer.down.bytes();
+  double bytes = 0;
+  for (int i = 0; i < config_.layers; ++i) {
+    for_each_matrix(
+        (*layers_)[static_cast<std::size_t>(i)], config_.layer(i),
+        [&](const PackedMatrix& m, double share) { bytes += share * static_cast<double>(m.bytes()); });
   }
-  return bytes;
+  return static_cast<std::int64_t>(bytes);
 }
 
 KvCache LayerStack::make_cache(std::int64_t capacity) const {
@@ -96,7 +104,7 @@ std::span<const float> LayerStack::forward(const TokenBatch& batch, const Forwar
                                            const PackedMatrix* embedding) {
   check_options(batch, options, embedding != nullptr);
   plan_.build(batch, config_, kv_type_, context_, options.block);
-  rope_.ensure(plan_.max_position() + 1);
+  ensure_rotations(plan_.max_position() + 1);
   workspace_.ensure_forward(batch.rows(), input_types_,
                             attention_scratch_bytes(plan_.max_slots(), config_.heads / config_.kv_heads,
                                                     config_.head_dim, kv_type_));
@@ -104,7 +112,7 @@ std::span<const float> LayerStack::forward(const TokenBatch& batch, const Forwar
                           .layers = *layers_,
                           .embedding = embedding,
                           .kernels = backend_.kernels,
-                          .rope = rope_,
+                          .ropes = ropes_,
                           .plan = plan_,
                           .workspace = workspace_},
                          batch, options);
@@ -119,14 +127,14 @@ std::span<const float> LayerStack::forward(const TokenBatch& batch, const Forwar
 void LayerStack::store(const TokenBatch& batch, const float* rows) {
   if (workspace_.entrance.stride() > 0) throw Error("forward: these layers have an entrance of their own");
   plan_.build(batch, config_, kv_type_, context_);
-  rope_.ensure(plan_.max_position() + 1);
+  ensure_rotations(plan_.max_position() + 1);
   workspace_.ensure_forward(batch.rows(), input_types_, 0);
   const ForwardOptions options;
   const ForwardPass pass({.config = config_,
                           .layers = *layers_,
                           .embedding = nullptr,
                           .kernels = backend_.kernels,
-                          .rope = rope_,
+                          .ropes = ropes_,
                           .plan = plan_,
                           .workspace = workspace_},
                          batch, options);

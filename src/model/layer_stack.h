@@ -62,6 +62,8 @@ class LayerStack {
     const float* norm = nullptr;  ///< [hidden]
     float* out = nullptr;         ///< [count, out_stride], 64-byte aligned
     std::int64_t out_stride = 0;  ///< multiple of 16, >= n rounded up to 16
+    float scale = 1.0f;           ///< of the results
+    float cap = 0.0f;             ///< > 0: soft limit of them after that
   };
   /// row(0) ... row(count - 1) give the float32 rows.
   template <class RowOf>
@@ -76,17 +78,25 @@ class LayerStack {
                                     .weight = p.norm,
                                     .eps = config_.norm_eps},
                                    count, row);
+      const Range panels = team.split(p.matrix.panels());
       backend_.kernels.gemm({.weight = &p.matrix,
                              .x = x,
                              .x_stride = workspace_.normed.shared.stride(),
                              .rows = count,
                              .y = p.out,
                              .y_stride = p.out_stride},
-                            team.split(p.matrix.panels()));
+                            panels);
+      constexpr std::int64_t kWidth = PackedMatrix::kPanel;
+      for (int r = 0; r < count; ++r) {
+        float* mine = p.out + r * p.out_stride + panels.begin * kWidth;
+        if (p.scale != 1.0f) scale_row(mine, p.scale, panels.size() * kWidth);
+        if (p.cap > 0.0f) cap_row(mine, p.cap, panels.size() * kWidth);
+      }
     });
   }
 
  private:
+  void ensure_rotations(std::int64_t positions);
   void check_options(const TokenBatch& batch, const ForwardOptions& options, bool has_embedding) const;
 
   Backend& backend_;
@@ -95,7 +105,7 @@ class LayerStack {
   const std::int64_t context_;
   const std::shared_ptr<const std::vector<LayerWeights>> layers_;
   const std::vector<DType> input_types_;  ///< of the layers' products, each once
-  RopeCache rope_;
+  std::vector<RopeCache> ropes_;          ///< by kind of layer
   Workspace workspace_;
   BatchPlan plan_;
   mutable std::shared_ptr<KvPagePool> pages_;  ///< from the first cache on

@@ -20,9 +20,7 @@ std::int64_t choose_context(const ModelConfig& config, std::int64_t asked) {
   if (asked < 0) throw Error("a context of {} tokens was asked for", asked);
   const std::int64_t limit = std::max(config.context_limit, config.max_context);
   if (asked > limit) {
-    throw Error(
-        "a context of {} tokens was asked for, the model's limit is {}{}", asked, limit,
-        config.sliding_window == limit ? " (its attention window; longer contexts are not supported)" : "");
+    throw Error("a context of {} tokens was asked for, the model's limit is {}", asked, limit);
   }
   return asked > 0 ? asked : config.max_context;
 }
@@ -60,8 +58,7 @@ std::vector<DType> types_of(const ModelWeights& weights) {
   add(weights.embedding);
   if (!weights.tied) add(weights.head);
   for (const LayerWeights& layer : weights.layers) {
-    for (const PackedMatrix& part : layer.qkv.parts) add(part);
-    for (const PackedMatrix* m : {&layer.o, &layer.gate_up, &layer.down}) add(*m);
+    for_each_matrix(layer, {}, [&](const PackedMatrix& m, double) { add(m); });
   }
   std::vector<DType> types;
   for (const auto& entry : elements) types.push_back(entry.first);
@@ -129,7 +126,9 @@ struct Model::Impl {
     layers.project({.matrix = weights.lm_head(),
                     .norm = normed ? nullptr : weights.final_norm.data(),
                     .out = out,
-                    .out_stride = out_stride},
+                    .out_stride = out_stride,
+                    .scale = layers.config().logit_scale,
+                    .cap = layers.config().logit_cap},
                    count, row);
   }
 

@@ -147,7 +147,7 @@ class Model {
 
   /// The final norm applied to rows: what EAGLE-1/2, Medusa and Hydra heads take as features.
   void final_norm(const float* hidden, int count, float* out) const;
-  /// Embedding rows, float32. out[count, hidden]
+  /// Embedding rows as they are stored, without ModelConfig::embedding_scale, float32. out[count, hidden]
   void embed(std::span<const TokenId> tokens, float* out) const;
 
  private:

@@ -24,6 +24,7 @@ struct Item {
   DType type = DType::F32;
   const StoredTensor* tensor = nullptr;  ///< null: `values`
   int interleave = 0;                    ///< > 0: heads over which GGUF interleaves the rows
+  float offset = 0.0f;                   ///< added to all values
   std::vector<float> values = {};
   std::vector<float> importance =
       {};  ///< [row length], or of several matrices one after the other; empty: equal
@@ -94,7 +95,12 @@ void encode(DType type, const float* values, std::int64_t count, const float* im
 /// Row `row`, in the file's order, as float32.
 void read_row(const Item& item, std::int64_t row, float* out) {
   const StoredTensor& tensor = *item.tensor;
-  if (item.interleave == 0) return read_rows(tensor, row, 1, out);
+  if (item.interleave == 0) {
+    read_rows(tensor, row, 1, out);
+    const std::int64_t length = row_length(tensor);
+    for (std::int64_t i = 0; item.offset != 0.0f && i < length; ++i) out[i] += item.offset;
+    return;
+  }
   if (tensor.shape.size() == 2) {
     return read_rows(tensor, plain_row(row, rows_of(tensor) / item.interleave), 1, out);
   }
@@ -112,7 +118,8 @@ void write_item(ThreadPool& pool, const Item& item, GgufWriter& writer,
   const StoredTensor& tensor = *item.tensor;
   const std::int64_t rows = rows_of(tensor);
   const std::int64_t length = row_length(tensor);
-  const bool as_stored = item.type == tensor.dtype && item.interleave == 0 && tensor.interleaved_heads == 0;
+  const bool as_stored = item.type == tensor.dtype && item.interleave == 0 && item.offset == 0.0f &&
+                         tensor.interleaved_heads == 0;
   if (as_stored || is_integer(tensor.dtype)) {
     writer.write(tensor.bytes);
     return done(rows * length);
@@ -173,22 +180,36 @@ void plan_gguf(const GgufFile& file, DType type, Plan& plan) {
 
 void plan_folder(const Checkpoint& checkpoint, DType type, Plan& plan) {
   const ModelConfig config = ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
-  plan.metadata = gguf_metadata(checkpoint, config);
-  const bool interleaves = gguf_architecture(config.family) == "llama";
-  if (std::vector<float> factors = gguf_rope_factors(config); !factors.empty()) {
-    plan.items.push_back({.name = "rope_freqs.weight", .values = std::move(factors)});
+  for (const LayerSpec& kind : config.kinds) {
+    if (kind.experts.count > 0) {
+      throw Error("{}: num_local_experts: GGUF files with experts are read, not written",
+                  checkpoint.path().string());
+    }
   }
-  for (const auto& [name, tensor] : checkpoint.weights().tensors()) {
+  plan.metadata = gguf_metadata(checkpoint, config);
+  const GgufArchitecture& architecture = *find_gguf_architecture(gguf_architecture(config.family));
+  const bool interleaves = architecture.interleaved;
+  for (auto& [name, values] : gguf_rope_factors(config)) {
+    plan.items.push_back({.name = name, .values = std::move(values)});
+  }
+  for (const auto& entry : checkpoint.weights().tensors()) {
+    const StoredTensor* whole = checkpoint.weights().whole(entry.second.part_of);
+    const bool as_whole = whole != nullptr && !gguf_tensor_name(architecture, whole->name).empty();
+    if (as_whole && entry.second.bytes.data() != whole->bytes.data())
+      continue;  // the first part stands for it
+    const StoredTensor& tensor = as_whole ? *whole : entry.second;
+    const std::string& name = tensor.name;
     if (name.ends_with("rotary_emb.inv_freq") || name.ends_with("attn.masked_bias") ||
         (config.tied_embeddings && name == "lm_head.weight")) {
       continue;  // tables that old exporters stored, and the copy of a tied embedding
     }
-    const std::string gguf = gguf_tensor_name(name);
+    const std::string gguf = gguf_tensor_name(architecture, name);
     if (gguf.empty()) {
       throw Error("{}: tensor {} has no name in GGUF: {}", tensor.file, name,
                   "not a model of a known family");
     }
     Item item{gguf, written_type(tensor, type, is_vocabulary(gguf)), &tensor};
+    if (name.ends_with("norm.weight")) item.offset = architecture.norm_offset;
     const std::int64_t rows = tensor.shape.empty() ? 0 : tensor.shape[0];
     if (interleaves && name.find(".self_attn.q_proj.") != std::string::npos) item.interleave = config.heads;
     if (interleaves && name.find(".self_attn.k_proj.") != std::string::npos)

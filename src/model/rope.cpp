@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "model/config.h"
+#include "model/layer_spec.h"
 
 // Frequencies as Hugging Face's modeling_rope_utils.py computes them. It works in float32; so do the
 // expressions here wherever a rounding could matter (an inverse frequency is multiplied by positions of tens
@@ -95,31 +95,37 @@ double yarn_magnitude(const RopeConfig& rope) {
 RopeTable make_rope_table(const RopeConfig& rope, int head_dim, std::int64_t context) {
   using Scaling = RopeConfig::Scaling;
   RopeTable table;
+  if (rope.none) return table;
+  const int dims = rope.dims > 0 ? rope.dims : head_dim;
   switch (rope.scaling) {
     case Scaling::None:
-      table.inverse_frequencies = plain_frequencies(rope.theta, head_dim);
+      table.inverse_frequencies = plain_frequencies(rope.theta, dims);
       break;
     case Scaling::Linear:
-      table.inverse_frequencies = plain_frequencies(rope.theta, head_dim);
+      table.inverse_frequencies = plain_frequencies(rope.theta, dims);
       for (float& f : table.inverse_frequencies) f /= static_cast<float>(rope.factor);
       break;
     case Scaling::Dynamic:
-      table.inverse_frequencies = plain_frequencies(dynamic_base(rope, head_dim, context), head_dim);
+      table.inverse_frequencies = plain_frequencies(dynamic_base(rope, dims, context), dims);
       break;
     case Scaling::Llama3:
-      table.inverse_frequencies = plain_frequencies(rope.theta, head_dim);
+      table.inverse_frequencies = plain_frequencies(rope.theta, dims);
       apply_llama3(rope, table.inverse_frequencies);
       break;
     case Scaling::Yarn:
-      table.inverse_frequencies = yarn_frequencies(rope, head_dim);
+      table.inverse_frequencies = yarn_frequencies(rope, dims);
       table.magnitude = static_cast<float>(yarn_magnitude(rope));
       break;
-    case Scaling::Factors:
-      table.inverse_frequencies = plain_frequencies(rope.theta, head_dim);
+    case Scaling::Factors: {
+      const bool beyond = !rope.long_factors.empty() && context > rope.original_context;
+      const std::vector<double>& factors = beyond ? rope.long_factors : rope.factors;
+      table.inverse_frequencies = wavelength_bases(rope.theta, dims);
       for (std::size_t i = 0; i < table.inverse_frequencies.size(); ++i) {
-        table.inverse_frequencies[i] /= static_cast<float>(rope.factors[i]);
+        table.inverse_frequencies[i] = 1.0f / (static_cast<float>(factors[i]) * table.inverse_frequencies[i]);
       }
+      if (rope.attention_factor > 0) table.magnitude = static_cast<float>(rope.attention_factor);
       break;
+    }
   }
   return table;
 }

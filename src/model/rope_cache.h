@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/config.h"
+#include "model/layer_spec.h"
 
 namespace augur {
 
@@ -12,6 +12,8 @@ class RopeCache {
  public:
   RopeCache(const RopeTable& table, std::int64_t context) : table_(table), context_(context) {}
 
+  /// Leading dimensions of a head that are rotated; 0: none.
+  std::int64_t dims() const { return 2 * half(); }
   /// Makes positions [0, positions) available; positions <= context.
   void ensure(std::int64_t positions);
   const float* cos(std::int64_t position) const { return row(position); }
@@ -24,7 +26,7 @@ class RopeCache {
   RopeTable table_;
   std::int64_t context_;
   std::int64_t ready_ = 0;
-  std::vector<float> rows_;  ///< [ready][2][head_dim / 2]: cos, then sin
+  std::vector<float> rows_;  ///< [ready][2][dims / 2]: cos, then sin
 };
 
 }  // namespace augur

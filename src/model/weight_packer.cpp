@@ -15,6 +15,10 @@ constexpr std::int64_t kPanel = PackedMatrix::kPanel;
 /// Elements of one thread's piece of work.
 constexpr std::int64_t kChunkElements = 1 << 17;
 
+/// Where gate's rows and up's go in their common matrix.
+constexpr Placement kGatePanels{.offset = 0, .block = kPanel, .stride = 2 * kPanel};
+constexpr Placement kUpPanels{.offset = kPanel, .block = kPanel, .stride = 2 * kPanel};
+
 std::int64_t round_to_panel(std::int64_t n) {
   return (n + kPanel - 1) / kPanel * kPanel;
 }
@@ -47,6 +51,12 @@ void WeightPacker::reserve(PackedMatrix& target, std::int64_t n, std::int64_t k)
     if (*type == form_.floats) break;
   }
   allocate(target, type.value_or(form_.floats), n, k);
+}
+
+void WeightPacker::exact(PackedMatrix& target, const std::string& name, std::int64_t n, std::int64_t k) {
+  RowReader read = source_.open(name, {n, k});
+  allocate(target, DType::F32, n, k);
+  jobs_.push_back({&target, std::move(read), std::nullopt, n, k, {}});
 }
 
 void WeightPacker::fused(FusedMatrix& target, std::span<const MatrixPiece> pieces, std::int64_t k) {
@@ -86,6 +96,11 @@ void WeightPacker::fused(FusedMatrix& target, std::span<const MatrixPiece> piece
 void WeightPacker::vector(std::vector<float>& target, const std::string& name, std::int64_t n) {
   target.resize(static_cast<std::size_t>(n));
   source_.open(name, {n})(0, 1, target.data());
+}
+
+void WeightPacker::norm(std::vector<float>& target, const std::string& name, std::int64_t n, float offset) {
+  vector(target, name, n);
+  for (float& weight : target) weight += offset;
 }
 
 void WeightPacker::bias(std::vector<float>& target, const std::string& name, std::int64_t n,
@@ -161,8 +176,39 @@ void WeightPacker::run(ThreadPool& pool, const std::function<void(double)>& prog
   if (progress) progress(1.0);
 }
 
-void pack_layer(WeightPacker& packer, const ModelConfig& config, const std::string& prefix,
+void pack_experts(WeightPacker& packer, const ModelConfig& config, const ExpertSpec& spec,
+                  const std::string& prefix, LayerWeights& layer) {
+  const TensorNames& names = find_family(config.family)->names;
+  const std::int64_t hidden = config.hidden;
+  const std::int64_t width = spec.width;
+  packer.exact(layer.router, fmt::format("{}{}.weight", prefix, names.router), spec.count, hidden);
+  if (spec.bias) {
+    layer.router_bias.resize(static_cast<std::size_t>(round_to_panel(spec.count)));
+    packer.bias(layer.router_bias, fmt::format("{}{}.bias", prefix, names.router), spec.count);
+  }
+  layer.experts.resize(static_cast<std::size_t>(spec.count));
+  for (int e = 0; e < spec.count; ++e) {
+    ExpertWeights& expert = layer.experts[static_cast<std::size_t>(e)];
+    const std::string at = prefix + fmt::format(fmt::runtime(names.expert), e);
+    const auto name = [&](std::string_view part) { return fmt::format("{}{}.weight", at, part); };
+    packer.matrix(expert.gate_up, name(names.expert_gate), width, hidden, kGatePanels);
+    packer.matrix(expert.gate_up, name(names.expert_up), width, hidden, kUpPanels);
+    packer.matrix(expert.down, name(names.expert_down), hidden, width);
+    packer.reserve(expert.gate_up, 2 * round_to_panel(width), hidden);
+    packer.reserve(expert.down, hidden, width);
+    if (!spec.bias) continue;
+    const auto bias = [&](std::string_view part) { return fmt::format("{}{}.bias", at, part); };
+    expert.gate_up_bias.resize(static_cast<std::size_t>(2 * round_to_panel(width)));
+    expert.down_bias.resize(static_cast<std::size_t>(round_to_panel(hidden)));
+    packer.bias(expert.gate_up_bias, bias(names.expert_gate), width, kGatePanels);
+    packer.bias(expert.gate_up_bias, bias(names.expert_up), width, kUpPanels);
+    packer.bias(expert.down_bias, bias(names.expert_down), hidden);
+  }
+}
+
+void pack_layer(WeightPacker& packer, const ModelConfig& config, int index, const std::string& prefix,
                 LayerWeights& layer, const LayerForm& form) {
+  const LayerSpec& spec = config.layer(index);
   const TensorNames& names = find_family(config.family)->names;
   const std::int64_t hidden = config.hidden;
   const std::int64_t inputs = form.attention_inputs > 0 ? form.attention_inputs : hidden;
@@ -170,8 +216,6 @@ void pack_layer(WeightPacker& packer, const ModelConfig& config, const std::stri
   const std::int64_t q_rows = config.heads * head_dim;
   const std::int64_t kv_rows = config.kv_heads * head_dim;
   const std::int64_t intermediate = config.intermediate;
-  const Placement gate{.offset = 0, .block = kPanel, .stride = 2 * kPanel};
-  const Placement up{.offset = kPanel, .block = kPanel, .stride = 2 * kPanel};
   const auto at = [&](std::string_view name, std::string_view suffix = "") {
     return fmt::format("{}{}{}", prefix, name, suffix);
   };
@@ -179,37 +223,49 @@ void pack_layer(WeightPacker& packer, const ModelConfig& config, const std::stri
     return std::vector<float>(static_cast<std::size_t>(round_to_panel(n)));
   };
 
-  if (form.attention_norm) packer.vector(layer.attention_norm, at(names.attention_norm), hidden);
-  packer.vector(layer.mlp_norm, at(names.mlp_norm), hidden);
-  if (config.qk_norm) {
-    packer.vector(layer.q_norm, at(names.q_norm), head_dim);
-    packer.vector(layer.k_norm, at(names.k_norm), head_dim);
+  const auto norm = [&](std::vector<float>& target, std::string_view name, std::int64_t n) {
+    packer.norm(target, at(name), n, config.norm_offset);
+  };
+  if (spec.norms != NormPlace::After) {
+    if (form.attention_norm) norm(layer.attention_norm, names.attention_norm, hidden);
+    norm(layer.mlp_norm, names.mlp_norm, hidden);
   }
+  if (spec.norms != NormPlace::Before) {
+    norm(layer.attention_after_norm, names.attention_after_norm, hidden);
+    norm(layer.mlp_after_norm, names.mlp_after_norm, hidden);
+  }
+  if (spec.qk_norm != QkNorm::None) {
+    const bool whole = spec.qk_norm == QkNorm::Whole;
+    norm(layer.q_norm, names.q_norm, whole ? q_rows : head_dim);
+    norm(layer.k_norm, names.k_norm, whole ? kv_rows : head_dim);
+  }
+  if (spec.sinks) packer.vector(layer.sinks, at(names.sinks), config.heads);
   const MatrixPiece qkv[] = {
       {at(names.q, ".weight"), q_rows}, {at(names.k, ".weight"), kv_rows}, {at(names.v, ".weight"), kv_rows}};
   packer.fused(layer.qkv, qkv, inputs);
   packer.matrix(layer.o, at(names.o, ".weight"), hidden, q_rows);
-  packer.matrix(layer.gate_up, at(names.gate, ".weight"), intermediate, hidden, gate);
-  packer.matrix(layer.gate_up, at(names.up, ".weight"), intermediate, hidden, up);
-  packer.matrix(layer.down, at(names.down, ".weight"), hidden, intermediate);
-  if (config.qkv_bias) {
+  packer.reserve(layer.o, hidden, q_rows);
+  if (spec.qkv_bias) {
     layer.qkv_bias = zeros(q_rows + 2 * kv_rows);
     packer.bias(layer.qkv_bias, at(names.q, ".bias"), q_rows);
     packer.bias(layer.qkv_bias, at(names.k, ".bias"), kv_rows, {.offset = q_rows});
     packer.bias(layer.qkv_bias, at(names.v, ".bias"), kv_rows, {.offset = q_rows + kv_rows});
   }
-  if (config.o_bias) {
+  if (spec.o_bias) {
     layer.o_bias = zeros(hidden);
     packer.bias(layer.o_bias, at(names.o, ".bias"), hidden);
   }
-  if (config.mlp_bias) {
+  if (spec.experts.count > 0) return pack_experts(packer, config, spec.experts, prefix, layer);
+  packer.matrix(layer.gate_up, at(names.gate, ".weight"), intermediate, hidden, kGatePanels);
+  packer.matrix(layer.gate_up, at(names.up, ".weight"), intermediate, hidden, kUpPanels);
+  packer.matrix(layer.down, at(names.down, ".weight"), hidden, intermediate);
+  if (spec.mlp_bias) {
     layer.gate_up_bias = zeros(2 * round_to_panel(intermediate));
     layer.down_bias = zeros(hidden);
-    packer.bias(layer.gate_up_bias, at(names.gate, ".bias"), intermediate, gate);
-    packer.bias(layer.gate_up_bias, at(names.up, ".bias"), intermediate, up);
+    packer.bias(layer.gate_up_bias, at(names.gate, ".bias"), intermediate, kGatePanels);
+    packer.bias(layer.gate_up_bias, at(names.up, ".bias"), intermediate, kUpPanels);
     packer.bias(layer.down_bias, at(names.down, ".bias"), hidden);
   }
-  packer.reserve(layer.o, hidden, q_rows);
   packer.reserve(layer.gate_up, 2 * round_to_panel(intermediate), hidden);
   packer.reserve(layer.down, hidden, intermediate);
 }

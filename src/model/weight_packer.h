@@ -40,6 +40,8 @@ class WeightPacker {
               const Placement& placement = {});
   /// A vector, read at once.
   void vector(std::vector<float>& target, const std::string& name, std::int64_t n);
+  /// The weights of a norm, likewise.
+  void norm(std::vector<float>& target, const std::string& name, std::int64_t n, float offset);
   /// A bias, placed as the rows of its matrix are; `target` has its size already.
   void bias(std::vector<float>& target, const std::string& name, std::int64_t n,
             const Placement& placement = {});
@@ -48,6 +50,8 @@ class WeightPacker {
   /// of the type that all its parts keep or are quantised to, where that is one, otherwise of the form's
   /// floats.
   void reserve(PackedMatrix& target, std::int64_t n, std::int64_t k);
+  /// A whole matrix in float32, whatever the form; takes care of the memory, too.
+  void exact(PackedMatrix& target, const std::string& name, std::int64_t n, std::int64_t k);
 
   /// Pieces [n, k] one below the other. Their types may differ; pieces that are no whole panels, or of which
   /// only some would be quantised, become floats. Takes care of the memory, too.
@@ -83,15 +87,19 @@ class WeightPacker {
   std::vector<Job> jobs_;
 };
 
+/// Asks for the experts of a layer and their router.
+void pack_experts(WeightPacker& packer, const ModelConfig& config, const ExpertSpec& spec,
+                  const std::string& prefix, LayerWeights& layer);
+
 /// Where a decoder layer differs from those of a model.
 struct LayerForm {
   bool attention_norm = true;         ///< false: LayerWeights::attention_norm stays empty
   std::int64_t attention_inputs = 0;  ///< width of what the q, k, v products read; 0: config.hidden
 };
 
-/// Asks for the tensors of one decoder layer, whose names begin with `prefix` ("model.layers.3."). `layer`
-/// must stay where it is until run().
-void pack_layer(WeightPacker& packer, const ModelConfig& config, const std::string& prefix,
+/// Asks for the tensors of the configuration's layer `index`, whose names begin with `prefix`
+/// ("model.layers.3."). `layer` must stay where it is until run().
+void pack_layer(WeightPacker& packer, const ModelConfig& config, int index, const std::string& prefix,
                 LayerWeights& layer, const LayerForm& form = {});
 
 }  // namespace augur

@@ -45,7 +45,7 @@ void open_weights(WeightPacker& packer, const ModelConfig& config, ModelWeights&
   if (family == nullptr) throw Error("model family {:?} is not supported", config.family);
   const TensorNames& names = family->names;
   weights.tied = config.tied_embeddings;
-  packer.vector(weights.final_norm, std::string(names.final_norm), config.hidden);
+  packer.norm(weights.final_norm, std::string(names.final_norm), config.hidden, config.norm_offset);
   packer.matrix(weights.embedding, std::string(names.embedding), config.vocab, config.hidden);
   packer.reserve(weights.embedding, config.vocab, config.hidden);
   if (!weights.tied) {
@@ -54,7 +54,7 @@ void open_weights(WeightPacker& packer, const ModelConfig& config, ModelWeights&
   }
   weights.layers.resize(static_cast<std::size_t>(config.layers));
   for (int i = 0; i < config.layers; ++i) {
-    pack_layer(packer, config, fmt::format(fmt::runtime(names.layer), i),
+    pack_layer(packer, config, i, fmt::format(fmt::runtime(names.layer), i),
                weights.layers[static_cast<std::size_t>(i)]);
   }
   refine_eight_bits(weights);

@@ -16,19 +16,51 @@
 
 namespace augur {
 
+/// One expert's feed-forward, as LayerWeights has a dense one.
+struct ExpertWeights {
+  PackedMatrix gate_up;
+  PackedMatrix down;
+  std::vector<float> gate_up_bias, down_bias;
+};
+
 /// One decoder layer. Products that read the same rows are one matrix, so that they are one operation.
 struct LayerWeights {
-  std::vector<float> attention_norm;  ///< [hidden]; empty: attention takes its input as it is
-  std::vector<float> mlp_norm;        ///< [hidden]
-  std::vector<float> q_norm, k_norm;  ///< [head_dim] with qk_norm, else empty
-  FusedMatrix qkv;                    ///< rows: all query heads, all key heads, all value heads
+  // Norms of what a block reads, and of what it adds to the residual stream [hidden]; empty: none.
+  std::vector<float> attention_norm, attention_after_norm;
+  std::vector<float> mlp_norm, mlp_after_norm;
+  /// By LayerSpec::qk_norm: [head_dim], or [heads * head_dim] and [kv_heads * head_dim], or empty.
+  std::vector<float> q_norm, k_norm;
+  std::vector<float> sinks;  ///< [heads], or empty
+  FusedMatrix qkv;           ///< rows: all query heads, all key heads, all value heads
   PackedMatrix o;
   /// Panels of 16 rows, alternately of gate and of up: whoever computes a pair of panels can apply the
   /// activation to it. Gate and up are padded to whole panels.
   PackedMatrix gate_up;
   PackedMatrix down;
+  // In place of these two where the layer has experts. Rows are routed in float32.
+  PackedMatrix router;  ///< [experts, hidden]
+  std::vector<float> router_bias;
+  std::vector<ExpertWeights> experts;
   std::vector<float> qkv_bias, o_bias, gate_up_bias, down_bias;  ///< by row, padded to 16; empty when none
 };
+
+/// Calls visit(matrix, share) for every matrix of a layer; `share`: how often a row reads it on average.
+template <class Visit>
+void for_each_matrix(const LayerWeights& layer, const LayerSpec& spec, const Visit& visit) {
+  for (const PackedMatrix& part : layer.qkv.parts) visit(part, 1.0);
+  visit(layer.o, 1.0);
+  if (layer.experts.empty()) {
+    visit(layer.gate_up, 1.0);
+    visit(layer.down, 1.0);
+    return;
+  }
+  visit(layer.router, 1.0);
+  const double share = static_cast<double>(spec.experts.active) / static_cast<double>(layer.experts.size());
+  for (const ExpertWeights& expert : layer.experts) {
+    visit(expert.gate_up, share);
+    visit(expert.down, share);
+  }
+}
 
 /// What matrices are packed to.
 struct WeightForm {

@@ -10,6 +10,7 @@
 #include "kernels/gemm.h"
 #include "kernels/quant_rows.h"
 #include "model/config.h"
+#include "model/expert_rows.h"
 
 namespace augur {
 
@@ -81,11 +82,17 @@ struct Workspace {
   /// Up to so many elements every thread normalises all rows for itself: that is cheaper than a barrier.
   static constexpr std::int64_t kOwnNormElements = 8192;
 
+  /// True when a layer's blocks go through `branch`.
+  static bool has_branch(const LayerSpec& layer) {
+    return layer.norms != NormPlace::Before || layer.residual_scale != 1.0f;
+  }
   /// `attention_inputs`: width of a given attention input (ForwardOptions::attention_input); 0: none.
   Workspace(const ModelConfig& config, int threads, std::int64_t attention_inputs = 0);
 
   /// True when each thread is to prepare rows of its own.
   bool own_norms(std::int64_t rows) const { return rows <= own_rows; }
+  /// The experts that a model's layers have; a count of 0: none.
+  static ExpertSpec experts_of(const ModelConfig& config);
   /// Everything that layers whose products take `types` need.
   void ensure_forward(std::int64_t rows, std::span<const DType> types, std::size_t scratch_bytes);
   void ensure_normed(DType type, std::int64_t rows) { ensure_prepared(normed, type, rows); }
@@ -95,7 +102,10 @@ struct Workspace {
 
   int threads;
   std::int64_t own_rows;
+  ExpertSpec experts;   ///< of the layers that have some
+  bool branches;        ///< some layer has_branch()
   RowBuffer residual;   ///< [rows, hidden] float32
+  RowBuffer branch;     ///< [rows, hidden] float32: what a block adds, where that is normed or scaled first
   PreparedRows normed;  ///< [rows, hidden]
   InputRows entrance;   ///< [rows, attention_inputs] given to the first layer's attention
   RowBuffer qkv;        ///< [rows, (heads + 2 * kv_heads) * head_dim] float32: queries, keys, values
@@ -103,7 +113,15 @@ struct Workspace {
   PreparedRows mixed;   ///< [rows, heads * head_dim] quantised, of `attended`
   RowBuffer gate_up;    ///< [rows, pairs of 16 gate and 16 up] float32
   InputRows activated;  ///< [rows, intermediate]
-  RowBuffer result;     ///< [rows, hidden] float32 without padding, where `residual` has some
+  // Of layers with experts, by place (ExpertRows) but for the first two.
+  InputRows routed;            ///< [rows, hidden] float32: what the router reads
+  RowBuffer router_scores;     ///< [rows, experts] float32
+  InputRows expert_inputs;     ///< [places, hidden]
+  RowBuffer expert_gate_up;    ///< [places, pairs of 16 gate and 16 up] float32
+  InputRows expert_activated;  ///< [places, expert width]
+  RowBuffer expert_results;    ///< [places, hidden] float32
+  ExpertRows expert_rows;
+  RowBuffer result;  ///< [rows, hidden] float32 without padding, where `residual` has some
   std::size_t scratch_stride = 0;
   PageMemory scratch_memory;  ///< for attention, by thread
 

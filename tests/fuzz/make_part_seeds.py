@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the seeds of the targets that read learned parts: corpus/policy_part, draft_vocabulary, head, datastore and
-trace. Heads are those of tests/golden/heads, their shapes without their values (see part_folder.h).
+"""Writes the seeds of the targets that read learned parts: corpus/policy_part, draft_vocabulary, head, model,
+datastore and trace. Heads and models are those of tests/golden, their shapes without their values (see part_folder.h).
 
     python3 make_part_seeds.py
 """
@@ -104,6 +104,13 @@ def heads():
         {"exit_layer": 2, "adapter_blocks": 1}, [("adapter.0.weight", "BF16", [64, 64]), ("adapter.0.bias", "F32", [64])]))
 
 
+def models():
+    out = folder("model")
+    for config in sorted(GOLDEN.glob("models/*/config.json")):
+        tensors = [(name, kind, shape) for name, (kind, shape) in sorted(shapes(config.parent).items())]
+        (out / config.parent.name).write_text(part(json.loads(config.read_text()), tensors))
+
+
 def fnv1a(data):
     state = 0xcbf29ce484222325
     for byte in data:
@@ -148,5 +155,6 @@ if __name__ == "__main__":
     policy_parts()
     draft_vocabularies()
     heads()
+    models()
     datastores()
     traces()

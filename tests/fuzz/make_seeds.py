@@ -63,6 +63,31 @@ def yarn(w):
     w.add_rope_scaling_orig_ctx_len(32)
 
 
+def windows(w):
+    w.add_sliding_window(8)
+    w.add_sliding_window_pattern([True])
+    w.add_final_logit_softcapping(30.0)
+    w.add_tensor("blk.0.post_ffw_norm.weight", np.ones(32, np.float32))
+
+
+def long_rope(w):
+    w.add_rope_scaling_attn_factors(1.2)
+    w.add_rope_scaling_orig_ctx_len(32)
+    w.add_tensor("rope_factors_long.weight", np.full(8, 3, np.float32))
+    w.add_tensor("rope_factors_short.weight", np.ones(8, np.float32))
+
+
+def experts(w):
+    w.add_expert_count(2)
+    w.add_expert_used_count(1)
+    w.add_expert_feed_forward_length(32)
+    w.add_sliding_window(8)
+    w.add_tensor("blk.0.ffn_up_exps.weight", np.tile(np.arange(17, dtype=np.uint8), (2, 3, 1)),
+                 raw_dtype=gguf.GGMLQuantizationType.MXFP4)
+    w.add_tensor("blk.0.ffn_up_exps.bias", np.ones((2, 3), np.float32))
+    w.add_tensor("blk.0.attn_sinks.weight", np.ones(2, np.float32))
+
+
 def write_safetensors(name, tensors):
     header, data = {"__metadata__": {"format": "pt"}}, b""
     for tensor, (dtype, shape, content) in tensors.items():
@@ -77,6 +102,9 @@ def main():
         (CORPUS / folder).mkdir(parents=True, exist_ok=True)
     write_gguf("llama.gguf", "llama", "llama", "default", rope_factors)
     write_gguf("qwen2.gguf", "qwen2", "gpt2", "qwen2", yarn)
+    write_gguf("gemma3.gguf", "gemma3", "llama", "default", windows)
+    write_gguf("phi3.gguf", "phi3", "llama", "default", long_rope)
+    write_gguf("gpt-oss.gguf", "gpt-oss", "gpt2", "gpt-4o", experts)
     write_safetensors("two.safetensors", {"a": ("F32", [2, 2], bytes(16)), "b": ("BF16", [3], bytes(6))})
     write_safetensors("types.safetensors", {
         "f64": ("F64", [1], bytes(8)), "f16": ("F16", [2], bytes(4)), "i64": ("I64", [1], bytes(8)),

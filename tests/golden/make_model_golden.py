@@ -11,16 +11,22 @@ Run once; the files are kept. Made with transformers 5.23 / torch 2.15.
 import json
 import pathlib
 import sys
+import tempfile
 
 import torch
 import transformers
-from safetensors.torch import save_file
-from transformers import LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
+from safetensors.torch import load_file, save_file
+from transformers import (Gemma2Config, Gemma3TextConfig, GptOssConfig, GraniteConfig, GraniteMoeHybridConfig, LlamaConfig,
+                          MistralConfig, MixtralConfig, Olmo2Config, Phi3Config, Qwen2Config, Qwen3Config, Qwen3MoeConfig,
+                          SmolLM3Config)
 
 HERE = pathlib.Path(__file__).parent / "models"
 BASE = dict(hidden_size=40, intermediate_size=72, num_hidden_layers=2, num_attention_heads=4, vocab_size=144,
             max_position_embeddings=64, rms_norm_eps=1e-5)
 LENGTH = 40
+WINDOW = 24          # of models with sliding windows,
+WINDOWED_LENGTH = 160  # whose inputs are longer than two of them, and than a page of the cache
+WINDOWED = {**BASE, "max_position_embeddings": 256, "num_key_value_heads": 2, "sliding_window": WINDOW}
 
 MODELS = {
     "llama": LlamaConfig(**BASE),
@@ -38,19 +44,84 @@ MODELS = {
     "mistral": MistralConfig(**BASE, num_key_value_heads=2, sliding_window=None),
     "qwen2": Qwen2Config(**BASE, num_key_value_heads=2, rope_parameters={"rope_type": "default", "rope_theta": 1e6}),
     "qwen3": Qwen3Config(**BASE, num_key_value_heads=2, head_dim=16, tie_word_embeddings=True),
+    "mistral_window": MistralConfig(**WINDOWED, head_dim=12),
+    "qwen3_window": Qwen3Config(**{**WINDOWED, "num_hidden_layers": 3}, head_dim=16, use_sliding_window=True,
+                                max_window_layers=1),
+    "gemma2": Gemma2Config(**{**WINDOWED, "num_hidden_layers": 3}, head_dim=12, query_pre_attn_scalar=20,
+                           attn_logit_softcapping=3.0, final_logit_softcapping=5.0),
+    "gemma3": Gemma3TextConfig(**{**WINDOWED, "num_hidden_layers": 7}, head_dim=12, query_pre_attn_scalar=20,
+                               rope_parameters={
+        "full_attention": {"rope_type": "linear", "rope_theta": 1e6, "factor": 8.0},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}}),
+    "gemma3_older_keys": Gemma3TextConfig(**WINDOWED, head_dim=12, query_pre_attn_scalar=12),
+    "phi3": Phi3Config(**WINDOWED, pad_token_id=0),
+    "phi3_longrope": Phi3Config(**{**BASE, "max_position_embeddings": 128}, num_key_value_heads=2, pad_token_id=0,
+                                original_max_position_embeddings=32, rope_parameters={
+        "rope_type": "longrope", "rope_theta": 10000.0, "partial_rotary_factor": 0.6, "factor": 4.0,
+        "original_max_position_embeddings": 32, "short_factor": [1.0, 1.5, 2.0], "long_factor": [2.0, 3.0, 9.0]}),
+    "smollm3": SmolLM3Config(**{**BASE, "num_hidden_layers": 3}, num_key_value_heads=2, no_rope_layer_interval=2,
+                             pad_token_id=0),
+    "granite": GraniteConfig(**BASE, num_key_value_heads=2, attention_multiplier=0.2, embedding_multiplier=12.0,
+                             residual_multiplier=0.22, logits_scaling=4.0),
+    "granite4": GraniteMoeHybridConfig(**{**BASE, "intermediate_size": 20}, num_key_value_heads=2,
+                                       shared_intermediate_size=72, num_local_experts=0, num_experts_per_tok=0, mamba_n_heads=4, mamba_d_head=20,
+                                       layer_types=["full_attention", "full_attention"],
+                                       position_embedding_type="rope", attention_multiplier=0.3,
+                                       embedding_multiplier=6.0, residual_multiplier=0.5, logits_scaling=2.0),
+    "olmo2": Olmo2Config(**BASE, num_key_value_heads=2, pad_token_id=0),
+    "qwen3_moe": Qwen3MoeConfig(**{**BASE, "num_hidden_layers": 3}, num_key_value_heads=2, head_dim=12, num_experts=6,
+                                num_experts_per_tok=3, moe_intermediate_size=24, norm_topk_prob=True,
+                                mlp_only_layers=[1]),
+    "mixtral": MixtralConfig(**{**BASE, "intermediate_size": 40}, num_key_value_heads=2, num_local_experts=4,
+                             num_experts_per_tok=2),
+    "gpt_oss": GptOssConfig(**{**WINDOWED, "intermediate_size": 24}, head_dim=12, num_local_experts=5,
+                            num_experts_per_tok=2, pad_token_id=0, rope_parameters={
+        "rope_type": "yarn", "rope_theta": 150000.0, "factor": 8.0, "original_max_position_embeddings": 32,
+        "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False}),
 }
+# These keep the newer form of the rotation's keys.
+NEWER = ("yarn_rope", "qwen3", "gemma3", "gpt_oss")
 # Keys that tell nothing about the model.
 NOISE = {"transformers_version", "initializer_range", "use_cache", "pretraining_tp", "pad_token_id", "dtype", "torch_dtype",
-         "attention_dropout", "layer_types", "max_window_layers"}
+         "attention_dropout"}
+KEPT = ("architectures", "model_type", *BASE, "num_key_value_heads", "head_dim", "hidden_act", "hidden_activation",
+        "attention_bias", "mlp_bias", "tie_word_embeddings", "rope_parameters", "sliding_window", "use_sliding_window",
+        "query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping", "no_rope_layers",
+        "no_rope_layer_interval", "attention_multiplier", "embedding_multiplier", "residual_multiplier",
+        "logits_scaling", "original_max_position_embeddings", "shared_intermediate_size", "num_local_experts",
+        "position_embedding_type", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob",
+        "decoder_sparse_step", "mlp_only_layers")
 
 
 def older_rope_keys(config):
     """As files written before transformers 5 have it: rope_theta, and rope_scaling with `type` in the oldest."""
     rope = config.pop("rope_parameters")
+    if "full_attention" in rope:
+        config["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
+        rope = rope["full_attention"]
     config["rope_theta"] = rope.pop("rope_theta")
     kind = rope.pop("rope_type")
     if kind != "default":
         config["rope_scaling"] = {("type" if kind in ("linear", "dynamic") else "rope_type"): kind, **rope}
+
+
+def published(model):
+    """The model's tensors as checkpoints have them: transformers keeps the experts of a layer in one tensor."""
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        tensors = load_file(pathlib.Path(folder) / "model.safetensors")
+    # gpt-oss's are transposed, gate and up interleaved, where GGUF has them as all others do: as that has them.
+    for key in [k for k in tensors if ".mlp.experts." in k and model.config.model_type == "gpt_oss"]:
+        values = tensors.pop(key)
+        stem, suffix = (key[:-5], "bias") if key.endswith("_bias") else (key, "weight")
+        if suffix == "weight":
+            values = values.transpose(1, 2)
+        parts = ({"gate_proj": values[:, 0::2], "up_proj": values[:, 1::2]} if stem.endswith("gate_up_proj")
+                 else {"down_proj": values})
+        for part, each in parts.items():
+            for e, one in enumerate(each):
+                tensors[f"{stem.rsplit('.', 1)[0]}.{e}.{part}.{suffix}"] = one.contiguous()
+    return tensors
 
 
 def make(name, config, seed):
@@ -59,29 +130,29 @@ def make(name, config, seed):
     with torch.no_grad():
         for key, p in model.named_parameters():
             if "norm" in key:
-                p.copy_(1 + 0.2 * torch.randn_like(p))
-            elif key.endswith("bias"):
+                p.copy_((0 if name.startswith("gemma") else 1) + 0.2 * torch.randn_like(p))
+            elif key.endswith("bias") or key.endswith("sinks"):
                 p.copy_(0.3 * torch.randn_like(p))
             else:  # large enough that attention and activations are far from linear
                 p.copy_(torch.randn_like(p) * 1.3 / p.shape[-1] ** 0.5)
             p.copy_(p.bfloat16().float())
-        tokens = torch.randint(0, config.vocab_size, (1, LENGTH))
+        length = WINDOWED_LENGTH if getattr(config, "sliding_window", None) == WINDOW else LENGTH
+        tokens = torch.randint(0, config.vocab_size, (1, length))
         logits = model(tokens, use_cache=False).logits[0].double()
     folder = HERE / name
     folder.mkdir(parents=True, exist_ok=True)
     tied = config.tie_word_embeddings
-    tensors = {k: v.bfloat16().contiguous() for k, v in model.state_dict().items()
+    tensors = {k: v.bfloat16().contiguous() for k, v in published(model).items()
                if "inv_freq" not in k and not (tied and k == "lm_head.weight")}
     save_file(tensors, folder / "model.safetensors")
     fields = {k: v for k, v in json.loads(config.to_json_string(use_diff=False)).items() if k not in NOISE}
-    fields = {k: fields[k] for k in ("architectures", "model_type", *BASE, "num_key_value_heads", "head_dim", "hidden_act",
-                                     "attention_bias", "mlp_bias", "tie_word_embeddings", "rope_parameters",
-                                     "sliding_window", "use_sliding_window") if k in fields}
+    newer = ("layer_types",) if name in NEWER and length == WINDOWED_LENGTH else ("max_window_layers",)
+    fields = {k: fields[k] for k in (*KEPT, *newer) if k in fields}
     fields["architectures"] = [type(model).__name__]
-    if name not in ("yarn_rope", "qwen3"):  # these keep the newer form
+    if name not in NEWER:
         older_rope_keys(fields)
     (folder / "config.json").write_text(json.dumps(fields, indent=1) + "\n")
-    positions = [0, 1, 7, 15, 16, 31, LENGTH - 1]
+    positions = [0, 1, 7, 15, 16, 31, *([WINDOW, 2 * WINDOW + 1, 100] if length > LENGTH else []), length - 1]
     (folder / "expected.json").write_text(json.dumps({
         "tokens": tokens[0].tolist(),
         "positions": positions,

@@ -1,12 +1,11 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "parity/greedy.h"
+#include "support/golden_models.h"
 
 // Tiny random models of every family, with what Hugging Face's transformers computes from them in float32:
 // see tests/golden/make_model_golden.py.
@@ -14,25 +13,18 @@
 namespace augur::test {
 namespace {
 
-const std::filesystem::path kModels = std::filesystem::path(AUGUR_SOURCE_DIR) / "tests/golden/models";
-
-std::vector<std::string> names() {
-  std::vector<std::string> result;
-  for (const auto& entry : std::filesystem::directory_iterator(kModels)) {
-    result.push_back(entry.path().filename().string());
-  }
-  std::sort(result.begin(), result.end());
-  return result;
-}
+using testing_support::golden_model_names;
+using testing_support::golden_model_path;
 
 class HuggingFaceTest : public testing::TestWithParam<std::string> {
  protected:
   /// Largest difference from the expected logits.
   double largest_difference(Isa isa, WeightFormat type) {
-    const auto expected = nlohmann::json::parse(std::ifstream(kModels / GetParam() / "expected.json"));
+    const auto expected =
+        nlohmann::json::parse(std::ifstream(golden_model_path(GetParam()) / "expected.json"));
     const auto tokens = expected.at("tokens").get<std::vector<TokenId>>();
     Backend backend(2, false, isa);
-    const auto model = Model::load(backend, Checkpoint::open(kModels / GetParam()),
+    const auto model = Model::load(backend, Checkpoint::open(golden_model_path(GetParam())),
                                    {.weights = type, .context = static_cast<std::int64_t>(tokens.size())});
     KvCache cache = model->make_cache();
     LogitsReader logits(*model);
@@ -65,13 +57,15 @@ TEST_P(HuggingFaceTest, LogitsAgreeInFloat32) {
 }
 
 // The weights are exact in bf16; activations, keys and values are rounded to 8 bits, so that a logit (of
-// standard deviation 1.5) carries a few roundings of relative size 2^-9 from each of the steps.
+// standard deviation 1.5) carries a few roundings of relative size 2^-9 from each of the steps. gpt-oss's
+// (up + 1) * gate, of weights as large as the others', makes its activations, and so their roundings, larger.
 TEST_P(HuggingFaceTest, LogitsAreCloseInBf16) {
+  const double tolerance = GetParam() == "gpt_oss" ? 0.3 : 0.15;
   for (const Isa isa : supported_isas())
-    EXPECT_LT(largest_difference(isa, WeightFormat::BF16), 0.15) << name(isa);
+    EXPECT_LT(largest_difference(isa, WeightFormat::BF16), tolerance) << name(isa);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, HuggingFaceTest, testing::ValuesIn(names()),
+INSTANTIATE_TEST_SUITE_P(Models, HuggingFaceTest, testing::ValuesIn(golden_model_names()),
                          [](const auto& v) { return v.param; });
 
 }  // namespace

@@ -23,6 +23,9 @@ ModelConfig read_layers(nlohmann::json json, const WeightStore& store, std::span
   // MiMo's layers are Qwen2's. Other names that are no decoder's ("eagle") stand for Llama's layers.
   json["model_type"] = name == "mimo" ? "qwen2" : find_family(name) == nullptr ? "llama" : name;
   json["num_hidden_layers"] = prefixes.size();
+  // Heads see the whole text, but where a format says what their rows see (BlockSight).
+  json.erase("layer_types");
+  json["sliding_window"] = nullptr;
   const ModelConfig& target = source.target.config();
   if (!json.contains("vocab_size") || json["vocab_size"].is_null()) json["vocab_size"] = target.vocab;
   ModelConfig layers = ModelConfig::from_json(json, file);
@@ -34,10 +37,13 @@ ModelConfig read_layers(nlohmann::json json, const WeightStore& store, std::span
   const auto stored = [&](const char* matrix) {
     return store.find(prefixes.front() + matrix + ".bias") != nullptr;
   };
-  layers.qkv_bias = stored("self_attn.q_proj");
-  layers.o_bias = stored("self_attn.o_proj");
-  layers.mlp_bias = stored("mlp.down_proj");
-  layers.qk_norm = store.find(prefixes.front() + "self_attn.q_norm.weight") != nullptr;
+  for (LayerSpec& layer : layers.kinds) {
+    layer.qkv_bias = stored("self_attn.q_proj");
+    layer.o_bias = stored("self_attn.o_proj");
+    layer.mlp_bias = stored("mlp.down_proj");
+    layer.qk_norm =
+        store.find(prefixes.front() + "self_attn.q_norm.weight") != nullptr ? QkNorm::PerHead : QkNorm::None;
+  }
   if (layers.hidden % PackedMatrix::kPanel != 0) {
     throw Error("{}: hidden_size: {} is not supported: expected a multiple of {}", file, layers.hidden,
                 PackedMatrix::kPanel);
@@ -167,7 +173,8 @@ void HeadLoader::tensor(std::vector<float>& out, const std::string& name, const 
 void HeadLoader::open_layers(const LayerForm& first) {
   weights_.resize(prefixes_.size());
   for (std::size_t i = 0; i < weights_.size(); ++i) {
-    pack_layer(packer_, layers_, prefixes_[i], weights_[i], i == 0 ? first : LayerForm{});
+    pack_layer(packer_, layers_, static_cast<int>(i), prefixes_[i], weights_[i],
+               i == 0 ? first : LayerForm{});
   }
 }
 

@@ -85,16 +85,16 @@ std::unique_ptr<DrafterModel> load_hydra_drafter(const DrafterSource& source) {
   WeightPacker packer(source.weights(), stored);
   open_heads(*weights, heads, store, stored, packer);
 
-  // Hydra++ stores a whole model of one layer; its shape is the target's, and its embedding is never used.
+  // Hydra++ stores a whole model of one layer; its sizes are the target's, and its embedding is never used.
   std::vector<LayerWeights> layers;
   const std::string layer = fmt::format("{}layers.0.", kPrefixLayer);
   const bool has_prefix = store.find(layer + "self_attn.q_proj.weight") != nullptr;
-  ModelConfig shape = target;
+  ModelConfig shape = head_shape(target);
   shape.layers = 1;
   if (has_prefix) {
     stored.pass_over(fmt::format("{}embed_tokens.weight", kPrefixLayer));
     layers.resize(1);
-    pack_layer(packer, shape, layer, layers.front());
+    pack_layer(packer, shape, 0, layer, layers.front());
     packer.vector(weights->prefix_norm, fmt::format("{}norm.weight", kPrefixLayer), target.hidden);
   }
   stored.all_opened();

@@ -74,19 +74,23 @@ double llama3_factor(double theta, std::size_t i, std::size_t count, double fact
   return 1 / ((1 - smooth) / factor + smooth);
 }
 
-Json frequency_factors(const GgufFile& file, const GgufTensorInfo& info, std::int64_t head_dim,
-                       double theta) {
+std::vector<float> read_factors(const GgufFile& file, const GgufTensorInfo& info, std::int64_t count) {
   const StoredTensor tensor = file.tensor(info);
-  if (tensor.shape != Shape{head_dim / 2}) {
-    throw Error("{}: tensor {}: expected shape [{}], found {}", file.name(), info.name, head_dim / 2,
+  if (tensor.shape != Shape{count}) {
+    throw Error("{}: tensor {}: expected shape [{}], found {}", file.name(), info.name, count,
                 to_string(tensor.shape));
   }
-  std::vector<float> factors(static_cast<std::size_t>(head_dim / 2));
+  std::vector<float> factors(static_cast<std::size_t>(count));
   read_rows(tensor, 0, 1, factors.data());
   for (const float f : factors) {
     if (!std::isfinite(f) || f <= 0)
       throw Error("{}: tensor {}: expected positive numbers", file.name(), info.name);
   }
+  return factors;
+}
+
+Json frequency_factors(const GgufFile& file, const GgufTensorInfo& info, std::int64_t dims, double theta) {
+  const std::vector<float> factors = read_factors(file, info, dims / 2);
   const double factor = std::round(*std::max_element(factors.begin(), factors.end()));
   bool is_llama3 = true;
   for (std::size_t i = 0; i < factors.size(); ++i) {
@@ -101,15 +105,35 @@ Json frequency_factors(const GgufFile& file, const GgufTensorInfo& info, std::in
           {"original_max_position_embeddings", static_cast<int>(kLlama3OriginalContext)}};
 }
 
-Json rope_scaling(const GgufFile& file, const Keys& keys, std::int64_t head_dim, double theta) {
+/// LongRoPE's two tensors; its other parameters are metadata.
+Json long_rope(const GgufFile& file, const Keys& keys, std::int64_t dims) {
+  const auto* longer = file.find_tensor("rope_factors_long.weight");
+  const auto* shorter = file.find_tensor("rope_factors_short.weight");
+  if (longer == nullptr || shorter == nullptr) {
+    throw Error("{}: tensor rope_factors_{}.weight is missing", file.name(),
+                longer == nullptr ? "long" : "short");
+  }
+  Json scaling = {{"rope_type", "longrope"},
+                  {"short_factor", read_factors(file, *shorter, dims / 2)},
+                  {"long_factor", read_factors(file, *longer, dims / 2)},
+                  {"original_max_position_embeddings", keys.size("rope.scaling.original_context_length")}};
+  if (const auto value = keys.find_float("rope.scaling.attn_factor")) scaling["attention_factor"] = *value;
+  return scaling;
+}
+
+Json rope_scaling(const GgufFile& file, const Keys& keys, std::int64_t dims, double theta) {
   const auto type = file.find_string(keys.full("rope.scaling.type"));
+  if (file.find_tensor("rope_factors_long.weight") != nullptr ||
+      file.find_tensor("rope_factors_short.weight") != nullptr) {
+    return long_rope(file, keys, dims);
+  }
   const auto* factors = file.find_tensor("rope_freqs.weight");
   if (factors != nullptr) {
     if (type && *type != "none") {
       throw Error("{}: {} is {} and there are rope_freqs: not supported", file.name(),
                   keys.full("rope.scaling.type"), *type);
     }
-    return frequency_factors(file, *factors, head_dim, theta);
+    return frequency_factors(file, *factors, dims, theta);
   }
   if (!type) {  // before scaling types there was only linear scaling
     if (const auto linear = keys.find_float("rope.scale_linear"); linear && *linear != 1) {
@@ -132,6 +156,7 @@ Json rope_scaling(const GgufFile& file, const Keys& keys, std::int64_t head_dim,
   }
   if (const auto value = keys.find_float("rope.scaling.yarn_beta_fast")) yarn["beta_fast"] = *value;
   if (const auto value = keys.find_float("rope.scaling.yarn_beta_slow")) yarn["beta_slow"] = *value;
+  if (file.architecture() == "gpt-oss") yarn["truncate"] = false;  // which files have no key for
   return yarn;
 }
 
@@ -151,6 +176,58 @@ std::optional<std::int64_t> vocabulary_size(const GgufFile& file, const Keys& ke
   if (const auto size = keys.find_size("vocab_size")) return size;
   if (tokens > 0) return tokens;
   return std::nullopt;
+}
+
+/// A window of 0 is none.
+void add_windows(const GgufFile& file, const Keys& keys, Json& config) {
+  const std::string name = keys.full("attention.sliding_window");
+  const auto window = file.find_int(name);
+  if (!window || *window == 0) {
+    if (window || file.architecture() == "gemma3") config["sliding_window"] = nullptr;
+    return;
+  }
+  config["sliding_window"] = keys.size("attention.sliding_window");
+  const auto pattern = keys.full("attention.sliding_window_pattern");
+  const auto it = file.metadata().find(pattern);
+  if (it == file.metadata().end()) return;
+  if (it->second.type != GgufType::Array) {
+    config["sliding_window_pattern"] = keys.size("attention.sliding_window_pattern");
+    return;
+  }
+  Json types = Json::array();
+  const std::vector<std::int64_t> by_layer = *file.find_ints(pattern);
+  for (const std::int64_t windowed : by_layer) {
+    types.push_back(windowed != 0 ? "sliding_attention" : "full_attention");
+  }
+  config["layer_types"] = types;
+}
+
+void add_experts(const Keys& keys, Json& config) {
+  config["num_local_experts"] = keys.size("expert_count");
+  config["num_experts_per_tok"] = keys.size("expert_used_count");
+  if (const auto width = keys.find_size("expert_feed_forward_length")) {
+    config[config["model_type"] == "gpt_oss" ? "intermediate_size" : "moe_intermediate_size"] = *width;
+  }
+  if (config["model_type"] == "qwen3_moe") config["norm_topk_prob"] = true;  // as llama.cpp has it
+}
+
+void add_scales(const Keys& keys, std::int64_t hidden, std::int64_t heads, Json& config) {
+  constexpr std::pair<const char*, const char*> kNames[] = {
+      {"attn_logit_softcapping", "attn_logit_softcapping"},
+      {"final_logit_softcapping", "final_logit_softcapping"},
+      {"embedding_scale", "embedding_multiplier"},
+      {"residual_scale", "residual_multiplier"},
+      {"attention.scale", "attention_multiplier"},
+      {"logit_scale", "logits_scaling"},
+      {"rope.freq_base_swa", "rope_local_base_freq"}};
+  for (const auto& [gguf, hugging_face] : kNames) {
+    if (const auto value = keys.find_float(gguf); value && *value != 0) config[hugging_face] = *value;
+  }
+  if (!config["model_type"].get<std::string>().starts_with("gemma")) return;
+  // Files do not say it. Those of 27B divide by the width of a head in the residual stream.
+  const std::int64_t layers = config["num_hidden_layers"].get<std::int64_t>();
+  const bool largest = layers == (config["model_type"] == "gemma2" ? 46 : 62);
+  config["query_pre_attn_scalar"] = largest ? Json(hidden / heads) : config["head_dim"];
 }
 
 void add_special_ids(const GgufFile& file, Json& config) {
@@ -173,6 +250,11 @@ std::optional<std::int64_t> special_id(const GgufFile& file, std::string_view ke
 }
 
 }  // namespace
+
+const GgufArchitecture* gguf_architecture_of(const GgufFile& file) {
+  const std::string& name = file.architecture();
+  return find_gguf_architecture(name, file.find_int(name + ".expert_count").value_or(0) > 0);
+}
 
 double gguf_yarn_magnitude(double factor) {
   return 0.1 * std::log(factor) + 1;
@@ -204,42 +286,52 @@ nlohmann::json gguf_config(const GgufFile& file) {
     return config;
   }
   const Keys keys(file);
+  const GgufArchitecture* known = gguf_architecture_of(file);
   Json config = Json::object();
-  config["model_type"] = architecture;
+  config["model_type"] = known == nullptr ? architecture : known->model_type;
   if (const auto size = vocabulary_size(file, keys)) config["vocab_size"] = *size;
   add_special_ids(file, config);
-  const char* model_class = architecture == "llama"   ? "LlamaForCausalLM"
-                            : architecture == "qwen2" ? "Qwen2ForCausalLM"
-                            : architecture == "qwen3" ? "Qwen3ForCausalLM"
-                                                      : nullptr;
-  if (model_class == nullptr || file.tensor_infos().empty()) return config;
+  if (known == nullptr || file.tensor_infos().empty()) return config;
 
   const std::int64_t hidden = keys.size("embedding_length");
   const std::int64_t heads = keys.size("attention.head_count");
   const std::int64_t head_dim = keys.find_size("attention.key_length").value_or(hidden / heads);
-  for (const char* key : {"attention.value_length", "rope.dimension_count"}) {
-    if (const auto value = keys.find_size(key); value && *value != head_dim) {
-      throw Error("{}: {}: expected the head size {}, found {}", file.name(), keys.full(key), head_dim,
-                  *value);
-    }
+  if (const auto value = keys.find_size("attention.value_length"); value && *value != head_dim) {
+    throw Error("{}: {}: expected the head size {}, found {}", file.name(),
+                keys.full("attention.value_length"), head_dim, *value);
   }
-  const double theta = keys.find_float("rope.freq_base").value_or(10000);
-  config["architectures"] = {model_class};
-  config["hidden_act"] = "silu";
+  const std::int64_t rotated = keys.find_size("rope.dimension_count").value_or(head_dim);
+  if (rotated > head_dim || rotated % 2 != 0) {
+    throw Error("{}: {}: expected an even number up to the head size {}, found {}", file.name(),
+                keys.full("rope.dimension_count"), head_dim, rotated);
+  }
+  config["architectures"] = {known->model_class};
+  config["hidden_act"] = known->activation;
   config["hidden_size"] = hidden;
-  config["intermediate_size"] = keys.size("feed_forward_length");
+  // Files of models that have experts in all layers need not say it.
+  const auto intermediate = keys.find_size("feed_forward_length");
+  config["intermediate_size"] = intermediate || !known->experts ? keys.size("feed_forward_length")
+                                                                : keys.size("expert_feed_forward_length");
   config["num_hidden_layers"] = keys.size("block_count");
   config["num_attention_heads"] = heads;
   config["num_key_value_heads"] = keys.find_size("attention.head_count_kv").value_or(heads);
   config["head_dim"] = head_dim;
+  if (rotated != head_dim) {
+    config["partial_rotary_factor"] = static_cast<double>(rotated) / static_cast<double>(head_dim);
+  }
   config["rms_norm_eps"] = keys.number("attention.layer_norm_rms_epsilon");
-  config["rope_theta"] = theta;
-  config["rope_scaling"] = rope_scaling(file, keys, head_dim, theta);
+  const auto theta = keys.find_float("rope.freq_base");
+  if (theta || architecture != "gemma3") config["rope_theta"] = theta.value_or(10000);
+  config["rope_scaling"] = rope_scaling(file, keys, rotated, theta.value_or(10000));
   config["max_position_embeddings"] = keys.size("context_length");
   config["tie_word_embeddings"] = file.find_tensor("output.weight") == nullptr;
-  // Qwen2's q, k, v biases are part of its architecture and have no key.
-  if (architecture != "qwen2") config["attention_bias"] = file.find_tensor("blk.0.attn_q.bias") != nullptr;
-  if (architecture == "llama") config["mlp_bias"] = file.find_tensor("blk.0.ffn_up.bias") != nullptr;
+  if (!known->qkv_bias_always) {
+    config["attention_bias"] = file.find_tensor("blk.0.attn_q.bias") != nullptr;
+  }
+  if (known->interleaved) config["mlp_bias"] = file.find_tensor("blk.0.ffn_up.bias") != nullptr;
+  if (known->experts) add_experts(keys, config);
+  if (known->windows) add_windows(file, keys, config);
+  add_scales(keys, hidden, heads, config);
   config["torch_dtype"] = "bfloat16";
   return config;
 }

@@ -3,6 +3,7 @@
 #include "io/gguf/dequantize.h"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "base/error.h"
@@ -172,6 +173,16 @@ void expand_q6_k(const U8* b, float* out) {
   }
 }
 
+// A power of two, e - 127, and nibbles of 4-bit floats (sign, two bits of exponent, one of mantissa).
+void expand_mxfp4(const U8* b, float* out) {
+  constexpr float kValues[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+  const float d = std::ldexp(1.0f, static_cast<int>(b[0]) - 127);
+  for (int i = 0; i < 16; ++i) {
+    out[i] = d * kValues[b[1 + i] & 15];
+    out[16 + i] = d * kValues[b[1 + i] >> 4];
+  }
+}
+
 template <int kElements, int kBytes, class Expand>
 void expand_blocks(const U8* bytes, std::int64_t count, float* out, Expand expand) {
   for (std::int64_t block = 0; block < count / kElements; ++block) {
@@ -216,6 +227,8 @@ void dequantize(DType type, const std::byte* bytes, std::int64_t count, float* o
       return expand_blocks<256, 176>(b, count, out, expand_q5_k);
     case DType::Q6_K:
       return expand_blocks<256, 210>(b, count, out, expand_q6_k);
+    case DType::MXFP4:
+      return expand_blocks<32, 17>(b, count, out, expand_mxfp4);
     case DType::I64:
     case DType::I32:
     case DType::I16:

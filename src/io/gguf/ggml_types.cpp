@@ -52,6 +52,8 @@ std::optional<DType> ggml_dtype(std::uint32_t type) {
       return DType::F64;
     case 30:
       return DType::BF16;
+    case 39:
+      return DType::MXFP4;
     default:
       return std::nullopt;
   }

@@ -341,8 +341,10 @@ std::optional<std::vector<std::int64_t>> GgufFile::find_ints(std::string_view ke
   if (found->type != GgufType::Array || size == 0) wrong_type(key, *found, "an array of integers");
   std::vector<std::int64_t> result(static_cast<std::size_t>(found->count));
   for (std::size_t i = 0; i < result.size(); ++i) {
-    if (!load_int(found->element, found->bytes.data() + i * size, result[i])) {
-      wrong_type(key, *found, "an array of integers below 2^63");
+    if (found->element == GgufType::Bool) {
+      result[i] = found->bytes[i * size] != std::byte{0} ? 1 : 0;
+    } else if (!load_int(found->element, found->bytes.data() + i * size, result[i])) {
+      wrong_type(key, *found, "an array of integers below 2^63, or of booleans");
     }
   }
   return result;

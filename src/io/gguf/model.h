@@ -5,24 +5,28 @@
 #include <string>
 #include <string_view>
 
+#include "io/gguf/architectures.h"
 #include "io/gguf/gguf.h"
 #include "io/tokenizer/loaders.h"
 
 namespace augur {
 
-/// Hugging Face's name of a tensor of a Llama-like architecture; other names are returned as they are.
-std::string hugging_face_name(std::string_view gguf_name);
+/// What this project knows of a file's architecture; nullptr: nothing.
+const GgufArchitecture* gguf_architecture_of(const GgufFile& file);
+
+/// Hugging Face's name of a tensor of an architecture; other names are returned as they are.
+std::string hugging_face_name(const GgufArchitecture& architecture, std::string_view gguf_name);
 /// The reverse; empty for a name that GGUF has none for.
-std::string gguf_tensor_name(std::string_view hugging_face_name);
+std::string gguf_tensor_name(const GgufArchitecture& architecture, std::string_view hugging_face_name);
 
 /// GGUF files of this architecture hold a draft head: its config.json as text under kHeadConfigKey, and its
 /// tensors under their own names. No other program reads them.
 inline constexpr std::string_view kHeadArchitecture = "augur-head";
 inline constexpr const char* kHeadConfigKey = "augur.config";
 
-/// A GGUF file's tensors under Hugging Face's names. llama.cpp's q/k row order is marked, to be undone by
-/// read_rows(). `rope_freqs.weight` is left out: gguf_config() has what it says. Error for an architecture,
-/// element type or layout that this project does not read.
+/// A GGUF file's tensors under Hugging Face's names. llama.cpp's q/k row order, and what it adds to norms,
+/// are marked, to be undone by read_rows(). `rope_freqs.weight` is left out: gguf_config() has what it says.
+/// Error for an architecture, element type or layout that this project does not read.
 std::unique_ptr<WeightStore> open_gguf_weights(std::shared_ptr<const GgufFile> file);
 
 /// Hugging Face's config.json, made from the metadata (and, for the rotary scaling and the tied head, from

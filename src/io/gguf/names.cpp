@@ -30,16 +30,14 @@ constexpr std::array<NamePair, 11> kLayer = {{
     {"ffn_down", "mlp.down_proj"},
 }};
 
-template <std::size_t N>
-std::string_view translate_back(const std::array<NamePair, N>& table, std::string_view part) {
+std::string_view translate_back(std::span<const NamePair> table, std::string_view part) {
   for (const auto& [gguf, hugging_face] : table) {
     if (hugging_face == part) return gguf;
   }
   return {};
 }
 
-template <std::size_t N>
-std::string_view translate(const std::array<NamePair, N>& table, std::string_view part) {
+std::string_view translate(std::span<const NamePair> table, std::string_view part) {
   for (const auto& [gguf, hugging_face] : table) {
     if (gguf == part) return hugging_face;
   }
@@ -48,7 +46,7 @@ std::string_view translate(const std::array<NamePair, N>& table, std::string_vie
 
 }  // namespace
 
-std::string hugging_face_name(std::string_view gguf_name) {
+std::string hugging_face_name(const GgufArchitecture& architecture, std::string_view gguf_name) {
   const auto dot = gguf_name.rfind('.');  // ".weight" or ".bias"
   if (dot == std::string_view::npos) return std::string(gguf_name);
   const auto stem = gguf_name.substr(0, dot);
@@ -60,12 +58,14 @@ std::string hugging_face_name(std::string_view gguf_name) {
   const bool is_number =
       !layer.empty() && std::all_of(layer.begin(), layer.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!is_number || layer.size() == rest.size()) return std::string(gguf_name);
-  const auto found = translate(kLayer, rest.substr(layer.size() + 1));
+  const auto part = rest.substr(layer.size() + 1);
+  auto found = translate(architecture.names, part);
+  if (found.empty()) found = translate(kLayer, part);
   if (found.empty()) return std::string(gguf_name);
   return std::string("model.layers.").append(layer).append(".").append(found).append(suffix);
 }
 
-std::string gguf_tensor_name(std::string_view name) {
+std::string gguf_tensor_name(const GgufArchitecture& architecture, std::string_view name) {
   constexpr std::string_view kLayers = "model.layers.";
   const auto dot = name.rfind('.');
   if (dot == std::string_view::npos) return {};
@@ -78,7 +78,9 @@ std::string gguf_tensor_name(std::string_view name) {
   const auto rest = stem.substr(kLayers.size());
   const auto layer = rest.substr(0, rest.find('.'));
   if (layer.size() == rest.size()) return {};
-  const auto found = translate_back(kLayer, rest.substr(layer.size() + 1));
+  const auto part = rest.substr(layer.size() + 1);
+  auto found = translate_back(architecture.names, part);
+  if (found.empty()) found = translate_back(kLayer, part);
   if (found.empty()) return {};
   return std::string("blk.").append(layer).append(".").append(found).append(suffix);
 }

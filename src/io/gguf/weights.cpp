@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/error.h"
@@ -9,18 +8,20 @@ namespace augur {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kArchitectures = {"llama", "qwen2", "qwen3", kHeadArchitecture};
-
 class GgufStore final : public WeightStore {
  public:
   explicit GgufStore(std::shared_ptr<const GgufFile> file) : file_(std::move(file)) {
     description_ = file_->name();
     check_architecture();
+    const GgufArchitecture* architecture = gguf_architecture_of(*file_);  // null: a head
     for (const auto& info : file_->tensor_infos()) {
-      if (info.name == "rope_freqs.weight") continue;
+      if (is_rope_factors(info.name)) continue;
       StoredTensor tensor = file_->tensor(info);
-      if (file_->architecture() != kHeadArchitecture) tensor.name = hugging_face_name(info.name);
-      if (file_->architecture() == "llama") mark_interleaved(info.name, tensor);
+      if (architecture != nullptr) {
+        tensor.name = hugging_face_name(*architecture, info.name);
+        if (architecture->interleaved) mark_interleaved(info.name, tensor);
+        if (info.name.ends_with("norm.weight")) tensor.offset = architecture->norm_offset;
+      }
       const std::string key = tensor.name;
       if (!tensors_.emplace(key, std::move(tensor)).second) {
         throw Error("{}: two tensors mean {}", description_, key);
@@ -37,20 +38,26 @@ class GgufStore final : public WeightStore {
       throw Error("{}: is one part of a split GGUF file; merge the parts first (llama-gguf-split --merge)",
                   description_);
     }
-    if (std::find(kArchitectures.begin(), kArchitectures.end(), architecture) == kArchitectures.end()) {
-      throw Error("{}: architecture {:?} is not supported (expected {})", description_, architecture,
-                  fmt::join(kArchitectures, ", "));
+    if (architecture != kHeadArchitecture && find_gguf_architecture(architecture) == nullptr) {
+      std::string known;
+      for (const GgufArchitecture& one : gguf_architectures()) known += fmt::format("{}, ", one.name);
+      throw Error("{}: architecture {:?} is not supported (expected {}{})", description_, architecture, known,
+                  kHeadArchitecture);
     }
   }
 
-  /// llama.cpp's converter interleaves the two rotary halves of each q and k head for this architecture.
+  static bool is_rope_factors(std::string_view name) {
+    return name == "rope_freqs.weight" || name == "rope_factors_long.weight" ||
+           name == "rope_factors_short.weight";
+  }
+
   void mark_interleaved(std::string_view gguf_name, StoredTensor& tensor) const {
     const bool is_q = gguf_name.ends_with(".attn_q.weight") || gguf_name.ends_with(".attn_q.bias");
     const bool is_k = gguf_name.ends_with(".attn_k.weight") || gguf_name.ends_with(".attn_k.bias");
     if (!is_q && !is_k) return;
-    const auto config_heads = file_->find_int("llama.attention.head_count").value_or(0);
-    const auto heads =
-        is_q ? config_heads : file_->find_int("llama.attention.head_count_kv").value_or(config_heads);
+    const std::string prefix = file_->architecture() + ".attention.";
+    const auto config_heads = file_->find_int(prefix + "head_count").value_or(0);
+    const auto heads = is_q ? config_heads : file_->find_int(prefix + "head_count_kv").value_or(config_heads);
     const std::int64_t rows = tensor.shape.front();
     if (heads <= 0 || heads > rows || rows % heads != 0 || rows / heads % 2 != 0) {
       throw Error("{}: tensor {}: {} rows cannot be split into {} heads of even size", description_,

@@ -68,10 +68,10 @@ struct Attention {
       : item(work),
         queries(work.rows * work.heads),
         units(work.head_dim / kUnit),
-        first_rest(work.contiguous[0]),
+        first_rest(contiguous(0)),
         size(work.slots, work.head_dim) {
     for (int r = 1; r < item.rows; ++r) {
-      if (item.contiguous[r] < first_rest) first_rest = item.contiguous[r];
+      if (contiguous(r) < first_rest) first_rest = contiguous(r);
     }
     first_rest -= first_rest % kUnit;
     q = reinterpret_cast<float*>(item.scratch);
@@ -87,13 +87,16 @@ struct Attention {
     for (int r = 0; r < item.rows; ++r) sum_rest(r);
   }
 
+  // Slots and positions are counted from the first slot of the item's pages.
+  std::int64_t contiguous(int row) const { return item.contiguous[row] - item.skipped; }
+  /// Slots that are yet absolute.
   const std::int32_t* gathered(int row) const {
     return item.gather_begin == nullptr ? nullptr : item.gather + item.gather_begin[row];
   }
   std::int64_t length(int row) const {
     const std::int64_t gathers =
         item.gather_begin == nullptr ? 0 : item.gather_begin[row + 1] - item.gather_begin[row];
-    return item.contiguous[row] + gathers;
+    return contiguous(row) + gathers;
   }
 
   void convert_queries() {
@@ -194,12 +197,13 @@ struct Attention {
 
   /// 2^x for x in [-100, 0] or a little above; 0 below. The polynomials are minimax on [-1/2, 1/2]; what BF16
   /// will round to 8 bits needs fewer terms.
+  template <bool coarse = kUnit == 2>
   static F exp2(F x) {
     const F magic = L::splat(0x1.8p23f);  // adding it rounds to an integer, found in the low bits
     const F shifted = L::add(x, magic);
     const F f = L::sub(x, L::sub(shifted, magic));
     F p;
-    if constexpr (kUnit == 2) {
+    if constexpr (coarse) {
       p = L::fma(L::splat(0x1.3997d6p-7f), f, L::splat(0x1.ca1442p-5f));
       p = L::fma(p, f, L::splat(0x1.ec06dap-3f));
       p = L::fma(p, f, L::splat(0x1.62e0dcp-1f));
@@ -230,14 +234,29 @@ struct Attention {
     return L::first_lane(v);
   }
 
+  /// cap * tanh(x * cap_scale), of the absolute value with the sign put back.
+  F capped(F x) const {
+    const F scaled = L::mul(x, L::splat(item.cap_scale));
+    const F negative = L::sub(L::zero(), scaled);
+    const F t = exp2<false>(L::mul(L::max(scaled, negative), L::splat(-2.885390081777927f)));
+    const F one = L::splat(1.0f);
+    const F tanh = L::div(L::mul(L::splat(item.cap), L::sub(one, t)), L::add(one, t));
+    return L::sub(L::zero_unless_at_least(scaled, L::zero(), tanh),
+                  L::zero_unless_at_least(negative, L::zero(), tanh));
+  }
+
   void softmax(int query) const {
     const int row = query / item.heads;
     float* s = scores + query * size.score_stride;
-    const std::int64_t contiguous = item.contiguous[row];
+    const std::int64_t gathers_from = contiguous(row);
     const std::int64_t n = length(row);
     const std::int32_t* slots = gathered(row);
-    // Slots ascend from `contiguous` on, so none is overwritten before it is read.
-    for (std::int64_t j = contiguous; j < n; ++j) s[j] = s[slots[j - contiguous]];
+    // Slots ascend from there on, so none is overwritten before it is read.
+    for (std::int64_t j = gathers_from; j < n; ++j) s[j] = s[slots[j - gathers_from] - item.skipped];
+    if (item.cap > 0.0f) {
+      for (std::int64_t j = 0; j < n; j += kLanes) L::store(s + j, capped(L::load(s + j)));
+    }
+    for (std::int64_t j = 0; item.window > 0 && j < n - item.window; ++j) s[j] = -__builtin_inff();
     const std::int64_t padded = attention_round_up(n, 2 * kLanes);
     L::store(s + n, L::splat(-__builtin_inff()));
     L::store(s + n + kLanes, L::splat(-__builtin_inff()));
@@ -248,7 +267,10 @@ struct Attention {
       max0 = L::max(max0, L::load(s + j));
       max1 = L::max(max1, L::load(s + j + kLanes));
     }
-    const float max = fold_max(L::max(max0, max1));
+    float max = fold_max(L::max(max0, max1));
+    const float sink =
+        item.sinks == nullptr ? -__builtin_inff() : item.sinks[query % item.heads] * item.sink_scale;
+    if (sink > max) max = sink;
 
     const F scale = L::splat(item.log2_scale);
     const F shift = L::splat(-max * item.log2_scale);
@@ -269,7 +291,9 @@ struct Attention {
       }
     }
     // Kept where nothing reads any more: behind the probabilities.
-    s[size.score_stride - 1] = 1.0f / fold_sum(total);
+    float sum = fold_sum(total);
+    if (item.sinks != nullptr) sum += L::first_lane(exp2<false>(L::fma(L::splat(sink), scale, shift)));
+    s[size.score_stride - 1] = 1.0f / sum;
   }
 
   // 3. Sums
@@ -325,7 +349,7 @@ struct Attention {
   U rest_values(std::int64_t u, int column, std::int64_t contiguous, const std::int32_t* slots,
                 std::int64_t n) const {
     const auto slot = [&](std::int64_t j) {
-      return j < contiguous ? j : std::int64_t{slots[j - contiguous]};
+      return j < contiguous ? j : slots[j - contiguous] - item.skipped;
     };
     const int columns = item.head_dim - column;
     const std::int64_t a = slot(u * kUnit);
@@ -346,7 +370,7 @@ struct Attention {
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
       for (int c = 0; c < C; ++c) acc[r][c] = L::load(from + r * size.sum_stride + c * kLanes);
-    const std::int64_t contiguous = item.contiguous[row];
+    const std::int64_t contiguous = this->contiguous(row);
     const std::int64_t n = length(row);
     const std::int32_t* slots = gathered(row);
     for (std::int64_t u = first_rest / kUnit; u * kUnit < n; ++u) {

@@ -17,11 +17,17 @@ struct AttentionItem {
   std::int64_t q_stride;
   int rows;
   int heads;
-  float log2_scale;                  ///< scale * log2(e)
-  const std::int64_t* contiguous;    ///< [rows]
+  float log2_scale;                  ///< of scores, with the cap of capped ones: scale * log2(e)
+  std::int64_t window;               ///< 0: none
+  float cap;                         ///< 0: none
+  float cap_scale;                   ///< scale / cap
+  const float* sinks;                ///< [heads]; null: none
+  float sink_scale;                  ///< makes scores of them
+  const std::int64_t* contiguous;    ///< [rows] absolute
   const std::int32_t* gather;        ///< absolute, indexed by gather_begin
   const std::int32_t* gather_begin;  ///< [rows + 1] or null
-  std::int64_t slots;                ///< one more than the highest slot that any of the rows sees
+  std::int64_t skipped;              ///< slots before the first of `pages`, which no row sees
+  std::int64_t slots;                ///< one more than the highest slot that any of the rows sees, from there
   bool out_bf16;
   char* out;                ///< first row, first head; heads lie head_dim apart
   std::int64_t out_stride;  ///< elements

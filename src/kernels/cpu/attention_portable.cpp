@@ -106,6 +106,9 @@ struct Portable {
   static F mul(F a, F b) {
     return each([&](int i) { return a.v[i] * b.v[i]; });
   }
+  static F div(F a, F b) {
+    return each([&](int i) { return a.v[i] / b.v[i]; });
+  }
   static F max(F a, F b) {
     return each([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
   }

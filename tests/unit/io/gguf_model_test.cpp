@@ -41,19 +41,32 @@ std::vector<float> count_from_zero(std::size_t n) {
   return values;
 }
 
+std::string name_in_llama(std::string_view name) {
+  return hugging_face_name(*find_gguf_architecture("llama"), name);
+}
+
+TEST(GgufNames, DependOnTheArchitecture) {
+  const GgufArchitecture& gemma = *find_gguf_architecture("gemma3");
+  EXPECT_EQ(hugging_face_name(gemma, "blk.3.ffn_norm.weight"),
+            "model.layers.3.pre_feedforward_layernorm.weight");
+  EXPECT_EQ(gguf_tensor_name(gemma, "model.layers.3.post_attention_layernorm.weight"),
+            "blk.3.post_attention_norm.weight");
+  EXPECT_EQ(gguf_tensor_name(gemma, "model.layers.3.self_attn.q_proj.weight"), "blk.3.attn_q.weight");
+}
+
 TEST(GgufNames, AreHuggingFaces) {
-  EXPECT_EQ(hugging_face_name("token_embd.weight"), "model.embed_tokens.weight");
-  EXPECT_EQ(hugging_face_name("output_norm.weight"), "model.norm.weight");
-  EXPECT_EQ(hugging_face_name("output.weight"), "lm_head.weight");
-  EXPECT_EQ(hugging_face_name("blk.12.attn_q.bias"), "model.layers.12.self_attn.q_proj.bias");
-  EXPECT_EQ(hugging_face_name("blk.0.attn_output.weight"), "model.layers.0.self_attn.o_proj.weight");
-  EXPECT_EQ(hugging_face_name("blk.0.attn_k_norm.weight"), "model.layers.0.self_attn.k_norm.weight");
-  EXPECT_EQ(hugging_face_name("blk.0.attn_norm.weight"), "model.layers.0.input_layernorm.weight");
-  EXPECT_EQ(hugging_face_name("blk.0.ffn_norm.weight"), "model.layers.0.post_attention_layernorm.weight");
-  EXPECT_EQ(hugging_face_name("blk.7.ffn_down.weight"), "model.layers.7.mlp.down_proj.weight");
+  EXPECT_EQ(name_in_llama("token_embd.weight"), "model.embed_tokens.weight");
+  EXPECT_EQ(name_in_llama("output_norm.weight"), "model.norm.weight");
+  EXPECT_EQ(name_in_llama("output.weight"), "lm_head.weight");
+  EXPECT_EQ(name_in_llama("blk.12.attn_q.bias"), "model.layers.12.self_attn.q_proj.bias");
+  EXPECT_EQ(name_in_llama("blk.0.attn_output.weight"), "model.layers.0.self_attn.o_proj.weight");
+  EXPECT_EQ(name_in_llama("blk.0.attn_k_norm.weight"), "model.layers.0.self_attn.k_norm.weight");
+  EXPECT_EQ(name_in_llama("blk.0.attn_norm.weight"), "model.layers.0.input_layernorm.weight");
+  EXPECT_EQ(name_in_llama("blk.0.ffn_norm.weight"), "model.layers.0.post_attention_layernorm.weight");
+  EXPECT_EQ(name_in_llama("blk.7.ffn_down.weight"), "model.layers.7.mlp.down_proj.weight");
   for (const char* other : {"", "x", "blk.weight", "blk..weight", "blk.1.weight", "blk.x.attn_q.weight",
                             "blk.1.ssm_in.weight", "rope_freqs.weight"}) {
-    EXPECT_EQ(hugging_face_name(other), other);
+    EXPECT_EQ(name_in_llama(other), other);
   }
 }
 
@@ -154,7 +167,7 @@ TEST(GgufConfig, RefusesMissingAndAbsurdValues) {
           {"f.gguf", "llama.embedding_length"});
   refused(small_model("llama").u32("llama.vocab_size", 0).u32("llama.attention.key_length", 0),
           {"key_length", "0"});
-  refused(small_model("llama").u32("llama.rope.dimension_count", 2), {"rope.dimension_count", "4", "2"});
+  refused(small_model("llama").u32("llama.rope.dimension_count", 6), {"rope.dimension_count", "4", "6"});
   refused(small_model("llama").strings("tokenizer.ggml.tokens", {"a", "b", "c", "d"}),
           {"token_embd", "3", "4"});
   refused(small_model("llama").u32("tokenizer.ggml.bos_token_id", 4000000000),

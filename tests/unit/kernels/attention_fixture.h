@@ -1,6 +1,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -82,9 +83,48 @@ struct TestRows {
   }
 };
 
+/// A random tree over `prefix` committed tokens: node i is token prefix + i in slot prefix + i.
+struct Tree {
+  std::vector<int> parent;  // -1: the prefix
+
+  Tree(int nodes, std::mt19937& random) {
+    for (int i = 0; i < nodes; ++i) {
+      // Chains and bushes alike.
+      const bool chain = random() % 3 != 0;
+      parent.push_back(i == 0 || random() % 8 == 0 ? -1
+                       : chain                     ? i - 1
+                                                   : static_cast<int>(random() % static_cast<unsigned>(i)));
+    }
+  }
+  std::vector<int> path(int node) const {
+    std::vector<int> result;
+    for (int i = node; i >= 0; i = parent[static_cast<std::size_t>(i)]) result.push_back(i);
+    std::reverse(result.begin(), result.end());
+    return result;
+  }
+};
+
+/// As the model describes a tree row: ancestors that follow the prefix without a gap count as contiguous.
+inline void add_tree_row(TestRows& rows, const Tree& tree, int node, int prefix) {
+  const std::vector<int> path = tree.path(node);
+  std::size_t straight = 0;
+  while (straight < path.size() && path[straight] == static_cast<int>(straight)) ++straight;
+  std::vector<std::int32_t> gathers;
+  for (std::size_t i = straight; i < path.size(); ++i) gathers.push_back(prefix + path[i]);
+  rows.add(prefix + node, prefix + static_cast<int>(straight), gathers);
+}
+
+/// What a layer does with its scores (AttentionCall).
+struct TestScores {
+  std::int64_t window = 0;
+  float cap = 0;
+  std::vector<float> sinks = {};
+};
+
 /// Runs a call, its items cut into `parts` ranges, and returns float32 [rows, heads * head_dim].
 inline std::vector<float> attend(Isa isa, const TestTokens& tokens, const KvLayerView& cache,
-                                 const TestRows& rows, DType out_type = DType::F32, int parts = 1) {
+                                 const TestRows& rows, DType out_type = DType::F32, int parts = 1,
+                                 const TestScores& scores = {}) {
   const int width = tokens.heads * tokens.head_dim;
   const auto count = rows.tokens.size();
   const std::int64_t q_stride = width + 3;
@@ -101,6 +141,9 @@ inline std::vector<float> attend(Isa isa, const TestTokens& tokens, const KvLaye
   call.rows = static_cast<int>(count);
   call.heads = tokens.heads;
   call.scale = 1.0f / std::sqrt(static_cast<float>(tokens.head_dim));
+  call.window = scores.window;
+  call.cap = scores.cap;
+  call.sinks = scores.sinks.empty() ? nullptr : scores.sinks.data();
   call.contiguous = rows.contiguous.data();
   call.gather = rows.gather.data();
   call.gather_begin = rows.gather.empty() ? nullptr : rows.gather_begin.data();
@@ -127,7 +170,8 @@ inline std::vector<float> attend(Isa isa, const TestTokens& tokens, const KvLaye
 
 /// A sequence run token by token: row r of the result is token path[r] after path[0..r), from an empty cache.
 inline std::vector<float> attend_in_order(Isa isa, const TestTokens& tokens, DType type,
-                                          const std::vector<int>& path, int first_row) {
+                                          const std::vector<int>& path, int first_row,
+                                          const TestScores& scores = {}) {
   const auto capacity = (static_cast<std::int64_t>(path.size()) + 15) / 16 * 16;
   TestCache cache(type, tokens.kv_heads, tokens.head_dim, capacity);
   std::vector<float> result;
@@ -136,7 +180,7 @@ inline std::vector<float> attend_in_order(Isa isa, const TestTokens& tokens, DTy
     if (static_cast<int>(i) < first_row) continue;
     TestRows row;
     row.add(path[i], static_cast<std::int64_t>(i) + 1, {});
-    const std::vector<float> out = attend(isa, tokens, cache.view, row);
+    const std::vector<float> out = attend(isa, tokens, cache.view, row, DType::F32, 1, scores);
     result.insert(result.end(), out.begin(), out.end());
   }
   return result;

@@ -97,37 +97,6 @@ TEST_P(AttentionTest, AgreesWithFloat64) {
   }
 }
 
-/// A random tree over `prefix` committed tokens: node i is token prefix + i in slot prefix + i.
-struct Tree {
-  std::vector<int> parent;  // -1: the prefix
-
-  Tree(int nodes, std::mt19937& random) {
-    for (int i = 0; i < nodes; ++i) {
-      // Chains and bushes alike.
-      const bool chain = random() % 3 != 0;
-      parent.push_back(i == 0 || random() % 8 == 0 ? -1
-                       : chain                     ? i - 1
-                                                   : static_cast<int>(random() % static_cast<unsigned>(i)));
-    }
-  }
-  std::vector<int> path(int node) const {
-    std::vector<int> result;
-    for (int i = node; i >= 0; i = parent[static_cast<std::size_t>(i)]) result.push_back(i);
-    std::reverse(result.begin(), result.end());
-    return result;
-  }
-};
-
-/// As the model describes a tree row: ancestors that follow the prefix without a gap count as contiguous.
-void add_tree_row(TestRows& rows, const Tree& tree, int node, int prefix) {
-  const std::vector<int> path = tree.path(node);
-  std::size_t straight = 0;
-  while (straight < path.size() && path[straight] == static_cast<int>(straight)) ++straight;
-  std::vector<std::int32_t> gathers;
-  for (std::size_t i = straight; i < path.size(); ++i) gathers.push_back(prefix + path[i]);
-  rows.add(prefix + node, prefix + static_cast<int>(straight), gathers);
-}
-
 TEST_P(AttentionTest, TreeRowsHaveTheBitsOfTheirPathRunInOrder) {
   std::mt19937 random(11);
   for (const int prefix : {0, 1, 2, 15, 16, 31, 47, 130}) {

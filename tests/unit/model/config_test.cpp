@@ -43,9 +43,10 @@ TEST(ModelConfig, DefaultsOfLlama) {
   EXPECT_EQ(c.head_dim, 16);
   EXPECT_EQ(c.max_context, 2048);
   EXPECT_FLOAT_EQ(c.norm_eps, 1e-6f);
-  EXPECT_EQ(c.rope.theta, 10000.0);
-  EXPECT_EQ(c.rope.scaling, RopeConfig::Scaling::None);
-  EXPECT_FALSE(c.tied_embeddings || c.qkv_bias || c.o_bias || c.mlp_bias || c.qk_norm);
+  EXPECT_EQ(c.rope().theta, 10000.0);
+  EXPECT_EQ(c.rope().scaling, RopeConfig::Scaling::None);
+  EXPECT_FALSE(c.tied_embeddings);
+  EXPECT_EQ(c.kinds, std::vector{LayerSpec()});
 }
 
 TEST(ModelConfig, NullMeansAbsent) {
@@ -60,7 +61,7 @@ TEST(ModelConfig, NullMeansAbsent) {
 
 TEST(ModelConfig, LlamaBiases) {
   const ModelConfig c = parse(with(with(llama(), "attention_bias", true), "mlp_bias", true));
-  EXPECT_TRUE(c.qkv_bias && c.o_bias && c.mlp_bias);
+  EXPECT_TRUE(c.layer(0).qkv_bias && c.layer(0).o_bias && c.layer(0).mlp_bias);
 }
 
 TEST(ModelConfig, MistralDefaults) {
@@ -69,12 +70,47 @@ TEST(ModelConfig, MistralDefaults) {
   config["hidden_size"] = 256;
   EXPECT_EQ(parse(config).kv_heads, 8);                                         // absent: the class's default
   EXPECT_EQ(parse(with(config, "num_key_value_heads", nullptr)).kv_heads, 16);  // null: as many as heads
-  // A window ends the context where attention would begin to differ.
-  EXPECT_EQ(parse(config).sliding_window, 4096);
-  EXPECT_EQ(parse(config).max_context, 4096);
-  EXPECT_EQ(parse(config).context_limit, 4096);
-  EXPECT_EQ(parse(with(config, "sliding_window", nullptr)).max_context, 131072);
-  EXPECT_EQ(parse(with(config, "sliding_window", 1024)).max_context, 1024);
+  EXPECT_EQ(parse(config).layer(1).window, 4096);
+  EXPECT_EQ(parse(config).max_context, 131072);
+  EXPECT_EQ(parse(with(config, "sliding_window", nullptr)).layer(0).window, 0);
+  EXPECT_EQ(parse(with(config, "sliding_window", 1024)).layer(0).window, 1024);
+}
+
+using Windows = std::vector<std::int64_t>;
+
+Windows windows(const ModelConfig& config) {
+  Windows result;
+  for (int i = 0; i < config.layers; ++i) result.push_back(config.layer(i).window);
+  return result;
+}
+
+TEST(ModelConfig, Gemma) {
+  json config = with(with(llama(), "model_type", "gemma3_text"), "num_hidden_layers", 7);
+  config["sliding_window"] = 512;
+  config["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 8}};
+  const ModelConfig c = parse(config);
+  EXPECT_EQ(windows(c), (Windows{512, 512, 512, 512, 512, 0, 512}));
+  EXPECT_EQ(c.layer(0).rope, RopeConfig{});
+  EXPECT_EQ(c.layer(5).rope.theta, 1e6);
+  EXPECT_EQ(c.layer(5).rope.factor, 8);
+  EXPECT_EQ(c.rope(), c.layer(5).rope);
+  EXPECT_EQ(c.max_context, 8 * 131072);
+  EXPECT_TRUE(c.tied_embeddings);
+  EXPECT_EQ(c.embedding_scale, 8.0f);
+  EXPECT_EQ(c.norm_offset, 1.0f);
+  EXPECT_EQ(c.layer(0).norms, NormPlace::Both);
+  EXPECT_EQ(c.layer(0).activation, Activation::GeluTanh);
+  EXPECT_EQ(c.layer(0).score_scale, 0.0625f);
+  EXPECT_EQ(c.layer(0).score_cap, 0);
+  config["rope_local_base_freq"] = 500;
+  config["sliding_window_pattern"] = 2;
+  EXPECT_EQ(parse(config).layer(0).rope.theta, 500);
+  EXPECT_EQ(windows(parse(config)), (Windows{512, 0, 512, 0, 512, 0, 512}));
+
+  config["model_type"] = "gemma2";
+  EXPECT_EQ(parse(config).layer(0).score_cap, 50);
+  EXPECT_EQ(parse(config).logit_cap, 30);
+  EXPECT_EQ(parse(with(config, "final_logit_softcapping", nullptr)).logit_cap, 0);
 }
 
 TEST(ModelConfig, Qwen) {
@@ -82,19 +118,22 @@ TEST(ModelConfig, Qwen) {
   config["model_type"] = "qwen2";
   config["sliding_window"] = 1000;
   const ModelConfig qwen2 = parse(config);
-  EXPECT_TRUE(qwen2.qkv_bias);
-  EXPECT_FALSE(qwen2.o_bias || qwen2.qk_norm);
-  EXPECT_EQ(qwen2.sliding_window, 0);  // only with use_sliding_window
+  EXPECT_TRUE(qwen2.layer(0).qkv_bias);
+  EXPECT_FALSE(qwen2.layer(0).o_bias);
+  EXPECT_EQ(qwen2.layer(0).qk_norm, QkNorm::None);
+  EXPECT_EQ(windows(qwen2), (Windows{0, 0}));  // only with use_sliding_window
   config["use_sliding_window"] = true;
-  EXPECT_EQ(parse(config).sliding_window, 0);  // from layer 28 on, there are 2
+  EXPECT_EQ(windows(parse(config)), (Windows{0, 0}));  // from layer 28 on, there are 2
   config["max_window_layers"] = 1;
-  EXPECT_EQ(parse(config).sliding_window, 1000);
+  EXPECT_EQ(windows(parse(config)), (Windows{0, 1000}));
   config["max_window_layers"] = 0;
-  EXPECT_EQ(parse(config).sliding_window, 1000);
+  EXPECT_EQ(windows(parse(config)), (Windows{1000, 1000}));
+  config["layer_types"] = {"sliding_attention", "full_attention"};
+  EXPECT_EQ(windows(parse(config)), (Windows{1000, 0}));
 
   const ModelConfig qwen3 = parse(with(with(llama(), "num_key_value_heads", 2), "model_type", "qwen3"));
-  EXPECT_TRUE(qwen3.qk_norm);
-  EXPECT_FALSE(qwen3.qkv_bias);
+  EXPECT_EQ(qwen3.layer(0).qk_norm, QkNorm::PerHead);
+  EXPECT_FALSE(qwen3.layer(0).qkv_bias);
   EXPECT_EQ(qwen3.head_dim, 128);
 }
 
@@ -115,17 +154,17 @@ TEST(ModelConfig, ScalingThatExtendsTheContext) {
 
 TEST(ModelConfig, NewerRopeKeyHoldsTheta) {
   const json config = with(llama(), "rope_parameters", {{"rope_type", "default"}, {"rope_theta", 500000.0}});
-  EXPECT_EQ(parse(config).rope.theta, 500000.0);
+  EXPECT_EQ(parse(config).rope().theta, 500000.0);
 }
 
 TEST(ModelConfig, YarnAttentionFactor) {
   json scaling = {{"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 512}};
-  EXPECT_EQ(parse(with(llama(), "rope_scaling", scaling)).rope.attention_factor, 0.0);
+  EXPECT_EQ(parse(with(llama(), "rope_scaling", scaling)).rope().attention_factor, 0.0);
   scaling["mscale"] = 1.0;
   scaling["mscale_all_dim"] = 1.0;
-  EXPECT_EQ(parse(with(llama(), "rope_scaling", scaling)).rope.attention_factor, 1.0);
+  EXPECT_EQ(parse(with(llama(), "rope_scaling", scaling)).rope().attention_factor, 1.0);
   scaling["attention_factor"] = 1.25;
-  EXPECT_EQ(parse(with(llama(), "rope_scaling", scaling)).rope.attention_factor, 1.25);
+  EXPECT_EQ(parse(with(llama(), "rope_scaling", scaling)).rope().attention_factor, 1.25);
 }
 
 TEST(ModelConfig, ErrorsNameFileAndField) {
@@ -148,17 +187,40 @@ TEST(ModelConfig, ErrorsNameFileAndField) {
   EXPECT_THAT(failure(with(llama(), "rms_norm_eps", -1)), HasSubstr("rms_norm_eps"));
   EXPECT_THAT(failure(with(llama(), "rope_theta", 0)), HasSubstr("rope_theta"));
   EXPECT_THAT(failure(with(llama(), "tie_word_embeddings", "yes")), HasSubstr("tie_word_embeddings"));
-  EXPECT_THAT(failure(with(llama(), "partial_rotary_factor", 0.5)), HasSubstr("partial_rotary_factor"));
+  EXPECT_THAT(failure(with(llama(), "partial_rotary_factor", 0.2)), HasSubstr("partial_rotary_factor"));
+  EXPECT_THAT(failure(with(llama(), "partial_rotary_factor", 0)), HasSubstr("partial_rotary_factor"));
   EXPECT_THAT(failure(with(llama(), "quantization_config", json::object())),
               HasSubstr("quantization_config"));
   EXPECT_THAT(failure(with(llama(), "max_position_embeddings", INT64_MAX)),
               HasSubstr("max_position_embeddings"));
 }
 
+TEST(ModelConfig, ErrorsInLayers) {
+  for (const char* key :
+       {"attn_logit_softcapping", "final_logit_softcapping", "query_pre_attn_scalar", "embedding_multiplier",
+        "residual_multiplier", "num_local_experts", "no_rope_layers"}) {
+    EXPECT_THAT(failure(with(llama(), key, 8)), AllOf(HasSubstr(key), HasSubstr("not supported")));
+  }
+  json gemma = with(llama(), "model_type", "gemma2");
+  for (const json& bad : {json(0), json(-1), json("8"), json(1e30), json::array()}) {
+    for (const char* key : {"attn_logit_softcapping", "final_logit_softcapping", "query_pre_attn_scalar",
+                            "sliding_window", "sliding_window_pattern"}) {
+      EXPECT_THAT(failure(with(gemma, key, bad)), HasSubstr(key)) << bad;
+    }
+  }
+  for (const json& bad : {json("full_attention"), json::array({"full_attention"}),
+                          json::array({"full_attention", "chunked_attention"}), json::array({1, 2})}) {
+    EXPECT_THAT(failure(with(gemma, "layer_types", bad)), HasSubstr("layer_types"));
+  }
+  EXPECT_THAT(failure(with(llama(), "layer_types", {"full_attention", "sliding_attention"})),
+              HasSubstr("layer_types"));
+}
+
 TEST(ModelConfig, ErrorsInRopeScaling) {
   const auto scaled = [](json scaling) { return with(llama(), "rope_scaling", std::move(scaling)); };
   EXPECT_THAT(failure(scaled("linear")), HasSubstr("rope_scaling: expected an object"));
-  EXPECT_THAT(failure(scaled({{"type", "longrope"}})), HasSubstr("rope_scaling.rope_type: \"longrope\""));
+  EXPECT_THAT(failure(scaled({{"type", "mrope"}})), HasSubstr("rope_scaling.rope_type: \"mrope\""));
+  EXPECT_THAT(failure(scaled({{"type", "longrope"}})), HasSubstr("rope_scaling.short_factor"));
   EXPECT_THAT(failure(scaled({{"type", "linear"}})), HasSubstr("rope_scaling.factor: missing"));
   EXPECT_THAT(failure(scaled({{"type", "linear"}, {"factor", 0}})), HasSubstr("rope_scaling.factor"));
   EXPECT_THAT(failure(scaled({{"type", "linear"}, {"factor", "4"}})), HasSubstr("rope_scaling.factor"));

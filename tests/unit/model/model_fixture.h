@@ -22,8 +22,8 @@ inline ModelConfig tiny_config(const std::string& family = "llama") {
   config.head_dim = 10;
   config.vocab = 150;
   config.max_context = 200;
-  config.qkv_bias = family == "qwen2";
-  config.qk_norm = family == "qwen3";
+  config.kinds[0].qkv_bias = family == "qwen2";
+  config.kinds[0].qk_norm = family == "qwen3" ? QkNorm::PerHead : QkNorm::None;
   return config;
 }
 

@@ -1,0 +1,117 @@
+#include "io/gguf/architectures.h"
+
+#include <array>
+
+namespace augur {
+
+namespace {
+
+using NamePair = std::pair<std::string_view, std::string_view>;
+
+constexpr std::array<NamePair, 3> kNormsOnBothSides = {{
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"ffn_norm", "pre_feedforward_layernorm"},
+    {"post_ffw_norm", "post_feedforward_layernorm"},
+}};
+
+constexpr std::array<NamePair, 2> kNormsAfter = {{
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"post_ffw_norm", "post_feedforward_layernorm"},
+}};
+
+constexpr std::array<NamePair, 2> kFused = {{
+    {"attn_qkv", "self_attn.qkv_proj"},
+    {"ffn_up", "mlp.gate_up_proj"},
+}};
+
+constexpr std::array<NamePair, 4> kExperts = {{
+    {"ffn_gate_inp", "mlp.gate"},
+    {"ffn_gate_exps", "mlp.experts.gate_proj"},
+    {"ffn_up_exps", "mlp.experts.up_proj"},
+    {"ffn_down_exps", "mlp.experts.down_proj"},
+}};
+
+constexpr std::array<NamePair, 6> kGptOss = {{
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"attn_sinks", "self_attn.sinks"},
+    {"ffn_gate_inp", "mlp.router"},
+    {"ffn_gate_exps", "mlp.experts.gate_proj"},
+    {"ffn_up_exps", "mlp.experts.up_proj"},
+    {"ffn_down_exps", "mlp.experts.down_proj"},
+}};
+
+constexpr std::array<NamePair, 4> kMixtral = {{
+    {"ffn_gate_inp", "block_sparse_moe.gate"},
+    {"ffn_gate_exps", "block_sparse_moe.experts.w1"},
+    {"ffn_up_exps", "block_sparse_moe.experts.w3"},
+    {"ffn_down_exps", "block_sparse_moe.experts.w2"},
+}};
+
+constexpr std::array kArchitectures = {
+    GgufArchitecture{
+        .name = "llama", .model_type = "llama", .model_class = "LlamaForCausalLM", .interleaved = true},
+    GgufArchitecture{
+        .name = "qwen2", .model_type = "qwen2", .model_class = "Qwen2ForCausalLM", .qkv_bias_always = true},
+    GgufArchitecture{.name = "qwen3", .model_type = "qwen3", .model_class = "Qwen3ForCausalLM"},
+    GgufArchitecture{.name = "gemma2",
+                     .model_type = "gemma2",
+                     .model_class = "Gemma2ForCausalLM",
+                     .activation = "gelu_pytorch_tanh",
+                     .norm_offset = 1.0f,
+                     .windows = true,
+                     .names = kNormsOnBothSides},
+    GgufArchitecture{.name = "gemma3",
+                     .model_type = "gemma3_text",
+                     .model_class = "Gemma3ForCausalLM",
+                     .activation = "gelu_pytorch_tanh",
+                     .norm_offset = 1.0f,
+                     .windows = true,
+                     .names = kNormsOnBothSides},
+    GgufArchitecture{.name = "phi3",
+                     .model_type = "phi3",
+                     .model_class = "Phi3ForCausalLM",
+                     .windows = true,
+                     .names = kFused},
+    GgufArchitecture{
+        .name = "smollm3", .model_type = "smollm3", .model_class = "SmolLM3ForCausalLM", .interleaved = true},
+    GgufArchitecture{
+        .name = "granite", .model_type = "granite", .model_class = "GraniteForCausalLM", .interleaved = true},
+    GgufArchitecture{
+        .name = "olmo2", .model_type = "olmo2", .model_class = "Olmo2ForCausalLM", .names = kNormsAfter},
+    GgufArchitecture{.name = "qwen3moe",
+                     .model_type = "qwen3_moe",
+                     .model_class = "Qwen3MoeForCausalLM",
+                     .experts = true,
+                     .names = kExperts},
+    GgufArchitecture{.name = "gpt-oss",
+                     .model_type = "gpt_oss",
+                     .model_class = "GptOssForCausalLM",
+                     .windows = true,
+                     .experts = true,
+                     .qkv_bias_always = true,
+                     .names = kGptOss},
+    GgufArchitecture{.name = "llama",
+                     .model_type = "mixtral",
+                     .model_class = "MixtralForCausalLM",
+                     .interleaved = true,
+                     .experts = true,
+                     .names = kMixtral},
+};
+
+}  // namespace
+
+std::span<const GgufArchitecture> gguf_architectures() {
+  return kArchitectures;
+}
+
+const GgufArchitecture* find_gguf_architecture(std::string_view name, bool experts) {
+  const GgufArchitecture* found = nullptr;
+  for (const GgufArchitecture& architecture : kArchitectures) {
+    if (architecture.name != name) continue;
+    if (architecture.experts == experts) return &architecture;
+    if (found == nullptr) found = &architecture;
+  }
+  return found;
+}
+
+}  // namespace augur

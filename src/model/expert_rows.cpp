@@ -1,0 +1,58 @@
+#include "model/expert_rows.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace augur {
+
+void ExpertRows::reset(const ExpertSpec& spec, int rows) {
+  spec_ = spec;
+  rows_ = rows;
+  const auto places = static_cast<std::size_t>(rows) * static_cast<std::size_t>(spec.active);
+  chosen_.resize(places);
+  shares_.resize(places);
+  place_.resize(places);
+  row_at_.resize(places);
+}
+
+void ExpertRows::route(int row, const float* scores) {
+  int* chosen = chosen_.data() + index(row, 0);
+  float* shares = shares_.data() + index(row, 0);
+  int held = 0;
+  for (int e = 0; e < spec_.count; ++e) {
+    if (held == spec_.active && !(scores[e] > scores[chosen[held - 1]])) continue;
+    int at = held < spec_.active ? held++ : held - 1;
+    for (; at > 0 && scores[e] > scores[chosen[at - 1]]; --at) chosen[at] = chosen[at - 1];
+    chosen[at] = e;
+  }
+  const float best = scores[chosen[0]];
+  float sum = 0;
+  for (int i = 0; i < spec_.active; ++i) sum += shares[i] = std::exp(scores[chosen[i]] - best);
+  if (spec_.softmax_of_all && !spec_.normalise) {
+    sum = 0;
+    for (int e = 0; e < spec_.count; ++e) sum += std::exp(scores[e] - best);
+  }
+  for (int i = 0; i < spec_.active; ++i) shares[i] /= sum;
+}
+
+void ExpertRows::group() {
+  counts_.assign(static_cast<std::size_t>(spec_.count), 0);
+  for (int p = 0; p < places(); ++p) ++counts_[static_cast<std::size_t>(chosen_[static_cast<std::size_t>(p)])];
+  groups_.clear();
+  int first = 0;
+  for (int e = 0; e < spec_.count; ++e) {
+    int& count = counts_[static_cast<std::size_t>(e)];
+    if (count > 0) groups_.push_back({e, first, count});
+    first += count;
+    count = first - count;  // from here on: the expert's next place
+  }
+  for (int row = 0; row < rows_; ++row) {
+    for (int i = 0; i < spec_.active; ++i) {
+      const int place = counts_[static_cast<std::size_t>(chosen_[index(row, i)])]++;
+      place_[index(row, i)] = place;
+      row_at_[static_cast<std::size_t>(place)] = row;
+    }
+  }
+}
+
+}  // namespace augur

@@ -1,0 +1,51 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/layer_spec.h"
+
+namespace augur {
+
+/// Which experts the rows of a pass go to in one layer. A row's experts and their shares depend on its own
+/// scores only. Reused from layer to layer.
+class ExpertRows {
+ public:
+  /// Takes `rows` rows; nothing is routed yet. Allocates where there were never so many.
+  void reset(const ExpertSpec& spec, int rows);
+  /// Chooses for one row: scores [spec.count]; the better first, equal ones by index. Any thread, each row
+  /// once.
+  void route(int row, const float* scores);
+  /// Orders what was chosen by expert. When all rows are routed.
+  void group();
+
+  /// Places of an expert's rows, one after the other, in the buffers of what experts read and give.
+  struct Group {
+    int expert = 0;
+    int first = 0;
+    int rows = 0;
+  };
+  std::span<const Group> groups() const { return groups_; }  ///< those that have rows
+  int places() const { return rows_ * spec_.active; }
+  int row_at(int place) const { return row_at_[static_cast<std::size_t>(place)]; }
+  /// The place of a row's `choice`-th expert, and its share of the result.
+  int place(int row, int choice) const { return place_[index(row, choice)]; }
+  float share(int row, int choice) const { return shares_[index(row, choice)]; }
+
+ private:
+  std::size_t index(int row, int choice) const {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(spec_.active) +
+           static_cast<std::size_t>(choice);
+  }
+
+  ExpertSpec spec_;
+  int rows_ = 0;
+  std::vector<int> chosen_;    ///< [rows, active]
+  std::vector<float> shares_;  ///< [rows, active]
+  std::vector<int> place_;     ///< [rows, active]
+  std::vector<int> row_at_;    ///< [rows * active]
+  std::vector<int> counts_;    ///< [experts]
+  std::vector<Group> groups_;
+};
+
+}  // namespace augur

@@ -1,0 +1,240 @@
+#include "model/layer_reader.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "model/config_bounds.h"
+#include "model/rope_reader.h"
+
+namespace augur {
+
+namespace {
+
+bool read_bias(const JsonFields& fields, BiasRule rule, const char* key) {
+  return rule == BiasRule::Always || (rule == BiasRule::Key && fields.flag(key));
+}
+
+}  // namespace
+
+double read_cap(const JsonFields& fields, const char* key, double fallback) {
+  if (!fields.has(key)) return fallback;
+  return fields.find_number(key, kMinScale, kMaxScale).value_or(0);
+}
+
+LayerReader::LayerReader(const JsonFields& fields, const Family& family, const ModelConfig& shapes,
+                         std::int64_t max_positions)
+    : fields_(fields), family_(family), shapes_(shapes) {
+  read_common();
+  read_activation();
+  read_scores();
+  read_windows();
+  read_rotations(max_positions);
+  read_experts();
+}
+
+LayerSpec LayerReader::layer(int index) const {
+  const auto i = static_cast<std::size_t>(index);
+  LayerSpec layer = common_;
+  layer.window = windowed_[i] ? window_ : 0;
+  layer.rope = windowed_[i] ? window_rope_ : full_rope_;
+  if (!rotates_[i]) layer.rope = {.none = true};
+  if (has_experts_[i]) layer.experts = experts_;
+  return layer;
+}
+
+void LayerReader::read_common() {
+  common_.norms = family_.norms;
+  common_.qk_norm = family_.qk_norm;
+  common_.qkv_bias = read_bias(fields_, family_.qkv_bias, "attention_bias");
+  common_.o_bias = read_bias(fields_, family_.o_bias, "attention_bias");
+  common_.sinks = family_.sinks;
+  common_.mlp_bias = read_bias(fields_, family_.mlp_bias, "mlp_bias");
+}
+
+void LayerReader::read_activation() {
+  common_.activation = family_.activation;
+  if (common_.activation == Activation::ClampedSwiglu) {  // which `hidden_act` calls silu
+    const auto expect = [&](const char* key, double value) {
+      if (fields_.find_number(key, kMinScale, kMaxScale).value_or(value) != value) {
+        fields_.fail(key, fmt::format("expected {}", value));
+      }
+    };
+    expect("swiglu_alpha", 1.702);
+    expect("swiglu_limit", 7);
+    return;
+  }
+  for (const char* key : {"hidden_act", "hidden_activation"}) {
+    const auto name = fields_.find_string(key);
+    if (!name) continue;
+    if (*name == "silu" || *name == "swish") {
+      common_.activation = Activation::Silu;
+    } else if (*name == "gelu_pytorch_tanh" || *name == "gelu_new") {
+      common_.activation = Activation::GeluTanh;
+    } else {
+      fields_.fail(key, fmt::format("{:?} is not supported (silu, gelu_pytorch_tanh)", *name));
+    }
+  }
+}
+
+void LayerReader::read_scores() {
+  const auto scale = [&](const char* key, double fallback) {
+    return fields_.find_number(key, kMinScale, kMaxScale).value_or(fallback);
+  };
+  if (family_.query_scalar > 0) {
+    common_.score_scale =
+        static_cast<float>(1 / std::sqrt(scale("query_pre_attn_scalar", family_.query_scalar)));
+  }
+  if (family_.multipliers) {
+    common_.score_scale = static_cast<float>(scale("attention_multiplier", 1));
+    common_.residual_scale = static_cast<float>(scale("residual_multiplier", 1));
+  }
+  if (family_.caps) {
+    common_.score_cap = static_cast<float>(read_cap(fields_, "attn_logit_softcapping", family_.score_cap));
+  }
+}
+
+/// Where `layer_types` is not given.
+std::vector<bool> LayerReader::windowed_by_rule() const {
+  const auto layers = static_cast<std::size_t>(shapes_.layers);
+  std::vector<bool> windowed(layers, false);
+  switch (family_.window) {
+    case WindowRule::Never:
+      break;
+    case WindowRule::Always:
+      windowed.assign(layers, true);
+      break;
+    case WindowRule::OptIn: {
+      constexpr std::int64_t kDefaultFullLayers = 28;
+      std::int64_t full = 0;  // max_window_layers of 0 windows every layer
+      if (const auto* key = fields_.find("max_window_layers"); key == nullptr || *key != 0) {
+        full = fields_.find_int("max_window_layers", kMaxLayers).value_or(kDefaultFullLayers);
+      }
+      for (auto i = static_cast<std::size_t>(full); i < layers; ++i) windowed[i] = true;
+      break;
+    }
+    case WindowRule::Pattern: {
+      auto pattern = fields_.find_int("sliding_window_pattern", kMaxLayers);
+      if (!pattern) pattern = fields_.find_int("_sliding_window_pattern", kMaxLayers);
+      const auto every = static_cast<std::size_t>(pattern.value_or(family_.window_pattern));
+      for (std::size_t i = 0; i < layers; ++i) windowed[i] = (i + 1) % every != 0;
+      break;
+    }
+  }
+  return windowed;
+}
+
+void LayerReader::read_windows() {
+  const auto layers = static_cast<std::size_t>(shapes_.layers);
+  const bool null = fields_.has("sliding_window") && fields_.find("sliding_window") == nullptr;
+  const bool on = family_.window != WindowRule::Never && !null &&
+                  (family_.window != WindowRule::OptIn || fields_.flag("use_sliding_window"));
+  if (on) window_ = fields_.find_int("sliding_window", kMaxContext).value_or(family_.default_window);
+
+  const nlohmann::json* types = fields_.find("layer_types");
+  if (types == nullptr) {
+    windowed_ = on ? windowed_by_rule() : std::vector<bool>(layers, false);
+    return;
+  }
+  if (!types->is_array() || types->size() != layers) {
+    fields_.fail("layer_types", fmt::format("expected a list of {}", layers));
+  }
+  for (const nlohmann::json& type : *types) {
+    if (type != "full_attention" && type != "sliding_attention" && type != "attention") {
+      fields_.fail("layer_types",
+                   fmt::format("{} is not supported (full_attention, sliding_attention)", type.dump()));
+    }
+    if (type == "sliding_attention" && family_.window == WindowRule::Never) {
+      fields_.fail("layer_types", "sliding_attention is not supported for this model_type");
+    }
+    windowed_.push_back(on && type == "sliding_attention");
+  }
+}
+
+void LayerReader::read_rotations(std::int64_t max_positions) {
+  RopeSource source{.default_theta = family_.default_theta,
+                    .layer_type = "full_attention",
+                    .head_dim = shapes_.head_dim,
+                    .max_positions = max_positions};
+  full_rope_ = read_rope(fields_, source);
+  source.layer_type = "sliding_attention";
+  if (family_.local_theta > 0) {
+    source.theta_key = "rope_local_base_freq";
+    source.default_theta = family_.local_theta;
+    source.scaled = false;
+  }
+  window_rope_ = read_rope(fields_, source);
+
+  rotates_.assign(static_cast<std::size_t>(shapes_.layers), true);
+  if (const auto kind = fields_.find_string("position_embedding_type"); kind && *kind != "rope") {
+    if (*kind != "nope" || family_.name != "granitemoehybrid") {
+      fields_.fail("position_embedding_type", fmt::format("{:?} is not supported", *kind));
+    }
+    rotates_.assign(rotates_.size(), false);
+  }
+  if (family_.rope_interval == 0) {
+    if (fields_.find("no_rope_layers") != nullptr) {
+      fields_.fail("no_rope_layers", "is not supported for this model_type");
+    }
+    return;
+  }
+  const nlohmann::json* list = fields_.find("no_rope_layers");
+  if (list != nullptr && (!list->is_array() || list->size() != rotates_.size())) {
+    fields_.fail("no_rope_layers", fmt::format("expected a list of {}", rotates_.size()));
+  }
+  const auto interval = static_cast<std::size_t>(
+      fields_.find_int("no_rope_layer_interval", kMaxLayers).value_or(family_.rope_interval));
+  for (std::size_t i = 0; i < rotates_.size(); ++i) {
+    if (list == nullptr) {
+      rotates_[i] = (i + 1) % interval != 0;
+    } else if ((*list)[i] == 0 || (*list)[i] == 1) {
+      rotates_[i] = (*list)[i] == 1;  // the key has it the other way round from its name
+    } else {
+      fields_.fail("no_rope_layers", fmt::format("expected 0 or 1, found {}", (*list)[i].dump()));
+    }
+  }
+}
+
+void LayerReader::read_experts() {
+  has_experts_.assign(static_cast<std::size_t>(shapes_.layers), false);
+  if (family_.experts == ExpertRule::None) {
+    for (const char* key : {"num_experts", "num_local_experts"}) {
+      if (fields_.find(key) != nullptr && *fields_.find(key) != 0) {
+        fields_.fail(key, "experts are not supported for this model_type");
+      }
+    }
+    return;
+  }
+  const auto layers = static_cast<std::size_t>(shapes_.layers);
+  const auto size = [&](const char* key, std::int64_t max) { return fields_.find_int(key, max); };
+  auto count = size("num_local_experts", kMaxExperts);
+  if (!count) count = size("num_experts", kMaxExperts);
+  if (!count) fields_.fail("num_local_experts", "missing");
+  experts_.count = static_cast<int>(*count);
+  experts_.active = static_cast<int>(fields_.require_int("num_experts_per_tok", kMaxActiveExperts));
+  if (experts_.active > experts_.count) {
+    fields_.fail("num_experts_per_tok", fmt::format("{} of {} experts", experts_.active, experts_.count));
+  }
+  if (family_.experts == ExpertRule::Mixtral || family_.experts == ExpertRule::GptOss) {
+    experts_.softmax_of_all = family_.experts == ExpertRule::Mixtral;
+    experts_.bias = family_.experts == ExpertRule::GptOss;
+    experts_.width = shapes_.intermediate;
+    has_experts_.assign(layers, true);
+    return;
+  }
+  experts_.width = static_cast<int>(fields_.require_int("moe_intermediate_size", kMaxIntermediate));
+  experts_.normalise = fields_.flag("norm_topk_prob");
+  const auto step = static_cast<std::size_t>(size("decoder_sparse_step", kMaxLayers).value_or(1));
+  for (std::size_t i = 0; i < layers; ++i) has_experts_[i] = (i + 1) % step == 0;
+  if (const nlohmann::json* dense = fields_.find("mlp_only_layers")) {
+    if (!dense->is_array()) fields_.fail("mlp_only_layers", "expected a list of layers");
+    for (const nlohmann::json& layer : *dense) {
+      if (!layer.is_number_unsigned() || layer.get<std::uint64_t>() >= layers) {
+        fields_.fail("mlp_only_layers", fmt::format("{} is no layer of {}", layer.dump(), layers));
+      }
+      has_experts_[layer.get<std::size_t>()] = false;
+    }
+  }
+}
+
+}  // namespace augur

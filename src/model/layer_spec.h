@@ -1,0 +1,100 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace augur {
+
+/// Rotary position embedding, with every rope_scaling type of the supported families.
+struct RopeConfig {
+  enum class Scaling {
+    None,
+    Linear,
+    Dynamic,  ///< NTK-aware; the frequencies are fixed for the context the model is opened with
+    Llama3,
+    Yarn,
+    Factors,  ///< a divisor for every frequency: LongRoPE, and what GGUF files may carry
+  };
+  bool none = false;  ///< nothing is rotated: positions enter by the order of attention only (NoPE)
+  int dims = 0;       ///< leading dimensions of a head that are rotated, even; 0: all
+  double theta = 10000.0;
+  Scaling scaling = Scaling::None;
+  double factor = 1.0;
+  double low_freq_factor = 1.0;       ///< Llama3
+  double high_freq_factor = 4.0;      ///< Llama3
+  std::int64_t original_context = 0;  ///< Llama3, Yarn, Dynamic, and Factors where `long_factors` are given
+  double attention_factor = 0.0;      ///< Yarn, Factors: multiplies cos and sin; 0: derived from factor
+  double beta_fast = 32.0;            ///< Yarn
+  double beta_slow = 1.0;             ///< Yarn
+  bool truncate = true;               ///< Yarn: round the ends of the ramp to whole dimensions
+  std::vector<double> factors;        ///< Factors: [rotated dimensions / 2]
+  /// LongRoPE: in place of `factors` for contexts beyond the original one. As with Dynamic, the context that
+  /// the model is opened with decides.
+  std::vector<double> long_factors;
+
+  friend bool operator==(const RopeConfig&, const RopeConfig&) = default;
+};
+
+/// Where a block (attention, feed-forward) has its RMSNorm: on what it reads, on what it adds, or both.
+enum class NormPlace { Before, After, Both };
+
+/// RMSNorm of queries and keys before the rotation.
+enum class QkNorm {
+  None,
+  PerHead,  ///< weights [head_dim], the same for all heads
+  Whole,    ///< over all heads of a projection together
+};
+
+/// What a gate goes through before it multiplies.
+enum class Activation {
+  Silu,
+  GeluTanh,       ///< GELU by its approximation with tanh
+  ClampedSwiglu,  ///< gpt-oss: (up + 1) * gate * sigmoid(1.702 gate), both limited to 7
+};
+
+/// A feed-forward of experts: a router scores them, and every row goes to the best.
+struct ExpertSpec {
+  int count = 0;   ///< 0: the layer is dense
+  int active = 0;  ///< of a row
+  int width = 0;   ///< of one expert's intermediate activations
+  /// True: softmax over all scores, then the active ones' shares; false: softmax over the active ones only.
+  bool softmax_of_all = true;
+  bool normalise = true;  ///< with softmax_of_all: the shares are made to sum to 1
+  bool bias = false;      ///< of the router and of the experts' products
+
+  friend bool operator==(const ExpertSpec&, const ExpertSpec&) = default;
+};
+
+/// What one decoder layer computes: all that the forward passes (the engine's, and the trainers') know about
+/// a family. Shapes that all layers share are in ModelConfig. The defaults are Llama's layer.
+struct LayerSpec {
+  NormPlace norms = NormPlace::Before;
+
+  // Attention
+  QkNorm qk_norm = QkNorm::None;
+  bool qkv_bias = false;
+  bool o_bias = false;
+  RopeConfig rope;
+  std::int64_t window = 0;   ///< a token sees the last so many, itself included; 0: all
+  float score_scale = 0.0f;  ///< of products of queries and keys; 0: 1 / sqrt(head_dim)
+  float score_cap = 0.0f;    ///< > 0: cap * tanh(score / cap)
+  bool sinks = false;        ///< a learned score per head that takes a share and adds nothing
+
+  // Feed-forward
+  Activation activation = Activation::Silu;
+  bool mlp_bias = false;
+  ExpertSpec experts;
+
+  float residual_scale = 1.0f;  ///< of what both blocks add to the residual stream
+
+  friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
+};
+
+/// Inverse frequencies [rotated dimensions / 2] after scaling, for contexts up to `context` (only Dynamic and
+/// LongRoPE depend on it), and the factor by which cos and sin are multiplied (Yarn, LongRoPE).
+struct RopeTable {
+  std::vector<float> inverse_frequencies;
+  float magnitude = 1.0f;
+};
+RopeTable make_rope_table(const RopeConfig& rope, int head_dim, std::int64_t context);
+
+}  // namespace augur
