@@ -12,13 +12,10 @@ tokens=160
 mkdir -p "$out"
 
 if model=$(scripts/get_model.sh); then
-  # A drafter in as many bits as its target: read once for every drafted token, it would take what drafts save.
-  head=$out/smollm2-eagle3.Q4_0.gguf
-  [[ -s $head ]] || "$augur" quantize models/smollm2-eagle3 "$head" q4_0 >"$out/log" 2>&1 || { cat "$out/log" >&2; exit 1; }
   request=(-m "$model" --chat)
-  speculation=(-md "$head" --spec-type auto,ngram)
+  speculation=(-md models/smollm2-eagle3 --spec-type auto,ngram)
   cp scripts/demo.jsonl "$out/prompts.jsonl"
-  what="SmolLM2-135M-Instruct in 4 bits; drafts: an EAGLE-3 head in 4 bits, and look-ups in the text"
+  what="SmolLM2-135M-Instruct in 4 bits; drafts: an EAGLE-3 head, and look-ups in the text"
 else
   echo "demo: going on with stories260k, the tiny model that ships with Augur: it writes children's stories, badly." >&2
   model=models/stories260k
