@@ -45,7 +45,8 @@ DType written_type(const StoredTensor& tensor) {
 
 void write_tensor(SafetensorsWriter& writer, const StoredTensor& tensor) {
   const DType type = written_type(tensor);
-  if (type == tensor.dtype && tensor.interleaved_heads == 0 && tensor.offset == 0.0f) return writer.write(tensor.bytes);
+  if (type == tensor.dtype && tensor.interleaved_heads == 0 && tensor.offset == 0.0f)
+    return writer.write(tensor.bytes);
   const std::int64_t rows = tensor.shape.size() < 2 ? 1 : tensor.shape[0];
   std::int64_t length = 1;
   for (const std::int64_t size : tensor.shape) length *= size;

@@ -20,8 +20,8 @@ ModelConfig read_layers(nlohmann::json json, const WeightStore& store, std::span
                         const DrafterSource& source, const std::string& file) {
   const auto type = json.find("model_type");
   const std::string name = type != json.end() && type->is_string() ? type->get<std::string>() : "llama";
-  // MiMo's layers are Qwen2's. Other names that are no decoder's ("eagle") stand for Llama's layers, and so do
-  // those of targets with experts: heads have none.
+  // MiMo's layers are Qwen2's. Other names that are no decoder's ("eagle") stand for Llama's layers, and so
+  // do those of targets with experts: heads have none.
   const Family* family = find_family(name);
   const bool decoder = family != nullptr && family->experts == ExpertRule::None;
   json["model_type"] = name == "mimo" ? "qwen2" : decoder ? name : "llama";

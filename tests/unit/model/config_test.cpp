@@ -127,7 +127,8 @@ TEST(ModelConfig, Experts) {
   EXPECT_EQ(c.layer(1).experts,
             (ExpertSpec{.count = 16, .active = 4, .width = 32, .softmax_of_all = true, .normalise = false}));
   EXPECT_EQ(c.layer(3).experts.count, 0);
-  for (const char* key : {"num_experts", "num_experts_per_tok", "moe_intermediate_size", "decoder_sparse_step"}) {
+  for (const char* key :
+       {"num_experts", "num_experts_per_tok", "moe_intermediate_size", "decoder_sparse_step"}) {
     for (const json& bad : {json(0), json(-1), json(1e9), json("8"), json(INT64_MAX)}) {
       EXPECT_THAT(failure(with(config, key, bad)), HasSubstr(key)) << bad;
     }
@@ -154,7 +155,8 @@ TEST(ModelConfig, LongRope) {
   json config = with(with(llama(), "model_type", "phi3"), "max_position_embeddings", 4096);
   config["original_max_position_embeddings"] = 1024;
   config["partial_rotary_factor"] = 0.5;
-  config["rope_scaling"] = {{"type", "longrope"}, {"short_factor", {1, 1, 1, 2}}, {"long_factor", {1, 2, 3, 4}}};
+  config["rope_scaling"] = {
+      {"type", "longrope"}, {"short_factor", {1, 1, 1, 2}}, {"long_factor", {1, 2, 3, 4}}};
   const ModelConfig c = parse(config);
   EXPECT_EQ(c.rope().dims, 8);
   EXPECT_EQ(c.max_context, 1024);  // longer ones change the frequencies: only when asked for
