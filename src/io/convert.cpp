@@ -45,7 +45,8 @@ DType written_type(const StoredTensor& tensor) {
 
 void write_tensor(SafetensorsWriter& writer, const StoredTensor& tensor) {
   const DType type = written_type(tensor);
-  if (type == tensor.dtype && tensor.interleaved_heads == 0) return writer.write(tensor.bytes);
+  if (type == tensor.dtype && tensor.interleaved_heads == 0 && tensor.offset == 0.0f)
+    return writer.write(tensor.bytes);
   const std::int64_t rows = tensor.shape.size() < 2 ? 1 : tensor.shape[0];
   std::int64_t length = 1;
   for (const std::int64_t size : tensor.shape) length *= size;
@@ -74,9 +75,24 @@ struct Shard {
   std::int64_t bytes = 0;
 };
 
+/// What Hugging Face has in place of a tensor and others (Phi-3's qkv_proj); null: the tensor itself.
+/// Experts are published one by one.
+const StoredTensor* published_whole(const WeightStore& weights, const StoredTensor& tensor) {
+  const StoredTensor* whole = weights.whole(tensor.part_of);
+  const bool experts = tensor.name.find(".experts.") != std::string::npos;
+  return whole == nullptr || whole->shape.size() != 2 || experts ? nullptr : whole;
+}
+
 std::vector<Shard> plan_shards(const WeightStore& weights, std::int64_t max_bytes) {
   std::vector<const StoredTensor*> order;
-  for (const auto& [key, tensor] : weights.tensors()) order.push_back(&tensor);
+  for (const auto& [key, tensor] : weights.tensors()) {
+    const StoredTensor* whole = published_whole(weights, tensor);
+    if (whole == nullptr) {
+      order.push_back(&tensor);
+    } else if (whole->bytes.data() == tensor.bytes.data()) {  // the first part stands for it
+      order.push_back(whole);
+    }
+  }
   // Wider elements first, so that every tensor is aligned.
   std::stable_sort(order.begin(), order.end(), [](const StoredTensor* a, const StoredTensor* b) {
     return block_shape(written_type(*a)).bytes > block_shape(written_type(*b)).bytes;

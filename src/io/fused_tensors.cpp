@@ -51,7 +51,8 @@ Parts parts_of(const nlohmann::json& config, const StoredTensor& tensor) {
     return {{with(".sinks.weight", ".sinks"), tensor.shape[0]}};
   }
   constexpr std::string_view kExperts = ".experts.";
-  const bool by_expert = tensor.shape.size() == 3 || (tensor.shape.size() == 2 && tensor.name.ends_with(".bias"));
+  const bool by_expert =
+      tensor.shape.size() == 3 || (tensor.shape.size() == 2 && tensor.name.ends_with(".bias"));
   constexpr std::int64_t kMostExperts = 4096;
   if (const auto at = tensor.name.find(kExperts);
       at != std::string::npos && by_expert && tensor.shape[0] <= kMostExperts) {

@@ -37,7 +37,8 @@ void ExpertRows::route(int row, const float* scores) {
 
 void ExpertRows::group() {
   counts_.assign(static_cast<std::size_t>(spec_.count), 0);
-  for (int p = 0; p < places(); ++p) ++counts_[static_cast<std::size_t>(chosen_[static_cast<std::size_t>(p)])];
+  for (int p = 0; p < places(); ++p)
+    ++counts_[static_cast<std::size_t>(chosen_[static_cast<std::size_t>(p)])];
   groups_.clear();
   int first = 0;
   for (int e = 0; e < spec_.count; ++e) {

@@ -229,7 +229,7 @@ void LayerReader::read_experts() {
   if (const nlohmann::json* dense = fields_.find("mlp_only_layers")) {
     if (!dense->is_array()) fields_.fail("mlp_only_layers", "expected a list of layers");
     for (const nlohmann::json& layer : *dense) {
-      if (!layer.is_number_unsigned() || layer.get<std::uint64_t>() >= layers) {
+      if (!layer.is_number_integer() || layer < 0 || layer >= layers) {
         fields_.fail("mlp_only_layers", fmt::format("{} is no layer of {}", layer.dump(), layers));
       }
       has_experts_[layer.get<std::size_t>()] = false;

@@ -20,11 +20,14 @@ ModelConfig read_layers(nlohmann::json json, const WeightStore& store, std::span
                         const DrafterSource& source, const std::string& file) {
   const auto type = json.find("model_type");
   const std::string name = type != json.end() && type->is_string() ? type->get<std::string>() : "llama";
-  // MiMo's layers are Qwen2's. Other names that are no decoder's ("eagle") stand for Llama's layers.
-  json["model_type"] = name == "mimo" ? "qwen2" : find_family(name) == nullptr ? "llama" : name;
+  // MiMo's layers are Qwen2's. Other names that are no decoder's ("eagle") stand for Llama's layers, and so
+  // do those of targets with experts: heads have none.
+  const Family* family = find_family(name);
+  const bool decoder = family != nullptr && family->experts == ExpertRule::None;
+  json["model_type"] = name == "mimo" ? "qwen2" : decoder ? name : "llama";
   json["num_hidden_layers"] = prefixes.size();
   // Heads see the whole text, but where a format says what their rows see (BlockSight).
-  json.erase("layer_types");
+  for (const char* key : {"layer_types", "num_experts", "num_local_experts"}) json.erase(key);
   json["sliding_window"] = nullptr;
   const ModelConfig& target = source.target.config();
   if (!json.contains("vocab_size") || json["vocab_size"].is_null()) json["vocab_size"] = target.vocab;

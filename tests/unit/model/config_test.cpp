@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -111,6 +112,61 @@ TEST(ModelConfig, Gemma) {
   EXPECT_EQ(parse(config).layer(0).score_cap, 50);
   EXPECT_EQ(parse(config).logit_cap, 30);
   EXPECT_EQ(parse(with(config, "final_logit_softcapping", nullptr)).logit_cap, 0);
+}
+
+TEST(ModelConfig, Experts) {
+  json config = with(with(llama(), "model_type", "qwen3_moe"), "num_hidden_layers", 4);
+  config["num_experts"] = 16;
+  config["num_experts_per_tok"] = 4;
+  config["moe_intermediate_size"] = 32;
+  config["decoder_sparse_step"] = 2;
+  config["mlp_only_layers"] = {3};
+  const ModelConfig c = parse(config);
+  EXPECT_EQ(c.kinds.size(), 2u);
+  EXPECT_EQ(c.layer(0).experts.count, 0);
+  EXPECT_EQ(c.layer(1).experts,
+            (ExpertSpec{.count = 16, .active = 4, .width = 32, .softmax_of_all = true, .normalise = false}));
+  EXPECT_EQ(c.layer(3).experts.count, 0);
+  for (const char* key :
+       {"num_experts", "num_experts_per_tok", "moe_intermediate_size", "decoder_sparse_step"}) {
+    for (const json& bad : {json(0), json(-1), json(1e9), json("8"), json(INT64_MAX)}) {
+      EXPECT_THAT(failure(with(config, key, bad)), HasSubstr(key)) << bad;
+    }
+  }
+  EXPECT_THAT(failure(with(config, "num_experts_per_tok", 17)), HasSubstr("17 of 16 experts"));
+  EXPECT_THAT(failure(with(config, "mlp_only_layers", {4})), HasSubstr("mlp_only_layers"));
+  EXPECT_THAT(failure(with(config, "mlp_only_layers", {-1})), HasSubstr("mlp_only_layers"));
+}
+
+TEST(ModelConfig, LayersWithoutRotation) {
+  json config = with(with(llama(), "model_type", "smollm3"), "num_hidden_layers", 5);
+  EXPECT_FALSE(parse(config).layer(2).rope.none);
+  EXPECT_TRUE(parse(config).layer(3).rope.none);
+  config["no_rope_layers"] = {1, 0, 1, 1, 1};
+  EXPECT_TRUE(parse(config).layer(1).rope.none);
+  EXPECT_FALSE(parse(config).layer(3).rope.none);
+  EXPECT_EQ(parse(config).rope().theta, 2e6);
+  for (const json& bad : {json(1), json::array({1, 0}), json::array({1, 0, 2, 1, 1})}) {
+    EXPECT_THAT(failure(with(config, "no_rope_layers", bad)), HasSubstr("no_rope_layers"));
+  }
+}
+
+TEST(ModelConfig, LongRope) {
+  json config = with(with(llama(), "model_type", "phi3"), "max_position_embeddings", 4096);
+  config["original_max_position_embeddings"] = 1024;
+  config["partial_rotary_factor"] = 0.5;
+  config["rope_scaling"] = {
+      {"type", "longrope"}, {"short_factor", {1, 1, 1, 2}}, {"long_factor", {1, 2, 3, 4}}};
+  const ModelConfig c = parse(config);
+  EXPECT_EQ(c.rope().dims, 8);
+  EXPECT_EQ(c.max_context, 1024);  // longer ones change the frequencies: only when asked for
+  EXPECT_EQ(c.context_limit, 4096);
+  EXPECT_NEAR(c.rope().attention_factor, std::sqrt(1 + std::log(4.0) / std::log(1024.0)), 1e-12);
+  EXPECT_EQ(make_rope_table(c.rope(), 16, 1024).inverse_frequencies.size(), 4u);
+  EXPECT_GT(make_rope_table(c.rope(), 16, 1024).inverse_frequencies[1],
+            make_rope_table(c.rope(), 16, 1025).inverse_frequencies[1]);
+  config["rope_scaling"]["long_factor"] = {1, 2, 3};
+  EXPECT_THAT(failure(config), HasSubstr("rope_scaling.long_factor"));
 }
 
 TEST(ModelConfig, Qwen) {
