@@ -71,8 +71,9 @@ struct Result {
   FinishReason finish_reason = FinishReason::None;  ///< Error in generate_many only
   std::string stop_string;                          ///< that the text ended before; empty: none
   std::string error;                                ///< why, where finish_reason is Error
-  bool refused = false;  ///< by a Session: the request is not as it must be, and was never begun
-  bool expired = false;  ///< by a Session: SubmitOptions::seconds have passed
+  bool refused = false;       ///< by a Session: the request is not as it must be, and was never begun
+  std::string refused_field;  ///< of a refused request, Grammar::field where its grammar is to blame
+  bool expired = false;       ///< by a Session: SubmitOptions::seconds have passed
   SpeculationStatistics speculation;
 };
 

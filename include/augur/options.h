@@ -66,6 +66,7 @@ struct EngineOptions {
 struct Grammar {
   GrammarKind kind = GrammarKind::JsonSchema;
   std::string text;
+  std::string field;  ///< where it is from, for Result::refused_field; may be empty
 };
 
 /// What to generate. Exactly one of prompt, prompt_tokens and messages is given.

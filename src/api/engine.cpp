@@ -75,7 +75,8 @@ struct Engine::Impl {
   /// sequences of a batch, for which the plan's memory is checked.
   std::shared_ptr<PolicyModel> prepare_policy(const SpeculationPlan& resolved, int parallel);
   std::unique_ptr<Generation> start(const Request& request, const TokenCallback& on_token, int parallel,
-                                    const EngineAccess::Prepare& prepare = {});
+                                    const EngineAccess::Prepare& prepare = {},
+                                    const std::shared_ptr<const CompiledGrammar>& grammar = nullptr);
   Result run(Generation& generation);
 };
 
@@ -161,12 +162,14 @@ std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan&
 }
 
 std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const TokenCallback& on_token,
-                                                int parallel, const EngineAccess::Prepare& prepare) {
+                                                int parallel, const EngineAccess::Prepare& prepare,
+                                                const std::shared_ptr<const CompiledGrammar>& grammar) {
   const GenerationContext context{.target = *target->model,
                                   .tokenizer = *target->tokenizer,
                                   .context = target->model->context(),
                                   .drafters = drafters,
                                   .grammars = *grammars,
+                                  .grammar = grammar,
                                   .prepare = prepare};
   const SpeculationPlan asked = request.speculation ? resolve(*request.speculation) : plan;
   return std::make_unique<Generation>(context, request, target->prompt(request), asked,
@@ -271,8 +274,13 @@ Result EngineAccess::generate(Engine& engine, const Request& request, const Toke
 }
 
 std::unique_ptr<Generation> EngineAccess::start(Engine& engine, const Request& request,
-                                                const TokenCallback& on_token, int parallel) {
-  return engine.impl_->start(request, on_token, parallel);
+                                                const TokenCallback& on_token, int parallel,
+                                                const std::shared_ptr<const CompiledGrammar>& grammar) {
+  return engine.impl_->start(request, on_token, parallel, {}, grammar);
+}
+
+GrammarCompiler& EngineAccess::grammars(Engine& engine) {
+  return *engine.impl_->grammars;
 }
 
 Decoder& EngineAccess::decoder(Engine& engine) {

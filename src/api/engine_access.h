@@ -22,10 +22,13 @@ struct EngineAccess {
   static Result generate(Engine& engine, const Request& request, const TokenCallback& on_token,
                          const Prepare& prepare);
 
-  /// A request that is about to be decoded by the engine's decoder, `parallel` of them at once. Error when it
-  /// is not as it must be.
+  /// A request that is about to be decoded by the engine's decoder, `parallel` of them at once. `grammar`:
+  /// the request's; null: it has none, or it is compiled now. Error when it is not as it must be.
   static std::unique_ptr<Generation> start(Engine& engine, const Request& request,
-                                           const TokenCallback& on_token, int parallel);
+                                           const TokenCallback& on_token, int parallel,
+                                           const std::shared_ptr<const CompiledGrammar>& grammar = nullptr);
+  /// Of which any thread may ask for grammars meanwhile.
+  static GrammarCompiler& grammars(Engine& engine);
   static Decoder& decoder(Engine& engine);
   /// Measures what is not known yet of the target and of every drafter that is loaded, as `auto` uses them.
   static void measure_costs(Engine& engine);

@@ -79,7 +79,8 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   if (request.grammar) {
     if (request.ignore_eos)
       throw Error("ignore_eos: a grammar says where the text ends, so they don't go together");
-    options.constraint = context.grammars.compile(*request.grammar)->begin();
+    const auto grammar = context.grammar ? context.grammar : context.grammars.compile(*request.grammar);
+    options.constraint = grammar->begin();
   }
   options.max_tokens = request.max_tokens;
   options.context = context.context;

@@ -84,7 +84,8 @@ void PrefixCache::insert(std::span<const TokenId> tokens, Text text) {
   while (bytes() > most_bytes_) drop_oldest();
 }
 
-PrefixCache::Hit PrefixCache::find(std::span<const TokenId> prompt, std::span<const void* const> drafters) {
+PrefixCache::Hit PrefixCache::find(std::span<const TokenId> prompt, std::span<const void* const> drafters,
+                                   bool count) {
   Hit best;
   Text* found = nullptr;
   // False: farther texts on this side have no more in common with the prompt.
@@ -103,6 +104,7 @@ PrefixCache::Hit PrefixCache::find(std::span<const TokenId> prompt, std::span<co
   for (auto before = place; before != texts_.begin() && consider(*std::prev(before)); --before) {
   }
   if (found != nullptr) found->used = ++uses_;
+  if (!count) return best;
   counts_.queried_tokens += std::ssize(prompt);
   counts_.known_tokens += best.tokens;
   return best;

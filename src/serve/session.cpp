@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/system_memory.h"
 #include "serve/kv_budget.h"
+#include "serve/worker.h"
 
 namespace augur {
 namespace {
@@ -39,6 +40,13 @@ struct Ticket::State {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   bool expired = false;
   std::optional<Result> result;  ///< under the mutex; set once
+  // The request's grammar, under the mutex as long as it is being compiled.
+  bool compiling = false;
+  std::shared_ptr<const CompiledGrammar> grammar;
+  std::exception_ptr no_grammar;  ///< why it is none
+
+  /// It need not wait for its turn, as it has none.
+  bool over() const { return cancelled || no_grammar; }
 };
 
 void Ticket::cancel() {
@@ -66,6 +74,7 @@ class Session::Impl {
   Impl(Engine& engine, const SessionOptions& options)
       : engine_(engine),
         options_(checked(options)),
+        page_bytes_(EngineAccess::model(engine).make_cache().pool().page_bytes()),
         kept_(options_.cache_bytes),
         budget_(options_.memory, kept_),
         batch_(EngineAccess::decoder(engine)) {
@@ -108,6 +117,13 @@ class Session::Impl {
   }
 
   Submitted submit(Request request, SubmitOptions options) {
+    const std::optional<Grammar> grammar = request.grammar;
+    Submitted state = enqueue(std::move(request), std::move(options));
+    if (state->compiling) compiler_.add([this, state, grammar] { compile(*grammar, *state); });
+    return state;
+  }
+
+  Submitted enqueue(Request request, SubmitOptions options) {
     if (request.cancel != nullptr) throw Error("session: a submitted request is cancelled by its ticket");
     auto state = std::make_shared<Ticket::State>();
     state->shared = shared_;
@@ -124,6 +140,10 @@ class Session::Impl {
     if (waiting_.size() >= static_cast<std::size_t>(options_.queue)) {
       throw QueueFull(
           fmt::format("session: {} requests are waiting, which is as many as may", options_.queue));
+    }
+    if (const std::optional<Grammar>& grammar = state->request.grammar) {
+      state->grammar = EngineAccess::grammars(engine_).find(*grammar);
+      state->compiling = state->grammar == nullptr;
     }
     constexpr std::int64_t kRequests = std::int64_t{1} << 31;
     state->order = -state->options.priority * kRequests + count_++ % kRequests;
@@ -148,6 +168,22 @@ class Session::Impl {
   }
 
  private:
+  /// On the compiler's thread, so that nobody else waits for it.
+  void compile(const Grammar& grammar, Ticket::State& state) {
+    std::shared_ptr<const CompiledGrammar> compiled;
+    std::exception_ptr problem;
+    try {
+      if (!state.cancelled) compiled = EngineAccess::grammars(engine_).compile(grammar);
+    } catch (...) {
+      problem = std::current_exception();
+    }
+    const std::lock_guard lock(shared_->mutex);
+    state.grammar = std::move(compiled);
+    state.no_grammar = problem;
+    state.compiling = false;
+    shared_->work.notify_one();
+  }
+
   void run() {
     while (admit()) {
       for (const Submitted& s : std::exchange(admitted_, {})) start(s);
@@ -180,6 +216,9 @@ class Session::Impl {
              .waiting = running_.size() - std::min(running, running_.size()),
              .memory = options_.memory,
              .memory_in_use = budget_.in_use(),
+             .page_tokens = static_cast<int>(kKvPageSlots),
+             .page_bytes = page_bytes_,
+             .keeps_texts = options_.cache_bytes > 0,
              .cache_bytes_in_use = kept_.bytes(),
              .prompt_tokens = kept_.counts().queried_tokens,
              .cached_tokens = kept_.counts().known_tokens,
@@ -191,7 +230,11 @@ class Session::Impl {
   /// there is nothing left to do.
   bool admit() {
     std::unique_lock lock(shared_->mutex);
-    shared_->work.wait(lock, [&] { return closing_ || !waiting_.empty() || !running_.empty(); });
+    const auto actionable = [](const Submitted& s) { return !s->compiling || s->cancelled; };
+    shared_->work.wait(lock, [&] {
+      return !running_.empty() || std::any_of(waiting_.begin(), waiting_.end(), actionable) ||
+             (closing_ && waiting_.empty());
+    });
     const auto now = std::chrono::steady_clock::now();
     for (const auto* some : {&running_, &waiting_}) {
       for (const Submitted& s : *some) {
@@ -201,13 +244,14 @@ class Session::Impl {
       }
     }
     for (auto s = waiting_.begin(); s != waiting_.end();) {
-      (*s)->cancelled ? take(s) : void(++s);
+      (*s)->over() ? take(s) : void(++s);
     }
-    while (running_.size() < static_cast<std::size_t>(options_.parallel) && !waiting_.empty()) {
+    while (running_.size() < static_cast<std::size_t>(options_.parallel)) {
       auto next = next_waiting();
+      if (next == waiting_.end()) break;
       take(next);
     }
-    return !closing_ || !running_.empty();
+    return !closing_ || !running_.empty() || !waiting_.empty();
   }
 
   using Waiting = std::vector<Submitted>::iterator;
@@ -219,16 +263,19 @@ class Session::Impl {
     s = waiting_.erase(s);
   }
 
-  /// Of the highest priority, that of the client with the fewest running ones.
+  /// Of the highest priority that can begin, that of the client with the fewest running ones.
   Waiting next_waiting() {
     const auto count = [&](const std::string& client) {
       return std::count_if(running_.begin(), running_.end(),
                            [&](const Submitted& s) { return s->options.client == client; });
     };
-    const int priority = waiting_.front()->options.priority;
-    auto best = waiting_.begin();
+    const auto ready = [](const Submitted& s) { return !s->compiling; };
+    auto best = std::find_if(waiting_.begin(), waiting_.end(), ready);
+    if (best == waiting_.end()) return best;
+    const int priority = (*best)->options.priority;
     auto fewest = count((*best)->options.client);
     for (auto s = best; s != waiting_.end() && (*s)->options.priority == priority && fewest > 0; ++s) {
+      if (!ready(*s)) continue;
       if (const auto running = count((*s)->options.client); running < fewest) {
         best = s;
         fewest = running;
@@ -246,13 +293,16 @@ class Session::Impl {
     }
     const auto done = [this, s](Result result) { end(s, std::move(result)); };
     try {
-      auto generation = EngineAccess::start(engine_, s->request, s->options.on_token, options_.parallel);
+      if (s->no_grammar) std::rethrow_exception(s->no_grammar);
+      auto generation =
+          EngineAccess::start(engine_, s->request, s->options.on_token, options_.parallel, s->grammar);
       budget_.count(generation->sequence());
       generation->sequence().limit_text(budget_.most_tokens(generation->sequence()));
       batch_.add(std::move(generation), done, s->order);
     } catch (const Error&) {
       Result refusal = failed(std::current_exception());
       refusal.refused = true;
+      if (s->no_grammar) refusal.refused_field = s->request.grammar->field;
       done(std::move(refusal));
     } catch (...) {
       done(failed(std::current_exception()));
@@ -273,6 +323,7 @@ class Session::Impl {
     s->options = {};  // what the callbacks hold on to
     s->request = {};
     const std::lock_guard lock(shared_->mutex);
+    s->grammar.reset();
     load_.drafted_tokens += result.speculation.verified_tokens - result.speculation.calls;
     load_.accepted_tokens += result.speculation.accepted_tokens;
     s->result = std::move(result);
@@ -282,6 +333,7 @@ class Session::Impl {
 
   Engine& engine_;
   const SessionOptions options_;
+  const std::int64_t page_bytes_;  ///< of the model alone
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 
   // Under the mutex.
@@ -297,6 +349,7 @@ class Session::Impl {
   KvBudget budget_;
   Batch batch_;
   std::thread thread_;
+  Worker compiler_;
 };
 
 Session::Session(Engine& engine, const SessionOptions& options)

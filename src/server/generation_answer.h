@@ -46,8 +46,9 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   virtual void choice_ended(int /*index*/, const Result& /*result*/) {}
   /// All have ended, well: results by choice.
   virtual void finish(const std::vector<Result>& results) = 0;
-  /// What the API says of a request that failed; `headers` are part of the answer.
-  virtual void fail(int status, std::string_view message, HttpHeaders headers);
+  /// What the API says of a request that failed. `field`: of the request, that is to blame; empty: none.
+  /// `headers` are part of the answer.
+  virtual void fail(int status, std::string_view message, std::string_view field, HttpHeaders headers);
 
   bool streamed() const { return stream_; }
   Exchange& exchange() const { return *exchange_; }

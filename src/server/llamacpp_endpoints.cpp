@@ -23,13 +23,12 @@ void answer(const Served& served, LlamaCppRequest parsed, const std::shared_ptr<
 }
 
 void completion(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
-  answer(served, parse_completion(served.engine, parse_body(http.body), served.options.speculation),
-         exchange);
+  answer(served, parse_completion(served.engine, http.body, served.options.speculation), exchange);
 }
 
 void infill(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
   try {
-    answer(served, parse_infill(served.engine, parse_body(http.body), served.options.speculation), exchange);
+    answer(served, parse_infill(served.engine, http.body, served.options.speculation), exchange);
   } catch (const NoInfill& error) {
     exchange->answer(501, error_body(501, error.what()));
   }

@@ -118,7 +118,7 @@ void Service::handle(const HttpRequest& request, const std::shared_ptr<Exchange>
     record->traceparent = trace;
     exchange->header("Traceparent", record->traceparent);
   }
-  const auto logged = std::make_shared<LoggedExchange>(exchange, record, log_);
+  const auto logged = std::make_shared<LoggedExchange>(exchange, record, log_, metrics_);
   const bool allowed = allow_origin(request, *exchange);
   if (allowed && request.method == "OPTIONS") {
     return logged->answer(

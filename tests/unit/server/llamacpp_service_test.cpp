@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "grammar/compiler.h"
 #include "support/server_fixture.h"
 
 namespace augur {
@@ -91,7 +92,7 @@ TEST_F(LlamaCppService, RefusesWhatItDoesNotDo) {
   EXPECT_THAT(completion(R"("mirostat": 2)"), AllOf(HasSubstr("400 'mirostat'"), HasSubstr("not support")));
   EXPECT_THAT(completion(R"("typical_p": 0.5)"), HasSubstr("400 'typical_p'"));
   EXPECT_THAT(completion(R"("samplers": ["top_k", "temperature"])"), HasSubstr("400 'samplers'"));
-  EXPECT_THAT(completion(R"("grammar": "root ::= \"a\"")"), HasSubstr("400 'grammar'"));
+  EXPECT_THAT(completion(R"("grammar": 3)"), HasSubstr("400 'grammar'"));
   EXPECT_THAT(completion(R"("lora": [{"id": 0, "scale": 1}])"), HasSubstr("400 'lora'"));
   EXPECT_THAT(completion(R"("nonsense": 1)"), HasSubstr("400 'nonsense'"));
   EXPECT_THAT(completion(R"("cache_prompt": 1)"), HasSubstr("400 'cache_prompt'"));
@@ -134,6 +135,21 @@ TEST_F(LlamaCppService, TokenizesInPieces) {
   EXPECT_TRUE(pieces[0]["piece"].is_string());
   EXPECT_THAT(refusal("/tokenize", R"({"content": "a", "parse_special": false})"),
               HasSubstr("400 'parse_special'"));
+}
+
+TEST_F(LlamaCppService, TextsAreWhatGrammarsSay) {
+  if (!have_grammars()) GTEST_SKIP() << "built without xgrammar";
+  open();
+  json body = {{"prompt", "Once upon a time"}, {"n_predict", 60}, {"seed", 3}};
+  body["grammar"] = R"(root ::= "a" [0-9] [0-9] "b")";
+  const json by_grammar = answer("/completion", body);
+  EXPECT_THAT(by_grammar["content"].get<std::string>(), testing::MatchesRegex("a[0-9][0-9]b"));
+  EXPECT_EQ(by_grammar["stop_type"], "eos");
+  body["json_schema"] = {{"type", "integer"}, {"minimum", 3}, {"maximum", 5}};
+  EXPECT_THAT(refusal("/completion", body.dump()), HasSubstr("400"));
+  body["grammar"] = "";
+  const json by_schema = answer("/completion", body);
+  EXPECT_THAT(by_schema["content"].get<std::string>(), testing::MatchesRegex("[345]"));
 }
 
 }  // namespace
