@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <list>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "api/policy_cache.h"
 #include "base/error.h"
 #include "decode/decoder.h"
+#include "draft/common/text_rows.h"
 #include "draft/detect.h"
 #include "io/checkpoint.h"
 #include "io/part_location.h"
@@ -25,8 +27,28 @@
 #endif
 
 namespace augur {
+namespace {
+
+/// Whatever drafts, what a grammar forces is drafted beside it.
+void add_jump_ahead(SpeculationPlan& resolved) {
+  constexpr const char* kType = "grammar";
+  std::vector<std::string>& names = resolved.drafters;
+  if (resolved.plain() || resolved.verification != Verification::Walk) return;
+  if (std::find(names.begin(), names.end(), kType) == names.end()) names.emplace_back(kType);
+}
+
+}  // namespace
+
 std::string_view version() {
   return AUGUR_VERSION;
+}
+
+EngineOptions::NamedDraftModel EngineOptions::NamedDraftModel::parse(std::string_view text) {
+  const std::size_t sign = text.find('=');
+  if (sign == std::string_view::npos || sign == 0 || sign + 1 == text.size()) {
+    throw Error("draft model '{}': expected NAME=PATH", text);
+  }
+  return {.name = std::string(text.substr(0, sign)), .path = std::string(text.substr(sign + 1))};
 }
 
 std::vector<SpeculationType> speculation_types() {
@@ -54,6 +76,13 @@ struct Engine::Impl {
   VocabularySpec vocabulary_spec;
   SpeculationPlan plan;  ///< resolved, for requests that bring none
   std::optional<VocabularyChoice> vocabulary;
+  /// One of EngineOptions::draft_models.
+  struct NamedDraft {
+    std::string name;  ///< "@NAME"
+    Checkpoint checkpoint;
+    std::filesystem::path parts;
+  };
+  std::list<NamedDraft> named_drafts;  ///< drafters refer to their checkpoints
   Drafters drafters;
   std::unique_ptr<PolicyCache> policies;
   std::unique_ptr<GrammarCompiler> grammars;
@@ -65,6 +94,8 @@ struct Engine::Impl {
   /// Loads the target where it is not loaded yet.
   Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& options);
   void open_draft_model(const EngineOptions& options);
+  void open_named_drafts(const EngineOptions& options);
+  std::vector<std::string> draft_names() const;
   /// Error for a vocabulary that no drafter would use.
   void check_vocabulary() const;
   void load_drafters(const EngineOptions& options);
@@ -84,7 +115,8 @@ Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& op
     : target(std::move(shared)), warning(options.warning) {
   // What cannot be is found before anything big is read.
   open_draft_model(options);
-  plan = augur::resolve(options.speculation, head);
+  open_named_drafts(options);
+  plan = augur::resolve(options.speculation, head, draft_names());
   vocabulary_spec = VocabularySpec::parse(plan.draft_vocabulary).located(parts);
   plan.draft_vocabulary = to_string(vocabulary_spec);
   check_vocabulary();
@@ -106,14 +138,40 @@ void Engine::Impl::open_draft_model(const EngineOptions& options) {
   SpeculationPlan named = options.speculation;
   use_canonical_names(named);
   for (const std::string& name : drafters_of(named)) {
-    if (name != "auto" && find_drafter_type(name).needs_head) head = name;
+    if (name != "auto" && !names_draft_model(name) && find_drafter_type(name).needs_head) head = name;
   }
   if (head.empty()) head = detect_drafter_type(*draft_checkpoint);
 }
 
+void Engine::Impl::open_named_drafts(const EngineOptions& options) {
+  for (const EngineOptions::NamedDraftModel& given : options.draft_models) {
+    const bool fine = std::all_of(given.name.begin(), given.name.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+             c == '_' || c == '-';
+    });
+    if (given.name.empty() || !fine) {
+      throw Error("draft model '{}': its name is to be of letters, digits, '.', '_' and '-'", given.name);
+    }
+    const std::string name = "@" + given.name;
+    const std::vector<std::string> names = draft_names();
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      throw Error("draft model '{}': there are two of this name", given.name);
+    }
+    named_drafts.push_back({name, Checkpoint::open(given.path), parts_folder(given.path)});
+  }
+}
+
+std::vector<std::string> Engine::Impl::draft_names() const {
+  std::vector<std::string> names;
+  for (const NamedDraft& draft : named_drafts) names.push_back(draft.name);
+  return names;
+}
+
 void Engine::Impl::check_vocabulary() const {
   if (vocabulary_spec.kind == VocabularySpec::Kind::Full) return;
-  const auto projects = [](const std::string& name) { return find_drafter_type(name).projects; };
+  const auto projects = [](const std::string& name) {
+    return !names_draft_model(name) && find_drafter_type(name).projects;
+  };
   const std::span<const std::string> names = drafters_of(plan);
   if (std::any_of(names.begin(), names.end(), projects) || (!head.empty() && projects(head))) return;
   throw Error("draft vocabulary '{}': nothing that drafts here ({}) has a vocabulary to choose from",
@@ -121,20 +179,26 @@ void Engine::Impl::check_vocabulary() const {
 }
 
 void Engine::Impl::load_drafters(const EngineOptions& options) {
-  drafters.load({.backend = target->backend,
-                 .target = *target->model,
-                 .tokenizer = *target->tokenizer,
-                 .target_path = target->path,
-                 .head = draft_checkpoint ? &*draft_checkpoint : nullptr,
-                 .context = target->model->context(),
-                 .vocabulary = &*vocabulary,
-                 .datastore = options.datastore,
-                 .progress = loading_stage(options, "draft model")},
-                head, draft_checkpoint ? draft_identity(*draft_checkpoint) : std::string());
+  DrafterSource source{.backend = target->backend,
+                       .target = *target->model,
+                       .tokenizer = *target->tokenizer,
+                       .target_path = target->path,
+                       .head = draft_checkpoint ? &*draft_checkpoint : nullptr,
+                       .context = target->model->context(),
+                       .vocabulary = &*vocabulary,
+                       .datastore = options.datastore,
+                       .progress = loading_stage(options, "draft model")};
+  drafters.load(source, head, draft_checkpoint ? draft_identity(*draft_checkpoint) : std::string());
+  source.vocabulary = nullptr;
+  for (const NamedDraft& draft : named_drafts) {
+    source.head = &draft.checkpoint;
+    drafters.load_named(draft.name, detect_drafter_type(draft.checkpoint), source,
+                        draft_identity(draft.checkpoint));
+  }
 }
 
 SpeculationPlan Engine::Impl::resolve(SpeculationPlan asked) const {
-  SpeculationPlan resolved = augur::resolve(std::move(asked), head);
+  SpeculationPlan resolved = augur::resolve(std::move(asked), head, draft_names());
   if (!resolved.draft_vocabulary.empty() &&
       VocabularySpec::parse(resolved.draft_vocabulary).located(parts) != vocabulary_spec) {
     throw Error("draft vocabulary '{}': this engine was loaded with '{}', and one engine has one",
@@ -154,7 +218,12 @@ void Engine::Impl::prepare_costs(const std::string& cost_cache) {
 
 std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan& resolved, int parallel) {
   if (resolved.plain()) return nullptr;
-  const auto [policy, fresh] = policies->get(resolved);
+  // What was learned for a drafter lies beside it.
+  const auto named = std::find_if(named_drafts.begin(), named_drafts.end(), [&](const NamedDraft& draft) {
+    return std::find(resolved.drafters.begin(), resolved.drafters.end(), draft.name) !=
+           resolved.drafters.end();
+  });
+  const auto [policy, fresh] = policies->get(resolved, named == named_drafts.end() ? nullptr : &named->parts);
   check_memory(resolved, *policy, target->model->config(), parallel);
   if (fresh && warning && !policy->warning().empty()) warning(policy->warning());
   if (policy->needs_costs()) costs->prepare(resolved);
@@ -171,7 +240,8 @@ std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const To
                                   .grammars = *grammars,
                                   .grammar = grammar,
                                   .prepare = prepare};
-  const SpeculationPlan asked = request.speculation ? resolve(*request.speculation) : plan;
+  SpeculationPlan asked = request.speculation ? resolve(*request.speculation) : plan;
+  if (request.grammar) add_jump_ahead(asked);
   return std::make_unique<Generation>(context, request, target->prompt(request), asked,
                                       prepare_policy(asked, parallel), on_token);
 }
@@ -260,6 +330,23 @@ std::string Engine::chat_template() const {
   return impl_->target->checkpoint.chat_template().value_or("");
 }
 
+InfillTokens Engine::infill_tokens() const {
+  const Tokenizer::Infill& from = impl_->target->tokenizer->infill;
+  return {.prefix = from.prefix,
+          .suffix = from.suffix,
+          .middle = from.middle,
+          .repository = from.repository,
+          .file = from.file};
+}
+
+const SpeculationPlan& Engine::speculation() const {
+  return impl_->plan;
+}
+
+std::vector<std::string> Engine::drafters() const {
+  return impl_->drafters.names();
+}
+
 std::vector<TokenId> Engine::prompt_tokens(const Request& request) const {
   return impl_->target->prompt(request);
 }
@@ -295,6 +382,22 @@ void EngineAccess::measure_costs(Engine& engine) {
 
 Model& EngineAccess::model(Engine& engine) {
   return *engine.impl_->target->model;
+}
+
+std::vector<EngineAccess::TextKeeper> EngineAccess::text_keepers(Engine& engine) {
+  const Engine::Impl& impl = *engine.impl_;
+  std::vector<TextKeeper> keepers;
+  for (const std::string& name : impl.drafters.names()) {
+    const std::unique_ptr<Drafter> drafter =
+        impl.drafters.make(name, impl.plan, impl.target->model->context());
+    TextRows* const rows = drafter->text_rows();
+    if (rows == nullptr) continue;
+    keepers.push_back({.identity = impl.drafters.cost_key(name, impl.plan),
+                       .group = drafter->group(),
+                       .cache = rows->cache(),
+                       .width = rows->width()});
+  }
+  return keepers;
 }
 
 MeasuredCosts EngineAccess::known_costs(const Engine& engine) {

@@ -1,11 +1,14 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "api/generation.h"
 #include "augur/engine.h"
 #include "decode/decoder.h"
 #include "decode/sequence.h"
+#include "model/kv_cache.h"
 #include "model/model.h"
 
 namespace augur {
@@ -38,6 +41,16 @@ struct EngineAccess {
   static MeasuredCosts known_costs(const Engine& engine);
 
   static Model& model(Engine& engine);
+
+  /// A drafter that keeps rows of a text of its own, as long as the engine lives.
+  struct TextKeeper {
+    std::string identity;         ///< tells its files and type from others
+    const void* group = nullptr;  ///< Drafter::group()
+    KvCache cache;                ///< an empty one
+    std::int64_t width = 0;       ///< TextRows::width()
+  };
+  /// Of those that are loaded.
+  static std::vector<TextKeeper> text_keepers(Engine& engine);
 };
 
 }  // namespace augur

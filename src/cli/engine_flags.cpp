@@ -6,7 +6,9 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/plan_flags.h"
 #include "cli/progress.h"
@@ -40,6 +42,17 @@ void add_engine_flags(CLI::App& command, EngineOptions& options) {
   command.add_option("-m,--model", options.model, "Hugging Face folder or GGUF file")->required();
   command.add_option("--spec-draft-model,--model-draft", options.draft_model,
                      "(-md) Smaller model of the same vocabulary that drafts");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--spec-allow",
+          [&options](const std::vector<std::string>& given) {
+            for (const std::string& one : given) {
+              options.draft_models.push_back(EngineOptions::NamedDraftModel::parse(one));
+            }
+          },
+          "A further draft model or head, which --spec-type and requests name as @NAME; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("NAME=PATH");
   add_plan_flag(command, "vocab", options.speculation);
   command.add_option("--spec-datastore", options.datastore,
                      "suffix: a file of 'augur datastore build' to retrieve from");

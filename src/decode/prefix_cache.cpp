@@ -132,6 +132,28 @@ PrefixCache::Texts::iterator PrefixCache::drop(Texts::iterator text) {
   return texts_.erase(text);
 }
 
+PrefixCache::Hit PrefixCache::longest(std::span<const TokenId> tokens) const {
+  Hit best;
+  for (const auto& [key, text] : texts_) {
+    if (const std::int64_t count = common(key, tokens); count > best.tokens) best = {&text, count};
+  }
+  return best;
+}
+
+std::int64_t PrefixCache::forget(std::span<const TokenId> tokens) {
+  std::int64_t longest = 0;
+  for (auto text = texts_.begin(); text != texts_.end();) {
+    const std::int64_t size = std::ssize(text->first);
+    if (common(text->first, tokens) < std::min(size, std::max<std::int64_t>(1, std::ssize(tokens) - 1))) {
+      ++text;
+      continue;
+    }
+    longest = std::max(longest, size);
+    text = drop(text);
+  }
+  return longest;
+}
+
 void PrefixCache::drop_oldest() {
   drop(std::min_element(texts_.begin(), texts_.end(),
                         [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));

@@ -47,6 +47,13 @@ class PrefixCache {
   /// `count` it in counts().
   Hit find(std::span<const TokenId> prompt, std::span<const void* const> drafters, bool count = true);
 
+  /// The text with the longest beginning in common with `tokens`, and how much that is; no text: nothing is.
+  Hit longest(std::span<const TokenId> tokens) const;
+  /// Drops the beginnings of a text, and what continues it but for its last token; returns the tokens of the
+  /// longest of them; 0: there was none.
+  std::int64_t forget(std::span<const TokenId> tokens);
+  std::int64_t most_bytes() const { return most_bytes_; }
+
   /// Drops the text that was used least recently. There is one.
   void drop_oldest();
 

@@ -16,6 +16,7 @@
 #include "api/engine_access.h"
 #include "base/error.h"
 #include "base/system_memory.h"
+#include "serve/kept_text_file.h"
 #include "serve/kv_budget.h"
 #include "serve/worker.h"
 
@@ -74,10 +75,13 @@ class Session::Impl {
   Impl(Engine& engine, const SessionOptions& options)
       : engine_(engine),
         options_(checked(options)),
-        page_bytes_(EngineAccess::model(engine).make_cache().pool().page_bytes()),
         kept_(options_.cache_bytes),
         budget_(options_.memory, kept_),
-        batch_(EngineAccess::decoder(engine)) {
+        batch_(EngineAccess::decoder(engine)),
+        form_{.fingerprint = engine.info().fingerprint,
+              .vocab = engine.info().vocab,
+              .target = EngineAccess::model(engine).make_cache(),
+              .drafters = EngineAccess::text_keepers(engine)} {
     EngineAccess::measure_costs(engine);
     Decoder& decoder = EngineAccess::decoder(engine);
     decoder.limit_prompts(options.prompt_share);
@@ -109,6 +113,12 @@ class Session::Impl {
       closing_ = true;
       for (const Submitted& s : waiting_) s->cancelled = true;
       for (const Submitted& s : running_) s->cancelled = true;
+      shared_->work.notify_one();
+    }
+    files_.finish();  // whose jobs end on the thread
+    {
+      const std::lock_guard lock(shared_->mutex);
+      ending_ = true;
       shared_->work.notify_one();
     }
     thread_.join();
@@ -153,6 +163,54 @@ class Session::Impl {
     return state;
   }
 
+  /// On the session's thread, between two steps.
+  void post(std::function<void()> job) {
+    const std::lock_guard lock(shared_->mutex);
+    jobs_.push_back(std::move(job));
+    shared_->work.notify_one();
+  }
+
+  void save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done) {
+    post([this, tokens = std::move(tokens), path = std::move(path), done = std::move(done)] {
+      const Watch watch;
+      const PrefixCache::Hit found = kept_.longest(tokens);
+      if (found.text == nullptr) return done({.error = "nothing is kept of this text"});
+      auto text = std::make_shared<KeptText>(beginning(tokens, found));
+      files_.add([this, watch, text, path, done] {
+        done(watch.file([&](TextFile& file) {
+          file.tokens = std::ssize(text->tokens);
+          file.bytes = write_kept_text(path, form_, *text);
+        }));
+      });
+    });
+  }
+
+  void load_text(std::string path, TextFileCallback done) {
+    files_.add([this, path = std::move(path), done = std::move(done)] {
+      const Watch watch;
+      auto text = std::make_shared<KeptText>(KeptText{.tokens = {}, .text = {.target = form_.target}});
+      TextFile file = watch.file([&](TextFile& read) {
+        if (options_.cache_bytes == 0) throw Error("{}: this server keeps no texts", path);
+        *text = read_kept_text(path, form_, options_.cache_bytes);
+        read.tokens = std::ssize(text->tokens);
+        read.bytes = text->bytes;
+      });
+      post([this, text, file, done] {
+        if (file.error.empty()) kept_.keep(text->tokens, std::move(text->text));
+        note_load();
+        done(file);
+      });
+    });
+  }
+
+  void forget_text(std::vector<TokenId> tokens, TextFileCallback done) {
+    post([this, tokens = std::move(tokens), done = std::move(done)] {
+      const std::int64_t forgotten = kept_.forget(tokens);
+      note_load();
+      done({.tokens = forgotten});
+    });
+  }
+
   void drain() {
     std::unique_lock lock(shared_->mutex);
     closing_ = true;
@@ -168,6 +226,39 @@ class Session::Impl {
   }
 
  private:
+  /// Times what is done with a file, and makes an error of what is thrown.
+  struct Watch {
+    std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+    template <class Call>
+    TextFile file(Call&& call) const {
+      TextFile file;
+      try {
+        call(file);
+      } catch (...) {
+        file = {};
+        file.error = describe(std::current_exception());
+      }
+      file.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
+      return file;
+    }
+  };
+
+  /// What a kept text knows of the tokens that it has in common with others.
+  static KeptText beginning(std::span<const TokenId> tokens, const PrefixCache::Hit& found) {
+    const auto count = static_cast<std::size_t>(found.tokens);
+    KeptText text{.tokens = {tokens.begin(), tokens.begin() + found.tokens}, .text = *found.text};
+    text.text.target.truncate(found.tokens);
+    for (PrefixCache::Drafted& drafted : text.text.drafters) {
+      TextRows::Kept& rows = drafted.rows;
+      const std::size_t in_cache = std::min(count, static_cast<std::size_t>(rows.cache.length()));
+      const std::size_t waiting = std::min(count - in_cache, rows.tokens.size());
+      if (!rows.tokens.empty()) rows.features.resize(rows.features.size() / rows.tokens.size() * waiting);
+      rows.tokens.resize(waiting);
+      rows.cache.truncate(static_cast<std::int64_t>(in_cache));
+    }
+    return text;
+  }
+
   /// On the compiler's thread, so that nobody else waits for it.
   void compile(const Grammar& grammar, Ticket::State& state) {
     std::shared_ptr<const CompiledGrammar> compiled;
@@ -186,6 +277,7 @@ class Session::Impl {
 
   void run() {
     while (admit()) {
+      for (const auto& job : std::exchange(now_, {})) job();
       for (const Submitted& s : std::exchange(admitted_, {})) start(s);
       if (batch_.empty()) continue;
       share_memory();
@@ -217,7 +309,7 @@ class Session::Impl {
              .memory = options_.memory,
              .memory_in_use = budget_.in_use(),
              .page_tokens = static_cast<int>(kKvPageSlots),
-             .page_bytes = page_bytes_,
+             .page_bytes = form_.target.pool().page_bytes(),
              .keeps_texts = options_.cache_bytes > 0,
              .cache_bytes_in_use = kept_.bytes(),
              .prompt_tokens = kept_.counts().queried_tokens,
@@ -230,11 +322,13 @@ class Session::Impl {
   /// there is nothing left to do.
   bool admit() {
     std::unique_lock lock(shared_->mutex);
+    // Of those that wait, who need not wait any more.
     const auto actionable = [](const Submitted& s) { return !s->compiling || s->cancelled; };
     shared_->work.wait(lock, [&] {
-      return !running_.empty() || std::any_of(waiting_.begin(), waiting_.end(), actionable) ||
-             (closing_ && waiting_.empty());
+      return !running_.empty() || !jobs_.empty() || ending_ ||
+             std::any_of(waiting_.begin(), waiting_.end(), actionable);
     });
+    now_ = std::exchange(jobs_, {});
     const auto now = std::chrono::steady_clock::now();
     for (const auto* some : {&running_, &waiting_}) {
       for (const Submitted& s : *some) {
@@ -251,7 +345,7 @@ class Session::Impl {
       if (next == waiting_.end()) break;
       take(next);
     }
-    return !closing_ || !running_.empty() || !waiting_.empty();
+    return !ending_ || !now_.empty() || !running_.empty() || !waiting_.empty();
   }
 
   using Waiting = std::vector<Submitted>::iterator;
@@ -333,23 +427,27 @@ class Session::Impl {
 
   Engine& engine_;
   const SessionOptions options_;
-  const std::int64_t page_bytes_;  ///< of the model alone
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 
   // Under the mutex.
   std::vector<Submitted> waiting_;  ///< in the order in which they are to begin
   std::vector<Submitted> running_;  ///< taken out of waiting_, and not ended
-  bool closing_ = false;            ///< nothing more is taken in
-  std::int64_t count_ = 0;          ///< of requests that were submitted
-  SessionLoad load_;                ///< but for waiting_
+  std::vector<std::function<void()>> jobs_;
+  bool closing_ = false;    ///< nothing more is taken in
+  bool ending_ = false;     ///< nothing more will come
+  std::int64_t count_ = 0;  ///< of requests that were submitted
+  SessionLoad load_;        ///< but for waiting_
 
   // The thread's own.
   std::vector<Submitted> admitted_;
+  std::vector<std::function<void()>> now_;  ///< jobs of this turn
   PrefixCache kept_;
   KvBudget budget_;
   Batch batch_;
+  const KeptTextForm form_;
   std::thread thread_;
   Worker compiler_;
+  Worker files_;
 };
 
 Session::Session(Engine& engine, const SessionOptions& options)
@@ -358,6 +456,18 @@ Session::~Session() = default;
 
 Ticket Session::submit(Request request, SubmitOptions options) {
   return Ticket(impl_->submit(std::move(request), std::move(options)));
+}
+
+void Session::save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done) {
+  impl_->save_text(std::move(tokens), std::move(path), std::move(done));
+}
+
+void Session::load_text(std::string path, TextFileCallback done) {
+  impl_->load_text(std::move(path), std::move(done));
+}
+
+void Session::forget_text(std::vector<TokenId> tokens, TextFileCallback done) {
+  impl_->forget_text(std::move(tokens), std::move(done));
 }
 
 void Session::drain() {

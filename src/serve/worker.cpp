@@ -4,7 +4,7 @@
 
 namespace augur {
 
-Worker::~Worker() {
+void Worker::finish() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -26,7 +26,7 @@ void Worker::run() {
     {
       std::unique_lock lock(mutex_);
       more_.wait(lock, [&] { return ending_ || !jobs_.empty(); });
-      if (ending_) return;
+      if (jobs_.empty()) return;
       job = std::move(jobs_.front());
       jobs_.pop_front();
     }

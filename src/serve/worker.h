@@ -11,13 +11,14 @@ namespace augur {
 class Worker {
  public:
   Worker() = default;
-  /// What has not begun is dropped; returns when what has begun is done.
-  ~Worker();
+  ~Worker() { finish(); }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// `job` throws nothing.
+  /// `job` throws nothing. Not after finish().
   void add(std::function<void()> job);
+  /// Returns when all jobs are done.
+  void finish();
 
  private:
   void run();

@@ -30,6 +30,7 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
       if (one.tpot_ms == 0) one.tpot_ms = served_.options.tpot_ms;
       const int index = static_cast<int>(i);
       const std::int64_t prompt = std::ssize(one.prompt_tokens);
+      progress_[i].prompt = one.prompt_tokens;
       one.on_prefill = [self = shared_from_this(), index, prompt](auto, auto) { self->begin(index, prompt); };
       if (stream_ && wants_rounds()) {
         one.on_round = [self = shared_from_this(), index](const DraftRound& round) {
@@ -78,7 +79,11 @@ void GenerationAnswer::observe_token(int index) {
 }
 
 void GenerationAnswer::record_end(int index, const Result& result) {
-  if (const int slot = progress_[static_cast<std::size_t>(index)].slot; slot >= 0) served_.slots.free(slot);
+  if (Progress& progress = progress_[static_cast<std::size_t>(index)]; progress.slot >= 0) {
+    std::vector<TokenId> text = std::move(progress.prompt);
+    text.insert(text.end(), result.tokens.begin(), result.tokens.end());
+    served_.slots.free(progress.slot, std::move(text));
+  }
   served_.metrics.ended(result, std::chrono::duration<double>(Clock::now() - submitted_).count());
   RequestRecord& record = *served_.record;
   record.prompt_tokens += result.prompt_tokens;

@@ -60,6 +60,7 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
     Clock::time_point last;  ///< its last token, or its submission
     bool written = false;    ///< it has a token
     int slot = -1;           ///< -1: it has not begun
+    std::vector<TokenId> prompt = {};
   };
 
   void begin(int index, std::int64_t prompt_tokens);
