@@ -124,6 +124,7 @@ def settings(page):
     page.one("#open-settings").click()
     page.until(lambda: page.one("#settings").is_displayed())
     page.check(not page.wider(), "the page is wider than the window")
+    page.until(lambda: len(page.all("#drafter option")) > 1)  # what the server has
     page.shot("settings")
     page.one("#close-settings").click()
 

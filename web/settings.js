@@ -6,8 +6,22 @@ function showSettings() {
   for (const id of ["drafter", "policy"]) byId(id).disabled = !byId("speculation").checked;
 }
 
+const savedSettings = () => JSON.parse(localStorage.getItem("augur-settings") || "{}");
+
+// What the server can draft with; it knows when its model is there.
+async function offerDrafters() {
+  const response = await request("/props").catch(() => null);
+  if (!response?.ok) return void setTimeout(offerDrafters, 2000);
+  const { types, default: usual } = (await response.json()).speculative;
+  const select = byId("drafter");
+  select.options[0].textContent = `The server's: ${usual}`;
+  for (const type of types.filter((name) => name !== "none")) select.append(el("option", { value: type }, type));
+  select.value = savedSettings().drafter ?? "";
+  if (select.selectedIndex < 0) select.value = "";
+}
+
 function loadSettings() {
-  const saved = JSON.parse(localStorage.getItem("augur-settings") || "{}");
+  const saved = savedSettings();
   for (const id of kept) if (saved[id] !== undefined) byId(id).value = saved[id];
   const changed = () => {
     localStorage.setItem("augur-settings", JSON.stringify(Object.fromEntries(kept.map((id) => [id, byId(id).value]))));
@@ -15,6 +29,7 @@ function loadSettings() {
   };
   for (const id of [...kept, "speculation"]) byId(id).addEventListener("input", changed);
   showSettings();
+  offerDrafters();
 }
 
 const anySeed = () => crypto.getRandomValues(new Uint32Array(1))[0];

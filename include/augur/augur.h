@@ -53,6 +53,9 @@ typedef struct augur_engine_options {
   void (*warning)(const char* text, void* user);
   void* warning_user;
   const char* draft_weights; /* "auto", "native", "bf16", "q8_0", "q4_0", "q4_1"; NULL: "auto" */
+  /* Further draft models or heads, which spec_types names as "@NAME": NAME=PATH each. */
+  const char* const* draft_models;
+  size_t draft_model_count;
 } augur_engine_options;
 
 typedef struct augur_message {
@@ -84,6 +87,10 @@ typedef struct augur_request {
   const augur_message* messages;
   size_t message_count;
   int32_t penalty_window; /* last tokens that penalties look at; -1: all */
+  /* What the text has to be; NULL: anything. How it is written: "json-schema" (NULL: this), "json" (any JSON
+   * object; grammar is ""), "regex", "gbnf", "ebnf", "structural-tag". */
+  const char* grammar;
+  const char* grammar_kind;
 } augur_request;
 
 /* text: `length` bytes, not terminated, valid during the call. token: -1 when only held-back text is

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,8 +72,9 @@ struct Result {
   FinishReason finish_reason = FinishReason::None;  ///< Error in generate_many only
   std::string stop_string;                          ///< that the text ended before; empty: none
   std::string error;                                ///< why, where finish_reason is Error
-  bool refused = false;  ///< by a Session: the request is not as it must be, and was never begun
-  bool expired = false;  ///< by a Session: SubmitOptions::seconds have passed
+  bool refused = false;       ///< by a Session: the request is not as it must be, and was never begun
+  std::string refused_field;  ///< of a refused request, Grammar::field where its grammar is to blame
+  bool expired = false;       ///< by a Session: SubmitOptions::seconds have passed
   SpeculationStatistics speculation;
 };
 
@@ -113,6 +115,13 @@ struct MeasuredCosts {
   std::string file;  ///< where they are kept; empty: nowhere
 };
 
+/// Tokens for writing what is missing in the middle of a text.
+struct InfillTokens {
+  std::optional<TokenId> prefix, suffix, middle;
+  std::optional<TokenId> repository;  ///< before a repository's name
+  std::optional<TokenId> file;        ///< before a file's
+};
+
 /// A loaded model, ready to generate. Errors (a file, an option, a request is not as it must be) are thrown
 /// as std::runtime_error with one clear message. One thread at a time.
 class Engine {
@@ -150,6 +159,12 @@ class Engine {
   std::string render_chat(std::span<const Message> messages, std::string_view tools = {}) const;
   /// The chat template's own text; empty: the model has none.
   std::string chat_template() const;
+  /// As far as the model's file names them (GGUF's do).
+  InfillTokens infill_tokens() const;
+  /// What requests without a plan of their own are drafted by, all of it said.
+  const SpeculationPlan& speculation() const;
+  /// What a request can draft with: the names of SpeculationPlan::drafters that are loaded.
+  std::vector<std::string> drafters() const;
   /// What the request's prompt becomes.
   std::vector<TokenId> prompt_tokens(const Request& request) const;
 

@@ -30,8 +30,9 @@ enum class FinishReason : std::uint8_t { None, Stop, Length, Cancelled, Error };
 
 /// How a Grammar is written. Json: any JSON object, and there is nothing to write. JsonSchema: a JSON schema,
 /// draft 2020-12. Regex: a regular expression that the whole text matches. Gbnf: llama.cpp's notation. Ebnf:
-/// xgrammar's.
-enum class GrammarKind : std::uint8_t { Json, JsonSchema, Regex, Gbnf, Ebnf };
+/// xgrammar's. StructuralTag: xgrammar's structural tag, texts and tokens around parts that have a grammar
+/// each.
+enum class GrammarKind : std::uint8_t { Json, JsonSchema, Regex, Gbnf, Ebnf, StructuralTag };
 
 /// The words of an enumeration, by value.
 constexpr std::array<std::string_view, 4> words(WeightFormat) {
@@ -50,8 +51,8 @@ constexpr std::array<std::string_view, 5> words(FinishReason) {
   return {"", "stop", "length", "cancelled", "error"};
 }
 
-constexpr std::array<std::string_view, 5> words(GrammarKind) {
-  return {"json", "json-schema", "regex", "gbnf", "ebnf"};
+constexpr std::array<std::string_view, 6> words(GrammarKind) {
+  return {"json", "json-schema", "regex", "gbnf", "ebnf", "structural-tag"};
 }
 
 template <class Enum>

@@ -40,6 +40,16 @@ struct EngineOptions {
   /// draft vocabularies, is found in its folder, for a file in a folder beside it of the file's name without
   /// ending.
   std::string draft_model;
+  /// Further ones, which a plan names as "@NAME": each with a name of its own, of letters, digits, '.', '_'
+  /// and
+  /// '-'. Their type is what their files say; they compute their whole vocabulary.
+  struct NamedDraftModel {
+    std::string name;
+    std::string path;
+    /// "NAME=PATH". Error for what is not.
+    static NamedDraftModel parse(std::string_view text);
+  };
+  std::vector<NamedDraftModel> draft_models;
   /// A file made by `augur datastore build`, which type "suffix" retrieves continuations from; empty: none.
   std::string datastore;
   int threads = 0;  ///< 0: one per core
@@ -67,6 +77,7 @@ struct EngineOptions {
 struct Grammar {
   GrammarKind kind = GrammarKind::JsonSchema;
   std::string text;
+  std::string field;  ///< where it is from, for Result::refused_field; may be empty
 };
 
 /// What to generate. Exactly one of prompt, prompt_tokens and messages is given.

@@ -25,9 +25,10 @@ struct PolicyChoice {
 /// and are separated by ';'. A backslash takes the character behind it as it is, for paths with a comma. Keys
 /// are in brackets below; the program's flags are --spec-type and those that `augur generate --help` lists.
 struct SpeculationPlan {
-  /// Names of speculation_types(); "auto" is what the draft model's files are made for. Several draft one
-  /// tree together: what they propose is merged, and the likeliest nodes are verified. {"none"}: plain
-  /// decoding. Empty: "auto" where there is a draft model, otherwise "none".
+  /// Names of speculation_types(); "auto" is what the draft model's files are made for, "@NAME" a further one
+  /// of the engine's draft models (EngineOptions::draft_models). Several draft one tree together: what they
+  /// propose is merged, and the likeliest nodes are verified. {"none"}: plain decoding. Empty: "auto" where
+  /// there is a draft model, otherwise "none".
   std::vector<std::string> drafters;
   /// [policy] Without a name: "static" with a static_tree, "eagle2" where one of the tree's limits is given
   /// (with one candidate per node "chain"), "chain" where one of the chain's is, otherwise "auto", which

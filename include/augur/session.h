@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "augur/engine.h"
 
@@ -66,12 +67,23 @@ struct SessionLoad {
   std::size_t waiting = 0;  ///< for a place, or for memory
   std::int64_t memory = 0;  ///< SessionOptions::memory, as it was chosen
   std::int64_t memory_in_use = 0;
+  int page_tokens = 0;          ///< memory is taken in pages of so many tokens,
+  std::int64_t page_bytes = 0;  ///< which take so much for the model alone, without drafters
+  bool keeps_texts = false;     ///< SessionOptions::cache_bytes is not 0
   std::int64_t cache_bytes_in_use =
       0;  ///< of these, of texts that are kept; pages of running requests may be among them
   std::int64_t prompt_tokens = 0;    ///< that were looked for among kept texts so far
   std::int64_t cached_tokens = 0;    ///< of these, that needed not be read again
   std::int64_t drafted_tokens = 0;   ///< and verified, of all requests that have ended
   std::int64_t accepted_tokens = 0;  ///< of these
+};
+
+/// What became of a text's file.
+struct TextFile {
+  std::int64_t tokens = 0;  ///< of the text
+  std::int64_t bytes = 0;   ///< of the file
+  double ms = 0;
+  std::string error;  ///< why it failed; empty: it has not
 };
 
 /// Serves requests of many threads in one batch (continuous batching): a request joins between two steps, as
@@ -95,6 +107,18 @@ class Session {
   /// QueueFull where too many wait; std::runtime_error after drain(), and for a request with a cancel flag of
   /// its own.
   Ticket submit(Request request, SubmitOptions options = {});
+  /// Writes what is kept of a text's beginning, as far as it is: tokens, the model's and the drafters' state
+  /// of them. `done` is called once, on a thread of the session's, like those of the functions below.
+  using TextFileCallback = std::function<void(const TextFile&)>;
+  void save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done);
+  /// Keeps a text that save_text() has written, for the same model and formats: requests that begin like it
+  /// have the same tokens as if they read it. What is damaged, of another model, or more than the kept texts
+  /// may take, is an error.
+  void load_text(std::string path, TextFileCallback done);
+  /// Forgets what is kept of a text, of its beginnings, and of what continues it. TextFile::tokens: of the
+  /// longest.
+  void forget_text(std::vector<TokenId> tokens, TextFileCallback done);
+
   /// Takes in no more requests, and returns when all have ended. Not from a callback.
   void drain();
   SessionLoad load() const;

@@ -8,30 +8,36 @@
 namespace augur {
 
 void Drafters::load(const DrafterSource& source, std::string_view head, std::string files) {
-  files_ = std::move(files);
   for (const DrafterType& type : drafter_types()) {
     if (type.needs_head && type.name != head) continue;
-    models_[std::string(type.name)] = type.load(source);
+    models_[std::string(type.name)] = {type.load(source), type.name, type.needs_head ? files : std::string()};
   }
+}
+
+void Drafters::load_named(const std::string& name, std::string_view type, const DrafterSource& source,
+                          std::string files) {
+  const DrafterType& found = find_drafter_type(type);
+  models_[name] = {found.load(source), found.name, std::move(files)};
 }
 
 std::vector<std::string> Drafters::names() const {
   std::vector<std::string> names;
-  for (const auto& [name, model] : models_) names.push_back(name);
+  for (const auto& [name, loaded] : models_) names.push_back(name);
   return names;
 }
 
 std::unique_ptr<Drafter> Drafters::make(const std::string& name, const SpeculationPlan& plan,
                                         std::int64_t context) const {
-  return models_.at(name)->make({.ngram_min = value_of(plan, &SpeculationPlan::ngram_min),
-                                 .ngram_max = value_of(plan, &SpeculationPlan::ngram_max),
-                                 .exit_layer = value_of(plan, &SpeculationPlan::exit_layer),
-                                 .context = context});
+  return models_.at(name).model->make({.ngram_min = value_of(plan, &SpeculationPlan::ngram_min),
+                                       .ngram_max = value_of(plan, &SpeculationPlan::ngram_max),
+                                       .exit_layer = value_of(plan, &SpeculationPlan::exit_layer),
+                                       .context = context});
 }
 
 std::string Drafters::cost_key(const std::string& name, const SpeculationPlan& plan) const {
-  std::string key = name;
-  if (find_drafter_type(name).needs_head) key += " " + files_;
+  const Loaded& loaded = models_.at(name);
+  std::string key(loaded.type);
+  if (!loaded.files.empty()) key += " " + loaded.files;
   // An early exit's costs depend on where it is.
   if (const int exit = value_of(plan, &SpeculationPlan::exit_layer); exit > 0)
     key += fmt::format(" exit {}", exit);

@@ -20,6 +20,10 @@ class Drafters {
   /// there is none). `files`: tells the draft model from others (draft_identity).
   void load(const DrafterSource& source, std::string_view head, std::string files);
 
+  /// One more, by a name of its own ("@NAME"): of the type `type`, which source.head is used as.
+  void load_named(const std::string& name, std::string_view type, const DrafterSource& source,
+                  std::string files);
+
   /// Of all that are loaded.
   std::vector<std::string> names() const;
 
@@ -30,8 +34,12 @@ class Drafters {
   std::string cost_key(const std::string& name, const SpeculationPlan& plan) const;
 
  private:
-  std::map<std::string, std::unique_ptr<DrafterModel>, std::less<>> models_;
-  std::string files_;
+  struct Loaded {
+    std::unique_ptr<DrafterModel> model;
+    std::string_view type;
+    std::string files;  ///< empty: none
+  };
+  std::map<std::string, Loaded, std::less<>> models_;
 };
 
 /// The names of a resolved plan's drafters; none for plain decoding.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <list>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "api/policy_cache.h"
 #include "base/error.h"
 #include "decode/decoder.h"
+#include "draft/common/text_rows.h"
 #include "draft/detect.h"
 #include "draft/draft_weights.h"
 #include "io/checkpoint.h"
@@ -26,8 +28,28 @@
 #endif
 
 namespace augur {
+namespace {
+
+/// Whatever drafts, what a grammar forces is drafted beside it.
+void add_jump_ahead(SpeculationPlan& resolved) {
+  constexpr const char* kType = "grammar";
+  std::vector<std::string>& names = resolved.drafters;
+  if (resolved.plain() || resolved.verification != Verification::Walk) return;
+  if (std::find(names.begin(), names.end(), kType) == names.end()) names.emplace_back(kType);
+}
+
+}  // namespace
+
 std::string_view version() {
   return AUGUR_VERSION;
+}
+
+EngineOptions::NamedDraftModel EngineOptions::NamedDraftModel::parse(std::string_view text) {
+  const std::size_t sign = text.find('=');
+  if (sign == std::string_view::npos || sign == 0 || sign + 1 == text.size()) {
+    throw Error("draft model '{}': expected NAME=PATH", text);
+  }
+  return {.name = std::string(text.substr(0, sign)), .path = std::string(text.substr(sign + 1))};
 }
 
 std::vector<SpeculationType> speculation_types() {
@@ -55,6 +77,13 @@ struct Engine::Impl {
   VocabularySpec vocabulary_spec;
   SpeculationPlan plan;  ///< resolved, for requests that bring none
   std::optional<VocabularyChoice> vocabulary;
+  /// One of EngineOptions::draft_models.
+  struct NamedDraft {
+    std::string name;  ///< "@NAME"
+    Checkpoint checkpoint;
+    std::filesystem::path parts;
+  };
+  std::list<NamedDraft> named_drafts;  ///< drafters refer to their checkpoints
   Drafters drafters;
   std::unique_ptr<PolicyCache> policies;
   std::unique_ptr<GrammarCompiler> grammars;
@@ -66,6 +95,8 @@ struct Engine::Impl {
   /// Loads the target where it is not loaded yet.
   Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& options);
   void open_draft_model(const EngineOptions& options);
+  void open_named_drafts(const EngineOptions& options);
+  std::vector<std::string> draft_names() const;
   /// Error for a vocabulary that no drafter would use.
   void check_vocabulary() const;
   void load_drafters(const EngineOptions& options);
@@ -76,7 +107,8 @@ struct Engine::Impl {
   /// sequences of a batch, for which the plan's memory is checked.
   std::shared_ptr<PolicyModel> prepare_policy(const SpeculationPlan& resolved, int parallel);
   std::unique_ptr<Generation> start(const Request& request, const TokenCallback& on_token, int parallel,
-                                    const EngineAccess::Prepare& prepare = {});
+                                    const EngineAccess::Prepare& prepare = {},
+                                    const std::shared_ptr<const CompiledGrammar>& grammar = nullptr);
   Result run(Generation& generation);
 };
 
@@ -84,7 +116,8 @@ Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& op
     : target(std::move(shared)), warning(options.warning) {
   // What cannot be is found before anything big is read.
   open_draft_model(options);
-  plan = augur::resolve(options.speculation, head);
+  open_named_drafts(options);
+  plan = augur::resolve(options.speculation, head, draft_names());
   vocabulary_spec = VocabularySpec::parse(plan.draft_vocabulary).located(parts);
   plan.draft_vocabulary = to_string(vocabulary_spec);
   check_vocabulary();
@@ -106,14 +139,40 @@ void Engine::Impl::open_draft_model(const EngineOptions& options) {
   SpeculationPlan named = options.speculation;
   use_canonical_names(named);
   for (const std::string& name : drafters_of(named)) {
-    if (name != "auto" && find_drafter_type(name).needs_head) head = name;
+    if (name != "auto" && !names_draft_model(name) && find_drafter_type(name).needs_head) head = name;
   }
   if (head.empty()) head = detect_drafter_type(*draft_checkpoint);
 }
 
+void Engine::Impl::open_named_drafts(const EngineOptions& options) {
+  for (const EngineOptions::NamedDraftModel& given : options.draft_models) {
+    const bool fine = std::all_of(given.name.begin(), given.name.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+             c == '_' || c == '-';
+    });
+    if (given.name.empty() || !fine) {
+      throw Error("draft model '{}': its name is to be of letters, digits, '.', '_' and '-'", given.name);
+    }
+    const std::string name = "@" + given.name;
+    const std::vector<std::string> names = draft_names();
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      throw Error("draft model '{}': there are two of this name", given.name);
+    }
+    named_drafts.push_back({name, Checkpoint::open(given.path), parts_folder(given.path)});
+  }
+}
+
+std::vector<std::string> Engine::Impl::draft_names() const {
+  std::vector<std::string> names;
+  for (const NamedDraft& draft : named_drafts) names.push_back(draft.name);
+  return names;
+}
+
 void Engine::Impl::check_vocabulary() const {
   if (vocabulary_spec.kind == VocabularySpec::Kind::Full) return;
-  const auto projects = [](const std::string& name) { return find_drafter_type(name).projects; };
+  const auto projects = [](const std::string& name) {
+    return !names_draft_model(name) && find_drafter_type(name).projects;
+  };
   const std::span<const std::string> names = drafters_of(plan);
   if (std::any_of(names.begin(), names.end(), projects) || (!head.empty() && projects(head))) return;
   throw Error("draft vocabulary '{}': nothing that drafts here ({}) has a vocabulary to choose from",
@@ -121,32 +180,34 @@ void Engine::Impl::check_vocabulary() const {
 }
 
 void Engine::Impl::load_drafters(const EngineOptions& options) {
-  const Checkpoint* head_files = draft_checkpoint ? &*draft_checkpoint : nullptr;
-  const WeightForm form = head_files != nullptr
-                              ? draft_weight_form(options.draft_weights, *head_files, *target->model)
-                              : target->model->weight_form();
-  // What it costs depends on the form, too.
-  const std::string files =
-      head_files != nullptr
-          ? draft_identity(*head_files) + (form.quantize ? fmt::format(" as {}", name(*form.quantize))
-                                           : form.native ? ""
-                                                         : " as floats")
-          : std::string();
-  drafters.load({.backend = target->backend,
-                 .target = *target->model,
-                 .tokenizer = *target->tokenizer,
-                 .target_path = target->path,
-                 .head = head_files,
-                 .form = form,
-                 .context = target->model->context(),
-                 .vocabulary = &*vocabulary,
-                 .datastore = options.datastore,
-                 .progress = loading_stage(options, "draft model")},
-                head, files);
+  DrafterSource source{.backend = target->backend,
+                       .target = *target->model,
+                       .tokenizer = *target->tokenizer,
+                       .target_path = target->path,
+                       .context = target->model->context(),
+                       .vocabulary = &*vocabulary,
+                       .datastore = options.datastore,
+                       .progress = loading_stage(options, "draft model")};
+  /// The files that are loaded next. Returns what their costs are kept by: the weights' form counts, too.
+  const auto take = [&](const Checkpoint& files) {
+    source.head = &files;
+    source.form = draft_weight_form(options.draft_weights, files, *target->model);
+    const std::string form = source.form->quantize ? fmt::format(" as {}", name(*source.form->quantize))
+                             : source.form->native ? ""
+                                                   : " as floats";
+    return draft_identity(files) + form;
+  };
+  const std::string files = draft_checkpoint ? take(*draft_checkpoint) : std::string();
+  drafters.load(source, head, files);
+  source.vocabulary = nullptr;
+  for (const NamedDraft& draft : named_drafts) {
+    const std::string identity = take(draft.checkpoint);
+    drafters.load_named(draft.name, detect_drafter_type(draft.checkpoint), source, identity);
+  }
 }
 
 SpeculationPlan Engine::Impl::resolve(SpeculationPlan asked) const {
-  SpeculationPlan resolved = augur::resolve(std::move(asked), head);
+  SpeculationPlan resolved = augur::resolve(std::move(asked), head, draft_names());
   if (!resolved.draft_vocabulary.empty() &&
       VocabularySpec::parse(resolved.draft_vocabulary).located(parts) != vocabulary_spec) {
     throw Error("draft vocabulary '{}': this engine was loaded with '{}', and one engine has one",
@@ -166,7 +227,12 @@ void Engine::Impl::prepare_costs(const std::string& cost_cache) {
 
 std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan& resolved, int parallel) {
   if (resolved.plain()) return nullptr;
-  const auto [policy, fresh] = policies->get(resolved);
+  // What was learned for a drafter lies beside it.
+  const auto named = std::find_if(named_drafts.begin(), named_drafts.end(), [&](const NamedDraft& draft) {
+    return std::find(resolved.drafters.begin(), resolved.drafters.end(), draft.name) !=
+           resolved.drafters.end();
+  });
+  const auto [policy, fresh] = policies->get(resolved, named == named_drafts.end() ? nullptr : &named->parts);
   check_memory(resolved, *policy, target->model->config(), parallel);
   if (fresh && warning && !policy->warning().empty()) warning(policy->warning());
   if (policy->needs_costs()) costs->prepare(resolved);
@@ -174,14 +240,17 @@ std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan&
 }
 
 std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const TokenCallback& on_token,
-                                                int parallel, const EngineAccess::Prepare& prepare) {
+                                                int parallel, const EngineAccess::Prepare& prepare,
+                                                const std::shared_ptr<const CompiledGrammar>& grammar) {
   const GenerationContext context{.target = *target->model,
                                   .tokenizer = *target->tokenizer,
                                   .context = target->model->context(),
                                   .drafters = drafters,
                                   .grammars = *grammars,
+                                  .grammar = grammar,
                                   .prepare = prepare};
-  const SpeculationPlan asked = request.speculation ? resolve(*request.speculation) : plan;
+  SpeculationPlan asked = request.speculation ? resolve(*request.speculation) : plan;
+  if (request.grammar) add_jump_ahead(asked);
   return std::make_unique<Generation>(context, request, target->prompt(request), asked,
                                       prepare_policy(asked, parallel), on_token);
 }
@@ -270,6 +339,23 @@ std::string Engine::chat_template() const {
   return impl_->target->checkpoint.chat_template().value_or("");
 }
 
+InfillTokens Engine::infill_tokens() const {
+  const Tokenizer::Infill& from = impl_->target->tokenizer->infill;
+  return {.prefix = from.prefix,
+          .suffix = from.suffix,
+          .middle = from.middle,
+          .repository = from.repository,
+          .file = from.file};
+}
+
+const SpeculationPlan& Engine::speculation() const {
+  return impl_->plan;
+}
+
+std::vector<std::string> Engine::drafters() const {
+  return impl_->drafters.names();
+}
+
 std::vector<TokenId> Engine::prompt_tokens(const Request& request) const {
   return impl_->target->prompt(request);
 }
@@ -284,8 +370,13 @@ Result EngineAccess::generate(Engine& engine, const Request& request, const Toke
 }
 
 std::unique_ptr<Generation> EngineAccess::start(Engine& engine, const Request& request,
-                                                const TokenCallback& on_token, int parallel) {
-  return engine.impl_->start(request, on_token, parallel);
+                                                const TokenCallback& on_token, int parallel,
+                                                const std::shared_ptr<const CompiledGrammar>& grammar) {
+  return engine.impl_->start(request, on_token, parallel, {}, grammar);
+}
+
+GrammarCompiler& EngineAccess::grammars(Engine& engine) {
+  return *engine.impl_->grammars;
 }
 
 Decoder& EngineAccess::decoder(Engine& engine) {
@@ -300,6 +391,22 @@ void EngineAccess::measure_costs(Engine& engine) {
 
 Model& EngineAccess::model(Engine& engine) {
   return *engine.impl_->target->model;
+}
+
+std::vector<EngineAccess::TextKeeper> EngineAccess::text_keepers(Engine& engine) {
+  const Engine::Impl& impl = *engine.impl_;
+  std::vector<TextKeeper> keepers;
+  for (const std::string& name : impl.drafters.names()) {
+    const std::unique_ptr<Drafter> drafter =
+        impl.drafters.make(name, impl.plan, impl.target->model->context());
+    TextRows* const rows = drafter->text_rows();
+    if (rows == nullptr) continue;
+    keepers.push_back({.identity = impl.drafters.cost_key(name, impl.plan),
+                       .group = drafter->group(),
+                       .cache = rows->cache(),
+                       .width = rows->width()});
+  }
+  return keepers;
 }
 
 MeasuredCosts EngineAccess::known_costs(const Engine& engine) {

@@ -1,11 +1,14 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "api/generation.h"
 #include "augur/engine.h"
 #include "decode/decoder.h"
 #include "decode/sequence.h"
+#include "model/kv_cache.h"
 #include "model/model.h"
 
 namespace augur {
@@ -22,10 +25,13 @@ struct EngineAccess {
   static Result generate(Engine& engine, const Request& request, const TokenCallback& on_token,
                          const Prepare& prepare);
 
-  /// A request that is about to be decoded by the engine's decoder, `parallel` of them at once. Error when it
-  /// is not as it must be.
+  /// A request that is about to be decoded by the engine's decoder, `parallel` of them at once. `grammar`:
+  /// the request's; null: it has none, or it is compiled now. Error when it is not as it must be.
   static std::unique_ptr<Generation> start(Engine& engine, const Request& request,
-                                           const TokenCallback& on_token, int parallel);
+                                           const TokenCallback& on_token, int parallel,
+                                           const std::shared_ptr<const CompiledGrammar>& grammar = nullptr);
+  /// Of which any thread may ask for grammars meanwhile.
+  static GrammarCompiler& grammars(Engine& engine);
   static Decoder& decoder(Engine& engine);
   /// Measures what is not known yet of the target and of every drafter that is loaded, as `auto` uses them.
   static void measure_costs(Engine& engine);
@@ -35,6 +41,16 @@ struct EngineAccess {
   static MeasuredCosts known_costs(const Engine& engine);
 
   static Model& model(Engine& engine);
+
+  /// A drafter that keeps rows of a text of its own, as long as the engine lives.
+  struct TextKeeper {
+    std::string identity;         ///< tells its files and type from others
+    const void* group = nullptr;  ///< Drafter::group()
+    KvCache cache;                ///< an empty one
+    std::int64_t width = 0;       ///< TextRows::width()
+  };
+  /// Of those that are loaded.
+  static std::vector<TextKeeper> text_keepers(Engine& engine);
 };
 
 }  // namespace augur

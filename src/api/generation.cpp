@@ -45,18 +45,18 @@ std::int64_t draft_slots(const PolicyModel* policy) {
 /// Makes the plan's drafters and hands them over to the policy's steering.
 void add_drafters(const Drafters& drafters, const SpeculationPlan& plan, PolicyModel& policy,
                   std::int64_t capacity, SequenceOptions& options) {
-  std::vector<std::unique_ptr<Drafter>> made;
-  for (const std::string& name : drafters_of(plan)) made.push_back(drafters.make(name, plan, capacity));
+  std::vector<Speculator>& made = options.speculators;
+  for (const std::string& name : drafters_of(plan)) {
+    made.push_back({.drafter = drafters.make(name, plan, capacity), .policy = nullptr, .name = name});
+  }
   if (policy.lookups_first()) {
     std::stable_partition(made.begin(), made.end(),
-                          [](const auto& drafter) { return !drafter->traits().has_probabilities; });
+                          [](const Speculator& s) { return !s.drafter->traits().has_probabilities; });
   }
   std::vector<DrafterIdentity> identities;
-  for (const auto& drafter : made) identities.push_back({std::string(drafter->name()), drafter->traits()});
+  for (const Speculator& s : made) identities.push_back({s.name, s.drafter->traits()});
   SequencePolicies policies = policy.make_all(identities);
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    options.speculators.push_back({std::move(made[i]), std::move(policies.by_drafter[i])});
-  }
+  for (std::size_t i = 0; i < made.size(); ++i) made[i].policy = std::move(policies.by_drafter[i]);
   options.controller = std::move(policies.controller);
   options.controlled = std::move(policies.text);
   // Several drafters share the nodes that one would have. Chains and fixed shapes add up.
@@ -79,7 +79,8 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   if (request.grammar) {
     if (request.ignore_eos)
       throw Error("ignore_eos: a grammar says where the text ends, so they don't go together");
-    options.constraint = context.grammars.compile(*request.grammar)->begin();
+    const auto grammar = context.grammar ? context.grammar : context.grammars.compile(*request.grammar);
+    options.constraint = grammar->begin();
   }
   options.max_tokens = request.max_tokens;
   options.context = context.context;
@@ -90,7 +91,7 @@ Generation::Generation(const GenerationContext& context, const Request& request,
     const std::int64_t capacity = std::min(context.context, text + options.tree_slots);
     add_drafters(context.drafters, plan, *policy_, capacity, options);
   }
-  for (const Speculator& s : options.speculators) proposer_names_.emplace_back(s.drafter->name());
+  for (const Speculator& s : options.speculators) proposer_names_.push_back(s.name);
   options.verification = plan.verification;
   options.coupling = plan.coupling;
   options.reuse_prefix = request.cache_prompt;

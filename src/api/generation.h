@@ -21,7 +21,8 @@ struct GenerationContext {
   std::int64_t context = 0;
   const Drafters& drafters;
   GrammarCompiler& grammars;
-  std::function<void(SequenceOptions&)> prepare;  ///< sees the sequence's options before it is made
+  std::shared_ptr<const CompiledGrammar> grammar;  ///< the request's; null: `grammars` has it
+  std::function<void(SequenceOptions&)> prepare;   ///< sees the sequence's options before it is made
 };
 
 /// One request on its way: the sequence, its text, and where both go.

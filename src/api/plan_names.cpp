@@ -16,7 +16,7 @@ void use_canonical_names(SpeculationPlan& plan) {
     const std::string given = names[i];
     if (given == "none" || given == "plain") {
       names[i] = "none";
-    } else if (given != "auto") {
+    } else if (given != "auto" && !names_draft_model(given)) {
       names[i] = find_drafter_type(given).name;
     }
     if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
@@ -30,7 +30,7 @@ void use_canonical_names(SpeculationPlan& plan) {
   if (!plan.policy.name.empty()) find_policy_type(plan.policy.name);
 }
 
-SpeculationPlan resolve(SpeculationPlan plan, std::string_view head) {
+SpeculationPlan resolve(SpeculationPlan plan, std::string_view head, std::span<const std::string> named) {
   check_plan(plan);
   if (plan.drafters.empty()) plan.drafters.emplace_back(head.empty() ? "none" : head);
   for (std::string& name : plan.drafters) {
@@ -40,6 +40,12 @@ SpeculationPlan resolve(SpeculationPlan plan, std::string_view head) {
   }
   use_canonical_names(plan);
   for (const std::string& name : plan.drafters) {
+    if (names_draft_model(name)) {
+      if (std::find(named.begin(), named.end(), name) != named.end()) continue;
+      throw Error("speculation type '{}' names a draft model, and {}", name,
+                  named.empty() ? "none was given by a name"
+                                : fmt::format("those that there are: {}", fmt::join(named, ", ")));
+    }
     if (name == "none" || name == head || !find_drafter_type(name).needs_head) continue;
     throw Error("speculation type '{}' needs a draft model, and {}", name,
                 head.empty() ? "none was given" : fmt::format("the one given is used as '{}'", head));

@@ -21,7 +21,7 @@ SpeculationPlan key_of(const SpeculationPlan& plan) {
 
 }  // namespace
 
-PolicyCache::Found PolicyCache::get(const SpeculationPlan& plan) {
+PolicyCache::Found PolicyCache::get(const SpeculationPlan& plan, const std::filesystem::path* parts) {
   SpeculationPlan key = key_of(plan);
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.key == key; });
@@ -29,7 +29,7 @@ PolicyCache::Found PolicyCache::get(const SpeculationPlan& plan) {
   if (!fresh) {
     entries_.splice(entries_.begin(), entries_, found);
   } else {
-    std::shared_ptr<PolicyModel> model = load_policy(key, &target_, parts_);
+    std::shared_ptr<PolicyModel> model = load_policy(key, &target_, parts == nullptr ? parts_ : *parts);
     entries_.push_front({std::move(key), std::move(model)});
     if (entries_.size() > kKept) entries_.pop_back();
   }

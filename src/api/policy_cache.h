@@ -21,8 +21,9 @@ class PolicyCache {
     std::shared_ptr<PolicyModel> policy;
     bool fresh = false;  ///< it was loaded just now
   };
-  /// For a resolved plan with drafters. Error for settings that are not as they must be.
-  Found get(const SpeculationPlan& plan);
+  /// For a resolved plan with drafters. `parts`: of what drafts, where it is not the one above. Error for
+  /// settings that are not as they must be.
+  Found get(const SpeculationPlan& plan, const std::filesystem::path* parts = nullptr);
 
  private:
   static constexpr std::size_t kKept = 16;

@@ -150,6 +150,9 @@ augur::EngineOptions engine_options(const augur_engine_options& from) {
       warning(std::string(text).c_str(), user);
     };
   }
+  for (const char* text : array("draft_models", from.draft_models, from.draft_model_count)) {
+    to.draft_models.push_back(augur::EngineOptions::NamedDraftModel::parse(text_or_empty(text)));
+  }
   to.speculation = plan_of(from);
   return to;
 }
@@ -185,6 +188,14 @@ augur::Request request_of(const augur_request& from) {
   to.sampling.frequency_penalty = from.frequency_penalty;
   to.sampling.penalty_window = from.penalty_window;
   to.sampling.seed = from.seed;
+  if (from.grammar != nullptr) {
+    const char* const kind = from.grammar_kind == nullptr ? "json-schema" : from.grammar_kind;
+    to.grammar = augur::Grammar{.kind = augur::parse_word<augur::GrammarKind>("grammar_kind", kind),
+                                .text = from.grammar,
+                                .field = "grammar"};
+  } else if (from.grammar_kind != nullptr) {
+    throw augur::Error("grammar_kind goes with grammar");
+  }
   return to;
 }
 

@@ -6,7 +6,9 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/plan_flags.h"
 #include "cli/progress.h"
@@ -44,6 +46,17 @@ void add_engine_flags(CLI::App& command, EngineOptions& options) {
       command, "--spec-draft-weights", options.draft_weights,
       "Its weights in memory. auto: as stored, beside quantised targets in 8 or 4 bits where that is faster; "
       "native: as stored");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--spec-allow",
+          [&options](const std::vector<std::string>& given) {
+            for (const std::string& one : given) {
+              options.draft_models.push_back(EngineOptions::NamedDraftModel::parse(one));
+            }
+          },
+          "A further draft model or head, which --spec-type and requests name as @NAME; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("NAME=PATH");
   add_plan_flag(command, "vocab", options.speculation);
   command.add_option("--spec-datastore", options.datastore,
                      "suffix: a file of 'augur datastore build' to retrieve from");

@@ -37,6 +37,7 @@ struct ServeFlags {
   std::string api_key_file;
   std::vector<std::string> cors_origins;
   LogOptions log;
+  std::string slot_save_path;
 };
 
 bool is_loopback(const std::string& host) {
@@ -81,7 +82,8 @@ int serve(const ServeFlags& flags) {
                    .speculation = flags.engine.speculation,
                    .tpot_ms = flags.tpot_ms,
                    .cors_origins = flags.cors_origins,
-                   .log = flags.log});
+                   .log = flags.log,
+                   .slot_save_path = flags.slot_save_path});
   HttpServer server(flags.http, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
     service.handle(request, exchange);
   });
@@ -128,6 +130,11 @@ void add_serve(CLI::App& app, Action& action) {
   command->add_option("--log-level", flags->log.level, "What is logged")
       ->check(CLI::IsMember({"info", "error", "off"}))
       ->capture_default_str();
+  command
+      ->add_option("--slot-save-path", flags->slot_save_path,
+                   "Folder for texts that clients save and restore (POST /slots/ID)")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("DIR");
   command->add_flag("!--no-log-requests", flags->log.requests, "No line for each request");
   command->add_option("--parallel", flags->session.parallel, "Requests that are decoded at once, at most")
       ->check(in_range(1, Engine::kMostParallel))

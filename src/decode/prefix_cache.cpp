@@ -84,7 +84,8 @@ void PrefixCache::insert(std::span<const TokenId> tokens, Text text) {
   while (bytes() > most_bytes_) drop_oldest();
 }
 
-PrefixCache::Hit PrefixCache::find(std::span<const TokenId> prompt, std::span<const void* const> drafters) {
+PrefixCache::Hit PrefixCache::find(std::span<const TokenId> prompt, std::span<const void* const> drafters,
+                                   bool count) {
   Hit best;
   Text* found = nullptr;
   // False: farther texts on this side have no more in common with the prompt.
@@ -103,6 +104,7 @@ PrefixCache::Hit PrefixCache::find(std::span<const TokenId> prompt, std::span<co
   for (auto before = place; before != texts_.begin() && consider(*std::prev(before)); --before) {
   }
   if (found != nullptr) found->used = ++uses_;
+  if (!count) return best;
   counts_.queried_tokens += std::ssize(prompt);
   counts_.known_tokens += best.tokens;
   return best;
@@ -128,6 +130,28 @@ PrefixCache::Texts::iterator PrefixCache::drop(Texts::iterator text) {
   });
   row_bytes_ -= waiting_bytes(text->second);
   return texts_.erase(text);
+}
+
+PrefixCache::Hit PrefixCache::longest(std::span<const TokenId> tokens) const {
+  Hit best;
+  for (const auto& [key, text] : texts_) {
+    if (const std::int64_t count = common(key, tokens); count > best.tokens) best = {&text, count};
+  }
+  return best;
+}
+
+std::int64_t PrefixCache::forget(std::span<const TokenId> tokens) {
+  std::int64_t longest = 0;
+  for (auto text = texts_.begin(); text != texts_.end();) {
+    const std::int64_t size = std::ssize(text->first);
+    if (common(text->first, tokens) < std::min(size, std::max<std::int64_t>(1, std::ssize(tokens) - 1))) {
+      ++text;
+      continue;
+    }
+    longest = std::max(longest, size);
+    text = drop(text);
+  }
+  return longest;
 }
 
 void PrefixCache::drop_oldest() {

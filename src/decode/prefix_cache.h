@@ -44,12 +44,20 @@ class PrefixCache {
   };
   /// The text with the longest beginning in common with `prompt` of which all of `drafters` know that much. A
   /// token less than they have in common counts: what a drafter keeps of a token may depend on the next one.
-  Hit find(std::span<const TokenId> prompt, std::span<const void* const> drafters);
+  /// `count` it in counts().
+  Hit find(std::span<const TokenId> prompt, std::span<const void* const> drafters, bool count = true);
+
+  /// The text with the longest beginning in common with `tokens`, and how much that is; no text: nothing is.
+  Hit longest(std::span<const TokenId> tokens) const;
+  /// Drops the beginnings of a text, and what continues it but for its last token; returns the tokens of the
+  /// longest of them; 0: there was none.
+  std::int64_t forget(std::span<const TokenId> tokens);
+  std::int64_t most_bytes() const { return most_bytes_; }
 
   /// Drops the text that was used least recently. There is one.
   void drop_oldest();
 
-  /// Of all prompts that were looked for.
+  /// Of the prompts that were looked for, once each: a text that has been suspended reads its own beginning.
   struct Counts {
     std::int64_t queried_tokens = 0;
     std::int64_t known_tokens = 0;

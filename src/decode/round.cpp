@@ -123,7 +123,7 @@ void Round::begin_speculator(SequenceDraft& draft, Speculator& with) {
   with.tree.reset(draft.tokens.back(), draft.info.context);
   with.aborted = false;
   with.behind = std::max(1, with.behind);  // a root that was drafted from in vain is run again
-  with.costs = &costs_.drafter(with.drafter->name());
+  with.costs = &costs_.drafter(with.name.empty() ? with.drafter->name() : std::string_view(with.name));
   with.group = with.alone ? with.drafter.get() : with.drafter->group();
   RoundInfo info = draft.info;
   info.drafter = with.drafter->traits();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -21,6 +22,7 @@ namespace augur {
 struct Speculator {
   std::unique_ptr<Drafter> drafter;
   std::unique_ptr<TreePolicy> policy;
+  std::string name = {};                 ///< whose costs its drafting has; empty: the drafter's
   DraftTree tree = {};                   ///< of this round, until it becomes part of the sequence's
   std::span<const int> tap_layers = {};  ///< Drafter::tap_layers(), from when the sequence is made
   int behind = 1;                        ///< tokens of the text since it last drafted, the root included

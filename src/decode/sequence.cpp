@@ -89,7 +89,8 @@ void Sequence::resume_from(PrefixCache& kept) {
   for (const Speculator& s : draft_.speculators) {
     if (s.drafter->text_rows() != nullptr) groups.push_back(s.drafter->group());
   }
-  const auto hit = kept.find(std::span(text_).first(text_.size() - 1), groups);
+  const auto hit = kept.find(std::span(text_).first(text_.size() - 1), groups, !looked_up_);
+  if (!std::exchange(looked_up_, true)) statistics_.cached_tokens = hit.tokens;
   if (hit.tokens == 0) return;
   for (Speculator& s : draft_.speculators) {
     if (TextRows* const rows = s.drafter->text_rows()) {
@@ -100,7 +101,6 @@ void Sequence::resume_from(PrefixCache& kept) {
     s.drafter->sync({.tokens = std::span(text_).first(count), .next = text_[count]});
   }
   cache_.share(hit.text->target, hit.tokens);
-  if (!decoding_) statistics_.cached_tokens = hit.tokens;
 }
 
 /// What is known of the first `tokens` tokens, which the target has run.

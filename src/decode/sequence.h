@@ -151,6 +151,7 @@ class Sequence {
   RejectionScratch rejection_;
 
   Stopwatch watch_;
+  bool looked_up_ = false;  ///< among kept texts, before anything was read
   bool decoding_ = false;
   DecodeStatistics statistics_;
   FinishReason finish_ = FinishReason::None;

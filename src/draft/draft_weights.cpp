@@ -13,9 +13,11 @@ constexpr std::int64_t kMostElements = std::int64_t{1} << 22;
 constexpr double kWorthwhile = 0.9;
 
 /// The largest matrix of floats whose rows are whole blocks of 32; null: there is none.
-const StoredTensor* largest_float_matrix(const WeightStore& store) {
+const StoredTensor* largest_float_matrix(const Checkpoint& head) {
+  const WeightStore* store = head.find_weights();
   const StoredTensor* largest = nullptr;
-  for (const auto& [name, tensor] : store.tensors()) {
+  if (store == nullptr) return largest;
+  for (const auto& [name, tensor] : store->tensors()) {
     const bool floats =
         tensor.dtype == DType::F32 || tensor.dtype == DType::F16 || tensor.dtype == DType::BF16;
     if (!floats || tensor.shape.size() != 2 || tensor.shape[1] % 32 != 0 || tensor.shape[1] == 0) continue;
@@ -28,7 +30,7 @@ WeightForm automatic(const Checkpoint& head, const Model& target) {
   WeightForm form = target.weight_form();
   const BlockShape block = block_shape(target.main_type());
   if (block.elements == 1) return form;
-  const StoredTensor* matrix = largest_float_matrix(head.weights());
+  const StoredTensor* matrix = largest_float_matrix(head);
   if (matrix == nullptr) return form;
   const DType smaller = block.bytes >= block.elements ? DType::Q8_0 : DType::Q4_1;
   const std::int64_t k = matrix->shape[1];

@@ -12,6 +12,10 @@ bool have_grammars() {
 GrammarCompiler::GrammarCompiler(const Tokenizer&, std::int64_t) {}
 GrammarCompiler::~GrammarCompiler() = default;
 
+std::shared_ptr<const CompiledGrammar> GrammarCompiler::find(const Grammar&) {
+  return nullptr;
+}
+
 std::shared_ptr<const CompiledGrammar> GrammarCompiler::compile(const Grammar&) {
   throw Error("grammar: this build of augur has no structured output (it was built without xgrammar)");
 }

@@ -20,7 +20,7 @@ class CompiledGrammar {
 bool have_grammars();
 
 /// Compiles grammars for one vocabulary, and keeps those that were used last. Any thread; one compilation at
-/// a time.
+/// a time, which nothing but others waits for.
 class GrammarCompiler {
  public:
   /// `vocab` logits, of which the tokenizer knows the first. The tokenizer outlives it.
@@ -31,6 +31,8 @@ class GrammarCompiler {
 
   /// Error for what is no grammar of its kind, asks for what cannot be enforced, naming it, or is too large.
   std::shared_ptr<const CompiledGrammar> compile(const Grammar& grammar);
+  /// One that is kept; null: it has to be compiled.
+  std::shared_ptr<const CompiledGrammar> find(const Grammar& grammar);
 
  private:
   class Impl;

@@ -24,7 +24,7 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-/// Medusa's and Hydra's heads have file names of their own.
+/// Medusa's and Hydra's heads have file names of their own. Null: there are none.
 std::shared_ptr<WeightStore> open_folder_weights(const fs::path& folder) {
   if (has_safetensors(folder)) return open_safetensors_folder(folder);
   if (const auto archive = folder / "pytorch_model.bin"; file_exists(archive)) {
@@ -36,7 +36,7 @@ std::shared_ptr<WeightStore> open_folder_weights(const fs::path& folder) {
   for (const char* stem : {"medusa_lm_head", "hydra_lm_head"}) {
     if (auto heads = open_heads_file(folder, stem)) return heads;
   }
-  return open_safetensors_folder(folder);  // whose error says what was expected
+  return nullptr;
 }
 
 /// The ids under `key`: none, one, or a list. Error unless each is below `limit`.
@@ -154,20 +154,25 @@ nlohmann::json Checkpoint::tokenizer_config() const {
   return is_gguf() ? nlohmann::json::object() : read_json_object_if_exists(folder / "tokenizer_config.json");
 }
 
-const WeightStore& Checkpoint::weights() const {
+const WeightStore* Checkpoint::find_weights() const {
   if (weights_ == nullptr) {
     std::shared_ptr<WeightStore> opened;
     if (is_gguf()) {
       opened = open_gguf_weights(gguf_);
     } else if (is_folder(path_)) {
       opened = open_folder_weights(path_);
-    } else {
-      throw Error("{}: holds no weights", path_.string());
     }
+    if (opened == nullptr) return nullptr;
     split_fused_tensors(config(), *opened);
     weights_ = std::move(opened);
   }
-  return *weights_;
+  return weights_.get();
+}
+
+const WeightStore& Checkpoint::weights() const {
+  if (const WeightStore* found = find_weights()) return *found;
+  if (is_folder(path_)) open_safetensors_folder(path_);  // whose error says what was expected
+  throw Error("{}: holds no weights", path_.string());
 }
 
 std::unique_ptr<Tokenizer> Checkpoint::load_tokenizer() const {

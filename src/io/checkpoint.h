@@ -30,6 +30,8 @@ class Checkpoint {
   const GgufFile* gguf() const { return gguf_.get(); }  ///< null unless it is one
   /// Opened on first use: inspecting a tokenizer needs no weights. Error when there are none.
   const WeightStore& weights() const;
+  /// The same; null when there are none.
+  const WeightStore* find_weights() const;
   /// Error when the checkpoint has no tokenizer that this project reads. Its eos ids are the tokenizer's and
   /// those of both configurations.
   std::unique_ptr<Tokenizer> load_tokenizer() const;

@@ -32,7 +32,13 @@ class Tokenizer {
 
   std::optional<TokenId> bos;
   std::vector<TokenId> eos;  ///< every id that ends a generation
-  bool add_bos = false;      ///< whether the model expects BOS before a prompt (tokenizer configuration)
+  /// For writing what is missing in the middle of a text, as far as the file names them; `repository` and
+  /// `file` come before a repository's and a file's name.
+  struct Infill {
+    std::optional<TokenId> prefix, suffix, middle, repository, file;
+  };
+  Infill infill;
+  bool add_bos = false;  ///< whether the model expects BOS before a prompt (tokenizer configuration)
 };
 
 /// Turns a stream of tokens into text, never emitting half a UTF-8 character.

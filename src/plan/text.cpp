@@ -23,9 +23,11 @@ std::string_view cut(std::string_view& rest, std::string_view separators) {
 }
 
 /// A name of a drafter, a policy or a setting. Error for what is none: characters that have a meaning here.
-std::string read_name(std::string_view what, std::string_view name) {
-  const bool sound = std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+/// `more`: one character beside the usual ones.
+std::string read_name(std::string_view what, std::string_view name, char more = '-') {
+  const bool sound = std::all_of(name.begin(), name.end(), [more](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == more;
   });
   if (name.empty() || !sound) throw Error("{}: expected a name, found '{}'", what, name);
   return std::string(name);
@@ -85,7 +87,10 @@ PlanText split_plan(std::string_view text) {
   while (more) {
     const std::size_t before = drafters.size();
     const std::string_view name = cut(drafters, ",");
-    out.drafters.push_back(read_name("speculation types", name));
+    // "@NAME": names of draft models have dots, too.
+    const bool model = name.starts_with('@');
+    std::string given = read_name("speculation types", name.substr(model ? 1 : 0), model ? '.' : '-');
+    out.drafters.push_back(model ? "@" + given : std::move(given));
     more = name.size() < before;  // a comma was cut off
   }
   while (!rest.empty()) out.settings.push_back(read_setting(cut(rest, ",")));

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "base/types.h"
 #include "sampling/token_mask.h"
@@ -20,6 +21,8 @@ class TokenConstraint {
   virtual bool ended() const = 0;
   /// Which tokens may come next, as a TokenMask of the vocabulary. Not once it has ended.
   virtual void fill(std::span<std::uint32_t> mask) = 0;
+  /// The bytes that any text goes on with from here, as far as they are known. Not once it has ended.
+  virtual std::string forced() { return {}; }
 };
 
 }  // namespace augur

@@ -1,6 +1,8 @@
 #include "sampling/token_mask.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
 
@@ -21,6 +23,20 @@ void apply_word(std::uint32_t word, float* logits, std::size_t count) {
 }
 
 }  // namespace
+
+bool list_few(TokenMask mask, std::size_t most, std::vector<TokenId>& to) {
+  to.clear();
+  if (mask.empty()) return false;
+  std::size_t count = 0;
+  for (const std::uint32_t word : mask) count += static_cast<std::size_t>(std::popcount(word));
+  if (count > most) return false;
+  for (std::size_t w = 0; w < mask.size(); ++w) {
+    for (std::uint32_t word = mask[w]; word != 0; word &= word - 1) {
+      to.push_back(static_cast<TokenId>(32 * w) + std::countr_zero(word));
+    }
+  }
+  return true;
+}
 
 void apply(TokenMask mask, std::span<const TokenId> tokens, std::span<float> logits) {
   if (mask.empty()) return;

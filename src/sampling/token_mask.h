@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/types.h"
 
@@ -18,6 +19,9 @@ inline bool allows(TokenMask mask, TokenId token) {
   const auto t = static_cast<std::size_t>(token);
   return mask.empty() || (mask[t / 32] >> (t % 32) & 1u) != 0;
 }
+
+/// Tokens that may come next, rising, as long as there are no more than `most`; otherwise false.
+bool list_few(TokenMask mask, std::size_t most, std::vector<TokenId>& to);
 
 /// Logits of tokens that may not come next become -infinity. `tokens[i]` is the token of logit i; empty: they
 /// are the same.

@@ -16,7 +16,9 @@
 #include "api/engine_access.h"
 #include "base/error.h"
 #include "base/system_memory.h"
+#include "serve/kept_text_file.h"
 #include "serve/kv_budget.h"
+#include "serve/worker.h"
 
 namespace augur {
 namespace {
@@ -39,6 +41,13 @@ struct Ticket::State {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   bool expired = false;
   std::optional<Result> result;  ///< under the mutex; set once
+  // The request's grammar, under the mutex as long as it is being compiled.
+  bool compiling = false;
+  std::shared_ptr<const CompiledGrammar> grammar;
+  std::exception_ptr no_grammar;  ///< why it is none
+
+  /// It need not wait for its turn, as it has none.
+  bool over() const { return cancelled || no_grammar; }
 };
 
 void Ticket::cancel() {
@@ -68,7 +77,11 @@ class Session::Impl {
         options_(checked(options)),
         kept_(options_.cache_bytes),
         budget_(options_.memory, kept_),
-        batch_(EngineAccess::decoder(engine)) {
+        batch_(EngineAccess::decoder(engine)),
+        form_{.fingerprint = engine.info().fingerprint,
+              .vocab = engine.info().vocab,
+              .target = EngineAccess::model(engine).make_cache(),
+              .drafters = EngineAccess::text_keepers(engine)} {
     EngineAccess::measure_costs(engine);
     Decoder& decoder = EngineAccess::decoder(engine);
     decoder.limit_prompts(options.prompt_share);
@@ -102,12 +115,25 @@ class Session::Impl {
       for (const Submitted& s : running_) s->cancelled = true;
       shared_->work.notify_one();
     }
+    files_.finish();  // whose jobs end on the thread
+    {
+      const std::lock_guard lock(shared_->mutex);
+      ending_ = true;
+      shared_->work.notify_one();
+    }
     thread_.join();
     EngineAccess::decoder(engine_).limit_prompts(std::numeric_limits<double>::infinity());
     EngineAccess::decoder(engine_).reuse_prefixes(nullptr);
   }
 
   Submitted submit(Request request, SubmitOptions options) {
+    const std::optional<Grammar> grammar = request.grammar;
+    Submitted state = enqueue(std::move(request), std::move(options));
+    if (state->compiling) compiler_.add([this, state, grammar] { compile(*grammar, *state); });
+    return state;
+  }
+
+  Submitted enqueue(Request request, SubmitOptions options) {
     if (request.cancel != nullptr) throw Error("session: a submitted request is cancelled by its ticket");
     auto state = std::make_shared<Ticket::State>();
     state->shared = shared_;
@@ -125,12 +151,64 @@ class Session::Impl {
       throw QueueFull(
           fmt::format("session: {} requests are waiting, which is as many as may", options_.queue));
     }
+    if (const std::optional<Grammar>& grammar = state->request.grammar) {
+      state->grammar = EngineAccess::grammars(engine_).find(*grammar);
+      state->compiling = state->grammar == nullptr;
+    }
     constexpr std::int64_t kRequests = std::int64_t{1} << 31;
     state->order = -state->options.priority * kRequests + count_++ % kRequests;
     const auto behind = [](std::int64_t order, const Submitted& other) { return order < other->order; };
     waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), state->order, behind), state);
     shared_->work.notify_one();
     return state;
+  }
+
+  /// On the session's thread, between two steps.
+  void post(std::function<void()> job) {
+    const std::lock_guard lock(shared_->mutex);
+    jobs_.push_back(std::move(job));
+    shared_->work.notify_one();
+  }
+
+  void save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done) {
+    post([this, tokens = std::move(tokens), path = std::move(path), done = std::move(done)] {
+      const Watch watch;
+      const PrefixCache::Hit found = kept_.longest(tokens);
+      if (found.text == nullptr) return done({.error = "nothing is kept of this text"});
+      auto text = std::make_shared<KeptText>(beginning(tokens, found));
+      files_.add([this, watch, text, path, done] {
+        done(watch.file([&](TextFile& file) {
+          file.tokens = std::ssize(text->tokens);
+          file.bytes = write_kept_text(path, form_, *text);
+        }));
+      });
+    });
+  }
+
+  void load_text(std::string path, TextFileCallback done) {
+    files_.add([this, path = std::move(path), done = std::move(done)] {
+      const Watch watch;
+      auto text = std::make_shared<KeptText>(KeptText{.tokens = {}, .text = {.target = form_.target}});
+      TextFile file = watch.file([&](TextFile& read) {
+        if (options_.cache_bytes == 0) throw Error("{}: this server keeps no texts", path);
+        *text = read_kept_text(path, form_, options_.cache_bytes);
+        read.tokens = std::ssize(text->tokens);
+        read.bytes = text->bytes;
+      });
+      post([this, text, file, done] {
+        if (file.error.empty()) kept_.keep(text->tokens, std::move(text->text));
+        note_load();
+        done(file);
+      });
+    });
+  }
+
+  void forget_text(std::vector<TokenId> tokens, TextFileCallback done) {
+    post([this, tokens = std::move(tokens), done = std::move(done)] {
+      const std::int64_t forgotten = kept_.forget(tokens);
+      note_load();
+      done({.tokens = forgotten});
+    });
   }
 
   void drain() {
@@ -148,8 +226,58 @@ class Session::Impl {
   }
 
  private:
+  /// Times what is done with a file, and makes an error of what is thrown.
+  struct Watch {
+    std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+    template <class Call>
+    TextFile file(Call&& call) const {
+      TextFile file;
+      try {
+        call(file);
+      } catch (...) {
+        file = {};
+        file.error = describe(std::current_exception());
+      }
+      file.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
+      return file;
+    }
+  };
+
+  /// What a kept text knows of the tokens that it has in common with others.
+  static KeptText beginning(std::span<const TokenId> tokens, const PrefixCache::Hit& found) {
+    const auto count = static_cast<std::size_t>(found.tokens);
+    KeptText text{.tokens = {tokens.begin(), tokens.begin() + found.tokens}, .text = *found.text};
+    text.text.target.truncate(found.tokens);
+    for (PrefixCache::Drafted& drafted : text.text.drafters) {
+      TextRows::Kept& rows = drafted.rows;
+      const std::size_t in_cache = std::min(count, static_cast<std::size_t>(rows.cache.length()));
+      const std::size_t waiting = std::min(count - in_cache, rows.tokens.size());
+      if (!rows.tokens.empty()) rows.features.resize(rows.features.size() / rows.tokens.size() * waiting);
+      rows.tokens.resize(waiting);
+      rows.cache.truncate(static_cast<std::int64_t>(in_cache));
+    }
+    return text;
+  }
+
+  /// On the compiler's thread, so that nobody else waits for it.
+  void compile(const Grammar& grammar, Ticket::State& state) {
+    std::shared_ptr<const CompiledGrammar> compiled;
+    std::exception_ptr problem;
+    try {
+      if (!state.cancelled) compiled = EngineAccess::grammars(engine_).compile(grammar);
+    } catch (...) {
+      problem = std::current_exception();
+    }
+    const std::lock_guard lock(shared_->mutex);
+    state.grammar = std::move(compiled);
+    state.no_grammar = problem;
+    state.compiling = false;
+    shared_->work.notify_one();
+  }
+
   void run() {
     while (admit()) {
+      for (const auto& job : std::exchange(now_, {})) job();
       for (const Submitted& s : std::exchange(admitted_, {})) start(s);
       if (batch_.empty()) continue;
       share_memory();
@@ -180,6 +308,9 @@ class Session::Impl {
              .waiting = running_.size() - std::min(running, running_.size()),
              .memory = options_.memory,
              .memory_in_use = budget_.in_use(),
+             .page_tokens = static_cast<int>(kKvPageSlots),
+             .page_bytes = form_.target.pool().page_bytes(),
+             .keeps_texts = options_.cache_bytes > 0,
              .cache_bytes_in_use = kept_.bytes(),
              .prompt_tokens = kept_.counts().queried_tokens,
              .cached_tokens = kept_.counts().known_tokens,
@@ -191,7 +322,13 @@ class Session::Impl {
   /// there is nothing left to do.
   bool admit() {
     std::unique_lock lock(shared_->mutex);
-    shared_->work.wait(lock, [&] { return closing_ || !waiting_.empty() || !running_.empty(); });
+    // Of those that wait, who need not wait any more.
+    const auto actionable = [](const Submitted& s) { return !s->compiling || s->cancelled; };
+    shared_->work.wait(lock, [&] {
+      return !running_.empty() || !jobs_.empty() || ending_ ||
+             std::any_of(waiting_.begin(), waiting_.end(), actionable);
+    });
+    now_ = std::exchange(jobs_, {});
     const auto now = std::chrono::steady_clock::now();
     for (const auto* some : {&running_, &waiting_}) {
       for (const Submitted& s : *some) {
@@ -201,13 +338,14 @@ class Session::Impl {
       }
     }
     for (auto s = waiting_.begin(); s != waiting_.end();) {
-      (*s)->cancelled ? take(s) : void(++s);
+      (*s)->over() ? take(s) : void(++s);
     }
-    while (running_.size() < static_cast<std::size_t>(options_.parallel) && !waiting_.empty()) {
+    while (running_.size() < static_cast<std::size_t>(options_.parallel)) {
       auto next = next_waiting();
+      if (next == waiting_.end()) break;
       take(next);
     }
-    return !closing_ || !running_.empty();
+    return !ending_ || !now_.empty() || !running_.empty() || !waiting_.empty();
   }
 
   using Waiting = std::vector<Submitted>::iterator;
@@ -219,16 +357,19 @@ class Session::Impl {
     s = waiting_.erase(s);
   }
 
-  /// Of the highest priority, that of the client with the fewest running ones.
+  /// Of the highest priority that can begin, that of the client with the fewest running ones.
   Waiting next_waiting() {
     const auto count = [&](const std::string& client) {
       return std::count_if(running_.begin(), running_.end(),
                            [&](const Submitted& s) { return s->options.client == client; });
     };
-    const int priority = waiting_.front()->options.priority;
-    auto best = waiting_.begin();
+    const auto ready = [](const Submitted& s) { return !s->compiling; };
+    auto best = std::find_if(waiting_.begin(), waiting_.end(), ready);
+    if (best == waiting_.end()) return best;
+    const int priority = (*best)->options.priority;
     auto fewest = count((*best)->options.client);
     for (auto s = best; s != waiting_.end() && (*s)->options.priority == priority && fewest > 0; ++s) {
+      if (!ready(*s)) continue;
       if (const auto running = count((*s)->options.client); running < fewest) {
         best = s;
         fewest = running;
@@ -246,13 +387,16 @@ class Session::Impl {
     }
     const auto done = [this, s](Result result) { end(s, std::move(result)); };
     try {
-      auto generation = EngineAccess::start(engine_, s->request, s->options.on_token, options_.parallel);
+      if (s->no_grammar) std::rethrow_exception(s->no_grammar);
+      auto generation =
+          EngineAccess::start(engine_, s->request, s->options.on_token, options_.parallel, s->grammar);
       budget_.count(generation->sequence());
       generation->sequence().limit_text(budget_.most_tokens(generation->sequence()));
       batch_.add(std::move(generation), done, s->order);
     } catch (const Error&) {
       Result refusal = failed(std::current_exception());
       refusal.refused = true;
+      if (s->no_grammar) refusal.refused_field = s->request.grammar->field;
       done(std::move(refusal));
     } catch (...) {
       done(failed(std::current_exception()));
@@ -273,6 +417,7 @@ class Session::Impl {
     s->options = {};  // what the callbacks hold on to
     s->request = {};
     const std::lock_guard lock(shared_->mutex);
+    s->grammar.reset();
     load_.drafted_tokens += result.speculation.verified_tokens - result.speculation.calls;
     load_.accepted_tokens += result.speculation.accepted_tokens;
     s->result = std::move(result);
@@ -287,16 +432,22 @@ class Session::Impl {
   // Under the mutex.
   std::vector<Submitted> waiting_;  ///< in the order in which they are to begin
   std::vector<Submitted> running_;  ///< taken out of waiting_, and not ended
-  bool closing_ = false;            ///< nothing more is taken in
-  std::int64_t count_ = 0;          ///< of requests that were submitted
-  SessionLoad load_;                ///< but for waiting_
+  std::vector<std::function<void()>> jobs_;
+  bool closing_ = false;    ///< nothing more is taken in
+  bool ending_ = false;     ///< nothing more will come
+  std::int64_t count_ = 0;  ///< of requests that were submitted
+  SessionLoad load_;        ///< but for waiting_
 
   // The thread's own.
   std::vector<Submitted> admitted_;
+  std::vector<std::function<void()>> now_;  ///< jobs of this turn
   PrefixCache kept_;
   KvBudget budget_;
   Batch batch_;
+  const KeptTextForm form_;
   std::thread thread_;
+  Worker compiler_;
+  Worker files_;
 };
 
 Session::Session(Engine& engine, const SessionOptions& options)
@@ -305,6 +456,18 @@ Session::~Session() = default;
 
 Ticket Session::submit(Request request, SubmitOptions options) {
   return Ticket(impl_->submit(std::move(request), std::move(options)));
+}
+
+void Session::save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done) {
+  impl_->save_text(std::move(tokens), std::move(path), std::move(done));
+}
+
+void Session::load_text(std::string path, TextFileCallback done) {
+  impl_->load_text(std::move(path), std::move(done));
+}
+
+void Session::forget_text(std::vector<TokenId> tokens, TextFileCallback done) {
+  impl_->forget_text(std::move(tokens), std::move(done));
 }
 
 void Session::drain() {

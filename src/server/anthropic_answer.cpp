@@ -89,8 +89,9 @@ void AnthropicAnswer::finish(const std::vector<Result>& results) {
   exchange().answer(200, text_of(body));
 }
 
-void AnthropicAnswer::fail(int status, std::string_view message, HttpHeaders headers) {
-  std::string body = anthropic_error_body(status, message, {});
+void AnthropicAnswer::fail(int status, std::string_view message, std::string_view field,
+                           HttpHeaders headers) {
+  std::string body = anthropic_error_body(status, message, field);
   if (!begun_) return exchange().answer(status, std::move(body), std::move(headers));
   exchange().event(std::move(body), "error");
   exchange().end();

@@ -26,7 +26,7 @@ class AnthropicAnswer final : public GenerationAnswer {
 
   void take(int index, const TokenEvent& event) override;
   void finish(const std::vector<Result>& results) override;
-  void fail(int status, std::string_view message, HttpHeaders headers) override;
+  void fail(int status, std::string_view message, std::string_view field, HttpHeaders headers) override;
   nlohmann::ordered_json message() const;
   void send(const nlohmann::ordered_json& event);
   void begin();

@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 
 Tool tool(const std::string& field, const ordered_json& value) {
   if (!value.is_object()) unexpected(field, "an object with name, description and input_schema");
-  Tool to;
+  Tool to{.name = {}, .description = {}, .parameters = {}, .strict = {}, .field = field + ".input_schema"};
   for (const auto& [key, item] : value.items()) {
     const std::string at = field + "." + key;
     if (key == "name") {
@@ -26,6 +26,8 @@ Tool tool(const std::string& field, const ordered_json& value) {
       to.description = read_string(at, item);
     } else if (key == "input_schema") {
       to.parameters = read_schema(at, item);
+    } else if (key == "strict") {
+      to.strict = read_boolean(at, item);
     } else if (key == "type" ? item != "custom" : key != "cache_control") {
       unsupported(at);
     }
@@ -43,12 +45,15 @@ void read_tool_choice(const ordered_json& value, OfferedTools& to) {
   for (const auto& [key, item] : value.items()) {
     if (key == "disable_parallel_tool_use") {
       to.parallel = !read_boolean("tool_choice." + key, item);
-    } else if (key != "type" && key != "name") {
+    } else if (key != "type" && (key != "name" || type != "tool")) {
       unsupported("tool_choice." + key);
     }
   }
-  if (type == "any" || type == "tool") refuse_forced_call("tool_choice.type");
-  if (type == "none") to.tools.clear();
+  if (type == "tool") {
+    if (!value.contains("name")) throw BadRequest("tool_choice.name", "is missing");
+    return require_tool("tool_choice.name", value["name"], to);
+  }
+  read_tool_choice_word("tool_choice", type == "any" ? ordered_json("required") : type, to);
 }
 
 void read_stops(const ordered_json& value, std::vector<std::string>& to) {
@@ -120,7 +125,6 @@ AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string
     request.messages.insert(request.messages.begin(), {.role = "system", .content = std::move(system)});
   }
   if (const auto choice = body.find("tool_choice"); choice != body.end() && !choice->is_null()) {
-    if (to.tools.tools.empty()) throw BadRequest("tool_choice", "goes with \"tools\"");
     read_tool_choice(*choice, to.tools);
   }
   if (!seeded) request.sampling.seed = any_seed();

@@ -22,6 +22,7 @@ struct ServiceOptions {
   /// Pages of these origins may use the server from a browser ("https://chat.example.org"; "*": any).
   std::vector<std::string> cors_origins;
   LogOptions log;
+  std::string slot_save_path;  ///< folder for saved texts; empty: none are saved
 };
 
 /// What endpoints answer with. All that is referred to outlives every exchange.
@@ -39,8 +40,9 @@ struct Served {
 /// The body of an answer that refuses; `field`: of the request; empty: none.
 using ErrorBody = std::string(int status, std::string_view message, std::string_view field);
 
-/// One method of one path. `answer` is called on the HTTP server's thread: it returns soon, and answers then
-/// or later. A BadRequest that it throws becomes a 400 in the form of `error`.
+/// One method of one path, which may end in "{id}": any name in its place. `answer` is called on the HTTP
+/// server's thread: it returns soon, and answers then or later. A BadRequest that it throws becomes a 400 in
+/// the form of `error`.
 struct Endpoint {
   std::string_view method;
   std::string_view path;
@@ -58,6 +60,7 @@ std::span<const Endpoint> responses_endpoints();
 std::span<const Endpoint> anthropic_endpoints();
 std::span<const Endpoint> model_endpoints();
 std::span<const Endpoint> llamacpp_endpoints();
+std::span<const Endpoint> slot_endpoints();
 std::span<const Endpoint> openapi_endpoints();
 
 /// All of them.

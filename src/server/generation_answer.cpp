@@ -30,6 +30,7 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
       if (one.tpot_ms == 0) one.tpot_ms = served_.options.tpot_ms;
       const int index = static_cast<int>(i);
       const std::int64_t prompt = std::ssize(one.prompt_tokens);
+      progress_[i].prompt = one.prompt_tokens;
       one.on_prefill = [self = shared_from_this(), index, prompt](auto, auto) { self->begin(index, prompt); };
       if (stream_ && wants_rounds()) {
         one.on_round = [self = shared_from_this(), index](const DraftRound& round) {
@@ -41,7 +42,7 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
   } catch (const std::exception& error) {
     for (Ticket& ticket : tickets) ticket.cancel();
     const bool full = dynamic_cast<const QueueFull*>(&error) != nullptr;
-    return fail(full ? 429 : 503, error.what(), {{"Retry-After", "1"}});
+    return fail(full ? 429 : 503, error.what(), {}, {{"Retry-After", "1"}});
   }
   exchange_->when_closed([tickets = std::move(tickets)]() mutable {
     for (Ticket& ticket : tickets) ticket.cancel();
@@ -78,7 +79,11 @@ void GenerationAnswer::observe_token(int index) {
 }
 
 void GenerationAnswer::record_end(int index, const Result& result) {
-  if (const int slot = progress_[static_cast<std::size_t>(index)].slot; slot >= 0) served_.slots.free(slot);
+  if (Progress& progress = progress_[static_cast<std::size_t>(index)]; progress.slot >= 0) {
+    std::vector<TokenId> text = std::move(progress.prompt);
+    text.insert(text.end(), result.tokens.begin(), result.tokens.end());
+    served_.slots.free(progress.slot, std::move(text));
+  }
   served_.metrics.ended(result, std::chrono::duration<double>(Clock::now() - submitted_).count());
   RequestRecord& record = *served_.record;
   record.prompt_tokens += result.prompt_tokens;
@@ -95,15 +100,16 @@ void GenerationAnswer::end(int index, const Result& result) {
   if (failed_) return;
   if (result.finish_reason == FinishReason::Error) {
     failed_ = true;
-    return fail(result.refused ? 400 : result.expired ? 504 : 500, result.error, {});
+    return fail(result.refused ? 400 : result.expired ? 504 : 500, result.error, result.refused_field, {});
   }
   results_[static_cast<std::size_t>(index)] = result;
   choice_ended(index, result);
   if (missing_ == 0) finish(results_);
 }
 
-void GenerationAnswer::fail(int status, std::string_view message, HttpHeaders headers) {
-  exchange_->answer(status, error_body(status, message), std::move(headers));
+void GenerationAnswer::fail(int status, std::string_view message, std::string_view field,
+                            HttpHeaders headers) {
+  exchange_->answer(status, error_body(status, message, field), std::move(headers));
 }
 
 void tokenize_prompt(const Engine& engine, Request& request) {

@@ -46,8 +46,9 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   virtual void choice_ended(int /*index*/, const Result& /*result*/) {}
   /// All have ended, well: results by choice.
   virtual void finish(const std::vector<Result>& results) = 0;
-  /// What the API says of a request that failed; `headers` are part of the answer.
-  virtual void fail(int status, std::string_view message, HttpHeaders headers);
+  /// What the API says of a request that failed. `field`: of the request, that is to blame; empty: none.
+  /// `headers` are part of the answer.
+  virtual void fail(int status, std::string_view message, std::string_view field, HttpHeaders headers);
 
   bool streamed() const { return stream_; }
   Exchange& exchange() const { return *exchange_; }
@@ -59,6 +60,7 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
     Clock::time_point last;  ///< its last token, or its submission
     bool written = false;    ///< it has a token
     int slot = -1;           ///< -1: it has not begun
+    std::vector<TokenId> prompt = {};
   };
 
   void begin(int index, std::int64_t prompt_tokens);

@@ -14,6 +14,9 @@ namespace augur {
 bool read_grammar_field(const std::string& key, const nlohmann::json& value, std::string_view body,
                         Request& request);
 
+/// "text.format" of OpenAI's Responses API: text, json_object or json_schema.
+void read_text_format(const nlohmann::json& value, std::string_view body, Request& request);
+
 /// The JSON schema at a place of the body (a JSON pointer), its members in the order they have there: it is
 /// the order in which the answer has its properties. BadRequest naming `field` where there is no schema.
 Grammar schema_grammar(const std::string& field, std::string_view body, const std::string& pointer);

@@ -166,12 +166,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
     keep_alive_ = request_.keep_alive() && !common_.finishing;
     begin();
     std::string target(request_.target());
-    if (const std::size_t query = target.find('?'); query != std::string::npos) target.resize(query);
+    std::string query;
+    if (const std::size_t mark = target.find('?'); mark != std::string::npos) {
+      query = target.substr(mark + 1);
+      target.resize(mark);
+    }
     HttpRequest request{.method = std::string(request_.method_string()),
                         .path = std::move(target),
                         .body = std::move(request_.body()),
                         .client = client_,
-                        .headers = {}};
+                        .headers = {},
+                        .query = std::move(query)};
     for (const auto& field : request_) {
       std::string name(field.name_string());
       std::transform(name.begin(), name.end(), name.begin(),

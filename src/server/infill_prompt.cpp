@@ -1,13 +1,12 @@
 #include "server/infill_prompt.h"
 
-#include <array>
-#include <initializer_list>
+#include <span>
 #include <string_view>
 
 namespace augur {
 namespace {
 
-std::optional<TokenId> find(const Engine& engine, std::initializer_list<std::string_view> names) {
+std::optional<TokenId> find(const Engine& engine, std::span<const std::string_view> names) {
   for (const std::string_view name : names) {
     const std::vector<TokenId> tokens = engine.tokenize_part(name);
     if (tokens.size() == 1 && engine.token_bytes(tokens[0]) == name) return tokens[0];
@@ -15,35 +14,33 @@ std::optional<TokenId> find(const Engine& engine, std::initializer_list<std::str
   return std::nullopt;
 }
 
-struct Names {
-  std::string_view prefix;
-  std::string_view suffix;
-  std::string_view middle;
-};
-constexpr std::array kNames = {
-    Names{"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},  // Qwen, CodeGemma
-    Names{"<fim_prefix>", "<fim_suffix>", "<fim_middle>"},        // StarCoder
-    Names{"<fim-prefix>", "<fim-suffix>", "<fim-middle>"},
-    Names{"<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"},  // DeepSeek
-    Names{"▁<PRE>", "▁<SUF>", "▁<MID>"},                          // Code Llama
-    Names{"<PRE>", "<SUF>", "<MID>"},
-};
+using Names = std::span<const std::string_view>;
+
+// Qwen and CodeGemma, StarCoder, Granite, DeepSeek, Code Llama, GLM.
+constexpr std::string_view kPrefix[] = {"<|fim_prefix|>", "<fim_prefix>", "<fim-prefix>",   "<｜fim▁begin｜>",
+                                        "▁<PRE>",         "<PRE>",        "<|code_prefix|>"};
+constexpr std::string_view kSuffix[] = {"<|fim_suffix|>", "<fim_suffix>", "<fim-suffix>",   "<｜fim▁hole｜>",
+                                        "▁<SUF>",         "<SUF>",        "<|code_suffix|>"};
+constexpr std::string_view kMiddle[] = {"<|fim_middle|>", "<fim_middle>", "<fim-middle>",   "<｜fim▁end｜>",
+                                        "▁<MID>",         "<MID>",        "<|code_middle|>"};
+constexpr std::string_view kRepository[] = {"<|fim_repo|>", "<|repo_name|>", "<repo_name>",
+                                            "<fim-repo>",   "<reponame>",    "<REPO>"};
+constexpr std::string_view kFile[] = {"<|file_sep|>", "<file_sep>", "<|file_separator|>"};
 
 }  // namespace
 
 std::optional<InfillTokens> infill_tokens(const Engine& engine) {
-  for (const Names& names : kNames) {
-    const auto prefix = find(engine, {names.prefix});
-    const auto suffix = find(engine, {names.suffix});
-    const auto middle = find(engine, {names.middle});
-    if (!prefix || !suffix || !middle) continue;
-    return InfillTokens{.prefix = *prefix,
-                        .suffix = *suffix,
-                        .middle = *middle,
-                        .repository = find(engine, {"<|repo_name|>", "<repo_name>", "<reponame>"}),
-                        .file = find(engine, {"<|file_sep|>", "<file_sep>", "<|file_separator|>"})};
-  }
-  return std::nullopt;
+  InfillTokens tokens = engine.infill_tokens();
+  const auto complete = [&](std::optional<TokenId>& token, Names names) {
+    if (!token) token = find(engine, names);
+  };
+  complete(tokens.prefix, kPrefix);
+  complete(tokens.suffix, kSuffix);
+  complete(tokens.middle, kMiddle);
+  complete(tokens.repository, kRepository);
+  complete(tokens.file, kFile);
+  if (!tokens.prefix || !tokens.suffix || !tokens.middle) return std::nullopt;
+  return tokens;
 }
 
 std::vector<TokenId> infill_prompt(const Engine& engine, const InfillTokens& tokens, const InfillText& text) {
@@ -69,11 +66,11 @@ std::vector<TokenId> infill_prompt(const Engine& engine, const InfillTokens& tok
     add(file.text);
   }
   if (!text.extra.empty() && tokens.file) name_file("filename");
-  prompt.push_back(tokens.prefix);
+  prompt.push_back(*tokens.prefix);
   add(text.prefix);
-  prompt.push_back(tokens.suffix);
+  prompt.push_back(*tokens.suffix);
   add(text.suffix);
-  prompt.push_back(tokens.middle);
+  prompt.push_back(*tokens.middle);
   add(text.middle);
   return prompt;
 }

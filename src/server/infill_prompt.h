@@ -7,16 +7,8 @@
 
 namespace augur {
 
-/// A vocabulary's tokens for writing what is missing in the middle of a text.
-struct InfillTokens {
-  TokenId prefix = -1;
-  TokenId suffix = -1;
-  TokenId middle = -1;
-  std::optional<TokenId> repository;  ///< before a repository's name
-  std::optional<TokenId> file;        ///< before a file's
-};
-
-/// Found by the names that published models have for them; none: the model was not made for it.
+/// Those that the model's file names, and beside them those that have one of the names that published models
+/// have for them. None: prefix, suffix or middle is missing, so the model was not made for it.
 std::optional<InfillTokens> infill_tokens(const Engine& engine);
 
 struct InfillText {

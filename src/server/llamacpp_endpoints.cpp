@@ -1,4 +1,5 @@
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -23,13 +24,12 @@ void answer(const Served& served, LlamaCppRequest parsed, const std::shared_ptr<
 }
 
 void completion(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
-  answer(served, parse_completion(served.engine, parse_body(http.body), served.options.speculation),
-         exchange);
+  answer(served, parse_completion(served.engine, http.body, served.options.speculation), exchange);
 }
 
 void infill(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
   try {
-    answer(served, parse_infill(served.engine, parse_body(http.body), served.options.speculation), exchange);
+    answer(served, parse_infill(served.engine, http.body, served.options.speculation), exchange);
   } catch (const NoInfill& error) {
     exchange->answer(501, error_body(501, error.what()));
   }
@@ -48,6 +48,14 @@ void apply_template(const Served& served, const HttpRequest& http,
   }
 }
 
+/// What a request's "speculative" can name here.
+ordered_json speculative_props(const Served& served) {
+  ordered_json types = ordered_json::array({"none"});
+  for (const std::string& name : served.engine.drafters()) types.push_back(name);
+  return {{"types", std::move(types)},
+          {"default", fmt::format("{}", fmt::join(served.engine.speculation().drafters, ","))}};
+}
+
 void props(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
   const ModelInfo& model = served.engine.info();
   const ordered_json body = {
@@ -57,26 +65,9 @@ void props(const Served& served, const HttpRequest&, const std::shared_ptr<Excha
       {"model_path", std::filesystem::path(model.path).lexically_normal().filename().string()},
       {"modalities", {{"vision", false}, {"audio", false}}},
       {"chat_template", served.engine.chat_template()},
+      {"speculative", speculative_props(served)},
       {"build_info", "augur " + std::string(version())},
       {"system_fingerprint", model.fingerprint}};
-  exchange->answer(200, text_of(body));
-}
-
-/// What is decoded where in the batch.
-void slots(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
-  std::vector<std::optional<Slots::Work>> all = served.slots.list();
-  all.resize(std::max(all.size(), static_cast<std::size_t>(served.parallel)));
-  ordered_json body = ordered_json::array();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    ordered_json slot = {
-        {"id", i}, {"n_ctx", served.engine.info().context}, {"is_processing", all[i].has_value()}};
-    if (all[i]) {
-      slot["id_task"] = all[i]->task;
-      slot["n_prompt_tokens"] = all[i]->prompt_tokens;
-      slot["next_token"] = {{"n_decoded", all[i]->decoded}};
-    }
-    body.push_back(std::move(slot));
-  }
   exchange->answer(200, text_of(body));
 }
 
@@ -89,7 +80,6 @@ std::span<const Endpoint> llamacpp_endpoints() {
       Endpoint{"POST", "/infill", infill},
       Endpoint{"POST", "/apply-template", apply_template},
       Endpoint{"GET", "/props", props},
-      Endpoint{"GET", "/slots", slots},
   };
   return kEndpoints;
 }

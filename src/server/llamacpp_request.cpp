@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "server/generation_answer.h"
+#include "server/grammar_field.h"
 #include "server/infill_prompt.h"
 #include "server/json_fields.h"
 #include "server/sampling_fields.h"
@@ -55,9 +56,8 @@ bool read_absent(const std::string& key, const json& value) {
     }
     return true;
   }
-  const bool empty = value.is_array() ? value.empty() : value == "";
-  if (key == "lora" || key == "grammar") {
-    if (!empty) unsupported(key);
+  if (key == "lora") {
+    if (!value.is_array() || !value.empty()) unsupported(key);
     return true;
   }
   return false;
@@ -83,8 +83,8 @@ void read_logit_bias_list(const Engine& engine, const json& value, SamplingOptio
 }
 
 /// Reads a field that says how an answer is generated or told. False: it is none of these.
-bool read_field(const Engine& engine, const std::string& key, const json& value, LlamaCppRequest& to,
-                json& speculative) {
+bool read_field(const Engine& engine, const std::string& key, const json& value, std::string_view text,
+                LlamaCppRequest& to, json& speculative) {
   Request& request = to.request;
   if (key == "n_predict" || key == "max_tokens") {
     request.max_tokens = read_integer(key, value, -1, std::int64_t{1} << 31);
@@ -93,7 +93,8 @@ bool read_field(const Engine& engine, const std::string& key, const json& value,
     if (seed >= 0) request.sampling.seed = static_cast<std::uint64_t>(seed);
   } else if (key == "logit_bias" && value.is_array()) {
     read_logit_bias_list(engine, value, request.sampling);
-  } else if (read_sampling_field(key, value, request)) {
+  } else if (read_sampling_field(key, value, request) || (key == "grammar" && value == "")) {
+  } else if ((key == "grammar" || key == "json_schema") && read_grammar_field(key, value, text, request)) {
   } else if (key == "stream") {
     to.stream = read_boolean(key, value);
   } else if (key == "cache_prompt") {
@@ -122,15 +123,15 @@ bool read_field(const Engine& engine, const std::string& key, const json& value,
 }
 
 /// Everything but the prompt, whose fields are given.
-LlamaCppRequest parse(const Engine& engine, const json& body, const SpeculationPlan& plan,
-                      std::initializer_list<std::string_view> prompt_fields) {
+LlamaCppRequest parse(const Engine& engine, const json& body, std::string_view text,
+                      const SpeculationPlan& plan, std::initializer_list<std::string_view> prompt_fields) {
   LlamaCppRequest to;
   to.request.sampling.seed = any_seed();
   json speculative = json::object();
   for (const auto& [key, value] : body.items()) {
     if (value.is_null() || key == "model") continue;
     if (std::find(prompt_fields.begin(), prompt_fields.end(), key) != prompt_fields.end()) continue;
-    if (!read_field(engine, key, value, to, speculative)) unsupported(key);
+    if (!read_field(engine, key, value, text, to, speculative)) unsupported(key);
   }
   if (!speculative.empty()) to.request.speculation = read_speculative(speculative, plan);
   return to;
@@ -162,16 +163,19 @@ std::vector<TokenId> read_mixed_tokens(const Engine& engine, const std::string& 
   return tokens;
 }
 
-LlamaCppRequest parse_completion(const Engine& engine, const json& body, const SpeculationPlan& plan) {
-  LlamaCppRequest to = parse(engine, body, plan, {"prompt"});
+LlamaCppRequest parse_completion(const Engine& engine, std::string_view text, const SpeculationPlan& plan) {
+  const json body = parse_body(text);
+  LlamaCppRequest to = parse(engine, body, text, plan, {"prompt"});
   const auto prompt = body.find("prompt");
   if (prompt == body.end()) throw BadRequest("prompt", "is missing");
   set_prompt(engine, read_mixed_tokens(engine, "prompt", *prompt), to);
   return to;
 }
 
-LlamaCppRequest parse_infill(const Engine& engine, const json& body, const SpeculationPlan& plan) {
-  LlamaCppRequest to = parse(engine, body, plan, {"prompt", "input_prefix", "input_suffix", "input_extra"});
+LlamaCppRequest parse_infill(const Engine& engine, std::string_view body_text, const SpeculationPlan& plan) {
+  const json body = parse_body(body_text);
+  LlamaCppRequest to =
+      parse(engine, body, body_text, plan, {"prompt", "input_prefix", "input_suffix", "input_extra"});
   const std::optional<InfillTokens> known = infill_tokens(engine);
   if (!known) throw NoInfill("the model has no tokens for infilling");
   InfillText text;

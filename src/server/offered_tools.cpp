@@ -5,6 +5,7 @@
 
 #include "server/json_answers.h"
 #include "server/json_fields.h"
+#include "server/tool_grammar.h"
 
 namespace augur {
 
@@ -28,8 +29,26 @@ std::string read_schema(const std::string& field, const ordered_json& value) {
   return text_of(value);
 }
 
-void refuse_forced_call(const std::string& field) {
-  throw BadRequest(field, "expected \"auto\" or \"none\": this server does not make a model call functions");
+bool read_tool_choice_word(const std::string& field, const ordered_json& value, OfferedTools& to) {
+  if (value == "none") {
+    to.tools.clear();
+    return true;
+  }
+  if (to.tools.empty()) throw BadRequest(field, "goes with \"tools\"");
+  to.required = value == "required";
+  to.choice_field = field;
+  return to.required || value == "auto";
+}
+
+void require_tool(const std::string& field, const ordered_json& name, OfferedTools& to) {
+  to.only = read_tool_name(field, name);
+  const auto named = [&](const Tool& tool) { return tool.name == to.only; };
+  if (std::none_of(to.tools.begin(), to.tools.end(), named)) {
+    throw BadRequest(field, "there is no '" + to.only + "' among \"tools\"");
+  }
+  to.required = true;
+  to.parallel = false;
+  to.choice_field = field;
 }
 
 std::optional<ToolParser> offer_tools(const Engine& engine, const OfferedTools& offered, Request& request) {
@@ -50,6 +69,13 @@ std::optional<ToolParser> offer_tools(const Engine& engine, const OfferedTools& 
                       {"parameters", ordered_json::parse(tool.parameters)}}}});
   }
   request.tools = text_of(list);
+  if (constrains(offered)) {
+    const std::string field = offered.required ? offered.choice_field : "tools";
+    if (request.grammar) {
+      throw BadRequest(field, "the answer's form is said by another field, too: expected one of them");
+    }
+    request.grammar = tool_grammar(engine, *format, offered);
+  }
   const std::vector<TokenId> tag = engine.tokenize(tool_tag(*format));
   if (!tag.empty()) request.shown_tokens.push_back(tag.back());
   return ToolParser(*format, std::move(names), offered.parallel);

@@ -13,7 +13,11 @@ using nlohmann::ordered_json;
 
 Tool function(const std::string& field, const ordered_json& value) {
   if (!value.is_object()) unexpected(field, "an object with name, description and parameters");
-  Tool tool{.name = {}, .description = {}, .parameters = R"({"type":"object","properties":{}})"};
+  Tool tool{.name = {},
+            .description = {},
+            .parameters = R"({"type":"object","properties":{}})",
+            .strict = {},
+            .field = field + ".parameters"};
   for (const auto& [key, item] : value.items()) {
     const std::string at = field + "." + key;
     if (key == "name") {
@@ -24,7 +28,9 @@ Tool function(const std::string& field, const ordered_json& value) {
       tool.description = read_string(at, item);
     } else if (key == "parameters") {
       tool.parameters = read_schema(at, item);
-    } else if (key != "strict" || read_boolean(at, item)) {
+    } else if (key == "strict") {
+      tool.strict = read_boolean(at, item);
+    } else {
       unsupported(at);
     }
   }
@@ -32,15 +38,17 @@ Tool function(const std::string& field, const ordered_json& value) {
   return tool;
 }
 
-/// Whether the model may call functions.
-bool read_choice(const ordered_json& value, bool have_tools) {
-  if (value == "none") return false;
-  if (value != "auto" && value != "required" && !(value.is_object() && value.contains("function"))) {
-    unexpected("tool_choice", R"("none", "auto", "required" or {"type": "function", "function": {"name"}})");
+void read_choice(const ordered_json& value, OfferedTools& to) {
+  const std::string field = "tool_choice";
+  if (read_tool_choice_word(field, value, to)) return;
+  const bool named = value.is_object() && value.size() == 2 &&
+                     value.value("type", ordered_json()) == "function" && value.contains("function") &&
+                     value["function"].is_object() && value["function"].size() == 1 &&
+                     value["function"].contains("name");
+  if (!named) {
+    unexpected(field, R"("none", "auto", "required" or {"type": "function", "function": {"name"}})");
   }
-  if (!have_tools) throw BadRequest("tool_choice", "goes with \"tools\"");
-  if (value != "auto") refuse_forced_call("tool_choice");
-  return true;
+  require_tool(field + ".function.name", value["function"]["name"], to);
 }
 
 }  // namespace
@@ -65,7 +73,7 @@ OfferedTools read_openai_tools(std::string_view text) {
     offered.parallel = read_boolean("parallel_tool_calls", *parallel);
   }
   if (const auto choice = body.find("tool_choice"); choice != body.end() && !choice->is_null()) {
-    if (!read_choice(*choice, !offered.tools.empty())) offered.tools.clear();
+    read_choice(*choice, offered);
   }
   return offered;
 }

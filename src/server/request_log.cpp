@@ -72,8 +72,8 @@ void RequestLog::write(const RequestRecord& record) {
 }
 
 LoggedExchange::LoggedExchange(std::shared_ptr<Exchange> exchange, std::shared_ptr<RequestRecord> record,
-                               RequestLog& log)
-    : exchange_(std::move(exchange)), record_(std::move(record)), log_(log) {}
+                               RequestLog& log, ServerMetrics& metrics)
+    : exchange_(std::move(exchange)), record_(std::move(record)), log_(log), metrics_(metrics) {}
 
 LoggedExchange::~LoggedExchange() {
   note(kClientGone);
@@ -105,6 +105,7 @@ void LoggedExchange::when_closed(std::function<void()> closed) {
 void LoggedExchange::note(int status) {
   if (record_->status != 0) return;
   record_->status = status;
+  if (status >= 400 && status != kClientGone) metrics_.refused(status);
   record_->ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun_).count();
 }
 

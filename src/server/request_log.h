@@ -5,6 +5,7 @@
 #include <string>
 
 #include "server/exchange.h"
+#include "server/server_metrics.h"
 
 namespace spdlog {
 class logger;
@@ -56,12 +57,13 @@ class RequestLog {
   const bool requests_;
 };
 
-/// An exchange that notes what becomes of its request, and logs it when no one holds it any more: then all
-/// that belongs to the request has ended.
+/// An exchange that notes what becomes of its request, counts a refusal, and logs the request when no one
+/// holds it any more: then all that belongs to it has ended.
 class LoggedExchange final : public Exchange {
  public:
-  /// `log` outlives it.
-  LoggedExchange(std::shared_ptr<Exchange> exchange, std::shared_ptr<RequestRecord> record, RequestLog& log);
+  /// `log` and `metrics` outlive it.
+  LoggedExchange(std::shared_ptr<Exchange> exchange, std::shared_ptr<RequestRecord> record, RequestLog& log,
+                 ServerMetrics& metrics);
   ~LoggedExchange() override;
 
   void header(std::string name, std::string value) override;
@@ -76,6 +78,7 @@ class LoggedExchange final : public Exchange {
   const std::shared_ptr<Exchange> exchange_;
   const std::shared_ptr<RequestRecord> record_;
   RequestLog& log_;
+  ServerMetrics& metrics_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 

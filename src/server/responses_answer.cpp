@@ -69,7 +69,6 @@ ordered_json ResponsesAnswer::response(std::string_view status) const {
                        {"previous_response_id", nullptr},
                        {"reasoning", {{"effort", nullptr}, {"summary", nullptr}}},
                        {"store", false},
-                       {"text", {{"format", {{"type", "text"}}}}},
                        {"truncation", "disabled"},
                        {"usage", nullptr}};
   body.update(echo_);
@@ -106,8 +105,9 @@ void ResponsesAnswer::finish(const std::vector<Result>& results) {
   exchange().end();
 }
 
-void ResponsesAnswer::fail(int status, std::string_view message, HttpHeaders headers) {
-  if (!begun_) return GenerationAnswer::fail(status, message, std::move(headers));
+void ResponsesAnswer::fail(int status, std::string_view message, std::string_view field,
+                           HttpHeaders headers) {
+  if (!begun_) return GenerationAnswer::fail(status, message, field, std::move(headers));
   ordered_json body = response("failed");
   body["error"] = {{"code", "server_error"}, {"message", message}};
   send("response.failed", {{"response", std::move(body)}});

@@ -23,7 +23,7 @@ class ResponsesAnswer final : public GenerationAnswer {
  private:
   void take(int index, const TokenEvent& event) override;
   void finish(const std::vector<Result>& results) override;
-  void fail(int status, std::string_view message, HttpHeaders headers) override;
+  void fail(int status, std::string_view message, std::string_view field, HttpHeaders headers) override;
   nlohmann::ordered_json response(std::string_view status) const;
   nlohmann::ordered_json ended(const Result& result) const;
   void send(std::string_view type, nlohmann::ordered_json fields);

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "server/grammar_field.h"
 #include "server/json_fields.h"
 #include "server/responses_input.h"
 #include "server/sampling_fields.h"
@@ -18,7 +19,11 @@ Tool tool(const std::string& field, const ordered_json& value) {
   if (!value.is_object() || value.value("type", ordered_json()) != "function") {
     unexpected(field, R"({"type": "function", "name", "description", "parameters"})");
   }
-  Tool to{.name = {}, .description = {}, .parameters = R"({"type":"object","properties":{}})"};
+  Tool to{.name = {},
+          .description = {},
+          .parameters = R"({"type":"object","properties":{}})",
+          .strict = {},
+          .field = field + ".parameters"};
   for (const auto& [key, item] : value.items()) {
     const std::string at = field + "." + key;
     if (key == "name") {
@@ -29,7 +34,9 @@ Tool tool(const std::string& field, const ordered_json& value) {
       to.description = read_string(at, item);
     } else if (key == "parameters") {
       to.parameters = read_schema(at, item);
-    } else if (key != "strict" || read_boolean(at, item)) {
+    } else if (key == "strict") {
+      to.strict = read_boolean(at, item);
+    } else {
       unsupported(at);
     }
   }
@@ -38,19 +45,21 @@ Tool tool(const std::string& field, const ordered_json& value) {
 }
 
 void read_tool_choice(const ordered_json& value, OfferedTools& to) {
-  if (value == "none") return to.tools.clear();
-  if (value != "auto" && value != "required" && !value.is_object()) {
-    unexpected("tool_choice", R"("none", "auto", "required" or {"type": "function", "name"})");
+  const std::string field = "tool_choice";
+  if (read_tool_choice_word(field, value, to)) return;
+  if (!value.is_object() || value.size() != 2 || value.value("type", ordered_json()) != "function" ||
+      !value.contains("name")) {
+    unexpected(field, R"("none", "auto", "required" or {"type": "function", "name"})");
   }
-  if (value != "auto") refuse_forced_call("tool_choice");
+  require_tool(field + ".name", value["name"], to);
 }
 
-void read_text(const ordered_json& value) {
+void read_text(const ordered_json& value, std::string_view body, Request& request) {
   if (!value.is_object()) unexpected("text", "an object");
   for (const auto& [key, item] : value.items()) {
     if (item.is_null()) continue;
     if (key != "format") unsupported("text." + key);
-    if (item != ordered_json{{"type", "text"}}) unexpected("text.format", R"({"type": "text"})");
+    read_text_format(item, body, request);
   }
 }
 
@@ -105,7 +114,7 @@ ResponsesRequest parse_responses_request(std::string_view text, const Speculatio
     } else if (key == "parallel_tool_calls") {
       to.tools.parallel = read_boolean(key, value);
     } else if (key == "text") {
-      read_text(value);
+      read_text(value, text, request);
     } else if (key == "speculative") {
       request.speculation = read_speculative(value, plan);
     } else if (read_sampling_field(key, value, request)) {
@@ -134,6 +143,10 @@ ResponsesRequest parse_responses_request(std::string_view text, const Speculatio
   repeat("top_p", 1.0);
   repeat("tool_choice", "auto");
   repeat("tools", ordered_json::array());
+  repeat("text", ordered_json::object());
+  if (!to.echo["text"].contains("format") || to.echo["text"]["format"].is_null()) {
+    to.echo["text"]["format"] = {{"type", "text"}};
+  }
   return to;
 }
 

@@ -35,8 +35,8 @@ struct ServerMetrics::Families {
   Counter& counter(const std::string& name, const std::string& help, const Labels& more = {}) {
     return prometheus::BuildCounter().Name(name).Help(help).Labels(labels).Register(registry).Add(more);
   }
-  Gauge& gauge(const std::string& name, const std::string& help) {
-    return prometheus::BuildGauge().Name(name).Help(help).Labels(labels).Register(registry).Add({});
+  Gauge& gauge(const std::string& name, const std::string& help, const Labels& more = {}) {
+    return prometheus::BuildGauge().Name(name).Help(help).Labels(labels).Register(registry).Add(more);
   }
   Histogram& histogram(const std::string& name, const std::string& help,
                        const Histogram::BucketBoundaries& at, const Labels& more = {}) {
@@ -115,12 +115,26 @@ void ServerMetrics::ended(const Result& result, double seconds) {
       .Observe(s.mean_accepted_length);
 }
 
+void ServerMetrics::refused(int status) {
+  families_
+      ->counter("augur:requests_refused_total", "Requests that were answered with an error.",
+                {{"status", std::to_string(status)}})
+      .Increment();
+}
+
 std::string ServerMetrics::text(const SessionLoad& load) {
   Families& f = *families_;
   {
     const std::lock_guard lock(f.mutex);
     Families::raise(f.queried, load.prompt_tokens);
     Families::raise(f.hits, load.cached_tokens);
+  }
+  if (load.page_bytes > 0) {
+    f.gauge("vllm:cache_config_info", "Where keys and values are kept: what does not change.",
+            {{"block_size", std::to_string(load.page_tokens)},
+             {"num_gpu_blocks", std::to_string(load.memory / load.page_bytes)},
+             {"enable_prefix_caching", load.keeps_texts ? "True" : "False"}})
+        .Set(1);
   }
   f.running.Set(static_cast<double>(load.running));
   f.waiting.Set(static_cast<double>(load.waiting));

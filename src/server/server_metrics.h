@@ -23,6 +23,9 @@ class ServerMetrics {
   /// An answer has ended, as it may, so many seconds after it was asked for.
   void ended(const Result& result, double seconds);
 
+  /// A request was answered with a status that is an error.
+  void refused(int status);
+
   std::string text(const SessionLoad& load);
 
  private:

@@ -47,6 +47,14 @@ std::string client_of(const HttpRequest& request) {
   return key.empty() ? request.client : std::string(key);
 }
 
+bool is_of(std::string_view path, std::string_view endpoint) {
+  constexpr std::string_view kAny = "{id}";
+  if (!endpoint.ends_with(kAny)) return path == endpoint;
+  endpoint.remove_suffix(kAny.size());
+  return path.starts_with(endpoint) && path.size() > endpoint.size() &&
+         path.find('/', endpoint.size()) == std::string_view::npos;
+}
+
 }  // namespace
 
 bool refuse_other_model(const Served& served, const std::string& asked, ErrorBody* error,
@@ -63,7 +71,7 @@ const std::vector<Endpoint>& endpoints() {
     std::vector<Endpoint> list;
     for (const std::span<const Endpoint> api :
          {model_endpoints(), openai_endpoints(), responses_endpoints(), anthropic_endpoints(),
-          llamacpp_endpoints(), openapi_endpoints()}) {
+          llamacpp_endpoints(), slot_endpoints(), openapi_endpoints()}) {
       list.insert(list.end(), api.begin(), api.end());
     }
     return list;
@@ -118,7 +126,7 @@ void Service::handle(const HttpRequest& request, const std::shared_ptr<Exchange>
     record->traceparent = trace;
     exchange->header("Traceparent", record->traceparent);
   }
-  const auto logged = std::make_shared<LoggedExchange>(exchange, record, log_);
+  const auto logged = std::make_shared<LoggedExchange>(exchange, record, log_, metrics_);
   const bool allowed = allow_origin(request, *exchange);
   if (allowed && request.method == "OPTIONS") {
     return logged->answer(
@@ -137,7 +145,7 @@ void Service::answer(const HttpRequest& request, const std::shared_ptr<RequestRe
   std::string allowed;
   ErrorBody* error_form = error_body;
   for (const Endpoint& e : endpoints()) {
-    if (e.path != request.path) continue;
+    if (!is_of(request.path, e.path)) continue;
     error_form = e.error;
     if (e.method == request.method) endpoint = &e;
     allowed += (allowed.empty() ? "" : ", ") + std::string(e.method);

@@ -1,6 +1,7 @@
 #include "server/slots.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace augur {
 
@@ -17,9 +18,19 @@ void Slots::decoded(int slot) {
   ++work_[static_cast<std::size_t>(slot)]->decoded;
 }
 
-void Slots::free(int slot) {
+void Slots::free(int slot, std::vector<TokenId> text) {
   const std::lock_guard lock(mutex_);
-  work_[static_cast<std::size_t>(slot)].reset();
+  const auto place = static_cast<std::size_t>(slot);
+  work_[place].reset();
+  if (texts_.size() <= place) texts_.resize(place + 1);
+  texts_[place] = std::move(text);
+}
+
+std::optional<std::vector<TokenId>> Slots::text(int slot) const {
+  const std::lock_guard lock(mutex_);
+  const auto place = static_cast<std::size_t>(slot);
+  if (place >= texts_.size() || work_[place] || texts_[place].empty()) return std::nullopt;
+  return texts_[place];
 }
 
 std::vector<std::optional<Slots::Work>> Slots::list() const {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "augur/options.h"
+
 namespace augur {
 
 /// Which requests are being decoded, by place in the batch. Thread-safe.
@@ -18,13 +20,17 @@ class Slots {
   /// The place of a request that has begun: the lowest that is free.
   int take(std::int64_t prompt_tokens);
   void decoded(int slot);
-  void free(int slot);
+  /// Its request has ended with these tokens, prompt and answer.
+  void free(int slot, std::vector<TokenId> text);
+  /// Of the request that has ended there last; nothing while one is decoded there, or before one was.
+  std::optional<std::vector<TokenId>> text(int slot) const;
   /// By place; as many as were ever taken at once.
   std::vector<std::optional<Work>> list() const;
 
  private:
   mutable std::mutex mutex_;
   std::vector<std::optional<Work>> work_;
+  std::vector<std::vector<TokenId>> texts_;  ///< by place
   std::int64_t tasks_ = 0;
 };
 

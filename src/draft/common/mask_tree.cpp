@@ -78,6 +78,11 @@ TokenMask MaskTree::allowed(std::int32_t at) {
   return masks_[static_cast<std::size_t>(state(at).mask)];
 }
 
+std::string MaskTree::forced(std::int32_t at) {
+  go_to(at);
+  return constraint_->forced();
+}
+
 void MaskTree::prune(DraftTree& tree) {
   state_of_.assign(1, kText);
   kept_.assign(1, DraftTree::kRoot);

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sampling/token_constraint.h"
@@ -26,6 +27,11 @@ class MaskTree {
   std::int32_t at(const DraftTree& tree, std::int32_t node);
   /// Which tokens may come next; all, where the text has ended or the path is illegal. Valid until advance().
   TokenMask allowed(std::int32_t state);
+
+  /// Whether the text is complete there.
+  bool ended(std::int32_t state) const { return states_[static_cast<std::size_t>(state)].ended; }
+  /// TokenConstraint::forced(). Not of an illegal path, nor where the text has ended.
+  std::string forced(std::int32_t state);
 
   /// Drops the nodes that the constraint does not allow.
   void prune(DraftTree& tree);

@@ -22,6 +22,7 @@ class TextRows {
   TextRows(KvCache cache, std::int64_t width);
 
   std::int64_t length() const { return cache_.length() + waiting(); }  ///< rows that it knows
+  std::int64_t width() const { return static_cast<std::int64_t>(width_); }
   std::int64_t waiting() const { return std::ssize(tokens_); }
   KvCache& cache() { return cache_; }
   const KvCache& cache() const { return cache_; }

@@ -6,11 +6,13 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/error.h"
 #include "grammar/gbnf.h"
 #include "grammar/json_schema.h"
+#include "grammar/structural_tag.h"
 #include "grammar/xgrammar/constraint.h"
 #include "grammar/xgrammar/log.h"
 #include "xgrammar/xgrammar.h"
@@ -21,11 +23,12 @@ namespace {
 constexpr std::size_t kLongestText = 64 << 10;  ///< of a grammar, in bytes
 constexpr std::size_t kKeptBytes = 128 << 20;   ///< of compiled grammars, beside those in use
 
-/// What every token stands for in a text; nothing for those that a text does not show.
+/// What every token stands for in a text. One that texts do not show stands for what is in no text, behind a
+/// byte that UTF-8 has not: grammars have it where they name it, and nowhere else.
 std::vector<std::string> token_bytes(const Tokenizer& tokenizer) {
   std::vector<std::string> bytes;
   for (TokenId id = 0; id < tokenizer.vocab_size(); ++id) {
-    bytes.push_back(tokenizer.is_special(id) ? std::string() : tokenizer.token_bytes(id));
+    bytes.push_back((tokenizer.is_special(id) ? "\xff" : "") + tokenizer.token_bytes(id));
   }
   return bytes;
 }
@@ -42,6 +45,8 @@ std::string translated(const Grammar& grammar) {
       return enforceable_schema(grammar.text);
     case GrammarKind::Gbnf:
       return ebnf_of_gbnf(grammar.text);
+    case GrammarKind::StructuralTag:
+      return enforceable_structural_tag(grammar.text, kMostWhitespace);
     case GrammarKind::Regex:
     case GrammarKind::Ebnf:
       break;
@@ -54,12 +59,17 @@ bool is_schema(GrammarKind kind) {
 }
 
 /// Error for what the library only warns of: what it would not enforce.
-void check(GrammarKind kind, const std::string& text) {
+void check(const xgrammar::TokenizerInfo& vocabulary, GrammarKind kind, const std::string& text) {
   const WarningWatch warnings;
   if (is_schema(kind)) {
     xgrammar::Grammar::FromJSONSchema(text);
   } else if (kind == GrammarKind::Regex) {
     xgrammar::Grammar::FromRegex(text);
+  } else if (kind == GrammarKind::StructuralTag) {
+    const auto parsed = xgrammar::Grammar::FromStructuralTag(text, vocabulary);
+    if (const auto* error = std::get_if<xgrammar::StructuralTagError>(&parsed)) {
+      std::visit([](const auto& why) { throw Error("grammar: {}", why.what()); }, *error);
+    }
   } else {
     xgrammar::Grammar::FromEBNF(text);
   }
@@ -72,6 +82,7 @@ xgrammar::CompiledGrammar compile(xgrammar::GrammarCompiler& compiler, GrammarKi
   if (is_schema(kind)) {
     return compiler.CompileJSONSchema(text, true, std::nullopt, std::nullopt, true, kMostWhitespace);
   }
+  if (kind == GrammarKind::StructuralTag) return compiler.CompileStructuralTag(text);
   return kind == GrammarKind::Regex ? compiler.CompileRegex(text) : compiler.CompileGrammar(text);
 }
 
@@ -99,20 +110,21 @@ class GrammarCompiler::Impl {
     if (grammar.text.size() > kLongestText) {
       throw Error("grammar: {} bytes: expected at most {}", grammar.text.size(), kLongestText);
     }
+    const std::lock_guard lock(compiling_);
+    if (auto found = find(grammar)) return found;
+    auto compiled = compile_anew(grammar);
+    keep(grammar, compiled);
+    return compiled;
+  }
+
+  std::shared_ptr<const CompiledGrammar> find(const Grammar& grammar) {
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
       return kept.grammar.kind == grammar.kind && kept.grammar.text == grammar.text;
     });
-    if (found != kept_.end()) {
-      kept_.splice(kept_.begin(), kept_, found);
-      return found->compiled;
-    }
-    auto compiled = compile_anew(grammar);
-    kept_.push_front({grammar, compiled});
-    bytes_ += compiled->bytes();
-    for (; bytes_ > kKeptBytes && kept_.size() > 1; kept_.pop_back())
-      bytes_ -= kept_.back().compiled->bytes();
-    return compiled;
+    if (found == kept_.end()) return nullptr;
+    kept_.splice(kept_.begin(), kept_, found);
+    return found->compiled;
   }
 
  private:
@@ -121,23 +133,30 @@ class GrammarCompiler::Impl {
     std::shared_ptr<const Compiled> compiled;
   };
 
+  void keep(const Grammar& grammar, std::shared_ptr<const Compiled> compiled) {
+    const std::lock_guard lock(mutex_);
+    bytes_ += compiled->bytes();
+    kept_.push_front({grammar, std::move(compiled)});
+    for (; bytes_ > kKeptBytes && kept_.size() > 1; kept_.pop_back())
+      bytes_ -= kept_.back().compiled->bytes();
+  }
+
   void read_vocabulary() {
     if (tokenizer_.eos.empty()) {
       throw Error(
           "grammar: this model's tokenizer names no token that ends a text, so nothing could end one");
     }
     const std::vector<std::string> bytes = token_bytes(tokenizer_);
-    const xgrammar::TokenizerInfo info(bytes, xgrammar::VocabType::RAW, static_cast<int>(vocab_),
-                                       tokenizer_.eos);
+    vocabulary_.emplace(bytes, xgrammar::VocabType::RAW, static_cast<int>(vocab_), tokenizer_.eos);
     // One thread: the others are decoding. Rules that grammars share are compiled once.
-    compiler_.emplace(info, 1, true, static_cast<std::int64_t>(kKeptBytes));
+    compiler_.emplace(*vocabulary_, 1, true, static_cast<std::int64_t>(kKeptBytes));
   }
 
   std::shared_ptr<const Compiled> compile_anew(const Grammar& grammar) {
     if (!compiler_) read_vocabulary();
     try {
       const std::string text = translated(grammar);
-      check(grammar.kind, text);
+      check(*vocabulary_, grammar.kind, text);
       auto compiled = std::make_shared<Compiled>(augur::compile(*compiler_, grammar.kind, text));
       std::vector<std::uint32_t> first(mask_words(vocab_));
       compiled->begin()->fill(first);
@@ -154,9 +173,12 @@ class GrammarCompiler::Impl {
 
   const Tokenizer& tokenizer_;
   const std::int64_t vocab_;
-  std::mutex mutex_;
-  std::optional<xgrammar::GrammarCompiler> compiler_;  ///< from when the first grammar comes
-  std::list<Kept> kept_;                               ///< the one used last is the first
+  std::mutex compiling_;
+  // Of who compiles, from when the first grammar comes.
+  std::optional<xgrammar::TokenizerInfo> vocabulary_;
+  std::optional<xgrammar::GrammarCompiler> compiler_;
+  std::mutex mutex_;      ///< of what is kept
+  std::list<Kept> kept_;  ///< the one used last is the first
   std::size_t bytes_ = 0;
 };
 
@@ -166,6 +188,10 @@ GrammarCompiler::~GrammarCompiler() = default;
 
 std::shared_ptr<const CompiledGrammar> GrammarCompiler::compile(const Grammar& grammar) {
   return impl_->compile(grammar);
+}
+
+std::shared_ptr<const CompiledGrammar> GrammarCompiler::find(const Grammar& grammar) {
+  return impl_->find(grammar);
 }
 
 }  // namespace augur

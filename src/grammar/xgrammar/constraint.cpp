@@ -1,6 +1,7 @@
 #include "grammar/xgrammar/constraint.h"
 
 #include <cstdint>
+#include <string>
 
 namespace augur {
 namespace {
@@ -12,6 +13,8 @@ class Constraint final : public TokenConstraint {
   bool accept(TokenId token) override { return matcher_.AcceptToken(token); }
   void roll_back(int tokens) override { matcher_.Rollback(tokens); }
   bool ended() const override { return matcher_.IsTerminated(); }
+
+  std::string forced() override { return matcher_.FindJumpForwardString(); }
 
   void fill(std::span<std::uint32_t> mask) override {
     std::int64_t words = std::ssize(mask);

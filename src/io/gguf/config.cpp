@@ -369,6 +369,16 @@ std::optional<GgufVocabulary> gguf_vocabulary(const GgufFile& file) {
   result.bos = special_id(file, "tokenizer.ggml.bos_token_id");
   result.eos = special_id(file, "tokenizer.ggml.eos_token_id");
   result.eot = special_id(file, "tokenizer.ggml.eot_token_id");
+  // The later names, then those of older files.
+  const auto either = [&](std::string_view key, std::string_view older) {
+    const auto id = special_id(file, key);
+    return id ? id : special_id(file, older);
+  };
+  result.fim_prefix = either("tokenizer.ggml.fim_pre_token_id", "tokenizer.ggml.prefix_token_id");
+  result.fim_suffix = either("tokenizer.ggml.fim_suf_token_id", "tokenizer.ggml.suffix_token_id");
+  result.fim_middle = either("tokenizer.ggml.fim_mid_token_id", "tokenizer.ggml.middle_token_id");
+  result.fim_repository = special_id(file, "tokenizer.ggml.fim_rep_token_id");
+  result.fim_file = special_id(file, "tokenizer.ggml.fim_sep_token_id");
   result.unk = special_id(file, "tokenizer.ggml.unknown_token_id");
   result.pad = special_id(file, "tokenizer.ggml.padding_token_id");
   result.add_bos = file.find_bool("tokenizer.ggml.add_bos_token");

@@ -103,6 +103,17 @@ void set_bos_and_eos(const GgufVocabulary& vocabulary, BpeTokenizer& tokenizer) 
   tokenizer.add_bos = vocabulary.add_bos.value_or(tokenizer.add_bos) && tokenizer.bos.has_value();
 }
 
+void set_infill(const GgufVocabulary& vocabulary, Tokenizer::Infill& to) {
+  const auto set = [](const std::optional<std::int64_t>& id, std::optional<TokenId>& token) {
+    if (id) token = static_cast<TokenId>(*id);
+  };
+  set(vocabulary.fim_prefix, to.prefix);
+  set(vocabulary.fim_suffix, to.suffix);
+  set(vocabulary.fim_middle, to.middle);
+  set(vocabulary.fim_repository, to.repository);
+  set(vocabulary.fim_file, to.file);
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_gguf_tokenizer(const GgufVocabulary& vocabulary) {
@@ -116,6 +127,7 @@ std::unique_ptr<Tokenizer> load_gguf_tokenizer(const GgufVocabulary& vocabulary)
                 vocabulary.file, vocabulary.model);
   }
   set_bos_and_eos(vocabulary, *tokenizer);
+  set_infill(vocabulary, tokenizer->infill);
   return tokenizer;
 }
 

@@ -93,5 +93,30 @@ TEST_F(StructuredOutput, WhatCannotBeIsAnError) {
               testing::HasSubstr("#/not"));
 }
 
+/// Names of properties, and all else that leaves no choice, are drafted without a model: beside any drafter,
+/// and alone.
+TEST_F(StructuredOutput, WhatIsForcedIsDrafted) {
+  const Grammar grammar{GrammarKind::JsonSchema, R"({"type":"object","properties":{
+      "temperature_in_degrees":{"enum":["warm_and_sunny","cold_and_rainy"]},"recommendations":{"type":"boolean"}},
+      "required":["temperature_in_degrees","recommendations"]})"};
+  for (const double temperature : {0.0, 1.0}) {
+    const Request asked = request(grammar, temperature, 4);
+    const Result plain = answer(asked, "none");
+    ASSERT_EQ(plain.finish_reason, FinishReason::Stop) << plain.text;
+    const Result forced = answer(asked, "grammar:n-max=16");
+    EXPECT_EQ(forced.tokens, plain.tokens);
+    EXPECT_EQ(forced.speculation.type, "grammar");
+    EXPECT_GT(forced.speculation.accepted_tokens, 8) << plain.text;
+    const Result beside = answer(asked, "ngram:n-max=16");
+    EXPECT_EQ(beside.tokens, plain.tokens);
+    EXPECT_EQ(beside.speculation.type, "ngram,grammar");
+    EXPECT_GE(beside.speculation.accepted_tokens, forced.speculation.accepted_tokens);
+  }
+  Request free = request({}, 0.0, 4);
+  free.grammar.reset();
+  EXPECT_EQ(answer(free, "ngram").speculation.type, "ngram");
+  EXPECT_EQ(answer(free, "grammar").speculation.accepted_tokens, 0) << "nothing says what the text has to be";
+}
+
 }  // namespace
 }  // namespace augur

@@ -285,6 +285,42 @@ TEST(CApi, ThePlansTextAndItsFieldsSayTheSame) {
   EXPECT_THAT(augur_last_error(), AllOf(HasSubstr("verification"), HasSubstr("walk, rejection")));
 }
 
+TEST(CApi, TextsAreWhatGrammarsSay) {
+  augur_engine_options options = augur_engine_options_default();
+  options.model = kModel.c_str();
+  const std::string named = "self=" + kModel;
+  const char* const models[] = {named.c_str()};
+  options.draft_models = models;
+  options.draft_model_count = 1;
+  options.spec_types = "@self:n-max=3";
+  augur_engine* engine = augur_load(&options);
+  ASSERT_NE(engine, nullptr) << augur_last_error();
+  augur_request request = augur_request_default();
+  request.prompt = "Once upon a time";
+  request.max_tokens = 40;
+  const auto text_of = [&](const char* grammar, const char* kind) {
+    request.grammar = grammar;
+    request.grammar_kind = kind;
+    augur_result* result = augur_generate(engine, &request, nullptr, nullptr);
+    const std::string text = result == nullptr ? augur_last_error() : augur_result_text(result);
+    augur_result_free(result);
+    return text;
+  };
+  if (std::string none = text_of("[0-9]{3}", "regex"); none.find("without xgrammar") == std::string::npos) {
+    EXPECT_THAT(none, testing::MatchesRegex("[0-9][0-9][0-9]"));
+    EXPECT_THAT(text_of(R"({"enum": ["yes", "no"]})", nullptr), testing::AnyOf("\"yes\"", "\"no\""));
+    EXPECT_THAT(text_of(R"(root ::= "a" "b")", "gbnf"), "ab");
+    EXPECT_THAT(text_of(R"({"uniqueItems": true})", "json-schema"), HasSubstr("uniqueItems"));
+  }
+  EXPECT_THAT(text_of("a", "perl"), AllOf(HasSubstr("grammar_kind"), HasSubstr("structural-tag")));
+  EXPECT_THAT(text_of(nullptr, "regex"), HasSubstr("goes with grammar"));
+  augur_free(engine);
+  const char* const wrong[] = {"self"};
+  options.draft_models = wrong;
+  EXPECT_EQ(augur_load(&options), nullptr);
+  EXPECT_THAT(augur_last_error(), HasSubstr("expected NAME=PATH"));
+}
+
 TEST(CApi, ANewerCallersFieldsAreEmptied) {
   struct {
     augur_request known;

@@ -235,5 +235,72 @@ TEST_F(GrammarTest, WhatIsNoGrammarIsAnError) {
   }
 }
 
+/// A tag around one schema, behind any text or at once.
+std::string tag(const std::string& type, const std::string& more) {
+  return R"({"type": "structural_tag", "format": {"type": ")" + type +
+         R"(", "tags": [{"type": "tag", "begin": "<f>",
+    "content": {"type": "json_schema", "json_schema": {"type": "integer"}}, "end": "</f>"}], )" +
+         more + "}}";
+}
+
+TEST_F(GrammarTest, StructuralTags) {
+  const Grammar free{.kind = GrammarKind::StructuralTag,
+                     .text = tag("triggered_tags", R"("triggers": ["<f>"])")};
+  EXPECT_TRUE(fits(free, "any < text <f>12</f> and <f>3</f>"));
+  EXPECT_TRUE(fits(free, ""));
+  EXPECT_FALSE(fits(free, "any <f>x"));
+  const Grammar only{.kind = GrammarKind::StructuralTag,
+                     .text = tag("tags_with_separator", R"("separator": ", ", "at_least_one": true)")};
+  EXPECT_TRUE(fits(only, "<f>12</f>, <f>3</f>"));
+  EXPECT_FALSE(fits(only, "<f>12</f> <f>"));
+  EXPECT_FALSE(fits(only, ""));
+}
+
+/// A special token stands in no text, but where it is named.
+TEST_F(GrammarTest, StructuralTagsOfTokens) {
+  const auto begin = [&](const std::string& format) {
+    return compiler_
+        .compile({.kind = GrammarKind::StructuralTag,
+                  .text = R"({"type": "structural_tag", "format": )" + format + "}"})
+        ->begin();
+  };
+  constexpr TokenId kThink = 258;
+  const auto named = begin(R"({"type": "sequence", "elements": [{"type": "token", "token": 258},
+                              {"type": "const_string", "value": "ab"}]})");
+  EXPECT_FALSE(named->accept('a'));
+  EXPECT_TRUE(named->accept(kThink) && named->accept('a') && named->accept('b'));
+  EXPECT_TRUE(named->accept(ByteTokenizer::kEnd));
+  const auto triggered =
+      begin(R"({"type": "token_triggered_tags", "trigger_tokens": [258], "tags": [{"type": "tag",
+      "begin": {"type": "token", "token": 258}, "content": {"type": "regex", "pattern": "[0-9]+"}, "end": "."}]})");
+  EXPECT_TRUE(triggered->accept('x') && triggered->accept(kThink));
+  EXPECT_FALSE(triggered->accept('x'));
+  EXPECT_TRUE(triggered->accept('7') && triggered->accept('.') && triggered->accept('x'));
+}
+
+TEST_F(GrammarTest, StructuralTagsThatAreNone) {
+  const auto problem = [&](const std::string& format) {
+    return error_of([&] {
+      compiler_.compile({.kind = GrammarKind::StructuralTag,
+                         .text = R"({"type": "structural_tag", "format": )" + format + "}"});
+    });
+  };
+  EXPECT_THAT(problem("3"), HasSubstr("#/format is to be an object"));
+  EXPECT_THAT(problem(R"({"type": "dispatch"})"), HasSubstr("#/format/type 'dispatch'"));
+  EXPECT_THAT(problem(R"({"type": "const_string"})"), HasSubstr("#/format/value is missing"));
+  EXPECT_THAT(problem(R"({"type": "or", "elements": []})"), HasSubstr("#/format/elements"));
+  EXPECT_THAT(problem(R"({"type": "star", "content": {"type": "token", "token": -1}})"),
+              HasSubstr("#/format/content/token"));
+  EXPECT_THAT(problem(R"({"type": "token", "token": 70000})"), Not(testing::IsEmpty()));
+  EXPECT_THAT(problem(R"({"type": "any_text", "max_tokens": 3})"), HasSubstr("#/format/max_tokens"));
+  EXPECT_THAT(problem(R"({"type": "json_schema", "json_schema": {"type": "array", "uniqueItems": true}})"),
+              HasSubstr("#/uniqueItems"));
+  EXPECT_THAT(problem(R"({"type": "regex", "pattern": "("})"), HasSubstr("grammar: "));
+  EXPECT_THAT(
+      problem(R"({"type": "triggered_tags", "triggers": ["<x>"], "tags": [{"type": "tag", "begin": "<f>",
+                          "content": {"type": "any_text"}, "end": "."}]})"),
+      HasSubstr("trigger"));
+}
+
 }  // namespace
 }  // namespace augur

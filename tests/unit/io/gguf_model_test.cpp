@@ -286,6 +286,10 @@ TEST(GgufVocabularyReader, ReadsAllParts) {
                         .array("tokenizer.ggml.token_type", GgufType::I32, std::vector<std::int32_t>{2, 1, 6})
                         .strings("tokenizer.ggml.merges", {"a b"})
                         .u32("tokenizer.ggml.unknown_token_id", 0)
+                        .u32("tokenizer.ggml.fim_pre_token_id", 1)
+                        .u32("tokenizer.ggml.fim_mid_token_id", 2)
+                        .u32("tokenizer.ggml.middle_token_id", 1)
+                        .u32("tokenizer.ggml.suffix_token_id", 2)
                         .boolean("tokenizer.ggml.add_bos_token", true)
                         .build();
   const auto vocabulary = gguf_vocabulary(*parse(text));
@@ -298,6 +302,10 @@ TEST(GgufVocabularyReader, ReadsAllParts) {
   EXPECT_EQ(vocabulary->token_types, (std::vector<std::int32_t>{2, 1, 6}));
   EXPECT_EQ(vocabulary->merges, std::vector<std::string>{"a b"});
   EXPECT_EQ(vocabulary->unk, 0);
+  EXPECT_EQ(vocabulary->fim_prefix, 1);
+  EXPECT_EQ(vocabulary->fim_middle, 2) << "the later name counts";
+  EXPECT_EQ(vocabulary->fim_suffix, 2);
+  EXPECT_EQ(vocabulary->fim_file, std::nullopt);
   EXPECT_EQ(vocabulary->bos, std::nullopt);
   EXPECT_EQ(vocabulary->add_bos, true);
   EXPECT_EQ(vocabulary->add_space_prefix, std::nullopt);

@@ -10,6 +10,7 @@
 #include <random>
 #include <thread>
 
+#include "grammar/compiler.h"
 #include "support/stories_engine.h"
 
 namespace augur {
@@ -350,7 +351,11 @@ TEST_F(SessionTest, LittleMemoryChangesNoToken) {
   std::vector<Request> requests = mixed();
   for (Request& r : requests) r.max_tokens *= 3;
   std::vector<Result> alone;
-  for (const Request& r : requests) alone.push_back(engine_->generate(r));
+  std::int64_t prompt_tokens = 0;
+  for (const Request& r : requests) {
+    alone.push_back(engine_->generate(r));
+    prompt_tokens += alone.back().prompt_tokens;
+  }
   // A page of this model, and of the draft model, has 41 kB: about two requests fit.
   const std::int64_t memory = 24 * 40960;
   for (const std::int64_t cache : {std::int64_t{0}, memory}) {
@@ -361,6 +366,10 @@ TEST_F(SessionTest, LittleMemoryChangesNoToken) {
       EXPECT_EQ(tickets[i].wait().tokens, alone[i].tokens) << i;
     EXPECT_LE(session.load().memory_in_use, memory);
     EXPECT_EQ(session.load().memory, memory);
+    if (cache > 0) {
+      EXPECT_LE(session.load().prompt_tokens, prompt_tokens)
+          << "a suspended text's own beginning is no prompt";
+    }
   }
 }
 
@@ -391,6 +400,49 @@ TEST_F(SessionTest, RefusesWhatCannotBe) {
   Request r = request("One");
   r.cancel = &flag;
   EXPECT_THROW(session.submit(r), std::runtime_error);
+}
+
+/// Grammars are compiled beside the batch: requests with one wait for it, others and those that are cancelled
+/// do not, and the tokens are those of a request alone.
+TEST_F(SessionTest, GrammarsAreCompiledBesideTheBatch) {
+  if (!have_grammars()) GTEST_SKIP() << "built without xgrammar";
+  Request constrained = request("Once upon a time");
+  constrained.grammar = Grammar{.kind = GrammarKind::Regex, .text = "[a-z ]{20,30}\\.", .field = "pattern"};
+  const Result alone = Engine(testing_support::stories_engine_options()).generate(constrained);
+  Session session(*engine_);
+  std::vector<Ticket> tickets;
+  for (int i = 0; i < 6; ++i) {
+    if (i % 2 == 1) constrained.grammar->text += "a?";
+    tickets.push_back(session.submit(i % 3 == 2 ? request("One day,") : constrained));
+  }
+  Request impossible = request("One day,");
+  impossible.grammar = Grammar{.kind = GrammarKind::Regex, .text = "(a", .field = "pattern"};
+  const Result refused = session.submit(impossible).wait();
+  EXPECT_TRUE(refused.refused);
+  EXPECT_EQ(refused.refused_field, "pattern");
+  EXPECT_THAT(refused.error, HasSubstr("grammar"));
+  impossible.grammar = Grammar{.kind = GrammarKind::Regex, .text = "[a-f]{900,1000}", .field = "pattern"};
+  Ticket cancelled = session.submit(impossible);
+  cancelled.cancel();
+  EXPECT_EQ(cancelled.wait().finish_reason, FinishReason::Cancelled);
+  for (Ticket& ticket : tickets) EXPECT_EQ(ticket.wait().error, "");
+  EXPECT_EQ(tickets[0].wait().tokens, alone.tokens);
+  EXPECT_EQ(session.submit(constrained).wait().finish_reason, tickets[4].wait().finish_reason);
+}
+
+TEST_F(SessionTest, ItsEndCancelsWhatIsBeingCompiled) {
+  if (!have_grammars()) GTEST_SKIP() << "built without xgrammar";
+  std::vector<Ticket> tickets;
+  {
+    Session session(*engine_);
+    for (int i = 0; i < 4; ++i) {
+      Request constrained = request("Once upon a time");
+      constrained.grammar =
+          Grammar{.kind = GrammarKind::Regex, .text = "[a-g]{90" + std::to_string(i) + ",1000}", .field = {}};
+      tickets.push_back(session.submit(constrained));
+    }
+  }
+  for (const Ticket& ticket : tickets) EXPECT_TRUE(ticket.ended());
 }
 
 }  // namespace

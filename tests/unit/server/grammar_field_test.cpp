@@ -49,6 +49,8 @@ TEST(GrammarField, EveryFormOfEveryApi) {
       {R"({"structured_outputs": {"json_object": true}})", GrammarKind::Json, ""},
       {R"({"structured_outputs": {"regex": "a+"}})", GrammarKind::Regex, "a+"},
       {R"({"structured_outputs": {"grammar": "root ::= \"a\""}})", GrammarKind::Ebnf, "root ::= \"a\""},
+      {R"({"structured_outputs": {"structural_tag": {"type": "structural_tag", "format": 1}}})",
+       GrammarKind::StructuralTag, R"({"type":"structural_tag","format":1})"},
       {R"({"structured_outputs": {"choice": ["a\"\n", "b\\"]}})", GrammarKind::Ebnf,
        R"(root ::= "a\"\u000a" | "b\\")"},
       {R"({"guided_json": )" + schema + "}", GrammarKind::JsonSchema, schema},
@@ -81,7 +83,8 @@ TEST(GrammarField, WhatCannotBeIsNamed) {
        "response_format.json_schema.strict"},
       {R"({"response_format": {"type": "json_schema", "json_schema": {"schema": {}, "other": 1}}})",
        "response_format.json_schema.other"},
-      {R"({"structured_outputs": {"structural_tag": "x"}})", "structured_outputs.structural_tag"},
+      {R"({"structured_outputs": {"other": "x"}})", "structured_outputs.other"},
+      {R"({"structured_outputs": {"structural_tag": ""}})", "structured_outputs.structural_tag"},
       {R"({"structured_outputs": {"regex": "a", "json_object": true}})", "structured_outputs.regex"},
       {R"({"guided_json": 3})", "guided_json"},
       {R"({"guided_choice": []})", "guided_choice"},
@@ -91,6 +94,30 @@ TEST(GrammarField, WhatCannotBeIsNamed) {
       {R"({"grammar": "root ::= \"a\"", "guided_regex": "a"})", "guided_regex"},
   };
   for (const auto& [body, field] : kRefused) EXPECT_EQ(refused(body), field) << body;
+}
+
+/// "FIELD: grammar" of what "text" of the Responses API asks for, or the FIELD that is refused.
+std::string text_format(const std::string& format) {
+  Request request;
+  const std::string body = R"({"text": {"format": )" + format + "}}";
+  try {
+    read_text_format(json::parse(body)["text"]["format"], body, request);
+  } catch (const BadRequest& error) {
+    return error.field();
+  }
+  return request.grammar ? request.grammar->field + ": " + request.grammar->text : "";
+}
+
+TEST(GrammarField, TextFormats) {
+  EXPECT_EQ(text_format(R"({"type": "text"})"), "");
+  EXPECT_EQ(text_format(R"({"type": "json_object"})"), "text.format: ");
+  EXPECT_EQ(text_format(R"({"type": "json_schema", "name": "n", "strict": true, "schema": {"type": "object",
+                            "properties": {"b": {}, "a": {}}}})"),
+            R"(text.format.schema: {"type":"object","properties":{"b":{},"a":{}}})");
+  EXPECT_EQ(text_format(R"({"type": "grammar"})"), "text.format.type");
+  EXPECT_EQ(text_format(R"({"type": "json_schema", "name": "n"})"), "text.format.schema");
+  EXPECT_EQ(text_format(R"({"type": "text", "schema": {}})"), "text.format.schema");
+  EXPECT_EQ(text_format(R"({"type": "json_schema", "schema": {}, "strict": 1})"), "text.format.strict");
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "grammar/compiler.h"
+#include "io/gguf/writer.h"
+#include "support/quantised_models.h"
 #include "support/server_fixture.h"
+#include "support/temporary_folder.h"
 
 namespace augur {
 namespace {
@@ -91,7 +95,7 @@ TEST_F(LlamaCppService, RefusesWhatItDoesNotDo) {
   EXPECT_THAT(completion(R"("mirostat": 2)"), AllOf(HasSubstr("400 'mirostat'"), HasSubstr("not support")));
   EXPECT_THAT(completion(R"("typical_p": 0.5)"), HasSubstr("400 'typical_p'"));
   EXPECT_THAT(completion(R"("samplers": ["top_k", "temperature"])"), HasSubstr("400 'samplers'"));
-  EXPECT_THAT(completion(R"("grammar": "root ::= \"a\"")"), HasSubstr("400 'grammar'"));
+  EXPECT_THAT(completion(R"("grammar": 3)"), HasSubstr("400 'grammar'"));
   EXPECT_THAT(completion(R"("lora": [{"id": 0, "scale": 1}])"), HasSubstr("400 'lora'"));
   EXPECT_THAT(completion(R"("nonsense": 1)"), HasSubstr("400 'nonsense'"));
   EXPECT_THAT(completion(R"("cache_prompt": 1)"), HasSubstr("400 'cache_prompt'"));
@@ -119,6 +123,9 @@ TEST_F(LlamaCppService, DescribesItself) {
   EXPECT_EQ(props["default_generation_settings"]["params"]["top_k"], 40);
   EXPECT_THAT(props["model_path"].get<std::string>(), testing::Not(HasSubstr("/")));
   EXPECT_EQ(props["chat_template"], "");
+  EXPECT_THAT(props["speculative"]["types"].get<std::vector<std::string>>(),
+              testing::IsSupersetOf({"none", "ngram", "draft"}));
+  EXPECT_EQ(props["speculative"]["default"], "draft");
   EXPECT_THAT(refusal("/apply-template", R"({"messages": [{"role": "user", "content": "Hi"}]})"),
               AllOf(HasSubstr("400 'messages'"), HasSubstr("chat template")));
 }
@@ -134,6 +141,78 @@ TEST_F(LlamaCppService, TokenizesInPieces) {
   EXPECT_TRUE(pieces[0]["piece"].is_string());
   EXPECT_THAT(refusal("/tokenize", R"({"content": "a", "parse_special": false})"),
               HasSubstr("400 'parse_special'"));
+}
+
+TEST_F(LlamaCppService, TextsAreWhatGrammarsSay) {
+  if (!have_grammars()) GTEST_SKIP() << "built without xgrammar";
+  open();
+  json body = {{"prompt", "Once upon a time"}, {"n_predict", 60}, {"seed", 3}};
+  body["grammar"] = R"(root ::= "a" [0-9] [0-9] "b")";
+  const json by_grammar = answer("/completion", body);
+  EXPECT_THAT(by_grammar["content"].get<std::string>(), testing::MatchesRegex("a[0-9][0-9]b"));
+  EXPECT_EQ(by_grammar["stop_type"], "eos");
+  body["json_schema"] = {{"type", "integer"}, {"minimum", 3}, {"maximum", 5}};
+  EXPECT_THAT(refusal("/completion", body.dump()), HasSubstr("400"));
+  body["grammar"] = "";
+  const json by_schema = answer("/completion", body);
+  EXPECT_THAT(by_schema["content"].get<std::string>(), testing::MatchesRegex("[345]"));
+}
+
+/// A GGUF file of the stories model that says which tokens infilling has.
+std::filesystem::path with_infill_tokens(const std::filesystem::path& folder) {
+  const GgufFile file = GgufFile::open(testing_support::write_quantised_stories(folder, DType::Q8_0));
+  GgufMetadata metadata;
+  for (const auto& [key, value] : file.metadata()) metadata.copy(key, value);
+  metadata.set_u32("tokenizer.ggml.fim_pre_token_id", 300);
+  metadata.set_u32("tokenizer.ggml.fim_suf_token_id", 301);
+  metadata.set_u32("tokenizer.ggml.fim_mid_token_id", 302);
+  metadata.set_u32("tokenizer.ggml.fim_sep_token_id", 303);
+  std::vector<GgufWriter::Entry> entries;
+  for (const GgufTensorInfo& info : file.tensor_infos()) {
+    const StoredTensor tensor = file.tensor(info);
+    entries.push_back({info.name, tensor.dtype, tensor.shape});
+  }
+  const std::filesystem::path path = folder / "infill.gguf";
+  GgufWriter writer(path, metadata, entries);
+  for (const GgufTensorInfo& info : file.tensor_infos()) writer.write(file.tensor(info).bytes);
+  writer.finish();
+  return path;
+}
+
+TEST(Infill, TokensAreTheFilesOwn) {
+  const testing_support::TemporaryFolder folder;
+  EngineOptions options = testing_support::stories_engine_options();
+  options.model = with_infill_tokens(folder.path()).string();
+  Engine engine(options);
+  Service service({.model = "stories", .api_keys = {}, .speculation = {}});
+  service.open(engine, {});
+  HttpServer server({.port = 0}, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
+    service.handle(request, exchange);
+  });
+  httplib::Client client("127.0.0.1", server.port());
+  const json body = {{"input_prefix", "Lily"}, {"input_suffix", "Tom"},
+                     {"prompt", "and"},        {"input_extra", {{{"filename", "a"}, {"text", "One"}}}},
+                     {"n_predict", 8},         {"temperature", 0}};
+  const httplib::Result result = client.Post("/infill", body.dump(), "application/json");
+  ASSERT_EQ(result->status, 200) << result->body;
+  std::vector<TokenId> expected = engine.tokenize("");
+  const auto add = [&](std::optional<TokenId> token, const char* text) {
+    if (token) expected.push_back(*token);
+    const std::vector<TokenId> more = engine.tokenize_part(text);
+    expected.insert(expected.end(), more.begin(), more.end());
+  };
+  add(303, "a\n");
+  add(std::nullopt, "One");
+  add(303, "filename\n");
+  add(300, "Lily");
+  add(301, "Tom");
+  add(302, "and");
+  Request asked;
+  asked.prompt_tokens = expected;
+  asked.max_tokens = 8;
+  service.drain();
+  EXPECT_EQ(json::parse(result->body)["content"], engine.generate(asked).text);
+  EXPECT_EQ(json::parse(result->body)["tokens_evaluated"], expected.size());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "grammar/compiler.h"
 #include "server/request_log.h"
 #include "support/server_fixture.h"
 #include "support/temporary_folder.h"
@@ -178,6 +179,32 @@ TEST_F(RequestLogTest, LevelsLeaveLinesOut) {
   EXPECT_EQ(line({.requests = false}, record_), "");
   record_.status = 503;
   EXPECT_THAT(line({.level = "error"}, record_), HasSubstr("level=error"));
+}
+
+/// What the grammar's compiler finds, away from the thread that reads requests, names the field all the same.
+TEST_F(OperationsTest, SchemasThatCannotBeAreNamedAndCounted) {
+  open();
+  const json schema = {{"type", "array"}, {"uniqueItems", true}};
+  const auto param = [&](const std::string& path, json body) {
+    body["max_tokens"] = 4;
+    const httplib::Result result = post(path, body.dump());
+    EXPECT_EQ(result->status, 400) << result->body;
+    const json error = json::parse(result->body)["error"];
+    EXPECT_THAT(error["message"].get<std::string>(), HasSubstr("uniqueItems"));
+    return error["param"].get<std::string>();
+  };
+  if (!have_grammars()) GTEST_SKIP() << "built without xgrammar";
+  EXPECT_EQ(param("/v1/completions",
+                  {{"prompt", "Once"},
+                   {"response_format", {{"type", "json_schema"}, {"json_schema", {{"schema", schema}}}}}}),
+            "response_format.json_schema.schema");
+  EXPECT_EQ(param("/v1/completions", {{"prompt", "Once"}, {"guided_json", schema}}), "guided_json");
+  EXPECT_EQ(param("/completion", {{"prompt", "Once"}, {"json_schema", schema}}), "json_schema");
+  EXPECT_EQ(client_.Get("/nowhere")->status, 404);
+  const std::string text = metrics();
+  EXPECT_THAT(text, HasSubstr(R"(augur:requests_refused_total{model_name="stories",status="400"} 3)"));
+  EXPECT_THAT(text, HasSubstr(R"(augur:requests_refused_total{model_name="stories",status="404"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(vllm:cache_config_info{model_name="stories",block_size="64",)"));
 }
 
 }  // namespace

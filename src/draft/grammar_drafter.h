@@ -1,0 +1,31 @@
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "draft/drafter.h"
+#include "io/tokenizer.h"
+
+namespace augur {
+
+/// Jump-ahead (XGrammar, Dong et al., 2024; SGLang, Zheng et al., 2024): what the sequence's grammar leaves
+/// no choice about. Where one token may come next it is that one; where the bytes are known, the longest
+/// token that they begin with. One branch from the root. Unlike in these papers the tokens are only proposed:
+/// the target draws under the same masks, and may cut the same bytes into other tokens. Without a grammar,
+/// silent.
+class GrammarDrafter final : public Drafter {
+ public:
+  /// `tokenizer` outlives it.
+  explicit GrammarDrafter(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+
+  std::string_view name() const override { return "grammar"; }
+  DrafterTraits traits() const override { return {.one_shot = true, .has_probabilities = false}; }
+  void reset() override {}
+  void sync(const AcceptedRows&) override {}
+  void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::vector<TokenId> legal_;  ///< scratch
+};
+
+}  // namespace augur

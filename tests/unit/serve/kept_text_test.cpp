@@ -1,0 +1,157 @@
+// Texts in files: what is restored gives the tokens of a text that is read, and what is damaged is an error.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <string_view>
+
+#include "augur/session.h"
+#include "support/stories_engine.h"
+#include "support/temporary_folder.h"
+
+namespace augur {
+namespace {
+
+using testing::HasSubstr;
+
+class KeptTextTest : public testing_support::StoriesEngineTest {
+ protected:
+  static TextFile save(Session& session, const std::vector<TokenId>& tokens, const std::string& path) {
+    std::promise<TextFile> told;
+    session.save_text(tokens, path, [&](const TextFile& file) { told.set_value(file); });
+    return told.get_future().get();
+  }
+  static TextFile load(Session& session, const std::string& path) {
+    std::promise<TextFile> told;
+    session.load_text(path, [&](const TextFile& file) { told.set_value(file); });
+    return told.get_future().get();
+  }
+  static std::int64_t forget(Session& session, const std::vector<TokenId>& tokens) {
+    std::promise<TextFile> told;
+    session.forget_text(tokens, [&](const TextFile& file) { told.set_value(file); });
+    return told.get_future().get().tokens;
+  }
+  static Request first() {
+    Request request;
+    request.prompt = "Lily and Tom went to the park. Tom saw a big";
+    request.max_tokens = 90;
+    request.speculation = SpeculationPlan::parse("draft:policy=eagle2,topk=3");
+    return request;
+  }
+  /// The request's text, prompt and answer.
+  static std::vector<TokenId> text_of(const Request& request, const Result& result) {
+    std::vector<TokenId> text = engine_->prompt_tokens(request);
+    text.insert(text.end(), result.tokens.begin(), result.tokens.end());
+    return text;
+  }
+  static std::string read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void write(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+  }
+  std::string path(const char* name) const { return (folder_.path() / name).string(); }
+
+  const testing_support::TemporaryFolder folder_;
+};
+
+TEST_F(KeptTextTest, WhatIsRestoredGoesOnWithTheSameTokens) {
+  std::vector<TokenId> text;
+  TextFile saved;
+  {
+    Session session(*engine_);
+    text = text_of(first(), session.submit(first()).wait());
+    saved = save(session, text, path("a"));
+    EXPECT_EQ(saved.error, "");
+    EXPECT_GE(saved.tokens, std::ssize(text) - 1);
+    EXPECT_EQ(saved.bytes, std::ssize(read(path("a"))));
+    // A text that is not whole pages: nothing of others is in the file.
+    EXPECT_NE(saved.tokens % 64, 0);
+    save(session, text, path("b"));
+    EXPECT_EQ(read(path("a")), read(path("b")));
+  }
+  for (const char* plan : {"none", "draft:policy=eagle2,topk=3", "draft,ngram", ""}) {
+    Request next;
+    next.prompt_tokens = text;
+    next.prompt_tokens.push_back(410);
+    next.max_tokens = 40;
+    next.sampling = {.temperature = 0.8, .seed = 5};
+    if (*plan != '\0') next.speculation = SpeculationPlan::parse(plan);
+    const Result anew = engine_->generate(next);
+    Session session(*engine_);
+    const TextFile loaded = load(session, path("a"));
+    EXPECT_EQ(loaded.error, "");
+    EXPECT_EQ(loaded.tokens, saved.tokens);
+    EXPECT_EQ(loaded.bytes, saved.bytes);
+    const Result result = session.submit(next).wait();
+    EXPECT_EQ(result.tokens, anew.tokens) << plan;
+    EXPECT_GE(result.cached_tokens, saved.tokens - 2) << plan << ": the drafter's rows are there, too";
+    // `auto` drafts what is worth its time.
+    if (std::string_view(plan).find("eagle2") != std::string_view::npos) {
+      EXPECT_EQ(result.speculation.accepted_tokens, anew.speculation.accepted_tokens) << plan;
+    }
+  }
+}
+
+TEST_F(KeptTextTest, WhatIsDamagedOrAnothersIsAnError) {
+  Session session(*engine_);
+  const std::vector<TokenId> text = text_of(first(), session.submit(first()).wait());
+  ASSERT_EQ(save(session, text, path("a")).error, "");
+  const std::string whole = read(path("a"));
+  const auto damaged = [&](std::string bytes) {
+    write(path("bad"), bytes);
+    const TextFile file = load(session, path("bad"));
+    EXPECT_EQ(file.tokens, 0);
+    EXPECT_THAT(file.error, HasSubstr(path("bad")));
+    return file.error;
+  };
+  EXPECT_THAT(damaged(""), HasSubstr("no saved text"));
+  EXPECT_THAT(damaged("AUGURTXT"), HasSubstr("no saved text"));
+  EXPECT_THAT(damaged(whole.substr(0, whole.size() - 1)), HasSubstr("bytes"));
+  EXPECT_THAT(damaged(whole + "x"), HasSubstr("bytes"));
+  for (std::size_t at = 0; at < whole.size(); at = at < 600 ? at + 7 : at + whole.size() / 40) {
+    std::string bytes = whole;
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x80);
+    EXPECT_NE(damaged(bytes), "") << at;
+  }
+  std::string two = whole;  // two flips that a weak hash would take for none
+  two[whole.size() - 1] = static_cast<char>(two[whole.size() - 1] ^ 0x80);
+  two[whole.size() - 9] = static_cast<char>(two[whole.size() - 9] ^ 0x80);
+  EXPECT_THAT(damaged(two), HasSubstr("damaged"));
+  EXPECT_THAT(load(session, path("nothing")).error, HasSubstr("nothing"));
+  EXPECT_THAT(save(session, {1, 2, 3}, path("c")).error + save(session, {500, 3}, path("c")).error,
+              HasSubstr("nothing is kept"));
+  EXPECT_THAT(save(session, text, path("no/such/folder")).error, HasSubstr("no/such/folder"));
+
+  EngineOptions other = testing_support::stories_engine_options();
+  other.kv = KvFormat::F32;
+  Engine another(other);
+  const std::pair<SessionOptions, const char*> others[] = {
+      {{}, "system_fingerprint"},
+      {{.cache_bytes = 1000}, "kept texts may take 1000"},
+      {{.cache_bytes = 0}, "keeps no texts"},
+  };
+  for (const auto& [session_options, problem] : others) {
+    Session stranger(another, session_options);
+    EXPECT_THAT(load(stranger, path("a")).error, HasSubstr(problem));
+  }
+}
+
+TEST_F(KeptTextTest, WhatIsForgottenIsReadAgain) {
+  Session session(*engine_);
+  const std::vector<TokenId> text = text_of(first(), session.submit(first()).wait());
+  Request next;
+  next.prompt_tokens = text;
+  next.max_tokens = 4;
+  next.speculation = SpeculationPlan::parse("none");
+  EXPECT_EQ(forget(session, {500, 501, 502}), 0);
+  EXPECT_GE(forget(session, text), std::ssize(text) - 1);
+  EXPECT_EQ(session.submit(next).wait().cached_tokens, 0);
+  EXPECT_EQ(forget(session, {}), 0);
+}
+
+}  // namespace
+}  // namespace augur

@@ -1,0 +1,221 @@
+// Calls that a request demands: whatever the model would rather write, the answer is calls in its template's
+// form, whose arguments fit the schema.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <httplib.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "grammar/compiler.h"
+#include "server/http_server.h"
+#include "server/service.h"
+#include "server/tool_parser.h"
+#include "support/templated_stories.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr std::string_view kMessages = "{% for m in messages %}{{ m.content }}\n{% endfor %}";
+
+/// A template of each form, as tool_format() tells them.
+std::string template_of(ToolFormat format) {
+  const std::string tools = "{% if tools %}{{ tools | tojson }}";
+  switch (format) {
+    case ToolFormat::Hermes:
+      return tools + "<tool_call>{% endif %}" + std::string(kMessages);
+    case ToolFormat::Llama3:
+      return tools + "<|start_header_id|> \"parameters\": {% endif %}" + std::string(kMessages);
+    case ToolFormat::Mistral:
+      return tools + "[TOOL_CALLS]{% endif %}" + std::string(kMessages);
+  }
+  return {};
+}
+
+const json kSchema = {
+    {"type", "object"},
+    {"properties", {{"place", {{"enum", {"Berlin", "Rome"}}}}, {"days", {{"enum", {1, 2, 3}}}}}},
+    {"required", {"place", "days"}},
+    {"additionalProperties", false}};
+
+bool fits(const json& arguments) {
+  return arguments.is_object() && arguments.size() == 2 &&
+         (arguments.value("place", "") == "Berlin" || arguments.value("place", "") == "Rome") &&
+         arguments.contains("days") && arguments["days"].is_number_integer() && arguments["days"] > 0 &&
+         arguments["days"] < 4;
+}
+
+json function(const std::string& name) {
+  return {{"type", "function"}, {"function", {{"name", name}, {"parameters", kSchema}}}};
+}
+
+json chat(json more) {
+  json body = {{"messages", {{{"role", "user"}, {"content", "Once upon a time"}}}},
+               {"tools", {function("weather"), function("trip")}},
+               {"max_tokens", 300},
+               {"temperature", 0}};
+  body.update(more);
+  return body;
+}
+
+class ToolChoiceTest : public testing::TestWithParam<ToolFormat> {
+ protected:
+  void SetUp() override {
+    if (!have_grammars()) GTEST_SKIP() << "built without xgrammar";
+    const ToolFormat format = GetParam();
+    ASSERT_EQ(tool_format(template_of(format)), format);
+    static std::map<ToolFormat, std::unique_ptr<testing_support::TemplatedStories>> models;
+    auto& model = models[format];
+    if (!model) model = std::make_unique<testing_support::TemplatedStories>(template_of(format), true);
+    service_.open(*model->engine, {.parallel = 4});
+  }
+  void TearDown() override { service_.drain(); }
+
+  httplib::Result post(const std::string& path, const json& body) {
+    httplib::Client client("127.0.0.1", server_.port());
+    return client.Post(path, body.dump(), "application/json");
+  }
+  json answer(const std::string& path, const json& body) {
+    const httplib::Result result = post(path, body);
+    EXPECT_EQ(result->status, 200) << result->body;
+    return json::parse(result->body);
+  }
+  json message(const json& more) {
+    const json choice = answer("/v1/chat/completions", chat(more))["choices"][0];
+    EXPECT_EQ(choice["finish_reason"], "tool_calls") << choice;
+    return choice["message"];
+  }
+
+  Service service_{{.model = "stories", .api_keys = {}, .speculation = {}}};
+  HttpServer server_{{.port = 0},
+                     [this](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
+                       service_.handle(request, exchange);
+                     }};
+};
+
+TEST_P(ToolChoiceTest, ARequiredCallIsThereAndItsArgumentsFit) {
+  for (const double temperature : {0.0, 1.5}) {
+    const json required = message({{"tool_choice", "required"},
+                                   {"temperature", temperature},
+                                   {"seed", 7},
+                                   {"parallel_tool_calls", false}});
+    ASSERT_EQ(required["tool_calls"].size(), 1U) << required;
+    EXPECT_TRUE(fits(json::parse(required["tool_calls"][0]["function"]["arguments"].get<std::string>())))
+        << required;
+  }
+  for (const char* name : {"weather", "trip"}) {
+    const json named = message({{"tool_choice", {{"type", "function"}, {"function", {{"name", name}}}}}});
+    for (const json& call : named["tool_calls"]) {
+      EXPECT_EQ(call["function"]["name"], name);
+      EXPECT_TRUE(fits(json::parse(call["function"]["arguments"].get<std::string>()))) << call;
+    }
+  }
+}
+
+/// The tokens are the same with speculation and without, whole or streamed.
+TEST_P(ToolChoiceTest, SpeculationAndStreamsChangeNothing) {
+  const json more = {{"tool_choice", "required"}, {"parallel_tool_calls", false}};
+  const json whole = message(more)["tool_calls"][0]["function"];
+  json plain = more;
+  plain["speculative"] = {{"type", "none"}};
+  EXPECT_EQ(message(plain)["tool_calls"][0]["function"], whole);
+  json streamed = chat(more);
+  streamed["stream"] = true;
+  const std::string body = post("/v1/chat/completions", streamed)->body;
+  json joined = {{"name", ""}, {"arguments", ""}};
+  int deltas = 0;
+  for (std::size_t at = 0; (at = body.find("data: {", at)) != std::string::npos; at += 6) {
+    const json event = json::parse(body.substr(at + 6, body.find('\n', at) - at - 6));
+    for (const json& call : event["choices"][0]["delta"].value("tool_calls", json::array())) {
+      for (const auto& [key, value] : call["function"].items()) {
+        joined[key] = joined[key].get<std::string>() + value.get<std::string>();
+      }
+      ++deltas;
+    }
+  }
+  EXPECT_EQ(joined, whole);
+  EXPECT_GT(deltas, 2) << "arguments come as they are written";
+}
+
+TEST_P(ToolChoiceTest, TheOtherApisDemandCallsToo) {
+  const json tools = {{{"name", "weather"}, {"input_schema", kSchema}},
+                      {{"name", "trip"}, {"input_schema", kSchema}}};
+  json body = {{"messages", {{{"role", "user"}, {"content", "Once"}}}},
+               {"tools", tools},
+               {"max_tokens", 300},
+               {"temperature", 0},
+               {"tool_choice", {{"type", "any"}, {"disable_parallel_tool_use", true}}}};
+  json message = answer("/v1/messages", body);
+  EXPECT_EQ(message["stop_reason"], "tool_use");
+  ASSERT_EQ(message["content"].size(), 1U) << message;
+  EXPECT_TRUE(fits(message["content"][0]["input"])) << message;
+  body["tool_choice"] = {{"type", "tool"}, {"name", "trip"}, {"disable_parallel_tool_use", true}};
+  message = answer("/v1/messages", body);
+  EXPECT_EQ(message["content"][0]["name"], "trip");
+
+  json responses = {{"input", "Once"},        {"max_output_tokens", 200},
+                    {"temperature", 0},       {"tool_choice", {{"type", "function"}, {"name", "trip"}}},
+                    {"tools", json::array()}, {"parallel_tool_calls", false}};
+  for (const char* name : {"weather", "trip"}) {
+    responses["tools"].push_back(
+        {{"type", "function"}, {"name", name}, {"parameters", kSchema}, {"strict", true}});
+  }
+  const json output = answer("/v1/responses", responses)["output"];
+  ASSERT_EQ(output.size(), 1U) << output;
+  EXPECT_EQ(output[0]["name"], "trip");
+  EXPECT_TRUE(fits(json::parse(output[0]["arguments"].get<std::string>())));
+}
+
+/// What a text is left free to be, it is: a strict tool alone changes no token of an answer without calls.
+TEST_P(ToolChoiceTest, AStrictToolLeavesOtherTextAlone) {
+  json strict = chat({{"max_tokens", 40}});
+  const json free = answer("/v1/chat/completions", strict)["choices"][0]["message"];
+  strict["tools"][0]["function"]["strict"] = true;
+  EXPECT_EQ(answer("/v1/chat/completions", strict)["choices"][0]["message"]["content"], free["content"]);
+  EXPECT_EQ(free["content"].get<std::string>().empty(), false);
+}
+
+TEST_P(ToolChoiceTest, WhatCannotBeDemandedIsNamed) {
+  const auto refused = [&](const std::string& path, const json& body) {
+    const httplib::Result result = post(path, body);
+    const json error = json::parse(result->body)["error"];
+    return std::to_string(result->status) + " " + error["param"].get<std::string>();
+  };
+  const auto chat_refused = [&](const json& more) { return refused("/v1/chat/completions", chat(more)); };
+  EXPECT_EQ(chat_refused({{"tool_choice", {{"type", "function"}, {"function", {{"name", "swim"}}}}}}),
+            "400 tool_choice.function.name");
+  EXPECT_EQ(chat_refused({{"tool_choice", {{"type", "function"}, {"function", "trip"}}}}), "400 tool_choice");
+  EXPECT_EQ(chat_refused({{"tool_choice", "any"}}), "400 tool_choice");
+  EXPECT_EQ(chat_refused({{"tool_choice", "required"}, {"response_format", {{"type", "json_object"}}}}),
+            "400 tool_choice");
+  json odd = function("odd");
+  odd["function"]["parameters"] = {{"type", "object"},
+                                   {"properties", {{"a", {{"type", "array"}, {"uniqueItems", true}}}}}};
+  EXPECT_EQ(chat_refused({{"tools", {odd}}, {"tool_choice", "required"}}),
+            "400 tools[0].function.parameters");
+  odd["function"]["strict"] = true;
+  EXPECT_EQ(chat_refused({{"tools", {function("trip"), odd}}}), "400 tools[1].function.parameters");
+  odd["function"]["parameters"] = {{"type", "array"}};
+  EXPECT_EQ(chat_refused({{"tools", {odd}}}), "400 tools[0].function.parameters");
+  odd["function"]["parameters"] = {{"type", "object"},
+                                   {"properties", {{"a", {{"type", "array"}, {"uniqueItems", true}}}}}};
+  odd["function"]["strict"] = false;
+  const json any = answer("/v1/chat/completions", chat({{"tools", {odd}}, {"tool_choice", "required"}}));
+  EXPECT_EQ(any["choices"][0]["message"]["tool_calls"][0]["function"]["name"], "odd")
+      << "not strict: any object";
+}
+
+std::string name_of(const testing::TestParamInfo<ToolFormat>& form) {
+  return form.param == ToolFormat::Hermes   ? "Hermes"
+         : form.param == ToolFormat::Llama3 ? "Llama3"
+                                            : "Mistral";
+}
+INSTANTIATE_TEST_SUITE_P(Forms, ToolChoiceTest,
+                         testing::Values(ToolFormat::Hermes, ToolFormat::Llama3, ToolFormat::Mistral),
+                         name_of);
+
+}  // namespace
+}  // namespace augur
