@@ -77,8 +77,8 @@ std::optional<double> busy_ticks(std::string_view proc_stat, std::span<const int
 
 CoreWatch::Source CoreWatch::Source::system() {
   const auto ticks = static_cast<double>(std::max(1L, sysconf(_SC_CLK_TCK)));
-  return {.busy = [ticks, file = std::make_shared<ProcStat>()](
-                      std::span<const int> cpus) -> std::optional<double> {
+  return {.busy = [ticks,
+                   file = std::make_shared<ProcStat>()](std::span<const int> cpus) -> std::optional<double> {
             const std::optional<double> busy = busy_ticks(file->read(), cpus);
             return busy ? std::optional(*busy / ticks) : std::nullopt;
           },

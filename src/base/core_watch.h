@@ -46,9 +46,9 @@ class CoreWatch {
   std::optional<Sample> last_;
 };
 
-/// From the text of /proc/stat: for how long the cores `cpus` (ascending) have been busy, in clock ticks. That
-/// is user, nice, system, irq and softirq; what a hypervisor took (steal) is nobody's here. None when one of
-/// them is not listed.
+/// From the text of /proc/stat: for how long the cores `cpus` (ascending) have been busy, in clock ticks.
+/// That is user, nice, system, irq and softirq; what a hypervisor took (steal) is nobody's here. None when
+/// one of them is not listed.
 std::optional<double> busy_ticks(std::string_view proc_stat, std::span<const int> cpus);
 
 }  // namespace augur

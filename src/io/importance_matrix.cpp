@@ -35,7 +35,8 @@ void read_gguf(const GgufFile& file, ImportanceMatrix& into) {
     const StoredTensor counts = file.tensor(*counts_info);
     for (const StoredTensor* tensor : {&sums, &counts}) {
       if (tensor->dtype != DType::F32)
-        throw Error("{}: tensor {}: expected F32, found {}", file.name(), tensor->name, augur::name(tensor->dtype));
+        throw Error("{}: tensor {}: expected F32, found {}", file.name(), tensor->name,
+                    augur::name(tensor->dtype));
     }
     const auto values = static_cast<std::int64_t>(sums.bytes.size() / sizeof(float));
     const auto matrices = static_cast<std::int64_t>(counts.bytes.size() / sizeof(float));
@@ -84,8 +85,10 @@ class DatReader {
  private:
   std::span<const std::byte> take(const std::string& what, std::int32_t count, std::size_t size) {
     if (count < 0 || static_cast<std::size_t>(count) > rest_.size() / size) {
-      throw Error("{}: {} at byte {}: {} values do not fit into what is left of the file: expected an importance matrix",
-                  name_, what, size_ - rest_.size(), count);
+      throw Error(
+          "{}: {} at byte {}: {} values do not fit into what is left of the file: expected an importance "
+          "matrix",
+          name_, what, size_ - rest_.size(), count);
     }
     const auto taken = rest_.first(static_cast<std::size_t>(count) * size);
     rest_ = rest_.subspan(taken.size());
@@ -113,7 +116,8 @@ ImportanceMatrix ImportanceMatrix::read(const std::filesystem::path& path) {
     const MappedFile file(path);
     DatReader(file, path.string()).read(matrix);
   }
-  if (matrix.entries_.empty()) throw Error("{}: expected an importance matrix, found no entries", path.string());
+  if (matrix.entries_.empty())
+    throw Error("{}: expected an importance matrix, found no entries", path.string());
   return matrix;
 }
 

@@ -9,8 +9,8 @@
 namespace augur {
 
 /// What the columns of a model's matrices matter: the mean square of what each is multiplied with, over some
-/// text. By the name that GGUF gives the matrix ("blk.0.attn_q.weight"); of stacked matrices (experts) one row
-/// after the other.
+/// text. By the name that GGUF gives the matrix ("blk.0.attn_q.weight"); of stacked matrices (experts) one
+/// row after the other.
 class ImportanceMatrix {
  public:
   ImportanceMatrix() = default;

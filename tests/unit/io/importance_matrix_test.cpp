@@ -43,9 +43,10 @@ class ImportanceMatrixFile : public testing::Test {
     const std::filesystem::path path = folder_.path() / "imatrix.gguf";
     GgufMetadata metadata;
     metadata.set("general.type", type);
-    GgufWriter writer(path, metadata,
-                      {{"blk.0.ffn_up.weight.in_sum2", DType::F32, {static_cast<std::int64_t>(sums.size())}},
-                       {"blk.0.ffn_up.weight.counts", DType::F32, {static_cast<std::int64_t>(counts.size())}}});
+    GgufWriter writer(
+        path, metadata,
+        {{"blk.0.ffn_up.weight.in_sum2", DType::F32, {static_cast<std::int64_t>(sums.size())}},
+         {"blk.0.ffn_up.weight.counts", DType::F32, {static_cast<std::int64_t>(counts.size())}}});
     writer.write(std::as_bytes(std::span(sums)));
     writer.write(std::as_bytes(std::span(counts)));
     writer.finish();
