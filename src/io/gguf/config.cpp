@@ -330,7 +330,12 @@ nlohmann::json gguf_config(const GgufFile& file) {
   }
   if (known->interleaved) config["mlp_bias"] = file.find_tensor("blk.0.ffn_up.bias") != nullptr;
   if (known->experts) add_experts(keys, config);
-  if (known->windows) add_windows(file, keys, config);
+  if (known->windows) {
+    add_windows(file, keys, config);
+  } else if (file.find_int(keys.full("attention.sliding_window")).value_or(0) != 0) {
+    throw Error("{}: {}: sliding windows are not supported for this architecture", file.name(),
+                keys.full("attention.sliding_window"));
+  }
   add_scales(keys, hidden, heads, config);
   config["torch_dtype"] = "bfloat16";
   return config;

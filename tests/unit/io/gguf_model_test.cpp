@@ -167,6 +167,7 @@ TEST(GgufConfig, RefusesMissingAndAbsurdValues) {
           {"f.gguf", "llama.embedding_length"});
   refused(small_model("llama").u32("llama.vocab_size", 0).u32("llama.attention.key_length", 0),
           {"key_length", "0"});
+  refused(small_model("llama").u32("llama.attention.sliding_window", 8), {"llama.attention.sliding_window"});
   refused(small_model("llama").u32("llama.rope.dimension_count", 6), {"rope.dimension_count", "4", "6"});
   refused(small_model("llama").strings("tokenizer.ggml.tokens", {"a", "b", "c", "d"}),
           {"token_embd", "3", "4"});
