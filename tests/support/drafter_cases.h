@@ -24,6 +24,9 @@ struct DrafterCase {
   std::string type;
   std::filesystem::path folder;  ///< of a draft model or head; empty: it needs none
 
+  /// It proposes what a constraint leaves no choice about, and nothing without one.
+  bool needs_constraint() const { return type == "grammar"; }
+
   friend void PrintTo(const DrafterCase& c, std::ostream* out) { *out << c.name; }
 };
 
