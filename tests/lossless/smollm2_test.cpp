@@ -77,7 +77,8 @@ class LosslessSmolLM2 : public testing::TestWithParam<DrafterCase> {
 };
 
 TEST_P(LosslessSmolLM2, ShippedDrafterWritesWhatPlainDecodingWrites) {
-  if (GetParam().needs_constraint()) GTEST_SKIP() << "drafts nothing here; lossless/constraint_test.cpp runs it";
+  if (GetParam().needs_constraint())
+    GTEST_SKIP() << "drafts nothing here; lossless/constraint_test.cpp runs it";
   const std::string& type = GetParam().type;
   Answers answers(GetParam());
   // What was trained is accepted (the least of it at 1.31 and 1.65 tokens a round), look-ups now and then.
