@@ -79,8 +79,8 @@ CoreWatch::Source CoreWatch::Source::system() {
   const auto ticks = static_cast<double>(std::max(1L, sysconf(_SC_CLK_TCK)));
   return {.busy = [ticks,
                    file = std::make_shared<ProcStat>()](std::span<const int> cpus) -> std::optional<double> {
-            const std::optional<double> busy = busy_ticks(file->read(), cpus);
-            return busy ? std::optional(*busy / ticks) : std::nullopt;
+            const std::optional<double> total = busy_ticks(file->read(), cpus);
+            return total ? std::optional(*total / ticks) : std::nullopt;
           },
           .own =
               [] {
