@@ -28,7 +28,8 @@ def test_refusals_are_its_own_errors(server):
 
 def test_router_asks_the_other_replica(model):
     replicas = [Server(model), Server(model)]
-    router = litellm.Router(num_retries=3, model_list=[
+    # One failure takes a replica out: otherwise each retry is drawn anew, and may go where the last one failed.
+    router = litellm.Router(num_retries=3, allowed_fails=0, cooldown_time=60, model_list=[
         {"model_name": "local", "litellm_params": of(replica)} for replica in replicas])
     before = router.completion(model="local", **ASKED).choices[0].message.content
     replicas[0].process.kill()
