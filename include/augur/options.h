@@ -40,9 +40,8 @@ struct EngineOptions {
   /// draft vocabularies, is found in its folder, for a file in a folder beside it of the file's name without
   /// ending.
   std::string draft_model;
-  /// Further ones, which a plan names as "@NAME": each with a name of its own, of letters, digits, '.', '_'
-  /// and
-  /// '-'. Their type is what their files say; they compute their whole vocabulary.
+  /// Further ones, which a plan names as "@NAME": each with a name of its own (letters, digits, '.', '_' and
+  /// '-'). Their type is what their files say; they compute their whole vocabulary.
   struct NamedDraftModel {
     std::string name;
     std::string path;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -333,13 +334,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
 /// Belongs to one request of a connection; the connection answers no other one before it is done.
 class Connection::Answering final : public Exchange {
  public:
-  explicit Answering(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
+  explicit Answering(std::shared_ptr<Connection> connection)
+      : connection_(std::move(connection)), io_(connection_->io().get_executor()) {}
   /// Whoever lets go of it without an answer must not leave the client waiting.
   ~Answering() override {
     if (!finished_) answer(500, error_body(500, "the request was dropped"));
     // The connection ends on the I/O thread: nothing of it is left here when that has done its part.
-    asio::io_context& io = connection_->io();
-    asio::post(io, [connection = std::move(connection_)] {});
+    asio::post(io_.get_executor(), [connection = std::move(connection_)] {});
   }
 
   void header(std::string name, std::string value) override {
@@ -377,6 +378,8 @@ class Connection::Answering final : public Exchange {
   }
 
   std::shared_ptr<Connection> connection_;
+  /// The I/O thread goes on until this is gone: whoever holds an exchange finds its server.
+  asio::executor_work_guard<asio::io_context::executor_type> io_;
   std::atomic<bool> finished_ = false;
 };
 

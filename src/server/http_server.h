@@ -30,7 +30,7 @@ class HttpServer {
 
   /// Listens. Error naming address and port where that cannot be.
   HttpServer(const HttpOptions& options, HttpHandler handler);
-  /// Drops what is not answered. Nobody holds an Exchange of it any more.
+  /// Drops what is not answered, and returns when nobody holds an Exchange of it any more.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

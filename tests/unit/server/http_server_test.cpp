@@ -122,6 +122,27 @@ TEST(HttpServer, TellsWhenAClientGoesAway) {
   }
 }
 
+TEST(HttpServer, EndsWhenItsLastExchangeIsLetGo) {
+  std::promise<std::shared_ptr<Exchange>> asked;
+  std::atomic<bool> held = true;
+  std::thread holder;
+  {
+    HttpServer server(any_port(), [&](const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
+      exchange->answer(200, "{}");
+      asked.set_value(exchange);
+    });
+    RawClient client(server.port());
+    client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    holder = std::thread([&held, exchange = asked.get_future().get()]() mutable {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      held = false;
+      exchange.reset();
+    });
+  }
+  EXPECT_FALSE(held);
+  holder.join();
+}
+
 TEST(HttpServer, DropsAClientThatDoesNotReadItsStream) {
   HttpOptions options = any_port();
   options.most_unread = 1 << 20;
