@@ -11,7 +11,7 @@ import json
 import threading
 import time
 
-from server_process import Server
+from server_process import Server, add_arguments, drafting
 
 TEXT = "The quick brown fox jumps over the lazy dog and runs into the forest, where nobody has ever seen it again. "
 
@@ -46,10 +46,7 @@ def share(gaps, of):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--augur", default="build/release/augur")
-    parser.add_argument("-m", dest="model", required=True)
-    parser.add_argument("-md", dest="draft")
-    parser.add_argument("--spec-type", default=None)
+    add_arguments(parser)
     parser.add_argument("--prompt-tokens", type=int, default=4000)
     parser.add_argument("--streams", type=int, default=4)
     parser.add_argument("--tokens", type=int, default=600, help="of each stream")
@@ -57,8 +54,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     server = Server([args.augur, "serve", "-m", args.model, "--port", "0", "--no-log-requests", "--prompt-share",
-                     str(args.prompt_share)] + (["-md", args.draft] if args.draft else []) +
-                    (["--spec-type", args.spec_type] if args.spec_type else []))
+                     str(args.prompt_share)] + drafting(args))
     per_text = server.post("/tokenize", {"content": TEXT * 10})[1]["tokens"]
     ids = (per_text * (args.prompt_tokens // len(per_text) + 1))[:args.prompt_tokens]
 

@@ -23,7 +23,7 @@ import sys
 import jsonschema
 
 from random_schemas import random_schemas
-from server_process import Server
+from server_process import Server, add_arguments, drafting
 
 HERE = pathlib.Path(__file__).resolve().parent
 DECIDING = ("$ref", "const", "enum", "anyOf", "oneOf", "allOf", "type")
@@ -125,10 +125,7 @@ def reason(message):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--augur", default="build/release/augur")
-    parser.add_argument("-m", dest="model", required=True)
-    parser.add_argument("-md", dest="draft")
-    parser.add_argument("--spec-type", default=None)
+    add_arguments(parser)
     parser.add_argument("--suite", type=pathlib.Path)
     parser.add_argument("--own", nargs="*", default=[str(HERE.parent / "tests/clients/schemas.jsonl")])
     parser.add_argument("--random", type=int, default=200, help="schemas drawn at random")
@@ -148,8 +145,7 @@ def main():
         schemas = [entry for entry in schemas if args.only in entry[0]]
 
     server = Server([args.augur, "serve", "-m", args.model, "--port", "0", "--parallel", str(args.clients),
-                     "--no-log-requests"] + (["-md", args.draft] if args.draft else []) +
-                    (["--spec-type", args.spec_type] if args.spec_type else []))
+                     "--no-log-requests"] + drafting(args))
     # Makes it likely that strings and lists are closed, so that more answers end.
     tokens = [server.post("/tokenize", {"content": text})[1]["tokens"] for text in ('"', "]", "}", '"]', '"}')]
     server.closing = {str(ids[0]): 4 for ids in tokens if len(ids) == 1}

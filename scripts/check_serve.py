@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 
-from server_process import Server
+from server_process import Server, add_arguments, drafting
 
 PLANS = [None, None, {"type": "none"}, {"type": "ngram"}, {"type": "ngram", "policy": "chain", "n_max": 5},
          {"type": "suffix"}]
@@ -131,10 +131,7 @@ def generate(program, model, request):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--augur", default="build/release/augur")
-    parser.add_argument("-m", dest="model", required=True)
-    parser.add_argument("-md", dest="draft")
-    parser.add_argument("--spec-type", default=None)
+    add_arguments(parser)
     parser.add_argument("--prompts", nargs="+", required=True)
     parser.add_argument("--requests", type=int, default=600)
     parser.add_argument("--clients", type=int, default=16)
@@ -157,8 +154,7 @@ def main():
             print(f"request {i}: `augur generate` differs")
 
     finished = cancelled = 0
-    server = Server(base + (["-md", args.draft] if args.draft else []) +
-                    (["--spec-type", args.spec_type] if args.spec_type else []) + ["--parallel", str(args.clients)])
+    server = Server(base + drafting(args) + ["--parallel", str(args.clients)])
     for seed in (1, 2):
         order = list(range(len(requests)))
         random.Random(seed).shuffle(order)

@@ -33,3 +33,16 @@ class Server:
             return answer.status, json.loads(answer.read())
         finally:
             connection.close()
+
+
+def add_arguments(parser):
+    """The program, and what it serves."""
+    parser.add_argument("--augur", default="build/release/augur")
+    parser.add_argument("-m", dest="model", required=True)
+    parser.add_argument("-md", dest="draft")
+    parser.add_argument("--spec-type", default=None)
+
+
+def drafting(args):
+    """The flags of `augur serve` for what drafts."""
+    return (["-md", args.draft] if args.draft else []) + (["--spec-type", args.spec_type] if args.spec_type else [])

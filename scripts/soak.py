@@ -23,7 +23,7 @@ import threading
 import time
 import traceback
 
-from server_process import Server
+from server_process import Server, add_arguments, drafting
 
 QUESTIONS = ["Once upon a time", "List three colours.", "def add(a, b):", "The capital of France is", "One day, Tom",
              "Write a long story about a cat that learns to swim.", "1, 2, 3, 4, 5, 6,"]
@@ -292,18 +292,14 @@ class Soak:
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--augur", default="build/release/augur")
-    parser.add_argument("-m", dest="model", required=True)
-    parser.add_argument("-md", dest="draft")
-    parser.add_argument("--spec-type", default=None)
+    add_arguments(parser)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--cache-ram", type=int, default=32, help="MiB of kept texts: small, so that it is soon full")
     parser.add_argument("--no-memory", action="store_true", help="don't hold its memory against a bound")
     args = parser.parse_args()
     server = Server([args.augur, "serve", "-m", args.model, "--port", "0", "--parallel", "8", "--queue", "16",
-                     "--cache-ram", str(args.cache_ram), "--no-log-requests"] + (["-md", args.draft] if args.draft else []) +
-                    (["--spec-type", args.spec_type] if args.spec_type else []), stderr=None)
+                     "--cache-ram", str(args.cache_ram), "--no-log-requests"] + drafting(args), stderr=None)
     soak = Soak(server, args)
     samples = soak.run()
     begin, end = samples[0][0], samples[-1][0]

@@ -4,19 +4,26 @@
 
 namespace augur {
 
-/// A structural tag as xgrammar is to have it: {"type": "structural_tag", "format": FORMAT}, where a format
-/// is
-/// {"type": ...} of
-///   const_string  value                         any_text
-///   json_schema   json_schema, max_whitespace_cnt (characters between tokens of JSON; default:
-///   `most_whitespace`) regex         pattern grammar       grammar (xgrammar's notation) token     token (an
-///   id) sequence, or  elements                      optional, plus, star  content tag           begin,
-///   content, end: a text or a token before and behind triggered_tags        triggers, tags, at_least_one,
-///   stop_after_first: any text, but where it comes to one of
-///                         the triggers, which tags begin with, it goes on as one of these tags
+// clang-format off: a table
+/// A structural tag as xgrammar is to have it: {"type": "structural_tag", "format": FORMAT}. A format is
+/// {"type": ...} of these, with these members:
+///   any_text
+///   const_string          value
+///   json_schema           json_schema, max_whitespace_cnt (characters between tokens of JSON; by default
+///                         `most_whitespace`)
+///   regex                 pattern
+///   grammar               grammar (xgrammar's notation)
+///   token                 token (an id)
+///   sequence, or          elements
+///   optional, plus, star  content
+///   tag                   begin, content, end: a text or a token before and behind
+///   triggered_tags        triggers, tags, at_least_one, stop_after_first: any text, but where it comes to
+///   one
+///                         of the triggers, which tags begin with, it goes on as one of these tags
 ///   token_triggered_tags  the same with trigger_tokens
 ///   tags_with_separator   tags, separator, at_least_one, stop_after_first
 /// Schemas in it are checked as enforceable_schema() does. Error naming the place of what is none of this.
+// clang-format on
 std::string enforceable_structural_tag(std::string_view text, int most_whitespace);
 
 }  // namespace augur

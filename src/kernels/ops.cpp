@@ -52,57 +52,37 @@ void RmsNorm(const float* x, const float* weight, float eps, std::int64_t n, DTy
 
 template <class T>
 HWY_INLINE void SiluMulTo(const float* gate, const float* up, std::int64_t n, T* out) {
-  Sweep(n, [&](auto d, std::int64_t i)
-               HWY_ATTR { StoreAs(d, SiluTimes(d, hn::LoadU(d, gate + i), hn::LoadU(d, up + i)), out + i); });
+  Sweep(n, [&](auto d, std::int64_t i) HWY_ATTR {
+    StoreAs(d, SiluTimes()(d, hn::LoadU(d, gate + i), hn::LoadU(d, up + i)), out + i);
+  });
 }
 
-/// Lanes are at most 16, a panel.
-template <class T>
-HWY_INLINE void SiluMulPanelsTo(const float* gate_up, std::int64_t pairs, T* out) {
+/// Activation: SiluTimes and the like. Lanes are at most 16, a panel.
+template <class Activation, class T>
+HWY_INLINE void MulPanelsTo(const float* gate_up, std::int64_t pairs, T* out) {
   Sweep(16 * pairs, [&](auto d, std::int64_t i) HWY_ATTR {
     const float* gate = gate_up + i / 16 * 32 + i % 16;
-    StoreAs(d, SiluTimes(d, hn::LoadU(d, gate), hn::LoadU(d, gate + 16)), out + i);
+    StoreAs(d, Activation()(d, hn::LoadU(d, gate), hn::LoadU(d, gate + 16)), out + i);
   });
+}
+
+template <class Activation>
+HWY_INLINE void MulPanels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
+  if (out_type == DType::BF16) {
+    MulPanelsTo<Activation>(gate_up, pairs, static_cast<BF16*>(out));
+  } else {
+    MulPanelsTo<Activation>(gate_up, pairs, static_cast<float*>(out));
+  }
 }
 
 void SiluMulPanels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
-  if (out_type == DType::BF16) {
-    SiluMulPanelsTo(gate_up, pairs, static_cast<BF16*>(out));
-  } else {
-    SiluMulPanelsTo(gate_up, pairs, static_cast<float*>(out));
-  }
+  MulPanels<SiluTimes>(gate_up, pairs, out_type, out);
 }
-
-template <class T>
-HWY_INLINE void GeluMulPanelsTo(const float* gate_up, std::int64_t pairs, T* out) {
-  Sweep(16 * pairs, [&](auto d, std::int64_t i) HWY_ATTR {
-    const float* gate = gate_up + i / 16 * 32 + i % 16;
-    StoreAs(d, GeluTimes(d, hn::LoadU(d, gate), hn::LoadU(d, gate + 16)), out + i);
-  });
-}
-
 void GeluMulPanels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
-  if (out_type == DType::BF16) {
-    GeluMulPanelsTo(gate_up, pairs, static_cast<BF16*>(out));
-  } else {
-    GeluMulPanelsTo(gate_up, pairs, static_cast<float*>(out));
-  }
+  MulPanels<GeluTimes>(gate_up, pairs, out_type, out);
 }
-
-template <class T>
-HWY_INLINE void ClampedSwigluPanelsTo(const float* gate_up, std::int64_t pairs, T* out) {
-  Sweep(16 * pairs, [&](auto d, std::int64_t i) HWY_ATTR {
-    const float* gate = gate_up + i / 16 * 32 + i % 16;
-    StoreAs(d, ClampedSwiglu(d, hn::LoadU(d, gate), hn::LoadU(d, gate + 16)), out + i);
-  });
-}
-
 void ClampedSwigluPanels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
-  if (out_type == DType::BF16) {
-    ClampedSwigluPanelsTo(gate_up, pairs, static_cast<BF16*>(out));
-  } else {
-    ClampedSwigluPanelsTo(gate_up, pairs, static_cast<float*>(out));
-  }
+  MulPanels<ClampedSwiglu>(gate_up, pairs, out_type, out);
 }
 
 void SiluMul(const float* gate, const float* up, std::int64_t n, DType out_type, void* out) {

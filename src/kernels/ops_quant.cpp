@@ -121,29 +121,26 @@ void RmsNormQuantized(const float* x, const float* weight, float eps, std::int64
 
 void SiluMulQuantized(const float* gate, const float* up, std::int64_t n, QuantBlock* out) {
   QuantizeBlocks(n, out, [&](auto d, std::int64_t i) HWY_ATTR {
-    return SiluTimes(d, hn::LoadU(d, gate + i), hn::LoadU(d, up + i));
+    return SiluTimes()(d, hn::LoadU(d, gate + i), hn::LoadU(d, up + i));
+  });
+}
+
+template <class Activation>
+HWY_INLINE void MulPanelsQuantized(const float* gate_up, std::int64_t pairs, QuantBlock* out) {
+  QuantizeBlocks(16 * pairs, out, [&](auto d, std::int64_t i) HWY_ATTR {
+    const float* gate = gate_up + i / 16 * 32 + i % 16;
+    return Activation()(d, hn::LoadU(d, gate), hn::LoadU(d, gate + 16));
   });
 }
 
 void SiluMulPanelsQuantized(const float* gate_up, std::int64_t pairs, QuantBlock* out) {
-  QuantizeBlocks(16 * pairs, out, [&](auto d, std::int64_t i) HWY_ATTR {
-    const float* gate = gate_up + i / 16 * 32 + i % 16;
-    return SiluTimes(d, hn::LoadU(d, gate), hn::LoadU(d, gate + 16));
-  });
+  MulPanelsQuantized<SiluTimes>(gate_up, pairs, out);
 }
-
 void GeluMulPanelsQuantized(const float* gate_up, std::int64_t pairs, QuantBlock* out) {
-  QuantizeBlocks(16 * pairs, out, [&](auto d, std::int64_t i) HWY_ATTR {
-    const float* gate = gate_up + i / 16 * 32 + i % 16;
-    return GeluTimes(d, hn::LoadU(d, gate), hn::LoadU(d, gate + 16));
-  });
+  MulPanelsQuantized<GeluTimes>(gate_up, pairs, out);
 }
-
 void ClampedSwigluPanelsQuantized(const float* gate_up, std::int64_t pairs, QuantBlock* out) {
-  QuantizeBlocks(16 * pairs, out, [&](auto d, std::int64_t i) HWY_ATTR {
-    const float* gate = gate_up + i / 16 * 32 + i % 16;
-    return ClampedSwiglu(d, hn::LoadU(d, gate), hn::LoadU(d, gate + 16));
-  });
+  MulPanelsQuantized<ClampedSwiglu>(gate_up, pairs, out);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -80,32 +80,38 @@ HWY_INLINE V Exp(D d, V x) {
 }
 
 /// silu(gate) * up, silu(v) = v / (1 + e^-v).
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V SiluTimes(D d, V gate, V up) {
-  const V divisor = hn::Add(Exp(d, hn::Neg(gate)), hn::Set(d, 1.0f));
-  return hn::Mul(hn::Div(gate, divisor), up);
-}
+struct SiluTimes {
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D d, V gate, V up) const {
+    const V divisor = hn::Add(Exp(d, hn::Neg(gate)), hn::Set(d, 1.0f));
+    return hn::Mul(hn::Div(gate, divisor), up);
+  }
+};
 
 /// gelu(gate) * up, see gelu_mul_panels().
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V GeluTimes(D d, V gate, V up) {
-  const V cubed = hn::Mul(hn::Mul(gate, gate), gate);
-  const V u = hn::Add(gate, hn::Mul(cubed, hn::Set(d, 0.044715f)));
-  const V divisor = hn::Add(Exp(d, hn::Mul(u, hn::Set(d, -1.5957691216057308f))), hn::Set(d, 1.0f));
-  return hn::Mul(hn::Div(gate, divisor), up);
-}
+struct GeluTimes {
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D d, V gate, V up) const {
+    const V cubed = hn::Mul(hn::Mul(gate, gate), gate);
+    const V u = hn::Add(gate, hn::Mul(cubed, hn::Set(d, 0.044715f)));
+    const V divisor = hn::Add(Exp(d, hn::Mul(u, hn::Set(d, -1.5957691216057308f))), hn::Set(d, 1.0f));
+    return hn::Mul(hn::Div(gate, divisor), up);
+  }
+};
 
 /// See clamped_swiglu_panels().
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V ClampedSwiglu(D d, V gate, V up) {
-  const V limit = hn::Set(d, 7.0f);
-  const V low_gate = hn::IfThenElse(hn::Gt(gate, limit), limit, gate);
-  const V below = hn::IfThenElse(hn::Gt(up, limit), limit, up);
-  const V within = hn::IfThenElse(hn::Lt(below, hn::Set(d, -7.0f)), hn::Set(d, -7.0f), below);
-  const V one = hn::Set(d, 1.0f);
-  const V divisor = hn::Add(Exp(d, hn::Mul(low_gate, hn::Set(d, -1.702f))), one);
-  return hn::Mul(hn::Div(low_gate, divisor), hn::Add(within, one));
-}
+struct ClampedSwiglu {
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V operator()(D d, V gate, V up) const {
+    const V limit = hn::Set(d, 7.0f);
+    const V low_gate = hn::IfThenElse(hn::Gt(gate, limit), limit, gate);
+    const V below = hn::IfThenElse(hn::Gt(up, limit), limit, up);
+    const V within = hn::IfThenElse(hn::Lt(below, hn::Set(d, -7.0f)), hn::Set(d, -7.0f), below);
+    const V one = hn::Set(d, 1.0f);
+    const V divisor = hn::Add(Exp(d, hn::Mul(low_gate, hn::Set(d, -1.702f))), one);
+    return hn::Mul(hn::Div(low_gate, divisor), hn::Add(within, one));
+  }
+};
 
 /// exponent * log(2) + log(1 + f), |f| small as in Cephes' logf: relative precision as f goes to 0.
 template <class D, class V = hn::Vec<D>>

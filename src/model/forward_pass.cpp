@@ -7,8 +7,9 @@ namespace augur {
 
 namespace {
 
-const float* bias_of(const std::vector<float>& bias) {
-  return bias.empty() ? nullptr : bias.data();
+/// Null where there is none.
+const float* data_of(const std::vector<float>& vector) {
+  return vector.empty() ? nullptr : vector.data();
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ void ForwardPass::store(Team& team, const float* given) const {
                           .rows = rows,
                           .y = ws_.qkv.floats(0),
                           .y_stride = ws_.qkv.stride(),
-                          .bias = bias_of(weights.qkv_bias)},
+                          .bias = data_of(weights.qkv_bias)},
                          {first + mine.begin, first + mine.end});
     team.barrier();
     const Range items = team.split(std::int64_t{config_.kv_heads} * rows);
@@ -115,11 +116,13 @@ const void* ForwardPass::attention_input(Team& team, int index) const {
     team.barrier();
     return ws_.entrance.row(type, 0);
   }
-  const float* norm = layer.attention_norm.empty() ? nullptr : layer.attention_norm.data();
-  return prepare_rows(
-      team, ws_,
-      {.into = ws_.normed, .type = type, .width = config_.hidden, .weight = norm, .eps = config_.norm_eps},
-      plan_.rows(), [&](std::int64_t r) { return ws_.residual.floats(r); });
+  return prepare_rows(team, ws_,
+                      {.into = ws_.normed,
+                       .type = type,
+                       .width = config_.hidden,
+                       .weight = data_of(layer.attention_norm),
+                       .eps = config_.norm_eps},
+                      plan_.rows(), [&](std::int64_t r) { return ws_.residual.floats(r); });
 }
 
 /// Where this thread finds what attention gave, as the output product reads it.
@@ -144,7 +147,7 @@ void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
                       .rows = rows,
                       .y = ws_.qkv.floats(0),
                       .y_stride = ws_.qkv.stride(),
-                      .bias = bias_of(layer.qkv_bias)},
+                      .bias = data_of(layer.qkv_bias)},
                      team.split(layer.qkv.panels()));
   timer.barrier(team, ForwardProfile::Qkv);
   if (config_.layer(index).qk_norm == QkNorm::Whole) {
@@ -175,7 +178,7 @@ void ForwardPass::multiply_into_residual(Team& team, const BlockEnd& end, Timer&
                  .rows = plan_.rows(),
                  .y = out.floats(0),
                  .y_stride = out.stride(),
-                 .bias = bias_of(end.bias),
+                 .bias = data_of(end.bias),
                  .accumulate = !branch},
                 team.split(end.matrix.panels()));
   timer.barrier(team, end.step);
@@ -201,7 +204,7 @@ void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
                                {.into = ws_.normed,
                                 .type = layer.gate_up.input_type(),
                                 .width = config_.hidden,
-                                .weight = layer.mlp_norm.empty() ? nullptr : layer.mlp_norm.data(),
+                                .weight = data_of(layer.mlp_norm),
                                 .eps = config_.norm_eps},
                                rows, residual);
   timer.book(ForwardProfile::Norm);
@@ -214,7 +217,7 @@ void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
                  .rows = rows,
                  .y = ws_.gate_up.floats(0),
                  .y_stride = ws_.gate_up.stride(),
-                 .bias = bias_of(layer.gate_up_bias)},
+                 .bias = data_of(layer.gate_up_bias)},
                 panels);
   activate(ws_.gate_up, ws_.activated, {0, rows}, panels, activated, spec.activation);
   timer.barrier(team, ForwardProfile::GateUp);
@@ -288,7 +291,7 @@ void ForwardPass::attend(const Team& team, int index) const {
     call.scale =
         spec.score_scale > 0 ? spec.score_scale : 1.0f / std::sqrt(static_cast<float>(config_.head_dim));
     call.cap = spec.score_cap;
-    call.sinks = layer.sinks.empty() ? nullptr : layer.sinks.data();
+    call.sinks = data_of(layer.sinks);
     if (options_.block.empty()) call.window = spec.window;  // which says itself what its rows see
     call.q = ws_.qkv.floats(sequence.first_row);
     call.q_stride = ws_.qkv.stride();
@@ -319,13 +322,8 @@ void ForwardPass::route_rows(Team& team, int index, Timer& timer) const {
   const Range rows = team.split(plan_.rows());
   if (team.rank() == 0) ws_.expert_rows.reset(config_.layer(index).experts, plan_.rows());
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-    auto* out = static_cast<float*>(ws_.routed.row(DType::F32, r));
-    if (layer.mlp_norm.empty()) {
-      convert_row(ws_.residual.floats(r), config_.hidden, DType::F32, out);
-    } else {
-      rms_norm(ws_.residual.floats(r), layer.mlp_norm.data(), config_.norm_eps, config_.hidden, DType::F32,
-               out);
-    }
+    prepare_row(ws_.residual.floats(r), data_of(layer.mlp_norm), config_.norm_eps, config_.hidden, DType::F32,
+                ws_.routed.row(DType::F32, r));
   }
   timer.barrier(team, ForwardProfile::Norm);
   kernels_.gemm({.weight = &layer.router,
@@ -334,7 +332,7 @@ void ForwardPass::route_rows(Team& team, int index, Timer& timer) const {
                  .rows = plan_.rows(),
                  .y = ws_.router_scores.floats(0),
                  .y_stride = ws_.router_scores.stride(),
-                 .bias = bias_of(layer.router_bias)},
+                 .bias = data_of(layer.router_bias)},
                 team.split(layer.router.panels()));
   timer.barrier(team, ForwardProfile::GateUp);
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
@@ -369,7 +367,7 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
                    .rows = group.rows,
                    .y = ws_.expert_gate_up.floats(group.first),
                    .y_stride = ws_.expert_gate_up.stride(),
-                   .bias = bias_of(expert.gate_up_bias)},
+                   .bias = data_of(expert.gate_up_bias)},
                   panels);
     activate(ws_.expert_gate_up, ws_.expert_activated, {group.first, group.first + group.rows}, panels,
              activated, spec.activation);
@@ -383,7 +381,7 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
                    .rows = group.rows,
                    .y = ws_.expert_results.floats(group.first),
                    .y_stride = ws_.expert_results.stride(),
-                   .bias = bias_of(expert.down_bias)},
+                   .bias = data_of(expert.down_bias)},
                   team.split(expert.down.panels()));
   }
   timer.barrier(team, ForwardProfile::Down);

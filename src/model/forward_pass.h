@@ -96,6 +96,16 @@ class ForwardPass {
   const ForwardOptions& options_;
 };
 
+/// A row in the type in which a product takes it, after the norm where there is a `weight` [width] of one.
+inline void prepare_row(const float* x, const float* weight, float eps, std::int64_t width, DType type,
+                        void* out) {
+  if (weight != nullptr) {
+    rms_norm(x, weight, eps, width, type, out);
+  } else {
+    convert_row(x, width, type, out);
+  }
+}
+
 /// How rows are made ready for a product.
 struct RowPreparation {
   PreparedRows& into;
@@ -114,12 +124,7 @@ const void* prepare_rows(Team& team, const Workspace& ws, const RowPreparation& 
   const std::int64_t base = own ? team.rank() * ws.own_rows : 0;
   const Range mine = own ? Range{0, rows} : team.split(rows);
   for (std::int64_t r = mine.begin; r < mine.end; ++r) {
-    void* out = buffer.row(how.type, base + r);
-    if (how.weight != nullptr) {
-      rms_norm(row(r), how.weight, how.eps, how.width, how.type, out);
-    } else {
-      convert_row(row(r), how.width, how.type, out);
-    }
+    prepare_row(row(r), how.weight, how.eps, how.width, how.type, buffer.row(how.type, base + r));
   }
   if (!own) team.barrier();
   return buffer.row(how.type, base);

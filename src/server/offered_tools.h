@@ -13,7 +13,7 @@ namespace augur {
 struct Tool {
   std::string name;
   std::string description;
-  std::string parameters;  ///< a JSON schema, of an object
+  std::string parameters = R"({"type":"object","properties":{}})";  ///< a JSON schema, of an object
   /// true: arguments always fit the schema. false: they are any JSON object. Nothing: they fit the schema
   /// where the model has to call a function.
   std::optional<bool> strict;

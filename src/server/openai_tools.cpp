@@ -13,11 +13,7 @@ using nlohmann::ordered_json;
 
 Tool function(const std::string& field, const ordered_json& value) {
   if (!value.is_object()) unexpected(field, "an object with name, description and parameters");
-  Tool tool{.name = {},
-            .description = {},
-            .parameters = R"({"type":"object","properties":{}})",
-            .strict = {},
-            .field = field + ".parameters"};
+  Tool tool{.field = field + ".parameters"};
   for (const auto& [key, item] : value.items()) {
     const std::string at = field + "." + key;
     if (key == "name") {

@@ -19,11 +19,7 @@ Tool tool(const std::string& field, const ordered_json& value) {
   if (!value.is_object() || value.value("type", ordered_json()) != "function") {
     unexpected(field, R"({"type": "function", "name", "description", "parameters"})");
   }
-  Tool to{.name = {},
-          .description = {},
-          .parameters = R"({"type":"object","properties":{}})",
-          .strict = {},
-          .field = field + ".parameters"};
+  Tool to{.field = field + ".parameters"};
   for (const auto& [key, item] : value.items()) {
     const std::string at = field + "." + key;
     if (key == "name") {

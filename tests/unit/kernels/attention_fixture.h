@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/buffer.h"
@@ -14,6 +16,12 @@
 #include "kernels/attention_dispatch.h"
 
 namespace augur {
+
+/// What the tests of attention are run with: a variant of the kernels and the type of the cache.
+using AttentionVariant = std::tuple<Isa, DType>;
+inline std::string variant_name(const testing::TestParamInfo<AttentionVariant>& test) {
+  return std::string(name(std::get<0>(test.param))) + "_" + std::string(name(std::get<1>(test.param)));
+}
 
 /// One layer's cache and its memory. Unwritten slots hold NaN, so that reading one shows.
 struct TestCache {

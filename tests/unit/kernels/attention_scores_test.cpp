@@ -8,7 +8,7 @@
 namespace augur {
 namespace {
 
-using Param = std::tuple<Isa, DType>;
+using Param = AttentionVariant;
 
 class AttentionScoresTest : public testing::TestWithParam<Param> {
  protected:
@@ -140,10 +140,7 @@ TEST_P(AttentionScoresTest, NothingBeforeTheWindowIsRead) {
 INSTANTIATE_TEST_SUITE_P(Variants, AttentionScoresTest,
                          testing::Combine(testing::ValuesIn(supported_isas()),
                                           testing::Values(DType::F32, DType::BF16)),
-                         [](const testing::TestParamInfo<Param>& param) {
-                           return std::string(name(std::get<0>(param.param))) + "_" +
-                                  std::string(name(std::get<1>(param.param)));
-                         });
+                         variant_name);
 
 }  // namespace
 }  // namespace augur

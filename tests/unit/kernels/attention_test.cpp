@@ -6,7 +6,7 @@
 namespace augur {
 namespace {
 
-using Param = std::tuple<Isa, DType>;
+using Param = AttentionVariant;
 
 class AttentionTest : public testing::TestWithParam<Param> {
  protected:
@@ -211,10 +211,7 @@ TEST_P(AttentionTest, FarScoresDoNotOverflow) {
 INSTANTIATE_TEST_SUITE_P(Variants, AttentionTest,
                          testing::Combine(testing::ValuesIn(supported_isas()),
                                           testing::Values(DType::F32, DType::BF16)),
-                         [](const testing::TestParamInfo<Param>& param) {
-                           return std::string(name(std::get<0>(param.param))) + "_" +
-                                  std::string(name(std::get<1>(param.param)));
-                         });
+                         variant_name);
 
 }  // namespace
 }  // namespace augur
