@@ -106,8 +106,19 @@ struct MeasuredCosts {
     Curve first_level;  ///< by tokens that the drafter catches up with, the newest one included
     Curve level;        ///< every further level, by the nodes that are expanded; empty for one-shot drafters
   };
-  double context = 0;      ///< tokens of text behind which `verify` holds
-  Curve verify;            ///< a forward of the target, with its logits
+  /// Of a mixture of experts. By `rows` of a forward: the distinct experts of a layer that they wake.
+  struct Experts {
+    int count = 0;   ///< of a layer; 0: the model is dense
+    int active = 0;  ///< that one row wakes
+    int layers = 0;  ///< that have experts
+    double ms = 0;   ///< by which one more in one layer makes a forward longer
+    std::vector<int> rows;
+    std::vector<double> expected;  ///< as learned from the texts so far
+    std::vector<double> even;      ///< if every row chose evenly and by itself
+  };
+  double context = 0;  ///< tokens of text behind which `verify` holds
+  Curve verify;        ///< a forward of the target, with its logits
+  Experts experts;
   double growth_one = 0;   ///< share of its time by which one row takes longer per token of text
   double growth_many = 0;  ///< the same for 64 rows and more
   double other_ms = 0;     ///< of a step beside drafting and verification

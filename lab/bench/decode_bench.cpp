@@ -53,11 +53,14 @@ DecodeBenchResult run_decode_bench(Model& model, const DecodeBenchOptions& optio
   ReadProbe read(model.backend().pool);
   std::vector<double> bandwidth;
   std::vector<std::vector<double>> times(counts.size());
+  std::vector<double> experts(counts.size());
   for (int repetition = 0; repetition < options.repetitions; ++repetition) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
       bandwidth.push_back(read.measure());
       timer.time(counts[i]);  // brings team, workspace and caches to where decoding has them
-      times[i].push_back(timer.time(counts[i]).ms());
+      const ForwardTimer::Times measured = timer.time(counts[i]);
+      times[i].push_back(measured.ms());
+      experts[i] = measured.experts;
     }
     if (progress) progress(repetition + 1, options.repetitions);
   }
@@ -85,6 +88,7 @@ DecodeBenchResult run_decode_bench(Model& model, const DecodeBenchOptions& optio
                            .ms = ms,
                            .tokens_per_second = 1e3 * rows / ms,
                            .ratio_to_one_row = ms / one_row_ms,
+                           .experts = experts[static_cast<std::size_t>(index)],
                            .split_ms = split(timer, rows, 3)});
   }
   return result;
@@ -98,6 +102,9 @@ nlohmann::json to_json(const DecodeBenchResult& result) {
                     {"tokens_per_second", row.tokens_per_second},
                     {"ratio_to_one_row", row.ratio_to_one_row},
                     {"split_ms", row.split_ms}});
+    if (row.experts == 0) continue;
+    rows.back()["experts"] = row.experts;
+    rows.back()["forecast_ms"] = row.forecast_ms;
   }
   return {{"cpu", result.cpu},
           {"isa", name(result.isa)},

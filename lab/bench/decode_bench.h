@@ -23,6 +23,8 @@ struct DecodeBenchRow {
   double ms = 0;                 ///< median
   double tokens_per_second = 0;  ///< rows / ms
   double ratio_to_one_row = 0;   ///< time / time of one row
+  double experts = 0;            ///< distinct ones that its rows woke, over all layers; 0: a dense model
+  double forecast_ms = 0;  ///< what `auto` would take it to cost, for a mixture of experts; 0: not asked
   /// Where one pass spends its time on thread 0, by step (see ForwardProfile; "head": final norm and logits).
   std::map<std::string, double> split_ms;
 };

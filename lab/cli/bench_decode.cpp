@@ -8,6 +8,7 @@
 
 #include "cli/progress.h"
 #include "cli/validators.h"
+#include "decode/cost_probe.h"
 #include "lab/bench/decode_bench.h"
 #include "lab/cli/bench_flags.h"
 #include "lab/cli/commands.h"
@@ -49,17 +50,37 @@ void print(const DecodeBenchResult& result, Output& out) {
     out.line(fmt::format("{:>5} {:>9.3f} {:>9.1f} {:>9.2f}", row.rows, row.ms, row.tokens_per_second,
                          row.ratio_to_one_row));
   }
+  if (const auto& one = result.rows.front(); one.experts > 0) {
+    out.line(fmt::format("{:>5} {:>9} {:>9} {:>9}", "rows", "experts", "forecast", "x measured"));
+    for (const DecodeBenchRow& row : result.rows) {
+      out.line(fmt::format("{:>5} {:>9.0f} {:>9.3f} {:>9.3f}", row.rows, row.experts, row.forecast_ms,
+                           row.forecast_ms / row.ms));
+    }
+  }
   out.line(fmt::format("at 1 row: {:.2f} of the memory limit ({:.3f} ms at {:.1f} GB/s)",
                        result.memory_limit_fraction, result.memory_limit_ms, result.read_gb_per_s));
+}
+
+/// Of a mixture of experts: what `auto` takes rows to cost after as short a measurement as there is, of 1, 8,
+/// 16 and 64 rows and of one expert more; what lies between is forecast from the experts that rows should
+/// wake.
+void forecast(Model& model, DecodeBenchResult& result) {
+  CostModel costs(ExpertDemand::of(model.config()));
+  if (costs.experts().dense()) return;
+  measure_target(model, costs, 0);
+  for (DecodeBenchRow& row : result.rows) {
+    row.forecast_ms = costs.verify_ms(row.rows, static_cast<double>(result.context));
+  }
 }
 
 int bench_decode(const Options& options) {
   Backend backend(options.flags.threads, options.flags.pin);
   const std::unique_ptr<Model> model = make_model(backend, options);
   Progress progress("measuring");
-  const DecodeBenchResult result = run_decode_bench(*model, options.bench, [&](int done, int planned) {
+  DecodeBenchResult result = run_decode_bench(*model, options.bench, [&](int done, int planned) {
     progress.update(static_cast<double>(done) / planned);
   });
+  forecast(*model, result);
   progress.done();
   report(options.flags, to_json(result), [&](Output& out) { print(result, out); });
   return 0;

@@ -41,6 +41,26 @@ ordered_json watch_rounds(Workbench& bench, const Method& method, const SuitePro
   return {{"rounds", rounds}};
 }
 
+/// Rows against distinct experts of a layer, as the engine that has seen texts has learned; null: a dense
+/// model.
+ordered_json experts_of(Workbench& bench, const std::vector<Method>& methods) {
+  MeasuredCosts::Experts experts = EngineAccess::known_costs(bench.base()).experts;
+  for (const Method& method : methods) {
+    if (experts.expected != experts.even) break;
+    experts = EngineAccess::known_costs(bench.engine(method)).experts;
+  }
+  if (experts.count == 0) return nullptr;
+  ordered_json points = ordered_json::array();
+  for (std::size_t i = 0; i < experts.rows.size(); ++i) {
+    points.push_back({experts.rows[i], experts.expected[i], experts.even[i]});
+  }
+  return {{"count", experts.count},
+          {"active", experts.active},
+          {"layers", experts.layers},
+          {"ms", experts.ms},
+          {"distinct", points}};
+}
+
 ordered_json measure_costs(Workbench& bench, const std::vector<Method>& methods) {
   DecodeBenchOptions options;
   options.rows = {1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64};
@@ -55,6 +75,7 @@ ordered_json measure_costs(Workbench& bench, const std::vector<Method>& methods)
     costs["verify"] = ordered_json::array();
     for (const DecodeBenchRow& row : measured.rows) costs["verify"].push_back({row.rows, row.ms});
   }
+  costs["experts"] = experts_of(bench, methods);
   costs["drafters"] = ordered_json::array();
   std::set<const Engine*> seen;
   for (const Method& method : methods) {

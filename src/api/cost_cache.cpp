@@ -90,7 +90,7 @@ CostCache::CostCache(const fs::path& folder, const Model& target, const std::str
       throw Error("{}: augur_costs: not {}", file_.string(), kFormat);
     if (found.value("for", nlohmann::json()) != key)
       throw Error("{}: for: another machine or model", file_.string());
-    CostModel checked;
+    CostModel checked(ExpertDemand::of(target.config()));
     if (found.contains("target")) read_target_costs(found["target"], file_.string(), checked);
     if (!found.contains("drafters") || !found["drafters"].is_object()) {
       throw Error("{}: drafters: expected an object", file_.string());

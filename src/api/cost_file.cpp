@@ -36,14 +36,42 @@ void read_curve(const nlohmann::json& object, const char* key, const std::string
   into.flatten_peaks();
 }
 
+void read_experts(const nlohmann::json& object, const std::string& file, CostModel& into) {
+  const nlohmann::json* experts = JsonFields(object, file).find("experts");
+  if (experts == nullptr || !experts->is_object()) {
+    JsonFields(object, file).fail("experts", "expected an object, as the model has experts");
+  }
+  const JsonFields fields(*experts, file, "experts.");
+  const ExpertDemand& known = into.experts();
+  const nlohmann::json* pools = fields.find("pools");
+  if (pools == nullptr || !pools->is_array() || pools->size() != ExpertDemand::kRows.size()) {
+    fields.fail("pools", fmt::format("expected an array of {} numbers", ExpertDemand::kRows.size()));
+  }
+  std::vector<double> read;
+  for (const nlohmann::json& pool : *pools) {
+    const double value = pool.is_number() ? pool.get<double>() : -1;
+    if (!(value >= known.active() && value <= known.largest_pool())) {
+      fields.fail("pools", fmt::format("expected numbers from {} to {}, found {}", known.active(),
+                                       known.largest_pool(), pool.dump()));
+    }
+    read.push_back(value);
+  }
+  into.set_expert_share(fields.require_number("share", 0.0, 1.0));
+  into.experts().set_pools(read);
+}
+
 }  // namespace
 
 nlohmann::json target_costs_to_json(const CostModel& costs) {
-  return {{"verify", curve_to_json(costs.verify_curve())},
-          {"other_ms", costs.other_ms()},
-          {"context", costs.reference_context()},
-          {"growth_one_row", costs.growth_one()},
-          {"growth_many_rows", costs.growth_many()}};
+  nlohmann::json object = {{"verify", curve_to_json(costs.verify_curve())},
+                           {"other_ms", costs.other_ms()},
+                           {"context", costs.reference_context()},
+                           {"growth_one_row", costs.growth_one()},
+                           {"growth_many_rows", costs.growth_many()}};
+  if (!costs.experts().dense()) {
+    object["experts"] = {{"share", costs.expert_share()}, {"pools", costs.experts().pools()}};
+  }
+  return object;
 }
 
 nlohmann::json draft_costs_to_json(const DraftCosts& costs) {
@@ -61,6 +89,7 @@ void read_target_costs(const nlohmann::json& object, const std::string& file, Co
   const double context = fields.require_number("context", 0.0, 1e9);
   const double one = fields.require_number("growth_one_row", 0.0, 1.0);
   const double many = fields.require_number("growth_many_rows", 0.0, 1.0);
+  if (!into.experts().dense()) read_experts(object, file, into);
   into.verify_curve() = verify;
   into.other_curve().set(1, other);
   into.set_growth(context, one, many);

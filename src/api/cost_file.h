@@ -10,7 +10,8 @@ namespace augur {
 nlohmann::json target_costs_to_json(const CostModel& costs);
 nlohmann::json draft_costs_to_json(const DraftCosts& costs);
 
-/// Replaces what `into` knows of the target; its drafters stay. Error naming `file` and the field.
+/// Replaces what `into` knows of the target; its drafters stay. Whether the target has experts `into` says.
+/// Error naming `file` and the field.
 void read_target_costs(const nlohmann::json& object, const std::string& file, CostModel& into);
 void read_draft_costs(const nlohmann::json& object, const std::string& file, DraftCosts& into);
 

@@ -13,6 +13,30 @@ namespace {
 constexpr double kTargetBudgetMs = 2400;
 constexpr double kDrafterBudgetMs = 500;
 
+/// Of the target: with the experts that its rows are expected to wake.
+MeasuredCosts::Curve verify_curve_of(const CostModel& costs) {
+  MeasuredCosts::Curve to;
+  for (const double rows : CostCurve::kRows) {
+    to.rows.push_back(static_cast<int>(rows));
+    to.ms.push_back(costs.verify_ms(rows, costs.reference_context()));
+  }
+  return to;
+}
+
+MeasuredCosts::Experts experts_of(const CostModel& costs) {
+  const ExpertDemand& demand = costs.experts();
+  MeasuredCosts::Experts to;
+  if (demand.dense()) return to;
+  to = {
+      .count = demand.count(), .active = demand.active(), .layers = demand.layers(), .ms = costs.expert_ms()};
+  for (const double rows : CostCurve::kRows) {
+    to.rows.push_back(static_cast<int>(rows));
+    to.expected.push_back(demand.at(rows) / demand.layers());
+    to.even.push_back(demand.even(rows) / demand.layers());
+  }
+  return to;
+}
+
 MeasuredCosts::Curve curve_of(const CostCurve& from) {
   MeasuredCosts::Curve to;
   for (std::size_t i = 0; i < CostCurve::kRows.size(); ++i) {
@@ -67,7 +91,8 @@ void LiveCosts::prepare(const SpeculationPlan& plan, bool anew) {
 MeasuredCosts LiveCosts::report() const {
   const CostModel& costs = decoder_.costs();
   MeasuredCosts report{.context = costs.reference_context(),
-                       .verify = target_known_ ? curve_of(costs.verify_curve()) : MeasuredCosts::Curve{},
+                       .verify = target_known_ ? verify_curve_of(costs) : MeasuredCosts::Curve{},
+                       .experts = experts_of(costs),
                        .growth_one = costs.growth_one(),
                        .growth_many = costs.growth_many(),
                        .other_ms = costs.other_ms(),

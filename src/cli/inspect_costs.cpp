@@ -21,6 +21,20 @@ ordered_json to_json(const MeasuredCosts::Curve& curve) {
   return points;
 }
 
+ordered_json to_json(const MeasuredCosts::Experts& experts) {
+  if (experts.count == 0) return nullptr;
+  ordered_json points = ordered_json::array();
+  for (std::size_t i = 0; i < experts.rows.size(); ++i) {
+    points.push_back(
+        {{"rows", experts.rows[i]}, {"expected", experts.expected[i]}, {"even", experts.even[i]}});
+  }
+  return {{"count", experts.count},
+          {"active", experts.active},
+          {"layers", experts.layers},
+          {"ms", experts.ms},
+          {"distinct", points}};
+}
+
 ordered_json to_json(const MeasuredCosts& costs, const ModelInfo& info) {
   ordered_json drafters = ordered_json::array();
   for (const MeasuredCosts::Draft& d : costs.drafters) {
@@ -33,6 +47,7 @@ ordered_json to_json(const MeasuredCosts& costs, const ModelInfo& info) {
           {"model", info.path},
           {"context", costs.context},
           {"verify", to_json(costs.verify)},
+          {"experts", to_json(costs.experts)},
           {"growth_one_row", costs.growth_one},
           {"growth_many_rows", costs.growth_many},
           {"other_ms", costs.other_ms},
@@ -54,10 +69,25 @@ void print(const std::string& what, const MeasuredCosts::Curve& curve, double un
   for (const std::string& line : {rows, ms, steps}) out.line(line);
 }
 
+void print(const MeasuredCosts::Experts& experts, double unit, Output& out) {
+  if (experts.count == 0) return;
+  std::string expected = fmt::format("{:<22}", fmt::format("experts: of {}", experts.count));
+  std::string even = fmt::format("{:<22}", "  if rows chose evenly");
+  for (std::size_t i = 0; i < experts.rows.size(); ++i) {
+    expected += fmt::format("{:>8.1f}", experts.expected[i]);
+    even += fmt::format("{:>8.1f}", experts.even[i]);
+  }
+  out.line(expected);
+  out.line(even);
+  out.line(fmt::format("one more expert in all {} layers that have some: {:.3f} plain forwards",
+                       experts.layers, experts.layers * experts.ms / unit));
+}
+
 void print(const MeasuredCosts& costs, const ModelInfo& info, Output& out) {
   const double unit = costs.verify.ms.front();
   out.line(fmt::format("{}, {} threads, {} on {}", info.path, info.threads, info.isa, cpu_model_name()));
   print("verify: rows", costs.verify, unit, out);
+  print(costs.experts, unit, out);
   out.line(fmt::format("behind {:.0f} tokens; 1000 more add {:.1f}% to one row, {:.1f}% to 64", costs.context,
                        1e5 * costs.growth_one, 1e5 * costs.growth_many));
   out.line(fmt::format("the rest of a step: {:.3f} ms", costs.other_ms));

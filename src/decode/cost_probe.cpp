@@ -42,6 +42,23 @@ double growth(double before, double after, std::int64_t tokens) {
   return std::max(0.0, after / before - 1) / static_cast<double>(tokens);
 }
 
+/// By what share of a plain forward one more expert in one layer makes a forward longer: of two batches alike
+/// but for their tokens one wakes an expert for almost every choice, the other as many as a single row.
+void measure_experts(ForwardTimer& timer, CostModel& costs, double budget_ms) {
+  constexpr int kRows = 8;  // an expert's products with so few take what reading its weights does
+  const double began = timer.clock().now_ms();
+  std::vector<double> shares;
+  while (shares.empty() ||
+         (std::ssize(shares) < kRepetitions && timer.clock().now_ms() < began + budget_ms)) {
+    const double step = timer.time(1).ms();
+    const ForwardTimer::Times alike = timer.time_siblings(kRows, true);
+    const ForwardTimer::Times different = timer.time_siblings(kRows, false);
+    const double more = different.experts - alike.experts;
+    shares.push_back(more > 0 ? (different.ms() - alike.ms()) / step / more : 0);
+  }
+  costs.set_expert_share(median(shares));
+}
+
 void measure_forwards(ForwardTimer& timer, std::int64_t capacity, CostModel& costs, double budget_ms) {
   const double began = timer.clock().now_ms();
   // Until the machine is warm and calm, as far as there is time for that.
@@ -51,25 +68,35 @@ void measure_forwards(ForwardTimer& timer, std::int64_t capacity, CostModel& cos
     before = now;
   }
   timer.grow(std::min(kShortText, capacity - kMostRows), began + 0.3 * budget_ms);
+  if (!costs.experts().dense()) measure_experts(timer, costs, 0.15 * budget_ms);
   // What matters is how many plain steps rows are worth, and the machine's speed wanders between one forward
   // and the next but one: so each is compared with a plain one just before.
   std::vector<double> plain;
   std::map<int, std::vector<double>> ratios;
+  std::map<int, double> woken;
   for (int repetition = 0; repetition < kRepetitions; ++repetition) {
     for (std::size_t i = 0; i < kRowCounts.size(); ++i) {
       const int rows = kRowCounts[i];
       if (rows > capacity - timer.length() || (repetition > 0 && rows > kUsualRows)) continue;
       if ((repetition > 0 || i >= 3) && timer.clock().now_ms() > began + budget_ms) break;
       plain.push_back(timer.time(1).ms());
-      ratios[rows].push_back(timer.time(rows).ms() / plain.back());
+      const ForwardTimer::Times times = timer.time(rows);
+      ratios[rows].push_back(times.ms() / plain.back());
+      woken[rows] = times.experts;
     }
   }
   const double step = usual(plain);
   costs.verify_curve().set(1, step);
+  const ExpertDemand& experts = costs.experts();
   for (auto& [rows, seen] : ratios) {
-    costs.verify_curve().set(rows, step * median(seen));
+    const double uneven = costs.expert_ms() * (experts.even(rows) - (experts.dense() ? 0 : woken[rows]));
+    costs.verify_curve().set(rows, step * median(seen) + uneven);
   }
-  costs.verify_curve().fill_gaps();
+  std::array<double, CostCurve::kRows.size()> of_experts{};
+  for (std::size_t i = 0; i < of_experts.size(); ++i) {
+    of_experts[i] = costs.expert_ms() * experts.even(CostCurve::kRows[i]);
+  }
+  costs.verify_curve().fill_gaps(of_experts);
   costs.verify_curve().flatten_peaks();
 
   costs.set_growth(static_cast<double>(timer.length()), 0, 0);

@@ -18,7 +18,10 @@ constexpr int kLeastPromptRows = 8;  ///< half a kernel's tile: next to free bes
 }  // namespace
 
 Decoder::Decoder(Model& target, const Options& options)
-    : target_(target), options_(options), logits_stride_((target.config().vocab + 15) / 16 * 16) {
+    : target_(target),
+      options_(options),
+      costs_(ExpertDemand::of(target.config())),
+      logits_stride_((target.config().vocab + 15) / 16 * 16) {
   // Paths and trees of a size that a later round may well have, so that it need not allocate.
   path_tokens_.reserve(kUsualPath);
   path_rows_.reserve(kUsualPath);
@@ -450,7 +453,7 @@ void Decoder::observe_costs(double verify_ms, double other_ms) {
     context += static_cast<double>(part.sequence->draft_.info.context);
   }
   costs_.observe_step(static_cast<double>(tokens_.size()), context / static_cast<double>(parts_.size()),
-                      verify_ms, other_ms);
+                      verify_ms, other_ms, static_cast<double>(target_.woken_experts()));
 }
 
 }  // namespace augur

@@ -339,7 +339,10 @@ void ForwardPass::route_rows(Team& team, int index, Timer& timer) const {
     ws_.expert_rows.route(static_cast<int>(r), ws_.router_scores.floats(r));
   }
   timer.barrier(team, ForwardProfile::GateUp);
-  if (team.rank() == 0) ws_.expert_rows.group();
+  if (team.rank() == 0) {
+    ws_.expert_rows.group();
+    ws_.woken_experts += std::ssize(ws_.expert_rows.groups());
+  }
   timer.barrier(team, ForwardProfile::GateUp);
 }
 

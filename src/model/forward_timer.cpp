@@ -36,17 +36,29 @@ ForwardTimer::Times ForwardTimer::time(int rows, ForwardProfile* profile) {
   std::iota(positions_.begin(), positions_.end(), static_cast<std::int32_t>(cache_.length()));
   parents_.resize(count);
   std::iota(parents_.begin(), parents_.end(), -1);
+  return forward(rows, std::span(text_).first(count), profile);
+}
+
+ForwardTimer::Times ForwardTimer::time_siblings(int rows, bool alike) {
+  const auto count = static_cast<std::size_t>(rows);
+  positions_.assign(count, static_cast<std::int32_t>(cache_.length()));
+  parents_.assign(count, -1);
+  same_.assign(count, text_.front());
+  return forward(rows, alike ? std::span<const TokenId>(same_) : std::span(text_).first(count), nullptr);
+}
+
+ForwardTimer::Times ForwardTimer::forward(int rows, std::span<const TokenId> tokens,
+                                          ForwardProfile* profile) {
+  const auto count = static_cast<std::size_t>(rows);
   logit_rows_.resize(count);
   std::iota(logit_rows_.begin(), logit_rows_.end(), 0);
   KvTxn txn = cache_.reserve(rows);
   const TokenBatch::Sequence sequence{.kv = &txn, .first_row = 0, .rows = rows};
   Stopwatch watch(clock_);
-  target_.forward({.tokens = std::span(text_).first(count),
-                   .positions = positions_,
-                   .parents = parents_,
-                   .sequences = {&sequence, 1}},
-                  {.profile = profile});
-  Times times{.layers_ms = watch.restart()};
+  target_.forward(
+      {.tokens = tokens, .positions = positions_, .parents = parents_, .sequences = {&sequence, 1}},
+      {.profile = profile});
+  Times times{.layers_ms = watch.restart(), .experts = static_cast<double>(target_.woken_experts())};
   target_.logits(logit_rows_, logits_.data(), stride_);
   times.logits_ms = watch.ms();
   return times;

@@ -108,6 +108,7 @@ std::span<const float> LayerStack::forward(const TokenBatch& batch, const Forwar
   workspace_.ensure_forward(batch.rows(), input_types_,
                             attention_scratch_bytes(plan_.max_slots(), config_.heads / config_.kv_heads,
                                                     config_.head_dim, kv_type_));
+  workspace_.woken_experts = 0;
   const ForwardPass pass({.config = config_,
                           .layers = *layers_,
                           .embedding = embedding,

@@ -53,6 +53,8 @@ class LayerStack {
   void store(const TokenBatch& batch, const float* rows);
 
   int result_rows() const { return result_rows_; }
+  /// Distinct experts that the last forward's rows went to, those of all its layers added up.
+  std::int64_t woken_experts() const { return workspace_.woken_experts; }
   /// Row of the last forward's result. [hidden]
   const float* result_row(int row) const { return workspace_.residual.floats(row); }
 

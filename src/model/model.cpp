@@ -194,6 +194,10 @@ std::span<const float> Model::forward(const TokenBatch& batch, const ForwardOpti
   return impl_->layers.forward(batch, options, &impl_->weights.embedding);
 }
 
+std::int64_t Model::woken_experts() const {
+  return impl_->layers.woken_experts();
+}
+
 void Model::logits(std::span<const std::int32_t> rows, float* out, std::int64_t out_stride) {
   Impl& m = *impl_;
   for (const std::int32_t row : rows) {

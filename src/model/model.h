@@ -131,6 +131,10 @@ class Model {
   /// Error for a token outside the vocabulary, a position outside the context or malformed parents.
   std::span<const float> forward(const TokenBatch& batch, const ForwardOptions& options = {});
 
+  /// Distinct experts that the last forward's rows went to, those of all its layers added up; 0 without
+  /// experts.
+  std::int64_t woken_experts() const;
+
   /// Final norm + LM head for chosen rows of the last forward's result: out[i, 0..vocab).
   /// `out_stride` >= vocab rounded up to 16, multiple of 16; out is 64-byte aligned.
   void logits(std::span<const std::int32_t> rows, float* out, std::int64_t out_stride);

@@ -121,7 +121,8 @@ struct Workspace {
   InputRows expert_activated;  ///< [places, expert width]
   RowBuffer expert_results;    ///< [places, hidden] float32
   ExpertRows expert_rows;
-  RowBuffer result;  ///< [rows, hidden] float32 without padding, where `residual` has some
+  std::int64_t woken_experts = 0;  ///< distinct ones of every layer, added up, of the pass
+  RowBuffer result;                ///< [rows, hidden] float32 without padding, where `residual` has some
   std::size_t scratch_stride = 0;
   PageMemory scratch_memory;  ///< for attention, by thread
 

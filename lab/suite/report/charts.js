@@ -87,6 +87,14 @@ function costs() {
       line(plot, passes, px, py, "var(--verify)", (r, ms) => `${r} rows: ${fixed(ms, 2)} ms, ${times(ms / passes[0][1])} of one row`);
     },
   }));
+  const experts = found.experts && box((width) => chart(width, {
+    x: { low: 1, high: Math.max(2, ...found.experts.distinct.map(([r]) => r)), log: true, label: "rows of one pass", ticks: POWERS },
+    y: { low: 0, high: found.experts.count, label: `distinct experts of a layer's ${found.experts.count}` },
+    draw: (px, py, plot) => {
+      line(plot, found.experts.distinct.map(([r, , even]) => [r, even]), px, py, "var(--soft)", (r, n) => `${r} rows that choose evenly: ${fixed(n, 1)} experts`);
+      line(plot, found.experts.distinct, px, py, "var(--verify)", (r, n) => `${r} rows: ${fixed(n, 1)} experts`);
+    },
+  }));
   const drafters = found.drafters.map((d) => ({ ...d, text: `${d.name} ${d.model.split("/").pop()}`, levels: d.levels.filter(([r]) => r <= 64) }))
     .filter((d) => d.levels.length > 0);
   const draft = drafters.length === 0 ? null : box((width) => chart(width, {
@@ -98,6 +106,7 @@ function costs() {
     el("p", { class: "note" }, "Verifying a few rows costs hardly more than one while reading the weights is what takes the time. Where the curve bends, nodes begin to cost."),
     el("div", { class: "columns" },
       el("div", {}, verify, legend([["a pass", "var(--verify)"], [`reading the weights once: ${fixed(limit, 2)} ms at ${fixed(found.read_gb_per_s, 0)} GB/s`, "var(--bad)"]])),
+      experts && el("div", {}, experts, legend([[`as these texts chose (one more in every layer: ${fixed(found.experts.ms * found.experts.layers, 2)} ms)`, "var(--verify)"], ["if rows chose evenly", "var(--soft)"]])),
       draft && el("div", {}, draft, legend(drafters.map((d, i) => [`${d.text} (first level ${fixed(d.root_ms, 2)} ms)`, colour(i + 1)])))));
 }
 

@@ -26,6 +26,7 @@ constexpr double kAgility = 150;
 constexpr double kSurpriseRate = 0.25;
 constexpr double kShapesShare = 1.0 / 8;  ///< of that, for the shape: mostly it is the speed that has changed
 constexpr double kLeastReading = 0.01;    ///< of a plain step, that a level takes of a drafter with weights
+constexpr double kLeastEven = 0.1;        ///< of a step's time, that it would have taken if rows chose evenly
 constexpr double kMostOfContext = 0.9;    ///< of the time at the reference context
 
 constexpr std::size_t kKnots = CostCurve::kRows.size();
@@ -140,14 +141,18 @@ void CostCurve::observe(double rows, double ms, double more) {
   flatten_peaks(p.low);
 }
 
-void CostCurve::fill_gaps() {
+void CostCurve::fill_gaps(const std::array<double, kRows.size()>& bent) {
+  const auto straight = [&](std::size_t i) { return value(i) - bent[i]; };
+  const auto set_line = [&](std::size_t i, double ms) {
+    log_ms_[i] = std::log(std::max(ms + bent[i], std::numeric_limits<float>::min() + 0.0));
+  };
   std::size_t before = kKnots;
   for (std::size_t i = 0; i < kKnots; ++i) {
     if (!set_[i]) continue;
     for (std::size_t j = before == kKnots ? 0 : before + 1; j < i; ++j) {
       const double share = before == kKnots ? 1.0 : (kRows[j] - kRows[before]) / (kRows[i] - kRows[before]);
-      const double from = before == kKnots ? value(i) : value(before);
-      log_ms_[j] = std::log(from + share * (value(i) - from));
+      const double from = before == kKnots ? straight(i) : straight(before);
+      set_line(j, from + share * (straight(i) - from));
     }
     before = i;
   }
@@ -157,10 +162,11 @@ void CostCurve::fill_gaps() {
   while (earlier > 0 && !set_[--earlier]) {
   }
   const double slope =
-      earlier < before ? std::max(0.0, (value(before) - value(earlier)) / (kRows[before] - kRows[earlier]))
-                       : 0.0;
+      earlier < before
+          ? std::max(0.0, (straight(before) - straight(earlier)) / (kRows[before] - kRows[earlier]))
+          : 0.0;
   for (std::size_t j = before + 1; j < kKnots; ++j) {
-    log_ms_[j] = std::log(value(before) + slope * (kRows[j] - kRows[before]));
+    set_line(j, straight(before) + slope * (kRows[j] - kRows[before]));
   }
 }
 
@@ -185,6 +191,18 @@ void DraftCosts::observe(int level, int rows, double ms) {
   const bool follow = !root_.observed() && !levels_.observed();
   root_.observe(rows, ms);
   if (follow) levels_.scale(root_.at(1) / levels_.at(1));
+}
+
+/// Never less than that of one row.
+double CostModel::forward_ms(double rows) const {
+  const double ms = verify_.at(rows);
+  if (experts_.dense()) return ms;
+  return std::max(ms + expert_ms() * (experts_.at(rows) - experts_.even(rows)), verify_.at(1));
+}
+
+/// All that rows could wake of what one of them wakes takes no more than its forward does.
+void CostModel::set_expert_share(double share) {
+  expert_share_ = experts_.dense() ? 0 : std::clamp(share, 0.0, 1 / experts_.even(1));
 }
 
 double CostModel::grown(double rows, double context) const {
@@ -221,7 +239,7 @@ DraftCosts& CostModel::drafter(std::string_view name) {
   return found != drafters_.end() ? found->second : drafters_[std::string(name)];
 }
 
-void CostModel::observe_step(double rows, double context, double ms, double other_ms) {
+void CostModel::observe_step(double rows, double context, double ms, double other_ms, double experts) {
   if (!(ms > 0) || rows < 1) return;
   other_.observe(1, other_ms);
   // What drafted before this step or the one before slows it down. A look-up reads next to nothing.
@@ -236,7 +254,11 @@ void CostModel::observe_step(double rows, double context, double ms, double othe
     log_slows += d.log_slows_;
     variance += d.slows_variance_;
   }
-  const double calm_ms = ms / std::max(grown(rows, context), 1e-3) / std::exp(log_slows);
+  double calm_ms = ms / std::max(grown(rows, context), 1e-3) / std::exp(log_slows);
+  if (experts > 0 && !experts_.dense()) {
+    experts_.observe(rows, experts);
+    calm_ms = std::max(calm_ms + expert_ms() * (experts_.even(rows) - experts), kLeastEven * calm_ms);
+  }
   const double error = verify_.observed() ? std::log(calm_ms / verify_.at(rows)) : 0;
   const double of_error = variance + verify_.variance(rows);
   const double most = kInterrupted * std::sqrt(of_error);

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "policy/auto/expert_demand.h"
+
 namespace augur {
 
 /// A time in ms as a function of a number of rows, and how sure that is. The logarithms of the times at fixed
@@ -36,8 +38,9 @@ class CostCurve {
 
   /// A time that was measured carefully, at a knot: it replaces what the knot says.
   void set(double rows, double ms);
-  /// Knots that were never set take the line between their neighbours that were.
-  void fill_gaps();
+  /// Knots that were never set take the line between their neighbours that were. `bent`: the part of each
+  /// knot's time that lies on no line and is added to it.
+  void fill_gaps(const std::array<double, kRows.size()>& bent = {});
   /// No time is longer than that of more rows, up to those of the knot `last`.
   void flatten_peaks(std::size_t last = kRows.size() - 1);
   /// A time that was seen once; `variance`: of what its logarithm is in doubt by beside its noise.
@@ -106,11 +109,18 @@ class DraftCosts {
 /// made by. Measured once (decode/cost_probe.h), then followed while generating: every step is an
 /// observation. Shared by the sequences of an engine; policies read it. One thread at a time; reading and
 /// observing allocate nothing.
+///
+/// A mixture of experts takes longer by every expert that its rows wake. The curve is that of rows which
+/// choose evenly (ExpertDemand::even), whatever was woken when it was measured or corrected, and what rows
+/// are expected to wake less than those makes a forward shorter.
 class CostModel {
  public:
+  CostModel() = default;
+  explicit CostModel(const ExpertDemand& experts) : experts_(experts) {}
+
   /// T_verify: the target's forward over `rows` rows behind `context` tokens, with their logits and the check
   /// of the drafts. verify_ms(1, context) is the plain step without the overhead.
-  double verify_ms(double rows, double context) const { return verify_.at(rows) * grown(rows, context); }
+  double verify_ms(double rows, double context) const { return forward_ms(rows) * grown(rows, context); }
   /// out[n]: by how much n rows more than `base` make a step longer, rising with n; `errors` standard errors
   /// below what is believed, as what has not been tried for long may be cheaper than it seemed.
   void optimistic_rows_ms(double base, double context, double errors, std::span<double> out) const;
@@ -125,8 +135,17 @@ class CostModel {
   DraftCosts& drafter(std::string_view name);
   const std::map<std::string, DraftCosts, std::less<>>& drafters() const { return drafters_; }
 
-  /// A step of `rows` rows whose contexts' mean is `context`.
-  void observe_step(double rows, double context, double verify_ms, double other_ms);
+  /// A step of `rows` rows whose contexts' mean is `context`. `experts` that they woke, over all layers.
+  void observe_step(double rows, double context, double verify_ms, double other_ms, double experts = 0);
+
+  /// What rows are expected to wake; ExpertDemand::dense() of a model without experts.
+  const ExpertDemand& experts() const { return experts_; }
+  ExpertDemand& experts() { return experts_; }
+  /// By what share of a plain forward one more expert in one layer makes a forward longer.
+  double expert_share() const { return expert_share_; }
+  void set_expert_share(double share);
+  /// The same in ms.
+  double expert_ms() const { return expert_share_ * verify_.at(1); }
 
   // For the probe and the file.
   CostCurve& verify_curve() { return verify_; }
@@ -143,8 +162,11 @@ class CostModel {
  private:
   /// The time's factor over the reference context's.
   double grown(double rows, double context) const;
+  double forward_ms(double rows) const;  ///< at the reference context
 
-  CostCurve verify_{10.0, 0.03};  ///< at the reference context
+  CostCurve verify_{10.0, 0.03};  ///< at the reference context, of rows that choose experts evenly
+  ExpertDemand experts_;
+  double expert_share_ = 0;
   CostCurve other_{0.02, 0.0};
   double reference_context_ = 0;
   double growth_one_ = 0;

@@ -48,6 +48,42 @@ TEST(CostFile, GivesBackWhatItWasGiven) {
   EXPECT_FALSE(ngram.levels().observed()) << "it has no further levels";
 }
 
+CostModel costs_of_experts() {
+  CostModel costs(ExpertDemand(32, 4, 2));
+  costs.verify_curve() = some_costs().verify_curve();
+  costs.set_expert_share(0.01);
+  for (int step = 0; step < 40; ++step) costs.experts().observe(8, 2 * 12);
+  return costs;
+}
+
+TEST(CostFile, ExpertsGoAlong) {
+  const CostModel before = costs_of_experts();
+  CostModel after(ExpertDemand(32, 4, 2));
+  read_target_costs(target_costs_to_json(before), "f", after);
+  EXPECT_DOUBLE_EQ(after.expert_ms(), before.expert_ms());
+  for (const double rows : {1.0, 8.0, 40.0}) {
+    EXPECT_DOUBLE_EQ(after.verify_ms(rows, 0), before.verify_ms(rows, 0)) << rows;
+    EXPECT_DOUBLE_EQ(after.experts().at(rows), before.experts().at(rows)) << rows;
+  }
+}
+
+TEST(CostFile, RefusesExpertsThatCannotBe) {
+  const auto refusal = [](const char* key, const nlohmann::json& value) {
+    nlohmann::json object = target_costs_to_json(costs_of_experts());
+    object["experts"][key] = value;
+    CostModel into(ExpertDemand(32, 4, 2));
+    return error_of([&] { read_target_costs(object, "costs.json", into); });
+  };
+  EXPECT_THAT(refusal("share", -1), HasSubstr("experts.share"));
+  EXPECT_THAT(refusal("pools", {1, 2}), AllOf(HasSubstr("costs.json"), HasSubstr("experts.pools")));
+  EXPECT_THAT(refusal("pools", {8, 8, 8, 1000, 8, 8, 8}),
+              AllOf(HasSubstr("experts.pools"), HasSubstr("1000")));
+  EXPECT_THAT(refusal("pools", {8, 8, 8, "many", 8, 8, 8}), HasSubstr("many"));
+  CostModel into(ExpertDemand(32, 4, 2));
+  EXPECT_THAT(error_of([&] { read_target_costs(target_costs_to_json(some_costs()), "costs.json", into); }),
+              HasSubstr("experts"));
+}
+
 TEST(CostFile, ABusyMomentIsNotHandedOn) {
   CostModel before = some_costs();
   before.verify_curve().set(16, 84.0);

@@ -339,6 +339,40 @@ TEST(AutoSimulation, LosesLittleWhenTheDrafterBecomesBad) {
   EXPECT_LT(total.ms - total.tokens * 10, 10 * (Budget::kMostKept + Budget::kCredit) + 0.01 * total.ms);
 }
 
+// --- Mixtures of experts -----------------------------------------------------------------------------------
+
+TEST(AutoSimulation, FindsTheBestTreeOfAMixtureOfExperts) {
+  for (const double right : {0.5, 0.7, 0.85}) {
+    for (const double pool : {128.0}) {
+      for (const double ms : {0.02, 0.1, 0.4, 0.8}) {
+        Simulation simulation({.row_ms = 0.05,
+                               .draft_ms = 0.5,
+                               .right = right,
+                               .siblings = true,
+                               .experts = World::Experts{.pool = pool, .ms = ms}});
+        simulation.run(2000);
+        EXPECT_GT(simulation.run(10000).rate(), 0.97 * simulation.world().best_tree_rate())
+            << right << " right, pool of " << pool << ", " << ms << " ms an expert";
+      }
+    }
+  }
+}
+
+TEST(AutoSimulation, TreesAreSmallerWhereRowsWakeMoreExperts) {
+  const auto nodes = [](double pool) {
+    Simulation simulation({.row_ms = 0.05,
+                           .draft_ms = 0.2,
+                           .right = 0.7,
+                           .siblings = true,
+                           .experts = World::Experts{.pool = pool, .ms = 0.1}});
+    simulation.run(2000);
+    simulation.begin_texts();
+    simulation.run(4000);
+    return simulation.verified(0);
+  };
+  EXPECT_GT(nodes(16), 1.5 * nodes(128));
+}
+
 // --- Batches ---------------------------------------------------------------------------------------------
 
 TEST(AutoSimulation, ABatchOfUnequalSequencesIsNearTheBestChoice) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <vector>
 
 namespace augur {
@@ -134,6 +135,71 @@ TEST(CostModel, OptimismMakesRowsCheaperTheLessTheyAreKnown) {
   }
   EXPECT_LT(hoped[127] / believed[127], 0.95);
   EXPECT_GT(hoped[3] / believed[3], 0.35) << "it has been seen";
+}
+
+TEST(CostCurve, GapsBendAsTheyAreToldTo) {
+  const auto bent = [](double rows) { return 30 * (1 - std::pow(0.9, rows)); };
+  std::array<double, CostCurve::kRows.size()> by_knot{};
+  for (std::size_t i = 0; i < by_knot.size(); ++i) by_knot[i] = bent(CostCurve::kRows[i]);
+  CostCurve curve(1.0, 0.0);
+  for (const double rows : {1.0, 8.0, 64.0}) curve.set(rows, 5 + 0.1 * rows + bent(rows));
+  curve.fill_gaps(by_knot);
+  for (const double rows : CostCurve::kRows)
+    EXPECT_NEAR(curve.at(rows), 5 + 0.1 * rows + bent(rows), 1e-9) << rows;
+}
+
+/// A mixture of experts, and how much its rows repeat one another's choices.
+struct Mixture {
+  double pool = 40;
+  double ms(double rows, double woken) const { return 4 + 0.05 * rows + 0.1 * woken; }
+  double woken(double rows) const { return ExpertDemand(static_cast<int>(pool), 8, 1).even(rows); }
+};
+
+CostModel of_even_rows(const Mixture& mixture) {
+  CostModel costs(ExpertDemand(128, 8, 1));
+  for (const double rows : CostCurve::kRows)
+    costs.verify_curve().set(rows, mixture.ms(rows, costs.experts().even(rows)));
+  costs.set_expert_share(0.1 / mixture.ms(1, 8));
+  return costs;
+}
+
+TEST(CostModel, RowsThatChooseAlikeCostLess) {
+  const Mixture mixture;
+  CostModel costs = of_even_rows(mixture);
+  EXPECT_NEAR(costs.expert_ms(), 0.1, 1e-9);
+  EXPECT_NEAR(costs.verify_ms(16, 0), mixture.ms(16, costs.experts().even(16)), 1e-9);
+  std::mt19937 random(3);
+  std::normal_distribution<double> spread(0, 3);
+  for (int step = 0; step < 300; ++step) {
+    const double woken = mixture.woken(12) + spread(random);
+    costs.observe_step(12, 0, mixture.ms(12, woken), 0.05, woken);
+    costs.observe_step(1, 0, mixture.ms(1, 8), 0.05, 8);
+  }
+  for (const double rows : {1.0, 2.0, 8.0, 12.0, 16.0, 32.0, 64.0}) {
+    const double true_ms = mixture.ms(rows, mixture.woken(rows));
+    EXPECT_NEAR(costs.verify_ms(rows, 0), true_ms, 0.02 * true_ms)
+        << rows << " rows, of which only 12 were seen";
+  }
+}
+
+TEST(CostModel, AMachineThatGetsSlowerReadsExpertsSlowerToo) {
+  const Mixture mixture;
+  CostModel costs = of_even_rows(mixture);
+  for (int step = 0; step < 200; ++step) {
+    costs.observe_step(12, 0, 2 * mixture.ms(12, mixture.woken(12)), 0.05, mixture.woken(12));
+    costs.observe_step(1, 0, 2 * mixture.ms(1, 8), 0.05, 8);
+  }
+  EXPECT_NEAR(costs.expert_ms(), 0.2, 0.01);
+  EXPECT_NEAR(costs.verify_ms(12, 0), 2 * mixture.ms(12, mixture.woken(12)), 0.2);
+}
+
+TEST(CostModel, NoForwardOfMoreRowsIsShorterThanAPlainOne) {
+  CostModel costs = of_even_rows({});
+  costs.set_expert_share(100);  // as of a disturbed measurement
+  EXPECT_LE(costs.expert_ms() * 8, costs.verify_ms(1, 0) + 1e-9);
+  for (int step = 0; step < 20; ++step) costs.experts().observe(16, 8);
+  for (const double rows : CostCurve::kRows)
+    EXPECT_GE(costs.verify_ms(rows, 0), costs.verify_ms(1, 0)) << rows;
 }
 
 TEST(CostModel, ADisturbedGrowthMakesNoTimeNegative) {

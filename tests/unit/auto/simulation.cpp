@@ -1,6 +1,7 @@
 #include "simulation.h"
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +16,36 @@ double World::chain_rate(int length) const {
 double World::best_chain_rate() const {
   double best = 1 / step_ms;
   for (int length = 1; length <= 24; ++length) best = std::max(best, chain_rate(length));
+  return best;
+}
+
+double World::woken(double rows) const {
+  const double missed = std::pow(1 - experts->active / experts->pool, rows);
+  return std::max<double>(experts->active, experts->pool * (1 - missed));
+}
+
+double World::best_tree_rate() const {
+  constexpr int kMostDepth = 24;
+  constexpr int kMostRank = 12;
+  double best = 1 / step_ms;
+  for (int depth = 1; depth <= kMostDepth; ++depth) {
+    std::vector<double> chances;
+    const auto grow = [&](auto&& self, double chance, int at) -> void {
+      for (int rank = 0; at <= depth && rank < kMostRank; ++rank) {
+        const double child = chance * right * (rank == 0 ? 1 : (1 - right) * std::pow(0.5, rank));
+        if (child < 0.004) break;
+        chances.push_back(child);
+        self(self, child, at + 1);
+      }
+    };
+    grow(grow, 1, 1);
+    std::sort(chances.begin(), chances.end(), std::greater<>());
+    double tokens = 1;
+    for (std::size_t n = 0; n < std::min<std::size_t>(chances.size(), 255); ++n) {
+      tokens += chances[n];
+      best = std::max(best, tokens / (verify_ms(2.0 + static_cast<double>(n)) + depth * draft_ms));
+    }
+  }
   return best;
 }
 
@@ -152,7 +183,13 @@ class FakeDrafter final : public Drafter {
 };
 
 Simulation::Simulation(const World& world) : world_(world), random_(world.seed) {
-  for (const double rows : CostCurve::kRows) costs_.verify_curve().set(rows, world.verify_ms(rows));
+  World even = world;
+  if (world.experts) {
+    even.experts->pool = world.experts->count;
+    costs_ = CostModel(ExpertDemand(world.experts->count, world.experts->active, 1));
+  }
+  for (const double rows : CostCurve::kRows) costs_.verify_curve().set(rows, even.verify_ms(rows));
+  if (world.experts) costs_.set_expert_share(world.experts->ms / world.step_ms);
   costs_.other_curve().set(1, 1e-6);
   for (const Seat& seat : seats()) {
     DraftCosts& draft = costs_.drafter(seat.name);
@@ -293,7 +330,8 @@ void Simulation::round(Total& total) {
     ++text->rounds;
     total.tokens += static_cast<double>(text->path.size());
   }
-  costs_.observe_step(rows, static_cast<double>(texts_.front()->position()), verify_ms, 1e-6);
+  costs_.observe_step(rows, static_cast<double>(texts_.front()->position()), verify_ms, 1e-6,
+                      world_.experts ? world_.woken(rows) : 0);
   round_.observe(drafts, traces);
   for (const auto& text : texts_) {
     text->advance(std::ssize(text->path));

@@ -43,13 +43,27 @@ struct World {
   /// Right of the sequences of a batch, one each; empty: one sequence, `right`.
   std::vector<double> batch;
   double promised_ms = 0;  ///< per token of the first of them
+  /// A mixture of experts: every one that is woken beyond those of a row takes `ms`, and rows choose as if
+  /// there were `pool`. The first measurement knows `ms` and takes rows to choose evenly.
+  struct Experts {
+    int count = 128;
+    int active = 8;
+    double pool = 128;
+    double ms = 0.1;
+  };
+  std::optional<Experts> experts;
 
   double says() const { return claimed > 0 ? claimed : right; }
-  double verify_ms(double rows) const { return step_ms + row_ms * (rows - 1); }
+  double woken(double rows) const;
+  double verify_ms(double rows) const {
+    return step_ms + row_ms * (rows - 1) + (experts ? experts->ms * (woken(rows) - experts->active) : 0);
+  }
   double root_ms(double behind) const { return draft_ms + catch_up_ms * (behind - 1); }
   /// Tokens per ms of a chain of fixed length.
   double chain_rate(int length) const;
   double best_chain_rate() const;
+  /// Of trees: one drafted level at a time, from which the likeliest nodes are verified; by a fine grid.
+  double best_tree_rate() const;
   /// Of the other drafter alone.
   double others_best_chain_rate() const;
   /// Of a batch: chains whose lengths are the best for one price, by a fine grid of prices and depths.
@@ -87,6 +101,7 @@ class Simulation {
 
   World& world() { return world_; }
   Chooser& chooser() { return *chooser_; }
+  const CostModel& costs() const { return costs_; }
   /// Other texts, of which the engine remembers nothing else, have shown that the drafter is right as often
   /// as it says.
   void teach(int outcomes);

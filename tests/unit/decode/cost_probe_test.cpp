@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "draft/registry.h"
+#include "model/forward_timer.h"
 #include "policy/chain_policy.h"
 #include "support/generation.h"
+#include "support/golden_models.h"
 #include "support/stories_source.h"
 #include "support/ticking_clock.h"
 
@@ -44,6 +46,40 @@ TEST(CostProbe, KeepsToItsBudget) {
   EXPECT_LT(least, 100) << "the most telling row counts, once";
   EXPECT_LT(readings(300), 300 + least);
   EXPECT_GT(readings(300), 2 * least);
+}
+
+/// Time passes by the experts that the model's last forward has woken: 1 and as many for every reading.
+class ExpertClock final : public Clock {
+ public:
+  explicit ExpertClock(const Model& model) : model_(model) {}
+  double now_ms() const override { return now_ += 1 + static_cast<double>(model_.woken_experts()); }
+
+ private:
+  const Model& model_;
+  mutable double now_ = 0;
+};
+
+TEST(CostProbe, FindsWhatExpertsTake) {
+  Backend backend(2);
+  const auto model = Model::load(backend, Checkpoint::open(testing_support::golden_model_path("qwen3_moe")),
+                                 {.context = 64});
+  const ExpertClock clock(*model);
+  ForwardTimer timer(*model, 64, 16, clock);
+  const ExpertDemand demand = ExpertDemand::of(model->config());
+  ASSERT_FALSE(demand.dense());
+  const double of_one_row = demand.layers() * demand.active();
+  EXPECT_EQ(timer.time(1).experts, of_one_row);
+  EXPECT_EQ(timer.time_siblings(16, true).experts, of_one_row) << "equal rows choose equal experts";
+  EXPECT_GT(timer.time_siblings(16, false).experts, of_one_row);
+  EXPECT_LE(timer.time(16).experts, demand.layers() * demand.count());
+
+  CostModel costs(demand);
+  measure_target(*model, costs, 1e5, clock);
+  EXPECT_NEAR(costs.expert_ms(), 2, 1e-9) << "two of three readings come after the forward";
+  EXPECT_NEAR(costs.verify_ms(1, costs.reference_context()), 2 + 2 * of_one_row, 1e-9);
+  for (const double rows : {2.0, 8.0, 32.0}) {
+    EXPECT_NEAR(costs.verify_ms(rows, costs.reference_context()), 2 + 2 * demand.even(rows), 0.5) << rows;
+  }
 }
 
 TEST(CostProbe, TimesDraftersAsTheyAreUsed) {
