@@ -18,6 +18,10 @@ std::int64_t known(const PrefixCache::Text& text, std::int64_t tokens,
     const PrefixCache::Drafted* const drafted = text.drafted_by(group);
     tokens = std::min(tokens, drafted == nullptr ? 0 : drafted->rows.length());
   }
+  if (!text.target.holds(tokens)) return 0;
+  for (const void* group : drafters) {
+    if (tokens > 0 && !text.drafted_by(group)->rows.holds(tokens)) return 0;
+  }
   return tokens;
 }
 
@@ -44,10 +48,21 @@ const PrefixCache::Drafted* PrefixCache::Text::drafted_by(const void* group) con
 
 /// Whether `text` holds all that `as`, of a beginning of it, does.
 bool PrefixCache::knows_as_much(const Text& text, const Text& as) {
+  // A text is asked for a token less than it has.
+  if (!text.target.holds(std::max<std::int64_t>(0, as.target.length() - 1))) return false;
   return std::all_of(as.drafters.begin(), as.drafters.end(), [&](const Drafted& drafted) {
     const Drafted* const same = text.drafted_by(drafted.group);
-    return same != nullptr && same->rows.length() >= drafted.rows.length();
+    return same != nullptr && same->rows.length() >= drafted.rows.length() &&
+           same->rows.holds(std::max<std::int64_t>(0, drafted.rows.length() - 1));
   });
+}
+
+/// Of a beginning of a longer text that does not know as much: whether it is far from the one before it.
+bool PrefixCache::worth_keeping(Texts::const_iterator beginning) const {
+  constexpr std::int64_t kApart = 256;
+  const std::int64_t before =
+      beginning == texts_.begin() ? 0 : common(std::prev(beginning)->first, beginning->first);
+  return std::ssize(beginning->first) - before >= kApart;
 }
 
 void PrefixCache::keep(std::span<const TokenId> tokens, Text text) {
@@ -77,7 +92,10 @@ void PrefixCache::insert(std::span<const TokenId> tokens, Text text) {
   while (next != texts_.begin()) {
     const auto before = std::prev(next);
     const bool continued = common(key, before->first) == std::ssize(before->first);
-    if (!continued || !knows_as_much(text, before->second)) break;
+    if (!continued) break;
+    if (!knows_as_much(text, before->second)) {
+      if (text.target.holds(std::ssize(before->first)) || worth_keeping(before)) break;
+    }
     next = drop(before);
   }
   count_in(texts_.emplace_hint(next, std::move(key), std::move(text))->second);
@@ -112,21 +130,21 @@ PrefixCache::Hit PrefixCache::find(std::span<const TokenId> prompt, std::span<co
 
 void PrefixCache::count_in(const Text& text) {
   for_caches(text, [&](const KvCache& cache) {
-    for (const std::byte* page : cache.page_addresses()) {
-      if (++page_holders_[page] == 1) page_bytes_ += cache.pool().page_bytes();
-    }
+    cache.for_pages([&](const std::byte* page, std::int64_t bytes) {
+      if (++page_holders_[page] == 1) page_bytes_ += bytes;
+    });
   });
   row_bytes_ += waiting_bytes(text);
 }
 
 PrefixCache::Texts::iterator PrefixCache::drop(Texts::iterator text) {
   for_caches(text->second, [&](const KvCache& cache) {
-    for (const std::byte* page : cache.page_addresses()) {
+    cache.for_pages([&](const std::byte* page, std::int64_t bytes) {
       const auto holders = page_holders_.find(page);
-      if (--holders->second > 0) continue;
+      if (--holders->second > 0) return;
       page_holders_.erase(holders);
-      page_bytes_ -= cache.pool().page_bytes();
-    }
+      page_bytes_ -= bytes;
+    });
   });
   row_bytes_ -= waiting_bytes(text->second);
   return texts_.erase(text);
@@ -135,7 +153,8 @@ PrefixCache::Texts::iterator PrefixCache::drop(Texts::iterator text) {
 PrefixCache::Hit PrefixCache::longest(std::span<const TokenId> tokens) const {
   Hit best;
   for (const auto& [key, text] : texts_) {
-    if (const std::int64_t count = common(key, tokens); count > best.tokens) best = {&text, count};
+    const std::int64_t count = known(text, common(key, tokens), {});
+    if (count > best.tokens) best = {&text, count};
   }
   return best;
 }

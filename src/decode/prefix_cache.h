@@ -35,7 +35,9 @@ class PrefixCache {
   };
 
   /// Keeps a text of target.length() tokens. Texts that it continues and knows as much of are dropped; it is
-  /// not kept where another continues it. Where there is no memory for it, all is forgotten.
+  /// not kept where another continues it and knows as much. Of layers with a window a long text knows little
+  /// of its beginnings: some of those stay, a few hundred tokens apart. Where there is no memory for it, all
+  /// is forgotten.
   void keep(std::span<const TokenId> tokens, Text text);
 
   struct Hit {
@@ -76,6 +78,7 @@ class PrefixCache {
 
   void insert(std::span<const TokenId> tokens, Text text);
   static bool knows_as_much(const Text& text, const Text& as);
+  bool worth_keeping(Texts::const_iterator beginning) const;
   void count_in(const Text& text);
   Texts::iterator drop(Texts::iterator text);
 

@@ -103,13 +103,14 @@ void Sequence::resume_from(PrefixCache& kept) {
   cache_.share(hit.text->target, hit.tokens);
 }
 
-/// What is known of the first `tokens` tokens, which the target has run.
+/// What is known of the first `tokens` tokens, which the target has run. Nothing where what they see is gone.
 void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens) const {
+  if (!cache_.holds(tokens)) return;
   PrefixCache::Text text{.target = cache_};
   text.target.truncate(tokens);
   for (const Speculator& s : draft_.speculators) {
     const TextRows* const rows = s.drafter->text_rows();
-    if (rows == nullptr) continue;
+    if (rows == nullptr || !rows->holds(std::min(tokens, rows->length()))) continue;
     text.drafters.push_back(
         {.group = s.drafter->group(), .rows = rows->keep(std::min(tokens, rows->length()))});
   }

@@ -92,12 +92,12 @@ class Sequence {
   void limit_text(std::int64_t tokens);
   void cancel() { finish(FinishReason::Cancelled); }
 
-  /// Where its caches' pages come from: the target's pool, then its drafters'.
+  /// Where its caches' pages come from: the target's pools, then its drafters', as KvCache::for_pools().
   template <class Call>
   void for_page_pools(const Call& call) const {
-    call(cache_.pool());
+    cache_.for_pools(call);
     for (const Speculator& s : draft_.speculators) {
-      if (const TextRows* const rows = s.drafter->text_rows()) call(rows->cache().pool());
+      if (const TextRows* const rows = s.drafter->text_rows()) rows->cache().for_pools(call);
     }
   }
   /// Tokens of the text that the target has yet to run.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 #include <functional>
 #include <utility>
 
@@ -36,62 +35,76 @@ void check(const KvCache::Shape& shape) {
     throw Error("KV cache: {} layers of {} heads of {} for {} tokens is not a valid size", shape.layers,
                 shape.kv_heads, shape.head_dim, shape.capacity);
   }
+  const bool windows =
+      std::any_of(shape.windowed.begin(), shape.windowed.end(), [](auto w) { return w != 0; });
+  if ((!shape.windowed.empty() && std::ssize(shape.windowed) != shape.layers) || shape.window < 0 ||
+      windows != (shape.window > 0)) {
+    throw Error("KV cache: a window of {} over {} of {} layers", shape.window, shape.windowed.size(),
+                shape.layers);
+  }
   if (shape.type == DType::Q8_0 && shape.head_dim % 32 != 0) {
     throw Error("KV cache: heads of {} are not whole blocks of Q8_0 (multiples of 32)", shape.head_dim);
   }
 }
 
-std::int64_t page_bytes(const KvCache::Shape& shape) {
-  return 2 * shape.layers * layer_bytes(shape);
+int windowed_layers(const KvCache::Shape& shape) {
+  return static_cast<int>(std::count(shape.windowed.begin(), shape.windowed.end(), 1));
+}
+
+std::shared_ptr<KvPagePool> pool_of(const KvCache::Shape& shape, int layers) {
+  return layers == 0 ? nullptr : std::make_shared<KvPagePool>(2 * layers * layer_bytes(shape));
 }
 
 }  // namespace
 
-std::shared_ptr<KvPagePool> KvCache::make_pool(const Shape& shape) {
+KvCache::Pools KvCache::make_pools(const Shape& shape) {
   check(shape);
-  return std::make_shared<KvPagePool>(page_bytes(shape));
+  const int windowed = windowed_layers(shape);
+  return {.whole = pool_of(shape, shape.layers - windowed), .windowed = pool_of(shape, windowed)};
 }
 
-KvCache::KvCache(const Shape& shape, std::shared_ptr<KvPagePool> pool)
-    : shape_(shape), pool_(std::move(pool)) {
+KvCache::KvCache(const Shape& shape, const Pools& pools)
+    : shape_(shape),
+      whole_(pools.whole, pages_for(shape.capacity)),
+      windowed_(pools.windowed, pages_for(shape.capacity)) {
   check(shape);
-  assert(pool_->page_bytes() == page_bytes(shape));
-  const auto most = static_cast<std::size_t>(pages_for(shape.capacity));
-  pages_.reserve(most);
-  table_.reserve(most);
-}
-
-/// The pages of these slots are this cache's alone from now on.
-void KvCache::make_writable(std::int64_t begin, std::int64_t end) {
-  for (std::int64_t i = begin / kKvPageSlots; i < pages_for(end); ++i) {
-    const auto index = static_cast<std::size_t>(i);
-    if (index == pages_.size()) {
-      pages_.push_back(pool_->take());
-      table_.push_back(pages_.back().data());
-    } else if (pages_[index].shared()) {
-      KvPage copy = pool_->take();
-      std::memcpy(copy.data(), table_[index], static_cast<std::size_t>(pool_->page_bytes()));
-      table_[index] = copy.data();
-      pages_[index] = std::move(copy);
-    }
+  std::int32_t next[2] = {0, 0};
+  for (int i = 0; i < shape.layers; ++i) {
+    const bool windowed = !shape.windowed.empty() && shape.windowed[static_cast<std::size_t>(i)] == 1;
+    place_.push_back(next[windowed ? 1 : 0]++);
   }
+  assert(page_bytes() == 2 * shape.layers * layer_bytes(shape));
 }
 
-void KvCache::drop_pages(std::int64_t keep) {
-  if (keep >= pages()) return;
-  pages_.erase(pages_.begin() + keep, pages_.end());
-  table_.resize(pages_.size());
+std::int64_t KvCache::page_bytes() const {
+  std::int64_t bytes = 0;
+  for_pools([&](const KvPagePool& pool, std::int64_t) { bytes += pool.page_bytes(); });
+  return bytes;
+}
+
+bool KvCache::holds(std::int64_t length) const {
+  return length >= 0 && length <= length_ && first_seen(length) >= windowed_.given_back() * kKvPageSlots;
+}
+
+/// A page more than is seen stays, for those that fall back a few tokens.
+void KvCache::set_length(std::int64_t length) {
+  length_ = length;
+  windowed_.give_back_before(first_seen(length) / kKvPageSlots - 1);
 }
 
 KvLayerView KvCache::layer(int index) const {
   assert(index >= 0 && index < shape_.layers);
+  const auto at = static_cast<std::size_t>(index);
+  const bool windowed = !shape_.windowed.empty() && shape_.windowed[at] == 1;
+  const KvPages& pages = windowed ? windowed_ : whole_;
+  const std::int64_t place = place_[at];
   const std::int64_t part = layer_bytes(shape_);
   return {
       .type = shape_.type,
-      .pages = table_.data(),
-      .page_count = pages(),
-      .k = 2 * index * part,
-      .v = (2 * index + 1) * part,
+      .pages = pages.table().data(),
+      .page_count = pages.count(),
+      .k = 2 * place * part,
+      .v = (2 * place + 1) * part,
       .kv_heads = shape_.kv_heads,
       .head_dim = shape_.head_dim,
   };
@@ -104,27 +117,29 @@ KvTxn KvCache::reserve(std::int64_t rows) {
     throw Error("the context of {} tokens is full: {} are in it and {} more were asked for", shape_.capacity,
                 length_, rows);
   }
-  if (rows > 0) make_writable(length_, length_ + rows);
+  if (rows > 0) {
+    for (KvPages* pages : {&whole_, &windowed_}) {
+      pages->make_writable(length_ / kKvPageSlots, pages_for(length_ + rows));
+    }
+  }
   open_ = true;
   return {*this, length_, rows};
 }
 
 void KvCache::truncate(std::int64_t length) {
   assert(!open_);
-  assert(length >= 0 && length <= length_);
+  assert(length == 0 || holds(length));
   length_ = length;
-  drop_pages(pages_for(length));
+  for (KvPages* pages : {&whole_, &windowed_}) pages->drop_from(pages_for(length));
 }
 
 void KvCache::share(const KvCache& other, std::int64_t length) {
-  assert(!open_ && other.pool_ == pool_);
-  assert(length >= 0 && length <= other.length_);
+  assert(!open_ && (length == 0 || other.holds(length)));
   if (length > shape_.capacity) {
     throw Error("the context of {} tokens cannot take over {}", shape_.capacity, length);
   }
-  const auto count = static_cast<std::ptrdiff_t>(pages_for(length));
-  pages_.assign(other.pages_.begin(), other.pages_.begin() + count);
-  table_.assign(other.table_.begin(), other.table_.begin() + count);
+  whole_.share(other.whole_, pages_for(length));
+  windowed_.share(other.windowed_, pages_for(length));
   length_ = length;
 }
 
@@ -151,13 +166,13 @@ void KvTxn::commit(std::span<const std::int32_t> path) {
       kv_move(view, base_ + path[static_cast<std::size_t>(i)], base_ + i);
     }
   }
-  cache_->length_ = base_ + static_cast<std::int64_t>(path.size());
+  cache_->set_length(base_ + static_cast<std::int64_t>(path.size()));
   std::exchange(cache_, nullptr)->open_ = false;
 }
 
 void KvTxn::commit_prefix(std::int64_t rows) {
   assert(cache_ != nullptr && cache_->open_ && rows >= 0 && rows <= rows_);
-  cache_->length_ = base_ + rows;
+  cache_->set_length(base_ + rows);
   std::exchange(cache_, nullptr)->open_ = false;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -6,17 +7,19 @@
 
 #include "base/dtype.h"
 #include "kernels/attention.h"
-#include "model/kv_page_pool.h"
+#include "model/kv_pages.h"
 
 namespace augur {
 
 class KvTxn;
 
 /// Keys and values of one sequence, all layers. Slots [0, length()) are committed, in logical order. The
-/// only way to change it is a KvTxn. One thread at a time. Memory follows use, page by page, all layers in
-/// each; caches that begin with the same text can share its pages, and whoever is to write to a shared page
-/// writes to a copy of it. A copy of a cache shares all pages. Not to be moved or copied while a KvTxn is
-/// open.
+/// only way to change it is a KvTxn. One thread at a time. Memory follows use, page by page; caches that
+/// begin with the same text can share its pages, and whoever is to write to a shared page writes to a copy of
+/// it. A copy of a cache shares all pages. Not to be moved or copied while a KvTxn is open.
+///
+/// Layers that see a sliding window have pages of their own, which are given back a page behind the last one
+/// that a next token sees: they hold the window, the rows in flight, and two pages at most beside them.
 class KvCache {
  public:
   struct Shape {
@@ -25,13 +28,21 @@ class KvCache {
     int head_dim = 0;           ///< multiple of 2
     std::int64_t capacity = 0;  ///< slots
     DType type = DType::BF16;   ///< BF16, F32, or Q8_0 (head_dim a multiple of 32)
+    /// [layers] 1: the layer sees the last `window` slots only; empty: none does.
+    std::vector<std::uint8_t> windowed = {};
+    std::int64_t window = 0;  ///< the largest of them; 0: all layers see everything
+  };
+  /// Where pages come from; null where there are no layers of the kind.
+  struct Pools {
+    std::shared_ptr<KvPagePool> whole;     ///< of layers that see everything
+    std::shared_ptr<KvPagePool> windowed;  ///< of the others
   };
   /// Error for an invalid shape.
-  explicit KvCache(const Shape& shape) : KvCache(shape, make_pool(shape)) {}
-  /// With pages from `pool`, which make_pool() has made for such a shape; the capacity may differ.
-  KvCache(const Shape& shape, std::shared_ptr<KvPagePool> pool);
+  explicit KvCache(const Shape& shape) : KvCache(shape, make_pools(shape)) {}
+  /// With pages from `pools`, which make_pools() has made for such a shape; the capacity may differ.
+  KvCache(const Shape& shape, const Pools& pools);
   /// Error for an invalid shape.
-  static std::shared_ptr<KvPagePool> make_pool(const Shape& shape);
+  static Pools make_pools(const Shape& shape);
 
   std::int64_t length() const { return length_; }
   std::int64_t capacity() const { return shape_.capacity; }
@@ -40,33 +51,55 @@ class KvCache {
   std::int64_t room() const { return shape_.capacity - length_; }
   /// Valid until the next reserve(), truncate() or share().
   KvLayerView layer(int index) const;
-  /// Pages that it holds, shared ones included.
-  std::int64_t pages() const { return std::ssize(pages_); }
-  std::span<std::byte* const> page_addresses() const { return table_; }
-  const KvPagePool& pool() const { return *pool_; }
+  /// Calls call(address, bytes) for every page that it holds, shared ones included.
+  template <class Call>
+  void for_pages(const Call& call) const {
+    for (const KvPages* pages : {&whole_, &windowed_}) {
+      for (std::byte* const page : pages->table()) {
+        if (page != nullptr) call(page, pages->pool()->page_bytes());
+      }
+    }
+  }
+  /// Calls call(pool, window) for every pool that it takes pages from; window 0: they are kept.
+  template <class Call>
+  void for_pools(const Call& call) const {
+    if (whole_.pool()) call(*whole_.pool(), std::int64_t{0});
+    if (windowed_.pool()) call(*windowed_.pool(), shape_.window);
+  }
+  /// Of a page of every kind: what 64 slots take before any is given back.
+  std::int64_t page_bytes() const;
+
+  /// Whether the first `length` slots alone can be gone on with: what a token behind them sees is there. Of a
+  /// longer text that sees a window it is not, unless it ends within a page of them.
+  bool holds(std::int64_t length) const;
+  /// Gives back all that a token behind the last slot does not see, but for whole pages.
+  void give_back_unseen() { windowed_.give_back_before(first_seen(length_) / kKvPageSlots); }
 
   /// Opens a transaction over `rows` new slots after length(). Error when they exceed the capacity (the
   /// context limit); nothing has changed then. At most one transaction is open at a time (asserted).
   KvTxn reserve(std::int64_t rows);
 
-  /// Forgets the slots from `length` on (a drafter falls back). No open KvTxn.
+  /// Forgets the slots from `length` on (a drafter falls back), which must be 0 or such that it holds() them.
+  /// No open KvTxn.
   void truncate(std::int64_t length);
 
-  /// Takes over the first `length` slots of a cache with the same pool, in place of what it has. No open
-  /// KvTxn here. Error when they exceed the capacity.
+  /// Takes over the first `length` slots of a cache with the same pools that holds() them, in place of what
+  /// it has. No open KvTxn here. Error when they exceed the capacity.
   void share(const KvCache& other, std::int64_t length);
 
  private:
   friend class KvTxn;
-  void make_writable(std::int64_t begin, std::int64_t end);
-  void drop_pages(std::int64_t keep);
+  /// The first slot that a token behind `length` of them sees in a windowed layer.
+  std::int64_t first_seen(std::int64_t length) const {
+    return std::max<std::int64_t>(0, length + 1 - shape_.window);
+  }
+  void set_length(std::int64_t length);
 
   Shape shape_;
+  std::vector<std::int32_t> place_;  ///< [layers] among those of its kind
   std::int64_t length_ = 0;
   bool open_ = false;
-  std::shared_ptr<KvPagePool> pool_;
-  std::vector<KvPage> pages_;
-  std::vector<std::byte*> table_;  ///< of pages_, as the kernels want it
+  KvPages whole_, windowed_;
 };
 
 /// Slots that a forward pass writes. Destroying an uncommitted transaction rolls it back.

@@ -66,12 +66,17 @@ KvCache LayerStack::make_cache(std::int64_t capacity) const {
   if (capacity < 0 || capacity > context_) {
     throw Error("a cache for {} tokens was asked for, the context is {}", capacity, context_);
   }
-  const KvCache::Shape shape{.layers = config_.layers,
+  KvCache::Shape shape{.layers = config_.layers,
                              .kv_heads = config_.kv_heads,
                              .head_dim = config_.head_dim,
                              .capacity = capacity > 0 ? capacity : context_,
                              .type = kv_type_};
-  if (!pages_) pages_ = KvCache::make_pool(shape);
+  for (int i = 0; i < config_.layers; ++i) {
+    shape.windowed.push_back(config_.layer(i).window > 0 ? 1 : 0);
+    shape.window = std::max(shape.window, config_.layer(i).window);
+  }
+  if (shape.window == 0) shape.windowed.clear();
+  if (!pages_.whole && !pages_.windowed) pages_ = KvCache::make_pools(shape);
   return KvCache(shape, pages_);
 }
 

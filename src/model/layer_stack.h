@@ -39,8 +39,8 @@ class LayerStack {
   Backend& backend() const { return backend_; }
   std::int64_t bytes() const;  ///< that a one-row forward reads
 
-  /// Error for a capacity beyond the context. 0: the context. All caches of a stack have their pages from one
-  /// pool, so that they can share them.
+  /// Error for a capacity beyond the context. 0: the context. All caches of a stack have their pages from the
+  /// same pools, so that they can share them.
   KvCache make_cache(std::int64_t capacity = 0) const;
 
   /// Model::forward(), with `embedding` for the look-up (null: ForwardOptions must give the rows).
@@ -110,7 +110,7 @@ class LayerStack {
   std::vector<RopeCache> ropes_;          ///< by kind of layer
   Workspace workspace_;
   BatchPlan plan_;
-  mutable std::shared_ptr<KvPagePool> pages_;  ///< from the first cache on
+  mutable KvCache::Pools pages_;  ///< from the first cache on
   int result_rows_ = 0;
 };
 

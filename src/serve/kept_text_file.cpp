@@ -23,7 +23,7 @@ namespace augur {
 namespace {
 
 constexpr std::string_view kMagic = "AUGURTXT";
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kFormat = 2;
 constexpr std::int64_t kHeadBytes = 8 + 4 * 8;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
 constexpr std::int64_t kMostHeader = std::int64_t{1} << 20;
@@ -65,14 +65,23 @@ class Checksum {
   std::size_t pending_ = 0;  ///< bytes of word_
 };
 
+/// Layers with a window are written from the page on that a next token sees.
 std::int64_t cache_bytes(const KvCache& form, std::int64_t tokens) {
-  return (tokens + kKvPageSlots - 1) / kKvPageSlots * form.pool().page_bytes();
+  std::int64_t bytes = 0;
+  form.for_pools([&](const KvPagePool& pool, std::int64_t window) {
+    const std::int64_t pages = (tokens + kKvPageSlots - 1) / kKvPageSlots;
+    const std::int64_t unseen =
+        window > 0 ? std::max<std::int64_t>(0, tokens + 1 - window) / kKvPageSlots : 0;
+    bytes += (pages - std::min(pages, unseen)) * pool.page_bytes();
+  });
+  return bytes;
 }
 
 /// The cache with zeros in the slots of its last page that are nobody's, so that no other text gets into a
 /// file.
 KvCache cleaned(const KvCache& cache) {
   KvCache copy = cache;
+  copy.give_back_unseen();
   const std::int64_t length = cache.length();
   if (length % kKvPageSlots == 0) return copy;
   copy.truncate(length - 1);
@@ -87,6 +96,7 @@ KvCache cleaned(const KvCache& cache) {
     }
   }
   txn.commit_all();
+  copy.give_back_unseen();
   return copy;
 }
 
@@ -99,8 +109,9 @@ class Body {
   }
   void add(const KvCache& cache) {
     const KvCache& own = caches_.emplace_back(cleaned(cache));
-    const auto page = static_cast<std::size_t>(own.pool().page_bytes());
-    for (const std::byte* data : own.page_addresses()) add(Bytes(data, page));
+    own.for_pages([&](const std::byte* page, std::int64_t bytes) {
+      add(Bytes(page, static_cast<std::size_t>(bytes)));
+    });
   }
   std::span<const Bytes> parts() const { return parts_; }
   std::int64_t size() const { return size_; }
@@ -130,11 +141,11 @@ class BodyReader {
   KvCache take_cache(const KvCache& form, std::int64_t tokens) {
     KvCache cache = form;
     KvTxn txn = cache.reserve(tokens);
-    const std::int64_t page = cache.pool().page_bytes();
-    for (std::byte* const data : cache.page_addresses()) {
-      std::memcpy(data, take(page).data(), static_cast<std::size_t>(page));
-    }
     txn.commit_all();
+    cache.give_back_unseen();
+    cache.for_pages([&](std::byte* page, std::int64_t bytes) {
+      std::memcpy(page, take(bytes).data(), static_cast<std::size_t>(bytes));
+    });
     return cache;
   }
 

@@ -10,28 +10,51 @@ constexpr std::int64_t kStepSlots = 128;
 /// Rows of a text that one step reads at most.
 constexpr std::int64_t kStepRows = 256;
 
-/// Of a page from each of the pools that a sequence takes pages from.
-std::int64_t page_bytes(const Sequence& sequence) {
+/// So many slots in whole pages, and one that may have to be copied before it is written to.
+std::int64_t pages_of(std::int64_t slots) {
+  return (slots + kKvPageSlots - 1) / kKvPageSlots + 1;
+}
+
+/// Slots that layers with a window take at most.
+std::int64_t most_slots(std::int64_t window) {
+  return window + kStepRows + 2 * kKvPageSlots;
+}
+
+/// `tokens` of a sequence, and a step.
+std::int64_t bytes_of(const Sequence& sequence, std::int64_t tokens) {
   std::int64_t bytes = 0;
-  sequence.for_page_pools([&](const KvPagePool& pool) { bytes += pool.page_bytes(); });
+  sequence.for_page_pools([&](const KvPagePool& pool, std::int64_t window) {
+    const std::int64_t slots = tokens + kStepSlots;
+    bytes += pages_of(window > 0 ? std::min(slots, most_slots(window)) : slots) * pool.page_bytes();
+  });
   return bytes;
 }
 
-/// `tokens` of a sequence, in whole pages, and one that may have to be copied before it is written to.
-std::int64_t bytes_of(const Sequence& sequence, std::int64_t tokens) {
-  return ((tokens + kStepSlots + kKvPageSlots - 1) / kKvPageSlots + 1) * page_bytes(sequence);
+std::int64_t tokens_in(std::int64_t bytes, std::int64_t page_bytes) {
+  return (bytes / page_bytes - 1) * kKvPageSlots - kStepSlots;
 }
 
 }  // namespace
 
 void KvBudget::count(const Sequence& sequence) {
-  sequence.for_page_pools([&](const KvPagePool& pool) {
+  sequence.for_page_pools([&](const KvPagePool& pool, std::int64_t) {
     if (std::find(pools_.begin(), pools_.end(), &pool) == pools_.end()) pools_.push_back(&pool);
   });
 }
 
 std::int64_t KvBudget::most_tokens(const Sequence& sequence) const {
-  return (bytes_ / page_bytes(sequence) - 1) * kKvPageSlots - kStepSlots;
+  std::int64_t all = 0;       // a page of every pool
+  std::int64_t whole = 0;     // of those alone that keep everything
+  std::int64_t windowed = 0;  // what the others take at most
+  sequence.for_page_pools([&](const KvPagePool& pool, std::int64_t window) {
+    all += pool.page_bytes();
+    (window > 0 ? windowed : whole) +=
+        window > 0 ? pages_of(most_slots(window)) * pool.page_bytes() : pool.page_bytes();
+  });
+  const std::int64_t short_text = tokens_in(bytes_, all);
+  if (windowed == 0 || windowed > bytes_) return short_text;
+  constexpr std::int64_t kAny = std::int64_t{1} << 40;
+  return std::max(short_text, whole == 0 ? kAny : tokens_in(bytes_ - windowed, whole));
 }
 
 std::int64_t KvBudget::growth(std::span<const Sequence* const> running) {

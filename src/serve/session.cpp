@@ -248,6 +248,8 @@ class Session::Impl {
     const auto count = static_cast<std::size_t>(found.tokens);
     KeptText text{.tokens = {tokens.begin(), tokens.begin() + found.tokens}, .text = *found.text};
     text.text.target.truncate(found.tokens);
+    std::erase_if(text.text.drafters,
+                  [&](const PrefixCache::Drafted& drafted) { return !drafted.rows.holds(found.tokens); });
     for (PrefixCache::Drafted& drafted : text.text.drafters) {
       TextRows::Kept& rows = drafted.rows;
       const std::size_t in_cache = std::min(count, static_cast<std::size_t>(rows.cache.length()));
@@ -309,7 +311,7 @@ class Session::Impl {
              .memory = options_.memory,
              .memory_in_use = budget_.in_use(),
              .page_tokens = static_cast<int>(kKvPageSlots),
-             .page_bytes = form_.target.pool().page_bytes(),
+             .page_bytes = form_.target.page_bytes(),
              .keeps_texts = options_.cache_bytes > 0,
              .cache_bytes_in_use = kept_.bytes(),
              .prompt_tokens = kept_.counts().queried_tokens,

@@ -55,15 +55,19 @@ class TextRows {
     std::vector<float> features;
 
     std::int64_t length() const { return cache.length() + std::ssize(tokens); }
+    /// Whether the first `length` rows can be gone on with.
+    bool holds(std::int64_t length) const { return length >= cache.length() || cache.holds(length); }
     std::int64_t waiting_bytes() const {
       return std::ssize(tokens) * static_cast<std::int64_t>(sizeof(TokenId)) +
              std::ssize(features) * static_cast<std::int64_t>(sizeof(float));
     }
   };
-  /// The first `length` rows; shares the cache's pages. Not while rows are in flight.
+  /// Whether the first `length` rows can be kept (KvCache::holds).
+  bool holds(std::int64_t length) const { return length >= cache_.length() || cache_.holds(length); }
+  /// The first `length` rows, which it holds(); shares the cache's pages. Not while rows are in flight.
   Kept keep(std::int64_t length) const;
-  /// Begins with the first `length` rows of such a text, in place of what is here. The last of them cannot be
-  /// rewound.
+  /// Begins with the first `length` rows of such a text, which it holds(), in place of what is here. The last
+  /// of them cannot be rewound.
   void resume(const Kept& kept, std::int64_t length);
 
   /// Lets the newest row in the cache wait again, for drafting a second time from one root. Not while others

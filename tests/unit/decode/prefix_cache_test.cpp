@@ -22,26 +22,26 @@ class PrefixCacheTest : public testing::Test {
     return a;
   }
   PrefixCache::Text text(std::int64_t length) {
-    KvCache target(kShape, pool_);
+    KvCache target(kShape, pools_);
     target.reserve(length).commit_all();
     return {.target = std::move(target)};
   }
   /// A text that begins with the first `shared` tokens of another.
   PrefixCache::Text text_behind(const KvCache& other, std::int64_t shared, std::int64_t length) {
-    KvCache target(kShape, pool_);
+    KvCache target(kShape, pools_);
     target.share(other, shared);
     target.reserve(length - shared).commit_all();
     return {.target = std::move(target)};
   }
   PrefixCache::Text with_drafter(PrefixCache::Text text, const void* group, std::int64_t rows) {
-    TextRows::Kept kept{.cache = KvCache(kShape, pool_)};
+    TextRows::Kept kept{.cache = KvCache(kShape, pools_)};
     kept.cache.reserve(rows).commit_all();
     text.drafters.push_back({.group = group, .rows = std::move(kept)});
     return text;
   }
-  std::int64_t pages() const { return pool_->pages_in_use(); }
+  std::int64_t pages() const { return pools_.whole->pages_in_use(); }
 
-  std::shared_ptr<KvPagePool> pool_ = KvCache::make_pool(kShape);
+  KvCache::Pools pools_ = KvCache::make_pools(kShape);
   PrefixCache cache_{1 << 30};
 };
 
@@ -90,7 +90,7 @@ TEST_F(PrefixCacheTest, CountsWhatTheDraftersKnow) {
 }
 
 TEST_F(PrefixCacheTest, SharedPagesCountOnceAndTheOldestGoFirst) {
-  const std::int64_t page = pool_->page_bytes();
+  const std::int64_t page = pools_.whole->page_bytes();
   const PrefixCache::Text first = text(256);
   cache_.keep(tokens(0, 256), first);
   cache_.keep(joined(tokens(0, 192), tokens(900, 100)), text_behind(first.target, 192, 292));
@@ -110,15 +110,61 @@ TEST_F(PrefixCacheTest, SharedPagesCountOnceAndTheOldestGoFirst) {
 }
 
 TEST_F(PrefixCacheTest, StaysWithinItsBytes) {
-  PrefixCache small(3 * pool_->page_bytes());
+  PrefixCache small(3 * pools_.whole->page_bytes());
   for (int i = 0; i < 20; ++i) {
     small.keep(tokens(1000 * i, 128), text(128));
-    EXPECT_LE(small.bytes(), 3 * pool_->page_bytes());
+    EXPECT_LE(small.bytes(), 3 * pools_.whole->page_bytes());
     EXPECT_EQ(small.texts(), 1u);
   }
   small.keep(tokens(7, 256), text(256));  // larger than all there is
   EXPECT_EQ(small.texts(), 0u);
   EXPECT_EQ(pages(), 0);
+}
+
+/// Texts of a model one of whose layers sees a window of 100.
+class WindowedPrefixCacheTest : public PrefixCacheTest {
+ protected:
+  static constexpr std::int64_t kWindow = 100;
+  /// Keeps a text as it is read, whole pages at a time.
+  void read(std::span<const TokenId> text, std::int64_t chunk) {
+    KvCache running(shape_, both_);
+    for (std::int64_t end = chunk; end <= std::ssize(text); end += chunk) {
+      running.reserve(chunk).commit_all();
+      cache_.keep(text.first(static_cast<std::size_t>(end)), {.target = running});
+    }
+  }
+  std::int64_t windowed_pages() const { return both_.windowed->pages_in_use(); }
+
+  KvCache::Shape shape_{
+      .layers = 2, .kv_heads = 1, .head_dim = 2, .capacity = 8192, .windowed = {1, 0}, .window = kWindow};
+  KvCache::Pools both_ = KvCache::make_pools(shape_);
+};
+
+TEST_F(WindowedPrefixCacheTest, FindsOnlyWhatCanBeGoneOnWith) {
+  const std::vector<TokenId> text = tokens(0, 2048);
+  read(text, 128);
+  EXPECT_EQ(cache_.find(joined(text, tokens(9000, 10)), {}).tokens, 2047);
+  for (const std::int64_t shared : {300, 700, 1111, 1900}) {
+    const auto hit = cache_.find(joined(tokens(0, shared), tokens(9000, 50)), {});
+    EXPECT_LE(hit.tokens, shared - 1);
+    EXPECT_GE(hit.tokens, shared - 1 - 512) << "a beginning that was kept apart is near";
+    ASSERT_NE(hit.text, nullptr) << shared;
+    EXPECT_TRUE(hit.text->target.holds(hit.tokens));
+    KvCache resumed(shape_, both_);
+    resumed.share(hit.text->target, hit.tokens);
+    resumed.reserve(10).commit_all();
+    EXPECT_EQ(resumed.length(), hit.tokens + 10);
+  }
+  EXPECT_EQ(cache_.longest(tokens(0, 2048)).tokens, 2048);
+}
+
+TEST_F(WindowedPrefixCacheTest, GivesAllBackInTheEnd) {
+  read(tokens(0, 2048), 128);
+  EXPECT_LT(cache_.texts(), 10u) << "not every page's beginning";
+  while (cache_.texts() > 0) cache_.drop_oldest();
+  EXPECT_EQ(cache_.bytes(), 0);
+  EXPECT_EQ(windowed_pages(), 0);
+  EXPECT_EQ(both_.whole->pages_in_use(), 0);
 }
 
 }  // namespace

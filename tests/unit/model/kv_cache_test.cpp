@@ -162,13 +162,13 @@ TEST(KvCache, EightBitsGrowWithTheirContents) {
     }
     txn.commit_all();
   }
-  const std::int64_t pages = cache.pages();
+  const std::int64_t pages = cache.layer(0).page_count;
   const auto before = attention();
   for (const std::int64_t rows : {100, 700, 900}) {
     cache.reserve(rows).commit_all();
     EXPECT_EQ(attention(), before) << cache.length();
   }
-  EXPECT_GT(cache.pages(), 4 * pages);
+  EXPECT_GT(cache.layer(0).page_count, 4 * pages);
 }
 
 void append(KvCache& cache, std::int64_t tokens, std::int64_t first_mark) {
@@ -179,14 +179,15 @@ void append(KvCache& cache, std::int64_t tokens, std::int64_t first_mark) {
 
 TEST(KvCache, SharesPagesUntilOneIsWrittenTo) {
   const KvCache::Shape shape{.layers = kLayers, .kv_heads = kHeads, .head_dim = kDim, .capacity = 400};
-  const auto pool = KvCache::make_pool(shape);
-  KvCache first(shape, pool);
+  const KvCache::Pools pools = KvCache::make_pools(shape);
+  const auto& pool = pools.whole;
+  KvCache first(shape, pools);
   append(first, 150, 0);
   EXPECT_EQ(pool->pages_in_use(), 3);
   {
     KvCache::Shape small = shape;
     small.capacity = 200;
-    KvCache second(small, pool);
+    KvCache second(small, pools);
     second.share(first, 140);
     EXPECT_EQ(second.length(), 140);
     EXPECT_EQ(pool->pages_in_use(), 3);
@@ -221,6 +222,73 @@ TEST(KvCache, WritesBehindATruncationDoNotReachOthers) {
   EXPECT_TRUE(holds(kept, 70, 70));
   EXPECT_TRUE(holds(kept, 99, 99));
   EXPECT_TRUE(holds(text, 70, 500));
+}
+
+KvCache::Shape windowed_shape(std::vector<std::uint8_t> windowed, std::int64_t window) {
+  return {.layers = kLayers,
+          .kv_heads = kHeads,
+          .head_dim = kDim,
+          .capacity = 4000,
+          .windowed = std::move(windowed),
+          .window = window};
+}
+
+TEST(KvCache, LayersWithAWindowKeepTheirWindowOnly) {
+  const KvCache::Shape shape = windowed_shape({0, 1}, 100);
+  const KvCache::Pools pools = KvCache::make_pools(shape);
+  EXPECT_EQ(pools.whole->page_bytes(), pools.windowed->page_bytes());
+  KvCache cache(shape, pools);
+  EXPECT_EQ(cache.page_bytes(), 2 * pools.whole->page_bytes());
+  for (std::int64_t tokens = 0; tokens < 1300; tokens += 13) {
+    append(cache, 13, tokens);
+    EXPECT_EQ(pools.whole->pages_in_use(), (cache.length() + 63) / 64);
+    EXPECT_LE(pools.windowed->pages_in_use(), 4)
+        << "the window, which may begin and end within pages, and one";
+  }
+  for (const std::int64_t slot : {1201, 1250, 1299}) EXPECT_TRUE(holds(cache, slot, slot)) << slot;
+  std::int64_t bytes = 0;
+  cache.for_pages([&](const std::byte*, std::int64_t page) { bytes += page; });
+  EXPECT_EQ(bytes,
+            (pools.whole->pages_in_use() + pools.windowed->pages_in_use()) * pools.whole->page_bytes());
+
+  EXPECT_TRUE(cache.holds(1300));
+  EXPECT_TRUE(cache.holds(1300 - 64)) << "whoever falls back a page sees all that it saw";
+  EXPECT_FALSE(cache.holds(1000));
+  EXPECT_FALSE(cache.holds(1301));
+  cache.truncate(1240);
+  append(cache, 1, 1240);
+  EXPECT_TRUE(holds(cache, 1240, 1240));
+  cache.truncate(0);
+  EXPECT_EQ(pools.windowed->pages_in_use(), 0);
+  append(cache, 10, 0);
+  EXPECT_TRUE(holds(cache, 3, 3)) << "it may begin anew";
+}
+
+TEST(KvCache, CopiesOfWindowsShareAndAreWrittenToApart) {
+  const KvCache::Shape shape = windowed_shape({1, 1}, 80);
+  const KvCache::Pools pools = KvCache::make_pools(shape);
+  EXPECT_EQ(pools.whole, nullptr) << "no layer sees everything";
+  KvCache text(shape, pools);
+  append(text, 500, 0);
+  const std::int64_t held = pools.windowed->pages_in_use();
+  const KvCache kept = text;
+  KvCache other(shape, pools);
+  other.share(kept, 490);
+  EXPECT_EQ(pools.windowed->pages_in_use(), held);
+  append(other, 400, 2000);
+  append(text, 400, 3000);
+  for (const std::int64_t slot : {421, 448, 499}) EXPECT_TRUE(holds(kept, slot, slot)) << slot;
+  EXPECT_TRUE(holds(other, 850, 2360));
+  EXPECT_TRUE(holds(text, 850, 3350));
+  EXPECT_TRUE(kept.holds(490));
+  EXPECT_FALSE(text.holds(490)) << "it has gone on";
+}
+
+TEST(KvCache, RefusesWindowsThatCannotBe) {
+  for (const auto& [windowed, window] : std::vector<std::pair<std::vector<std::uint8_t>, std::int64_t>>{
+           {{1}, 8}, {{0, 0}, 8}, {{1, 0}, 0}, {{1, 0}, -3}, {{}, 8}}) {
+    EXPECT_THROW(KvCache{windowed_shape(windowed, window)}, Error) << window;
+  }
 }
 
 TEST(KvCache, ReportsAFullContextAndStaysUsable) {

@@ -1,0 +1,44 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "model/kv_page_pool.h"
+
+namespace augur {
+
+/// The pages of some layers of a cache, by slot; those that lie before all that is still seen are given back.
+/// A copy shares all pages; whoever is to write to a shared one writes to a copy of it. Without a pool (a
+/// cache none of whose layers are of this kind) it stays empty. One thread at a time.
+class KvPages {
+ public:
+  KvPages() = default;
+  /// `most`: pages that there may be at once.
+  KvPages(std::shared_ptr<KvPagePool> pool, std::int64_t most);
+
+  /// Null: none.
+  const std::shared_ptr<KvPagePool>& pool() const { return pool_; }
+  std::int64_t count() const { return std::ssize(pages_); }  ///< given back ones included
+  /// The first so many were given back.
+  std::int64_t given_back() const { return given_back_; }
+  /// By page, as the kernels want it; null where one was given back.
+  std::span<std::byte* const> table() const { return table_; }
+
+  /// Pages [first, end) are there, and nobody else's.
+  void make_writable(std::int64_t first, std::int64_t end);
+  /// Drops the pages from `count` on.
+  void drop_from(std::int64_t count);
+  /// Gives back the first `count` pages.
+  void give_back_before(std::int64_t count);
+  /// Takes over the first `count` pages of `other`, of the same pool, in place of what is here.
+  void share(const KvPages& other, std::int64_t count);
+
+ private:
+  std::shared_ptr<KvPagePool> pool_;
+  std::vector<KvPage> pages_;
+  std::vector<std::byte*> table_;
+  std::int64_t given_back_ = 0;
+};
+
+}  // namespace augur
