@@ -135,6 +135,7 @@ constexpr std::array kFamilies = {
         .intermediate = "shared_intermediate_size",
         .qkv_bias = BiasRule::Key,
         .o_bias = BiasRule::Key,
+        .nope = true,
         .multipliers = true,
     },
     Family{

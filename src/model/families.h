@@ -80,6 +80,7 @@ struct Family {
   int window_pattern = 0;       ///< with WindowRule::Pattern, where the key is absent
   double local_theta = 0.0;     ///< > 0: windowed layers have `rope_local_base_freq`, or this, unscaled
   bool sinks = false;           ///< attention has them
+  bool nope = false;            ///< `position_embedding_type` may say that nothing rotates
   int rope_interval = 0;        ///< > 0: every so many-th layer does not rotate (`no_rope_layers`)
   double query_scalar = 0.0;    ///< > 0: scores are scaled by 1 / sqrt(`query_pre_attn_scalar`), or this
   double score_cap = 0.0;       ///< of `attn_logit_softcapping` where it is absent

@@ -63,19 +63,11 @@ std::int64_t smallest_window(const ModelConfig& config) {
   return window;
 }
 
-/// As in config.json: with linear scaling the original length, which readers multiply by the factor. In files
-/// that cannot say a window it ends the context.
-std::int64_t context_length(const ModelConfig& config, bool windows, const std::string& file) {
+/// As in config.json: with linear scaling the original length, which readers multiply by the factor.
+std::int64_t context_length(const ModelConfig& config) {
   const RopeConfig& rope = config.rope();
-  const std::int64_t window = windows ? 0 : smallest_window(config);
-  const std::int64_t longest = rope.long_factors.empty() ? config.max_context : config.context_limit;
-  const std::int64_t context = window > 0 ? std::min(window, longest) : longest;
-  if (rope.scaling != Scaling::Linear && rope.scaling != Scaling::Yarn) return context;
-  const double scaled = rope.factor * static_cast<double>(rope.original_context);
-  if (window > 0 && scaled >= static_cast<double>(context + 1)) {
-    throw Error("{}: sliding_window: GGUF files cannot say that it ends a scaled context", file);
-  }
-  return rope.scaling == Scaling::Linear ? rope.original_context : context;
+  if (rope.scaling == Scaling::Linear) return rope.original_context;
+  return rope.long_factors.empty() ? config.max_context : config.context_limit;
 }
 
 /// What the layers' descriptors have beside a rotation. Error where GGUF's readers would assume otherwise.
@@ -86,7 +78,7 @@ void add_layers(const std::string& prefix, const ModelConfig& config, const Gguf
   if (layer.rope.none && config.rope().none) {
     throw Error("{}: position_embedding_type: GGUF files cannot say that nothing is rotated", file);
   }
-  if (architecture.windows) {
+  if (architecture.windows && (smallest_window(config) > 0 || !architecture.windows_stated)) {
     out.set_u32(prefix + "attention.sliding_window", static_cast<std::uint32_t>(smallest_window(config)));
     std::vector<std::int32_t> windowed;
     for (int i = 0; i < config.layers; ++i) windowed.push_back(config.layer(i).window > 0 ? 1 : 0);
@@ -158,7 +150,7 @@ void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadat
 
 GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& config) {
   const std::string architecture(gguf_architecture(config.family));
-  const GgufArchitecture& known = *find_gguf_architecture(architecture);
+  const GgufArchitecture& known = *find_gguf_architecture(architecture, false, smallest_window(config) > 0);
   const std::string file = checkpoint.path().string();
   const std::string prefix = architecture + ".";
   GgufMetadata out;
@@ -167,7 +159,7 @@ GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& conf
   const auto size = [&](const char* key, std::int64_t value) {
     out.set_u32(prefix + key, static_cast<std::uint32_t>(value));
   };
-  size("context_length", context_length(config, known.windows, file));
+  size("context_length", context_length(config));
   size("embedding_length", config.hidden);
   size("block_count", config.layers);
   size("feed_forward_length", config.intermediate);

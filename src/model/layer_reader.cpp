@@ -167,7 +167,7 @@ void LayerReader::read_rotations(std::int64_t max_positions) {
 
   rotates_.assign(static_cast<std::size_t>(shapes_.layers), true);
   if (const auto kind = fields_.find_string("position_embedding_type"); kind && *kind != "rope") {
-    if (*kind != "nope" || family_.name != "granitemoehybrid") {
+    if (*kind != "nope" || !family_.nope) {
       fields_.fail("position_embedding_type", fmt::format("{:?} is not supported", *kind));
     }
     rotates_.assign(rotates_.size(), false);

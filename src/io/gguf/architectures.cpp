@@ -50,15 +50,32 @@ constexpr std::array<NamePair, 4> kMixtral = {{
 constexpr std::array kArchitectures = {
     GgufArchitecture{
         .name = "llama", .model_type = "llama", .model_class = "LlamaForCausalLM", .interleaved = true},
-    GgufArchitecture{
-        .name = "qwen2", .model_type = "qwen2", .model_class = "Qwen2ForCausalLM", .qkv_bias_always = true},
-    GgufArchitecture{.name = "qwen3", .model_type = "qwen3", .model_class = "Qwen3ForCausalLM"},
+    GgufArchitecture{.name = "llama",
+                     .model_type = "mistral",
+                     .model_class = "MistralForCausalLM",
+                     .interleaved = true,
+                     .windows = true,
+                     .windows_stated = true},
+    GgufArchitecture{.name = "qwen2",
+                     .model_type = "qwen2",
+                     .model_class = "Qwen2ForCausalLM",
+                     .windows = true,
+                     .windows_opt_in = true,
+                     .windows_stated = true,
+                     .qkv_bias_always = true},
+    GgufArchitecture{.name = "qwen3",
+                     .model_type = "qwen3",
+                     .model_class = "Qwen3ForCausalLM",
+                     .windows = true,
+                     .windows_opt_in = true,
+                     .windows_stated = true},
     GgufArchitecture{.name = "gemma2",
                      .model_type = "gemma2",
                      .model_class = "Gemma2ForCausalLM",
                      .activation = "gelu_pytorch_tanh",
                      .norm_offset = 1.0f,
                      .windows = true,
+                     .query_scalar_layers = 46,
                      .names = kNormsOnBothSides},
     GgufArchitecture{.name = "gemma3",
                      .model_type = "gemma3_text",
@@ -66,14 +83,22 @@ constexpr std::array kArchitectures = {
                      .activation = "gelu_pytorch_tanh",
                      .norm_offset = 1.0f,
                      .windows = true,
+                     .windows_stated = true,
+                     .theta = 1e6,
+                     .query_scalar_layers = 62,
                      .names = kNormsOnBothSides},
     GgufArchitecture{.name = "phi3",
                      .model_type = "phi3",
                      .model_class = "Phi3ForCausalLM",
                      .windows = true,
                      .names = kFused},
-    GgufArchitecture{
-        .name = "smollm3", .model_type = "smollm3", .model_class = "SmolLM3ForCausalLM", .interleaved = true},
+    GgufArchitecture{.name = "smollm3",
+                     .model_type = "smollm3",
+                     .model_class = "SmolLM3ForCausalLM",
+                     .interleaved = true,
+                     .windows = true,
+                     .windows_opt_in = true,
+                     .windows_stated = true},
     GgufArchitecture{
         .name = "granite", .model_type = "granite", .model_class = "GraniteForCausalLM", .interleaved = true},
     GgufArchitecture{
@@ -81,19 +106,27 @@ constexpr std::array kArchitectures = {
     GgufArchitecture{.name = "qwen3moe",
                      .model_type = "qwen3_moe",
                      .model_class = "Qwen3MoeForCausalLM",
+                     .windows = true,
+                     .windows_opt_in = true,
+                     .windows_stated = true,
                      .experts = true,
+                     .normalised_experts = true,
                      .names = kExperts},
     GgufArchitecture{.name = "gpt-oss",
                      .model_type = "gpt_oss",
                      .model_class = "GptOssForCausalLM",
                      .windows = true,
+                     .yarn_truncates = false,
                      .experts = true,
+                     .expert_width = "intermediate_size",
                      .qkv_bias_always = true,
                      .names = kGptOss},
     GgufArchitecture{.name = "llama",
                      .model_type = "mixtral",
                      .model_class = "MixtralForCausalLM",
                      .interleaved = true,
+                     .windows = true,
+                     .windows_stated = true,
                      .experts = true,
                      .names = kMixtral},
 };
@@ -104,12 +137,13 @@ std::span<const GgufArchitecture> gguf_architectures() {
   return kArchitectures;
 }
 
-const GgufArchitecture* find_gguf_architecture(std::string_view name, bool experts) {
+const GgufArchitecture* find_gguf_architecture(std::string_view name, bool experts, bool window) {
   const GgufArchitecture* found = nullptr;
-  for (const GgufArchitecture& architecture : kArchitectures) {
-    if (architecture.name != name) continue;
-    if (architecture.experts == experts) return &architecture;
-    if (found == nullptr) found = &architecture;
+  const auto fit = [&](const GgufArchitecture& row) {  // experts are not to be left out
+    return (row.experts == experts ? 2 : 0) + (row.windows == window ? 1 : 0);
+  };
+  for (const GgufArchitecture& row : kArchitectures) {
+    if (row.name == name && (found == nullptr || fit(row) > fit(*found))) found = &row;
   }
   return found;
 }

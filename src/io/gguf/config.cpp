@@ -121,7 +121,8 @@ Json long_rope(const GgufFile& file, const Keys& keys, std::int64_t dims) {
   return scaling;
 }
 
-Json rope_scaling(const GgufFile& file, const Keys& keys, std::int64_t dims, double theta) {
+Json rope_scaling(const GgufFile& file, const GgufArchitecture& known, const Keys& keys, std::int64_t dims,
+                  double theta) {
   const auto type = file.find_string(keys.full("rope.scaling.type"));
   if (file.find_tensor("rope_factors_long.weight") != nullptr ||
       file.find_tensor("rope_factors_short.weight") != nullptr) {
@@ -156,7 +157,7 @@ Json rope_scaling(const GgufFile& file, const Keys& keys, std::int64_t dims, dou
   }
   if (const auto value = keys.find_float("rope.scaling.yarn_beta_fast")) yarn["beta_fast"] = *value;
   if (const auto value = keys.find_float("rope.scaling.yarn_beta_slow")) yarn["beta_slow"] = *value;
-  if (file.architecture() == "gpt-oss") yarn["truncate"] = false;  // which files have no key for
+  if (!known.yarn_truncates) yarn["truncate"] = false;
   return yarn;
 }
 
@@ -179,14 +180,18 @@ std::optional<std::int64_t> vocabulary_size(const GgufFile& file, const Keys& ke
 }
 
 /// A window of 0 is none.
-void add_windows(const GgufFile& file, const Keys& keys, Json& config) {
+void add_windows(const GgufFile& file, const GgufArchitecture& known, const Keys& keys, Json& config) {
   const std::string name = keys.full("attention.sliding_window");
   const auto window = file.find_int(name);
   if (!window || *window == 0) {
-    if (window || file.architecture() == "gemma3") config["sliding_window"] = nullptr;
+    if (window || known.windows_stated) config["sliding_window"] = nullptr;
     return;
   }
   config["sliding_window"] = keys.size("attention.sliding_window");
+  if (known.windows_opt_in) {
+    config["use_sliding_window"] = true;
+    config["max_window_layers"] = 0;  // where the file has no pattern
+  }
   const auto pattern = keys.full("attention.sliding_window_pattern");
   const auto it = file.metadata().find(pattern);
   if (it == file.metadata().end()) return;
@@ -202,16 +207,17 @@ void add_windows(const GgufFile& file, const Keys& keys, Json& config) {
   config["layer_types"] = types;
 }
 
-void add_experts(const Keys& keys, Json& config) {
+void add_experts(const GgufArchitecture& known, const Keys& keys, Json& config) {
   config["num_local_experts"] = keys.size("expert_count");
   config["num_experts_per_tok"] = keys.size("expert_used_count");
   if (const auto width = keys.find_size("expert_feed_forward_length")) {
-    config[config["model_type"] == "gpt_oss" ? "intermediate_size" : "moe_intermediate_size"] = *width;
+    config[std::string(known.expert_width)] = *width;
   }
-  if (config["model_type"] == "qwen3_moe") config["norm_topk_prob"] = true;  // as llama.cpp has it
+  if (known.normalised_experts) config["norm_topk_prob"] = true;
 }
 
-void add_scales(const Keys& keys, std::int64_t hidden, std::int64_t heads, Json& config) {
+void add_scales(const GgufArchitecture& known, const Keys& keys, std::int64_t hidden, std::int64_t heads,
+                Json& config) {
   constexpr std::pair<const char*, const char*> kNames[] = {
       {"attn_logit_softcapping", "attn_logit_softcapping"},
       {"final_logit_softcapping", "final_logit_softcapping"},
@@ -223,10 +229,8 @@ void add_scales(const Keys& keys, std::int64_t hidden, std::int64_t heads, Json&
   for (const auto& [gguf, hugging_face] : kNames) {
     if (const auto value = keys.find_float(gguf); value && *value != 0) config[hugging_face] = *value;
   }
-  if (!config["model_type"].get<std::string>().starts_with("gemma")) return;
-  // Files do not say it. Those of 27B divide by the width of a head in the residual stream.
-  const std::int64_t layers = config["num_hidden_layers"].get<std::int64_t>();
-  const bool largest = layers == (config["model_type"] == "gemma2" ? 46 : 62);
+  if (known.query_scalar_layers == 0) return;
+  const bool largest = config["num_hidden_layers"] == known.query_scalar_layers;
   config["query_pre_attn_scalar"] = largest ? Json(hidden / heads) : config["head_dim"];
 }
 
@@ -253,7 +257,8 @@ std::optional<std::int64_t> special_id(const GgufFile& file, std::string_view ke
 
 const GgufArchitecture* gguf_architecture_of(const GgufFile& file) {
   const std::string& name = file.architecture();
-  return find_gguf_architecture(name, file.find_int(name + ".expert_count").value_or(0) > 0);
+  return find_gguf_architecture(name, file.find_int(name + ".expert_count").value_or(0) > 0,
+                                file.find_int(name + ".attention.sliding_window").value_or(0) != 0);
 }
 
 double gguf_yarn_magnitude(double factor) {
@@ -321,22 +326,22 @@ nlohmann::json gguf_config(const GgufFile& file) {
   }
   config["rms_norm_eps"] = keys.number("attention.layer_norm_rms_epsilon");
   const auto theta = keys.find_float("rope.freq_base");
-  if (theta || architecture != "gemma3") config["rope_theta"] = theta.value_or(10000);
-  config["rope_scaling"] = rope_scaling(file, keys, rotated, theta.value_or(10000));
+  config["rope_theta"] = theta.value_or(known->theta);
+  config["rope_scaling"] = rope_scaling(file, *known, keys, rotated, config["rope_theta"].get<double>());
   config["max_position_embeddings"] = keys.size("context_length");
   config["tie_word_embeddings"] = file.find_tensor("output.weight") == nullptr;
   if (!known->qkv_bias_always) {
     config["attention_bias"] = file.find_tensor("blk.0.attn_q.bias") != nullptr;
   }
   if (known->interleaved) config["mlp_bias"] = file.find_tensor("blk.0.ffn_up.bias") != nullptr;
-  if (known->experts) add_experts(keys, config);
+  if (known->experts) add_experts(*known, keys, config);
   if (known->windows) {
-    add_windows(file, keys, config);
+    add_windows(file, *known, keys, config);
   } else if (file.find_int(keys.full("attention.sliding_window")).value_or(0) != 0) {
     throw Error("{}: {}: sliding windows are not supported for this architecture", file.name(),
                 keys.full("attention.sliding_window"));
   }
-  add_scales(keys, hidden, heads, config);
+  add_scales(*known, keys, hidden, heads, config);
   config["torch_dtype"] = "bfloat16";
   return config;
 }

@@ -151,6 +151,19 @@ TEST(GgufConfig, KnowsTheFamilies) {
   EXPECT_EQ(biased["attention_bias"], true);
 }
 
+TEST(GgufConfig, AWindowMakesALlamaFileMistrals) {
+  const auto read = [](std::uint32_t window) {
+    return gguf_config(*parse(small_model("llama").u32("llama.attention.sliding_window", window).build()));
+  };
+  EXPECT_EQ(read(8)["model_type"], "mistral");
+  EXPECT_EQ(read(8)["sliding_window"], 8);
+  EXPECT_EQ(read(0)["model_type"], "llama");
+  const Json qwen =
+      gguf_config(*parse(small_model("qwen3").u32("qwen3.attention.sliding_window", 8).build()));
+  EXPECT_EQ(qwen["use_sliding_window"], true);
+  EXPECT_EQ(qwen["sliding_window"], 8);
+}
+
 TEST(GgufConfig, OtherArchitecturesGiveTheirVocabulary) {
   const auto text =
       GgufBuilder().text("general.architecture", "gpt2").strings("tokenizer.ggml.tokens", {"a", "b"}).build();
@@ -167,7 +180,8 @@ TEST(GgufConfig, RefusesMissingAndAbsurdValues) {
           {"f.gguf", "llama.embedding_length"});
   refused(small_model("llama").u32("llama.vocab_size", 0).u32("llama.attention.key_length", 0),
           {"key_length", "0"});
-  refused(small_model("llama").u32("llama.attention.sliding_window", 8), {"llama.attention.sliding_window"});
+  refused(small_model("granite").u32("granite.attention.sliding_window", 8),
+          {"granite.attention.sliding_window"});
   refused(small_model("llama").u32("llama.rope.dimension_count", 6), {"rope.dimension_count", "4", "6"});
   refused(small_model("llama").strings("tokenizer.ggml.tokens", {"a", "b", "c", "d"}),
           {"token_embd", "3", "4"});
