@@ -67,10 +67,10 @@ KvCache LayerStack::make_cache(std::int64_t capacity) const {
     throw Error("a cache for {} tokens was asked for, the context is {}", capacity, context_);
   }
   KvCache::Shape shape{.layers = config_.layers,
-                             .kv_heads = config_.kv_heads,
-                             .head_dim = config_.head_dim,
-                             .capacity = capacity > 0 ? capacity : context_,
-                             .type = kv_type_};
+                       .kv_heads = config_.kv_heads,
+                       .head_dim = config_.head_dim,
+                       .capacity = capacity > 0 ? capacity : context_,
+                       .type = kv_type_};
   for (int i = 0; i < config_.layers; ++i) {
     shape.windowed.push_back(config_.layer(i).window > 0 ? 1 : 0);
     shape.window = std::max(shape.window, config_.layer(i).window);

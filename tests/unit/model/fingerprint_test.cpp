@@ -55,7 +55,8 @@ TEST(Fingerprint, IsTheSameForAModelAndItsCheckpoint) {
   EXPECT_EQ(model->fingerprint().vocab, model->config().vocab);
 }
 
-/// GGUF calls Mistral's models without a window Llama's: what was made for the folder is for the file, and the reverse.
+/// GGUF calls Mistral's models without a window Llama's: what was made for the folder is for the file, and
+/// the reverse.
 TEST(Fingerprint, IsTheSameForAFolderAndItsGgufFile) {
   const testing_support::TemporaryFolder folder;
   testing_support::write_random_model(folder.path());
