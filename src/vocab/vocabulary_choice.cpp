@@ -29,8 +29,8 @@ void force_in(std::vector<TokenId>& tokens, std::int64_t size, std::span<const T
 }  // namespace
 
 VocabularyChoice::VocabularyChoice(const VocabularySpec& spec, const Fingerprint& target,
-                                   std::span<const TokenId> always)
-    : spec_(spec) {
+                                   std::span<const TokenId> always, std::int64_t target_bytes)
+    : spec_(spec), target_bytes_(target_bytes) {
   if (full()) return;
   if (spec.kind == VocabularySpec::Kind::Clusters) {
     clusters_ = ClusterPart::read(spec.path, target);
@@ -43,7 +43,7 @@ VocabularyChoice::VocabularyChoice(const VocabularySpec& spec, const Fingerprint
   }
   order_ = read_token_order(spec.path, target.vocab);
   const std::int64_t listed = std::ssize(order_->tokens);
-  size_ = spec.size > 0 ? spec.size : order_->complete ? (std::int64_t{target.vocab} + 3) / 4 : listed;
+  size_ = spec.size > 0 ? spec.size : order_->complete ? quarter_of(target.vocab) : listed;
   if (size_ > listed) {
     throw Error("{}: {} tokens were asked for, it lists {}", order_->file, size_, listed);
   }
@@ -59,10 +59,29 @@ VocabularyChoice::VocabularyChoice(TokenOrder order, std::int64_t size, bool pos
   spec_.kind = position_aware ? VocabularySpec::Kind::PositionAware : VocabularySpec::Kind::Frequent;
 }
 
+/// Whether a round of a usual draft yields more tokens for the bytes that it reads. A token that the list
+/// lacks is a draft that fails; what a drafter reads beside its head is the same with and without the list.
+bool VocabularyChoice::quarter_pays(const HeadWeights& weights) const {
+  constexpr int kLevels = 4;
+  constexpr double kAccepted = 0.7;
+  if (!order_->complete || order_->quarter_share <= 0 || !weights.target_ids.empty()) return false;
+  const auto yield = [&](double accepted, double head_bytes) {
+    double tokens = 1;
+    for (double reached = accepted, level = 0; level < kLevels; ++level, reached *= accepted)
+      tokens += reached;
+    return tokens / (static_cast<double>(target_bytes_) + kLevels * head_bytes);
+  };
+  const auto head = static_cast<double>(weights.matrix->bytes());
+  const double quarter = static_cast<double>(size_) / static_cast<double>(weights.matrix->n());
+  return yield(kAccepted * order_->quarter_share, quarter * head) > yield(kAccepted, head);
+}
+
 std::unique_ptr<Shortlist> VocabularyChoice::make(const HeadWeights& weights) const {
   switch (spec_.kind) {
     case VocabularySpec::Kind::Full:
       return nullptr;
+    case VocabularySpec::Kind::Auto:
+      return quarter_pays(weights) ? make_frequent_shortlist(weights, *order_, size_, false) : nullptr;
     case VocabularySpec::Kind::Frequent:
       return make_frequent_shortlist(weights, *order_, size_, false);
     case VocabularySpec::Kind::PositionAware:
