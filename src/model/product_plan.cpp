@@ -27,7 +27,7 @@ constexpr std::int64_t kManyRowsBytes = 12 << 20;
 constexpr std::int64_t kLeastBytes = 8 << 20;
 constexpr int kFewRows = 4;
 constexpr int kManyRows = 32;
-constexpr int kRounds = 3;
+constexpr int kRounds = 5;
 /// What a candidate has to take less of than the one before it.
 constexpr double kFaster = 0.97;
 

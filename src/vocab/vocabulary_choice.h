@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "model/fingerprint.h"
 #include "vocab/cluster_router.h"
@@ -50,11 +51,14 @@ class VocabularyChoice {
   bool dynamic() const { return spec_.kind == VocabularySpec::Kind::Clusters; }
 
  private:
-  bool quarter_pays(const HeadWeights& weights) const;
+  std::unique_ptr<Shortlist> make_automatic(const HeadWeights& weights) const;
 
   VocabularySpec spec_;
   std::optional<TokenOrder> order_;
   std::int64_t size_ = 0;
+  // Of `auto`, which reads its list when a drafter turns out to have a head for it.
+  std::int32_t vocab_ = 0;
+  std::vector<TokenId> always_;
   std::int64_t target_bytes_ = 0;
   std::optional<ClusterPart> clusters_;
   HeadObserver observer_;

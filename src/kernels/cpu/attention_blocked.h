@@ -89,6 +89,7 @@ struct Attention {
   void run() {
     convert_queries();
     score();
+    fetch_values();
     for (int i = 0; i < queries; ++i) softmax(i);
     sum_prefix();
     if (quantised()) {
@@ -138,8 +139,7 @@ struct Attention {
   // panel, too.
   const char* stored_keys(std::int64_t panel) const {
     constexpr std::int64_t kPanels = kKvPageSlots / kLanes;
-    const std::int64_t bytes = quantised() ? item.quant_panel : std::int64_t{units} * 64;
-    return item.pages[panel / kPanels] + item.k + panel % kPanels * bytes;
+    return item.pages[panel / kPanels] + item.k + panel % kPanels * key_bytes();
   }
   const char* stored_values(std::int64_t page) const { return item.pages[page] + item.v; }
 
@@ -197,17 +197,30 @@ struct Attention {
     return base + (unit % kUnits * item.head_dim + column) * 4;
   }
 
-  // Pages lie apart, and the hardware does not foresee which is next.
+  // Pages lie apart, and the hardware does not foresee which is next. What is wanted soon is fetched to the
+  // second level: the first cannot wait for so many lines at once.
+  static constexpr int kAheadPanels = 12;
+  static constexpr int kAheadPages = 3;
+
+  static void fetch(const char* from, std::int64_t bytes) {
+    for (std::int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(from + i, 0, 2);
+  }
+  std::int64_t key_bytes() const { return quantised() ? item.quant_panel : std::int64_t{units} * 64; }
+  /// Of a unit of values, all columns.
+  std::int64_t value_bytes() const {
+    return quantised() ? item.quant_panel / (kLanes / kUnit) : std::int64_t{item.head_dim} * 4;
+  }
+  void fetch_keys(std::int64_t panel, std::int64_t panels) const {
+    if (panel < panels) fetch(stored_keys(panel), key_bytes());
+  }
+  /// The first pages of values, while the softmax goes on.
+  void fetch_values() const {
+    for (int page = 0; page < kAheadPages && page * kKvPageSlots < first_rest; ++page) {
+      fetch(stored_values(page), kKvPageSlots / kUnit * value_bytes());
+    }
+  }
 
   // 1. Scores
-
-  /// Fetches a panel that is wanted soon.
-  void fetch_keys(std::int64_t panel, std::int64_t panels) const {
-    if (panel >= panels) return;
-    const char* k = stored_keys(panel);
-    const std::int64_t bytes = quantised() ? item.quant_panel : std::int64_t{units} * 64;
-    for (std::int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(k + i);
-  }
 
   template <int R, int P>
   void score_tile(int query, std::int64_t panel, const char* const* k) const {
@@ -253,7 +266,7 @@ struct Attention {
       const char* k[M::kScorePanels];
       const int count = static_cast<int>(panels - panel < M::kScorePanels ? panels - panel : M::kScorePanels);
       for (int p = 0; p < count; ++p) {
-        fetch_keys(panel + M::kScorePanels + p, panels);
+        fetch_keys(panel + kAheadPanels + p, panels);
         k[p] = keys(panel + p, p);
       }
       for (int i = 0; i < queries; i += M::kScoreRows) {
@@ -396,7 +409,7 @@ struct Attention {
     for (std::int64_t u = part.begin; u < part.end; ++u, v += std::int64_t{item.head_dim} * 4) {
       if (fetches) {
         const char* next = part.ahead + (u - part.begin) * part.ahead_bytes;
-        for (std::int64_t i = 0; i < part.ahead_bytes; i += 64) __builtin_prefetch(next + i);
+        fetch(next, part.ahead_bytes);
       }
       Op columns[C];
 #pragma GCC unroll 16
@@ -522,13 +535,14 @@ struct Attention {
     __builtin_memset(sums, 0, sizeof(float) * static_cast<unsigned>(queries * size.sum_stride));
     constexpr std::int64_t kUnits = kKvPageSlots / kUnit;
     const std::int64_t count = first_rest / kUnit;
-    const std::int64_t bytes =
-        quantised() ? item.quant_panel / (kLanes / kUnit) : std::int64_t{item.head_dim} * 4;
     for (std::int64_t u = 0; u < count; u += kUnits) {
       const std::int64_t page = u / kUnits;
-      const bool last = (page + 1) * kKvPageSlots >= item.slots;
-      const PrefixPart part{u, count - u < kUnits ? count : u + kUnits, value_page(page, 0),
-                            last ? nullptr : stored_values(page + 1), bytes};
+      const std::int64_t ahead = page + kAheadPages;
+      const PrefixPart part{.begin = u,
+                            .end = count - u < kUnits ? count : u + kUnits,
+                            .values = value_page(page, 0),
+                            .ahead = ahead * kUnits < count ? stored_values(ahead) : nullptr,
+                            .ahead_bytes = value_bytes()};
       for (int i = 0; i < queries; i += M::kSumRows) {
         prefix_rows<M::kSumRows>(queries - i < M::kSumRows ? queries - i : M::kSumRows, i, part);
       }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "api/measured_file.h"
 #include "augur/engine.h"
 #include "support/stories.h"
 

@@ -141,7 +141,7 @@ TEST(GemmQuant, DispatchAndPartitionsOfPanelsKeepTheBits) {
                             .y = y.data(),
                             .y_stride = problem.y_stride};
         for (int part = 0; part < parts; ++part)
-          gemm_kernel(isa)(call, split_range(problem.weight.panels(), part, parts));
+          gemm_kernel(isa)(call, split_range(problem.weight.panels(), part, parts), {});
         ASSERT_TRUE(same_bits(y, expected)) << name(isa) << ", " << name(type) << ", " << parts << " parts";
       }
     }
