@@ -42,7 +42,7 @@ typedef struct augur_engine_options {
   const char* policy;       /* plan: what shapes the drafts, NAME[:KEY=VALUE,...] */
   const char* static_tree;  /* plan: a published tree's name or a JSON file of paths */
   const char*
-      draft_vocabulary;   /* plan: "full", "frspec[:FILE][:SIZE]", "dynaspec[:FOLDER]", ...; NULL: "full" */
+      draft_vocabulary;   /* plan: "full", "frspec[:FILE][:SIZE]", "dynaspec[:FOLDER]", ...; NULL: "auto" */
   const char* datastore;  /* file of `augur datastore build`, for "suffix"; NULL: none */
   int32_t ngram_min;      /* plan: shortest suffix that "ngram" looks up (1) */
   int32_t ngram_max;      /* plan: longest (4); at most 64 */

@@ -51,10 +51,10 @@ struct SpeculationPlan {
   /// config.json says (exit_layer), otherwise a quarter of them.
   std::optional<int> exit_layer;
 
-  /// [vocab] What the draft model's or head's last projection computes: "full", or "frspec", "pafr", "hot" or
-  /// "dynaspec" with the file or folder, and its size (docs/vocabulary.md). The target verifies over its
-  /// whole vocabulary whatever it says. Loaded with the engine: a request can only name the engine's own.
-  /// Empty: the engine's; of an engine, "full".
+  /// [vocab] What the draft model's or head's last projection computes: "full", "auto" (the most
+  /// frequent tokens where that pays), or "frspec", "pafr", "hot" or "dynaspec" with the file or folder, and
+  /// its size (docs/vocabulary.md). The target verifies over its whole vocabulary whatever it says. Loaded
+  /// with the engine: a request can only name the engine's own. Empty: the engine's; of an engine, "auto".
   std::string draft_vocabulary;
   Verification verification = Verification::Walk;  ///< [verify]
   /// [coupling] Drafters know the noise of the target's draws and propose what it makes likely (coupled

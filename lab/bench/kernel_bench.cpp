@@ -13,6 +13,7 @@
 #include "kernels/quant_rows.h"
 #include "kernels/quantize.h"
 #include "lab/bench/machine_probe.h"
+#include "model/product_plan.h"
 
 namespace augur {
 
@@ -63,6 +64,11 @@ class Workload {
     }
   }
 
+  std::vector<const PackedMatrix*> matrices() const {
+    std::vector<const PackedMatrix*> all;
+    for (const PackedMatrix& matrix : weights_) all.push_back(&matrix);
+    return all;
+  }
   std::int64_t weight_bytes() const { return weights_.front().bytes(); }
 
   /// The copy that has not been read for longest.
@@ -122,6 +128,9 @@ KernelBenchResult run_kernel_bench(Backend& backend, const KernelBenchOptions& o
                                    const KernelBenchProgress& progress) {
   check(options);
   Workload work(backend, options);
+  const std::optional<GemmPlan> forced = forced_plan();
+  const GemmPlan plan = forced ? *forced : fastest_plan(backend, work.matrices()).value_or(GemmPlan{});
+  backend.kernels.plans.set(options.dtype, plan);
   ReadProbe read(backend.pool, options.cache_bytes);
   double one_row_ms = 0;  // set below; measured even where 1 is not among the wanted counts
   std::vector<int> counts = options.rows;
@@ -156,6 +165,7 @@ KernelBenchResult run_kernel_bench(Backend& backend, const KernelBenchOptions& o
                            .n = options.n,
                            .read_gb_per_s = median(bandwidth),
                            .peak_gflops = median(peak),
+                           .plan = plan,
                            .gemm = {}};
   const auto one = std::find(counts.begin(), counts.end(), 1);
   one_row_ms = median(times[static_cast<std::size_t>(one - counts.begin())]);
@@ -187,6 +197,7 @@ nlohmann::json to_json(const KernelBenchResult& result) {
           {"isa", name(result.isa)},
           {"threads", result.threads},
           {"dtype", lower_case(name(result.dtype))},
+          {"plan", to_string(result.plan)},
           {"k", result.k},
           {"n", result.n},
           {"read_gb_per_s", result.read_gb_per_s},

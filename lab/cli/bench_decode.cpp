@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "api/measured_file.h"
+#include "api/product_plans.h"
 #include "cli/progress.h"
 #include "cli/validators.h"
 #include "decode/cost_probe.h"
@@ -25,6 +27,7 @@ struct Options {
   std::string config;  ///< of --random-weights; may be left out where the model is given
   bool random = false;
   WeightFormat weights = WeightFormat::Auto;
+  KvFormat kv = KvFormat::Auto;
 };
 
 std::unique_ptr<Model> make_model(Backend& backend, const Options& options) {
@@ -33,6 +36,7 @@ std::unique_ptr<Model> make_model(Backend& backend, const Options& options) {
   Progress progress(options.random ? "making random weights" : "loading");
   ModelOptions how;
   how.weights = options.weights;
+  how.kv = options.kv;
   // Room for what is measured: a cache for the whole context of a large model would not fit.
   how.context =
       std::min(config.max_context, options.bench.context + std::ranges::max(options.bench.rows) + 1);
@@ -76,6 +80,7 @@ void forecast(Model& model, DecodeBenchResult& result) {
 int bench_decode(const Options& options) {
   Backend backend(options.flags.threads, options.flags.pin);
   const std::unique_ptr<Model> model = make_model(backend, options);
+  prepare_products(*model, measured_folder({}), {});
   Progress progress("measuring");
   DecodeBenchResult result = run_decode_bench(*model, options.bench, [&](int done, int planned) {
     progress.update(static_cast<double>(done) / planned);
@@ -111,6 +116,7 @@ void add_bench_decode(CLI::App& bench, Action& action) {
       ->check(in_range(1, 100000))
       ->capture_default_str();
   add_weights_flag(*command, options->weights);
+  add_words(*command, "--kv-type", options->kv, "Keys and values in memory (auto: bf16; f32 with f32 weights)");
   add_bench_flags(*command, options->flags);
   command->callback([options, model, random, &action] {
     options->random = random->count() > 0;

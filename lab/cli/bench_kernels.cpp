@@ -11,6 +11,7 @@
 #include "lab/bench/kernel_bench.h"
 #include "lab/cli/bench_flags.h"
 #include "lab/cli/commands.h"
+#include "model/product_plan.h"
 
 namespace augur::cli {
 namespace {
@@ -25,11 +26,12 @@ struct Options {
 void print(const KernelBenchResult& result, Output& out) {
   const bool floats = result.dtype == DType::BF16 || result.dtype == DType::F32;
   const std::string_view rate = floats ? "GFLOP/s" : "GOP/s";
-  out.line(fmt::format(
-      "{}, {}, {} threads; {} weights, K {} N {}\nread {:.1f} GB/s, peak {:.0f} {}\n\n"
-      "{:>5} {:>9} {:>8} {:>9} {:>9} {:>9}",
-      result.cpu, name(result.isa), result.threads, name(result.dtype), result.k, result.n,
-      result.read_gb_per_s, result.peak_gflops, rate, "rows", "ms", "GB/s", rate, "x 1 row", "roofline"));
+  out.line(
+      fmt::format("{}, {}, {} threads; {} weights, K {} N {}, plan {}\nread {:.1f} GB/s, peak {:.0f} {}\n\n"
+                  "{:>5} {:>9} {:>8} {:>9} {:>9} {:>9}",
+                  result.cpu, name(result.isa), result.threads, name(result.dtype), result.k, result.n,
+                  to_string(result.plan), result.read_gb_per_s, result.peak_gflops, rate, "rows", "ms",
+                  "GB/s", rate, "x 1 row", "roofline"));
   for (const KernelBenchRow& row : result.gemm) {
     out.line(fmt::format("{:>5} {:>9.3f} {:>8.1f} {:>9.1f} {:>9.2f} {:>9.2f}", row.rows, row.ms, row.gb_per_s,
                          row.gflops, row.ratio_to_one_row, row.roofline_fraction));

@@ -1,16 +1,12 @@
 #include "api/cost_cache.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "api/cost_file.h"
-#include "augur/engine.h"
-#include "base/cpu.h"
+#include "api/measured_file.h"
 #include "base/error.h"
-#include "base/fnv1a.h"
-#include "io/atomic_file.h"
 #include "io/checkpoint.h"
 #include "io/json_reader.h"
 
@@ -21,36 +17,15 @@ namespace fs = std::filesystem;
 
 constexpr int kFormat = 1;
 
-/// 16 hexadecimal digits.
-std::string hash(std::string_view text) {
-  Fnv1a hash;
-  hash.add_bytes(text);
-  return fmt::format("{:016x}", hash.value());
-}
-
 /// Everything that costs depend on beside the rows.
 nlohmann::json circumstances(const Model& target) {
-  const Backend& backend = target.backend();
-  return {{"augur", std::string(version())},
-          {"cpu", cpu_model_name()},
-          {"isa", std::string(name(backend.kernels.isa))},
-          {"threads", backend.pool.size()},
-          {"weight_bytes", target.weight_bytes()},
-          {"target", to_json(target.fingerprint())}};
+  nlohmann::json all = circumstances(target.backend());
+  all["weight_bytes"] = target.weight_bytes();
+  all["target"] = to_json(target.fingerprint());
+  return all;
 }
 
 }  // namespace
-
-fs::path default_cost_folder() {
-  // The specification: a relative path is to be ignored.
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
-    return fs::path(cache) / "augur" / "costs";
-  }
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
-    return fs::path(home) / ".cache" / "augur" / "costs";
-  }
-  return {};
-}
 
 std::string draft_identity(const Checkpoint& checkpoint) {
   std::error_code ignored;
@@ -71,7 +46,7 @@ std::string draft_identity(const Checkpoint& checkpoint) {
     std::sort(files.begin(), files.end());
     for (const fs::path& file : files) add(file);
   }
-  return hash(known);
+  return hash_text(known);
 }
 
 CostCache::CostCache(const fs::path& folder, const Model& target, const std::string& target_path,
@@ -82,7 +57,7 @@ CostCache::CostCache(const fs::path& folder, const Model& target, const std::str
   if (folder.empty()) return;
   std::string stem = fs::path(target_path).filename().string();
   if (stem.empty()) stem = fs::path(target_path).parent_path().filename().string();
-  file_ = folder / fmt::format("{}-{}.json", stem, hash(key.dump()));
+  file_ = measured_file(folder, stem, key);
   try {
     const nlohmann::json found = read_json_object_if_exists(file_);
     if (found.empty()) return;
@@ -148,12 +123,7 @@ void CostCache::save() {
   if (file_.empty()) return;
   if (!std::exchange(dropped_, false)) keep_others();
   try {
-    std::error_code problem;
-    fs::create_directories(file_.parent_path(), problem);
-    if (problem) throw Error("{}: cannot create: {}", file_.parent_path().string(), problem.message());
-    AtomicFile out(file_);
-    out.write(content_.dump(1) + "\n");
-    out.commit();
+    write_measured(file_, content_);
   } catch (const Error& error) {
     warn(error.what());
   }

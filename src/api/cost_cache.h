@@ -11,9 +11,6 @@ namespace augur {
 
 class Checkpoint;
 
-/// $XDG_CACHE_HOME/augur/costs, or ~/.cache/augur/costs; empty where there is no home.
-std::filesystem::path default_cost_folder();
-
 /// Tells a draft model or head from others, as far as its costs go: a hash of where its files are, how large
 /// and how old.
 std::string draft_identity(const Checkpoint& checkpoint);

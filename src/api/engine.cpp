@@ -12,6 +12,7 @@
 #include "api/generation.h"
 #include "api/live_costs.h"
 #include "api/loaded_target.h"
+#include "api/measured_file.h"
 #include "api/memory_check.h"
 #include "api/plan_names.h"
 #include "api/policy_cache.h"
@@ -122,7 +123,8 @@ Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& op
   plan.draft_vocabulary = to_string(vocabulary_spec);
   check_vocabulary();
   if (target->model == nullptr) target->load(options);
-  vocabulary.emplace(vocabulary_spec, target->model->fingerprint(), target->tokenizer->eos);
+  vocabulary.emplace(vocabulary_spec, target->model->fingerprint(), target->tokenizer->eos,
+                     target->model->weight_bytes());
   load_drafters(options);
   policies = std::make_unique<PolicyCache>(*target->model, parts);
   grammars = std::make_unique<GrammarCompiler>(*target->tokenizer, target->model->config().vocab);
@@ -169,7 +171,8 @@ std::vector<std::string> Engine::Impl::draft_names() const {
 }
 
 void Engine::Impl::check_vocabulary() const {
-  if (vocabulary_spec.kind == VocabularySpec::Kind::Full) return;
+  using Kind = VocabularySpec::Kind;
+  if (vocabulary_spec.kind == Kind::Full || vocabulary_spec.kind == Kind::Auto) return;
   const auto projects = [](const std::string& name) {
     return !names_draft_model(name) && find_drafter_type(name).projects;
   };
@@ -218,11 +221,9 @@ SpeculationPlan Engine::Impl::resolve(SpeculationPlan asked) const {
 }
 
 void Engine::Impl::prepare_costs(const std::string& cost_cache) {
-  const std::filesystem::path folder = cost_cache.empty()     ? default_cost_folder()
-                                       : cost_cache == "none" ? std::filesystem::path()
-                                                              : std::filesystem::path(cost_cache);
-  costs = std::make_unique<LiveCosts>(*target->model, *decoder, drafters,
-                                      CostCache(folder, *target->model, target->path, warning));
+  costs = std::make_unique<LiveCosts>(
+      *target->model, *decoder, drafters,
+      CostCache(measured_folder(cost_cache), *target->model, target->path, warning));
 }
 
 std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan& resolved, int parallel) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/measured_file.h"
+#include "api/product_plans.h"
 #include "base/error.h"
 #include "io/prompt_text.h"
 
@@ -36,6 +38,7 @@ void LoadedTarget::load(const EngineOptions& options) {
                        .kv = options.kv,
                        .context = options.context,
                        .progress = loading_stage(options, "model")});
+  prepare_products(*model, measured_folder(options.cost_cache), options.warning);
 }
 
 std::string LoadedTarget::render(std::span<const Message> messages, std::string_view tools) const {

@@ -5,10 +5,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/text_file.h"
 #include "cli/validators.h"
+#include "io/prompt_text.h"
+#include "model/calibration.h"
+#include "model/model.h"
 #include "model/quantize_model.h"
 
 namespace augur::cli {
@@ -19,15 +24,29 @@ struct Options {
   std::string out;
   DType type = DType::Q8_0;
   std::string importance;
+  std::string text;
   int threads = 0;
 };
 
+/// With the model's own weights in bf16.
+ImportanceMatrix calibrated(const Checkpoint& checkpoint, const Options& options) {
+  Backend backend(options.threads);
+  Progress progress("calibrating");
+  const std::vector<TokenId> text = encode_text(*checkpoint.load_tokenizer(), read_text(options.text));
+  const std::unique_ptr<Model> model = Model::load(backend, checkpoint, {.weights = WeightFormat::BF16});
+  ImportanceMatrix matrix =
+      calibrate(*model, text, options.text, [&](double fraction) { progress.update(fraction); });
+  progress.done();
+  return matrix;
+}
+
 int quantize(const Options& options) {
-  ThreadPool pool(options.threads);
-  Progress progress("quantising");
   const Checkpoint checkpoint = Checkpoint::open(options.in);
   std::optional<ImportanceMatrix> importance;
   if (!options.importance.empty()) importance = ImportanceMatrix::read(options.importance);
+  if (!options.text.empty()) importance = calibrated(checkpoint, options);
+  ThreadPool pool(options.threads);
+  Progress progress("quantising");
   quantize_model(pool, checkpoint, options.out,
                  {.type = options.type,
                   .importance = importance ? &*importance : nullptr,
@@ -57,10 +76,15 @@ void add_quantize(CLI::App& app, Action& action) {
                     "Of the matrices. With 4 bits, embedding and head have 6 or 8")
       ->transform(CLI::detail::to_lower)
       ->required();
-  command->add_option(
+  CLI::Option* matrix = command->add_option(
       "--imatrix", options->importance,
       "Importance matrix of the model, a file of llama-imatrix: columns that matter more are kept "
       "more exactly");
+  command
+      ->add_option("--calibrate", options->text,
+                   "Text to measure the importance matrix with, by running the model over it first (-: "
+                   "standard input)")
+      ->excludes(matrix);
   command->add_option("-t,--threads", options->threads, "Threads; 0: one per core")->check(in_range(0, 1024));
   command->callback([options, &action] { action = [options] { return quantize(*options); }; });
 }

@@ -14,6 +14,8 @@ namespace augur {
 class ImportanceMatrix {
  public:
   ImportanceMatrix() = default;
+  /// Empty, of what messages call `source`.
+  explicit ImportanceMatrix(std::string source) : source_(std::move(source)) {}
   /// As llama-imatrix writes it: GGUF, or the older .dat file. Error naming the file and entry for anything
   /// that is malformed, negative or no number.
   static ImportanceMatrix read(const std::filesystem::path& path);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <optional>
 
 #include "kernels/cpu/attention_item.h"
 #include "kernels/cpu/subnormals.h"
@@ -12,8 +11,6 @@
 namespace augur {
 
 namespace {
-
-constexpr std::int64_t kPanel = 16;
 
 /// Groups that the rows are cut into: as few as kAttentionQueries allows, but not so few that two threads
 /// could not share the items evenly.
@@ -68,12 +65,14 @@ AttentionItem make_item(const AttentionCall& call, std::int64_t index, int group
   const std::int64_t head_bytes = kv_head_bytes(call.kv);
   const std::int64_t column = kv_head * heads * call.kv.head_dim;
   const bool out_bf16 = call.out_type == DType::BF16;
-  // Expanded pages are those of all rows.
-  const std::int64_t skipped = slots_skipped(call, call.kv.type == DType::Q8_0 ? Range{0, call.rows} : rows);
+  const std::int64_t skipped = slots_skipped(call, rows);
+  const bool quantised = call.kv.type == DType::Q8_0;
   return {
       .pages = reinterpret_cast<const char* const*>(call.kv.pages + skipped / kKvPageSlots),
       .k = call.kv.k + kv_head * head_bytes,
       .v = call.kv.v + kv_head * head_bytes,
+      .quant_panel = quantised ? kv_quant_panel_bytes(call.kv.head_dim) : 0,
+      .quant_scales = quantised ? kv_quant_scales_at(call.kv.head_dim) : 0,
       .head_dim = call.kv.head_dim,
       .q = call.q + rows.begin * call.q_stride + column,
       .q_stride = call.q_stride,
@@ -97,73 +96,14 @@ AttentionItem make_item(const AttentionCall& call, std::int64_t index, int group
   };
 }
 
-/// What a BF16 cache of these slots would be, for one kv head at a time, at the beginning of the scratch: its
-/// pages, each of keys and values, behind the table of them.
-class ExpandedHead {
- public:
-  ExpandedHead(const AttentionCall& call, std::byte* scratch)
-      : panels_((slots_seen(call, {0, call.rows}) - slots_skipped(call, {0, call.rows}) + kPanel - 1) /
-                kPanel),
-        part_bytes_(2 * kKvPageSlots * call.kv.head_dim),
-        table_(reinterpret_cast<std::byte**>(scratch)) {
-    const std::int64_t pages = page_count(panels_ * kPanel);
-    for (std::int64_t i = 0; i < pages; ++i) {
-      table_[i] = scratch + table_bytes(pages) + i * 2 * part_bytes_;
-    }
-    rest_ = scratch + table_bytes(pages) + pages * 2 * part_bytes_;
-  }
-
-  static std::int64_t bytes(std::int64_t slots, std::int64_t head_dim) {
-    const std::int64_t pages = page_count(slots);
-    return table_bytes(pages) + pages * 4 * kKvPageSlots * head_dim;
-  }
-  /// Where the items' own scratch begins.
-  std::byte* rest() const { return rest_; }
-
-  /// Neighbouring items mostly have the head in common.
-  void put(AttentionItem& item) {
-    if (item.k != head_) {
-      head_ = item.k;
-      constexpr std::int64_t kPanels = kKvPageSlots / kPanel;
-      const std::int64_t panel_bytes = kv_quant_panel_bytes(item.head_dim);
-      for (std::int64_t p = 0; p < panels_; ++p) {
-        const auto* from =
-            reinterpret_cast<const std::byte*>(item.pages[p / kPanels]) + p % kPanels * panel_bytes;
-        auto* const to =
-            reinterpret_cast<std::uint16_t*>(table_[p / kPanels]) + p % kPanels * kPanel * item.head_dim;
-        kv_expand_keys(from + item.k, item.head_dim, to);
-        kv_expand_values(from + item.v, item.head_dim, to + kKvPageSlots * item.head_dim);
-      }
-    }
-    item.pages = reinterpret_cast<const char* const*>(table_);
-    item.k = 0;
-    item.v = part_bytes_;
-  }
-
- private:
-  static std::int64_t page_count(std::int64_t slots) { return (slots + kKvPageSlots - 1) / kKvPageSlots; }
-  static std::int64_t table_bytes(std::int64_t pages) {
-    return attention_round_up(pages * static_cast<std::int64_t>(sizeof(std::byte*)), 64);
-  }
-
-  std::int64_t panels_;
-  std::int64_t part_bytes_;  ///< of a page's keys, or its values
-  std::byte** table_;
-  std::byte* rest_;
-  std::int64_t head_ = -1;  ///< whose keys lie here, by AttentionItem::k
-};
-
 template <AttentionItemFn kF32, AttentionItemFn kBf16>
 void attend(const AttentionCall& call, Range items, std::byte* scratch) {
   assert(call.heads % call.kv.kv_heads == 0 && call.kv.head_dim % 2 == 0 && call.scale > 0.0f);
   assert(call.kv.type == DType::BF16 || call.kv.type == DType::F32 || call.kv.type == DType::Q8_0);
   const FlushSubnormals flush;
   const int groups = row_groups(call);
-  std::optional<ExpandedHead> expanded;
-  if (call.kv.type == DType::Q8_0 && items.size() > 0) scratch = expanded.emplace(call, scratch).rest();
   for (std::int64_t i = items.begin; i < items.end; ++i) {
-    AttentionItem item = make_item(call, i, groups, scratch);
-    if (expanded) expanded->put(item);
+    const AttentionItem item = make_item(call, i, groups, scratch);
     call.kv.type == DType::F32 ? kF32(item) : kBf16(item);
   }
 }
@@ -178,7 +118,8 @@ std::size_t attention_scratch_bytes(std::int64_t max_slots, int heads_per_kv_hea
                                     DType kv_type) {
   const std::int64_t slots = std::max<std::int64_t>(max_slots, 1);
   const AttentionScratch size(slots, head_dim);
-  const std::int64_t expanded = kv_type == DType::Q8_0 ? ExpandedHead::bytes(slots, head_dim) : 0;
+  const std::int64_t expanded =
+      kv_type == DType::Q8_0 ? AttentionScratch::expanded_bytes(slots, head_dim) : 0;
   return static_cast<std::size_t>(size.bytes(std::max(kAttentionQueries, heads_per_kv_head)) + expanded);
 }
 

@@ -6,21 +6,28 @@
 
 namespace augur {
 
-/// The kernels of one instruction-set variant.
+/// The kernels of one instruction-set variant, and how its products go over memory.
 struct KernelSet {
   Isa isa;
-  GemmFn gemm;  ///< F32 and BF16 weights
+  GemmFn product;
   AttentionFn attention;
+  GemmPlans plans = {};
+
+  /// The product as its weights' plan has it, see GemmFn.
+  void gemm(const GemmCall& call, Range panels) const {
+    product(call, panels, plans.of(call.weight->type()));
+  }
 };
 
 /// Error when this machine cannot run the variant. The reference stays valid for the program's life.
 const KernelSet& kernel_set(Isa isa);
 
-/// Where a model runs: a thread team and a kernel variant. Passed, never global. Must outlive everything
-/// made with it. Forward passes from several threads run one after the other (see ThreadPool).
+/// Where a model runs: a thread team and a kernel variant, whose plans may be set before anything runs.
+/// Passed, never global. Must outlive everything made with it. Forward passes from several threads run one
+/// after the other (see ThreadPool).
 struct Backend {
   ThreadPool pool;
-  const KernelSet& kernels;
+  KernelSet kernels;
 
   explicit Backend(int threads = 0, bool pin = false, Isa isa = select_isa())
       : pool(threads, pin), kernels(kernel_set(isa)) {}

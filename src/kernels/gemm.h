@@ -3,6 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/thread_pool.h"
+#include "kernels/gemm_plan.h"
 #include "kernels/packed_matrix.h"
 #include "kernels/quant_rows.h"
 
@@ -46,6 +47,6 @@ struct GemmCall {
 
 /// Computes the output panels [panels.begin, panels.end) of 16 columns each. Any thread, disjoint panels.
 /// Columns n..16*panels() of y receive zeros (or bias padding); y_stride leaves room for them.
-using GemmFn = void (*)(const GemmCall& call, Range panels);
+using GemmFn = void (*)(const GemmCall& call, Range panels, const GemmPlan& plan);
 
 }  // namespace augur

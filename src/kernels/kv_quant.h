@@ -16,9 +16,4 @@ constexpr std::int64_t kv_quant_panel_bytes(std::int64_t head_dim) {
   return 16 * head_dim + head_dim / 32 * 16 * static_cast<std::int64_t>(sizeof(float));
 }
 
-/// A panel as a BF16 cache has it (KvLayerView), every scale * q rounded to bf16. out[16 * head_dim]. The
-/// same bits on every instruction set.
-void kv_expand_keys(const std::byte* panel, int head_dim, std::uint16_t* out);
-void kv_expand_values(const std::byte* panel, int head_dim, std::uint16_t* out);
-
 }  // namespace augur

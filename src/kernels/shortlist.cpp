@@ -44,7 +44,7 @@ std::int64_t count_panels(std::span<const PanelRun> runs) {
   return panels;
 }
 
-void gemm_runs(GemmFn gemm, const GemmCall& call, std::span<const PanelRun> runs, Range panels) {
+void gemm_runs(const KernelSet& kernels, const GemmCall& call, std::span<const PanelRun> runs, Range panels) {
   assert(call.first_panel == 0);
   PanelRun pending;  // computed once its successor is known
   std::int64_t pending_column = 0;
@@ -52,7 +52,7 @@ void gemm_runs(GemmFn gemm, const GemmCall& call, std::span<const PanelRun> runs
     GemmCall part = call;
     part.y = call.y + column;
     part.first_panel = run.first;
-    gemm(part, {run.first, run.first + run.count});
+    kernels.gemm(part, {run.first, run.first + run.count});
   };
   const auto flush = [&](const PanelRun* next) {
     if (pending.count == 0) return;
@@ -144,8 +144,8 @@ void FusedTop::rank(Part& part, std::size_t row, std::span<const float> values,
   }
 }
 
-void FusedTop::multiply(const Team& team, GemmFn gemm, const GemmCall& call, std::span<const PanelRun> runs,
-                        std::span<const std::int64_t> columns) {
+void FusedTop::multiply(const Team& team, const KernelSet& kernels, const GemmCall& call,
+                        std::span<const PanelRun> runs, std::span<const std::int64_t> columns) {
   Part& part = parts_[static_cast<std::size_t>(team.rank())];
   const std::int64_t width = block_panels_ * PackedMatrix::kPanel;
   GemmCall product = call;
@@ -158,7 +158,7 @@ void FusedTop::multiply(const Team& team, GemmFn gemm, const GemmCall& call, std
     visit_runs(runs, panels, [&](const PanelRun& run, std::int64_t) {
       product.first_panel = run.first;
       product.y = part.block.data() + done * PackedMatrix::kPanel;
-      gemm(product, {run.first, run.first + run.count});
+      kernels.gemm(product, {run.first, run.first + run.count});
       done += run.count;
     });
     if (b + 1 < mine.end) {  // arrives while this block is ranked

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/buffer.h"
-#include "kernels/gemm.h"
+#include "kernels/backend.h"
 #include "kernels/ops.h"
 
 namespace augur {
@@ -24,7 +24,7 @@ std::int64_t count_panels(std::span<const PanelRun> runs);
 /// whole product (its bias included), but for y_stride, which fits the runs; first_panel is 0. `panels`: this
 /// thread's part of the runs' panels as if they were one row of them. Reads the runs as one stream: the
 /// beginning of the next is prefetched before the end of the last.
-void gemm_runs(GemmFn gemm, const GemmCall& call, std::span<const PanelRun> runs, Range panels);
+void gemm_runs(const KernelSet& kernels, const GemmCall& call, std::span<const PanelRun> runs, Range panels);
 
 /// The largest results of one row of such a product, and the sum over all of them.
 struct RowTop {
@@ -43,8 +43,8 @@ class FusedTop {
   /// On every thread of a region: a part of the product. `columns`: by row, the first so many results count
   /// (the others are padding, or belong to other rows' lists). y and y_stride of the call are not used.
   /// Without barriers: x is ready before it.
-  void multiply(const Team& team, GemmFn gemm, const GemmCall& call, std::span<const PanelRun> runs,
-                std::span<const std::int64_t> columns);
+  void multiply(const Team& team, const KernelSet& kernels, const GemmCall& call,
+                std::span<const PanelRun> runs, std::span<const std::int64_t> columns);
   /// After the region.
   void merge();
   /// min(k, columns) of a row's results. After merge().

@@ -51,6 +51,10 @@ void ForwardPass::run(Team& team) const {
   }
 }
 
+void ForwardPass::observe(const Team& team, const ProductInput& input) const {
+  if (options_.inputs != nullptr && team.rank() == 0) options_.inputs->saw(input);
+}
+
 void ForwardPass::store(Team& team, const float* given) const {
   const int rows = plan_.rows();
   const std::int64_t heads = config_.heads;
@@ -140,10 +144,18 @@ void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
   const int rows = plan_.rows();
   const bool given = index == options_.first_layer && options_.attention_input != nullptr;
   const void* x = attention_input(team, index);
+  const std::int64_t stride = given ? ws_.entrance.stride() : ws_.normed.shared.stride();
+  observe(team, {.product = ProductInput::Qkv,
+                 .layer = index,
+                 .type = layer.qkv.input_type(),
+                 .x = x,
+                 .stride = stride,
+                 .width = layer.qkv.k(),
+                 .rows = rows});
   timer.book(ForwardProfile::Norm);
   layer.qkv.multiply(kernels_,
                      {.x = x,
-                      .x_stride = given ? ws_.entrance.stride() : ws_.normed.shared.stride(),
+                      .x_stride = stride,
                       .rows = rows,
                       .y = ws_.qkv.floats(0),
                       .y_stride = ws_.qkv.stride(),
@@ -159,7 +171,9 @@ void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
   attend(team, index);
   timer.barrier(team, ForwardProfile::Attention);
   multiply_into_residual(team,
-                         {.matrix = layer.o,
+                         {.product = ProductInput::Output,
+                          .layer = index,
+                          .matrix = layer.o,
                           .x = output_input(team, index),
                           .x_stride = ws_.attended.stride(),
                           .bias = layer.o_bias,
@@ -170,6 +184,13 @@ void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
 }
 
 void ForwardPass::multiply_into_residual(Team& team, const BlockEnd& end, Timer& timer) const {
+  observe(team, {.product = end.product,
+                 .layer = end.layer,
+                 .type = end.matrix.input_type(),
+                 .x = end.x,
+                 .stride = end.x_stride,
+                 .width = end.matrix.k(),
+                 .rows = plan_.rows()});
   const bool branch = !end.norm.empty() || end.scale != 1.0f;
   const RowBuffer& out = branch ? ws_.branch : ws_.residual;
   kernels_.gemm({.weight = &end.matrix,
@@ -207,6 +228,13 @@ void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
                                 .weight = data_of(layer.mlp_norm),
                                 .eps = config_.norm_eps},
                                rows, residual);
+  observe(team, {.product = ProductInput::GateUp,
+                 .layer = index,
+                 .type = layer.gate_up.input_type(),
+                 .x = x,
+                 .stride = ws_.normed.shared.stride(),
+                 .width = config_.hidden,
+                 .rows = rows});
   timer.book(ForwardProfile::Norm);
   // Quantised activations come in whole blocks of 32 columns.
   const DType activated = layer.down.input_type();
@@ -222,7 +250,9 @@ void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
   activate(ws_.gate_up, ws_.activated, {0, rows}, panels, activated, spec.activation);
   timer.barrier(team, ForwardProfile::GateUp);
   multiply_into_residual(team,
-                         {.matrix = layer.down,
+                         {.product = ProductInput::Down,
+                          .layer = index,
+                          .matrix = layer.down,
                           .x = ws_.activated.row(activated, 0),
                           .x_stride = ws_.activated.stride(),
                           .bias = layer.down_bias,
@@ -363,6 +393,14 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
   const DType activated = layer.experts.front().down.input_type();
   for (const ExpertRows::Group& group : routed.groups()) {
     const ExpertWeights& expert = layer.experts[static_cast<std::size_t>(group.expert)];
+    observe(team, {.product = ProductInput::GateUp,
+                   .layer = index,
+                   .expert = group.expert,
+                   .type = type,
+                   .x = ws_.expert_inputs.row(type, group.first),
+                   .stride = ws_.expert_inputs.stride(),
+                   .width = config_.hidden,
+                   .rows = group.rows});
     const Range panels = team.split(expert.gate_up.panels(), activated == DType::Q8_0 ? 4 : 2);
     kernels_.gemm({.weight = &expert.gate_up,
                    .x = ws_.expert_inputs.row(type, group.first),
@@ -378,6 +416,14 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
   timer.barrier(team, ForwardProfile::GateUp);
   for (const ExpertRows::Group& group : routed.groups()) {
     const ExpertWeights& expert = layer.experts[static_cast<std::size_t>(group.expert)];
+    observe(team, {.product = ProductInput::Down,
+                   .layer = index,
+                   .expert = group.expert,
+                   .type = activated,
+                   .x = ws_.expert_activated.row(activated, group.first),
+                   .stride = ws_.expert_activated.stride(),
+                   .width = expert.down.k(),
+                   .rows = group.rows});
     kernels_.gemm({.weight = &expert.down,
                    .x = ws_.expert_activated.row(activated, group.first),
                    .x_stride = ws_.expert_activated.stride(),

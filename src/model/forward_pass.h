@@ -60,6 +60,8 @@ class ForwardPass {
   class Timer;
   /// The last product of a block, and what happens to it on the way to the residual stream.
   struct BlockEnd {
+    ProductInput::Product product;
+    int layer;
     const PackedMatrix& matrix;
     const void* x;
     std::int64_t x_stride;
@@ -79,6 +81,7 @@ class ForwardPass {
   void mlp_block(Team& team, int index, Timer& timer) const;
   void expert_block(Team& team, int index, Timer& timer) const;
   void route_rows(Team& team, int index, Timer& timer) const;
+  void observe(const Team& team, const ProductInput& input) const;
   void rotate_and_store(Range items, int index) const;
   void attend(const Team& team, int index) const;
   void multiply_into_residual(Team& team, const BlockEnd& end, Timer& timer) const;

@@ -96,6 +96,13 @@ void LayerStack::check_options(const TokenBatch& batch, const ForwardOptions& op
   if (wide != (options.attention_input != nullptr)) {
     throw Error("forward: the first attention's input {}", wide ? "is missing" : "cannot be given here");
   }
+  if (options.inputs != nullptr) {
+    for (const DType type : input_types_) {
+      if (type != DType::F32 && type != DType::BF16)
+        throw Error("forward: products read rows of {}, their inputs can be observed with weights of floats",
+                    name(type));
+    }
+  }
   for (const Tap& tap : options.taps) {
     if (tap.layer < options.first_layer || tap.layer > last || tap.out == nullptr ||
         (tap.out_stride < config_.hidden && batch.rows() > 1)) {

@@ -37,6 +37,7 @@ class LayerStack {
   DType kv_type() const { return kv_type_; }
   std::int64_t context() const { return context_; }
   Backend& backend() const { return backend_; }
+  std::span<const LayerWeights> weights() const { return *layers_; }
   std::int64_t bytes() const;  ///< that a one-row forward reads
 
   /// Error for a capacity beyond the context. 0: the context. All caches of a stack have their pages from the

@@ -174,6 +174,9 @@ const WeightForm& Model::weight_form() const {
 DType Model::main_type() const {
   return impl_->types.front();
 }
+std::span<const DType> Model::types() const {
+  return impl_->types;
+}
 const std::string& Model::weight_types() const {
   return impl_->type_names;
 }
@@ -182,6 +185,12 @@ std::int64_t Model::context() const {
 }
 Backend& Model::backend() const {
   return impl_->layers.backend();
+}
+void Model::visit_matrices(const std::function<void(const PackedMatrix&)>& visit) const {
+  for (const LayerWeights& layer : impl_->layers.weights()) {
+    for_each_matrix(layer, {}, [&](const PackedMatrix& matrix, double) { visit(matrix); });
+  }
+  visit(impl_->weights.lm_head());
 }
 std::int64_t Model::weight_bytes() const {
   return impl_->weights.lm_head().bytes() + impl_->layers.bytes();

@@ -69,6 +69,26 @@ struct BlockSight {
   bool causal = false;      ///< nothing that comes after the row
 };
 
+/// The rows that a product of a layer reads, float32 or bf16.
+struct ProductInput {
+  enum Product { Qkv, Output, GateUp, Down };
+  Product product = Qkv;
+  int layer = 0;
+  int expert = -1;  ///< whose product it is; -1: a dense one
+  DType type = DType::F32;
+  const void* x = nullptr;  ///< [rows, stride], of which `width` columns count
+  std::int64_t stride = 0;
+  std::int64_t width = 0;
+  int rows = 0;
+};
+
+/// Looks at what products read. Called by one thread at a time; others multiply meanwhile.
+class InputObserver {
+ public:
+  virtual ~InputObserver() = default;
+  virtual void saw(const ProductInput& input) = 0;
+};
+
 struct ForwardOptions {
   std::span<const Tap> taps;
   /// Layers [first_layer, last_layer) only; last_layer < 0 means all. A pass that does not start at layer 0
@@ -84,6 +104,7 @@ struct ForwardOptions {
   /// heads that predict several positions at once.
   std::span<const BlockSight> block;
   ForwardProfile* profile = nullptr;  ///< takes timestamps when not null
+  InputObserver* inputs = nullptr;    ///< not null: sees them; Error where they are quantised
 };
 
 struct ModelOptions {
@@ -117,11 +138,15 @@ class Model {
   const WeightForm& weight_form() const;  ///< what the weights were packed to
   /// The type of most elements of the matrices.
   DType main_type() const;
-  /// The matrices' types, those with the most elements first: "bf16", "q4_k, q6_k".
+  /// The matrices' types, those with the most elements first.
+  std::span<const DType> types() const;
+  /// Their names: "bf16", "q4_k, q6_k".
   const std::string& weight_types() const;
   std::int64_t context() const;
   std::int64_t weight_bytes() const;  ///< bytes a one-row forward + logits reads
   Backend& backend() const;
+  /// Of the layers in their order, then of the head. Valid as long as the model.
+  void visit_matrices(const std::function<void(const PackedMatrix&)>& visit) const;
 
   /// capacity 0: context(). A sequence known to stay short takes less (address space, huge pages).
   KvCache make_cache(std::int64_t capacity = 0) const;

@@ -36,6 +36,19 @@ std::vector<TokenId> checked(const std::string& file, std::span<const std::int64
   return tokens;
 }
 
+double quarter_share(std::span<const std::int64_t> frequencies, std::span<const TokenId> order) {
+  double all = 0;
+  double quarter = 0;
+  const std::int64_t count = quarter_of(std::ssize(order));
+  for (std::int64_t i = 0; i < std::ssize(order); ++i) {
+    const auto times =
+        static_cast<double>(frequencies[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])]);
+    all += times;
+    if (i < count) quarter += times;
+  }
+  return all > 0 ? quarter / all : 0.0;
+}
+
 TokenOrder read_folder(const std::filesystem::path& folder, std::int32_t vocab) {
   const PartFolder part(folder, "frspec");
   part.require_vocab(vocab);
@@ -49,8 +62,10 @@ TokenOrder read_folder(const std::filesystem::path& folder, std::int32_t vocab) 
       }
     }
     order.tokens = by_frequency(counts);
+    order.quarter_share = quarter_share(counts, order.tokens);
   } else {
     order.tokens = checked(store.description(), part.integers("order", {vocab}), vocab);
+    order.quarter_share = part.config().find_number("quarter_share", 0.0, 1.0).value_or(0.0);
   }
   return order;
 }
@@ -84,7 +99,10 @@ void write_token_order(const std::filesystem::path& folder, std::span<const std:
                            {{.name = "order", .dtype = DType::I32, .shape = {vocab}}});
   writer.write(std::as_bytes(std::span(order)));
   writer.finish();
-  nlohmann::ordered_json config = {{"augur_part", "frspec"}, {"format", 1}, {"vocab", vocab}};
+  nlohmann::ordered_json config = {{"augur_part", "frspec"},
+                                   {"format", 1},
+                                   {"vocab", vocab},
+                                   {"quarter_share", quarter_share(frequencies, order)}};
   if (!facts.empty()) config.update(facts);
   AtomicFile file(folder / "config.json");
   file.write(config.dump(2) + "\n");

@@ -29,9 +29,9 @@ void force_in(std::vector<TokenId>& tokens, std::int64_t size, std::span<const T
 }  // namespace
 
 VocabularyChoice::VocabularyChoice(const VocabularySpec& spec, const Fingerprint& target,
-                                   std::span<const TokenId> always)
-    : spec_(spec) {
-  if (full()) return;
+                                   std::span<const TokenId> always, std::int64_t target_bytes)
+    : spec_(spec), vocab_(target.vocab), always_(always.begin(), always.end()), target_bytes_(target_bytes) {
+  if (full() || spec.kind == VocabularySpec::Kind::Auto) return;
   if (spec.kind == VocabularySpec::Kind::Clusters) {
     clusters_ = ClusterPart::read(spec.path, target);
     if (spec.first == 0) return;
@@ -43,7 +43,7 @@ VocabularyChoice::VocabularyChoice(const VocabularySpec& spec, const Fingerprint
   }
   order_ = read_token_order(spec.path, target.vocab);
   const std::int64_t listed = std::ssize(order_->tokens);
-  size_ = spec.size > 0 ? spec.size : order_->complete ? (std::int64_t{target.vocab} + 3) / 4 : listed;
+  size_ = spec.size > 0 ? spec.size : order_->complete ? quarter_of(target.vocab) : listed;
   if (size_ > listed) {
     throw Error("{}: {} tokens were asked for, it lists {}", order_->file, size_, listed);
   }
@@ -59,10 +59,35 @@ VocabularyChoice::VocabularyChoice(TokenOrder order, std::int64_t size, bool pos
   spec_.kind = position_aware ? VocabularySpec::Kind::PositionAware : VocabularySpec::Kind::Frequent;
 }
 
+/// The frequent quarter if a round of a usual draft yields more tokens for the bytes that it reads so. A
+/// token that the list lacks is a draft that fails; what a drafter reads beside its head is the same with and
+/// without the list.
+std::unique_ptr<Shortlist> VocabularyChoice::make_automatic(const HeadWeights& weights) const {
+  constexpr int kLevels = 4;
+  constexpr double kAccepted = 0.7;
+  if (!weights.target_ids.empty()) return nullptr;
+  TokenOrder order = read_token_order(spec_.path, vocab_);
+  if (!order.complete || order.quarter_share <= 0) return nullptr;
+  const auto yield = [&](double accepted, double head_bytes) {
+    double tokens = 1;
+    double reached = 1;
+    for (int level = 0; level < kLevels; ++level) tokens += reached *= accepted;
+    return tokens / (static_cast<double>(target_bytes_) + kLevels * head_bytes);
+  };
+  const std::int64_t size = quarter_of(vocab_);
+  const auto head = static_cast<double>(weights.matrix->bytes());
+  const double quarter = static_cast<double>(size) / static_cast<double>(weights.matrix->n());
+  if (yield(kAccepted * order.quarter_share, quarter * head) <= yield(kAccepted, head)) return nullptr;
+  force_in(order.tokens, size, always_);
+  return make_frequent_shortlist(weights, order, size, false);
+}
+
 std::unique_ptr<Shortlist> VocabularyChoice::make(const HeadWeights& weights) const {
   switch (spec_.kind) {
     case VocabularySpec::Kind::Full:
       return nullptr;
+    case VocabularySpec::Kind::Auto:
+      return make_automatic(weights);
     case VocabularySpec::Kind::Frequent:
       return make_frequent_shortlist(weights, *order_, size_, false);
     case VocabularySpec::Kind::PositionAware:

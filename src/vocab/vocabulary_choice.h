@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "model/fingerprint.h"
 #include "vocab/cluster_router.h"
@@ -23,9 +24,11 @@ class VocabularyChoice {
  public:
   /// Every token; with an observer.
   explicit VocabularyChoice(HeadObserver observer = {}) : observer_(std::move(observer)) {}
-  /// `always`: tokens that a list of frequent tokens must have (those that end a text). Error naming the file
-  /// for one that is not for this target, or a size that exceeds what the file lists.
-  VocabularyChoice(const VocabularySpec& spec, const Fingerprint& target, std::span<const TokenId> always);
+  /// `always`: tokens that a list of frequent tokens must have (those that end a text). `target_bytes`: what
+  /// a forward of the target reads, for `auto`. Error naming the file for one that is not for this target, or
+  /// a size that exceeds what the file lists.
+  VocabularyChoice(const VocabularySpec& spec, const Fingerprint& target, std::span<const TokenId> always,
+                   std::int64_t target_bytes = 0);
 
   /// Parts that are made in memory; `order` lists at least `size` tokens.
   explicit VocabularyChoice(ClusterPart clusters);
@@ -48,9 +51,15 @@ class VocabularyChoice {
   bool dynamic() const { return spec_.kind == VocabularySpec::Kind::Clusters; }
 
  private:
+  std::unique_ptr<Shortlist> make_automatic(const HeadWeights& weights) const;
+
   VocabularySpec spec_;
   std::optional<TokenOrder> order_;
   std::int64_t size_ = 0;
+  // Of `auto`, which reads its list when a drafter turns out to have a head for it.
+  std::int32_t vocab_ = 0;
+  std::vector<TokenId> always_;
+  std::int64_t target_bytes_ = 0;
   std::optional<ClusterPart> clusters_;
   HeadObserver observer_;
   bool observer_reads_logits_ = true;

@@ -63,7 +63,7 @@ void VocabularyHead::run(std::span<const HeadRow> rows, int best) {
   }
   const std::int64_t panels = count_panels(selection_.runs);
   const auto count = static_cast<int>(rows.size());
-  const GemmFn gemm = weights_.backend->kernels.gemm;
+  const KernelSet& kernels = weights_.backend->kernels;
   const bool fused = best > 0;
   const bool whole = best == 0 || (observer_ && observer_reads_logits_);
   if (fused) fused_.prepare(pool.size(), count, panels, best);
@@ -79,8 +79,8 @@ void VocabularyHead::run(std::span<const HeadRow> rows, int best) {
                     x_.row(r));
     }
     team.barrier();
-    if (fused) fused_.multiply(team, gemm, product(count), selection_.runs, selection_.by_row);
-    if (whole) gemm_runs(gemm, product(count), selection_.runs, team.split(panels));
+    if (fused) fused_.multiply(team, kernels, product(count), selection_.runs, selection_.by_row);
+    if (whole) gemm_runs(kernels, product(count), selection_.runs, team.split(panels));
   });
   if (fused) fused_.merge();
   if (observer_) observer_(weights_, rows, *this);

@@ -40,6 +40,7 @@ struct Name {
 };
 
 constexpr Name kNames[] = {{VocabularySpec::Kind::Full, "full", ""},
+                           {VocabularySpec::Kind::Auto, "auto", "frspec"},
                            {VocabularySpec::Kind::Frequent, "frspec", "frspec"},
                            {VocabularySpec::Kind::PositionAware, "pafr", "frspec"},
                            {VocabularySpec::Kind::Hot, "hot", "frspec"},
@@ -55,13 +56,16 @@ const Name& name_of(VocabularySpec::Kind kind) {
 VocabularySpec VocabularySpec::parse(const std::string& text) {
   const auto fail = [&](std::string_view problem) -> Error {
     return Error(
-        "draft vocabulary '{}': {}; expected full, frspec[:FILE][:SIZE], pafr[:FILE][:SIZE], "
-        "hot[:FILE][:SIZE] or "
-        "dynaspec[:FOLDER][:K|:K0,K1]",
+        "draft vocabulary '{}': {}; expected auto[:FILE], full, frspec[:FILE][:SIZE], pafr[:FILE][:SIZE], "
+        "hot[:FILE][:SIZE] or dynaspec[:FOLDER][:K|:K0,K1]",
         text, problem);
   };
   VocabularySpec spec;
-  if (text.empty() || text == "full") return spec;
+  if (text == "full") return spec;
+  if (text.empty()) {
+    spec.kind = Kind::Auto;
+    return spec;
+  }
   const std::size_t colon = text.find(':');
   const std::string_view kind = std::string_view(text).substr(0, colon);
   const auto name = std::find_if(std::begin(kNames), std::end(kNames),
@@ -71,6 +75,10 @@ VocabularySpec VocabularySpec::parse(const std::string& text) {
   std::string_view path =
       colon == std::string::npos ? std::string_view{} : std::string_view(text).substr(colon + 1);
   if (colon != std::string::npos && path.empty()) throw fail("no file is named");
+  if (spec.kind == Kind::Auto) {  // it has no size of its own
+    spec.path = path;
+    return spec;
+  }
   const std::string_view numbers = cut_numbers(path);
   spec.path = path;
   if (numbers.empty()) return spec;
@@ -93,6 +101,11 @@ VocabularySpec VocabularySpec::located(const std::filesystem::path& parts) const
   VocabularySpec spec = *this;
   if (kind == Kind::Full || !path.empty()) return spec;
   const Name& name = name_of(kind);
+  if (kind == Kind::Auto) {
+    spec.path = find_part(parts, name.part).string();
+    if (spec.path.empty()) spec.kind = Kind::Full;
+    return spec;
+  }
   spec.path = require_part(parts, name.part, fmt::format("draft vocabulary {}", name.word),
                            fmt::format("{}:PATH", name.word))
                   .string();

@@ -7,15 +7,16 @@ namespace augur {
 
 /// What a drafter's last projection computes, as a plan says it:
 ///   full                          every token
-///   frspec[:FILE][:SIZE]          the SIZE most frequent tokens (FR-Spec)
-///   pafr[:FILE][:SIZE]            the same for the first two steps of a draft, then SIZE / (t + 1) of them
-///   hot[:FILE][:SIZE]             SIZE tokens that begin as frspec's and follow the text (hot_shortlist.h)
-///   dynaspec[:FOLDER][:K|:K0,K1]  the clusters that a router chooses for each context (DynaSpec); K: so many
+///   auto[:FILE]                   the most frequent quarter where that pays (VocabularyChoice), otherwise
+///   full frspec[:FILE][:SIZE]          the SIZE most frequent tokens (FR-Spec) pafr[:FILE][:SIZE] the same
+///   for the first two steps of a draft, then SIZE / (t + 1) of them hot[:FILE][:SIZE]             SIZE
+///   tokens that begin as frspec's and follow the text (hot_shortlist.h) dynaspec[:FOLDER][:K|:K0,K1]  the
+///   clusters that a router chooses for each context (DynaSpec); K: so many
 ///                                 at every step, K0,K1 or K0;K1: a budget that falls with the step;
 ///                                 otherwise the folder's own
 /// Without FILE or FOLDER it is the part in the drafter's folder (io/part_location.h).
 struct VocabularySpec {
-  enum class Kind { Full, Frequent, PositionAware, Hot, Clusters };
+  enum class Kind { Full, Auto, Frequent, PositionAware, Hot, Clusters };
   Kind kind = Kind::Full;
   std::string path;         ///< empty: not said, or Full
   std::int64_t size = 0;    ///< tokens; 0: all that a published file lists, or a quarter of the vocabulary
@@ -23,9 +24,10 @@ struct VocabularySpec {
   std::int64_t second = 0;  ///< clusters at step 1
   bool position_aware = false;  ///< of the two above
 
-  /// "" is "full". Error showing the text for anything else.
+  /// "" is "auto". Error showing the text for anything else.
   static VocabularySpec parse(const std::string& text);
-  /// With the path of the part among those of a drafter where none is named. Error where there is none.
+  /// With the path of the part among those of a drafter where none is named. Error where there is none;
+  /// "auto" is "full" then.
   VocabularySpec located(const std::filesystem::path& parts) const;
 
   friend bool operator==(const VocabularySpec&, const VocabularySpec&) = default;

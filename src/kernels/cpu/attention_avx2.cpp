@@ -38,6 +38,19 @@ struct Avx2 {
     _mm256_maskstore_ps(p, mask.a, x.a);
     _mm256_maskstore_ps(p + 8, mask.b, x.b);
   }
+  /// Signed bytes as floats.
+  static F load_bytes(const void* p) {
+    const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(p));
+    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
+            _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(bytes, bytes)))};
+  }
+  /// p[0], p[1], p[0], p[1], ...
+  static F splat_pair(const float* p) {
+    double pair;
+    __builtin_memcpy(&pair, p, sizeof pair);
+    const __m256 v = _mm256_castpd_ps(_mm256_set1_pd(pair));
+    return {v, v};
+  }
   static U load_units(const void* p) {
     const auto* v = static_cast<const __m256i*>(p);
     return {_mm256_loadu_si256(v), _mm256_loadu_si256(v + 1)};

@@ -19,6 +19,16 @@ struct Avx512 {
   static void store(float* p, F a) { _mm512_storeu_ps(p, a); }
   static __mmask16 lanes_below(int n) { return static_cast<__mmask16>((1u << n) - 1u); }
   static void store_part(float* p, F a, int n) { _mm512_mask_storeu_ps(p, lanes_below(n), a); }
+  /// Signed bytes as floats.
+  static F load_bytes(const void* p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))));
+  }
+  /// p[0], p[1], p[0], p[1], ...
+  static F splat_pair(const float* p) {
+    double pair;
+    __builtin_memcpy(&pair, p, sizeof pair);
+    return _mm512_castpd_ps(_mm512_set1_pd(pair));
+  }
   static U load_units(const void* p) { return _mm512_loadu_si512(p); }
   static U load_units_part(const void* p, int n) { return _mm512_maskz_loadu_epi32(lanes_below(n), p); }
   static U splat_unit(const float* p) { return _mm512_castps_si512(_mm512_set1_ps(*p)); }

@@ -63,6 +63,10 @@ struct Attention {
   float* q;       ///< [queries, query_units] units
   float* scores;  ///< [queries, score_stride]
   float* sums;    ///< [queries, sum_stride]
+  // Of an 8-bit cache, as bf16:
+  float* key_panels;         ///< those that are being read
+  float* value_pages;        ///< the one that is being read, then all from the first that rows differ in
+  std::int64_t first_apart;  ///< number of that one
 
   explicit Attention(const AttentionItem& work)
       : item(work),
@@ -77,13 +81,22 @@ struct Attention {
     q = reinterpret_cast<float*>(item.scratch);
     scores = q + queries * size.query_units;
     sums = scores + queries * size.score_stride;
+    key_panels = sums + queries * size.sum_stride;
+    value_pages = key_panels + AttentionScratch::kKeyPanels * units * kLanes;
+    first_apart = first_rest / kKvPageSlots;
   }
 
   void run() {
     convert_queries();
     score();
+    fetch_values();
     for (int i = 0; i < queries; ++i) softmax(i);
     sum_prefix();
+    if (quantised()) {
+      for (std::int64_t page = first_apart; page * kKvPageSlots < item.slots; ++page) {
+        value_page(page, page - first_apart + 1);
+      }
+    }
     for (int r = 0; r < item.rows; ++r) sum_rest(r);
   }
 
@@ -120,38 +133,103 @@ struct Attention {
     }
   }
 
-  const char* keys(std::int64_t panel) const {
+  bool quantised() const { return kUnit == 2 && item.quant_panel > 0; }
+
+  // Where a panel of keys, and a page of values, lies in the cache; 16 slots of an 8-bit cache's values are a
+  // panel, too.
+  const char* stored_keys(std::int64_t panel) const {
     constexpr std::int64_t kPanels = kKvPageSlots / kLanes;
-    return item.pages[panel / kPanels] + item.k + panel % kPanels * units * 64;
+    return item.pages[panel / kPanels] + item.k + panel % kPanels * key_bytes();
   }
-  const char* values(std::int64_t unit, int column) const {
-    constexpr std::int64_t kUnits = kKvPageSlots / kUnit;
-    return item.pages[unit / kUnits] + item.v + (unit % kUnits * item.head_dim + column) * 4;
+  const char* stored_values(std::int64_t page) const { return item.pages[page] + item.v; }
+
+  static const float* scales(const char* panel, std::int64_t at) {
+    return reinterpret_cast<const float*>(panel + at);
+  }
+  void expand_keys(const char* panel, float* out) const {
+    const float* scale = scales(panel, item.quant_scales);
+    for (int c = 0; c < item.head_dim; c += 2 * kLanes, scale += kLanes) {
+      float twice[2 * kLanes];
+      for (int i = 0; i < 2 * kLanes; ++i) twice[i] = scale[i / 2];
+      const F low = L::load(twice);
+      const F high = L::load(twice + kLanes);
+      for (int u = 0; u < kLanes; ++u, panel += 2 * kLanes, out += kLanes) {
+        L::store_bf16(out, L::mul(L::load_bytes(panel), low), L::mul(L::load_bytes(panel + kLanes), high));
+      }
+    }
+  }
+  void expand_values(const char* panel, float* out) const {
+    const float* scale = scales(panel, item.quant_scales);
+    for (int pair = 0; pair < kLanes / 2; ++pair) {
+      for (int c = 0; c < item.head_dim; c += kLanes, panel += 2 * kLanes, out += kLanes) {
+        const F by_turns = L::splat_pair(scale + c / (2 * kLanes) * kLanes + 2 * pair);
+        L::store_bf16(out, L::mul(L::load_bytes(panel), by_turns),
+                      L::mul(L::load_bytes(panel + kLanes), by_turns));
+      }
+    }
   }
 
-  /// Pages lie apart, and the hardware does not foresee which is next.
-  static constexpr std::int64_t kAheadBytes = 4096;
+  /// A panel as products read it. `i`: which of the panels in the buffer it may become.
+  const char* keys(std::int64_t panel, int i) const {
+    if (!quantised()) return stored_keys(panel);
+    float* out = key_panels + i * units * kLanes;
+    expand_keys(stored_keys(panel), out);
+    return reinterpret_cast<const char*>(out);
+  }
+  /// A page of values as products read it, likewise; `i`: of the pages in the buffer.
+  const char* value_page(std::int64_t page, std::int64_t i) const {
+    if (!quantised()) return stored_values(page);
+    float* out = value_pages + i * kKvPageSlots / 2 * item.head_dim;
+    const std::int64_t slots = item.slots - page * kKvPageSlots;
+    for (std::int64_t slot = 0; slot < kKvPageSlots && slot < slots; slot += kLanes) {
+      expand_values(stored_values(page) + slot / kLanes * item.quant_panel, out + slot / 2 * item.head_dim);
+    }
+    return reinterpret_cast<const char*>(out);
+  }
+  /// A unit from the first page on that rows differ in.
+  const char* values_apart(std::int64_t unit, int column) const {
+    constexpr std::int64_t kUnits = kKvPageSlots / kUnit;
+    const std::int64_t page = unit / kUnits;
+    const char* base = quantised()
+                           ? reinterpret_cast<const char*>(value_pages + (page - first_apart + 1) *
+                                                                             kKvPageSlots / 2 * item.head_dim)
+                           : stored_values(page);
+    return base + (unit % kUnits * item.head_dim + column) * 4;
+  }
+
+  // Pages lie apart, and the hardware does not foresee which is next. What is wanted soon is fetched to the
+  // second level: the first cannot wait for so many lines at once.
+  static constexpr int kAheadPanels = 12;
+  static constexpr int kAheadPages = 3;
+
+  static void fetch(const char* from, std::int64_t bytes) {
+    for (std::int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(from + i, 0, 2);
+  }
+  std::int64_t key_bytes() const { return quantised() ? item.quant_panel : std::int64_t{units} * 64; }
+  /// Of a unit of values, all columns.
+  std::int64_t value_bytes() const {
+    return quantised() ? item.quant_panel / (kLanes / kUnit) : std::int64_t{item.head_dim} * 4;
+  }
+  void fetch_keys(std::int64_t panel, std::int64_t panels) const {
+    if (panel < panels) fetch(stored_keys(panel), key_bytes());
+  }
+  /// The first pages of values, while the softmax goes on.
+  void fetch_values() const {
+    for (int page = 0; page < kAheadPages && page * kKvPageSlots < first_rest; ++page) {
+      fetch(stored_values(page), kKvPageSlots / kUnit * value_bytes());
+    }
+  }
 
   // 1. Scores
 
-  /// Fetches a panel that is wanted soon.
-  void fetch_keys(std::int64_t panel, std::int64_t panels) const {
-    if (panel >= panels) return;
-    const char* k = keys(panel);
-    for (int u = 0; u < units; ++u) __builtin_prefetch(k + u * 64);
-  }
-
   template <int R, int P>
-  void score_tile(int query, std::int64_t panel) const {
+  void score_tile(int query, std::int64_t panel, const char* const* k) const {
     F acc[R][P];
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
       for (int p = 0; p < P; ++p) acc[r][p] = L::zero();
     const float* x = q + query * size.query_units;
-    const char* k[P];
-#pragma GCC unroll 16
-    for (int p = 0; p < P; ++p) k[p] = keys(panel + p);
     for (int u = 0; u < units; ++u) {
       Op key_units[P];
 #pragma GCC unroll 16
@@ -170,26 +248,31 @@ struct Attention {
       for (int p = 0; p < P; ++p) L::store(out + r * size.score_stride + p * kLanes, acc[r][p]);
   }
 
+  /// Of `rows` queries with `count` panels, which lie at k.
   template <int R>
-  void score_rows(int rows, int query, std::int64_t panels) const {
+  void score_rows(int rows, int query, std::int64_t panel, int count, const char* const* k) const {
     if (rows == R) {
-      std::int64_t p = 0;
-      for (; p + M::kScorePanels <= panels; p += M::kScorePanels) {
-        if (query == 0) {
-          for (int i = 0; i < M::kScorePanels; ++i) fetch_keys(p + M::kScorePanels + i, panels);
-        }
-        score_tile<R, M::kScorePanels>(query, p);
-      }
-      for (; p < panels; ++p) score_tile<R, 1>(query, p);
+      if (count == M::kScorePanels) return score_tile<R, M::kScorePanels>(query, panel, k);
+      for (int p = 0; p < count; ++p) score_tile<R, 1>(query, panel + p, k + p);
     } else if constexpr (R > 1) {
-      score_rows<R - 1>(rows, query, panels);
+      score_rows<R - 1>(rows, query, panel, count, k);
     }
   }
 
   void score() const {
+    static_assert(M::kScorePanels <= AttentionScratch::kKeyPanels);
     const std::int64_t panels = attention_round_up(item.slots, kLanes) / kLanes;
-    for (int i = 0; i < queries; i += M::kScoreRows) {
-      score_rows<M::kScoreRows>(queries - i < M::kScoreRows ? queries - i : M::kScoreRows, i, panels);
+    for (std::int64_t panel = 0; panel < panels; panel += M::kScorePanels) {
+      const char* k[M::kScorePanels];
+      const int count = static_cast<int>(panels - panel < M::kScorePanels ? panels - panel : M::kScorePanels);
+      for (int p = 0; p < count; ++p) {
+        fetch_keys(panel + kAheadPanels + p, panels);
+        k[p] = keys(panel + p, p);
+      }
+      for (int i = 0; i < queries; i += M::kScoreRows) {
+        score_rows<M::kScoreRows>(queries - i < M::kScoreRows ? queries - i : M::kScoreRows, i, panel, count,
+                                  k);
+      }
     }
   }
 
@@ -304,44 +387,44 @@ struct Attention {
     return L::load_units(p);
   }
 
+  /// Units [begin, end) of the shared prefix, which are in one page: its values.
+  struct PrefixPart {
+    std::int64_t begin, end;
+    const char* values;
+    const char* ahead;  ///< what is to be fetched meanwhile, `ahead_bytes` with each unit; null: nothing
+    std::int64_t ahead_bytes;
+  };
+
   template <int R, int C, bool Part>
-  void prefix_tile(int query, int column) const {
+  void prefix_tile(int query, int column, const PrefixPart& part) const {
+    float* sum = sums + query * size.sum_stride + column;
     F acc[R][C];
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
-      for (int c = 0; c < C; ++c) acc[r][c] = L::zero();
+      for (int c = 0; c < C; ++c) acc[r][c] = L::load(sum + r * size.sum_stride + c * kLanes);
     const float* p = scores + query * size.score_stride;
-    const std::int64_t count = first_rest / kUnit;
-    for (std::int64_t u = 0; u < count;) {
-      const std::int64_t page_end = u + kKvPageSlots / kUnit;
-      const char* v = values(u, column);
-      for (; u < count && u < page_end; ++u, v += std::int64_t{item.head_dim} * 4) {
-        if (query == 0) {
-          const std::int64_t ahead = u + kAheadBytes / 4 / item.head_dim;
-          if (ahead < count) {
-            const char* next = values(ahead, column);
+    const char* v = part.values + column * 4;
+    const bool fetches = query == 0 && column == 0 && part.ahead != nullptr;
+    for (std::int64_t u = part.begin; u < part.end; ++u, v += std::int64_t{item.head_dim} * 4) {
+      if (fetches) {
+        const char* next = part.ahead + (u - part.begin) * part.ahead_bytes;
+        fetch(next, part.ahead_bytes);
+      }
+      Op columns[C];
 #pragma GCC unroll 16
-            for (int c = 0; c < C; ++c) __builtin_prefetch(next + c * 64);
-          }
-        }
-        Op columns[C];
+      for (int c = 0; c < C; ++c) columns[c] = M::op(load_columns<Part>(v + c * 64, item.head_dim - column));
 #pragma GCC unroll 16
-        for (int c = 0; c < C; ++c)
-          columns[c] = M::op(load_columns<Part>(v + c * 64, item.head_dim - column));
+      for (int r = 0; r < R; ++r) {
+        const Op weight = M::op(L::splat_unit(p + r * size.score_stride + u));
 #pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) {
-          const Op weight = M::op(L::splat_unit(p + r * size.score_stride + u));
-#pragma GCC unroll 16
-          for (int c = 0; c < C; ++c) acc[r][c] = M::mac(acc[r][c], weight, columns[c]);
-        }
+        for (int c = 0; c < C; ++c) acc[r][c] = M::mac(acc[r][c], weight, columns[c]);
       }
     }
-    float* out = sums + query * size.sum_stride + column;
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
-      for (int c = 0; c < C; ++c) L::store(out + r * size.sum_stride + c * kLanes, acc[r][c]);
+      for (int c = 0; c < C; ++c) L::store(sum + r * size.sum_stride + c * kLanes, acc[r][c]);
   }
 
   /// Values of the logical unit u (>= first_rest / kUnit) of a row. The partner of an odd last position is 0.
@@ -353,11 +436,11 @@ struct Attention {
     };
     const int columns = item.head_dim - column;
     const std::int64_t a = slot(u * kUnit);
-    const U first = load_columns<Part>(values(a / kUnit, column), columns);
+    const U first = load_columns<Part>(values_apart(a / kUnit, column), columns);
     if constexpr (kUnit == 1) return first;
     if (u * kUnit + 1 >= n) return L::join(first, a % 2, L::zero_units(), 0);
     const std::int64_t b = slot(u * kUnit + 1);
-    return L::join(first, a % 2, load_columns<Part>(values(b / kUnit, column), columns), b % 2);
+    return L::join(first, a % 2, load_columns<Part>(values_apart(b / kUnit, column), columns), b % 2);
   }
 
   template <int R, int C, bool Part>
@@ -413,9 +496,10 @@ struct Attention {
   struct PrefixTiles {
     const Attention& a;
     int query;
+    const PrefixPart& part;
     template <int C, bool Part>
     void run(int column) const {
-      a.template prefix_tile<R, C, Part>(query, column);
+      a.template prefix_tile<R, C, Part>(query, column, part);
     }
   };
 
@@ -430,11 +514,11 @@ struct Attention {
   };
 
   template <int R>
-  void prefix_rows(int rows, int query) const {
+  void prefix_rows(int rows, int query, const PrefixPart& part) const {
     if (rows == R) {
-      for_columns(PrefixTiles<R>{*this, query});
+      for_columns(PrefixTiles<R>{*this, query, part});
     } else if constexpr (R > 1) {
-      prefix_rows<R - 1>(rows, query);
+      prefix_rows<R - 1>(rows, query, part);
     }
   }
 
@@ -448,8 +532,20 @@ struct Attention {
   }
 
   void sum_prefix() const {
-    for (int i = 0; i < queries; i += M::kSumRows) {
-      prefix_rows<M::kSumRows>(queries - i < M::kSumRows ? queries - i : M::kSumRows, i);
+    __builtin_memset(sums, 0, sizeof(float) * static_cast<unsigned>(queries * size.sum_stride));
+    constexpr std::int64_t kUnits = kKvPageSlots / kUnit;
+    const std::int64_t count = first_rest / kUnit;
+    for (std::int64_t u = 0; u < count; u += kUnits) {
+      const std::int64_t page = u / kUnits;
+      const std::int64_t ahead = page + kAheadPages;
+      const PrefixPart part{.begin = u,
+                            .end = count - u < kUnits ? count : u + kUnits,
+                            .values = value_page(page, 0),
+                            .ahead = ahead * kUnits < count ? stored_values(ahead) : nullptr,
+                            .ahead_bytes = value_bytes()};
+      for (int i = 0; i < queries; i += M::kSumRows) {
+        prefix_rows<M::kSumRows>(queries - i < M::kSumRows ? queries - i : M::kSumRows, i, part);
+      }
     }
   }
 

@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 
+#include "kernels/kv_page.h"
+
 // Included by files that are compiled for newer instruction sets: see gemm_task.h for what that forbids.
 
 namespace augur {
@@ -12,6 +14,10 @@ struct AttentionItem {
   const char* const* pages;  ///< of kKvPageSlots slots each
   std::int64_t k;            ///< bytes from a page to the kv head's keys, [panel][units][16] units
   std::int64_t v;            ///< bytes from a page to its values, [unit of slots][head_dim] units
+  /// Of 8-bit caches, whose keys and values lie in panels of 16 slots (kv_quant.h): bytes of a panel, and
+  /// from there to its scales. 0: another cache.
+  std::int64_t quant_panel;
+  std::int64_t quant_scales;
   int head_dim;
   const float* q;  ///< first row, first head; heads lie head_dim apart
   std::int64_t q_stride;
@@ -65,6 +71,13 @@ struct AttentionScratch {
         sum_stride(attention_round_up(head_dim, 16)) {}
   constexpr std::int64_t bytes(std::int64_t queries) const {
     return 4 * queries * (query_units + score_stride + sum_stride);
+  }
+  /// Behind these, for 8-bit caches: some panels of keys, a page of values and the pages that rows differ in,
+  /// in bf16.
+  static constexpr std::int64_t kKeyPanels = 4;
+  static constexpr std::int64_t expanded_bytes(std::int64_t slots, int head_dim) {
+    const std::int64_t pages = (slots + kKvPageSlots - 1) / kKvPageSlots + 1;
+    return 2 * head_dim * (16 * kKeyPanels + pages * kKvPageSlots);
   }
 };
 

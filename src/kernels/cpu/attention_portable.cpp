@@ -65,6 +65,15 @@ struct Portable {
   static void store_part(float* p, F a, int n) {
     std::memcpy(p, a.v, sizeof(float) * static_cast<unsigned>(n));
   }
+  /// Signed bytes as floats.
+  static F load_bytes(const void* p) {
+    const auto* bytes = static_cast<const signed char*>(p);
+    return each([&](int i) { return static_cast<float>(bytes[i]); });
+  }
+  /// p[0], p[1], p[0], p[1], ...
+  static F splat_pair(const float* p) {
+    return each([&](int i) { return p[i % 2]; });
+  }
   static U load_units(const void* p) {
     U r;
     std::memcpy(r.v, p, sizeof r.v);

@@ -16,8 +16,8 @@
 // evenly over the work: so bus and multipliers are busy at the same time, which is what makes the crossover
 // between the two limits cheap.
 //
-// Distances and sizes were chosen by measurement on Zen 5. Prefetching in short pieces of several panels at
-// once, or more bytes than the first-level cache holds, costs up to a third of the bandwidth there.
+// Panels side by side, distances and sizes are the task's plan: what is fast differs between processors
+// (prefetching more than the first-level cache holds costs up to a third of the bandwidth on Zen 5).
 #include <cstdint>
 
 #include "kernels/cpu/gemm_task.h"
@@ -30,13 +30,6 @@ constexpr int kUnroll = 4;
 
 /// Rows that share one pass over the weights; more rows read the weights again.
 constexpr std::int64_t kMaxPassRows = 128;
-
-/// Weights that a core's caches shall hold while all rows pass.
-constexpr std::int64_t kBlockBytes = 192 << 10;
-
-/// Lines in flight ahead of a tile that streams, over all its panels: 10 KiB, about what a core needs to
-/// cover the latency of memory.
-constexpr std::int64_t kStreamLines = 160;
 
 inline std::int64_t smaller(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
@@ -220,12 +213,9 @@ struct TileTable {
 ///   kMaxRows    rows of the tallest tile: up to so many stream
 ///   kBlockRows  rows of a tile when there are more
 ///   panels(R)   panels of a tile of R rows, at most kMaxPanels
-///   streamed_panels(R)  of these, those that so few rows read at once (optional: all)
 /// Beside these, run_blocked() looks at
 ///   kRowGrain, kStepGrain    rows and steps that tiles are whole multiples of
 ///   kStepLines, kStepX       lines of a panel and bytes of a row of x in a step
-///   block_bytes(kLayout)     weights that a core's caches shall hold while all rows pass (optional:
-///                            kBlockBytes)
 template <class Op>
 struct VectorTiles : Op {
   static constexpr int kRowGrain = 1;
@@ -270,37 +260,24 @@ Tile first_tile(const GemmTask& task, Walk* walk) {
           .walk_lines = 0};
 }
 
+/// Lines ahead in each of the panels that are read side by side.
 template <class Tiles>
-std::int64_t stream_lines(std::int64_t panels) {
+std::int64_t stream_lines(const GemmPlan& plan, std::int64_t panels) {
   constexpr std::int64_t kGrain = Tiles::kStepGrain * Tiles::kStepLines;
-  return divide_up(kStreamLines, panels * kGrain) * kGrain;
+  return divide_up(plan.stream_lines, panels * kGrain) * kGrain;
 }
 
 /// Panels that so few rows read at once.
 template <class Tiles>
-int streamed_panels(int rows) {
-  if constexpr (requires { Tiles::streamed_panels(rows); }) {
-    return Tiles::streamed_panels(rows);
-  } else {
-    return Tiles::panels(rows);
-  }
-}
-
-/// Weights that the caches shall hold.
-template <class Tiles>
-std::int64_t block_bytes() {
-  if constexpr (requires { Tiles::block_bytes(Tiles::kLayout); }) {
-    return Tiles::block_bytes(Tiles::kLayout);
-  } else {
-    return kBlockBytes;
-  }
+std::int64_t streamed_panels(const GemmPlan& plan, std::int64_t rows) {
+  return smaller(rows == 1 ? plan.one_row_panels : plan.few_rows_panels,
+                 Tiles::panels(static_cast<int>(rows)));
 }
 
 /// Rows that fit one tile.
 template <class Tiles>
 void run_streaming(Tiles& tiles, const GemmTask& task) {
-  const Even groups{task.panels, divide_up(task.panels, streamed_panels<Tiles>(static_cast<int>(task.rows))),
-                    1};
+  const Even groups{task.panels, divide_up(task.panels, streamed_panels<Tiles>(task.plan, task.rows)), 1};
   alignas(64) float spill[Tiles::kMaxRows * Tiles::kMaxPanels * 16];
   Walk nothing;
   Tile tile = first_tile<Tiles>(task, &nothing);
@@ -311,7 +288,7 @@ void run_streaming(Tiles& tiles, const GemmTask& task) {
     tile.w = task.w + panel * tile.panel_bytes;
     tile.y = task.y + panel * 16;
     tile.bias = task.bias == nullptr ? nullptr : task.bias + panel * 16;
-    tile.stream_lines = stream_lines<Tiles>(panels);
+    tile.stream_lines = stream_lines<Tiles>(task.plan, panels);
     tile.after = g + 1 < groups.parts ? tile.w + panels * tile.panel_bytes : nullptr;
     tiles.run(tile, task.rows, panels);
   }
@@ -326,7 +303,9 @@ void run_pass(Tiles& tiles, const GemmTask& task) {
   const std::int64_t most_panels =
       row_blocks.parts == 2 ? smaller(2, Tiles::panels(Tiles::kBlockRows)) : Tiles::panels(Tiles::kBlockRows);
   const Even groups{task.panels, divide_up(task.panels, most_panels), 1};
-  const Even blocks{task.steps, divide_up(kStepBytes * task.steps * most_panels, block_bytes<Tiles>()),
+  const Even blocks{task.steps,
+                    smaller(divide_up(kStepBytes * task.steps * most_panels, 1024 * task.plan.block_kib),
+                            divide_up(task.steps, Tiles::kStepGrain)),
                     Tiles::kStepGrain};
 
   alignas(64) float spill[kMaxPassRows * Tiles::panels(Tiles::kBlockRows) * 16];
@@ -357,7 +336,7 @@ void run_pass(Tiles& tiles, const GemmTask& task) {
         tile.spill = spill + row * panels * 16;
         // Nobody has prefetched the first block of all.
         const bool cold = g == 0 && b == 0 && i == 0;
-        tile.stream_lines = cold ? stream_lines<Tiles>(panels) : 0;
+        tile.stream_lines = cold ? stream_lines<Tiles>(task.plan, panels) : 0;
         tile.walk_lines = divide_up(walk.left, (row_blocks.parts - i) * (tile.steps / Tiles::kStepGrain));
         tiles.run(tile, row_blocks.size(i), panels);
       }

@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/quant_format.h"
+#include "kernels/gemm_plan.h"
 
 // This header is included by files that are compiled for newer instruction sets than the rest of the program.
 // Such files must not instantiate inline functions that others share (the linker keeps one copy, and it might
@@ -23,6 +24,7 @@ struct GemmTask {
   std::int64_t y_stride;  ///< elements
   const float* bias;      ///< [16 * panels] or null
   bool accumulate;
+  GemmPlan plan = {};
 };
 
 using GemmTaskFn = void (*)(const GemmTask&);

@@ -17,22 +17,6 @@ struct Vnni512 {
   static constexpr int panels(int rows) { return rows <= 4 ? 4 : 2; }
   /// Integer sums and the weights of a line fit into 32 registers.
   static constexpr int rows_at_once(int panels) { return 24 / panels; }
-  /// How few rows are read fastest, by measurement: on Sapphire Rapids from four panels at once (one row:
-  /// 0.82 to 0.90 of the roofline, from two 0.77 to 0.82), on Zen 5 one row from one panel after the other
-  /// (Q8_0: 0.93), others from two.
-  static int streamed_panels(int rows) {
-    static const bool is_intel = __builtin_cpu_is("intel");
-    return is_intel ? panels(rows) : rows == 1 ? 1 : 2;
-  }
-
-  /// By measurement on an Intel processor with AMX: with 8 bits 24 rows took 0.87 of the time that blocks of
-  /// 192 KiB take, 32 rows 0.91, 64 rows 0.99; with 4 bits nothing was gained. Zen 5 gained nothing with
-  /// either.
-  static std::int64_t block_bytes(QuantLayout layout) {
-    static const bool is_intel = __builtin_cpu_is("intel");
-    return is_intel && layout.block_lines == 8 ? 24 << 10 : kBlockBytes;
-  }
-
   using Acc = __m512;
   using Int = __m512i;
   using Bytes = __m512i;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "api/measured_file.h"
 #include "augur/engine.h"
 #include "support/stories.h"
 
@@ -137,9 +138,9 @@ TEST_F(CostCacheTest, LiesWhereTheSpecificationSays) {
   const char* before = std::getenv("XDG_CACHE_HOME");
   const std::string kept = before == nullptr ? "" : before;
   setenv("XDG_CACHE_HOME", "/somewhere", 1);
-  EXPECT_EQ(default_cost_folder(), fs::path("/somewhere/augur/costs"));
+  EXPECT_EQ(measured_folder(""), fs::path("/somewhere/augur/costs"));
   setenv("XDG_CACHE_HOME", "relative", 1);
-  EXPECT_EQ(default_cost_folder(), fs::path(std::getenv("HOME")) / ".cache/augur/costs");
+  EXPECT_EQ(measured_folder(""), fs::path(std::getenv("HOME")) / ".cache/augur/costs");
   before == nullptr ? unsetenv("XDG_CACHE_HOME") : setenv("XDG_CACHE_HOME", kept.c_str(), 1);
 }
 

@@ -114,5 +114,15 @@ TEST_F(DrafterParts, ADraftVocabularyIsFoundAndIsTheEngines) {
   }
 }
 
+TEST_F(DrafterParts, TheUsualVocabularyIsAutomatic) {
+  Engine plain(options("none"));
+  Engine engine(options("draft:n-max=3"));
+  EXPECT_EQ(text_of(engine), text_of(plain));
+  Request request{.prompt = "Once upon a time", .max_tokens = 10};
+  request.speculation = SpeculationPlan::parse("draft:vocab=auto");
+  EXPECT_EQ(engine.generate(request).text,
+            plain.generate({.prompt = "Once upon a time", .max_tokens = 10}).text);
+}
+
 }  // namespace
 }  // namespace augur

@@ -44,7 +44,7 @@ struct FineProblem {
     if (extras) all.bias = weights.bias.data();
     all.accumulate = extras;
     for (int part = 0; part < parts; ++part)
-      gemm_kernel(isa)(all, split_range(weights.weight.panels(), part, parts));
+      gemm_kernel(isa)(all, split_range(weights.weight.panels(), part, parts), {});
     return y;
   }
 };
@@ -71,7 +71,7 @@ TEST(GemmFine, RowBitsDependOnNothingButTheRow) {
   for (const int rows : {1, 2, 7, 63, 64, 65, 129}) {
     const auto source = [&](int i) { return (i * 37 + rows * 11) % kRows; };
     for (int i = 0; i < rows; ++i) problem.set_row(i, source(i));
-    gemm_kernel(isa)(problem.call(y.data(), rows), {0, problem.weights.weight.panels()});
+    gemm_kernel(isa)(problem.call(y.data(), rows), {0, problem.weights.weight.panels()}, {});
     for (int i = 0; i < rows; ++i) {
       ASSERT_EQ(std::memcmp(y.data() + i * problem.weights.y_stride,
                             expected.data() + source(i) * problem.weights.y_stride, 400),

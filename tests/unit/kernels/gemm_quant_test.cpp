@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "gemm_plans.h"
 #include "kernels/cpu/subnormals.h"
 #include "kernels/gemm_dispatch.h"
 #include "kernels/quant_variants.h"
@@ -80,6 +81,25 @@ TEST(GemmQuant, CutsOfLongRowsDoNotShow) {
   }
 }
 
+TEST(GemmQuant, NoPlanChangesABit) {
+  for (const DType type : kQuantTypes) {
+    for (const int rows : {1, 3, 7, 29}) {
+      const QuantProblem problem(type, 150, 4096, rows);
+      const Buffer<float> expected = run(gemm_quant_portable, problem);
+      for (const QuantVariant& variant : quant_variants()) {
+        for (const GemmPlan& plan : kPlans) {
+          Buffer<float> y = problem.new_output();
+          GemmTask task = problem.task(y.data());
+          task.plan = plan;
+          const FlushSubnormals flush;
+          variant.gemm(*quant_kind(type), task);
+          ASSERT_TRUE(same_bits(y, expected)) << variant.name << ", " << name(type) << ", rows " << rows;
+        }
+      }
+    }
+  }
+}
+
 TEST(GemmQuant, RowBitsDependOnNothingButTheRow) {
   constexpr int kRows = 128;
   for (const DType type : kQuantTypes) {
@@ -121,7 +141,7 @@ TEST(GemmQuant, DispatchAndPartitionsOfPanelsKeepTheBits) {
                             .y = y.data(),
                             .y_stride = problem.y_stride};
         for (int part = 0; part < parts; ++part)
-          gemm_kernel(isa)(call, split_range(problem.weight.panels(), part, parts));
+          gemm_kernel(isa)(call, split_range(problem.weight.panels(), part, parts), {});
         ASSERT_TRUE(same_bits(y, expected)) << name(isa) << ", " << name(type) << ", " << parts << " parts";
       }
     }

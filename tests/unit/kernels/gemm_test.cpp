@@ -5,6 +5,7 @@
 #include <cfloat>
 
 #include "gemm_fixture.h"
+#include "gemm_plans.h"
 #include "kernels/gemm_dispatch.h"
 
 namespace augur {
@@ -15,9 +16,9 @@ class Gemm : public ::testing::TestWithParam<Isa> {
  protected:
   void SetUp() override { gemm_ = gemm_kernel(GetParam()); }
 
-  Buffer<float> run(const GemmProblem& problem) const {
+  Buffer<float> run(const GemmProblem& problem, const GemmPlan& plan = {}) const {
     Buffer<float> y = problem.new_output();
-    gemm_(problem.call(y.data()), {0, problem.weight.panels()});
+    gemm_(problem.call(y.data()), {0, problem.weight.panels()}, plan);
     return y;
   }
 
@@ -51,11 +52,11 @@ TEST_P(Gemm, GivesTheBitsOfTheLaw) {
       Buffer<float> biased = problem.new_output();
       GemmCall call = problem.call(biased.data());
       call.bias = problem.bias.data();
-      gemm_(call, {0, problem.weight.panels()});
+      gemm_(call, {0, problem.weight.panels()}, {});
       Buffer<float> accumulated = problem.new_output(0.75f);
       call.y = accumulated.data();
       call.accumulate = true;
-      gemm_(call, {0, problem.weight.panels()});
+      gemm_(call, {0, problem.weight.panels()}, {});
       for (std::int64_t r = 0; r < shape.rows; ++r) {
         for (std::int64_t j = 0; j < shape.n; ++j) {
           const float sum = problem.law(r, j);
@@ -92,7 +93,7 @@ TEST_P(Gemm, RowBitsDependOnNothingButTheRow) {
                     static_cast<std::size_t>(row_bytes));
       GemmCall call = some.call(y.data());
       call.rows = rows;
-      gemm_(call, {0, all.weight.panels()});
+      gemm_(call, {0, all.weight.panels()}, {});
       for (int i = 0; i < rows; ++i) {
         ASSERT_EQ(
             std::memcmp(y.data() + i * all.y_stride, expected.data() + source(i) * all.y_stride, 170 * 4), 0)
@@ -110,9 +111,24 @@ TEST_P(Gemm, AnyPartitionOfPanelsGivesTheSameBits) {
       for (const int parts : {2, 3, 5, 23}) {
         Buffer<float> y = problem.new_output();
         for (int part = 0; part < parts; ++part)
-          gemm_(problem.call(y.data()), split_range(problem.weight.panels(), part, parts));
+          gemm_(problem.call(y.data()), split_range(problem.weight.panels(), part, parts), {});
         ASSERT_EQ(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)), 0)
             << name(type) << " " << rows << " rows, " << parts << " parts";
+      }
+    }
+  }
+}
+
+TEST_P(Gemm, NoPlanChangesABit) {
+  for (const DType type : {DType::F32, DType::BF16}) {
+    for (const int rows : {1, 3, 7, 40}) {
+      const GemmProblem problem(type, 16 * 9 + 5, 1100, rows);
+      const Buffer<float> expected = run(problem);
+      for (const GemmPlan& plan : kPlans) {
+        const Buffer<float> y = run(problem, plan);
+        ASSERT_EQ(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)), 0)
+            << name(type) << " " << rows << " rows, panels " << plan.one_row_panels << " and "
+            << plan.few_rows_panels << ", " << plan.stream_lines << " lines, " << plan.block_kib << " KiB";
       }
     }
   }
@@ -121,7 +137,7 @@ TEST_P(Gemm, AnyPartitionOfPanelsGivesTheSameBits) {
 TEST_P(Gemm, WritesOnlyItsOwnColumns) {
   const GemmProblem problem(DType::BF16, 16 * 9, 64, 3);
   Buffer<float> y = problem.new_output(7.0f);
-  gemm_(problem.call(y.data()), {2, 5});
+  gemm_(problem.call(y.data()), {2, 5}, {});
   for (std::int64_t r = 0; r < 3; ++r) {
     for (std::int64_t j = 0; j < problem.y_stride; ++j) {
       if (j >= 2 * 16 && j < 5 * 16) continue;

@@ -69,7 +69,7 @@ TEST_P(ShortlistKernel, GivesTheWholeProductsBitsSideBySide) {
     Buffer<float> y(static_cast<std::size_t>(rows * stride));
     // Three threads' parts, one of them empty.
     for (const Range part : {Range{0, 19}, Range{19, 19}, Range{19, panels}}) {
-      gemm_runs(kernels_.gemm, call(rows, y.data(), stride), runs_, part);
+      gemm_runs(kernels_, call(rows, y.data(), stride), runs_, part);
     }
     for (int r = 0; r < rows; ++r) {
       std::int64_t column = 0;
@@ -92,7 +92,7 @@ TEST_P(ShortlistKernel, FusedTopIsTheTopOfTheProduct) {
   for (const int top : {1, 10, 40}) {
     for (const int rows : {1, 5, 20}) {
       Buffer<float> y(static_cast<std::size_t>(rows * stride));
-      gemm_runs(kernels_.gemm, call(rows, y.data(), stride), runs_, {0, panels});
+      gemm_runs(kernels_, call(rows, y.data(), stride), runs_, {0, panels});
       // Rows whose lists end early: in the middle of a panel, before there are enough, with everything.
       std::vector<std::int64_t> columns;
       for (int r = 0; r < rows; ++r) columns.push_back(std::vector<std::int64_t>{all, 333, 7}[at(r % 3)]);
@@ -101,8 +101,7 @@ TEST_P(ShortlistKernel, FusedTopIsTheTopOfTheProduct) {
         SCOPED_TRACE(fmt::format("{} best of {} rows, {} threads", top, rows, threads));
         ThreadPool pool(threads);
         fused.prepare(threads, rows, panels, top);
-        pool.run(
-            [&](Team& team) { fused.multiply(team, kernels_.gemm, call(rows, nullptr, 0), runs_, columns); });
+        pool.run([&](Team& team) { fused.multiply(team, kernels_, call(rows, nullptr, 0), runs_, columns); });
         fused.merge();
         for (int r = 0; r < rows; ++r) {
           const RowTop& found = fused.row(at(r));
@@ -133,8 +132,7 @@ TEST_P(ShortlistKernel, EqualResultsGoByColumn) {
   ThreadPool pool(2);
   fused.prepare(2, 1, weight_.panels(), 5);
   const std::vector<PanelRun> everything{{0, weight_.panels()}};
-  pool.run(
-      [&](Team& team) { fused.multiply(team, kernels_.gemm, call(1, nullptr, 0), everything, columns); });
+  pool.run([&](Team& team) { fused.multiply(team, kernels_, call(1, nullptr, 0), everything, columns); });
   fused.merge();
   EXPECT_EQ(fused.row(0).entries, (std::vector<std::int32_t>{0, 1, 2, 3, 4}));
 }

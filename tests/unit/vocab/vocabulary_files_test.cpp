@@ -22,6 +22,8 @@ const std::filesystem::path kData = std::filesystem::path(AUGUR_SOURCE_DIR) / "t
 TEST(VocabularySpec, ReadsEveryForm) {
   using Kind = VocabularySpec::Kind;
   EXPECT_EQ(VocabularySpec::parse("full").kind, Kind::Full);
+  EXPECT_EQ(VocabularySpec::parse("").kind, Kind::Auto);
+  EXPECT_EQ(VocabularySpec::parse("auto:a/b").path, "a/b");
   EXPECT_EQ(VocabularySpec::parse("frspec:a/freq_8.pt").path, "a/freq_8.pt");
   const auto sized = VocabularySpec::parse("pafr:c:/x.pt:4096");
   EXPECT_EQ(sized.kind, Kind::PositionAware);
@@ -49,7 +51,9 @@ TEST(VocabularySpec, WithoutAPathIsTheDraftersOwnPart) {
     EXPECT_THAT(error_of([&] { spec.located(drafter.path()); }),
                 HasSubstr((drafter.path() / "frspec").string()));
   }
+  EXPECT_EQ(VocabularySpec::parse("auto").located(drafter.path()), VocabularySpec::parse("full"));
   write_token_order(drafter.path() / "frspec", std::vector<std::int64_t>(48, 1), {});
+  EXPECT_EQ(VocabularySpec::parse("auto").located(drafter.path()).path, (drafter.path() / "frspec").string());
   const VocabularySpec found = VocabularySpec::parse("hot:12").located(drafter.path());
   EXPECT_EQ(found.path, (drafter.path() / "frspec").string());
   EXPECT_EQ(found.size, 12);
@@ -58,8 +62,8 @@ TEST(VocabularySpec, WithoutAPathIsTheDraftersOwnPart) {
 }
 
 TEST(VocabularySpec, WritesWhatItReads) {
-  for (const char* text : {"full", "frspec", "frspec:a/b", "pafr:c:/x.pt:4096", "hot:12", "dynaspec:f:40;20",
-                           "dynaspec:40", "dynaspec:8;4"}) {
+  for (const char* text : {"full", "auto", "auto:a/b", "frspec", "frspec:a/b", "pafr:c:/x.pt:4096", "hot:12",
+                           "dynaspec:f:40;20", "dynaspec:40", "dynaspec:8;4"}) {
     EXPECT_EQ(to_string(VocabularySpec::parse(text)), text);
   }
   EXPECT_EQ(to_string(VocabularySpec::parse("dynaspec:f:8,4")), "dynaspec:f:8;4");
@@ -102,6 +106,44 @@ TEST(TokenOrder, RefusesAnotherVocabularyAndSizesItDoesNotHave) {
               HasSubstr("augur_part: expected frspec, found c2t"));
   std::ofstream(folder.path() / "config.json") << R"({"augur_part": "frspec", "format": 2, "vocab": 100})";
   EXPECT_THAT(error_of([&] { read_token_order(folder.path(), 100); }), HasSubstr("format: is 2"));
+}
+
+TEST(TokenOrder, KnowsWhatItsQuarterHolds) {
+  TemporaryFolder folder;
+  EXPECT_EQ(read_token_order(kData / "freq_24.pt", 48).quarter_share, 0.0);
+  std::vector<std::int64_t> counts(8, 1);
+  counts[3] = 90;
+  counts[6] = 4;
+  write_token_order(folder.path(), counts, {});
+  EXPECT_DOUBLE_EQ(read_token_order(folder.path(), 8).quarter_share, 0.94);
+  std::ofstream(folder.path() / "config.json")
+      << R"({"augur_part": "frspec", "format": 1, "vocab": 8, "quarter_share": 2})";
+  EXPECT_THAT(error_of([&] { read_token_order(folder.path(), 8); }), HasSubstr("quarter_share"));
+}
+
+// A large target reads so much that failed drafts cost more than the head; a small one does not.
+TEST(VocabularyChoice, AutoTakesTheQuarterWhereItPays) {
+  TemporaryFolder folder;
+  std::vector<std::int64_t> counts(400, 1);
+  for (std::size_t i = 0; i < 100; ++i) counts[4 * i] = 99;
+  write_token_order(folder.path(), counts, {});
+  testing_support::HeadProblem problem(DType::F32, 400);
+  const HeadWeights weights = problem.weights();
+  const std::int64_t head = weights.matrix->bytes();
+  const auto columns = [&](std::int64_t target_bytes) {
+    const VocabularyChoice choice(VocabularySpec::parse("auto:" + folder.path().string()), some_target(400),
+                                  {}, target_bytes);
+    const auto shortlist = choice.make(weights);
+    return shortlist == nullptr ? 400 : 100;
+  };
+  EXPECT_EQ(columns(10 * head), 100);
+  EXPECT_EQ(columns(1000 * head), 400);
+  HeadWeights reduced = weights;
+  std::vector<TokenId> ids(400);
+  reduced.target_ids = ids;  // a head with a vocabulary of its own
+  const VocabularyChoice choice(VocabularySpec::parse("auto:" + folder.path().string()), some_target(400), {},
+                                head);
+  EXPECT_EQ(choice.make(reduced), nullptr);
 }
 
 TEST(ClusterFiles, RefuseWhatIsNotAPartition) {

@@ -1,0 +1,17 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <string_view>
+
+#include "model/model.h"
+
+namespace augur {
+
+/// Gives the model's backend the plans that make its products fast here: those that an earlier process has
+/// measured on this machine and written into `folder` (empty: nothing is kept), and for types that are new,
+/// measured ones. Those of a damaged file are measured anew, after a warning. forced_plan() is taken for all
+/// types instead.
+void prepare_products(const Model& model, const std::filesystem::path& folder,
+                      const std::function<void(std::string_view)>& warning);
+
+}  // namespace augur

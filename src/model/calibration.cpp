@@ -1,0 +1,114 @@
+#include "model/calibration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "model/prefill.h"
+
+namespace augur {
+namespace {
+
+/// Of a piece, which begins with nothing before it.
+constexpr std::int64_t kTokens = 512;
+
+/// The matrices that read the same rows, as GGUF calls them.
+std::vector<std::string_view> matrices_of(const ProductInput& input) {
+  const bool expert = input.expert >= 0;
+  switch (input.product) {
+    case ProductInput::Qkv:
+      return {"attn_q", "attn_k", "attn_v"};
+    case ProductInput::Output:
+      return {"attn_output"};
+    case ProductInput::GateUp:
+      return expert ? std::vector<std::string_view>{"ffn_gate_exps", "ffn_up_exps"}
+                    : std::vector<std::string_view>{"ffn_gate", "ffn_up"};
+    case ProductInput::Down:
+      return {expert ? "ffn_down_exps" : "ffn_down"};
+  }
+  return {};
+}
+
+/// Adds up squares by column.
+class Sums : public InputObserver {
+ public:
+  explicit Sums(const ModelConfig& config) : config_(config) {}
+
+  void saw(const ProductInput& input) override {
+    for (const std::string_view matrix : matrices_of(input)) {
+      Columns& columns = columns_[fmt::format("blk.{}.{}.weight", input.layer, matrix)];
+      const auto width = static_cast<std::size_t>(input.width);
+      const int experts = config_.layer(input.layer).experts.count;
+      const bool stacked = input.expert >= 0;
+      if (columns.rows.empty()) {
+        columns.rows.resize(stacked ? static_cast<std::size_t>(experts) : 1);
+        columns.squares.resize(columns.rows.size() * width);
+      }
+      const auto index = static_cast<std::size_t>(stacked ? input.expert : 0);
+      columns.rows[index] += input.rows;
+      add(input, std::span(columns.squares).subspan(index * width, width));
+    }
+  }
+
+  ImportanceMatrix means(std::string source) const {
+    ImportanceMatrix matrix(std::move(source));
+    for (const auto& [name, columns] : columns_) {
+      std::vector<float> means(columns.squares.size());
+      const std::size_t width = means.size() / columns.rows.size();
+      for (std::size_t i = 0; i < means.size(); ++i) {
+        const std::int64_t rows = columns.rows[i / width];
+        // Of an expert that no row chose nothing is known.
+        means[i] = rows > 0 ? static_cast<float>(columns.squares[i] / static_cast<double>(rows)) : 1.0f;
+      }
+      matrix.set(name, std::move(means));
+    }
+    return matrix;
+  }
+
+ private:
+  struct Columns {
+    std::vector<std::int64_t> rows;  ///< [experts], or one
+    std::vector<double> squares;     ///< [experts, width]
+  };
+
+  static void add(const ProductInput& input, std::span<double> squares) {
+    for (int r = 0; r < input.rows; ++r) {
+      for (std::size_t i = 0; i < squares.size(); ++i) {
+        const std::size_t at = static_cast<std::size_t>(r * input.stride) + i;
+        const float value = input.type == DType::BF16 ? to_float(static_cast<const BF16*>(input.x)[at])
+                                                      : static_cast<const float*>(input.x)[at];
+        squares[i] += static_cast<double>(value) * static_cast<double>(value);
+      }
+    }
+  }
+
+  const ModelConfig& config_;
+  std::map<std::string, Columns> columns_;
+};
+
+}  // namespace
+
+ImportanceMatrix calibrate(Model& model, std::span<const TokenId> text, std::string source,
+                           const std::function<void(double)>& progress) {
+  if (text.empty()) throw Error("{}: expected a text to calibrate with, found no tokens", source);
+  const std::int64_t size = std::min(kTokens, model.context());
+  Sums sums(model.config());
+  PrefillOptions options;
+  options.forward.inputs = &sums;
+  const std::int64_t tokens = std::ssize(text);
+  for (std::int64_t first = 0; first < tokens; first += size) {
+    const std::int64_t count = std::min(size, tokens - first);
+    KvCache cache = model.make_cache(size);
+    prefill(model, text.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)), cache,
+            options);
+    if (progress) progress(static_cast<double>(first + count) / static_cast<double>(tokens));
+  }
+  return sums.means(std::move(source));
+}
+
+}  // namespace augur
