@@ -390,10 +390,9 @@ float fit_curve(const float* x, const float* w) {
   if (largest == 0.0f) return 0.0f;
   float best_scale = 0.0f;
   float best = -1.0f;
-  for (int step = -14; step <= 14; ++step) {
-    // Of those that are tried, half put the largest at the curve's lower end, half at its upper one.
-    const float end = step < 0 ? -127.0f + 3.0f * static_cast<float>(step + 7)
-                               : 113.0f + 3.0f * static_cast<float>(step - 7);
+  for (int step = 0; step < 16; ++step) {
+    // Half of those that are tried put the largest near the curve's lower end, half near its upper one.
+    const float end = (step % 2 == 0 ? -127.0f : 113.0f) + 6.0f * static_cast<float>(step / 2) - 21.0f;
     const float inverse = end / largest;
     Lanes xq = {}, qq = {};
     for (int i = 0; i < 32; i += kLanes) {
