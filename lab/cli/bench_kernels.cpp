@@ -71,7 +71,12 @@ void add_bench_kernels(CLI::App& bench, Action& action) {
                      {"q5_1", DType::Q5_1},
                      {"q4_k", DType::Q4_K},
                      {"q5_k", DType::Q5_K},
-                     {"q6_k", DType::Q6_K}},
+                     {"q6_k", DType::Q6_K},
+                     {"q3_k", DType::Q3_K},
+                     {"q2_k", DType::Q2_K},
+                     {"iq4_nl", DType::IQ4_NL},
+                     {"iq4_xs", DType::IQ4_XS},
+                     {"mxfp4", DType::MXFP4}},
                     "Type of the weights (default bf16)");
   command->add_option("--rows", options->bench.rows, "Row counts, separated by commas")
       ->delimiter(',')

@@ -42,6 +42,30 @@ BlockShape block_shape(DType type) {
       return {256, 210};
     case DType::MXFP4:
       return {32, 17};
+    case DType::NVFP4:
+      return {64, 36};
+    case DType::IQ4_NL:
+      return {32, 18};
+    case DType::IQ4_XS:
+      return {256, 136};
+    case DType::IQ3_S:
+      return {256, 110};
+    case DType::IQ3_XXS:
+      return {256, 98};
+    case DType::IQ2_S:
+      return {256, 82};
+    case DType::IQ2_XS:
+      return {256, 74};
+    case DType::IQ2_XXS:
+      return {256, 66};
+    case DType::IQ1_M:
+      return {256, 56};
+    case DType::IQ1_S:
+      return {256, 50};
+    case DType::TQ1_0:
+      return {256, 54};
+    case DType::TQ2_0:
+      return {256, 66};
   }
   throw Error("unknown element type {}", static_cast<int>(type));
 }
@@ -90,6 +114,30 @@ std::string_view name(DType type) {
       return "Q6_K";
     case DType::MXFP4:
       return "MXFP4";
+    case DType::NVFP4:
+      return "NVFP4";
+    case DType::IQ4_NL:
+      return "IQ4_NL";
+    case DType::IQ4_XS:
+      return "IQ4_XS";
+    case DType::IQ3_S:
+      return "IQ3_S";
+    case DType::IQ3_XXS:
+      return "IQ3_XXS";
+    case DType::IQ2_S:
+      return "IQ2_S";
+    case DType::IQ2_XS:
+      return "IQ2_XS";
+    case DType::IQ2_XXS:
+      return "IQ2_XXS";
+    case DType::IQ1_M:
+      return "IQ1_M";
+    case DType::IQ1_S:
+      return "IQ1_S";
+    case DType::TQ1_0:
+      return "TQ1_0";
+    case DType::TQ2_0:
+      return "TQ2_0";
   }
   return "?";
 }

@@ -29,6 +29,18 @@ enum class DType : std::uint8_t {
   Q5_K,
   Q6_K,
   MXFP4,
+  NVFP4,
+  IQ4_NL,
+  IQ4_XS,
+  IQ3_S,
+  IQ3_XXS,
+  IQ2_S,
+  IQ2_XS,
+  IQ2_XXS,
+  IQ1_M,
+  IQ1_S,
+  TQ1_0,
+  TQ2_0,
 };
 
 /// A type stores `elements` values in `bytes` bytes (one value except for block formats).

@@ -62,7 +62,7 @@ int quantize(const Options& options) {
 void add_quantize(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "quantize", "Write a model or a draft head as a GGUF file of 8-bit, 4-bit or float weights");
+      "quantize", "Write a model or a draft head as a GGUF file of 2-bit to 8-bit or float weights");
   command->add_option("IN", options->in, "Hugging Face folder or GGUF file")->required();
   command->add_option("OUT", options->out, "GGUF file to write")->required();
   add_choice<DType>(*command, "TYPE", options->type,
@@ -70,10 +70,15 @@ void add_quantize(CLI::App& app, Action& action) {
                      {"q4_0", DType::Q4_0},
                      {"q4_1", DType::Q4_1},
                      {"q4_k", DType::Q4_K},
+                     {"q3_k", DType::Q3_K},
+                     {"q2_k", DType::Q2_K},
+                     {"iq4_nl", DType::IQ4_NL},
+                     {"iq4_xs", DType::IQ4_XS},
+                     {"mxfp4", DType::MXFP4},
                      {"bf16", DType::BF16},
                      {"f16", DType::F16},
                      {"f32", DType::F32}},
-                    "Of the matrices. With 4 bits, embedding and head have 6 or 8")
+                    "Of the matrices. With 4 bits or fewer, embedding and head have 6 or 8")
       ->transform(CLI::detail::to_lower)
       ->required();
   CLI::Option* matrix = command->add_option(

@@ -21,8 +21,9 @@ namespace augur {
 /// others'. Quantised weights meet rows in QuantBlocks, block b of 32 k after the other:
 ///   n   = sum of v[i] * q[i] over the block, exact in integers (v: quant_format.h)
 ///   acc = fma(n * w.scale, x.scale, acc); with a minimum then acc = fma(w.minimum, x.scaled_sum, acc)
-/// (Q6_K has two sums of 16 k with a scale each, the first half's first; n * w.scale and scales that are
-/// products of stored numbers are rounded to float32; a product that is 0 is +0). Integers have no order, so
+/// (Kinds with halves have two sums of 16 k with a scale each, the first half's first, and then two minima,
+/// which meet the scaled sums of the halves; n * w.scale, scales that are products of stored numbers, and
+/// scaled sums are rounded to float32; a product that is 0 is +0). Integers have no order, so
 /// here every variant gives the same bits. Own code: BLAS and oneDNN choose orders by the number of rows.
 /// Fine rows (PackedMatrix::fine) are two rows of QuantBlocks, those of x and those of what they leave of it;
 /// y is the first one's finished chain plus the second's. k runs over the padded columns. Subnormal operands

@@ -76,7 +76,7 @@ GemmFn gemm_kernel(Isa isa) {
 PeakFn peak_kernel(Isa isa, DType type) {
   if (const auto kind = quant_kind(type)) {
     const QuantVariant& variant = quant_variant(isa);
-    return kind == QuantKind::Bytes ? variant.peak_8_bits : variant.peak;
+    return quant_has_8_bits(quant_layout(*kind)) ? variant.peak_8_bits : variant.peak;
   }
   const bool bf16 = type == DType::BF16;
   switch (isa) {

@@ -39,8 +39,9 @@ std::int64_t panel_bytes_of(DType type, std::int64_t padded_k) {
 std::int64_t checked_bytes(DType type, std::int64_t n, std::int64_t k) {
   const bool quantized = quant_kind(type).has_value();
   if (type != DType::F32 && type != DType::BF16 && !quantized) {
-    throw Error("packed matrix: {} weights are not supported (F32, BF16 or a quantised type but Q2_K, Q3_K)",
-                name(type));
+    throw Error(
+        "packed matrix: {} weights are not supported (F32, BF16 or a quantised type of at least 2 bits)",
+        name(type));
   }
   if (n < 1 || k < 1 || n > kMaxElements / k)
     throw Error("packed matrix: {} x {} is not a valid shape", n, k);
@@ -137,7 +138,7 @@ void PackedMatrix::get_row(std::int64_t row, float* out) const {
     for (std::int64_t i = 0; i < k_; i += 32) {
       const QuantValues w = unpack_quantized_block(*kind, data, i / 32, column);
       for (std::int64_t j = 0; j < 32; ++j) {
-        out[i + j] = w.scales[j / 16] * static_cast<float>(w.values[j]) + w.minimum;
+        out[i + j] = w.scales[j / 16] * static_cast<float>(w.values[j]) + w.minimums[j / 16];
       }
     }
   } else if (type_ == DType::BF16) {

@@ -13,9 +13,9 @@ namespace augur {
 ///   BF16: [panel][k/2][16][2]   pairs of k side by side, as the dot-product instructions want them
 ///   F32:  [panel][k][16]
 ///   block-quantised types: see cpu/quant_format.h; the stored numbers, none of them rounded anew
-/// n and k are padded with zeros (n to 16; k to 32, quantised to 64 or, K types, 256), so kernels have no
-/// tails over k. Every variant of the kernels reads this one layout. Immutable after loading; safe to read
-/// from any thread.
+/// n and k are padded with zeros (n to 16; k to 32, quantised to 64, MXFP4 128 or, K types, 256), so kernels
+/// have no tails over k. Every variant of the kernels reads this one layout. Immutable after loading; safe to
+/// read from any thread.
 class PackedMatrix {
  public:
   static constexpr std::int64_t kPanel = 16;

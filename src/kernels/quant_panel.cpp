@@ -1,6 +1,7 @@
 // The stored layouts are those of src/io/gguf/dequantize.cpp.
 #include "kernels/quant_panel.h"
 
+#include <bit>
 #include <cstring>
 
 #include "base/error.h"
@@ -16,7 +17,7 @@ struct Block {
   U8 q[32];
   std::uint16_t d = 0;    ///< half
   std::uint16_t m = 0;    ///< half: the minimum, or dmin
-  U8 scales[2] = {0, 0};  ///< of k_scales: scale and minimum, or two scales
+  U8 scales[2] = {0, 0};  ///< of k_scales: scale and minimum, or of two halves; or a power of two
 };
 
 std::uint16_t half_at(const U8* p) {
@@ -47,6 +48,13 @@ void read_k_scales(const U8* p, int i, U8* out) {
     out[0] = static_cast<U8>((p[4 + i] & 15) | (p[i - 4] >> 6 << 4));
     out[1] = static_cast<U8>((p[4 + i] >> 4) | (p[i] >> 6 << 4));
   }
+}
+
+/// The signed scale of 16 values in the 12 bytes of Q3_K: four bits of it, then two.
+U8 q3_k_scale(const U8* p, int group) {
+  const int low = p[group % 8] >> (group / 8 * 4) & 15;
+  const int high = p[8 + group % 4] >> (group / 4 * 2) & 3;
+  return static_cast<U8>((low | high << 4) - 32);
 }
 
 /// Block `i` of 32 of a stored row.
@@ -95,6 +103,36 @@ Block read_block(DType type, const U8* row, std::int64_t i) {
       }
       break;
     }
+    case DType::Q2_K:
+      block.d = half_at(b + 80);
+      block.m = half_at(b + 82);
+      std::memcpy(block.scales, b + part * 2, 2);
+      for (int j = 0; j < 32; ++j) block.q[j] = b[16 + part / 4 * 32 + j] >> (part % 4 * 2) & 3;
+      break;
+    case DType::Q3_K:
+      block.d = half_at(b + 108);
+      for (int half = 0; half < 2; ++half) block.scales[half] = q3_k_scale(b + 96, part * 2 + half);
+      for (int j = 0; j < 32; ++j) {
+        block.q[j] =
+            static_cast<U8>((b[32 + part / 4 * 32 + j] >> (part % 4 * 2) & 3) | (b[j] >> part & 1) << 2);
+      }
+      break;
+    case DType::IQ4_NL:
+      block.d = half_at(b);
+      read_nibbles(b + 2, block.q);
+      break;
+    case DType::IQ4_XS: {
+      block.d = half_at(b);
+      const int low = b[4 + part / 2] >> (part % 2 * 4) & 15;
+      const int high = half_at(b + 2) >> (part * 2) & 3;
+      block.scales[0] = static_cast<U8>((low | high << 4) - 32);
+      read_nibbles(b + 8 + part * 16, block.q);
+      break;
+    }
+    case DType::MXFP4:
+      block.scales[0] = b[0];
+      read_nibbles(b + 1, block.q);
+      break;
     default: {  // Q6_K
       block.d = half_at(b + 208);
       std::memcpy(block.scales, b + 192 + part * 2, 2);
@@ -127,6 +165,11 @@ float get_half(const std::byte* scales, std::int64_t index) {
   return half_to_float(value);
 }
 
+/// 2^(exponent - 127).
+float power_of_two(U8 exponent) {
+  return exponent == 0 ? 0x1p-127f : std::bit_cast<float>(static_cast<std::uint32_t>(exponent) << 23);
+}
+
 /// `part`: which block of the step.
 void place(const QuantLayout& layout, const Block& block, std::byte* step, int part, std::int64_t column) {
   std::byte* lines = step + quant_values_at(layout, part);
@@ -134,6 +177,13 @@ void place(const QuantLayout& layout, const Block& block, std::byte* step, int p
     const int line = j / 4;
     if (layout.block_lines == 8) {
       *cell(lines, line, column, j % 4) = block.q[j];
+      continue;
+    }
+    if (layout.block_lines < 4) {
+      *cell(lines, line / 4, column, j % 4) |= static_cast<U8>((block.q[j] & 3) << (line % 4 * 2));
+      if (layout.block_lines == 3) {
+        *cell(lines, 2, column, j % 4) |= static_cast<U8>((block.q[j] >> 2) << line);
+      }
       continue;
     }
     *cell(lines, line % 4, column, j % 4) |= static_cast<U8>((block.q[j] & 15) << (line / 4 * 4));
@@ -145,8 +195,11 @@ void place(const QuantLayout& layout, const Block& block, std::byte* step, int p
   if (layout.k_scales) {
     put_half(scales, column, block.d);
     put_half(scales, 16 + column, block.m);
-    std::memcpy(scales + 64 + part * 32 + column, block.scales, 1);
-    std::memcpy(scales + 64 + part * 32 + 16 + column, block.scales + 1, 1);
+    const int bytes = quant_k_scale_bytes(layout);
+    std::byte* own = scales + 64 + part * bytes + column;
+    for (int i = 0; i < bytes / 16; ++i) own[16 * i] = std::byte{block.scales[i]};
+  } else if (layout.powers) {
+    scales[part * 16 + column] = std::byte{block.scales[0]};
   } else {
     put_half(scales, part * 16 + column, block.d);
     if (layout.minimum) put_half(scales, 32 + part * 16 + column, block.m);
@@ -172,6 +225,16 @@ std::optional<QuantKind> quant_kind(DType type) {
       return QuantKind::NibblesK;
     case DType::Q6_K:
       return QuantKind::Six;
+    case DType::Q2_K:
+      return QuantKind::Two;
+    case DType::Q3_K:
+      return QuantKind::Three;
+    case DType::IQ4_NL:
+      return QuantKind::Curve;
+    case DType::IQ4_XS:
+      return QuantKind::CurveK;
+    case DType::MXFP4:
+      return QuantKind::Fp4;
     default:
       return std::nullopt;
   }
@@ -179,10 +242,16 @@ std::optional<QuantKind> quant_kind(DType type) {
 
 bool finite_scales(DType type, const std::byte* stored, std::int64_t k) {
   const BlockShape shape = block_shape(type);
-  const bool minimum = quant_layout(*quant_kind(type)).minimum;
-  const auto* block = reinterpret_cast<const U8*>(stored) + (type == DType::Q6_K ? 208 : 0);
+  const QuantLayout& layout = quant_layout(*quant_kind(type));
+  const bool minimum = layout.minimum;
+  const int first_half = type == DType::Q6_K ? 208 : type == DType::Q2_K ? 80 : type == DType::Q3_K ? 108 : 0;
+  const auto* block = reinterpret_cast<const U8*>(stored) + first_half;
   const auto finite = [](std::uint16_t half) { return (half & 0x7c00) != 0x7c00; };
   for (std::int64_t i = 0; i < k / shape.elements; ++i, block += shape.bytes) {
+    if (layout.powers) {
+      if (*block > kQuantLargestPower) return false;
+      continue;
+    }
     if (!finite(half_at(block)) || (minimum && !finite(half_at(block + 2)))) return false;
   }
   return true;
@@ -205,7 +274,7 @@ void copy_quantized_row(QuantKind kind, std::int64_t steps, PanelColumn<const st
   const QuantLayout& layout = quant_layout(kind);
   const std::int64_t step_bytes = std::int64_t{layout.lines} * 64;
   const std::int64_t scales = quant_scales_at(layout);
-  const std::int64_t halves_end = layout.k_scales ? scales + 64 : step_bytes;
+  const std::int64_t halves_end = layout.powers ? scales : layout.k_scales ? scales + 64 : step_bytes;
   // Every part of a step is rows of 16 columns with cells of one width.
   const auto copy = [&](std::int64_t begin, std::int64_t end, std::int64_t width) {
     for (std::int64_t i = begin; i < end; i += 16 * width) {
@@ -232,29 +301,47 @@ QuantValues unpack_quantized_block(QuantKind kind, const std::byte* panel, std::
     int u = 0;
     if (layout.block_lines == 8) {
       u = cell(lines, line, column, j % 4);
+    } else if (layout.block_lines < 4) {
+      u = cell(lines, line / 4, column, j % 4) >> (line % 4 * 2) & 3;
+      if (layout.block_lines == 3) u |= (cell(lines, 2, column, j % 4) >> line & 1) << 2;
     } else {
       u = cell(lines, line % 4, column, j % 4) >> (line / 4 * 4) & 15;
       if (layout.block_lines == 6) {
         u |= (cell(lines, 4 + line / 4, column, j % 4) >> (line % 4 * 2) & 3) << 4;
       }
     }
-    out.values[j] = static_cast<std::int16_t>(u * layout.unit - (layout.minimum ? 0 : 128));
+    u = layout.table != QuantTable::None ? quant_table(layout.table)[u] : u * layout.unit;
+    out.values[j] = static_cast<std::int16_t>(u - (layout.minimum ? 0 : 128));
   }
   const std::byte* scales = step + quant_scales_at(layout);
   const float unit = 1.0f / static_cast<float>(layout.unit);
-  if (!layout.k_scales) {
-    out.scales[0] = out.scales[1] = get_half(scales, part * 16 + column) * unit;
-    if (layout.minimum) out.minimum = get_half(scales, 32 + part * 16 + column);
+  if (layout.powers) {
+    out.scales[0] = out.scales[1] = power_of_two(static_cast<U8>(scales[part * 16 + column])) * unit;
     return out;
   }
-  const auto factor = [&](int which) {
-    const U8 byte = static_cast<U8>(scales[64 + part * 32 + which * 16 + column]);
-    return layout.halves ? static_cast<float>(static_cast<std::int8_t>(byte)) : static_cast<float>(byte);
+  if (!layout.k_scales) {
+    out.scales[0] = out.scales[1] = get_half(scales, part * 16 + column) * unit;
+    if (layout.minimum) out.minimums[0] = out.minimums[1] = get_half(scales, 32 + part * 16 + column);
+    return out;
+  }
+  const auto byte = [&](int which) {
+    return static_cast<U8>(scales[64 + part * quant_k_scale_bytes(layout) + which * 16 + column]);
   };
   const float d = get_half(scales, column) * unit;
-  out.scales[0] = d * factor(0);
-  out.scales[1] = layout.halves ? d * factor(1) : out.scales[0];
-  if (layout.minimum) out.minimum = -(get_half(scales, 16 + column) * factor(1));
+  const float dmin = get_half(scales, 16 + column);
+  if (layout.minimum && layout.halves) {
+    for (int half = 0; half < 2; ++half) {
+      out.scales[half] = d * static_cast<float>(byte(half) & 15);
+      out.minimums[half] = -(dmin * static_cast<float>(byte(half) >> 4));
+    }
+  } else if (layout.minimum) {
+    out.scales[0] = out.scales[1] = d * static_cast<float>(byte(0));
+    out.minimums[0] = out.minimums[1] = -(dmin * static_cast<float>(byte(1)));
+  } else {
+    for (int half = 0; half < 2; ++half) {
+      out.scales[half] = d * static_cast<float>(static_cast<std::int8_t>(byte(layout.halves ? half : 0)));
+    }
+  }
   return out;
 }
 

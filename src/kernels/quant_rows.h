@@ -28,7 +28,7 @@ static_assert(sizeof(QuantBlock) == kQuantBlockBytes);
 /// A good x_stride for products over k columns: at least padded_k. Rows that lie a multiple of 4 KiB apart
 /// fall into the same few cache sets, which costs several percent with many rows; this avoids it.
 inline std::int64_t activation_stride(std::int64_t k) {
-  constexpr std::int64_t kGrain = 64;  // for quantised weights; K types have whole blocks of 256
+  constexpr std::int64_t kGrain = 128;  // for quantised weights; K types have whole blocks of 256
   const std::int64_t padded = (k + kGrain - 1) / kGrain * kGrain;
   return padded % 512 == 0 ? padded + 32 : padded;
 }

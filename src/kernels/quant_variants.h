@@ -12,8 +12,8 @@ namespace augur {
 struct QuantVariant {
   std::string_view name;
   GemmQuantFn gemm;
-  PeakFn peak;         ///< of weights with fewer than 8 bits
-  PeakFn peak_8_bits;  ///< of weights with 8
+  PeakFn peak;         ///< of weights whose v has fewer than 8 bits
+  PeakFn peak_8_bits;  ///< of those with 8: quant_has_8_bits()
 };
 
 /// All that this machine can run, slowest first. The reference stays valid for the program's life.

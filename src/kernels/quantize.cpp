@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "kernels/cpu/quant_format.h"
 
 namespace augur {
 
@@ -85,10 +86,10 @@ float fit_symmetric(const float* x, const float* w, int low) {
   return best_scale;
 }
 
-/// x ~ scale * q + minimum, q in [0, levels], 32 values of importance w; minimum <= 0 when `not_positive`.
-AUGUR_FOR_EVERY_WIDTH
-Fit fit_affine(const float* x, const float* w, int levels, bool not_positive) {
-  constexpr int kCount = 32;
+/// x ~ scale * q + minimum, q in [0, levels], kCount values of importance w; minimum <= 0 when
+/// `not_positive`.
+template <int kCount>
+AUGUR_FOR_EVERY_WIDTH Fit fit_affine(const float* x, const float* w, int levels, bool not_positive) {
   const auto [low_at, high_at] = std::minmax_element(x, x + kCount);
   const float low = not_positive ? std::min(*low_at, 0.0f) : *low_at;
   const float high = *high_at;
@@ -208,7 +209,7 @@ void quantize_symmetric(const float* x, const float* w, int bits, U8* b) {
 /// Q4_1 and Q5_1.
 void quantize_affine(const float* x, const float* w, int bits, U8* b) {
   const int levels = (1 << bits) - 1;
-  const Fit fit = fit_affine(x, w, levels, false);
+  const Fit fit = fit_affine<32>(x, w, levels, false);
   const float scale = through_half(fit.scale);
   const float minimum = through_half(fit.minimum);
   const float inverse = inverse_of(scale);
@@ -232,7 +233,7 @@ void quantize_k(const float* x, const float* w, int bits, U8* b) {
   float largest_scale = 0.0f;
   float largest_minimum = 0.0f;
   for (int i = 0; i < 8; ++i) {
-    fits[i] = fit_affine(x + 32 * i, w + 32 * i, levels, true);
+    fits[i] = fit_affine<32>(x + 32 * i, w + 32 * i, levels, true);
     largest_scale = std::max(largest_scale, fits[i].scale);
     largest_minimum = std::max(largest_minimum, -fits[i].minimum);
   }
@@ -293,6 +294,204 @@ void quantize_q6_k(const float* x, const float* w, U8* b) {
   }
 }
 
+/// Sixteen groups of 2 bits, whose scales and minima are 4-bit multiples of d and dmin.
+void quantize_q2_k(const float* x, const float* w, U8* b) {
+  Fit fits[16];
+  float largest_scale = 0.0f;
+  float largest_minimum = 0.0f;
+  for (int i = 0; i < 16; ++i) {
+    fits[i] = fit_affine<16>(x + 16 * i, w + 16 * i, 3, true);
+    largest_scale = std::max(largest_scale, fits[i].scale);
+    largest_minimum = std::max(largest_minimum, -fits[i].minimum);
+  }
+  const float d = through_half(largest_scale / 15.0f);
+  const float dmin = through_half(largest_minimum / 15.0f);
+  put_half(b + 80, d);
+  put_half(b + 82, dmin);
+  std::memset(b + 16, 0, 64);
+  for (int i = 0; i < 16; ++i) {
+    const int scale = nearest(fits[i].scale * inverse_of(d), 0, 15);
+    const int minimum = nearest(-fits[i].minimum * inverse_of(dmin), 0, 15);
+    b[i] = static_cast<U8>(scale | minimum << 4);
+    const float inverse = inverse_of(d * static_cast<float>(scale));
+    const float m = dmin * static_cast<float>(minimum);
+    for (int j = 0; j < 16; ++j) {
+      U8& at = b[16 + i / 8 * 32 + i % 2 * 16 + j];
+      at = static_cast<U8>(at | nearest((x[16 * i + j] + m) * inverse, 0, 3) << (i % 8 / 2 * 2));
+    }
+  }
+}
+
+/// Sixteen groups of 3 bits, whose scales are signed 6-bit multiples of d.
+void quantize_q3_k(const float* x, const float* w, U8* b) {
+  float scales[16];
+  float largest = 0.0f;  // with its sign: it becomes -32, the others with the same sign negative
+  for (int i = 0; i < 16; ++i) {
+    scales[i] = fit_symmetric<16>(x + 16 * i, w + 16 * i, -4);
+    if (std::fabs(scales[i]) > std::fabs(largest)) largest = scales[i];
+  }
+  const float d = through_half(largest / -32.0f);
+  std::memset(b, 0, 108);
+  put_half(b + 108, d);
+  for (int i = 0; i < 16; ++i) {
+    const int scale = nearest(scales[i] * inverse_of(d), -32, 31);
+    const int stored = scale + 32;
+    U8& low = b[96 + i % 8];
+    U8& high = b[96 + 8 + i % 4];
+    low = static_cast<U8>(low | (stored & 15) << (i / 8 * 4));
+    high = static_cast<U8>(high | stored >> 4 << (i / 4 * 2));
+    const float inverse = inverse_of(d * static_cast<float>(scale));
+    for (int j = 0; j < 16; ++j) {
+      const int q = nearest(x[16 * i + j] * inverse, -4, 3) + 4;
+      U8& pair = b[32 + i / 8 * 32 + i % 2 * 16 + j];
+      U8& third = b[i % 2 * 16 + j];
+      pair = static_cast<U8>(pair | (q & 3) << (i % 8 / 2 * 2));
+      third = static_cast<U8>(third | q >> 2 << (i / 2));
+    }
+  }
+}
+
+/// Values that nibbles stand for, in ascending order, and half-way between them.
+struct Curve {
+  float values[16];
+  float middles[15];
+};
+constexpr Curve kCurve = [] {
+  Curve curve = {};
+  const std::uint8_t* table = quant_table(QuantTable::Curve);
+  for (int i = 0; i < 16; ++i) curve.values[i] = static_cast<float>(table[i]) - 128.0f;
+  for (int i = 0; i < 15; ++i) curve.middles[i] = 0.5f * (curve.values[i] + curve.values[i + 1]);
+  return curve;
+}();
+
+int nearest_on_curve(float v) {
+  int place = 0;
+  for (const float middle : kCurve.middles) place += v > middle ? 1 : 0;
+  return place;
+}
+
+/// The value of the curve that is nearest to v, by sixteen lanes at once.
+void onto_curve(const float* v, float* q) {
+  for (int j = 0; j < kLanes; ++j) q[j] = kCurve.values[0];
+  for (int i = 0; i < 15; ++i) {
+    const float step = kCurve.values[i + 1] - kCurve.values[i];
+    for (int j = 0; j < kLanes; ++j) q[j] += v[j] > kCurve.middles[i] ? step : 0.0f;
+  }
+}
+
+/// x ~ scale * a value of the curve, 32 values of importance w. The largest magnitude gets one of the ends,
+/// or nearly: scales near that one are tried, of either sign.
+AUGUR_FOR_EVERY_WIDTH
+float fit_curve(const float* x, const float* w) {
+  float largest = 0.0f;
+  for (int i = 0; i < 32; ++i) {
+    if (std::fabs(x[i]) > std::fabs(largest)) largest = x[i];
+  }
+  if (largest == 0.0f) return 0.0f;
+  float best_scale = 0.0f;
+  float best = -1.0f;
+  for (int step = 0; step < 16; ++step) {
+    // Half of those that are tried put the largest near the curve's lower end, half near its upper one.
+    const float end = (step % 2 == 0 ? -127.0f : 113.0f) + 6.0f * static_cast<float>(step / 2) - 21.0f;
+    const float inverse = end / largest;
+    Lanes xq = {}, qq = {};
+    for (int i = 0; i < 32; i += kLanes) {
+      float v[kLanes], q[kLanes];
+      for (int j = 0; j < kLanes; ++j) v[j] = inverse * x[i + j];
+      onto_curve(v, q);
+      for (int j = 0; j < kLanes; ++j) {
+        xq[j] += w[i + j] * q[j] * x[i + j];
+        qq[j] += w[i + j] * q[j] * q[j];
+      }
+    }
+    const float sum_xq = total(xq), sum_qq = total(qq);
+    const float gain = sum_xq / sum_qq * sum_xq;
+    if (sum_qq > 0.0f && gain > best) {
+      best = gain;
+      best_scale = sum_xq / sum_qq;
+    }
+  }
+  return best_scale;
+}
+
+void put_on_curve(const float* x, float scale, U8* nibbles) {
+  const float inverse = inverse_of(scale);
+  for (int i = 0; i < 16; ++i) {
+    nibbles[i] =
+        static_cast<U8>(nearest_on_curve(x[i] * inverse) | nearest_on_curve(x[16 + i] * inverse) << 4);
+  }
+}
+
+void quantize_iq4_nl(const float* x, const float* w, U8* b) {
+  const float scale = through_half(fit_curve(x, w));
+  put_half(b, scale);
+  put_on_curve(x, scale, b + 2);
+}
+
+/// Eight blocks, whose scales are signed 6-bit multiples of d.
+void quantize_iq4_xs(const float* x, const float* w, U8* b) {
+  float scales[8];
+  float largest = 0.0f;
+  for (int i = 0; i < 8; ++i) {
+    scales[i] = fit_curve(x + 32 * i, w + 32 * i);
+    if (std::fabs(scales[i]) > std::fabs(largest)) largest = scales[i];
+  }
+  const float d = through_half(largest / -32.0f);
+  put_half(b, d);
+  std::memset(b + 2, 0, 6);
+  unsigned upper = 0;
+  for (int i = 0; i < 8; ++i) {
+    const int scale = nearest(scales[i] * inverse_of(d), -32, 31);
+    const int stored = scale + 32;
+    U8& low = b[4 + i / 2];
+    low = static_cast<U8>(low | (stored & 15) << (i % 2 * 4));
+    upper |= static_cast<unsigned>(stored >> 4) << (2 * i);
+    put_on_curve(x + 32 * i, d * static_cast<float>(scale), b + 8 + 16 * i);
+  }
+  const auto bits = static_cast<std::uint16_t>(upper);
+  std::memcpy(b + 2, &bits, sizeof bits);
+}
+
+constexpr float kFp4Values[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+
+/// The place of the magnitude that is nearest to v >= 0.
+int nearest_fp4(float v) {
+  int place = 0;
+  for (int i = 0; i < 7; ++i) place += v > 0.5f * (kFp4Values[i] + kFp4Values[i + 1]) ? 1 : 0;
+  return place;
+}
+
+/// Of the powers of two that leave the largest magnitude between 2 and 16, the one with the least error.
+void quantize_mxfp4(const float* x, const float* w, U8* b) {
+  float largest = 0.0f;
+  for (int i = 0; i < 32; ++i) largest = std::max(largest, std::fabs(x[i]));
+  std::memset(b, 0, 17);
+  if (largest < 0x1p-120f) return;
+  int exponent;
+  std::frexp(largest, &exponent);  // largest in [2^(exponent - 1), 2^exponent)
+  int best_power = 0;
+  float best = INFINITY;
+  for (int power = exponent - 4; power <= exponent - 2; ++power) {
+    if (power + 127 < kQuantPowerBias + 1 || power + 127 > kQuantLargestPower) continue;
+    const float scale = std::ldexp(1.0f, power);
+    float error = 0.0f;
+    for (int i = 0; i < 32; ++i) {
+      const float off = scale * kFp4Values[nearest_fp4(std::fabs(x[i]) / scale)] - std::fabs(x[i]);
+      error += w[i] * off * off;
+    }
+    if (error < best) {
+      best = error;
+      best_power = power;
+    }
+  }
+  if (best == INFINITY)
+    throw Error("a block's values are too large: its scale is outside the range of MXFP4");
+  b[0] = static_cast<U8>(best_power + 127);
+  const float scale = std::ldexp(1.0f, best_power);
+  const auto nibble = [&](float v) { return nearest_fp4(std::fabs(v) / scale) | (v < 0.0f ? 8 : 0); };
+  for (int i = 0; i < 16; ++i) b[1 + i] = static_cast<U8>(nibble(x[i]) | nibble(x[16 + i]) << 4);
+}
+
 }  // namespace
 
 bool can_quantize(DType type) {
@@ -305,6 +504,11 @@ bool can_quantize(DType type) {
     case DType::Q4_K:
     case DType::Q5_K:
     case DType::Q6_K:
+    case DType::Q2_K:
+    case DType::Q3_K:
+    case DType::IQ4_NL:
+    case DType::IQ4_XS:
+    case DType::MXFP4:
       return true;
     default:
       return false;
@@ -343,6 +547,21 @@ void quantize_blocks(DType type, const float* values, std::int64_t count, std::b
       case DType::Q4_K:
       case DType::Q5_K:
         quantize_k(x, w, type == DType::Q4_K ? 4 : 5, b);
+        break;
+      case DType::Q2_K:
+        quantize_q2_k(x, w, b);
+        break;
+      case DType::Q3_K:
+        quantize_q3_k(x, w, b);
+        break;
+      case DType::IQ4_NL:
+        quantize_iq4_nl(x, w, b);
+        break;
+      case DType::IQ4_XS:
+        quantize_iq4_xs(x, w, b);
+        break;
+      case DType::MXFP4:
+        quantize_mxfp4(x, w, b);
         break;
       default:
         quantize_q6_k(x, w, b);

@@ -108,9 +108,10 @@ struct ForwardOptions {
 };
 
 struct ModelOptions {
-  /// Native (and Auto): quantised types that no product takes (Q2_K, Q3_K, MXFP4), and the rare gate and up
-  /// matrices of different types, are expanded to bf16. F32 holds float checkpoints exactly; quantised ones
-  /// are rounded to bf16 first, so that both are the same model and F32 differs in its arithmetic only.
+  /// Native (and Auto): quantised types that no product takes (those that quant_kind() does not know), and
+  /// the rare gate and up matrices of different types, are expanded to bf16. F32 holds float checkpoints
+  /// exactly; quantised ones are rounded to bf16 first, so that both are the same model and F32 differs in
+  /// its arithmetic only.
   WeightFormat weights = WeightFormat::Auto;
   std::optional<WeightForm> form = std::nullopt;  ///< in place of what `weights` stands for
   KvFormat kv = KvFormat::Auto;  ///< of caches; Error for Q8_0 where heads are no multiples of 32

@@ -45,8 +45,10 @@ bool fits(DType type, std::int64_t row) {
   return row % block_shape(type).elements == 0;
 }
 
+/// Of at most so many, which an embedding and a head do without.
 bool is_four_bit(DType type) {
-  return type == DType::Q4_0 || type == DType::Q4_1 || type == DType::Q4_K;
+  const BlockShape shape = block_shape(type);
+  return shape.elements > 1 && 8 * shape.bytes <= 5 * shape.elements;
 }
 
 DType written_type(const StoredTensor& tensor, DType type, bool vocabulary) {
@@ -56,7 +58,8 @@ DType written_type(const StoredTensor& tensor, DType type, bool vocabulary) {
   const std::int64_t row = tensor.shape.back();
   if (vocabulary && is_four_bit(type)) type = fits(DType::Q6_K, row) ? DType::Q6_K : DType::Q8_0;
   if (fits(type, row)) return type;
-  return type == DType::Q4_K && fits(DType::Q4_1, row) ? DType::Q4_1 : DType::BF16;
+  const DType smaller = type == DType::Q4_K ? DType::Q4_1 : DType::IQ4_NL;
+  return block_shape(type).elements == 256 && fits(smaller, row) ? smaller : DType::BF16;
 }
 
 std::int64_t rows_of(const StoredTensor& tensor) {
@@ -259,13 +262,18 @@ void weigh(const ImportanceMatrix& importance, std::vector<Item>& items) {
 
 void set_file_type(DType type, GgufMetadata& metadata) {
   // llama.cpp's numbers for whole files.
-  const std::uint32_t number = type == DType::F32    ? 0
-                               : type == DType::F16  ? 1
-                               : type == DType::Q4_0 ? 2
-                               : type == DType::Q4_1 ? 3
-                               : type == DType::Q8_0 ? 7
-                               : type == DType::Q4_K ? 14
-                                                     : 32;
+  const std::uint32_t number = type == DType::F32      ? 0
+                               : type == DType::F16    ? 1
+                               : type == DType::Q4_0   ? 2
+                               : type == DType::Q4_1   ? 3
+                               : type == DType::Q8_0   ? 7
+                               : type == DType::Q2_K   ? 10
+                               : type == DType::Q3_K   ? 12
+                               : type == DType::Q4_K   ? 14
+                               : type == DType::IQ4_NL ? 25
+                               : type == DType::IQ4_XS ? 30
+                               : type == DType::MXFP4  ? 38
+                                                       : 32;
   metadata.set_u32("general.file_type", number);
   metadata.set_u32("general.quantization_version", 2);
 }
@@ -273,8 +281,9 @@ void set_file_type(DType type, GgufMetadata& metadata) {
 }  // namespace
 
 const std::vector<DType>& quantize_types() {
-  static const std::vector<DType> types = {DType::F32,  DType::F16,  DType::BF16, DType::Q8_0,
-                                           DType::Q4_0, DType::Q4_1, DType::Q4_K};
+  static const std::vector<DType> types = {DType::F32,  DType::F16,    DType::BF16,   DType::Q8_0,
+                                           DType::Q4_0, DType::Q4_1,   DType::Q4_K,   DType::Q3_K,
+                                           DType::Q2_K, DType::IQ4_NL, DType::IQ4_XS, DType::MXFP4};
   return types;
 }
 

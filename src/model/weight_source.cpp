@@ -59,7 +59,8 @@ std::optional<StoredRows> StoredWeights::stored(const std::string& name) {
   return StoredRows{tensor->dtype, [tensor, name](std::int64_t row) {
                       const auto bytes = stored_row(*tensor, row);
                       if (!finite_scales(tensor->dtype, bytes.data(), tensor->shape.back()))
-                        throw Error("{}: tensor {}: row {}: a scale is no number", tensor->file, name, row);
+                        throw Error("{}: tensor {}: row {}: a scale is no number that products take",
+                                    tensor->file, name, row);
                       return bytes;
                     }};
 }

@@ -220,7 +220,7 @@ TEST(Bench, KernelsWritesTheDocumentedFile) {
 }
 
 TEST(Bench, KernelsOfQuantisedWeights) {
-  for (const char* type : {"q8_0", "q4_1", "q4_k"}) {
+  for (const char* type : {"q8_0", "q4_1", "q4_k", "q2_k", "iq4_nl", "mxfp4"}) {
     const Outcome outcome = run_augur({"bench", "kernels", "--k", "256", "--n", "512", "--rows", "1,4",
                                        "--rounds", "1", "--cache", "8", "--dtype", type, "--json", "-"});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -235,7 +235,7 @@ TEST(Quantize, WritesAModelThatRunsAndComparesByPerplexity) {
   const auto text = temporary_file("text.txt");
   std::ofstream(text) << run_augur({"generate", "-m", stories260k(), "-p", "Once", "-n", "200"}).out;
   std::map<std::string, double> perplexity;
-  for (const char* type : {"f32", "q8_0", "q4_0"}) {
+  for (const char* type : {"f32", "q8_0", "q4_0", "iq4_nl", "mxfp4"}) {
     const auto file = temporary_file(std::string(type) + ".gguf");
     const Outcome outcome = run_augur({"quantize", stories260k(), file.string(), type});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -251,6 +251,8 @@ TEST(Quantize, WritesAModelThatRunsAndComparesByPerplexity) {
   EXPECT_LT(perplexity["f32"], 4.0);
   EXPECT_NEAR(perplexity["q8_0"] / perplexity["f32"], 1.0, 0.03);
   EXPECT_NEAR(perplexity["q4_0"] / perplexity["f32"], 1.0, 0.4);
+  EXPECT_NEAR(perplexity["iq4_nl"] / perplexity["f32"], 1.0, 0.4);
+  EXPECT_NEAR(perplexity["mxfp4"] / perplexity["f32"], 1.0, 0.6);
   EXPECT_EQ(run_augur({"quantize", stories260k(), temporary_file("x.gguf").string(), "q9"}).code, 2);
   EXPECT_EQ(run_augur({"quantize", "/nonexistent", temporary_file("x.gguf").string(), "q8_0"}).code, 1);
   EXPECT_EQ(run_augur({"bench", "perplexity", "-m", stories260k(), "-f", text.string()}).code, 1);

@@ -88,6 +88,14 @@ def experts(w):
     w.add_tensor("blk.0.attn_sinks.weight", np.ones(2, np.float32))
 
 
+def block_types(w):
+    """A block of every quantised type."""
+    for kind in gguf.quants._type_traits:
+        size = gguf.constants.GGML_QUANT_SIZES[kind][1]
+        if kind != gguf.GGMLQuantizationType.BF16:
+            w.add_tensor(kind.name, (np.arange(size) % 100).astype(np.uint8).reshape(1, size), raw_dtype=kind)
+
+
 def write_safetensors(name, tensors):
     header, data = {"__metadata__": {"format": "pt"}}, b""
     for tensor, (dtype, shape, content) in tensors.items():
@@ -105,6 +113,7 @@ def main():
     write_gguf("gemma3.gguf", "gemma3", "llama", "default", windows)
     write_gguf("phi3.gguf", "phi3", "llama", "default", long_rope)
     write_gguf("gpt-oss.gguf", "gpt-oss", "gpt2", "gpt-4o", experts)
+    write_gguf("types.gguf", "llama", "llama", "default", block_types)
     write_safetensors("two.safetensors", {"a": ("F32", [2, 2], bytes(16)), "b": ("BF16", [3], bytes(6))})
     write_safetensors("types.safetensors", {
         "f64": ("F64", [1], bytes(8)), "f16": ("F16", [2], bytes(4)), "i64": ("I64", [1], bytes(8)),

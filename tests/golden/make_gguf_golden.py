@@ -15,10 +15,11 @@ from gguf import GGUFValueType as V
 
 HERE = pathlib.Path(__file__).parent
 ROWS, COLUMNS = 2, 256
-# Offsets of the half-precision scales in a block.
+# Offsets of the half-precision scales in a block. IQ1_M's has no place of its own.
 SCALES = {
     T.Q4_0: [0], T.Q4_1: [0, 2], T.Q5_0: [0], T.Q5_1: [0, 2], T.Q8_0: [0], T.Q2_K: [80, 82], T.Q3_K: [108],
-    T.Q4_K: [0, 2], T.Q5_K: [0, 2], T.Q6_K: [208],
+    T.Q4_K: [0, 2], T.Q5_K: [0, 2], T.Q6_K: [208], T.MXFP4: [], T.NVFP4: [], T.IQ4_NL: [0], T.IQ4_XS: [0], T.IQ3_S: [0],
+    T.IQ3_XXS: [0], T.IQ2_S: [0], T.IQ2_XS: [0], T.IQ2_XXS: [0], T.IQ1_M: [], T.IQ1_S: [0], T.TQ1_0: [52], T.TQ2_0: [64],
 }
 
 
@@ -39,6 +40,14 @@ def random_rows(rng, kind):
     blocks = rng.integers(0, 256, (ROWS, COLUMNS // elements, size), dtype=np.uint8)
     for offset in SCALES[kind]:
         blocks[..., offset:offset + 2] = random_halves(rng, blocks.shape[:2])[..., None].view(np.uint8)
+    if kind == T.MXFP4:
+        blocks[..., 0] = rng.integers(0, 230, blocks.shape[:2])
+        blocks[0, 0, 0] = 0
+    if kind == T.IQ1_M:  # four bits of the half in each of four words
+        half = random_halves(rng, blocks.shape[:2])
+        for word in range(4):
+            upper = blocks[..., 49 + 2 * word]
+            upper[...] = (upper & 15) | (half >> (4 * word) & 15).astype(np.uint8) << 4
     return blocks.reshape(ROWS, -1)
 
 

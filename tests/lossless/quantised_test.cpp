@@ -32,8 +32,10 @@ std::filesystem::path write_model(const std::filesystem::path& folder, const std
   const std::filesystem::path path = folder / "random.gguf";
   const DType type = kind.starts_with("random Q8_0") ? DType::Q8_0 : DType::Q4_K;
   quantize_model(pool, Checkpoint::open(folder), path, {.type = type});
-  if (kind != "random mixed") return path;
-  testing_support::rewrite_gguf(path, folder / "mixed.gguf", testing_support::mixed_type);
+  const bool low = kind == "random low";
+  if (kind != "random mixed" && !low) return path;
+  testing_support::rewrite_gguf(path, folder / "mixed.gguf",
+                                low ? testing_support::low_type : testing_support::mixed_type);
   return folder / "mixed.gguf";
 }
 
@@ -106,7 +108,7 @@ TEST_P(Quantised, SpeculationGivesTheTokensOfPlainDecoding) {
 
 INSTANTIATE_TEST_SUITE_P(Files, Quantised,
                          testing::Values("stories Q8_0", "stories Q4_0", "stories Q4_1", "random Q8_0",
-                                         "random Q8_0, KV Q8_0", "random Q4_K", "random mixed"),
+                                         "random Q8_0, KV Q8_0", "random Q4_K", "random mixed", "random low"),
                          [](const auto& file) {
                            std::string name = file.param;
                            std::erase(name, ',');
@@ -138,7 +140,7 @@ std::vector<float> results(const Checkpoint& checkpoint, Isa isa, int threads, K
 }
 
 TEST(QuantisedForward, HasTheSameBitsOnEveryInstructionSetAndForAnyNumberOfThreads) {
-  for (const char* kind : {"random Q8_0", "random Q4_K"}) {
+  for (const char* kind : {"random Q8_0", "random Q4_K", "random low"}) {
     const KvFormat kv = std::string_view(kind) == "random Q8_0" ? KvFormat::Q8_0 : KvFormat::BF16;
     TemporaryFolder folder;
     const Checkpoint checkpoint = Checkpoint::open(write_model(folder.path(), kind));

@@ -109,4 +109,15 @@ inline DType mixed_type(const std::string& tensor) {
                           : DType::Q8_0;
 }
 
+/// The same of the smallest types.
+inline DType low_type(const std::string& tensor) {
+  const auto is = [&](const char* part) { return tensor.find(part) != std::string::npos; };
+  return is("attn_q")                      ? DType::IQ4_XS
+         : is("attn_k")                    ? DType::IQ4_NL
+         : is("attn_v")                    ? DType::Q3_K
+         : is("ffn_gate") || is("ffn_up")  ? DType::MXFP4
+         : is("ffn_down") || is("output.") ? DType::Q2_K
+                                           : DType::Q3_K;
+}
+
 }  // namespace augur::testing_support

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "io/gguf/iq_blocks.h"
 
 namespace augur {
 
@@ -173,13 +174,81 @@ void expand_q6_k(const U8* b, float* out) {
   }
 }
 
+constexpr float kFp4Values[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+
 // A power of two, e - 127, and nibbles of 4-bit floats (sign, two bits of exponent, one of mantissa).
 void expand_mxfp4(const U8* b, float* out) {
-  constexpr float kValues[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
   const float d = std::ldexp(1.0f, static_cast<int>(b[0]) - 127);
   for (int i = 0; i < 16; ++i) {
-    out[i] = d * kValues[b[1 + i] & 15];
-    out[16 + i] = d * kValues[b[1 + i] >> 4];
+    out[i] = d * kFp4Values[b[1 + i] & 15];
+    out[16 + i] = d * kFp4Values[b[1 + i] >> 4];
+  }
+}
+
+// Signs, exponent and values of E2M1 as above; 4 scales of 16 values, unsigned floats with 4 bits of exponent
+// and 3 of mantissa. What a file says of the whole tensor's scale stands in a tensor of its own.
+void expand_nvfp4(const U8* b, float* out) {
+  for (int group = 0; group < 4; ++group) {
+    const int exponent = b[group] >> 3 & 15;
+    const int mantissa = b[group] & 7;
+    float d = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -9)
+                            : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
+    if (b[group] == 0x7f) d = 0.0f;  // the format's NaN, as ggml reads it
+    for (int i = 0; i < 8; ++i) {
+      const U8 pair = b[4 + group * 8 + i];
+      out[group * 16 + i] = d * kFp4Values[pair & 15];
+      out[group * 16 + 8 + i] = d * kFp4Values[pair >> 4];
+    }
+  }
+}
+
+constexpr std::int8_t kCurve[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
+void expand_curve(float scale, const U8* nibbles, float* out) {
+  for (int i = 0; i < 16; ++i) {
+    out[i] = scale * static_cast<float>(kCurve[nibbles[i] & 15]);
+    out[16 + i] = scale * static_cast<float>(kCurve[nibbles[i] >> 4]);
+  }
+}
+
+// d, nibbles of places on a curve.
+void expand_iq4_nl(const U8* b, float* out) {
+  expand_curve(half_at(b), b + 2, out);
+}
+
+// d, 8 scales of 6 bits (the upper two first), nibbles. x = d (s - 32) curve[q].
+void expand_iq4_xs(const U8* b, float* out) {
+  const float d = half_at(b);
+  const int upper = load<std::uint16_t>(b + 2);
+  for (int group = 0; group < 8; ++group) {
+    const int scale = (b[4 + group / 2] >> (group % 2 * 4) & 15) | (upper >> (2 * group) & 3) << 4;
+    expand_curve(d * static_cast<float>(scale - 32), b + 8 + group * 16, out + group * 32);
+  }
+}
+
+// Ternary, 5 values to a byte: 160 in 32 bytes, 80 in 16, and 4 to a byte 16 in 4; d. The values are the
+// byte's digits as a fraction of 256 in base 3.
+void expand_tq1_0(const U8* b, float* out) {
+  constexpr U8 kPowers[5] = {1, 3, 9, 27, 81};
+  const float d = half_at(b + 52);
+  const auto expand = [&](const U8* bytes, int count, int digits) {
+    for (int digit = 0; digit < digits; ++digit) {
+      for (int i = 0; i < count; ++i) {
+        const auto shifted = static_cast<U8>(bytes[i] * kPowers[digit]);
+        *out++ = d * static_cast<float>((shifted * 3 >> 8) - 1);
+      }
+    }
+  };
+  expand(b, 32, 5);
+  expand(b + 32, 16, 5);
+  expand(b + 48, 4, 4);
+}
+
+// Bit pairs less 1; d.
+void expand_tq2_0(const U8* b, float* out) {
+  const float d = half_at(b + 64);
+  for (int i = 0; i < 256; ++i) {
+    out[i] = d * static_cast<float>((b[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3) - 1);
   }
 }
 
@@ -229,6 +298,30 @@ void dequantize(DType type, const std::byte* bytes, std::int64_t count, float* o
       return expand_blocks<256, 210>(b, count, out, expand_q6_k);
     case DType::MXFP4:
       return expand_blocks<32, 17>(b, count, out, expand_mxfp4);
+    case DType::NVFP4:
+      return expand_blocks<64, 36>(b, count, out, expand_nvfp4);
+    case DType::IQ4_NL:
+      return expand_blocks<32, 18>(b, count, out, expand_iq4_nl);
+    case DType::IQ4_XS:
+      return expand_blocks<256, 136>(b, count, out, expand_iq4_xs);
+    case DType::IQ3_S:
+      return expand_blocks<256, 110>(b, count, out, expand_iq3_s);
+    case DType::IQ3_XXS:
+      return expand_blocks<256, 98>(b, count, out, expand_iq3_xxs);
+    case DType::IQ2_S:
+      return expand_blocks<256, 82>(b, count, out, expand_iq2_s);
+    case DType::IQ2_XS:
+      return expand_blocks<256, 74>(b, count, out, expand_iq2_xs);
+    case DType::IQ2_XXS:
+      return expand_blocks<256, 66>(b, count, out, expand_iq2_xxs);
+    case DType::IQ1_M:
+      return expand_blocks<256, 56>(b, count, out, expand_iq1_m);
+    case DType::IQ1_S:
+      return expand_blocks<256, 50>(b, count, out, expand_iq1_s);
+    case DType::TQ1_0:
+      return expand_blocks<256, 54>(b, count, out, expand_tq1_0);
+    case DType::TQ2_0:
+      return expand_blocks<256, 66>(b, count, out, expand_tq2_0);
     case DType::I64:
     case DType::I32:
     case DType::I16:

@@ -7,13 +7,16 @@
 // an Acc of floats and an Int of integers), `Format` the layout of the weights.
 //
 //   load_bytes(p)                  64 bytes as they lie in memory
-//   low_nibbles(b), high_nibbles(b), six_bits(...)    what they hold, in the form in which dot() wants it
+//   low_nibbles(b), high_nibbles(b), six_bits(...), two_bits(b, u), three_bits(b, bits, u, at)
+//   low_looked_up<table>(b), high_looked_up<table>(b)
+//                                  what they hold, in the form in which dot() wants it
 //   start<layout>(p), int_magic()     the integer a block's sum begins with, of weights without and with a
 //                                     minimum: kQuantMagic and what the weights' 128 adds
 //   dot<layout>(int, bytes, x)        += products of bytes with 4 bytes of a row in every lane
 //   fold<layout>(int, u)              what is to be done with a sum after the products of lines u and u + 4
 //   as_float(int)                     the bits as a float: 1.5 * 2^23 + the block's integer, the sum of v * q
-//   half16(p), byte16(p), signed16(p) scales of 16 columns as floats
+//   half16(p), byte16(p), signed16(p), low_nibble16(p), high_nibble16(p), power16(p)
+//                                  scales of 16 columns as floats
 //   rows_at_once(P)   rows of P panels whose integers the registers hold. A tile may have twice as many: one
 //                     half passes after the other
 //
@@ -44,7 +47,21 @@ struct QuantTile {
       return {Op::load_bytes(block + 64 * u), Op::load_bytes(block + 64 * (u + 4))};
     } else if constexpr (kLayout.block_lines == 4) {
       const auto nibbles = Op::load_bytes(block + 64 * u);
-      return {Op::low_nibbles(nibbles), Op::high_nibbles(nibbles)};
+      if constexpr (kLayout.table != QuantTable::None) {
+        return {Op::template low_looked_up<kLayout.table>(nibbles),
+                Op::template high_looked_up<kLayout.table>(nibbles)};
+      } else {
+        return {Op::low_nibbles(nibbles), Op::high_nibbles(nibbles)};
+      }
+    } else if constexpr (kLayout.block_lines < 4) {
+      const auto low = Op::load_bytes(block);
+      const auto high = Op::load_bytes(block + 64);
+      if constexpr (kLayout.block_lines == 2) {
+        return {Op::two_bits(low, u), Op::two_bits(high, u)};
+      } else {
+        const auto third = Op::load_bytes(block + 64 * 2);
+        return {Op::three_bits(low, third, u, u), Op::three_bits(high, third, u, u + 4)};
+      }
     } else {
       const auto nibbles = Op::load_bytes(block + 64 * u);
       const auto low = Op::load_bytes(block + 64 * 4);
@@ -70,20 +87,30 @@ struct QuantTile {
   };
   struct Scales {
     Scale scale, second;
-    Acc minimum;
+    Acc minimum, second_minimum;  ///< with halves divided by 128
   };
   [[gnu::always_inline]] static Scales scales(const char* step, int index) {
     constexpr float kUnit = 1.0f / static_cast<float>(kLayout.unit);
     const char* at = step + quant_scales_at(kLayout);
     Scales s;
     if constexpr (kLayout.k_scales) {
-      const char* bytes = at + 64 + 32 * index;
+      const char* bytes = at + 64 + quant_k_scale_bytes(kLayout) * index;
       Acc d = Op::half16(at);
       if constexpr (kLayout.unit != 1) d = Op::mul(d, Op::splat(kUnit));
-      s.scale = Scale(Op::mul(d, kLayout.halves ? Op::signed16(bytes) : Op::byte16(bytes)));
-      if constexpr (kLayout.halves) s.second = Scale(Op::mul(d, Op::signed16(bytes + 16)));
-      if constexpr (kLayout.minimum)
-        s.minimum = Op::neg(Op::mul(Op::half16(at + 32), Op::byte16(bytes + 16)));
+      if constexpr (kLayout.halves && kLayout.minimum) {
+        const Acc dmin = Op::mul(Op::half16(at + 32), Op::splat(1.0f / 128));
+        s.scale = Scale(Op::mul(d, Op::low_nibble16(bytes)));
+        s.second = Scale(Op::mul(d, Op::low_nibble16(bytes + 16)));
+        s.minimum = Op::mul(dmin, Op::high_nibble16(bytes));
+        s.second_minimum = Op::mul(dmin, Op::high_nibble16(bytes + 16));
+      } else {
+        s.scale = Scale(Op::mul(d, kLayout.minimum ? Op::byte16(bytes) : Op::signed16(bytes)));
+        if constexpr (kLayout.halves) s.second = Scale(Op::mul(d, Op::signed16(bytes + 16)));
+        if constexpr (kLayout.minimum)
+          s.minimum = Op::neg(Op::mul(Op::half16(at + 32), Op::byte16(bytes + 16)));
+      }
+    } else if constexpr (kLayout.powers) {
+      s.scale = Scale(Op::power16(at + 16 * index));
     } else {
       Acc d = Op::half16(at + 32 * index);
       if constexpr (kLayout.unit != 1) d = Op::mul(d, Op::splat(kUnit));
@@ -97,6 +124,7 @@ struct QuantTile {
   [[gnu::always_inline]] static void start(const char* x, Int& low, Int& high) {
     if constexpr (kLayout.minimum) {
       low = Op::int_magic();
+      high = Op::int_magic();
     } else if constexpr (kLayout.halves) {
       low = Op::template start<kLayout>(x + kQuantOffsetLowAt);
       high = Op::int_sub(Op::template start<kLayout>(x + kQuantOffsetAt), Op::int_sub(low, Op::int_magic()));
@@ -105,12 +133,31 @@ struct QuantTile {
     }
   }
 
+  /// -128 times the sums of a row's two halves of a block, scaled.
+  struct Halves {
+    Acc low, high;
+  };
+  [[gnu::always_inline]] static Halves half_sums(const char* x) {
+    std::int32_t all, low;
+    __builtin_memcpy(&all, x + kQuantOffsetAt, sizeof all);
+    __builtin_memcpy(&low, x + kQuantOffsetLowAt, sizeof low);
+    const float scale = float_at(x + kQuantScaleAt);
+    return {Op::splat(scale * static_cast<float>(low - kQuantMagic)),
+            Op::splat(scale * static_cast<float>(all - low))};
+  }
+
   /// sum + a block's finished integers, scaled. `x`: the row's QuantBlock.
   [[gnu::always_inline]] static Acc add_block(Acc sum, Int low, Int high, const Scales& s, const char* x) {
     const Acc x_scale = Op::splat(float_at(x + kQuantScaleAt));
     sum = Op::fma(s.scale.times(low), x_scale, sum);
     if constexpr (kLayout.halves) sum = Op::fma(s.second.times(high), x_scale, sum);
-    if constexpr (kLayout.minimum) sum = Op::fma(s.minimum, Op::splat(float_at(x + kQuantScaledSumAt)), sum);
+    if constexpr (kLayout.minimum && kLayout.halves) {
+      const Halves sums = half_sums(x);
+      sum = Op::fma(s.minimum, sums.low, sum);
+      sum = Op::fma(s.second_minimum, sums.high, sum);
+    } else if constexpr (kLayout.minimum) {
+      sum = Op::fma(s.minimum, Op::splat(float_at(x + kQuantScaledSumAt)), sum);
+    }
     return sum;
   }
 
@@ -253,6 +300,16 @@ void run_quantized(QuantKind kind, const GemmTask& task) {
       return run_blocked<TilesOf<QuantFormat<QuantKind::NibblesK>>>(task);
     case QuantKind::Six:
       return run_blocked<TilesOf<QuantFormat<QuantKind::Six>>>(task);
+    case QuantKind::Two:
+      return run_blocked<TilesOf<QuantFormat<QuantKind::Two>>>(task);
+    case QuantKind::Three:
+      return run_blocked<TilesOf<QuantFormat<QuantKind::Three>>>(task);
+    case QuantKind::Curve:
+      return run_blocked<TilesOf<QuantFormat<QuantKind::Curve>>>(task);
+    case QuantKind::CurveK:
+      return run_blocked<TilesOf<QuantFormat<QuantKind::CurveK>>>(task);
+    case QuantKind::Fp4:
+      return run_blocked<TilesOf<QuantFormat<QuantKind::Fp4>>>(task);
   }
 }
 

@@ -1,8 +1,9 @@
 #if defined(__x86_64__)
 // Quantised products with AVX2: VPMADDUBSW adds pairs of products of an unsigned and a signed byte in 16 bits
-// and saturates. Weights of 4, 5 and 6 bits enter as they are and leave room in these 16 bits for the sums of
-// 8, 4 and 2 lines, so that widening and scaling to QuantKind's u (VPMADDWD) come once for so many. Weights
-// of 8 bits give their magnitude (at most 128) and x the sign; there is room for one line.
+// and saturates. Weights of 2 to 6 bits enter as they are, without QuantLayout's unit, and leave room in
+// these 16 bits for the sums of 2 to 8 lines, so that widening and scaling to QuantKind's u (VPMADDWD) come
+// once for so many. Weights of 8 bits give their magnitude (at most 128) and x the sign; there is room for
+// one line.
 #include "kernels/cpu/quant256.h"
 
 namespace augur {
@@ -18,12 +19,9 @@ struct Avx2 : Quant256 {
   static Int int_sub(Int a, Int b) { return {zeros(), difference(a.sum, b.sum)}; }
   static Acc as_float(Int v) { return bits(v.sum); }
 
-  static constexpr bool has_8_bits(const QuantLayout& layout) {
-    return layout.block_lines == 8 && !layout.minimum;
-  }
   template <QuantLayout kLayout>
   static Int start(const char* p) {
-    if constexpr (has_8_bits(kLayout)) return int_magic();  // u - 128 is multiplied, not u
+    if constexpr (quant_has_8_bits(kLayout)) return int_magic();  // u - 128 is multiplied, not u
     return {zeros(), {load_x(p), load_x(p)}};
   }
 
@@ -39,28 +37,60 @@ struct Avx2 : Quant256 {
   }
   template <QuantLayout kLayout>
   static Int dot(Int v, Bytes w, X x) {
-    if constexpr (has_8_bits(kLayout)) {
+    if constexpr (quant_has_8_bits(kLayout)) {
       v.sum = {dot_8_bits(v.sum.low, w.low, x), dot_8_bits(v.sum.high, w.high, x)};
     } else {
       v.pairs = {dot_few_bits(v.pairs.low, w.low, x), dot_few_bits(v.pairs.high, w.high, x)};
     }
     return v;
   }
-  /// x is at most 127: 15 * 127 * 2 * 8 lines, 31 * 127 * 2 * 4 and 63 * 127 * 2 * 2 fit.
+  /// 4-bit floats as they enter: their table is all multiples of the unit.
+  static constexpr int kFp4Unit = 8;
+  static constexpr std::uint8_t kFp4[16] = {16, 17, 18, 19, 20, 22, 24, 28, 16, 15, 14, 13, 12, 10, 8, 4};
+  /// The largest weight, in what it enters as.
+  static constexpr int largest(const QuantLayout& layout) {
+    if (layout.table == QuantTable::Fp4) return 28;
+    return layout.block_lines == 2   ? 3
+           : layout.block_lines == 3 ? 7
+           : layout.block_lines == 4 ? 15
+           : layout.block_lines == 6 ? 63
+                                     : 31;
+  }
+  /// For how many pairs of lines 16 bits have room: x is at most 127.
+  static constexpr int pairs_of_lines(const QuantLayout& layout) {
+    const int pair = (layout.halves ? 1 : 2) * 2 * 127 * largest(layout);
+    return 4 * pair <= INT16_MAX ? 4 : 2 * pair <= INT16_MAX ? 2 : 1;
+  }
   template <QuantLayout kLayout>
   static Int fold(Int v, int u) {
-    if (has_8_bits(kLayout)) return v;
-    const bool is_full = kLayout.block_lines == 4 ? u == 3 : u % 2 == 1;
-    if (!is_full) return v;
-    return {zeros(),
-            {widened(v.sum.low, v.pairs.low, kLayout.unit), widened(v.sum.high, v.pairs.high, kLayout.unit)}};
+    if constexpr (quant_has_8_bits(kLayout)) return v;
+    constexpr int kPairs = pairs_of_lines(kLayout);
+    if ((u + 1) % kPairs != 0) return v;
+    constexpr short kUnit = kLayout.table == QuantTable::Fp4 ? kFp4Unit : kLayout.unit;
+    return {zeros(), {widened(v.sum.low, v.pairs.low, kUnit), widened(v.sum.high, v.pairs.high, kUnit)}};
   }
 
-  static __m256i nibble(__m256i b) { return _mm256_and_si256(b, _mm256_set1_epi8(0x0f)); }
-  static Bytes low_nibbles(Bytes b) { return {nibble(b.low), nibble(b.high)}; }
-  static Bytes high_nibbles(Bytes b) {
-    return {nibble(_mm256_srli_epi16(b.low, 4)), nibble(_mm256_srli_epi16(b.high, 4))};
+  static Bytes low_nibbles(Bytes b) { return plain_low_nibbles(b); }
+  static Bytes high_nibbles(Bytes b) { return plain_high_nibbles(b); }
+  /// The table, or what 4-bit floats enter as.
+  template <QuantTable kTable>
+  static constexpr const std::uint8_t* kEntered = kTable == QuantTable::Fp4 ? kFp4 : quant_table(kTable);
+  template <QuantTable kTable>
+  static Bytes low_looked_up(Bytes b) {
+    return looked_up(kEntered<kTable>, plain_low_nibbles(b));
   }
+  template <QuantTable kTable>
+  static Bytes high_looked_up(Bytes b) {
+    return looked_up(kEntered<kTable>, plain_high_nibbles(b));
+  }
+  static __m256i three_bits(__m256i pairs, __m256i third, int u, int at) {
+    const __m256i high = at >= 2 ? _mm256_srli_epi16(third, at - 2) : _mm256_slli_epi16(third, 2 - at);
+    return _mm256_or_si256(two_bits(pairs, u), _mm256_and_si256(high, _mm256_set1_epi8(4)));
+  }
+  static Bytes three_bits(Bytes pairs, Bytes third, int u, int at) {
+    return {three_bits(pairs.low, third.low, u, at), three_bits(pairs.high, third.high, u, at)};
+  }
+  using Quant256::two_bits;
   static __m256i six_bits(__m256i nibble, __m256i pairs, int u) {
     const __m256i high = u == 3 ? _mm256_srli_epi16(pairs, 2) : _mm256_slli_epi16(pairs, 4 - 2 * u);
     return _mm256_or_si256(nibble, _mm256_and_si256(high, _mm256_set1_epi8(0x30)));

@@ -34,7 +34,13 @@ float add_block(float sum, const QuantValues& w, const QuantBlock& x, const Quan
   } else {
     sum = std::fma(scaled(parts[0] + parts[1], w.scales[0]), x.scale, sum);
   }
-  return layout.minimum ? std::fma(w.minimum, x.scaled_sum, sum) : sum;
+  if (!layout.minimum) return sum;
+  if (!layout.halves) return std::fma(w.minimums[0], x.scaled_sum, sum);
+  // As the vector variants have it, whose zeros have signs, too: both factors are 128 times, or a 128th.
+  const float low = x.scale * static_cast<float>(x.offset_low - kQuantMagic);
+  const float high = x.scale * static_cast<float>(x.offset - x.offset_low);
+  sum = std::fma(w.minimums[0] * (-1.0f / 128), low, sum);
+  return std::fma(w.minimums[1] * (-1.0f / 128), high, sum);
 }
 
 }  // namespace

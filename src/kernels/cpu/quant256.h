@@ -46,6 +46,21 @@ struct Quant256 : Vector256 {
     return {_mm256_loadu_si256(lines), _mm256_loadu_si256(lines + 1)};
   }
 
+  static __m256i nibble(__m256i b) { return _mm256_and_si256(b, _mm256_set1_epi8(0x0f)); }
+  static Bytes plain_low_nibbles(Bytes b) { return {nibble(b.low), nibble(b.high)}; }
+  static Bytes plain_high_nibbles(Bytes b) {
+    return {nibble(_mm256_srli_epi16(b.low, 4)), nibble(_mm256_srli_epi16(b.high, 4))};
+  }
+  static Bytes looked_up(const std::uint8_t* table, Bytes nibbles) {
+    const __m256i values =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)));
+    return {_mm256_shuffle_epi8(values, nibbles.low), _mm256_shuffle_epi8(values, nibbles.high)};
+  }
+  static __m256i two_bits(__m256i pairs, int u) {
+    return _mm256_and_si256(_mm256_srli_epi16(pairs, 2 * u), _mm256_set1_epi8(3));
+  }
+  static Bytes two_bits(Bytes pairs, int u) { return {two_bits(pairs.low, u), two_bits(pairs.high, u)}; }
+
   static Acc half16(const char* p) {
     const auto* halves = reinterpret_cast<const __m128i*>(p);
     return {_mm256_cvtph_ps(_mm_loadu_si128(halves)), _mm256_cvtph_ps(_mm_loadu_si128(halves + 1))};
@@ -59,6 +74,23 @@ struct Quant256 : Vector256 {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
             _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
+  }
+  static Acc low_nibble16(const char* p) {
+    const __m128i bytes =
+        _mm_and_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)), _mm_set1_epi8(0x0f));
+    return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)),
+            _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)))};
+  }
+  static Acc high_nibble16(const char* p) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return {_mm256_cvtepi32_ps(_mm256_srli_epi32(_mm256_cvtepu8_epi32(bytes), 4)),
+            _mm256_cvtepi32_ps(_mm256_srli_epi32(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)), 4))};
+  }
+  static Acc power16(const char* p) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i exponents = _mm_subs_epu8(bytes, _mm_set1_epi8(kQuantPowerBias));
+    return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu8_epi32(exponents), 23)),
+            _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu8_epi32(_mm_srli_si128(exponents, 8)), 23))};
   }
 };
 

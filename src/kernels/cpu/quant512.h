@@ -63,6 +63,33 @@ struct Vnni512 {
     return _mm512_ternarylogic_epi32(_mm512_set1_epi8(static_cast<char>(0xc0)), high, low, 0xca);
   }
 
+  template <QuantTable kTable>
+  static Bytes looked_up(Bytes nibbles) {
+    constexpr const std::uint8_t* kValues = quant_table(kTable);
+    const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kValues));
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), nibbles);
+  }
+  static Bytes nibbles(Bytes b) { return _mm512_and_si512(b, _mm512_set1_epi8(0x0f)); }
+  template <QuantTable kTable>
+  static Bytes low_looked_up(Bytes b) {
+    return looked_up<kTable>(nibbles(b));
+  }
+  template <QuantTable kTable>
+  static Bytes high_looked_up(Bytes b) {
+    return looked_up<kTable>(nibbles(_mm512_srli_epi16(b, 4)));
+  }
+  static Bytes two_bits(Bytes pairs, int u) {
+    return _mm512_and_si512(_mm512_srli_epi16(pairs, static_cast<unsigned>(2 * u)), _mm512_set1_epi8(3));
+  }
+  /// 32 * (bit pair `u` of `pairs` + 4 * bit `at` of `third`).
+  static Bytes three_bits(Bytes pairs, Bytes third, int u, int at) {
+    const Bytes low =
+        u == 3 ? _mm512_srli_epi16(pairs, 1) : _mm512_slli_epi16(pairs, static_cast<unsigned>(5 - 2 * u));
+    const Bytes high = _mm512_and_si512(_mm512_slli_epi16(third, static_cast<unsigned>(7 - at)),
+                                        _mm512_set1_epi8(static_cast<char>(0x80)));
+    return _mm512_ternarylogic_epi32(_mm512_set1_epi8(0x60), low, high, 0xea);  // (mask & low) | high
+  }
+
   static Acc half16(const char* p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
@@ -71,6 +98,19 @@ struct Vnni512 {
   }
   static Acc signed16(const char* p) {
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  }
+  static Acc low_nibble16(const char* p) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_and_si128(bytes, _mm_set1_epi8(0x0f))));
+  }
+  static Acc high_nibble16(const char* p) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return _mm512_cvtepi32_ps(_mm512_srli_epi32(_mm512_cvtepu8_epi32(bytes), 4));
+  }
+  static Acc power16(const char* p) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i exponents = _mm_subs_epu8(bytes, _mm_set1_epi8(kQuantPowerBias));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu8_epi32(exponents), 23));
   }
 };
 

@@ -10,37 +10,89 @@ namespace augur {
 ///
 ///   bytes    a line is [16 columns][4 k]; 8 lines a block.
 ///   nibbles  4 lines a block: line i holds the k of byte line i in its low nibbles, of line i + 4 in the
-///   high. six      4 lines of nibbles, then 2 of the upper bit pairs: line i / 4's pair i % 4 belongs to
-///   line i.
+///            high. With a table they are places in it.
+///   six      4 lines of nibbles, then 2 of the upper bit pairs: line i / 4's pair i % 4 belongs to line i.
+///   two      2 lines of bit pairs: line i / 4's pair i % 4 belongs to line i.
+///   three    likewise, then 1 line whose bit i is the third of line i.
 ///
 ///   simple   a line of half scales [2 blocks][16]; with minima another like it.
-///   k        a line of half [d 16, dmin 16]; then [8 blocks][scale 16, minimum 16] bytes.
-///   six      likewise, with [8 blocks][first half's scale 16, second half's 16] signed bytes, and no dmin.
+///   powers   a line of bytes [4 blocks][16]: 2^(byte - 127), as OCP's E8M0 has it.
+///   k        a line of half [d 16, dmin 16]; then bytes: [8 blocks][scale 16, minimum 16]; with halves [8
+///            blocks][first half's scale 16, second half's 16], signed; with neither [8 blocks][scale 16],
+///            signed; with halves and minima as the second, a byte's low nibble a scale, its high a minimum.
 ///
 /// A weight is scale * v + minimum, where v is what the integer products see:
-///   kBytes, kNibbles, kSix     v = u - 128, u = the byte, 16 * nibble, 4 * the six bits
-///   kBytesMin, ... (with Min)  v = u = the byte or 16 * nibble
-/// and the scale is the stored one divided by 1, 16 or 4, which is exact.
-enum class QuantKind : std::uint8_t { Bytes, BytesMin, BytesK, Nibbles, NibblesMin, NibblesK, Six };
+///   without a minimum   v = u - 128; u = the byte, 16 * nibble, 4 * the six bits, 32 * the three bits, or
+///                       what the table has
+///   with one (Min, K)   v = u = the byte, 16 * nibble or the two bits
+/// and the scale is the stored one divided by `unit`, which is exact.
+enum class QuantKind : std::uint8_t {
+  Bytes,
+  BytesMin,
+  BytesK,
+  Nibbles,
+  NibblesMin,
+  NibblesK,
+  Six,
+  Two,
+  Three,
+  Curve,
+  CurveK,
+  Fp4,  ///< the table has 16 times the values
+};
+
+/// What nibbles stand for, where that is not themselves.
+enum class QuantTable : std::uint8_t { None, Curve, Fp4 };
 
 struct QuantLayout {
-  int blocks;       ///< of 32 k, per step
-  int block_lines;  ///< of values
-  int lines;        ///< per step
-  int unit;         ///< u is a multiple of it, the stored scale is `unit` times the one that meets v
-  bool minimum;     ///< the weight has a constant beside the scale; then v = u
-  bool halves;      ///< two scales a block, of 16 k each
-  bool k_scales;    ///< scales are products of two stored numbers
+  int blocks;           ///< of 32 k, per step
+  int block_lines;      ///< of values
+  int lines;            ///< per step
+  int unit;             ///< the stored scale is `unit` times the one that meets v
+  bool minimum;         ///< the weight has a constant beside the scale; then v = u
+  bool halves;          ///< two scales (and minima) a block, of 16 k each
+  bool k_scales;        ///< scales are products of two stored numbers
+  QuantTable table;     ///< of nibbles
+  bool powers = false;  ///< scales are powers of two
 };
 
 /// By QuantKind.
 constexpr QuantLayout kQuantLayouts[] = {
-    {2, 8, 17, 1, false, false, false}, {2, 8, 18, 1, true, false, false},  {8, 8, 69, 1, true, false, true},
-    {2, 4, 9, 16, false, false, false}, {2, 4, 10, 16, true, false, false}, {8, 4, 37, 16, true, false, true},
-    {8, 6, 53, 4, false, true, true},
+    {2, 8, 17, 1, false, false, false, QuantTable::None},
+    {2, 8, 18, 1, true, false, false, QuantTable::None},
+    {8, 8, 69, 1, true, false, true, QuantTable::None},
+    {2, 4, 9, 16, false, false, false, QuantTable::None},
+    {2, 4, 10, 16, true, false, false, QuantTable::None},
+    {8, 4, 37, 16, true, false, true, QuantTable::None},
+    {8, 6, 53, 4, false, true, true, QuantTable::None},
+    {8, 2, 21, 1, true, true, true, QuantTable::None},
+    {8, 3, 29, 32, false, true, true, QuantTable::None},
+    {2, 4, 9, 1, false, false, false, QuantTable::Curve},
+    {8, 4, 35, 1, false, false, true, QuantTable::Curve},
+    {4, 4, 17, 16, false, false, false, QuantTable::Fp4, true},
 };
 
-constexpr int kQuantKinds = 7;
+constexpr int kQuantKinds = 12;
+
+/// u of every nibble: 128 + the values of ggml's IQ4_NL, and 128 + 16 times those of OCP's E2M1, which are 0,
+/// 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives.
+constexpr std::uint8_t kQuantTables[2][16] = {
+    {1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241},
+    {128, 136, 144, 152, 160, 176, 192, 224, 128, 120, 112, 104, 96, 80, 64, 32},
+};
+constexpr const std::uint8_t* quant_table(QuantTable table) {
+  return kQuantTables[static_cast<int>(table) - 1];
+}
+
+/// Whether v needs all 8 bits of a byte, hence u.
+constexpr bool quant_has_8_bits(const QuantLayout& layout) {
+  return !layout.minimum && (layout.block_lines == 8 || layout.table == QuantTable::Curve);
+}
+
+/// Bytes of k scales that 16 columns of a block have behind the line of halves.
+constexpr int quant_k_scale_bytes(const QuantLayout& layout) {
+  return layout.minimum || layout.halves ? 32 : 16;
+}
 
 /// A kind as the kernels' template argument.
 template <QuantKind kKind>
@@ -64,6 +116,11 @@ constexpr int kQuantScaleAt = 32;
 constexpr int kQuantScaledSumAt = 36;
 constexpr int kQuantOffsetAt = 40;
 constexpr int kQuantOffsetLowAt = 44;
+
+/// What the exponent of a stored power of two loses by being divided by the unit.
+constexpr int kQuantPowerBias = 4;
+/// The largest exponent byte that products take: beyond, 1.5 * 2^23 times the scale is no number.
+constexpr int kQuantLargestPower = 235;
 
 /// The bits of the float 1.5 * 2^23. Added to an integer between -2^22 and 2^22 they give the bits of the
 /// float 1.5 * 2^23 + integer: so an integer sum that begins with them needs no conversion.

@@ -1,7 +1,10 @@
 #include "io/gguf/dequantize.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
+#include "io/gguf/ggml_types.h"
 #include "unit/io/test_files.h"
 
 namespace augur {
@@ -13,7 +16,7 @@ TEST(Dequantize, AgreesBitForBitWithTheGgufPackage) {
   const auto file = GgufFile::open(kGolden + ".gguf");
   const std::string expected = test::read_file(kGolden + ".f32");
   std::size_t place = 0;
-  ASSERT_EQ(file.tensor_infos().size(), 13u);
+  ASSERT_EQ(file.tensor_infos().size(), 26u);
   for (const auto& info : file.tensor_infos()) {
     const StoredTensor tensor = file.tensor(info);
     EXPECT_EQ(name(tensor.dtype), info.name);
@@ -29,6 +32,34 @@ TEST(Dequantize, AgreesBitForBitWithTheGgufPackage) {
     place += bytes;
   }
   EXPECT_EQ(place, expected.size());
+}
+
+// Of every type with blocks: a row that is no whole ones, and bytes that end too early.
+TEST(Dequantize, FilesWithBrokenBlocksAreRefused) {
+  const auto read = [](std::string_view text) {
+    const auto file = GgufFile::parse(test::bytes_of(text), "f.gguf");
+    file.tensor(file.tensor_infos().front());
+  };
+  int types = 0;
+  for (std::uint32_t type = 0; type < 64; ++type) {
+    const std::optional<DType> dtype = ggml_dtype(type);
+    if (!dtype || block_shape(*dtype).elements == 1) continue;
+    ++types;
+    const BlockShape shape = block_shape(*dtype);
+    const auto row = static_cast<std::uint64_t>(shape.elements);
+    const std::string bytes(static_cast<std::size_t>(4 * shape.bytes), '\1');
+    const auto refused = [&](std::uint64_t extent, const std::string& data, std::string_view what) {
+      const std::string text = test::GgufBuilder().tensor("broken", type, {extent, 2}, data).build();
+      test::expect_error([&] { read(text); }, {"f.gguf", "broken", what});
+    };
+    refused(row + row / 2, bytes, fmt::format("whole blocks of {}", ggml_type_name(type)));
+    refused(2 * row, bytes.substr(0, static_cast<std::size_t>(shape.bytes)), "leave the file");
+    const std::string whole = test::GgufBuilder().tensor("whole", type, {2 * row, 2}, bytes).build();
+    EXPECT_NO_THROW(read(whole));
+    EXPECT_EQ(ggml_type(*dtype), type);
+    EXPECT_EQ(ggml_type_name(type), name(*dtype));
+  }
+  EXPECT_EQ(types, 23);
 }
 
 TEST(Dequantize, ReadsUnalignedBytes) {

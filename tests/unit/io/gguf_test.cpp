@@ -156,7 +156,8 @@ TEST(Gguf, RefusesBadTensors) {
   refused(GgufBuilder().tensor_at("t", 0, U{1}, ~std::uint64_t{31}, "1234"), {"tensor t", "leave the file"});
   refused(GgufBuilder().tensor_at("t", 0, U{1}, 3, "1234567"), {"tensor t", "alignment"});
   refused(GgufBuilder().tensor("t", 2, U{33}, std::string(40, 'x')), {"tensor t", "33", "Q4_0"});
-  refused(GgufBuilder().tensor("t", 23, U{256}, std::string(400, 'x')), {"tensor t", "IQ4_XS"});
+  refused(GgufBuilder().tensor("t", 41, U{256}, std::string(400, 'x')),
+          {"tensor t", "Q1_0", "not supported"});
   refused(GgufBuilder().tensor("t", 999, U{1}, "1234"), {"tensor t", "999"});
   refused(GgufBuilder().tensor("t", 0, U{1}, "1234").tensor("t", 0, U{1}, "1234"), {"tensor t", "twice"});
 }

@@ -58,6 +58,13 @@ TEST(GemmQuant, NothingSaturates) {
     std::vector<float> values(static_cast<std::size_t>(problem.n * problem.k), 31.0f / 32);
     for (std::size_t i = 0; i < values.size(); i += 16) values[i] = -1;  // what the others are measured by
     quantize_blocks(type, values.data(), std::ssize(values), problem.stored.data());
+    if (type == DType::MXFP4) {  // 31 / 32 is not its largest: that is 6 times a power of two
+      for (std::size_t i = 0; i < problem.stored.size(); ++i) {
+        problem.stored[i] = std::byte{static_cast<unsigned char>(i % 17 == 0 ? 125 : 0x77)};
+      }
+    }
+    PackedMatrix weight(type, problem.n, problem.k);
+    problem.weight = std::move(weight);
     problem.weight.set_stored_rows(0, problem.stored);
     for (int r = 0; r < problem.rows; ++r) {
       std::vector<float> row(static_cast<std::size_t>(problem.k), r == 1 ? -3.0f : 3.0f);
@@ -73,7 +80,7 @@ TEST(GemmQuant, NothingSaturates) {
 
 // Long enough for several blocks of k per group, whose sums rest between them.
 TEST(GemmQuant, CutsOfLongRowsDoNotShow) {
-  for (const DType type : {DType::Q8_0, DType::Q4_1, DType::Q6_K}) {
+  for (const DType type : {DType::Q8_0, DType::Q4_1, DType::Q6_K, DType::Q2_K, DType::MXFP4}) {
     const QuantProblem problem(type, 70, 16384, 29);
     const Buffer<float> expected = run(gemm_quant_portable, problem);
     for (const QuantVariant& variant : quant_variants())
@@ -149,15 +156,17 @@ TEST(GemmQuant, DispatchAndPartitionsOfPanelsKeepTheBits) {
 }
 
 // |computed - exact| <= gamma * sum of magnitudes, gamma = m u / (1 - m u), u = 2^-24 (Higham, Accuracy and
-// Stability, 3.1). A block adds at most two terms; each passes as many roundings as there are terms, and two
-// more for the factors it is made of. The integers, and their conversion to float32, are exact.
+// Stability, 3.1). A block adds at most two terms (four with halves and minima); each passes as many
+// roundings as there are terms, and two more for the factors it is made of. The integers, and their
+// conversion to float32, are exact.
 TEST(GemmQuant, StaysWithinTheRoundingErrorBound) {
   for (const DType type : kQuantTypes) {
     const QuantProblem problem(type, 40, 2048, 5);
     const QuantKind kind = *quant_kind(type);
     const Buffer<float> y = run(gemm_quant_portable, problem);
     const std::int64_t blocks = problem.k / 32;
-    const double m = 2.0 * static_cast<double>(blocks) + 2;
+    const bool four = quant_layout(kind).halves && quant_layout(kind).minimum;
+    const double m = (four ? 4.0 : 2.0) * static_cast<double>(blocks) + 2;
     const double gamma = m * 0x1p-24 / (1 - m * 0x1p-24);
     for (std::int64_t j = 0; j < problem.n; ++j) {
       for (std::int64_t r = 0; r < problem.rows; ++r) {
@@ -169,8 +178,9 @@ TEST(GemmQuant, StaysWithinTheRoundingErrorBound) {
           for (int i = 0; i < 32; ++i) {
             const double value = static_cast<double>(x.scale) * x.q[i];
             const double scaled = static_cast<double>(w.scales[i / 16]) * w.values[i];
-            exact += value * (scaled + static_cast<double>(w.minimum));
-            magnitude += std::fabs(value) * (std::fabs(scaled) + std::fabs(static_cast<double>(w.minimum)));
+            const auto minimum = static_cast<double>(w.minimums[i / 16]);
+            exact += value * (scaled + minimum);
+            magnitude += std::fabs(value) * (std::fabs(scaled) + std::fabs(minimum));
           }
         }
         ASSERT_NEAR(y[static_cast<std::size_t>(r * problem.y_stride + j)], exact, gamma * magnitude)

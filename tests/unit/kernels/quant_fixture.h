@@ -12,8 +12,30 @@
 
 namespace augur {
 
-constexpr DType kQuantTypes[] = {DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0,
-                                 DType::Q5_1, DType::Q4_K, DType::Q5_K, DType::Q6_K};
+constexpr DType kQuantTypes[] = {DType::Q8_0,   DType::Q4_0,   DType::Q4_1, DType::Q5_0, DType::Q5_1,
+                                 DType::Q4_K,   DType::Q5_K,   DType::Q6_K, DType::Q2_K, DType::Q3_K,
+                                 DType::IQ4_NL, DType::IQ4_XS, DType::MXFP4};
+
+/// Where the halves of a stored block are.
+inline std::vector<std::size_t> halves_of(DType type) {
+  switch (type) {
+    case DType::Q4_1:
+    case DType::Q5_1:
+    case DType::Q4_K:
+    case DType::Q5_K:
+      return {0, 2};
+    case DType::Q2_K:
+      return {80, 82};
+    case DType::Q3_K:
+      return {108};
+    case DType::Q6_K:
+      return {208};
+    case DType::MXFP4:
+      return {};
+    default:
+      return {0};
+  }
+}
 
 /// The same as GemmProblem for quantised weights.
 struct QuantProblem {

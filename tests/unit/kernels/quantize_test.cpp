@@ -43,13 +43,13 @@ TEST(Quantize, PackedRowsAreTheStoredNumbers) {
     // Beside what a quantiser makes every pattern of the bits that are not halves: all values, all scales.
     std::mt19937 random(6);
     const auto block = static_cast<std::size_t>(block_shape(type).bytes);
-    const bool six = type == DType::Q6_K;
-    const std::size_t first = six                                                                 ? 0
-                              : type == DType::Q8_0 || type == DType::Q4_0 || type == DType::Q5_0 ? 2
-                                                                                                  : 4;
-    for (std::size_t at = block; at < stored.size(); at += block)
-      for (std::size_t i = first; i < (six ? 208 : block); ++i)
-        stored[at + i] = static_cast<std::byte>(random());
+    for (std::size_t at = block; at < stored.size(); at += block) {
+      std::vector<std::byte> bits(block);
+      for (std::byte& byte : bits) byte = static_cast<std::byte>(random());
+      for (const std::size_t half : halves_of(type)) std::memcpy(&bits[half], &stored[at + half], 2);
+      if (type == DType::MXFP4) bits[0] = static_cast<std::byte>(random() % (kQuantLargestPower + 1));
+      std::copy(bits.begin(), bits.end(), &stored[at]);
+    }
     PackedMatrix matrix(type, n, k);
     const std::size_t row_size = stored.size() / static_cast<std::size_t>(n);
     matrix.set_stored_rows(0, std::span(stored).first(5 * row_size));
@@ -89,7 +89,12 @@ TEST(Quantize, ErrorsAreWhatTheBitsAllow) {
                                                                  {DType::Q5_K, 0.045},
                                                                  {DType::Q4_0, 0.09},
                                                                  {DType::Q4_1, 0.085},
-                                                                 {DType::Q4_K, 0.09}}) {
+                                                                 {DType::Q4_K, 0.09},
+                                                                 {DType::IQ4_NL, 0.081},
+                                                                 {DType::IQ4_XS, 0.082},
+                                                                 {DType::MXFP4, 0.124},
+                                                                 {DType::Q3_K, 0.158},
+                                                                 {DType::Q2_K, 0.297}}) {
     ASSERT_TRUE(can_quantize(e.type));
     const std::vector<float> values = normals(256 * 64, 12);
     const std::vector<float> back = dequantized(e.type, quantized(e.type, values), values.size());
@@ -130,7 +135,9 @@ TEST(Quantize, ColumnsThatMatterMoreAreKeptMoreExactly) {
     const double plain = weighted_error(values, dequantized(type, stored, values.size()), importance);
     quantize_blocks(type, values.data(), std::ssize(values), stored.data(), importance.data());
     const double weighed = weighted_error(values, dequantized(type, stored, values.size()), importance);
-    EXPECT_LT(weighed, (type == DType::Q8_0 ? 0.97 : 0.9) * plain) << name(type);
+    // Powers of two leave little to choose.
+    const double most = type == DType::MXFP4 ? 0.99 : type == DType::Q8_0 ? 0.97 : 0.9;
+    EXPECT_LT(weighed, most * plain) << name(type);
     const std::vector<float> equal(values.size(), 3.0f);
     quantize_blocks(type, values.data(), std::ssize(values), stored.data(), equal.data());
     const double same = weighted_error(values, dequantized(type, stored, values.size()), importance);
@@ -163,6 +170,7 @@ TEST(Quantize, RefusesScalesThatAHalfCannotHold) {
   std::vector<std::byte> out(4096);
   for (const DType type : kQuantTypes) {
     for (const float huge : {1e10f, -1e10f, std::numeric_limits<float>::max()}) {
+      if (type == DType::MXFP4 && std::fabs(huge) < 1e20f) continue;  // its scales are no halves
       std::vector<float> values(512, 1.0f);
       values[300] = huge;
       EXPECT_THROW(quantize_blocks(type, values.data(), 512, out.data()), Error) << name(type);
@@ -180,10 +188,8 @@ TEST(Quantize, ScalesAreNumbersOrFoundOut) {
   for (const DType type : kQuantTypes) {
     const BlockShape shape = block_shape(type);
     const auto size = static_cast<std::size_t>(shape.bytes);
-    const bool minimum =
-        type == DType::Q4_1 || type == DType::Q5_1 || type == DType::Q4_K || type == DType::Q5_K;
-    std::vector<std::size_t> halves = {type == DType::Q6_K ? std::size_t{208} : 0};
-    if (minimum) halves.push_back(2);
+    const std::vector<std::size_t> halves = halves_of(type);
+    if (halves.empty()) continue;
     std::vector<std::byte> row(3 * size, std::byte{0xff});  // what is no scale may have any bits
     const auto put = [&](std::size_t at, int value) {
       const auto half = static_cast<std::uint16_t>(value);
@@ -204,7 +210,33 @@ TEST(Quantize, ScalesAreNumbersOrFoundOut) {
   }
 }
 
+TEST(Quantize, PowersOfTwoAreThoseThatProductsTake) {
+  std::vector<std::byte> row(3 * 17, std::byte{0});
+  for (const int power : {0, 127, kQuantLargestPower, kQuantLargestPower + 1, 254, 255}) {
+    row[34] = static_cast<std::byte>(power);
+    EXPECT_EQ(finite_scales(DType::MXFP4, row.data(), 96), power <= kQuantLargestPower) << power;
+    EXPECT_TRUE(finite_scales(DType::MXFP4, row.data(), 64));
+  }
+}
+
+TEST(Quantize, ExactValuesOfFourBitFloatsAndOfTheCurveSurvive) {
+  std::mt19937 random(4);
+  const auto survive = [&](DType type, const std::vector<float>& choice, float scale) {
+    std::vector<float> values(512);
+    for (float& v : values) v = scale * choice[random() % choice.size()];
+    for (std::size_t i = 0; i < values.size(); i += 32)
+      values[i] = scale * choice[0];  // the ends are in every block
+    EXPECT_EQ(dequantized(type, quantized(type, values), values.size()), values) << name(type);
+  };
+  survive(DType::MXFP4, {6, 0, 0.5f, 1, 1.5f, 2, 3, 4, -0.5f, -1, -1.5f, -2, -3, -4, -6}, 0.25f);
+  survive(DType::IQ4_NL, {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113},
+          0x1.8p-7f);
+}
+
 TEST(Quantize, PackedMatrixRefusesRowsThatDoNotFit) {
+  EXPECT_THROW(PackedMatrix(DType::MXFP4, 4, 80), Error);
+  EXPECT_THROW(PackedMatrix(DType::IQ4_XS, 4, 128), Error);
+  EXPECT_THROW(PackedMatrix(DType::IQ2_S, 4, 256), Error);  // no product takes it
   EXPECT_THROW(PackedMatrix(DType::Q4_0, 4, 40), Error);
   EXPECT_THROW(PackedMatrix(DType::Q4_K, 4, 128), Error);
   PackedMatrix matrix(DType::Q8_0, 4, 64);

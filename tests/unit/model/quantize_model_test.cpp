@@ -113,6 +113,14 @@ TEST_F(QuantizeModel, TypesFollowTheRows) {
   EXPECT_EQ(small.weights().find("model.layers.0.self_attn.q_proj.weight")->dtype, DType::Q4_1);
   EXPECT_EQ(small.weights().find("model.embed_tokens.weight")->dtype, DType::Q8_0);
   EXPECT_EQ(small.weights().find("model.layers.0.mlp.down_proj.weight")->dtype, DType::BF16);
+  for (const DType type : {DType::Q2_K, DType::Q3_K, DType::IQ4_XS, DType::IQ4_NL, DType::MXFP4}) {
+    const Checkpoint low = Checkpoint::open(write(folder_.path(), type));
+    EXPECT_EQ(low.weights().find("model.layers.1.self_attn.q_proj.weight")->dtype, type);
+    EXPECT_EQ(low.weights().find("lm_head.weight")->dtype, DType::Q6_K);
+    const DType fallback = block_shape(type).elements == 32 ? type : DType::IQ4_NL;
+    const Checkpoint stories = Checkpoint::open(write(stories_path(), type));
+    EXPECT_EQ(stories.weights().find("model.layers.0.self_attn.q_proj.weight")->dtype, fallback);
+  }
 }
 
 /// From GGUF to GGUF: what has its type already is copied, what has not is made anew; nothing else changes.
@@ -192,8 +200,8 @@ TEST_F(QuantizeModel, DamagedFilesAreErrorsOrModels) {
 }
 
 /// Whatever the header says of a tensor is needed, and what is said wrongly contradicts something else: the
-/// other tensors' places, the model's shapes, the names it needs. Types of one size (Q4_0 and Q4_K, Q5_0 and
-/// Q5_K) are the exception; weights have no second copy at all.
+/// other tensors' places, the model's shapes, the names it needs. Types of one size (Q4_0, Q4_K, IQ4_NL and
+/// NVFP4, for instance) are the exception; weights have no second copy at all.
 TEST_F(QuantizeModel, NoWordAboutATensorCanBeWrong) {
   testing_support::write_random_model(folder_.path());
   const std::filesystem::path original = write(folder_.path(), DType::Q4_0);
@@ -226,8 +234,11 @@ TEST_F(QuantizeModel, NoWordAboutATensorCanBeWrong) {
       }
     }
     const std::size_t type = sizes + 8 * tensor.shape.size();
-    const auto same_size = [&](std::uint32_t other) { return tensor.type == 2 && other == 12; };
-    for (const std::uint32_t other : {0u, 1u, 2u, 3u, 6u, 7u, 8u, 12u, 14u, 24u, 26u, 30u, 31u}) {
+    const auto same_size = [&](std::uint32_t other) {
+      return tensor.type == 2 && (other == 12 || other == 20 || other == 40);
+    };
+    for (const std::uint32_t other : {0u,  1u,  2u,  3u,  6u,  7u,  8u,  10u, 11u, 12u, 14u, 16u, 18u, 19u,
+                                      20u, 21u, 23u, 24u, 26u, 29u, 30u, 31u, 34u, 35u, 39u, 40u, 41u}) {
       if (other != tensor.type && !same_size(other)) expect_refused(tensor, "type", type, other);
     }
     for (const std::uint64_t step : {std::uint64_t{1}, std::uint64_t{32}, std::uint64_t{4096}}) {
@@ -241,7 +252,8 @@ TEST_F(QuantizeModel, NoWordAboutATensorCanBeWrong) {
 TEST_F(QuantizeModel, ScalesAreNumbers) {
   testing_support::write_random_model(folder_.path());
   const std::filesystem::path damaged = folder_.path() / "damaged.gguf";
-  for (const DType type : {DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q4_K}) {
+  for (const DType type : {DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q4_K, DType::Q3_K, DType::Q2_K,
+                           DType::IQ4_NL, DType::IQ4_XS, DType::MXFP4}) {
     std::string bytes = read_bytes(write(folder_.path(), type));
     std::fill_n(bytes.begin() + std::ssize(bytes) / 2, 400, '\xff');
     std::ofstream(damaged, std::ios::binary).write(bytes.data(), std::ssize(bytes));

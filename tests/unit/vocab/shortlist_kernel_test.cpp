@@ -140,8 +140,9 @@ TEST_P(ShortlistKernel, EqualResultsGoByColumn) {
 TEST(CopiedRow, IsTheSameInEveryType) {
   constexpr std::int64_t kRows = 20;
   constexpr std::int64_t kWidth = 512;
-  for (const DType type : {DType::F32, DType::BF16, DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0,
-                           DType::Q5_1, DType::Q4_K, DType::Q5_K, DType::Q6_K}) {
+  for (const DType type :
+       {DType::F32, DType::BF16, DType::Q8_0, DType::Q4_0, DType::Q4_1, DType::Q5_0, DType::Q5_1, DType::Q4_K,
+        DType::Q5_K, DType::Q6_K, DType::Q2_K, DType::Q3_K, DType::IQ4_NL, DType::IQ4_XS, DType::MXFP4}) {
     SCOPED_TRACE(name(type));
     std::mt19937 random(7);
     std::normal_distribution<float> normal;
