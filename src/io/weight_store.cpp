@@ -41,7 +41,9 @@ const StoredTensor& WeightStore::require(std::string_view name, const Shape& sha
   if (tensor == nullptr) {
     throw Error("{}: tensor {} is missing (expected shape {})", description_, name, to_string(shape));
   }
-  if (tensor->shape != shape) {
+  const std::span<const std::int64_t> found = tensor->shape;
+  const bool one_row = found.size() == 2 && found.front() == 1 && shape.size() == 1;
+  if (!std::equal(shape.begin(), shape.end(), found.begin() + (one_row ? 1 : 0), found.end())) {
     throw Error("{}: tensor {}: expected shape {}, found {}", tensor->file, name, to_string(shape),
                 to_string(tensor->shape));
   }

@@ -47,7 +47,7 @@ class WeightStore {
   const std::map<std::string, StoredTensor, std::less<>>& tensors() const { return tensors_; }
   const StoredTensor* find(std::string_view name) const;
   /// The tensor, checked: Error naming file, tensor, what was found and what was expected when it is missing
-  /// or its shape differs.
+  /// or its shape differs. A matrix of one row may stand for a vector.
   const StoredTensor& require(std::string_view name, const Shape& shape) const;
 
   /// Some rows of a tensor (of three dimensions: matrices), under a name of their own.

@@ -74,6 +74,7 @@ void read_scales(const Fields& fields, const Family& family, ModelConfig& out) {
   refuse_unread(fields, family.multipliers,
                 {"embedding_multiplier", "logits_scaling", "residual_multiplier", "attention_multiplier"});
   refuse_unread(fields, family.query_scalar > 0, {"query_pre_attn_scalar"});
+  refuse_unread(fields, family.shared_expert, {"shared_expert_intermediate_size"});
 }
 
 /// A longer context than max_position_embeddings where the scaling is meant to extend it: Hugging Face's

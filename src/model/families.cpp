@@ -160,6 +160,16 @@ constexpr std::array kFamilies = {
         .experts = ExpertRule::Qwen,
     },
     Family{
+        .name = "qwen2_moe",
+        .gguf = "qwen2moe",
+        .default_context = 32768,
+        .default_kv_heads = 16,
+        .qkv_bias = BiasRule::Always,
+        .window = WindowRule::OptIn,
+        .experts = ExpertRule::Qwen,
+        .shared_expert = true,
+    },
+    Family{
         .name = "mixtral",
         .gguf = "llama",
         .default_context = 131072,

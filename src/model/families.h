@@ -32,6 +32,10 @@ struct TensorNames {
   std::string_view expert_gate = "gate_proj";
   std::string_view expert_up = "up_proj";
   std::string_view expert_down = "down_proj";
+  std::string_view shared_gate = "mlp.shared_expert.gate_proj";  ///< of the expert that all rows go to
+  std::string_view shared_up = "mlp.shared_expert.up_proj";
+  std::string_view shared_down = "mlp.shared_expert.down_proj";
+  std::string_view shared_scale = "mlp.shared_expert_gate.weight";
 };
 
 /// How a family reads a bias: never there, always there, or said by a key of config.json (absent: false).
@@ -89,6 +93,7 @@ struct Family {
   bool root_embedding = false;  ///< embeddings are scaled by sqrt(hidden_size)
   bool multipliers = false;     ///< reads Granite's four: `embedding_multiplier` and so on
   ExpertRule experts = ExpertRule::None;
+  bool shared_expert = false;  ///< reads `shared_expert_intermediate_size`
   TensorNames names = {};
 };
 

@@ -12,6 +12,16 @@ const float* data_of(const std::vector<float>& vector) {
   return vector.empty() ? nullptr : vector.data();
 }
 
+/// The sigmoid of a row's product with a gate: 16 partial sums, as the row operations have them (ops.h).
+float gate_of(const float* row, const std::vector<float>& gate) {
+  float sums[16] = {};
+  for (std::size_t i = 0; i < gate.size(); ++i) sums[i % 16] += row[i] * gate[i];
+  for (std::size_t half = 8; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
+  }
+  return 1.0f / (1.0f + std::exp(-sums[0]));
+}
+
 }  // namespace
 
 /// Books the time since the last call under a step, on thread 0 and only when asked to.
@@ -376,6 +386,25 @@ void ForwardPass::route_rows(Team& team, int index, Timer& timer) const {
   timer.barrier(team, ForwardProfile::GateUp);
 }
 
+/// Of the expert that all rows go to, with the activation.
+void ForwardPass::multiply_shared_gate_up(Team& team, int index) const {
+  const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
+  const int rows = plan_.rows();
+  const void* x = prepare_rows(
+      team, ws_, {.into = ws_.normed, .type = layer.gate_up.input_type(), .width = config_.hidden}, rows,
+      [&](std::int64_t r) { return static_cast<const float*>(ws_.routed.row(DType::F32, r)); });
+  const DType activated = layer.down.input_type();
+  const Range panels = team.split(layer.gate_up.panels(), activated == DType::Q8_0 ? 4 : 2);
+  kernels_.gemm({.weight = &layer.gate_up,
+                 .x = x,
+                 .x_stride = ws_.normed.shared.stride(),
+                 .rows = rows,
+                 .y = ws_.gate_up.floats(0),
+                 .y_stride = ws_.gate_up.stride()},
+                panels);
+  activate(ws_.gate_up, ws_.activated, {0, rows}, panels, activated, config_.layer(index).activation);
+}
+
 void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
   const LayerSpec& spec = config_.layer(index);
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
@@ -413,7 +442,18 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
     activate(ws_.expert_gate_up, ws_.expert_activated, {group.first, group.first + group.rows}, panels,
              activated, spec.activation);
   }
+  const bool shares = !layer.shared_scale.empty();
+  if (shares) multiply_shared_gate_up(team, index);
   timer.barrier(team, ForwardProfile::GateUp);
+  if (shares) {
+    kernels_.gemm({.weight = &layer.down,
+                   .x = ws_.activated.row(layer.down.input_type(), 0),
+                   .x_stride = ws_.activated.stride(),
+                   .rows = plan_.rows(),
+                   .y = ws_.expert_results.floats(routed.places()),
+                   .y_stride = ws_.expert_results.stride()},
+                  team.split(layer.down.panels()));
+  }
   for (const ExpertRows::Group& group : routed.groups()) {
     const ExpertWeights& expert = layer.experts[static_cast<std::size_t>(group.expert)];
     observe(team, {.product = ProductInput::Down,
@@ -441,6 +481,10 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
       add_scaled_row(ws_.residual.floats(r), ws_.expert_results.floats(routed.place(row, i)),
                      routed.share(row, i) * spec.residual_scale, config_.hidden);
     }
+    if (!shares) continue;
+    const float scale = gate_of(static_cast<const float*>(ws_.routed.row(DType::F32, r)), layer.shared_scale);
+    add_scaled_row(ws_.residual.floats(r), ws_.expert_results.floats(routed.places() + r),
+                   scale * spec.residual_scale, config_.hidden);
   }
   timer.barrier(team, ForwardProfile::Down);
 }

@@ -224,6 +224,10 @@ void LayerReader::read_experts() {
   }
   experts_.width = static_cast<int>(fields_.require_int("moe_intermediate_size", kMaxIntermediate));
   experts_.normalise = fields_.flag("norm_topk_prob");
+  if (family_.shared_expert) {
+    experts_.shared =
+        static_cast<int>(fields_.require_int("shared_expert_intermediate_size", kMaxIntermediate));
+  }
   const auto step = static_cast<std::size_t>(size("decoder_sparse_step", kMaxLayers).value_or(1));
   for (std::size_t i = 0; i < layers; ++i) has_experts_[i] = (i + 1) % step == 0;
   if (const nlohmann::json* dense = fields_.find("mlp_only_layers")) {

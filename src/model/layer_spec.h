@@ -60,6 +60,9 @@ struct ExpertSpec {
   bool softmax_of_all = true;
   bool normalise = true;  ///< with softmax_of_all: the shares are made to sum to 1
   bool bias = false;      ///< of the router and of the experts' products
+  /// > 0: width of one more expert that every row goes to. What it gives is scaled by the sigmoid of the
+  /// row's product with a gate.
+  int shared = 0;
 
   friend bool operator==(const ExpertSpec&, const ExpertSpec&) = default;
 };

@@ -186,6 +186,15 @@ void pack_experts(WeightPacker& packer, const ModelConfig& config, const ExpertS
     layer.router_bias.resize(static_cast<std::size_t>(round_to_panel(spec.count)));
     packer.bias(layer.router_bias, fmt::format("{}{}.bias", prefix, names.router), spec.count);
   }
+  if (spec.shared > 0) {
+    const auto name = [&](std::string_view part) { return fmt::format("{}{}.weight", prefix, part); };
+    packer.matrix(layer.gate_up, name(names.shared_gate), spec.shared, hidden, kGatePanels);
+    packer.matrix(layer.gate_up, name(names.shared_up), spec.shared, hidden, kUpPanels);
+    packer.matrix(layer.down, name(names.shared_down), hidden, spec.shared);
+    packer.reserve(layer.gate_up, 2 * round_to_panel(spec.shared), hidden);
+    packer.reserve(layer.down, hidden, spec.shared);
+    packer.vector(layer.shared_scale, fmt::format("{}{}", prefix, names.shared_scale), hidden);
+  }
   layer.experts.resize(static_cast<std::size_t>(spec.count));
   for (int e = 0; e < spec.count; ++e) {
     ExpertWeights& expert = layer.experts[static_cast<std::size_t>(e)];

@@ -37,8 +37,10 @@ struct LayerWeights {
   /// activation to it. Gate and up are padded to whole panels.
   PackedMatrix gate_up;
   PackedMatrix down;
-  // In place of these two where the layer has experts. Rows are routed in float32.
-  PackedMatrix router;  ///< [experts, hidden]
+  // Where the layer has experts these two are those of the one that all rows go to, if there is one, and its
+  // gate [hidden]; the others come beside it. Rows are routed in float32.
+  std::vector<float> shared_scale;  ///< empty: no expert is shared
+  PackedMatrix router;              ///< [experts, hidden]
   std::vector<float> router_bias;
   std::vector<ExpertWeights> experts;
   std::vector<float> qkv_bias, o_bias, gate_up_bias, down_bias;  ///< by row, padded to 16; empty when none
@@ -53,6 +55,10 @@ void for_each_matrix(const LayerWeights& layer, const LayerSpec& spec, const Vis
     visit(layer.gate_up, 1.0);
     visit(layer.down, 1.0);
     return;
+  }
+  if (!layer.shared_scale.empty()) {
+    visit(layer.gate_up, 1.0);
+    visit(layer.down, 1.0);
   }
   visit(layer.router, 1.0);
   const double share = static_cast<double>(spec.experts.active) / static_cast<double>(layer.experts.size());

@@ -9,6 +9,11 @@ constexpr std::int64_t kResultGrain = 16;
 constexpr std::int64_t pair_width(std::int64_t intermediate) {
   return (intermediate + kResultGrain - 1) / kResultGrain * 2 * kResultGrain;
 }
+
+/// Of the feed-forwards that all rows go through.
+std::int64_t intermediate_width(const ModelConfig& config) {
+  return std::max(config.intermediate, Workspace::experts_of(config).shared);
+}
 }  // namespace
 
 ExpertSpec Workspace::experts_of(const ModelConfig& config) {
@@ -30,8 +35,8 @@ Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t a
       qkv(DType::F32, std::int64_t{config.heads + 2 * config.kv_heads} * config.head_dim, kResultGrain),
       attended(std::int64_t{config.heads} * config.head_dim),
       mixed(std::int64_t{config.heads} * config.head_dim),
-      gate_up(DType::F32, pair_width(config.intermediate), kResultGrain),
-      activated(config.intermediate),
+      gate_up(DType::F32, pair_width(intermediate_width(config)), kResultGrain),
+      activated(intermediate_width(config)),
       routed(config.hidden),
       router_scores(DType::F32, experts.count, kResultGrain),
       expert_inputs(config.hidden),
@@ -67,7 +72,7 @@ void Workspace::ensure_forward(std::int64_t rows, std::span<const DType> types, 
     routed.ensure(DType::F32, rows);
     router_scores.ensure(rows);
     expert_gate_up.ensure(places);
-    expert_results.ensure(places);
+    expert_results.ensure(places + (experts.shared > 0 ? rows : 0));
     for (const DType type : types) {
       if (type == DType::I16) continue;
       expert_inputs.ensure(type, places);

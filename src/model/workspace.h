@@ -119,7 +119,7 @@ struct Workspace {
   InputRows expert_inputs;     ///< [places, hidden]
   RowBuffer expert_gate_up;    ///< [places, pairs of 16 gate and 16 up] float32
   InputRows expert_activated;  ///< [places, expert width]
-  RowBuffer expert_results;    ///< [places, hidden] float32
+  RowBuffer expert_results;    ///< [places, hidden] float32, then [rows, hidden] of the shared expert
   ExpertRows expert_rows;
   std::int64_t woken_experts = 0;  ///< distinct ones of every layer, added up, of the pass
   RowBuffer result;                ///< [rows, hidden] float32 without padding, where `residual` has some

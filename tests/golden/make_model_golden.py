@@ -17,8 +17,8 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from transformers import (Gemma2Config, Gemma3TextConfig, GptOssConfig, GraniteConfig, GraniteMoeHybridConfig, LlamaConfig,
-                          MistralConfig, MixtralConfig, Olmo2Config, Phi3Config, Qwen2Config, Qwen3Config, Qwen3MoeConfig,
-                          SmolLM3Config)
+                          MistralConfig, MixtralConfig, Olmo2Config, Phi3Config, Qwen2Config, Qwen2MoeConfig, Qwen3Config,
+                          Qwen3MoeConfig, SmolLM3Config)
 
 HERE = pathlib.Path(__file__).parent / "models"
 BASE = dict(hidden_size=40, intermediate_size=72, num_hidden_layers=2, num_attention_heads=4, vocab_size=144,
@@ -78,6 +78,9 @@ MODELS = {
                             num_experts_per_tok=2, pad_token_id=0, rope_parameters={
         "rope_type": "yarn", "rope_theta": 150000.0, "factor": 8.0, "original_max_position_embeddings": 32,
         "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False}),
+    "qwen2_moe": Qwen2MoeConfig(**{**BASE, "num_hidden_layers": 3}, num_key_value_heads=2, num_experts=6,
+                                num_experts_per_tok=2, moe_intermediate_size=24, shared_expert_intermediate_size=88,
+                                mlp_only_layers=[1]),
 }
 # These keep the newer form of the rotation's keys.
 NEWER = ("yarn_rope", "qwen3", "gemma3", "gpt_oss")
@@ -90,7 +93,7 @@ KEPT = ("architectures", "model_type", *BASE, "num_key_value_heads", "head_dim",
         "no_rope_layer_interval", "attention_multiplier", "embedding_multiplier", "residual_multiplier",
         "logits_scaling", "original_max_position_embeddings", "shared_intermediate_size", "num_local_experts",
         "position_embedding_type", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob",
-        "decoder_sparse_step", "mlp_only_layers")
+        "decoder_sparse_step", "mlp_only_layers", "shared_expert_intermediate_size")
 
 
 def older_rope_keys(config):

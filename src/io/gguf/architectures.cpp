@@ -31,6 +31,17 @@ constexpr std::array<NamePair, 4> kExperts = {{
     {"ffn_down_exps", "mlp.experts.down_proj"},
 }};
 
+constexpr std::array<NamePair, 8> kSharedExpert = {{
+    {"ffn_gate_inp", "mlp.gate"},
+    {"ffn_gate_exps", "mlp.experts.gate_proj"},
+    {"ffn_up_exps", "mlp.experts.up_proj"},
+    {"ffn_down_exps", "mlp.experts.down_proj"},
+    {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
+    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+    {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+    {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+}};
+
 constexpr std::array<NamePair, 6> kGptOss = {{
     {"post_attention_norm", "post_attention_layernorm"},
     {"attn_sinks", "self_attn.sinks"},
@@ -112,6 +123,15 @@ constexpr std::array kArchitectures = {
                      .experts = true,
                      .normalised_experts = true,
                      .names = kExperts},
+    GgufArchitecture{.name = "qwen2moe",
+                     .model_type = "qwen2_moe",
+                     .model_class = "Qwen2MoeForCausalLM",
+                     .windows = true,
+                     .windows_opt_in = true,
+                     .windows_stated = true,
+                     .experts = true,
+                     .qkv_bias_always = true,
+                     .names = kSharedExpert},
     GgufArchitecture{.name = "gpt-oss",
                      .model_type = "gpt_oss",
                      .model_class = "GptOssForCausalLM",

@@ -213,6 +213,9 @@ void add_experts(const GgufArchitecture& known, const Keys& keys, Json& config) 
   if (const auto width = keys.find_size("expert_feed_forward_length")) {
     config[std::string(known.expert_width)] = *width;
   }
+  if (const auto width = keys.find_size("expert_shared_feed_forward_length")) {
+    config["shared_expert_intermediate_size"] = *width;
+  }
   if (known.normalised_experts) config["norm_topk_prob"] = true;
 }
 
