@@ -76,7 +76,8 @@ std::vector<std::unique_ptr<Contender>> contenders(VocabularyBench& bench, const
     auto one = std::make_unique<Contender>();
     one->name = name;
     if (spec.kind != VocabularySpec::Kind::Full) {
-      one->choice = VocabularyChoice(spec, bench.target().fingerprint(), bench.tokenizer().eos);
+      one->choice = VocabularyChoice(spec, bench.target().fingerprint(), bench.tokenizer().eos,
+                                     bench.target().weight_bytes());
     }
     one->choice.observe(
         [it = one.get()](const HeadWeights&, std::span<const HeadRow>, const VocabularyHead& head) {
