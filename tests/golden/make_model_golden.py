@@ -91,7 +91,7 @@ KEPT = ("architectures", "model_type", *BASE, "num_key_value_heads", "head_dim",
         "attention_bias", "mlp_bias", "tie_word_embeddings", "rope_parameters", "sliding_window", "use_sliding_window",
         "query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping", "no_rope_layers",
         "no_rope_layer_interval", "attention_multiplier", "embedding_multiplier", "residual_multiplier",
-        "logits_scaling", "original_max_position_embeddings", "shared_intermediate_size", "num_local_experts",
+        "logits_scaling", "original_max_position_embeddings", "shared_intermediate_size", "num_local_experts", "num_experts",
         "position_embedding_type", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob",
         "decoder_sparse_step", "mlp_only_layers", "shared_expert_intermediate_size")
 
