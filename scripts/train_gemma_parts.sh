@@ -1,27 +1,29 @@
 #!/usr/bin/env bash
-# Makes the parts that ship in models/ for Gemma 3 270M: text of the target first, then an MTP layer, the list of
-# frequent tokens, clusters with a router. Every step continues where it was stopped. The target is a base model without
-# a chat template: prompts and texts are plain text, conversations are joined.
+# Makes the parts that ship in models/ for Gemma 3 270M: text of the target first, then the list of frequent tokens and
+# clusters with a router for its early exit, which needs no training. The target is a base model without a chat template:
+# prompts and texts are plain text, conversations are joined.
 #
 # usage: scripts/train_gemma_parts.sh TEXTS_FOLDER WORK_FOLDER [PART...]
 #   TEXTS_FOLDER   *.jsonl or *.jsonl.xz with records of messages or text (no evaluation prompts)
 #   WORK_FOLDER    texts and results
-#   PART           mtp frspec dynaspec (default: all)
-# AUGUR=build/release/augur   TARGET (another model)
-# ANSWERS=200, RECORDS=250, WORDS=1000000 (of each file: prompts that are answered, texts learnt from, tokens counted)
-# TOKENS=250000 (of the layer)   VOCAB=12288 (tokens learnt over)   LR=1.5e-3
-# CORE=2048   CLUSTERS=1024   EXAMPLES=60000   MINUTES=10 (of the router)   BUDGET=96,96
+#   PART           frspec dynaspec (default: both); mtp: an MTP layer, which does not ship (hours on two cores)
+# AUGUR=build/release/augur   TARGET (another model)   EXIT=17 (layers that draft)
+# ANSWERS=100, RECORDS=250, WORDS=600000 (of each file: prompts that are answered, texts learnt from, tokens counted)
+# TOKENS=1000000 (of the MTP layer)   VOCAB=12288 (tokens learnt over)   LR=1.5e-3
+# CORE=12288   CLUSTERS=512   EXAMPLES=16000   MINUTES=3.5 (of drafting)   SHARE=0.15 (of the vocabulary)
 set -euo pipefail
 
 [[ $# -ge 2 ]] || { sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 texts=$1 work=$2
 shift 2
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(mtp frspec dynaspec)
+[[ ${#parts[@]} -gt 0 ]] || parts=(frspec dynaspec)
 here=$(cd "$(dirname "$0")" && pwd)
 augur=${AUGUR:-$here/../build/release/augur}
 target=${TARGET:-$("$here/get_model.sh" gemma-3-270m)}
-mkdir -p "$work/texts"
+drafter=$work/early-exit
+mkdir -p "$work/texts" "$drafter"
+[[ -f $drafter/config.json ]] || echo "{\"exit_layer\": ${EXIT:-17}}" >"$drafter/config.json"
 
 # Plain texts of each file: the first RECORDS are learnt from (cut to 2,500 characters), all are counted.
 python3 - "$texts" "$work/texts" "${RECORDS:-250}" <<'PY'
@@ -42,22 +44,22 @@ for file in files:
                 print(json.dumps({"text": text[:2500]}), file=learn)
 PY
 learn=("$work"/texts/learn-*.jsonl) all=("$work"/texts/all-*.jsonl)
-"$augur" train generate -m "$target" --prompts "${all[@]}" -o "$work/answers.jsonl" --limit "${ANSWERS:-200}" -n 96 \
+"$augur" train generate -m "$target" --prompts "${all[@]}" -o "$work/answers.jsonl" --limit "${ANSWERS:-100}" -n 96 \
   --weights bf16 --parallel 64
 
 for part in "${parts[@]}"; do
   case "$part" in
-    mtp) "$augur" train mtp -m "$target" --data "$work/answers.jsonl" "${learn[@]}" --tokens "${TOKENS:-250000}" \
+    mtp) "$augur" train mtp -m "$target" --data "$work/answers.jsonl" "${learn[@]}" --tokens "${TOKENS:-1000000}" \
       --held-out "${HELD_OUT:-60}" -o "$work/mtp" --shared-norm --by-text --loss-vocab "${VOCAB:-12288}" \
       --lr "${LR:-1.5e-3}" --muon --step-tokens 2048 --learn-prompts ;;
     frspec) data=(--data "$work/answers.jsonl")
       for file in "${all[@]}"; do data+=(--data "$file"); done
-      "$augur" train frspec -m "$target" "${data[@]}" --max-tokens "${WORDS:-1000000}" -o "$work/mtp/frspec" ;;
+      "$augur" train frspec -m "$target" "${data[@]}" --max-tokens "${WORDS:-600000}" -o "$drafter/frspec" ;;
     dynaspec) prompts=()
       for file in "${all[@]}"; do prompts+=(--prompts "$file"); done
-      "$augur" train dynaspec -m "$target" -d "$work/mtp" "${prompts[@]}" --limit 300 --core "$work/mtp/frspec" \
-        --core-size "${CORE:-2048}" --clusters "${CLUSTERS:-1024}" --examples "${EXAMPLES:-60000}" \
-        --minutes "${MINUTES:-10}" --budget "${BUDGET:-96,96}" -o "$work/mtp/dynaspec" ;;
+      "$augur" train dynaspec -m "$target" -d "$drafter" "${prompts[@]}" --limit 60 --core "$drafter/frspec" \
+        --core-size "${CORE:-12288}" --clusters "${CLUSTERS:-512}" --iterations 8 --examples "${EXAMPLES:-16000}" \
+        --minutes "${MINUTES:-3.5}" --share "${SHARE:-0.15}" -o "$drafter/dynaspec" ;;
     *) echo "unknown part: $part" >&2; exit 2 ;;
   esac
 done

@@ -1,5 +1,5 @@
-// The promise on Gemma 3 270M, with the layer that is shipped for it, over its whole vocabulary of 262,144
-// tokens and over the draft vocabularies in its folder.
+// The promise on Gemma 3 270M, with the early exit that is shipped for it, over its whole vocabulary of
+// 262,144 tokens and over the draft vocabularies in the folder.
 #include "support/gemma3.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,8 @@ class LosslessGemma3 : public testing::TestWithParam<std::string> {
 TEST_P(LosslessGemma3, ShippedPartsWriteWhatPlainDecodingWrites) {
   EngineOptions options;
   options.model = gemma3_path().string();
-  options.draft_model = (std::filesystem::path(AUGUR_SOURCE_DIR) / "models" / "gemma-3-270m-mtp").string();
+  options.draft_model =
+      (std::filesystem::path(AUGUR_SOURCE_DIR) / "models" / "gemma-3-270m-early-exit").string();
   options.context = 256;
   options.speculation.drafters = {"none"};
   options.speculation.draft_vocabulary = GetParam();
@@ -43,7 +44,8 @@ TEST_P(LosslessGemma3, ShippedPartsWriteWhatPlainDecodingWrites) {
   std::vector<Request> all = requests();
   std::vector<std::vector<TokenId>> plain(all.size());
   engine.generate_many(all, 1, [&](std::size_t i, Result result) { plain[i] = std::move(result.tokens); });
-  for (const char* plan : {"mtp:n-max=3", "mtp:topk=4,depth=3,size=16", "mtp:policy=auto"}) {
+  for (const char* plan :
+       {"layerskip:n-max=3", "layerskip:topk=4,depth=3,size=16", "layerskip:policy=auto"}) {
     for (Request& request : all) request.speculation = SpeculationPlan::parse(plan);
     for (const int parallel : {1, 8}) {
       std::int64_t tokens = 0, rounds = 0;
@@ -52,7 +54,7 @@ TEST_P(LosslessGemma3, ShippedPartsWriteWhatPlainDecodingWrites) {
         tokens += std::ssize(result.tokens);
         rounds += result.speculation.calls;
       });
-      if (std::string(plan) == "mtp:policy=auto") continue;  // it decides by the clock
+      if (std::string(plan) == "layerskip:policy=auto") continue;  // it decides by the clock
       EXPECT_GT(static_cast<double>(tokens), 1.1 * static_cast<double>(rounds)) << plan;
     }
   }
