@@ -6,14 +6,13 @@
 # usage: scripts/train_gemma_parts.sh TEXTS_FOLDER WORK_FOLDER [PART...]
 #   TEXTS_FOLDER   *.jsonl or *.jsonl.xz with records of messages or text (no evaluation prompts)
 #   WORK_FOLDER    texts and results
-#   PART           frspec dynaspec (default: both); mtp: an MTP layer, which does not ship (hours on two cores)
+#   PART           frspec dynaspec (default: both)
 # AUGUR=build/release/augur   TARGET (another model)   EXIT=17 (layers that draft)
-# ANSWERS=100, RECORDS=250, WORDS=600000 (of each file: prompts that are answered, texts learnt from, tokens counted)
-# TOKENS=1000000 (of the MTP layer)   VOCAB=12288 (tokens learnt over)   LR=1.5e-3
+# ANSWERS=100, RECORDS=10000, WORDS=600000 (of each file: prompts that are answered, records read, tokens counted)
 # CORE=12288   CLUSTERS=512   EXAMPLES=16000   MINUTES=3.5 (of drafting)   SHARE=0.15 (of the vocabulary)
 set -euo pipefail
 
-[[ $# -ge 2 ]] || { sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[[ $# -ge 2 ]] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 texts=$1 work=$2
 shift 2
 parts=("$@")
@@ -25,8 +24,8 @@ drafter=$work/early-exit
 mkdir -p "$work/texts" "$drafter"
 [[ -f $drafter/config.json ]] || echo "{\"exit_layer\": ${EXIT:-17}}" >"$drafter/config.json"
 
-# Plain texts of each file: the first RECORDS are learnt from (cut to 2,500 characters), all are counted.
-python3 - "$texts" "$work/texts" "${RECORDS:-250}" <<'PY'
+# Plain texts of each file's first RECORDS.
+python3 - "$texts" "$work/texts" "${RECORDS:-10000}" <<'PY'
 import itertools, json, lzma, pathlib, sys
 source, out, records = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), int(sys.argv[3])
 files = sorted(source.glob("*.jsonl")) + sorted(source.glob("*.jsonl.xz"))
@@ -34,24 +33,18 @@ if not files:
     sys.exit(f"{source}: no .jsonl or .jsonl.xz files")
 for file in files:
     name = file.name.removesuffix(".xz")
-    with (lzma.open(file, "rt") if file.suffix == ".xz" else open(file)) as lines, \
-            open(out / f"all-{name}", "w") as everything, open(out / f"learn-{name}", "w") as learn:
-        for i, line in enumerate(itertools.islice(lines, 40 * records)):
+    with (lzma.open(file, "rt") if file.suffix == ".xz" else open(file)) as lines, open(out / name, "w") as texts:
+        for line in itertools.islice(lines, records):
             record = json.loads(line)
             text = record["text"] if "text" in record else "\n".join(m["content"] for m in record["messages"])
-            print(json.dumps({"text": text}), file=everything)
-            if i < records:
-                print(json.dumps({"text": text[:2500]}), file=learn)
+            print(json.dumps({"text": text}), file=texts)
 PY
-learn=("$work"/texts/learn-*.jsonl) all=("$work"/texts/all-*.jsonl)
+all=("$work"/texts/*.jsonl)
 "$augur" train generate -m "$target" --prompts "${all[@]}" -o "$work/answers.jsonl" --limit "${ANSWERS:-100}" -n 96 \
   --weights bf16 --parallel 64
 
 for part in "${parts[@]}"; do
   case "$part" in
-    mtp) "$augur" train mtp -m "$target" --data "$work/answers.jsonl" "${learn[@]}" --tokens "${TOKENS:-1000000}" \
-      --held-out "${HELD_OUT:-60}" -o "$work/mtp" --shared-norm --by-text --loss-vocab "${VOCAB:-12288}" \
-      --lr "${LR:-1.5e-3}" --muon --step-tokens 2048 --learn-prompts ;;
     frspec) data=(--data "$work/answers.jsonl")
       for file in "${all[@]}"; do data+=(--data "$file"); done
       "$augur" train frspec -m "$target" "${data[@]}" --max-tokens "${WORDS:-600000}" -o "$drafter/frspec" ;;

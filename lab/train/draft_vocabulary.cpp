@@ -18,12 +18,6 @@ DraftVocabulary::DraftVocabulary(std::int32_t target_size, const std::vector<Tok
   mask_.index_fill_(0, ids_, true);
 }
 
-DraftVocabulary DraftVocabulary::by_text() const {
-  DraftVocabulary same = *this;
-  same.covers_text_ = true;
-  return same;
-}
-
 DraftVocabulary DraftVocabulary::on(torch::Device device) const {
   DraftVocabulary there = *this;
   if (is_full()) return there;

@@ -20,11 +20,6 @@ class DraftVocabulary {
   /// Ascending ids.
   DraftVocabulary(std::int32_t target_size, const std::vector<TokenId>& ids);
 
-  /// The same, learnt where it has the text's next token (covers_text()), and not where it has the target's
-  /// favourite: which needs no logits of other tokens.
-  DraftVocabulary by_text() const;
-  bool covers_text() const { return covers_text_; }
-
   /// The same for tensors on a device; where it was made is the CPU.
   DraftVocabulary on(torch::Device device) const;
 
@@ -50,7 +45,6 @@ class DraftVocabulary {
   std::int32_t target_size_;
   torch::Tensor ids_;   ///< [size] int64; undefined: all
   torch::Tensor mask_;  ///< [target vocabulary] bool
-  bool covers_text_ = false;
 };
 
 /// The draft vocabulary of a part saved earlier: its `d2t`, or the target's whole vocabulary where there is

@@ -50,7 +50,7 @@ torch::Tensor EarlyExitLearner::apply(const Lesson& lesson, const torch::Tensor&
 
 Grade EarlyExitLearner::run(std::span<const Example> examples, bool learn) {
   Grade grade(1);
-  const Lesson lesson = prepare_lesson(target_, examples, taps_, &vocabulary_, head_);
+  const Lesson lesson = prepare_lesson(target_, examples, taps_, &vocabulary_);
   if (lesson.empty()) return grade;
   const Lesson::Pairs pairs = lesson.pairs(0);
   if (pairs.rows.empty()) return grade;

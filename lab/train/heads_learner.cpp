@@ -129,7 +129,7 @@ torch::Tensor HeadsLearner::apply(int depth, const torch::Tensor& states, const 
 
 Grade HeadsLearner::run(std::span<const Example> examples, bool learn) {
   Grade grade(options_.heads);
-  const Lesson lesson = prepare_lesson(target_, examples, {}, &vocabulary_, shared_head_);
+  const Lesson lesson = prepare_lesson(target_, examples, {}, &vocabulary_);
   if (lesson.empty()) return grade;
   const torch::AutoGradMode mode(learn);
   const torch::Tensor given = states(lesson);

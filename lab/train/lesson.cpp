@@ -93,18 +93,13 @@ Lesson prepare_lesson(const TorchLlama& target, std::span<const Example> example
   const auto count = std::ssize(graded);
   lesson.distributions =
       torch::empty({count, vocabulary->size()}, torch::dtype(torch::kBFloat16).device(device));
-  // Where the text counts, or a target that remembers has named its favourites, only the draft vocabulary's
-  // logits are left to compute.
-  const bool by_text = vocabulary->covers_text();
-  const bool known = by_text || lesson.target.favourites.defined();
+  // A target that remembers has named its favourites: only the draft vocabulary's logits are left to compute.
+  const bool known = lesson.target.favourites.defined();
   const torch::Tensor matrix = !known           ? target.head()
                                : head.defined() ? head
                                                 : vocabulary->rows(target.head());
   std::vector<torch::Tensor> favourites;
-  if (known) {
-    favourites.push_back(by_text ? lesson.ids.index_select(0, positions + 1)
-                                 : lesson.target.favourites.index_select(0, positions));
-  }
+  if (known) favourites.push_back(lesson.target.favourites.index_select(0, positions));
   const std::int64_t rows_at_once = chunk_rows(device);
   for (std::int64_t begin = 0; begin < count; begin += rows_at_once) {
     const std::int64_t end = std::min(begin + rows_at_once, count);

@@ -25,8 +25,7 @@ struct Lesson {
   TorchLlama::Output target;  ///< but for its favourites
   /// The target's softmax over the draft vocabulary at the positions to learn from, bfloat16, and by position
   /// the row that holds what follows its token; -1 where there is nothing to learn: the next token is not one
-  /// to be learnt, or the target's favourite (with DraftVocabulary::by_text the next token) is not in the
-  /// draft vocabulary.
+  /// to be learnt, or the target's favourite is not in the draft vocabulary.
   torch::Tensor distributions;
   std::vector<std::int64_t> row_of;
 

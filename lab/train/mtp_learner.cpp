@@ -12,8 +12,7 @@ constexpr const char* kLayer = "mtp_layers.0.";
 
 MtpLearner::MtpLearner(const TorchLlama& target, const Options& options)
     : RecurrentLearner(target, options.vocabulary.value_or(DraftVocabulary(target.config().vocab)),
-                       options.unroll),
-      shares_norm_(options.shares_norm) {
+                       options.unroll) {
   const std::int64_t h = shape().hidden;
   torch::Generator generator = keyed_generator(options.seed);
   projection_ = pair_projection(target, true, generator);
@@ -21,15 +20,15 @@ MtpLearner::MtpLearner(const TorchLlama& target, const Options& options)
   token_norm_ = trainable(torch::ones({h}), target.device());
   hidden_norm_ = trainable(torch::ones({h}), target.device());
   // The target's head is used to what its final norm gives.
-  if (!shares_norm_) final_norm_ = trainable(target.norm_weight(), target.device());
+  final_norm_ = trainable(target.norm_weight(), target.device());
 }
 
 NamedTensors MtpLearner::parameters() {
   const std::string at = kLayer;
   NamedTensors all = {{at + "input_proj.weight", projection_},
                       {at + "token_layernorm.weight", token_norm_},
-                      {at + "hidden_layernorm.weight", hidden_norm_}};
-  if (!shares_norm_) all.emplace_back(at + "final_layernorm.weight", final_norm_);
+                      {at + "hidden_layernorm.weight", hidden_norm_},
+                      {at + "final_layernorm.weight", final_norm_}};
   for (const auto& tensor : layer_.named(at)) all.push_back(tensor);
   return all;
 }
@@ -46,7 +45,6 @@ RecurrentLearner::Entrance MtpLearner::enter(const torch::Tensor& states,
 nlohmann::json MtpLearner::config() const {
   nlohmann::json config = layer_config();
   config["architectures"] = {"MtpSpeculator"};
-  if (shares_norm_) config["shares_target_norm"] = true;
   return config;
 }
 

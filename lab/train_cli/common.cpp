@@ -117,7 +117,7 @@ DraftVocabulary draft_vocabulary(const TrainingInput& input, const TrainFlags& f
   if (!flag.size && !flags.init_from.empty()) {
     return stored_vocabulary(std::filesystem::path(flags.init_from) / "model.safetensors", target_size);
   }
-  return loss_vocabulary(input, target_size, {.size = flag.size.value_or(flag.usual)});
+  return loss_vocabulary(input, target_size, flag.size.value_or(flag.usual));
 }
 
 void DraftVocabularyFlag::add_to(CLI::App& app) {
@@ -128,23 +128,15 @@ void DraftVocabularyFlag::add_to(CLI::App& app) {
       ->check(cli::in_range(0, 1 << 30));
 }
 
-void LossVocabularyFlags::add_to(CLI::App& app) {
+void add_loss_vocabulary(CLI::App& app, std::int32_t& size) {
   app.add_option("--loss-vocab", size,
                  "Learn the distribution over so many frequent tokens only, which is faster (0: all)")
       ->check(cli::in_range(0, 1 << 30));
-  app.add_flag("--by-text", by_text,
-               "Learn where --loss-vocab has the text's next token, not where it has the target's favourite: "
-               "spares the rest of the target's head");
 }
 
-DraftVocabulary loss_vocabulary(const TrainingInput& input, std::int32_t target_size,
-                                const LossVocabularyFlags& flags) {
-  const bool whole = flags.size == 0 || flags.size == target_size;
-  const DraftVocabulary vocabulary =
-      whole ? DraftVocabulary(target_size)
-            : DraftVocabulary(target_size,
-                              frequent_tokens(*input.data, target_size, flags.size, input.tokenizer->eos));
-  return flags.by_text ? vocabulary.by_text() : vocabulary;
+DraftVocabulary loss_vocabulary(const TrainingInput& input, std::int32_t target_size, std::int32_t size) {
+  if (size == 0 || size == target_size) return DraftVocabulary(target_size);
+  return {target_size, frequent_tokens(*input.data, target_size, size, input.tokenizer->eos)};
 }
 
 int train_learner(const std::function<std::unique_ptr<Learner>()>& make, const TrainingInput& input,

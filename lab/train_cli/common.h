@@ -43,19 +43,11 @@ struct DraftVocabularyFlag {
   void add_to(CLI::App& app);
 };
 
-/// For parts that draft with the target's own head: what the loss looks at.
-struct LossVocabularyFlags {
-  std::int32_t size = 0;  ///< the most frequent tokens of the data; 0: all
-  bool by_text = false;   ///< DraftVocabulary::by_text
-
-  void add_to(CLI::App& app);
-};
-
 /// Flags of a part whose learner takes `Options`.
 template <class Options>
 struct PartFlags {
   TrainFlags common;
-  LossVocabularyFlags vocab;
+  std::int32_t vocab = 0;  ///< tokens that its loss looks at; 0: all
   DraftVocabularyFlag draft_vocab;
   Options part;
 };
@@ -85,8 +77,10 @@ void add_device(CLI::App& app, std::string& device);
 DraftVocabulary draft_vocabulary(const TrainingInput& input, const TrainFlags& flags,
                                  std::int32_t target_size, const DraftVocabularyFlag& flag);
 
-DraftVocabulary loss_vocabulary(const TrainingInput& input, std::int32_t target_size,
-                                const LossVocabularyFlags& flags);
+/// For parts that draft with the target's own head: what the loss looks at.
+void add_loss_vocabulary(CLI::App& app, std::int32_t& size);
+/// The `size` most frequent tokens of the data; 0: all.
+DraftVocabulary loss_vocabulary(const TrainingInput& input, std::int32_t target_size, std::int32_t size);
 
 /// Trains what `make` makes on the input's device, once for every worker, until the schedule, the minutes or
 /// an interrupt end it. Returns the exit status.

@@ -23,14 +23,14 @@ Part heads_part(Program& program, CLI::App* sub, std::shared_ptr<HeadsFlags> fla
   sub->add_option("--layers", flags->part.layers, "Residual blocks of a head")->check(cli::in_range(1, 16));
   sub->add_flag("--shared-head", flags->part.shares_head,
                 "The target's output matrix in place of one for every head (a small file)");
-  flags->vocab.add_to(*sub);
+  add_loss_vocabulary(*sub, flags->vocab);
   sub->add_option("--decay", flags->part.decay, "Weight of head i is decay^i")
       ->check(cli::in_range(0.0, 1.0));
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
     const TorchLlama target = load_target(input, flags->common);
     flags->part.seed = flags->common.training.seed;
-    if (flags->vocab.size > 0)
+    if (flags->vocab > 0)
       flags->part.vocabulary = loss_vocabulary(input, target.config().vocab, flags->vocab);
     return train_learner([&] { return std::make_unique<HeadsLearner>(target, flags->part); }, input,
                          flags->common, program.command);
@@ -60,12 +60,13 @@ Part add_early_exit(Program& program) {
   sub->add_option("--exit-layer", flags->part.exit_layer, "Layers of the target that draft")
       ->check(cli::in_range(1, 1 << 16));
   sub->add_option("--blocks", flags->part.blocks, "Residual blocks")->check(cli::in_range(1, 16));
-  flags->vocab.add_to(*sub);
+  add_loss_vocabulary(*sub, flags->vocab);
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
     const TorchLlama target = load_target(input, flags->common);
     const std::int32_t vocab = target.config().vocab;
-    const DraftVocabulary vocabulary = loss_vocabulary(input, vocab, flags->vocab);
+    const DraftVocabulary vocabulary =
+        flags->vocab > 0 ? loss_vocabulary(input, vocab, flags->vocab) : DraftVocabulary(vocab);
     return train_learner([&] { return std::make_unique<EarlyExitLearner>(target, vocabulary, flags->part); },
                          input, flags->common, program.command);
   };

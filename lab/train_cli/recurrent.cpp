@@ -42,7 +42,7 @@ Part add_eagle(Program& program) {
       ->check(cli::in_range(0.0, 1e6));
   sub->add_option("--cross-entropy", flags->part.cross_entropy, "Weight of the loss on distributions")
       ->check(cli::in_range(0.0, 1e6));
-  flags->vocab.add_to(*sub);
+  add_loss_vocabulary(*sub, flags->vocab);
   sub->add_option("--noise", flags->part.noise, "Uniform noise on input states")
       ->check(cli::in_range(0.0, 1e3));
   return [flags, &program] {
@@ -60,9 +60,7 @@ Part add_mtp(Program& program) {
   auto flags = std::make_shared<MtpFlags>();
   flags->common.add_to(*sub);
   add_unroll(*sub, flags->part.unroll);
-  sub->add_flag("--shared-norm", flags->part.shares_norm,
-                "The target's final norm in place of one of its own, fed with what that takes");
-  flags->vocab.add_to(*sub);
+  add_loss_vocabulary(*sub, flags->vocab);
   return [flags, &program] {
     TrainingInput input = read_input(flags->common);
     const TorchLlama target = load_target(input, flags->common);

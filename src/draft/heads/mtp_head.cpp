@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "base/error.h"
 #include "draft/formats/head_loader.h"
 #include "draft/recurrent_drafter.h"
@@ -65,8 +63,7 @@ Found find_layout(const Checkpoint& head) {
 
 /// A multi-token prediction layer (DeepSeek-V3, MiMo, FastMTP): a decoder layer over a projection of
 /// [norm(embedding); norm(state)], or of the two in MiMo's order, and a norm before the head. The target's
-/// states are those after its final norm. With "shares_target_norm" in config.json (this engine's extension)
-/// the norm before the head is the target's own, and states are what it takes: the residual stream.
+/// states are those after its final norm.
 class MtpHead final : public RecurrentHead {
  public:
   explicit MtpHead(const DrafterSource& source) : MtpHead(source, find_layout(*source.head)) {}
@@ -76,11 +73,7 @@ class MtpHead final : public RecurrentHead {
   KvCache make_cache(std::int64_t capacity) const override { return layers_->make_cache(capacity); }
 
   void project(const float* features, int count, float* states) override {
-    if (shares_norm_) {
-      std::copy_n(features, count * shape_.state, states);
-    } else {
-      target_.final_norm(features, count, states);
-    }
+    target_.final_norm(features, count, states);
   }
   std::span<const float> run(const TokenBatch& batch, const float* states) override;
   HeadWeights exit() const override;
@@ -93,7 +86,6 @@ class MtpHead final : public RecurrentHead {
   float eps_ = 0.0f;
   bool hidden_first_ = false;
   bool norm_state_ = false;
-  bool shares_norm_ = false;
   std::vector<float> embedding_norm_, hidden_norm_, final_norm_;  ///< [state]
   Linear projection_;
   PackedMatrix embedding_, head_;
@@ -112,12 +104,11 @@ MtpHead::MtpHead(const DrafterSource& source, const Found& found) : target_(sour
   loader.require_hidden(config.hidden, "hidden_size");
   const std::int64_t width = config.hidden;
   eps_ = config.norm_eps;
-  shares_norm_ = loader.config().flag("shares_target_norm");
-  norm_state_ = layout.norm_state && !shares_norm_;
+  norm_state_ = layout.norm_state;
   hidden_first_ = loader.layer_config().find_string("model_type") == "mimo";
   loader.vector(embedding_norm_, prefix + std::string(layout.embedding_norm), width);
   loader.vector(hidden_norm_, prefix + std::string(layout.hidden_norm), width);
-  if (!shares_norm_) loader.vector(final_norm_, prefix + std::string(layout.final_norm), width);
+  loader.vector(final_norm_, prefix + std::string(layout.final_norm), width);
   projection_.open(loader.packer(), prefix + std::string(layout.projection), width, 2 * width, false);
   loader.open_layers();
   own_embedding_ = !layout.embedding.empty() && loader.has(prefix + std::string(layout.embedding));
@@ -153,10 +144,8 @@ HeadWeights MtpHead::exit() const {
   HeadWeights exit = head_of(target_);
   if (own_head_) exit.matrix = &head_;
   if (own_embedding_) exit.embedding = &embedding_;
-  if (!shares_norm_) {
-    exit.norm = final_norm_;
-    exit.eps = eps_;
-  }
+  exit.norm = final_norm_;
+  exit.eps = eps_;
   exit.gives_previous = true;
   return exit;
 }

@@ -93,34 +93,6 @@ TEST(TorchTarget, RemembersNoMoreThanItMay) {
   EXPECT_NE(first.favourites.data_ptr(), again.favourites.data_ptr());
 }
 
-TEST(TorchTarget, ALessonByTextLooksAtTheTextsTokens) {
-  const TrainTarget target;
-  const DraftVocabulary vocabulary = target.reduced();
-  const std::vector<Example> examples = {target.data[0], target.data[1]};
-  const Lesson by_favourite = prepare_lesson(target.model, examples, {}, &vocabulary);
-  const DraftVocabulary by_text = vocabulary.by_text();
-  const Lesson lesson = prepare_lesson(target.model, examples, {}, &by_text);
-  // The same distributions of the same positions; which of them count is another matter.
-  ASSERT_EQ(lesson.distributions.sizes(), by_favourite.distributions.sizes());
-  EXPECT_LT((lesson.distributions - by_favourite.distributions).abs().max().item<double>(), 1e-2);
-  EXPECT_NE(lesson.row_of, by_favourite.row_of);
-  std::int64_t row = 0, covered = 0, begin = 0;
-  for (const Example& example : examples) {
-    for (std::size_t i = 0; i + 1 < example.tokens.size(); ++i) {
-      if (example.learn[i + 1] == 0) continue;
-      const torch::Tensor next = torch::tensor({std::int64_t{example.tokens[i + 1]}});
-      const bool in = vocabulary.covers(next).item<bool>();
-      EXPECT_EQ(lesson.row_of[static_cast<std::size_t>(begin) + i], in ? row : -1);
-      covered += in ? 1 : 0;
-      ++row;
-    }
-    begin += std::ssize(example.tokens);
-  }
-  EXPECT_EQ(row, lesson.distributions.size(0));
-  EXPECT_GT(covered, 0);
-  EXPECT_LT(covered, row);
-}
-
 TEST(TorchTarget, ALessonFromMemoryIsTheSame) {
   const TrainTarget fresh;
   TrainTarget remembering;

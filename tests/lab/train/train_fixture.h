@@ -133,10 +133,6 @@ inline std::vector<PartCase> all_parts() {
            [](const TrainTarget& t) -> std::unique_ptr<Learner> {
              return std::make_unique<MtpLearner>(t.model, MtpLearner::Options{});
            }},
-          {"mtp_shared_norm", "mtp",
-           [](const TrainTarget& t) -> std::unique_ptr<Learner> {
-             return std::make_unique<MtpLearner>(t.model, MtpLearner::Options{.shares_norm = true});
-           }},
           {"medusa", "medusa", heads(false, false, 2)},
           {"hydra", "hydra", heads(true, false, 2)},
           {"hydra_prefix", "hydra", heads(true, true, 3)},

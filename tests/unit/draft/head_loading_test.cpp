@@ -114,20 +114,6 @@ TEST_F(HeadLoading, TensorsMissingOrLeftOver) {
   EXPECT_THAT(load(none, "mtp"), HasSubstr("input_proj"));
 }
 
-TEST_F(HeadLoading, TheTargetsNormInPlaceOfItsOwn) {
-  constexpr const char* kNorm = "mtp_layers.0.final_layernorm.weight";
-  HeadCopy shared("mtp_fastmtp");
-  ASSERT_TRUE(shared.tensors.contains(kNorm));
-  shared.config["shares_target_norm"] = true;
-  EXPECT_THAT(load(shared, "mtp"), HasSubstr(kNorm));  // nobody would read it
-  shared.tensors.erase(kNorm);
-  EXPECT_EQ(load(shared, "mtp"), "");
-  shared.config["shares_target_norm"] = false;
-  EXPECT_THAT(load(shared, "mtp"), HasSubstr(kNorm));
-  shared.config["shares_target_norm"] = "yes";
-  EXPECT_THAT(load(shared, "mtp"), HasSubstr("shares_target_norm"));
-}
-
 TEST_F(HeadLoading, VocabularyMapsAreChecked) {
   HeadCopy size("eagle3_official");
   size.config["draft_vocab_size"] = 64;
