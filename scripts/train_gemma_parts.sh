@@ -9,7 +9,7 @@
 #   PART           frspec dynaspec (default: both)
 # AUGUR=build/release/augur   TARGET (another model)   EXIT=17 (layers that draft)
 # ANSWERS=100, RECORDS=10000, WORDS=600000 (of each file: prompts that are answered, records read, tokens counted)
-# CORE=12288   CLUSTERS=512   EXAMPLES=16000   MINUTES=3.5 (of drafting)   SHARE=0.15 (of the vocabulary)
+# CORE=4096   CLUSTERS=512   EXAMPLES=16000   MINUTES=3.5 (of drafting)   SHARE=0.09 (of the vocabulary)
 set -euo pipefail
 
 [[ $# -ge 2 ]] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -51,8 +51,8 @@ for part in "${parts[@]}"; do
     dynaspec) prompts=()
       for file in "${all[@]}"; do prompts+=(--prompts "$file"); done
       "$augur" train dynaspec -m "$target" -d "$drafter" "${prompts[@]}" --limit 60 --core "$drafter/frspec" \
-        --core-size "${CORE:-12288}" --clusters "${CLUSTERS:-512}" --iterations 8 --examples "${EXAMPLES:-16000}" \
-        --minutes "${MINUTES:-3.5}" --share "${SHARE:-0.15}" -o "$drafter/dynaspec" ;;
+        --core-size "${CORE:-4096}" --clusters "${CLUSTERS:-512}" --examples "${EXAMPLES:-16000}" \
+        --minutes "${MINUTES:-3.5}" --share "${SHARE:-0.09}" -o "$drafter/dynaspec" ;;
     *) echo "unknown part: $part" >&2; exit 2 ;;
   esac
 done
