@@ -7,12 +7,14 @@
 # AUGUR_MODEL    the target            (SmolLM2, from the cache)
 # AUGUR_DRAFT    the draft model       (models/smollm2-draft-11m)
 # LIMIT, TOKENS  prompts per file, tokens per prompt (32, 128)
-# GENERATE       further arguments of `augur generate` (--chat)
+# PARALLEL       how many prompts share a batch (16)
+# SAMPLING       lines of sampling flags (greedy and two others)
+# GENERATE       further arguments of `augur generate` (--chat; a base model has no template: GENERATE=)
 # HEADS          a folder of draft heads, which are then run in place of the first drafters; untrained ones do
-#                (scripts/make_untrained_heads.py)
+#                (scripts/make_untrained_heads.py). With the draft vocabularies that lie in a head's folder, too
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
-[[ $# -gt 0 ]] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[[ $# -gt 0 ]] || { sed -n '2,15s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 augur=${AUGUR:-$here/../build/release/augur}
 model=${AUGUR_MODEL:-$("$here/get_model.sh")}
 draft=${AUGUR_DRAFT:-$here/../models/smollm2-draft-11m}
@@ -35,7 +37,7 @@ run() { # OUTPUT, arguments
   shift
   # shellcheck disable=SC2086  # GENERATE is a list of arguments
   "$augur" generate -m "$model" ${GENERATE---chat} --prompts "$work/prompts.jsonl" -n "${TOKENS:-128}" --json \
-    "$@" >"$work/$output" 2>"$work/stderr" || { cat "$work/stderr" >&2; exit 1; }
+    "$@" </dev/null >"$work/$output" 2>"$work/stderr" || { cat "$work/stderr" >&2; exit 1; }
 }
 
 status=0
@@ -56,20 +58,38 @@ PY
 
 chain=(--spec-draft-n-max 4)
 tree=(--spec-tree-topk 4 --spec-tree-depth 4 --spec-tree-size 16)
-for sampling in "--temp 0" "--temp 0.8 --top-p 0.95 --seed 7" "--temp 1 --repeat-penalty 1.1 --seed 5"; do
+together=(--parallel "${PARALLEL:-16}")
+samplings=${SAMPLING:-"--temp 0
+--temp 0.8 --top-p 0.95 --seed 7
+--temp 1 --repeat-penalty 1.1 --seed 5"}
+while read -r sampling; do
   read -ra s <<<"$sampling"
   run plain "${s[@]}"
+  run other "${s[@]}" "${together[@]}";          compare "$sampling, plain, ${together[*]}" other
+  for type in ngram suffix; do
+    run other "${s[@]}" --spec-type $type;       compare "$sampling, $type" other
+  done
   for head in ${HEADS:+"$HEADS"/*/}; do
     name=$(basename "$head")
     run other "${s[@]}" -md "$head" "${chain[@]}"; compare "$sampling, $name chain" other
     run other "${s[@]}" -md "$head" "${tree[@]}"; compare "$sampling, $name tree" other
+    run other "${s[@]}" -md "$head" "${tree[@]}" "${together[@]}"; compare "$sampling, $name tree, ${together[*]}" other
+    run other "${s[@]}" -md "$head";              compare "$sampling, $name auto" other
+    vocabularies=()
+    [[ ! -d $head/frspec ]] || vocabularies+=(frspec:8192 pafr:8192 hot:8192)
+    [[ ! -d $head/dynaspec ]] || vocabularies+=(dynaspec)
+    for vocabulary in "${vocabularies[@]}"; do
+      for batch in "--parallel 1" "${together[*]}"; do
+        # shellcheck disable=SC2086  # a flag and its value
+        run other "${s[@]}" -md "$head" "${tree[@]}" --spec-vocab $vocabulary $batch
+        compare "$sampling, $name tree, $vocabulary, $batch" other
+      done
+    done
     [[ $sampling == "--temp 0" ]] || {
       run other "${s[@]}" -md "$head" "${tree[@]}" --no-spec-coupling; compare "$sampling, $name tree, uncoupled" other
     }
   done
   [[ -z ${HEADS:-} ]] || continue
-  run other "${s[@]}" --parallel 16;                          compare "$sampling, plain, --parallel 16" other
-  run other "${s[@]}" --spec-type ngram;                      compare "$sampling, ngram" other
   run other "${s[@]}" --spec-type draft -md "$draft";         compare "$sampling, draft, auto" other
   run other "${s[@]}" --spec-type draft -md "$draft" "${chain[@]}"; compare "$sampling, draft chain" other
   run other "${s[@]}" --spec-type draft -md "$draft" "${tree[@]}"; compare "$sampling, draft tree" other
@@ -78,7 +98,7 @@ for sampling in "--temp 0" "--temp 0.8 --top-p 0.95 --seed 7" "--temp 1 --repeat
     run other "${s[@]}" --spec-type draft -md "$draft" "${tree[@]}" --no-spec-coupling
     compare "$sampling, tree, uncoupled" other
   fi
-  run other "${s[@]}" --spec-type draft -md "$draft" "${tree[@]}" --parallel 16
-  compare "$sampling, draft tree, --parallel 16" other
-done
+  run other "${s[@]}" --spec-type draft -md "$draft" "${tree[@]}" "${together[@]}"
+  compare "$sampling, draft tree, ${together[*]}" other
+done <<<"$samplings"
 exit $status
