@@ -116,7 +116,8 @@ void add_bench_decode(CLI::App& bench, Action& action) {
       ->check(in_range(1, 100000))
       ->capture_default_str();
   add_weights_flag(*command, options->weights);
-  add_words(*command, "--kv-type", options->kv, "Keys and values in memory (auto: bf16; f32 with f32 weights)");
+  add_words(*command, "--kv-type", options->kv,
+            "Keys and values in memory (auto: bf16; f32 with f32 weights)");
   add_bench_flags(*command, options->flags);
   command->callback([options, model, random, &action] {
     options->random = random->count() > 0;
