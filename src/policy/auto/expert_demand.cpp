@@ -6,7 +6,8 @@
 namespace augur {
 namespace {
 
-constexpr double kPrior = 0.25;  ///< observations that evenness is worth
+constexpr double kPrior = 0.01;  ///< observations that evenness is worth: the first ones replace it
+constexpr double kReach = 2;     ///< an observation counts for exp(-kReach) at twice or half its rows
 constexpr double kMemory = 256;  ///< observations after which what was seen counts for 1/e
 
 }  // namespace
@@ -65,9 +66,9 @@ void ExpertDemand::observe(double rows, double experts) {
   const double pool = pool_of(rows, experts / layers_);
   const double place = std::log2(rows / kRows.front());
   for (std::size_t i = 0; i < kRows.size(); ++i) {
-    const double weight = std::exp(-std::abs(place - static_cast<double>(i)));
+    const double weight = std::exp(-kReach * std::abs(place - static_cast<double>(i)));
     seen_[i] += weight * (1 - seen_[i] / kMemory);
-    pools_[i] += weight / (seen_[i] + kPrior) * (pool - pools_[i]);
+    pools_[i] += weight / seen_[i] * (pool - pools_[i]);
   }
 }
 
