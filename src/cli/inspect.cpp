@@ -71,7 +71,7 @@ ordered_json describe_weights(const Checkpoint& checkpoint) {
     std::int64_t count = 1;
     for (const std::int64_t extent : tensor.shape) count *= extent;
     parameters += count;
-    bytes += static_cast<std::int64_t>(tensor.bytes.size());
+    bytes += storage_bytes(tensor.dtype, tensor.shape).value_or(0);
     ++types[std::string(augur::name(tensor.dtype))];
   }
   return {{"tensors", tensors.size()}, {"parameters", parameters}, {"bytes", bytes}, {"types", types}};

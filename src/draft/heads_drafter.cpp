@@ -187,6 +187,7 @@ std::unique_ptr<DrafterModel> make_heads_model(std::unique_ptr<HeadsWeights> wei
     if (!weights->shares_target_head) {
       exit.matrix = &head.output.weight();
       exit.bias = head.output.bias();
+      exit.form = {};
     }
     weights->exits.emplace_back(exit, vocabulary);
   }

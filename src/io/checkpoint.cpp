@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "io/fused_tensors.h"
 #include "io/gguf/model.h"
+#include "io/gpt_oss_experts.h"
 #include "io/json_reader.h"
 #include "io/mapped_file.h"
 #include "io/safetensors.h"
@@ -161,6 +162,9 @@ const WeightStore* Checkpoint::find_weights() const {
       opened = open_gguf_weights(gguf_);
     } else if (is_folder(path_)) {
       opened = open_folder_weights(path_);
+      if (opened != nullptr && config().value("model_type", nlohmann::json()) == "gpt_oss") {
+        split_gpt_oss_experts(*opened);
+      }
     }
     if (opened == nullptr) return nullptr;
     split_fused_tensors(config(), *opened);

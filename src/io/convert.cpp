@@ -45,8 +45,7 @@ DType written_type(const StoredTensor& tensor) {
 
 void write_tensor(SafetensorsWriter& writer, const StoredTensor& tensor) {
   const DType type = written_type(tensor);
-  if (type == tensor.dtype && tensor.interleaved_heads == 0 && tensor.offset == 0.0f)
-    return writer.write(tensor.bytes);
+  if (type == tensor.dtype && tensor.as_is()) return writer.write(tensor.bytes);
   const std::int64_t rows = tensor.shape.size() < 2 ? 1 : tensor.shape[0];
   std::int64_t length = 1;
   for (const std::int64_t size : tensor.shape) length *= size;
@@ -203,6 +202,7 @@ void convert_to_folder(const Checkpoint& checkpoint, const fs::path& out, const 
     write_weights(weights, out, options);
     auto config = checkpoint.config();
     config["torch_dtype"] = "bfloat16";
+    config.erase("quantization_config");
     write_json(out / "config.json", config);  // last: a folder without it is not a model
   } catch (const nlohmann::json::exception& e) {
     throw Error("{}: cannot be written as JSON: {}", checkpoint.path().string(), e.what());

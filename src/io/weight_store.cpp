@@ -1,6 +1,7 @@
 #include "io/weight_store.h"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <set>
 
@@ -84,6 +85,15 @@ void WeightStore::split(const std::string& name, std::span<const Part> parts) {
   wholes_.emplace(name, whole);
 }
 
+void WeightStore::replace(std::span<const std::string> names, std::vector<StoredTensor> parts) {
+  for (const std::string& name : names) tensors_.erase(name);
+  for (StoredTensor& part : parts) {
+    std::string key = part.name;
+    const auto [other, fresh] = tensors_.try_emplace(std::move(key), std::move(part));
+    if (!fresh) throw Error("{}: tensor {} is there twice", description_, other->first);
+  }
+}
+
 const StoredTensor* WeightStore::whole(std::string_view name) const {
   const auto it = wholes_.find(name);
   return it == wholes_.end() ? nullptr : &it->second;
@@ -125,15 +135,71 @@ std::int64_t interleaved_row(std::int64_t row, std::int64_t size) {
   return row - within + within % half * 2 + within / half;
 }
 
+/// A row of MXFP4 blocks as GGUF has them: a block's scale, then its elements 0 to 15 in the low halves of 16
+/// bytes and 16 to 31 in the high ones.
+void join_mxfp4(std::span<const std::byte> values, std::span<const std::byte> scales,
+                std::vector<std::byte>& out) {
+  constexpr std::size_t kBytes = 16;
+  out.resize(scales.size() * (kBytes + 1));
+  std::byte* to = out.data();
+  for (std::size_t block = 0; block < scales.size(); ++block) {
+    const auto value = [&](std::size_t i) {
+      return values[block * kBytes + i / 2] >> (4 * (i % 2)) & std::byte{15};
+    };
+    *to++ = scales[block];
+    for (std::size_t i = 0; i < kBytes; ++i) *to++ = value(i) | value(kBytes + i) << 4;
+  }
+}
+
+/// Rows of a matrix, or elements of a vector, that are columns in the file, or a part of its elements.
+void read_columns(const StoredTensor& tensor, std::int64_t first, std::int64_t count, std::int64_t length,
+                  float* out) {
+  const StoredTensor::Placement& at = tensor.placement;
+  const std::int64_t element = block_shape(tensor.dtype).bytes;
+  const std::int64_t stride = std::ssize(tensor.bytes) / element / length;
+  const std::int64_t begin = at.first + first * at.step;
+  const std::int64_t span = (count - 1) * at.step + 1;
+  std::vector<float> values(static_cast<std::size_t>(span));
+  for (std::int64_t i = 0; i < length; ++i) {
+    dequantize(tensor.dtype, tensor.bytes.data() + (i * stride + begin) * element, span, values.data());
+    for (std::int64_t r = 0; r < count; ++r) {
+      out[r * length + i] = values[static_cast<std::size_t>(r * at.step)];
+    }
+  }
+}
+
+/// Rows that do not lie as they are read.
+void read_placed_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t count, std::int64_t length,
+                      float* out) {
+  if (tensor.shape.size() < 2) return read_columns(tensor, 0, count * length, 1, out);
+  if (tensor.placement.columns) return read_columns(tensor, first, count, length, out);
+  std::vector<std::byte> scratch;
+  for (std::int64_t i = 0; i < count; ++i) {
+    dequantize(tensor.dtype, stored_row(tensor, first + i, scratch).data(), length, out + i * length);
+  }
+}
+
 }  // namespace
 
-std::span<const std::byte> stored_row(const StoredTensor& tensor, std::int64_t row) {
+std::span<const std::byte> stored_row(const StoredTensor& tensor, std::int64_t row,
+                                      std::vector<std::byte>& scratch) {
   if (tensor.shape.size() < 2 || row < 0 || row >= tensor.shape[0]) {
     throw Error("{}: tensor {}: row {} of shape {} asked for", tensor.file, tensor.name, row,
                 to_string(tensor.shape));
   }
   const BlockShape block = block_shape(tensor.dtype);
-  const auto bytes = static_cast<std::size_t>(row_length(tensor) / block.elements * block.bytes);
+  const auto blocks = static_cast<std::size_t>(row_length(tensor) / block.elements);
+  const std::size_t bytes = blocks * static_cast<std::size_t>(block.bytes);
+  const StoredTensor::Placement& at = tensor.placement;
+  assert(!at.columns);
+  const auto placed = static_cast<std::size_t>(at.first + row * at.step);
+  if (!at.scales.empty()) {
+    const std::size_t values = bytes - blocks;  // without the scales
+    join_mxfp4(tensor.bytes.subspan(placed * values, values), at.scales.subspan(placed * blocks, blocks),
+               scratch);
+    return scratch;
+  }
+  if (at.step != 1) return tensor.bytes.subspan(placed * bytes, bytes);
   if (tensor.interleaved_heads > 0) row = interleaved_row(row, tensor.shape[0] / tensor.interleaved_heads);
   return tensor.bytes.subspan(static_cast<std::size_t>(row) * bytes, bytes);
 }
@@ -150,7 +216,10 @@ void read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t coun
   const std::byte* bytes = tensor.bytes.data();
   const std::int64_t row_bytes = length / block.elements * block.bytes;
   try {
-    if (tensor.interleaved_heads == 0) {
+    const StoredTensor::Placement& at = tensor.placement;
+    if (at.step != 1 || at.columns || !at.scales.empty()) {
+      if (count * length > 0) read_placed_rows(tensor, first, count, length, out);
+    } else if (tensor.interleaved_heads == 0) {
       dequantize(tensor.dtype, bytes + first * row_bytes, count * length, out);
     } else if (is_vector) {  // a bias: its elements are permuted as the rows of its matrix are
       std::vector<float> stored(static_cast<std::size_t>(length));

@@ -32,8 +32,24 @@ struct StoredTensor {
   /// What the file format added to all values, for read_rows() to take off: Gemma's norms are stored as what
   /// they multiply by, Hugging Face's by 1 less.
   float offset = 0.0f;
+  /// Where rows lie that are not one behind the other in `bytes` (gpt-oss's experts).
+  struct Placement {
+    std::int64_t first = 0;  ///< row i (of a vector: element i) is the first + i * step-th in `bytes`
+    std::int64_t step = 1;
+    bool columns = false;  ///< rows are columns there: [elements of a row, rows]; float types only
+    /// Of MXFP4 blocks, not empty: `bytes` has their values, two to a byte, the even one low; their scales
+    /// are here, in the same order of rows.
+    std::span<const std::byte> scales;
+  };
+  Placement placement;
   std::string part_of;  ///< the tensor of which this is a part (WeightStore::split); empty: none
   std::string file;     ///< for messages
+
+  /// Whether `bytes` are the rows as read_rows() gives them, but for the type.
+  bool as_is() const {
+    return interleaved_heads == 0 && offset == 0.0f && placement.step == 1 && !placement.columns &&
+           placement.scales.empty();
+  }
 };
 
 /// Any file format -> typed, shaped, named views. Files are memory-mapped; nothing is converted until read.
@@ -58,6 +74,8 @@ class WeightStore {
   /// Replaces a tensor by its parts, in order; nothing happens where they are not exactly what it has, or one
   /// of their names is taken.
   void split(const std::string& name, std::span<const Part> parts);
+  /// Takes the tensors `names` out and puts `parts` in. Error where there is one of a part's name.
+  void replace(std::span<const std::string> names, std::vector<StoredTensor> parts);
   /// A tensor that was split, as it is in the file; null: none of this name.
   const StoredTensor* whole(std::string_view name) const;
 
@@ -75,7 +93,9 @@ class WeightStore {
 /// Dequantises / converts rows [first, first + count) of a matrix (or a whole vector: first = 0, count = 1)
 /// to float32 in Hugging Face's row order. out[count * row length]. Error for integer types.
 void read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t count, float* out);
-/// A matrix's row as stored, Hugging Face's row order; whole blocks. Error for a row that is not there.
-std::span<const std::byte> stored_row(const StoredTensor& tensor, std::int64_t row);
+/// A matrix's row as stored, Hugging Face's row order; whole blocks. In the file, or put together in
+/// `scratch`: valid until that changes. Error for a row that is not there.
+std::span<const std::byte> stored_row(const StoredTensor& tensor, std::int64_t row,
+                                      std::vector<std::byte>& scratch);
 
 }  // namespace augur

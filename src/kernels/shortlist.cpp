@@ -145,7 +145,8 @@ void FusedTop::rank(Part& part, std::size_t row, std::span<const float> values,
 }
 
 void FusedTop::multiply(const Team& team, const KernelSet& kernels, const GemmCall& call,
-                        std::span<const PanelRun> runs, std::span<const std::int64_t> columns) {
+                        std::span<const PanelRun> runs, std::span<const std::int64_t> columns,
+                        const LogitForm& form) {
   Part& part = parts_[static_cast<std::size_t>(team.rank())];
   const std::int64_t width = block_panels_ * PackedMatrix::kPanel;
   GemmCall product = call;
@@ -169,7 +170,8 @@ void FusedTop::multiply(const Team& team, const KernelSet& kernels, const GemmCa
     for (std::size_t r = 0; r < static_cast<std::size_t>(call.rows); ++r) {
       const std::int64_t count = std::min(panels.size() * PackedMatrix::kPanel, columns[r] - first);
       if (count <= 0) continue;
-      const float* values = part.block.data() + static_cast<std::int64_t>(r) * width;
+      float* values = part.block.data() + static_cast<std::int64_t>(r) * width;
+      form.apply(values, panels.size() * PackedMatrix::kPanel);
       rank(part, r, {values, static_cast<std::size_t>(count)}, first);
       sums_[r * static_cast<std::size_t>(blocks_) + static_cast<std::size_t>(b)] = log_sum_exp(values, count);
     }

@@ -12,6 +12,17 @@ namespace augur {
 // Products with some panels of a matrix: a shortlist of a vocabulary head's rows. Each result has the bits
 // that the whole product gives it, whichever panels are asked for.
 
+/// What a family makes of the results of its output matrix: both are rising, so the order of tokens stays.
+struct LogitForm {
+  float scale = 1.0f;  ///< of them
+  float cap = 0.0f;    ///< > 0: soft limit of them after that
+
+  void apply(float* y, std::int64_t n) const {
+    if (scale != 1.0f) scale_row(y, scale, n);
+    if (cap > 0.0f) cap_row(y, cap, n);
+  }
+};
+
 /// Consecutive panels of a packed matrix.
 struct PanelRun {
   std::int64_t first = 0;
@@ -40,11 +51,12 @@ class FusedTop {
  public:
   /// Before the region: for a product with so many rows and panels of runs.
   void prepare(int threads, int rows, std::int64_t panels, int k);
-  /// On every thread of a region: a part of the product. `columns`: by row, the first so many results count
-  /// (the others are padding, or belong to other rows' lists). y and y_stride of the call are not used.
-  /// Without barriers: x is ready before it.
+  /// On every thread of a region: a part of the product, in `form`. `columns`: by row, the first so many
+  /// results count (the others are padding, or belong to other rows' lists). y and y_stride of the call are
+  /// not used. Without barriers: x is ready before it.
   void multiply(const Team& team, const KernelSet& kernels, const GemmCall& call,
-                std::span<const PanelRun> runs, std::span<const std::int64_t> columns);
+                std::span<const PanelRun> runs, std::span<const std::int64_t> columns,
+                const LogitForm& form = {});
   /// After the region.
   void merge();
   /// min(k, columns) of a row's results. After merge().

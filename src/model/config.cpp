@@ -111,6 +111,15 @@ void read_layers(const Fields& fields, const Family& family, ModelConfig& out) {
                                                      : out.context_limit;
 }
 
+/// Of Hugging Face's quantised folders gpt-oss's are read, whose experts are MXFP4.
+void refuse_quantised(const Fields& fields, const Family& family) {
+  const nlohmann::json* const quantised = fields.find("quantization_config");
+  if (quantised == nullptr) return;
+  const bool mxfp4 = quantised->is_object() && quantised->value("quant_method", nlohmann::json()) == "mxfp4";
+  if (mxfp4 && family.experts == ExpertRule::GptOss) return;
+  fields.fail("quantization_config", "quantised Hugging Face checkpoints are not supported, but gpt-oss's");
+}
+
 }  // namespace
 
 ModelConfig head_shape(const ModelConfig& target) {
@@ -144,9 +153,7 @@ ModelConfig ModelConfig::from_json(const nlohmann::json& config, const std::stri
     for (const Family& f : families()) known += fmt::format("{}{}", known.empty() ? "" : ", ", f.name);
     fields.fail("model_type", fmt::format("{:?} is not supported (known: {})", *type, known));
   }
-  if (fields.find("quantization_config") != nullptr) {
-    fields.fail("quantization_config", "quantised Hugging Face checkpoints are not supported");
-  }
+  refuse_quantised(fields, *family);
 
   ModelConfig result;
   result.family = family->name;

@@ -121,8 +121,8 @@ void write_item(ThreadPool& pool, const Item& item, GgufWriter& writer,
   const StoredTensor& tensor = *item.tensor;
   const std::int64_t rows = rows_of(tensor);
   const std::int64_t length = row_length(tensor);
-  const bool as_stored = item.type == tensor.dtype && item.interleave == 0 && item.offset == 0.0f &&
-                         tensor.interleaved_heads == 0;
+  const bool as_stored =
+      item.type == tensor.dtype && item.interleave == 0 && item.offset == 0.0f && tensor.as_is();
   if (as_stored || is_integer(tensor.dtype)) {
     writer.write(tensor.bytes);
     return done(rows * length);

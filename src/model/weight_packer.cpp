@@ -120,8 +120,9 @@ std::int64_t WeightPacker::row_of(const Job& job, std::int64_t i) {
 }
 
 void WeightPacker::pack_stored(const Job& job, std::int64_t first, std::int64_t count) {
+  std::vector<std::byte> scratch;
   for (std::int64_t i = first; i < first + count; ++i) {
-    job.target->set_stored_rows(row_of(job, i), job.stored->row(i));
+    job.target->set_stored_rows(row_of(job, i), job.stored->row(i, scratch));
   }
 }
 

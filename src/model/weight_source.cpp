@@ -56,8 +56,8 @@ RowReader StoredWeights::open(const std::string& name, const Shape& shape) {
 std::optional<StoredRows> StoredWeights::stored(const std::string& name) {
   const StoredTensor* tensor = store_.find(name);
   if (tensor == nullptr || tensor->shape.size() != 2 || !quant_kind(tensor->dtype)) return std::nullopt;
-  return StoredRows{tensor->dtype, [tensor, name](std::int64_t row) {
-                      const auto bytes = stored_row(*tensor, row);
+  return StoredRows{tensor->dtype, [tensor, name](std::int64_t row, std::vector<std::byte>& scratch) {
+                      const auto bytes = stored_row(*tensor, row, scratch);
                       if (!finite_scales(tensor->dtype, bytes.data(), tensor->shape.back()))
                         throw Error("{}: tensor {}: row {}: a scale is no number that products take",
                                     tensor->file, name, row);

@@ -92,10 +92,12 @@ struct ModelWeights {
 /// Reads rows [first, first + count) of a matrix, or a whole vector (0, 1), as float32. Thread-safe.
 using RowReader = std::function<void(std::int64_t first, std::int64_t count, float* out)>;
 
-/// A block-quantised matrix as it lies in a file. Thread-safe, valid while the source's file is.
+/// A block-quantised matrix as it lies in a file. Thread-safe, valid while the source's file is and
+/// `scratch`, where a row may be put together, does not change.
 struct StoredRows {
   DType type = DType::Q8_0;
-  std::function<std::span<const std::byte>(std::int64_t row)> row;  ///< row length in whole blocks
+  /// Row length in whole blocks.
+  std::function<std::span<const std::byte>(std::int64_t row, std::vector<std::byte>& scratch)> row;
 };
 
 /// Where weights come from. open() checks name and shape at once (Error) and returns what reads the values.

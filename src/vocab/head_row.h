@@ -5,6 +5,7 @@
 #include "base/types.h"
 #include "kernels/backend.h"
 #include "kernels/ops.h"
+#include "kernels/shortlist.h"
 
 namespace augur {
 
@@ -28,6 +29,7 @@ struct HeadWeights {
   std::span<const float> norm;              ///< [k] of the RMS norm before it; empty: none
   float eps = 0.0f;
   std::span<const float> bias;          ///< [entries rounded up to 16]; empty: none
+  LogitForm form;                       ///< of the results, the bias included: the target's with its matrix
   std::span<const TokenId> target_ids;  ///< the target's id of each entry; empty: the same
   std::int64_t usable = 0;              ///< entries from here on are never proposed
   bool gives_previous = false;          ///< its rows have HeadRow::previous
@@ -37,7 +39,7 @@ struct HeadWeights {
   }
 };
 
-/// The head of a whole model: its final norm and its matrix.
+/// The head of a whole model: its final norm, its matrix, and what it makes of the results.
 HeadWeights head_of(const Model& model);
 
 /// Rows `entries` of `from`, in that order; bit for bit.

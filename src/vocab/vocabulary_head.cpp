@@ -79,8 +79,14 @@ void VocabularyHead::run(std::span<const HeadRow> rows, int best) {
                     x_.row(r));
     }
     team.barrier();
-    if (fused) fused_.multiply(team, kernels, product(count), selection_.runs, selection_.by_row);
-    if (whole) gemm_runs(kernels, product(count), selection_.runs, team.split(panels));
+    if (fused)
+      fused_.multiply(team, kernels, product(count), selection_.runs, selection_.by_row, weights_.form);
+    if (!whole) return;
+    const Range part = team.split(panels);
+    gemm_runs(kernels, product(count), selection_.runs, part);
+    for (std::int64_t r = 0; r < count; ++r) {
+      weights_.form.apply(logits_.data() + r * stride_ + part.begin * kPanel, part.size() * kPanel);
+    }
   });
   if (fused) fused_.merge();
   if (observer_) observer_(weights_, rows, *this);

@@ -19,6 +19,7 @@ from safetensors.torch import load_file, save_file
 from transformers import (Gemma2Config, Gemma3TextConfig, GptOssConfig, GraniteConfig, GraniteMoeHybridConfig, LlamaConfig,
                           MistralConfig, MixtralConfig, Olmo2Config, Phi3Config, Qwen2Config, Qwen2MoeConfig, Qwen3Config,
                           Qwen3MoeConfig, SmolLM3Config)
+from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 HERE = pathlib.Path(__file__).parent / "models"
 BASE = dict(hidden_size=40, intermediate_size=72, num_hidden_layers=2, num_attention_heads=4, vocab_size=144,
@@ -27,6 +28,11 @@ LENGTH = 40
 WINDOW = 24          # of models with sliding windows,
 WINDOWED_LENGTH = 160  # whose inputs are longer than two of them, and than a page of the cache
 WINDOWED = {**BASE, "max_position_embeddings": 256, "num_key_value_heads": 2, "sliding_window": WINDOW}
+
+GPT_OSS = {**WINDOWED, "intermediate_size": 24, "head_dim": 12, "num_local_experts": 5, "num_experts_per_tok": 2,
+           "pad_token_id": 0, "rope_parameters": {
+    "rope_type": "yarn", "rope_theta": 150000.0, "factor": 8.0, "original_max_position_embeddings": 32,
+    "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False}}
 
 MODELS = {
     "llama": LlamaConfig(**BASE),
@@ -74,16 +80,15 @@ MODELS = {
                                 mlp_only_layers=[1]),
     "mixtral": MixtralConfig(**{**BASE, "intermediate_size": 40}, num_key_value_heads=2, num_local_experts=4,
                              num_experts_per_tok=2),
-    "gpt_oss": GptOssConfig(**{**WINDOWED, "intermediate_size": 24}, head_dim=12, num_local_experts=5,
-                            num_experts_per_tok=2, pad_token_id=0, rope_parameters={
-        "rope_type": "yarn", "rope_theta": 150000.0, "factor": 8.0, "original_max_position_embeddings": 32,
-        "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False}),
+    "gpt_oss": GptOssConfig(**GPT_OSS),
     "qwen2_moe": Qwen2MoeConfig(**{**BASE, "num_hidden_layers": 3}, num_key_value_heads=2, num_experts=6,
                                 num_experts_per_tok=2, moe_intermediate_size=24, shared_expert_intermediate_size=88,
                                 mlp_only_layers=[1]),
+    "gpt_oss_folder": GptOssConfig(**GPT_OSS),
+    "gpt_oss_mxfp4": GptOssConfig(**{**GPT_OSS, "hidden_size": 64, "intermediate_size": 32}),
 }
 # These keep the newer form of the rotation's keys.
-NEWER = ("yarn_rope", "qwen3", "gemma3", "gpt_oss")
+NEWER = ("yarn_rope", "qwen3", "gemma3", "gpt_oss", "gpt_oss_folder", "gpt_oss_mxfp4")
 # Keys that tell nothing about the model.
 NOISE = {"transformers_version", "initializer_range", "use_cache", "pretraining_tp", "pad_token_id", "dtype", "torch_dtype",
          "attention_dropout"}
@@ -108,11 +113,27 @@ def older_rope_keys(config):
         config["rope_scaling"] = {("type" if kind in ("linear", "dynamic") else "rope_type"): kind, **rope}
 
 
-def published(model):
+FP4 = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+
+
+def to_mxfp4(weight):
+    """[experts, columns, rows] -> blocks [experts, rows, columns / 32, 16] and scales [experts, rows, columns / 32]."""
+    groups = weight.transpose(1, 2).unflatten(-1, (-1, 32))
+    exponent = torch.floor(torch.log2(groups.abs().amax(-1))) - 2  # so that the largest is between 4 and 8
+    codes = (groups / 2**exponent[..., None]).unsqueeze(-1).sub(FP4).abs().argmin(-1).to(torch.uint8)
+    return codes[..., 0::2] | codes[..., 1::2] << 4, (exponent + 127).to(torch.uint8)
+
+
+def published(name, model, packed):
     """The model's tensors as checkpoints have them: transformers keeps the experts of a layer in one tensor."""
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
         tensors = load_file(pathlib.Path(folder) / "model.safetensors")
+    if name == "gpt_oss_folder":
+        return tensors
+    if name == "gpt_oss_mxfp4":
+        return {k: v for k, v in tensors.items() if k not in packed} | {
+            f"{k}_{part}": v for k, parts in packed.items() for part, v in zip(("blocks", "scales"), parts)}
     # gpt-oss's are transposed, gate and up interleaved, where GGUF has them as all others do: as that has them.
     for key in [k for k in tensors if ".mlp.experts." in k and model.config.model_type == "gpt_oss"]:
         values = tensors.pop(key)
@@ -130,6 +151,7 @@ def published(model):
 def make(name, config, seed):
     torch.manual_seed(seed)
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager").float().eval()
+    packed = {}
     with torch.no_grad():
         for key, p in model.named_parameters():
             if "norm" in key:
@@ -139,19 +161,25 @@ def make(name, config, seed):
             else:  # large enough that attention and activations are far from linear
                 p.copy_(torch.randn_like(p) * 1.3 / p.shape[-1] ** 0.5)
             p.copy_(p.bfloat16().float())
+            if name == "gpt_oss_mxfp4" and key.endswith(("gate_up_proj", "down_proj")):
+                packed[key] = to_mxfp4(p)
+                p.copy_(convert_moe_packed_tensors(*packed[key]).float())
         length = WINDOWED_LENGTH if getattr(config, "sliding_window", None) == WINDOW else LENGTH
         tokens = torch.randint(0, config.vocab_size, (1, length))
         logits = model(tokens, use_cache=False).logits[0].double()
     folder = HERE / name
     folder.mkdir(parents=True, exist_ok=True)
     tied = config.tie_word_embeddings
-    tensors = {k: v.bfloat16().contiguous() for k, v in published(model).items()
+    tensors = {k: (v if v.dtype == torch.uint8 else v.bfloat16()).contiguous()
+               for k, v in published(name, model, packed).items()
                if "inv_freq" not in k and not (tied and k == "lm_head.weight")}
     save_file(tensors, folder / "model.safetensors")
     fields = {k: v for k, v in json.loads(config.to_json_string(use_diff=False)).items() if k not in NOISE}
     newer = ("layer_types",) if name in NEWER and length == WINDOWED_LENGTH else ("max_window_layers",)
     fields = {k: fields[k] for k in (*KEPT, *newer) if k in fields}
     fields["architectures"] = [type(model).__name__]
+    if packed:
+        fields["quantization_config"] = {"quant_method": "mxfp4"}
     if name not in NEWER:
         older_rope_keys(fields)
     (folder / "config.json").write_text(json.dumps(fields, indent=1) + "\n")

@@ -8,6 +8,7 @@
 #include "draft/formats/dflash_config.h"
 #include "draft/heads/dspark_markov.h"
 #include "draft/registry.h"
+#include "kernels/shortlist.h"
 #include "model/layer_stack.h"
 #include "model/linear.h"
 #include "model/workspace.h"
@@ -77,6 +78,7 @@ class DflashHead {
                                            ///< shares that; not valid: the target's
   bool own_embedding_ = false;
   bool own_head_ = false;
+  LogitForm form_;  ///< of what head_ gives
   std::unique_ptr<MarkovHead> markov_;
   std::unique_ptr<LayerStack> layers_;
 

@@ -204,7 +204,10 @@ std::span<const float> Eagle3Head::run(const TokenBatch& batch, const float* sta
 
 HeadWeights Eagle3Head::exit() const {
   HeadWeights exit = head_of(target_);
-  if (own_head_) exit.matrix = &head_;
+  if (own_head_) {
+    exit.matrix = &head_;
+    exit.form = {};
+  }
   if (own_embedding_) exit.embedding = &embedding_;
   exit.norm = norm_;
   exit.eps = eps_;

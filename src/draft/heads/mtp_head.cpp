@@ -142,7 +142,10 @@ std::span<const float> MtpHead::run(const TokenBatch& batch, const float* states
 
 HeadWeights MtpHead::exit() const {
   HeadWeights exit = head_of(target_);
-  if (own_head_) exit.matrix = &head_;
+  if (own_head_) {
+    exit.matrix = &head_;
+    exit.form = {};
+  }
   if (own_embedding_) exit.embedding = &embedding_;
   exit.norm = final_norm_;
   exit.eps = eps_;

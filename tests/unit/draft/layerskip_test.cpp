@@ -7,6 +7,7 @@
 #include "draft/layerskip_drafter.h"
 #include "model/prefill.h"
 #include "support/golden_head.h"
+#include "support/golden_models.h"
 
 namespace augur {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing_support::GoldenHead;
 using testing_support::GoldenTarget;
+using testing_support::NoTokenizer;
 
 /// One golden round, drafted with every possible child of each golden node.
 void expect_round(Drafter& drafter, KvCache& cache, const nlohmann::json& round,
@@ -98,6 +100,42 @@ TEST(LayerSkip, ExitsWhereItIsToldTo) {
       FAIL();
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), HasSubstr("expected 1 to 7"));
+    }
+  }
+}
+
+// Granite's are scaled, Gemma 2's softly capped.
+TEST(LayerSkip, ProbabilitiesAreThoseOfTheTargetsOwnLogits) {
+  for (const char* name : {"granite", "gemma2"}) {
+    SCOPED_TRACE(name);
+    Backend backend(2);
+    const auto target = Model::load(backend, Checkpoint::open(testing_support::golden_model_path(name)),
+                                    {.weights = WeightFormat::F32});
+    const NoTokenizer tokenizer;
+    const auto model = find_drafter_type("layerskip")
+                           .load({.backend = backend,
+                                  .target = *target,
+                                  .tokenizer = tokenizer,
+                                  .target_path = name,
+                                  .context = target->context()});
+    const auto drafter = model->make({.exit_layer = 1});
+    KvCache cache = target->make_cache();
+    prefill(*target, std::vector<TokenId>{1, 2, 3}, cache);
+    const std::int64_t vocab = target->config().vocab;
+    DraftTree tree;
+    tree.reset(4, 3);
+    const auto all = static_cast<int>(vocab);
+    drafter->expand(tree, std::vector<std::int32_t>{0},
+                    {.top_k = all, .max_nodes = all, .target_cache = &cache});
+    const std::optional<EarlyRows> rows = drafter->take_early_rows();
+    ASSERT_TRUE(rows);
+    Buffer<float> logits(static_cast<std::size_t>((vocab + 15) / 16 * 16));
+    target->logits_of(rows->hidden, 1, false, logits.data(), std::ssize(logits));
+    const float sum = log_sum_exp(logits.data(), vocab);
+    for (std::int64_t token = 0; token < vocab; ++token) {
+      const std::int32_t child = tree.find_child(0, static_cast<TokenId>(token));
+      ASSERT_GE(child, 0);
+      ASSERT_NEAR(tree.log_probs()[static_cast<std::size_t>(child)], logits.data()[token] - sum, 1e-4);
     }
   }
 }

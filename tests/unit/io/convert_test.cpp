@@ -84,6 +84,28 @@ class ConvertTest : public ::testing::Test {
   std::filesystem::path out_;
 };
 
+TEST(ConvertGptOss, ExpertsComeOutOneByOne) {
+  for (const char* name : {"gpt_oss_folder", "gpt_oss_mxfp4"}) {
+    const TemporaryFolder folder;
+    const auto model =
+        Checkpoint::open(std::filesystem::path(AUGUR_SOURCE_DIR) / "tests/golden/models" / name);
+    convert_to_folder(model, folder / "out", ConvertOptions{});
+    const auto converted = Checkpoint::open(folder / "out");
+    EXPECT_FALSE(converted.config().contains("quantization_config"));
+    ASSERT_EQ(converted.weights().tensors().size(), model.weights().tensors().size());
+    for (const auto& [key, tensor] : model.weights().tensors()) {
+      const StoredTensor& other = converted.weights().require(key, tensor.shape);
+      EXPECT_EQ(other.dtype, DType::BF16) << key;
+      const std::int64_t rows = tensor.shape.size() == 1 ? 1 : tensor.shape[0];
+      std::vector<float> expected(static_cast<std::size_t>(tensor.shape.back() * rows));
+      std::vector<float> found(expected.size());
+      read_rows(tensor, 0, rows, expected.data());
+      read_rows(other, 0, rows, found.data());
+      EXPECT_EQ(found, expected) << key;  // four bits and a power of two are exact
+    }
+  }
+}
+
 TEST_F(ConvertTest, GivesTheSameModel) {
   std::vector<int> steps;
   convert_to_folder(gguf_, out_, [&](int done, int total) {

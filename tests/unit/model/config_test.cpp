@@ -247,6 +247,8 @@ TEST(ModelConfig, ErrorsNameFileAndField) {
   EXPECT_THAT(failure(with(llama(), "partial_rotary_factor", 0)), HasSubstr("partial_rotary_factor"));
   EXPECT_THAT(failure(with(llama(), "quantization_config", json::object())),
               HasSubstr("quantization_config"));
+  EXPECT_THAT(failure(with(llama(), "quantization_config", {{"quant_method", "mxfp4"}})),
+              HasSubstr("quantization_config"));
   EXPECT_THAT(failure(with(llama(), "max_position_embeddings", INT64_MAX)),
               HasSubstr("max_position_embeddings"));
 }

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -267,6 +269,37 @@ TEST(ClusterBudget, FallsAsThePaperHasIt) {
   EXPECT_EQ(budget.at(3), (22 + 3) / 6);
   EXPECT_EQ((ClusterBudget{3, 1, true}.at(9)), 1);
   EXPECT_EQ((ClusterBudget{9, 9, false}.at(7)), 9);
+}
+
+TEST_P(VocabularyHeadTest, LogitsAreScaledAndCappedAsTheTargets) {
+  HeadProblem problem(GetParam(), 3000, true);
+  const VocabularyChoice choice = frequent("frspec:1000", 3000);
+  HeadWeights formed = problem.weights();
+  formed.form = {.scale = 0.25f, .cap = 2.0f};
+  VocabularyHead plain(problem.weights());
+  VocabularyHead whole(formed);
+  VocabularyHead part(formed, &choice);
+  const std::vector<HeadRow> rows = problem.rows({0, 1, 2});
+  plain.run(rows);
+  expect_same_bits(whole, part, rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    ASSERT_EQ(whole.logits(r).size(), plain.logits(r).size());
+    for (std::size_t i = 0; i < whole.logits(r).size(); ++i) {
+      ASSERT_NEAR(whole.logits(r)[i], 2 * std::tanh(plain.logits(r)[i] * 0.25 / 2), 1e-5);
+    }
+  }
+  // The best alone, whose probabilities are told by the sum over all.
+  std::vector<std::vector<float>> logits;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    logits.emplace_back(whole.logits(r).begin(), whole.logits(r).end());
+  }
+  whole.run(rows, 8);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const RowTop& best = whole.best(r);
+    EXPECT_NEAR(best.log_sum_exp, log_sum_exp(logits[r].data(), std::ssize(logits[r])), 1e-5);
+    std::partial_sort(logits[r].begin(), logits[r].begin() + 8, logits[r].end(), std::greater<>());
+    EXPECT_EQ(best.values, std::vector<float>(logits[r].begin(), logits[r].begin() + 8));
+  }
 }
 
 TEST_P(VocabularyHeadTest, HotListsFollowTheText) {
