@@ -18,6 +18,11 @@ constexpr int kMaxThreads = 1024;
 constexpr int kBarrierSpins = 1 << 11;
 constexpr int kSpinsBetweenRegions = 1 << 15;
 
+/// Of changes that others may sleep for. notify() wakes nobody where it sees nobody asleep; it must not look
+/// before the change is there for all to see, and a release alone (on x86 a plain store) may still wait in
+/// this core's buffer then: who goes to sleep meanwhile would sleep for ever.
+constexpr std::memory_order kBeforeNotify = std::memory_order_seq_cst;
+
 std::vector<int> allowed_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -75,7 +80,7 @@ void SpinBarrier::wait() {
   const std::uint32_t phase = phase_.load(std::memory_order_relaxed);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == parties_) {
     arrived_.store(0, std::memory_order_relaxed);
-    phase_.store(phase + 1, std::memory_order_release);
+    phase_.store(phase + 1, kBeforeNotify);
     phase_.notify_all();
     return;
   }
@@ -109,7 +114,7 @@ void ThreadPool::stop() {
   stop_.store(true, std::memory_order_relaxed);
   for (Worker& worker : workers_) {
     if (!worker.thread.joinable()) continue;
-    worker.regions.fetch_add(1, std::memory_order_release);
+    worker.regions.fetch_add(1, kBeforeNotify);
     worker.regions.notify_one();
     worker.thread.join();
   }
@@ -132,7 +137,7 @@ void ThreadPool::run_region(RegionFn fn, void* context) {
   barrier_.set_parties(team_);
   for (int rank = 1; rank < team_; ++rank) {
     Worker& called = workers_[static_cast<std::size_t>(rank - 1)];
-    called.regions.fetch_add(1, std::memory_order_release);
+    called.regions.fetch_add(1, kBeforeNotify);
     called.regions.notify_one();
   }
   Team team(0, team_, barrier_);
@@ -150,7 +155,7 @@ void ThreadPool::worker(int rank) {
     if (stop_.load(std::memory_order_relaxed)) return;
     Team team(rank, team_, barrier_);
     fn_(context_, team);
-    running_.fetch_sub(1, std::memory_order_release);
+    running_.fetch_sub(1, kBeforeNotify);
     running_.notify_one();
   }
 }
