@@ -5,23 +5,13 @@
 
 #include "base/buffer.h"
 #include "kernels/backend.h"
+#include "kernels/logit_form.h"
 #include "kernels/ops.h"
 
 namespace augur {
 
 // Products with some panels of a matrix: a shortlist of a vocabulary head's rows. Each result has the bits
 // that the whole product gives it, whichever panels are asked for.
-
-/// What a family makes of the results of its output matrix: both are rising, so the order of tokens stays.
-struct LogitForm {
-  float scale = 1.0f;  ///< of them
-  float cap = 0.0f;    ///< > 0: soft limit of them after that
-
-  void apply(float* y, std::int64_t n) const {
-    if (scale != 1.0f) scale_row(y, scale, n);
-    if (cap > 0.0f) cap_row(y, cap, n);
-  }
-};
 
 /// Consecutive panels of a packed matrix.
 struct PanelRun {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/logit_form.h"
 #include "model/batch_plan.h"
 #include "model/forward_pass.h"
 #include "model/model.h"
@@ -65,8 +66,7 @@ class LayerStack {
     const float* norm = nullptr;  ///< [hidden]
     float* out = nullptr;         ///< [count, out_stride], 64-byte aligned
     std::int64_t out_stride = 0;  ///< multiple of 16, >= n rounded up to 16
-    float scale = 1.0f;           ///< of the results
-    float cap = 0.0f;             ///< > 0: soft limit of them after that
+    LogitForm form = {};          ///< of the results
   };
   /// row(0) ... row(count - 1) give the float32 rows.
   template <class RowOf>
@@ -91,9 +91,7 @@ class LayerStack {
                             panels);
       constexpr std::int64_t kWidth = PackedMatrix::kPanel;
       for (int r = 0; r < count; ++r) {
-        float* mine = p.out + r * p.out_stride + panels.begin * kWidth;
-        if (p.scale != 1.0f) scale_row(mine, p.scale, panels.size() * kWidth);
-        if (p.cap > 0.0f) cap_row(mine, p.cap, panels.size() * kWidth);
+        p.form.apply(p.out + r * p.out_stride + panels.begin * kWidth, panels.size() * kWidth);
       }
     });
   }

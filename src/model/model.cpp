@@ -127,9 +127,12 @@ struct Model::Impl {
                     .norm = normed ? nullptr : weights.final_norm.data(),
                     .out = out,
                     .out_stride = out_stride,
-                    .scale = layers.config().logit_scale,
-                    .cap = layers.config().logit_cap},
+                    .form = logit_form()},
                    count, row);
+  }
+
+  LogitForm logit_form() const {
+    return {.scale = layers.config().logit_scale, .cap = layers.config().logit_cap};
   }
 
   const WeightForm form;
@@ -173,6 +176,9 @@ const WeightForm& Model::weight_form() const {
 }
 DType Model::main_type() const {
   return impl_->types.front();
+}
+LogitForm Model::logit_form() const {
+  return impl_->logit_form();
 }
 std::span<const DType> Model::types() const {
   return impl_->types;

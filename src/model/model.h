@@ -13,6 +13,7 @@
 #include "base/types.h"
 #include "io/checkpoint.h"
 #include "kernels/backend.h"
+#include "kernels/logit_form.h"
 #include "model/config.h"
 #include "model/fingerprint.h"
 #include "model/kv_cache.h"
@@ -170,6 +171,7 @@ class Model {
 
   // What logits() is made of, for draft heads that project with the target's matrix.
   const PackedMatrix& lm_head() const;               ///< [vocab, hidden]
+  LogitForm logit_form() const;                      ///< of what it gives
   const PackedMatrix& embedding() const;             ///< [vocab, hidden]
   std::span<const float> final_norm_weight() const;  ///< [hidden]
   /// Row of the last forward's result. [hidden]

@@ -10,7 +10,7 @@ HeadWeights head_of(const Model& model) {
           .embedding = &model.embedding(),
           .norm = model.final_norm_weight(),
           .eps = model.config().norm_eps,
-          .form = {.scale = model.config().logit_scale, .cap = model.config().logit_cap},
+          .form = model.logit_form(),
           .usable = model.config().vocab};
 }
 

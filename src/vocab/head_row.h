@@ -4,8 +4,8 @@
 
 #include "base/types.h"
 #include "kernels/backend.h"
+#include "kernels/logit_form.h"
 #include "kernels/ops.h"
-#include "kernels/shortlist.h"
 
 namespace augur {
 

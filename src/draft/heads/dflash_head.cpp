@@ -37,7 +37,7 @@ DflashHead::DflashHead(const DrafterSource& source, bool dspark) : target_(sourc
   if (!own_head_ && !target_ids_.empty()) {
     head_ = gather_rows(source.backend, target_.lm_head(), target_ids_);
     own_head_ = true;
-    form_ = head_of(target_).form;
+    form_ = target_.logit_form();
   }
   read_mask(loader, keys);
 }
@@ -148,11 +148,7 @@ void DflashHead::run(const TokenBatch& batch, std::span<const std::int32_t> rows
               out.states.data() + i * width_, width_);
   }
   if (own_head_) {
-    layers_->project({.matrix = head_,
-                      .out = out.values.data(),
-                      .out_stride = out.stride,
-                      .scale = form_.scale,
-                      .cap = form_.cap},
+    layers_->project({.matrix = head_, .out = out.values.data(), .out_stride = out.stride, .form = form_},
                      count, [&](std::int64_t i) { return out.states.data() + i * width_; });
   } else {
     target_.logits_of(out.states.data(), count, true, out.values.data(), out.stride);

@@ -8,7 +8,7 @@
 #include "draft/formats/dflash_config.h"
 #include "draft/heads/dspark_markov.h"
 #include "draft/registry.h"
-#include "kernels/shortlist.h"
+#include "kernels/logit_form.h"
 #include "model/layer_stack.h"
 #include "model/linear.h"
 #include "model/workspace.h"
