@@ -246,24 +246,13 @@ void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
                  .width = config_.hidden,
                  .rows = rows});
   timer.book(ForwardProfile::Norm);
-  // Quantised activations come in whole blocks of 32 columns.
-  const DType activated = layer.down.input_type();
-  const Range panels = team.split(layer.gate_up.panels(), activated == DType::Q8_0 ? 4 : 2);
-  kernels_.gemm({.weight = &layer.gate_up,
-                 .x = x,
-                 .x_stride = ws_.normed.shared.stride(),
-                 .rows = rows,
-                 .y = ws_.gate_up.floats(0),
-                 .y_stride = ws_.gate_up.stride(),
-                 .bias = data_of(layer.gate_up_bias)},
-                panels);
-  activate(ws_.gate_up, ws_.activated, {0, rows}, panels, activated, spec.activation);
+  multiply_gate_up(team, index, x);
   timer.barrier(team, ForwardProfile::GateUp);
   multiply_into_residual(team,
                          {.product = ProductInput::Down,
                           .layer = index,
                           .matrix = layer.down,
-                          .x = ws_.activated.row(activated, 0),
+                          .x = ws_.activated.row(layer.down.input_type(), 0),
                           .x_stride = ws_.activated.stride(),
                           .bias = layer.down_bias,
                           .norm = layer.mlp_after_norm,
@@ -386,13 +375,11 @@ void ForwardPass::route_rows(Team& team, int index, Timer& timer) const {
   timer.barrier(team, ForwardProfile::GateUp);
 }
 
-/// Of the expert that all rows go to, with the activation.
-void ForwardPass::multiply_shared_gate_up(Team& team, int index) const {
+/// Of the feed-forward that all rows go through, with the activation. `x`: its rows, from `normed`.
+void ForwardPass::multiply_gate_up(const Team& team, int index, const void* x) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
   const int rows = plan_.rows();
-  const void* x = prepare_rows(
-      team, ws_, {.into = ws_.normed, .type = layer.gate_up.input_type(), .width = config_.hidden}, rows,
-      [&](std::int64_t r) { return static_cast<const float*>(ws_.routed.row(DType::F32, r)); });
+  // Quantised activations come in whole blocks of 32 columns.
   const DType activated = layer.down.input_type();
   const Range panels = team.split(layer.gate_up.panels(), activated == DType::Q8_0 ? 4 : 2);
   kernels_.gemm({.weight = &layer.gate_up,
@@ -400,7 +387,8 @@ void ForwardPass::multiply_shared_gate_up(Team& team, int index) const {
                  .x_stride = ws_.normed.shared.stride(),
                  .rows = rows,
                  .y = ws_.gate_up.floats(0),
-                 .y_stride = ws_.gate_up.stride()},
+                 .y_stride = ws_.gate_up.stride(),
+                 .bias = data_of(layer.gate_up_bias)},
                 panels);
   activate(ws_.gate_up, ws_.activated, {0, rows}, panels, activated, config_.layer(index).activation);
 }
@@ -443,7 +431,11 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
              activated, spec.activation);
   }
   const bool shares = !layer.shared_scale.empty();
-  if (shares) multiply_shared_gate_up(team, index);
+  if (shares) {
+    const auto row = [&](std::int64_t r) { return static_cast<const float*>(ws_.routed.row(DType::F32, r)); };
+    const RowPreparation how{.into = ws_.normed, .type = layer.gate_up.input_type(), .width = config_.hidden};
+    multiply_gate_up(team, index, prepare_rows(team, ws_, how, plan_.rows(), row));
+  }
   timer.barrier(team, ForwardProfile::GateUp);
   if (shares) {
     kernels_.gemm({.weight = &layer.down,

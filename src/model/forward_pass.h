@@ -82,7 +82,7 @@ class ForwardPass {
   void expert_block(Team& team, int index, Timer& timer) const;
   void route_rows(Team& team, int index, Timer& timer) const;
   void observe(const Team& team, const ProductInput& input) const;
-  void multiply_shared_gate_up(Team& team, int index) const;
+  void multiply_gate_up(const Team& team, int index, const void* x) const;
   void rotate_and_store(Range items, int index) const;
   void attend(const Team& team, int index) const;
   void multiply_into_residual(Team& team, const BlockEnd& end, Timer& timer) const;
