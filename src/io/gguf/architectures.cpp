@@ -24,14 +24,8 @@ constexpr std::array<NamePair, 2> kFused = {{
     {"ffn_up", "mlp.gate_up_proj"},
 }};
 
-constexpr std::array<NamePair, 4> kExperts = {{
-    {"ffn_gate_inp", "mlp.gate"},
-    {"ffn_gate_exps", "mlp.experts.gate_proj"},
-    {"ffn_up_exps", "mlp.experts.up_proj"},
-    {"ffn_down_exps", "mlp.experts.down_proj"},
-}};
-
-constexpr std::array<NamePair, 8> kSharedExpert = {{
+/// Qwen's, of which those before Qwen3 share one.
+constexpr std::array<NamePair, 8> kExperts = {{
     {"ffn_gate_inp", "mlp.gate"},
     {"ffn_gate_exps", "mlp.experts.gate_proj"},
     {"ffn_up_exps", "mlp.experts.up_proj"},
@@ -131,7 +125,7 @@ constexpr std::array kArchitectures = {
                      .windows_stated = true,
                      .experts = true,
                      .qkv_bias_always = true,
-                     .names = kSharedExpert},
+                     .names = kExperts},
     GgufArchitecture{.name = "gpt-oss",
                      .model_type = "gpt_oss",
                      .model_class = "GptOssForCausalLM",

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "io/gguf/block_fields.h"
 #include "io/gguf/iq_blocks.h"
 
 namespace augur {
@@ -16,17 +17,6 @@ static_assert(std::endian::native == std::endian::little, "tensor files are litt
 namespace {
 
 using U8 = std::uint8_t;
-
-template <class T>
-T load(const void* p) {
-  T v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-
-float half_at(const U8* p) {
-  return half_to_float(load<std::uint16_t>(p));
-}
 
 // 32 elements: d, 16 bytes of nibbles (low nibbles first); x = d (q - 8).
 void expand_q4_0(const U8* b, float* out) {

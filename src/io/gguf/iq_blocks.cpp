@@ -3,9 +3,8 @@
 #include "io/gguf/iq_blocks.h"
 
 #include <bit>
-#include <cstring>
 
-#include "base/dtype.h"
+#include "io/gguf/block_fields.h"
 #include "io/gguf/iq_grids.h"
 
 namespace augur {
@@ -13,17 +12,6 @@ namespace augur {
 namespace {
 
 using U8 = std::uint8_t;
-
-template <class T>
-T load(const void* p) {
-  T v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-
-float half_at(const U8* p) {
-  return half_to_float(load<std::uint16_t>(p));
-}
 
 // What the places of a grid stand for.
 constexpr U8 kTwoBits[4] = {0x08, 0x19, 0x2b, 0};
