@@ -4,7 +4,7 @@
 
 namespace augur {
 
-// clang-format off: a table
+// clang-format off
 /// A structural tag as xgrammar is to have it: {"type": "structural_tag", "format": FORMAT}. A format is
 /// {"type": ...} of these, with these members:
 ///   any_text
@@ -17,8 +17,7 @@ namespace augur {
 ///   sequence, or          elements
 ///   optional, plus, star  content
 ///   tag                   begin, content, end: a text or a token before and behind
-///   triggered_tags        triggers, tags, at_least_one, stop_after_first: any text, but where it comes to
-///   one
+///   triggered_tags        triggers, tags, at_least_one, stop_after_first: any text, but where it comes to one
 ///                         of the triggers, which tags begin with, it goes on as one of these tags
 ///   token_triggered_tags  the same with trigger_tokens
 ///   tags_with_separator   tags, separator, at_least_one, stop_after_first

@@ -10,9 +10,9 @@
 namespace augur {
 
 /// How products with weights of one type go over memory. Which plan is fast depends on the processor; none
-/// changes a bit (the law of gemm.h says in which order sums are made).
+/// changes a bit (the law of gemm.h says in which order sums are made). This one is nowhere the worst.
 struct GemmPlan {
-  int one_row_panels = 4;   ///< panels that a single row reads side by side, where its tile has so many
+  int one_row_panels = 2;   ///< panels that a single row reads side by side, where its tile has so many
   int few_rows_panels = 2;  ///< that several rows read, which fit one tile
   int stream_lines = 160;   ///< 64-byte lines in flight ahead of such rows, over all panels; >= 1
   int block_kib = 192;      ///< KiB of weights that a core's caches hold while more rows pass; >= 1

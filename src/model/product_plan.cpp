@@ -136,9 +136,7 @@ std::optional<GemmPlan> fastest_plan(Backend& backend, std::span<const PackedMat
   if (backend.kernels.isa == Isa::Portable) return std::nullopt;
   Products products(backend, matrices);
   if (products.bytes() < kLeastBytes) return std::nullopt;
-  // Two panels are nowhere the worst: what stays where memory is so slow at the moment that all take the same
-  // time.
-  GemmPlan plan{.one_row_panels = 2};
+  GemmPlan plan;
   choose(products, 1, &GemmPlan::one_row_panels, {1, 4}, plan);
   choose(products, 1, &GemmPlan::stream_lines, {80, 320}, plan);
   choose(products, kFewRows, &GemmPlan::few_rows_panels, {1, 4}, plan);

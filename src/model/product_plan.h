@@ -28,7 +28,7 @@ std::string to_string(const GemmPlan& plan);
 
 /// The plan with which products with these matrices, which are of one type, take the least time on this
 /// machine, chosen among a few candidates by measurement: a tenth of a second or two. One that is not at
-/// least 3% faster than a usual one isn't taken. Nothing: they are too small for its way over memory
+/// least 3% faster than GemmPlan's own isn't taken. Nothing: they are too small for its way over memory
 /// to count, or the kernels know no plans. Nothing else may run on the backend meanwhile.
 std::optional<GemmPlan> fastest_plan(Backend& backend, std::span<const PackedMatrix* const> matrices);
 

@@ -45,8 +45,8 @@ bool fits(DType type, std::int64_t row) {
   return row % block_shape(type).elements == 0;
 }
 
-/// Of at most so many, which an embedding and a head do without.
-bool is_four_bit(DType type) {
+/// Too few for an embedding and a head: 4 or less, and what belongs to them.
+bool has_few_bits(DType type) {
   const BlockShape shape = block_shape(type);
   return shape.elements > 1 && 8 * shape.bytes <= 5 * shape.elements;
 }
@@ -56,7 +56,7 @@ DType written_type(const StoredTensor& tensor, DType type, bool vocabulary) {
   if (is_integer(tensor.dtype)) return tensor.dtype;
   if (tensor.shape.size() != 2) return DType::F32;
   const std::int64_t row = tensor.shape.back();
-  if (vocabulary && is_four_bit(type)) type = fits(DType::Q6_K, row) ? DType::Q6_K : DType::Q8_0;
+  if (vocabulary && has_few_bits(type)) type = fits(DType::Q6_K, row) ? DType::Q6_K : DType::Q8_0;
   if (fits(type, row)) return type;
   const DType smaller = type == DType::Q4_K ? DType::Q4_1 : DType::IQ4_NL;
   return block_shape(type).elements == 256 && fits(smaller, row) ? smaller : DType::BF16;

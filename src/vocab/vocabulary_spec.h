@@ -5,16 +5,18 @@
 
 namespace augur {
 
+// clang-format off
 /// What a drafter's last projection computes, as a plan says it:
 ///   full                          every token
-///   auto[:FILE]                   the most frequent quarter where that pays (VocabularyChoice), otherwise
-///   full frspec[:FILE][:SIZE]          the SIZE most frequent tokens (FR-Spec) pafr[:FILE][:SIZE] the same
-///   for the first two steps of a draft, then SIZE / (t + 1) of them hot[:FILE][:SIZE]             SIZE
-///   tokens that begin as frspec's and follow the text (hot_shortlist.h) dynaspec[:FOLDER][:K|:K0,K1]  the
-///   clusters that a router chooses for each context (DynaSpec); K: so many
+///   auto[:FILE]                   the most frequent quarter where that pays (VocabularyChoice), else all
+///   frspec[:FILE][:SIZE]          the SIZE most frequent tokens (FR-Spec)
+///   pafr[:FILE][:SIZE]            the same for the first two steps of a draft, then SIZE / (t + 1) of them
+///   hot[:FILE][:SIZE]             SIZE tokens that begin as frspec's and follow the text (hot_shortlist.h)
+///   dynaspec[:FOLDER][:K|:K0,K1]  the clusters that a router chooses for each context (DynaSpec); K: so many
 ///                                 at every step, K0,K1 or K0;K1: a budget that falls with the step;
 ///                                 otherwise the folder's own
 /// Without FILE or FOLDER it is the part in the drafter's folder (io/part_location.h).
+// clang-format on
 struct VocabularySpec {
   enum class Kind { Full, Auto, Frequent, PositionAware, Hot, Clusters };
   Kind kind = Kind::Full;
