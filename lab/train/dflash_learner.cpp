@@ -175,7 +175,8 @@ Grade DflashLearner::run_one(const Example& example, bool learn) {
     }
   }
   const torch::Device device = target_.device();
-  TorchHead out{.hidden = states.index_select(0, index_tensor(rows, device)), .weight = head()};
+  TorchHead out{
+      .hidden = states.index_select(0, index_tensor(rows, device)), .weight = head(), .form = form()};
   VocabularyTargets targets{.targets = lesson.distributions,
                             .wanted = index_tensor(wanted, device),
                             .weights = torch::tensor(weights).to(device)};
@@ -210,7 +211,7 @@ torch::Tensor DflashLearner::draft_logits(const Example& example, std::int64_t r
   const Lesson lesson = prepare_lesson(target_, {&example, 1}, options_.taps, nullptr);
   const std::int64_t count = std::min<std::int64_t>(depths(), lesson.length() - root);
   const torch::Tensor states = run_blocks(lesson, {root}).slice(0, first_slot(), first_slot() + count);
-  TorchHead out{.hidden = states, .weight = head()};
+  TorchHead out{.hidden = states, .weight = head(), .form = form()};
   if (options_.dspark) {
     out.extra = markov_embedding(lesson.ids.slice(0, root, root + count));
     out.extra_weight = markov_out_;

@@ -62,6 +62,10 @@ class DflashLearner final : public Learner {
   std::vector<std::int64_t> pick_anchors(const Lesson& lesson, std::uint64_t key) const;
   /// Normed states of the blocks' slots, [anchors * block, hidden].
   torch::Tensor run_blocks(const Lesson& lesson, const std::vector<std::int64_t>& anchors) const;
+  /// Of what it gives.
+  LogitForm form() const {
+    return head_.defined() && !options_.shares_head ? LogitForm{} : target_.logit_form();
+  }
   const torch::Tensor& head() const { return head_.defined() ? head_ : target_.head(); }
   /// Of tokens [R], what biases their successors. [R, rank]
   torch::Tensor markov_embedding(const torch::Tensor& tokens) const;

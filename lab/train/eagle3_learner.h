@@ -26,7 +26,9 @@ class Eagle3Learner final : public RecurrentLearner {
   torch::Tensor exit(const torch::Tensor& out) const override {
     return rms_norm(out, norm_, shape().norm_eps);
   }
-  const torch::Tensor& head() const override { return head_; }
+  TorchHead over_vocabulary(const torch::Tensor& hidden) const override {
+    return {.hidden = hidden, .weight = head_};
+  }
   NamedTensors constants() const override { return vocabulary_.maps(); }
   const DraftVocabulary* table_vocabulary() const override { return &vocabulary_; }
   nlohmann::json config() const override;

@@ -56,7 +56,9 @@ Grade EarlyExitLearner::run(std::span<const Example> examples, bool learn) {
   if (pairs.rows.empty()) return grade;
   const torch::AutoGradMode mode(learn);
   const VocabularyLoss loss = vocabulary_loss(
-      {.hidden = apply(lesson, index_tensor(pairs.rows, target_.device())), .weight = head_},
+      {.hidden = apply(lesson, index_tensor(pairs.rows, target_.device())),
+       .weight = head_,
+       .form = target_.logit_form()},
       {.targets = lesson.distributions, .wanted = index_tensor(pairs.wanted, target_.device())});
   grade.rows = std::ssize(pairs.rows);
   grade.count(0, loss.agreed.sum().item<std::int64_t>(), grade.rows);
@@ -69,7 +71,7 @@ torch::Tensor EarlyExitLearner::draft_logits(const Example& example, std::int64_
   const torch::NoGradGuard no_grad;
   const Lesson lesson = prepare_lesson(target_, {&example, 1}, taps_, nullptr);
   const torch::Tensor rows = torch::arange(root, std::min(root + 3, lesson.length()), target_.device());
-  return TorchHead{.hidden = apply(lesson, rows), .weight = head_}.logits();
+  return TorchHead{.hidden = apply(lesson, rows), .weight = head_, .form = target_.logit_form()}.logits();
 }
 
 nlohmann::json EarlyExitLearner::config() const {

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "lab/train/vocabulary_loss.h"
 
 namespace augur {
 
@@ -127,6 +126,14 @@ torch::Tensor HeadsLearner::apply(int depth, const torch::Tensor& states, const 
   return x;
 }
 
+TorchHead HeadsLearner::over_vocabulary(int depth, const torch::Tensor& hidden) const {
+  const Block& output = heads_[static_cast<std::size_t>(depth)].output;
+  return {.hidden = hidden,
+          .weight = output.weight,
+          .bias = output.bias,
+          .form = options_.shares_head ? target_.logit_form() : LogitForm{}};
+}
+
 Grade HeadsLearner::run(std::span<const Example> examples, bool learn) {
   Grade grade(options_.heads);
   const Lesson lesson = prepare_lesson(target_, examples, {}, &vocabulary_);
@@ -138,11 +145,9 @@ Grade HeadsLearner::run(std::span<const Example> examples, bool learn) {
   for (int d = 0; d < options_.heads; ++d, weight *= options_.decay) {
     const Lesson::Pairs pairs = lesson.pairs(1 + d);
     if (pairs.rows.empty()) continue;
-    const Block& output = heads_[static_cast<std::size_t>(d)].output;
+    const torch::Tensor rows = index_tensor(pairs.rows, target_.device());
     const VocabularyLoss loss = vocabulary_loss(
-        {.hidden = apply(d, given, lesson, index_tensor(pairs.rows, target_.device())),
-         .weight = output.weight,
-         .bias = output.bias},
+        over_vocabulary(d, apply(d, given, lesson, rows)),
         {.targets = lesson.distributions, .wanted = index_tensor(pairs.wanted, target_.device())});
     const auto tries = static_cast<std::int64_t>(pairs.rows.size());
     grade.count(d, loss.agreed.sum().item<std::int64_t>(), tries);
@@ -160,11 +165,8 @@ torch::Tensor HeadsLearner::draft_logits(const Example& example, std::int64_t ro
   const torch::Tensor given = states(lesson);
   std::vector<torch::Tensor> logits;
   for (int d = 0; d < options_.heads && root + d < lesson.length(); ++d) {
-    const Block& output = heads_[static_cast<std::size_t>(d)].output;
-    logits.push_back(TorchHead{.hidden = apply(d, given, lesson, index_tensor({root - 1}, target_.device())),
-                               .weight = output.weight,
-                               .bias = output.bias}
-                         .logits());
+    const torch::Tensor rows = index_tensor({root - 1}, target_.device());
+    logits.push_back(over_vocabulary(d, apply(d, given, lesson, rows)).logits());
   }
   return torch::cat(logits);
 }

@@ -6,6 +6,7 @@
 
 #include "lab/train/learner.h"
 #include "lab/train/lesson.h"
+#include "lab/train/vocabulary_loss.h"
 
 namespace augur {
 
@@ -57,6 +58,9 @@ class HeadsLearner final : public Learner {
   /// What head `depth` makes of rows [R] of the text, before its output matrix. [R, hidden]
   torch::Tensor apply(int depth, const torch::Tensor& states, const Lesson& lesson,
                       const torch::Tensor& rows) const;
+
+  /// What it is over the draft vocabulary.
+  TorchHead over_vocabulary(int depth, const torch::Tensor& hidden) const;
 
   const TorchLlama& target_;
   Options options_;

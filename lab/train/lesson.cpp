@@ -107,7 +107,7 @@ Lesson prepare_lesson(const TorchLlama& target, std::span<const Example> example
     if (!known) favourites.push_back(row_favourites(logits));
     const torch::Tensor drafted = known ? logits : vocabulary->columns(logits);
     torch::Tensor out = lesson.distributions.slice(0, begin, end);
-    row_softmax(drafted, out);
+    row_softmax(shaped(drafted, target.logit_form()), out);
   }
   const torch::Tensor covered = vocabulary->covers(torch::cat(favourites)).cpu();
   const bool* is_covered = covered.data_ptr<bool>();
@@ -117,20 +117,41 @@ Lesson prepare_lesson(const TorchLlama& target, std::span<const Example> example
   return lesson;
 }
 
-std::vector<double> tap_scales(const TorchLlama& target, const Dataset& data, std::span<const int> taps) {
+namespace {
+
+/// The target's outputs for the first sequences of a dataset.
+std::vector<TorchLlama::Output> first_outputs(const TorchLlama& target, const Dataset& data,
+                                              std::span<const int> taps) {
   constexpr std::int64_t kSequences = 8;
   constexpr std::size_t kTokens = 256;
-  std::vector<double> squares(taps.size(), 0);
-  std::int64_t rows = 0;
+  std::vector<TorchLlama::Output> outputs;
   for (std::int64_t i = 0; i < std::min(kSequences, data.size()); ++i) {
     const std::span<const TokenId> tokens = data[i].tokens;
-    const TorchLlama::Output out = target.forward(tokens.first(std::min(kTokens, tokens.size())), taps);
+    outputs.push_back(target.forward(tokens.first(std::min(kTokens, tokens.size())), taps));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+std::vector<double> tap_scales(const TorchLlama& target, const Dataset& data, std::span<const int> taps) {
+  std::vector<double> squares(taps.size(), 0);
+  std::int64_t rows = 0;
+  for (const TorchLlama::Output& out : first_outputs(target, data, taps)) {
     for (std::size_t tap = 0; tap < taps.size(); ++tap)
       squares[tap] += out.taps[tap].slice(0, 1).square().mean(-1).sum().item<double>();
     rows += out.last.size(0) - 1;
   }
   for (double& value : squares) value = std::sqrt(value / static_cast<double>(rows));
   return squares;
+}
+
+torch::Tensor state_scales(const TorchLlama& target, const Dataset& data) {
+  const torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> states;
+  for (const TorchLlama::Output& out : first_outputs(target, data, {}))
+    states.push_back(target.final_norm(out.last.slice(0, 1)));
+  return torch::cat(states).square().mean(0).sqrt();
 }
 
 }  // namespace augur

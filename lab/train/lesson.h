@@ -52,5 +52,7 @@ Lesson prepare_lesson(const TorchLlama& target, std::span<const Example> example
 /// Root mean square of each tap over the first sequences of a dataset, for initial weights: the residual
 /// stream has its own scale at every layer. First positions, whose states are outliers, do not count.
 std::vector<double> tap_scales(const TorchLlama& target, const Dataset& data, std::span<const int> taps);
+/// Of every dimension of the state behind the final norm likewise. [hidden] float32
+torch::Tensor state_scales(const TorchLlama& target, const Dataset& data);
 
 }  // namespace augur

@@ -18,9 +18,10 @@ MtpLearner::MtpLearner(const TorchLlama& target, const Options& options)
   projection_ = pair_projection(target, true, generator);
   layer_ = TorchLayer::random(shape(), generator, target.device());
   token_norm_ = trainable(torch::ones({h}), target.device());
-  hidden_norm_ = trainable(torch::ones({h}), target.device());
-  // The target's head is used to what its final norm gives.
-  final_norm_ = trainable(target.norm_weight(), target.device());
+  const torch::Tensor scales =
+      options.state_scales.defined() ? options.state_scales : target.norm_weight().detach();
+  hidden_norm_ = trainable(scales.square().mean().sqrt() / scales, target.device());
+  final_norm_ = trainable(scales, target.device());
 }
 
 NamedTensors MtpLearner::parameters() {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "lab/train/vocabulary_loss.h"
-
 namespace augur {
 
 RecurrentLearner::RecurrentLearner(const TorchLlama& target, DraftVocabulary vocabulary,
@@ -138,7 +136,7 @@ Grade RecurrentLearner::run(std::span<const Example> examples, bool learn) {
   }
   if (grade.rows == 0) return grade;
   const VocabularyLoss loss =
-      vocabulary_loss({.hidden = torch::cat(graded.hidden), .weight = head()},
+      vocabulary_loss(over_vocabulary(torch::cat(graded.hidden)),
                       {.targets = lesson.distributions,
                        .wanted = index_tensor(graded.wanted, target_.device()),
                        .weights = torch::tensor(graded.weights).to(target_.device())});
@@ -161,8 +159,7 @@ torch::Tensor RecurrentLearner::draft_logits(const Example& example, std::int64_
   Unrolled unrolled(*this, lesson, states(lesson, false));
   std::vector<torch::Tensor> logits;
   for (int s = 0; s < options_.evaluated && root + s < lesson.length(); ++s)
-    logits.push_back(
-        TorchHead{.hidden = exit(unrolled.next().slice(0, root - 1, root)), .weight = head()}.logits());
+    logits.push_back(over_vocabulary(exit(unrolled.next().slice(0, root - 1, root))).logits());
   return torch::cat(logits);
 }
 

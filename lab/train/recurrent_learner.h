@@ -5,6 +5,7 @@
 
 #include "lab/train/learner.h"
 #include "lab/train/lesson.h"
+#include "lab/train/vocabulary_loss.h"
 
 namespace augur {
 
@@ -44,8 +45,10 @@ class RecurrentLearner : public Learner {
   virtual torch::Tensor next_state(const torch::Tensor& out) const { return out; }
   /// What the vocabulary head takes, from what leaves the layer.
   virtual torch::Tensor exit(const torch::Tensor& out) const = 0;
-  /// Its weight over the draft vocabulary: the target's, unless the head has its own.
-  virtual const torch::Tensor& head() const { return target_head_; }
+  /// What it is over the draft vocabulary: by the target's matrix, unless the head has its own.
+  virtual TorchHead over_vocabulary(const torch::Tensor& hidden) const {
+    return {.hidden = hidden, .weight = target_head_, .form = target_.logit_form()};
+  }
   /// Further loss of step 0's output rows, where rows[i] stands for the target's state at rows[i] + 1;
   /// summed.
   virtual torch::Tensor state_loss(const Lesson&, const torch::Tensor& /*out*/,

@@ -197,10 +197,7 @@ TorchLlama::Output TorchLlama::compute(std::span<const TokenId> tokens, std::spa
 }
 
 torch::Tensor TorchLlama::logits(const torch::Tensor& hidden) const {
-  torch::Tensor logits = linear_bf16(final_norm(hidden), head()).to(torch::kFloat32);
-  if (config_.logit_scale != 1.0f) logits = logits * config_.logit_scale;
-  const double cap = config_.logit_cap;
-  return cap > 0 ? (logits / cap).tanh() * cap : logits;
+  return shaped(linear_bf16(final_norm(hidden), head()).to(torch::kFloat32), logit_form());
 }
 
 std::vector<int> default_taps(const ModelConfig& target) {

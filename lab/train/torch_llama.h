@@ -55,6 +55,7 @@ class TorchLlama {
 
   const torch::Tensor& embedding() const { return embedding_; }  ///< [vocab, hidden]
   const torch::Tensor& head() const { return config_.tied_embeddings ? embedding_ : head_; }  ///< the same
+  LogitForm logit_form() const { return {.scale = config_.logit_scale, .cap = config_.logit_cap}; }
   const torch::Tensor& norm_weight() const { return norm_; }
   TorchLayer layer(int index) const;  ///< read anew where the engine has the layers
   /// All weights by Hugging Face's names, a tied head once.

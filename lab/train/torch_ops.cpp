@@ -28,6 +28,13 @@ torch::Tensor linear_bf16(const torch::Tensor& x, const torch::Tensor& weight, c
   return bias.defined() ? y + bias.to(torch::kBFloat16) : y;
 }
 
+torch::Tensor shaped(const torch::Tensor& results, const LogitForm& form) {
+  if (form.is_identity()) return results;
+  const torch::Tensor y = results.to(torch::kFloat32) * static_cast<double>(form.scale);
+  const double cap = form.cap;
+  return (cap > 0 ? (y / cap).tanh() * cap : y).to(results.scalar_type());
+}
+
 torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, double eps) {
   const torch::Tensor f = x.to(torch::kFloat32);
   return f * torch::rsqrt(f.square().mean(-1, true) + eps) * weight;

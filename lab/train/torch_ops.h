@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/logit_form.h"
 #include "model/config.h"
 
 namespace augur {
@@ -20,6 +21,9 @@ torch::Tensor product(const torch::Tensor& a, const torch::Tensor& b);
 /// x[T, in] W[out, in]^T (+ bias) in bfloat16; the result is bfloat16.
 torch::Tensor linear_bf16(const torch::Tensor& x, const torch::Tensor& weight,
                           const torch::Tensor& bias = {});
+
+/// What a target makes of its output matrix's results, in their type; computed in float32.
+torch::Tensor shaped(const torch::Tensor& results, const LogitForm& form);
 
 /// x / sqrt(mean(x^2) + eps) * weight over the last dimension, float32.
 torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, double eps);

@@ -92,12 +92,19 @@ Chunk grade_plainly(torch::Tensor logits, const VocabularyTargets& t, std::int64
           .distance = {}};
 }
 
+/// d form(x) / d x where form(x) = `shaped` [r, V].
+torch::Tensor slope(const torch::Tensor& shaped, const LogitForm& form) {
+  if (form.cap <= 0) return torch::tensor(form.scale, shaped.options());
+  return (1 - (shaped / static_cast<double>(form.cap)).square()) * static_cast<double>(form.scale);
+}
+
 class Loss : public torch::autograd::Function<Loss> {
  public:
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& hidden,
                                const torch::Tensor& weight, const torch::Tensor& extra,
                                const torch::Tensor& extra_weight, const torch::Tensor& bias,
-                               const VocabularyTargets* targets, bool learning, VocabularyLoss* out) {
+                               const LogitForm& form, const VocabularyTargets* targets, bool learning,
+                               VocabularyLoss* out) {
     const torch::Tensor grad_hidden = gradient_of(hidden, learning);
     const torch::Tensor grad_weight = gradient_of(weight, learning);
     const torch::Tensor grad_extra = gradient_of(extra, learning);
@@ -112,13 +119,15 @@ class Loss : public torch::autograd::Function<Loss> {
       const torch::Tensor rows = h.slice(0, begin, end);
       torch::Tensor scores = product(rows, w.t());
       Chunk chunk;
-      if (h.is_cpu() && is_plain(*targets) && !is_there(x) && !is_there(bias)) {
+      if (h.is_cpu() && is_plain(*targets) && form.is_identity() && !is_there(x) && !is_there(bias)) {
         chunk = grade_plainly(std::move(scores), *targets, begin, end, learning);
       } else {
         torch::Tensor logits = scores.to(torch::kFloat32);
         if (is_there(x)) logits = logits.add_(product(x.slice(0, begin, end), e.t()));
         if (is_there(bias)) logits = logits.add_(bias.detach());
+        logits = shaped(logits, form);
         chunk = grade(logits.log_softmax(-1), *targets, begin, end, learning);
+        if (learning && !form.is_identity()) chunk.gradient.mul_(slope(logits, form));
       }
       sum += chunk.loss.sum(torch::kFloat64);
       agreed.push_back(chunk.agreed);
@@ -144,7 +153,7 @@ class Loss : public torch::autograd::Function<Loss> {
     for (const torch::Tensor& saved : context->get_saved_variables()) {
       out.push_back(saved.defined() && !as_is ? saved * grads[0] : saved);
     }
-    out.resize(8);  // one for every argument of forward
+    out.resize(9);  // one for every argument of forward
     return out;
   }
 };
@@ -154,7 +163,7 @@ class Loss : public torch::autograd::Function<Loss> {
 torch::Tensor TorchHead::logits() const {
   torch::Tensor y = linear_bf16(hidden, weight).to(torch::kFloat32);
   if (extra.defined()) y = y + linear_bf16(extra, extra_weight);
-  return bias.defined() ? y + bias : y;
+  return shaped(bias.defined() ? y + bias : y, form);
 }
 
 VocabularyLoss vocabulary_loss(const TorchHead& head, const VocabularyTargets& targets) {
@@ -166,7 +175,7 @@ VocabularyLoss vocabulary_loss(const TorchHead& head, const VocabularyTargets& t
     return x.defined() ? x : torch::empty({0}, head.weight.device());
   };
   loss.sum = Loss::apply(head.hidden, head.weight, present(head.extra), present(head.extra_weight),
-                         present(head.bias), &targets, learning, &loss);
+                         present(head.bias), head.form, &targets, learning, &loss);
   return loss;
 }
 

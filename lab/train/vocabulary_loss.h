@@ -1,15 +1,18 @@
 #pragma once
 #include <torch/torch.h>
 
+#include "kernels/logit_form.h"
+
 namespace augur {
 
-/// Rows that go through a vocabulary head: logits = hidden W^T (+ extra E^T) (+ bias).
+/// Rows that go through a vocabulary head: logits = form(hidden W^T (+ extra E^T) (+ bias)).
 struct TorchHead {
   torch::Tensor hidden;        ///< [R, h]
   torch::Tensor weight;        ///< [V, h]
   torch::Tensor extra;         ///< [R, r]; undefined: none
   torch::Tensor extra_weight;  ///< [V, r]
   torch::Tensor bias;          ///< [V]; undefined: none
+  LogitForm form = {};         ///< the target's where the matrix is
 
   /// [R, V] float32.
   torch::Tensor logits() const;

@@ -66,6 +66,7 @@ Part add_mtp(Program& program) {
     const TorchLlama target = load_target(input, flags->common);
     flags->part.seed = flags->common.training.seed;
     flags->part.vocabulary = loss_vocabulary(input, target.config().vocab, flags->vocab);
+    flags->part.state_scales = state_scales(target, *input.data);
     return train_learner([&] { return std::make_unique<MtpLearner>(target, flags->part); }, input,
                          flags->common, program.command);
   };

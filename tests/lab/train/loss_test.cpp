@@ -80,6 +80,19 @@ TEST(VocabularyLoss, IsCrossEntropyAlone) {
   }
 }
 
+TEST(VocabularyLoss, IsOfTheFormThatTheTargetGivesItsLogits) {
+  for (const LogitForm form : {LogitForm{.scale = 0.25f}, LogitForm{.scale = 0.5f, .cap = 3.0f}}) {
+    RandomHead s;
+    s.head.form = form;
+    const VocabularyLoss loss = vocabulary_loss(s.head, {.targets = s.probabilities, .wanted = s.rows});
+    const torch::Tensor p = s.probabilities.index_select(0, s.rows).to(torch::kFloat32);
+    torch::Tensor logits = plain_logits(s.head) * form.scale;
+    if (form.cap > 0) logits = (logits / form.cap).tanh() * form.cap;
+    expect_same_gradients(s, loss.sum, -(p * logits.log_softmax(-1)).sum());
+    EXPECT_LT((s.head.logits() - logits).abs().max().item<double>(), 0.05) << form.cap;
+  }
+}
+
 TEST(RowGrades, AreTheFormulae) {
   torch::Generator generator = keyed_generator(9);
   for (const std::int64_t width : {1, 15, 16, 50, 333}) {  // whole lanes and rests
