@@ -109,6 +109,31 @@ void add_layers(const std::string& prefix, const ModelConfig& config, const Gguf
   }
 }
 
+/// Error where GGUF's readers would assume otherwise.
+void add_experts(const std::string& prefix, const ModelConfig& config, const GgufArchitecture& architecture,
+                 const std::string& file, GgufMetadata& out) {
+  const LayerSpec& layer = config.layer(0);
+  const ExpertSpec& experts = layer.experts;
+  if (layer.sinks || experts.bias) {
+    throw Error("{}: model_type {}: its GGUF files are read, not written", file, config.family);
+  }
+  for (const LayerSpec& kind : config.kinds) {
+    if (kind.experts != experts) throw Error("{}: GGUF files cannot say that layers' experts differ", file);
+  }
+  const bool says = find_family(config.family)->experts == ExpertRule::Qwen;
+  if (says && experts.normalise != architecture.normalised_experts) {
+    throw Error("{}: norm_topk_prob: GGUF files of {} cannot say that it is {}", file, architecture.name,
+                experts.normalise);
+  }
+  const auto size = [&](const char* key, int value) {
+    out.set_u32(prefix + key, static_cast<std::uint32_t>(value));
+  };
+  size("expert_count", experts.count);
+  size("expert_used_count", experts.active);
+  size("expert_feed_forward_length", experts.width);
+  if (experts.shared > 0) size("expert_shared_feed_forward_length", experts.shared);
+}
+
 void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadata& out) {
   const std::unique_ptr<Tokenizer> tokenizer = checkpoint.load_tokenizer();
   GgufVocabulary vocabulary = gguf_vocabulary_of_folder(checkpoint.path(), *tokenizer);
@@ -148,9 +173,15 @@ void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadat
 
 }  // namespace
 
+const GgufArchitecture& gguf_architecture_of(const ModelConfig& config) {
+  const bool experts = std::any_of(config.kinds.begin(), config.kinds.end(),
+                                   [](const LayerSpec& kind) { return kind.experts.count > 0; });
+  return *find_gguf_architecture(gguf_architecture(config.family), experts, smallest_window(config) > 0);
+}
+
 GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& config) {
-  const std::string architecture(gguf_architecture(config.family));
-  const GgufArchitecture& known = *find_gguf_architecture(architecture, false, smallest_window(config) > 0);
+  const GgufArchitecture& known = gguf_architecture_of(config);
+  const std::string architecture(known.name);
   const std::string file = checkpoint.path().string();
   const std::string prefix = architecture + ".";
   GgufMetadata out;
@@ -172,6 +203,7 @@ GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& conf
   out.set_f32(prefix + "attention.layer_norm_rms_epsilon", config.norm_eps);
   add_rope(prefix, config.rope(), file, out);
   add_layers(prefix, config, known, file, out);
+  if (known.experts) add_experts(prefix, config, known, file, out);
   add_vocabulary(checkpoint, config.vocab, out);
   return out;
 }

@@ -4,13 +4,18 @@
 #include <vector>
 
 #include "io/checkpoint.h"
+#include "io/gguf/architectures.h"
 #include "io/gguf/writer.h"
 #include "model/config.h"
 
 namespace augur {
 
+/// What a folder's model is called in GGUF, and how it differs there.
+const GgufArchitecture& gguf_architecture_of(const ModelConfig& config);
+
 /// The metadata of a folder's model: shapes, rotation, tokenizer, chat template. Error for what GGUF cannot
-/// say (dynamic rotary scaling; a scaled context that a sliding window cuts short).
+/// say (dynamic rotary scaling; a scaled context that a sliding window cuts short), and for experts whose
+/// names the format has, but this program does not write (gpt-oss).
 GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& config);
 
 /// The divisors of the inverse frequencies that such a file has as tensors, by name: rope_freqs.weight, or

@@ -1,11 +1,14 @@
 #include "model/quantize_model.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "io/gguf/model.h"
@@ -22,12 +25,22 @@ namespace {
 struct Item {
   std::string name;  ///< in the file
   DType type = DType::F32;
-  const StoredTensor* tensor = nullptr;  ///< null: `values`
-  int interleave = 0;                    ///< > 0: heads over which GGUF interleaves the rows
-  float offset = 0.0f;                   ///< added to all values
+  Shape shape;                               ///< in the file, slowest dimension first
+  std::vector<const StoredTensor*> tensors;  ///< one after another: experts have one each; empty: `values`
+  int interleave = 0;                        ///< > 0: heads over which GGUF interleaves the rows
+  float offset = 0.0f;                       ///< added to all values
   std::vector<float> values = {};
-  std::vector<float> importance =
-      {};  ///< [row length], or of several matrices one after the other; empty: equal
+  /// [row length], or [matrices, row length] for experts side by side; empty: all columns are worth the same.
+  std::vector<float> importance = {};
+
+  std::int64_t row_length() const { return shape.empty() ? 1 : shape.back(); }
+  std::int64_t matrix_rows() const { return shape.size() < 2 ? 1 : shape[shape.size() - 2]; }
+  /// Of row `row` of all; null: equal.
+  const float* importance_of(std::int64_t row) const {
+    if (importance.empty()) return nullptr;
+    const bool of_all = std::ssize(importance) == row_length();
+    return importance.data() + (of_all ? 0 : row / matrix_rows() * row_length());
+  }
 };
 
 /// Which row of a Hugging Face matrix is row `row` in GGUF's order, heads having `size` rows.
@@ -51,12 +64,22 @@ bool has_few_bits(DType type) {
   return shape.elements > 1 && 8 * shape.bytes <= 5 * shape.elements;
 }
 
-DType written_type(const StoredTensor& tensor, DType type, bool vocabulary) {
+/// A router chooses experts by small differences; it is small itself.
+bool is_router(std::string_view gguf_name) {
+  return gguf_name.find(".ffn_gate_inp") != std::string_view::npos;
+}
+
+bool is_vocabulary(std::string_view gguf_name) {
+  return gguf_name == "token_embd.weight" || gguf_name == "output.weight";
+}
+
+/// Of a tensor, or of one of several, under the name that it gets.
+DType written_type(const StoredTensor& tensor, DType type, std::string_view name) {
   if (tensor.dtype == DType::Bool || tensor.dtype == DType::U8) return DType::I8;  // GGUF has neither
   if (is_integer(tensor.dtype)) return tensor.dtype;
-  if (tensor.shape.size() != 2) return DType::F32;
+  if (tensor.shape.size() != 2 || is_router(name)) return DType::F32;
   const std::int64_t row = tensor.shape.back();
-  if (vocabulary && has_few_bits(type)) type = fits(DType::Q6_K, row) ? DType::Q6_K : DType::Q8_0;
+  if (is_vocabulary(name) && has_few_bits(type)) type = fits(DType::Q6_K, row) ? DType::Q6_K : DType::Q8_0;
   if (fits(type, row)) return type;
   const DType smaller = type == DType::Q4_K ? DType::Q4_1 : DType::IQ4_NL;
   return block_shape(type).elements == 256 && fits(smaller, row) ? smaller : DType::BF16;
@@ -95,9 +118,8 @@ void encode(DType type, const float* values, std::int64_t count, const float* im
   }
 }
 
-/// Row `row`, in the file's order, as float32.
-void read_row(const Item& item, std::int64_t row, float* out) {
-  const StoredTensor& tensor = *item.tensor;
+/// Row `row` of one of its tensors, in the file's order, as float32.
+void read_row(const Item& item, const StoredTensor& tensor, std::int64_t row, float* out) {
   if (item.interleave == 0) {
     read_rows(tensor, row, 1, out);
     const std::int64_t length = row_length(tensor);
@@ -115,10 +137,9 @@ void read_row(const Item& item, std::int64_t row, float* out) {
   }
 }
 
-void write_item(ThreadPool& pool, const Item& item, GgufWriter& writer,
-                const std::function<void(std::int64_t)>& done) {
-  if (item.tensor == nullptr) return writer.write(std::as_bytes(std::span(item.values)));
-  const StoredTensor& tensor = *item.tensor;
+/// `before`: rows of the item's tensors before this one.
+void write_tensor(ThreadPool& pool, const Item& item, const StoredTensor& tensor, std::int64_t before,
+                  GgufWriter& writer, const std::function<void(std::int64_t)>& done) {
   const std::int64_t rows = rows_of(tensor);
   const std::int64_t length = row_length(tensor);
   const bool as_stored =
@@ -142,8 +163,8 @@ void write_item(ThreadPool& pool, const Item& item, GgufWriter& writer,
       try {
         std::vector<float> values(static_cast<std::size_t>(length));
         for (std::int64_t r = mine.begin; r < mine.end; ++r) {
-          read_row(item, first + r, values.data());
-          encode(item.type, values.data(), length, item.importance.empty() ? nullptr : item.importance.data(),
+          read_row(item, tensor, first + r, values.data());
+          encode(item.type, values.data(), length, item.importance_of(before + first + r),
                  bytes.data() + r * row_bytes);
         }
       } catch (...) {
@@ -161,14 +182,21 @@ void write_item(ThreadPool& pool, const Item& item, GgufWriter& writer,
   }
 }
 
-bool is_vocabulary(std::string_view gguf_name) {
-  return gguf_name == "token_embd.weight" || gguf_name == "output.weight";
+void write_item(ThreadPool& pool, const Item& item, GgufWriter& writer,
+                const std::function<void(std::int64_t)>& done) {
+  if (item.tensors.empty()) return writer.write(std::as_bytes(std::span(item.values)));
+  std::int64_t before = 0;
+  for (const StoredTensor* tensor : item.tensors) {
+    write_tensor(pool, item, *tensor, before, writer, done);
+    before += rows_of(*tensor);
+  }
 }
 
 /// Where the parts of the file come from.
 struct Plan {
   GgufMetadata metadata;
-  std::vector<StoredTensor> raw;  ///< of a GGUF file, in its own order of rows
+  /// Of a GGUF file, in its own order of rows; experts, which it has side by side, as one matrix.
+  std::vector<StoredTensor> raw;
   std::vector<Item> items;
 };
 
@@ -176,26 +204,77 @@ void plan_gguf(const GgufFile& file, DType type, Plan& plan) {
   for (const auto& [key, value] : file.metadata()) plan.metadata.copy(key, value);
   plan.raw.reserve(file.tensor_infos().size());
   for (const GgufTensorInfo& info : file.tensor_infos()) {
-    const StoredTensor& tensor = plan.raw.emplace_back(file.tensor(info));
-    plan.items.push_back({info.name, written_type(tensor, type, is_vocabulary(info.name)), &tensor});
+    StoredTensor& tensor = plan.raw.emplace_back(file.tensor(info));
+    const Shape shape = tensor.shape;
+    if (shape.size() == 3) tensor.shape = {shape[0] * shape[1], shape[2]};
+    plan.items.push_back({.name = info.name,
+                          .type = written_type(tensor, type, info.name),
+                          .shape = shape,
+                          .tensors = {&tensor}});
   }
+}
+
+/// A name of an expert's tensor without its number (mlp.experts.3.up_proj becomes mlp.experts.up_proj), and
+/// the number.
+std::pair<std::string, std::optional<std::int64_t>> without_expert(const std::string& name) {
+  constexpr std::string_view kExperts = ".experts.";
+  const auto found = name.find(kExperts);
+  if (found == std::string::npos) return {name, std::nullopt};
+  const std::size_t begin = found + kExperts.size();
+  const std::size_t end = name.find('.', begin);
+  std::int64_t number = 0;
+  const auto [rest, error] =
+      std::from_chars(name.data() + begin, name.data() + std::min(end, name.size()), number);
+  if (error != std::errc() || end == std::string::npos || rest != name.data() + end || number < 0)
+    return {name, std::nullopt};
+  return {name.substr(0, begin) + name.substr(end + 1), number};
+}
+
+/// The place of a layer's experts, of which one is `like`.
+Item stack_of(const ModelConfig& config, const std::string& name, const StoredTensor& like, DType type) {
+  const auto count =
+      std::max_element(config.kinds.begin(), config.kinds.end(), [](const auto& a, const auto& b) {
+        return a.experts.count < b.experts.count;
+      })->experts.count;
+  if (name.empty() || like.shape.size() != 2) {
+    throw Error("{}: tensor {}: no matrix of an expert that GGUF has a name for", like.file, like.name);
+  }
+  return {.name = name,
+          .type = written_type(like, type, name),
+          .shape = {count, like.shape[0], like.shape[1]},
+          .tensors = std::vector<const StoredTensor*>(static_cast<std::size_t>(count))};
+}
+
+void place_expert(Item& stack, const StoredTensor& tensor, std::int64_t expert) {
+  if (expert >= std::ssize(stack.tensors)) {
+    throw Error("{}: tensor {}: the model has {} experts", tensor.file, tensor.name, stack.tensors.size());
+  }
+  if (tensor.shape != Shape(stack.shape.begin() + 1, stack.shape.end())) {
+    throw Error("{}: tensor {}: its shape is not that of other experts: expected [{}, {}]", tensor.file,
+                tensor.name, stack.shape[1], stack.shape[2]);
+  }
+  stack.tensors[static_cast<std::size_t>(expert)] = &tensor;
 }
 
 void plan_folder(const Checkpoint& checkpoint, DType type, Plan& plan) {
   const ModelConfig config = ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
-  for (const LayerSpec& kind : config.kinds) {
-    if (kind.experts.count > 0) {
-      throw Error("{}: num_local_experts: GGUF files with experts are read, not written",
-                  checkpoint.path().string());
-    }
-  }
   plan.metadata = gguf_metadata(checkpoint, config);
-  const GgufArchitecture& architecture = *find_gguf_architecture(gguf_architecture(config.family));
+  const GgufArchitecture& architecture = gguf_architecture_of(config);
   const bool interleaves = architecture.interleaved;
   for (auto& [name, values] : gguf_rope_factors(config)) {
-    plan.items.push_back({.name = name, .values = std::move(values)});
+    const Shape shape = {std::ssize(values)};
+    plan.items.push_back({.name = name, .shape = shape, .values = std::move(values)});
   }
+  std::map<std::string, std::size_t> stacked;  // items of experts, by name
   for (const auto& entry : checkpoint.weights().tensors()) {
+    const auto [of_all, expert] = without_expert(entry.first);
+    if (expert) {
+      const std::string name = gguf_tensor_name(architecture, of_all);
+      const auto [at, is_new] = stacked.try_emplace(name, plan.items.size());
+      if (is_new) plan.items.push_back(stack_of(config, name, entry.second, type));
+      place_expert(plan.items[at->second], entry.second, *expert);
+      continue;
+    }
     const StoredTensor* whole = checkpoint.weights().whole(entry.second.part_of);
     const bool as_whole = whole != nullptr && !gguf_tensor_name(architecture, whole->name).empty();
     if (as_whole && entry.second.bytes.data() != whole->bytes.data())
@@ -211,7 +290,8 @@ void plan_folder(const Checkpoint& checkpoint, DType type, Plan& plan) {
       throw Error("{}: tensor {} has no name in GGUF: {}", tensor.file, name,
                   "not a model of a known family");
     }
-    Item item{gguf, written_type(tensor, type, is_vocabulary(gguf)), &tensor};
+    Item item{
+        .name = gguf, .type = written_type(tensor, type, gguf), .shape = tensor.shape, .tensors = {&tensor}};
     if (name.ends_with("norm.weight")) item.offset = architecture.norm_offset;
     const std::int64_t rows = tensor.shape.empty() ? 0 : tensor.shape[0];
     if (interleaves && name.find(".self_attn.q_proj.") != std::string::npos) item.interleave = config.heads;
@@ -223,6 +303,13 @@ void plan_folder(const Checkpoint& checkpoint, DType type, Plan& plan) {
     }
     plan.items.push_back(std::move(item));
   }
+  for (const auto& [name, index] : stacked) {
+    const std::vector<const StoredTensor*>& experts = plan.items[index].tensors;
+    const auto missing = std::find(experts.begin(), experts.end(), nullptr);
+    if (missing == experts.end()) continue;
+    throw Error("{}: {}: expert {} of {} is missing", checkpoint.path().string(), name,
+                missing - experts.begin(), experts.size());
+  }
 }
 
 /// Draft heads: their own names, and their configuration as it is.
@@ -230,7 +317,8 @@ void plan_head(const Checkpoint& checkpoint, DType type, Plan& plan) {
   plan.metadata.set("general.architecture", kHeadArchitecture);
   plan.metadata.set(kHeadConfigKey, checkpoint.config().dump());
   for (const auto& [name, tensor] : checkpoint.weights().tensors()) {
-    plan.items.push_back({name, written_type(tensor, type, false), &tensor});
+    plan.items.push_back(
+        {.name = name, .type = written_type(tensor, type, {}), .shape = tensor.shape, .tensors = {&tensor}});
   }
 }
 
@@ -239,16 +327,18 @@ void weigh(const ImportanceMatrix& importance, std::vector<Item>& items) {
   std::size_t known = 0;
   for (Item& item : items) {
     const std::span<const float> columns = importance.of(item.name);
-    if (columns.empty() || item.tensor == nullptr || item.tensor->shape.size() != 2) continue;
-    if (std::ssize(columns) != item.tensor->shape[1]) {
+    if (columns.empty() || item.tensors.empty() || item.shape.size() < 2) continue;
+    const std::int64_t length = item.row_length();
+    const bool of_each = item.shape.size() == 3 && std::ssize(columns) == item.shape[0] * length;
+    if (std::ssize(columns) != length && !of_each) {
       throw Error("{}: {}: {} columns, the matrix has {}: expected the importance matrix of this model",
-                  importance.source(), item.name, columns.size(), item.tensor->shape[1]);
+                  importance.source(), item.name, columns.size(), length);
     }
     double sum = 0;
     for (const float column : columns) sum += static_cast<double>(column);
     ++known;
     if (!(sum > 0)) continue;
-    // Columns that the text never used are not worth nothing.
+    // Columns that the text never used, and experts that it never woke, are not worth nothing.
     constexpr double kLeast = 1e-3;
     const auto least = static_cast<float>(kLeast * sum / static_cast<double>(columns.size()));
     item.importance.assign(columns.begin(), columns.end());
@@ -308,10 +398,8 @@ void quantize_model(ThreadPool& pool, const Checkpoint& checkpoint, const std::f
   std::vector<GgufWriter::Entry> entries;
   std::int64_t total = 1;
   for (const Item& item : plan.items) {
-    const Shape shape =
-        item.tensor != nullptr ? item.tensor->shape : Shape{static_cast<std::int64_t>(item.values.size())};
-    entries.push_back({item.name, item.type, shape});
-    if (item.tensor != nullptr) total += rows_of(*item.tensor) * row_length(*item.tensor);
+    entries.push_back({item.name, item.type, item.shape});
+    for (const StoredTensor* tensor : item.tensors) total += rows_of(*tensor) * row_length(*tensor);
   }
   GgufWriter writer(out, plan.metadata, entries);
   std::int64_t done = 0;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
@@ -24,15 +25,23 @@ inline std::filesystem::path write_quantised_stories(const std::filesystem::path
 }
 
 /// A folder with a random model whose rows are whole blocks of every type, with the vocabulary of
-/// stories260k.
-inline void write_random_model(const std::filesystem::path& folder) {
+/// stories260k: a Llama, or with `experts` > 0 a Qwen2-MoE, which has a shared expert beside them.
+inline void write_random_model(const std::filesystem::path& folder, int experts = 0) {
   constexpr std::int64_t kHidden = 256, kFeedForward = 512, kKeys = 128, kVocab = 512;
   std::filesystem::copy_file(stories_path() / "tokenizer.model", folder / "tokenizer.model",
                              std::filesystem::copy_options::overwrite_existing);
-  std::ofstream(folder / "config.json") << R"({"model_type": "llama", "hidden_size": 256,
+  nlohmann::json config = nlohmann::json::parse(R"({"model_type": "llama", "hidden_size": 256,
     "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
     "head_dim": 64, "vocab_size": 512, "max_position_embeddings": 512, "rms_norm_eps": 1e-5,
-    "rope_theta": 10000.0, "tie_word_embeddings": false, "bos_token_id": 1, "eos_token_id": 2})";
+    "rope_theta": 10000.0, "tie_word_embeddings": false, "bos_token_id": 1, "eos_token_id": 2})");
+  if (experts > 0) {
+    config.update({{"model_type", "qwen2_moe"},
+                   {"num_experts", experts},
+                   {"num_experts_per_tok", 2},
+                   {"moe_intermediate_size", kHidden},
+                   {"shared_expert_intermediate_size", kFeedForward}});
+  }
+  std::ofstream(folder / "config.json") << config;
   std::vector<SafetensorsWriter::Entry> entries;
   const auto add = [&](const std::string& name, const Shape& shape) {
     entries.push_back({.name = name, .dtype = DType::F32, .shape = shape});
@@ -48,9 +57,22 @@ inline void write_random_model(const std::filesystem::path& folder) {
     add(at + "self_attn.k_proj.weight", {kKeys, kHidden});
     add(at + "self_attn.v_proj.weight", {kKeys, kHidden});
     add(at + "self_attn.o_proj.weight", {kHidden, kHidden});
-    add(at + "mlp.gate_proj.weight", {kFeedForward, kHidden});
-    add(at + "mlp.up_proj.weight", {kFeedForward, kHidden});
-    add(at + "mlp.down_proj.weight", {kHidden, kFeedForward});
+    const auto feed_forward = [&](const std::string& part, std::int64_t width) {
+      add(at + part + ".gate_proj.weight", {width, kHidden});
+      add(at + part + ".up_proj.weight", {width, kHidden});
+      add(at + part + ".down_proj.weight", {kHidden, width});
+    };
+    if (experts == 0) {
+      feed_forward("mlp", kFeedForward);
+      continue;
+    }
+    add(at + "self_attn.q_proj.bias", {kHidden});
+    add(at + "self_attn.k_proj.bias", {kKeys});
+    add(at + "self_attn.v_proj.bias", {kKeys});
+    add(at + "mlp.gate.weight", {experts, kHidden});
+    for (int e = 0; e < experts; ++e) feed_forward("mlp.experts." + std::to_string(e), kHidden);
+    feed_forward("mlp.shared_expert", kFeedForward);
+    add(at + "mlp.shared_expert_gate.weight", {1, kHidden});
   }
   SafetensorsWriter writer(folder / "model.safetensors", entries);
   std::mt19937 random(5);

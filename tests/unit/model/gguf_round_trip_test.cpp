@@ -1,4 +1,5 @@
 // What config.json says of a model, its GGUF file says, too.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "io/checkpoint.h"
 #include "io/gguf/architectures.h"
 #include "model/families.h"
+#include "support/error_of.h"
 #include "support/quantised_models.h"
 
 namespace augur {
@@ -60,7 +62,9 @@ class GgufRoundTrip : public testing::Test {
     ModelConfig expected = read(from);
     const bool window = std::any_of(expected.kinds.begin(), expected.kinds.end(),
                                     [](const LayerSpec& kind) { return kind.window > 0; });
-    expected.family = find_gguf_architecture(gguf_architecture(expected.family), false, window)->model_type;
+    expected.family = find_gguf_architecture(gguf_architecture(expected.family),
+                                             expected.layer(0).experts.count > 0, window)
+                          ->model_type;
     EXPECT_EQ(read(gguf_of(from)), expected) << config;
   }
 
@@ -83,6 +87,14 @@ json model(std::string_view family) {
                  {"sliding_window", nullptr},
                  {"use_sliding_window", false}};
   config[find_family(family)->intermediate] = 512;
+  const ExpertRule experts = find_family(family)->experts;
+  if (experts != ExpertRule::None) {
+    config.update({{"num_local_experts", 4},
+                   {"num_experts_per_tok", 2},
+                   {"norm_topk_prob", !find_family(family)->shared_expert}});
+    if (experts == ExpertRule::Qwen) config["moe_intermediate_size"] = 128;
+    if (find_family(family)->shared_expert) config["shared_expert_intermediate_size"] = 192;
+  }
   if (find_family(family)->query_scalar > 0) config["query_pre_attn_scalar"] = 64;
   return config;
 }
@@ -94,7 +106,7 @@ json with(json config, const char* key, json value) {
 
 TEST_F(GgufRoundTrip, KeepsWhatEveryFamilySays) {
   for (const Family& family : families()) {
-    if (family.experts != ExpertRule::None) continue;  // not written
+    if (family.experts == ExpertRule::GptOss) continue;  // not written
     const json plain = model(family.name);
     expect_the_same(plain);
     expect_the_same(with(plain, "tie_word_embeddings", true));
@@ -111,10 +123,21 @@ TEST_F(GgufRoundTrip, KeepsWhatEveryFamilySays) {
   }
 }
 
+TEST_F(GgufRoundTrip, WhatGgufCannotSayOfExpertsIsRefused) {
+  const auto refused = [&](const json& config, const char* word) {
+    const Checkpoint from = folder(config);
+    EXPECT_THAT(testing_support::error_of([&] { gguf_of(from); }), testing::HasSubstr(word));
+  };
+  refused(with(model("qwen3_moe"), "norm_topk_prob", false), "norm_topk_prob");
+  refused(with(model("qwen2_moe"), "norm_topk_prob", true), "norm_topk_prob");
+  refused(with(model("qwen3_moe"), "mlp_only_layers", json::array({0})), "layers' experts differ");
+  refused(model("gpt_oss"), "gpt_oss: its GGUF files are read, not written");
+}
+
 TEST_F(GgufRoundTrip, KeepsEveryScalingThatGgufKnows) {
   const double factor_16 = 0.1 * std::log(16) + 1;
   for (const Family& family : families()) {
-    if (family.experts != ExpertRule::None) continue;  // not written
+    if (family.experts == ExpertRule::GptOss) continue;  // not written
     for (const json& scaling : std::initializer_list<json>{
              {{"rope_type", "linear"}, {"factor", 4.0}},
              {{"rope_type", "llama3"},

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/error.h"
@@ -96,6 +98,37 @@ TEST_F(QuantizeModel, QuantisedFilesStayClose) {
     EXPECT_GT(divergence, last) << name(type);
     last = divergence;
   }
+}
+
+TEST_F(QuantizeModel, ExpertsLieSideBySide) {
+  constexpr int kExperts = 12;  // two digits: their order is that of numbers
+  testing_support::write_random_model(folder_.path(), kExperts);
+  const std::vector<float> expected = log_probs(folder_.path(), WeightFormat::F32);
+  EXPECT_EQ(log_probs(write(folder_.path(), DType::F32), WeightFormat::F32), expected);
+  for (const DType type : {DType::BF16, DType::Q8_0, DType::Q4_K}) {
+    const std::filesystem::path file = write(folder_.path(), type);
+    const GgufFile gguf = GgufFile::open(file);
+    std::map<std::string, StoredTensor> tensors;
+    for (const GgufTensorInfo& info : gguf.tensor_infos()) tensors.emplace(info.name, gguf.tensor(info));
+    EXPECT_EQ(tensors.at("blk.1.ffn_down_exps.weight").shape, (Shape{kExperts, 256, 256}));
+    EXPECT_EQ(tensors.at("blk.1.ffn_down_exps.weight").dtype, type);
+    EXPECT_EQ(tensors.at("blk.1.ffn_gate_inp.weight").dtype, DType::F32);
+    const std::vector<float> once = log_probs(file, WeightFormat::Native);
+    const std::filesystem::path again = folder_.path() / "again.gguf";
+    ThreadPool pool(2);
+    quantize_model(pool, Checkpoint::open(file), again, {.type = type});
+    EXPECT_EQ(log_probs(again, WeightFormat::Native), once) << name(type) << " of " << name(type);
+  }
+}
+
+TEST_F(QuantizeModel, AMissingExpertIsNamed) {
+  testing_support::write_random_model(folder_.path(), 3);
+  const std::filesystem::path config = folder_.path() / "config.json";
+  nlohmann::json four = nlohmann::json::parse(std::ifstream(config));
+  four["num_experts"] = 4;
+  std::ofstream(config) << four;
+  const std::string error = error_of([&] { write(folder_.path(), DType::Q8_0); });
+  EXPECT_THAT(error, HasSubstr("blk.0.ffn_down_exps.weight: expert 3 of 4 is missing"));
 }
 
 TEST_F(QuantizeModel, TypesFollowTheRows) {
