@@ -4,6 +4,11 @@
 
 namespace augur {
 
+bool is_integer(DType type) {
+  return type == DType::I64 || type == DType::I32 || type == DType::I16 || type == DType::I8 ||
+         type == DType::U8 || type == DType::Bool;
+}
+
 BlockShape block_shape(DType type) {
   switch (type) {
     case DType::F64:

@@ -49,6 +49,8 @@ struct BlockShape {
   int bytes;
 };
 
+/// Bool counts as one.
+bool is_integer(DType type);
 BlockShape block_shape(DType type);
 std::string_view name(DType type);
 

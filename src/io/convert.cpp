@@ -24,20 +24,6 @@ void write_json(const fs::path& path, const Json& document) {
   file.commit();
 }
 
-bool is_integer(DType type) {
-  switch (type) {
-    case DType::I64:
-    case DType::I32:
-    case DType::I16:
-    case DType::I8:
-    case DType::U8:
-    case DType::Bool:
-      return true;
-    default:
-      return false;
-  }
-}
-
 DType written_type(const StoredTensor& tensor) {
   if (is_integer(tensor.dtype) || tensor.dtype == DType::BF16) return tensor.dtype;
   return tensor.shape.size() < 2 ? DType::F32 : DType::BF16;

@@ -142,6 +142,12 @@ const RopeConfig& ModelConfig::rope() const {
   return (it == kinds.end() ? kinds.front() : *it).rope;
 }
 
+ExpertSpec ModelConfig::experts() const {
+  const auto it =
+      std::find_if(kinds.begin(), kinds.end(), [](const LayerSpec& kind) { return kind.experts.count > 0; });
+  return it == kinds.end() ? ExpertSpec{} : it->experts;
+}
+
 ModelConfig ModelConfig::from_json(const nlohmann::json& config, const std::string& file) {
   if (!config.is_object()) throw Error("{}: expected an object", file);
   const Fields fields(config, file);

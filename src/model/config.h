@@ -38,6 +38,8 @@ struct ModelConfig {
   /// Of the layers that see the whole context, where there are such: how far the model was trained and
   /// extended shows there.
   const RopeConfig& rope() const;
+  /// Of the layers that have any; count 0: none has. They are alike in all families.
+  ExpertSpec experts() const;
 
   /// From config.json. Error names `file` and the field for anything missing, absurd or unsupported.
   static ModelConfig from_json(const nlohmann::json& config, const std::string& file);

@@ -174,9 +174,8 @@ void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadat
 }  // namespace
 
 const GgufArchitecture& gguf_architecture_of(const ModelConfig& config) {
-  const bool experts = std::any_of(config.kinds.begin(), config.kinds.end(),
-                                   [](const LayerSpec& kind) { return kind.experts.count > 0; });
-  return *find_gguf_architecture(gguf_architecture(config.family), experts, smallest_window(config) > 0);
+  return *find_gguf_architecture(gguf_architecture(config.family), config.experts().count > 0,
+                                 smallest_window(config) > 0);
 }
 
 GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& config) {

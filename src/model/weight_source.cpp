@@ -27,17 +27,9 @@ std::int64_t first_not_finite(const float* values, std::int64_t count) {
 
 RowReader StoredWeights::open(const std::string& name, const Shape& shape) {
   const StoredTensor& tensor = store_.require(name, shape);
-  switch (tensor.dtype) {
-    case DType::I64:
-    case DType::I32:
-    case DType::I16:
-    case DType::I8:
-    case DType::U8:
-    case DType::Bool:
-      throw Error("{}: tensor {}: expected floating-point or quantised weights, found {}", tensor.file, name,
-                  augur::name(tensor.dtype));
-    default:
-      break;
+  if (is_integer(tensor.dtype)) {
+    throw Error("{}: tensor {}: expected floating-point or quantised weights, found {}", tensor.file, name,
+                augur::name(tensor.dtype));
   }
   used_.push_back(name);
   const bool round = block_shape(tensor.dtype).elements > 1;

@@ -12,21 +12,14 @@ constexpr std::int64_t pair_width(std::int64_t intermediate) {
 
 /// Of the feed-forwards that all rows go through.
 std::int64_t intermediate_width(const ModelConfig& config) {
-  return std::max(config.intermediate, Workspace::experts_of(config).shared);
+  return std::max(config.intermediate, config.experts().shared);
 }
 }  // namespace
-
-ExpertSpec Workspace::experts_of(const ModelConfig& config) {
-  for (const LayerSpec& kind : config.kinds) {
-    if (kind.experts.count > 0) return kind.experts;
-  }
-  return {};
-}
 
 Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t attention_inputs)
     : threads(thread_count),
       own_rows(std::max<std::int64_t>(1, kOwnNormElements / config.hidden)),
-      experts(experts_of(config)),
+      experts(config.experts()),
       branches(std::any_of(config.kinds.begin(), config.kinds.end(), has_branch)),
       residual(DType::F32, config.hidden, kResultGrain),
       branch(DType::F32, config.hidden, kResultGrain),

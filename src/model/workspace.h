@@ -91,8 +91,6 @@ struct Workspace {
 
   /// True when each thread is to prepare rows of its own.
   bool own_norms(std::int64_t rows) const { return rows <= own_rows; }
-  /// The experts that a model's layers have; a count of 0: none.
-  static ExpertSpec experts_of(const ModelConfig& config);
   /// Everything that layers whose products take `types` need.
   void ensure_forward(std::int64_t rows, std::span<const DType> types, std::size_t scratch_bytes);
   void ensure_normed(DType type, std::int64_t rows) { ensure_prepared(normed, type, rows); }

@@ -349,6 +349,37 @@ TEST_F(QuantizeModel, AnImportanceMatrixChangesTheMatricesThatItLists) {
   EXPECT_EQ(rows(&importance, other), rows(nullptr, other));
 }
 
+TEST_F(QuantizeModel, AnImportanceMatrixMayWeighEachExpert) {
+  constexpr std::size_t kExperts = 3, kColumns = 256;
+  testing_support::write_random_model(folder_.path(), kExperts);
+  const Checkpoint in = Checkpoint::open(folder_.path());
+  ThreadPool pool(2);
+  const auto experts = [&](const std::vector<float>& columns) {
+    ImportanceMatrix importance;
+    importance.set("blk.0.ffn_up_exps.weight", columns);
+    const std::filesystem::path out = folder_.path() / "out.gguf";
+    quantize_model(pool, in, out, {.type = DType::Q4_0, .importance = &importance});
+    const Checkpoint written = Checkpoint::open(out);
+    std::vector<std::vector<std::byte>> each;
+    for (std::size_t e = 0; e < kExperts; ++e) {
+      const StoredTensor& tensor =
+          *written.weights().find("model.layers.0.mlp.experts." + std::to_string(e) + ".up_proj.weight");
+      each.emplace_back(tensor.bytes.begin(), tensor.bytes.end());
+    }
+    return each;
+  };
+  std::vector<float> even(kColumns, 1.0f), uneven(kColumns, 1.0f);
+  for (std::size_t i = 0; i < kColumns; i += 3) uneven[i] = 100.0f;
+  std::vector<float> second_uneven = even;
+  second_uneven.insert(second_uneven.end(), uneven.begin(), uneven.end());
+  second_uneven.insert(second_uneven.end(), even.begin(), even.end());
+  const auto all_even = experts(even), all_uneven = experts(uneven), mixed = experts(second_uneven);
+  EXPECT_NE(all_uneven[1], all_even[1]);
+  EXPECT_EQ(mixed[0], all_even[0]);
+  EXPECT_EQ(mixed[1], all_uneven[1]);
+  EXPECT_EQ(mixed[2], all_even[2]);
+}
+
 TEST_F(QuantizeModel, AnImportanceMatrixOfAnotherModelIsRefused) {
   testing_support::write_random_model(folder_.path());
   ThreadPool pool(1);
