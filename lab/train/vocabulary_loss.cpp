@@ -119,24 +119,26 @@ class Loss : public torch::autograd::Function<Loss> {
       const torch::Tensor rows = h.slice(0, begin, end);
       torch::Tensor scores = product(rows, w.t());
       Chunk chunk;
+      torch::Tensor steepness;
       if (h.is_cpu() && is_plain(*targets) && form.is_identity() && !is_there(x) && !is_there(bias)) {
         chunk = grade_plainly(std::move(scores), *targets, begin, end, learning);
       } else {
         torch::Tensor logits = scores.to(torch::kFloat32);
-        if (is_there(x)) logits = logits.add_(product(x.slice(0, begin, end), e.t()));
         if (is_there(bias)) logits = logits.add_(bias.detach());
         logits = shaped(logits, form);
+        if (learning && !form.is_identity()) steepness = slope(logits, form);
+        if (is_there(x)) logits = logits.add_(product(x.slice(0, begin, end), e.t()));
         chunk = grade(logits.log_softmax(-1), *targets, begin, end, learning);
-        if (learning && !form.is_identity()) chunk.gradient.mul_(slope(logits, form));
       }
       sum += chunk.loss.sum(torch::kFloat64);
       agreed.push_back(chunk.agreed);
       if (chunk.distance.defined()) distance.push_back(chunk.distance);
-      if (grad_hidden.defined()) grad_hidden.slice(0, begin, end).copy_(product(chunk.gradient, w));
-      if (grad_weight.defined()) grad_weight.add_(product(chunk.gradient.t(), rows));
       if (grad_extra.defined()) grad_extra.slice(0, begin, end).copy_(product(chunk.gradient, e));
       if (grad_extra_weight.defined())
         grad_extra_weight.add_(product(chunk.gradient.t(), x.slice(0, begin, end)));
+      if (steepness.defined()) chunk.gradient.mul_(steepness);
+      if (grad_hidden.defined()) grad_hidden.slice(0, begin, end).copy_(product(chunk.gradient, w));
+      if (grad_weight.defined()) grad_weight.add_(product(chunk.gradient.t(), rows));
       if (grad_bias.defined()) grad_bias.add_(chunk.gradient.sum(0, false, torch::kFloat32));
     }
     out->agreed = torch::cat(agreed);
@@ -162,8 +164,9 @@ class Loss : public torch::autograd::Function<Loss> {
 
 torch::Tensor TorchHead::logits() const {
   torch::Tensor y = linear_bf16(hidden, weight).to(torch::kFloat32);
-  if (extra.defined()) y = y + linear_bf16(extra, extra_weight);
-  return shaped(bias.defined() ? y + bias : y, form);
+  if (bias.defined()) y = y + bias;
+  y = shaped(y, form);
+  return extra.defined() ? y + linear_bf16(extra, extra_weight) : y;
 }
 
 VocabularyLoss vocabulary_loss(const TorchHead& head, const VocabularyTargets& targets) {

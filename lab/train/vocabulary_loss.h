@@ -5,7 +5,8 @@
 
 namespace augur {
 
-/// Rows that go through a vocabulary head: logits = form(hidden W^T (+ extra E^T) (+ bias)).
+/// Rows that go through a vocabulary head: logits = form(hidden W^T (+ bias)) (+ extra E^T), as the
+/// engine adds DSpark's bias behind the target's cap.
 struct TorchHead {
   torch::Tensor hidden;        ///< [R, h]
   torch::Tensor weight;        ///< [V, h]

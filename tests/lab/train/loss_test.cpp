@@ -86,8 +86,9 @@ TEST(VocabularyLoss, IsOfTheFormThatTheTargetGivesItsLogits) {
     s.head.form = form;
     const VocabularyLoss loss = vocabulary_loss(s.head, {.targets = s.probabilities, .wanted = s.rows});
     const torch::Tensor p = s.probabilities.index_select(0, s.rows).to(torch::kFloat32);
-    torch::Tensor logits = plain_logits(s.head) * form.scale;
+    torch::Tensor logits = (s.head.hidden.mm(s.head.weight.t()) + s.head.bias) * form.scale;
     if (form.cap > 0) logits = (logits / form.cap).tanh() * form.cap;
+    logits = logits + s.head.extra.mm(s.head.extra_weight.t());
     expect_same_gradients(s, loss.sum, -(p * logits.log_softmax(-1)).sum());
     EXPECT_LT((s.head.logits() - logits).abs().max().item<double>(), 0.05) << form.cap;
   }
