@@ -10,14 +10,17 @@ namespace augur {
 void Drafters::load(const DrafterSource& source, std::string_view head, std::string files) {
   for (const DrafterType& type : drafter_types()) {
     if (type.needs_head && type.name != head) continue;
-    models_[std::string(type.name)] = {type.load(source), type.name, type.needs_head ? files : std::string()};
+    std::string vocabulary;
+    if (type.projects && source.vocabulary != nullptr) vocabulary = source.vocabulary->name();
+    models_[std::string(type.name)] = {type.load(source), type.name, type.needs_head ? files : std::string(),
+                                       std::move(vocabulary)};
   }
 }
 
 void Drafters::load_named(const std::string& name, std::string_view type, const DrafterSource& source,
                           std::string files) {
   const DrafterType& found = find_drafter_type(type);
-  models_[name] = {found.load(source), found.name, std::move(files)};
+  models_[name] = {found.load(source), found.name, std::move(files), {}};
 }
 
 std::vector<std::string> Drafters::names() const {
@@ -38,6 +41,7 @@ std::string Drafters::cost_key(const std::string& name, const SpeculationPlan& p
   const Loaded& loaded = models_.at(name);
   std::string key(loaded.type);
   if (!loaded.files.empty()) key += " " + loaded.files;
+  if (!loaded.vocabulary.empty()) key += " " + loaded.vocabulary;
   // An early exit's costs depend on where it is.
   if (const int exit = value_of(plan, &SpeculationPlan::exit_layer); exit > 0)
     key += fmt::format(" exit {}", exit);

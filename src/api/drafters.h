@@ -30,14 +30,16 @@ class Drafters {
   /// For a text of so many tokens. `name`: of the plan, which was resolved for this engine.
   std::unique_ptr<Drafter> make(const std::string& name, const SpeculationPlan& plan,
                                 std::int64_t context) const;
-  /// What tells the costs of a drafter of the plan from others': its name, its files, where it exits.
+  /// What tells the costs of a drafter of the plan from others': its name, its files, its
+  /// vocabulary, where it exits.
   std::string cost_key(const std::string& name, const SpeculationPlan& plan) const;
 
  private:
   struct Loaded {
     std::unique_ptr<DrafterModel> model;
     std::string_view type;
-    std::string files;  ///< empty: none
+    std::string files;       ///< empty: none
+    std::string vocabulary;  ///< VocabularyChoice::name() of what it projects to; empty: all, or nothing
   };
   std::map<std::string, Loaded, std::less<>> models_;
 };

@@ -1,6 +1,7 @@
 #include "model/fingerprint.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,15 @@ bool acceptable(const Fingerprint& part, const Fingerprint& target, Strictness s
       return part.vocab == target.vocab;
   }
   return false;
+}
+
+/// What a part says that it was made for; nothing where it does not.
+std::optional<Fingerprint> stated_target(const std::string& file, const nlohmann::json& config) {
+  if (!config.is_object()) return std::nullopt;
+  const JsonFields fields(config, file);
+  const auto stated = fields.find_object(fields.find(kHeadTargetKey) ? kHeadTargetKey : kPartTargetKey);
+  if (!stated) return std::nullopt;
+  return read_fingerprint(*stated);
 }
 
 }  // namespace
@@ -99,16 +109,18 @@ std::string to_string(const Fingerprint& fingerprint) {
 
 std::string check_fingerprint(const std::string& file, const nlohmann::json& config,
                               const Fingerprint& target, Strictness strictness) {
-  if (!config.is_object()) return {};
-  const JsonFields fields(config, file);
-  const auto stated = fields.find_object(fields.find(kHeadTargetKey) ? kHeadTargetKey : kPartTargetKey);
-  if (!stated) return {};
-  const Fingerprint part = read_fingerprint(*stated);
-  if (part == target) return {};
+  const std::optional<Fingerprint> part = stated_target(file, config);
+  if (!part || *part == target) return {};
   const std::string difference = fmt::format("{}: made for another target: {}; this one is {}", file,
-                                             to_string(part), to_string(target));
-  if (!acceptable(part, target, strictness)) throw Error("{}", difference);
+                                             to_string(*part), to_string(target));
+  if (!acceptable(*part, target, strictness)) throw Error("{}", difference);
   return strictness == Strictness::SameVocabulary ? std::string() : difference;
+}
+
+bool fits_fingerprint(const std::string& file, const nlohmann::json& config, const Fingerprint& target,
+                      Strictness strictness) {
+  const std::optional<Fingerprint> part = stated_target(file, config);
+  return !part || acceptable(*part, target, strictness);
 }
 
 }  // namespace augur

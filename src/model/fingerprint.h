@@ -49,4 +49,8 @@ inline constexpr const char* kPartTargetKey = "target";
 std::string check_fingerprint(const std::string& file, const nlohmann::json& config,
                               const Fingerprint& target, Strictness strictness);
 
+/// Whether check_fingerprint() would let the part be used. Error when what is there is no fingerprint.
+bool fits_fingerprint(const std::string& file, const nlohmann::json& config, const Fingerprint& target,
+                      Strictness strictness);
+
 }  // namespace augur

@@ -27,6 +27,10 @@ std::string PartFolder::check_target(const Fingerprint* target, Strictness stric
   return target == nullptr ? "" : check_fingerprint(file_, json_, *target, strictness);
 }
 
+bool PartFolder::fits(const Fingerprint& target, Strictness strictness) const {
+  return fits_fingerprint(file_, json_, target, strictness);
+}
+
 void PartFolder::require_vocab(std::int32_t vocab) const {
   const std::int64_t made_for = fields_.require_int("vocab", std::int64_t{1} << 24);
   if (made_for != vocab) {

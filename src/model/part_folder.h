@@ -27,6 +27,8 @@ class PartFolder {
   const WeightStore& store() const { return *store_; }  ///< of a part with tensors
   /// Compares the part's target with this one as check_fingerprint() does; null: with nothing.
   std::string check_target(const Fingerprint* target, Strictness strictness) const;
+  /// Whether check_target() would let it be used.
+  bool fits(const Fingerprint& target, Strictness strictness) const;
   /// Error unless "vocab" is the number given.
   void require_vocab(std::int32_t vocab) const;
   /// An I64 or I32 tensor of that shape.

@@ -12,6 +12,8 @@
 namespace augur {
 namespace {
 
+constexpr const char* kPart = "dynaspec";
+
 /// A matrix packed from rows, and its bias padded to whole panels.
 PackedMatrix pack(DType type, std::int64_t n, std::int64_t k, std::span<const float> weight,
                   std::span<const float> bias, std::vector<float>& padded_bias) {
@@ -22,19 +24,8 @@ PackedMatrix pack(DType type, std::int64_t n, std::int64_t k, std::span<const fl
   return matrix;
 }
 
-}  // namespace
-
-std::int64_t ClusterBudget::at(int step) const {
-  if (step <= 0 || !position_aware) return first;
-  const std::int64_t t = step;
-  return t == 1 ? second : std::max<std::int64_t>(1, (second + t) / (2 * t));
-}
-
-ClusterPart ClusterPart::read(const std::filesystem::path& folder, const Fingerprint& target) {
-  const std::int32_t vocab = target.vocab;
-  const PartFolder from(folder, "dynaspec");
+ClusterPart read_clusters(const PartFolder& from, std::int32_t vocab) {
   from.require_vocab(vocab);
-  from.check_target(&target, Strictness::SameModel);
   const JsonFields& config = from.config();
   ClusterPart part;
   part.file = from.file();
@@ -52,6 +43,10 @@ ClusterPart ClusterPart::read(const std::filesystem::path& folder, const Fingerp
   part.budget.first = budget->require_int("first", part.clusters);
   part.budget.second = budget->require_int("second", part.clusters);
   part.budget.position_aware = budget->flag("position_aware", true);
+  if (const auto held_out = config.find_object("held_out")) {
+    part.best_token_share = held_out->find_number("best_token", 0.0, 1.0).value_or(0.0);
+    part.tokens = held_out->find_number("tokens", 0.0, static_cast<double>(vocab)).value_or(0.0);
+  }
 
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(part.clusters));
   for (const std::int64_t cluster : from.integers("cluster_of", {vocab})) {
@@ -73,6 +68,28 @@ ClusterPart ClusterPart::read(const std::filesystem::path& folder, const Fingerp
   return part;
 }
 
+}  // namespace
+
+std::int64_t ClusterBudget::at(int step) const {
+  if (step <= 0 || !position_aware) return first;
+  const std::int64_t t = step;
+  return t == 1 ? second : std::max<std::int64_t>(1, (second + t) / (2 * t));
+}
+
+ClusterPart ClusterPart::read(const std::filesystem::path& folder, const Fingerprint& target) {
+  const PartFolder from(folder, kPart);
+  from.require_vocab(target.vocab);
+  from.check_target(&target, Strictness::SameModel);
+  return read_clusters(from, target.vocab);
+}
+
+std::optional<ClusterPart> ClusterPart::read_if_fits(const std::filesystem::path& folder,
+                                                     const Fingerprint& target) {
+  const PartFolder from(folder, kPart);
+  if (!from.fits(target, Strictness::SameModel)) return std::nullopt;
+  return read_clusters(from, target.vocab);
+}
+
 void ClusterPart::write(const std::filesystem::path& folder, const nlohmann::ordered_json& facts) const {
   std::filesystem::create_directories(folder);
   SafetensorsWriter writer(
@@ -90,7 +107,7 @@ void ClusterPart::write(const std::filesystem::path& folder, const nlohmann::ord
   }
   writer.finish();
   nlohmann::ordered_json config = {
-      {"augur_part", "dynaspec"},
+      {"augur_part", kPart},
       {"format", 1},
       {"vocab", vocab},
       {"hidden", hidden},

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,7 +33,8 @@ struct ClusterBudget {
 /// A DynaSpec part as it is stored: a partition of the vocabulary, and the router's layers.
 ///   config.json          "augur_part": "dynaspec", "format": 1, "vocab", "hidden" (of the drafter's states),
 ///                        "clusters", "router_hidden", "router_input": "previous" | "state",
-///                        "budget": {"first", "second", "position_aware"}, "target": fingerprint
+///                        "budget": {"first", "second", "position_aware"}, "target": fingerprint;
+///                        optional "held_out": {"best_token", "tokens"}
 ///   model.safetensors    cluster_of I32 [vocab]; router.fc1.weight [router_hidden, inputs], router.fc1.bias,
 ///                        router.fc2.weight [clusters, router_hidden], router.fc2.bias; inputs is 2 * hidden
 ///                        ("previous") or hidden ("state"). Any float type;
@@ -45,14 +47,23 @@ struct ClusterPart {
   std::int64_t router_hidden = 0;
   RouterInput input = RouterInput::Previous;
   ClusterBudget budget;
+  /// In contexts that the router did not learn from: how often the drafter's first token was computed, and
+  /// how many tokens were, on average. 0: unknown.
+  double best_token_share = 0;
+  double tokens = 0;
   std::vector<std::int32_t> cluster_of;  ///< by token
   std::vector<float> fc1_weight, fc1_bias, fc2_weight, fc2_bias;
 
   std::int64_t inputs() const { return input == RouterInput::Previous ? 2 * hidden : hidden; }
+  /// Of the router in bf16.
+  std::int64_t router_bytes() const { return 2 * router_hidden * (inputs() + clusters); }
 
   /// Error naming file and field or tensor: another target or vocabulary size, a cluster number out of range,
   /// a cluster without tokens, a value that is not finite.
   static ClusterPart read(const std::filesystem::path& folder, const Fingerprint& target);
+  /// The same; nothing where it is sound but was made for another target.
+  static std::optional<ClusterPart> read_if_fits(const std::filesystem::path& folder,
+                                                 const Fingerprint& target);
   /// `facts`: further fields of config.json.
   void write(const std::filesystem::path& folder, const nlohmann::ordered_json& facts) const;
 };

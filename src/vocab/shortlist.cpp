@@ -41,14 +41,8 @@ class ClusterShortlist final : public Shortlist {
         budget_(part.budget),
         input_(part.input),
         router_(part, type_) {
-    const std::int64_t width = weights.matrix->k();
-    if (part.hidden != width) {
-      throw Error("{}: hidden: made for a drafter with states of {}, this one has {}", part.file, part.hidden,
-                  width);
-    }
-    if (input_ == RouterInput::Previous && (weights.embedding == nullptr || !weights.gives_previous)) {
-      throw Error("{}: router_input: previous, which this drafter does not have; train one for 'state'",
-                  part.file);
+    if (const std::string obstacle = cluster_obstacle(weights, part); !obstacle.empty()) {
+      throw Error("{}", obstacle);
     }
     order_by_cluster(part);
     for (std::size_t c = 0; c < part.fc2_bias.size(); ++c) {
@@ -187,6 +181,18 @@ std::unique_ptr<Shortlist> make_frequent_shortlist(const HeadWeights& weights, c
 
 std::unique_ptr<Shortlist> make_cluster_shortlist(const HeadWeights& weights, const ClusterPart& part) {
   return std::make_unique<ClusterShortlist>(weights, part);
+}
+
+std::string cluster_obstacle(const HeadWeights& weights, const ClusterPart& part) {
+  if (const std::int64_t width = weights.matrix->k(); part.hidden != width) {
+    return fmt::format("{}: hidden: made for a drafter with states of {}, this one has {}", part.file,
+                       part.hidden, width);
+  }
+  if (part.input == RouterInput::Previous && (weights.embedding == nullptr || !weights.gives_previous)) {
+    return fmt::format("{}: router_input: previous, which this drafter does not have; train one for 'state'",
+                       part.file);
+  }
+  return {};
 }
 
 std::vector<std::int32_t> frequent_entries(const HeadWeights& weights, const TokenOrder& order,

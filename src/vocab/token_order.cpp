@@ -72,6 +72,23 @@ TokenOrder read_folder(const std::filesystem::path& folder, std::int32_t vocab) 
 
 }  // namespace
 
+void TokenOrder::force_in(std::int64_t size, std::span<const TokenId> always) {
+  const auto end = tokens.begin() + size;
+  for (const TokenId token : always) {
+    if (std::find(tokens.begin(), end, token) != end) continue;
+    auto place = end - 1;
+    while (place != tokens.begin() && std::find(always.begin(), always.end(), *place) != always.end()) {
+      --place;
+    }
+    const auto later = std::find(end, tokens.end(), token);
+    if (later != tokens.end()) {
+      std::iter_swap(place, later);
+    } else {
+      *place = token;
+    }
+  }
+}
+
 std::vector<TokenId> by_frequency(std::span<const std::int64_t> frequencies) {
   std::vector<TokenId> ids(frequencies.size());
   std::iota(ids.begin(), ids.end(), 0);

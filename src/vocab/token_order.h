@@ -17,6 +17,9 @@ struct TokenOrder {
   bool complete = false;        ///< all of it
   /// Share of the counted tokens that the first quarter_of() are; 0: unknown.
   double quarter_share = 0;
+
+  /// Every id of `always` among the first `size`: those that are not take the places of the rarest.
+  void force_in(std::int64_t size, std::span<const TokenId> always);
 };
 
 /// A quarter of a vocabulary, rounded up: the usual length of a shortlist.

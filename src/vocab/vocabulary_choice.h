@@ -3,9 +3,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "model/fingerprint.h"
+#include "vocab/automatic_shortlist.h"
 #include "vocab/cluster_router.h"
 #include "vocab/shortlist.h"
 #include "vocab/token_order.h"
@@ -46,20 +48,17 @@ class VocabularyChoice {
   /// For one drafter's head; null: all of it.
   std::unique_ptr<Shortlist> make(const HeadWeights& weights) const;
   const HeadObserver& observer() const { return observer_; }
+  /// Tells it from others of the same target; empty for every token.
+  std::string name() const;
   bool full() const { return spec_.kind == VocabularySpec::Kind::Full; }
   /// Whether columns may differ from call to call.
   bool dynamic() const { return spec_.kind == VocabularySpec::Kind::Clusters; }
 
  private:
-  std::unique_ptr<Shortlist> make_automatic(const HeadWeights& weights) const;
-
   VocabularySpec spec_;
   std::optional<TokenOrder> order_;
   std::int64_t size_ = 0;
-  // Of `auto`, which reads its list when a drafter turns out to have a head for it.
-  std::int32_t vocab_ = 0;
-  std::vector<TokenId> always_;
-  std::int64_t target_bytes_ = 0;
+  AutomaticVocabulary automatic_;  ///< of `auto`
   std::optional<ClusterPart> clusters_;
   HeadObserver observer_;
   bool observer_reads_logits_ = true;

@@ -40,7 +40,7 @@ struct Name {
 };
 
 constexpr Name kNames[] = {{VocabularySpec::Kind::Full, "full", ""},
-                           {VocabularySpec::Kind::Auto, "auto", "frspec"},
+                           {VocabularySpec::Kind::Auto, "auto", ""},
                            {VocabularySpec::Kind::Frequent, "frspec", "frspec"},
                            {VocabularySpec::Kind::PositionAware, "pafr", "frspec"},
                            {VocabularySpec::Kind::Hot, "hot", "frspec"},
@@ -56,7 +56,7 @@ const Name& name_of(VocabularySpec::Kind kind) {
 VocabularySpec VocabularySpec::parse(const std::string& text) {
   const auto fail = [&](std::string_view problem) -> Error {
     return Error(
-        "draft vocabulary '{}': {}; expected auto[:FILE], full, frspec[:FILE][:SIZE], pafr[:FILE][:SIZE], "
+        "draft vocabulary '{}': {}; expected auto[:FOLDER], full, frspec[:FILE][:SIZE], pafr[:FILE][:SIZE], "
         "hot[:FILE][:SIZE] or dynaspec[:FOLDER][:K|:K0,K1]",
         text, problem);
   };
@@ -98,14 +98,18 @@ VocabularySpec VocabularySpec::parse(const std::string& text) {
 }
 
 VocabularySpec VocabularySpec::located(const std::filesystem::path& parts) const {
-  VocabularySpec spec = *this;
-  if (kind == Kind::Full || !path.empty()) return spec;
-  const Name& name = name_of(kind);
+  if (kind == Kind::Full) return *this;
   if (kind == Kind::Auto) {
-    spec.path = find_part(parts, name.part).string();
-    if (spec.path.empty()) spec.kind = Kind::Full;
-    return spec;
+    const std::filesystem::path folder = path.empty() ? parts : std::filesystem::path(path);
+    if (!find_part(folder, "frspec").empty() || !find_part(folder, "dynaspec").empty()) {
+      return {.kind = kind, .path = folder.string()};
+    }
+    if (path.empty()) return {};
+    throw Error("draft vocabulary {}: expected frspec or dynaspec in {}", to_string(*this), path);
   }
+  if (!path.empty()) return *this;
+  VocabularySpec spec = *this;
+  const Name& name = name_of(kind);
   spec.path = require_part(parts, name.part, fmt::format("draft vocabulary {}", name.word),
                            fmt::format("{}:PATH", name.word))
                   .string();

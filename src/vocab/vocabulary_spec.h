@@ -8,14 +8,14 @@ namespace augur {
 // clang-format off
 /// What a drafter's last projection computes, as a plan says it:
 ///   full                          every token
-///   auto[:FILE]                   the most frequent quarter where that pays (VocabularyChoice), else all
+///   auto[:FOLDER]                 what pays of the parts in FOLDER (automatic_shortlist.h), or all
 ///   frspec[:FILE][:SIZE]          the SIZE most frequent tokens (FR-Spec)
 ///   pafr[:FILE][:SIZE]            the same for the first two steps of a draft, then SIZE / (t + 1) of them
 ///   hot[:FILE][:SIZE]             SIZE tokens that begin as frspec's and follow the text (hot_shortlist.h)
 ///   dynaspec[:FOLDER][:K|:K0,K1]  the clusters that a router chooses for each context (DynaSpec); K: so many
 ///                                 at every step, K0,K1 or K0;K1: a budget that falls with the step;
 ///                                 otherwise the folder's own
-/// Without FILE or FOLDER it is the part in the drafter's folder (io/part_location.h).
+/// Without FILE or FOLDER it is the part in the drafter's folder (io/part_location.h); of auto, that folder.
 // clang-format on
 struct VocabularySpec {
   enum class Kind { Full, Auto, Frequent, PositionAware, Hot, Clusters };
@@ -29,7 +29,7 @@ struct VocabularySpec {
   /// "" is "auto". Error showing the text for anything else.
   static VocabularySpec parse(const std::string& text);
   /// With the path of the part among those of a drafter where none is named. Error where there is none;
-  /// "auto" is "full" then.
+  /// "auto" without a folder is "full" then.
   VocabularySpec located(const std::filesystem::path& parts) const;
 
   friend bool operator==(const VocabularySpec&, const VocabularySpec&) = default;

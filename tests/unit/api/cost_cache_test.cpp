@@ -10,6 +10,7 @@
 #include "api/measured_file.h"
 #include "augur/engine.h"
 #include "support/stories.h"
+#include "support/vocabulary_parts.h"
 
 namespace augur {
 namespace {
@@ -23,7 +24,7 @@ using testing_support::TemporaryFolder;
 
 class CostCacheTest : public testing::Test {
  protected:
-  Engine load(const std::string& draft = "") {
+  Engine load(const std::string& draft = "", const std::string& vocabulary = "full") {
     EngineOptions options;
     options.model = stories_path().string();
     options.draft_model = draft;
@@ -31,6 +32,7 @@ class CostCacheTest : public testing::Test {
     options.cost_cache = folder_.path().string();
     options.speculation.drafters = {draft.empty() ? "ngram" : "draft"};
     options.speculation.policy.name = "auto";
+    options.speculation.draft_vocabulary = vocabulary;
     options.warning = [this](std::string_view text) { warnings_.emplace_back(text); };
     return Engine(options);
   }
@@ -68,6 +70,16 @@ TEST_F(CostCacheTest, KeepsDraftersApartAndTheirFiguresTogether) {
   const nlohmann::json drafters = read(files().front())["drafters"];
   EXPECT_EQ(drafters.size(), 2u) << drafters.dump();
   EXPECT_TRUE(drafters.contains("ngram"));
+}
+
+TEST_F(CostCacheTest, KeepsVocabulariesOfADrafterApart) {
+  const TemporaryFolder list;
+  write_token_order(list.path(), testing_support::some_frequencies(512), {});
+  load(stories_path().string());
+  load(stories_path().string(), "frspec:" + list.path().string() + ":64");
+  load(stories_path().string(), "frspec:" + list.path().string() + ":128");
+  const nlohmann::json drafters = read(files().front())["drafters"];
+  EXPECT_EQ(drafters.size(), 3u) << drafters.dump();
 }
 
 TEST_F(CostCacheTest, DraftersAreNotBelievedLongerThanTheTarget) {

@@ -12,6 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing_support::error_of;
+using testing_support::HeadProblem;
 using testing_support::some_clusters;
 using testing_support::some_frequencies;
 using testing_support::some_target;
@@ -53,7 +54,9 @@ TEST(VocabularySpec, WithoutAPathIsTheDraftersOwnPart) {
   }
   EXPECT_EQ(VocabularySpec::parse("auto").located(drafter.path()), VocabularySpec::parse("full"));
   write_token_order(drafter.path() / "frspec", std::vector<std::int64_t>(48, 1), {});
-  EXPECT_EQ(VocabularySpec::parse("auto").located(drafter.path()).path, (drafter.path() / "frspec").string());
+  EXPECT_EQ(VocabularySpec::parse("auto").located(drafter.path()).path, drafter.path().string());
+  EXPECT_THAT(error_of([] { VocabularySpec::parse("auto:elsewhere").located({}); }),
+              HasSubstr("expected frspec or dynaspec in elsewhere"));
   const VocabularySpec found = VocabularySpec::parse("hot:12").located(drafter.path());
   EXPECT_EQ(found.path, (drafter.path() / "frspec").string());
   EXPECT_EQ(found.size, 12);
@@ -83,7 +86,7 @@ TEST(TokenOrder, ReadsThePublishedList) {
 TEST(TokenOrder, ForcesEndOfTextIn) {
   const VocabularyChoice choice(VocabularySpec::parse("frspec:" + (kData / "freq_24.pt").string() + ":8"),
                                 some_target(48), std::vector<TokenId>{45, 40});
-  testing_support::HeadProblem problem(DType::F32, 48);
+  HeadProblem problem(DType::F32, 48);
   VocabularyHead head(problem.weights(), &choice);
   head.run(problem.rows({0}));
   const auto ids = head.target_ids().first(8);
@@ -121,29 +124,66 @@ TEST(TokenOrder, KnowsWhatItsQuarterHolds) {
   EXPECT_THAT(error_of([&] { read_token_order(folder.path(), 8); }), HasSubstr("quarter_share"));
 }
 
-// A large target reads so much that failed drafts cost more than the head; a small one does not.
-TEST(VocabularyChoice, AutoTakesTheQuarterWhereItPays) {
-  TemporaryFolder folder;
-  std::vector<std::int64_t> counts(400, 1);
-  for (std::size_t i = 0; i < 100; ++i) counts[4 * i] = 99;
-  write_token_order(folder.path(), counts, {});
-  testing_support::HeadProblem problem(DType::F32, 400);
-  const HeadWeights weights = problem.weights();
-  const std::int64_t head = weights.matrix->bytes();
-  const auto columns = [&](std::int64_t target_bytes) {
-    const VocabularyChoice choice(VocabularySpec::parse("auto:" + folder.path().string()), some_target(400),
-                                  {}, target_bytes);
+class AutomaticVocabularyTest : public testing::Test {
+ protected:
+  static constexpr std::int64_t kEntries = 20000;
+
+  void write_frequencies() const {
+    std::vector<std::int64_t> counts(kEntries, 1);
+    for (std::size_t i = 0; i < kEntries / 4; ++i) counts[4 * i] = 99;
+    write_token_order(folder_.path() / "frspec", counts, {});
+  }
+  void write_clusters(double share, double tokens, std::int64_t width = HeadProblem::kWidth) const {
+    some_clusters(kEntries, 9, RouterInput::State, width)
+        .write(folder_.path() / "dynaspec", {{kPartTargetKey, to_json(made_for_)},
+                                             {"held_out", {{"best_token", share}, {"tokens", tokens}}}});
+  }
+  /// Entries of the choice for a target so many times the head.
+  std::string chosen(std::int64_t target_heads) {
+    const HeadWeights weights = problem_.weights();
+    const VocabularyChoice choice(VocabularySpec::parse("auto:" + folder_.path().string()), target_, {},
+                                  target_heads * weights.matrix->bytes());
     const auto shortlist = choice.make(weights);
-    return shortlist == nullptr ? 400 : 100;
-  };
-  EXPECT_EQ(columns(10 * head), 100);
-  EXPECT_EQ(columns(1000 * head), 400);
-  HeadWeights reduced = weights;
-  std::vector<TokenId> ids(400);
-  reduced.target_ids = ids;  // a head with a vocabulary of its own
-  const VocabularyChoice choice(VocabularySpec::parse("auto:" + folder.path().string()), some_target(400), {},
-                                head);
-  EXPECT_EQ(choice.make(reduced), nullptr);
+    if (shortlist == nullptr) return "full";
+    return std::ssize(shortlist->order()) == kEntries ? "dynaspec" : "frspec";
+  }
+
+  TemporaryFolder folder_;
+  HeadProblem problem_{DType::F32, kEntries};
+  Fingerprint target_ = some_target(kEntries);
+  Fingerprint made_for_ = target_;
+};
+
+// A large target reads so much that failed drafts cost more than the head; a small one does not.
+TEST_F(AutomaticVocabularyTest, TakesTheQuarterWhereItPays) {
+  write_frequencies();
+  EXPECT_EQ(chosen(10), "frspec");
+  EXPECT_EQ(chosen(1000), "full");
+  problem_.target_ids.resize(kEntries);  // a head with a vocabulary of its own
+  EXPECT_EQ(chosen(10), "full");
+}
+
+TEST_F(AutomaticVocabularyTest, TakesClustersThatKeepMoreForLess) {
+  write_frequencies();
+  write_clusters(0.99, 0.05 * kEntries);
+  EXPECT_EQ(chosen(10), "dynaspec");
+  EXPECT_EQ(chosen(1000), "full");
+  write_clusters(0.5, 0.05 * kEntries);
+  EXPECT_EQ(chosen(10), "frspec");
+  write_clusters(0.99, 0.9 * kEntries);
+  EXPECT_EQ(chosen(10), "frspec");
+}
+
+TEST_F(AutomaticVocabularyTest, LeavesClustersThatAreNotForItOut) {
+  write_frequencies();
+  write_clusters(0.99, 0.05 * kEntries, 2 * HeadProblem::kWidth);
+  EXPECT_EQ(chosen(10), "frspec");
+  made_for_.digest = "fedcba9876543210";
+  write_clusters(0.99, 0.05 * kEntries);
+  EXPECT_EQ(chosen(10), "frspec");
+  made_for_ = target_;
+  write_clusters(2, 0.05 * kEntries);
+  EXPECT_THAT(error_of([&] { chosen(10); }), HasSubstr("held_out.best_token"));
 }
 
 TEST(ClusterFiles, RefuseWhatIsNotAPartition) {
@@ -189,7 +229,7 @@ TEST(ClusterFiles, RefuseADrafterOfAnotherWidth) {
   part.write(folder.path(), {});
   const VocabularyChoice choice(VocabularySpec::parse("dynaspec:" + folder.path().string()), some_target(500),
                                 {});
-  testing_support::HeadProblem problem(DType::F32, 500);
+  HeadProblem problem(DType::F32, 500);
   EXPECT_THAT(error_of([&] { VocabularyHead(problem.weights(), &choice); }),
               HasSubstr("hidden: made for a drafter with states of 32, this one has 40"));
 }
