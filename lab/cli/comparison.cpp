@@ -70,7 +70,6 @@ std::vector<Method> read_methods(const Comparison& c, const Fingerprint& target)
     methods.push_back(parse_method(text, c.engine.speculation, c.parts));
   }
   if (c.peers.empty()) return methods;
-  if (c.chat == false) throw Error("--peers: other engines are asked by chat, and these prompts are not");
   for (Method& peer : read_peers(c.peers)) methods.push_back(std::move(peer));
   return methods;
 }

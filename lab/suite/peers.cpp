@@ -35,10 +35,10 @@ Method peer_of(std::string_view line, const std::string& where) {
   return peer;
 }
 
-json request_for(const SuiteRequest& how, const json& messages) {
+/// Without what is to be answered.
+json request_for(const SuiteRequest& how) {
   const SamplingOptions& s = how.sampling;
-  json body = {{"messages", messages},
-               {"max_tokens", how.max_tokens},
+  json body = {{"max_tokens", how.max_tokens},
                {"temperature", s.temperature},
                {"top_p", s.top_p},
                {"seed", s.seed},
@@ -48,8 +48,8 @@ json request_for(const SuiteRequest& how, const json& messages) {
   return body;
 }
 
-/// Adds an answer in the form of OpenAI's API; the assistant's text.
-std::string add_answer(const std::string& peer, const json& answer, double wall_ms, Cell& cell) {
+/// Adds an answer in the form of OpenAI's API, of chats or of completions; its text.
+std::string add_answer(const std::string& peer, const json& answer, double wall_ms, bool chat, Cell& cell) {
   try {
     const json& usage = answer.at("usage");
     const std::int64_t tokens = usage.at("completion_tokens");
@@ -67,9 +67,11 @@ std::string add_answer(const std::string& peer, const json& answer, double wall_
       s.drafted_tokens += drafted;
       s.accepted_tokens += accepted;
     }
-    return answer.at("choices").at(0).at("message").at("content");
+    const json& choice = answer.at("choices").at(0);
+    return chat ? choice.at("message").at("content") : choice.at("text");
   } catch (const json::exception& error) {
-    throw Error("{}: not an answer in the form of OpenAI's chat API: {}", peer, error.what());
+    throw Error("{}: not an answer in the form of OpenAI's {} API: {}", peer, chat ? "chat" : "completions",
+                error.what());
   }
 }
 
@@ -107,16 +109,25 @@ bool PeerServers::run(const Method& peer, const SuitePrompt& prompt, const Suite
                       const std::atomic<bool>* cancel, Cell& cell) {
   const auto cancelled = [&] { return cancel != nullptr && cancel->load(); };
   PeerServer& asked = server(peer, cancel);
+  json body = request_for(how);
   json messages = json::array();
-  if (!how.system.empty()) messages.push_back({{"role", "system"}, {"content", how.system}});
+  std::string text;  // without a chat: turns and answers follow one another, as Augur's
+  if (how.chat && !how.system.empty()) messages.push_back({{"role", "system"}, {"content", how.system}});
   const std::size_t turns = how.turns > 0 ? std::min(prompt.turns.size(), static_cast<std::size_t>(how.turns))
                                           : prompt.turns.size();
   for (std::size_t t = 0; t < turns && !cancelled(); ++t) {
-    messages.push_back({{"role", "user"}, {"content", prompt.turns[t]}});
+    if (how.chat) {
+      messages.push_back({{"role", "user"}, {"content", prompt.turns[t]}});
+      body["messages"] = messages;
+    } else {
+      text += (t == 0 ? "" : "\n\n") + prompt.turns[t];
+      body["prompt"] = text;
+    }
     const Stopwatch watch;
-    const json answer = asked.post("/v1/chat/completions", request_for(how, messages));
-    messages.push_back(
-        {{"role", "assistant"}, {"content", add_answer(peer.label, answer, watch.ms(), cell)}});
+    const json answer = asked.post(how.chat ? "/v1/chat/completions" : "/v1/completions", body);
+    const std::string said = add_answer(peer.label, answer, watch.ms(), how.chat, cell);
+    messages.push_back({{"role", "assistant"}, {"content", said}});
+    text += said;
   }
   return !cancelled();
 }

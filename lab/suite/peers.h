@@ -16,9 +16,9 @@
 namespace augur {
 
 /// Reads other engines to compare with, one a line: "NAME: COMMAND LINE". The command starts a server that
-/// speaks OpenAI's chat API on 127.0.0.1:$PORT; it is run by /bin/sh, with MODEL, THREADS and PORT in its
-/// environment. A '\' at a line's end continues it, '#' begins a comment. Each becomes a method that Augur
-/// does not run itself. Error naming file and line for anything else.
+/// speaks OpenAI's chat and completions APIs on 127.0.0.1:$PORT; it is run by /bin/sh, with MODEL, THREADS
+/// and PORT in its environment. A '\' at a line's end continues it, '#' begins a comment. Each becomes a
+/// method that Augur does not run itself. Error naming file and line for anything else.
 std::vector<Method> read_peers(const std::filesystem::path& path);
 std::vector<Method> read_peers(std::istream& in, const std::filesystem::path& file);
 

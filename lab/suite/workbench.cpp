@@ -19,8 +19,14 @@ EngineOptions target_only(EngineOptions options) {
 }
 
 /// Where a part of the draft vocabulary's kind lies; empty: the whole vocabulary.
-fs::path vocabulary_path(const std::string& vocabulary, const std::string& draft_model) {
-  return VocabularySpec::parse(vocabulary).located(parts_folder(draft_model)).path;
+/// What a draft vocabulary is made from.
+std::vector<fs::path> vocabulary_parts(const std::string& vocabulary, const std::string& draft_model) {
+  const VocabularySpec spec = VocabularySpec::parse(vocabulary).located(parts_folder(draft_model));
+  if (spec.path.empty()) return {};
+  if (spec.kind != VocabularySpec::Kind::Auto) return {spec.path};
+  std::vector<fs::path> parts = {find_part(spec.path, "frspec"), find_part(spec.path, "dynaspec")};
+  std::erase_if(parts, [](const fs::path& part) { return part.empty(); });
+  return parts;
 }
 
 Request request_for(const SuiteRequest& how) {
@@ -110,8 +116,9 @@ std::string method_key(const Method& method, const std::string& default_draft_mo
   if (method.plain()) return hex(hash);
   const std::string& model = method.draft_model.empty() ? default_draft_model : method.draft_model;
   if (!model.empty()) hash = hash_part(model, hash);
-  const fs::path vocabulary = vocabulary_path(method.speculation.draft_vocabulary, model);
-  if (!vocabulary.empty()) hash = hash_part(vocabulary, hash);
+  for (const fs::path& part : vocabulary_parts(method.speculation.draft_vocabulary, model)) {
+    hash = hash_part(part, hash);
+  }
   return hex(hash);
 }
 

@@ -9,12 +9,18 @@
 
 namespace {
 
-int words_of(const nlohmann::json& messages) {
+int words_of(const std::string& text) {
+  std::istringstream words(text);
   int count = 0;
-  for (const auto& message : messages) {
-    std::istringstream words(message.at("content").get<std::string>());
-    for (std::string word; words >> word;) ++count;
-  }
+  for (std::string word; words >> word;) ++count;
+  return count;
+}
+
+/// Of a chat's messages, or of a prompt.
+int words_asked(const nlohmann::json& request) {
+  if (request.contains("prompt")) return words_of(request.at("prompt"));
+  int count = 0;
+  for (const auto& message : request.at("messages")) count += words_of(message.at("content"));
   return count;
 }
 
@@ -22,9 +28,12 @@ nlohmann::json answer_to(const nlohmann::json& request, bool timings) {
   const int tokens = request.at("max_tokens");
   std::string text;
   for (int i = 0; i < tokens; ++i) text += "word ";
+  const nlohmann::json message = {{"role", "assistant"}, {"content", text}};
+  const nlohmann::json choice = {{request.contains("prompt") ? "text" : "message",
+                                  request.contains("prompt") ? nlohmann::json(text) : message}};
   nlohmann::json answer = {
-      {"choices", {{{"message", {{"role", "assistant"}, {"content", text}}}}}},
-      {"usage", {{"prompt_tokens", words_of(request.at("messages"))}, {"completion_tokens", tokens}}}};
+      {"choices", nlohmann::json::array({choice})},
+      {"usage", {{"prompt_tokens", words_asked(request)}, {"completion_tokens", tokens}}}};
   if (timings) {
     answer["timings"] = {{"predicted_n", tokens},
                          {"predicted_ms", 10.0 * tokens},
@@ -43,7 +52,7 @@ int main(int argc, char** argv) {
   server.Get("/health", [](const httplib::Request&, httplib::Response& answer) {
     answer.set_content("{}", "application/json");
   });
-  server.Post("/v1/chat/completions", [&](const httplib::Request& request, httplib::Response& answer) {
+  server.Post("/v1/(chat/)?completions", [&](const httplib::Request& request, httplib::Response& answer) {
     if (how == "--die") std::_Exit(1);
     if (how == "--refuse") {
       answer.status = 500;

@@ -61,6 +61,19 @@ TEST(PeerServers, AConversationIsSentWithTheServersOwnAnswers) {
   EXPECT_EQ(cell.output, "") << "ids aren't known";
 }
 
+TEST(PeerServers, WithoutAChatTurnsAndAnswersFollowOneAnother) {
+  PeerServers servers("the model", 3);
+  Cell cell;
+  SuiteRequest how = kHow;
+  how.chat = false;
+  how.system.clear();
+  ASSERT_TRUE(servers.run(fake(), kPrompt, how, nullptr, cell));
+  EXPECT_EQ(cell.tokens, 14);
+  EXPECT_EQ(cell.prompt_tokens, 2 + (1 + 7 + 1)) << "the answer goes on with the last word";
+  EXPECT_THAT(error_of([&] { servers.run(fake("--nonsense"), kPrompt, how, nullptr, cell); }),
+              HasSubstr("OpenAI's completions API"));
+}
+
 TEST(PeerServers, WithoutTimingsTheRequestsTimeCounts) {
   PeerServers servers("m", 1);
   Cell cell;
