@@ -76,7 +76,7 @@ while read -r sampling; do
     run other "${s[@]}" -md "$head" "${tree[@]}" "${together[@]}"; compare "$sampling, $name tree, ${together[*]}" other
     run other "${s[@]}" -md "$head";              compare "$sampling, $name auto" other
     vocabularies=()
-    [[ ! -d $head/frspec ]] || vocabularies+=(frspec:8192 pafr:8192 hot:8192)
+    [[ ! -d $head/frspec ]] || vocabularies+=(full frspec:8192 pafr:8192 hot:8192)
     [[ ! -d $head/dynaspec ]] || vocabularies+=(dynaspec)
     for vocabulary in "${vocabularies[@]}"; do
       for batch in "--parallel 1" "${together[*]}"; do

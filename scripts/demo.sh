@@ -13,7 +13,7 @@ mkdir -p "$out"
 
 if model=$(scripts/get_model.sh); then
   request=(-m "$model" --chat)
-  speculation=(-md models/smollm2-eagle3 --spec-type auto,ngram)
+  speculation=(-md models/smollm2-eagle3)
   cp scripts/demo.jsonl "$out/prompts.jsonl"
   what="SmolLM2-135M-Instruct in 4 bits; drafts: an EAGLE-3 head, and look-ups in the text"
 else

@@ -32,7 +32,11 @@ void use_canonical_names(SpeculationPlan& plan) {
 
 SpeculationPlan resolve(SpeculationPlan plan, std::string_view head, std::span<const std::string> named) {
   check_plan(plan);
-  if (plan.drafters.empty()) plan.drafters.emplace_back(head.empty() ? "none" : head);
+  if (plan.drafters.empty()) {
+    plan.drafters.emplace_back(head.empty() ? "none" : head);
+    // Looking a text up costs next to nothing, and auto measures what it brings.
+    if (!head.empty() && policy_of(plan).name == "auto") plan.drafters.emplace_back("ngram");
+  }
   for (std::string& name : plan.drafters) {
     if (name != "auto") continue;
     if (head.empty()) throw Error("speculation type 'auto' needs a draft model, and none was given");

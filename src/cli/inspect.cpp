@@ -284,8 +284,7 @@ void add_inspect(CLI::App& app, Action& action) {
     action = [options] {
       if (!options->costs) return inspect(options->model, options->json);
       options->engine.model = options->model;
-      options->engine.speculation.drafters = {"ngram"};
-      if (!options->engine.draft_model.empty()) options->engine.speculation.drafters.emplace_back("auto");
+      if (options->engine.draft_model.empty()) options->engine.speculation.drafters = {"ngram"};
       return inspect_costs(options->engine, options->anew, options->json);
     };
   });

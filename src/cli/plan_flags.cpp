@@ -86,8 +86,9 @@ void add_speculation_flags(CLI::App& command, SpeculationPlan& plan) {
             }
           },
           type_names() +
-              "; several draft one tree together: eagle3,ngram. auto: what the files of -md are made for "
-              "(default with -md, otherwise none). Settings may follow, as "
+              "; several draft one tree together: eagle3,ngram. auto: what the files of -md are made for. "
+              "Default: none; with -md auto, and under the policy auto ngram beside it. Settings may follow, "
+              "as "
               "in eagle3:policy=hetero,topk=8; flags come on top")
       ->type_name("TYPE[,TYPE...]");
   for (const PlanKey& key : plan_keys()) {

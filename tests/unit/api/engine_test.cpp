@@ -307,11 +307,11 @@ TEST_F(EngineTest, TreesAreWideUnlessToldOtherwise) {
   EXPECT_LE(drafted_a_call("draft:policy=eagle2,topk=1"), 4) << "one candidate per node";
 }
 
-TEST_F(EngineTest, ADraftModelAloneIsUsedAndCostsDecide) {
+TEST_F(EngineTest, ADraftModelAloneIsUsedWithLookUpsAndCostsDecide) {
   const auto type_of = [](Engine& engine) { return engine.generate(plain("Once", 12)).speculation.type; };
-  EXPECT_EQ(type_of(*engine_), "draft");
+  EXPECT_EQ(type_of(*engine_), "ngram,draft");
   const MeasuredCosts costs = engine_->costs();
-  ASSERT_EQ(costs.drafters.size(), 1u) << "policy auto asked for them";
+  ASSERT_EQ(costs.drafters.size(), 2u) << "policy auto asked for them";
   EXPECT_EQ(costs.drafters.front().name, "draft");
   EngineOptions options = stories_engine_options(stories_path().string());
   options.speculation.drafters = {"none"};

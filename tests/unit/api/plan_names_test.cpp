@@ -49,7 +49,10 @@ TEST(PlanNames, UnknownOnesAreRefused) {
 
 TEST(Resolve, NamesEverythingThatAPlanLeavesOpen) {
   EXPECT_EQ(resolved("", ""), "none:policy=auto");
-  EXPECT_EQ(resolved("", "eagle3"), "eagle3:policy=auto");
+  EXPECT_EQ(resolved("", "eagle3"), "eagle3,ngram:policy=auto");
+  EXPECT_EQ(resolved(":policy=hetero", "eagle3"), "eagle3:policy=hetero");
+  EXPECT_EQ(resolved(":topk=2", "eagle3"), "eagle3:policy=eagle2,topk=2");
+  EXPECT_EQ(resolved("auto", "eagle3"), "eagle3:policy=auto");
   EXPECT_EQ(resolved("none", "eagle3"), "none:policy=auto");
   EXPECT_EQ(resolved("ngram", "eagle3"), "ngram:policy=auto") << "the draft model is not asked for";
   EXPECT_EQ(resolved("auto,ngram:topk=8", "draft"), "draft,ngram:policy=eagle2,topk=8");
