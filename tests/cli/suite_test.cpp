@@ -79,8 +79,7 @@ TEST(BenchSuite, SaysWhatIsWrong) {
   EXPECT_THAT(outcome({"--methods", "nonsense"}).err, HasSubstr("nonsense"));
   EXPECT_THAT(outcome({"--methods", "ngram", "ngram"}).err, HasSubstr("given twice"));
   EXPECT_THAT(outcome({"--prompts", "no/such.jsonl"}).err, HasSubstr("no/such.jsonl"));
-  EXPECT_THAT(outcome({"--no-chat", "--peers", "x"}).err,
-              HasSubstr("--peers: other engines are asked by chat"));
+  EXPECT_THAT(outcome({"--peers", "no/such.txt"}).err, HasSubstr("no/such.txt"));
   EXPECT_THAT(outcome({"--system", "x"}).err, HasSubstr("the model has no chat template"));
 }
 

@@ -125,7 +125,7 @@ TEST_F(LlamaCppService, DescribesItself) {
   EXPECT_EQ(props["chat_template"], "");
   EXPECT_THAT(props["speculative"]["types"].get<std::vector<std::string>>(),
               testing::IsSupersetOf({"none", "ngram", "draft"}));
-  EXPECT_EQ(props["speculative"]["default"], "draft");
+  EXPECT_EQ(props["speculative"]["default"], "draft,ngram");
   EXPECT_THAT(refusal("/apply-template", R"({"messages": [{"role": "user", "content": "Hi"}]})"),
               AllOf(HasSubstr("400 'messages'"), HasSubstr("chat template")));
 }
