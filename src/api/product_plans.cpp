@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 
 /// Plans by the name of the type.
 using Plans = std::map<std::string, GemmPlan>;
@@ -37,7 +37,7 @@ Plans read_plans(const fs::path& file, const nlohmann::json& key) {
     if (!object.is_object()) throw Error("{}: plans.{}: expected an object", file.string(), type);
     const JsonFields fields(object, file.string(), fmt::format("plans.{}.", type));
     for (const PlanField& field : kPlanFields) {
-      plans[type].*field.value = static_cast<int>(fields.require_int(field.name, field.largest));
+      field.in(plans[type]) = static_cast<int>(fields.require_int(field.name, field.largest, field.least));
     }
   }
   return plans;
@@ -45,8 +45,8 @@ Plans read_plans(const fs::path& file, const nlohmann::json& key) {
 
 void write_plans(const fs::path& file, const nlohmann::json& key, const Plans& plans) {
   nlohmann::json objects;
-  for (const auto& [type, plan] : plans) {
-    for (const PlanField& field : kPlanFields) objects[type][field.name] = plan.*field.value;
+  for (auto [type, plan] : plans) {
+    for (const PlanField& field : kPlanFields) objects[type][field.name] = field.in(plan);
   }
   write_measured(file, {{"augur_products", kFormat}, {"for", key}, {"plans", objects}});
 }

@@ -29,17 +29,17 @@ const nlohmann::json* JsonFields::find(const char* key) const {
   return it == object_.end() || it->is_null() ? nullptr : &*it;
 }
 
-std::optional<std::int64_t> JsonFields::find_int(const char* key, std::int64_t max) const {
+std::optional<std::int64_t> JsonFields::find_int(const char* key, std::int64_t max, std::int64_t min) const {
   const nlohmann::json* value = find(key);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_number_integer() || *value < 1 || *value > max) {
-    fail(key, fmt::format("expected an integer from 1 to {}, found {}", max, shown(*value)));
+  if (!value->is_number_integer() || *value < min || *value > max) {
+    fail(key, fmt::format("expected an integer from {} to {}, found {}", min, max, shown(*value)));
   }
   return value->get<std::int64_t>();
 }
 
-std::int64_t JsonFields::require_int(const char* key, std::int64_t max) const {
-  const auto value = find_int(key, max);
+std::int64_t JsonFields::require_int(const char* key, std::int64_t max, std::int64_t min) const {
+  const auto value = find_int(key, max, min);
   if (!value) fail(key, "missing");
   return *value;
 }

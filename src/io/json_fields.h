@@ -16,9 +16,9 @@ class JsonFields {
   bool has(const char* key) const;
   const nlohmann::json* find(const char* key) const;
 
-  /// Error unless 1 <= value <= max.
-  std::optional<std::int64_t> find_int(const char* key, std::int64_t max) const;
-  std::int64_t require_int(const char* key, std::int64_t max) const;
+  /// Error unless min <= value <= max.
+  std::optional<std::int64_t> find_int(const char* key, std::int64_t max, std::int64_t min = 1) const;
+  std::int64_t require_int(const char* key, std::int64_t max, std::int64_t min = 1) const;
   /// Error unless low <= value <= high.
   std::optional<double> find_number(const char* key, double low, double high) const;
   double require_number(const char* key, double low, double high) const;

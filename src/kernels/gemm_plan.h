@@ -12,11 +12,19 @@ namespace augur {
 /// How products with weights of one type go over memory. Which plan is fast depends on the processor; none
 /// changes a bit (the law of gemm.h says in which order sums are made). This one is nowhere the worst.
 struct GemmPlan {
-  int one_row_panels = 2;   ///< panels that a single row reads side by side, where its tile has so many
-  int few_rows_panels = 2;  ///< that several rows read, which fit one tile
-  int stream_lines = 160;   ///< 64-byte lines in flight ahead of such rows, over all panels; >= 1
-  int block_kib = 192;      ///< KiB of weights that a core's caches hold while more rows pass; >= 1
+  /// How rows that fit one tile read the weights: each line once, from memory.
+  struct Stream {
+    int panels = 1;       ///< read side by side, where the tile has so many; >= 1
+    int near_lines = 24;  ///< 64-byte lines, over all panels, between what is prefetched into the first-level
+                          ///< cache and what is used; 0: that is left to the processor
+    int far_lines = 320;  ///< the same for the second-level cache
 
+    friend bool operator==(const Stream&, const Stream&) = default;
+  };
+  Stream one_row, few_rows;
+  int block_kib = 192;  ///< KiB of weights that a core's caches hold while more rows pass; >= 1
+
+  const Stream& stream(std::int64_t rows) const { return rows == 1 ? one_row : few_rows; }
   friend bool operator==(const GemmPlan&, const GemmPlan&) = default;
 };
 

@@ -36,8 +36,8 @@ float through_half(float v) {
 
 constexpr float kLargestHalf = 65504.0f;
 
-/// through_half() of values from 2^-14 to the largest half, without branches: the upper 11 of 24 bits (Dekker's
-/// split), where ties may go the other way.
+/// through_half() of values from 2^-14 to the largest half, without branches: the upper 11 of 24 bits
+/// (Dekker's split), where ties may go the other way.
 float near_half(float v) {
   const float scaled = v * 8193.0f;
   return scaled - (scaled - v);
@@ -166,7 +166,8 @@ float inverse_of(float scale) {
 
 /// The largest magnitude is to be c times the scale, and c need not be 127. The best of 64 is 11% nearer to
 /// normally distributed values, and half and more to those that had 4 bits before: a scale finds their steps.
-/// Candidates lie side by side in a register, so that no sum goes across one; GCC left to itself takes the values.
+/// Candidates lie side by side in a register, so that no sum goes across one; left to itself GCC puts the
+/// values there.
 AUGUR_FOR_EVERY_WIDTH
 float q8_0_scale(const float* x, const float* w) {
   constexpr int kCandidates = 64;
@@ -174,7 +175,8 @@ float q8_0_scale(const float* x, const float* w) {
   float largest = 0.0f;
   for (int i = 0; i < 32; ++i) largest = std::max(largest, std::fabs(x[i]));
   float best_scale = through_half(largest / 127.0f);
-  if (best_scale < 0x1p-14f) return best_scale;  // no normal half: it has fewer bits, and q could leave its range
+  // One that is no normal half has fewer bits, and q could leave its range.
+  if (best_scale < 0x1p-14f) return best_scale;
   float best = INFINITY;
   for (int first = 0; first < kCandidates; first += kLanes) {
     Vector scales, errors = {};

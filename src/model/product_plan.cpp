@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <initializer_list>
 #include <limits>
 #include <vector>
 
@@ -89,11 +89,25 @@ class Products {
   Buffer<float> y_;
 };
 
-/// Sets a field of the plan to the fastest of some values, the one it has among them.
-void choose(Products& products, int rows, int GemmPlan::*field, std::initializer_list<int> others,
-            GemmPlan& plan) {
-  std::vector<int> values = {plan.*field};
-  values.insert(values.end(), others);
+/// What is compared with GemmPlan's own. One panel after the other is read like a file; with one row, and
+/// weights that take few instructions, processors prefetch that best by themselves.
+constexpr std::array<GemmPlan::Stream, 8> kStreams = {{
+    {.panels = 1, .near_lines = 0, .far_lines = 0},
+    {.panels = 1, .near_lines = 24, .far_lines = 160},
+    {.panels = 1, .near_lines = 40, .far_lines = 0},
+    {.panels = 1, .near_lines = 160, .far_lines = 0},
+    {.panels = 2, .near_lines = 48, .far_lines = 320},
+    {.panels = 2, .near_lines = 160, .far_lines = 0},
+    {.panels = 4, .near_lines = 160, .far_lines = 0},
+    {.panels = 4, .near_lines = 320, .far_lines = 0},
+}};
+constexpr std::array<int, 2> kBlockKib = {24, 96};
+
+/// Sets a part of the plan to the fastest of some values, the one it has among them.
+template <class T>
+void choose(Products& products, int rows, T GemmPlan::*field, std::span<const T> others, GemmPlan& plan) {
+  std::vector<T> values = {plan.*field};
+  values.insert(values.end(), others.begin(), others.end());
   std::vector<double> best(values.size(), std::numeric_limits<double>::max());
   for (int round = 0; round <= kRounds; ++round) {  // the first one warms up
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -116,20 +130,28 @@ std::optional<GemmPlan> forced_plan() {
   const char* text = std::getenv(kVariable);
   if (text == nullptr) return std::nullopt;
   GemmPlan plan;
-  int end = -1;
-  std::sscanf(text, "%d,%d,%d,%d%n", &plan.one_row_panels, &plan.few_rows_panels, &plan.stream_lines,
-              &plan.block_kib, &end);
-  bool fine = end >= 0 && text[end] == '\0';
+  const char* rest = text;
+  bool fine = true;
   for (const PlanField& field : kPlanFields) {
-    fine = fine && plan.*field.value >= 1 && plan.*field.value <= field.largest;
+    int& value = field.in(plan);
+    if (&field != kPlanFields.data()) fine = fine && *rest++ == ',';
+    int length = 0;
+    fine = fine && std::sscanf(rest, "%d%n", &value, &length) == 1 && value >= field.least &&
+           value <= field.largest;
+    rest += length;
   }
-  if (!fine) throw Error("{}: '{}': expected four numbers from 1 on, as 4,2,160,192", kVariable, text);
+  if (!fine || *rest != '\0') {
+    throw Error("{}: '{}': expected {} numbers, as {}", kVariable, text, kPlanFields.size(),
+                to_string(GemmPlan{}));
+  }
   return plan;
 }
 
 std::string to_string(const GemmPlan& plan) {
-  return fmt::format("{},{},{},{}", plan.one_row_panels, plan.few_rows_panels, plan.stream_lines,
-                     plan.block_kib);
+  GemmPlan copy = plan;
+  std::vector<int> numbers;
+  for (const PlanField& field : kPlanFields) numbers.push_back(field.in(copy));
+  return fmt::format("{}", fmt::join(numbers, ","));
 }
 
 std::optional<GemmPlan> fastest_plan(Backend& backend, std::span<const PackedMatrix* const> matrices) {
@@ -137,10 +159,9 @@ std::optional<GemmPlan> fastest_plan(Backend& backend, std::span<const PackedMat
   Products products(backend, matrices);
   if (products.bytes() < kLeastBytes) return std::nullopt;
   GemmPlan plan;
-  choose(products, 1, &GemmPlan::one_row_panels, {1, 4}, plan);
-  choose(products, 1, &GemmPlan::stream_lines, {80, 320}, plan);
-  choose(products, kFewRows, &GemmPlan::few_rows_panels, {1, 4}, plan);
-  choose(products, kManyRows, &GemmPlan::block_kib, {24, 96}, plan);
+  choose<GemmPlan::Stream>(products, 1, &GemmPlan::one_row, kStreams, plan);
+  choose<GemmPlan::Stream>(products, kFewRows, &GemmPlan::few_rows, kStreams, plan);
+  choose<int>(products, kManyRows, &GemmPlan::block_kib, kBlockKib, plan);
   return plan;
 }
 

@@ -8,18 +8,23 @@
 
 namespace augur {
 
-/// A number of a plan, as files call it; from 1 to `largest`.
+/// A number of a plan, as files call it; from `least` to `largest`.
 struct PlanField {
   const char* name;
-  int GemmPlan::*value;
-  int largest;
+  int& (*in)(GemmPlan& plan);
+  int least, largest;
 };
-inline constexpr std::array<PlanField, 4> kPlanFields = {{{"one_row_panels", &GemmPlan::one_row_panels, 64},
-                                                          {"few_rows_panels", &GemmPlan::few_rows_panels, 64},
-                                                          {"stream_lines", &GemmPlan::stream_lines, 1 << 16},
-                                                          {"block_kib", &GemmPlan::block_kib, 1 << 16}}};
+inline constexpr std::array<PlanField, 7> kPlanFields = {{
+    {"one_row_panels", [](GemmPlan& p) -> int& { return p.one_row.panels; }, 1, 64},
+    {"one_row_near_lines", [](GemmPlan& p) -> int& { return p.one_row.near_lines; }, 0, 1 << 16},
+    {"one_row_far_lines", [](GemmPlan& p) -> int& { return p.one_row.far_lines; }, 0, 1 << 16},
+    {"few_rows_panels", [](GemmPlan& p) -> int& { return p.few_rows.panels; }, 1, 64},
+    {"few_rows_near_lines", [](GemmPlan& p) -> int& { return p.few_rows.near_lines; }, 0, 1 << 16},
+    {"few_rows_far_lines", [](GemmPlan& p) -> int& { return p.few_rows.far_lines; }, 0, 1 << 16},
+    {"block_kib", [](GemmPlan& p) -> int& { return p.block_kib; }, 1, 1 << 16},
+}};
 
-/// $AUGUR_GEMM_PLAN: GemmPlan's four numbers in their order, as "4,2,160,192". Nothing where it is not set;
+/// $AUGUR_GEMM_PLAN: the numbers of kPlanFields, as "1,0,0,1,24,320,192". Nothing where it is not set;
 /// Error naming it for anything else.
 std::optional<GemmPlan> forced_plan();
 
@@ -27,7 +32,7 @@ std::optional<GemmPlan> forced_plan();
 std::string to_string(const GemmPlan& plan);
 
 /// The plan with which products with these matrices, which are of one type, take the least time on this
-/// machine, chosen among a few candidates by measurement: a tenth of a second or two. One that is not at
+/// machine, chosen among a few candidates by measurement: some tenths of a second. One that is not at
 /// least 3% faster than GemmPlan's own isn't taken. Nothing: they are too small for its way over memory
 /// to count, or the kernels know no plans. Nothing else may run on the backend meanwhile.
 std::optional<GemmPlan> fastest_plan(Backend& backend, std::span<const PackedMatrix* const> matrices);

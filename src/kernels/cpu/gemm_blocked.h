@@ -5,7 +5,9 @@
 // A tile is R rows x P panels of accumulators in registers. Both loops around it are about the memory bus:
 //
 // Few rows (they fit one tile). Groups of P panels are read from end to end, once. The bus is the limit;
-// every line is prefetched a fixed distance before it is used, across the seam between groups.
+// every line is prefetched a fixed distance before it is used, across the seam between groups: into the
+// first-level cache, into the second from farther ahead, both, or not at all, where the processor's own
+// prefetching is better.
 //
 // Both count in steps: the 64-byte lines of a panel that meet one piece of a row of x. For float weights a
 // step is one line, for quantised ones those of 64 or 256 k with their scales.
@@ -46,7 +48,7 @@ struct Walk {
   std::int64_t panel_lines = 0;  ///< lines of the block in each panel
   std::int64_t skip = 0;         ///< bytes from the end of one panel's part to the next panel's
 
-  /// `kLevel`: __builtin_prefetch's locality, 3 for the first level of cache.
+  /// `kLevel`: __builtin_prefetch's locality, 3 for the first level of cache, 2 for the second.
   template <int kLevel = 3>
   void prefetch(std::int64_t lines) {
     if (lines > left) lines = left;
@@ -76,31 +78,39 @@ struct Tile {
   const float* bias;
   bool accumulate;
 
-  // Prefetching, either of the own lines (stream_lines > 0) or of the next block.
-  std::int64_t stream_lines;  ///< distance ahead in each panel
-  const char* after;          ///< where the stream goes on after these steps, or null
+  // Prefetching, of the next block and of the own lines.
   Walk* walk;
-  std::int64_t walk_lines;  ///< with every grain of steps
+  std::int64_t walk_lines;             ///< of it with every grain of steps
+  std::int64_t near_lines, far_lines;  ///< distances ahead in each panel (GemmPlan::Stream); 0: none
+  const char* after;                   ///< where the stream goes on after these steps, or null
 };
+
+/// What is to be prefetched for a stream that is at `w` in panel 0, with `left` lines of each panel to come
+/// from there, or null.
+inline const char* ahead(const Tile& t, const char* w, std::int64_t left, std::int64_t lines) {
+  if (lines == 0) return nullptr;
+  if (lines < left) return w + 64 * lines;
+  return t.after == nullptr ? nullptr : t.after + 64 * (lines - left);
+}
+
+/// Prefetches `Lines` lines of P panels from `next` in panel 0 on, if it is not null. `Level`: see Walk.
+template <int P, int Lines, int Level>
+[[gnu::always_inline]] inline void prefetch_lines(const Tile& t, const char* next) {
+  if (next == nullptr) return;
+#pragma GCC unroll 16
+  for (int p = 0; p < P; ++p) {
+#pragma GCC unroll 16
+    for (int i = 0; i < Lines; ++i) __builtin_prefetch(next + p * t.panel_bytes + 64 * i, 0, Level);
+  }
+}
 
 /// Prefetches what `Lines` lines of P panels call for. `w` points to the first of them in panel 0, `left`
 /// lines of each panel are to come from there.
 template <int P, int Lines>
 inline void prefetch_ahead(const Tile& t, const char* w, std::int64_t left, Walk& walk) {
-  if (t.stream_lines == 0) {
-    walk.prefetch(t.walk_lines);
-    return;
-  }
-  const char* next = w + 64 * t.stream_lines;
-  if (t.stream_lines >= left) {
-    if (t.after == nullptr) return;
-    next = t.after + 64 * (t.stream_lines - left);
-  }
-#pragma GCC unroll 16
-  for (int p = 0; p < P; ++p) {
-#pragma GCC unroll 16
-    for (int i = 0; i < Lines; ++i) __builtin_prefetch(next + p * t.panel_bytes + 64 * i, 0, 3);
-  }
+  walk.prefetch(t.walk_lines);
+  prefetch_lines<P, Lines, 3>(t, ahead(t, w, left, t.near_lines));
+  prefetch_lines<P, Lines, 2>(t, ahead(t, w, left, t.far_lines));
 }
 
 /// The sums a tile begins with.
@@ -254,30 +264,25 @@ Tile first_tile(const GemmTask& task, Walk* walk) {
           .y_stride = task.y_stride,
           .bias = task.bias,
           .accumulate = task.accumulate,
-          .stream_lines = 0,
-          .after = nullptr,
           .walk = walk,
-          .walk_lines = 0};
+          .walk_lines = 0,
+          .near_lines = 0,
+          .far_lines = 0,
+          .after = nullptr};
 }
 
-/// Lines ahead in each of the panels that are read side by side.
-template <class Tiles>
-std::int64_t stream_lines(const GemmPlan& plan, std::int64_t panels) {
-  constexpr std::int64_t kGrain = Tiles::kStepGrain * Tiles::kStepLines;
-  return divide_up(plan.stream_lines, panels * kGrain) * kGrain;
-}
-
-/// Panels that so few rows read at once.
-template <class Tiles>
-std::int64_t streamed_panels(const GemmPlan& plan, std::int64_t rows) {
-  return smaller(rows == 1 ? plan.one_row_panels : plan.few_rows_panels,
-                 Tiles::panels(static_cast<int>(rows)));
+/// How far a tile of so many panels prefetches its own lines.
+inline void stream_ahead(Tile& tile, const GemmPlan::Stream& stream, std::int64_t panels) {
+  tile.near_lines = divide_up(stream.near_lines, panels);
+  tile.far_lines = divide_up(stream.far_lines, panels);
 }
 
 /// Rows that fit one tile.
 template <class Tiles>
 void run_streaming(Tiles& tiles, const GemmTask& task) {
-  const Even groups{task.panels, divide_up(task.panels, streamed_panels<Tiles>(task.plan, task.rows)), 1};
+  const GemmPlan::Stream& stream = task.plan.stream(task.rows);
+  const std::int64_t most_panels = smaller(stream.panels, Tiles::panels(static_cast<int>(task.rows)));
+  const Even groups{task.panels, divide_up(task.panels, most_panels), 1};
   alignas(64) float spill[Tiles::kMaxRows * Tiles::kMaxPanels * 16];
   Walk nothing;
   Tile tile = first_tile<Tiles>(task, &nothing);
@@ -288,7 +293,7 @@ void run_streaming(Tiles& tiles, const GemmTask& task) {
     tile.w = task.w + panel * tile.panel_bytes;
     tile.y = task.y + panel * 16;
     tile.bias = task.bias == nullptr ? nullptr : task.bias + panel * 16;
-    tile.stream_lines = stream_lines<Tiles>(task.plan, panels);
+    stream_ahead(tile, stream, panels);
     tile.after = g + 1 < groups.parts ? tile.w + panels * tile.panel_bytes : nullptr;
     tiles.run(tile, task.rows, panels);
   }
@@ -336,7 +341,7 @@ void run_pass(Tiles& tiles, const GemmTask& task) {
         tile.spill = spill + row * panels * 16;
         // Nobody has prefetched the first block of all.
         const bool cold = g == 0 && b == 0 && i == 0;
-        tile.stream_lines = cold ? stream_lines<Tiles>(task.plan, panels) : 0;
+        stream_ahead(tile, cold ? task.plan.few_rows : GemmPlan::Stream{.near_lines = 0}, panels);
         tile.walk_lines = divide_up(walk.left, (row_blocks.parts - i) * (tile.steps / Tiles::kStepGrain));
         tiles.run(tile, row_blocks.size(i), panels);
       }

@@ -161,17 +161,9 @@ struct QuantTile {
     return sum;
   }
 
-  /// One block of 32 k: `w` its values in panel 0, `step` the step it lies in, `x` the rows' QuantBlocks,
-  /// `ahead` the values of panel 0 to prefetch meanwhile, or null.
+  /// One block of 32 k: `w` its values in panel 0, `step` the step it lies in, `x` the rows' QuantBlocks.
   [[gnu::always_inline]] static void block(const Tile& t, Acc (&acc)[R][P], const char* w, const char* step,
-                                           int index, const char* x, const char* ahead) {
-    if (ahead != nullptr) {
-#pragma GCC unroll 4
-      for (int p = 0; p < P; ++p)
-#pragma GCC unroll 8
-        for (int i = 0; i < kLayout.block_lines; ++i)
-          __builtin_prefetch(ahead + p * t.panel_bytes + 64 * i, 0, 3);
-    }
+                                           int index, const char* x) {
     constexpr int kAtOnce = R <= Op::rows_at_once(P) ? R : (R + 1) / 2;
     static_assert(kAtOnce <= Op::rows_at_once(P));
     rows_of_block<0, kAtOnce>(t, acc, w, step, index, x);
@@ -224,6 +216,11 @@ struct QuantTile {
     }
   }
 
+  /// A place behind `p`, if there is one.
+  static const char* at(const char* p, int offset) {
+    return p == nullptr ? nullptr : p + offset;
+  }
+
   static void run(const Tile& t) {
     Acc acc[R][P];
     begin_tile<Op>(t, acc);
@@ -232,26 +229,19 @@ struct QuantTile {
     Walk walk = *t.walk;
     const std::int64_t walk_lines = divide_up(t.walk_lines, kLayout.blocks);
     for (std::int64_t left = t.steps * kLayout.lines; left > 0; left -= kLayout.lines) {
-      const char* ahead = nullptr;
-      if (t.stream_lines > 0) {
-        if (t.stream_lines < left) {
-          ahead = step + 64 * t.stream_lines;
-        } else if (t.after != nullptr) {
-          ahead = t.after + 64 * (t.stream_lines - left);
-        }
-        if (ahead != nullptr) {  // the scales' lines; the blocks look after their own
-#pragma GCC unroll 4
-          for (int p = 0; p < P; ++p)
-#pragma GCC unroll 8
-            for (int i = kLayout.blocks * kLayout.block_lines; i < kLayout.lines; ++i)
-              __builtin_prefetch(ahead + p * t.panel_bytes + 64 * i, 0, 3);
-        }
-      }
+      const char* near = ahead(t, step, left, t.near_lines);
+      const char* far = ahead(t, step, left, t.far_lines);
+      // The scales' lines; those of the values one block's at a time.
+      constexpr int kScaleLines = kLayout.lines - kLayout.blocks * kLayout.block_lines;
+      prefetch_lines<P, kScaleLines, 3>(t, at(near, quant_scales_at(kLayout)));
+      prefetch_lines<P, kScaleLines, 2>(t, at(far, quant_scales_at(kLayout)));
 #pragma GCC unroll 2
       for (int i = 0; i < kLayout.blocks; ++i) {
-        if (t.stream_lines == 0) walk.template prefetch<kWalkLevel>(walk_lines);
-        const int at = quant_values_at(kLayout, i);
-        block(t, acc, step + at, step, i, x + i * kQuantBlockBytes, ahead == nullptr ? nullptr : ahead + at);
+        const int values_at = quant_values_at(kLayout, i);
+        walk.template prefetch<kWalkLevel>(walk_lines);
+        prefetch_lines<P, kLayout.block_lines, 3>(t, at(near, values_at));
+        prefetch_lines<P, kLayout.block_lines, 2>(t, at(far, values_at));
+        block(t, acc, step + values_at, step, i, x + i * kQuantBlockBytes);
       }
       step += 64 * kLayout.lines;
       x += kLayout.blocks * kQuantBlockBytes;

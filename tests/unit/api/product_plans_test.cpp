@@ -66,13 +66,13 @@ class ProductPlans : public testing::Test {
 TEST_F(ProductPlans, AreMeasuredOnceAndRemembered) {
   const GemmPlan measured = prepare();
   nlohmann::json content = read();
-  ASSERT_EQ(content["augur_products"], 1);
+  ASSERT_EQ(content["augur_products"], 2);
   EXPECT_EQ(content["plans"]["BF16"]["block_kib"], measured.block_kib);
   // What no measurement gives: who shows it has read the file.
-  content["plans"]["BF16"]["stream_lines"] = 12345;
+  content["plans"]["BF16"]["one_row_near_lines"] = 12345;
   content["plans"]["Q4_0"] = content["plans"]["BF16"];
   write(content);
-  EXPECT_EQ(prepare().stream_lines, 12345);
+  EXPECT_EQ(prepare().one_row.near_lines, 12345);
   EXPECT_EQ(read(), content) << "another model's types stay";
   EXPECT_THAT(warnings_, IsEmpty());
 }
@@ -82,16 +82,19 @@ TEST_F(ProductPlans, OfADamagedFileAreMeasuredAnew) {
   nlohmann::json content = read();
   content["plans"]["BF16"]["one_row_panels"] = 0;
   write(content);
-  EXPECT_GE(prepare().one_row_panels, 1);
+  EXPECT_GE(prepare().one_row.panels, 1);
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("plans.BF16.one_row_panels")));
   EXPECT_GE(read()["plans"]["BF16"]["one_row_panels"], 1);
 }
 
 TEST_F(ProductPlans, AreForcedByAVariable) {
-  setenv("AUGUR_GEMM_PLAN", "1,3,77,20", 1);
+  setenv("AUGUR_GEMM_PLAN", "1,0,77,3,24,0,20", 1);
   const GemmPlan plan = prepare();
-  EXPECT_EQ(plan, (GemmPlan{.one_row_panels = 1, .few_rows_panels = 3, .stream_lines = 77, .block_kib = 20}));
-  for (const char* wrong : {"", "1,2,3", "1,2,3,0", "1,2,3,4,5", "1,2,3,4x", "fast", "65,1,1,1"}) {
+  EXPECT_EQ(plan, (GemmPlan{.one_row = {.panels = 1, .near_lines = 0, .far_lines = 77},
+                            .few_rows = {.panels = 3, .near_lines = 24, .far_lines = 0},
+                            .block_kib = 20}));
+  for (const char* wrong : {"", "1,2,3", "1,0,0,1,0,0,0", "1,-1,0,1,0,0,1", "1,2,3,4,5,6,7,8",
+                            "1,2,3,4,5,6,7x", "1,2,3,4,5,6,", "fast", "65,1,1,1,1,1,1"}) {
     setenv("AUGUR_GEMM_PLAN", wrong, 1);
     EXPECT_THAT(error_of([&] { prepare(); }), HasSubstr("AUGUR_GEMM_PLAN")) << wrong;
   }

@@ -5,9 +5,15 @@ namespace augur {
 
 /// The narrowest, the widest, and some between.
 constexpr GemmPlan kPlans[] = {
-    {.one_row_panels = 1, .few_rows_panels = 1, .stream_lines = 1, .block_kib = 1},
-    {.one_row_panels = 2, .few_rows_panels = 4, .stream_lines = 80, .block_kib = 24},
-    {.one_row_panels = 3, .few_rows_panels = 2, .stream_lines = 321, .block_kib = 7},
-    {.one_row_panels = 64, .few_rows_panels = 64, .stream_lines = 65536, .block_kib = 65536}};
+    {.one_row = {.panels = 1, .near_lines = 0}, .few_rows = {.panels = 1, .near_lines = 1}, .block_kib = 1},
+    {.one_row = {.panels = 2, .near_lines = 80, .far_lines = 7},
+     .few_rows = {.panels = 4, .near_lines = 0, .far_lines = 0},
+     .block_kib = 24},
+    {.one_row = {.panels = 3, .near_lines = 0, .far_lines = 321},
+     .few_rows = {.panels = 2, .near_lines = 24, .far_lines = 160},
+     .block_kib = 7},
+    {.one_row = {.panels = 64, .near_lines = 65536, .far_lines = 65536},
+     .few_rows = {.panels = 64, .near_lines = 65536, .far_lines = 65536},
+     .block_kib = 65536}};
 
 }  // namespace augur
