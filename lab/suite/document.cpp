@@ -106,7 +106,11 @@ ordered_json state_header(const ModelInfo& model, const std::string& fingerprint
                           const SuiteRequest& request) {
   ordered_json header = {{"augur_suite", 1},        {"model", fingerprint}, {"weights", model.weights},
                          {"cpu", cpu_model_name()}, {"isa", model.isa},     {"threads", model.threads}};
-  if (engine.kv != KvFormat::Auto) header["kv"] = engine.kv == KvFormat::BF16 ? "bf16" : "q8_0";
+  if (engine.kv != KvFormat::Auto) header["kv"] = to_string(engine.kv);
+  if (engine.draft_weights != DraftWeightFormat::Auto)
+    header["draft_weights"] = to_string(engine.draft_weights);
+  const std::string& vocabulary = engine.speculation.draft_vocabulary;
+  if (!vocabulary.empty()) header["vocab"] = vocabulary;
   header.update(to_json(request));
   return header;
 }

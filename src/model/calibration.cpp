@@ -17,19 +17,18 @@ namespace {
 /// Of a piece, which begins with nothing before it.
 constexpr std::int64_t kTokens = 512;
 
-/// The matrices that read the same rows, as GGUF calls them.
-std::vector<std::string_view> matrices_of(const ProductInput& input) {
-  const bool expert = input.expert >= 0;
+/// The matrices that read the same rows, as GGUF calls them. `experts`: the layer has some.
+std::vector<std::string> matrices_of(const ProductInput& input, bool experts) {
+  const char* of = input.expert >= 0 ? "_exps" : experts ? "_shexp" : "";
   switch (input.product) {
     case ProductInput::Qkv:
       return {"attn_q", "attn_k", "attn_v"};
     case ProductInput::Output:
       return {"attn_output"};
     case ProductInput::GateUp:
-      return expert ? std::vector<std::string_view>{"ffn_gate_exps", "ffn_up_exps"}
-                    : std::vector<std::string_view>{"ffn_gate", "ffn_up"};
+      return {fmt::format("ffn_gate{}", of), fmt::format("ffn_up{}", of)};
     case ProductInput::Down:
-      return {expert ? "ffn_down_exps" : "ffn_down"};
+      return {fmt::format("ffn_down{}", of)};
   }
   return {};
 }
@@ -40,10 +39,10 @@ class Sums : public InputObserver {
   explicit Sums(const ModelConfig& config) : config_(config) {}
 
   void saw(const ProductInput& input) override {
-    for (const std::string_view matrix : matrices_of(input)) {
+    const int experts = config_.layer(input.layer).experts.count;
+    for (const std::string& matrix : matrices_of(input, experts > 0)) {
       Columns& columns = columns_[fmt::format("blk.{}.{}.weight", input.layer, matrix)];
       const auto width = static_cast<std::size_t>(input.width);
-      const int experts = config_.layer(input.layer).experts.count;
       const bool stacked = input.expert >= 0;
       if (columns.rows.empty()) {
         columns.rows.resize(stacked ? static_cast<std::size_t>(experts) : 1);

@@ -434,10 +434,25 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
   if (shares) {
     const auto row = [&](std::int64_t r) { return static_cast<const float*>(ws_.routed.row(DType::F32, r)); };
     const RowPreparation how{.into = ws_.normed, .type = layer.gate_up.input_type(), .width = config_.hidden};
-    multiply_gate_up(team, index, prepare_rows(team, ws_, how, plan_.rows(), row));
+    const void* x = prepare_rows(team, ws_, how, plan_.rows(), row);
+    observe(team, {.product = ProductInput::GateUp,
+                   .layer = index,
+                   .type = how.type,
+                   .x = x,
+                   .stride = ws_.normed.shared.stride(),
+                   .width = config_.hidden,
+                   .rows = plan_.rows()});
+    multiply_gate_up(team, index, x);
   }
   timer.barrier(team, ForwardProfile::GateUp);
   if (shares) {
+    observe(team, {.product = ProductInput::Down,
+                   .layer = index,
+                   .type = layer.down.input_type(),
+                   .x = ws_.activated.row(layer.down.input_type(), 0),
+                   .stride = ws_.activated.stride(),
+                   .width = layer.down.k(),
+                   .rows = plan_.rows()});
     kernels_.gemm({.weight = &layer.down,
                    .x = ws_.activated.row(layer.down.input_type(), 0),
                    .x_stride = ws_.activated.stride(),

@@ -16,7 +16,8 @@ namespace {
 
 using Scaling = RopeConfig::Scaling;
 
-void add_rope(const std::string& prefix, const RopeConfig& rope, const std::string& file, GgufMetadata& out) {
+void add_rope(const std::string& prefix, const RopeConfig& rope, const GgufArchitecture& architecture,
+              const std::string& file, GgufMetadata& out) {
   out.set_f32(prefix + "rope.freq_base", static_cast<float>(rope.theta));
   const auto scaling = [&](const char* type) {
     out.set(prefix + "rope.scaling.type", type);
@@ -36,7 +37,7 @@ void add_rope(const std::string& prefix, const RopeConfig& rope, const std::stri
     case Scaling::Linear:
       return scaling("linear");
     case Scaling::Yarn:
-      if (!rope.truncate) break;
+      if (rope.truncate != architecture.yarn_truncates) break;
       scaling("yarn");
       if (rope.original_context > 0) {
         out.set_u32(prefix + "rope.scaling.original_context_length",
@@ -112,11 +113,7 @@ void add_layers(const std::string& prefix, const ModelConfig& config, const Gguf
 /// Error where GGUF's readers would assume otherwise.
 void add_experts(const std::string& prefix, const ModelConfig& config, const GgufArchitecture& architecture,
                  const std::string& file, GgufMetadata& out) {
-  const LayerSpec& layer = config.layer(0);
-  const ExpertSpec& experts = layer.experts;
-  if (layer.sinks || experts.bias) {
-    throw Error("{}: model_type {}: its GGUF files are read, not written", file, config.family);
-  }
+  const ExpertSpec& experts = config.layer(0).experts;
   for (const LayerSpec& kind : config.kinds) {
     if (kind.experts != experts) throw Error("{}: GGUF files cannot say that layers' experts differ", file);
   }
@@ -200,7 +197,7 @@ GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& conf
   size("rope.dimension_count", config.rope().dims > 0 ? config.rope().dims : config.head_dim);
   size("vocab_size", config.vocab);
   out.set_f32(prefix + "attention.layer_norm_rms_epsilon", config.norm_eps);
-  add_rope(prefix, config.rope(), file, out);
+  add_rope(prefix, config.rope(), known, file, out);
   add_layers(prefix, config, known, file, out);
   if (known.experts) add_experts(prefix, config, known, file, out);
   add_vocabulary(checkpoint, config.vocab, out);

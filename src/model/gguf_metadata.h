@@ -14,8 +14,7 @@ namespace augur {
 const GgufArchitecture& gguf_architecture_of(const ModelConfig& config);
 
 /// The metadata of a folder's model: shapes, rotation, tokenizer, chat template. Error for what GGUF cannot
-/// say (dynamic rotary scaling; a scaled context that a sliding window cuts short), and for experts whose
-/// names the format has, but this program does not write (gpt-oss).
+/// say (dynamic rotary scaling; a scaled context that a sliding window cuts short).
 GgufMetadata gguf_metadata(const Checkpoint& checkpoint, const ModelConfig& config);
 
 /// The divisors of the inverse frequencies that such a file has as tensors, by name: rope_freqs.weight, or

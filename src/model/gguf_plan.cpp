@@ -20,10 +20,14 @@ bool fits(DType type, std::int64_t row) {
   return row % block_shape(type).elements == 0;
 }
 
+double bits_of(DType type) {
+  const BlockShape shape = block_shape(type);
+  return 8.0 * static_cast<double>(shape.bytes) / static_cast<double>(shape.elements);
+}
+
 /// Too few for an embedding and a head: 4 or less, and what belongs to them.
 bool has_few_bits(DType type) {
-  const BlockShape shape = block_shape(type);
-  return shape.elements > 1 && 8 * shape.bytes <= 5 * shape.elements;
+  return block_shape(type).elements > 1 && bits_of(type) <= 5;
 }
 
 /// A router chooses experts by small differences; it is small itself.
@@ -77,15 +81,21 @@ std::pair<std::string, std::optional<std::int64_t>> without_expert(const std::st
   return {name.substr(0, begin) + name.substr(end + 1), number};
 }
 
-/// The place of a layer's experts, of which one is `like`.
+/// The place of a layer's experts, of which one is `like`: a matrix or a bias.
 GgufItem stack_of(const ModelConfig& config, const std::string& name, const StoredTensor& like, DType type) {
   const int count = config.experts().count;
-  if (name.empty() || like.shape.size() != 2) {
-    throw Error("{}: tensor {}: no matrix of an expert that GGUF has a name for", like.file, like.name);
+  if (name.empty() || like.shape.empty() || like.shape.size() > 2) {
+    throw Error("{}: tensor {}: no matrix or bias of an expert that GGUF has a name for", like.file,
+                like.name);
   }
+  Shape shape = like.shape;
+  shape.insert(shape.begin(), count);
+  // Experts that come in four bits get no better in more, as llama.cpp's converter has it (gpt-oss).
+  type = written_type(like, type, name);
+  const bool keep = like.dtype == DType::MXFP4 && bits_of(type) > bits_of(DType::MXFP4);
   return {.name = name,
-          .type = written_type(like, type, name),
-          .shape = {count, like.shape[0], like.shape[1]},
+          .type = keep ? DType::MXFP4 : type,
+          .shape = std::move(shape),
           .tensors = std::vector<const StoredTensor*>(static_cast<std::size_t>(count))};
 }
 
@@ -93,9 +103,9 @@ void place_expert(GgufItem& stack, const StoredTensor& tensor, std::int64_t expe
   if (expert >= std::ssize(stack.tensors)) {
     throw Error("{}: tensor {}: the model has {} experts", tensor.file, tensor.name, stack.tensors.size());
   }
-  if (tensor.shape != Shape(stack.shape.begin() + 1, stack.shape.end())) {
-    throw Error("{}: tensor {}: its shape is not that of other experts: expected [{}, {}]", tensor.file,
-                tensor.name, stack.shape[1], stack.shape[2]);
+  if (const Shape others(stack.shape.begin() + 1, stack.shape.end()); tensor.shape != others) {
+    throw Error("{}: tensor {}: its shape is not that of other experts: expected {}", tensor.file,
+                tensor.name, to_string(others));
   }
   stack.tensors[static_cast<std::size_t>(expert)] = &tensor;
 }

@@ -75,7 +75,7 @@ struct ProductInput {
   enum Product { Qkv, Output, GateUp, Down };
   Product product = Qkv;
   int layer = 0;
-  int expert = -1;  ///< whose product it is; -1: a dense one
+  int expert = -1;  ///< whose product it is; -1: a dense one, or the one that experts share
   DType type = DType::F32;
   const void* x = nullptr;  ///< [rows, stride], of which `width` columns count
   std::int64_t stride = 0;

@@ -67,6 +67,8 @@ std::string hugging_face_name(const GgufArchitecture& architecture, std::string_
 
 std::string gguf_tensor_name(const GgufArchitecture& architecture, std::string_view name) {
   constexpr std::string_view kLayers = "model.layers.";
+  if (name.ends_with(".self_attn.sinks"))
+    return gguf_tensor_name(architecture, std::string(name) + ".weight");
   const auto dot = name.rfind('.');
   if (dot == std::string_view::npos) return {};
   const auto stem = name.substr(0, dot);

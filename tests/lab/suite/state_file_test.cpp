@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "lab/suite/document.h"
 #include "support/error_of.h"
 #include "support/temporary_folder.h"
 
@@ -103,6 +104,26 @@ TEST_F(StateFileTest, RefusesOtherSettingsAndDamage) {
   EXPECT_THAT(error_of([&] { StateFile(path_, kHeader); }), HasSubstr("state.jsonl:3: damaged"));
   overwrite("no line at all");
   EXPECT_THAT(error_of([&] { StateFile(path_, kHeader); }), HasSubstr("damaged"));
+}
+
+// What is no method's own is every cell's: figures of drafters kept in other types are not mixed.
+TEST_F(StateFileTest, TheEnginesFormatsArePartOfTheHeader) {
+  EngineOptions usual;
+  EngineOptions drafters = usual;
+  drafters.draft_weights = DraftWeightFormat::Q4_1;
+  EngineOptions cache = usual;
+  cache.kv = KvFormat::F32;
+  EngineOptions vocabulary = usual;
+  vocabulary.speculation.draft_vocabulary = "full";
+  const auto header = [](const EngineOptions& engine) { return state_header({}, "m", engine, {}); };
+  { StateFile(path_, header(usual)).add(cell(0)); }
+  const auto refused = [&](const EngineOptions& engine) {
+    return error_of([&] { StateFile(path_, header(engine)); });
+  };
+  EXPECT_THAT(refused(drafters), HasSubstr("made with draft_weights unknown, now \"q4_1\""));
+  EXPECT_THAT(refused(cache), HasSubstr("made with kv unknown, now \"f32\""));
+  EXPECT_THAT(refused(vocabulary), HasSubstr("made with vocab unknown, now \"full\""));
+  EXPECT_EQ(StateFile(path_, header(usual)).cells().size(), 1U);
 }
 
 TEST_F(StateFileTest, CellsOfRunsThatKeptNoForecastsAreRead) {

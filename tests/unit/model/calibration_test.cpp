@@ -66,6 +66,28 @@ TEST(Calibration, OfStackedExpertsHasOneRowForEach) {
   }
 }
 
+TEST(Calibration, SeesTheSharedExpertBesideTheOthers) {
+  Backend backend(2);
+  ModelConfig config = tiny_config("qwen2_moe");
+  config.kinds[0].experts = {.count = 4, .active = 2, .width = 24, .shared = 48};
+  const auto model = Model::random(backend, config, 3, {.weights = WeightFormat::F32});
+  const ImportanceMatrix matrix = calibrate(*model, some_text(100), "a text");
+  const auto hidden = static_cast<std::size_t>(config.hidden);
+  for (int layer = 0; layer < config.layers; ++layer) {
+    const std::string block = "blk." + std::to_string(layer);
+    const std::span<const float> gate = matrix.of(block + ".ffn_gate_shexp.weight");
+    const std::span<const float> up = matrix.of(block + ".ffn_up_shexp.weight");
+    ASSERT_EQ(gate.size(), hidden);
+    EXPECT_TRUE(std::equal(gate.begin(), gate.end(), up.begin(), up.end()));
+    // Rows come out of a norm of ones.
+    double sum = 0;
+    for (const float column : gate) sum += static_cast<double>(column);
+    EXPECT_NEAR(sum / static_cast<double>(hidden), 1, 1e-3);
+    EXPECT_EQ(matrix.of(block + ".ffn_down_shexp.weight").size(), 48u);
+    EXPECT_TRUE(matrix.of(block + ".ffn_gate.weight").empty());
+  }
+}
+
 TEST(Calibration, WantsFloatsAndAText) {
   Backend backend(1);
   ModelConfig config = tiny_config();

@@ -13,8 +13,11 @@
 
 #include "base/error.h"
 #include "io/gguf/model.h"
+#include "io/safetensors.h"
+#include "io/safetensors_writer.h"
 #include "model/prefill.h"
 #include "support/error_of.h"
+#include "support/golden_models.h"
 #include "support/quantised_models.h"
 
 namespace augur {
@@ -118,6 +121,58 @@ TEST_F(QuantizeModel, ExpertsLieSideBySide) {
     ThreadPool pool(2);
     quantize_model(pool, Checkpoint::open(file), again, {.type = type});
     EXPECT_EQ(log_probs(again, WeightFormat::Native), once) << name(type) << " of " << name(type);
+  }
+}
+
+/// The golden model of gpt-oss, with the vocabulary of stories260k: what rows of tokens it lacks are others'.
+void write_gpt_oss(const std::filesystem::path& folder) {
+  constexpr std::int64_t kVocab = 512;
+  std::filesystem::copy_file(stories_path() / "tokenizer.model", folder / "tokenizer.model");
+  const std::filesystem::path golden = testing_support::golden_model_path("gpt_oss_mxfp4");
+  nlohmann::json config = nlohmann::json::parse(std::ifstream(golden / "config.json"));
+  config.update({{"vocab_size", kVocab}, {"bos_token_id", 1}, {"eos_token_id", 2}});
+  std::ofstream(folder / "config.json") << config;
+  const auto store = open_safetensors(golden / "model.safetensors");
+  std::vector<SafetensorsWriter::Entry> entries;
+  const auto is_vocabulary = [](const std::string& name) {
+    return name.find("embed_tokens") != std::string::npos || name.find("lm_head") != std::string::npos;
+  };
+  for (const auto& [name, tensor] : store->tensors()) {
+    Shape shape = tensor.shape;
+    if (is_vocabulary(name)) shape[0] = kVocab;
+    entries.push_back({.name = name, .dtype = tensor.dtype, .shape = shape});
+  }
+  SafetensorsWriter writer(folder / "model.safetensors", entries);
+  for (const auto& [name, tensor] : store->tensors()) {
+    if (!is_vocabulary(name)) {
+      writer.write(tensor.bytes);
+      continue;
+    }
+    const auto rows = static_cast<std::size_t>(tensor.shape[0]);
+    const std::size_t bytes = tensor.bytes.size() / rows;
+    for (std::size_t r = 0; r < kVocab; ++r) writer.write(tensor.bytes.subspan(r % rows * bytes, bytes));
+  }
+  writer.finish();
+}
+
+/// Four bits and a power of two are exact, whatever scale they are written with.
+TEST_F(QuantizeModel, GptOssKeepsItsExpertsAndItsSinks) {
+  write_gpt_oss(folder_.path());
+  const std::vector<float> expected = log_probs(folder_.path(), WeightFormat::F32);
+  for (const DType type : {DType::F32, DType::BF16, DType::MXFP4, DType::Q2_K}) {
+    const std::filesystem::path out = write(folder_.path(), type);
+    const GgufFile file = GgufFile::open(out);
+    std::map<std::string, StoredTensor> tensors;
+    for (const GgufTensorInfo& info : file.tensor_infos()) tensors.emplace(info.name, file.tensor(info));
+    EXPECT_EQ(tensors.at("blk.1.ffn_gate_exps.weight").shape, (Shape{5, 32, 64}));
+    EXPECT_EQ(tensors.at("blk.1.ffn_gate_exps.bias").shape, (Shape{5, 32}));
+    EXPECT_EQ(tensors.at("blk.1.ffn_gate_exps.bias").dtype, DType::F32);
+    EXPECT_EQ(tensors.at("blk.0.attn_sinks.weight").shape, (Shape{4}));
+    EXPECT_EQ(file.find_int("gpt-oss.attention.sliding_window"), 24);
+    EXPECT_EQ(tensors.at("blk.1.ffn_down_exps.weight").dtype, DType::MXFP4);
+    if (type == DType::F32 || type == DType::BF16) {  // others have fewer bits in attention
+      EXPECT_EQ(log_probs(out, WeightFormat::F32), expected) << name(type);
+    }
   }
 }
 
