@@ -11,9 +11,9 @@ namespace augur {
 /// bf16. Auto is the same. BF16 and F32 expand everything at load.
 enum class WeightFormat : std::uint8_t { Auto, Native, BF16, F32 };
 
-/// What the matrices of a draft model or head are kept in. Auto: as they are stored; beside a quantised
-/// target floats become 8 or 4 bits, too, where that is faster on this machine. Native: as they are stored.
-/// The others: all of them in that type, where their rows are whole blocks of it.
+/// What the matrices of a draft model or head are kept in. Auto: as they are stored, but
+/// floats in 4 bits (Q4_1) where that is faster on this machine. Native: as they are stored. The others: all
+/// of them in that type, where their rows are whole blocks of it.
 enum class DraftWeightFormat : std::uint8_t { Auto, Native, BF16, Q8_0, Q4_0, Q4_1 };
 
 /// What keys and values are kept in. Auto: BF16, with F32 weights F32. Q8_0 takes little more than half of

@@ -42,10 +42,9 @@ void add_engine_flags(CLI::App& command, EngineOptions& options) {
   command.add_option("-m,--model", options.model, "Hugging Face folder or GGUF file")->required();
   command.add_option("--spec-draft-model,--model-draft", options.draft_model,
                      "(-md) Smaller model of the same vocabulary that drafts");
-  add_words(
-      command, "--spec-draft-weights", options.draft_weights,
-      "Its weights in memory. auto: as stored, beside quantised targets in 8 or 4 bits where that is faster; "
-      "native: as stored");
+  add_words(command, "--spec-draft-weights", options.draft_weights,
+            "Its weights in memory. auto: as stored, but floats in 4 bits where that is faster; "
+            "native: as stored");
   command
       .add_option_function<std::vector<std::string>>(
           "--spec-allow",

@@ -9,7 +9,7 @@ namespace {
 
 /// More would take longer and tell no more.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 22;
-/// What 4 or 8 bits cost in accepted drafts has to be won back.
+/// What 4 bits cost in accepted drafts has to be won back.
 constexpr double kWorthwhile = 0.9;
 
 /// The largest matrix of floats whose rows are whole blocks of 32; null: there is none.
@@ -26,19 +26,17 @@ const StoredTensor* largest_float_matrix(const Checkpoint& head) {
   return largest;
 }
 
+/// Of the types of 4 bits Q4_1 costs the least accepted length.
 WeightForm automatic(const Checkpoint& head, const Model& target) {
-  WeightForm form = target.weight_form();
-  const BlockShape block = block_shape(target.main_type());
-  if (block.elements == 1) return form;
+  WeightForm form = {.floats = target.float_type(), .native = true};
   const StoredTensor* matrix = largest_float_matrix(head);
   if (matrix == nullptr) return form;
-  const DType smaller = block.bytes >= block.elements ? DType::Q8_0 : DType::Q4_1;
   const std::int64_t k = matrix->shape[1];
   const std::int64_t n =
       std::clamp(kMostElements / k, PackedMatrix::kPanel, std::max(matrix->shape[0], PackedMatrix::kPanel));
   Backend& backend = target.backend();
-  if (product_ms(backend, smaller, n, k) < kWorthwhile * product_ms(backend, form.floats, n, k))
-    form.quantize = smaller;
+  if (product_ms(backend, DType::Q4_1, n, k) < kWorthwhile * product_ms(backend, form.floats, n, k))
+    form.quantize = DType::Q4_1;
   return form;
 }
 

@@ -30,10 +30,19 @@ TEST(DraftWeights, ATypeThatIsAskedForIsGiven) {
   EXPECT_FALSE(form(DraftWeightFormat::BF16).native);
 }
 
-TEST(DraftWeights, BesideATargetOfFloatsAutoKeepsFloats) {
+/// Whether 4 bits are faster is this machine's to say.
+TEST(DraftWeights, AutoKeepsWhatIsStoredOrTakesFourBits) {
+  TemporaryFolder folder;
   GoldenTarget target(WeightFormat::Auto);
-  const Checkpoint head = Checkpoint::open(golden_head_path("eagle"));
-  EXPECT_EQ(draft_weight_form(DraftWeightFormat::Auto, head, *target.model).quantize, std::nullopt);
+  const auto form = [&](const std::filesystem::path& head) {
+    return draft_weight_form(DraftWeightFormat::Auto, Checkpoint::open(head), *target.model);
+  };
+  const WeightForm floats = form(golden_head_path("eagle"));
+  EXPECT_TRUE(floats.native);
+  EXPECT_EQ(floats.quantize.value_or(DType::Q4_1), DType::Q4_1);
+  const WeightForm stored = form(testing_support::write_quantised_stories(folder.path(), DType::Q8_0));
+  EXPECT_TRUE(stored.native);
+  EXPECT_EQ(stored.quantize, std::nullopt);
 }
 
 TEST(DraftWeights, WhatIsQuantisedAtLoadIsTheModelOfTheQuantisedFile) {
