@@ -30,6 +30,7 @@ class SuiteRun : public testing::Test {
     EngineOptions options;
     options.model = stories_path().string();
     options.threads = 1;
+    options.draft_weights = DraftWeightFormat::Native;  // what drafts for itself is to be itself
     bench_ = new Workbench(options, *methods_);
   }
   static void TearDownTestSuite() {
