@@ -5,7 +5,7 @@
 #
 # usage: scripts/bench_peers.sh [PROMPTS.jsonl...] [-- METHOD...]    default: prompts/*.jsonl; methods as in bench suite
 #   AUGUR   the program (build/release/augur)    MODEL  a GGUF file (scripts/get_model.sh's)
-#   DRAFT   folder of the draft model that both use (models/smollm2-draft-11m)
+#   DRAFT   folder of the draft model that both use (models/smollm2-draft-11m), by both in the type DRAFT_TYPE (q4_1)
 #   LIMIT   prompts of each file (2)             ROUNDS  repetitions (3)        TOKENS  of an answer (128)
 #   PEERS_FILE  how to run the others (scripts/peers.txt)
 #   OUT     folder of results (build/bench/peers)
@@ -28,9 +28,10 @@ name=$(basename "$draft")
 [[ ${#methods[@]} -gt 0 ]] || methods=(plain ngram:n-min=3,n-max=8 "draft:model=$name,n-max=3" "draft,ngram:model=$name,policy=auto")
 
 LLAMA=${LLAMA:-$(scripts/get_llama_cpp.sh)}
-DRAFT=$(realpath "$out")/$name.gguf
-[[ -s "$DRAFT" ]] || "$augur" quantize "$draft" "$DRAFT" BF16
+type=${DRAFT_TYPE:-q4_1}
+DRAFT=$(realpath "$out")/$name.$type.gguf
+[[ -s "$DRAFT" ]] || "$augur" quantize "$draft" "$DRAFT" "$type"
 export LLAMA DRAFT
-"$augur" bench suite -m "$model" --parts "$(dirname "$draft")" --peers "${PEERS_FILE:-scripts/peers.txt}" --prompts "${prompts[@]}" \
+"$augur" bench suite -m "$model" --spec-draft-weights "$type" --parts "$(dirname "$draft")" --peers "${PEERS_FILE:-scripts/peers.txt}" --prompts "${prompts[@]}" \
   --limit "${LIMIT:-2}" -n "${TOKENS:-128}" --rounds "${ROUNDS:-3}" --turns 1 --analyse 0 --samples 0 \
   --methods "${methods[@]}" --json "$out/peers.json" --report "$out/peers.html"

@@ -35,12 +35,19 @@ Method peer_of(std::string_view line, const std::string& where) {
   return peer;
 }
 
-/// Without what is to be answered.
+/// Without what is to be answered. The whole sampling chain is named: what is left out has each engine's own
+/// default (llama.cpp's top_k is 40, its min_p 0.05), and drafts are easier to accept behind a filter.
 json request_for(const SuiteRequest& how) {
   const SamplingOptions& s = how.sampling;
   json body = {{"max_tokens", how.max_tokens},
                {"temperature", s.temperature},
+               {"top_k", s.top_k},
                {"top_p", s.top_p},
+               {"min_p", s.min_p},
+               {"repeat_penalty", s.repetition_penalty},
+               {"repeat_last_n", s.penalty_window},
+               {"presence_penalty", s.presence_penalty},
+               {"frequency_penalty", s.frequency_penalty},
                {"seed", s.seed},
                {"stream", false},
                {"cache_prompt", false}};

@@ -60,6 +60,15 @@ int main(int argc, char** argv) {
       return;
     }
     const nlohmann::json body = nlohmann::json::parse(request.body);
+    if (how == "--own-defaults-count") {
+      for (const char* field : {"temperature", "top_k", "top_p", "min_p", "repeat_penalty", "repeat_last_n",
+                                "presence_penalty", "frequency_penalty", "seed"}) {
+        if (body.contains(field)) continue;
+        answer.status = 400;
+        answer.set_content(std::string("my own ") + field, "text/plain");
+        return;
+      }
+    }
     answer.set_content(how == "--nonsense" ? "{}" : answer_to(body, how != "--no-timings").dump(),
                        "application/json");
   });

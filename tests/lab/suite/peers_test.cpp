@@ -61,6 +61,12 @@ TEST(PeerServers, AConversationIsSentWithTheServersOwnAnswers) {
   EXPECT_EQ(cell.output, "") << "ids aren't known";
 }
 
+TEST(PeerServers, NothingOfTheSamplingIsLeftToTheirDefaults) {
+  PeerServers servers("the model", 3);
+  Cell cell;
+  EXPECT_TRUE(servers.run(fake("--own-defaults-count"), kPrompt, kHow, nullptr, cell));
+}
+
 TEST(PeerServers, WithoutAChatTurnsAndAnswersFollowOneAnother) {
   PeerServers servers("the model", 3);
   Cell cell;
