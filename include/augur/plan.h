@@ -58,7 +58,7 @@ struct SpeculationPlan {
   std::string draft_vocabulary;
   Verification verification = Verification::Walk;  ///< [verify]
   /// [coupling] Drafters know the noise of the target's draws and propose what it makes likely (coupled
-  /// drafting), so that drafts are accepted at high temperatures nearly as often as at low ones. False: they
+  /// drafting), so that drafts are accepted at high temperatures more often than without. False: they
   /// rank candidates by their own probabilities alone, as in the papers. Matters with Walk at temperature >
   /// 0, or with penalties.
   bool coupling = true;
