@@ -11,6 +11,7 @@
 #include "lab/cli/commands.h"
 #include "lab/cli/comparison.h"
 #include "lab/papers/paper.h"
+#include "lab/papers/paper_tables.h"
 
 namespace augur::cli {
 namespace {
