@@ -6,12 +6,12 @@
 #
 # usage: scripts/bench_suite.sh [PROMPTS.jsonl...]     default: prompts/*.jsonl
 #   AUGUR    the program (build/release/augur)      MODEL   a model (scripts/get_model.sh's)
-#   LIMIT    prompts of each file (3)               ROUNDS  repetitions (3)        TOKENS  of an answer (128)
+#   LIMIT    prompts of each file (3)               ROUNDS  repetitions (3; of `papers` 1)        TOKENS  of an answer (128)
 #   METHODS  separated by spaces (default: those of the document)
 #   MINUTES  stop after about so long of every measurement
 #   PARTS    which of: bf16 native cheap drafters policies papers project peers (all)
 #   DRAFTERS parts whose policies are compared (smollm2-eagle3 smollm2-draft-11m)
-#   WEIGHTS  that `policies` and `papers` compute with (bf16)     TEMPERATURES  of `policies` (0 1)
+#   WEIGHTS  that `policies` and `papers` compute with (bf16)     TEMPERATURES  of both (0 1)
 #   OUT      folder of results (build/bench/suite)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -96,9 +96,12 @@ if wants policies; then
   done
 fi
 if wants papers; then
-  for paper in hetero c2t acceptance dynaspec; do
-    "$augur" bench paper "$paper" "${common[@]}" --weights "${WEIGHTS:-bf16}" -n 96 --rounds 1 --drafter "${DRAFTER:-$draft}" --json "$out/$paper.json" |
-      tee "$out/$paper.txt"
+  for paper in hetero c2t acceptance dynaspec overview; do
+    for temperature in ${TEMPERATURES:-0 1}; do
+      name=$paper-t$temperature
+      "$augur" bench paper "$paper" "${common[@]}" --weights "${WEIGHTS:-bf16}" -n 96 --temp "$temperature" --rounds "${ROUNDS:-1}" \
+        --drafter "${DRAFTER:-$draft}" --json "$out/$name.json" | tee "$out/$name.txt"
+    done
   done
 fi
 if wants project; then

@@ -27,6 +27,7 @@
 #include "lab/cli/commands.h"
 #include "lab/trace/mixing.h"
 #include "lab/trace/recorder.h"
+#include "lab/trace/target_probabilities.h"
 #include "lab/trace/trace_file.h"
 #include "policy/eagle2_policy.h"
 
@@ -49,6 +50,7 @@ struct Options {
   double mix = 0;
   std::int64_t mixed_tokens = 32;
   bool hidden = false;
+  bool target_probabilities = false;
   Eagle2Policy::Options tree{.top_k = 10, .levels = 8, .size = 60};
   int entropy_top_k = 10;
 };
@@ -163,7 +165,8 @@ int record(const Options& options) {
                      .depth = options.tree.levels,
                      .size = options.tree.size,
                      .entropy_top_k = options.entropy_top_k,
-                     .temperature = options.temperature};
+                     .temperature = options.temperature,
+                     .target_probabilities = options.target_probabilities};
   std::unique_ptr<TraceWriter> writer;  // opened when the states' width is known
   Decoder decoder(*model);
   const InterruptGuard interrupt;
@@ -192,7 +195,9 @@ int record(const Options& options) {
     while (!sequence.finished()) decoder.step(batch);
     if (sequence.failure()) std::rethrow_exception(sequence.failure());
     tokens += std::ssize(sequence.generated());
-    return recorder.finish(sequence);
+    TraceSequence trace = recorder.finish(sequence);
+    if (options.target_probabilities) add_target_probabilities(*model, trace);
+    return trace;
   };
   const auto write = [&](const TraceSequence& trace) {
     if (!writer) {
@@ -265,6 +270,9 @@ void add_trace(CLI::App& app, Action& action) {
   command->add_option("--mixed-tokens", options->mixed_tokens, "Longest answer of those")
       ->check(in_range<std::int64_t>(1, 1 << 20));
   command->add_flag("--hidden", options->hidden, "Record the drafter's hidden states, too (acceptance head)");
+  command->add_flag(
+      "--target-probabilities", options->target_probabilities,
+      "Record the target's probabilities of the candidates, too (acceptance head, --labels soft)");
   command->add_option("--tree-topk", options->tree.top_k, "Candidates per node, and nodes expanded per level")
       ->check(in_range(1, 1024));
   command->add_option("--tree-depth", options->tree.levels, "Levels drafted")->check(in_range(1, 64));

@@ -16,6 +16,7 @@
 #include "cli/progress.h"
 #include "cli/validators.h"
 #include "lab/cli/commands.h"
+#include "lab/vocabulary/frequency_bands.h"
 #include "lab/vocabulary/spherical_kmeans.h"
 #include "lab/vocabulary/vocabulary_bench.h"
 #include "vocab/token_order.h"
@@ -44,6 +45,8 @@ struct Options {
   double share = 0.22;
   std::vector<std::int64_t> budget;  ///< {K0, K1}; empty: by share
   bool fixed = false;
+  bool bands = true;
+  bool by_row = false;
 };
 
 /// Every context that the drafter meets while it drafts answers to the prompts.
@@ -79,41 +82,6 @@ void collect(VocabularyBench& bench, const Options& options, const DrafterModel&
   }
 }
 
-/// Entries of the drafter's head that are to be clustered among themselves.
-struct Band {
-  std::vector<std::int32_t> entries;
-  std::int64_t clusters = 0;
-};
-
-/// Bands of like frequency, where there is a list: the core's neighbours up to 4 times its size, then up to
-/// 16 times, and so on. A cluster of tokens that are about equally frequent is worth its price or not; in one
-/// over all of the vocabulary a frequent token pays for many rare ones. A band gets clusters as the root of
-/// its size: those of frequent tokens are the small ones.
-std::vector<Band> frequency_bands(const HeadWeights& weights, std::span<const std::int64_t> rank,
-                                  std::int64_t core, std::int64_t clusters) {
-  std::vector<Band> bands(1);
-  for (std::int64_t e = 0; e < weights.usable; ++e) {
-    const std::int64_t place = rank[static_cast<std::size_t>(weights.target_id(e))];
-    if (place < core) continue;
-    std::size_t band = 0;
-    for (std::int64_t end = 4 * core; core > 0 && place >= end; end *= 4) ++band;
-    if (bands.size() <= band) bands.resize(band + 1);
-    bands[band].entries.push_back(static_cast<std::int32_t>(e));
-  }
-  std::erase_if(bands, [](const Band& b) { return b.entries.empty(); });
-  double roots = 0;
-  for (const Band& b : bands) roots += std::sqrt(static_cast<double>(b.entries.size()));
-  double before = 0;
-  std::int64_t given = 0;
-  for (Band& b : bands) {
-    before += std::sqrt(static_cast<double>(b.entries.size()));
-    b.clusters = std::clamp<std::int64_t>(
-        std::llround(before / roots * static_cast<double>(clusters)) - given, 1, std::ssize(b.entries));
-    given += b.clusters;
-  }
-  return bands;
-}
-
 /// Sets part.cluster_of and part.clusters. The core of most frequent tokens, if there is one, is cluster 0;
 /// the others are found by k-means over the drafter's head. Tokens that it does not have go to the last
 /// cluster.
@@ -134,7 +102,8 @@ void partition(VocabularyBench& bench, const Options& options, const HeadWeights
     first = 1;
   }
   Progress progress("clustering");
-  std::vector<Band> bands = frequency_bands(weights, rank, options.core_size, part.clusters - first);
+  std::vector<Band> bands =
+      frequency_bands(weights, rank, options.core_size, part.clusters - first, options.bands);
   for (std::size_t b = 0; b < bands.size(); ++b) {
     const std::vector<std::int32_t> found = spherical_kmeans(
         bench.backend(), *weights.matrix, bands[b].entries,
@@ -158,9 +127,9 @@ void partition(VocabularyBench& bench, const Options& options, const HeadWeights
 ClusterBudget fit_budget(VocabularyBench& bench, const Options& options, const ClusterPart& part,
                          const RouterExamples& examples, Range held_out) {
   const auto budget_of = [&](std::int64_t k) {
-    return options.fixed
-               ? ClusterBudget{k, k, false}
-               : ClusterBudget{std::min(part.clusters, 2 * k), std::min(part.clusters, 2 * k), true};
+    return options.fixed ? ClusterBudget{k, k, false, options.by_row}
+                         : ClusterBudget{std::min(part.clusters, 2 * k), std::min(part.clusters, 2 * k), true,
+                                         options.by_row};
   };
   std::int64_t low = 1;
   std::int64_t high = part.clusters;
@@ -213,12 +182,13 @@ int train_dynaspec(const Options& options) {
     part.budget = fit_budget(bench, options, part, examples, held_out);
   } else {
     part.budget = {std::min(options.budget[0], part.clusters), std::min(options.budget[1], part.clusters),
-                   !options.fixed};
+                   !options.fixed, options.by_row};
   }
   const RouterQuality quality = router_quality(bench.backend(), examples, held_out, part, part.budget);
   part.write(options.out, {{kPartTargetKey, to_json(bench.target().fingerprint())},
                            {"drafter", bench.drafter_name()},
                            {"core", options.core_size},
+                           {"bands", options.bands},
                            {"router_loss", options.loss},
                            {"contexts", examples.size()},
                            {"held_out",
@@ -295,6 +265,13 @@ void add_train_dynaspec(CLI::App& train, Action& action) {
       ->delimiter(',')
       ->expected(2)
       ->check(in_range<std::int64_t>(1, 1 << 20));
+  command->add_flag(
+      "!--no-bands", options->bands,
+      "Cluster the tokens beside the core over the whole vocabulary (the paper's), not in bands of "
+      "like frequency");
+  command->add_flag(
+      "--row-budget", options->by_row,
+      "The budget is every row's, and a level gets the union (the paper's), not one for the level");
   command->add_flag("--fixed", options->fixed, "The folder's own budget is the same at every step");
   command->add_option("--seed", options->router.seed, "Of the router's beginning");
   command->add_option("-t,--threads", options->bench.threads, "Threads (0: all cores)")

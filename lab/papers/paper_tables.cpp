@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -40,6 +41,9 @@ double our_figure(const ordered_json& row, const std::string& column) {
   if (column == "verify_s") return seconds("verify_ms");
   if (column == "other_s") return seconds("other_ms");
   if (column == "total_s") return seconds("draft_ms") + seconds("verify_ms") + seconds("other_ms");
+  if (column == "average_length") {
+    return row.at("verified_tokens").get<double>() / std::max(row.at("calls").get<double>(), 1.0) - 1;
+  }
   const auto figure = row.find(column == "verified" ? "verified_tokens" : column);
   return figure == row.end() ? kNone : figure->get<double>();
 }

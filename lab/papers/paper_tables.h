@@ -9,6 +9,7 @@ namespace augur {
 /// Tables with our figures (those of `document`) and the paper's for the temperature that the document was
 /// measured at, for a terminal. A column is a figure of the suite's document, or made from some:
 ///   variance                            of the speedup over rounds, as samples; nothing with one round
+///   average_length                      drafted tokens verified a call
 ///   draft_s, verify_s, other_s, total_s  seconds in all
 /// A column that only the paper has stays empty in our rows.
 std::string paper_tables(const PaperStudy& study, const nlohmann::ordered_json& document);

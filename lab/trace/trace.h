@@ -14,13 +14,14 @@ namespace augur {
 struct TraceHeader {
   Fingerprint target;
   std::string target_name;
-  std::string drafter;       ///< its type, and the file it was loaded from
-  int top_k = 10;            ///< candidates of an expanded node, and expanded nodes of a level
-  int depth = 8;             ///< levels drafted
-  int size = 60;             ///< nodes verified, the root included
-  int entropy_top_k = 10;    ///< what top_entropies were taken over
-  int hidden = 0;            ///< width of the hidden states; 0: none recorded
-  double temperature = 0.0;  ///< of the target's draws
+  std::string drafter;                ///< its type, and the file it was loaded from
+  int top_k = 10;                     ///< candidates of an expanded node, and expanded nodes of a level
+  int depth = 8;                      ///< levels drafted
+  int size = 60;                      ///< nodes verified, the root included
+  int entropy_top_k = 10;             ///< what top_entropies were taken over
+  int hidden = 0;                     ///< width of the hidden states; 0: none recorded
+  double temperature = 0.0;           ///< of the target's draws
+  bool target_probabilities = false;  ///< rounds have target_log_probs
 };
 
 /// One round: the whole candidate tree, before pruning, with what the drafter knew about its nodes. Node 0 is
@@ -28,10 +29,12 @@ struct TraceHeader {
 struct TraceRound {
   std::int32_t root = 0;  ///< place of the root's token in the sequence
   std::vector<TokenId> tokens;
-  std::vector<std::int32_t> parents;   ///< -1 for the root; parents precede children
-  std::vector<float> log_probs;        ///< given the parent
-  std::vector<float> entropies;        ///< of the distribution after the node; NaN: not expanded
-  std::vector<float> top_entropies;    ///< over entropy_top_k only; NaN: not expanded
+  std::vector<std::int32_t> parents;  ///< -1 for the root; parents precede children
+  std::vector<float> log_probs;       ///< given the parent
+  std::vector<float> entropies;       ///< of the distribution after the node; NaN: not expanded
+  std::vector<float> top_entropies;   ///< over entropy_top_k only; NaN: not expanded
+  /// Given the parent, by the target; NaN where the text does not go through the parent. Empty: not recorded.
+  std::vector<float> target_log_probs;
   std::vector<std::int32_t> stateful;  ///< ascending: nodes whose hidden state is kept
   std::vector<float> hidden;           ///< [stateful, header.hidden]
   std::int32_t verified = 0;           ///< nodes of the tree that the target ran, the root included

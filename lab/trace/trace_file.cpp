@@ -82,7 +82,8 @@ nlohmann::json header_json(const TraceHeader& header) {
           {"size", header.size},
           {"entropy_top_k", header.entropy_top_k},
           {"hidden", header.hidden},
-          {"temperature", header.temperature}};
+          {"temperature", header.temperature},
+          {"target_probabilities", header.target_probabilities}};
 }
 
 TraceHeader parse_header(std::string_view text, const std::string& file) {
@@ -107,16 +108,18 @@ TraceHeader parse_header(std::string_view text, const std::string& file) {
   const double hidden = fields.require_number("hidden", 0, static_cast<double>(kMost));
   header.hidden = static_cast<int>(hidden);
   header.temperature = fields.require_number("temperature", 0, 1e6);
+  header.target_probabilities = fields.flag("target_probabilities", false);
   return header;
 }
 
-void put_round(std::string& out, const TraceRound& round) {
+void put_round(std::string& out, const TraceRound& round, bool target_probabilities) {
   put(out, round.root);
   put_all(out, round.tokens);
   put_all(out, round.parents);
   put_all(out, round.log_probs);
   put_all(out, round.entropies);
   put_all(out, round.top_entropies);
+  if (target_probabilities) put_all(out, round.target_log_probs);
   put_all(out, round.stateful);
   put_all(out, round.hidden);
   put(out, round.verified);
@@ -141,6 +144,12 @@ void check_round(const TraceRound& round, const TraceSequence& sequence, const T
       in.fail("a token lies outside the vocabulary");
     if (!std::isfinite(round.log_probs[n])) in.fail("a node's log-probability is not finite");
   }
+  if (header.target_probabilities && round.target_log_probs.size() != nodes) {
+    in.fail("a tree's arrays differ in length, or are empty");
+  }
+  for (const float log_prob : round.target_log_probs) {
+    if (std::isinf(log_prob)) in.fail("a node's log-probability is not finite");
+  }
   std::int32_t last = -1;
   for (const std::int32_t node : round.stateful) {
     if (node <= last || node >= static_cast<std::int32_t>(nodes))
@@ -154,7 +163,7 @@ void check_round(const TraceRound& round, const TraceSequence& sequence, const T
 }  // namespace
 
 TraceWriter::TraceWriter(const std::filesystem::path& path, const TraceHeader& header)
-    : path_(path.string()), file_(path) {
+    : path_(path.string()), file_(path), target_probabilities_(header.target_probabilities) {
   const std::string text = header_json(header).dump();
   buffer_ = kMagic;
   put(buffer_, kVersion);
@@ -172,7 +181,7 @@ void TraceWriter::write(const TraceSequence& sequence) {
   put(buffer_, sequence.prompt_size);
   put_all(buffer_, sequence.tokens);
   put(buffer_, static_cast<std::uint32_t>(sequence.rounds.size()));
-  for (const TraceRound& round : sequence.rounds) put_round(buffer_, round);
+  for (const TraceRound& round : sequence.rounds) put_round(buffer_, round, target_probabilities_);
   std::string lead;
   put(lead, static_cast<std::uint64_t>(buffer_.size()));
   put(lead, checksum(buffer_));
@@ -236,6 +245,7 @@ bool TraceReader::next(TraceSequence& sequence) {
     in.take_all(round.log_probs);
     in.take_all(round.entropies);
     in.take_all(round.top_entropies);
+    if (header_.target_probabilities) in.take_all(round.target_log_probs);
     in.take_all(round.stateful);
     in.take_all(round.hidden);
     round.verified = in.take<std::int32_t>();

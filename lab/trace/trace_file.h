@@ -26,6 +26,7 @@ class TraceWriter {
  private:
   std::string path_;
   AtomicFile file_;
+  bool target_probabilities_;
   std::uint64_t count_ = 0;
   std::string buffer_;
 };

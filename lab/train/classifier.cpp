@@ -68,13 +68,37 @@ Classifier c2t_classifier(int hidden, const std::vector<float>& scale, std::uint
   return classifier;
 }
 
-Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed, torch::Device device) {
-  Classifier classifier;
-  const std::int64_t states = width - kDrawFeatures;
+namespace {
+
+/// Blocks and head over states [n, states].
+void add_blocks(Classifier& classifier, std::int64_t states, int blocks, std::uint64_t seed,
+                torch::Device device) {
   const auto random = at::detail::createCPUGenerator(seed);
   for (int b = 0; b < blocks; ++b)
     add_linear(classifier, fmt::format("blocks.{}", b), states, states, random, device);
   add_linear(classifier, "head", 1, states, random, device);
+}
+
+/// Logits [n]; the first parameters are those of add_blocks().
+torch::Tensor run_blocks(torch::Tensor x, const std::vector<torch::Tensor>& parameters, int blocks) {
+  const auto head = static_cast<std::size_t>(2 * blocks);
+  for (std::size_t at = 0; at < head; at += 2)
+    x = x + torch::silu(linear(x, parameters[at], parameters[at + 1]));
+  return linear(x, parameters[head], parameters[head + 1]).squeeze(-1);
+}
+
+std::vector<torch::Tensor> tensors_of(const Classifier& classifier) {
+  std::vector<torch::Tensor> all;
+  for (const auto& [name, tensor] : classifier.parameters) all.push_back(tensor);
+  return all;
+}
+
+}  // namespace
+
+Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed, torch::Device device) {
+  Classifier classifier;
+  const std::int64_t states = width - kDrawFeatures;
+  add_blocks(classifier, states, blocks, seed, device);
   // Learning starts from the drafter's own estimate.
   {
     const torch::NoGradGuard no_grad;
@@ -83,16 +107,21 @@ Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed, torc
   classifier.parameters.emplace_back("log_prob_weight", torch::ones({1}, device).requires_grad_());
   classifier.parameters.emplace_back("entropy_weight", torch::zeros({1}, device).requires_grad_());
   classifier.weights_of_signals = 3;  // and the bias
-  std::vector<torch::Tensor> all;
-  for (const auto& [name, tensor] : classifier.parameters) all.push_back(tensor);
-  classifier.logits = [all, states](const torch::Tensor& features) {
+  classifier.logits = [all = tensors_of(classifier), states, blocks](const torch::Tensor& features) {
     torch::Tensor x = features.slice(1, 0, states);
     x = x * torch::rsqrt(x.square().mean(1, true) + kAcceptanceEps);
-    const std::size_t head = all.size() - 4;
-    for (std::size_t at = 0; at < head; at += 2) x = x + torch::silu(linear(x, all[at], all[at + 1]));
-    const torch::Tensor signals =
-        features.slice(1, states).matmul(torch::cat({all[head + 2], all[head + 3]}));
-    return linear(x, all[head], all[head + 1]).squeeze(-1) + signals;
+    const torch::Tensor weights = torch::cat({all[all.size() - 2], all[all.size() - 1]});
+    return run_blocks(x, all, blocks) + features.slice(1, states).matmul(weights);
+  };
+  return classifier;
+}
+
+Classifier state_classifier(int width, int blocks, std::uint64_t seed, torch::Device device) {
+  Classifier classifier;
+  const std::int64_t states = width - kDrawFeatures;
+  add_blocks(classifier, states, blocks, seed, device);
+  classifier.logits = [all = tensors_of(classifier), states, blocks](const torch::Tensor& features) {
+    return run_blocks(features.slice(1, 0, states), all, blocks);
   };
   return classifier;
 }
@@ -110,18 +139,20 @@ class Fitting {
         features_(features_of(examples, classifier.device())),
         labels_(torch::from_blob(const_cast<std::uint8_t*>(examples.labels.data()), {examples.size()},
                                  torch::kUInt8)
-                    .to(classifier.device(), torch::kFloat32)) {}
+                    .to(classifier.device(), torch::kFloat32)),
+        chances_(examples.chances.empty()
+                     ? labels_
+                     : torch::from_blob(const_cast<float*>(examples.chances.data()), {examples.size()})
+                           .to(classifier.device())) {}
 
   std::int64_t learnt() const { return learnt_; }  ///< the others choose the epoch
 
-  /// Mean over examples, where a negative weighs `negative`.
-  torch::Tensor loss(const torch::Tensor& features, const torch::Tensor& labels, double negative) const {
-    return torch::binary_cross_entropy_with_logits(
-        classifier_.logits(features), labels, labels + (1.0 - labels) * negative, {}, at::Reduction::Mean);
+  torch::Tensor loss(const torch::Tensor& features, const torch::Tensor& y, double negative) const {
+    return weighted_loss(classifier_.logits(features), y, options_.positive_weight, negative);
   }
   torch::Tensor loss(std::int64_t* rows, std::int64_t count) const {
     const torch::Tensor index = torch::from_blob(rows, {count}, torch::kInt64).to(classifier_.device());
-    return loss(features_.index_select(0, index), labels_.index_select(0, index), options_.negative_weight);
+    return loss(features_.index_select(0, index), chances_.index_select(0, index), options_.negative_weight);
   }
   /// What an epoch's loss would be on the examples that choose, but for a factor: negatives weigh as often as
   /// they are drawn.
@@ -131,7 +162,7 @@ class Fitting {
     const double negatives = static_cast<double>(learnt_) - positives;
     const double drawn =
         options_.negatives > 0 ? std::min(1.0, options_.negatives * positives / negatives) : 1.0;
-    return loss(features_.slice(0, learnt_), labels_.slice(0, learnt_), drawn * options_.negative_weight)
+    return loss(features_.slice(0, learnt_), chances_.slice(0, learnt_), drawn * options_.negative_weight)
         .item<double>();
   }
 
@@ -139,7 +170,7 @@ class Fitting {
   const Classifier& classifier_;
   const FitOptions& options_;
   std::int64_t learnt_;
-  torch::Tensor features_, labels_;
+  torch::Tensor features_, labels_, chances_;
 };
 
 /// The smallest loss so far, and the parameters that had it.
@@ -212,6 +243,13 @@ void require_both_kinds(const Examples& examples, std::int64_t begin, std::int64
 }
 
 }  // namespace
+
+torch::Tensor weighted_loss(const torch::Tensor& logits, const torch::Tensor& y, double positive_weight,
+                            double negative_weight) {
+  const auto scalar = [&](double value) { return torch::full({1}, value, logits.options()); };
+  return torch::binary_cross_entropy_with_logits(
+      logits, y, scalar(negative_weight), scalar(positive_weight / negative_weight), at::Reduction::Mean);
+}
 
 void fit(Classifier& classifier, const Examples& examples, const FitOptions& options) {
   const Fitting fitting(classifier, examples, options);

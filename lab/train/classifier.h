@@ -31,6 +31,9 @@ Classifier c2t_classifier(int hidden, const std::vector<float>& scale, std::uint
 constexpr double kAcceptanceEps = 1e-6;
 Classifier acceptance_classifier(int width, int blocks, std::uint64_t seed,
                                  torch::Device device = torch::kCPU);
+/// The paper's: the blocks over the state as it is, and nothing beside it (the last features are not looked
+/// at).
+Classifier state_classifier(int width, int blocks, std::uint64_t seed, torch::Device device = torch::kCPU);
 
 struct FitOptions {
   int epochs = 10;
@@ -38,7 +41,8 @@ struct FitOptions {
   double learning_rate = 1e-3;
   double final_rate = 1;  ///< share of the learning rate that a cosine leaves at the end
   double weight_decay = 0;
-  double negative_weight = 1.0;  ///< in the loss, of examples labelled 0
+  double positive_weight = 1.0;  ///< in the loss, of the chance that is to be learnt
+  double negative_weight = 1.0;  ///< of its complement: of examples labelled 0
   double negatives = 0;          ///< > 0: so many of them for every positive, drawn anew each epoch
   /// Share of the examples, the last ones, that are not learnt from: the epoch after which their loss is
   /// least is the one that counts. 0: the last epoch counts.
@@ -47,7 +51,12 @@ struct FitOptions {
   std::function<void(const std::string&)> log;
 };
 
-/// AdamW on weighted binary cross-entropy, in an order that depends on the seed only. Error where the
+/// Mean over examples of - w_pos y log p - w_neg (1 - y) log(1 - p), p = sigmoid(logit): acceptance-guided
+/// drafting's equation 10. y: labels or chances [n].
+torch::Tensor weighted_loss(const torch::Tensor& logits, const torch::Tensor& y, double positive_weight,
+                            double negative_weight);
+
+/// AdamW on that loss, in an order that depends on the seed only. Error where the
 /// examples to learn from, or those that choose the epoch, are all of one kind.
 void fit(Classifier& classifier, const Examples& examples, const FitOptions& options);
 

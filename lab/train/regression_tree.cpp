@@ -25,14 +25,24 @@ struct Sorted {
   }
 };
 
-void grow(const Sorted& pairs, std::size_t begin, std::size_t end, int levels, std::size_t smallest,
-          RegressionTree& tree) {
+/// Of the pairs from `begin` to `end`, split at `split`.
+double loss_of(const Sorted& pairs, SplitLoss loss, std::size_t begin, std::size_t split, std::size_t end) {
+  const double low = pairs.spread(begin, split);
+  const double high = pairs.spread(split, end);
+  if (loss == SplitLoss::Squares) return low + high;
+  const auto share = static_cast<double>(split - begin) / static_cast<double>(end - begin);
+  return share * low + (1 - share) * high;
+}
+
+void grow(const Sorted& pairs, std::size_t begin, std::size_t end, int levels,
+          const RegressionTreeOptions& options, RegressionTree& tree) {
+  const auto smallest = static_cast<std::size_t>(std::max(options.smallest, 1));
   std::size_t best = begin;
   double best_spread = pairs.spread(begin, end) * (1.0 - 1e-12);
   if (levels > 0 && end - begin >= 2 * smallest) {
     for (std::size_t split = begin + smallest; split + smallest <= end; ++split) {
       if (pairs.x[split - 1] == pairs.x[split]) continue;  // equal inputs stay together
-      const double spread = pairs.spread(begin, split) + pairs.spread(split, end);
+      const double spread = loss_of(pairs, options.loss, begin, split, end);
       if (spread < best_spread) {
         best = split;
         best_spread = spread;
@@ -40,9 +50,9 @@ void grow(const Sorted& pairs, std::size_t begin, std::size_t end, int levels, s
     }
   }
   if (best > begin) {
-    grow(pairs, begin, best, levels - 1, smallest, tree);
+    grow(pairs, begin, best, levels - 1, options, tree);
     tree.thresholds.push_back(std::midpoint(pairs.x[best - 1], pairs.x[best]));
-    grow(pairs, best, end, levels - 1, smallest, tree);
+    grow(pairs, best, end, levels - 1, options, tree);
     return;
   }
   tree.bins.push_back({.low = pairs.x[begin],
@@ -73,7 +83,7 @@ RegressionTree fit_regression_tree(std::span<const double> x, std::span<const do
     pairs.squares.push_back(pairs.squares.back() + y[i] * y[i]);
   }
   RegressionTree tree;
-  grow(pairs, 0, x.size(), options.levels, static_cast<std::size_t>(std::max(options.smallest, 1)), tree);
+  grow(pairs, 0, x.size(), options.levels, options, tree);
   return tree;
 }
 

@@ -18,12 +18,19 @@ struct RegressionTree {
   std::vector<TreeBin> bins;       ///< one more than thresholds, by ascending input
 };
 
+/// What a split makes least, of its two sides.
+enum class SplitLoss {
+  Squares,   ///< the sum of squared deviations: CART (Breiman et al., 1984)
+  Weighted,  ///< that of each side times its share of the pairs: HeteroSpec's equation 2
+};
+
 struct RegressionTreeOptions {
   int levels = 3;
   int smallest = 20;  ///< pairs that a leaf holds at least
+  SplitLoss loss = SplitLoss::Squares;
 };
 
-/// CART (Breiman et al., 1984): every split is the one that leaves the smallest sum of squared deviations; a
+/// Every split is the one with the least loss; a
 /// node stays a leaf where no split leaves `smallest` pairs on both sides, or none helps. O(n log n). Error
 /// unless x and y have one length, not 0, and x is finite. Own code: over one input a split is one pass over
 /// sums, and bins need a leaf's deviation, which tree libraries do not keep.

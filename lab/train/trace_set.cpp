@@ -33,7 +33,8 @@ TraceSet::TraceSet(std::vector<std::string> files, double held_out) : files_(std
       throw Error("{}: traces of another target than {}", files_[i], files_[0]);
     } else if (header.drafter != header_.drafter || header.hidden != header_.hidden ||
                header.top_k != header_.top_k || header.depth != header_.depth ||
-               header.size != header_.size || header.entropy_top_k != header_.entropy_top_k) {
+               header.size != header_.size || header.entropy_top_k != header_.entropy_top_k ||
+               header.target_probabilities != header_.target_probabilities) {
       throw Error("{}: traces of another drafter or tree than {}", files_[i], files_[0]);
     }
   }
@@ -104,10 +105,15 @@ SplitExamples c2t_examples(const TraceSet& traces, std::span<const C2tFeature> f
   return split;
 }
 
-SplitExamples acceptance_examples(const TraceSet& traces) {
+SplitExamples acceptance_examples(const TraceSet& traces, AcceptanceLabels learnt) {
   constexpr auto kLeastLogProb = static_cast<float>(AcceptanceHead::kLeastLogProb);
   if (traces.header().hidden == 0) {
     throw Error("{}: no hidden states: record traces with --hidden", traces.files().front());
+  }
+  const bool soft = learnt == AcceptanceLabels::Soft;
+  if (soft && !traces.header().target_probabilities) {
+    throw Error("{}: no probabilities of the target: record traces with --target-probabilities",
+                traces.files().front());
   }
   SplitExamples split;
   const std::int64_t states = traces.header().hidden;
@@ -122,6 +128,11 @@ SplitExamples acceptance_examples(const TraceSet& traces) {
         if (n == 0 || labels[n] == NodeLabel::Unknown) continue;
         const auto parent = static_cast<std::size_t>(round.parents[n]);
         if (labels[parent] != NodeLabel::Accepted || std::isnan(round.entropies[parent])) continue;
+        if (soft) {
+          if (std::isnan(round.target_log_probs[n])) continue;
+          examples.chances.push_back(
+              std::exp(std::min(round.target_log_probs[n] - round.log_probs[n], 0.0f)));
+        }
         const auto from = round.hidden.begin() + static_cast<std::ptrdiff_t>(i) * states;
         examples.features.insert(examples.features.end(), from, from + states);
         examples.features.push_back(std::max(round.log_probs[n], kLeastLogProb));

@@ -35,6 +35,7 @@ struct Examples {
   std::int64_t width = 0;
   std::vector<float> features;  ///< [size, width]
   std::vector<std::uint8_t> labels;
+  std::vector<float> chances;   ///< [size] to be learnt in the labels' place; empty: the labels are
   std::vector<float> baseline;  ///< [size]: the number that a network over the features should beat
 
   std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
@@ -58,8 +59,12 @@ std::vector<C2tFeature> c2t_features(std::span<const std::string> names);
 SplitExamples c2t_examples(const TraceSet& traces, std::span<const C2tFeature> features);
 /// Of every drafted node whose parent was accepted the drafter's hidden state, its log-probability and the
 /// entropy of the distribution it came from (kDrawFeatures); whether it was, too. Baseline: the
-/// log-probability. Error when there are no states.
+/// log-probability. Error when there are no states, or with Soft no probabilities of the target.
 constexpr std::int64_t kDrawFeatures = 2;
-SplitExamples acceptance_examples(const TraceSet& traces);
+enum class AcceptanceLabels {
+  Hard,  ///< whether the text goes through the token
+  Soft,  ///< min(1, q / p), the chance that sampling would have accepted it (the paper's equation 9)
+};
+SplitExamples acceptance_examples(const TraceSet& traces, AcceptanceLabels labels = AcceptanceLabels::Hard);
 
 }  // namespace augur

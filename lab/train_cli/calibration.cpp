@@ -146,39 +146,50 @@ int train_c2t(ClassifierFlags flags, const std::string& command) {
   return 0;
 }
 
-int train_acceptance(ClassifierFlags flags, double reject_weight, const std::string& command) {
+/// What the acceptance head learns, and how much it counts.
+struct AcceptanceFlags {
+  bool state_only = false;
+  std::string labels = "hard";
+  double accept_weight = 1.0;
+  double reject_weight = 1.0;
+};
+
+int train_acceptance(ClassifierFlags flags, const AcceptanceFlags& learnt, const std::string& command) {
   const torch::Device device = choose_device(flags.device);
   if (flags.threads > 0) at::set_num_threads(flags.threads);
   const Stopwatch clock;
   const TraceSet traces(flags.common.traces, flags.common.held_out);
-  const SplitExamples examples = acceptance_examples(traces);
+  const SplitExamples examples =
+      acceptance_examples(traces, learnt.labels == "soft" ? AcceptanceLabels::Soft : AcceptanceLabels::Hard);
   log_line(fmt::format("{} drafted nodes, {} of them accepted, {} held out", examples.train.size(),
                        examples.train.positives(), examples.held_out.size()));
-  Classifier classifier =
-      acceptance_classifier(static_cast<int>(examples.train.width), flags.blocks, flags.fit.seed, device);
+  const auto make = learnt.state_only ? state_classifier : acceptance_classifier;
+  Classifier classifier = make(static_cast<int>(examples.train.width), flags.blocks, flags.fit.seed, device);
   flags.fit.log = log_line;
-  flags.fit.negative_weight = reject_weight;
+  flags.fit.positive_weight = learnt.accept_weight;
+  flags.fit.negative_weight = learnt.reject_weight;
   fit(classifier, examples.train, flags.fit);
   const std::string grades = grade(classifier, examples.held_out, "the drafter's probability");
   log_line(grades);
-  // Numbers of config.json.
-  const double entropy_weight = classifier.parameters.back().second.item<double>();
-  classifier.parameters.pop_back();
-  const double log_prob_weight = classifier.parameters.back().second.item<double>();
-  classifier.parameters.pop_back();
-  write_part(flags.common.out, "acceptance", traces.header(),
-             {{"hidden", traces.header().hidden},
-              {"blocks", flags.blocks},
-              {"rms_norm_eps", kAcceptanceEps},
-              {"log_prob_weight", log_prob_weight},
-              {"entropy_weight", entropy_weight},
-              {"positive_weight", 1.0},
-              {"reject_weight", reject_weight}},
-             classifier.parameters,
-             fmt::format("# Acceptance head\n\n{}- examples: {}, {} accepted; {} epochs, rejections weigh "
-                         "{}; {:.1f} s\n\n{}",
-                         provenance(traces, command), examples.train.size(), examples.train.positives(),
-                         flags.fit.epochs, reject_weight, clock.ms() / 1e3, grades));
+  nlohmann::json fields = {{"hidden", traces.header().hidden},
+                           {"blocks", flags.blocks},
+                           {"labels", learnt.labels},
+                           {"positive_weight", learnt.accept_weight},
+                           {"reject_weight", learnt.reject_weight}};
+  if (!learnt.state_only) {
+    fields["rms_norm_eps"] = kAcceptanceEps;
+    for (const char* number : {"entropy_weight", "log_prob_weight"}) {
+      fields[number] = classifier.parameters.back().second.item<double>();
+      classifier.parameters.pop_back();
+    }
+  }
+  write_part(
+      flags.common.out, "acceptance", traces.header(), fields, classifier.parameters,
+      fmt::format("# Acceptance head\n\n{}- examples: {}, {} accepted, {} labels; {} epochs, acceptances "
+                  "weigh {}, rejections {}; {:.1f} s\n\n{}",
+                  provenance(traces, command), examples.train.size(), examples.train.positives(),
+                  learnt.labels, flags.fit.epochs, learnt.accept_weight, learnt.reject_weight,
+                  clock.ms() / 1e3, grades));
   return 0;
 }
 
@@ -187,6 +198,7 @@ struct HeteroFlags {
   RegressionTreeOptions tree;
   bool all_rounds = false;
   std::string of = "rank";
+  std::string split = "squares";
 };
 
 // Beside the three of the paper's bins: its study of granularity.
@@ -196,6 +208,8 @@ int train_hetero(const HeteroFlags& flags, const std::string& command) {
   const Stopwatch clock;
   const TraceSet traces(flags.common.traces, flags.common.held_out);
   const bool lengths = flags.of == "length";
+  RegressionTreeOptions how = flags.tree;
+  how.loss = flags.split == "weighted" ? SplitLoss::Weighted : SplitLoss::Squares;
   std::array<std::vector<double>, 2> entropies, outcomes;  // trained on, held out
   traces.each([&](const TraceSequence& sequence, bool held_out) {
     for (const TraceRound& round : sequence.rounds) {
@@ -213,7 +227,7 @@ int train_hetero(const HeteroFlags& flags, const std::string& command) {
                                               : "fully accepted rounds";
   if (entropies[0].empty()) throw Error("{}: no {}", traces.files().front(), kind);
   const Stopwatch fitting;
-  const RegressionTree tree = fit_regression_tree(entropies[0], outcomes[0], flags.tree);
+  const RegressionTree tree = fit_regression_tree(entropies[0], outcomes[0], how);
   const double fit_ms = fitting.ms();
 
   // Separation: how much of the held-out variance the bins explain.
@@ -245,11 +259,13 @@ int train_hetero(const HeteroFlags& flags, const std::string& command) {
   table +=
       "\nLow bins (three eighths of all) of finer trees:\n\n| levels | bins | low up to | Jaccard |\n"
       "| --- | --- | --- | --- |\n";
-  for (const StratumOverlap& o : stratum_overlaps(entropies[0], outcomes[0], tree, flags.tree, kFinerLevels))
+  for (const StratumOverlap& o : stratum_overlaps(entropies[0], outcomes[0], tree, how, kFinerLevels))
     table += fmt::format("| {} | {} | {:.3f} | {:.3f} |\n", o.levels, o.bins, o.threshold, o.jaccard);
   log_line(table);
   write_part(flags.common.out, "hetero", traces.header(),
              {{"levels", flags.tree.levels},
+              {"smallest", flags.tree.smallest},
+              {"split", flags.split},
               {"thresholds", tree.thresholds},
               {"bins", bins},
               {"top_k", traces.header().entropy_top_k},
@@ -291,13 +307,23 @@ Part add_acceptance(Program& program) {
   flags->fit.weight_decay = 0.1;
   flags->add_to(*sub);
   // Weighed, the head's probabilities are no probabilities any more.
-  auto reject_weight = std::make_shared<double>(1.0);
+  auto learnt = std::make_shared<AcceptanceFlags>();
   sub->add_option("--blocks", flags->blocks, "Residual blocks")->check(cli::in_range(1, 2));
-  sub->add_option("--reject-weight", *reject_weight,
-                  "Weight of rejected tokens in the loss (the paper's code: 6, where most are accepted)")
+  sub->add_flag(
+      "--state-only", learnt->state_only,
+      "The head sees the drafter's state as it is (the paper's), not its direction and how the drafter "
+      "came by the token");
+  sub->add_option(
+         "--labels", learnt->labels,
+         "hard: whether the text goes through a token; soft: the paper's min(1, q / p), of traces with "
+         "--target-probabilities")
+      ->check(CLI::IsMember({"hard", "soft"}));
+  sub->add_option("--accept-weight", learnt->accept_weight, "Weight of acceptance in the loss")
       ->check(cli::in_range(1e-6, 1e6));
-  return
-      [flags, reject_weight, &program] { return train_acceptance(*flags, *reject_weight, program.command); };
+  sub->add_option("--reject-weight", learnt->reject_weight,
+                  "Weight of rejection in the loss (the paper's code: 6, where most are accepted)")
+      ->check(cli::in_range(1e-6, 1e6));
+  return [flags, learnt, &program] { return train_acceptance(*flags, *learnt, program.command); };
 }
 
 Part add_hetero(Program& program) {
@@ -308,6 +334,11 @@ Part add_hetero(Program& program) {
       ->check(cli::in_range(1, 10));
   sub->add_option("--smallest", flags->tree.smallest, "Rounds in a bin, at least")
       ->check(cli::in_range(1, 1 << 30));
+  sub->add_option(
+         "--split", flags->split,
+         "What a split makes least: the sum of squared deviations (CART), or the paper's equation 2, each "
+         "side's weighted by its share of the rounds")
+      ->check(CLI::IsMember({"squares", "weighted"}));
   sub->add_option(
          "--of", flags->of,
          "What the bins shall tell apart: terminal confidence ranks, or accepted lengths (of all rounds)")

@@ -40,16 +40,40 @@ void C2tPolicy::rate(const DraftTree& tree) {
   best_first(fresh_, rated, tree.scores());
   fresh_.resize(rated);
   level_begin_ = tree.size();
-  std::erase_if(fresh_, [&](std::int32_t node) {
-    if (!measured_) return false;
-    const auto n = static_cast<std::size_t>(node);
-    const float entropy = tree.entropies()[static_cast<std::size_t>(tree.parents()[n])];
-    // A drafter that keeps no entropy is taken to be sure.
-    return !(classifier_->confidence({.joint = std::exp(static_cast<double>(tree.scores()[n])),
-                                      .entropy = std::isnan(entropy) ? 0.0 : static_cast<double>(entropy),
-                                      .depth = static_cast<double>(tree.depths()[n])}) > options_.beta);
-  });
+  if (measured_) {
+    confidences_.clear();
+    std::erase_if(fresh_, [&](std::int32_t node) {
+      const double confident = confidence(tree, node);
+      if (!(confident > options_.beta)) return true;
+      confidences_.push_back(confident);
+      return false;
+    });
+    if (options_.second > 0) keep_confident();
+  }
   qualified_.insert(qualified_.end(), fresh_.begin(), fresh_.end());
+}
+
+double C2tPolicy::confidence(const DraftTree& tree, std::int32_t node) const {
+  const auto n = static_cast<std::size_t>(node);
+  const float entropy = tree.entropies()[static_cast<std::size_t>(tree.parents()[n])];
+  // A drafter that keeps no entropy is taken to be sure.
+  return classifier_->confidence({.joint = std::exp(static_cast<double>(tree.scores()[n])),
+                                  .entropy = std::isnan(entropy) ? 0.0 : static_cast<double>(entropy),
+                                  .depth = static_cast<double>(tree.depths()[n])});
+}
+
+void C2tPolicy::keep_confident() {
+  const auto kept = static_cast<std::size_t>(options_.second);
+  if (fresh_.size() <= kept) return;
+  order_.resize(fresh_.size());
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  // Of equally confident ones the likelier stays.
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](std::size_t a, std::size_t b) { return confidences_[a] > confidences_[b]; });
+  order_.resize(kept);
+  std::sort(order_.begin(), order_.end());
+  for (std::size_t i = 0; i < kept; ++i) fresh_[i] = fresh_[order_[i]];
+  fresh_.resize(kept);
 }
 
 void C2tPolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {
@@ -122,6 +146,7 @@ std::unique_ptr<PolicyModel> load_c2t_policy(const PolicySource& source) {
   C2tPolicy::Options options;
   options.beta = a.number("beta", options.beta, 0.0, 1.0);
   options.top_k = a.integer("topk", options.top_k, 1, kMostRated);
+  options.second = a.integer("second", options.second, 0, kMostRated);
   options.children = a.limit(&SpeculationPlan::tree_topk, "children");
   options.levels = a.limit(&SpeculationPlan::tree_depth);
   options.size = a.limit(&SpeculationPlan::tree_size, {}, options.size);

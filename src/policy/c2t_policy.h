@@ -9,8 +9,9 @@
 namespace augur {
 
 /// C2T's tree construction (Huo et al., 2025): of each new level the `top_k` most probable nodes by joint
-/// probability are rated by the classifier; those above `beta` are drafted on from, and are what is verified,
-/// until the deepest level or until none qualifies. As a chain it is an early exit.
+/// probability are rated by the classifier; those above `beta`, or the `second` most confident of them, are
+/// drafted on from, and are what is verified, until the deepest level or until none qualifies. As a chain it
+/// is an early exit.
 ///
 /// Drawn tokens (the Sampled law) cannot be dropped for what they are: there the classifier decides only
 /// where drafting goes on, and surplus nodes go by place.
@@ -19,6 +20,7 @@ class C2tPolicy final : public TreePolicy {
   struct Options {
     double beta = 0.5;
     int top_k = 15;    ///< rated nodes of a level
+    int second = 0;    ///< of those that qualify the most confident so many; 0: all
     int children = 4;  ///< candidates per node (the paper's draft takes K = 10 of them)
     int levels = 6;
     int size = 64;  ///< nodes verified at most, the root included
@@ -37,6 +39,9 @@ class C2tPolicy final : public TreePolicy {
  private:
   /// Rates the nodes that were added since the last call.
   void rate(const DraftTree& tree);
+  double confidence(const DraftTree& tree, std::int32_t node) const;
+  /// Leaves of fresh_ the most confident ones, in their order.
+  void keep_confident();
 
   std::shared_ptr<const C2tClassifier> classifier_;
   Options options_;
@@ -47,6 +52,8 @@ class C2tPolicy final : public TreePolicy {
   bool measured_ = true;  ///< the drafter has a law
   std::int32_t level_begin_ = 0;
   std::vector<std::int32_t> fresh_;      ///< of the newest level, those that qualified, best first
+  std::vector<double> confidences_;      ///< of fresh_
+  std::vector<std::size_t> order_;       ///< scratch
   std::vector<std::int32_t> qualified_;  ///< of all levels, ascending; the root first
   Reranker reranker_;
 };

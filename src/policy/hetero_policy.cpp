@@ -58,7 +58,10 @@ void HeteroPolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t
   if (level_ == options_.shape.levels && bin_ < 0 && tree.law() == ProposalLaw::Deterministic) {
     const double phi = meta_path_entropy(tree, frontier_);
     if (!std::isnan(phi)) {
-      if (!options_.plans) plans_ = make_plans(*bins_, options_);
+      if (!options_.plans) {
+        plans_ = make_plans(*bins_, options_);
+        ++plans_made_;
+      }
       bin_ = bins_->bin(phi);
       const Plan& plan = plans_[static_cast<std::size_t>(bin_)];
       eagle2_.adjust(plan.levels, plan.size);
@@ -120,7 +123,8 @@ std::unique_ptr<PolicyModel> load_hetero_policy(const PolicySource& source) {
   if (options.shape.levels != bins->depth) {
     throw Error("policy hetero: depth: is {}, the bins were made for {}", options.shape.levels, bins->depth);
   }
-  options.alpha = a.integer("alpha", 0, 0, kMost);
+  options.alpha =
+      a.text("alpha") == "half" ? (options.shape.levels + 1) / 2 : a.integer("alpha", 0, 0, kMost);
   options.extend = a.flag("ded", true);
   options.prune = a.flag("tnp", true);
   options.plans = a.flag("dca", true);

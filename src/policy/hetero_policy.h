@@ -35,6 +35,8 @@ class HeteroPolicy final : public TreePolicy {
 
   /// The bin of this round's draft; -1: none, it was too short or drawn. For traces and tests.
   int bin() const { return bin_; }
+  /// How often plans were made. For tests.
+  int plans_made() const { return plans_made_; }
 
   /// What a bin's rounds look like.
   struct Plan {
@@ -53,6 +55,7 @@ class HeteroPolicy final : public TreePolicy {
   std::vector<std::int32_t> frontier_;
   int level_ = 0;
   int bin_ = -1;
+  int plans_made_ = 1;
 };
 
 }  // namespace augur

@@ -43,6 +43,7 @@ ClusterPart read_clusters(const PartFolder& from, std::int32_t vocab) {
   part.budget.first = budget->require_int("first", part.clusters);
   part.budget.second = budget->require_int("second", part.clusters);
   part.budget.position_aware = budget->flag("position_aware", true);
+  part.budget.by_row = budget->flag("by_row", false);
   if (const auto held_out = config.find_object("held_out")) {
     part.best_token_share = held_out->find_number("best_token", 0.0, 1.0).value_or(0.0);
     part.tokens = held_out->find_number("tokens", 0.0, static_cast<double>(vocab)).value_or(0.0);
@@ -106,16 +107,18 @@ void ClusterPart::write(const std::filesystem::path& folder, const nlohmann::ord
     writer.write(std::as_bytes(std::span(rounded)));
   }
   writer.finish();
-  nlohmann::ordered_json config = {
-      {"augur_part", kPart},
-      {"format", 1},
-      {"vocab", vocab},
-      {"hidden", hidden},
-      {"clusters", clusters},
-      {"router_hidden", router_hidden},
-      {"router_input", input == RouterInput::State ? "state" : "previous"},
-      {"budget",
-       {{"first", budget.first}, {"second", budget.second}, {"position_aware", budget.position_aware}}}};
+  nlohmann::ordered_json config = {{"augur_part", kPart},
+                                   {"format", 1},
+                                   {"vocab", vocab},
+                                   {"hidden", hidden},
+                                   {"clusters", clusters},
+                                   {"router_hidden", router_hidden},
+                                   {"router_input", input == RouterInput::State ? "state" : "previous"},
+                                   {"budget",
+                                    {{"first", budget.first},
+                                     {"second", budget.second},
+                                     {"position_aware", budget.position_aware},
+                                     {"by_row", budget.by_row}}}};
   if (!facts.empty()) config.update(facts);
   AtomicFile config_file(folder / "config.json");
   config_file.write(config.dump(2) + "\n");

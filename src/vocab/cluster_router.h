@@ -26,6 +26,9 @@ struct ClusterBudget {
   std::int64_t first = 1;
   std::int64_t second = 1;
   bool position_aware = true;
+  /// Every row of a sequence has the budget for itself, and the level gets the union (the paper's), in place
+  /// of one budget for all rows.
+  bool by_row = false;
 
   std::int64_t at(int step) const;
 };
@@ -33,7 +36,8 @@ struct ClusterBudget {
 /// A DynaSpec part as it is stored: a partition of the vocabulary, and the router's layers.
 ///   config.json          "augur_part": "dynaspec", "format": 1, "vocab", "hidden" (of the drafter's states),
 ///                        "clusters", "router_hidden", "router_input": "previous" | "state",
-///                        "budget": {"first", "second", "position_aware"}, "target": fingerprint;
+///                        "budget": {"first", "second", "position_aware", optional "by_row"},
+///                        "target": fingerprint;
 ///                        optional "held_out": {"best_token", "tokens"}
 ///   model.safetensors    cluster_of I32 [vocab]; router.fc1.weight [router_hidden, inputs], router.fc1.bias,
 ///                        router.fc2.weight [clusters, router_hidden], router.fc2.bias; inputs is 2 * hidden

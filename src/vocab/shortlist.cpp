@@ -98,12 +98,20 @@ class ClusterShortlist final : public Shortlist {
     convert_row(pair, 2 * width, type_, inputs_.row(r));
   }
 
-  /// Marks what the rows' sequences choose. A cluster is worth to a sequence what its rows expect of it: the
-  /// sum over them of weight * softmax(scores). Of a single row that is the order of its scores.
+  /// Marks what the rows' sequences choose, or where the budget is by row the rows. A cluster is worth to a
+  /// sequence what its rows expect of it: the sum over them of weight * softmax(scores). Of a single row that
+  /// is the order of its scores.
   void mark(std::span<const HeadRow> rows) {
     marked_.assign(static_cast<std::size_t>(router_.clusters()), false);
     worth_.resize(marked_.size());
     shares_.resize(marked_.size());
+    if (budget_.by_row) {
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        mark_best(router_.scores(static_cast<int>(r)), budget_.at(rows[r].step), scratch_, indices_, values_,
+                  marked_);
+      }
+      return;
+    }
     for (std::size_t first = 0; first < rows.size();) {
       std::size_t end = first + 1;
       while (end < rows.size() && rows[end].sequence == rows[first].sequence) ++end;

@@ -54,9 +54,9 @@ std::unique_ptr<Shortlist> make_frequent_shortlist(const HeadWeights& weights, c
 
 /// DynaSpec: rows packed by cluster. The rows of a sequence have one budget of clusters together: those that
 /// its router likes best for them all, each row's opinion weighed by the probability that the text gets
-/// there. Every row of a call gets what any has. A panel that two clusters share counts for both, so that
-/// some tokens come as a gift.
-/// Error with what cluster_obstacle() says.
+/// there; or every row has a budget for itself (ClusterBudget::by_row). Every row of a call gets what any
+/// has. A panel that two clusters share counts for both, so that some tokens come as a gift. Error with what
+/// cluster_obstacle() says.
 std::unique_ptr<Shortlist> make_cluster_shortlist(const HeadWeights& weights, const ClusterPart& part);
 /// Why a drafter cannot use the part, naming its file; empty: it can.
 std::string cluster_obstacle(const HeadWeights& weights, const ClusterPart& part);

@@ -23,7 +23,9 @@ VocabularyChoice::VocabularyChoice(const VocabularySpec& spec, const Fingerprint
     if (const std::int64_t most = std::max(spec.first, spec.second); most > clusters_->clusters) {
       throw Error("{}: {} clusters were asked for, there are {}", clusters_->file, most, clusters_->clusters);
     }
-    clusters_->budget = {spec.first, spec.second, spec.position_aware};
+    clusters_->budget.first = spec.first;
+    clusters_->budget.second = spec.second;
+    clusters_->budget.position_aware = spec.position_aware;
     return;
   }
   order_ = read_token_order(spec.path, target.vocab);

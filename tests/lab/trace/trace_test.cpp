@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "lab/trace/recorder.h"
+#include "lab/trace/target_probabilities.h"
 #include "lab/trace/trace_file.h"
 #include "support/error_of.h"
 #include "support/generation.h"
@@ -122,6 +123,32 @@ TEST(TraceFile, ReadsBackWhatWasWritten) {
   EXPECT_EQ(round.draft_ms, 1.5f);
   ASSERT_TRUE(reader.next(sequence));
   EXPECT_FALSE(reader.next(sequence));
+}
+
+TEST(TraceFile, KeepsTheTargetsProbabilitiesWhereTheHeaderSaysSo) {
+  TemporaryFolder folder;
+  const auto file = folder.path() / "a.trace";
+  TraceHeader header = some_header();
+  header.target_probabilities = true;
+  TraceSequence sequence = some_sequence();
+  sequence.rounds[0].target_log_probs = {NAN, -0.5f, -1.5f, -0.25f, -3.0f, NAN, NAN};
+  {
+    TraceWriter writer(file, header);
+    writer.write(sequence);
+    writer.finish();
+  }
+  TraceReader reader(file);
+  EXPECT_TRUE(reader.header().target_probabilities);
+  TraceSequence read;
+  ASSERT_TRUE(reader.next(read));
+  EXPECT_EQ(read.rounds[0].target_log_probs[4], -3.0f);
+  EXPECT_TRUE(std::isnan(read.rounds[0].target_log_probs[0]));
+  EXPECT_EQ(read.rounds[0].hidden, sequence.rounds[0].hidden);
+  sequence.rounds[0].target_log_probs.pop_back();
+  TraceWriter writer(file, header);
+  writer.write(sequence);
+  writer.finish();
+  EXPECT_THAT(error_of([&] { read_all(file); }), HasSubstr("differ in length"));
 }
 
 TEST(TraceFile, NamesWhatIsWrong) {
@@ -245,6 +272,47 @@ TEST(Recorder, KeepsWholeTreesThatTheTextExplains) {
   }
   EXPECT_EQ(trace.rounds.front().size(), 37u);
   EXPECT_GT(states, trace.rounds.size());
+}
+
+// Beside the logits of single forward passes: what the target says of every candidate whose parent is the
+// text's.
+TEST(TargetProbabilities, AreThoseOfTheTargetAtTheParents) {
+  testing_support::Stories stories;
+  TraceSequence sequence;
+  sequence.tokens = stories.prompt("Once upon a time there was a cat");
+  sequence.prompt_size = 2;
+  const auto at = [&](std::size_t place) { return sequence.tokens[place]; };
+  TraceRound round;
+  round.root = 3;
+  // The text's next two tokens, one beside each, and a child of a wrong one.
+  round.tokens = {at(3), at(4), 7, at(5), 9, 11};
+  round.parents = {-1, 0, 0, 1, 1, 2};
+  round.log_probs = {0, -1, -2, -1, -2, -1};
+  sequence.rounds = {round};
+  add_target_probabilities(*stories.model, sequence);
+  const auto log_prob = [&](std::size_t places, TokenId token) {
+    KvCache cache = stories.model->make_cache(64);
+    const std::vector<TokenId> text(sequence.tokens.begin(),
+                                    sequence.tokens.begin() + static_cast<std::ptrdiff_t>(places));
+    std::vector<float> logits(static_cast<std::size_t>((stories.model->config().vocab + 15) / 16 * 16));
+    PrefillOptions how;
+    how.rows_done = [&](std::int64_t, std::span<const float> hidden) {
+      const std::int64_t width = stories.model->config().hidden;
+      stories.model->logits_of(hidden.data() + std::ssize(hidden) - width, 1, false, logits.data(),
+                               std::ssize(logits));
+    };
+    prefill(*stories.model, text, cache, how);
+    return logits[static_cast<std::size_t>(token)] -
+           log_sum_exp(logits.data(), stories.model->config().vocab);
+  };
+  const std::vector<float>& found = sequence.rounds[0].target_log_probs;
+  ASSERT_EQ(found.size(), 6u);
+  EXPECT_TRUE(std::isnan(found[0]));
+  EXPECT_NEAR(found[1], log_prob(4, at(4)), 1e-4);
+  EXPECT_NEAR(found[2], log_prob(4, 7), 1e-4);
+  EXPECT_NEAR(found[3], log_prob(5, at(5)), 1e-4);
+  EXPECT_NEAR(found[4], log_prob(5, 9), 1e-4);
+  EXPECT_TRUE(std::isnan(found[5])) << "its parent is not the text's";
 }
 
 }  // namespace

@@ -50,6 +50,33 @@ TEST(RegressionTree, SplitsWhereTheErrorIsLeast) {
   EXPECT_THAT(error_of([] { fit_regression_tree({}, {}, {}); }), HasSubstr("0 inputs"));
 }
 
+// HeteroSpec's equation 2 by hand, outcomes 0 1 3 6 at 1 2 3 4. Sums of squares after the first, second and
+// third: 0 + 12.67, 0.5 + 4.5, 4.67 + 0. Weighted by the shares 1/4, 2/4, 3/4: 9.5, 2.5, 3.5.
+TEST(RegressionTree, SplitsByThePapersLossWhereAsked) {
+  const std::vector<double> x{1, 2, 3, 4}, y{0, 1, 3, 6};
+  RegressionTreeOptions options{.levels = 1, .smallest = 1};
+  EXPECT_THAT(fit_regression_tree(x, y, options).thresholds, testing::ElementsAre(3.5));
+  options.loss = SplitLoss::Weighted;
+  EXPECT_THAT(fit_regression_tree(x, y, options).thresholds, testing::ElementsAre(2.5));
+}
+
+TEST(RegressionTree, LeavesHoldAtLeastAsManyAsAsked) {
+  const std::vector<double> x{1, 2, 3, 4}, y{9, 0, 0, 0};
+  EXPECT_THAT(fit_regression_tree(x, y, {.levels = 1, .smallest = 1}).thresholds, testing::ElementsAre(1.5));
+  EXPECT_THAT(fit_regression_tree(x, y, {.levels = 1, .smallest = 2}).thresholds, testing::ElementsAre(2.5));
+  EXPECT_TRUE(fit_regression_tree(x, y, {.levels = 1, .smallest = 3}).thresholds.empty());
+}
+
+TEST(RegressionTree, HasTheLevelsAsked) {
+  std::vector<double> x, y;
+  for (int i = 0; i < 64; ++i) {
+    x.push_back(i);
+    y.push_back(i * i);
+  }
+  EXPECT_EQ(fit_regression_tree(x, y, {.levels = 3, .smallest = 1}).bins.size(), 8u);
+  EXPECT_EQ(fit_regression_tree(x, y, {.levels = 4, .smallest = 1}).bins.size(), 16u);
+}
+
 TEST(Stratification, ComparesLowBins) {
   // Ten steps of ten pairs each. Levels 3: eight bins; levels 1: two, of which the first is low.
   std::vector<double> x, y;
@@ -107,6 +134,20 @@ TEST(Classifier, LearnsWhatNoFeatureTellsAlone) {
   }
 }
 
+// The paper's acceptance head: states as they are, and nothing beside them.
+TEST(Classifier, MayLookAtStatesAlone) {
+  Examples examples;
+  examples.width = 1 + kDrawFeatures;
+  examples.features = {1, 5, 7, 1, -3, 2, 2, 5, 7};
+  examples.labels = {1, 0, 1};
+  const std::vector<float> paper = probabilities(state_classifier(3, 1, 1), examples);
+  EXPECT_EQ(paper[0], paper[1]) << "the same state, drawn otherwise";
+  EXPECT_NE(paper[0], paper[2]) << "a longer state";
+  const std::vector<float> usual = probabilities(acceptance_classifier(3, 1, 1), examples);
+  EXPECT_NE(usual[0], usual[1]);
+  EXPECT_NEAR(usual[0], usual[2], 1e-5) << "only the direction counts";
+}
+
 TEST(Classifier, RepeatsBitForBit) {
   const Examples train = crossed(500, 3, 1);
   const auto once = [&] {
@@ -141,6 +182,43 @@ TEST(Classifier, KeepsTheEpochThatIsBestOnOtherExamples) {
   EXPECT_GT(after.back(), 1.5 * least) << "the last epoch is no worse: this test shows nothing";
 }
 
+// Acceptance-guided drafting's equation 10 by hand: logits 0 and ln 3 are probabilities 1/2 and 3/4. With
+// chances 0.8 and 0.25, weights 2 and 6: 2 * 0.8 ln 2 + 6 * 0.2 ln 2 = 2.8 ln 2, and 2 * 0.25 ln(4/3) + 6 *
+// 0.75 ln 4.
+TEST(WeightedLoss, IsThePapers) {
+  const torch::Tensor logits = torch::tensor({0.0, std::log(3.0)}, torch::kFloat64);
+  const torch::Tensor y = torch::tensor({0.8, 0.25}, torch::kFloat64);
+  const double first = 2.8 * std::log(2.0);
+  const double second = 0.5 * std::log(4.0 / 3) + 4.5 * std::log(4.0);
+  EXPECT_NEAR(weighted_loss(logits, y, 2, 6).item<double>(), (first + second) / 2, 1e-12);
+  const double even = 0.5 * (std::log(2.0) + 0.25 * std::log(4.0 / 3) + 0.75 * std::log(4.0));
+  EXPECT_NEAR(weighted_loss(logits, y, 1, 1).item<double>(), even, 1e-12);
+}
+
+// One feature that is always 1: what is learnt is the mean of the labels, of the chances, or one side's
+// weight.
+TEST(Classifier, LearnsChancesAndWeights) {
+  Examples examples;
+  examples.width = 1;
+  for (int i = 0; i < 200; ++i) {
+    examples.features.push_back(1);
+    examples.labels.push_back(i % 2);
+  }
+  const auto learnt = [&](FitOptions options) {
+    options.epochs = 60;
+    options.batch = 50;
+    options.learning_rate = 3e-2;
+    Classifier classifier = c2t_classifier(4, {1}, 1);
+    fit(classifier, examples, options);
+    return probabilities(classifier, examples).front();
+  };
+  EXPECT_NEAR(learnt({}), 0.5, 0.03);
+  EXPECT_NEAR(learnt({.negative_weight = 3}), 0.25, 0.03) << "1 of 1 + 3";
+  EXPECT_NEAR(learnt({.positive_weight = 3}), 0.75, 0.03);
+  examples.chances.assign(200, 0.8f);
+  EXPECT_NEAR(learnt({}), 0.8, 0.03);
+}
+
 TEST(Classifier, WantsBothKinds) {
   Examples examples = crossed(50, 3, 1);
   examples.labels.assign(50, 0);
@@ -170,6 +248,9 @@ void write_traces(const std::filesystem::path& file, const TraceHeader& h, int s
   round.top_entropies = {1, 2, NAN, NAN, NAN};
   round.stateful = {1, 2};
   round.hidden = {1, 2, 3, 4};
+  if (h.target_probabilities) {
+    round.target_log_probs = {NAN, std::log(0.25f), std::log(0.5f), std::log(0.5f), std::log(0.1f)};
+  }
   sequence.rounds = {round};
   TraceWriter writer(file, h);
   for (int i = 0; i < sequences; ++i) {
@@ -198,6 +279,23 @@ TEST(TraceSet, MakesExamples) {
   EXPECT_THAT(acceptance.held_out.features,
               testing::ElementsAre(1, 2, std::log(0.5f), 1.5f, 3, 4, std::log(0.25f), 1.5f));
   EXPECT_EQ(acceptance.held_out.baseline.size(), 2u);
+}
+
+// The chances of equation 9: min(1, q / p) of the candidates 3 and 9 with p 0.5 and 0.25, q 0.25 and 0.5.
+TEST(TraceSet, MakesChancesOfTheTargetsProbabilities) {
+  TemporaryFolder folder;
+  const std::string hard = folder.path() / "hard.trace", soft = folder.path() / "soft.trace";
+  write_traces(hard, header(), 4);
+  TraceHeader h = header();
+  h.target_probabilities = true;
+  write_traces(soft, h, 4);
+  const SplitExamples examples = acceptance_examples(TraceSet({soft}, 0.25), AcceptanceLabels::Soft);
+  EXPECT_THAT(examples.held_out.chances, testing::Pointwise(testing::FloatNear(1e-6f), {0.5f, 1.0f}));
+  EXPECT_THAT(examples.held_out.labels, testing::ElementsAre(1, 0))
+      << "what became of them is known all the same";
+  EXPECT_TRUE(acceptance_examples(TraceSet({soft}, 0.25)).train.chances.empty());
+  EXPECT_THAT(error_of([&] { acceptance_examples(TraceSet({hard}, 0.25), AcceptanceLabels::Soft); }),
+              HasSubstr("--target-probabilities"));
 }
 
 TEST(TraceSet, LooksAtChosenFeatures) {

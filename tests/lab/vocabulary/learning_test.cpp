@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "lab/vocabulary/frequency_bands.h"
 #include "lab/vocabulary/router_trainer.h"
 #include "lab/vocabulary/spherical_kmeans.h"
 
@@ -56,6 +57,30 @@ TEST(SphericalKMeans, EveryClusterIsPartOfOneDirection) {
   for (const auto& [cluster, groups] : directions) EXPECT_EQ(groups.size(), 1u) << "cluster " << cluster;
   EXPECT_EQ(found,
             spherical_kmeans(backend, planted.head, all_entries(), {.clusters = 40, .iterations = 30}));
+}
+
+// 100 tokens, the core the 4 most frequent ones: bands of 12 (places 4 to 15), 48 (to 63) and 36, whose roots
+// are 3.46, 6.93 and 6: of 16 clusters they get 3.38, 6.76 and 5.86, that is 3, 7 and 6.
+TEST(FrequencyBands, AreOfTokensAboutAsFrequent) {
+  PackedMatrix matrix(DType::F32, 100, kWidth);
+  const HeadWeights weights{.matrix = &matrix, .usable = 100};
+  std::vector<std::int64_t> rank(100);
+  for (std::size_t t = 0; t < rank.size(); ++t) rank[t] = 99 - static_cast<std::int64_t>(t);
+  const std::vector<Band> bands = frequency_bands(weights, rank, 4, 16, true);
+  ASSERT_EQ(bands.size(), 3u);
+  EXPECT_EQ(bands[0].entries.size(), 12u);
+  EXPECT_EQ(bands[0].entries.back(), 95) << "place 4";
+  EXPECT_EQ(bands[1].entries.size(), 48u);
+  EXPECT_EQ(bands[2].entries.size(), 36u);
+  EXPECT_EQ(bands[0].clusters, 3);
+  EXPECT_EQ(bands[1].clusters, 7);
+  EXPECT_EQ(bands[2].clusters, 6);
+  // The paper's form: one k-means over all that is left.
+  const std::vector<Band> one = frequency_bands(weights, rank, 4, 16, false);
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].entries.size(), 96u);
+  EXPECT_EQ(one[0].clusters, 16);
+  EXPECT_EQ(frequency_bands(weights, rank, 0, 16, true).at(0).entries.size(), 100u) << "no core, no bands";
 }
 
 TEST(SphericalKMeans, GivesEveryClusterARowWhateverTheRowsAre) {

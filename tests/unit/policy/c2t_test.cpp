@@ -84,8 +84,10 @@ TEST_F(C2t, TheClassifierIsTheNetworkOfItsFile) {
   EXPECT_NEAR(log.confidence({0, 0, 1}), expected(std::log(C2tClassifier::kLeastJoint)), 1e-6);
 }
 
-/// The construction from its description: of a level the top_k by joint probability, of those the confident.
-std::set<Path> reference(const RandomLaw& law, double beta, int top_k, int children, int levels, int room) {
+/// The construction from its description: of a level the top_k by joint probability, of those the confident,
+/// of those the `second` most confident.
+std::set<Path> reference(const RandomLaw& law, double beta, int top_k, int children, int levels, int room,
+                         int second = 0) {
   struct Node {
     Path path;
     float score;
@@ -111,6 +113,11 @@ std::set<Path> reference(const RandomLaw& law, double beta, int top_k, int child
     std::stable_sort(fresh.begin(), fresh.end(), [](auto& a, auto& b) { return a.score > b.score; });
     if (std::ssize(fresh) > top_k) fresh.resize(static_cast<std::size_t>(top_k));
     std::erase_if(fresh, [&](const Node& n) { return n.confidence <= beta; });
+    if (second > 0 && std::ssize(fresh) > second) {
+      std::stable_sort(fresh.begin(), fresh.end(),
+                       [](auto& a, auto& b) { return a.confidence > b.confidence; });
+      fresh.resize(static_cast<std::size_t>(second));
+    }
     kept.insert(kept.end(), fresh.begin(), fresh.end());
     level = fresh;
   }
@@ -138,6 +145,73 @@ TEST_F(C2t, TreesAreThoseOfTheDescription) {
     }
   }
   EXPECT_GT(sizes.size(), 8u) << "the rule bites";
+}
+
+// Section 4.2.2: of the nodes that pass, the K most confident; and appendix B.6's rows without it.
+TEST_F(C2t, ASecondTopKLeavesTheMostConfident) {
+  const auto tree_of = [&](const std::string& settings, const RandomLaw& law) {
+    const auto policy =
+        make_policy("c2t:topk=100,children=3,depth=4,size=200,beta=0.3,model=" + files.path() + settings);
+    DraftTree tree;
+    tree.reset(0, 0);
+    draft(*policy, kRoomy, tree, law);
+    std::set<Path> found;
+    for (std::int32_t node = 1; node < tree.size(); ++node) found.insert(path_of(tree, node));
+    return found;
+  };
+  int cut = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const RandomLaw law{seed};
+    const std::set<Path> second = tree_of(",second=2", law);
+    ASSERT_EQ(second, reference(law, 0.3, 100, 3, 4, 199, 2)) << seed;
+    const std::set<Path> all = tree_of("", law);
+    ASSERT_EQ(all, reference(law, 0.3, 100, 3, 4, 199)) << seed;
+    ASSERT_EQ(all, tree_of(",second=0", law));
+    cut += second != all;
+  }
+  EXPECT_GT(cut, 100) << "the rule bites";
+}
+
+// By hand: the root has four children of probability 0.4, 0.3, 0.2, 0.1, whose confidence the network below
+// makes fall with probability: sigmoid(1.5 - 2 P) is 0.668, 0.711, 0.750, 0.786. Above 0.7 are three; two of
+// them stay.
+TEST_F(C2t, TheSecondTopKIsByConfidenceNotByProbability) {
+  nlohmann::json config = kConfig;
+  config["features"] = {"P"};
+  config["hidden"] = 1;
+  config.erase("scale");
+  files.config(config);
+  files.tensors({{"fc1.weight", {1, 1}, {1.0f}},
+                 {"fc1.bias", {1}, {0.0f}},
+                 {"fc2.weight", {1, 1}, {-2.0f}},
+                 {"fc2.bias", {1}, {1.5f}}});
+  const auto kept = [&](const std::string& settings) {
+    const auto policy =
+        make_policy("c2t:depth=1,children=4,size=9,beta=0.7,model=" + files.path() + settings);
+    policy->begin(kRoomy);
+    DraftTree tree;
+    tree.reset(0, 0);
+    std::vector<std::int32_t> frontier;
+    policy->next_frontier(tree, frontier);
+    TokenId token = 1;
+    for (const float p : {0.4f, 0.3f, 0.2f, 0.1f}) tree.add(DraftTree::kRoot, token++, std::log(p), 0);
+    policy->next_frontier(tree, frontier);
+    policy->prune(tree);
+    return std::vector<TokenId>(tree.tokens().begin() + 1, tree.tokens().end());
+  };
+  EXPECT_EQ(kept(""), (std::vector<TokenId>{2, 3, 4}));
+  EXPECT_EQ(kept(",second=2"), (std::vector<TokenId>{3, 4}));
+}
+
+// The paper's draft takes K = 10 candidates of a node; here 4 are usual.
+TEST_F(C2t, CandidatesOfANode) {
+  const auto widths = [&](const std::string& settings) {
+    const auto policy = make_policy("c2t:depth=2,beta=0,topk=100,size=200,model=" + files.path() + settings);
+    policy->begin(kRoomy);
+    return policy->width();
+  };
+  EXPECT_EQ(widths(""), 4);
+  EXPECT_EQ(widths(",children=10"), 10);
 }
 
 TEST_F(C2t, SizeRoomAndDepthHold) {

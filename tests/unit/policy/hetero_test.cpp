@@ -72,6 +72,21 @@ TEST(Hetero, DepthAndSizeFollowTheBin) {
   for (int bin = 0; bin < 5; ++bin) EXPECT_GT(seen[static_cast<std::size_t>(bin)], 5) << bin;
 }
 
+// What the paper compiles and keeps for every bin are a few numbers here: made once, or in every round.
+TEST(Hetero, PlansAreMadeOnceOrInEveryRound) {
+  for (const bool plans : {true, false}) {
+    HeteroPolicy::Options options = kOptions;
+    options.plans = plans;
+    HeteroPolicy policy(bins(), options);
+    for (unsigned seed = 0; seed < 5; ++seed) {
+      DraftTree tree;
+      tree.reset(0, 0);
+      draft(policy, kRoomy, tree, RandomLaw{seed});
+    }
+    EXPECT_EQ(policy.plans_made(), plans ? 1 : 1 + 5);
+  }
+}
+
 TEST(Hetero, EveryMechanismCanBeSwitchedOff) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     const RandomLaw law{seed};
@@ -164,6 +179,30 @@ TEST(Hetero, AlphaIsHowManyBinsAreSure) {
   asked.alpha = 1;
   EXPECT_EQ(HeteroPolicy::make_plans(sure, asked)[0].levels, kBase + 1);
   EXPECT_EQ(HeteroPolicy::make_plans(sure, asked)[1].levels, kBase);
+}
+
+/// Levels of the lowest bin's plan, as they are drafted.
+int levels_of(const std::string& policy) {
+  const auto made = make_policy(policy);
+  DraftTree tree;
+  tree.reset(0, 0);
+  draft(*made, kRoomy, tree, RandomLaw{1}, false);
+  return tree.max_depth();
+}
+
+// Section 5.3: alpha = ceil(depth / 2), whatever the bins say of being sure. Depth 5 and two sure bins of
+// three, all drafts in bin 0: 5 + 2 levels, 5 + 3 by the paper's rule, 5 + 1 where one is asked for.
+TEST(Hetero, AlphaMayBeHalfTheDepth) {
+  const PartFiles files("hetero_half");
+  nlohmann::json config = kConfig;
+  config["thresholds"] = {1000, 2000};
+  config["bins"] = {{{"mean_length", 4.9}}, {{"mean_length", 4.8}}, {{"mean_length", 1.0}}};
+  files.config(config);
+  const std::string policy = "hetero:topk=2,size=20,model=" + files.path();
+  EXPECT_EQ(levels_of(policy), 5 + 2);
+  EXPECT_EQ(levels_of(policy + ",alpha=half"), 5 + 3);
+  EXPECT_EQ(levels_of(policy + ",alpha=1"), 5 + 1);
+  EXPECT_THROW(make_policy(policy + ",alpha=third"), Error);
 }
 
 TEST(Hetero, RefusesWhatIsNoTable) {

@@ -213,6 +213,28 @@ TEST_P(VocabularyHeadTest, RowsOfASequenceShareOneBudget) {
   }
 }
 
+// DynaSpec's form: every row chooses for itself, and the level gets the union.
+TEST_P(VocabularyHeadTest, ABudgetMayBeEveryRows) {
+  HeadProblem problem(GetParam(), 500);
+  ClusterPart part = some_clusters(500, 20, RouterInput::State);
+  const VocabularyChoice shared = clusters(part, ":4");
+  part.budget.by_row = true;
+  const VocabularyChoice own = clusters(part, ":4");
+  VocabularyHead together(problem.weights(), &shared), apart(problem.weights(), &own);
+  std::vector<HeadRow> rows = problem.rows({1, 1, 1});
+  std::set<TokenId> each;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    rows[r].sequence = 7;
+    together.run(std::span(rows).subspan(r, 1));
+    for (const TokenId token : tokens_of(together, 0)) each.insert(token);
+  }
+  together.run(rows);
+  apart.run(rows);
+  const std::vector<TokenId> found = tokens_of(apart, 0);
+  EXPECT_EQ(std::set<TokenId>(found.begin(), found.end()), each) << "the union of what rows choose alone";
+  EXPECT_LT(together.columns(), apart.columns());
+}
+
 TEST_P(VocabularyHeadTest, ClustersThatAreAlwaysThereLeaveTheOthersTheirOrder) {
   HeadProblem problem(GetParam(), 500);
   ClusterPart part = some_clusters(500, 20, RouterInput::State);
