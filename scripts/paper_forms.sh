@@ -52,7 +52,8 @@ if wants acceptance; then
   made acceptance heads-hard "${of[@]}"
   made acceptance heads-soft "${of[@]}" --labels soft
   made acceptance heads-hard-6 "${of[@]}" --reject-weight 6
-  made acceptance heads-paper "${of[@]}" --labels soft --reject-weight 6 --state-only
+  # Without the drafter's own estimate to start from there is more to learn.
+  made acceptance heads-paper "${of[@]}" --labels soft --reject-weight 6 --state-only --epochs 60 --lr 1e-3
 fi
 if wants c2t; then
   traced trees --tree-depth 11 --tree-topk 10

@@ -16,6 +16,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr const char* kMean = "Mean";  // the paper's, over its data sets
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// Of the rounds that were run, as samples.
@@ -69,6 +70,25 @@ std::string shown(const std::string& column, double value, double first) {
              : fmt::format("{:.0f} ({:+.1f}%)", value, 100 * (value / first - 1));
 }
 
+std::size_t label_width(const PaperTable& table) {
+  std::size_t width = 34;
+  for (const PaperRow& row : table.rows) {
+    if (!row.method.empty()) width = std::max(width, row.label.size());
+  }
+  return width;
+}
+
+/// Whether there is more to show of all suites than of the one.
+bool has_mean(const PaperTable& table, const ordered_json& document) {
+  if (document["suites"].size() > 1) return true;
+  for (const PaperRow& row : table.rows) {
+    for (const PaperReading& reading : row.paper) {
+      if (reading.dataset == kMean) return true;
+    }
+  }
+  return false;
+}
+
 /// What is shown of one table: our rows of a suite or of all, and the paper's readings that belong to it.
 class View {
  public:
@@ -110,7 +130,7 @@ class View {
  private:
   template <class Value, class First>
   std::string line(const std::string& label, const Value& value, const First& first) const {
-    std::string out = fmt::format("{:<34}", label);
+    std::string out = fmt::format("{:<{}}", label, label_width(table_));
     for (const std::string& column : table_.columns) {
       out += fmt::format(" {:>20}", shown(column, value(column), first(column)));
     }
@@ -124,7 +144,8 @@ class View {
 };
 
 std::string head_of(const PaperTable& table, const std::string& of) {
-  std::string out = fmt::format("\n{}{}\n{:<34}", table.title, of.empty() ? "" : ": " + of, "");
+  std::string out =
+      fmt::format("\n{}{}\n{:<{}}", table.title, of.empty() ? "" : ": " + of, "", label_width(table));
   for (const std::string& column : table.columns) out += fmt::format(" {:>20}", column);
   return out + "\n";
 }
@@ -162,9 +183,10 @@ std::string paper_tables(const PaperStudy& study, const ordered_json& document) 
       const std::string name = suite["name"];
       text += head_of(table, name) + View(table, suite["methods"], place).text(temperature, in(name));
     }
+    if (!has_mean(table, document)) continue;
     text += head_of(table, "mean of the suites");
     text += View(table, overall, place).text(temperature, [](const std::string& dataset) {
-      return dataset == "Mean";
+      return dataset == kMean;
     });
   }
   return text + "\nWhat differs: " + study.differs + "\n";
