@@ -54,6 +54,7 @@ SpeculationPlan resolve(SpeculationPlan plan, std::string_view head, std::span<c
     throw Error("speculation type '{}' needs a draft model, and {}", name,
                 head.empty() ? "none was given" : fmt::format("the one given is used as '{}'", head));
   }
+  if (!plan.plain()) check_limits(plan, &PlanKey::field);
   plan.policy = policy_of(plan);
   return plan;
 }
@@ -62,6 +63,7 @@ SpeculationPlan SpeculationPlan::parse(std::string_view text, const SpeculationP
   SpeculationPlan plan = base;
   apply(split_plan(text), plan);
   use_canonical_names(plan);
+  if (!plan.plain()) check_limits(plan);
   return plan;
 }
 

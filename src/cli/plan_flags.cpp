@@ -11,6 +11,7 @@
 #include "augur/engine.h"
 #include "base/error.h"
 #include "plan/keys.h"
+#include "policy/registry.h"
 
 namespace augur::cli {
 namespace {
@@ -101,7 +102,10 @@ void add_speculation_flags(CLI::App& command, SpeculationPlan& plan) {
         throw CLI::ValidationError("--spec-type", name + " needs a draft model: -md MODEL");
       }
     }
-    as_usage_error([&] { check_plan(plan, &PlanKey::flag); });
+    as_usage_error([&] {
+      check_plan(plan, &PlanKey::flag);
+      if (!plan.plain()) check_limits(plan, &PlanKey::flag);
+    });
   });
 }
 

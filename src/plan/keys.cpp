@@ -215,16 +215,6 @@ void check_plan(const Plan& plan, std::string_view PlanKey::*name) {
   }
   check_order(plan, &Plan::draft_min, &Plan::draft_max, name);
   check_order(plan, &Plan::ngram_min, &Plan::ngram_max, name);
-  for (const PlanKey& key : kKeys) {
-    if (key.shape == Shape::None || !is_given(plan, key)) continue;
-    if (plan.policy.name == "auto") {
-      throw Error("{}: policy auto decides that itself: expected it without, or another policy", key.*name);
-    }
-    if (key.shape == Shape::Fixed && !plan.policy.name.empty() && plan.policy.name != "static") {
-      throw Error("{}: policy '{}' has no use for a fixed tree: expected static", key.*name,
-                  plan.policy.name);
-    }
-  }
 }
 
 PolicyChoice policy_of(const Plan& plan) {

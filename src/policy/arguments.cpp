@@ -7,6 +7,12 @@
 
 namespace augur {
 
+std::optional<bool> flag_of(std::string_view value) {
+  if (value == "1" || value == "true" || value == "on") return true;
+  if (value == "0" || value == "false" || value == "off") return false;
+  return std::nullopt;
+}
+
 void PolicyArguments::fail(const std::string& key, const std::string& problem) const {
   throw Error("policy {}: {}: {}", name(), key, problem);
 }
@@ -20,6 +26,7 @@ const std::string* PolicyArguments::find(const std::string& key) {
 int PolicyArguments::limit(std::optional<int> SpeculationPlan::*limit, std::string_view own,
                            std::optional<int> usual) {
   const PlanKey& key = key_of(limit);
+  read_limits_.insert(key.key);
   const int fallback = (plan_.*limit).value_or(usual.value_or(static_cast<int>(key.usual)));
   return integer(std::string(own.empty() ? key.key : own), fallback, static_cast<int>(key.least),
                  static_cast<int>(key.most));
@@ -27,7 +34,14 @@ int PolicyArguments::limit(std::optional<int> SpeculationPlan::*limit, std::stri
 
 double PolicyArguments::limit(std::optional<double> SpeculationPlan::*limit) {
   const PlanKey& key = key_of(limit);
+  read_limits_.insert(key.key);
   return number(std::string(key.key), value_of(plan_, limit), key.least, key.most);
+}
+
+std::string PolicyArguments::limit(std::string SpeculationPlan::*limit) {
+  const PlanKey& key = key_of(limit);
+  read_limits_.insert(key.key);
+  return text(std::string(key.key), plan_.*limit);
 }
 
 int PolicyArguments::integer(const std::string& key, int fallback, int low, int high) {
@@ -55,8 +69,7 @@ double PolicyArguments::number(const std::string& key, double fallback, double l
 bool PolicyArguments::flag(const std::string& key, bool fallback) {
   const std::string* value = find(key);
   if (value == nullptr) return fallback;
-  if (*value == "1" || *value == "true" || *value == "on") return true;
-  if (*value == "0" || *value == "false" || *value == "off") return false;
+  if (const std::optional<bool> flag = flag_of(*value)) return *flag;
   fail(key, fmt::format("expected 0 or 1, found '{}'", *value));
 }
 
@@ -71,6 +84,11 @@ void PolicyArguments::check_all_read() const {
   for (const auto& [key, value] : plan_.policy.settings) {
     if (read_.count(key) > 0) continue;
     throw Error("policy {}: unknown setting '{}'; known: {}", name(), key, known.empty() ? "none" : known);
+  }
+  for (const PlanKey& limit : plan_keys()) {
+    if (limit.shape == PlanKey::Shape::None || !is_given(plan_, limit)) continue;
+    if (read_limits_.count(limit.key) > 0) continue;
+    throw Error("policy {}: {}: with these settings it is not read", name(), limit.key);
   }
 }
 

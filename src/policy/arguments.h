@@ -8,6 +8,9 @@
 
 namespace augur {
 
+/// A setting that is on or off, as it is written: 0, 1, false, true, off, on; nothing for anything else.
+std::optional<bool> flag_of(std::string_view value);
+
 /// A policy's own settings and the limits of the plan that it is part of, as the policy reads them: each
 /// setting once; what has not been read is unknown.
 class PolicyArguments {
@@ -25,15 +28,17 @@ class PolicyArguments {
   int limit(std::optional<int> SpeculationPlan::*limit, std::string_view own = {},
             std::optional<int> usual = {});
   double limit(std::optional<double> SpeculationPlan::*limit);
+  std::string limit(std::string SpeculationPlan::*limit);
 
   // Each gives `fallback` when the setting is absent, and throws an Error naming policy and setting when its
   // value is not as it must be.
   int integer(const std::string& key, int fallback, int low, int high);
   double number(const std::string& key, double fallback, double low, double high);
-  bool flag(const std::string& key, bool fallback);  ///< 0, 1, false, true, off, on
+  bool flag(const std::string& key, bool fallback);  ///< flag_of()
   std::string text(const std::string& key, const std::string& fallback = "");
 
-  /// Error naming a setting that nobody has asked for, and those that there are.
+  /// Error naming a setting that nobody has asked for, and those that there are; or a limit of the plan that
+  /// nobody has asked for.
   void check_all_read() const;
 
  private:
@@ -42,6 +47,7 @@ class PolicyArguments {
 
   const SpeculationPlan& plan_;
   std::set<std::string> read_;
+  std::set<std::string_view> read_limits_;  ///< by PlanKey::key
 };
 
 }  // namespace augur

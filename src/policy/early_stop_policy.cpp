@@ -92,7 +92,7 @@ std::unique_ptr<PolicyModel> early_stop_model(const PolicySource& source,
   EarlyStopPolicy::Options options;
   options.max = a.limit(&SpeculationPlan::draft_max, {}, options.max);
   options.tree = a.flag("tree", false);
-  options.shape = tree_limits(a);
+  if (options.tree) options.shape = tree_limits(a);
   return std::make_unique<EarlyStopModel>(options, std::move(make_rule));
 }
 

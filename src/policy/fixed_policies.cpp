@@ -111,11 +111,13 @@ TreeBounds larger(const TreeBounds& a, const TreeBounds& b) {
 }
 
 std::unique_ptr<PolicyModel> load_chain_policy(const PolicySource& source) {
-  return std::make_unique<ChainModel>(chain_limits(source.arguments));
+  PolicyArguments& a = source.arguments;
+  if (a.plan().tree_topk == 1) a.limit(&SpeculationPlan::tree_topk);  // how a plan may ask for a chain
+  return std::make_unique<ChainModel>(chain_limits(a));
 }
 
 std::unique_ptr<PolicyModel> load_static_policy(const PolicySource& source) {
-  std::string shape = source.arguments.text("tree", source.arguments.plan().static_tree);
+  std::string shape = source.arguments.limit(&SpeculationPlan::static_tree);
   if (shape.empty())
     throw Error("policy static needs a tree: expected its name or file (tree=, --spec-tree)");
   TreePaths paths = load_tree_paths(shape);

@@ -119,7 +119,7 @@ std::unique_ptr<PolicyModel> load_hetero_policy(const PolicySource& source) {
   HeteroPolicy::Options options;
   options.shape.top_k = a.limit(&SpeculationPlan::tree_topk);
   options.shape.size = a.limit(&SpeculationPlan::tree_size);
-  options.shape.levels = a.integer("depth", bins->depth, 1, kMost);
+  options.shape.levels = a.limit(&SpeculationPlan::tree_depth, {}, bins->depth);
   if (options.shape.levels != bins->depth) {
     throw Error("policy hetero: depth: is {}, the bins were made for {}", options.shape.levels, bins->depth);
   }

@@ -1,5 +1,6 @@
 #include "policy/registry.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -9,12 +10,12 @@
 namespace augur {
 
 // The loaders of the list, declared, then the list itself.
-#define AUGUR_POLICY(load, name, summary) std::unique_ptr<PolicyModel> load(const PolicySource&);
+#define AUGUR_POLICY(load, ...) std::unique_ptr<PolicyModel> load(const PolicySource&);
 #include "policy/policy_types.inc"
 #undef AUGUR_POLICY
 
 std::span<const PolicyType> policy_types() {
-#define AUGUR_POLICY(load, name, summary) {name, summary, load},
+#define AUGUR_POLICY(load, name, limits, summary) {name, limits, summary, load},
   static constexpr PolicyType kTypes[] = {
 #include "policy/policy_types.inc"
   };
@@ -29,6 +30,57 @@ const PolicyType& find_policy_type(std::string_view name) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", type.name);
   }
   throw Error("unknown speculation policy '{}'; known: {}", name, known);
+}
+
+namespace {
+
+/// What policy_types.inc says of the limit; empty: nothing.
+std::string_view mention(const PolicyType& policy, const PlanKey& limit) {
+  std::string_view rest = policy.limits;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    if (word.substr(0, word.find_first_of("?!")) == limit.key) return word;
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool reads(const PolicyChoice& policy, const PlanKey& limit) {
+  const std::string_view word = mention(find_policy_type(policy.name), limit);
+  const std::size_t mark = word.find_first_of("?!");
+  if (mark == std::string_view::npos) return !word.empty();
+  const auto flag = policy.settings.find(std::string(word.substr(mark + 1)));
+  const bool on = flag != policy.settings.end() && flag_of(flag->second).value_or(false);
+  return on == (word[mark] == '?');
+}
+
+void check_limits(const SpeculationPlan& plan, std::string_view PlanKey::*name) {
+  const PolicyChoice policy = policy_of(plan);
+  for (const PlanKey& limit : plan_keys()) {
+    if (limit.shape == PlanKey::Shape::None || !is_given(plan, limit) || reads(policy, limit)) continue;
+    // One candidate per node is a chain.
+    const bool one = limit.key == key_of(&SpeculationPlan::tree_topk).key && plan.tree_topk == 1;
+    if (one && policy.name == "chain") continue;
+    const PolicyType& type = find_policy_type(policy.name);
+    if (type.limits.empty()) {
+      throw Error("{}: policy {} decides that itself: expected it without, or another policy", limit.*name,
+                  policy.name);
+    }
+    std::string readers;
+    for (const PolicyType& other : policy_types()) {
+      const std::string_view word = mention(other, limit);
+      if (word.empty()) continue;
+      const std::size_t mark = word.find_first_of("?!");
+      const std::string with = mark == std::string_view::npos
+                                   ? std::string()
+                                   : fmt::format(":{}={}", word.substr(mark + 1), word[mark] == '?' ? 1 : 0);
+      readers += fmt::format("{}{}{}", readers.empty() ? "" : ", ", other.name, with);
+    }
+    throw Error("{}: policy {} does not read it: expected it without, or one of the policies {}", limit.*name,
+                policy.name, readers);
+  }
 }
 
 const Fingerprint* PolicySource::fingerprint() const {

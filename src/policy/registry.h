@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plan/keys.h"
 #include "policy/arguments.h"
 #include "policy/policy.h"
 #include "policy/round_controller.h"
@@ -55,10 +56,14 @@ class PolicyModel {
   virtual bool needs_costs() const { return false; }
   /// Whether drafters that cost nothing are to draft before those that do.
   virtual bool lookups_first() const { return false; }
+  /// Forgets what was learnt from the texts so far; policies that have been made keep theirs. A policy that
+  /// learns from text to text must override it.
+  virtual void forget_learnt() {}
 };
 
 struct PolicyType {
   std::string_view name;
+  std::string_view limits;   ///< keys of the plan's limits that it reads, as policy_types.inc has them
   std::string_view summary;  ///< half a line for --help
   std::unique_ptr<PolicyModel> (*load)(const PolicySource& source) = nullptr;
 };
@@ -69,8 +74,15 @@ std::span<const PolicyType> policy_types();
 /// Error listing the known names.
 const PolicyType& find_policy_type(std::string_view name);
 
+/// Whether the policy, with its settings, reads the limit. Error for a name that is unknown.
+bool reads(const PolicyChoice& policy, const PlanKey& limit);
+
+/// Error for a limit that is given and that the policy asked for would ignore, naming the policies that read
+/// it. `name`: what the Error calls the limit, as in check_plan().
+void check_limits(const SpeculationPlan& plan, std::string_view PlanKey::*name = &PlanKey::key);
+
 /// Loads the policy that the plan names; `parts` as in PolicySource. Error for what is unknown or out of
-/// range.
+/// range, and for limits that it has not read.
 std::unique_ptr<PolicyModel> load_policy(const SpeculationPlan& plan, Model* target = nullptr,
                                          std::filesystem::path parts = {});
 

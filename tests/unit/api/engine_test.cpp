@@ -342,7 +342,7 @@ TEST_F(EngineTest, RefusesWhatItCannotDo) {
   EXPECT_THAT(refusal(request), AllOf(HasSubstr("tree_topk"), HasSubstr("auto decides")));
   request.speculation->policy.name = "eagle2";
   request.speculation->static_tree = "mc_sim_7b_63";
-  EXPECT_THAT(refusal(request), HasSubstr("fixed tree"));
+  EXPECT_THAT(refusal(request), HasSubstr("static_tree: policy eagle2 does not read it"));
   request.speculation.reset();
   request.sampling.top_p = 1.5;
   EXPECT_THAT(refusal(request), HasSubstr("top_p"));

@@ -82,5 +82,16 @@ TEST(Resolve, RefusesDraftersThatAreNotThere) {
   EXPECT_THAT(error_of([&] { resolve(plan, ""); }), HasSubstr("tree_size"));
 }
 
+TEST(Resolve, RefusesLimitsThatThePolicyWouldIgnore) {
+  SpeculationPlan plan{.drafters = {"ngram"}, .policy = {"chain", {}}, .tree_topk = 9};
+  EXPECT_THAT(error_of([&] { resolve(plan, ""); }), HasSubstr("tree_topk: policy chain does not read it"));
+  EXPECT_THAT(error_of([] { SpeculationPlan::parse("ngram:policy=chain,topk=9"); }),
+              HasSubstr("topk: policy chain does not read it"));
+  EXPECT_THAT(error_of([] { SpeculationPlan::parse("draft:policy=auto,topk=3"); }),
+              HasSubstr("topk: policy auto decides"));
+  plan.drafters = {"none"};
+  EXPECT_NO_THROW(resolve(plan, "")) << "plain decoding has no policy";
+}
+
 }  // namespace
 }  // namespace augur

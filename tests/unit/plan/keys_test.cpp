@@ -111,20 +111,6 @@ TEST(CheckPlan, RefusesWhatExcludesEachOther) {
   EXPECT_THAT(error_of([] { check_plan({.draft_min = 5}); }), HasSubstr("draft_max, which is 4"));
   EXPECT_THAT(error_of([] { check_plan({.ngram_min = 5}); }), HasSubstr("ngram_max, which is 4"));
   EXPECT_NO_THROW(check_plan({.ngram_min = 5, .ngram_max = 5}));
-  const PolicyChoice automatic{"auto", {}};
-  for (const PlanKey& key : plan_keys()) {
-    if (key.shape == PlanKey::Shape::None) continue;
-    SpeculationPlan plan{.policy = automatic};
-    set_value(plan, key, key.value.empty() ? fmt::format("{}", key.most) : "mc_sim_7b_63");
-    if (key.key == "n-min") plan.draft_max = 1024;
-    EXPECT_THAT(error_of([&] { check_plan(plan, &PlanKey::flag); }), HasSubstr("auto decides")) << key.key;
-    plan.policy.name = key.shape == PlanKey::Shape::Fixed ? "static" : "eagle2";
-    EXPECT_NO_THROW(check_plan(plan)) << key.key;
-  }
-  EXPECT_THAT(error_of([] {
-                check_plan({.policy = {"eagle2", {}}, .static_tree = "x"});
-              }),
-              AllOf(HasSubstr("static_tree"), HasSubstr("fixed tree")));
   EXPECT_THAT(error_of([] { check_plan({.policy = {"", {{"beta", "1"}}}}); }), HasSubstr("policy"));
 }
 

@@ -81,7 +81,6 @@ TEST(PlanText, SaysWhatIsWrong) {
     EXPECT_THAT(error_of([&] { read(list); }), HasSubstr("speculation types: expected a name")) << list;
   }
   EXPECT_THAT(error_of([] { read("ngram:policy=static\\;a=1"); }), HasSubstr("policy: expected a name"));
-  EXPECT_THAT(error_of([] { read("draft:policy=auto,topk=3"); }), HasSubstr("topk: policy auto decides"));
 }
 
 /// Values with everything that has a meaning in the text.
