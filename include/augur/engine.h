@@ -154,6 +154,11 @@ class Engine {
   void generate_many(std::span<const Request> requests, int parallel, const ResultCallback& on_result,
                      const IndexedTokenCallback& on_token = {});
 
+  /// Forgets what was learnt from the texts so far: outputs that drafters look up, tokens that a draft
+  /// vocabulary follows, how often drafts were accepted. The next text is drafted as an engine's first one
+  /// is. What was learnt of the machine stays: the costs. Results do not depend on either.
+  void forget();
+
   const ModelInfo& info() const;
   /// What the target and the engine's own drafters cost here; measured now if need be, or if `anew`.
   MeasuredCosts costs(bool anew = false);

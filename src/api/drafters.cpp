@@ -29,6 +29,10 @@ std::vector<std::string> Drafters::names() const {
   return names;
 }
 
+void Drafters::forget_learnt() {
+  for (auto& [name, loaded] : models_) loaded.model->forget_learnt();
+}
+
 std::unique_ptr<Drafter> Drafters::make(const std::string& name, const SpeculationPlan& plan,
                                         std::int64_t context) const {
   return models_.at(name).model->make({.ngram_min = value_of(plan, &SpeculationPlan::ngram_min),

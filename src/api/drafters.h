@@ -26,6 +26,8 @@ class Drafters {
 
   /// Of all that are loaded.
   std::vector<std::string> names() const;
+  /// Of all that are loaded: DrafterModel::forget_learnt().
+  void forget_learnt();
 
   /// For a text of so many tokens. `name`: of the plan, which was resolved for this engine.
   std::unique_ptr<Drafter> make(const std::string& name, const SpeculationPlan& plan,

@@ -303,6 +303,11 @@ void Engine::generate_many(std::span<const Request> requests, int parallel, cons
   }
 }
 
+void Engine::forget() {
+  impl_->drafters.forget_learnt();
+  impl_->policies->forget_learnt();
+}
+
 MeasuredCosts Engine::costs(bool anew) {
   impl_->costs->prepare(impl_->plan, anew);
   return impl_->costs->report();

@@ -36,4 +36,8 @@ PolicyCache::Found PolicyCache::get(const SpeculationPlan& plan, const std::file
   return {entries_.front().model, fresh};
 }
 
+void PolicyCache::forget_learnt() {
+  for (const Entry& entry : entries_) entry.model->forget_learnt();
+}
+
 }  // namespace augur

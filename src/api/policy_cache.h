@@ -24,6 +24,8 @@ class PolicyCache {
   /// For a resolved plan with drafters. `parts`: of what drafts, where it is not the one above. Error for
   /// settings that are not as they must be.
   Found get(const SpeculationPlan& plan, const std::filesystem::path* parts = nullptr);
+  /// Of all of them: PolicyModel::forget_learnt().
+  void forget_learnt();
 
  private:
   static constexpr std::size_t kKept = 16;

@@ -171,6 +171,9 @@ class HeadsModel final : public DrafterModel {
   std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
     return std::make_unique<HeadsDrafter>(*weights_, settings.context);
   }
+  void forget_learnt() override {
+    for (VocabularyHead& exit : weights_->exits) exit.forget();
+  }
 
  private:
   std::unique_ptr<HeadsWeights> weights_;

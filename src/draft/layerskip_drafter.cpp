@@ -119,6 +119,7 @@ class LayerSkipModel final : public DrafterModel {
     return std::make_unique<LayerSkipDrafter>(
         *shared_, settings.exit_layer != 0 ? settings.exit_layer : shared_->exit_layer);
   }
+  void forget_learnt() override { shared_->head.forget(); }
 
  private:
   std::unique_ptr<LayerSkipShared> shared_;

@@ -145,6 +145,7 @@ class DraftModel final : public DrafterModel {
   std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
     return std::make_unique<ModelDrafter>(*weights_, settings.context);
   }
+  void forget_learnt() override { weights_->head.forget(); }
 
  private:
   std::unique_ptr<DraftWeights> weights_;

@@ -161,6 +161,7 @@ class PeagleModel final : public DrafterModel {
   std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
     return std::make_unique<PeagleDrafter>(*weights_, settings.context);
   }
+  void forget_learnt() override { weights_->exit.forget(); }
 
  private:
   std::unique_ptr<PeagleWeights> weights_;

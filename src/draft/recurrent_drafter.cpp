@@ -134,6 +134,7 @@ class RecurrentModel final : public DrafterModel {
   std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
     return std::make_unique<RecurrentDrafter>(*weights_, settings.context);
   }
+  void forget_learnt() override { weights_->exit.forget(); }
 
  private:
   std::unique_ptr<RecurrentWeights> weights_;

@@ -32,6 +32,10 @@ class DrafterModel {
  public:
   virtual ~DrafterModel() = default;
   virtual std::unique_ptr<Drafter> make(const DrafterSettings& settings) const = 0;
+  /// Forgets what drafters have left here for later ones (earlier outputs, a list that follows the texts):
+  /// who begins from here on drafts as the first one did. A type that learns must override it. Drafters that
+  /// are at work go on, and leave what they have when they end.
+  virtual void forget_learnt() {}
 };
 
 /// What a drafter type may load itself from. References outlive the DrafterModel.

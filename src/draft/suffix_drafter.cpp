@@ -185,6 +185,7 @@ class SuffixModel final : public DrafterModel {
     options.reserved = settings.reserved_tokens();
     return std::make_unique<SuffixDrafter>(earlier_, datastore_ ? &*datastore_ : nullptr, options);
   }
+  void forget_learnt() override { earlier_.clear(); }
 
  private:
   mutable SuffixMemory earlier_{SuffixDrafter::Options{}.depth, kEarlierNodes};

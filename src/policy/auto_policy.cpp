@@ -57,6 +57,7 @@ class AutoModel final : public PolicyModel {
   }
   bool needs_costs() const override { return true; }
   bool lookups_first() const override { return true; }
+  void forget_learnt() override { chooser_ = std::make_shared<Chooser>(); }
 
  private:
   std::shared_ptr<Chooser> chooser_ = std::make_shared<Chooser>();

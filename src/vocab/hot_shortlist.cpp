@@ -8,8 +8,8 @@ namespace {
 class HotShortlist final : public Shortlist {
  public:
   HotShortlist(const HeadWeights& weights, const TokenOrder& order, std::int64_t size) {
-    order_ = frequent_entries(weights, order, size);
-    uses_.assign(order_.size(), 0);
+    corpus_ = frequent_entries(weights, order, size);
+    order_ = corpus_;
     TokenId last = 0;
     for (std::int64_t e = 0; e < weights.usable; ++e) last = std::max(last, weights.target_id(e));
     entry_of_.assign(static_cast<std::size_t>(last) + 1, -1);
@@ -17,12 +17,9 @@ class HotShortlist final : public Shortlist {
       entry_of_[static_cast<std::size_t>(weights.target_id(e))] = static_cast<std::int32_t>(e);
     }
     position_of_.assign(static_cast<std::size_t>(weights.matrix->n()), -1);
-    for (std::size_t p = 0; p < order_.size(); ++p) {
-      position_of_[static_cast<std::size_t>(order_[p])] = static_cast<std::int32_t>(p);
-    }
     // The most frequent half stays whatever the text is about.
     first_victim_ = order_.size() / 2;
-    victim_ = order_.size();
+    begin();
   }
 
   void select(std::span<const HeadRow> rows, Selection& out) override {
@@ -45,7 +42,27 @@ class HotShortlist final : public Shortlist {
     return swaps_;
   }
 
+  std::span<const Swap> forget() override {
+    swaps_.clear();
+    for (std::size_t p = 0; p < order_.size(); ++p) {
+      if (order_[p] != corpus_[p]) swaps_.push_back({static_cast<std::int64_t>(p), corpus_[p]});
+    }
+    for (const std::int32_t entry : order_) position_of_[static_cast<std::size_t>(entry)] = -1;
+    order_ = corpus_;
+    begin();
+    return swaps_;
+  }
+
  private:
+  /// Nothing has been seen of the texts that order_ is for.
+  void begin() {
+    for (std::size_t p = 0; p < order_.size(); ++p) {
+      position_of_[static_cast<std::size_t>(order_[p])] = static_cast<std::int32_t>(p);
+    }
+    uses_.assign(order_.size(), 0);
+    victim_ = order_.size();
+  }
+
   /// A clock that counts (GCLOCK), backwards from the rarest token: every use of a place spares it one pass
   /// of the hand, up to kMostUses.
   std::int32_t take_place(std::int32_t entry) {
@@ -61,6 +78,7 @@ class HotShortlist final : public Shortlist {
 
   static constexpr std::uint8_t kMostUses = 7;
 
+  std::vector<std::int32_t> corpus_;       ///< order_ at first
   std::vector<std::int32_t> entry_of_;     ///< by target token; -1: the drafter does not have it
   std::vector<std::int32_t> position_of_;  ///< by entry; -1: not on the list
   std::vector<std::uint8_t> uses_;         ///< by position, less the passes of the hand

@@ -37,6 +37,8 @@ class Shortlist {
   };
   /// Tokens that became text. Returns what changed in order(), valid until the next call.
   virtual std::span<const Swap> saw(std::span<const TokenId>) { return {}; }
+  /// Goes back to what it was before it saw anything. Returns as saw().
+  virtual std::span<const Swap> forget() { return {}; }
 
  protected:
   std::vector<std::int32_t> order_;

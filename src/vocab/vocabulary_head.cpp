@@ -99,8 +99,15 @@ std::span<const TokenId> VocabularyHead::target_ids() const {
 }
 
 void VocabularyHead::saw(std::span<const TokenId> tokens) {
-  if (!shortlist_) return;
-  for (const Shortlist::Swap& swap : shortlist_->saw(tokens)) {
+  if (shortlist_) repack(shortlist_->saw(tokens));
+}
+
+void VocabularyHead::forget() {
+  if (shortlist_) repack(shortlist_->forget());
+}
+
+void VocabularyHead::repack(std::span<const Shortlist::Swap> swaps) {
+  for (const Shortlist::Swap& swap : swaps) {
     const auto position = static_cast<std::size_t>(swap.position);
     packed_.copy_row(swap.position, *weights_.matrix, swap.entry);
     packed_ids_[position] = weights_.target_id(swap.entry);

@@ -43,8 +43,11 @@ class VocabularyHead {
 
   /// Tokens that became text: what an online list learns from.
   void saw(std::span<const TokenId> tokens);
+  /// The list is again what it was before saw().
+  void forget();
 
  private:
+  void repack(std::span<const Shortlist::Swap> swaps);
   GemmCall product(int rows);
 
   HeadWeights weights_;

@@ -129,6 +129,7 @@ class TinyTarget {
   Model& model() { return golden_ ? *golden_->model : *stories_->model; }
   const std::vector<std::vector<TokenId>>& prompts() const { return prompts_; }
   std::unique_ptr<Drafter> make() { return drafters_->make({.context = model().context()}); }
+  void forget() { drafters_->forget_learnt(); }
 
  private:
   std::string type_;

@@ -345,6 +345,16 @@ TEST_P(VocabularyHeadTest, HotListsFollowTheText) {
   expect_same_bits(whole, hot, problem.rows({0}));
   after = tokens_of(hot, 0);
   EXPECT_TRUE(std::equal(before.begin(), before.begin() + 32, after.begin()));
+  // What it has forgotten, it does not remember: the same texts move it in the same way.
+  hot.forget();
+  expect_same_bits(whole, hot, problem.rows({0}));
+  EXPECT_EQ(tokens_of(hot, 0), before);
+  VocabularyHead fresh(problem.weights(), &choice);
+  for (VocabularyHead* head : {&hot, &fresh}) {
+    head->saw(rare);
+    expect_same_bits(whole, *head, problem.rows({0}));
+  }
+  EXPECT_EQ(tokens_of(hot, 0), tokens_of(fresh, 0));
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, VocabularyHeadTest, testing::Values(DType::F32, DType::BF16),
