@@ -69,7 +69,7 @@ void add_bench_paper(CLI::App& bench, Action& action) {
   command->callback([options, &action] {
     Comparison& comparison = options->comparison;
     if (comparison.json.empty()) comparison.json = options->paper + ".json";
-    if (comparison.state.empty() && comparison.json != "-") comparison.state = comparison.json + "l";
+    name_files_beside_json(comparison);
     action = [options] { return bench_paper(*options); };
   });
 }

@@ -16,10 +16,13 @@ int compare_in_tables(const Comparison& comparison) {
 }
 
 /// What is compared where nobody says: the draft model that is given, and look-ups.
-std::vector<std::string> spec_methods(bool has_draft_model) {
-  std::vector<std::string> methods = {"ngram:n-max=8", "ngram:policy=auto"};
+/// `budgeted`: with a budget in place of their sizes.
+std::vector<std::string> spec_methods(bool has_draft_model, bool budgeted) {
+  std::vector<std::string> methods = {budgeted ? "ngram:policy=chain" : "ngram:n-max=8", "ngram:policy=auto"};
   if (has_draft_model) {
-    methods.insert(methods.end(), {"auto:n-max=4", "auto:topk=4,depth=4,size=16", "auto:policy=auto"});
+    methods.push_back(budgeted ? "auto:policy=chain" : "auto:n-max=4");
+    methods.push_back(budgeted ? "auto:topk=4,depth=4" : "auto:topk=4,depth=4,size=16");
+    methods.emplace_back("auto:policy=auto");
   }
   return methods;
 }
@@ -35,7 +38,7 @@ void add_bench_suite(CLI::App& bench, Action& action) {
   add_comparison_flags(*command, *comparison);
   add_method_flags(*command, *comparison);
   command->callback([comparison, &action] {
-    if (comparison->state.empty() && comparison->json != "-") comparison->state = comparison->json + "l";
+    name_files_beside_json(*comparison);
     action = [comparison] { return compare_in_tables(*comparison); };
   });
 }
@@ -58,7 +61,7 @@ void add_bench_spec(CLI::App& bench, Action& action) {
       throw CLI::ValidationError("one of -p and --prompts says what to generate from");
     }
     if (comparison->methods.empty()) {
-      comparison->methods = spec_methods(!comparison->engine.draft_model.empty());
+      comparison->methods = spec_methods(!comparison->engine.draft_model.empty(), comparison->budget > 0);
     }
     action = [comparison] { return compare_in_tables(*comparison); };
   });

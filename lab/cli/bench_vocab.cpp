@@ -19,7 +19,8 @@
 #include "io/part_location.h"
 #include "lab/cli/commands.h"
 #include "lab/suite/figures.h"
-#include "lab/suite/workbench.h"
+#include "lab/suite/keys.h"
+#include "lab/suite/state_file.h"
 #include "lab/vocabulary/acceptance_theory.h"
 #include "lab/vocabulary/head_bench.h"
 #include "vocab/vocabulary_head.h"
@@ -112,6 +113,7 @@ nlohmann::ordered_json suite_table(VocabularyBench& bench, const Options& option
     for (std::size_t k = 0; k < all.size(); ++k) {
       // Who goes first changes, so that nobody always finds the caches warm.
       Contender& c = *all[(k + i) % all.size()];
+      c.drafter->forget_learnt();  // a list that follows the text begins every prompt as the corpus's
       cells.add(cell_of(bench.run(c.drafter.get(), prompts.subspan(i, 1), options.run),
                         {prompt_key(suite, set.prompts.back()), c.name, 0}));
     }

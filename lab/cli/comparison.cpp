@@ -18,6 +18,8 @@
 #include "io/atomic_file.h"
 #include "io/checkpoint.h"
 #include "lab/suite/analysis.h"
+#include "lab/suite/budget.h"
+#include "lab/suite/cell_table.h"
 #include "lab/suite/document.h"
 #include "lab/suite/parts.h"
 #include "lab/suite/peers.h"
@@ -61,13 +63,15 @@ std::vector<Method> read_methods(const Comparison& c, const Fingerprint& target)
   std::vector<std::string> texts = c.methods;
   if (texts.empty()) {
     const bool has_parts = fs::is_directory(c.parts);
-    texts = default_methods(has_parts ? find_parts(c.parts, target) : std::vector<FoundPart>{}, c.quick);
+    texts = default_methods(has_parts ? find_parts(c.parts, target) : std::vector<FoundPart>{}, c.quick,
+                            c.budget > 0);
   }
   if (texts.front() != "plain") texts.insert(texts.begin(), "plain");
   std::vector<Method> methods;
   for (const std::string& text : texts) {
     if (std::count(texts.begin(), texts.end(), text) > 1) throw Error("{}: the method is given twice", text);
     methods.push_back(parse_method(text, c.engine.speculation, c.parts));
+    if (c.budget > 0) use_budget(methods.back(), c.budget);
   }
   if (c.peers.empty()) return methods;
   for (Method& peer : read_peers(c.peers)) methods.push_back(std::move(peer));
@@ -76,6 +80,11 @@ std::vector<Method> read_methods(const Comparison& c, const Fingerprint& target)
 
 SuiteRequest settled_request(const Comparison& c, const ModelInfo& model) {
   SuiteRequest request = c.request;
+  request.budget = c.budget;
+  if (c.seeds > 1 && request.sampling.temperature == 0) {
+    throw Error("--seeds {}: at temperature 0 every seed gives the same text: expected --temp above 0",
+                c.seeds);
+  }
   request.chat = c.chat.value_or(model.has_chat_template);
   if (!request.chat && !request.system.empty()) {
     throw Error("--system: there is no chat that it could begin ({})",
@@ -90,6 +99,7 @@ void show(Workbench& bench, const Method& method, const SuitePrompt& prompt, Sui
   how.turns = 1;
   const bool color = stdout_is_terminal();
   out.line(fmt::format("---- {}", method.label));
+  bench.forget(method);
   bench.run(
       method, prompt, how, &cancel, [](const Result&) {},
       [&](const TokenEvent& event) { return out.write(color ? tinted(event) : std::string(event.text)); });
@@ -111,6 +121,12 @@ std::size_t fastest(const ordered_json& document) {
 
 }  // namespace
 
+void name_files_beside_json(Comparison& c) {
+  if (c.json.empty() || c.json == "-") return;
+  if (c.state.empty()) c.state = c.json + "l";
+  if (c.csv.empty()) c.csv = fs::path(c.json).replace_extension(".csv").string();
+}
+
 int compare(const Comparison& c, const Tables& tables) {
   const std::vector<PromptSet> sets = read_sets(c);
   const Fingerprint target = fingerprint_of(Checkpoint::open(c.engine.model));
@@ -125,6 +141,7 @@ int compare(const Comparison& c, const Tables& tables) {
   const SuiteFacts facts{.command = command_line(),
                          .default_draft_model = c.engine.draft_model,
                          .rounds = c.rounds,
+                         .seeds = c.seeds,
                          .request = settled_request(c, bench.info())};
   StateFile state(c.state, state_header(bench.info(), to_string(target), c.engine, facts.request));
   RoundLog log(c.log, /*append=*/!state.cells().empty());
@@ -139,6 +156,7 @@ int compare(const Comparison& c, const Tables& tables) {
       run_suites(bench, sets, methods,
                  {.request = facts.request,
                   .rounds = c.rounds,
+                  .seeds = c.seeds,
                   .minutes = c.minutes,
                   .default_draft_model = c.engine.draft_model,
                   .log = &log,
@@ -165,6 +183,7 @@ int compare(const Comparison& c, const Tables& tables) {
 
   const ordered_json document = suite_document(facts, bench.info(), sets, methods, run, state);
   if (!c.report.empty()) write_result(c.report, report_page(document));
+  if (!c.csv.empty()) write_result(c.csv, csv_of_cells(document));
   if (!c.json.empty()) {
     write_result(c.json, document.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
   }

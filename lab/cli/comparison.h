@@ -26,6 +26,8 @@ struct Comparison {
   std::string peers;
   std::string parts = "models";
   int rounds = 3;
+  int seeds = 1;
+  int budget = 0;  ///< nodes of a round, for every policy alike; 0: as each wants
   double minutes = 0;
   bool quick = false;
   int analyse = 2;
@@ -33,6 +35,7 @@ struct Comparison {
   bool show = false;
   bool details = false;
   std::string json;
+  std::string csv;  ///< empty: none
   std::string report;
   std::string state;  ///< empty: nothing is kept for a run that goes on
   std::string log;
@@ -46,6 +49,10 @@ using Tables = std::function<std::string(const nlohmann::ordered_json& document)
 void add_comparison_flags(CLI::App& command, Comparison& comparison);
 /// --methods, --peers, --quick, where the command does not say itself what is compared; after the others.
 void add_method_flags(CLI::App& command, Comparison& comparison);
+
+/// Where nobody says otherwise, the state and the cells lie beside the file of --json: "suite.jsonl",
+/// "suite.csv".
+void name_files_beside_json(Comparison& comparison);
 
 /// Runs what has not been run yet, writes the files and prints `tables`. Returns the exit code: 1 when some
 /// method gave other tokens than plain decoding.

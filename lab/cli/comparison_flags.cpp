@@ -39,6 +39,9 @@ void add_result_flags(CLI::App& command, Comparison& c) {
   command.option_defaults()->group("Results");
   command.add_option("--json", c.json, "Write the figures to this file; -: to stdout, nothing else")
       ->capture_default_str();
+  command.add_option("--csv", c.csv,
+                     "Write every run of every prompt to this file, a line each, named by prompt and method" +
+                         std::string(c.json.empty() ? "" : " (default: beside --json)"));
   command.add_option("--report", c.report, "Write a self-contained HTML page");
   command.add_option("--log", c.log,
                      "Write every round to this file, a line of JSON each: decided, expected, measured");
@@ -79,6 +82,9 @@ void add_comparison_flags(CLI::App& command, Comparison& c) {
   command.add_option("--rounds", c.rounds, "Runs of each prompt and method; medians count")
       ->check(in_range(1, 1000))
       ->capture_default_str();
+  command.add_option("--seeds", c.seeds, "Texts of each prompt, with --seed and the seeds that follow it")
+      ->check(in_range(1, 1000))
+      ->capture_default_str();
   add_request_flags(command, c);
   add_result_flags(command, c);
 }
@@ -88,8 +94,17 @@ void add_method_flags(CLI::App& command, Comparison& c) {
   command.add_option(
       "--methods,--with", c.methods,
       "What is compared with plain, TYPE[,TYPE...][:KEY=VALUE,...], one an argument; keys model (a draft "
-      "model), vocab, label, policy (its settings separated by ;), topk, depth, size, n-max, n-min, p-min, "
-      "tree, exit, coupling. Default: what is at hand");
+      "model), vocab, label, keep (1: what it learns from texts stays with it for a round), policy (its "
+      "settings "
+      "separated by ;), topk, depth, size, n-max, n-min, p-min, tree, exit, coupling. Default: what is at "
+      "hand");
+  command
+      .add_option(
+          "--budget", c.budget,
+          "Nodes that every policy drafts for, and has verified at most, in a round beside the newest "
+          "token; 0: as many as its own limits say")
+      ->check(in_range(0, 1024))
+      ->capture_default_str();
   command.add_option("--peers", c.peers,
                      "File of other engines to run beside, one a line: NAME: COMMAND, which starts a server "
                      "of OpenAI's API; MODEL, THREADS and PORT are in its environment (docs/benchmarks.md)");

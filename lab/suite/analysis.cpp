@@ -7,6 +7,7 @@
 
 #include "lab/bench/decode_bench.h"
 #include "lab/suite/document.h"
+#include "lab/suite/keys.h"
 #include "lab/suite/round_watch.h"
 
 namespace augur {
@@ -20,6 +21,7 @@ ordered_json watch_rounds(Workbench& bench, const Method& method, const SuitePro
   first_turn.turns = 1;
   Result result;
   std::vector<TokenId> text;
+  bench.forget(method);
   bench.run(
       method, prompt, first_turn, cancel, [&](const Result& r) { result = r; }, {},
       [&](SequenceOptions& options) { watch.attach(options); });
@@ -101,6 +103,7 @@ void analyse(Workbench& bench, const std::vector<PromptSet>& sets, const std::ve
     if ((options.cancel != nullptr && options.cancel->load()) || state.document(name) != nullptr) return;
     if (const ordered_json document = make(); !document.is_null()) state.put(name, document);
   };
+  const std::vector<std::string> keys = method_keys(methods, options.default_draft_model);
   for (std::size_t s = 0; s < sets.size(); ++s) {
     const std::vector<SuitePrompt>& prompts = sets[s].prompts;
     const auto watched = std::min(prompts.size(), static_cast<std::size_t>(options.prompts));
@@ -109,10 +112,10 @@ void analyse(Workbench& bench, const std::vector<PromptSet>& sets, const std::ve
       if (progress)
         progress((static_cast<double>(s) + static_cast<double>(i) / static_cast<double>(watched + 1)) /
                  static_cast<double>(sets.size()));
-      for (const Method& method : methods) {
+      for (std::size_t m = 0; m < methods.size(); ++m) {
+        const Method& method = methods[m];
         if (method.peer()) continue;
-        const CellKey key{prompt_key(sets[s].name, prompts[i]),
-                          method_key(method, options.default_draft_model), 0};
+        const CellKey key{prompt_key(sets[s].name, prompts[i]), keys[m]};
         if (i < watched && !method.plain()) {
           keep(rounds_document(key), [&] {
             return watch_rounds(bench, method, prompts[i], options.request, options.entropy_top_k,

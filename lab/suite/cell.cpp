@@ -56,21 +56,32 @@ void add_to(SpeculationStatistics& sum, const SpeculationStatistics& more) {
 
 nlohmann::ordered_json to_json(const Cell& cell) {
   const SpeculationStatistics& s = cell.speculation;
-  return {{"prompt", cell.key.prompt},     {"method", cell.key.method},
-          {"round", cell.key.round},       {"prompt_tokens", cell.prompt_tokens},
-          {"tokens", cell.tokens},         {"prompt_ms", cell.prompt_ms},
-          {"decode_ms", cell.decode_ms},   {"calls", s.calls},
-          {"verified", s.verified_tokens}, {"drafted", s.drafted_tokens},
-          {"accepted", s.accepted_tokens}, {"per_position", s.accepted_per_position},
-          {"draft_ms", s.draft_ms},        {"verify_ms", s.verify_ms},
-          {"other_ms", s.other_ms},        {"forecasts", to_json(cell.forecasts)},
+  return {{"name", cell.name},
+          {"prompt", cell.key.prompt},
+          {"method", cell.key.method},
+          {"round", cell.key.round},
+          {"seed", cell.key.seed},
+          {"prompt_tokens", cell.prompt_tokens},
+          {"tokens", cell.tokens},
+          {"prompt_ms", cell.prompt_ms},
+          {"decode_ms", cell.decode_ms},
+          {"calls", s.calls},
+          {"verified", s.verified_tokens},
+          {"drafted", s.drafted_tokens},
+          {"accepted", s.accepted_tokens},
+          {"per_position", s.accepted_per_position},
+          {"draft_ms", s.draft_ms},
+          {"verify_ms", s.verify_ms},
+          {"other_ms", s.other_ms},
+          {"forecasts", to_json(cell.forecasts)},
           {"output", cell.output}};
 }
 
 Cell cell_of(const json& object) {
   try {
     Cell cell;
-    cell.key = {object.at("prompt"), object.at("method"), object.at("round")};
+    cell.name = object.value("name", std::string());
+    cell.key = {object.at("prompt"), object.at("method"), object.at("round"), object.value("seed", 0)};
     cell.prompt_tokens = object.at("prompt_tokens");
     cell.tokens = object.at("tokens");
     cell.prompt_ms = object.at("prompt_ms");

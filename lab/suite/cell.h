@@ -20,8 +20,9 @@ std::string hex(std::uint64_t value);  ///< 16 digits
 /// file of cells stays valid when prompts, methods or rounds are added.
 struct CellKey {
   std::string prompt;  ///< of the suite's name and the prompt's turns
-  std::string method;  ///< of the method's text and the state of its draft model's files
+  std::string method;  ///< of the method's text and of what its files hold
   int round = 0;
+  int seed = 0;  ///< on top of the request's own
 
   friend auto operator<=>(const CellKey&, const CellKey&) = default;  // NOLINT(modernize-use-nullptr)
 };
@@ -29,6 +30,7 @@ struct CellKey {
 /// Sums over the turns of the conversation.
 struct Cell {
   CellKey key;
+  std::string name;  ///< for the eye: the suite and the prompt's id
   std::int64_t prompt_tokens = 0;
   std::int64_t tokens = 0;
   double prompt_ms = 0;

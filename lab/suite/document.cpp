@@ -9,7 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cpu.h"
+#include "lab/suite/cell_table.h"
+#include "lab/suite/content_hash.h"
 #include "lab/suite/figures.h"
+#include "lab/suite/keys.h"
 
 namespace augur {
 namespace {
@@ -35,6 +38,7 @@ ordered_json to_json(const SuiteRequest& request) {
   if (s.frequency_penalty != 0) settings["frequency_penalty"] = s.frequency_penalty;
   if (s.penalty_window != SamplingOptions().penalty_window) settings["penalty_window"] = s.penalty_window;
   if (!s.logit_bias.empty()) settings["logit_bias"] = s.logit_bias;
+  if (request.budget > 0) settings["budget"] = request.budget;
   return settings;
 }
 
@@ -65,7 +69,7 @@ ordered_json analyses(const std::vector<PromptSet>& sets, const std::vector<std:
     ordered_json points = ordered_json::array();
     for (std::size_t s = 0; s < sets.size(); ++s) {
       for (const SuitePrompt& prompt : sets[s].prompts) {
-        const auto* rounds = state.document(rounds_document({prompt_key(sets[s].name, prompt), keys[m], 0}));
+        const auto* rounds = state.document(rounds_document({prompt_key(sets[s].name, prompt), keys[m]}));
         if (rounds == nullptr) continue;
         for (const ordered_json& round : (*rounds)["rounds"]) {
           ordered_json point = {s};
@@ -86,7 +90,7 @@ ordered_json samples(const std::vector<PromptSet>& sets, const std::vector<std::
     for (const SuitePrompt& prompt : set.prompts) {
       ordered_json by_method = ordered_json::array();
       for (std::size_t m = 0; m < keys.size(); ++m) {
-        const auto* text = state.document(text_document({prompt_key(set.name, prompt), keys[m], 0}));
+        const auto* text = state.document(text_document({prompt_key(set.name, prompt), keys[m]}));
         if (text == nullptr) continue;
         ordered_json entry = {{"method", m}};
         entry.update(*text);
@@ -104,8 +108,15 @@ ordered_json samples(const std::vector<PromptSet>& sets, const std::vector<std::
 
 ordered_json state_header(const ModelInfo& model, const std::string& fingerprint, const EngineOptions& engine,
                           const SuiteRequest& request) {
-  ordered_json header = {{"augur_suite", 1},        {"model", fingerprint}, {"weights", model.weights},
-                         {"cpu", cpu_model_name()}, {"isa", model.isa},     {"threads", model.threads}};
+  ContentHashes contents;
+  ordered_json header = {{"augur_suite", 1},         {"program", program_identity()},
+                         {"model", fingerprint},     {"files", hex(contents.of(engine.model))},
+                         {"weights", model.weights}, {"cpu", cpu_model_name()},
+                         {"isa", model.isa},         {"threads", model.threads}};
+  if (!engine.datastore.empty()) header["datastore"] = hex(contents.of(engine.datastore));
+  for (const EngineOptions::NamedDraftModel& draft : engine.draft_models) {
+    header["draft_models"][draft.name] = hex(contents.of(draft.path));
+  }
   if (engine.kv != KvFormat::Auto) header["kv"] = to_string(engine.kv);
   if (engine.draft_weights != DraftWeightFormat::Auto)
     header["draft_weights"] = to_string(engine.draft_weights);
@@ -125,19 +136,16 @@ std::string text_document(const CellKey& key) {
 ordered_json suite_document(const SuiteFacts& facts, const ModelInfo& model,
                             const std::vector<PromptSet>& sets, const std::vector<Method>& methods,
                             const SuiteRunReport& run, const StateFile& state) {
-  std::vector<std::string> keys;
+  const std::vector<std::string> keys = method_keys(methods, facts.default_draft_model);
   ordered_json method_rows = ordered_json::array();
-  for (const Method& method : methods) {
-    keys.push_back(method_key(method, facts.default_draft_model));
-    method_rows.push_back(method_json(method));
-  }
+  for (const Method& method : methods) method_rows.push_back(method_json(method));
   std::vector<SuiteFigures> figures;
   ordered_json suites = ordered_json::array();
   for (const PromptSet& set : sets) {
-    figures.push_back(suite_figures(set, keys, facts.rounds, state));
+    figures.push_back(suite_figures(set, keys, facts.rounds, state, facts.seeds));
     ordered_json categories = ordered_json::array();
     for (const auto& [name, prompts] : by_category(set)) {
-      const SuiteFigures f = suite_figures(prompts, keys, facts.rounds, state);
+      const SuiteFigures f = suite_figures(prompts, keys, facts.rounds, state, facts.seeds);
       if (f.prompts > 0) {
         categories.push_back({{"name", name}, {"prompts", f.prompts}, {"methods", rows_of(f.methods)}});
       }
@@ -147,7 +155,8 @@ ordered_json suite_document(const SuiteFacts& facts, const ModelInfo& model,
                       {"prompts", f.prompts},
                       {"planned", f.planned},
                       {"methods", rows_of(f.methods)},
-                      {"categories", categories}});
+                      {"categories", categories},
+                      {"cells", cell_rows(set, methods, keys, facts.rounds, facts.seeds, state)}});
   }
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   const ordered_json* costs = state.document(kCostsDocument);
@@ -163,6 +172,7 @@ ordered_json suite_document(const SuiteFacts& facts, const ModelInfo& model,
             {"vocab", model.vocab}}},
           {"settings", to_json(facts.request)},
           {"rounds", facts.rounds},
+          {"seeds", facts.seeds},
           {"complete", run.complete()},
           {"cells", {{"done", run.done}, {"planned", run.planned}}},
           {"harness_share", run.overhead()},

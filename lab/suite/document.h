@@ -16,10 +16,13 @@ struct SuiteFacts {
   std::string command;  ///< the command line, for whoever repeats it
   std::string default_draft_model;
   int rounds = 1;
+  int seeds = 1;
   SuiteRequest request;
 };
 
-/// What every cell depends on: the first line of a state file.
+/// What every cell depends on: the first line of a state file. The program and what the files of the model
+/// and the datastore hold are part of it, not only their names: a figure of another build or of other weights
+/// is another figure. Files are read.
 nlohmann::ordered_json state_header(const ModelInfo& model, const std::string& fingerprint,
                                     const EngineOptions& engine, const SuiteRequest& request);
 

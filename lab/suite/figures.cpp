@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "lab/bench/machine_probe.h"
-#include "lab/suite/workbench.h"
+#include "lab/suite/keys.h"
 
 namespace augur {
 namespace {
@@ -18,32 +18,63 @@ double rate(const Cell& cell, bool with_prompt = false) {
   return 1000.0 * static_cast<double>(cell.tokens) / std::max(ms, 1e-6);
 }
 
-using Runs = std::map<int, const Cell*>;  ///< of one prompt with one method, by round
+using Runs = std::map<int, const Cell*>;  ///< of one text with one method, by round
 
-double median_rate(const Runs& runs, bool with_prompt) {
+double median_rate(const Runs& runs, bool with_prompt = false) {
   std::vector<double> rates;
   for (const auto& [round, cell] : runs) rates.push_back(rate(*cell, with_prompt));
   return median(std::move(rates));
 }
 
-/// A prompt that all methods have run.
+/// What all methods have written to a prompt with one seed.
+using Text = std::vector<Runs>;
+
+/// A prompt of which all methods have run some text.
 struct Measured {
   std::string id;
-  std::vector<Runs> methods;
+  std::vector<Text> texts;
+
+  /// Mean over the texts.
+  double rate(std::size_t method, bool with_prompt = false) const {
+    double sum = 0;
+    for (const Text& text : texts) sum += median_rate(text[method], with_prompt);
+    return sum / static_cast<double>(texts.size());
+  }
 };
 
 std::optional<Measured> find(const std::string& suite, const SuitePrompt& prompt,
-                             const std::vector<std::string>& keys, int rounds, const StateFile& state) {
-  Measured found{prompt.id, std::vector<Runs>(keys.size())};
+                             const std::vector<std::string>& keys, int rounds, int seeds,
+                             const StateFile& state) {
+  Measured found{prompt.id, {}};
   const std::string key = prompt_key(suite, prompt);
-  for (std::size_t m = 0; m < keys.size(); ++m) {
-    for (int round = 0; round < rounds; ++round) {
-      const auto cell = state.cells().find({key, keys[m], round});
-      if (cell != state.cells().end()) found.methods[m].emplace(round, &cell->second);
+  for (int seed = 0; seed < seeds; ++seed) {
+    Text text(keys.size());
+    for (std::size_t m = 0; m < keys.size(); ++m) {
+      for (int round = 0; round < rounds; ++round) {
+        const auto cell = state.cells().find({key, keys[m], round, seed});
+        if (cell != state.cells().end()) text[m].emplace(round, &cell->second);
+      }
     }
-    if (found.methods[m].empty()) return std::nullopt;
+    if (std::none_of(text.begin(), text.end(), [](const Runs& runs) { return runs.empty(); })) {
+      found.texts.push_back(std::move(text));
+    }
   }
+  if (found.texts.empty()) return std::nullopt;
   return found;
+}
+
+/// Adds what was run, and tells whether some of it is not what the first method wrote.
+bool add_runs(const Text& text, std::size_t method, MethodFigures& f) {
+  const Cell& reference = *text.front().begin()->second;
+  bool differs = false;
+  for (const auto& [round, cell] : text[method]) {
+    // What another engine generated is not known; a method may not even repeat its own first run.
+    differs = differs || (!cell->output.empty() && cell->output != reference.output);
+    f.tokens += cell->tokens;
+    add_to(f.sum, cell->speculation);
+    f.forecasts.add(cell->forecasts);
+  }
+  return differs;
 }
 
 /// Means over the prompts of what single ones say of the method; sums over all that was run.
@@ -52,23 +83,15 @@ MethodFigures figures_of(const std::vector<Measured>& prompts, std::size_t metho
   const auto share = 1.0 / static_cast<double>(prompts.size());
   std::vector<double> speedups;
   for (const Measured& prompt : prompts) {
-    const Runs& runs = prompt.methods[method];
-    const Cell& reference = *prompt.methods[0].begin()->second;
-    const double own = median_rate(runs, false);
+    const double own = prompt.rate(method);
     double best = 0;
-    for (const Runs& other : prompt.methods) best = std::max(best, median_rate(other, false));
+    for (std::size_t m = 0; m < prompt.texts.front().size(); ++m) best = std::max(best, prompt.rate(m));
     f.tokens_per_second += share * own;
-    f.with_prompt_per_second += share * median_rate(runs, true);
+    f.with_prompt_per_second += share * prompt.rate(method, true);
     f.share_of_best += share * own / best;
-    speedups.push_back(own / median_rate(prompt.methods[0], false));
+    speedups.push_back(own / prompt.rate(0));
     bool differs = false;
-    for (const auto& [round, cell] : runs) {
-      // What another engine generated is not known; a method may not even repeat its own first run.
-      differs = differs || (!cell->output.empty() && cell->output != reference.output);
-      f.tokens += cell->tokens;
-      add_to(f.sum, cell->speculation);
-      f.forecasts.add(cell->forecasts);
-    }
+    for (const Text& text : prompt.texts) differs = add_runs(text, method, f) || differs;
     f.different += differs ? 1 : 0;
   }
   f.slowest_id =
@@ -78,15 +101,80 @@ MethodFigures figures_of(const std::vector<Measured>& prompts, std::size_t metho
   return f;
 }
 
-/// The mean over the prompts in one round; 0 where one of them has not been run.
+/// The mean over the prompts in one round; 0 where one of their texts has not been run.
 double rate_of_round(const std::vector<Measured>& prompts, std::size_t method, int round) {
   double sum = 0;
   for (const Measured& prompt : prompts) {
-    const auto cell = prompt.methods[method].find(round);
-    if (cell == prompt.methods[method].end()) return 0;
-    sum += rate(*cell->second);
+    for (const Text& text : prompt.texts) {
+      const auto cell = text[method].find(round);
+      if (cell == text[method].end()) return 0;
+      sum += rate(*cell->second) / static_cast<double>(prompt.texts.size());
+    }
   }
   return sum / static_cast<double>(prompts.size());
+}
+
+Resamples resamples_of(const std::vector<Measured>& prompts, std::size_t methods) {
+  std::vector<PromptSample> samples;
+  for (const Measured& prompt : prompts) {
+    PromptSample& sample = samples.emplace_back();
+    for (const Text& text : prompt.texts) {
+      TextSample& one = sample.emplace_back();
+      for (const Runs& runs : text) {
+        one.rates.push_back(median_rate(runs));
+        double tokens = 0;
+        double calls = 0;
+        for (const auto& [round, cell] : runs) {
+          tokens += static_cast<double>(cell->tokens);
+          calls += static_cast<double>(cell->speculation.calls);
+        }
+        one.tokens.push_back(tokens);
+        one.calls.push_back(calls);
+      }
+    }
+  }
+  return resample(samples, methods);
+}
+
+/// Of all suites together: speedups are means of the suites', counts are sums. Suites are resampled apart.
+Resamples joined(const std::vector<SuiteFigures>& suites) {
+  Resamples all;
+  double counted = 0;
+  for (const SuiteFigures& suite : suites) {
+    const Resamples& own = suite.resamples;
+    if (suite.prompts == 0) continue;
+    if (own.empty()) return {};  // of one text
+    counted += 1;
+    if (all.empty()) {
+      all = own;
+      continue;
+    }
+    for (std::size_t r = 0; r < own.speedups.size(); ++r) {
+      for (std::size_t m = 0; m < own.speedups[r].size(); ++m) {
+        all.speedups[r][m] += own.speedups[r][m];
+        all.tokens[r][m] += own.tokens[r][m];
+        all.calls[r][m] += own.calls[r][m];
+      }
+    }
+  }
+  for (std::vector<double>& resample : all.speedups) {
+    for (double& speedup : resample) speedup /= counted;
+  }
+  return all;
+}
+
+void add_intervals(const Resamples& resamples, std::vector<MethodFigures>& methods) {
+  for (std::size_t m = 0; m < methods.size(); ++m) {
+    std::vector<double> speedups;
+    std::vector<double> taus;
+    for (std::size_t r = 0; r < resamples.speedups.size(); ++r) {
+      speedups.push_back(resamples.speedups[r][m]);
+      // Another engine may not tell its calls.
+      if (resamples.calls[r][m] > 0) taus.push_back(resamples.tokens[r][m] / resamples.calls[r][m]);
+    }
+    methods[m].speedup_interval = interval_of(std::move(speedups));
+    methods[m].tau_interval = interval_of(std::move(taus));
+  }
 }
 
 /// Of the rounds that were run.
@@ -130,12 +218,13 @@ Spread spread_of(std::vector<double> values) {
 }
 
 SuiteFigures suite_figures(const PromptSet& set, const std::vector<std::string>& keys, int rounds,
-                           const StateFile& state) {
+                           const StateFile& state, int seeds) {
   std::vector<Measured> prompts;
   for (const SuitePrompt& prompt : set.prompts) {
-    if (auto found = find(set.name, prompt, keys, rounds, state)) prompts.push_back(std::move(*found));
+    if (auto found = find(set.name, prompt, keys, rounds, seeds, state)) prompts.push_back(std::move(*found));
   }
-  SuiteFigures figures{set.name, static_cast<int>(prompts.size()), static_cast<int>(set.prompts.size()), {}};
+  SuiteFigures figures{
+      set.name, static_cast<int>(prompts.size()), static_cast<int>(set.prompts.size()), {}, {}};
   if (prompts.empty()) return figures;
   for (std::size_t m = 0; m < keys.size(); ++m) {
     MethodFigures& f = figures.methods.emplace_back(figures_of(prompts, m));
@@ -148,6 +237,8 @@ SuiteFigures suite_figures(const PromptSet& set, const std::vector<std::string>&
     }
     f.by_round = spread_of_rounds(f.round_speedups);
   }
+  figures.resamples = resamples_of(prompts, keys.size());
+  add_intervals(figures.resamples, figures.methods);
   return figures;
 }
 
@@ -170,11 +261,15 @@ std::vector<MethodFigures> overall_figures(const std::vector<SuiteFigures>& suit
     for (double& speedup : f.round_speedups) speedup /= counted;
     f.by_round = spread_of_rounds(f.round_speedups);
   }
+  add_intervals(joined(suites), all);
   return all;
 }
 
 nlohmann::ordered_json to_json(const MethodFigures& f) {
   const auto spread = [](const Spread& s) { return nlohmann::ordered_json{s.low, s.middle, s.high}; };
+  const auto interval = [](const std::optional<Interval>& i) {
+    return i ? nlohmann::ordered_json{i->low, i->high} : nlohmann::ordered_json();
+  };
   const auto calls = static_cast<double>(std::max<std::int64_t>(f.sum.calls, 1));
   return {{"tokens_per_second", f.tokens_per_second},
           {"with_prompt_per_second", f.with_prompt_per_second},
@@ -185,6 +280,8 @@ nlohmann::ordered_json to_json(const MethodFigures& f) {
           {"speedup_by_round", spread(f.by_round)},
           {"speedup_by_prompt", spread(f.by_prompt)},
           {"slowest_prompt", f.slowest_id},
+          {"speedup_interval", interval(f.speedup_interval)},
+          {"tau_interval", interval(f.tau_interval)},
           {"different", f.different},
           {"tokens", f.tokens},
           {"tau", f.tau()},

@@ -5,6 +5,7 @@
 #include "api/plan_names.h"
 #include "base/error.h"
 #include "plan/text.h"
+#include "policy/registry.h"
 #include "vocab/vocabulary_spec.h"
 
 namespace augur {
@@ -62,17 +63,23 @@ std::string part_path(const std::string& name, const fs::path& parts) {
 }
 
 Method parse_method(const std::string& text, const SpeculationPlan& base, const fs::path& parts) {
-  Method method{.text = text, .label = {}, .draft_model = {}, .speculation = base, .server = {}};
+  Method method{
+      .text = text, .label = {}, .draft_model = {}, .keeps_learnt = false, .speculation = base, .server = {}};
   try {
     PlanText written = split_plan(text);
     if (written.drafters.empty()) throw Error("expected plain or speculation types");
     method.label = take(written, "label");
     if (method.label.empty()) method.label = short_text(written);
+    if (const std::string keep = take(written, "keep"); !keep.empty()) {
+      if (keep != "0" && keep != "1") throw Error("keep: expected 0 or 1, found '{}'", keep);
+      method.keeps_learnt = keep == "1";
+    }
     if (const std::string model = take(written, "model"); !model.empty()) {
       method.draft_model = part_path(model, parts);
     }
     apply(written, method.speculation);
     use_canonical_names(method.speculation);
+    if (!method.plain()) check_limits(method.speculation);
     find_files(method.speculation, parts);
   } catch (const Error& error) {
     throw Error("{}: {}", text, error.what());

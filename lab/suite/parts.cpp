@@ -81,17 +81,20 @@ std::vector<FoundPart> find_parts(const fs::path& parts, const Fingerprint& targ
   return found;
 }
 
-std::vector<std::string> default_methods(const std::vector<FoundPart>& parts, bool quick) {
+std::vector<std::string> default_methods(const std::vector<FoundPart>& parts, bool quick, bool budgeted) {
   static const std::set<std::string> kPolicyParts = {"hetero", "c2t", "acceptance"};
-  std::vector<std::string> methods = {"plain", "ngram:n-min=3,n-max=8"};
+  const auto sized = [&](const char* shape, const char* size) {
+    return std::string(shape) + (budgeted ? "" : size);
+  };
+  std::vector<std::string> methods = {"plain", sized("ngram:n-min=3", ",n-max=8")};
   if (!quick) methods.push_back("suffix:policy=auto");
   for (const FoundPart& drafter : parts) {
     if (!drafter.drafter) continue;
     const std::string base = fmt::format("{}:model={},", drafter.kind, drafter.name);
     const bool block = drafter.kind == "dflash" || drafter.kind == "dspark";
-    if (!quick) methods.push_back(base + "n-max=4");
-    if (!block) methods.push_back(base + "topk=4,depth=4,size=16");
-    if (!block && !quick) methods.push_back(base + "topk=8,depth=6,size=32");
+    if (!quick) methods.push_back(base + (budgeted ? "policy=chain" : "n-max=4"));
+    if (!block) methods.push_back(base + sized("topk=4,depth=4", ",size=16"));
+    if (!block && !quick) methods.push_back(base + sized("topk=8,depth=6", ",size=32"));
     for (const FoundPart& part : parts) {
       if (part.drafter || kPolicyParts.count(part.kind) == 0 || quick) continue;
       if (!part.made_for.empty() && part.made_for != drafter.kind + " " + drafter.name) continue;

@@ -24,7 +24,9 @@ struct FoundPart {
 std::vector<FoundPart> find_parts(const std::filesystem::path& parts, const Fingerprint& target);
 
 /// Methods worth comparing, in the syntax of parse_method: plain, look-ups, and for every drafter found a
-/// chain, a tree, and the policies that there are parts for; `quick`: the few that tell most.
-std::vector<std::string> default_methods(const std::vector<FoundPart>& parts, bool quick);
+/// chain, a tree, and the policies that there are parts for; `quick`: the few that tell most; `budgeted`:
+/// those that leave their size to a budget (use_budget()).
+std::vector<std::string> default_methods(const std::vector<FoundPart>& parts, bool quick,
+                                         bool budgeted = false);
 
 }  // namespace augur

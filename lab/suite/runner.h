@@ -15,6 +15,7 @@ namespace augur {
 struct SuiteRunOptions {
   SuiteRequest request;
   int rounds = 1;      ///< repetitions of every prompt with every method
+  int seeds = 1;       ///< texts of every prompt: with the request's seed and those that follow it
   double minutes = 0;  ///< no new cell is begun after so long; 0: no limit
   std::string default_draft_model;
   RoundLog* log = nullptr;  ///< sees every round of every cell of this run
@@ -41,9 +42,11 @@ struct SuiteProgress {
   std::string suite;
 };
 
-/// Runs every cell that the state does not hold yet. Per round and prompt all methods follow one another, in
-/// rotating order, so that a machine whose speed drifts treats them alike. A method's first run in a process
-/// is not counted.
+/// Runs every cell that the state does not hold yet. Per round, seed and prompt all methods follow one
+/// another, in rotating order, so that a machine whose speed drifts treats them alike. A method's first run
+/// in a process is not counted. What a method learns from texts does not outlive a prompt, of one that keeps
+/// it a round: such a method runs a pass over the prompts whole or not at all, as what it does depends on the
+/// prompts before.
 SuiteRunReport run_suites(Workbench& bench, const std::vector<PromptSet>& sets,
                           const std::vector<Method>& methods, const SuiteRunOptions& options,
                           StateFile& state, const std::function<void(const SuiteProgress&)>& progress = {});

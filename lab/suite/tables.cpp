@@ -11,14 +11,23 @@ namespace {
 
 using nlohmann::ordered_json;
 
+/// "1.32-1.45"; empty where the document has no such interval.
+std::string interval_text(const ordered_json& f, const char* key) {
+  const ordered_json interval = f.value(key, ordered_json());
+  if (!interval.is_array()) return {};
+  return fmt::format("{:.2f}-{:.2f}", interval[0].get<double>(), interval[1].get<double>());
+}
+
 std::string row_text(const ordered_json& method, const ordered_json& f, bool first) {
   const auto calls = std::max(f["calls"].get<double>(), 1.0);
   const auto per_call = [&](const char* key) { return f[key].get<double>() / calls; };
-  std::string line = fmt::format("  {:<36} {:7.1f} {:6.2f}x {:6.2f} {:8} {:9}  {:5.2f} {:6.2f} {:5.2f}",
-                                 method["label"].get<std::string>(), f["tokens_per_second"].get<double>(),
-                                 f["speedup"].get<double>(), f["tau"].get<double>(),
-                                 f["calls"].get<std::int64_t>(), f["verified_tokens"].get<std::int64_t>(),
-                                 per_call("draft_ms"), per_call("verify_ms"), per_call("other_ms"));
+  std::string line =
+      fmt::format("  {:<36} {:7.1f} {:6.2f}x {:>10} {:6.2f} {:>10} {:8} {:9}  {:5.2f} {:6.2f} {:5.2f}",
+                  method["label"].get<std::string>(), f["tokens_per_second"].get<double>(),
+                  f["speedup"].get<double>(), first ? "" : interval_text(f, "speedup_interval"),
+                  f["tau"].get<double>(), first ? "" : interval_text(f, "tau_interval"),
+                  f["calls"].get<std::int64_t>(), f["verified_tokens"].get<std::int64_t>(),
+                  per_call("draft_ms"), per_call("verify_ms"), per_call("other_ms"));
   if (first) return line;
   const ordered_json& rounds = f["speedup_by_round"];
   if (rounds[2].get<double>() > rounds[0].get<double>()) {
@@ -59,8 +68,9 @@ std::string details_of(const ordered_json& f, bool first) {
 
 std::string table(const std::string& title, const ordered_json& methods, const ordered_json& rows,
                   bool details) {
-  std::string text = fmt::format("{}\n  {:<36} {:>7} {:>7} {:>6} {:>8} {:>9}  {}\n", title, "", "tok/s",
-                                 "speedup", "tau", "calls", "verified", "ms a call: draft, verify, other");
+  std::string text =
+      fmt::format("{}\n  {:<36} {:>7} {:>7} {:>10} {:>6} {:>10} {:>8} {:>9}  {}\n", title, "", "tok/s",
+                  "speedup", "95%", "tau", "95%", "calls", "verified", "ms a call: draft, verify, other");
   for (std::size_t m = 0; m < rows.size(); ++m) {
     text += row_text(methods[m], rows[m], m == 0) + "\n";
     if (details) text += details_of(rows[m], m == 0);
@@ -94,11 +104,12 @@ std::string summary_row(const ordered_json& document, std::size_t method) {
   const auto number = [&](const char* key) { return f[key].get<double>(); };
   const ordered_json& rounds = f["speedup_by_round"];
   return fmt::format(
-      "| {} | {:.2f} ({:.2f}-{:.2f}) | {:.2f} | {:.2f} | {:.0f} | {:.2f} | {:.1f} | {:.2f} / {:.2f} |\n",
+      "| {} | {:.2f} ({:.2f}-{:.2f}) | {} | {:.2f} | {:.2f} | {:.0f} | {:.2f} | {:.1f} | {:.2f} / {:.2f} |\n",
       label_cell(document["methods"][method]), number("speedup"), rounds[0].get<double>(),
-      rounds[2].get<double>(), worst_suite(document["suites"], method),
-      f["speedup_by_prompt"][0].get<double>(), number("tokens_per_second"), number("tau"),
-      number("verified_tokens") / calls, number("draft_ms") / calls, number("verify_ms") / calls);
+      rounds[2].get<double>(), method == 0 ? "" : interval_text(f, "speedup_interval"),
+      worst_suite(document["suites"], method), f["speedup_by_prompt"][0].get<double>(),
+      number("tokens_per_second"), number("tau"), number("verified_tokens") / calls,
+      number("draft_ms") / calls, number("verify_ms") / calls);
 }
 
 std::string by_suite(const ordered_json& document) {
@@ -151,9 +162,9 @@ std::string markdown_tables(const ordered_json& document) {
       document["machine"]["cpu"].get<std::string>(), document["machine"]["threads"].dump());
   if (document["overall"].empty()) return text + "Nothing was measured.\n";
   text +=
-      "| method | speedup (rounds) | worst suite | worst prompt | tokens/s | τ | rows a call | draft / "
+      "| method | speedup (rounds) | 95% | worst suite | worst prompt | tokens/s | τ | rows a call | draft / "
       "verify ms a "
-      "call |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n";
+      "call |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (std::size_t m = 0; m < document["overall"].size(); ++m) text += summary_row(document, m);
   return text + "\n" + by_suite(document);
 }

@@ -76,6 +76,7 @@ ordered_json watch_text(Workbench& bench, const Method& method, const SuitePromp
     if (at == names.end()) names.emplace_back(name_of);
     return static_cast<int>(std::find(names.begin(), names.end(), name_of) - names.begin()) + 1;
   };
+  bench.forget(method);
   bench.run(
       method, prompt, first_turn, cancel, [&](const Result& r) { result = r; },
       [&](const TokenEvent& event) {

@@ -38,6 +38,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       sampler_(std::move(options.sampling), target.config().vocab),
       verification_(options.verification),
       reuse_prefix_(options.reuse_prefix && !options.prompt_logprobs),
+      most_nodes_(options.most_nodes),
       tpot_ms_(options.tpot_ms),
       logprobs_(options.logprobs),
       score_prompt_(options.prompt_logprobs),
@@ -137,7 +138,7 @@ void Sequence::begin_round() {
   };
   draft_.tokens = text_;
   draft_.info = {.context = cache_.length(),
-                 .room = limited(cache_.room() - 1),
+                 .room = limited(std::min(cache_.room() - 1, most_nodes_)),
                  .max_depth = limited(tokens_left() - 1),
                  .tpot_ms = tpot_ms_};
   if (tpot_ms_ > 0) {

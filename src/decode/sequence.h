@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,6 +50,9 @@ struct SequenceOptions {
   /// Cache slots beyond the text's own, for nodes that are rejected: near the end of the context, and of a
   /// short text's cache, trees are no larger than what is left.
   std::int64_t tree_slots = 512;
+  /// Nodes beside the root that are verified in a round, whatever drafts and whatever the policy: all
+  /// policies draft for so many at most.
+  std::int64_t most_nodes = std::numeric_limits<std::int64_t>::max();
   Verification verification = Verification::Walk;
   /// Drafters rank their candidates by what the target is about to draw (ExpandOptions::coupled); otherwise
   /// by their own probabilities. Under Rejection they draw their candidates instead.
@@ -135,6 +139,7 @@ class Sequence {
   std::optional<MaskTree> masks_;  ///< of the constraint
   Verification verification_;
   bool reuse_prefix_;
+  std::int64_t most_nodes_;
   double tpot_ms_;
   int logprobs_;
   bool score_prompt_;  ///< the prompt's, too

@@ -7,12 +7,14 @@ function protocol() {
     ["requests", `${s.max_tokens < 0 ? "as long as the context allows" : `up to ${s.max_tokens} tokens an answer`}, ${s.turns === 0 ? "all turns" : s.turns + " turns"}, ${s.chat ? "chat template" : "prompts as they are"}${s.ignore_eos ? ", end of sequence ignored" : ""}`],
     ["sampling", s.temperature === 0 ? "greedy" : `temperature ${s.temperature}, top-k ${s.top_k}, top-p ${s.top_p}, seed ${s.seed}`],
     ["order", "every prompt with all methods one after the other, in rotating order; the first run of a method is not counted"],
-    ["rounds", `${D.rounds}; a prompt's rate is the median over them`],
+    ["rounds", `${D.rounds}; a text's rate is the median over them`],
+    D.seeds > 1 && ["seeds", `${D.seeds}; a prompt's rate is the mean over its texts`],
+    s.budget && ["budget", `${s.budget} nodes a round beside the newest token, whatever the policy`],
     ["cells", `${D.cells.done} of ${D.cells.planned} measured`],
     ["harness", `${(100 * D.harness_share).toFixed(2)}% of the time was not spent in the decoder`],
     ["model", `${D.model.name}, ${D.model.family}, ${D.model.weights}, ${(D.model.weight_bytes / 1e6).toFixed(0)} MB read for a token`],
     ["machine", `${D.machine.cpu}, ${count(D.machine.threads, "thread")}, ${D.machine.isa}`],
-  ];
+  ].filter(Boolean);
   return el("section", {}, el("h2", {}, "How this was measured"), el("pre", {}, D.command),
     el("dl", {}, facts.map(([k, v]) => [el("dt", {}, k), el("dd", {}, v)])),
     el("h3", {}, "Methods"), el("dl", {}, D.methods.map((m) => [el("dt", {}, m.label), el("dd", {}, el("code", {}, m.text))])));

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lab/suite/workbench.h"
+#include "lab/suite/keys.h"
 #include "support/temporary_folder.h"
 
 namespace augur {

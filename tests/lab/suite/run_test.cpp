@@ -8,6 +8,7 @@
 
 #include "lab/suite/analysis.h"
 #include "lab/suite/document.h"
+#include "lab/suite/keys.h"
 #include "lab/suite/report.h"
 #include "lab/suite/tables.h"
 #include "support/stories.h"
@@ -231,7 +232,12 @@ TEST_F(SuiteRun, ThePageCarriesTheDocumentAndCannotBeBrokenOutOf) {
   constexpr std::string_view kOpen = "<script type=\"application/json\" id=\"data\">";
   const std::size_t begin = page.find(kOpen) + kOpen.size();
   const std::size_t end = page.find("</script>", begin);
-  EXPECT_EQ(ordered_json::parse(page.substr(begin, end - begin)), found)
+  ordered_json shown = found;
+  for (ordered_json& suite : shown["suites"]) {
+    EXPECT_EQ(suite["cells"].size(), suite["prompts"].get<std::size_t>() * 4);
+    suite.erase("cells");
+  }
+  EXPECT_TRUE(ordered_json::parse(page.substr(begin, end - begin)) == shown)
       << "also behind '</script>' in a text";
   EXPECT_EQ(page.find("http://"), page.find("http://www.w3.org/2000/svg")) << "loads nothing";
   EXPECT_EQ(page.find("https://"), std::string::npos);
