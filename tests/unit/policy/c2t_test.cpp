@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -85,9 +86,13 @@ TEST_F(C2t, TheClassifierIsTheNetworkOfItsFile) {
 }
 
 /// The construction from its description: of a level the top_k by joint probability, of those the confident,
-/// of those the `second` most confident.
-std::set<Path> reference(const RandomLaw& law, double beta, int top_k, int children, int levels, int room,
-                         int second = 0) {
+/// of those the `second` most confident; of all, where there are more than fit in `room`, the most probable.
+struct Reference {
+  std::set<Path> paths;
+  bool cut = false;  ///< there were more than fit
+};
+Reference reference(const RandomLaw& law, double beta, int top_k, int children, int levels, int room,
+                    int second = 0) {
   struct Node {
     Path path;
     float score;
@@ -122,29 +127,35 @@ std::set<Path> reference(const RandomLaw& law, double beta, int top_k, int child
     level = fresh;
   }
   std::stable_sort(kept.begin(), kept.end(), [](auto& a, auto& b) { return a.score > b.score; });
-  if (std::ssize(kept) > room) kept.resize(static_cast<std::size_t>(room));
-  std::set<Path> out;
-  for (const Node& n : kept) out.insert(n.path);
+  Reference out{.cut = std::ssize(kept) > room};
+  if (out.cut) kept.resize(static_cast<std::size_t>(room));
+  for (const Node& n : kept) out.paths.insert(n.path);
   return out;
 }
 
 TEST_F(C2t, TreesAreThoseOfTheDescription) {
   std::set<std::size_t> sizes;
-  for (const double beta : {0.3, 0.5, 0.6}) {
-    const auto policy = make_policy("c2t:topk=5,children=3,depth=4,size=200,model=" + files.path() +
-                                    ",beta=" + std::to_string(beta));
-    for (unsigned seed = 0; seed < 300; ++seed) {
-      const RandomLaw law{seed};
-      DraftTree tree;
-      tree.reset(0, 0);
-      draft(*policy, kRoomy, tree, law);
-      std::set<Path> found;
-      for (std::int32_t node = 1; node < tree.size(); ++node) found.insert(path_of(tree, node));
-      ASSERT_EQ(found, reference(law, beta, 5, 3, 4, 199)) << "seed " << seed << ", beta " << beta;
-      sizes.insert(found.size());
+  int cut = 0;
+  for (const int size : {200, 8}) {
+    for (const double beta : {0.3, 0.5, 0.6}) {
+      const auto policy = make_policy(
+          fmt::format("c2t:topk=5,children=3,depth=4,size={},model={},beta={}", size, files.path(), beta));
+      for (unsigned seed = 0; seed < 300; ++seed) {
+        const RandomLaw law{seed};
+        DraftTree tree;
+        tree.reset(0, 0);
+        draft(*policy, kRoomy, tree, law);
+        std::set<Path> found;
+        for (std::int32_t node = 1; node < tree.size(); ++node) found.insert(path_of(tree, node));
+        const Reference expected = reference(law, beta, 5, 3, 4, size - 1);
+        ASSERT_EQ(found, expected.paths) << "seed " << seed << ", beta " << beta << ", size " << size;
+        sizes.insert(found.size());
+        cut += expected.cut ? 1 : 0;
+      }
     }
   }
   EXPECT_GT(sizes.size(), 8u) << "the rule bites";
+  EXPECT_GT(cut, 100) << "and so does the size";
 }
 
 // Section 4.2.2: of the nodes that pass, the K most confident; and appendix B.6's rows without it.
@@ -163,9 +174,9 @@ TEST_F(C2t, ASecondTopKLeavesTheMostConfident) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     const RandomLaw law{seed};
     const std::set<Path> second = tree_of(",second=2", law);
-    ASSERT_EQ(second, reference(law, 0.3, 100, 3, 4, 199, 2)) << seed;
+    ASSERT_EQ(second, reference(law, 0.3, 100, 3, 4, 199, 2).paths) << seed;
     const std::set<Path> all = tree_of("", law);
-    ASSERT_EQ(all, reference(law, 0.3, 100, 3, 4, 199)) << seed;
+    ASSERT_EQ(all, reference(law, 0.3, 100, 3, 4, 199).paths) << seed;
     ASSERT_EQ(all, tree_of(",second=0", law));
     cut += second != all;
   }
@@ -238,7 +249,7 @@ TEST_F(C2t, ChainsAreAnEarlyExit) {
     DraftTree tree;
     tree.reset(0, 0);
     draft(*policy, kRoomy, tree, law);
-    const std::set<Path> expected = reference(law, 0.5, 15, 1, 6, 63);
+    const std::set<Path> expected = reference(law, 0.5, 15, 1, 6, 63).paths;
     ASSERT_EQ(tree.size(), std::ssize(expected) + 1);
     lengths.insert(tree.size());
   }

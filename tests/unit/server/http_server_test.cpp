@@ -10,11 +10,14 @@
 #include <future>
 #include <thread>
 
+#include "support/eventually.h"
+
 namespace augur {
 namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
+using testing_support::comes;
 
 /// A connection of which every byte is ours.
 class RawClient {
@@ -116,9 +119,9 @@ TEST(HttpServer, TellsWhenAClientGoesAway) {
     });
     RawClient client(server.port());
     client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    asked.get_future().wait();
+    ASSERT_TRUE(comes(asked.get_future()));
     client.close();
-    gone.get_future().wait();
+    ASSERT_TRUE(comes(gone.get_future()));
   }
 }
 
@@ -153,7 +156,7 @@ TEST(HttpServer, DropsAClientThatDoesNotReadItsStream) {
   });
   RawClient client(server.port());
   client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-  gone.get_future().wait();
+  EXPECT_TRUE(comes(gone.get_future()));
 }
 
 TEST(HttpServer, RefusesWhatIsTooLargeOrNoHttp) {
