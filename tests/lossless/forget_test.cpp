@@ -56,7 +56,7 @@ TEST_P(ForgetfulDrafters, DraftAgainAsTheFirstTime) {
 
 /// A list that follows the text is the one thing that drafters with a projection learn.
 TEST_P(ForgetfulDrafters, ForgetTheListThatFollowsTheText) {
-  if (!find_drafter_type(GetParam().type).projects) return;
+  if (!find_drafter_type(GetParam().type).projects) GTEST_SKIP() << "it has no projection";
   const ModelConfig& config = target_.model().config();
   const TemporaryFolder folder;
   write_token_order(folder.path() / "frequencies", some_frequencies(config.vocab), {});
@@ -65,6 +65,9 @@ TEST_P(ForgetfulDrafters, ForgetTheListThatFollowsTheText) {
       target_.model().fingerprint(), {});
   target_.load(&hot);
   check();
+  // Untrained heads draft nonsense with any list.
+  if (GetParam().type == "draft")
+    EXPECT_TRUE(learns_) << "a model that is right is helped by what it has seen";
 }
 
 INSTANTIATE_TEST_SUITE_P(Registered, ForgetfulDrafters, testing::ValuesIn(tiny_drafter_cases()),

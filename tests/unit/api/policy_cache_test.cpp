@@ -35,6 +35,17 @@ TEST_F(PolicyCacheTest, WhatIsLearnedIsOfOneCombinationOfDrafters) {
   EXPECT_FALSE(policy_of("draft").fresh);
 }
 
+TEST_F(PolicyCacheTest, WhatIsForgottenBeginsAnewWithoutBeingLoadedAgain) {
+  const DrafterIdentity drafters[] = {{.name = "draft"}};
+  const auto beliefs = [&] { return policy_of("draft").policy->make_all(drafters).controller; };
+  const auto before = beliefs();
+  ASSERT_NE(before, nullptr);
+  EXPECT_EQ(beliefs(), before) << "later texts go on with what was learnt";
+  cache_.forget_learnt();
+  EXPECT_NE(beliefs(), before);
+  EXPECT_FALSE(policy_of("draft").fresh);
+}
+
 TEST_F(PolicyCacheTest, NamesForOneThingAreOneKey) {
   const PolicyCache::Found named = policy_of("draft,ngram:policy=auto");
   EXPECT_TRUE(named.fresh);
