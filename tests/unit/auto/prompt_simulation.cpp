@@ -1,0 +1,283 @@
+#include "prompt_simulation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "api/cost_file.h"
+#include "decode/round.h"
+#include "io/json_reader.h"
+#include "policy/auto_policy.h"
+#include "simulation.h"
+
+namespace augur::simulation {
+namespace {
+
+constexpr int kPromptRows = 256;      ///< of a step
+constexpr int kCandidates = 12;       ///< that a drafter has for a place
+constexpr std::int64_t kChunk = 256;  ///< rows that a drafter catches up with at once
+
+class PromptRun;
+
+/// One request.
+class Request {
+ public:
+  Request(const PromptWorld& world, std::uint64_t seed)
+      : tokens(world.prompt), world_(world), random_(seed) {}
+
+  /// The token that is right at a place of the answer: a drafter's candidates are 1, 2 and so on.
+  TokenId at(std::size_t place) {
+    while (answer_.size() <= place) answer_.push_back(draw());
+    return answer_[place];
+  }
+  double share(int rank, double right) const { return rank == 0 ? 1 : (1 - right) * std::pow(0.5, rank); }
+  std::size_t written() const { return static_cast<std::size_t>(tokens - world_.prompt); }
+  bool reads() const { return read < tokens - 1; }
+  bool finished() const { return tokens - world_.prompt >= world_.answer; }
+
+  std::int64_t read = 0;  ///< tokens that the target has run
+  std::int64_t tokens;    ///< of prompt and answer, the root included
+  std::int64_t drafter_ran = 0;
+  double first_ms = 0;
+  double ms = 0;
+  SequenceDraft draft;
+  TokenId root = 0;
+  std::vector<std::int32_t> path;
+
+ private:
+  TokenId draw() {
+    double left = std::uniform_real_distribution<double>()(random_);
+    for (int rank = 0; rank < kCandidates; ++rank) {
+      left -= world_.right * share(rank, world_.right);
+      if (left < 0) return 1 + rank;
+    }
+    return 0;
+  }
+
+  const PromptWorld& world_;
+  std::mt19937_64 random_;
+  std::vector<TokenId> answer_;
+};
+
+class PromptDrafter final : public Drafter {
+ public:
+  PromptDrafter(PromptRun& run, Request& request) : run_(run), request_(request) {}
+
+  std::string_view name() const override;
+  void reset() override {}
+  void sync(const AcceptedRows&) override {}
+  const void* group() const override { return &run_; }
+  void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
+  void expand_many(std::span<const ExpandJob> jobs) override;
+
+ private:
+  std::int64_t behind() const { return request_.tokens - request_.drafter_ran; }
+
+  PromptRun& run_;
+  Request& request_;
+};
+
+class PromptRun {
+ public:
+  PromptRun(const PromptWorld& world, const Prices& prices, const Shape& shape,
+            const std::shared_ptr<Chooser>& chooser)
+      : world_(world), prices_(prices), costs_(prices.costs), chooser_(chooser), random_(world.seed) {
+    for (int i = 0; i < world.sequences; ++i) add(shape);
+  }
+
+  Answers run() {
+    while (std::any_of(requests_.begin(), requests_.end(), [](const auto& r) { return !r->finished(); }))
+      step();
+    Answers mean;
+    for (const auto& request : requests_) {
+      mean.ms += request->ms / world_.sequences;
+      mean.first_ms += request->first_ms / world_.sequences;
+    }
+    mean.drafted = drafted_ / world_.sequences;
+    return mean;
+  }
+
+  const PromptWorld& world() const { return world_; }
+  void pass(double ms) {
+    clock_.pass(ms * std::exp(world_.noise * std::normal_distribution<double>()(random_)));
+  }
+  const DraftCosts& draft_prices() const { return prices_.costs.drafters().find(world_.drafter)->second; }
+
+ private:
+  void add(const Shape& shape) {
+    requests_.push_back(std::make_unique<Request>(world_, random_()));
+    SequenceDraft& draft = requests_.back()->draft;
+    std::unique_ptr<TreePolicy> policy = shape ? shape() : nullptr;
+    if (!policy) {
+      auto text = std::make_unique<AutoText>();
+      AutoText::Drafter& known = text->drafters.emplace_back(chooser_->belief(world_.drafter));
+      policy = std::make_unique<AutoPolicy>(*chooser_, *text, known);
+      draft.controller = chooser_;
+      draft.text = std::move(text);
+    }
+    draft.speculators.push_back(
+        {.drafter = std::make_unique<PromptDrafter>(*this, *requests_.back()), .policy = std::move(policy)});
+  }
+
+  void step() {
+    const double began = clock_.now_ms();
+    std::vector<Request*> writing;
+    std::vector<SequenceDraft*> drafts;
+    for (const auto& request : requests_) {
+      if (request->finished() || request->reads()) continue;
+      SequenceDraft& draft = request->draft;
+      draft.tokens = {&request->root, 1};
+      draft.info = {.context = request->tokens - 1,
+                    .room = 256,
+                    .max_depth = world_.answer - static_cast<int>(request->written()) - 1};
+      writing.push_back(request.get());
+      drafts.push_back(&draft);
+    }
+    round_.draft(drafts);
+    const double draft_ms = clock_.now_ms() - began;
+
+    double trees = 0;
+    double contexts = 0;
+    for (const SequenceDraft* draft : drafts) {
+      trees += draft->tree.size();
+      contexts += static_cast<double>(draft->tree.size() * draft->info.context);
+    }
+    int left = kPromptRows;
+    double prompts = 0;
+    double prompt_contexts = 0;
+    std::vector<std::pair<Request*, int>> readers;
+    for (const auto& request : requests_) {
+      const auto rows = static_cast<int>(std::min<std::int64_t>(left, request->tokens - 1 - request->read));
+      if (request->finished() || !request->reads() || rows == 0) continue;
+      readers.emplace_back(request.get(), rows);
+      prompts += rows;
+      prompt_contexts += rows * (static_cast<double>(request->read) + rows / 2.0);
+      left -= rows;
+    }
+    const double verify_began = clock_.now_ms();
+    const double rows = trees + prompts;
+    const double context = (contexts + prompt_contexts) / rows;
+    const CostModel& truth = prices_.costs;
+    pass(truth.verify_ms(rows, context) * (1 - prices_.logits_share) +
+         (trees > 0 ? truth.verify_ms(trees, contexts / trees) * prices_.logits_share : 0));
+    const double verify_ms = clock_.now_ms() - verify_began;
+    pass(truth.other_ms());
+    book(writing, draft_ms, verify_ms, rows, context, prompts == 0);
+    for (const auto& [request, more] : readers) {
+      request->read += more;
+      request->draft.speculators.front().behind += more;
+    }
+  }
+
+  void book(std::span<Request* const> writing, double draft_ms, double verify_ms, double rows, double context,
+            bool pure) {
+    std::vector<StepTrace> traces;
+    std::vector<SequenceDraft*> drafts;
+    if (pure) costs_.observe_step(rows, context, verify_ms, prices_.costs.other_ms());
+    for (Request* request : writing) {
+      const DraftTree& tree = request->draft.tree;
+      request->path.assign(1, DraftTree::kRoot);
+      TokenId next = request->at(request->written());
+      for (std::int32_t c = tree.find_child(DraftTree::kRoot, next); c >= 0; c = tree.find_child(c, next)) {
+        request->path.push_back(c);
+        next = request->at(request->written() + request->path.size() - 1);
+      }
+      traces.push_back({.tree = &tree,
+                        .path = request->path,
+                        .next = next,
+                        .drafted = request->draft.drafted,
+                        .batch_rows = static_cast<std::int32_t>(rows),
+                        .context = request->draft.info.context,
+                        .draft_ms = draft_ms / static_cast<double>(writing.size()),
+                        .verify_ms = verify_ms * tree.size() / rows,
+                        .other_ms = prices_.costs.other_ms() / static_cast<double>(writing.size()),
+                        .forecast = request->draft.forecast});
+      drafts.push_back(&request->draft);
+      drafted_ += request->draft.drafted;
+    }
+    round_.observe(drafts, traces);
+    for (Request* request : writing) {
+      request->tokens += std::ssize(request->path);
+      request->read = request->tokens - 1;
+      request->draft.speculators.front().behind += static_cast<int>(request->path.size());
+      if (request->first_ms == 0) request->first_ms = clock_.now_ms();
+      if (request->finished()) request->ms = clock_.now_ms();
+    }
+  }
+
+  PromptWorld world_;
+  const Prices& prices_;
+  CostModel costs_;  ///< as the process knows them
+  FakeClock clock_;
+  Round round_{costs_, clock_};
+  std::shared_ptr<Chooser> chooser_;
+  std::mt19937_64 random_;
+  std::vector<std::unique_ptr<Request>> requests_;
+  double drafted_ = 0;
+};
+
+std::string_view PromptDrafter::name() const {
+  return run_.world().drafter;
+}
+
+void PromptDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontier,
+                           const ExpandOptions& options) {
+  const PromptWorld& world = run_.world();
+  const double says = world.claimed < 0 ? world.right : world.claimed;
+  for (const std::int32_t node : frontier) {
+    for (int rank = 0; rank < std::min(options.top_k, kCandidates); ++rank) {
+      const double probability = std::max(says * request_.share(rank, says), 1e-6);
+      tree.add(node, 1 + rank, static_cast<float>(std::log(probability)), options.proposer);
+    }
+  }
+}
+
+void PromptDrafter::expand_many(std::span<const ExpandJob> jobs) {
+  const DraftCosts& prices = run_.draft_prices();
+  const bool root = jobs.front().frontier.front() == DraftTree::kRoot;
+  std::int64_t rows = 0;
+  for (const ExpandJob& job : jobs) {
+    auto& drafter = static_cast<PromptDrafter&>(*job.drafter);
+    for (; root && drafter.behind() > kChunk; drafter.request_.drafter_ran += kChunk)
+      run_.pass(prices.root().at(kChunk));
+    rows += root ? std::max<std::int64_t>(1, drafter.behind()) : std::ssize(job.frontier);
+    if (root) drafter.request_.drafter_ran = drafter.request_.tokens;
+    drafter.expand(*job.tree, job.frontier, job.options);
+  }
+  run_.pass((root ? prices.root() : prices.levels()).at(static_cast<double>(rows)));
+}
+
+}  // namespace
+
+Prices measured_prices() {
+  const auto path = std::filesystem::path(AUGUR_SOURCE_DIR) / "tests/golden/costs/smollm2_q4_1.json";
+  const nlohmann::json file = read_json(path);
+  Prices prices;
+  read_target_costs(file["target"], path.string(), prices.costs);
+  for (const char* drafter : {"draft", "eagle3"})
+    read_draft_costs(file["drafters"][drafter], path.string(), prices.costs.drafter(drafter));
+  return prices;
+}
+
+Answers answer(const PromptWorld& world, const Prices& prices, const Shape& shape) {
+  return PromptRun(world, prices, shape, std::make_shared<Chooser>()).run();
+}
+
+Answers answer(PromptWorld world, const Prices& prices, const Shape& shape, int seeds) {
+  Answers mean;
+  for (int i = 0; i < seeds; ++i, ++world.seed) {
+    const Answers one = answer(world, prices, shape);
+    mean.ms += one.ms / seeds;
+    mean.first_ms += one.first_ms / seeds;
+    mean.drafted += one.drafted / seeds;
+  }
+  return mean;
+}
+
+Answers answer(const PromptWorld& world, const Prices& prices, const std::shared_ptr<Chooser>& chooser) {
+  return PromptRun(world, prices, {}, chooser).run();
+}
+
+}  // namespace augur::simulation

@@ -1,0 +1,73 @@
+// `auto` behind prompts: the time from the request to the last token, the prompt's included.
+#include "prompt_simulation.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "policy/chain_policy.h"
+#include "policy/eagle2_policy.h"
+
+namespace augur::simulation {
+namespace {
+
+Shape chain(int length) {
+  return [=] { return std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = length}); };
+}
+
+Shape tree(int top_k, int levels, int size) {
+  return [=] { return std::make_unique<Eagle2Policy>(Eagle2Policy::Options{top_k, levels, size}); };
+}
+
+/// Fixed shapes, plain decoding first.
+std::vector<Shape> fixed_shapes() {
+  std::vector<Shape> shapes = {chain(0)};
+  for (const int length : {1, 2, 3, 4, 6, 8}) shapes.push_back(chain(length));
+  shapes.push_back(tree(2, 2, 5));
+  shapes.push_back(tree(2, 3, 8));
+  shapes.push_back(tree(4, 4, 16));
+  return shapes;
+}
+
+TEST(PromptSimulation, AutoIsNearTheBestShapeThatPaysForTheSameCatchingUp) {
+  const Prices prices = measured_prices();
+  for (const char* drafter : {"draft", "eagle3"}) {
+    for (const int prompt : {100, 2000, 7500}) {
+      for (const int answered : {16, 64, 256}) {
+        for (const int sequences : {1, 4, 16}) {
+          const int seeds = std::max(3, 24 / sequences);
+          const PromptWorld world{.drafter = drafter,
+                                  .right = drafter[0] == 'd' ? 0.6 : 0.7,
+                                  .prompt = prompt,
+                                  .answer = answered,
+                                  .sequences = sequences};
+          const Answers found = answer(world, prices, {}, seeds);
+          double plain = 0;
+          double best = std::numeric_limits<double>::infinity();
+          double plains_first = 0;
+          int which = 0;
+          const std::vector<Shape> shapes = fixed_shapes();
+          for (std::size_t i = 0; i < shapes.size(); ++i) {
+            const Answers fixed = answer(world, prices, shapes[i], seeds);
+            if (i == 0) {
+              plain = fixed.ms;
+              plains_first = fixed.first_ms;
+            }
+            if (fixed.ms < best) which = static_cast<int>(i);
+            best = std::min(best, fixed.ms);
+          }
+          const std::string what = fmt::format("{} behind {} tokens, {} each in {} sequences, {:.0f} drafted",
+                                               drafter, prompt, answered, sequences, found.drafted);
+          EXPECT_GT(best / found.ms, 0.98) << what << ", shape " << which << " gains " << plain / best;
+          EXPECT_GT(plain / found.ms, 0.99) << what;
+          EXPECT_LT(found.first_ms / plains_first, 1.05) << what;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace augur::simulation
