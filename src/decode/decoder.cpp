@@ -48,6 +48,9 @@ void Decoder::step(std::span<Sequence* const> sequences) {
     if (!s->finished() && !s->reading()) drafting_.push_back(s);
   }
   Stopwatch watch(*options_.clock);
+  for (Sequence* s : sequences) {
+    if (!s->finished() && s->reading()) guarded(*s, [&] { round_.relieve(s->draft_); });
+  }
   draft();
   const double draft_ms = watch.restart();
   add_parts(sequences);
@@ -57,13 +60,15 @@ void Decoder::step(std::span<Sequence* const> sequences) {
   collect_taps();
   watch.restart();
   run_target();
+  StepTimes::Measured times{.forward_ms = watch.restart()};
   verify_trees();
   for (const Part& part : parts_) {
     if (part.prompt && part.sequence->score_prompt_) score_prompt(part);
   }
-  const double verify_ms = watch.ms();
+  times.logits_ms = watch.ms();
   commit();
-  account(draft_ms, verify_ms, total.ms());
+  times.other_ms = std::max(0.0, total.ms() - draft_ms - times.forward_ms - times.logits_ms);
+  account(draft_ms, times);
 }
 
 /// What all sequences share is allocated before the first of them is touched, and what the rows need, in
@@ -384,7 +389,6 @@ void Decoder::sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<con
   const auto hidden = static_cast<std::size_t>(target_.config().hidden);
   const std::size_t stride = tap_layers_.size() * hidden;
   for (Speculator& speculator : s.draft_.speculators) {
-    speculator.behind += static_cast<int>(rows.tokens.size());
     AcceptedRows mine = rows;
     const std::span<const int> layers = speculator.tap_layers;
     if (!layers.empty()) {
@@ -405,10 +409,35 @@ void Decoder::sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<con
   }
 }
 
-void Decoder::account(double draft_ms, double verify_ms, double total_ms) {
-  const double batch_rows = static_cast<double>(tokens_.size());
-  const double other_ms = std::max(0.0, total_ms - draft_ms - verify_ms);
-  observe_costs(verify_ms, other_ms);
+StepRows Decoder::count_rows() const {
+  StepRows rows;
+  for (const Part& part : parts_) {
+    const double count = part.rows;
+    if (part.prompt) {
+      const auto end = static_cast<double>(part.sequence->cache_.length());
+      rows.prompts += count;
+      rows.prompt_context += count * (end - count / 2);
+    } else {
+      rows.trees += count;
+      rows.tree_context += count * static_cast<double>(part.sequence->draft_.info.context);
+    }
+  }
+  if (rows.trees > 0) rows.tree_context /= rows.trees;
+  if (rows.prompts > 0) rows.prompt_context /= rows.prompts;
+  return rows;
+}
+
+void Decoder::account(double draft_ms, StepTimes::Measured step) {
+  const StepRows rows = count_rows();
+  const double verify_ms = times_.trees_ms(rows, step);
+  step.experts = static_cast<double>(target_.woken_experts());
+  // Rows that drafting had begun, and prompts whose logits were asked for, say nothing about those of others.
+  const bool usual = std::none_of(parts_.begin(), parts_.end(), [](const Part& part) {
+    return part.prompt ? part.sequence->score_prompt_ : part.sequence->draft_.early.has_value();
+  });
+  double other_ms = step.other_ms / static_cast<double>(parts_.size());
+  if (rows.prompts > 0) other_ms = std::min(other_ms, costs_.other_ms());  // the prompts' is much of it
+  if (usual) times_.observe(rows, step);
   std::int64_t drafters = 0;
   for (const Sequence* s : drafting_) drafters += s->draft_.speculators.empty() ? 0 : 1;
   drafts_.clear();
@@ -424,8 +453,8 @@ void Decoder::account(double draft_ms, double verify_ms, double total_ms) {
                        .batch_rows = static_cast<std::int32_t>(tokens_.size()),
                        .context = draft.info.context,
                        .draft_ms = draft.speculators.empty() ? 0.0 : draft_ms / static_cast<double>(drafters),
-                       .verify_ms = verify_ms * static_cast<double>(part.rows) / batch_rows,
-                       .other_ms = other_ms / static_cast<double>(parts_.size()),
+                       .verify_ms = verify_ms * static_cast<double>(part.rows) / rows.trees,
+                       .other_ms = other_ms,
                        .forecast = draft.forecast});
     const StepTrace& trace = traces_.back();
     s.statistics_.draft_ms += trace.draft_ms;
@@ -443,17 +472,6 @@ void Decoder::account(double draft_ms, double verify_ms, double total_ms) {
     if (s.draft_.failure && !s.failure_) s.fail(s.draft_.failure);
     if (s.finish_ != FinishReason::Error && s.on_step_) guarded(s, [&] { s.on_step_(trace); });
   }
-}
-
-/// Steps that ran prompts, or rows that drafting had begun, say nothing about those that do not.
-void Decoder::observe_costs(double verify_ms, double other_ms) {
-  double context = 0;
-  for (const Part& part : parts_) {
-    if (part.prompt || part.sequence->draft_.early) return;
-    context += static_cast<double>(part.sequence->draft_.info.context);
-  }
-  costs_.observe_step(static_cast<double>(tokens_.size()), context / static_cast<double>(parts_.size()),
-                      verify_ms, other_ms, static_cast<double>(target_.woken_experts()));
 }
 
 }  // namespace augur

@@ -10,6 +10,7 @@
 #include "decode/resumed_forward.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
+#include "decode/step_times.h"
 #include "model/model.h"
 
 namespace augur {
@@ -81,8 +82,8 @@ class Decoder {
   void commit_prompt(const Part& part, KvTxn& txn);
   void commit_tree(const Part& part, KvTxn& txn);
   void sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<const std::int32_t> batch_rows);
-  void account(double draft_ms, double verify_ms, double total_ms);
-  void observe_costs(double verify_ms, double other_ms);
+  StepRows count_rows() const;
+  void account(double draft_ms, StepTimes::Measured step);
 
   Model& target_;
   Options options_;
@@ -90,6 +91,7 @@ class Decoder {
   double prompt_share_ = std::numeric_limits<double>::infinity();
   CostModel costs_;
   Round round_{costs_, *options_.clock};
+  StepTimes times_{costs_};
 
   // The step in flight.
   std::vector<Sequence*> drafting_;  ///< sequences past their prompt

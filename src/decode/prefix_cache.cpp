@@ -31,10 +31,18 @@ void for_caches(const PrefixCache::Text& text, const Call& call) {
   for (const PrefixCache::Drafted& drafted : text.drafters) call(drafted.rows.cache);
 }
 
+/// Of tokens alone: their features lie in blocks that are counted like pages.
 std::int64_t waiting_bytes(const PrefixCache::Text& text) {
   std::int64_t bytes = 0;
-  for (const PrefixCache::Drafted& drafted : text.drafters) bytes += drafted.rows.waiting_bytes();
+  for (const PrefixCache::Drafted& drafted : text.drafters) {
+    bytes += std::ssize(drafted.rows.tokens) * static_cast<std::int64_t>(sizeof(TokenId));
+  }
   return bytes;
+}
+
+template <class Call>
+void for_blocks(const PrefixCache::Text& text, const Call& call) {
+  for (const PrefixCache::Drafted& drafted : text.drafters) drafted.rows.features.for_blocks(call);
 }
 
 }  // namespace
@@ -134,6 +142,9 @@ void PrefixCache::count_in(const Text& text) {
       if (++page_holders_[page] == 1) page_bytes_ += bytes;
     });
   });
+  for_blocks(text, [&](const std::byte* block, std::int64_t bytes) {
+    if (++page_holders_[block] == 1) row_bytes_ += bytes;
+  });
   row_bytes_ += waiting_bytes(text);
 }
 
@@ -145,6 +156,12 @@ PrefixCache::Texts::iterator PrefixCache::drop(Texts::iterator text) {
       page_holders_.erase(holders);
       page_bytes_ -= bytes;
     });
+  });
+  for_blocks(text->second, [&](const std::byte* block, std::int64_t bytes) {
+    const auto holders = page_holders_.find(block);
+    if (--holders->second > 0) return;
+    page_holders_.erase(holders);
+    row_bytes_ -= bytes;
   });
   row_bytes_ -= waiting_bytes(text->second);
   return texts_.erase(text);

@@ -88,7 +88,7 @@ class PrefixCache {
   std::int64_t uses_ = 0;
   Counts counts_;
   Texts texts_;
-  std::unordered_map<const std::byte*, int> page_holders_;  ///< by page, texts that hold it
+  std::unordered_map<const std::byte*, int> page_holders_;  ///< by page or block of rows, texts that hold it
 };
 
 }  // namespace augur

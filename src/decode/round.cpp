@@ -4,6 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "draft/common/text_rows.h"
+
 namespace augur {
 namespace {
 
@@ -105,6 +107,10 @@ void Round::begin() {
 
 // --- One drafter of every sequence -----------------------------------------------------------------------
 
+DraftCosts& Round::costs_of(const Speculator& with) {
+  return costs_.drafter(with.name.empty() ? with.drafter->name() : std::string_view(with.name));
+}
+
 void Round::draft_with(std::size_t speculator) {
   active_.clear();
   for (SequenceDraft* d : batch_) {
@@ -122,12 +128,12 @@ void Round::draft_with(std::size_t speculator) {
 void Round::begin_speculator(SequenceDraft& draft, Speculator& with) {
   with.tree.reset(draft.tokens.back(), draft.info.context);
   with.aborted = false;
-  with.behind = std::max(1, with.behind);  // a root that was drafted from in vain is run again
-  with.costs = &costs_.drafter(with.name.empty() ? with.drafter->name() : std::string_view(with.name));
+  with.costs = &costs_of(with);
+  with.rows = static_cast<int>(with.drafter->root_rows());
   with.group = with.alone ? with.drafter.get() : with.drafter->group();
   RoundInfo info = draft.info;
   info.drafter = with.drafter->traits();
-  info.behind = with.behind;
+  info.behind = with.rows;
   info.draft_costs = with.costs;
   if (draft.sampled && info.drafter.has_probabilities) with.tree.set_sampled(draft.vocab);
   with.policy->begin(info);
@@ -184,6 +190,30 @@ void Round::add_job(SequenceDraft& draft, std::size_t speculator) {
                                .target_cache = draft.target_cache}});
 }
 
+/// Timed by itself: what a chunk takes is known apart from what the round's own rows do.
+bool Round::run_chunk(Speculator& with) {
+  const Stopwatch watch(clock_);
+  if (!with.drafter->run_chunk()) return false;
+  costs_of(with).observe(0, kTextChunk, watch.ms());
+  return true;
+}
+
+/// Of a long text that waits only the last rows are left to the level that all sequences share.
+void Round::catch_up(SequenceDraft& draft, std::size_t speculator) {
+  Speculator& with = draft.speculators[speculator];
+  while (run_chunk(with)) {
+  }
+  with.rows = static_cast<int>(with.drafter->root_rows());
+}
+
+void Round::relieve(SequenceDraft& draft) {
+  for (Speculator& with : draft.speculators) {
+    const TextRows* const rows = with.drafter->text_rows();
+    while (rows != nullptr && rows->crowded() && run_chunk(with)) {
+    }
+  }
+}
+
 /// One level of drafters that run together. One that throws alone fails its sequence. Of several nobody knows
 /// which it was, nor what the others' states are worth in this round: they draft nothing more in it, and
 /// apart from now on.
@@ -191,9 +221,10 @@ void Round::expand(std::span<SequenceDraft*> group, std::size_t speculator, int 
   jobs_.clear();
   int rows = 0;
   for (SequenceDraft* d : group) {
+    if (level == 0 && !guarded(*d, [&] { catch_up(*d, speculator); })) continue;
     if (!guarded(*d, [&] { add_job(*d, speculator); })) continue;
     group[jobs_.size() - 1] = d;
-    rows += level == 0 ? d->speculators[speculator].behind : static_cast<int>(d->frontier_.size());
+    rows += level == 0 ? d->speculators[speculator].rows : static_cast<int>(d->frontier_.size());
   }
   group = group.first(jobs_.size());
   if (group.empty()) return;
@@ -210,9 +241,6 @@ void Round::expand(std::span<SequenceDraft*> group, std::size_t speculator, int 
     return;
   }
   const double ms = watch.ms();
-  for (SequenceDraft* d : group) {
-    if (level == 0) d->speculators[speculator].behind = 0;
-  }
   group.front()->speculators[speculator].costs->observe(level, rows, ms);
 }
 

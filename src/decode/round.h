@@ -25,11 +25,11 @@ struct Speculator {
   std::string name = {};                 ///< whose costs its drafting has; empty: the drafter's
   DraftTree tree = {};                   ///< of this round, until it becomes part of the sequence's
   std::span<const int> tap_layers = {};  ///< Drafter::tap_layers(), from when the sequence is made
-  int behind = 1;                        ///< tokens of the text since it last drafted, the root included
   bool alone = false;                    ///< it no longer shares batches: one that it was in has failed
 
   // Of this round.
   DraftCosts* costs = nullptr;  ///< what its drafting is charged to
+  int rows = 1;                 ///< Drafter::root_rows(): what its first level runs
   const void* group = nullptr;  ///< Drafter::group(), or itself
   bool aborted = false;         ///< what it has drafted is lost
 };
@@ -84,6 +84,9 @@ class Round {
   /// Makes the drafts' trees. The drafts stay where they are until observe() has seen the same ones. Throws
   /// only for want of memory, before anything is drafted.
   void draft(std::span<SequenceDraft* const> drafts);
+  /// For a text that is still being read: of its rows that wait for a drafter those run which are more than
+  /// may wait. What is thrown is for the caller.
+  void relieve(SequenceDraft& draft);
   /// What came of the drafts, in the same order: `traces[i]` of `drafts[i]`. Sequences that failed are passed
   /// over. Never throws.
   void observe(std::span<SequenceDraft* const> drafts, std::span<const StepTrace> traces);
@@ -95,6 +98,9 @@ class Round {
   void begin_speculator(SequenceDraft& draft, Speculator& with);
   void grow_level(std::size_t speculator, int level);
   void add_job(SequenceDraft& draft, std::size_t speculator);
+  DraftCosts& costs_of(const Speculator& with);
+  bool run_chunk(Speculator& with);
+  void catch_up(SequenceDraft& draft, std::size_t speculator);
   void expand(std::span<SequenceDraft*> group, std::size_t speculator, int level);
   void end_speculator(SequenceDraft& draft, std::size_t speculator);
   void merge(SequenceDraft& draft);

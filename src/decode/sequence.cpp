@@ -96,7 +96,6 @@ void Sequence::resume_from(PrefixCache& kept) {
   for (Speculator& s : draft_.speculators) {
     if (TextRows* const rows = s.drafter->text_rows()) {
       rows->resume(hit.text->drafted_by(s.drafter->group())->rows, hit.tokens);
-      s.behind = 1 + static_cast<int>(rows->waiting());
     }
     const auto count = static_cast<std::size_t>(hit.tokens);
     s.drafter->sync({.tokens = std::span(text_).first(count), .next = text_[count]});
@@ -121,10 +120,7 @@ void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens) const {
 /// Gives back all memory; the text is read anew when it goes on.
 void Sequence::forget() {
   cache_.truncate(0);
-  for (Speculator& s : draft_.speculators) {
-    s.drafter->reset();
-    s.behind = 1;
-  }
+  for (Speculator& s : draft_.speculators) s.drafter->reset();
 }
 
 void Sequence::limit_text(std::int64_t tokens) {

@@ -53,21 +53,23 @@ void DflashDrafter::sync(const AcceptedRows& rows) {
   for (std::size_t i = known_rows(rows, text_.length()); i < rows.tokens.size(); ++i) {
     std::copy_n(rows.features + static_cast<std::int64_t>(i) * width, width, text_.append(rows.tokens[i]));
   }
-  // Only the last rows of a long prompt wait.
-  while (text_.has_chunk()) {
-    w.batch.clear();
-    w.features.clear();
-    add_text(TextRows::kChunk);
-    w.head.store(w.batch.view(), w.features.data());
-    text_.commit();
-  }
+}
+
+bool DflashDrafter::run_chunk() {
+  DflashWeights& w = weights_;
+  if (!text_.has_chunk()) return false;
+  w.batch.clear();
+  w.features.clear();
+  add_text(TextRows::kChunk);
+  w.head.store(w.batch.view(), w.features.data());
+  text_.commit();
+  return true;
 }
 
 /// Adds the first `count` waiting rows to the pass.
 void DflashDrafter::add_text(std::int64_t count) {
   text_.begin(weights_.batch, count);
-  const std::span<const float> features = text_.features(count);
-  weights_.features.insert(weights_.features.end(), features.begin(), features.end());
+  text_.copy_features(count, weights_.features);
 }
 
 /// Whether the job is one for a block: at the root, with room for a slot that predicts.
@@ -81,14 +83,20 @@ bool DflashDrafter::drafts(const ExpandJob& job) const {
 
 void DflashDrafter::run_text(std::span<const ExpandJob> jobs) {
   DflashWeights& w = drafter_of(jobs.front()).weights_;
-  w.batch.clear();
-  w.features.clear();
-  for (const ExpandJob& job : jobs) {
+  for (const ExpandJob& job : jobs) {  // only the last rows of a long prompt are left to the shared pass
     DflashDrafter& d = drafter_of(job);
     d.text_.roll_back();  // of a pass that failed
     d.block_.reset();
     if (!d.drafts(job)) continue;
     d.end_round();  // it may have drafted from this root before
+    while (d.run_chunk()) {
+    }
+  }
+  w.batch.clear();
+  w.features.clear();
+  for (const ExpandJob& job : jobs) {
+    DflashDrafter& d = drafter_of(job);
+    if (!d.drafts(job)) continue;
     if (d.text_.waiting() > 0) d.add_text(d.text_.waiting());
   }
   if (w.batch.empty()) return;

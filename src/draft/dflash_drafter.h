@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -51,6 +52,8 @@ class DflashDrafter final : public Drafter {
   std::span<const int> tap_layers() const override { return weights_.head.config().taps; }
   void reset() override;
   TextRows* text_rows() override { return &text_; }
+  std::int64_t root_rows() const override { return std::max<std::int64_t>(1, text_.waiting()); }
+  bool run_chunk() override;
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
   void end_round() override;

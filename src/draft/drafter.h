@@ -104,7 +104,13 @@ class Drafter {
   /// TextRows::resume() and a sync() of those rows without features; at least one row follows before the
   /// first expand.
   virtual TextRows* text_rows() { return nullptr; }
-  /// Takes note of accepted rows. Work may be put off until the first expand.
+  /// Rows that the next expand() of a root runs: the text's that wait, and the root's where it is one more.
+  virtual std::int64_t root_rows() const { return 1; }
+  /// Runs the first TextRows::kChunk rows of the text that wait, ahead of an expand(), which does the same of
+  /// itself. False, and nothing is done: no more than that wait, or they cannot be run. Between rounds or
+  /// before a round's first expand().
+  virtual bool run_chunk() { return false; }
+  /// Takes note of accepted rows. What takes more time than copying is put off until the first expand.
   virtual void sync(const AcceptedRows& rows) = 0;
   /// Adds up to top_k children to every node of the frontier, best first; adds fewer, or none, when it has
   /// nothing to say.

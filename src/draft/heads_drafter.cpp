@@ -56,13 +56,15 @@ void HeadsDrafter::sync(const AcceptedRows& rows) {
   for (std::size_t i = known; i < rows.tokens.size(); ++i) {
     weights_.target.final_norm(features(i), 1, text_->append(rows.tokens[i]));
   }
-  // Only the last rows of a long prompt wait.
-  while (text_->has_chunk()) {
-    weights_.batch.clear();
-    weights_.features.clear();
-    add_prefix_rows(TextRows::kChunk);
-    take_prefix_rows(forward_prefix(weights_));
-  }
+}
+
+bool HeadsDrafter::run_chunk() {
+  if (!text_ || !text_->has_chunk()) return false;
+  weights_.batch.clear();
+  weights_.features.clear();
+  add_prefix_rows(TextRows::kChunk);
+  take_prefix_rows(forward_prefix(weights_));
+  return true;
 }
 
 /// Whether there is a state to draft from: not after a text of one token, nor where the context ends.
@@ -77,8 +79,7 @@ bool HeadsDrafter::ready(const DraftTree& tree) const {
 void HeadsDrafter::add_prefix_rows(std::int64_t count) {
   HeadsWeights& w = weights_;
   first_row_ = text_->begin(w.batch, count);
-  const std::span<const float> features = text_->features(count);
-  w.features.insert(w.features.end(), features.begin(), features.end());
+  text_->copy_features(count, w.features);
 }
 
 /// The last row's result is the state to draft from, unless more rows wait.
@@ -92,11 +93,16 @@ void HeadsDrafter::take_prefix_rows(const float* results) {
 
 void HeadsDrafter::run_prefix(std::span<const ExpandJob> jobs) {
   HeadsWeights& w = drafter_of(jobs.front()).weights_;
+  for (const ExpandJob& job : jobs) {  // only the last rows of a long prompt are left to the shared forward
+    HeadsDrafter& d = drafter_of(job);
+    d.text_->roll_back();  // of a forward that failed
+    while (!job.frontier.empty() && d.ready(*job.tree) && d.run_chunk()) {
+    }
+  }
   w.batch.clear();
   w.features.clear();
   for (const ExpandJob& job : jobs) {
     HeadsDrafter& d = drafter_of(job);
-    d.text_->roll_back();  // of a forward that failed
     if (!job.frontier.empty() && d.ready(*job.tree) && d.text_->waiting() > 0) {
       d.add_prefix_rows(d.text_->waiting());
     }

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -58,6 +59,8 @@ class HeadsDrafter final : public Drafter {
   std::span<const int> tap_layers() const override { return weights_.taps; }
   void reset() override;
   TextRows* text_rows() override { return text_ ? &*text_ : nullptr; }
+  std::int64_t root_rows() const override { return text_ ? std::max<std::int64_t>(1, text_->waiting()) : 1; }
+  bool run_chunk() override;
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
   void end_round() override;

@@ -48,20 +48,23 @@ void ModelDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontie
   expand_many({&job, 1});
 }
 
-void ModelDrafter::run_chunk() {
+bool ModelDrafter::run_chunk() {
   DraftWeights& w = weights_;
+  const bool fits = text_.cache().room() > text_.waiting();
+  if (unusable_ || !fits || !text_.has_chunk()) return false;
   w.batch.clear();
   text_.begin(w.batch, TextRows::kChunk);
   w.model->forward(w.batch.view());
   text_.commit();
+  return true;
 }
 
 /// Rows of text that wait run in forwards of their own first where there are many, so that they do not make
 /// the shared one longer.
 void ModelDrafter::catch_up() {
   text_.roll_back();  // of a forward that failed
-  const bool fits = text_.cache().room() > text_.waiting();
-  while (!unusable_ && fits && text_.has_chunk()) run_chunk();
+  while (run_chunk()) {
+  }
 }
 
 /// Adds the rows that wait and the root's, which are part of the text whatever becomes of the drafts. Nothing

@@ -37,6 +37,8 @@ class ModelDrafter final : public Drafter {
   std::string_view name() const override { return "draft"; }
   void reset() override;
   TextRows* text_rows() override { return &text_; }
+  std::int64_t root_rows() const override { return text_.waiting() + 1; }
+  bool run_chunk() override;
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
   void end_round() override;
@@ -45,7 +47,6 @@ class ModelDrafter final : public Drafter {
 
  private:
   void catch_up();
-  void run_chunk();
   void add_root(const ExpandJob& job, std::size_t index);
   void add_level(const ExpandJob& job, std::size_t index);
 

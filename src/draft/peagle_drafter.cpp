@@ -1,5 +1,6 @@
 #include "draft/peagle_drafter.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@ class PeagleDrafter final : public Drafter {
   std::span<const int> tap_layers() const override { return head().shape().taps; }
   void reset() override;
   TextRows* text_rows() override { return &text_; }
+  std::int64_t root_rows() const override { return std::max<std::int64_t>(1, text_.waiting()); }
+  bool run_chunk() override { return weights_.forward.run_chunk(text_); }
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
   void end_round() override;
@@ -44,6 +47,7 @@ class PeagleDrafter final : public Drafter {
     std::vector<float> state;
   };
   const RecurrentHead& head() const { return weights_.forward.head(); }
+  void catch_up(const ExpandJob& job);
   void add_root(const ExpandJob& job);
   void fill_slots();
   void take_slots();
@@ -86,6 +90,15 @@ void PeagleDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fronti
                            const ExpandOptions& options) {
   const ExpandJob job{this, &tree, frontier, options};
   expand_many({&job, 1});
+}
+
+/// Of a long prompt that waits only the last rows are left to the pass.
+void PeagleDrafter::catch_up(const ExpandJob& job) {
+  text_.roll_back();  // of a forward that failed
+  if (job.frontier.empty() || job.frontier.front() != DraftTree::kRoot || job.options.max_nodes <= 0) return;
+  if (text_.cache().room() < text_.waiting() + head().shape().placeholders) return;
+  while (run_chunk()) {
+  }
 }
 
 /// Adds the rows that wait, and the placeholders. Nothing when the head has no state to start from (a text of
@@ -136,10 +149,10 @@ void PeagleDrafter::offer(const ExpandJob& job, std::size_t index) {
 
 void PeagleDrafter::expand_many(std::span<const ExpandJob> jobs) {
   PeagleWeights& w = weights_;
+  for (const ExpandJob& job : jobs) drafter_of(job).catch_up(job);
   w.forward.clear();
   w.slots.clear();
   for (const ExpandJob& job : jobs) {
-    drafter_of(job).text_.roll_back();  // of a forward that failed
     if (job.frontier.empty() || job.options.max_nodes <= 0) continue;
     if (job.frontier.front() == DraftTree::kRoot) drafter_of(job).add_root(job);
   }

@@ -54,11 +54,20 @@ void RecurrentDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fro
   expand_many({&job, 1});
 }
 
+/// Of a long prompt that waits only the last rows are left to the round's forward.
+void RecurrentDrafter::catch_up(const ExpandJob& job) {
+  text_.roll_back();  // of a forward that failed
+  if (job.frontier.empty() || job.frontier.front() != DraftTree::kRoot || job.options.max_nodes <= 0) return;
+  end_round();  // it may have drafted from this root before
+  if (text_.cache().room() < text_.waiting()) return;
+  while (run_chunk()) {
+  }
+}
+
 /// Adds the rows that wait; the last of them is about the root's children. Nothing when the head has no state
 /// to start from (a text of one token) or no room left.
 void RecurrentDrafter::add_root(const ExpandJob& job, std::size_t index) {
   RecurrentWeights& w = weights_;
-  end_round();  // it may have drafted from this root before
   if (job.tree->root_position() == 0 || text_.length() != job.tree->root_position()) return;
   if (text_.waiting() == 0) text_.rewind();
   if (text_.cache().room() < text_.waiting()) return;
@@ -102,6 +111,7 @@ std::span<const float> RecurrentDrafter::state(std::int32_t node) const {
 
 void RecurrentDrafter::expand_many(std::span<const ExpandJob> jobs) {
   RecurrentWeights& w = weights_;
+  for (const ExpandJob& job : jobs) drafter_of(job).catch_up(job);
   w.forward.clear();
   w.candidates.begin(jobs);
   for (std::size_t i = 0; i < jobs.size(); ++i) {

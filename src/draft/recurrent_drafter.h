@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <vector>
@@ -35,6 +36,8 @@ class RecurrentDrafter final : public Drafter {
   std::span<const int> tap_layers() const override { return weights_.forward.head().shape().taps; }
   void reset() override;
   TextRows* text_rows() override { return &text_; }
+  std::int64_t root_rows() const override { return std::max<std::int64_t>(1, text_.waiting()); }
+  bool run_chunk() override { return weights_.forward.run_chunk(text_); }
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
   void end_round() override;
@@ -42,6 +45,7 @@ class RecurrentDrafter final : public Drafter {
   void expand_many(std::span<const ExpandJob> jobs) override;
 
  private:
+  void catch_up(const ExpandJob& job);
   void add_root(const ExpandJob& job, std::size_t index);
   void add_level(const ExpandJob& job, std::size_t index);
   void take_results();

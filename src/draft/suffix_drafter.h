@@ -36,7 +36,7 @@ class SuffixDrafter final : public Drafter {
 
   std::string_view name() const override { return "suffix"; }
   DrafterTraits traits() const override {
-    return {.one_shot = true, .branching = true, .has_probabilities = false};
+    return {.one_shot = true, .branching = true, .has_probabilities = false, .learns = true};
   }
   void reset() override;
   void sync(const AcceptedRows& rows) override;

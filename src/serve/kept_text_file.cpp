@@ -113,11 +113,17 @@ class Body {
       add(Bytes(page, static_cast<std::size_t>(bytes)));
     });
   }
+  void add(const SharedRows& rows) {
+    std::vector<float>& own = rows_.emplace_back();
+    rows.copy_first(rows.rows(), own);
+    add(std::as_bytes(std::span(own)));
+  }
   std::span<const Bytes> parts() const { return parts_; }
   std::int64_t size() const { return size_; }
 
  private:
   std::list<KvCache> caches_;
+  std::list<std::vector<float>> rows_;
   std::vector<Bytes> parts_;
   std::int64_t size_ = 0;
 };
@@ -137,6 +143,15 @@ class BodyReader {
     const Bytes bytes = take(count * static_cast<std::int64_t>(sizeof(T)));
     if (count > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
+  }
+  SharedRows take_rows(std::int64_t count, std::int64_t width) {
+    SharedRows rows(static_cast<std::size_t>(width));
+    const auto bytes = static_cast<std::size_t>(width) * sizeof(float);
+    for (std::int64_t i = 0; i < count; ++i) {
+      float* const row = rows.append();
+      if (bytes > 0) std::memcpy(row, take(static_cast<std::int64_t>(bytes)).data(), bytes);
+    }
+    return rows;
   }
   KvCache take_cache(const KvCache& form, std::int64_t tokens) {
     KvCache cache = form;
@@ -252,7 +267,7 @@ std::int64_t write_kept_text(const std::filesystem::path& path, const KeptTextFo
     const std::int64_t begin = body.size();
     body.add(rows.cache);
     body.add(std::as_bytes(std::span(rows.tokens)));
-    body.add(std::as_bytes(std::span(rows.features)));
+    body.add(rows.features);
     drafters.push_back({{"identity", keeper.identity},
                         {"cached", rows.cache.length()},
                         {"waiting", rows.tokens.size()},
@@ -323,7 +338,7 @@ KeptText read_kept_text(const std::filesystem::path& path, const KeptTextForm& f
     KvCache cache = body.take_cache(keeper->cache, entry.cached);
     std::vector<TokenId> waiting = body.take_values<TokenId>(entry.waiting);
     check_tokens(waiting, form.vocab, name);
-    std::vector<float> features = body.take_values<float>(entry.waiting * entry.width);
+    SharedRows features = body.take_rows(entry.waiting, entry.width);
     to.text.drafters.push_back(
         {.group = keeper->group,
          .rows = {.cache = std::move(cache), .tokens = std::move(waiting), .features = std::move(features)}});

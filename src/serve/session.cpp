@@ -254,7 +254,7 @@ class Session::Impl {
       TextRows::Kept& rows = drafted.rows;
       const std::size_t in_cache = std::min(count, static_cast<std::size_t>(rows.cache.length()));
       const std::size_t waiting = std::min(count - in_cache, rows.tokens.size());
-      if (!rows.tokens.empty()) rows.features.resize(rows.features.size() / rows.tokens.size() * waiting);
+      rows.features.truncate(static_cast<std::int64_t>(waiting));
       rows.tokens.resize(waiting);
       rows.cache.truncate(static_cast<std::int64_t>(in_cache));
     }

@@ -4,6 +4,9 @@
 
 namespace augur {
 
+/// Rows of a text that a drafter runs at once where many wait.
+inline constexpr int kTextChunk = 256;
+
 /// What policies may count on about the drafter they steer.
 struct DrafterTraits {
   /// One expand() at the root adds whole branches (look-ups, block drafters); there are no further levels.
@@ -14,6 +17,9 @@ struct DrafterTraits {
   bool has_probabilities = true;
   /// It foretells acceptance apart from its probabilities, and stops by TreePolicy::least_confidence().
   bool has_confidence = false;
+  /// What it knows grows with the text, or with texts before it: that it had nothing to say, or nothing right,
+  /// says little about later.
+  bool learns = false;
   int max_depth = std::numeric_limits<int>::max();  ///< levels that it can draft at all
 };
 

@@ -9,10 +9,9 @@
 namespace augur {
 
 TextRows::TextRows(KvCache cache, std::int64_t width)
-    : cache_(std::move(cache)), width_(static_cast<std::size_t>(width)) {
+    : cache_(std::move(cache)), features_(static_cast<std::size_t>(width)) {
   tokens_.reserve(kUsualPath);
-  features_.reserve(kUsualPath * width_);
-  newest_features_.reserve(width_);  // commit() must not stop halfway
+  newest_features_.reserve(features_.width());  // commit() must not stop halfway
 }
 
 void TextRows::reset() {
@@ -23,13 +22,9 @@ void TextRows::reset() {
 }
 
 float* TextRows::append(TokenId token) {
+  float* const features = features_.append();
   tokens_.push_back(token);
-  features_.resize(features_.size() + width_);
-  return features_.data() + (features_.size() - width_);
-}
-
-std::span<const float> TextRows::features(std::int64_t count) const {
-  return std::span(features_).first(static_cast<std::size_t>(count) * width_);
+  return features;
 }
 
 int TextRows::begin(RowBatch& batch, std::int64_t count, std::int64_t fillers, TokenId filler) {
@@ -44,11 +39,12 @@ void TextRows::commit() {
   const std::int64_t count = std::exchange(in_flight_, 0);
   txn_->commit_prefix(count);
   txn_.reset();
-  const auto features_end = features_.begin() + count * static_cast<std::ptrdiff_t>(width_);
   newest_ = tokens_[static_cast<std::size_t>(count) - 1];
-  newest_features_.assign(features_end - static_cast<std::ptrdiff_t>(width_), features_end);
+  features_.drop_first(count - 1);
+  newest_features_.clear();
+  features_.copy_first(1, newest_features_);
+  features_.drop_first(1);
   tokens_.erase(tokens_.begin(), tokens_.begin() + count);
-  features_.erase(features_.begin(), features_end);
 }
 
 void TextRows::roll_back() {
@@ -59,10 +55,8 @@ void TextRows::roll_back() {
 TextRows::Kept TextRows::keep(std::int64_t length) const {
   assert(!txn_ && length <= this->length());
   const auto waits = std::max<std::int64_t>(0, length - cache_.length());
-  const std::span<const float> rows = features(waits);
-  Kept kept{.cache = cache_,
-            .tokens = {tokens_.begin(), tokens_.begin() + waits},
-            .features = {rows.begin(), rows.end()}};
+  Kept kept{.cache = cache_, .tokens = {tokens_.begin(), tokens_.begin() + waits}, .features = features_};
+  kept.features.truncate(waits);
   kept.cache.truncate(std::min(length, cache_.length()));
   return kept;
 }
@@ -74,15 +68,15 @@ void TextRows::resume(const Kept& kept, std::int64_t length) {
   cache_.share(kept.cache, in_cache);
   const std::int64_t waits = length - in_cache;
   tokens_.assign(kept.tokens.begin(), kept.tokens.begin() + waits);
-  features_.assign(kept.features.begin(),
-                   kept.features.begin() + waits * static_cast<std::ptrdiff_t>(width_));
+  features_ = kept.features;
+  features_.truncate(waits);
 }
 
 void TextRows::rewind() {
   assert(!txn_ && tokens_.empty() && cache_.length() > 0);
   cache_.truncate(cache_.length() - 1);
   tokens_.push_back(newest_);
-  features_.assign(newest_features_.begin(), newest_features_.end());
+  std::copy(newest_features_.begin(), newest_features_.end(), features_.append());
 }
 
 }  // namespace augur

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "draft/common/row_batch.h"
+#include "draft/common/shared_rows.h"
 #include "draft/drafter.h"
 #include "model/kv_cache.h"
+#include "tree/drafter_traits.h"
 
 namespace augur {
 
@@ -17,12 +19,14 @@ class TextRows {
  public:
   /// Waiting rows beyond so many are best run in a forward of their own: they would make the round's too
   /// long.
-  static constexpr std::int64_t kChunk = 256;
+  static constexpr std::int64_t kChunk = kTextChunk;
+  /// Features that may wait for a text: of a longer one the first are to be run, whoever drafts.
+  static constexpr std::int64_t kMostWaitingBytes = std::int64_t{64} << 20;
 
   TextRows(KvCache cache, std::int64_t width);
 
   std::int64_t length() const { return cache_.length() + waiting(); }  ///< rows that it knows
-  std::int64_t width() const { return static_cast<std::int64_t>(width_); }
+  std::int64_t width() const { return static_cast<std::int64_t>(features_.width()); }
   std::int64_t waiting() const { return std::ssize(tokens_); }
   KvCache& cache() { return cache_; }
   const KvCache& cache() const { return cache_; }
@@ -32,11 +36,15 @@ class TextRows {
   /// One more row of the text, which waits. Returns its features, to be filled [width]; valid until the next
   /// call.
   float* append(TokenId token);
-  /// The features of the first `count` rows that wait. [count, width]
-  std::span<const float> features(std::int64_t count) const;
+  /// Appends the features of the first `count` rows that wait to `to`. [count, width]
+  void copy_features(std::int64_t count, std::vector<float>& to) const { features_.copy_first(count, to); }
 
   /// Whether a chunk of rows waits that should, and can, be run on its own.
   bool has_chunk() const { return waiting() > kChunk && cache_.room() >= kChunk; }
+  /// Whether more features wait than may.
+  bool crowded() const {
+    return waiting() * width() * static_cast<std::int64_t>(sizeof(float)) > kMostWaitingBytes;
+  }
 
   /// Adds the first `count` waiting rows to the forward being collected, and `fillers` rows behind them whose
   /// keys and values are not kept. Returns the first row. Error when the cache has no room for them.
@@ -52,19 +60,16 @@ class TextRows {
   struct Kept {
     KvCache cache;
     std::vector<TokenId> tokens;  ///< those that waited, and their features
-    std::vector<float> features;
+    SharedRows features;
 
     std::int64_t length() const { return cache.length() + std::ssize(tokens); }
     /// Whether the first `length` rows can be gone on with.
     bool holds(std::int64_t length) const { return length >= cache.length() || cache.holds(length); }
-    std::int64_t waiting_bytes() const {
-      return std::ssize(tokens) * static_cast<std::int64_t>(sizeof(TokenId)) +
-             std::ssize(features) * static_cast<std::int64_t>(sizeof(float));
-    }
   };
   /// Whether the first `length` rows can be kept (KvCache::holds).
   bool holds(std::int64_t length) const { return length >= cache_.length() || cache_.holds(length); }
-  /// The first `length` rows, which it holds(); shares the cache's pages. Not while rows are in flight.
+  /// The first `length` rows, which it holds(); shares the cache's pages and the features that wait. Not
+  /// while rows are in flight.
   Kept keep(std::int64_t length) const;
   /// Begins with the first `length` rows of such a text, which it holds(), in place of what is here. The last
   /// of them cannot be rewound.
@@ -76,9 +81,8 @@ class TextRows {
 
  private:
   KvCache cache_;
-  std::size_t width_;
   std::vector<TokenId> tokens_;
-  std::vector<float> features_;  ///< [waiting, width]
+  SharedRows features_;  ///< of the waiting rows
   std::optional<KvTxn> txn_;
   std::int64_t in_flight_ = 0;
   TokenId newest_ = -1;  ///< of the rows in the cache

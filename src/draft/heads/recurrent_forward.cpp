@@ -21,18 +21,21 @@ RecurrentForward::RecurrentForward(std::unique_ptr<RecurrentHead> head) : head_(
   projected_.reserve(kUsualPath * at(width()));
 }
 
-void RecurrentForward::take_text(TextRows& text, const AcceptedRows& rows) {
+void RecurrentForward::take_text(TextRows& text, const AcceptedRows& rows) const {
   const std::int64_t features = head_->shape().features;
   for (std::size_t i = known_rows(rows, text.length()); i < rows.tokens.size(); ++i) {
     float* out = text.append(i + 1 < rows.tokens.size() ? rows.tokens[i + 1] : rows.next);
     std::copy_n(rows.features + static_cast<std::int64_t>(i) * features, features, out);
   }
-  while (text.has_chunk()) {
-    clear();
-    add_text(text, TextRows::kChunk);
-    run();
-    text.commit();
-  }
+}
+
+bool RecurrentForward::run_chunk(TextRows& text) {
+  if (!text.has_chunk()) return false;
+  clear();
+  add_text(text, TextRows::kChunk);
+  run();
+  text.commit();
+  return true;
 }
 
 void RecurrentForward::clear() {
@@ -46,8 +49,7 @@ int RecurrentForward::add_text(TextRows& text, std::int64_t count, bool with_pla
   const RecurrentHead::Shape& shape = head_->shape();
   const int placeholders = with_placeholders ? shape.placeholders : 0;
   const int first = text.begin(batch_, count, placeholders, shape.placeholder_token);
-  const std::span<const float> features = text.features(count);
-  features_.insert(features_.end(), features.begin(), features.end());
+  text.copy_features(count, features_);
   feature_runs_.push_back({first, static_cast<int>(count)});
   states_.resize(states_.size() + at(count * width()));
   for (int i = 0; i < placeholders; ++i) add_state(head_->placeholder_state());

@@ -19,9 +19,10 @@ class RecurrentForward {
   RecurrentHead& head() const { return *head_; }
   std::int64_t width() const { return head_->shape().state; }  ///< of a state
 
-  /// Takes note of text: the features of a row go with the token after it. Of a long prompt only the last
-  /// rows wait, the others run now.
-  void take_text(TextRows& text, const AcceptedRows& rows);
+  /// Takes note of text, whose rows wait: the features of a row go with the token after it.
+  void take_text(TextRows& text, const AcceptedRows& rows) const;
+  /// Runs the first TextRows::kChunk rows that wait, if there are more: Drafter::run_chunk().
+  bool run_chunk(TextRows& text);
 
   void clear();
   /// To which a drafter adds its tree's rows; each takes a call of add_state(), too, in order.

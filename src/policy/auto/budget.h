@@ -14,7 +14,7 @@ class Budget {
   static constexpr double kCredit = 2.5;  ///< at the beginning: some rounds of a draft that fails
   /// Kept of what was won: that a thousand tokens went well is no reason to lose time now.
   static constexpr double kMostKept = 6.0;
-  /// Reading prompts for drafters, before it is known whether they pay: of one long prompt, or two.
+  /// Reading texts for drafters that have yet to win it back: of a usual prompt, or two.
   static constexpr double kMostInvested = 10.0;
   /// Most that bad luck of what surely pays may take from what only may pay.
   static constexpr double kLuck = 2.0;
@@ -25,9 +25,12 @@ class Budget {
   /// Whether so many plain steps may be risked in a round: half of what there is, so that no row of bad luck
   /// ends it.
   bool affords(double steps) const { return 2 * steps <= balance_; }
-  /// Whether another text may begin with something that only pays later. What is won pays for it first.
-  bool may_invest() const { return invested_ < kMostInvested; }
-  void invest(double steps) { invested_ += steps; }
+  /// Whether so many steps may be spent on what only pays later, and is hoped to win `back`: a long text can
+  /// bear more than a short one. What is won pays for what was spent before first.
+  bool bears(double steps, double back) const {
+    return invested_ + steps <= std::max(kMostInvested, back - invested_);
+  }
+  void invest(double steps) { invested_ += std::max(0.0, steps); }
 
   /// A round that speculated: what its tokens were worth, what it took, and was expected to take, in plain
   /// steps.

@@ -21,9 +21,15 @@ constexpr double kPriceRate = 1.0 / 32;  ///< of the price's running means, a ro
 /// between even where nothing is won.
 constexpr double kYardstick = 0.005;
 constexpr double kLeastBetween = 8;
-/// Rounds in which catching up with a text (its prompt, what was written plainly) is to pay for itself, if
-/// the text is as long as that.
-constexpr double kHorizon = 64;
+/// Tokens in which catching up with a text (its prompt, what was written plainly) is to pay for itself, if
+/// the text may be as long as that: most end before they must.
+constexpr double kHorizon = 256;
+/// Plain steps of catching up that count like any drafting. What takes longer is decided over the text, and
+/// does not keep its first token waiting.
+constexpr double kPassingBy = 0.5;
+/// Of the time, for looking at what a drafter says that learns, and has not been worth it until now.
+constexpr double kLooking = 0.003;
+constexpr double kMostSaved = 0.5;  ///< for that, in plain steps
 /// Of a look-up before anything was seen, in tokens: it is mostly silent, and right in half of the cases or
 /// more when it is not. What a text's drafts show replaces that, and fades four times as slowly.
 constexpr double kFirstGain = 0.3;
@@ -88,7 +94,8 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
       d.frontier.clear();
       d.candidates.assign(1, {.accepted = true});
       d.newest = 0;
-      d.prediction.pass();
+      d.prediction.pass(d.round.drafter.learns);
+      d.saved = std::min(d.saved + kLooking / sequences_, kMostSaved);
       d.gain += kGainRate / 4 * (kFirstGain - d.gain);
     }
   }
@@ -110,6 +117,7 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
         std::min(threshold_, price_ * (row_ms_[n + stretch] - row_ms_[n]) / static_cast<double>(stretch));
   }
   draft_ms_ = 0;
+  investing_ = 0;
   slows_ = 1;
   hopes_ = false;
   candidates_.clear();
@@ -143,17 +151,20 @@ void Chooser::plan(std::size_t drafter, int level, std::span<RoundMember* const>
 
 /// Tokens, less the price of their time, that drafting is expected to add where nobody else has proposed the
 /// next token with probability `open`: of the best number of levels of the likeliest branch, with all the
-/// siblings along it. Of catching up what is left to pay of it.
-double Chooser::worth_drafting(const AutoText::Drafter& d, double open, double errors) {
+/// siblings along it. Catching up is shared out over the rounds that the text has left.
+Chooser::Prospect Chooser::prospect(const AutoText::Drafter& d, double open, double errors) {
   const RoundInfo& round = d.round;
-  if (round.room < 1) return 0;
+  if (round.room < 1) return {};
   if (round.drafter.one_shot)
-    return d.gain - price_ * first_level_ms(d);  // a mean of chances says nothing of it
+    return {.worth = d.gain - price_ * first_level_ms(d)};  // a mean of chances says nothing of it
   const int levels = std::min({round.max_depth, round.drafter.max_depth, kBranch});
+  const double left = std::min(round.max_depth + 1.0, kHorizon);
+  const double catch_up = price_ * catch_up_ms(d);
   const double now = best().net;
-  double ms = first_level_ms(d) + catch_up_ms(d) / std::clamp(round.max_depth / 2.0, 1.0, kHorizon);
-  double worth = 0;
+  double ms = first_level_ms(d);
   double chance = open;
+  double round_tokens = 1;
+  Prospect most;
   more_.clear();
   for (int level = 1; level <= levels && chance >= threshold_; ++level) {
     const auto children = d.prediction.expected(level, d.drawn, errors);
@@ -162,14 +173,17 @@ double Chooser::worth_drafting(const AutoText::Drafter& d, double open, double e
       more_.push_back(static_cast<float>(chance * children[rank]));
       tokens += chance * children[rank];
     }
+    round_tokens += tokens;
     std::sort(more_.begin(), more_.end(), std::greater<>());
-    worth = std::max(worth, best(more_).net - now - price_ * ms);
+    const double net = best(more_).net - now - price_ * ms;
+    const double rounds = std::max(1.0, left / round_tokens);
+    if (net - catch_up / rounds > most.worth) most = {net - catch_up / rounds, net * rounds};
     const double next_ms = level_ms(d, level, static_cast<int>(sequences_)) / sequences_;
     if (tokens <= price_ * next_ms) break;  // a further one adds no more tokens than this one
     ms += next_ms;
     chance *= children[0];
   }
-  return worth;
+  return most;
 }
 
 /// Of one level over the rows of a whole batch; the first one's with what it slows the target's step down.
@@ -192,7 +206,9 @@ double Chooser::first_level_ms(const AutoText::Drafter& d) const {
 
 /// What it takes to catch up with more than that: with a prompt, with what was written without it.
 double Chooser::catch_up_ms(const AutoText::Drafter& d) const {
-  return std::max(0.0, level_ms(d, 0, d.round.behind) - level_ms(d, 0, usual_rows(d)));
+  const DraftCosts& costs = *d.round.draft_costs;
+  if (!costs.measured()) return 0;
+  return std::max(0.0, costs.catch_up_ms(d.round.behind) - costs.level_ms(0, usual_rows(d)));
 }
 
 /// The same, less what would be lost of what the drafters after it are worth: two that say the same are worth
@@ -214,21 +230,53 @@ double Chooser::worth_beside_others(const AutoText& text, std::size_t index) {
   return own + others_then - others;
 }
 
+/// Whether the drafter may catch up with the text, and what pays for it: the round, where it is next to
+/// nothing; what is won later, where it is believed to pay over the text that is left, or the budget bears
+/// it; else the budget's balance.
+bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, Ranked& ranked) {
+  ranked.catch_up_ms = catch_up_ms(d);
+  const double cost = steps(ranked.catch_up_ms);
+  if (cost <= kPassingBy) return true;
+  if (text.rounds == 0) return false;
+  const double open = text.worth * (1 - text.covered);
+  // Texts differ, for the better as for the worse: what all of them lose is decided by the drafter.
+  const bool pays = worth_drafting(d, open, -kCaution * d.prediction.drafters_share()) > 0;
+  const Prospect hope = prospect(d, open, d.begun ? 0 : kOptimism);
+  const double back = hope.worth > 0 ? hope.back / (price_ * step_ms_) : 0;
+  if (pays || (back > 0 && budget_.bears(investing_ + cost, back))) {
+    investing_ += cost;
+    ranked.invests = cost;
+    ranked.catch_up_ms = 0;
+    return true;
+  }
+  return budget_.affords(steps(draft_ms_) + cost);
+}
+
+/// What has not been worth it until now, but learns, is asked so often that it takes a small share of the
+/// time: what it says then is all the evidence there is.
+bool Chooser::may_look(AutoText::Drafter& d) {
+  if (!d.round.drafter.learns || d.round.room < 1) return false;
+  const double cost = steps(first_level_ms(d) + catch_up_ms(d));
+  if (cost > d.saved) return false;
+  d.saved -= cost;
+  return true;
+}
+
 void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> growing) {
   ranked_.clear();
+  const double invested_before = investing_;
   for (std::size_t m = 0; m < growing.size() && !plain_; ++m) {
-    const AutoText& text = text_of(*growing[m]);
-    const AutoText::Drafter& d = text.drafters[index];
+    AutoText& text = text_of(*growing[m]);
+    AutoText::Drafter& d = text.drafters[index];
     // One price for the level, whoever is in it: it is taken off below.
     const double level = price_ * first_level_ms(d);
     Ranked ranked{.gain = worth_beside_others(text, index) + level, .member = static_cast<std::uint32_t>(m)};
     if (ranked.gain <= level && ranked.gain <= kLeastGain) continue;
-    ranked.catch_up_ms = catch_up_ms(d);
-    // What a text begins with is reading its prompt, where it is believed, and not only hoped, to pay.
+    if (!may_catch_up(text, d, ranked)) continue;
     ranked.hopes = worth_drafting(d, text.worth * (1 - text.covered), -kCaution) <= 0;
-    ranked.invests = !d.begun && !ranked.hopes && budget_.may_invest();
     ranked_.push_back(ranked);
   }
+  investing_ = invested_before;
   std::sort(ranked_.begin(), ranked_.end(), by_gain);
   std::size_t chosen = 0;
   double gain = 0;
@@ -239,7 +287,7 @@ void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> g
   for (std::size_t k = 0; k < ranked_.size(); ++k) {
     const AutoText::Drafter& d = text_of(*growing[ranked_[k].member]).drafters[index];
     rows += usual_rows(d);
-    if (!ranked_[k].invests) charged_ms += ranked_[k].catch_up_ms;
+    charged_ms += ranked_[k].catch_up_ms;
     const bool hoped = std::exchange(hopes_, hopes_ || ranked_[k].hopes);
     gain += ranked_[k].gain - kLeastGain;
     const double ms = charged_ms + level_ms(d, 0, rows);
@@ -255,15 +303,24 @@ void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> g
   draft_ms_ += spent_ms;
   if (chosen > 0) slows_ *= text_of(*growing[ranked_[0].member]).drafters[index].round.draft_costs->slows();
   for (std::size_t k = 0; k < chosen; ++k) {
-    AutoText::Drafter& d = text_of(*growing[ranked_[k].member]).drafters[index];
-    if (ranked_[k].invests) budget_.invest(steps(ranked_[k].catch_up_ms));
-    d.drafts = d.begun = true;
-    d.frontier.assign(1, DraftTree::kRoot);
-    const int room = std::min(kBranch, d.round.room);
-    d.width = !d.round.drafter.one_shot   ? children_worth(d, 1.0f, 1)
-              : d.round.drafter.branching ? room
-                                          : std::min(room, d.round.max_depth);
+    investing_ += ranked_[k].invests;
+    begin_drafting(text_of(*growing[ranked_[k].member]).drafters[index]);
   }
+  for (RoundMember* member : growing) {
+    AutoText::Drafter& d = text_of(*member).drafters[index];
+    if (d.drafts || plain_ || !may_look(d)) continue;
+    draft_ms_ += first_level_ms(d);
+    begin_drafting(d);
+  }
+}
+
+void Chooser::begin_drafting(AutoText::Drafter& d) {
+  d.drafts = d.begun = true;
+  d.frontier.assign(1, DraftTree::kRoot);
+  const int room = std::min(kBranch, d.round.room);
+  d.width = !d.round.drafter.one_shot   ? children_worth(d, 1.0f, 1)
+            : d.round.drafter.branching ? room
+                                        : std::min(room, d.round.max_depth);
 }
 
 // --- How far ---------------------------------------------------------------------------------------------
@@ -473,6 +530,12 @@ void Chooser::observe(std::span<RoundMember* const> members) {
     verify_ms += trace.verify_ms;
     other_ms += trace.other_ms;
     learn(*member);
+    ++text_of(*member).rounds;
+  }
+  if (investing_ > 0) {  // is no part of what rounds take
+    const double usual_ms = std::min(draft_ms, draft_ms_);
+    budget_.invest(steps(draft_ms - usual_ms));
+    draft_ms = usual_ms;
   }
   const auto sequences = static_cast<double>(members.size());
   const double step_ms = step_ms_ * sequences / sequences_;

@@ -33,6 +33,7 @@ struct AutoText final : ControlledText {
     RoundInfo round;
     bool drafts = false;
     bool begun = false;  ///< it has drafted in this text before
+    double saved = 0;    ///< plain steps that looking at what it says may take
     double gain;         ///< one-shot: tokens less their rows' price that a draft adds, a running mean
     bool drawn = false;  ///< its candidates are drawn, not ranked
     int width = 0;
@@ -41,6 +42,7 @@ struct AutoText final : ControlledText {
     std::int32_t newest = 0;            ///< first node of the newest level
   };
   std::deque<Drafter> drafters;  ///< in the sequence's order
+  int rounds = 0;                ///< that it has been through
   double worth = 1;              ///< of its tokens, in tokens of texts that are in time
   double covered = 0;            ///< chance that a drafter has proposed the root's next token already
 };
@@ -82,8 +84,19 @@ class Chooser final : public RoundController {
   int usual_rows(const AutoText::Drafter& drafter) const;
   double first_level_ms(const AutoText::Drafter& drafter) const;
   double catch_up_ms(const AutoText::Drafter& drafter) const;
-  double worth_drafting(const AutoText::Drafter& drafter, double open, double errors);
+  struct Prospect {
+    double worth = 0;  ///< tokens - price * ms in a round, with its part of catching up
+    double back = 0;   ///< the same over the text that is left, without catching up
+  };
+  Prospect prospect(const AutoText::Drafter& drafter, double open, double errors);
+  double worth_drafting(const AutoText::Drafter& drafter, double open, double errors) {
+    return prospect(drafter, open, errors).worth;
+  }
   double worth_beside_others(const AutoText& text, std::size_t drafter);
+  struct Ranked;
+  bool may_catch_up(const AutoText& text, const AutoText::Drafter& drafter, Ranked& ranked);
+  bool may_look(AutoText::Drafter& drafter);
+  void begin_drafting(AutoText::Drafter& drafter);
   void choose_frontier(std::size_t drafter, int level, std::span<RoundMember* const> growing);
   int children_worth(const AutoText::Drafter& drafter, float chance, int depth) const;
   void path_chances(const AutoText& text, const DraftTree& tree, double errors);
@@ -98,7 +111,7 @@ class Chooser final : public RoundController {
   double rounds_ = 0;
   /// Rounds since a plain step after another. The first ones are plain.
   double since_plain_ = std::numeric_limits<double>::infinity();
-  bool was_plain_ = false;  ///< the last round
+  bool was_plain_ = true;  ///< the last round; the first one comes after a prompt
 
   // The round in flight.
   const CostModel* costs_ = nullptr;
@@ -109,7 +122,8 @@ class Chooser final : public RoundController {
   double slows_ = 1;               ///< factor of the step's time after what drafts
   double step_ms_ = 1;             ///< the members' share of a plain step
   double price_ = 0;               ///< tokens per ms
-  double draft_ms_ = 0;            ///< spent on drafting by the cost model, but for what begins a text
+  double draft_ms_ = 0;            ///< spent on drafting by the cost model, but for what is invested
+  double investing_ = 0;           ///< plain steps of what is invested
   double threshold_ = 1;           ///< a node of less chance is never worth verifying, whatever else is
   bool hopes_ = false;             ///< at the pessimistic end what is drafted, or verified, does not pay
   bool plain_ = false;             ///< nothing is drafted: the plain step is to be seen
@@ -119,9 +133,9 @@ class Chooser final : public RoundController {
   // Scratch.
   struct Ranked {
     double gain = 0;
-    double catch_up_ms = 0;
-    bool invests = false;  ///< catching up is not charged to the budget's balance
-    bool hopes = false;    ///< at the pessimistic end it does not pay
+    double catch_up_ms = 0;  ///< that is charged to the budget's balance
+    double invests = 0;      ///< plain steps of catching up that are not
+    bool hopes = false;      ///< at the pessimistic end it does not pay
     float chance = 0;
     float sure = 0;  ///< the chance at the pessimistic end
     std::uint32_t member = 0;

@@ -61,7 +61,8 @@ CostCurve::Place CostCurve::place(double rows) const {
   std::size_t high = 1;
   while (high + 1 < kKnots && kRows[high] < rows) ++high;
   const double along = (rows - kRows[high - 1]) / (kRows[high] - kRows[high - 1]);
-  if (along > 1 && value(high) <= value(high - 1)) return {high - 1, 0.0, 1.0};  // no line falls for ever
+  // Beyond the last knot an error is taken for that knot's: far out the line would be a lever for noise.
+  if (along > 1) return {high - 1, 0.0, 1.0};
   const double low_ms = (1 - along) * value(high - 1);
   const double ms = low_ms + along * value(high);
   return {high - 1, low_ms / ms, 1 - low_ms / ms};

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "policy/auto/expert_demand.h"
+#include "tree/drafter_traits.h"
 
 namespace augur {
 
@@ -83,6 +84,11 @@ class DraftCosts {
   /// Level 0 expands the root and catches up, `rows` tokens in all, the root included; level i expands the
   /// nodes of depth i, `rows` of them.
   double level_ms(int level, int rows) const { return (level == 0 ? root_ : levels_).at(rows); }
+  /// Level 0 of one text: of many rows chunks of kTextChunk run before it.
+  double catch_up_ms(int rows) const {
+    const int chunks = (rows - 1) / kTextChunk;
+    return chunks * root_.at(kTextChunk) + root_.at(rows - chunks * kTextChunk);
+  }
   /// By what factor the target's step is longer after drafting: what the drafter reads takes the place of the
   /// target's weights in the caches.
   double slows() const { return std::exp(log_slows_); }

@@ -14,11 +14,14 @@ constexpr double kPrior = 12.0;
 /// Forgotten of what all texts have shown with every outcome: dozens of texts are remembered, so that none
 /// decides.
 constexpr double kForget = 1.0 / 1000;
+/// The same of a drafter that learns: what it was worth some rounds ago is another drafter's worth.
+constexpr double kForgetLearner = 1.0 / 16;
 /// Of shifts in log-odds, over drafters and over one drafter's texts: suites and drafters differ by 1 to 2.
 constexpr double kSpread = 0.75;
 /// Rounds in which what was seen of a text fades to 1/e: some hundred tokens; and what was seen of a drafter.
 constexpr double kTextRounds = 300;
 constexpr double kDrafterRounds = 1000;
+constexpr double kLearnerRounds = 60;
 /// Of a drafter's mean text, at least: so that a change that lasts is learned within some texts.
 constexpr double kLeastVariance = 0.05;
 /// What the best child is worth before anything was seen, the next one of what it leaves, and so on; and the
@@ -101,11 +104,11 @@ double RankProfile::doubt(int depth, int rank) const {
   return 1 / (1 + seen);
 }
 
-void RankProfile::observe(int depth, int rank, double acceptance) {
+void RankProfile::observe(int depth, int rank, double acceptance, double rate) {
   if (rank >= kRanks) return;
   Mean& m = means_[depth_index(depth)][static_cast<std::size_t>(rank)];
   m.count += 1;
-  m.value += (acceptance - m.value) * std::max(1 / m.count, kForget);
+  m.value += (acceptance - m.value) * std::max(1 / m.count, rate);
 }
 
 DrafterBelief::DrafterBelief() : variance(kSpread) {}
@@ -134,10 +137,11 @@ std::array<double, RankProfile::kRanks> TextPrediction::expected(int depth, bool
 }
 
 void TextPrediction::drafted(int depth, std::span<const float> log_probs) {
-  if (log_probs.empty()) belief_.profile.observe(depth, 0, 0.0);
+  const double rate = learns_ ? kForgetLearner : kForget;
+  if (log_probs.empty()) belief_.profile.observe(depth, 0, 0.0, rate);
   for (std::size_t rank = 0; rank < log_probs.size(); ++rank) {
     const double log_odds = belief_.calibrator.log_odds(static_cast<double>(log_probs[rank]), depth);
-    belief_.profile.observe(depth, static_cast<int>(rank), clip(sigmoid(log_odds)));
+    belief_.profile.observe(depth, static_cast<int>(rank), clip(sigmoid(log_odds)), rate);
   }
 }
 
@@ -162,13 +166,19 @@ void TextPrediction::outcome(double log_prob, int depth, bool accepted) {
 void TextPrediction::drawn_outcome(int depth, int rank, bool accepted) {
   if (rank >= RankProfile::kRanks) return;
   const double a = expected(depth, true, 0)[static_cast<std::size_t>(rank)];
-  belief_.drawn_profile.observe(depth, rank, accepted ? 1.0 : 0.0);
+  belief_.drawn_profile.observe(depth, rank, accepted ? 1.0 : 0.0, learns_ ? kForgetLearner : kForget);
   learn_shift((accepted ? 1.0 : 0.0) - a, a);
 }
 
-void TextPrediction::pass() {
-  shift_ -= shift_ / kTextRounds;
-  variance_ += 2 / kTextRounds * (kSpread + belief_.variance - variance_);
+double TextPrediction::drafters_share() const {
+  return std::sqrt(std::min(1.0, belief_.variance / variance_));
+}
+
+void TextPrediction::pass(bool learns) {
+  learns_ = learns;
+  const double rounds = learns ? kLearnerRounds : kTextRounds;
+  shift_ -= shift_ / rounds;
+  variance_ += 2 / rounds * (kSpread + belief_.variance - variance_);
   belief_.variance += (kSpread - belief_.variance) / kDrafterRounds;
 }
 

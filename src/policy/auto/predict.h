@@ -47,7 +47,8 @@ class RankProfile {
   double at(int depth, int rank) const;
   /// Variance of what at() says, as log-odds.
   double doubt(int depth, int rank) const;
-  void observe(int depth, int rank, double acceptance);
+  /// `rate`: of the running mean, at least.
+  void observe(int depth, int rank, double acceptance, double rate);
 
  private:
   struct Mean {
@@ -91,8 +92,10 @@ class TextPrediction {
   /// The target has said whether a child of an accepted node is its own next token.
   void outcome(double log_prob, int depth, bool accepted);
   void drawn_outcome(int depth, int rank, bool accepted);
-  /// A round goes by.
-  void pass();
+  /// A round goes by. What is known of a drafter that learns is soon out of date.
+  void pass(bool learns = false);
+  /// Of the standard error, what all texts of the drafter share.
+  double drafters_share() const;
 
   DrafterBelief& belief() { return belief_; }
 
@@ -100,6 +103,7 @@ class TextPrediction {
   void learn_shift(double error, double probability);
 
   DrafterBelief& belief_;
+  bool learns_ = false;
   double shift_ = 0;  ///< of this text's log-odds over the drafter's
   double variance_;   ///< of both shifts together
   double settled_;    ///< the same, if the text did not wander: what it can still say of the drafter

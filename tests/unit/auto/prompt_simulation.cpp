@@ -8,6 +8,7 @@
 
 #include "api/cost_file.h"
 #include "decode/round.h"
+#include "decode/step_times.h"
 #include "io/json_reader.h"
 #include "policy/auto_policy.h"
 #include "simulation.h"
@@ -15,9 +16,8 @@
 namespace augur::simulation {
 namespace {
 
-constexpr int kPromptRows = 256;      ///< of a step
-constexpr int kCandidates = 12;       ///< that a drafter has for a place
-constexpr std::int64_t kChunk = 256;  ///< rows that a drafter catches up with at once
+constexpr int kPromptRows = 256;  ///< of a step
+constexpr int kCandidates = 12;   ///< that a drafter has for a place
 
 class PromptRun;
 
@@ -69,6 +69,8 @@ class PromptDrafter final : public Drafter {
   void reset() override {}
   void sync(const AcceptedRows&) override {}
   const void* group() const override { return &run_; }
+  std::int64_t root_rows() const override { return std::max<std::int64_t>(1, behind()); }
+  bool run_chunk() override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
   void expand_many(std::span<const ExpandJob> jobs) override;
 
@@ -100,8 +102,11 @@ class PromptRun {
   }
 
   const PromptWorld& world() const { return world_; }
-  void pass(double ms) {
-    clock_.pass(ms * std::exp(world_.noise * std::normal_distribution<double>()(random_)));
+  /// What it took.
+  double pass(double ms) {
+    const double took = ms * std::exp(world_.noise * std::normal_distribution<double>()(random_));
+    clock_.pass(took);
+    return took;
   }
   const DraftCosts& draft_prices() const { return prices_.costs.drafters().find(world_.drafter)->second; }
 
@@ -156,26 +161,24 @@ class PromptRun {
       prompt_contexts += rows * (static_cast<double>(request->read) + rows / 2.0);
       left -= rows;
     }
-    const double verify_began = clock_.now_ms();
-    const double rows = trees + prompts;
-    const double context = (contexts + prompt_contexts) / rows;
+    StepRows rows{.trees = trees, .prompts = prompts};
+    if (trees > 0) rows.tree_context = contexts / trees;
+    if (prompts > 0) rows.prompt_context = prompt_contexts / prompts;
     const CostModel& truth = prices_.costs;
-    pass(truth.verify_ms(rows, context) * (1 - prices_.logits_share) +
-         (trees > 0 ? truth.verify_ms(trees, contexts / trees) * prices_.logits_share : 0));
-    const double verify_ms = clock_.now_ms() - verify_began;
-    pass(truth.other_ms());
-    book(writing, draft_ms, verify_ms, rows, context, prompts == 0);
-    for (const auto& [request, more] : readers) {
-      request->read += more;
-      request->draft.speculators.front().behind += more;
-    }
+    const StepTimes::Measured step{
+        .forward_ms = pass(truth.verify_ms(rows.all(), rows.context()) * (1 - prices_.logits_share)),
+        .logits_ms = trees > 0 ? pass(truth.verify_ms(trees, rows.tree_context) * prices_.logits_share) : 0,
+        .other_ms = pass(truth.other_ms())};
+    book(writing, draft_ms, rows, step);
+    for (const auto& [request, more] : readers) request->read += more;
   }
 
-  void book(std::span<Request* const> writing, double draft_ms, double verify_ms, double rows, double context,
-            bool pure) {
+  void book(std::span<Request* const> writing, double draft_ms, const StepRows& rows,
+            const StepTimes::Measured& step) {
     std::vector<StepTrace> traces;
     std::vector<SequenceDraft*> drafts;
-    if (pure) costs_.observe_step(rows, context, verify_ms, prices_.costs.other_ms());
+    const double verify_ms = times_.trees_ms(rows, step);
+    times_.observe(rows, step);
     for (Request* request : writing) {
       const DraftTree& tree = request->draft.tree;
       request->path.assign(1, DraftTree::kRoot);
@@ -188,11 +191,11 @@ class PromptRun {
                         .path = request->path,
                         .next = next,
                         .drafted = request->draft.drafted,
-                        .batch_rows = static_cast<std::int32_t>(rows),
+                        .batch_rows = static_cast<std::int32_t>(rows.all()),
                         .context = request->draft.info.context,
                         .draft_ms = draft_ms / static_cast<double>(writing.size()),
-                        .verify_ms = verify_ms * tree.size() / rows,
-                        .other_ms = prices_.costs.other_ms() / static_cast<double>(writing.size()),
+                        .verify_ms = verify_ms * tree.size() / rows.trees,
+                        .other_ms = step.other_ms / static_cast<double>(writing.size()),
                         .forecast = request->draft.forecast});
       drafts.push_back(&request->draft);
       drafted_ += request->draft.drafted;
@@ -201,7 +204,6 @@ class PromptRun {
     for (Request* request : writing) {
       request->tokens += std::ssize(request->path);
       request->read = request->tokens - 1;
-      request->draft.speculators.front().behind += static_cast<int>(request->path.size());
       if (request->first_ms == 0) request->first_ms = clock_.now_ms();
       if (request->finished()) request->ms = clock_.now_ms();
     }
@@ -212,6 +214,7 @@ class PromptRun {
   CostModel costs_;  ///< as the process knows them
   FakeClock clock_;
   Round round_{costs_, clock_};
+  StepTimes times_{costs_};
   std::shared_ptr<Chooser> chooser_;
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<Request>> requests_;
@@ -234,14 +237,19 @@ void PromptDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fronti
   }
 }
 
+bool PromptDrafter::run_chunk() {
+  if (behind() <= kTextChunk) return false;
+  request_.drafter_ran += kTextChunk;
+  run_.pass(run_.draft_prices().root().at(kTextChunk));
+  return true;
+}
+
 void PromptDrafter::expand_many(std::span<const ExpandJob> jobs) {
   const DraftCosts& prices = run_.draft_prices();
   const bool root = jobs.front().frontier.front() == DraftTree::kRoot;
   std::int64_t rows = 0;
   for (const ExpandJob& job : jobs) {
     auto& drafter = static_cast<PromptDrafter&>(*job.drafter);
-    for (; root && drafter.behind() > kChunk; drafter.request_.drafter_ran += kChunk)
-      run_.pass(prices.root().at(kChunk));
     rows += root ? std::max<std::int64_t>(1, drafter.behind()) : std::ssize(job.frontier);
     if (root) drafter.request_.drafter_ran = drafter.request_.tokens;
     drafter.expand(*job.tree, job.frontier, job.options);

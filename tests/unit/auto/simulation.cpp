@@ -140,6 +140,9 @@ class FakeDrafter final : public Drafter {
   void reset() override {}
   void sync(const AcceptedRows&) override {}
   const void* group() const override { return name_; }
+  std::int64_t root_rows() const override {
+    return std::max<std::int64_t>(1, text_.position() - drafted_to_);
+  }
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier,
               const ExpandOptions& options) override {
     for (const std::int32_t node : frontier) add_children(tree, node, options);
@@ -233,8 +236,7 @@ void Simulation::begin_texts() {
       AutoText::Drafter& known = controlled->drafters.emplace_back(chooser_->belief(seat.name));
       text.draft.speculators.push_back(
           {.drafter = std::make_unique<FakeDrafter>(*this, text, seat.name, seat.other),
-           .policy = std::make_unique<AutoPolicy>(*chooser_, *controlled, known),
-           .behind = 1 + world_.prompt});
+           .policy = std::make_unique<AutoPolicy>(*chooser_, *controlled, known)});
     }
     text.draft.controller = chooser_;
     text.draft.text = std::move(controlled);
@@ -333,10 +335,7 @@ void Simulation::round(Total& total) {
   costs_.observe_step(rows, static_cast<double>(texts_.front()->position()), verify_ms, 1e-6,
                       world_.experts ? world_.woken(rows) : 0);
   round_.observe(drafts, traces);
-  for (const auto& text : texts_) {
-    text->advance(std::ssize(text->path));
-    for (Speculator& with : text->draft.speculators) with.behind += static_cast<int>(text->path.size());
-  }
+  for (const auto& text : texts_) text->advance(std::ssize(text->path));
   total.ms += clock_.now_ms() - began;
 }
 

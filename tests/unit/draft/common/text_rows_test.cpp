@@ -23,6 +23,12 @@ void append(TextRows& text, std::initializer_list<TokenId> tokens) {
   }
 }
 
+std::vector<float> features(const TextRows& text, std::int64_t count) {
+  std::vector<float> first;
+  text.copy_features(count, first);
+  return first;
+}
+
 TEST(TextRows, WaitUntilAForwardTakesThemAlong) {
   TextRows text(small_cache(100), 2);
   append(text, {7, 8, 9});
@@ -33,7 +39,7 @@ TEST(TextRows, WaitUntilAForwardTakesThemAlong) {
   batch.add_row(1, 50, -1);  // another sequence's
   EXPECT_EQ(text.begin(batch, 2), 1);
   EXPECT_EQ(text.in_flight(), 2);
-  EXPECT_THAT(text.features(2), ElementsAre(7, -7, 8, -8));
+  EXPECT_THAT(features(text, 2), ElementsAre(7, -7, 8, -8));
   const TokenBatch view = batch.view();
   EXPECT_THAT(view.tokens, ElementsAre(1, 7, 8));
   EXPECT_THAT(view.positions, ElementsAre(50, 0, 1));
@@ -44,7 +50,7 @@ TEST(TextRows, WaitUntilAForwardTakesThemAlong) {
   text.commit();
   EXPECT_EQ(text.length(), 3);
   EXPECT_EQ(text.cache().length(), 2);
-  EXPECT_THAT(text.features(1), ElementsAre(9, -9));
+  EXPECT_THAT(features(text, 1), ElementsAre(9, -9));
 
   batch.clear();
   EXPECT_EQ(text.begin(batch, 1), 0);
@@ -89,7 +95,7 @@ TEST(TextRows, TheNewestCanBeRunOnceMore) {
   text.rewind();
   EXPECT_EQ(text.length(), 2);
   EXPECT_EQ(text.waiting(), 1);
-  EXPECT_THAT(text.features(1), ElementsAre(8, -8));
+  EXPECT_THAT(features(text, 1), ElementsAre(8, -8));
   batch.clear();
   text.begin(batch, 1);
   EXPECT_THAT(batch.view().tokens, ElementsAre(8));
@@ -112,6 +118,28 @@ TEST(TextRows, ALongPromptHasChunksAsLongAsTheyFit) {
   EXPECT_EQ(text.in_flight(), 0);
   text.reset();
   EXPECT_EQ(text.length(), 0);
+}
+
+TEST(TextRows, KeptTextsShareTheFeaturesThatWait) {
+  TextRows text(small_cache(400), 2);
+  for (TokenId token = 0; token < 100; ++token) append(text, {token});
+  const TextRows::Kept kept = text.keep(100);
+  TextRows other(small_cache(400), 2);
+  other.resume(kept, 70);
+  append(text, {100});
+  append(other, {200});
+  EXPECT_EQ(other.waiting(), 71);
+  const std::vector<float> own = features(text, 101);
+  const std::vector<float> others = features(other, 71);
+  EXPECT_TRUE(std::equal(own.begin(), own.begin() + 140, others.begin()));
+  EXPECT_THAT(std::span(own).last(4), ElementsAre(99, -99, 100, -100)) << "the other's row is its own";
+  EXPECT_THAT(std::span(others).last(4), ElementsAre(69, -69, 200, -200));
+  std::vector<const std::byte*> blocks;
+  for (const SharedRows* rows : {&kept.features, &text.keep(64).features}) {
+    rows->for_blocks([&](const std::byte* block, std::int64_t) { blocks.push_back(block); });
+  }
+  ASSERT_EQ(blocks.size(), 3u);
+  EXPECT_EQ(blocks[0], blocks[2]);
 }
 
 TEST(AcceptedText, OnlyWhatIsNewIsAppended) {
