@@ -51,7 +51,7 @@ void Decoder::step(std::span<Sequence* const> sequences) {
   for (Sequence* s : sequences) {
     if (!s->finished() && s->reading()) guarded(*s, [&] { round_.relieve(s->draft_); });
   }
-  draft();
+  draft(sequences);
   const double draft_ms = watch.restart();
   add_parts(sequences);
   collect_tap_layers();
@@ -97,14 +97,19 @@ bool Decoder::guarded(Sequence& s, Call&& call) {
 
 // --- Drafting ------------------------------------------------------------------------------------------
 
-void Decoder::draft() {
+void Decoder::draft(std::span<Sequence* const> sequences) {
   drafts_.clear();
+  const auto reading = static_cast<int>(std::count_if(
+      sequences.begin(), sequences.end(), [](const Sequence* s) { return !s->finished() && s->reading(); }));
+  const int prompts = coming_prompt_rows(sequences);
   for (Sequence* s : drafting_) {
     if (!s->decoding_) {
       s->decoding_ = true;
       s->statistics_.prompt_ms = s->watch_.restart();
     }
     s->begin_round();
+    s->draft_.info.reading = reading;
+    s->draft_.info.prompt_rows = prompts;
     drafts_.push_back(&s->draft_);
   }
   round_.draft(drafts_);
@@ -112,6 +117,18 @@ void Decoder::draft() {
     if (s->draft_.failure) s->fail(s->draft_.failure);
   }
   std::erase_if(drafting_, [](const Sequence* s) { return s->finished(); });
+}
+
+/// As many as fit beside trees like the last ones.
+int Decoder::coming_prompt_rows(std::span<Sequence* const> sequences) const {
+  std::int64_t unread = 0;
+  std::int64_t text = 0;
+  for (const Sequence* s : sequences) {
+    if (s->finished() || !s->reading()) continue;
+    if (unread == 0) text = s->cache_.length();
+    unread += s->unread();
+  }
+  return unread == 0 ? 0 : static_cast<int>(std::min<std::int64_t>(unread, prompt_rows(text)));
 }
 
 int Decoder::prompt_rows(std::int64_t text) const {
@@ -455,6 +472,7 @@ void Decoder::account(double draft_ms, StepTimes::Measured step) {
                        .draft_ms = draft.speculators.empty() ? 0.0 : draft_ms / static_cast<double>(drafters),
                        .verify_ms = verify_ms * static_cast<double>(part.rows) / rows.trees,
                        .other_ms = other_ms,
+                       .step_ms = step.forward_ms + step.logits_ms,
                        .forecast = draft.forecast});
     const StepTrace& trace = traces_.back();
     s.statistics_.draft_ms += trace.draft_ms;

@@ -64,7 +64,8 @@ class Decoder {
   template <class Call>
   static bool guarded(Sequence& sequence, Call&& call);
   void reserve(std::size_t sequences);
-  void draft();
+  void draft(std::span<Sequence* const> sequences);
+  int coming_prompt_rows(std::span<Sequence* const> sequences) const;
   int prompt_rows(std::int64_t text) const;  ///< for one of which so much is read
   void add_parts(std::span<Sequence* const> sequences);
   bool waits_for_another(const Sequence& sequence) const;

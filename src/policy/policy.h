@@ -20,6 +20,8 @@ struct RoundInfo {
   int max_depth = 0;         ///< deeper nodes are useless: the text would be over
   int sequences = 1;         ///< that decode in the same batch
   int other_rows = 0;        ///< rows that the others had in the last step
+  int reading = 0;           ///< that will, but whose prompts are being read
+  int prompt_rows = 0;       ///< of these prompts, that will run in this step, as far as is known
   /// Promised time per token; 0: nothing is promised.
   double tpot_ms = 0;
   double late_ms = 0;  ///< by which the text's newest token came after it was promised; negative: before

@@ -16,6 +16,7 @@ class Budget {
   static constexpr double kMostKept = 6.0;
   /// Reading texts for drafters that have yet to win it back: of a usual prompt, or two.
   static constexpr double kMostInvested = 10.0;
+  static constexpr double kSettled = 1.0;  ///< of it: what counts as won back
   /// Most that bad luck of what surely pays may take from what only may pay.
   static constexpr double kLuck = 2.0;
   static constexpr double kShare = 0.004;  ///< of the time: half of the 1% that adversarial text may cost
@@ -26,9 +27,9 @@ class Budget {
   /// ends it.
   bool affords(double steps) const { return 2 * steps <= balance_; }
   /// Whether so many steps may be spent on what only pays later, and is hoped to win `back`: a long text can
-  /// bear more than a short one. What is won pays for what was spent before first.
+  /// bear more than a short one, but for what has yet to be won back.
   bool bears(double steps, double back) const {
-    return invested_ + steps <= std::max(kMostInvested, back - invested_);
+    return invested_ + steps <= (invested_ < kSettled ? std::max(kMostInvested, back) : kMostInvested);
   }
   void invest(double steps) { invested_ += std::max(0.0, steps); }
 

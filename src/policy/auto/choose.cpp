@@ -66,7 +66,7 @@ double chance_of(const AutoText::Drafter& d, float log_prob, int depth, int rank
 
 Chooser::Chooser() {
   // Later rounds may have larger trees than the first ones, and should not have to allocate.
-  row_ms_.reserve(kMostNodes + 1);
+  for (Terms* terms : {&now_, &coming_}) terms->row_ms.reserve(kMostNodes + 1);
   for (std::vector<float>* chances : {&candidates_, &more_}) chances->reserve(kMostNodes);
   ranked_.reserve(kMostNodes);
   chances_.reserve(kMostNodes);
@@ -79,7 +79,8 @@ AutoText::Drafter::Drafter(DrafterBelief& belief) : prediction(belief), gain(kFi
 
 void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
   sequences_ = static_cast<double>(members.size());
-  base_rows_ = sequences_ + other_rows;
+  tree_rows_ = sequences_ + other_rows;
+  base_rows_ = tree_rows_ + members.front()->info.prompt_rows;
   costs_ = members.front()->info.costs;
   context_ = 0;
   std::size_t room = 0;
@@ -105,17 +106,9 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
     text.worth = worth_of(member->info, base_ms_ + costs_->other_ms());
     for (AutoText::Drafter& d : text.drafters) d.candidates.front().chance = static_cast<float>(text.worth);
   }
-  step_ms_ = (base_ms_ + costs_->other_ms()) * sequences_ / base_rows_;
-  price_ = std::max(1.0, tokens_ / time_) * sequences_ / step_ms_;
-  row_ms_.resize(std::min(room, static_cast<std::size_t>(kMostNodes)) + 1);
-  costs_->optimistic_rows_ms(base_rows_, context_, kOptimism, row_ms_);
-  // A single row's price may be next to nothing where a kernel's tile is not full yet.
-  const std::size_t stretch = std::min(kStretch, row_ms_.size() - 1);
-  threshold_ = 1;
-  for (std::size_t n = 0; stretch > 0 && n + stretch < row_ms_.size(); ++n) {
-    threshold_ =
-        std::min(threshold_, price_ * (row_ms_[n + stretch] - row_ms_[n]) / static_cast<double>(stretch));
-  }
+  const int reading = members.front()->info.reading;
+  set_terms(now_, sequences_, tree_rows_, base_rows_, room);
+  if (reading > 0) set_terms(coming_, sequences_ + reading, tree_rows_ + reading, tree_rows_ + reading, room);
   draft_ms_ = 0;
   investing_ = 0;
   slows_ = 1;
@@ -124,16 +117,33 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
   plain_ = since_plain_ >= std::max(kLeastBetween, 2 * (tokens_ / time_ - 1) / kYardstick);
 }
 
+/// For so many sequences, which have `tree_rows` of the `base_rows` that are run anyway together with others.
+void Chooser::set_terms(Terms& terms, double sequences, double tree_rows, double base_rows,
+                        std::size_t room) const {
+  terms.step_ms = (costs_->verify_ms(tree_rows, context_) + costs_->other_ms()) * sequences / tree_rows;
+  terms.price = std::max(1.0, tokens_ / time_) * sequences / terms.step_ms;
+  std::vector<double>& row_ms = terms.row_ms;
+  row_ms.resize(std::min(room, static_cast<std::size_t>(kMostNodes)) + 1);
+  costs_->optimistic_rows_ms(base_rows, context_, kOptimism, row_ms);
+  // A single row's price may be next to nothing where a kernel's tile is not full yet.
+  const std::size_t stretch = std::min(kStretch, row_ms.size() - 1);
+  terms.threshold = 1;
+  for (std::size_t n = 0; stretch > 0 && n + stretch < row_ms.size(); ++n) {
+    terms.threshold = std::min(
+        terms.threshold, terms.price * (row_ms[n + stretch] - row_ms[n]) / static_cast<double>(stretch));
+  }
+}
+
 Chooser::Cut Chooser::best(std::span<const float> more) const {
   Cut best;
   double tokens = 0;
   std::size_t a = 0;
   std::size_t b = 0;
-  const std::size_t most = std::min(row_ms_.size() - 1, candidates_.size() + more.size());
+  const std::size_t most = std::min(now_.row_ms.size() - 1, candidates_.size() + more.size());
   for (std::size_t nodes = 1; nodes <= most; ++nodes) {
     const bool first = b == more.size() || (a < candidates_.size() && candidates_[a] >= more[b]);
     tokens += static_cast<double>(first ? candidates_[a++] : more[b++]);
-    const double net = tokens - price_ * row_ms_[nodes];
+    const double net = tokens - now_.price * now_.row_ms[nodes];
     if (net > best.net) best = {nodes, net};
   }
   return best;
@@ -156,30 +166,30 @@ Chooser::Prospect Chooser::prospect(const AutoText::Drafter& d, double open, dou
   const RoundInfo& round = d.round;
   if (round.room < 1) return {};
   if (round.drafter.one_shot)
-    return {.worth = d.gain - price_ * first_level_ms(d)};  // a mean of chances says nothing of it
+    return {.worth = d.gain - now_.price * first_level_ms(d)};  // a mean of chances says nothing of it
   const int levels = std::min({round.max_depth, round.drafter.max_depth, kBranch});
   const double left = std::min(round.max_depth + 1.0, kHorizon);
-  const double catch_up = price_ * catch_up_ms(d);
+  const double catch_up = now_.price * catch_up_ms(d);
   const double now = best().net;
   double ms = first_level_ms(d);
   double chance = open;
   double round_tokens = 1;
   Prospect most;
   more_.clear();
-  for (int level = 1; level <= levels && chance >= threshold_; ++level) {
+  for (int level = 1; level <= levels && chance >= now_.threshold; ++level) {
     const auto children = d.prediction.expected(level, d.drawn, errors);
     double tokens = 0;
-    for (std::size_t rank = 0; rank < children.size() && chance * children[rank] >= threshold_; ++rank) {
+    for (std::size_t rank = 0; rank < children.size() && chance * children[rank] >= now_.threshold; ++rank) {
       more_.push_back(static_cast<float>(chance * children[rank]));
       tokens += chance * children[rank];
     }
     round_tokens += tokens;
     std::sort(more_.begin(), more_.end(), std::greater<>());
-    const double net = best(more_).net - now - price_ * ms;
+    const double net = best(more_).net - now - now_.price * ms;
     const double rounds = std::max(1.0, left / round_tokens);
     if (net - catch_up / rounds > most.worth) most = {net - catch_up / rounds, net * rounds};
     const double next_ms = level_ms(d, level, static_cast<int>(sequences_)) / sequences_;
-    if (tokens <= price_ * next_ms) break;  // a further one adds no more tokens than this one
+    if (tokens <= now_.price * next_ms) break;  // a further one adds no more tokens than this one
     ms += next_ms;
     chance *= children[0];
   }
@@ -219,7 +229,7 @@ double Chooser::worth_beside_others(const AutoText& text, std::size_t index) {
   const double own = worth_drafting(d, open, kOptimism);
   if (own <= 0) return 0;
   // Asking a look-up is next to free, and who comes after it knows what it said.
-  if (d.round.drafter.one_shot && price_ * first_level_ms(d) < kLeastGain) return own;
+  if (d.round.drafter.one_shot && now_.price * first_level_ms(d) < kLeastGain) return own;
   const double left = open * (1 - d.prediction.expected(1, d.drawn, 0)[0]);
   double others = 0;
   double others_then = 0;
@@ -235,21 +245,23 @@ double Chooser::worth_beside_others(const AutoText& text, std::size_t index) {
 /// it; else the budget's balance.
 bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, Ranked& ranked) {
   ranked.catch_up_ms = catch_up_ms(d);
-  const double cost = steps(ranked.catch_up_ms);
-  if (cost <= kPassingBy) return true;
+  if (steps(ranked.catch_up_ms) <= kPassingBy) return true;
   if (text.rounds == 0) return false;
+  // It has to pay beside those, too, whose prompts are being read now.
+  if (d.round.reading > 0) std::swap(now_, coming_);
+  const double cost = steps(ranked.catch_up_ms);
   const double open = text.worth * (1 - text.covered);
-  // Texts differ, for the better as for the worse: what all of them lose is decided by the drafter.
+  // Texts differ, for the better as for the worse: what is lost with all of them is decided by the drafter.
   const bool pays = worth_drafting(d, open, -kCaution * d.prediction.drafters_share()) > 0;
-  const Prospect hope = prospect(d, open, d.begun ? 0 : kOptimism);
-  const double back = hope.worth > 0 ? hope.back / (price_ * step_ms_) : 0;
-  if (pays || (back > 0 && budget_.bears(investing_ + cost, back))) {
-    investing_ += cost;
-    ranked.invests = cost;
-    ranked.catch_up_ms = 0;
-    return true;
-  }
-  return budget_.affords(steps(draft_ms_) + cost);
+  const Prospect hope = prospect(d, open, kOptimism);
+  const double back = hope.back / (now_.price * now_.step_ms);
+  const bool invests = pays || (!d.begun && hope.worth > 0 && budget_.bears(investing_ + cost, back));
+  if (d.round.reading > 0) std::swap(now_, coming_);
+  if (!invests) return hope.worth > 0 && budget_.affords(steps(draft_ms_) + cost);
+  investing_ += cost;
+  ranked.invests = cost;
+  ranked.catch_up_ms = 0;
+  return true;
 }
 
 /// What has not been worth it until now, but learns, is asked so often that it takes a small share of the
@@ -269,7 +281,7 @@ void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> g
     AutoText& text = text_of(*growing[m]);
     AutoText::Drafter& d = text.drafters[index];
     // One price for the level, whoever is in it: it is taken off below.
-    const double level = price_ * first_level_ms(d);
+    const double level = now_.price * first_level_ms(d);
     Ranked ranked{.gain = worth_beside_others(text, index) + level, .member = static_cast<std::uint32_t>(m)};
     if (ranked.gain <= level && ranked.gain <= kLeastGain) continue;
     if (!may_catch_up(text, d, ranked)) continue;
@@ -291,12 +303,12 @@ void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> g
     const bool hoped = std::exchange(hopes_, hopes_ || ranked_[k].hopes);
     gain += ranked_[k].gain - kLeastGain;
     const double ms = charged_ms + level_ms(d, 0, rows);
-    if (!affords(ms, std::min(row_ms_.size() - 1, candidates_.size() + k + 1))) {
+    if (!affords(ms, std::min(now_.row_ms.size() - 1, candidates_.size() + k + 1))) {
       hopes_ = hoped;
       break;
     }
-    if (gain - price_ * level_ms(d, 0, rows) <= most) continue;
-    most = gain - price_ * level_ms(d, 0, rows);
+    if (gain - now_.price * level_ms(d, 0, rows) <= most) continue;
+    most = gain - now_.price * level_ms(d, 0, rows);
     chosen = k + 1;
     spent_ms = ms;
   }
@@ -351,7 +363,7 @@ void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree
     if (parent == DraftTree::kRoot) at_root += a;
     const bool last = v + 1 == tree.size() || tree.parents()[node + 1] != parent;
     if (last && !d.drawn) d.prediction.drafted(c.depth, more_);
-    if (static_cast<double>(c.chance) >= threshold_) candidates_.push_back(c.chance);
+    if (static_cast<double>(c.chance) >= now_.threshold) candidates_.push_back(c.chance);
     known.push_back(c);
   }
   if (d.newest == 1 && tree.only_root() && !d.drawn) d.prediction.drafted(1, {});
@@ -364,7 +376,7 @@ void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree
 int Chooser::children_worth(const AutoText::Drafter& d, float chance, int depth) const {
   const auto children = d.prediction.expected(depth, d.drawn, 0);
   const auto worth = std::find_if(children.begin(), children.end(), [&](double child) {
-    return static_cast<double>(chance) * child < threshold_;
+    return static_cast<double>(chance) * child < now_.threshold;
   });
   return std::max(static_cast<int>(worth - children.begin()), 1);
 }
@@ -386,7 +398,7 @@ void Chooser::choose_frontier(std::size_t index, int level, std::span<RoundMembe
     const std::size_t before = ranked_.size();
     for (auto node = d.newest; node < std::ssize(d.candidates); ++node) {
       const float chance = d.candidates[static_cast<std::size_t>(node)].chance;
-      if (static_cast<double>(chance) < threshold_) continue;
+      if (static_cast<double>(chance) < now_.threshold) continue;
       ranked_.push_back({.chance = chance, .member = static_cast<std::uint32_t>(m), .node = node});
     }
     const auto begin = ranked_.begin() + static_cast<std::ptrdiff_t>(before);
@@ -405,7 +417,7 @@ void Chooser::choose_frontier(std::size_t index, int level, std::span<RoundMembe
     const AutoText::Drafter& d = text_of(*growing[ranked_[k].member]).drafters[index];
     for (const double child : d.prediction.expected(level + 1, d.drawn, 0)) {
       const double chance = static_cast<double>(ranked_[k].chance) * child;
-      if (chance < threshold_) break;
+      if (chance < now_.threshold) break;
       more_.push_back(static_cast<float>(chance));
     }
     if (k + 1 != next && k + 1 != ranked_.size()) continue;
@@ -414,8 +426,8 @@ void Chooser::choose_frontier(std::size_t index, int level, std::span<RoundMembe
     const Cut cut = best(more_);
     const double ms = level_ms(d, level, static_cast<int>(k) + 1);
     if (!affords(ms, cut.nodes)) break;
-    if (cut.net - now - price_ * ms <= most) continue;
-    most = cut.net - now - price_ * ms;
+    if (cut.net - now - now_.price * ms <= most) continue;
+    most = cut.net - now - now_.price * ms;
     chosen = k + 1;
     spent_ms = ms;
   }
@@ -450,7 +462,7 @@ void Chooser::cut(std::span<RoundMember* const> members) {
   double sure = 0;
   for (std::size_t k = 0; k < nodes; ++k) sure += ranked_[k].sure;
   for (; nodes > 0; --nodes) {
-    hopes_ = sure < price_ * row_ms_[nodes];
+    hopes_ = sure < now_.price * now_.row_ms[nodes];
     if (affords(0, nodes)) break;
     sure -= ranked_[nodes - 1].sure;
   }
@@ -476,8 +488,8 @@ void Chooser::path_chances(const AutoText& text, const DraftTree& tree, double e
 }
 
 void Chooser::forecast(std::span<RoundMember* const> members, std::size_t nodes) {
-  const double rows = base_rows_ + static_cast<double>(nodes);
-  const double verify_ms = costs_->verify_ms(rows, context_);
+  const double rows = tree_rows_ + static_cast<double>(nodes);
+  const double verify_ms = costs_->verify_ms(base_rows_ + static_cast<double>(nodes), context_);
   for (RoundMember* member : members) {
     const DraftTree& tree = *member->tree;
     AutoText& text = text_of(*member);
@@ -487,8 +499,8 @@ void Chooser::forecast(std::span<RoundMember* const> members, std::size_t nodes)
     f.mode = nodes == 0 ? RoundMode::Plain : hopes_ ? RoundMode::Probe : RoundMode::Speculate;
     f.ms =
         (draft_ms_ + costs_->other_ms()) / sequences_ + verify_ms * static_cast<double>(tree.size()) / rows;
-    f.price = price_ / sequences_;
-    f.plain_ms = step_ms_ / sequences_;
+    f.price = now_.price / sequences_;
+    f.plain_ms = now_.step_ms / sequences_;
   }
 }
 
@@ -520,14 +532,14 @@ void Chooser::observe(std::span<RoundMember* const> members) {
   double tokens = 0;
   double nodes = 0;
   double draft_ms = 0;
-  double verify_ms = 0;
+  double trees_ms = 0;
   double other_ms = 0;
   for (RoundMember* member : members) {
     const StepTrace& trace = *member->trace;
     tokens += static_cast<double>(trace.path.size());
     nodes += static_cast<double>(trace.tree->size() - 1);
     draft_ms += trace.draft_ms;
-    verify_ms += trace.verify_ms;
+    trees_ms += trace.verify_ms;
     other_ms += trace.other_ms;
     learn(*member);
     ++text_of(*member).rounds;
@@ -538,8 +550,19 @@ void Chooser::observe(std::span<RoundMember* const> members) {
     draft_ms = usual_ms;
   }
   const auto sequences = static_cast<double>(members.size());
-  const double step_ms = step_ms_ * sequences / sequences_;
-  const double took = (draft_ms + verify_ms + other_ms) / step_ms;
+  const StepTrace& any = *members.front()->trace;
+  const double prompts = std::max(0.0, any.batch_rows - tree_rows_ - nodes);
+  // Of the verification what the drafts took: the rest is a plain step's, slow or fast as the moment is.
+  const double base = tree_rows_ + prompts;
+  const double expected = costs_->verify_ms(base + nodes, context_) * slows_;
+  const double share = std::max(0.0, 1 - costs_->verify_ms(base, context_) / expected);
+  const double own = (sequences + nodes) / (tree_rows_ + nodes);  // of the trees
+  const double verify_ms = prompts > 0 ? any.step_ms : trees_ms / own;
+  const double of_drafts = share * verify_ms;
+  const double step_ms = now_.step_ms * sequences / sequences_;
+  // Beside prompts a step is a plain one and what the drafts took, however long the prompts made it.
+  const double took =
+      prompts > 0 ? 1 + (draft_ms + of_drafts) / step_ms : (draft_ms + own * verify_ms + other_ms) / step_ms;
   const double rate = std::max(kPriceRate, 1 / (2 + rounds_++));
   tokens_ += rate * (tokens / sequences - tokens_);
   time_ += rate * (took - time_);
@@ -548,10 +571,6 @@ void Chooser::observe(std::span<RoundMember* const> members) {
   since_plain_ = plain && was_plain_ ? 0 : since_plain_ + 1;
   was_plain_ = plain;
   if (draft_ms_ == 0 && nodes == 0) return;
-  // Of the verification what the drafts took: the rest is a plain step's, slow or fast as the moment is.
-  const double expected = costs_->verify_ms(base_rows_ + nodes, context_) * slows_;
-  const double share = std::max(0.0, 1 - costs_->verify_ms(base_rows_, context_) / expected);
-  const double of_drafts = share * verify_ms * (base_rows_ + nodes) / (sequences + nodes);
   budget_.book((tokens - sequences) / sequences, (draft_ms + of_drafts) / step_ms,
                (draft_ms_ + share * expected) / step_ms);
 }

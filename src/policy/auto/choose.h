@@ -74,10 +74,10 @@ class Chooser final : public RoundController {
   };
   /// How many of the candidates and of `more` (falling), taken together by falling chance, are best verified.
   Cut best(std::span<const float> more = {}) const;
-  double steps(double ms) const { return ms / step_ms_; }
+  double steps(double ms) const { return ms / now_.step_ms; }
   /// What pays at the pessimistic end, too, needs no budget.
   bool affords(double draft_ms, std::size_t nodes) const {
-    return !hopes_ || budget_.affords(steps(draft_ms_ + draft_ms + row_ms_[nodes]));
+    return !hopes_ || budget_.affords(steps(draft_ms_ + draft_ms + now_.row_ms[nodes]));
   }
   void choose_drafters(std::size_t drafter, std::span<RoundMember* const> growing);
   double level_ms(const AutoText::Drafter& drafter, int level, int rows) const;
@@ -115,19 +115,26 @@ class Chooser final : public RoundController {
 
   // The round in flight.
   const CostModel* costs_ = nullptr;
-  double sequences_ = 1;           ///< members
-  double base_rows_ = 1;           ///< rows that are run anyway: all roots, and what others verify
-  double context_ = 0;             ///< the members' mean
-  double base_ms_ = 1;             ///< of base_rows_
-  double slows_ = 1;               ///< factor of the step's time after what drafts
-  double step_ms_ = 1;             ///< the members' share of a plain step
-  double price_ = 0;               ///< tokens per ms
+  double sequences_ = 1;  ///< members
+  double tree_rows_ = 1;  ///< all roots, and what others verify
+  double base_rows_ = 1;  ///< rows that are run anyway: these and the prompts'
+  double context_ = 0;    ///< the members' mean
+  double base_ms_ = 1;    ///< of base_rows_
+  double slows_ = 1;      ///< factor of the step's time after what drafts
+  /// What time is worth, and rows cost.
+  struct Terms {
+    double step_ms = 1;          ///< the members' share of a plain step, without prompts
+    double price = 0;            ///< tokens per ms
+    double threshold = 1;        ///< a node of less chance is never worth verifying, whatever else is
+    std::vector<double> row_ms;  ///< [n]: optimistic time of n rows more than those that are run anyway
+  };
+  void set_terms(Terms& terms, double sequences, double tree_rows, double base_rows, std::size_t room) const;
+  Terms now_;
+  Terms coming_;                   ///< once the prompts have been read, and those texts are written, too
   double draft_ms_ = 0;            ///< spent on drafting by the cost model, but for what is invested
   double investing_ = 0;           ///< plain steps of what is invested
-  double threshold_ = 1;           ///< a node of less chance is never worth verifying, whatever else is
   bool hopes_ = false;             ///< at the pessimistic end what is drafted, or verified, does not pay
   bool plain_ = false;             ///< nothing is drafted: the plain step is to be seen
-  std::vector<double> row_ms_;     ///< [n]: optimistic time of n rows more than base_rows_
   std::vector<float> candidates_;  ///< chances of all drafted nodes above the threshold, falling
 
   // Scratch.

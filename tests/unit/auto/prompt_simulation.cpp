@@ -94,7 +94,7 @@ class PromptRun {
       step();
     Answers mean;
     for (const auto& request : requests_) {
-      mean.ms += request->ms / world_.sequences;
+      mean.ms = std::max(mean.ms, request->ms);
       mean.first_ms += request->first_ms / world_.sequences;
     }
     mean.drafted = drafted_ / world_.sequences;
@@ -130,13 +130,20 @@ class PromptRun {
     const double began = clock_.now_ms();
     std::vector<Request*> writing;
     std::vector<SequenceDraft*> drafts;
+    std::int64_t unread = 0;
+    int reading = 0;
+    for (const auto& request : requests_) reading += !request->finished() && request->reads() ? 1 : 0;
+    for (const auto& request : requests_)
+      unread += request->finished() ? 0 : request->tokens - 1 - request->read;
     for (const auto& request : requests_) {
       if (request->finished() || request->reads()) continue;
       SequenceDraft& draft = request->draft;
       draft.tokens = {&request->root, 1};
       draft.info = {.context = request->tokens - 1,
                     .room = 256,
-                    .max_depth = world_.answer - static_cast<int>(request->written()) - 1};
+                    .max_depth = world_.answer - static_cast<int>(request->written()) - 1,
+                    .reading = reading,
+                    .prompt_rows = static_cast<int>(std::min<std::int64_t>(unread, kPromptRows))};
       writing.push_back(request.get());
       drafts.push_back(&draft);
     }
@@ -196,6 +203,7 @@ class PromptRun {
                         .draft_ms = draft_ms / static_cast<double>(writing.size()),
                         .verify_ms = verify_ms * tree.size() / rows.trees,
                         .other_ms = step.other_ms / static_cast<double>(writing.size()),
+                        .step_ms = step.forward_ms + step.logits_ms,
                         .forecast = request->draft.forecast});
       drafts.push_back(&request->draft);
       drafted_ += request->draft.drafted;

@@ -37,8 +37,8 @@ struct PromptWorld {
 using Shape = std::function<std::unique_ptr<TreePolicy>()>;
 
 struct Answers {
-  double ms = 0;        ///< from the request to the last token, mean over the requests
-  double first_ms = 0;  ///< to the first token
+  double ms = 0;        ///< from the requests to the last token of all
+  double first_ms = 0;  ///< to the first token, mean over the requests
   double drafted = 0;   ///< nodes
 };
 /// In a fresh process: nothing is known but the prices.

@@ -37,7 +37,7 @@ TEST(PromptSimulation, AutoIsNearTheBestShapeThatPaysForTheSameCatchingUp) {
     for (const int prompt : {100, 2000, 7500}) {
       for (const int answered : {16, 64, 256}) {
         for (const int sequences : {1, 4, 16}) {
-          const int seeds = std::max(3, 24 / sequences);
+          const int seeds = std::max(6, 96 / sequences);
           const PromptWorld world{.drafter = drafter,
                                   .right = drafter[0] == 'd' ? 0.6 : 0.7,
                                   .prompt = prompt,
