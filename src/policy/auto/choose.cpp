@@ -21,6 +21,9 @@ constexpr double kPriceRate = 1.0 / 32;  ///< of the price's running means, a ro
 /// between even where nothing is won.
 constexpr double kYardstick = 0.005;
 constexpr double kLeastBetween = 8;
+/// The first round comes after no drafts: it alone will do where it takes what the costs say, but for so
+/// much.
+constexpr double kAsExpected = 0.2;
 /// Tokens in which catching up with a text (its prompt, what was written plainly) is to pay for itself, if
 /// the text may be as long as that: most end before they must.
 constexpr double kHorizon = 256;
@@ -106,9 +109,9 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
     text.worth = worth_of(member->info, base_ms_ + costs_->other_ms());
     for (AutoText::Drafter& d : text.drafters) d.candidates.front().chance = static_cast<float>(text.worth);
   }
-  const int reading = members.front()->info.reading;
-  set_terms(now_, sequences_, tree_rows_, base_rows_, room);
-  if (reading > 0) set_terms(coming_, sequences_ + reading, tree_rows_ + reading, tree_rows_ + reading, room);
+  room_ = std::min(room, static_cast<std::size_t>(kMostNodes));
+  set_terms(now_, 0, members.front()->info.prompt_rows, kOptimism);
+  coming_known_ = false;
   draft_ms_ = 0;
   investing_ = 0;
   slows_ = 1;
@@ -117,14 +120,16 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
   plain_ = since_plain_ >= std::max(kLeastBetween, 2 * (tokens_ / time_ - 1) / kYardstick);
 }
 
-/// For so many sequences, which have `tree_rows` of the `base_rows` that are run anyway together with others.
-void Chooser::set_terms(Terms& terms, double sequences, double tree_rows, double base_rows,
-                        std::size_t room) const {
-  terms.step_ms = (costs_->verify_ms(tree_rows, context_) + costs_->other_ms()) * sequences / tree_rows;
+/// Of the members and `reading` texts more, beside `prompt_rows` rows; rows `errors` standard errors below
+/// what is believed.
+void Chooser::set_terms(Terms& terms, double reading, double prompt_rows, double errors) const {
+  const double sequences = sequences_ + reading;
+  const double trees = tree_rows_ + reading;
+  terms.step_ms = (costs_->verify_ms(trees, context_) + costs_->other_ms()) * sequences / trees;
   terms.price = std::max(1.0, tokens_ / time_) * sequences / terms.step_ms;
   std::vector<double>& row_ms = terms.row_ms;
-  row_ms.resize(std::min(room, static_cast<std::size_t>(kMostNodes)) + 1);
-  costs_->optimistic_rows_ms(base_rows, context_, kOptimism, row_ms);
+  row_ms.resize(room_ + 1);
+  costs_->optimistic_rows_ms(trees + prompt_rows, context_, errors, row_ms);
   // A single row's price may be next to nothing where a kernel's tile is not full yet.
   const std::size_t stretch = std::min(kStretch, row_ms.size() - 1);
   terms.threshold = 1;
@@ -248,7 +253,8 @@ bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, Ran
   if (steps(ranked.catch_up_ms) <= kPassingBy) return true;
   if (text.rounds == 0) return false;
   // It has to pay beside those, too, whose prompts are being read now.
-  if (d.round.reading > 0) std::swap(now_, coming_);
+  if (!std::exchange(coming_known_, true)) set_terms(coming_, d.round.reading, 0, 0);
+  std::swap(now_, coming_);
   const double cost = steps(ranked.catch_up_ms);
   const double open = text.worth * (1 - text.covered);
   // Texts differ, for the better as for the worse: what is lost with all of them is decided by the drafter.
@@ -256,7 +262,7 @@ bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, Ran
   const Prospect hope = prospect(d, open, kOptimism);
   const double back = hope.back / (now_.price * now_.step_ms);
   const bool invests = pays || (!d.begun && hope.worth > 0 && budget_.bears(investing_ + cost, back));
-  if (d.round.reading > 0) std::swap(now_, coming_);
+  std::swap(now_, coming_);
   if (!invests) return hope.worth > 0 && budget_.affords(steps(draft_ms_) + cost);
   investing_ += cost;
   ranked.invests = cost;
@@ -568,7 +574,8 @@ void Chooser::observe(std::span<RoundMember* const> members) {
   time_ += rate * (took - time_);
   budget_.pass(took);
   const bool plain = nodes == 0 && steps(draft_ms_) < kLeastGain;
-  since_plain_ = plain && was_plain_ ? 0 : since_plain_ + 1;
+  const bool first = rounds_ == 1 && sequences_ == 1 && std::abs(took - 1) < kAsExpected;
+  since_plain_ = plain && (was_plain_ || first) ? 0 : since_plain_ + 1;
   was_plain_ = plain;
   if (draft_ms_ == 0 && nodes == 0) return;
   budget_.book((tokens - sequences) / sequences, (draft_ms + of_drafts) / step_ms,

@@ -111,7 +111,7 @@ class Chooser final : public RoundController {
   double rounds_ = 0;
   /// Rounds since a plain step after another. The first ones are plain.
   double since_plain_ = std::numeric_limits<double>::infinity();
-  bool was_plain_ = true;  ///< the last round; the first one comes after a prompt
+  bool was_plain_ = false;  ///< the last round
 
   // The round in flight.
   const CostModel* costs_ = nullptr;
@@ -126,11 +126,13 @@ class Chooser final : public RoundController {
     double step_ms = 1;          ///< the members' share of a plain step, without prompts
     double price = 0;            ///< tokens per ms
     double threshold = 1;        ///< a node of less chance is never worth verifying, whatever else is
-    std::vector<double> row_ms;  ///< [n]: optimistic time of n rows more than those that are run anyway
+    std::vector<double> row_ms;  ///< [n]: time of n rows more than those that are run anyway
   };
-  void set_terms(Terms& terms, double sequences, double tree_rows, double base_rows, std::size_t room) const;
+  void set_terms(Terms& terms, double reading, double prompt_rows, double errors) const;
   Terms now_;
-  Terms coming_;                   ///< once the prompts have been read, and those texts are written, too
+  Terms coming_;  ///< once the prompts have been read, and those texts are written, too; without optimism
+  bool coming_known_ = false;
+  std::size_t room_ = 0;           ///< nodes that may be verified
   double draft_ms_ = 0;            ///< spent on drafting by the cost model, but for what is invested
   double investing_ = 0;           ///< plain steps of what is invested
   bool hopes_ = false;             ///< at the pessimistic end what is drafted, or verified, does not pay
