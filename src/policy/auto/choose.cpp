@@ -21,15 +21,17 @@ constexpr double kPriceRate = 1.0 / 32;  ///< of the price's running means, a ro
 /// between even where nothing is won.
 constexpr double kYardstick = 0.005;
 constexpr double kLeastBetween = 8;
-/// The first round comes after no drafts: it alone will do where it takes what the costs say, but for so
-/// much.
+/// Nothing begins with them as long as rounds take what the costs say, but for so much.
 constexpr double kAsExpected = 0.2;
 /// Tokens in which catching up with a text (its prompt, what was written plainly) is to pay for itself, if
 /// the text may be as long as that: most end before they must.
 constexpr double kHorizon = 256;
-/// Plain steps of catching up that count like any drafting. What takes longer is decided over the text, and
-/// does not keep its first token waiting.
+/// Plain steps of catching up that count like any drafting. What takes longer is decided over the text.
 constexpr double kPassingBy = 0.5;
+constexpr double kFirstWaits =
+    1.5;  ///< plain steps of catching up for which a first token may be kept waiting
+/// What is hoped, rather than believed, to be won by catching up is to be so many times what it takes.
+constexpr double kMargin = 1.5;
 /// Of the time, for looking at what a drafter says that learns, and has not been worth it until now.
 constexpr double kLooking = 0.003;
 constexpr double kMostSaved = 0.5;  ///< for that, in plain steps
@@ -251,7 +253,7 @@ double Chooser::worth_beside_others(const AutoText& text, std::size_t index) {
 bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, Ranked& ranked) {
   ranked.catch_up_ms = catch_up_ms(d);
   if (steps(ranked.catch_up_ms) <= kPassingBy) return true;
-  if (text.rounds == 0) return false;
+  if (text.rounds == 0 && steps(ranked.catch_up_ms) > kFirstWaits) return false;
   // It has to pay beside those, too, whose prompts are being read now.
   if (!std::exchange(coming_known_, true)) set_terms(coming_, d.round.reading, 0, 0);
   std::swap(now_, coming_);
@@ -261,7 +263,7 @@ bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, Ran
   const bool pays = worth_drafting(d, open, -kCaution * d.prediction.drafters_share()) > 0;
   const Prospect hope = prospect(d, open, kOptimism);
   const double back = hope.back / (now_.price * now_.step_ms);
-  const bool invests = pays || (!d.begun && hope.worth > 0 && budget_.bears(investing_ + cost, back));
+  const bool invests = pays || (!d.begun && back > kMargin * cost && budget_.bears(investing_ + cost, back));
   std::swap(now_, coming_);
   if (!invests) return hope.worth > 0 && budget_.affords(steps(draft_ms_) + cost);
   investing_ += cost;
@@ -496,6 +498,7 @@ void Chooser::path_chances(const AutoText& text, const DraftTree& tree, double e
 void Chooser::forecast(std::span<RoundMember* const> members, std::size_t nodes) {
   const double rows = tree_rows_ + static_cast<double>(nodes);
   const double verify_ms = costs_->verify_ms(base_rows_ + static_cast<double>(nodes), context_);
+  expected_ms_ = verify_ms * slows_;
   for (RoundMember* member : members) {
     const DraftTree& tree = *member->tree;
     AutoText& text = text_of(*member);
@@ -574,8 +577,9 @@ void Chooser::observe(std::span<RoundMember* const> members) {
   time_ += rate * (took - time_);
   budget_.pass(took);
   const bool plain = nodes == 0 && steps(draft_ms_) < kLeastGain;
-  const bool first = rounds_ == 1 && sequences_ == 1 && std::abs(took - 1) < kAsExpected;
-  since_plain_ = plain && (was_plain_ || first) ? 0 : since_plain_ + 1;
+  since_plain_ = plain && was_plain_ ? 0 : since_plain_ + 1;
+  const bool contradicts = prompts == 0 && std::abs(verify_ms / expected_ms_ - 1) > kAsExpected;
+  if (rounds_ <= kLeastBetween && contradicts) since_plain_ = std::numeric_limits<double>::infinity();
   was_plain_ = plain;
   if (draft_ms_ == 0 && nodes == 0) return;
   budget_.book((tokens - sequences) / sequences, (draft_ms + of_drafts) / step_ms,

@@ -109,18 +109,19 @@ class Chooser final : public RoundController {
   double tokens_ = 1;
   double time_ = 1;
   double rounds_ = 0;
-  /// Rounds since a plain step after another. The first ones are plain.
-  double since_plain_ = std::numeric_limits<double>::infinity();
+  /// Rounds since a plain step after another.
+  double since_plain_ = 0;
   bool was_plain_ = false;  ///< the last round
 
   // The round in flight.
   const CostModel* costs_ = nullptr;
-  double sequences_ = 1;  ///< members
-  double tree_rows_ = 1;  ///< all roots, and what others verify
-  double base_rows_ = 1;  ///< rows that are run anyway: these and the prompts'
-  double context_ = 0;    ///< the members' mean
-  double base_ms_ = 1;    ///< of base_rows_
-  double slows_ = 1;      ///< factor of the step's time after what drafts
+  double sequences_ = 1;    ///< members
+  double tree_rows_ = 1;    ///< all roots, and what others verify
+  double base_rows_ = 1;    ///< rows that are run anyway: these and the prompts'
+  double context_ = 0;      ///< the members' mean
+  double base_ms_ = 1;      ///< of base_rows_
+  double slows_ = 1;        ///< factor of the step's time after what drafts
+  double expected_ms_ = 1;  ///< of the step's forward
   /// What time is worth, and rows cost.
   struct Terms {
     double step_ms = 1;          ///< the members' share of a plain step, without prompts

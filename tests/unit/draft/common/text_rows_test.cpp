@@ -135,8 +135,9 @@ TEST(TextRows, KeptTextsShareTheFeaturesThatWait) {
   EXPECT_THAT(std::span(own).last(4), ElementsAre(99, -99, 100, -100)) << "the other's row is its own";
   EXPECT_THAT(std::span(others).last(4), ElementsAre(69, -69, 200, -200));
   std::vector<const std::byte*> blocks;
-  for (const SharedRows* rows : {&kept.features, &text.keep(64).features}) {
-    rows->for_blocks([&](const std::byte* block, std::int64_t) { blocks.push_back(block); });
+  const TextRows::Kept beginning = text.keep(64);
+  for (const TextRows::Kept* known : {&kept, &beginning}) {
+    known->features.for_blocks([&](const std::byte* block, std::int64_t) { blocks.push_back(block); });
   }
   ASSERT_EQ(blocks.size(), 3u);
   EXPECT_EQ(blocks[0], blocks[2]);
