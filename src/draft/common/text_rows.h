@@ -60,7 +60,7 @@ class TextRows {
   struct Kept {
     KvCache cache;
     std::vector<TokenId> tokens;  ///< those that waited, and their features
-    SharedRows features;
+    SharedRows features = SharedRows(0);
 
     std::int64_t length() const { return cache.length() + std::ssize(tokens); }
     /// Whether the first `length` rows can be gone on with.

@@ -112,6 +112,8 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
     for (AutoText::Drafter& d : text.drafters) d.candidates.front().chance = static_cast<float>(text.worth);
   }
   room_ = std::min(room, static_cast<std::size_t>(kMostNodes));
+  const double reading = members.front()->info.reading;
+  price_ = std::max(1.0, tokens_ / time_) * (sequences_ + reading) / step_ms(reading);
   set_terms(now_, 0, members.front()->info.prompt_rows, kOptimism);
   coming_known_ = false;
   draft_ms_ = 0;
@@ -122,22 +124,25 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
   plain_ = since_plain_ >= std::max(kLeastBetween, 2 * (tokens_ / time_ - 1) / kYardstick);
 }
 
+/// The part in a plain step of the members and of `reading` texts more.
+double Chooser::step_ms(double reading) const {
+  const double trees = tree_rows_ + reading;
+  return (costs_->verify_ms(trees, context_) + costs_->other_ms()) * (sequences_ + reading) / trees;
+}
+
 /// Of the members and `reading` texts more, beside `prompt_rows` rows; rows `errors` standard errors below
 /// what is believed.
 void Chooser::set_terms(Terms& terms, double reading, double prompt_rows, double errors) const {
-  const double sequences = sequences_ + reading;
-  const double trees = tree_rows_ + reading;
-  terms.step_ms = (costs_->verify_ms(trees, context_) + costs_->other_ms()) * sequences / trees;
-  terms.price = std::max(1.0, tokens_ / time_) * sequences / terms.step_ms;
+  terms.step_ms = step_ms(reading);
   std::vector<double>& row_ms = terms.row_ms;
   row_ms.resize(room_ + 1);
-  costs_->optimistic_rows_ms(trees + prompt_rows, context_, errors, row_ms);
+  costs_->optimistic_rows_ms(tree_rows_ + reading + prompt_rows, context_, errors, row_ms);
   // A single row's price may be next to nothing where a kernel's tile is not full yet.
   const std::size_t stretch = std::min(kStretch, row_ms.size() - 1);
   terms.threshold = 1;
   for (std::size_t n = 0; stretch > 0 && n + stretch < row_ms.size(); ++n) {
-    terms.threshold = std::min(
-        terms.threshold, terms.price * (row_ms[n + stretch] - row_ms[n]) / static_cast<double>(stretch));
+    terms.threshold =
+        std::min(terms.threshold, price_ * (row_ms[n + stretch] - row_ms[n]) / static_cast<double>(stretch));
   }
 }
 
@@ -150,7 +155,7 @@ Chooser::Cut Chooser::best(std::span<const float> more) const {
   for (std::size_t nodes = 1; nodes <= most; ++nodes) {
     const bool first = b == more.size() || (a < candidates_.size() && candidates_[a] >= more[b]);
     tokens += static_cast<double>(first ? candidates_[a++] : more[b++]);
-    const double net = tokens - now_.price * now_.row_ms[nodes];
+    const double net = tokens - price_ * now_.row_ms[nodes];
     if (net > best.net) best = {nodes, net};
   }
   return best;
@@ -173,10 +178,10 @@ Chooser::Prospect Chooser::prospect(const AutoText::Drafter& d, double open, dou
   const RoundInfo& round = d.round;
   if (round.room < 1) return {};
   if (round.drafter.one_shot)
-    return {.worth = d.gain - now_.price * first_level_ms(d)};  // a mean of chances says nothing of it
+    return {.worth = d.gain - price_ * first_level_ms(d)};  // a mean of chances says nothing of it
   const int levels = std::min({round.max_depth, round.drafter.max_depth, kBranch});
   const double left = std::min(round.max_depth + 1.0, kHorizon);
-  const double catch_up = now_.price * catch_up_ms(d);
+  const double catch_up = price_ * catch_up_ms(d);
   const double now = best().net;
   double ms = first_level_ms(d);
   double chance = open;
@@ -192,11 +197,11 @@ Chooser::Prospect Chooser::prospect(const AutoText::Drafter& d, double open, dou
     }
     round_tokens += tokens;
     std::sort(more_.begin(), more_.end(), std::greater<>());
-    const double net = best(more_).net - now - now_.price * ms;
+    const double net = best(more_).net - now - price_ * ms;
     const double rounds = std::max(1.0, left / round_tokens);
     if (net - catch_up / rounds > most.worth) most = {net - catch_up / rounds, net * rounds};
     const double next_ms = level_ms(d, level, static_cast<int>(sequences_)) / sequences_;
-    if (tokens <= now_.price * next_ms) break;  // a further one adds no more tokens than this one
+    if (tokens <= price_ * next_ms) break;  // a further one adds no more tokens than this one
     ms += next_ms;
     chance *= children[0];
   }
@@ -236,7 +241,7 @@ double Chooser::worth_beside_others(const AutoText& text, std::size_t index) {
   const double own = worth_drafting(d, open, kOptimism);
   if (own <= 0) return 0;
   // Asking a look-up is next to free, and who comes after it knows what it said.
-  if (d.round.drafter.one_shot && now_.price * first_level_ms(d) < kLeastGain) return own;
+  if (d.round.drafter.one_shot && price_ * first_level_ms(d) < kLeastGain) return own;
   const double left = open * (1 - d.prediction.expected(1, d.drawn, 0)[0]);
   double others = 0;
   double others_then = 0;
@@ -262,7 +267,7 @@ bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, Ran
   // Texts differ, for the better as for the worse: what is lost with all of them is decided by the drafter.
   const bool pays = worth_drafting(d, open, -kCaution * d.prediction.drafters_share()) > 0;
   const Prospect hope = prospect(d, open, kOptimism);
-  const double back = hope.back / (now_.price * now_.step_ms);
+  const double back = hope.back / (price_ * now_.step_ms);
   const bool invests = pays || (!d.begun && back > kMargin * cost && budget_.bears(investing_ + cost, back));
   std::swap(now_, coming_);
   if (!invests) return hope.worth > 0 && budget_.affords(steps(draft_ms_) + cost);
@@ -289,7 +294,7 @@ void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> g
     AutoText& text = text_of(*growing[m]);
     AutoText::Drafter& d = text.drafters[index];
     // One price for the level, whoever is in it: it is taken off below.
-    const double level = now_.price * first_level_ms(d);
+    const double level = price_ * first_level_ms(d);
     Ranked ranked{.gain = worth_beside_others(text, index) + level, .member = static_cast<std::uint32_t>(m)};
     if (ranked.gain <= level && ranked.gain <= kLeastGain) continue;
     if (!may_catch_up(text, d, ranked)) continue;
@@ -315,8 +320,8 @@ void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> g
       hopes_ = hoped;
       break;
     }
-    if (gain - now_.price * level_ms(d, 0, rows) <= most) continue;
-    most = gain - now_.price * level_ms(d, 0, rows);
+    if (gain - price_ * level_ms(d, 0, rows) <= most) continue;
+    most = gain - price_ * level_ms(d, 0, rows);
     chosen = k + 1;
     spent_ms = ms;
   }
@@ -434,8 +439,8 @@ void Chooser::choose_frontier(std::size_t index, int level, std::span<RoundMembe
     const Cut cut = best(more_);
     const double ms = level_ms(d, level, static_cast<int>(k) + 1);
     if (!affords(ms, cut.nodes)) break;
-    if (cut.net - now - now_.price * ms <= most) continue;
-    most = cut.net - now - now_.price * ms;
+    if (cut.net - now - price_ * ms <= most) continue;
+    most = cut.net - now - price_ * ms;
     chosen = k + 1;
     spent_ms = ms;
   }
@@ -470,7 +475,7 @@ void Chooser::cut(std::span<RoundMember* const> members) {
   double sure = 0;
   for (std::size_t k = 0; k < nodes; ++k) sure += ranked_[k].sure;
   for (; nodes > 0; --nodes) {
-    hopes_ = sure < now_.price * now_.row_ms[nodes];
+    hopes_ = sure < price_ * now_.row_ms[nodes];
     if (affords(0, nodes)) break;
     sure -= ranked_[nodes - 1].sure;
   }
@@ -508,7 +513,7 @@ void Chooser::forecast(std::span<RoundMember* const> members, std::size_t nodes)
     f.mode = nodes == 0 ? RoundMode::Plain : hopes_ ? RoundMode::Probe : RoundMode::Speculate;
     f.ms =
         (draft_ms_ + costs_->other_ms()) / sequences_ + verify_ms * static_cast<double>(tree.size()) / rows;
-    f.price = now_.price / sequences_;
+    f.price = price_ / sequences_;
     f.plain_ms = now_.step_ms / sequences_;
   }
 }

@@ -122,13 +122,16 @@ class Chooser final : public RoundController {
   double base_ms_ = 1;      ///< of base_rows_
   double slows_ = 1;        ///< factor of the step's time after what drafts
   double expected_ms_ = 1;  ///< of the step's forward
-  /// What time is worth, and rows cost.
+  /// Tokens per ms. While prompts are read, that of the batch to come: a token that is drafted meanwhile
+  /// saves time then.
+  double price_ = 0;
+  /// What plain steps and rows cost.
   struct Terms {
     double step_ms = 1;          ///< the members' share of a plain step, without prompts
-    double price = 0;            ///< tokens per ms
     double threshold = 1;        ///< a node of less chance is never worth verifying, whatever else is
     std::vector<double> row_ms;  ///< [n]: time of n rows more than those that are run anyway
   };
+  double step_ms(double reading) const;
   void set_terms(Terms& terms, double reading, double prompt_rows, double errors) const;
   Terms now_;
   Terms coming_;  ///< once the prompts have been read, and those texts are written, too; without optimism
