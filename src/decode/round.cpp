@@ -192,6 +192,7 @@ void Round::add_job(SequenceDraft& draft, std::size_t speculator) {
 
 /// Timed by itself: what a chunk takes is known apart from what the round's own rows do.
 bool Round::run_chunk(Speculator& with) {
+  if (with.drafter->root_rows() <= kTextChunk) return false;
   const Stopwatch watch(clock_);
   if (!with.drafter->run_chunk()) return false;
   costs_of(with).observe(0, kTextChunk, watch.ms());

@@ -330,6 +330,47 @@ TEST(AutoSimulation, RecoversWhenTheDrafterBecomesGood) {
   EXPECT_GT(simulation.run(4000).rate(), 0.95 * simulation.world().best_chain_rate());
 }
 
+// A drafter that begins empty and learns from the text (a table over it, a suffix tree): the fixed chains
+// draft in every round, also while there is nothing to say.
+TEST(AutoSimulation, ADrafterThatBeginsEmptyIsNotGivenUp) {
+  for (const bool one_shot : {false, true}) {
+    for (const double learns : {30.0, 100.0, 300.0}) {
+      for (const double draft_ms : {0.02, 0.1, 0.5}) {
+        for (const double row_ms : {0.3, 1.0}) {
+          World world{
+              .row_ms = row_ms, .draft_ms = draft_ms, .right = 0.6, .learns = learns, .one_shot = one_shot};
+          constexpr int kSeeds = 20;
+          const auto ms = [&](int chain) {
+            double sum = 0;
+            world.chain = chain;
+            for (world.seed = 1; world.seed <= kSeeds; ++world.seed) {
+              const Simulation::Total total = Simulation(world).run(400);
+              sum += total.ms / total.tokens;
+            }
+            return sum / kSeeds;
+          };
+          double best = ms(0);
+          for (const int chain : {1, 2, 3, 4, 6, 8}) best = std::min(best, ms(chain));
+          EXPECT_GT(best / ms(-1), 0.97) << (one_shot ? "branches, " : "levels, ") << learns << " tokens, "
+                                         << draft_ms << " a level, " << row_ms << " a row";
+        }
+      }
+    }
+  }
+}
+
+TEST(AutoSimulation, AMinuteWithoutHitsIsNotBelievedForEver) {
+  // Nothing right for 400 tokens, whatever it says; then nearly everything is.
+  for (const bool one_shot : {false, true}) {
+    Simulation simulation({.draft_ms = 0.1, .right = 0, .claimed = 0.5, .learns = 1, .one_shot = one_shot});
+    EXPECT_GT(simulation.run(400).rate(), 0.985 / 10) << one_shot;
+    simulation.world().right = 0.8;
+    simulation.run(200);
+    World right = simulation.world();
+    EXPECT_GT(simulation.run(2000).rate(), 0.93 * right.best_chain_rate()) << one_shot;
+  }
+}
+
 TEST(AutoSimulation, LosesLittleWhenTheDrafterBecomesBad) {
   Simulation simulation({.right = 0.8});
   simulation.run(1000);

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "policy/chain_policy.h"
+
 namespace augur::simulation {
 
 double World::chain_rate(int length) const {
@@ -96,6 +98,13 @@ class Text {
     }
     return others_luck_[place];
   }
+  /// Whether a drafter that learns has something to say behind a node of that depth.
+  bool speaks(int depth) {
+    if (world_.learns <= 0) return true;
+    const std::size_t where = place() + static_cast<std::size_t>(depth);
+    while (voices_.size() <= where) voices_.push_back(std::uniform_real_distribution<double>()(coins_));
+    return voices_[where] < 1 - std::exp(-static_cast<double>(place()) / world_.learns);
+  }
   /// Of the root, counted from the prompt's end.
   std::size_t place() const { return static_cast<std::size_t>(position_ - 1 - world_.prompt); }
   std::int64_t position() const { return position_; }
@@ -128,6 +137,7 @@ class Text {
   std::int64_t position_;
   std::vector<TokenId> tokens_;
   std::vector<bool> others_luck_;
+  std::vector<double> voices_;
 };
 
 class FakeDrafter final : public Drafter {
@@ -136,7 +146,11 @@ class FakeDrafter final : public Drafter {
       : simulation_(simulation), text_(text), name_(name), other_(other) {}
 
   std::string_view name() const override { return name_; }
-  DrafterTraits traits() const override { return {.has_probabilities = !other_ || !world().other->lookup}; }
+  DrafterTraits traits() const override {
+    return {.one_shot = !other_ && world().one_shot,
+            .has_probabilities = !other_ || !world().other->lookup,
+            .learns = !other_ && world().learns > 0};
+  }
   void reset() override {}
   void sync(const AcceptedRows&) override {}
   const void* group() const override { return name_; }
@@ -171,7 +185,14 @@ class FakeDrafter final : public Drafter {
       tree.add(node, token, static_cast<float>(std::log(world().other->says())), options.proposer);
       return;
     }
+    if (!text_.speaks(tree.depths()[static_cast<std::size_t>(node)])) return;
     const double says = text_.right < 0 ? world().says() : text_.right;
+    if (world().one_shot) {
+      for (int i = 0; i < std::min(options.top_k, World::kBranch); ++i) {
+        node = tree.add(node, 1, static_cast<float>(std::log(says)), options.proposer);
+      }
+      return;
+    }
     const int children = world().siblings ? options.top_k : 1;
     for (int c = 0; c < children; ++c) {
       tree.add(node, 1 + c, static_cast<float>(std::log(says * text_.share(c))), options.proposer);
@@ -237,6 +258,11 @@ void Simulation::begin_texts() {
       text.draft.speculators.push_back(
           {.drafter = std::make_unique<FakeDrafter>(*this, text, seat.name, seat.other),
            .policy = std::make_unique<AutoPolicy>(*chooser_, *controlled, known)});
+    }
+    if (world_.chain >= 0) {
+      text.draft.speculators.front().policy =
+          std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = world_.chain});
+      continue;
     }
     text.draft.controller = chooser_;
     text.draft.text = std::move(controlled);

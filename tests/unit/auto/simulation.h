@@ -29,7 +29,12 @@ struct World {
   int prompt = 0;          ///< tokens of the prompt, which the drafter has to catch up with, too
   double noise = 0;        ///< relative spread of single times
   double wander = 0;       ///< of the machine's speed, slowly, up and down
-  bool siblings = false;   ///< it has more candidates, each right half as often as the one before
+  /// It begins with nothing to say: after so many tokens of a text it speaks in 1 - 1/e of the places.
+  double learns = 0;
+  bool one_shot = false;  ///< it proposes branches, of up to kBranch tokens
+  static constexpr int kBranch = 8;
+  int chain = -1;         ///< the policy: a chain of so many; < 0: `auto`
+  bool siblings = false;  ///< it has more candidates, each right half as often as the one before
   std::uint64_t seed = 7;
   /// Has one candidate, which is right or wrong whatever the first drafter's are.
   struct Other {

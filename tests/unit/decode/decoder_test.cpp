@@ -100,20 +100,20 @@ TEST_F(DecoderTest, TimesAddUp) {
     run(sequence, options);
     return sequence.statistics();
   };
-  // A step reads its clock six times: at its beginning, before and after drafting, before and after
-  // verification, and at its end. Drafting of one level reads it twice more. The sequence reads it when its
+  // A step reads its clock seven times: at its beginning, before and after drafting, before and after the
+  // forward, after verification, and at its end. Drafting of one level reads it twice more. The sequence reads it when its
   // first draft begins, and in the last step as it ends.
   const DecodeStatistics plain = times({});
   EXPECT_EQ(plain.draft_ms, 0.0);
-  EXPECT_EQ(plain.verify_ms, 30 * 1.0);
+  EXPECT_EQ(plain.verify_ms, 30 * 2.0);
   EXPECT_EQ(plain.other_ms, 30 * 3.0 + 1.0);
-  EXPECT_EQ(plain.decode_ms, 30 * 6.0 - 2.0);
+  EXPECT_EQ(plain.decode_ms, 30 * 7.0 - 2.0);
   const DecodeStatistics drafted = times(known(prompt_, 30, 2, 4));
   ASSERT_EQ(drafted.calls, 10);
   EXPECT_EQ(drafted.draft_ms, 10 * 3.0 + 1.0);
-  EXPECT_EQ(drafted.verify_ms, 10 * 1.0);
+  EXPECT_EQ(drafted.verify_ms, 10 * 2.0);
   EXPECT_EQ(drafted.other_ms, 10 * 3.0 + 1.0);
-  EXPECT_EQ(drafted.decode_ms, 10 * 8.0 - 2.0);
+  EXPECT_EQ(drafted.decode_ms, 10 * 9.0 - 2.0);
 }
 
 TEST_F(DecoderTest, CountsWhatSpeculationDid) {
@@ -590,7 +590,7 @@ TEST_F(DecoderTest, TracesEveryRound) {
     }
     traced.push_back(trace.next);
     EXPECT_EQ(trace.batch_rows, trace.tree->size());
-    EXPECT_EQ(trace.verify_ms, 1.0);
+    EXPECT_EQ(trace.verify_ms, 2.0);
   };
   Sequence sequence(*stories_.model, prompt_, std::move(options));
   run(sequence, {.clock = &clock});
