@@ -5,6 +5,7 @@
 
 #include "api/drafters.h"
 #include "base/error.h"
+#include "sampling/position_noise.h"
 
 namespace augur {
 namespace {
@@ -46,6 +47,11 @@ void check_memory(const SpeculationPlan& plan, const PolicyModel& policy, const 
   const double rows = bounds.batch > 0 ? batch + tree : batch * tree;
   check(bounds.nodes, rows * static_cast<double>(target.hidden * kFloat),
         fmt::format("nodes' hidden states of {} in {} sequences", target.hidden, sequences));
+}
+
+int noise_rows(std::int64_t vocab, int sequences) {
+  const std::int64_t of_a_row = vocab * kFloat * sequences;
+  return static_cast<int>(std::clamp<std::int64_t>(kMostBytes / of_a_row, 1, PositionNoise::kUsualRows));
 }
 
 }  // namespace augur

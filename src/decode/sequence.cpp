@@ -35,7 +35,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       limit_(generation_limit(std::ssize(text_), context_of(target, options), options.max_tokens)),
       vocab_(target.config().vocab),
       cache_(target.make_cache(std::min(target.context(), std::ssize(text_) + limit_ + options.tree_slots))),
-      sampler_(std::move(options.sampling), target.config().vocab),
+      sampler_(std::move(options.sampling), target.config().vocab, options.noise_rows),
       verification_(options.verification),
       reuse_prefix_(options.reuse_prefix && !options.prompt_logprobs),
       most_nodes_(options.most_nodes),
@@ -121,6 +121,13 @@ void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens) const {
 void Sequence::forget() {
   cache_.truncate(0);
   for (Speculator& s : draft_.speculators) s.drafter->reset();
+}
+
+void Sequence::stop_drafting() {
+  draft_.speculators.clear();
+  draft_.controller.reset();
+  draft_.text.reset();
+  draft_.sampled = false;
 }
 
 void Sequence::limit_text(std::int64_t tokens) {

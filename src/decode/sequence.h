@@ -57,6 +57,7 @@ struct SequenceOptions {
   /// Drafters rank their candidates by what the target is about to draw (ExpandOptions::coupled); otherwise
   /// by their own probabilities. Under Rejection they draw their candidates instead.
   bool coupling = true;
+  int noise_rows = PositionNoise::kUsualRows;  ///< positions whose noise is kept, if it is sampled
   /// Promised time per token, for controllers that see to it; 0: nothing is promised.
   double tpot_ms = 0;
   /// Take over what a PrefixCache knows of the text (Decoder::reuse_prefixes). The text is kept in any case.
@@ -96,14 +97,22 @@ class Sequence {
   void limit_text(std::int64_t tokens);
   void cancel() { finish(FinishReason::Cancelled); }
 
-  /// Where its caches' pages come from: the target's pools, then its drafters', as KvCache::for_pools().
+  /// Where the pages of the target's cache come from, as KvCache::for_pools().
+  template <class Call>
+  void for_target_pools(const Call& call) const {
+    cache_.for_pools(call);
+  }
+  /// The same, then those of its drafters' caches.
   template <class Call>
   void for_page_pools(const Call& call) const {
-    cache_.for_pools(call);
+    for_target_pools(call);
     for (const Speculator& s : draft_.speculators) {
       if (const TextRows* const rows = s.drafter->text_rows()) rows->cache().for_pools(call);
     }
   }
+  /// Drafts no more, and gives back what its drafters hold. The text goes on as it would have.
+  void stop_drafting();
+  bool drafts() const { return !draft_.speculators.empty(); }
   /// Tokens of the text that the target has yet to run.
   std::int64_t tokens_to_run() const { return std::ssize(text_) - cache_.length(); }
 

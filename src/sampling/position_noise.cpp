@@ -1,7 +1,6 @@
 #include "sampling/position_noise.h"
 
 #include <cassert>
-#include <utility>
 
 #include "sampling/gumbel.h"
 
@@ -31,17 +30,6 @@ std::span<const float> PositionNoise::row(std::int64_t position) {
     filled(position);
   }
   return slot(position).values.span();
-}
-
-void PositionNoise::keep(std::int64_t rows) {
-  while (std::ssize(rows_) < rows) {
-    // Positions apart modulo n are apart modulo 2n.
-    std::vector<Row> old(2 * rows_.size());
-    old.swap(rows_);
-    for (Row& row : old) {
-      if (row.position >= 0) slot(row.position) = std::move(row);
-    }
-  }
 }
 
 void PositionNoise::at(std::int64_t position, std::span<const TokenId> tokens, float* out) {

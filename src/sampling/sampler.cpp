@@ -39,12 +39,12 @@ void SamplerScratch::reserve(const SamplingParams& params, std::int64_t vocab) {
   top_k.reserve(std::min(vocab, std::max<std::int64_t>(params.top_k, kFewCandidates)));
 }
 
-Sampler::Sampler(SamplingParams params, std::int64_t vocab_size)
+Sampler::Sampler(SamplingParams params, std::int64_t vocab_size, int noise_rows)
     : params_(std::move(params)),
       vocab_size_(vocab_size),
       inverse_temperature_(params_.greedy() ? 1.0f : 1.0f / params_.temperature),
-      noise_(params_.seed, std::max<std::int64_t>(vocab_size, 1)),
-      draft_noise_(params_.seed ^ kDraftStream, std::max<std::int64_t>(vocab_size, 1)) {
+      noise_(params_.seed, std::max<std::int64_t>(vocab_size, 1), noise_rows),
+      draft_noise_(params_.seed ^ kDraftStream, std::max<std::int64_t>(vocab_size, 1), noise_rows) {
   if (vocab_size < 1 || vocab_size > std::numeric_limits<TokenId>::max()) {
     throw Error("sampler: a vocabulary of {} tokens is not possible", vocab_size);
   }

@@ -33,8 +33,8 @@ struct SamplerScratch {
 /// a tree, in a batch. One thread at a time; no allocation once buffers have grown.
 class Sampler {
  public:
-  /// Error for invalid params or a vocabulary of less than one token.
-  Sampler(SamplingParams params, std::int64_t vocab_size);
+  /// Error for invalid params or a vocabulary of less than one token. `noise_rows`: that either noise keeps.
+  Sampler(SamplingParams params, std::int64_t vocab_size, int noise_rows = PositionNoise::kUsualRows);
 
   const SamplingParams& params() const { return params_; }
   std::int64_t vocab_size() const { return vocab_size_; }

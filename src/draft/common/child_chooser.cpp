@@ -70,7 +70,9 @@ void ChildChooser::add_children(ThreadPool& pool, std::span<const NodeLogits> ro
         scratch.failure = std::current_exception();
       }
     });
-    for (const PositionRow& p : positions_) p.source->filled(p.position);
+    for (const PositionRow& p : positions_) {
+      if (p.kept) p.source->filled(p.position);
+    }
     for (Scratch& s : scratch_) {
       if (s.failure) std::rethrow_exception(s.failure);
     }
@@ -101,6 +103,7 @@ void ChildChooser::prepare(std::span<const NodeLogits> rows, std::span<const Tok
   entropies_.resize(rows.size());
   top_entropies_.resize(rows.size());
   measuring_ = false;
+  std::size_t deep = 0;  // values of rows that are kept nowhere
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const NodeLogits& row = rows[r];
     measuring_ = measuring_ || row.options->wants.entropy || row.options->wants.top_k > 0;
@@ -109,18 +112,27 @@ void ChildChooser::prepare(std::span<const NodeLogits> rows, std::span<const Tok
       masks_[r] = masks->allowed(masks->at(*row.tree, row.node));
     PositionNoise* source = noise_of(row);
     if (source == nullptr) continue;
-    // As many positions as the tree is deep, so that the next round finds them, too.
     const std::int64_t position = position_below(row);
-    source->keep(position - row.tree->root_position());
     auto same = std::find_if(positions_.begin(), positions_.end(), [&](const PositionRow& p) {
       return p.source == source && p.position == position;
     });
     position_of_[r] = static_cast<std::int32_t>(same - positions_.begin());
-    if (same == positions_.end()) positions_.push_back({.source = source, .position = position});
+    if (same != positions_.end()) continue;
+    // Those next to the text are found there by the next round, and by the target's draw.
+    const bool kept = position - row.tree->root_position() <= source->rows();
+    positions_.push_back({.source = source, .position = position, .kept = kept});
+    if (!kept) deep += static_cast<std::size_t>(source->vocab_size());
   }
+  if (deep_.size() < deep) deep_ = Buffer<float>(deep);
+  deep = 0;
   for (std::size_t i = 0; i < positions_.size(); ++i) {
     PositionRow& p = positions_[i];
-    p.missing = p.source->claim(p.position);
+    if (p.kept) {
+      p.missing = p.source->claim(p.position);
+    } else {
+      p.missing = deep_.span().subspan(deep, static_cast<std::size_t>(p.source->vocab_size()));
+      deep += p.missing.size();
+    }
     p.noise = p.missing.empty() ? p.source->row(p.position) : p.missing;
     p.gathered = i * target_ids.size();
   }

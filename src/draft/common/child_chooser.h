@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/buffer.h"
 #include "base/thread_pool.h"
 #include "draft/drafter.h"
 #include "kernels/ops.h"
@@ -50,6 +51,7 @@ class ChildChooser {
   struct PositionRow {
     PositionNoise* source = nullptr;
     std::int64_t position = 0;
+    bool kept = true;              ///< by the source; otherwise it is in deep_, for this call
     std::span<float> missing;      ///< to be computed
     std::span<const float> noise;  ///< by target token
     std::size_t gathered = 0;      ///< offset in gathered_: by entry of a reduced draft vocabulary
@@ -92,6 +94,7 @@ class ChildChooser {
 
   std::vector<TokenMask> masks_;  ///< by row
   std::vector<PositionRow> positions_;
+  Buffer<float> deep_;  ///< [rows, vocabulary]: noise of positions beyond those that its source keeps
   std::vector<std::int32_t> position_of_;  ///< by row: into positions_; -1: no noise
   std::vector<float> gathered_;
   std::vector<std::int32_t> entry_of_token_;  ///< of a reduced draft vocabulary, where parameters ask for it

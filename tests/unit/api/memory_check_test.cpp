@@ -6,6 +6,7 @@
 #include <string>
 
 #include "api/plan_names.h"
+#include "sampling/position_noise.h"
 #include "support/error_of.h"
 
 namespace augur {
@@ -58,6 +59,18 @@ TEST(MemoryCheck, HiddenStatesOfABatch) {
 
 TEST(MemoryCheck, AutoFitsAnyModelInAnyBatch) {
   EXPECT_EQ(refusal("draft,ngram", kLarge, 8192, 4096), "no error");
+}
+
+TEST(MemoryCheck, NoiseOfABatch) {
+  EXPECT_EQ(noise_rows(49152, 16), PositionNoise::kUsualRows);
+  EXPECT_EQ(noise_rows(kLarge, 1), PositionNoise::kUsualRows);
+  for (const int sequences : {128, 129, 500, 2048}) {
+    const std::int64_t row = std::int64_t{kLarge} * 4 * sequences;
+    const int rows = noise_rows(kLarge, sequences);
+    EXPECT_LE(rows * row, kMostBytes) << sequences;
+    EXPECT_TRUE(rows == PositionNoise::kUsualRows || (rows + 1) * row > kMostBytes) << sequences;
+  }
+  EXPECT_EQ(noise_rows(kLarge, 4096), 1) << "a draw takes one";
 }
 
 }  // namespace

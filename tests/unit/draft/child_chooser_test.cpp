@@ -99,6 +99,35 @@ TEST_P(Rankings, NothingIsProposedThatTheParametersForbid) {
   EXPECT_TRUE(tree.q(0).empty());
 }
 
+/// However deep a draft is, no more noise is kept than at first, and candidates are the same as where all of
+/// it is.
+TEST_P(Rankings, DeepDraftsKeepNoMoreNoise) {
+  constexpr int kDepth = 40;
+  Sampler roomy({.temperature = 1.0f, .seed = 7}, kVocab, 64);
+  Sampler narrow({.temperature = 1.0f, .seed = 7}, kVocab, 3);
+  DraftTree trees[] = {tree(), tree()};
+  ExpandOptions options[] = {this->options(), this->options()};
+  options[0].sampler = &roomy;
+  options[1].sampler = &narrow;
+  for (int depth = 0; depth < kDepth; ++depth) {
+    const std::vector<float> logits = random_logits(kVocab, static_cast<unsigned>(depth));
+    // Two nodes of different depths in one call, as heads have them.
+    for (int i = 0; i < 2; ++i) {
+      std::vector<NodeLogits> rows = {{&trees[i], trees[i].size() - 1, &options[i], 1, logits, {}}};
+      if (depth == 5) rows.push_back({&trees[i], 2, &options[i], 3, logits, {}});
+      chooser_.add_children(pool_, rows, {});
+    }
+  }
+  EXPECT_EQ(narrow.noise().rows(), 3);
+  EXPECT_EQ(narrow.draft_noise().rows(), 3);
+  EXPECT_TRUE(std::ranges::equal(trees[0].tokens(), trees[1].tokens()));
+  EXPECT_TRUE(std::ranges::equal(trees[0].log_probs(), trees[1].log_probs()));
+  PositionNoise alone(roomy.noise().seed(), kVocab);
+  for (std::int64_t position = 11; position < 11 + kDepth; ++position) {
+    EXPECT_TRUE(std::ranges::equal(narrow.noise().row(position), alone.row(position))) << position;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Rankings, testing::Values(Ranking::Own, Ranking::Coupled, Ranking::Drawn),
                          [](const auto& test) {
                            return test.param == Ranking::Own       ? "Own"

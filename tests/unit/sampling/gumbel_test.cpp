@@ -167,24 +167,5 @@ TEST(PositionNoise, AClaimedRowThatWasNotFilledIsComputedWhenItIsAskedFor) {
   EXPECT_TRUE(std::ranges::equal(noise.row(13), alone.row(13)));
 }
 
-TEST(PositionNoise, KeepsMoreRowsWithoutLosingTheOnesItHas) {
-  constexpr std::int64_t kVocab = 64;
-  PositionNoise noise(5, kVocab, 2);
-  const std::span<const float> seventh = noise.row(7);
-  const std::span<const float> eighth = noise.row(8);
-  const std::vector<float> before(seventh.begin(), seventh.end());
-  noise.keep(2);  // as many as there are
-  noise.keep(9);
-  EXPECT_TRUE(noise.claim(7).empty());
-  EXPECT_TRUE(noise.claim(8).empty());
-  EXPECT_EQ(noise.row(7).data(), seventh.data());
-  for (std::int64_t position = 9; position < 16; ++position) noise.row(position);
-  EXPECT_EQ(noise.row(7).data(), seventh.data());
-  EXPECT_EQ(noise.row(8).data(), eighth.data());
-  EXPECT_TRUE(std::ranges::equal(seventh, before));
-  noise.keep(1);  // never fewer
-  EXPECT_TRUE(noise.claim(7).empty());
-}
-
 }  // namespace
 }  // namespace augur
