@@ -6,11 +6,24 @@
 #include "base/error.h"
 
 namespace augur {
+namespace {
 
-Result failed(const std::exception_ptr& why) {
+/// For whoever is to move from one list to another and must not be lost on the way.
+template <class T>
+void make_room_for_one(std::vector<T>& list) {
+  if (list.size() == list.capacity()) list.reserve(std::max<std::size_t>(16, 2 * list.size()));
+}
+
+}  // namespace
+
+Result failed(const std::exception_ptr& why) noexcept {
   Result result;
   result.finish_reason = FinishReason::Error;
-  result.error = describe(why);
+  try {
+    result.error = describe(why);
+  } catch (...) {
+    result.error = "out of memory";  // so short that it takes none
+  }
   return result;
 }
 
@@ -35,10 +48,18 @@ void Batch::begin_next() {
 
 bool Batch::suspend_one() {
   if (running_.size() < 2) return false;
+  make_room_for_one(waiting_);
   const auto last = std::max_element(running_.begin(), running_.end(),
                                      [](const Running& a, const Running& b) { return a.order < b.order; });
-  decoder_.suspend(wait(std::move(*last)));
+  Sequence& sequence = wait(std::move(*last));
   running_.erase(last);
+  decoder_.suspend(sequence);
+  return true;
+}
+
+bool Batch::stop_drafting() {
+  if (running_.size() != 1 || !running_.front().generation->sequence().drafts()) return false;
+  running_.front().generation->sequence().stop_drafting();
   return true;
 }
 

@@ -25,8 +25,11 @@ class Batch {
   const Sequence* next() const;
   void begin_next();
   /// Has the one with the highest order wait again, and gives back its memory. False where fewer than two
-  /// run.
+  /// run. When there is no memory even for that, it is thrown, and nothing has changed.
   bool suspend_one();
+  /// Has the one that runs alone decode plainly from here on, and gives back its drafters' memory. False
+  /// where it does so already, or more than one runs.
+  bool stop_drafting();
 
   std::size_t size() const { return running_.size(); }  ///< that run
   bool empty() const { return running_.empty() && waiting_.empty(); }
@@ -53,6 +56,6 @@ class Batch {
 };
 
 /// The result of a request for which something was thrown.
-Result failed(const std::exception_ptr& why);
+Result failed(const std::exception_ptr& why) noexcept;
 
 }  // namespace augur

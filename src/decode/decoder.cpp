@@ -394,6 +394,10 @@ void Decoder::retire(const Sequence& s) {
   if (s.finish_ != FinishReason::Error) keep(s, std::min(s.cache_.length(), std::ssize(s.text_)));
 }
 
+void Decoder::suspend(Sequence& s) {
+  guarded(s, [&] { s.forget(); });
+}
+
 void Decoder::keep(const Sequence& s, std::int64_t tokens) {
   if (kept_ == nullptr) return;
   try {

@@ -48,7 +48,7 @@ class Decoder {
   void retire(const Sequence& sequence);
   /// Gives back the memory of a sequence that waits; it goes on with the same tokens when it is stepped
   /// again.
-  void suspend(Sequence& sequence) const { sequence.forget(); }
+  static void suspend(Sequence& sequence);
 
   /// What the target and the drafters cost here. Every step is observed; policies read it.
   CostModel& costs() { return costs_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <optional>
 
 #include "draft/common/accepted_text.h"
@@ -38,8 +39,12 @@ SuffixDrafter::~SuffixDrafter() {
   keep_output();
 }
 
-void SuffixDrafter::keep_output() {
-  if (output_begin_ > 0) earlier_.insert(std::span(text_).subspan(output_begin_));
+void SuffixDrafter::keep_output() noexcept {
+  if (output_begin_ == 0) return;
+  try {
+    earlier_.insert(std::span(text_).subspan(output_begin_));
+  } catch (const std::bad_alloc&) {  // then no more of it is kept
+  }
 }
 
 void SuffixDrafter::reset() {

@@ -29,7 +29,8 @@ class SuffixDrafter final : public Drafter {
     int shortest_retrieval = 2;
     std::int64_t enough_occurrences = 16;
   };
-  /// `earlier`: outputs of sequences of the same process. The sequence adds its own when it ends.
+  /// `earlier`: outputs of sequences of the same process. The sequence adds its own when it ends,
+  /// as far as there is memory for it.
   /// `datastore`: null for none.
   SuffixDrafter(SuffixMemory& earlier, const Datastore* datastore, const Options& options);
   ~SuffixDrafter() override;
@@ -69,7 +70,7 @@ class SuffixDrafter final : public Drafter {
   void grow(const Place& place, int budget, bool branching);
   void offer_children(const Place& place, std::int32_t entry);
   void offer(TokenId token, const Place& place, std::int32_t entry, float share);
-  void keep_output();
+  void keep_output() noexcept;
 
   Options options_;
   SuffixMemory own_;

@@ -5,14 +5,20 @@
 
 namespace augur {
 
+void ExpertRows::reserve(const ExpertSpec& spec, std::int64_t rows) {
+  const auto places = static_cast<std::size_t>(rows) * static_cast<std::size_t>(spec.active);
+  for (auto* by_place : {&chosen_, &place_, &row_at_}) by_place->reserve(places);
+  shares_.reserve(places);
+  counts_.reserve(static_cast<std::size_t>(spec.count));
+  groups_.reserve(std::min(places, static_cast<std::size_t>(spec.count)));
+}
+
 void ExpertRows::reset(const ExpertSpec& spec, int rows) {
   spec_ = spec;
   rows_ = rows;
   const auto places = static_cast<std::size_t>(rows) * static_cast<std::size_t>(spec.active);
-  chosen_.resize(places);
+  for (auto* by_place : {&chosen_, &place_, &row_at_}) by_place->resize(places);
   shares_.resize(places);
-  place_.resize(places);
-  row_at_.resize(places);
 }
 
 void ExpertRows::route(int row, const float* scores) {

@@ -11,7 +11,10 @@ namespace augur {
 /// scores only. Reused from layer to layer.
 class ExpertRows {
  public:
-  /// Takes `rows` rows; nothing is routed yet. Allocates where there were never so many.
+  /// Room for so many rows of a layer: until then nothing else here allocates, as it must not where the rows
+  /// are routed (ThreadPool::run).
+  void reserve(const ExpertSpec& spec, std::int64_t rows);
+  /// Takes `rows` rows; nothing is routed yet.
   void reset(const ExpertSpec& spec, int rows);
   /// Chooses for one row: scores [spec.count]; the better first, equal ones by index. Any thread, each row
   /// once.

@@ -62,6 +62,7 @@ void Workspace::ensure_forward(std::int64_t rows, std::span<const DType> types, 
   }
   if (experts.count > 0) {
     const std::int64_t places = rows * experts.active;
+    expert_rows.reserve(experts, rows);
     routed.ensure(DType::F32, rows);
     router_scores.ensure(rows);
     expert_gate_up.ensure(places);

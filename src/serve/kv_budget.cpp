@@ -43,10 +43,10 @@ void KvBudget::count(const Sequence& sequence) {
 }
 
 std::int64_t KvBudget::most_tokens(const Sequence& sequence) const {
-  std::int64_t all = 0;       // a page of every pool
+  std::int64_t all = 0;       // a page of every pool of the target's
   std::int64_t whole = 0;     // of those alone that keep everything
   std::int64_t windowed = 0;  // what the others take at most
-  sequence.for_page_pools([&](const KvPagePool& pool, std::int64_t window) {
+  sequence.for_target_pools([&](const KvPagePool& pool, std::int64_t window) {
     all += pool.page_bytes();
     (window > 0 ? windowed : whole) +=
         window > 0 ? pages_of(most_slots(window)) * pool.page_bytes() : pool.page_bytes();

@@ -17,7 +17,8 @@ class KvBudget {
 
   /// From now on the pages of the pools count that this sequence takes pages from. They outlive this.
   void count(const Sequence& sequence);
-  /// Tokens that a text of this sequence may have so that it fits when nothing else is there.
+  /// Tokens that a text of this sequence may have so that it fits when nothing else is there, drafters
+  /// neither: a text's length does not depend on what drafts.
   std::int64_t most_tokens(const Sequence& sequence) const;
 
   /// What the caches of `running` may grow by in the next step.

@@ -82,6 +82,11 @@ class Session::Impl {
               .vocab = engine.info().vocab,
               .target = EngineAccess::model(engine).make_cache(),
               .drafters = EngineAccess::text_keepers(engine)} {
+    // Who is taken in is not to be lost for want of memory.
+    constexpr std::size_t kMost = 1 << 16;
+    const std::size_t most = std::min(
+        kMost, static_cast<std::size_t>(options_.parallel) + static_cast<std::size_t>(options_.queue));
+    for (std::vector<Submitted>* list : {&waiting_, &running_, &admitted_, &beginning_}) list->reserve(most);
     EngineAccess::measure_costs(engine);
     Decoder& decoder = EngineAccess::decoder(engine);
     decoder.limit_prompts(options.prompt_share);
@@ -129,7 +134,11 @@ class Session::Impl {
   Submitted submit(Request request, SubmitOptions options) {
     const std::optional<Grammar> grammar = request.grammar;
     Submitted state = enqueue(std::move(request), std::move(options));
-    if (state->compiling) compiler_.add([this, state, grammar] { compile(*grammar, *state); });
+    try {
+      if (state->compiling) compiler_.add([this, state, grammar] { compile(*grammar, *state); });
+    } catch (...) {
+      compiled(*state, nullptr, std::current_exception());
+    }
     return state;
   }
 
@@ -163,6 +172,21 @@ class Session::Impl {
     return state;
   }
 
+  /// A job about a text's file: what it returns, or what is thrown in it, is told; nothing, where it has
+  /// handed `done` on.
+  template <class Job>
+  static std::function<void()> told(TextFileCallback done, Job job) {
+    return [done = std::move(done), job = std::move(job)] {
+      std::optional<TextFile> file;
+      try {
+        file = job(done);
+      } catch (...) {
+        file.emplace().error = failed(std::current_exception()).error;
+      }
+      if (file) done(*file);
+    };
+  }
+
   /// On the session's thread, between two steps.
   void post(std::function<void()> job) {
     const std::lock_guard lock(shared_->mutex);
@@ -170,23 +194,28 @@ class Session::Impl {
     shared_->work.notify_one();
   }
 
+  using Told = std::optional<TextFile>;
+
   void save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done) {
-    post([this, tokens = std::move(tokens), path = std::move(path), done = std::move(done)] {
+    const auto find = [this, tokens = std::move(tokens),
+                       path = std::move(path)](const auto& hand_on) -> Told {
       const Watch watch;
       const PrefixCache::Hit found = kept_.longest(tokens);
-      if (found.text == nullptr) return done({.error = "nothing is kept of this text"});
+      if (found.text == nullptr) return TextFile{.error = "nothing is kept of this text"};
       auto text = std::make_shared<KeptText>(beginning(tokens, found));
-      files_.add([this, watch, text, path, done] {
-        done(watch.file([&](TextFile& file) {
+      files_.add(told(hand_on, [this, watch, text, path](const auto&) -> Told {
+        return watch.file([&](TextFile& file) {
           file.tokens = std::ssize(text->tokens);
           file.bytes = write_kept_text(path, form_, *text);
-        }));
-      });
-    });
+        });
+      }));
+      return std::nullopt;
+    };
+    post(told(std::move(done), find));
   }
 
   void load_text(std::string path, TextFileCallback done) {
-    files_.add([this, path = std::move(path), done = std::move(done)] {
+    const auto load_file = [this, path = std::move(path)](const auto& hand_on) -> Told {
       const Watch watch;
       auto text = std::make_shared<KeptText>(KeptText{.tokens = {}, .text = {.target = form_.target}});
       TextFile file = watch.file([&](TextFile& read) {
@@ -195,20 +224,22 @@ class Session::Impl {
         read.tokens = std::ssize(text->tokens);
         read.bytes = text->bytes;
       });
-      post([this, text, file, done] {
+      post(told(hand_on, [this, text, file](const auto&) -> Told {
         if (file.error.empty()) kept_.keep(text->tokens, std::move(text->text));
         note_load();
-        done(file);
-      });
-    });
+        return file;
+      }));
+      return std::nullopt;
+    };
+    files_.add(told(std::move(done), load_file));
   }
 
   void forget_text(std::vector<TokenId> tokens, TextFileCallback done) {
-    post([this, tokens = std::move(tokens), done = std::move(done)] {
+    post(told(std::move(done), [this, tokens = std::move(tokens)](const auto&) -> Told {
       const std::int64_t forgotten = kept_.forget(tokens);
       note_load();
-      done({.tokens = forgotten});
-    });
+      return TextFile{.tokens = forgotten};
+    }));
   }
 
   void drain() {
@@ -270,8 +301,13 @@ class Session::Impl {
     } catch (...) {
       problem = std::current_exception();
     }
+    this->compiled(state, std::move(compiled), problem);
+  }
+
+  void compiled(Ticket::State& state, std::shared_ptr<const CompiledGrammar> grammar,
+                const std::exception_ptr& problem) {
     const std::lock_guard lock(shared_->mutex);
-    state.grammar = std::move(compiled);
+    state.grammar = std::move(grammar);
     state.no_grammar = problem;
     state.compiling = false;
     shared_->work.notify_one();
@@ -280,10 +316,12 @@ class Session::Impl {
   void run() {
     while (admit()) {
       for (const auto& job : std::exchange(now_, {})) job();
-      for (const Submitted& s : std::exchange(admitted_, {})) start(s);
+      beginning_.swap(admitted_);
+      for (const Submitted& s : beginning_) start(s);
+      beginning_.clear();
       if (batch_.empty()) continue;
-      share_memory();
       try {
+        share_memory();
         batch_.step();
       } catch (...) {
         batch_.fail(std::current_exception());
@@ -292,9 +330,11 @@ class Session::Impl {
     }
   }
 
-  /// Who runs in the next step: as many as there is memory for, and one at least.
+  /// Who runs in the next step: as many as there is memory for, and one at least. One that is alone and does
+  /// not fit with its drafters goes on without them.
   void share_memory() {
-    while (!budget_.make_room(KvBudget::growth(batch_.running())) && batch_.suspend_one()) {
+    const auto fits = [&] { return budget_.make_room(KvBudget::growth(batch_.running())); };
+    while (!fits() && (batch_.suspend_one() || batch_.stop_drafting())) {
     }
     while (const Sequence* const next = batch_.next()) {
       const std::vector<const Sequence*> running = batch_.running();
@@ -442,6 +482,7 @@ class Session::Impl {
 
   // The thread's own.
   std::vector<Submitted> admitted_;
+  std::vector<Submitted> beginning_;        ///< those that were admitted in this turn
   std::vector<std::function<void()>> now_;  ///< jobs of this turn
   PrefixCache kept_;
   KvBudget budget_;

@@ -376,19 +376,35 @@ TEST_F(SessionTest, LittleMemoryChangesNoToken) {
   }
 }
 
+/// Whatever drafts: its own memory is not the text's.
 TEST_F(SessionTest, ATextEndsWhereItsMemoryDoes) {
-  Session session(*engine_, {.memory = 8 * 40960, .cache_bytes = 0});
-  Request r = request("Once upon a time", -1);
-  r.ignore_eos = true;
-  r.speculation = SpeculationPlan::parse("none");
-  const Result result = session.submit(r).wait();
-  EXPECT_EQ(result.finish_reason, FinishReason::Length);
-  EXPECT_GT(result.tokens.size(), 100U);
-  EXPECT_LT(result.tokens.size(), 400U);
-  Request long_prompt;
-  long_prompt.prompt_tokens.assign(400, 400);
-  long_prompt.speculation = r.speculation;
-  EXPECT_TRUE(session.submit(long_prompt).wait().refused);
+  constexpr std::int64_t kMemory = 8 * 40960;
+  Session session(*engine_, {.memory = kMemory, .cache_bytes = 0});
+  std::vector<TokenId> plain;
+  for (const char* plan : {"none", "draft:n-max=4", "draft,ngram:policy=auto", "layerskip:n-max=3",
+                           "suffix,draft:policy=eagle2,topk=2,size=8"}) {
+    SCOPED_TRACE(plan);
+    Request r = request("Once upon a time", -1);
+    r.ignore_eos = true;
+    r.speculation = SpeculationPlan::parse(plan);
+    std::int64_t most = 0;
+    const auto look = [&](const TokenEvent&) {
+      most = std::max(most, session.load().memory_in_use);
+      return true;
+    };
+    const Result result = session.submit(r, {.on_token = look}).wait();
+    EXPECT_EQ(result.error, "");
+    EXPECT_EQ(result.finish_reason, FinishReason::Length);
+    EXPECT_GT(result.tokens.size(), 100U);
+    EXPECT_LT(result.tokens.size(), 400U);
+    if (plain.empty()) plain = result.tokens;
+    EXPECT_EQ(result.tokens, plain);
+    EXPECT_LE(most, kMemory);
+    Request long_prompt;
+    long_prompt.prompt_tokens.assign(400, 400);
+    long_prompt.speculation = r.speculation;
+    EXPECT_TRUE(session.submit(long_prompt).wait().refused);
+  }
 }
 
 TEST_F(SessionTest, RefusesWhatCannotBe) {
