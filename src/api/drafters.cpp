@@ -1,5 +1,6 @@
 #include "api/drafters.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -54,6 +55,13 @@ std::string Drafters::cost_key(const std::string& name, const SpeculationPlan& p
 
 std::span<const std::string> drafters_of(const SpeculationPlan& plan) {
   return plan.plain() ? std::span<const std::string>() : std::span<const std::string>(plan.drafters);
+}
+
+std::string_view drafter_beside(const SpeculationPlan& plan, bool has_grammar) {
+  constexpr std::string_view kType = "grammar";
+  if (!has_grammar || plan.plain() || plan.verification != Verification::Walk) return {};
+  const std::vector<std::string>& names = plan.drafters;
+  return std::find(names.begin(), names.end(), kType) == names.end() ? kType : std::string_view();
 }
 
 }  // namespace augur

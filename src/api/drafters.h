@@ -49,4 +49,9 @@ class Drafters {
 /// The names of a resolved plan's drafters; none for plain decoding.
 std::span<const std::string> drafters_of(const SpeculationPlan& plan);
 
+/// A request with a grammar brings a drafter of its own: what the grammar forces is drafted beside whatever
+/// drafts. Its name; empty where there is none, as for plain decoding, beside itself, and under rejection
+/// sampling, which is for the one drafter that is drawn from.
+std::string_view drafter_beside(const SpeculationPlan& plan, bool has_grammar);
+
 }  // namespace augur

@@ -29,17 +29,6 @@
 #endif
 
 namespace augur {
-namespace {
-
-/// Whatever drafts, what a grammar forces is drafted beside it.
-void add_jump_ahead(SpeculationPlan& resolved) {
-  constexpr const char* kType = "grammar";
-  std::vector<std::string>& names = resolved.drafters;
-  if (resolved.plain() || resolved.verification != Verification::Walk) return;
-  if (std::find(names.begin(), names.end(), kType) == names.end()) names.emplace_back(kType);
-}
-
-}  // namespace
 
 std::string_view version() {
   return AUGUR_VERSION;
@@ -105,8 +94,10 @@ struct Engine::Impl {
   SpeculationPlan resolve(SpeculationPlan asked) const;
   void prepare_costs(const std::string& cost_cache);
   /// The policy of a resolved plan, with what it wants to know; null for plain decoding. `parallel`:
-  /// sequences of a batch, for which the plan's memory is checked.
-  std::shared_ptr<PolicyModel> prepare_policy(const SpeculationPlan& resolved, int parallel);
+  /// sequences of a batch, for which the plan's memory is checked. `beside`: drafter_beside(); the policy is
+  /// the plan's with it and without.
+  std::shared_ptr<PolicyModel> prepare_policy(const SpeculationPlan& resolved, int parallel,
+                                              std::string_view beside = {});
   std::unique_ptr<Generation> start(const Request& request, const TokenCallback& on_token, int parallel,
                                     const EngineAccess::Prepare& prepare = {},
                                     const std::shared_ptr<const CompiledGrammar>& grammar = nullptr);
@@ -226,7 +217,8 @@ void Engine::Impl::prepare_costs(const std::string& cost_cache) {
       CostCache(measured_folder(cost_cache), *target->model, target->path, warning));
 }
 
-std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan& resolved, int parallel) {
+std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan& resolved, int parallel,
+                                                          std::string_view beside) {
   if (resolved.plain()) return nullptr;
   // What was learned for a drafter lies beside it.
   const auto named = std::find_if(named_drafts.begin(), named_drafts.end(), [&](const NamedDraft& draft) {
@@ -234,9 +226,11 @@ std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan&
            resolved.drafters.end();
   });
   const auto [policy, fresh] = policies->get(resolved, named == named_drafts.end() ? nullptr : &named->parts);
-  check_memory(resolved, *policy, target->model->config(), parallel);
+  SpeculationPlan drafting = resolved;
+  if (!beside.empty()) drafting.drafters.emplace_back(beside);
+  check_memory(drafting, *policy, target->model->config(), parallel);
   if (fresh && warning && !policy->warning().empty()) warning(policy->warning());
-  if (policy->needs_costs()) costs->prepare(resolved);
+  if (policy->needs_costs()) costs->prepare(drafting);
   return policy;
 }
 
@@ -246,14 +240,15 @@ std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const To
   const GenerationContext context{.target = *target->model,
                                   .tokenizer = *target->tokenizer,
                                   .context = target->model->context(),
+                                  .parallel = parallel,
                                   .drafters = drafters,
                                   .grammars = *grammars,
                                   .grammar = grammar,
                                   .prepare = prepare};
-  SpeculationPlan asked = request.speculation ? resolve(*request.speculation) : plan;
-  if (request.grammar) add_jump_ahead(asked);
-  return std::make_unique<Generation>(context, request, target->prompt(request), asked,
-                                      prepare_policy(asked, parallel), on_token);
+  const SpeculationPlan asked = request.speculation ? resolve(*request.speculation) : plan;
+  auto policy = prepare_policy(asked, parallel, drafter_beside(asked, request.grammar.has_value()));
+  return std::make_unique<Generation>(context, request, target->prompt(request), asked, std::move(policy),
+                                      on_token);
 }
 
 Result Engine::Impl::run(Generation& generation) {

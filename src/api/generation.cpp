@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "api/memory_check.h"
 #include "base/error.h"
 
 namespace augur {
@@ -42,17 +43,27 @@ std::int64_t draft_slots(const PolicyModel* policy) {
   return policy == nullptr ? kUsual : std::max(kUsual, 2 * policy->bounds().nodes.count);
 }
 
-/// Makes the plan's drafters and hands them over to the policy's steering.
-void add_drafters(const Drafters& drafters, const SpeculationPlan& plan, PolicyModel& policy,
-                  std::int64_t capacity, SequenceOptions& options) {
+/// Makes the plan's drafters, and `beside` (drafter_beside()) if there is one, and hands them over to the
+/// policy's steering. Each has its turn in a batch, which nothing but the plan's set of drafters decides: one
+/// controller has texts with `beside` and without, so its turn is left free where it is not there.
+void add_drafters(const Drafters& drafters, const SpeculationPlan& plan, std::string_view beside,
+                  PolicyModel& policy, std::int64_t capacity, SequenceOptions& options) {
   std::vector<Speculator>& made = options.speculators;
-  for (const std::string& name : drafters_of(plan)) {
-    made.push_back({.drafter = drafters.make(name, plan, capacity), .policy = nullptr, .name = name});
-  }
+  const auto make = [&](const std::string& name) {
+    return Speculator{.drafter = drafters.make(name, plan, capacity), .policy = nullptr, .name = name};
+  };
+  for (const std::string& name : drafters_of(plan)) made.push_back(make(name));
+  auto place = made.end();
   if (policy.lookups_first()) {
-    std::stable_partition(made.begin(), made.end(),
-                          [](const Speculator& s) { return !s.drafter->traits().has_probabilities; });
+    std::sort(made.begin(), made.end(),
+              [](const Speculator& a, const Speculator& b) { return a.name < b.name; });
+    place = std::stable_partition(made.begin(), made.end(),
+                                  [](const Speculator& s) { return !s.drafter->traits().has_probabilities; });
   }
+  const auto turn_of_beside = static_cast<int>(place - made.begin());
+  for (int i = 0; i < std::ssize(made); ++i)
+    made[static_cast<std::size_t>(i)].turn = i + (i >= turn_of_beside);
+  if (!beside.empty()) made.insert(place, make(std::string(beside)))->turn = turn_of_beside;
   std::vector<DrafterIdentity> identities;
   for (const Speculator& s : made) identities.push_back({s.name, s.drafter->traits()});
   SequencePolicies policies = policy.make_all(identities);
@@ -89,11 +100,13 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   options.tree_slots = draft_slots(policy_.get());
   if (policy_ != nullptr) {
     const std::int64_t capacity = std::min(context.context, text + options.tree_slots);
-    add_drafters(context.drafters, plan, *policy_, capacity, options);
+    add_drafters(context.drafters, plan, drafter_beside(plan, request.grammar.has_value()), *policy_,
+                 capacity, options);
   }
   for (const Speculator& s : options.speculators) proposer_names_.push_back(s.name);
   options.verification = plan.verification;
   options.coupling = plan.coupling;
+  options.noise_rows = noise_rows(context.target.config().vocab, context.parallel);
   options.reuse_prefix = request.cache_prompt;
   options.tpot_ms = request.tpot_ms;
   options.logprobs = request.logprobs;

@@ -19,6 +19,7 @@ struct GenerationContext {
   Model& target;
   const Tokenizer& tokenizer;
   std::int64_t context = 0;
+  int parallel = 1;  ///< sequences of the batch that it may be part of
   const Drafters& drafters;
   GrammarCompiler& grammars;
   std::shared_ptr<const CompiledGrammar> grammar;  ///< the request's; null: `grammars` has it

@@ -10,8 +10,9 @@
 namespace augur {
 
 /// The policies that an engine's requests have asked for, with what they have learned: of every combination
-/// of drafters apart, as what one of them gains depends on the others. The ones used last are kept;
-/// generations hold on to theirs. One thread at a time.
+/// of a plan's drafters apart, as what one of them gains depends on the others. What a request brings beside
+/// them (drafter_beside()) makes no difference, so that one controller has the whole batch. The ones used
+/// last are kept; generations hold on to theirs. One thread at a time.
 class PolicyCache {
  public:
   /// `parts`: folder of the drafter's learned parts; empty: none.

@@ -1,6 +1,7 @@
 #include "decode/round.h"
 
 #include <algorithm>
+#include <cassert>
 #include <functional>
 #include <utility>
 
@@ -25,6 +26,21 @@ bool failed(const SequenceDraft* draft) {
   return draft->failure != nullptr;
 }
 
+int turn_of(const SequenceDraft& draft, std::size_t speculator) {
+  const int turn = draft.speculators[speculator].turn;
+  return turn < 0 ? static_cast<int>(speculator) : turn;
+}
+
+/// Whether the nodes from `first` on are what was asked for: below the frontier, and not too many.
+[[maybe_unused]] bool only_asked(const DraftTree& tree, std::int32_t first,
+                                 std::span<const std::int32_t> frontier, int most) {
+  if (tree.size() - first > most) return false;
+  const auto parents = tree.parents().subspan(static_cast<std::size_t>(first));
+  return std::all_of(parents.begin(), parents.end(), [&](std::int32_t parent) {
+    return parent >= first || std::find(frontier.begin(), frontier.end(), parent) != frontier.end();
+  });
+}
+
 }  // namespace
 
 /// What all sequences share is allocated before the first of them is touched.
@@ -38,9 +54,11 @@ void Round::draft(std::span<SequenceDraft* const> drafts) {
   reserve(drafts.size());
   batch_.assign(drafts.begin(), drafts.end());
   begin();
-  std::size_t most = 0;
-  for (const SequenceDraft* d : batch_) most = std::max(most, d->speculators.size());
-  for (std::size_t i = 0; i < most; ++i) draft_with(i);
+  int turns = 0;
+  for (const SequenceDraft* d : batch_) {
+    if (!d->speculators.empty()) turns = std::max(turns, turn_of(*d, d->speculators.size() - 1) + 1);
+  }
+  for (int turn = 0; turn < turns; ++turn) draft_in_turn(turn);
   for (SequenceDraft* d : batch_) merge(*d);
   for_controllers(batch_, [](RoundController& controller, std::span<RoundMember* const> members) {
     controller.cut(members);
@@ -111,17 +129,23 @@ DraftCosts& Round::costs_of(const Speculator& with) {
   return costs_.drafter(with.name.empty() ? with.drafter->name() : std::string_view(with.name));
 }
 
-void Round::draft_with(std::size_t speculator) {
+void Round::draft_in_turn(int turn) {
   active_.clear();
   for (SequenceDraft* d : batch_) {
-    if (failed(d) || speculator >= d->speculators.size()) continue;
-    if (d->info.room >= 1 && d->info.max_depth >= 1) active_.push_back(d);
+    if (failed(d) || d->info.room < 1 || d->info.max_depth < 1) continue;
+    for (std::size_t i = 0; i < d->speculators.size(); ++i) {
+      if (turn_of(*d, i) != turn) continue;
+      d->drafting_ = &d->speculators[i];
+      d->member_.drafter = i;
+      d->member_.tree = &d->drafting_->tree;
+      active_.push_back(d);
+    }
   }
   growing_ = active_;
-  for (int level = 0; !growing_.empty(); ++level) grow_level(speculator, level);
+  for (int level = 0; !growing_.empty(); ++level) grow_level(level);
   for (SequenceDraft* d : active_) {
-    guarded(*d, [&] { end_speculator(*d, speculator); });
-    guarded(*d, [&] { d->speculators[speculator].drafter->end_round(); });
+    guarded(*d, [&] { end_speculator(*d); });
+    guarded(*d, [&] { d->drafting_->drafter->end_round(); });
   }
 }
 
@@ -139,39 +163,38 @@ void Round::begin_speculator(SequenceDraft& draft, Speculator& with) {
   with.policy->begin(info);
 }
 
-void Round::grow_level(std::size_t speculator, int level) {
+void Round::grow_level(int level) {
   for_controllers(growing_, [&](RoundController& controller, std::span<RoundMember* const> members) {
-    for (SequenceDraft* d : growing_) d->member_.tree = &d->speculators[speculator].tree;
-    controller.plan(speculator, level, members);
+    controller.plan(level, members);
   });
   level_.clear();
   for (SequenceDraft* d : growing_) {
-    Speculator& with = d->speculators[speculator];
+    Speculator& with = *d->drafting_;
     d->size_before_level_ = with.tree.size();
     d->frontier_.clear();
     if (!failed(d)) guarded(*d, [&] { with.policy->next_frontier(with.tree, d->frontier_); });
     if (!failed(d) && !d->frontier_.empty()) level_.push_back(d);
   }
   // Drafters that share weights run as one batch.
-  const auto group = [&](const SequenceDraft* d) { return d->speculators[speculator].group; };
+  const auto group = [](const SequenceDraft* d) { return d->drafting_->group; };
   std::sort(level_.begin(), level_.end(), [&](const SequenceDraft* a, const SequenceDraft* b) {
     return std::less<>{}(group(a), group(b));
   });
   for (std::size_t begin = 0; begin < level_.size();) {
     std::size_t end = begin + 1;
     while (end < level_.size() && group(level_[end]) == group(level_[begin])) ++end;
-    expand(std::span(level_).subspan(begin, end - begin), speculator, level);
+    expand(std::span(level_).subspan(begin, end - begin), level);
     begin = end;
   }
   // Who added nothing has nothing more to say.
-  std::erase_if(growing_, [&](const SequenceDraft* d) {
-    const Speculator& with = d->speculators[speculator];
+  std::erase_if(growing_, [](const SequenceDraft* d) {
+    const Speculator& with = *d->drafting_;
     return failed(d) || with.aborted || with.tree.size() == d->size_before_level_;
   });
 }
 
-void Round::add_job(SequenceDraft& draft, std::size_t speculator) {
-  Speculator& with = draft.speculators[speculator];
+void Round::add_job(SequenceDraft& draft) {
+  Speculator& with = *draft.drafting_;
   const int width = with.policy->width();
   jobs_.push_back({.drafter = with.drafter.get(),
                    .tree = &with.tree,
@@ -180,7 +203,7 @@ void Round::add_job(SequenceDraft& draft, std::size_t speculator) {
                                .max_nodes = width * static_cast<int>(draft.frontier_.size()),
                                .branching = with.policy->branches(),
                                .least_confidence = with.policy->least_confidence(),
-                               .proposer = static_cast<ProposerId>(speculator + 1),
+                               .proposer = static_cast<ProposerId>(draft.member_.drafter + 1),
                                .wants = with.policy->wants() | draft.record,
                                .sample = with.tree.law() == ProposalLaw::Sampled,
                                .coupled = draft.coupled,
@@ -200,8 +223,7 @@ bool Round::run_chunk(Speculator& with) {
 }
 
 /// Of a long text that waits only the last rows are left to the level that all sequences share.
-void Round::catch_up(SequenceDraft& draft, std::size_t speculator) {
-  Speculator& with = draft.speculators[speculator];
+void Round::catch_up(Speculator& with) {
   while (run_chunk(with)) {
   }
   with.rows = static_cast<int>(with.drafter->root_rows());
@@ -218,14 +240,14 @@ void Round::relieve(SequenceDraft& draft) {
 /// One level of drafters that run together. One that throws alone fails its sequence. Of several nobody knows
 /// which it was, nor what the others' states are worth in this round: they draft nothing more in it, and
 /// apart from now on.
-void Round::expand(std::span<SequenceDraft*> group, std::size_t speculator, int level) {
+void Round::expand(std::span<SequenceDraft*> group, int level) {
   jobs_.clear();
   int rows = 0;
   for (SequenceDraft* d : group) {
-    if (level == 0 && !guarded(*d, [&] { catch_up(*d, speculator); })) continue;
-    if (!guarded(*d, [&] { add_job(*d, speculator); })) continue;
+    if (level == 0 && !guarded(*d, [&] { catch_up(*d->drafting_); })) continue;
+    if (!guarded(*d, [&] { add_job(*d); })) continue;
     group[jobs_.size() - 1] = d;
-    rows += level == 0 ? d->speculators[speculator].rows : static_cast<int>(d->frontier_.size());
+    rows += level == 0 ? d->drafting_->rows : static_cast<int>(d->frontier_.size());
   }
   group = group.first(jobs_.size());
   if (group.empty()) return;
@@ -235,20 +257,32 @@ void Round::expand(std::span<SequenceDraft*> group, std::size_t speculator, int 
   } catch (...) {
     for (SequenceDraft* d : group) {
       if (group.size() == 1) d->failure = std::current_exception();
-      Speculator& with = d->speculators[speculator];
+      Speculator& with = *d->drafting_;
       with.alone = with.aborted = true;
       with.tree.reset(d->tokens.back(), d->info.context);
     }
     return;
   }
   const double ms = watch.ms();
-  group.front()->speculators[speculator].costs->observe(level, rows, ms);
+  group.front()->drafting_->costs->observe(level, rows, ms);
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    assert(only_asked(*jobs_[i].tree, group[i]->size_before_level_, jobs_[i].frontier,
+                      jobs_[i].options.max_nodes) &&
+           "a drafter adds what it was asked for");
+    guarded(*group[i], [&] { prune_illegal(*group[i], *jobs_[i].tree); });
+  }
 }
 
-void Round::end_speculator(SequenceDraft& draft, std::size_t speculator) {
-  Speculator& with = draft.speculators[speculator];
+/// Drops what the text may not go on with, before anybody sees it: a node has one number from here on until
+/// its policy prunes. Nodes that were there before the level stay where they are, so drafters may go on by
+/// their numbers; they have run none of the new ones yet.
+void Round::prune_illegal(SequenceDraft& draft, DraftTree& tree) {
+  if (draft.masks != nullptr) draft.masks->prune(tree);
+}
+
+void Round::end_speculator(SequenceDraft& draft) {
+  Speculator& with = *draft.drafting_;
   if (failed(&draft) || with.aborted) return;
-  if (draft.masks != nullptr) draft.masks->prune(with.tree);
   draft.drafted += with.tree.size() - 1;
   with.policy->prune(with.tree);
   with.tree.limit_depth(draft.info.max_depth);

@@ -25,7 +25,10 @@ struct Speculator {
   std::string name = {};                 ///< whose costs its drafting has; empty: the drafter's
   DraftTree tree = {};                   ///< of this round, until it becomes part of the sequence's
   std::span<const int> tap_layers = {};  ///< Drafter::tap_layers(), from when the sequence is made
-  bool alone = false;                    ///< it no longer shares batches: one that it was in has failed
+  /// When it drafts in a round: in a batch those of one turn do so together. Rising in a sequence, in which
+  /// no two have the same; -1: its place in the sequence.
+  int turn = -1;
+  bool alone = false;  ///< it no longer shares batches: one that it was in has failed
 
   // Of this round.
   DraftCosts* costs = nullptr;  ///< what its drafting is charged to
@@ -67,15 +70,18 @@ struct SequenceDraft {
   friend class Round;
   RoundMember member_;
   Reranker reranker_;
+  Speculator* drafting_ = nullptr;  ///< whose turn it is
   std::vector<std::int32_t> frontier_;
   std::int32_t size_before_level_ = 0;
 };
 
 /// Drafting for a batch: every drafter of every sequence grows a tree of its own as its policy says, drafters
 /// that share weights together; a sequence's trees are merged, and its controller, if it has one, says what
-/// is verified. What is thrown for one sequence, by a drafter or a policy, fails that one alone. What a
-/// controller throws is thrown for all of its sequences in the batch: it fails these, as none of them can be
-/// told apart, and no other. One thread at a time; after the first rounds nothing allocates.
+/// is verified. What a sequence's constraint does not allow is dropped as soon as a drafter has added it: no
+/// policy and no controller ever sees such a node. What is thrown for one sequence, by a drafter or a policy,
+/// fails that one alone. What a controller throws is thrown for all of its sequences in the batch: it fails
+/// these, as none of them can be told apart, and no other. One thread at a time; after the first rounds
+/// nothing allocates.
 class Round {
  public:
   /// `costs` is told what drafting takes by `clock`. Both outlive it.
@@ -94,15 +100,16 @@ class Round {
  private:
   void reserve(std::size_t drafts);
   void begin();
-  void draft_with(std::size_t speculator);
+  void draft_in_turn(int turn);
   void begin_speculator(SequenceDraft& draft, Speculator& with);
-  void grow_level(std::size_t speculator, int level);
-  void add_job(SequenceDraft& draft, std::size_t speculator);
+  void grow_level(int level);
+  void add_job(SequenceDraft& draft);
   DraftCosts& costs_of(const Speculator& with);
   bool run_chunk(Speculator& with);
-  void catch_up(SequenceDraft& draft, std::size_t speculator);
-  void expand(std::span<SequenceDraft*> group, std::size_t speculator, int level);
-  void end_speculator(SequenceDraft& draft, std::size_t speculator);
+  void catch_up(Speculator& with);
+  void expand(std::span<SequenceDraft*> group, int level);
+  static void prune_illegal(SequenceDraft& draft, DraftTree& tree);
+  void end_speculator(SequenceDraft& draft);
   void merge(SequenceDraft& draft);
   void cut(SequenceDraft& draft);
   template <class Call>
@@ -114,7 +121,7 @@ class Round {
 
   // The round in flight.
   std::vector<SequenceDraft*> batch_;
-  std::vector<SequenceDraft*> growing_;  ///< those whose trees of this speculator still grow
+  std::vector<SequenceDraft*> growing_;  ///< those whose trees of this turn still grow
   std::vector<SequenceDraft*> level_;    ///< of these, in this level, by group
   std::vector<SequenceDraft*> active_;
   std::vector<ExpandJob> jobs_;

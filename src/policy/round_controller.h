@@ -18,7 +18,8 @@ struct RoundMember {
   ControlledText* text = nullptr;
   RoundInfo info;                    ///< holds no drafter
   bool sampled = false;              ///< drafters with a law draw their candidates (ProposalLaw)
-  DraftTree* tree = nullptr;         ///< plan(): of the drafter asked about; cut(): all drafts merged
+  std::size_t drafter = 0;           ///< plan(): which of the sequence's drafters is asked about
+  DraftTree* tree = nullptr;         ///< plan(): that drafter's; cut(): all drafts merged
   const StepTrace* trace = nullptr;  ///< observe(): what came of it
   StepForecast forecast;             ///< filled by cut()
 };
@@ -27,8 +28,8 @@ struct RoundMember {
 /// and which nodes of all trees are verified. Shared by the sequences whose policies it was made with; a
 /// decoding step hands it those of them that are in the batch, in the same order in all calls of a round. One
 /// thread at a time. Per round:
-///   begin; for every drafter and every level of it, before the policies' next_frontier: plan; when all
-///   drafts are merged: cut; then, after verification: observe, without sequences that have failed.
+///   begin; for every turn of the batch's drafters and every level, before the policies' next_frontier: plan;
+///   when all drafts are merged: cut; then, after verification: observe, without sequences that have failed.
 /// What it throws ends all of its sequences in the batch; the next round, with others, begins anew.
 class RoundController {
  public:
@@ -36,9 +37,9 @@ class RoundController {
 
   /// `other_rows`: rows of the batch's sequences that are not among `members`, as far as is known.
   virtual void begin(std::span<RoundMember* const> members, int other_rows) = 0;
-  /// The `drafter`-th drafters of `growing`, a part of the members, are about to expand a level (0: their
-  /// roots).
-  virtual void plan(std::size_t drafter, int level, std::span<RoundMember* const> growing) = 0;
+  /// One drafter of each of `growing`, a part of the members, is about to expand a level (0: its root): of
+  /// all the same, though not always at the same place in its sequence.
+  virtual void plan(int level, std::span<RoundMember* const> growing) = 0;
   /// Keeps of every merged tree, which may be the root alone, what is to be verified, and says what to
   /// expect.
   virtual void cut(std::span<RoundMember* const> members) = 0;

@@ -53,6 +53,8 @@ std::vector<NamedSampling> samplings() {
             .seed = 11}}};
 }
 
+constexpr unsigned kMostFuzz = 150;  ///< nodes of a tree
+
 /// Half-right trees of any shape: nodes anywhere, often the true continuation, often nonsense.
 class FuzzDrafter final : public Drafter {
  public:
@@ -70,7 +72,7 @@ class FuzzDrafter final : public Drafter {
       return t.size() >= text_.size() && std::equal(text_.begin(), text_.end(), t.begin());
     });
     std::int32_t right = 0;  // end of the branch that is right so far
-    const unsigned nodes = random_() % (random_() % 4 == 0 ? 150 : 20);
+    const unsigned nodes = random_() % (random_() % 4 == 0 ? kMostFuzz : 20u);
     for (unsigned i = 0; i < nodes; ++i) {
       const auto depth = static_cast<std::size_t>(tree.depths()[static_cast<std::size_t>(right)]);
       if (truth != texts_.end() && random_() % 2 == 0 && text_.size() + depth < truth->size()) {
@@ -99,7 +101,7 @@ class FuzzPolicy final : public TreePolicy {
     if (!started_) out.push_back(0);
     started_ = true;
   }
-  int width() const override { return 1; }
+  int width() const override { return int{kMostFuzz}; }
   void prune(DraftTree& tree) override {
     std::vector<std::int32_t> keep{0};
     std::vector<bool> kept(static_cast<std::size_t>(tree.size()));

@@ -127,6 +127,8 @@ class TinyTarget {
   }
 
   Model& model() { return golden_ ? *golden_->model : *stories_->model; }
+  /// Null: the target has no text.
+  const Tokenizer* tokenizer() const { return stories_ ? stories_->tokenizer.get() : nullptr; }
   const std::vector<std::vector<TokenId>>& prompts() const { return prompts_; }
   std::unique_ptr<Drafter> make() { return drafters_->make({.context = model().context()}); }
   void forget() { drafters_->forget_learnt(); }

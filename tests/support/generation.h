@@ -29,6 +29,7 @@ struct GenerateOptions {
   bool coupling = true;
   /// What the texts have to be; empty: anything.
   std::function<std::unique_ptr<TokenConstraint>()> constraint;
+  std::vector<TokenId> eos;  ///< that end a text
   Decoder::Options decoder;
 };
 
@@ -86,6 +87,7 @@ inline Generated generate(Model& model, const std::vector<std::vector<TokenId>>&
       sequence.verification = options.verification;
       sequence.coupling = options.coupling;
       if (options.constraint) sequence.constraint = options.constraint();
+      sequence.eos = options.eos;
       running.emplace_back(next, std::make_unique<Sequence>(model, prompts[next], std::move(sequence)));
       ++next;
     }

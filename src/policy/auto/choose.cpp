@@ -1,6 +1,7 @@
 #include "policy/auto/choose.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -49,6 +50,11 @@ AutoText& text_of(RoundMember& member) {
   return static_cast<AutoText&>(*member.text);
 }
 
+/// The one that is asked about.
+AutoText::Drafter& drafter_of(RoundMember& member) {
+  return text_of(member).drafters[member.drafter];
+}
+
 /// What a token of this text is worth when a step takes `step_ms`: as many as it needs in this round to be in
 /// time again, A(r) = (l + t_spec) / TPOT - o of AdaServe (arXiv 2501.12162), whose requests in
 /// need are served by falling A(r). Here they bid against the others in the one price.
@@ -63,6 +69,15 @@ double chance_of(const AutoText::Drafter& d, float log_prob, int depth, int rank
   if (!d.drawn) return d.prediction.acceptance(static_cast<double>(log_prob), depth, errors);
   const auto children = d.prediction.expected(depth, true, errors);
   return children[static_cast<std::size_t>(std::min(rank, RankProfile::kRanks - 1))];
+}
+
+/// Whether the tree's first nodes are the ones that are known, under the same numbers.
+[[maybe_unused]] bool knows(const std::vector<AutoText::Candidate>& known, const DraftTree& tree) {
+  if (std::ssize(known) > tree.size()) return false;
+  for (std::size_t node = 1; node < known.size(); ++node) {
+    if (known[node].parent != tree.parents()[node] || known[node].token != tree.tokens()[node]) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -161,11 +176,11 @@ Chooser::Cut Chooser::best(std::span<const float> more) const {
   return best;
 }
 
-void Chooser::plan(std::size_t drafter, int level, std::span<RoundMember* const> growing) {
+void Chooser::plan(int level, std::span<RoundMember* const> growing) {
   if (level == 0) {
-    choose_drafters(drafter, growing);
+    choose_drafters(growing);
   } else {
-    choose_frontier(drafter, level, growing);
+    choose_frontier(level, growing);
   }
 }
 
@@ -287,15 +302,16 @@ bool Chooser::may_look(AutoText::Drafter& d) {
   return true;
 }
 
-void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> growing) {
+void Chooser::choose_drafters(std::span<RoundMember* const> growing) {
   ranked_.clear();
   const double invested_before = investing_;
   for (std::size_t m = 0; m < growing.size() && !plain_; ++m) {
-    AutoText& text = text_of(*growing[m]);
-    AutoText::Drafter& d = text.drafters[index];
+    const AutoText& text = text_of(*growing[m]);
+    const AutoText::Drafter& d = drafter_of(*growing[m]);
     // One price for the level, whoever is in it: it is taken off below.
     const double level = price_ * first_level_ms(d);
-    Ranked ranked{.gain = worth_beside_others(text, index) + level, .member = static_cast<std::uint32_t>(m)};
+    Ranked ranked{.gain = worth_beside_others(text, growing[m]->drafter) + level,
+                  .member = static_cast<std::uint32_t>(m)};
     if (ranked.gain <= level && ranked.gain <= kLeastGain) continue;
     if (!may_catch_up(text, d, ranked)) continue;
     ranked.hopes = worth_drafting(d, text.worth * (1 - text.covered), -kCaution) <= 0;
@@ -310,7 +326,7 @@ void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> g
   double charged_ms = 0;
   int rows = 0;
   for (std::size_t k = 0; k < ranked_.size(); ++k) {
-    const AutoText::Drafter& d = text_of(*growing[ranked_[k].member]).drafters[index];
+    const AutoText::Drafter& d = drafter_of(*growing[ranked_[k].member]);
     rows += usual_rows(d);
     charged_ms += ranked_[k].catch_up_ms;
     const bool hoped = std::exchange(hopes_, hopes_ || ranked_[k].hopes);
@@ -326,13 +342,13 @@ void Chooser::choose_drafters(std::size_t index, std::span<RoundMember* const> g
     spent_ms = ms;
   }
   draft_ms_ += spent_ms;
-  if (chosen > 0) slows_ *= text_of(*growing[ranked_[0].member]).drafters[index].round.draft_costs->slows();
+  if (chosen > 0) slows_ *= drafter_of(*growing[ranked_[0].member]).round.draft_costs->slows();
   for (std::size_t k = 0; k < chosen; ++k) {
     investing_ += ranked_[k].invests;
-    begin_drafting(text_of(*growing[ranked_[k].member]).drafters[index]);
+    begin_drafting(drafter_of(*growing[ranked_[k].member]));
   }
   for (RoundMember* member : growing) {
-    AutoText::Drafter& d = text_of(*member).drafters[index];
+    AutoText::Drafter& d = drafter_of(*member);
     if (d.drafts || plain_ || !may_look(d)) continue;
     draft_ms_ += first_level_ms(d);
     begin_drafting(d);
@@ -352,6 +368,7 @@ void Chooser::begin_drafting(AutoText::Drafter& d) {
 
 void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree) {
   std::vector<AutoText::Candidate>& known = d.candidates;
+  assert(knows(known, tree) && "a tree grows, and its nodes keep their numbers");
   d.newest = static_cast<std::int32_t>(known.size());
   const double before = d.round.drafter.one_shot ? best().net : 0;
   double at_root = 0;
@@ -396,11 +413,11 @@ int Chooser::children_worth(const AutoText::Drafter& d, float chance, int depth)
 
 /// The newest nodes of all trees, the likeliest first: as many are expanded as it takes for the tokens that
 /// their children are expected to add, less the price of their rows and of the level, to be the most.
-void Chooser::choose_frontier(std::size_t index, int level, std::span<RoundMember* const> growing) {
+void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) {
   ranked_.clear();
   for (std::size_t m = 0; m < growing.size(); ++m) {
     AutoText& text = text_of(*growing[m]);
-    AutoText::Drafter& d = text.drafters[index];
+    AutoText::Drafter& d = drafter_of(*growing[m]);
     d.frontier.clear();
     if (!d.drafts) continue;
     absorb(text, d, *growing[m]->tree);
@@ -427,7 +444,7 @@ void Chooser::choose_frontier(std::size_t index, int level, std::span<RoundMembe
   more_.clear();
   std::size_t next = 1;  // widths that are looked at: all small ones, ever fewer large ones
   for (std::size_t k = 0; k < ranked_.size(); ++k) {
-    const AutoText::Drafter& d = text_of(*growing[ranked_[k].member]).drafters[index];
+    const AutoText::Drafter& d = drafter_of(*growing[ranked_[k].member]);
     for (const double child : d.prediction.expected(level + 1, d.drawn, 0)) {
       const double chance = static_cast<double>(ranked_[k].chance) * child;
       if (chance < now_.threshold) break;
@@ -446,7 +463,7 @@ void Chooser::choose_frontier(std::size_t index, int level, std::span<RoundMembe
   }
   draft_ms_ += spent_ms;
   for (std::size_t k = 0; k < chosen; ++k) {
-    AutoText::Drafter& d = text_of(*growing[ranked_[k].member]).drafters[index];
+    AutoText::Drafter& d = drafter_of(*growing[ranked_[k].member]);
     if (d.frontier.empty()) d.width = children_worth(d, ranked_[k].chance, level + 1);
     d.frontier.push_back(ranked_[k].node);
   }

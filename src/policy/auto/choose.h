@@ -60,7 +60,7 @@ class Chooser final : public RoundController {
   DrafterBelief& belief(const std::string& drafter) { return beliefs_[drafter]; }
 
   void begin(std::span<RoundMember* const> members, int other_rows) override;
-  void plan(std::size_t drafter, int level, std::span<RoundMember* const> growing) override;
+  void plan(int level, std::span<RoundMember* const> growing) override;
   void cut(std::span<RoundMember* const> members) override;
   void observe(std::span<RoundMember* const> members) override;
 
@@ -79,7 +79,7 @@ class Chooser final : public RoundController {
   bool affords(double draft_ms, std::size_t nodes) const {
     return !hopes_ || budget_.affords(steps(draft_ms_ + draft_ms + now_.row_ms[nodes]));
   }
-  void choose_drafters(std::size_t drafter, std::span<RoundMember* const> growing);
+  void choose_drafters(std::span<RoundMember* const> growing);
   double level_ms(const AutoText::Drafter& drafter, int level, int rows) const;
   int usual_rows(const AutoText::Drafter& drafter) const;
   double first_level_ms(const AutoText::Drafter& drafter) const;
@@ -97,7 +97,7 @@ class Chooser final : public RoundController {
   bool may_catch_up(const AutoText& text, const AutoText::Drafter& drafter, Ranked& ranked);
   bool may_look(AutoText::Drafter& drafter);
   void begin_drafting(AutoText::Drafter& drafter);
-  void choose_frontier(std::size_t drafter, int level, std::span<RoundMember* const> growing);
+  void choose_frontier(int level, std::span<RoundMember* const> growing);
   int children_worth(const AutoText::Drafter& drafter, float chance, int depth) const;
   void path_chances(const AutoText& text, const DraftTree& tree, double errors);
   void forecast(std::span<RoundMember* const> members, std::size_t nodes);

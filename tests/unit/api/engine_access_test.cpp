@@ -71,5 +71,45 @@ TEST(EngineAccess, PrepareSeesTheSequenceOptionsAndItsRounds) {
   EXPECT_EQ(rounds, result.speculation.calls);
 }
 
+/// A request with a grammar brings a drafter of its own, and is steered with the others all the same: in any
+/// order of a plan's drafters, the same ones have the same turns.
+TEST(EngineAccess, OneControllerHasRequestsWithGrammarsAndWithout) {
+  if (!have_grammars()) GTEST_SKIP() << "built without xgrammar";
+  EngineOptions options;
+  options.model = stories_path().string();
+  options.draft_model = options.model;
+  options.threads = 1;
+  options.cost_cache = "none";
+  Engine engine(options);
+  struct Seen {
+    std::shared_ptr<RoundController> controller;
+    std::vector<std::pair<std::string, int>> turns;
+  };
+  const auto see = [&](const char* plan, bool grammar) {
+    Seen seen;
+    Request request = story({});
+    request.max_tokens = 2;
+    request.speculation = SpeculationPlan::parse(plan);
+    if (grammar) request.grammar = Grammar{.kind = GrammarKind::Regex, .text = "[a-z ]+"};
+    EngineAccess::generate(engine, request, {}, [&](const SequenceOptions& made) {
+      seen.controller = made.controller;
+      for (const Speculator& s : made.speculators) seen.turns.emplace_back(s.name, s.turn);
+    });
+    return seen;
+  };
+  using Turns = std::vector<std::pair<std::string, int>>;
+  const Seen free = see("draft,suffix,ngram:policy=auto", false);
+  ASSERT_NE(free.controller, nullptr);
+  EXPECT_EQ(free.turns, (Turns{{"ngram", 0}, {"suffix", 1}, {"draft", 3}}));
+  const Seen bound = see("draft,suffix,ngram:policy=auto", true);
+  EXPECT_EQ(bound.controller, free.controller);
+  EXPECT_EQ(bound.turns, (Turns{{"ngram", 0}, {"suffix", 1}, {"grammar", 2}, {"draft", 3}}));
+  const Seen turned = see("suffix,draft,ngram:policy=auto", false);
+  EXPECT_EQ(turned.controller, free.controller);
+  EXPECT_EQ(turned.turns, free.turns);
+  EXPECT_EQ(see("draft,ngram:policy=eagle2", true).turns,
+            (Turns{{"draft", 0}, {"ngram", 1}, {"grammar", 2}}));
+}
+
 }  // namespace
 }  // namespace augur

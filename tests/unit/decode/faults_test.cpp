@@ -172,7 +172,7 @@ class IdleController final : public RoundController {
  public:
   explicit IdleController(Fault* fault) : fault_(fault) {}
   void begin(std::span<RoundMember* const>, int) override { reach(fault_, "controller.begin"); }
-  void plan(std::size_t, int, std::span<RoundMember* const>) override { reach(fault_, "controller.plan"); }
+  void plan(int, std::span<RoundMember* const>) override { reach(fault_, "controller.plan"); }
   void cut(std::span<RoundMember* const>) override { reach(fault_, "controller.cut"); }
   void observe(std::span<RoundMember* const>) override { reach(fault_, "controller.observe"); }
 

@@ -3,11 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "policy/auto_policy.h"
 #include "policy/chain_policy.h"
 #include "policy/eagle2_policy.h"
 #include "sampling/sampler.h"
+#include "support/parity_constraint.h"
 
 namespace augur {
 namespace {
@@ -57,6 +62,87 @@ class TimedDrafter final : public Drafter {
   std::int64_t waiting_;
 };
 
+/// Proposes six nodes, 10 to 15, below every node of the frontier, whatever the text may be; in the second
+/// half of them each is below the one three before it.
+class RashDrafter final : public Drafter {
+ public:
+  explicit RashDrafter(bool one_shot) : one_shot_(one_shot) {}
+  std::string_view name() const override { return "rash"; }
+  DrafterTraits traits() const override {
+    return {.one_shot = one_shot_, .branching = true, .has_probabilities = !one_shot_};
+  }
+  void reset() override {}
+  void sync(const AcceptedRows&) override {}
+  void expand(DraftTree& tree, std::span<const std::int32_t> frontier,
+              const ExpandOptions& options) override {
+    int left = options.max_nodes;
+    for (const std::int32_t node : frontier) {
+      const std::int32_t first = tree.size();
+      for (int i = 0; i < 6 && left > 0; ++i, --left) {
+        const std::int32_t parent = one_shot_ && i >= 3 ? first + i - 3 : node;
+        tree.add(parent, 10 + i, -0.1f * static_cast<float>(1 + i), options.proposer);
+      }
+    }
+  }
+
+ private:
+  bool one_shot_;
+};
+
+/// Another policy, whose every look at a tree is looked at.
+class WatchedPolicy final : public TreePolicy {
+ public:
+  using Look = std::function<void(const DraftTree&)>;
+  WatchedPolicy(std::unique_ptr<TreePolicy> policy, Look look)
+      : policy_(std::move(policy)), look_(std::move(look)) {}
+  std::string_view name() const override { return policy_->name(); }
+  void begin(const RoundInfo& round) override {
+    seen_.clear();
+    policy_->begin(round);
+  }
+  void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override {
+    look(tree);
+    policy_->next_frontier(tree, out);
+  }
+  int width() const override { return policy_->width(); }
+  void prune(DraftTree& tree) override {
+    look(tree);
+    policy_->prune(tree);
+  }
+
+ private:
+  void look(const DraftTree& tree) {
+    look_(tree);
+    ASSERT_LE(std::ssize(seen_), tree.size()) << "nodes are there until the policy itself prunes";
+    for (std::size_t node = 0; node < seen_.size(); ++node) {
+      EXPECT_EQ(tree.tokens()[node], seen_[node]) << "under the number that they had";
+    }
+    seen_.assign(tree.tokens().begin(), tree.tokens().end());
+  }
+
+  std::unique_ptr<TreePolicy> policy_;
+  Look look_;
+  std::vector<TokenId> seen_;
+};
+
+/// Has the first drafters draft one level, then others, and tells what it was asked.
+class TellingController final : public RoundController {
+ public:
+  struct Asked {
+    int level;
+    std::vector<std::size_t> drafters;  ///< of the members
+  };
+  void begin(std::span<RoundMember* const>, int) override { asked.clear(); }
+  void plan(int level, std::span<RoundMember* const> growing) override {
+    Asked& now = asked.emplace_back(Asked{level, {}});
+    for (const RoundMember* member : growing) now.drafters.push_back(member->drafter);
+  }
+  void cut(std::span<RoundMember* const>) override {}
+  void observe(std::span<RoundMember* const>) override {}
+
+  std::vector<Asked> asked;
+};
+
 void expect_same(const DraftCosts& found, const DraftCosts& expected) {
   for (const double rows : CostCurve::kRows) {
     EXPECT_EQ(found.root().at(rows), expected.root().at(rows)) << rows << " rows";
@@ -102,6 +188,97 @@ TEST(Round, EachDrafterIsChargedWithItsOwnRows) {
   of_slow.observe(1, 3 + 3, 8.0);
   expect_same(costs.drafter("quick"), of_quick);
   expect_same(costs.drafter("slow"), of_slow);
+}
+
+/// What a text may not be is dropped as soon as it is proposed: policies and controllers see the nodes that
+/// there are, and each under one number.
+TEST(Round, NobodySeesANodeThatTheTextMayNotHave) {
+  using testing_support::ParityConstraint;
+  for (const bool one_shot : {false, true}) {
+    SCOPED_TRACE(one_shot ? "one shot" : "level by level");
+    HandClock clock;
+    CostModel costs;
+    for (const double rows : CostCurve::kRows) costs.verify_curve().set(rows, 10 + 1e-3 * rows);
+    costs.other_curve().set(1, 1e-3);
+    Round round(costs, clock);
+    Sampler sampler({}, 512);
+    MaskTree masks(std::make_unique<ParityConstraint>(512), 512);
+    const std::vector<TokenId> text = {1, 2, 3};
+    const auto chooser = std::make_shared<Chooser>();
+    auto known = std::make_unique<AutoText>();
+    AutoText::Drafter& known_of = known->drafters.emplace_back(chooser->belief("rash"));
+    SequenceDraft draft;
+    draft.sampler = &sampler;
+    draft.vocab = 512;
+    draft.masks = &masks;
+    draft.tokens = text;
+    draft.info = {.context = 2, .room = 64, .max_depth = 8};
+    int looks = 0;
+    const auto look = [&](const DraftTree& tree) {
+      ++looks;
+      for (std::int32_t node = 1; node < tree.size(); ++node) {
+        EXPECT_NE(masks.at(tree, node), MaskTree::kIllegal) << "node " << node;
+      }
+    };
+    draft.speculators.push_back(
+        {std::make_unique<RashDrafter>(one_shot),
+         std::make_unique<WatchedPolicy>(std::make_unique<AutoPolicy>(*chooser, *known, known_of), look)});
+    draft.controller = chooser;
+    draft.text = std::move(known);
+    SequenceDraft* const batch[] = {&draft};
+    std::int32_t drafted = 0;
+    for (int i = 0; i < 20; ++i) {
+      round.draft(batch);
+      ASSERT_EQ(draft.failure, nullptr);
+      look(draft.tree);
+      drafted += draft.tree.size() - 1;
+      const std::int32_t path[] = {DraftTree::kRoot};
+      const StepTrace trace{.tree = &draft.tree, .path = path, .next = 10 + i % 3, .verify_ms = 10};
+      round.observe(batch, {&trace, 1});
+    }
+    EXPECT_GT(drafted, 0);
+    EXPECT_GT(looks, 40);
+  }
+}
+
+/// A sequence that has a drafter more than another drafts with the others together, and one controller is
+/// told which of its drafters is meant.
+TEST(Round, DraftersOfOneTurnDraftTogether) {
+  HandClock clock;
+  CostModel costs;
+  Round round(costs, clock);
+  Sampler sampler({}, 512);
+  const std::vector<TokenId> text = {1, 2, 3};
+  const int groups[3] = {};
+  const char* const names[] = {"first", "second", "third"};
+  const auto controller = std::make_shared<TellingController>();
+  std::vector<SequenceDraft> drafts(2);
+  std::vector<SequenceDraft*> batch;
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    SequenceDraft& draft = drafts[i];
+    draft.sampler = &sampler;
+    draft.vocab = 512;
+    draft.tokens = text;
+    draft.info = {.context = 2, .room = 64, .max_depth = 8};
+    draft.controller = controller;
+    for (int turn = 0; turn < 3; ++turn) {
+      if (turn == 1 && i == 1) continue;
+      draft.speculators.push_back({std::make_unique<TimedDrafter>(names[turn], groups[turn], clock, 1.0),
+                                   std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 1})});
+      draft.speculators.back().turn = turn;
+    }
+    batch.push_back(&draft);
+  }
+  round.draft(batch);
+  EXPECT_EQ(clock.now, 3.0) << "one level of each";
+  ASSERT_EQ(controller->asked.size(), 6u);
+  const std::vector<std::size_t> expected[] = {{0, 0}, {1}, {2, 1}};
+  for (std::size_t i = 0; i < controller->asked.size(); ++i) {
+    EXPECT_EQ(controller->asked[i].level, static_cast<int>(i % 2));
+    EXPECT_EQ(controller->asked[i].drafters, expected[i / 2]);
+  }
+  EXPECT_EQ(drafts[0].drafted, 3);
+  EXPECT_EQ(drafts[1].drafted, 2);
 }
 
 TEST(Round, CatchingUpWithALongTextIsTimedByTheChunk) {
