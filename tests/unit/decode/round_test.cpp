@@ -28,7 +28,7 @@ class HandClock final : public Clock {
 class TimedDrafter final : public Drafter {
  public:
   /// `group`: what those that draft together share.
-  TimedDrafter(std::string_view name, const int& group, HandClock& clock, double ms, std::int64_t waiting)
+  TimedDrafter(std::string_view name, const int& group, HandClock& clock, double ms, std::int64_t waiting = 0)
       : name_(name), group_(group), clock_(clock), ms_(ms), waiting_(waiting) {}
   std::string_view name() const override { return name_; }
   void reset() override {}
