@@ -15,7 +15,7 @@
 #include "cli/progress.h"
 #include "cli/text_file.h"
 #include "cli/tint.h"
-#include "io/atomic_file.h"
+#include "base/atomic_file.h"
 #include "io/checkpoint.h"
 #include "lab/suite/analysis.h"
 #include "lab/suite/budget.h"

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/fnv1a.h"
-#include "io/atomic_file.h"
+#include "base/atomic_file.h"
 
 namespace augur {
 

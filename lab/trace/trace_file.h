@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "io/atomic_file.h"
+#include "base/atomic_file.h"
 #include "io/mapped_file.h"
 #include "lab/trace/trace.h"
 

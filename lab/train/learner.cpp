@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/fnv1a.h"
-#include "io/atomic_file.h"
+#include "base/atomic_file.h"
 #include "io/safetensors.h"
 
 namespace augur {

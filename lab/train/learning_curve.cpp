@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "io/atomic_file.h"
+#include "base/atomic_file.h"
 
 namespace augur {
 

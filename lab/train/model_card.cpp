@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "io/atomic_file.h"
+#include "base/atomic_file.h"
 
 namespace augur {
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "cli/validators.h"
 #include "common.h"
-#include "io/atomic_file.h"
+#include "base/atomic_file.h"
 #include "io/checkpoint.h"
 #include "lab/corpus/text_source.h"
 #include "lab/train/bpe_trainer.h"

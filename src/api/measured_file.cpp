@@ -10,7 +10,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/fnv1a.h"
-#include "io/atomic_file.h"
+#include "base/atomic_file.h"
 
 namespace augur {
 namespace fs = std::filesystem;

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "io/atomic_file.h"
+#include "base/atomic_file.h"
 #include "io/gguf/model.h"
 #include "io/mapped_file.h"
 #include "io/safetensors_writer.h"

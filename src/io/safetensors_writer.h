@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/atomic_file.h"
+#include "base/atomic_file.h"
 #include "io/weight_store.h"
 
 namespace augur {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "io/atomic_file.h"
+#include "base/atomic_file.h"
 #include "io/json_fields.h"
 #include "io/json_reader.h"
 #include "io/mapped_file.h"

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "io/atomic_file.h"
+#include "base/atomic_file.h"
 #include "io/json_fields.h"
 #include "io/json_reader.h"
 #include "io/safetensors.h"

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/fnv1a.h"
 #include "draft/lookup/suffix_array.h"
-#include "io/atomic_file.h"
+#include "base/atomic_file.h"
 
 namespace augur {
 namespace {

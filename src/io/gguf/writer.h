@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/atomic_file.h"
+#include "base/atomic_file.h"
 #include "io/gguf/gguf.h"
 
 namespace augur {

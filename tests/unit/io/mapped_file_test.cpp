@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "io/atomic_file.h"
+#include "base/atomic_file.h"
 #include "unit/io/test_files.h"
 
 namespace augur {
