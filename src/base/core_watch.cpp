@@ -20,10 +20,12 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-/// /proc/stat, kept open.
+/// /proc/stat, kept open, with room for the lines of all processors.
 class ProcStat {
  public:
-  ProcStat() : file_(open("/proc/stat", O_RDONLY | O_CLOEXEC)) {}
+  ProcStat()
+      : file_(open("/proc/stat", O_RDONLY | O_CLOEXEC)),
+        text_(kLine * static_cast<std::size_t>(1 + std::max(1L, sysconf(_SC_NPROCESSORS_CONF)))) {}
   ~ProcStat() {
     if (file_ >= 0) close(file_);
   }
@@ -37,8 +39,10 @@ class ProcStat {
   }
 
  private:
+  /// "cpu1023" and ten counters of up to twenty digits.
+  static constexpr std::size_t kLine = 256;
   const int file_;
-  std::array<char, 1 << 16> text_;
+  std::vector<char> text_;
 };
 
 /// Takes a number and the blanks before it from the beginning of a text.

@@ -2,37 +2,45 @@
 
 #include <algorithm>
 #include <fstream>
-#include <optional>
 #include <string>
+
+#include "base/control_group.h"
+#include "base/error.h"
 
 namespace augur {
 namespace {
 
-std::optional<std::int64_t> read_number(const char* path) {
+/// A line "NAME: NUMBER kB" of a file under /proc, in bytes.
+std::optional<std::int64_t> read_kib(const std::filesystem::path& path, std::string_view name) {
   std::ifstream file(path);
-  std::int64_t value = 0;
-  if (file >> value) return value;
-  return std::nullopt;  // not there, or "max"
+  std::int64_t kib = 0;
+  for (std::string word; file >> word; std::getline(file, word)) {
+    if (word == name && file >> kib) return kib * 1024;
+  }
+  return std::nullopt;
 }
 
-std::int64_t system_available() {
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  std::int64_t kib = 0;
-  for (std::string unit; file >> name >> kib; std::getline(file, unit)) {
-    if (name == "MemAvailable:") return kib * 1024;
-  }
-  return 0;
+std::optional<std::int64_t> least(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+  return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
 }  // namespace
 
-std::int64_t available_memory() {
-  const std::int64_t system = system_available();
-  const auto limit = read_number("/sys/fs/cgroup/memory.max");
-  const auto used = read_number("/sys/fs/cgroup/memory.current");
-  if (!limit || !used) return system;
-  return std::min(system, std::max<std::int64_t>(0, *limit - *used));
+std::optional<std::int64_t> memory_limit(const std::filesystem::path& root) {
+  return least(read_kib(root / "proc/meminfo", "MemTotal:"), group_limits(root).memory);
+}
+
+std::optional<std::int64_t> available_memory(const std::filesystem::path& root) {
+  return least(read_kib(root / "proc/meminfo", "MemAvailable:"), group_limits(root).memory_left);
+}
+
+void require_memory(std::string_view what, std::int64_t bytes, const std::filesystem::path& root) {
+  const std::optional<std::int64_t> limit = memory_limit(root);
+  const std::int64_t held = read_kib(root / "proc/self/status", "RssAnon:").value_or(0);
+  if (!limit || bytes <= *limit - held) return;
+  const auto gib = [](std::int64_t size) { return static_cast<double>(size) / (1 << 30); };
+  throw Error("{} take {:.2f} GiB, this process holds {:.2f} GiB and may have {:.2f} GiB of memory", what,
+              gib(bytes), gib(held), gib(*limit));
 }
 
 }  // namespace augur

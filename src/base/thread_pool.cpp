@@ -1,12 +1,13 @@
 #include "base/thread_pool.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <utility>
 
+#include "base/affinity.h"
+#include "base/control_group.h"
 #include "base/error.h"
 
 namespace augur {
@@ -23,48 +24,31 @@ constexpr int kSpinsBetweenRegions = 1 << 15;
 /// this core's buffer then: who goes to sleep meanwhile would sleep for ever.
 constexpr std::memory_order kBeforeNotify = std::memory_order_seq_cst;
 
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-      if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-    }
-  }
-  return cpus;
-}
-
-void bind_here(int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  sched_setaffinity(0, sizeof set, &set);
-}
-
 /// Binds the calling thread to a core; at the end it may run where it could before.
 class BoundHere {
  public:
-  explicit BoundHere(int cpu) : known_(sched_getaffinity(0, sizeof before_, &before_) == 0) {
-    if (known_) bind_here(cpu);
+  explicit BoundHere(int cpu) : before_(allowed_cpus()) {
+    if (!before_.empty()) bind_thread(std::span(&cpu, 1));
   }
   ~BoundHere() {
-    if (known_) sched_setaffinity(0, sizeof before_, &before_);
+    if (!before_.empty()) bind_thread(before_);
   }
   BoundHere(const BoundHere&) = delete;
   BoundHere& operator=(const BoundHere&) = delete;
 
  private:
-  cpu_set_t before_;
-  bool known_;
+  const std::vector<int> before_;
 };
 
-int thread_count(int requested, std::size_t cpus) {
+int usable(std::size_t allowed) {
+  return usable_cpus(allowed, group_limits().cpus);
+}
+
+int thread_count(int requested, std::size_t allowed) {
   if (requested < 0 || requested > kMaxThreads) {
     throw Error("threads: {} is not a count between 0 (automatic) and {}", requested, kMaxThreads);
   }
-  if (requested > 0) return requested;
-  return cpus > 0 ? static_cast<int>(cpus) : 1;
+  return requested > 0 ? requested : std::min(usable(allowed), kMaxThreads);
 }
 
 }  // namespace
@@ -91,7 +75,7 @@ ThreadPool::ThreadPool(int threads, bool pin, CoreWatch::Source company)
     : cpus_(allowed_cpus()),
       pin_(pin && !cpus_.empty()),
       size_(thread_count(threads, cpus_.size())),
-      spins_(static_cast<std::size_t>(size_) > cpus_.size() ? 0 : kBarrierSpins),
+      spins_(size_ > usable(cpus_.size()) ? 0 : kBarrierSpins),
       watch_(cpus_, std::move(company)),
       team_(size_),
       barrier_(size_, spins_),
@@ -146,7 +130,7 @@ void ThreadPool::run_region(RegionFn fn, void* context) {
 }
 
 void ThreadPool::worker(int rank) {
-  if (pin_) bind_here(cpus_[static_cast<std::size_t>(rank) % cpus_.size()]);
+  if (pin_) bind_thread(std::span(&cpus_[static_cast<std::size_t>(rank) % cpus_.size()], 1));
   const std::atomic<std::uint32_t>& regions = workers_[static_cast<std::size_t>(rank - 1)].regions;
   std::uint32_t seen = 0;
   while (true) {

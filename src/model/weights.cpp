@@ -1,29 +1,15 @@
 #include "model/weights.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/system_memory.h"
 #include "model/families.h"
 #include "model/weight_packer.h"
 
 namespace augur {
 
 namespace {
-
-void check_memory(std::int64_t bytes) {
-  const auto pages = sysconf(_SC_PHYS_PAGES);
-  const auto page_bytes = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0) return;
-  constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-  const auto needed = static_cast<double>(bytes);
-  const double present = static_cast<double>(pages) * static_cast<double>(page_bytes);
-  if (needed > present) {
-    throw Error("the model's weights take {:.1f} GiB, this machine has {:.1f} GiB of memory", needed / kGiB,
-                present / kGiB);
-  }
-}
 
 /// A model in 8 bits is taken for its quality. Most of what 8-bit activations cost it they cost in queries,
 /// keys and values and in the head (docs/quantisation.md), so these take finer ones.
@@ -79,7 +65,7 @@ ModelWeights pack_weights(ThreadPool& pool, const ModelConfig& config, WeightFor
   ModelWeights weights;
   open_weights(packer, config, weights);
   source.all_opened();
-  check_memory(packer.reserved_bytes());  // so far it is address space only
+  require_memory("the model's weights", packer.reserved_bytes());  // so far it is address space only
   packer.run(pool, progress);
   return weights;
 }

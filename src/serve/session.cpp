@@ -107,8 +107,11 @@ class Session::Impl {
       throw Error("session: {} bytes of memory, {} of them to keep texts: expected 0 or more", options.memory,
                   options.cache_bytes);
     }
-    if (options.memory == 0) options.memory = available_memory() / 5 * 4;
-    if (options.memory == 0) options.memory = std::numeric_limits<std::int64_t>::max();  // nobody knows
+    if (options.memory == 0) {
+      const std::optional<std::int64_t> available = available_memory();
+      if (available == 0) throw Error("session: no memory is left for the texts of requests");
+      options.memory = available ? *available / 5 * 4 : std::numeric_limits<std::int64_t>::max();
+    }
     return options;
   }
 

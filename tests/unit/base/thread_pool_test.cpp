@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/affinity.h"
+#include "base/control_group.h"
 #include "base/error.h"
 #include "support/sanitized.h"
 
@@ -88,7 +90,7 @@ TEST(ThreadPool, PinnedThreadsSitOnDifferentCores) {
   const int of_creator = cores[0];
   std::thread([&] { pool.run(look); }).join();
   EXPECT_EQ(cores[0], of_creator) << "a region that another thread starts";
-  EXPECT_EQ(ThreadPool(0, true).size(), static_cast<int>(allowed));
+  EXPECT_EQ(ThreadPool(0, true).size(), usable_cpus(allowed, group_limits().cpus));
 }
 
 TEST(ThreadPool, MakesWayForWhoTakesACore) {
