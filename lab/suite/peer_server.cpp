@@ -62,8 +62,7 @@ std::vector<std::string> environment_with(const std::vector<std::string>& settin
   return all;
 }
 
-pid_t start(const std::string& command, std::vector<std::string> environment,
-            const std::filesystem::path& log) {
+pid_t start(const std::string& command, std::vector<std::string> environment, const TemporaryFile& log) {
   std::vector<char*> variables;
   for (std::string& variable : environment) variables.push_back(variable.data());
   variables.push_back(nullptr);
@@ -75,7 +74,7 @@ pid_t start(const std::string& command, std::vector<std::string> environment,
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  ::posix_spawn_file_actions_adddup2(&files, log.descriptor(), STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
@@ -93,8 +92,7 @@ pid_t start(const std::string& command, std::vector<std::string> environment,
 
 PeerServer::PeerServer(const std::string& name, const std::string& command, const std::string& model,
                        int threads, const std::atomic<bool>* cancel)
-    : name_(name), port_(free_port()) {
-  log_ = std::filesystem::temp_directory_path() / fmt::format("augur-peer-{}-{}.log", ::getpid(), port_);
+    : name_(name), log_(std::filesystem::temp_directory_path() / "augur-peer", ".log"), port_(free_port()) {
   process_ = start(command,
                    environment_with({fmt::format("PORT={}", port_), fmt::format("MODEL={}", model),
                                      fmt::format("THREADS={}", threads)}),
@@ -166,12 +164,10 @@ void PeerServer::end() {
     if (watch.ms() > std::chrono::duration<double, std::milli>(kGrace).count()) signal(SIGKILL);
     std::this_thread::sleep_for(kPoll);
   }
-  std::error_code gone;
-  std::filesystem::remove(log_, gone);
 }
 
 std::string PeerServer::said() const {
-  std::ifstream in(log_, std::ios::binary);
+  std::ifstream in(log_.path(), std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(in), {});
   return text.size() > kShownLog ? "..." + text.substr(text.size() - kShownLog) : text;
 }

@@ -2,9 +2,10 @@
 #include <sys/types.h>
 
 #include <atomic>
-#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+
+#include "base/temporary_file.h"
 
 namespace augur {
 
@@ -33,7 +34,7 @@ class PeerServer {
   std::string said() const;  ///< the last lines of the log
 
   std::string name_;
-  std::filesystem::path log_;
+  TemporaryFile log_;
   int port_ = 0;
   pid_t process_ = -1;  ///< and its group; -1: has ended
 };

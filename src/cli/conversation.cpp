@@ -4,11 +4,12 @@
 
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
+#include "base/atomic_file.h"
+#include "base/error.h"
 #include "cli/interrupt.h"
 #include "cli/result_text.h"
 #include "cli/tint.h"
@@ -126,10 +127,14 @@ void Conversation::save(const std::string& file) {
   nlohmann::ordered_json messages = nlohmann::ordered_json::array();
   if (!system_.empty()) messages.push_back({{"role", "system"}, {"content", system_}});
   for (const Message& m : messages_) messages.push_back({{"role", m.role}, {"content", m.content}});
-  std::ofstream out(file);
-  out << to_line({{"messages", std::move(messages)}}) << '\n';
-  out.flush();
-  say(out ? fmt::format("saved to {}\n", file) : fmt::format("/save: cannot write '{}'\n", file));
+  try {
+    AtomicFile out(file, AtomicFile::Access::Owner);
+    out.write(to_line({{"messages", std::move(messages)}}) + '\n');
+    out.commit();
+    say(fmt::format("saved to {}\n", file));
+  } catch (const Error& error) {
+    say(fmt::format("/save: {}\n", error.what()));
+  }
 }
 
 }  // namespace augur::cli

@@ -54,8 +54,10 @@ int run(CLI::App& app, const Action& action, int argc, char** argv) {
 }  // namespace
 
 int run_program(CLI::App& app, const Action& action, int argc, char** argv) {
-  // A reader that went away shows up as a failed write, which is reported like a full disk.
+  // A reader that went away, or a file larger than the user's limit, shows up as a failed write, which is
+  // reported like a full disk.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   report_bus_errors();
   try {
     return run(app, action, argc, argv);

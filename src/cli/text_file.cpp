@@ -5,6 +5,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "cli/output.h"
 
@@ -29,10 +30,9 @@ void write_text(const std::string& path, std::string_view text) {
     out.finish();
     return;
   }
-  std::ofstream file(path, std::ios::binary);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  if (!file) throw Error("{}: cannot be written", path);
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
 }
 
 }  // namespace augur::cli

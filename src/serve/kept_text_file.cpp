@@ -285,7 +285,7 @@ std::int64_t write_kept_text(const std::filesystem::path& path, const KeptTextFo
   for (const Bytes part : body.parts()) sum.add(part);
   const std::uint64_t numbers[4] = {kFormat, header.size(), static_cast<std::uint64_t>(body.size()),
                                     sum.value()};
-  AtomicFile file(path);
+  AtomicFile file(path, AtomicFile::Access::Owner);
   file.write(kMagic);
   file.write(std::as_bytes(std::span(numbers)));
   file.write(head);

@@ -83,7 +83,7 @@ TEST_F(Chat, SaysWhatCannotBe) {
   EXPECT_THAT(outcome.err, HasSubstr("there is no /dance"));
   EXPECT_THAT(outcome.err, HasSubstr("expected on or off"));
   EXPECT_THAT(outcome.err, HasSubstr("nothing has been answered"));
-  EXPECT_THAT(outcome.err, HasSubstr("cannot write '/no/such/folder/x'"));
+  EXPECT_THAT(outcome.err, HasSubstr("/save: /no/such/folder/x: cannot be created"));
   const Outcome bare = run_augur({"chat", "-m", stories260k()});
   EXPECT_EQ(bare.code, 1);
   EXPECT_THAT(bare.err, HasSubstr("no chat template"));
