@@ -15,10 +15,13 @@
 namespace augur {
 namespace {
 
-// A pickle may refer to one value many times or even contain itself, so what is walked and copied is bounded.
+// A pickle may refer to one value many times or even contain itself, so what is walked, named and copied is
+// bounded: by the pickle's own size, in which every reference takes a byte at least.
 constexpr int kMaxDepth = 32;
-constexpr std::size_t kMaxVisited = std::size_t{8} << 20;
+constexpr std::size_t kFewValues = 1024;  ///< never too many
+constexpr std::size_t kMaxTensors = std::size_t{1} << 19;
 constexpr std::size_t kMaxNameLength = 1024;
+constexpr std::size_t kMaxNameFactor = 16;  ///< all names together, against the pickle
 /// Strided tensors are copied; together they may take this many times the file's own size.
 constexpr std::uint64_t kMaxCopyFactor = 4;
 
@@ -78,6 +81,7 @@ class Archive {
   }
 
   const std::string& name() const { return name_; }
+  std::size_t pickle_bytes() const { return pickle_.size(); }
   Pickle values() const { return Pickle::parse(pickle_, name_); }
 
   std::span<const std::byte> storage(const Pickle::Storage& storage, const std::string& tensor) const {
@@ -158,7 +162,10 @@ class TorchArchiveStore final : public WeightStore {
  private:
   void collect(const Archive& archive, const Pickle& values, const Pickle::Value& value,
                const std::string& path, int depth) {
-    if (++visited_ > kMaxVisited) throw Error("{}: more than {} values", archive.name(), kMaxVisited);
+    if (const std::size_t most = std::max(archive.pickle_bytes(), kFewValues); ++visited_ > most) {
+      throw Error("{}: more than {} values, in a pickle of {} bytes: it lists the same ones again and again",
+                  archive.name(), most, archive.pickle_bytes());
+    }
     if (depth > kMaxDepth) throw Error("{}: values nested more than {} deep", archive.name(), kMaxDepth);
     if (path.size() > kMaxNameLength)
       throw Error("{}: a name longer than {} bytes", archive.name(), kMaxNameLength);
@@ -184,6 +191,12 @@ class TorchArchiveStore final : public WeightStore {
   }
 
   void add(const Archive& archive, const Pickle::Tensor& tensor, const std::string& name) {
+    if (tensors_.size() >= kMaxTensors) throw Error("{}: more than {} tensors", archive.name(), kMaxTensors);
+    name_bytes_ += name.size();
+    if (name_bytes_ > kMaxNameFactor * archive.pickle_bytes()) {
+      throw Error("{}: its tensors' names take more than {} times the pickle's {} bytes", archive.name(),
+                  kMaxNameFactor, archive.pickle_bytes());
+    }
     const auto storage = archive.storage(*tensor.storage, name);
     const auto needed = extent(tensor);
     const auto bytes = storage_bytes(tensor.storage->dtype, tensor.shape);
@@ -218,6 +231,7 @@ class TorchArchiveStore final : public WeightStore {
   std::vector<std::vector<std::byte>> copies_;  ///< of tensors whose elements do not lie in row-major order
   std::uint64_t copy_budget_ = 0;
   std::size_t visited_ = 0;
+  std::size_t name_bytes_ = 0;
 };
 
 }  // namespace

@@ -326,6 +326,34 @@ TEST(TorchArchive, BoundsWhatStridesAndReferencesMultiply) {
               HasSubstr("nested more than"));  // holds itself
 }
 
+/// A list of tensors, behind `levels` of lists each of which names the one below `width` times.
+std::string listed_again(int levels, int width) {
+  std::string code = tensor_pickle(1, 0, {1}, {1});
+  code.erase(code.size() - 2);                      // "u."
+  code = "\x80\x02" + code.substr(code.find('c'));  // the tensor alone, which is memo 1
+  for (int level = 0; level < levels; ++level) {
+    code += "](";
+    for (int i = 0; i < width; ++i) code += "h\x01";
+    code += "eq\x01";
+  }
+  // Everything that was made lies on the stack: the last is the second of a pair.
+  return "\x80\x02(" + code.substr(2) + "t.";
+}
+
+TEST(TorchArchive, CountsWhatReferencesAdd) {
+  EXPECT_EQ(reason(archive_with(listed_again(1, 50), 4)), "no error");
+  const std::string pickle = listed_again(3, 200);  // eight million tensors
+  ASSERT_LT(pickle.size(), 2000u);
+  EXPECT_THAT(reason(archive_with(pickle, 4)), testing::AllOf(HasSubstr("made.pt"), HasSubstr("more than")));
+  // Few visits, long names: a thousand bytes for each of many tensors.
+  using namespace std::string_literals;
+  std::string named = tensor_pickle(1, 0, {1}, {1}, 5000);
+  named.erase(named.size() - 2);
+  named.erase(0, 2);
+  named = "\x80\x02}(X" + "\xe8\x03\x00\x00"s + std::string(1000, 'n') + named + "uu.";
+  EXPECT_THAT(reason(archive_with(named, 4)), HasSubstr("names take more than"));
+}
+
 TEST(TorchArchive, ChecksTheZipDirectory) {
   const std::string pickle = tensor_pickle(6, 0, {2, 3}, {3, 1});
   const std::string storage(24, '\1');
