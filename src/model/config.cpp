@@ -78,9 +78,10 @@ void read_scales(const Fields& fields, const Family& family, ModelConfig& out) {
 }
 
 /// A longer context than max_position_embeddings where the scaling is meant to extend it: Hugging Face's
-/// linear and dynamic keep the original length in that key, yarn keeps either.
-std::int64_t extended_context(const RopeConfig& rope, std::int64_t max_positions) {
+/// linear (but for some families) and dynamic keep the original length in that key, yarn keeps either.
+std::int64_t extended_context(const Family& family, const RopeConfig& rope, std::int64_t max_positions) {
   using Scaling = RopeConfig::Scaling;
+  if (rope.scaling == Scaling::Linear && family.scaled_positions) return max_positions;
   if (rope.scaling != Scaling::Linear && rope.scaling != Scaling::Dynamic && rope.scaling != Scaling::Yarn) {
     return max_positions;
   }
@@ -105,7 +106,7 @@ void read_layers(const Fields& fields, const Family& family, ModelConfig& out) {
 
   using Scaling = RopeConfig::Scaling;
   const RopeConfig& rope = reader.full_rope();
-  out.context_limit = extended_context(rope, max_positions);
+  out.context_limit = extended_context(family, rope, max_positions);
   out.max_context = rope.scaling == Scaling::Dynamic ? max_positions
                     : !rope.long_factors.empty()     ? std::min(rope.original_context, out.context_limit)
                                                      : out.context_limit;

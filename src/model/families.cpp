@@ -91,6 +91,7 @@ constexpr std::array kFamilies = {
         .activation = Activation::GeluTanh,
         .window = WindowRule::Pattern,
         .window_pattern = 6,
+        .scaled_positions = true,
         .local_theta = 10000,
         .query_scalar = 256,
         .caps = true,

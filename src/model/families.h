@@ -81,7 +81,9 @@ struct Family {
   Activation activation = Activation::Silu;  ///< where `hidden_act` and `hidden_activation` are absent
   WindowRule window = WindowRule::Never;
   std::int64_t default_window = 4096;
-  int window_pattern = 0;       ///< with WindowRule::Pattern, where the key is absent
+  int window_pattern = 0;  ///< with WindowRule::Pattern, where the key is absent
+  /// Linear rope scaling is counted in `max_position_embeddings`, which elsewhere is the length without it.
+  bool scaled_positions = false;
   double local_theta = 0.0;     ///< > 0: windowed layers have `rope_local_base_freq`, or this, unscaled
   bool sinks = false;           ///< attention has them
   bool nope = false;            ///< `position_embedding_type` may say that nothing rotates

@@ -64,11 +64,42 @@ std::int64_t smallest_window(const ModelConfig& config) {
   return window;
 }
 
-/// As in config.json: with linear scaling the original length, which readers multiply by the factor.
+/// As in config.json: with linear scaling its max_position_embeddings, from which readers conclude as there.
 std::int64_t context_length(const ModelConfig& config) {
   const RopeConfig& rope = config.rope();
   if (rope.scaling == Scaling::Linear) return rope.original_context;
   return rope.long_factors.empty() ? config.max_context : config.context_limit;
+}
+
+/// Which layers rotate, and how those with a window do, has no key: it follows from the architecture.
+void check_rotations(const ModelConfig& config, const Family& family, const std::string& file) {
+  if (config.rope().none) {
+    throw Error("{}: position_embedding_type: GGUF files cannot say that nothing is rotated", file);
+  }
+  for (int i = 0; i < config.layers; ++i) {
+    const RopeConfig& rope = config.layer(i).rope;
+    const bool rotates = family.rope_interval == 0 || (i + 1) % family.rope_interval != 0;
+    if (rope.none == rotates) {
+      throw Error("{}: no_rope_layers, no_rope_layer_interval: GGUF files cannot say that layer {} {}", file,
+                  i, rotates ? "does not rotate" : "rotates");
+    }
+    if (config.layer(i).window == 0 || rope.none) continue;
+    RopeConfig assumed = config.rope();
+    if (family.local_theta > 0) assumed = {.dims = assumed.dims, .theta = rope.theta};
+    if (rope != assumed) {
+      throw Error("{}: rope_parameters: GGUF files cannot say how layer {}, which has a window, rotates",
+                  file, i);
+    }
+  }
+}
+
+void check_activation(const ModelConfig& config, const Family& family, const GgufArchitecture& architecture,
+                      const std::string& file) {
+  Activation assumed = architecture.activation == "silu" ? Activation::Silu : Activation::GeluTanh;
+  if (family.activation == Activation::ClampedSwiglu) assumed = family.activation;
+  if (config.layer(0).activation == assumed) return;
+  throw Error("{}: hidden_act: GGUF files of {} cannot say that it is not {}", file, architecture.name,
+              architecture.activation);
 }
 
 /// What the layers' descriptors have beside a rotation. Error where GGUF's readers would assume otherwise.
@@ -76,9 +107,6 @@ void add_layers(const std::string& prefix, const ModelConfig& config, const Gguf
                 const std::string& file, GgufMetadata& out) {
   const auto number = [&](const char* key, float value) { out.set_f32(prefix + key, value); };
   const LayerSpec& layer = config.layer(0);
-  if (layer.rope.none && config.rope().none) {
-    throw Error("{}: position_embedding_type: GGUF files cannot say that nothing is rotated", file);
-  }
   if (architecture.windows && (smallest_window(config) > 0 || !architecture.windows_stated)) {
     out.set_u32(prefix + "attention.sliding_window", static_cast<std::uint32_t>(smallest_window(config)));
     std::vector<std::int32_t> windowed;
@@ -87,11 +115,13 @@ void add_layers(const std::string& prefix, const ModelConfig& config, const Gguf
       out.set(prefix + "attention.sliding_window_pattern", std::span<const std::int32_t>(windowed));
     }
   }
+  const Family& family = *find_family(config.family);
+  check_rotations(config, family, file);
+  check_activation(config, family, architecture, file);
   for (const LayerSpec& kind : config.kinds) {
-    if (kind.window > 0 && kind.rope != config.rope())
+    if (kind.window > 0 && family.local_theta > 0)
       number("rope.freq_base_swa", static_cast<float>(kind.rope.theta));
   }
-  const Family& family = *find_family(config.family);
   if ((family.score_cap > 0 && layer.score_cap == 0) || (family.logit_cap > 0 && config.logit_cap == 0)) {
     throw Error(
         "{}: attn_logit_softcapping, final_logit_softcapping: GGUF files cannot say that there is none",

@@ -95,7 +95,8 @@ TEST(ModelConfig, Gemma) {
   EXPECT_EQ(c.layer(5).rope.theta, 1e6);
   EXPECT_EQ(c.layer(5).rope.factor, 8);
   EXPECT_EQ(c.rope(), c.layer(5).rope);
-  EXPECT_EQ(c.max_context, 8 * 131072);
+  EXPECT_EQ(c.max_context, 131072);  // it is the length that the scaling has extended
+  EXPECT_EQ(c.context_limit, 131072);
   EXPECT_TRUE(c.tied_embeddings);
   EXPECT_EQ(c.embedding_scale, 8.0f);
   EXPECT_EQ(c.norm_offset, 1.0f);

@@ -185,6 +185,48 @@ TEST_F(GgufRoundTrip, LinearScalingHasTheOriginalContextInTheFile) {
   EXPECT_EQ(read(file).max_context, 8192);
 }
 
+TEST_F(GgufRoundTrip, GemmasContextIsTheScaledOne) {
+  const json config = with(model("gemma3_text"), "max_position_embeddings", 131072);
+  const Checkpoint file =
+      gguf_of(folder(with(config, "rope_scaling", {{"rope_type", "linear"}, {"factor", 8.0}})));
+  EXPECT_EQ(file.gguf()->find_int("gemma3.context_length"), 131072);
+  EXPECT_EQ(read(file).max_context, 131072);
+  EXPECT_EQ(read(file).context_limit, 131072);
+  EXPECT_EQ(read(file).rope().factor, 8);
+}
+
+TEST_F(GgufRoundTrip, RotationsThatGgufCannotSayAreRefused) {
+  const auto refused = [&](const json& config, const char* word) {
+    const Checkpoint from = folder(config);
+    EXPECT_THAT(testing_support::error_of([&] { gguf_of(from); }), testing::HasSubstr(word));
+  };
+  const json smollm3 = with(model("smollm3"), "num_hidden_layers", 8);
+  expect_the_same(smollm3);
+  expect_the_same(with(smollm3, "no_rope_layer_interval", 4));
+  expect_the_same(with(smollm3, "no_rope_layers", {1, 1, 1, 0, 1, 1, 1, 0}));
+  refused(with(smollm3, "no_rope_layer_interval", 2), "no_rope_layer_interval");
+  refused(with(smollm3, "no_rope_layer_interval", 8), "no_rope_layer_interval");
+  refused(with(smollm3, "no_rope_layers", {1, 1, 1, 1, 1, 1, 1, 1}), "no_rope_layers");
+  // The layers with a window turn as the others do, or, in Gemma 3, by a base of their own and unscaled.
+  const auto parameters = [](json full, json window) {
+    return json{{"full_attention", std::move(full)}, {"sliding_attention", std::move(window)}};
+  };
+  const json plain = {{"rope_type", "default"}, {"rope_theta", 1e6}};
+  const json other = {{"rope_type", "default"}, {"rope_theta", 5e3}};
+  const json scaled = {{"rope_type", "linear"}, {"factor", 4.0}, {"rope_theta", 1e6}};
+  const auto windowed = [](const char* family) { return with(model(family), "sliding_window", 1024); };
+  expect_the_same(with(windowed("gemma2"), "rope_parameters", parameters(plain, plain)));
+  refused(with(windowed("gemma2"), "rope_parameters", parameters(plain, other)), "rope_parameters");
+  expect_the_same(with(windowed("gemma3_text"), "rope_parameters", parameters(scaled, other)));
+  expect_the_same(with(windowed("gemma3_text"), "rope_parameters", parameters(plain, plain)));
+  refused(with(windowed("gemma3_text"), "rope_parameters", parameters(scaled, scaled)), "rope_parameters");
+}
+
+TEST_F(GgufRoundTrip, AnActivationThatReadersWouldNotAssumeIsRefused) {
+  const Checkpoint from = folder(with(model("llama"), "hidden_act", "gelu_pytorch_tanh"));
+  EXPECT_THAT(testing_support::error_of([&] { gguf_of(from); }), testing::HasSubstr("hidden_act"));
+}
+
 TEST_F(GgufRoundTrip, KeepsWindowsOfSomeLayers) {
   for (const char* family : {"qwen2", "qwen3", "smollm3"}) {
     const json config = with(with(model(family), "use_sliding_window", true), "sliding_window", 1024);
