@@ -21,6 +21,7 @@
 #include "draft/common/text_rows.h"
 #include "draft/detect.h"
 #include "draft/draft_weights.h"
+#include "draft/model_drafter.h"
 #include "io/checkpoint.h"
 #include "io/part_location.h"
 
@@ -86,6 +87,8 @@ struct Engine::Impl {
   Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& options);
   void open_draft_model(const EngineOptions& options);
   void open_named_drafts(const EngineOptions& options);
+  /// Error for a draft model whose tokenizer cannot be read or has other tokens.
+  void check_draft_tokenizers() const;
   std::vector<std::string> draft_names() const;
   /// Error for a vocabulary that no drafter would use.
   void check_vocabulary() const;
@@ -109,6 +112,7 @@ Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& op
   // What cannot be is found before anything big is read.
   open_draft_model(options);
   open_named_drafts(options);
+  check_draft_tokenizers();
   plan = augur::resolve(options.speculation, head, draft_names());
   vocabulary_spec = VocabularySpec::parse(plan.draft_vocabulary).located(parts);
   plan.draft_vocabulary = to_string(vocabulary_spec);
@@ -152,6 +156,16 @@ void Engine::Impl::open_named_drafts(const EngineOptions& options) {
       throw Error("draft model '{}': there are two of this name", given.name);
     }
     named_drafts.push_back({name, Checkpoint::open(given.path), parts_folder(given.path)});
+  }
+}
+
+void Engine::Impl::check_draft_tokenizers() const {
+  const auto check = [&](const Checkpoint& draft) {
+    require_same_vocabulary(*target->tokenizer, target->path, *draft.load_tokenizer(), draft.path().string());
+  };
+  if (head == kDraftModelType) check(*draft_checkpoint);
+  for (const NamedDraft& draft : named_drafts) {
+    if (detect_drafter_type(draft.checkpoint) == kDraftModelType) check(draft.checkpoint);
   }
 }
 

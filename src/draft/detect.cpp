@@ -43,7 +43,7 @@ struct Rule {
 };
 
 constexpr Rule kRules[] = {
-    {"draft",
+    {kDraftModelType,
      [](const Checkpoint& h) { return h.is_gguf() && h.gguf()->architecture() != kHeadArchitecture; }},
     {"medusa", [](const Checkpoint& h) { return has_file(h, "medusa_lm_head.pt"); }},
     {"hydra", [](const Checkpoint& h) { return has_file(h, "hydra_lm_head.pt"); }},
@@ -71,7 +71,7 @@ constexpr Rule kRules[] = {
 std::string_view detect_drafter_type(const Checkpoint& head) {
   const Rule* rule =
       std::find_if(std::begin(kRules), std::end(kRules), [&](const Rule& r) { return r.holds(head); });
-  return rule == std::end(kRules) ? "draft" : rule->type;
+  return rule == std::end(kRules) ? kDraftModelType : rule->type;
 }
 
 }  // namespace augur

@@ -12,6 +12,7 @@
 #include "io/safetensors.h"
 #include "io/sharded_weights.h"
 #include "io/tokenizer/loaders.h"
+#include "io/tokenizer/turns.h"
 #include "io/torch_archive.h"
 
 namespace augur {
@@ -203,6 +204,7 @@ std::unique_ptr<Tokenizer> Checkpoint::load_tokenizer() const {
       if (std::find(eos.begin(), eos.end(), id) == eos.end()) eos.push_back(id);
     }
   }
+  keep_messages_in_turns(*tokenizer);
   return tokenizer;
 }
 

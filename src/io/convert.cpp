@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/atomic_file.h"
+#include "base/error.h"
 #include "io/gguf/model.h"
 #include "io/mapped_file.h"
 #include "io/safetensors_writer.h"
@@ -157,15 +157,36 @@ void copy_tokenizer_files(const fs::path& from, const fs::path& out) {
   }
 }
 
-void make_folder(const fs::path& out) {
-  std::error_code error;
-  fs::create_directories(out, error);
-  if (error || !fs::is_directory(out, error)) {
-    throw Error("{}: cannot create the folder: {}", out.string(), error.message());
+/// A new or empty folder, which is as it was before unless all of it was written.
+class OutputFolder {
+ public:
+  explicit OutputFolder(const fs::path& path) : path_(path) {
+    std::error_code error;
+    is_new_ = fs::create_directories(path_, error);
+    if (error || !fs::is_directory(path_, error)) {
+      throw Error("{}: cannot create the folder: {}", path_.string(), error.message());
+    }
+    const bool empty = fs::is_empty(path_, error);
+    if (error || !empty) throw Error("{}: the folder is not empty", path_.string());
   }
-  const bool empty = fs::is_empty(out, error);
-  if (error || !empty) throw Error("{}: the folder is not empty", out.string());
-}
+  ~OutputFolder() {
+    if (complete_) return;
+    std::error_code nothing;
+    std::vector<fs::path> written;
+    for (const auto& entry : fs::directory_iterator(path_, nothing)) written.push_back(entry.path());
+    for (const fs::path& file : written) fs::remove_all(file, nothing);
+    if (is_new_) fs::remove(path_, nothing);
+  }
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+
+  void complete() { complete_ = true; }
+
+ private:
+  const fs::path path_;
+  bool is_new_ = false;
+  bool complete_ = false;
+};
 
 }  // namespace
 
@@ -182,7 +203,7 @@ void write_tokenizer(const Checkpoint& checkpoint, const fs::path& out) {
 
 void convert_to_folder(const Checkpoint& checkpoint, const fs::path& out, const ConvertOptions& options) {
   const WeightStore& weights = checkpoint.weights();  // fails before anything is written
-  make_folder(out);
+  OutputFolder folder(out);
   try {
     write_tokenizer(checkpoint, out);
     write_weights(weights, out, options);
@@ -190,6 +211,7 @@ void convert_to_folder(const Checkpoint& checkpoint, const fs::path& out, const 
     config["torch_dtype"] = "bfloat16";
     config.erase("quantization_config");
     write_json(out / "config.json", config);  // last: a folder without it is not a model
+    folder.complete();
   } catch (const nlohmann::json::exception& e) {
     throw Error("{}: cannot be written as JSON: {}", checkpoint.path().string(), e.what());
   }

@@ -194,6 +194,9 @@ void add_vocabulary(const Checkpoint& checkpoint, std::int32_t size, GgufMetadat
                                       "tokenizer.ggml.eom_token_id"};
   const std::size_t ends = std::min(tokenizer->eos.size(), std::size(kEndKeys));
   for (std::size_t i = 0; i < ends; ++i) id(kEndKeys[i], tokenizer->eos[i]);
+  if (ends < tokenizer->eos.size()) {
+    out.set("tokenizer.ggml.eos_token_ids", std::span<const std::int32_t>(tokenizer->eos));
+  }
   out.set("tokenizer.ggml.add_bos_token", tokenizer->add_bos);
   if (const auto source = checkpoint.chat_template()) out.set("tokenizer.chat_template", *source);
 }

@@ -23,6 +23,11 @@ TEKKEN = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo
           r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
           r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 
+CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+GPT4O = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+" + CONTRACTION +
+         r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*" + CONTRACTION +
+         r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+
 SENTENCEPIECE_MODELS = {"llama-spm.model": "tests/data/tokenizers/llama-spm.tokenizer.model",
                         "stories260k.model": "models/stories260k/tokenizer.model",
                         "seed.model": "tests/fuzz/corpus/sentencepiece/bpe.model"}
@@ -112,6 +117,13 @@ def tekken():
     return spec
 
 
+def gpt4o():
+    """gpt-oss's and Phi-4-mini's."""
+    tokenizer = byte_level([isolated(GPT4O)])
+    tokenizer.add_special_tokens([AddedToken(t, special=True) for t in ("<|begin|>", "<|end|>")])
+    return json.loads(tokenizer.to_str())
+
+
 def behaviors():
     """Pre-tokenisers and added-token flags that no published tokenizer here combines."""
     split = [pre_tokenizers.Split(Regex(r"_"), "merged_with_previous"),
@@ -166,7 +178,7 @@ def unknown():
 def main():
     OUT.mkdir(exist_ok=True)
     texts = TEXTS + list(random_texts(60))
-    for make in (llama3, qwen2, tekken, behaviors, llama2, mistral, unknown):
+    for make in (llama3, qwen2, tekken, gpt4o, behaviors, llama2, mistral, unknown):
         spec = make()
         path = OUT / f"{make.__name__}.tokenizer.json"
         path.write_text(json.dumps(spec, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")

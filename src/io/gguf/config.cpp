@@ -245,15 +245,29 @@ void add_special_ids(const GgufFile& file, Json& config) {
 }
 
 /// An id; absent also when it is the converter's -1.
-std::optional<std::int64_t> special_id(const GgufFile& file, std::string_view key) {
-  const auto id = file.find_int(key);
-  if (!id || *id == -1 || *id == 0xffffffff) return std::nullopt;
+std::optional<std::int64_t> checked_special_id(const GgufFile& file, std::string_view key, std::int64_t id) {
+  if (id == -1 || id == 0xffffffff) return std::nullopt;
   const auto tokens = file.metadata().find("tokenizer.ggml.tokens");
   const auto count = tokens == file.metadata().end() ? 0 : static_cast<std::int64_t>(tokens->second.count);
-  if (*id < 0 || (count > 0 && *id >= count) || *id > INT32_MAX) {
-    throw Error("{}: {}: id {} is outside the vocabulary of {}", file.name(), key, *id, count);
+  if (id < 0 || (count > 0 && id >= count) || id > INT32_MAX) {
+    throw Error("{}: {}: id {} is outside the vocabulary of {}", file.name(), key, id, count);
   }
   return id;
+}
+
+std::optional<std::int64_t> special_id(const GgufFile& file, std::string_view key) {
+  const auto id = file.find_int(key);
+  return id ? checked_special_id(file, key, *id) : std::nullopt;
+}
+
+/// Ollama's list, in which any number of ids may end a turn.
+std::vector<std::int64_t> listed_ends(const GgufFile& file) {
+  constexpr std::string_view kKey = "tokenizer.ggml.eos_token_ids";
+  std::vector<std::int64_t> ids;
+  for (const std::int64_t id : file.find_ints(kKey).value_or(std::vector<std::int64_t>())) {
+    if (const auto special = checked_special_id(file, kKey, id)) ids.push_back(*special);
+  }
+  return ids;
 }
 
 }  // namespace
@@ -273,11 +287,14 @@ nlohmann::json gguf_generation_config(const GgufFile& file) {
   if (const auto bos = special_id(file, "tokenizer.ggml.bos_token_id")) result["bos_token_id"] = *bos;
   if (const auto pad = special_id(file, "tokenizer.ggml.padding_token_id")) result["pad_token_id"] = *pad;
   std::vector<std::int64_t> eos;
+  const auto add = [&](std::int64_t id) {
+    if (std::find(eos.begin(), eos.end(), id) == eos.end()) eos.push_back(id);
+  };
   for (const char* key :
        {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
-    const auto id = special_id(file, key);
-    if (id && std::find(eos.begin(), eos.end(), *id) == eos.end()) eos.push_back(*id);
+    if (const auto id = special_id(file, key)) add(*id);
   }
+  for (const std::int64_t id : listed_ends(file)) add(id);
   if (eos.size() == 1) result["eos_token_id"] = eos.front();
   if (eos.size() > 1) result["eos_token_id"] = eos;
   return result;

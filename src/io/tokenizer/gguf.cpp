@@ -79,16 +79,20 @@ std::unique_ptr<BpeTokenizer> load_sentencepiece_bpe(const GgufVocabulary& vocab
 }
 
 // The metadata names one end token, rarely two; chat models may end with others, which the model's
-// generation_config.json lists but GGUF does not hold. These texts, as control tokens, always end a turn.
-constexpr std::array<std::string_view, 8> kEndTokens = {"<|im_end|>",
-                                                        "<|eot_id|>",
-                                                        "<|eom_id|>",
-                                                        "<|endoftext|>",
-                                                        "<|end_of_text|>",
-                                                        "<|end|>",
-                                                        "<end_of_turn>",
-                                                        "<\xEF\xBD\x9C"
-                                                        "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"};
+// generation_config.json lists but GGUF does not hold. These texts, as control tokens, end a turn (but see
+// io/tokenizer/turns.h).
+constexpr std::array<std::string_view, 10> kEndTokens = {
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<|return|>",
+    "<|call|>",
+    "<|end|>",
+    "<end_of_turn>",
+    "<\xEF\xBD\x9C"
+    "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"};
 
 void set_bos_and_eos(const GgufVocabulary& vocabulary, BpeTokenizer& tokenizer) {
   if (vocabulary.bos) tokenizer.bos = static_cast<TokenId>(*vocabulary.bos);

@@ -21,9 +21,9 @@ struct GgufPreTokenizerRow {
 /// Null for a name that this project does not know.
 const GgufPreTokenizerRow* find_gguf_pre_tokenizer(std::string_view name);
 
-/// The first with this expression that treats digits and normalises so; null where there is none.
-const GgufPreTokenizerRow* find_gguf_pre_tokenizer_by_pattern(std::string_view pattern, bool single_digits,
-                                                              bool nfc);
+/// The first that cuts and normalises as `like` does (its name and add_bos do not matter), and treats words
+/// that are tokens as it does if there is such a one; null where none cuts so.
+const GgufPreTokenizerRow* find_gguf_pre_tokenizer(const GgufPreTokenizerRow& like);
 
 /// The same, ready for use.
 struct GgufPreTokenizer {
@@ -33,7 +33,7 @@ struct GgufPreTokenizer {
   bool add_bos = false;
 };
 
-/// Error, naming file and name, for one that this project does not know.
+/// Error, naming file, name and those that are known, for another.
 GgufPreTokenizer gguf_pre_tokenizer(const std::string& name, const std::string& file);
 
 }  // namespace augur

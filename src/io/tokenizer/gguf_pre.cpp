@@ -16,6 +16,10 @@ constexpr std::string_view kQwen2Pattern =
 constexpr std::string_view kTekkenPattern =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
+// o200k's: words may end in a contraction.
+constexpr std::string_view kGpt4oPattern =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
 constexpr GgufPreTokenizerRow kRows[] = {
     {.name = "gpt-2", .pattern = kGpt2Pattern},
     {.name = "phi-2", .pattern = kGpt2Pattern},
@@ -29,6 +33,9 @@ constexpr GgufPreTokenizerRow kRows[] = {
     {.name = "llama3", .pattern = kLlama3Pattern, .ignore_merges = true, .add_bos = true},
     {.name = "llama-v3", .pattern = kLlama3Pattern, .ignore_merges = true, .add_bos = true},
     {.name = "llama-bpe", .pattern = kLlama3Pattern, .ignore_merges = true, .add_bos = true},
+    {.name = "dbrx", .pattern = kLlama3Pattern},
+    {.name = "smaug-bpe", .pattern = kLlama3Pattern},
+    {.name = "gpt-4o", .pattern = kGpt4oPattern},
     // The published tokenizer normalises: with it a GGUF file and the model's folder give the same ids.
     {.name = "qwen2", .pattern = kQwen2Pattern, .nfc = true},
     {.name = "deepseek-r1-qwen", .pattern = kQwen2Pattern},
@@ -50,12 +57,15 @@ const GgufPreTokenizerRow* find_gguf_pre_tokenizer(std::string_view name) {
   return found == std::end(kRows) ? nullptr : found;
 }
 
-const GgufPreTokenizerRow* find_gguf_pre_tokenizer_by_pattern(std::string_view pattern, bool single_digits,
-                                                              bool nfc) {
-  const auto* found = std::ranges::find_if(kRows, [&](const GgufPreTokenizerRow& row) {
-    return row.pattern == pattern && row.single_digits == single_digits && row.nfc == nfc;
-  });
-  return found == std::end(kRows) ? nullptr : found;
+const GgufPreTokenizerRow* find_gguf_pre_tokenizer(const GgufPreTokenizerRow& like) {
+  const GgufPreTokenizerRow* cuts_alike = nullptr;
+  for (const GgufPreTokenizerRow& row : kRows) {
+    if (row.pattern != like.pattern || row.single_digits != like.single_digits || row.nfc != like.nfc)
+      continue;
+    if (row.ignore_merges == like.ignore_merges) return &row;
+    if (cuts_alike == nullptr) cuts_alike = &row;
+  }
+  return cuts_alike;
 }
 
 GgufPreTokenizer gguf_pre_tokenizer(const std::string& name, const std::string& file) {
@@ -77,7 +87,9 @@ GgufPreTokenizer gguf_pre_tokenizer(const std::string& name, const std::string& 
     out.pre_tokenizer =
         isolated({R"([\p{P}\$\+<=>\^~\|]+)", kGpt2Pattern, R"(\p{N}+)", "[0-9][0-9][0-9]"}, where);
   } else {
-    throw Error("{}: unknown pre-tokenizer \"{}\"", where, name);
+    std::string known = "default";
+    for (const GgufPreTokenizerRow& other : kRows) known += fmt::format(", {}", other.name);
+    throw Error("{}: unknown pre-tokenizer {:?} (known: {})", where, name, known);
   }
   return out;
 }

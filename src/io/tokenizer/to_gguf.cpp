@@ -124,9 +124,12 @@ std::string pre_name(const json& content, const std::string& file) {
     }
   }
   const bool nfc = normalizes(content, file);
-  const auto* row = find_gguf_pre_tokenizer_by_pattern(pattern, single_digits, nfc);
+  const bool ignore_merges = flag_or(require_field(content, "model", file), "ignore_merges", false, file);
+  const auto* row = find_gguf_pre_tokenizer(GgufPreTokenizerRow{
+      .pattern = pattern, .single_digits = single_digits, .ignore_merges = ignore_merges, .nfc = nfc});
   if (row == nullptr)
-    throw Error("{}: its expression {} NFC has no name in GGUF", where, nfc ? "with" : "without");
+    throw Error("{}: its expression {:?} {} NFC has no name in GGUF that is known here", where, pattern,
+                nfc ? "with" : "without");
   return std::string(row->name);
 }
 

@@ -9,7 +9,9 @@
 #include <new>
 #include <stdexcept>
 
+#include "support/error_of.h"
 #include "support/stories_engine.h"
+#include "unit/io/test_files.h"
 
 namespace augur {
 namespace {
@@ -60,6 +62,30 @@ TEST_F(EngineTest, WritesTheKnownAnswerWithEveryDrafter) {
     EXPECT_DOUBLE_EQ(result.tokens_per_second, 1000 * 200 / result.decode_ms);
     EXPECT_EQ(engine_->detokenize(result.tokens), result.text);
   }
+}
+
+TEST_F(EngineTest, AnUnknownPreTokenizerIsFoundBeforeWeightsAreRead) {
+  const test::TemporaryFolder folder;
+  const std::string unknown = folder.write("m.gguf", test::GgufBuilder()
+                                                         .text("general.architecture", "llama")
+                                                         .text("tokenizer.ggml.model", "gpt2")
+                                                         .text("tokenizer.ggml.pre", "klingon")
+                                                         .strings("tokenizer.ggml.tokens", {"a", "b"})
+                                                         .strings("tokenizer.ggml.merges", {})
+                                                         .build());
+  const auto refused = [](const EngineOptions& options) {
+    return testing_support::error_of([&] { Engine engine(options); });
+  };
+  const auto names_it =
+      AllOf(HasSubstr("m.gguf: tokenizer.ggml.pre"), HasSubstr("klingon"), HasSubstr("gpt-4o"));
+  EXPECT_THAT(refused({.model = unknown}), names_it);
+  // A draft model's, too, beside a target that has no weights.
+  const std::filesystem::path target = folder.path() / "target";
+  std::filesystem::create_directory(target);
+  for (const char* file : {"config.json", "tokenizer.model"})
+    std::filesystem::copy_file(stories_path() / file, target / file);
+  EXPECT_THAT(refused({.model = target.string(), .draft_model = unknown}), names_it);
+  EXPECT_THAT(refused({.model = target.string(), .draft_models = {{"small", unknown}}}), names_it);
 }
 
 TEST_F(EngineTest, KnownAnswerInEveryInstructionSet) {

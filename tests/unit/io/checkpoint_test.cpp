@@ -41,6 +41,23 @@ GgufBuilder vocabulary_only() {
       .u32("tokenizer.ggml.eos_token_id", 3);
 }
 
+/// A vocabulary whose last tokens are these, special ones; the first of them has the id 3.
+GgufBuilder vocabulary_with(const std::vector<std::string>& special) {
+  std::vector<std::string> tokens = {"a", "b", "ab"};
+  std::vector<std::int32_t> types = {1, 1, 1};
+  for (const std::string& token : special) {
+    tokens.push_back(token);
+    types.push_back(3);
+  }
+  return GgufBuilder()
+      .text("general.architecture", "gpt-oss")
+      .text("tokenizer.ggml.model", "gpt2")
+      .text("tokenizer.ggml.pre", "gpt-4o")
+      .strings("tokenizer.ggml.tokens", tokens)
+      .array("tokenizer.ggml.token_type", GgufType::I32, types)
+      .strings("tokenizer.ggml.merges", {"a b"});
+}
+
 class FolderTest : public ::testing::Test {
  protected:
   Checkpoint open() const { return Checkpoint::open(folder_.path()); }
@@ -115,6 +132,50 @@ TEST_F(FolderTest, RefusesBadIds) {
   EXPECT_EQ(open().load_tokenizer()->eos, std::vector<TokenId>{4});
   folder_.write("config.json", R"({"vocab_size":"64"})");
   expect_error([&] { open().load_tokenizer(); }, {"vocab_size"});
+}
+
+using Ids = std::vector<TokenId>;
+
+// In gpt-oss's format a turn is several messages: <|end|> ends one, <|return|> and <|call|> end the turn.
+TEST_F(FolderTest, AMessagesEndDoesNotEndATurnOfSeveral) {
+  const auto ends = [&](const std::vector<std::string>& special, auto... eot) {
+    GgufBuilder file = vocabulary_with(special);
+    file.u32("tokenizer.ggml.eos_token_id", 3);
+    (file.u32("tokenizer.ggml.eot_token_id", eot), ...);
+    folder_.write("m.gguf", file.build());
+    return Checkpoint::open(folder_ / "m.gguf").load_tokenizer()->eos;
+  };
+  EXPECT_EQ(ends({"<|return|>", "<|endoftext|>", "<|end|>", "<|call|>"}), (Ids{3, 4, 6}));
+  EXPECT_EQ(ends({"<|return|>", "<|end|>", "<|call|>"}, 4u), (Ids{3, 5})) << "whatever names it";
+  EXPECT_EQ(ends({"<|endoftext|>", "<|end|>", "<|call|>"}), (Ids{3, 5, 4})) << "Phi's ends a turn";
+
+  // A folder's lists are no other.
+  folder_.write("tokenizer.json",
+                R"({"added_tokens":[{"id":3,"content":"<|return|>","special":true},
+  {"id":4,"content":"<|end|>","special":true},{"id":5,"content":"<|call|>","special":true}],
+  "pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false,"use_regex":true},"decoder":{"type":"ByteLevel"},
+  "model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}})");
+  folder_.write("generation_config.json", R"({"eos_token_id":[3,5,4]})");
+  EXPECT_EQ(open().load_tokenizer()->eos, (Ids{3, 5}));
+  folder_.write("generation_config.json", R"({"eos_token_id":[3,5]})");
+  EXPECT_EQ(open().load_tokenizer()->eos, (Ids{3, 5}));
+}
+
+TEST_F(FolderTest, AGgufFilesListOfEndsIsRead) {
+  const auto open_with = [&](GgufBuilder file) {
+    folder_.write("m.gguf", file.u32("tokenizer.ggml.eos_token_id", 3).build());
+    return Checkpoint::open(folder_ / "m.gguf").load_tokenizer()->eos;
+  };
+  constexpr const char* kKey = "tokenizer.ggml.eos_token_ids";
+  const auto list = [&](const std::vector<std::int32_t>& ids) {
+    return vocabulary_with({"<one>", "<two>", "<three>"}).array(kKey, GgufType::I32, ids);
+  };
+  EXPECT_EQ(open_with(list({3, 5, 4})), (Ids{3, 5, 4}));
+  EXPECT_EQ(open_with(list({})), Ids{3});
+  EXPECT_EQ(open_with(list({-1, 4, 4})), (Ids{3, 4}));
+  expect_error([&] { open_with(list({6})); }, {"m.gguf", kKey, "6"});
+  expect_error([&] { open_with(list({-7})); }, {"m.gguf", kKey, "-7"});
+  expect_error([&] { open_with(vocabulary_with({"<one>"}).u32(kKey, 3)); }, {"m.gguf", kKey});
 }
 
 TEST_F(FolderTest, RefusesWhatIsNoModel) {

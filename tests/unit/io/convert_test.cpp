@@ -175,6 +175,24 @@ GgufVocabulary sentencepiece_vocabulary() {
   return vocabulary;
 }
 
+TEST_F(ConvertTest, LeavesNothingBehindWhereItFails) {
+  std::string other = small_gguf();
+  other.replace(other.find("llama-bpe"), 9, "klingon-1");
+  const Checkpoint unknown = Checkpoint::open(folder_.write("unknown.gguf", other));
+  const auto convert = [&] { convert_to_folder(unknown, out_, ConvertOptions{}); };
+  expect_error(convert, {"unknown.gguf", "tokenizer.ggml.pre", "klingon-1"});
+  EXPECT_FALSE(std::filesystem::exists(out_));
+  std::filesystem::create_directory(out_);
+  expect_error(convert, {"unknown.gguf", "tokenizer.ggml.pre", "klingon-1"});
+  EXPECT_TRUE(std::filesystem::is_empty(out_));
+  expect_error(
+      [&] {
+        convert_to_folder(gguf_, out_, ConvertOptions{.progress = [](int, int) { throw Error("full"); }});
+      },
+      {"full"});
+  EXPECT_TRUE(std::filesystem::is_empty(out_)) << "files that were complete already";
+}
+
 TEST(TokenizerExport, DerivesMergesFromScores) {
   const auto json = export_tokenizer_json(sentencepiece_vocabulary(), true);
   EXPECT_EQ(json["model"]["merges"], (nlohmann::ordered_json{"▁ ab", "a b", "ab a"}));

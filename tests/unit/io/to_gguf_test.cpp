@@ -69,6 +69,30 @@ TEST_F(ToGgufTest, NamesHowAByteLevelTokenizerCutsAndNormalizes) {
   EXPECT_EQ(written(tokenizer).pre, "deepseek-r1-qwen");
   tokenizer["normalizer"] = {{"type", "NFC"}};
   EXPECT_EQ(written(tokenizer).pre, "qwen2");
+  // gpt-oss's and Phi-4-mini's; and two that cut alike and differ in words that are tokens.
+  tokenizer["normalizer"] = nullptr;
+  tokenizer["pre_tokenizer"] = split("gpt-4o");
+  EXPECT_EQ(written(tokenizer).pre, "gpt-4o");
+  tokenizer["pre_tokenizer"] = split("llama3");
+  EXPECT_EQ(written(tokenizer).pre, "dbrx");
+  tokenizer["model"]["ignore_merges"] = true;
+  EXPECT_EQ(written(tokenizer).pre, "llama3");
+}
+
+// Against Hugging Face's ids (tests/golden/make_tokenizer_golden.py).
+TEST_F(ToGgufTest, PublishedDesignsKeepTheirIds) {
+  for (const auto& [name, pre] :
+       {std::pair{"llama3", "llama3"}, std::pair{"qwen2", "qwen2"}, std::pair{"gpt4o", "gpt-4o"}}) {
+    const std::string golden = std::string(AUGUR_SOURCE_DIR) + "/tests/golden/tokenizers/" + name;
+    folder_.write("tokenizer.json", test::read_file(golden + ".tokenizer.json"));
+    const GgufVocabulary vocabulary = written();
+    EXPECT_EQ(vocabulary.pre, pre);
+    const auto tokenizer = load_gguf_tokenizer(vocabulary);
+    for (const Json& one : Json::parse(test::read_file(golden + ".cases.json"))) {
+      EXPECT_EQ(tokenizer->encode(one["text"].get<std::string>()), one["ids"].get<std::vector<TokenId>>())
+          << name << ": " << one["text"];
+    }
+  }
 }
 
 TEST_F(ToGgufTest, RefusesWhatGgufCannotSayOfAByteLevelTokenizer) {

@@ -145,7 +145,8 @@ TEST(GgufTokenizer, UnknownKindsAreNamed) {
   const auto error = [](const GgufVocabulary& v) { return error_of([&] { load_gguf_tokenizer(v); }); };
   EXPECT_THAT(error(gguf("bert", "")), AllOf(HasSubstr("m.gguf"), HasSubstr("\"bert\"")));
   EXPECT_THAT(error(gguf("gpt2", "klingon")),
-              AllOf(HasSubstr("tokenizer.ggml.pre"), HasSubstr("\"klingon\"")));
+              AllOf(HasSubstr("m.gguf: tokenizer.ggml.pre"), HasSubstr("\"klingon\""),
+                    HasSubstr("known: default, gpt-2, "), HasSubstr("tekken")));
   GgufVocabulary bad = gguf("gpt2", "gpt-2");
   bad.merges = {"ab"};
   EXPECT_THAT(error(bad), HasSubstr("tokenizer.ggml.merges[0]"));

@@ -34,8 +34,8 @@ TEST_P(HuggingFaceTokenizers, GiveTheSameIdsAndText) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Designs, HuggingFaceTokenizers,
-                         testing::Values("llama3", "qwen2", "tekken", "behaviors", "llama2", "mistral",
-                                         "unknown"),
+                         testing::Values("llama3", "qwen2", "tekken", "gpt4o", "behaviors", "llama2",
+                                         "mistral", "unknown"),
                          [](const auto& test) { return std::string(test.param); });
 
 // SentencePiece's own library, which knows no special tokens in the text.
