@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "io/fused_tensors.h"
@@ -195,13 +196,13 @@ std::unique_ptr<Tokenizer> Checkpoint::load_tokenizer() const {
     tokenizer = load_sentencepiece(tokenizer_file_, tokenizer_config());
   }
   const std::int64_t limit = id_limit(*config_, *tokenizer, path_);
+  std::unordered_set<TokenId> ends(tokenizer->eos.begin(), tokenizer->eos.end());
   for (const auto* source : {generation_config_.get(), config_.get()}) {
     if (const auto bos = ids_of(*source, "bos_token_id", limit, path_); !tokenizer->bos && !bos.empty()) {
       tokenizer->bos = bos.front();
     }
     for (const TokenId id : ids_of(*source, "eos_token_id", limit, path_)) {
-      auto& eos = tokenizer->eos;
-      if (std::find(eos.begin(), eos.end(), id) == eos.end()) eos.push_back(id);
+      if (ends.insert(id).second) tokenizer->eos.push_back(id);
     }
   }
   keep_messages_in_turns(*tokenizer);

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "io/gguf/model.h"
@@ -287,8 +288,9 @@ nlohmann::json gguf_generation_config(const GgufFile& file) {
   if (const auto bos = special_id(file, "tokenizer.ggml.bos_token_id")) result["bos_token_id"] = *bos;
   if (const auto pad = special_id(file, "tokenizer.ggml.padding_token_id")) result["pad_token_id"] = *pad;
   std::vector<std::int64_t> eos;
+  std::unordered_set<std::int64_t> known;
   const auto add = [&](std::int64_t id) {
-    if (std::find(eos.begin(), eos.end(), id) == eos.end()) eos.push_back(id);
+    if (known.insert(id).second) eos.push_back(id);
   };
   for (const char* key :
        {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {

@@ -12,6 +12,8 @@ namespace {
 // A long text repeats its words, so that looking one up beats merging it again.
 constexpr std::size_t kCacheFrom = 64;      // pieces; shorter texts are not worth the map
 constexpr std::size_t kLongestCached = 64;  // bytes
+// Every place of a text may begin all but the last byte of an added token.
+constexpr std::size_t kLongestAdded = 512;
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -83,6 +85,10 @@ void BpeTokenizer::add_added_tokens(const BpeDefinition& definition) {
   std::vector<AddedToken> raw;
   std::vector<AddedToken> normalized = definition.frozen_tokens;
   for (AddedToken token : definition.added_tokens) {
+    if (token.content.size() > kLongestAdded) {
+      throw Error("{}: the added token {} has {} bytes; at most {} are looked for", where_, token.id,
+                  token.content.size(), kLongestAdded);
+    }
     const bool plain = !token.special && !byte_level_;
     set_entry(token.id, plain ? running_text(token.content, definition) : token.content,
               token.special ? Kind::Special : Kind::Normal, where_);

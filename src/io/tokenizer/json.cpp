@@ -1,5 +1,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "io/json_reader.h"
@@ -155,11 +157,10 @@ void read_added_tokens(const json& root, const std::string& file, const Tokenize
       out.added_tokens.push_back(std::move(token));
     }
   }
-  const std::size_t own = out.added_tokens.size();
+  std::unordered_set<std::string> own;
+  for (const AddedToken& token : out.added_tokens) own.insert(token.content);
   for (const AddedToken& token : config.added_tokens) {
-    bool known = false;
-    for (std::size_t i = 0; i < own && !known; ++i) known = out.added_tokens[i].content == token.content;
-    if (!known) out.added_tokens.push_back(token);
+    if (!own.contains(token.content)) out.added_tokens.push_back(token);
   }
 }
 

@@ -61,6 +61,20 @@ constexpr std::uint64_t kFreeSteps = 64;
 constexpr std::uint64_t kStepsOfAText = 1 << 17;
 constexpr std::uint64_t kStepsOfAByte = 16;
 
+// One step may run over any number of characters of a class, so what a start sees is bounded, too: the bytes
+// of a window. A match that wants to look beyond its end (PCRE2_PARTIAL_HARD tells) gets a larger one, which
+// the whole text pays for. A match of n bytes pays 4 n at most.
+constexpr std::size_t kFreeWindow = 256;
+constexpr std::uint64_t kWindowsOfAText = 1 << 20;
+constexpr std::uint64_t kWindowsOfAByte = 32;
+
+/// The first `size` bytes from `begin` on, and the rest of the character that they end in.
+std::size_t window_end(std::string_view text, std::size_t begin, std::size_t size) {
+  std::size_t end = text.size() - begin <= size ? text.size() : begin + size;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+  return end;
+}
+
 }  // namespace
 
 struct Regex::Code {
@@ -79,7 +93,7 @@ Regex::Regex(std::string_view pattern, const std::string& where)
   if (code_->code == nullptr)
     throw Error("{}: malformed pattern \"{}\": {}", where, pattern, error_text(error));
   // Where executable memory is not allowed this fails, and matching falls back to the interpreter.
-  pcre2_jit_compile(code_->code, PCRE2_JIT_COMPLETE);
+  pcre2_jit_compile(code_->code, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
 }
 
 Regex::~Regex() = default;
@@ -100,7 +114,7 @@ struct Regex::Matcher::Memory {
 };
 
 Regex::Matcher::Matcher(const Regex& regex)
-    : memory_(std::make_unique<Memory>()), regex_(regex), budget_(kStepsOfAText) {
+    : memory_(std::make_unique<Memory>()), regex_(regex), steps_(kStepsOfAText), windows_(kWindowsOfAText) {
   memory_->data = pcre2_match_data_create(1, nullptr);
   memory_->context = pcre2_match_context_create(nullptr);
   if (memory_->data == nullptr || memory_->context == nullptr) throw std::bad_alloc();
@@ -110,7 +124,8 @@ Regex::Matcher::Matcher(const Regex& regex)
 Regex::Matcher::~Matcher() = default;
 
 void Regex::Matcher::split(std::string_view text, std::vector<RegexSpan>& out) {
-  budget_ += kStepsOfAByte * text.size();
+  steps_ += kStepsOfAByte * text.size();
+  windows_ += kWindowsOfAByte * text.size();
   while (!text.empty()) {
     const std::size_t valid = valid_utf8_prefix(text);
     if (valid > 0) split_valid(text.substr(0, valid), out);
@@ -126,41 +141,65 @@ void Regex::Matcher::split(std::string_view text, std::vector<RegexSpan>& out) {
   }
 }
 
-int Regex::Matcher::match(std::string_view text, std::size_t begin, std::uint32_t options,
+int Regex::Matcher::match(std::string_view text, std::size_t begin, std::size_t end, std::uint32_t options,
                           std::uint64_t steps) {
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
   pcre2_set_match_limit(memory_->context,
                         static_cast<std::uint32_t>(std::min<std::uint64_t>(steps, UINT32_MAX)));
   options |= PCRE2_NO_UTF_CHECK;
+  if (end < text.size()) options |= PCRE2_PARTIAL_HARD;
   const int found =
-      pcre2_match(regex_.code_->code, subject, text.size(), begin, options, memory_->data, memory_->context);
+      pcre2_match(regex_.code_->code, subject, end, begin, options, memory_->data, memory_->context);
   if (found != PCRE2_ERROR_JIT_STACKLIMIT) return found;
-  return pcre2_match(regex_.code_->code, subject, text.size(), begin, options | PCRE2_NO_JIT, memory_->data,
+  return pcre2_match(regex_.code_->code, subject, end, begin, options | PCRE2_NO_JIT, memory_->data,
                      memory_->context);  // the interpreter keeps its frames on the heap
 }
 
 int Regex::Matcher::match_at(std::string_view text, std::size_t begin, bool& costly) {
   std::uint64_t steps = kFreeSteps;
-  int found = match(text, begin, PCRE2_ANCHORED, steps);
-  costly = found == PCRE2_ERROR_MATCHLIMIT;
-  while (found == PCRE2_ERROR_MATCHLIMIT && 2 * steps <= budget_) {
-    steps *= 2;
-    budget_ -= steps;
-    found = match(text, begin, PCRE2_ANCHORED, steps);
+  std::size_t window = kFreeWindow;
+  costly = false;
+  while (true) {
+    const std::size_t end = window_end(text, begin, window);
+    const int found = match(text, begin, end, PCRE2_ANCHORED, steps);
+    if (found == PCRE2_ERROR_MATCHLIMIT) {
+      costly = true;
+      steps *= 2;
+      if (steps > steps_) return found;
+      steps_ -= steps;
+    } else if (found == PCRE2_ERROR_PARTIAL) {
+      window *= 2;
+      const std::size_t more = window_end(text, begin, window) - begin;
+      if (more > windows_) return PCRE2_ERROR_MATCHLIMIT;
+      windows_ -= more;
+    } else {
+      return found;
+    }
   }
-  return found;
 }
 
 int Regex::Matcher::search(std::string_view text, std::size_t begin) {
+  bool one_by_one = false;  // up to the start that needs more steps
   while (true) {
-    int found = match(text, begin, 0, kFreeSteps);
-    if (found != PCRE2_ERROR_MATCHLIMIT) return found;
-    // Up to the start that needs more, one start at a time.
-    for (bool costly = false; !costly;) {
-      found = match_at(text, begin, costly);
-      if (found != PCRE2_ERROR_NOMATCH || begin >= text.size()) return found;
-      begin += decode_utf8(text, begin).length;
+    if (!one_by_one) {
+      const std::size_t end = window_end(text, begin, kFreeWindow);
+      const int found = match(text, begin, end, 0, kFreeSteps);
+      const PCRE2_SIZE* range = pcre2_get_ovector_pointer(memory_->data);
+      // At the window's end nothing can be told of what begins there.
+      if (found == PCRE2_ERROR_NOMATCH || (found >= 0 && range[0] == end)) {
+        if (end == text.size()) return found;
+        begin = end;
+        continue;
+      }
+      if (found == PCRE2_ERROR_PARTIAL) begin = range[0];
+      one_by_one = found == PCRE2_ERROR_MATCHLIMIT;
+      if (!one_by_one && found != PCRE2_ERROR_PARTIAL) return found;
     }
+    bool costly = false;
+    const int found = match_at(text, begin, costly);
+    if (found != PCRE2_ERROR_NOMATCH || begin >= text.size()) return found;
+    begin += decode_utf8(text, begin).length;
+    one_by_one = one_by_one && !costly;
   }
 }
 

@@ -44,11 +44,13 @@ class Regex {
     // These give what pcre2_match gives.
     int search(std::string_view text, std::size_t begin);
     int match_at(std::string_view text, std::size_t begin, bool& costly);
-    int match(std::string_view text, std::size_t begin, std::uint32_t options, std::uint64_t steps);
+    int match(std::string_view text, std::size_t begin, std::size_t end, std::uint32_t options,
+              std::uint64_t steps);
     struct Memory;
     std::unique_ptr<Memory> memory_;
     const Regex& regex_;
-    std::uint64_t budget_;  ///< steps that the texts so far leave to costly matches
+    std::uint64_t steps_;    ///< that the texts so far leave to costly matches
+    std::uint64_t windows_;  ///< bytes that they leave to long ones
   };
 
  private:

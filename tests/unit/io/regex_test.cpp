@@ -53,8 +53,38 @@ TEST(Regex, AWholeTextHasOneBudget) {
   }
 }
 
+// One step runs over a whole run of letters, from each of its places anew: days for eight megabytes.
+TEST(Regex, RunsThatOneStepCrossesCountToo) {
+  for (const char* pattern : {R"((?:\p{L})?\p{L}++1|2)", R"((?=\p{L}++1)|2)", R"((?:ab|\p{L}++1)|2)"}) {
+    const Regex regex(pattern, "here");
+    EXPECT_THAT(error_of([&] { pieces(regex, repeat("a", 8 << 20) + " 12"); }),
+                HasSubstr("here: matching failed"))
+        << pattern;
+  }
+  // Where they match they may be as long as the text.
+  const std::string run = repeat("a", 8 << 20);
+  EXPECT_THAT(pieces(Regex(R"((?:\p{L})?\p{L}++1|2)", "here"), run + "12"),
+              testing::ElementsAre(run + "1", "2"));
+}
+
+TEST(Regex, MatchesAreTheSameWhereverAWindowEnds) {
+  // What a match sees at first is 256 bytes: assertions, characters of several bytes and empty matches there.
+  const Regex regex(R"(\bword\b|\s+(?!\S)|\s|(?<=\d)x*|\xE9+|b$)", "here");
+  for (std::size_t before = 240; before < 260; ++before) {
+    const std::string dots(before, '.');
+    EXPECT_THAT(pieces(regex, dots + "word"), testing::ElementsAre(dots, "word"));
+    EXPECT_THAT(pieces(regex, dots + "words" + dots), testing::ElementsAre(dots + "words" + dots));
+    EXPECT_THAT(pieces(regex, dots + "  y" + dots), testing::ElementsAre(dots, " ", " ", "y" + dots));
+    EXPECT_THAT(pieces(regex, dots + "1xx" + dots), testing::ElementsAre(dots + "1", "xx", dots));
+    EXPECT_THAT(pieces(regex, dots + "1" + dots), testing::ElementsAre(dots + "1", dots));
+    EXPECT_THAT(pieces(regex, dots + "\xC3\xA9\xC3\xA9" + dots),
+                testing::ElementsAre(dots, "\xC3\xA9\xC3\xA9", dots));
+    EXPECT_THAT(pieces(regex, dots + "b" + dots + "b"), testing::ElementsAre(dots + "b" + dots, "b"));
+  }
+}
+
 TEST(Regex, PublishedExpressionsNeverExceedTheBudget) {
-  for (const char* name : {"gpt-2", "llama-bpe", "qwen2", "tekken"}) {
+  for (const char* name : {"gpt-2", "llama-bpe", "qwen2", "tekken", "gpt-4o"}) {
     const Regex regex(find_gguf_pre_tokenizer(name)->pattern, name);
     for (const char* unit :
          {" ", "\n", "\n  ", "  \n\n", "A", " A", "\xE4\xB8\xAD", "Aa", "1", ".", "\xCC\x81", "'", "'s",

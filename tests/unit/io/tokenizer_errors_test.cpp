@@ -114,6 +114,34 @@ TEST(TokenizerJson, ConfigurationErrorsNameTheField) {
               HasSubstr("added_tokens_decoder.x"));
 }
 
+// A hundred thousand added tokens, which the configuration names again, and as many more: comparing each with
+// each would take minutes.
+TEST(TokenizerJson, ManyAddedTokensAreReadOnce) {
+  constexpr int kCount = 100'000;
+  json content = minimal();
+  json decoder = json::object();
+  for (int i = 0; i < kCount; ++i) {
+    const std::string text = "<" + std::to_string(i) + ">";
+    content["added_tokens"].push_back({{"id", 3 + i}, {"content", text}, {"special", true}});
+    decoder[std::to_string(3 + i)] = {{"content", text}, {"special", true}};
+    decoder[std::to_string(3 + kCount + i)] = {{"content", "<+" + text}, {"special", true}};
+  }
+  const auto tokenizer = tokenizer_from_json(content, "tokenizer.json", {{"added_tokens_decoder", decoder}});
+  EXPECT_EQ(tokenizer->vocab_size(), 3 + 2 * kCount);
+  EXPECT_THAT(tokenizer->encode("<0><99999>ab<+<0>"), testing::ElementsAre(3, 3 + 99999, 2, 3 + kCount));
+}
+
+TEST(TokenizerJson, AddedTokensAreNoTexts) {
+  json content = minimal();
+  const auto add = [&](std::size_t length) {
+    content["added_tokens"] = {{{"id", 3}, {"content", std::string(length, 'x')}, {"special", true}}};
+  };
+  add(512);
+  EXPECT_EQ(load_error(content), "no error");
+  add(513);
+  EXPECT_THAT(load_error(content), AllOf(HasSubstr("added token 3"), HasSubstr("513 bytes")));
+}
+
 TEST(TokenizerJson, PatternsThatBacktrackWithoutEndAreErrors) {
   json content = minimal();
   content["pre_tokenizer"] = {{"type", "Sequence"},
