@@ -26,7 +26,7 @@ typedef struct augur_engine_options {
    * SpeculationPlan, and come on top; 0 and NULL: not given. Without a policy, a tree and a limit of the
    * shape the policy is "auto", which takes none of these limits. */
   const char* spec_types;
-  int32_t threads; /* 0: one per core */
+  int32_t threads; /* 0: one per usable core */
   int32_t pin_threads;
   int64_t context;          /* 0: the model's own limit */
   const char* weights;      /* "auto", "native", "bf16", "f32"; NULL: "auto" */

@@ -51,7 +51,7 @@ struct EngineOptions {
   std::vector<NamedDraftModel> draft_models;
   /// A file made by `augur datastore build`, which type "suffix" retrieves continuations from; empty: none.
   std::string datastore;
-  int threads = 0;  ///< 0: one per core
+  int threads = 0;  ///< 0: one per core, or as many as control groups grant the time of
   bool pin_threads = false;
   std::int64_t context = 0;  ///< tokens a sequence may hold; 0: the model's own limit
   WeightFormat weights = WeightFormat::Auto;

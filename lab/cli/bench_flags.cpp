@@ -9,7 +9,8 @@
 namespace augur::cli {
 
 void add_bench_flags(CLI::App& command, BenchFlags& flags) {
-  command.add_option("-t,--threads", flags.threads, "Threads; 0: one per core")->check(in_range(0, 1024));
+  command.add_option("-t,--threads", flags.threads, "Threads; 0: one for each core that it may use")
+      ->check(in_range(0, 1024));
   command.add_flag("--pin", flags.pin, "Bind each thread to a core");
   command.add_option("--json", flags.json, "Write the figures to this file; -: to stdout, nothing else");
 }

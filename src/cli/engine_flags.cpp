@@ -59,7 +59,8 @@ void add_engine_flags(CLI::App& command, EngineOptions& options) {
   add_plan_flag(command, "vocab", options.speculation);
   command.add_option("--spec-datastore", options.datastore,
                      "suffix: a file of 'augur datastore build' to retrieve from");
-  command.add_option("-t,--threads", options.threads, "Threads; 0: one per core")->check(in_range(0, 1024));
+  command.add_option("-t,--threads", options.threads, "Threads; 0: one for each core that it may use")
+      ->check(in_range(0, 1024));
   command.add_flag("--pin", options.pin_threads, "Bind each thread to a core");
   command.add_option("-c,--ctx-size", options.context, "Tokens a sequence may hold; 0: the model's limit")
       ->check(in_range<std::int64_t>(0, std::int64_t{1} << 32));

@@ -277,7 +277,8 @@ void add_inspect(CLI::App& app, Action& action) {
   command->add_flag("--measure", options->anew, "Measure even so")->needs(costs);
   command->add_option("--spec-draft-model", options->engine.draft_model, "Draft model or head (-md)")
       ->needs(costs);
-  command->add_option("-t,--threads", options->engine.threads, "Threads; 0: one per core")
+  command
+      ->add_option("-t,--threads", options->engine.threads, "Threads; 0: one for each core that it may use")
       ->check(in_range(0, 1024))
       ->needs(costs);
   command->callback([options, &action] {

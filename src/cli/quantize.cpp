@@ -90,7 +90,8 @@ void add_quantize(CLI::App& app, Action& action) {
                    "Text to measure the importance matrix with, by running the model over it first (-: "
                    "standard input)")
       ->excludes(matrix);
-  command->add_option("-t,--threads", options->threads, "Threads; 0: one per core")->check(in_range(0, 1024));
+  command->add_option("-t,--threads", options->threads, "Threads; 0: one for each core that it may use")
+      ->check(in_range(0, 1024));
   command->callback([options, &action] { action = [options] { return quantize(*options); }; });
 }
 
