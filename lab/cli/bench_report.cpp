@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/output.h"
+#include "cli/text_file.h"
 #include "lab/cli/commands.h"
 #include "lab/cli/comparison.h"
 #include "lab/suite/document.h"
@@ -21,8 +22,8 @@ struct Options {
 
 int remake_report(const Options& options) {
   const auto document = read_suite_document(options.json);
-  write_result(options.markdown ? "-" : options.report,
-               options.markdown ? markdown_tables(document) : report_page(document));
+  write_text(options.markdown ? "-" : options.report,
+             options.markdown ? markdown_tables(document) : report_page(document));
   return 0;
 }
 

@@ -15,7 +15,6 @@
 #include "cli/progress.h"
 #include "cli/text_file.h"
 #include "cli/tint.h"
-#include "base/atomic_file.h"
 #include "io/checkpoint.h"
 #include "lab/suite/analysis.h"
 #include "lab/suite/budget.h"
@@ -182,10 +181,10 @@ int compare(const Comparison& c, const Tables& tables) {
   }
 
   const ordered_json document = suite_document(facts, bench.info(), sets, methods, run, state);
-  if (!c.report.empty()) write_result(c.report, report_page(document));
-  if (!c.csv.empty()) write_result(c.csv, csv_of_cells(document));
+  if (!c.report.empty()) write_text(c.report, report_page(document));
+  if (!c.csv.empty()) write_text(c.csv, csv_of_cells(document));
   if (!c.json.empty()) {
-    write_result(c.json, document.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    write_text(c.json, document.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
   }
   if (prints) {
     if (c.show) show(bench, methods[fastest(document)], first, facts.request, interrupt.stop(), out);
@@ -199,13 +198,6 @@ int compare(const Comparison& c, const Tables& tables) {
   out.finish();
   if (interrupt.interrupted()) return interrupt.exit_code();
   return outputs_differ(document) ? 1 : 0;
-}
-
-void write_result(const std::string& path, const std::string& text) {
-  if (path == "-") return write_text(path, text);
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
 }
 
 }  // namespace augur::cli

@@ -58,7 +58,4 @@ void name_files_beside_json(Comparison& comparison);
 /// method gave other tokens than plain decoding.
 int compare(const Comparison& comparison, const Tables& tables);
 
-/// Replaces the file when all of it is written; "-" is standard output.
-void write_result(const std::string& path, const std::string& text);
-
 }  // namespace augur::cli

@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/fnv1a.h"
-#include "base/atomic_file.h"
 
 namespace augur {
 

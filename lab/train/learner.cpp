@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/fnv1a.h"
-#include "base/atomic_file.h"
 #include "io/safetensors.h"
 
 namespace augur {

@@ -6,8 +6,8 @@
 #include <sstream>
 #include <string>
 
-#include "base/error.h"
 #include "base/atomic_file.h"
+#include "base/error.h"
 
 namespace augur {
 

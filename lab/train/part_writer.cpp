@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/atomic_file.h"
+#include "base/error.h"
 
 namespace augur {
 namespace {

@@ -3,11 +3,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/validators.h"
 #include "common.h"
-#include "base/atomic_file.h"
 #include "io/checkpoint.h"
 #include "lab/corpus/text_source.h"
 #include "lab/train/bpe_trainer.h"

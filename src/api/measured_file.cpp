@@ -7,10 +7,10 @@
 #include <system_error>
 
 #include "augur/engine.h"
+#include "base/atomic_file.h"
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/fnv1a.h"
-#include "base/atomic_file.h"
 
 namespace augur {
 namespace fs = std::filesystem;

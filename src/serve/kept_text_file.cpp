@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "base/atomic_file.h"
+#include "base/error.h"
 #include "io/json_fields.h"
 #include "io/json_reader.h"
 #include "io/mapped_file.h"

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/fnv1a.h"
 #include "draft/lookup/suffix_array.h"
-#include "base/atomic_file.h"
 
 namespace augur {
 namespace {
