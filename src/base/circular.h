@@ -7,8 +7,8 @@ struct Circular {
   double sin = 0;
 };
 
-/// Cosine and sine of |angle| < 2^20, within 2^-51, with the same bits on every processor: the C library's
-/// may use fused operations where there are some, and round differently.
+/// Cosine and sine within 2^-51, whatever the size of the angle, with the same bits on every processor (see
+/// elementary.h). NaN of infinities and NaN.
 Circular circular(double angle);
 
 }  // namespace augur
