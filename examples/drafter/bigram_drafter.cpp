@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 #include <vector>
 
+#include "base/elementary.h"
 #include "draft/common/accepted_text.h"
 #include "draft/registry.h"
 
@@ -40,7 +40,7 @@ class BigramDrafter final : public Drafter {
         const auto& [token, times] = f.counts[static_cast<std::size_t>(i)];
         // As if something else had followed once, too: seen once is not certain.
         const double probability = static_cast<double>(times) / (f.total + 1);
-        tree.add(node, token, static_cast<float>(std::log(probability)), options.proposer);
+        tree.add(node, token, static_cast<float>(elementary::log(probability)), options.proposer);
       }
     }
   }

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/elementary.h"
 #include "policy/registry.h"
 #include "policy/shape_limits.h"
 #include "tree/rerank.h"
@@ -38,7 +39,8 @@ class TaperPolicy final : public TreePolicy {
     if (keep_ == 0 || level_ == levels_) return;
     out.resize(static_cast<std::size_t>(tree.size() - first_));
     std::iota(out.begin(), out.end(), first_);  // the newest level
-    const double wanted = std::max(1.0, std::round(options_.children * std::pow(options_.share, level_)));
+    const double share = elementary::pow(options_.share, level_);
+    const double wanted = std::max(1.0, std::round(options_.children * share));
     const std::size_t count = std::min(out.size(), static_cast<std::size_t>(wanted));
     best_first(out, count, tree.scores());
     out.resize(count);

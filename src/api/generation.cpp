@@ -1,11 +1,11 @@
 #include "api/generation.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "api/memory_check.h"
+#include "base/elementary.h"
 #include "base/error.h"
 
 namespace augur {
@@ -147,7 +147,7 @@ void Generation::tell(const StepTrace& step, const RoundCallback& on_round) {
     round_.nodes.push_back({.token = tree.tokens()[i],
                             .parent = tree.parents()[i],
                             .proposer = proposer_name(tree.proposers()[i]),
-                            .probability = std::exp(static_cast<double>(tree.log_probs()[i]))});
+                            .probability = elementary::exp(static_cast<double>(tree.log_probs()[i]))});
   }
   for (const std::int32_t node : step.path) round_.nodes[static_cast<std::size_t>(node)].accepted = true;
   round_.next = step.next;

@@ -5,6 +5,7 @@
 #include <new>
 #include <optional>
 
+#include "base/elementary.h"
 #include "draft/common/accepted_text.h"
 #include "draft/common/copy_odds.h"
 #include "draft/registry.h"
@@ -83,7 +84,7 @@ void SuffixDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fronti
     const std::int32_t parent =
         e.parent < 0 ? DraftTree::kRoot : tree_nodes_[static_cast<std::size_t>(e.parent)];
     const int match = best_.match + tree.depths()[static_cast<std::size_t>(parent)];
-    const float log_prob = std::log(e.probability) + copy_log_prob(match);
+    const float log_prob = static_cast<float>(elementary::log(e.probability)) + copy_log_prob(match);
     tree_nodes_.push_back(tree.add(parent, e.token, log_prob, options.proposer));
   }
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/elementary.h"
 #include "kernels/ops_quant.h"
 
 // clang-format off: the order matters
@@ -347,7 +348,7 @@ float sum_exp(const float* x, std::int64_t n, float shift, float scale) {
 float log_sum_exp(const float* x, std::int64_t n) {
   const float max = HWY_DYNAMIC_DISPATCH(RowMax)(x, n);
   if (std::isinf(max)) return max;
-  return max + std::log(sum_exp(x, n, max, 1.0f));
+  return max + static_cast<float>(elementary::log(sum_exp(x, n, max, 1.0f)));
 }
 
 void softmax(const float* x, std::int64_t n, float scale, float* out) {

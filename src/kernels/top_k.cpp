@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/elementary.h"
 #include "kernels/ops.h"
 
 // clang-format off: the order matters
@@ -213,14 +214,19 @@ float top_entropy(std::span<const float> logits, int k, TopKScratch& scratch) {
   // H = log Z - sum p (x - max), Z = sum exp(x - max).
   double z = 0.0;
   double weighted = 0.0;
-  for (const Entry& entry : chosen) {
-    const double x = static_cast<double>(entry.value) - max;
-    if (x < -100.0) continue;  // also -infinity, whose term is 0
-    const double weight = std::exp(x);
-    z += weight;
-    weighted += weight * x;
+  std::array<float, 256> values;
+  std::array<float, values.size()> weights;
+  for (std::size_t begin = 0; begin < chosen.size(); begin += values.size()) {
+    const auto part = chosen.subspan(begin, std::min(values.size(), chosen.size() - begin));
+    for (std::size_t i = 0; i < part.size(); ++i) values[i] = part[i].value;
+    exp_row(values.data(), std::ssize(part), max, 1.0f, weights.data());
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (weights[i] == 0) continue;  // also of -infinity, whose term is 0
+      z += weights[i];
+      weighted += weights[i] * (static_cast<double>(values[i]) - max);
+    }
   }
-  return static_cast<float>(std::log(z) - weighted / z);
+  return static_cast<float>(elementary::log(z) - weighted / z);
 }
 
 }  // namespace augur

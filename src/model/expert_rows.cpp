@@ -1,7 +1,8 @@
 #include "model/expert_rows.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "kernels/ops.h"
 
 namespace augur {
 
@@ -32,12 +33,11 @@ void ExpertRows::route(int row, const float* scores) {
     chosen[at] = e;
   }
   const float best = scores[chosen[0]];
-  float sum = 0;
-  for (int i = 0; i < spec_.active; ++i) sum += shares[i] = std::exp(scores[chosen[i]] - best);
-  if (spec_.softmax_of_all && !spec_.normalise) {
-    sum = 0;
-    for (int e = 0; e < spec_.count; ++e) sum += std::exp(scores[e] - best);
-  }
+  for (int i = 0; i < spec_.active; ++i) shares[i] = scores[chosen[i]];
+  const bool of_all = spec_.softmax_of_all && !spec_.normalise;
+  const float sum =
+      of_all ? sum_exp(scores, spec_.count, best, 1.0f) : sum_exp(shares, spec_.active, best, 1.0f);
+  exp_row(shares, spec_.active, best, 1.0f, shares);
   for (int i = 0; i < spec_.active; ++i) shares[i] /= sum;
 }
 

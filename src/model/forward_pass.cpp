@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/elementary.h"
+
 namespace augur {
 
 namespace {
@@ -19,7 +21,7 @@ float gate_of(const float* row, const std::vector<float>& gate) {
   for (std::size_t half = 8; half > 0; half /= 2) {
     for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
   }
-  return 1.0f / (1.0f + std::exp(-sums[0]));
+  return 1.0f / (1.0f + static_cast<float>(elementary::exp(-sums[0])));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/elementary.h"
 #include "model/layer_spec.h"
 
 // Frequencies as Hugging Face's modeling_rope_utils.py computes them. It works in float32; so do the
@@ -19,7 +20,7 @@ std::vector<float> wavelength_bases(double base, int head_dim) {
   std::vector<float> result(static_cast<std::size_t>(head_dim / 2));
   for (std::size_t i = 0; i < result.size(); ++i) {
     const float exponent = static_cast<float>(2 * i) / static_cast<float>(head_dim);
-    result[i] = static_cast<float>(std::pow(base, static_cast<double>(exponent)));
+    result[i] = static_cast<float>(elementary::pow(base, static_cast<double>(exponent)));
   }
   return result;
 }
@@ -35,7 +36,7 @@ double dynamic_base(const RopeConfig& rope, int head_dim, std::int64_t context) 
   const double original = static_cast<double>(rope.original_context);
   const double length = std::max(static_cast<double>(context), original);
   const double stretch = rope.factor * length / original - (rope.factor - 1);
-  return rope.theta * std::pow(stretch, static_cast<double>(head_dim) / (head_dim - 2));
+  return rope.theta * elementary::pow(stretch, static_cast<double>(head_dim) / (head_dim - 2));
 }
 
 void apply_llama3(const RopeConfig& rope, std::vector<float>& frequencies) {
@@ -58,7 +59,7 @@ void apply_llama3(const RopeConfig& rope, std::vector<float>& frequencies) {
 /// Dimension whose wavelength makes `rotations` turns over the original context.
 double correction_dimension(const RopeConfig& rope, double rotations, int head_dim) {
   const auto context = static_cast<double>(rope.original_context);
-  return head_dim * std::log(context / (rotations * kTwoPi)) / (2 * std::log(rope.theta));
+  return head_dim * elementary::log(context / (rotations * kTwoPi)) / (2 * elementary::log(rope.theta));
 }
 
 std::vector<float> yarn_frequencies(const RopeConfig& rope, int head_dim) {
@@ -87,7 +88,7 @@ std::vector<float> yarn_frequencies(const RopeConfig& rope, int head_dim) {
 
 double yarn_magnitude(const RopeConfig& rope) {
   if (rope.attention_factor > 0) return rope.attention_factor;
-  return rope.factor <= 1 ? 1.0 : 0.1 * std::log(rope.factor) + 1.0;
+  return rope.factor <= 1 ? 1.0 : 0.1 * elementary::log(rope.factor) + 1.0;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/elementary.h"
 #include "base/error.h"
 #include "model/config_bounds.h"
 
@@ -20,7 +21,7 @@ double yarn_attention_factor(const Fields& scaling, double factor) {
   const auto mscale = scaling.find_number("mscale", 0, 1e6).value_or(0);
   const auto all_dim = scaling.find_number("mscale_all_dim", 0, 1e6).value_or(0);
   if (mscale == 0 || all_dim == 0 || factor <= 1) return 0;
-  return (0.1 * mscale * std::log(factor) + 1) / (0.1 * all_dim * std::log(factor) + 1);
+  return (0.1 * mscale * elementary::log(factor) + 1) / (0.1 * all_dim * elementary::log(factor) + 1);
 }
 
 std::vector<double> frequency_factors(const Fields& scaling, const char* key, int dims) {
@@ -122,7 +123,7 @@ class ScalingReader {
     const double factor = scaling_.find_number("factor", 1, kMaxFactor)
                               .value_or(std::max(1.0, static_cast<double>(source_.max_positions) / original));
     const double derived =
-        factor <= 1 || original <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(original));
+        factor <= 1 || original <= 1 ? 1 : std::sqrt(1 + elementary::log(factor) / elementary::log(original));
     out_.attention_factor = scaling_.find_number("attention_factor", 1e-6, 1e6).value_or(derived);
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/elementary.h"
 #include "base/error.h"
 #include "io/json_fields.h"
 #include "kernels/ops.h"
@@ -56,7 +57,7 @@ double AcceptanceHead::finish(std::size_t r, const Draw& draw) const {
   double logit = static_cast<double>(head_bias_) + log_prob_weight_ * std::max(draw.log_prob, kLeastLogProb) +
                  entropy_weight_ * draw.entropy;
   for (std::size_t i = 0; i < width_; ++i) logit += static_cast<double>(head_[i]) * static_cast<double>(x[i]);
-  const double probability = 1.0 / (1.0 + std::exp(-logit));
+  const double probability = 1.0 / (1.0 + elementary::exp(-logit));
   return std::isnan(probability) ? 0.0 : probability;
 }
 

@@ -1,9 +1,9 @@
 #include "policy/acceptance_policy.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
+#include "base/elementary.h"
 #include "base/error.h"
 #include "io/part_location.h"
 #include "model/model.h"
@@ -53,7 +53,7 @@ void AcceptancePolicy::rate(const DraftTree& tree) {
   for (auto v = std::ssize(accepted_); v < tree.size(); ++v) {
     const auto node = static_cast<std::size_t>(v);
     accepted_.push_back(accepted_[static_cast<std::size_t>(tree.parents()[node])] *
-                        std::exp(static_cast<double>(tree.log_probs()[node])));
+                        elementary::exp(static_cast<double>(tree.log_probs()[node])));
   }
 }
 

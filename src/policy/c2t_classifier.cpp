@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/elementary.h"
 #include "base/error.h"
 #include "io/json_fields.h"
 #include "model/part_folder.h"
@@ -66,7 +67,7 @@ double C2tClassifier::value_of(Feature feature, const Features& features) {
     case Feature::Joint:
       return features.joint;
     case Feature::LogJoint:
-      return std::log(std::max(features.joint, kLeastJoint));
+      return elementary::log(std::max(features.joint, kLeastJoint));
     case Feature::Entropy:
       return features.entropy;
     case Feature::Depth:
@@ -89,7 +90,7 @@ double C2tClassifier::confidence(const Features& features) const {
     }
     logit += static_cast<double>(fc2_[h]) * std::max(sum, 0.0);
   }
-  return 1.0 / (1.0 + std::exp(-logit));
+  return 1.0 / (1.0 + elementary::exp(-logit));
 }
 
 }  // namespace augur

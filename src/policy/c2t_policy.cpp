@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/elementary.h"
 #include "policy/registry.h"
 
 namespace augur {
@@ -57,7 +58,7 @@ double C2tPolicy::confidence(const DraftTree& tree, std::int32_t node) const {
   const auto n = static_cast<std::size_t>(node);
   const float entropy = tree.entropies()[static_cast<std::size_t>(tree.parents()[n])];
   // A drafter that keeps no entropy is taken to be sure.
-  return classifier_->confidence({.joint = std::exp(static_cast<double>(tree.scores()[n])),
+  return classifier_->confidence({.joint = elementary::exp(static_cast<double>(tree.scores()[n])),
                                   .entropy = std::isnan(entropy) ? 0.0 : static_cast<double>(entropy),
                                   .depth = static_cast<double>(tree.depths()[n])});
 }

@@ -1,7 +1,8 @@
 #include "policy/chain_policy.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/elementary.h"
 
 namespace augur {
 
@@ -15,7 +16,7 @@ void ChainPolicy::begin(const RoundInfo& round) {
 
 bool ChainPolicy::confident(const DraftTree& tree, std::int32_t node) const {
   return node == DraftTree::kRoot ||
-         std::exp(static_cast<double>(tree.log_probs()[static_cast<std::size_t>(node)])) >= p_min_;
+         elementary::exp(static_cast<double>(tree.log_probs()[static_cast<std::size_t>(node)])) >= p_min_;
 }
 
 void ChainPolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "base/elementary.h"
 #include "io/json_fields.h"
 #include "model/part_folder.h"
 
@@ -15,7 +15,7 @@ namespace {
 /// other: p^depth = 1/2.
 double even_length(int depth) {
   double sum = 0;
-  for (int k = 1; k <= depth; ++k) sum += std::exp2(-static_cast<double>(k) / depth);
+  for (int k = 1; k <= depth; ++k) sum += elementary::pow(2, -static_cast<double>(k) / depth);
   return sum;
 }
 

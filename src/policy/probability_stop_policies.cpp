@@ -1,8 +1,7 @@
 // DyMax and DyJoint, C2T's baselines (Huo et al., 2025, table 3): drafting ends before a token whose own
 // probability, or whose path's joint probability, lies below a threshold. A token that was drawn cannot be
 // dropped for what it is; there drafting ends after it.
-#include <cmath>
-
+#include "base/elementary.h"
 #include "policy/early_stop_policy.h"
 
 namespace augur {
@@ -13,7 +12,7 @@ class DyMaxRule final : public StopRule {
   explicit DyMaxRule(double least) : least_(least) {}
   std::string_view name() const override { return "dymax"; }
   bool passes(const DraftTree& tree, std::int32_t node) const override {
-    return std::exp(static_cast<double>(tree.log_probs()[static_cast<std::size_t>(node)])) >= least_;
+    return elementary::exp(static_cast<double>(tree.log_probs()[static_cast<std::size_t>(node)])) >= least_;
   }
 
  private:
@@ -25,7 +24,7 @@ class DyJointRule final : public StopRule {
   explicit DyJointRule(double least) : least_(least) {}
   std::string_view name() const override { return "djoint"; }
   bool passes(const DraftTree& tree, std::int32_t node) const override {
-    return std::exp(static_cast<double>(tree.scores()[static_cast<std::size_t>(node)])) >= least_;
+    return elementary::exp(static_cast<double>(tree.scores()[static_cast<std::size_t>(node)])) >= least_;
   }
 
  private:

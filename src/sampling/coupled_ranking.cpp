@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/elementary.h"
 #include "sampling/gumbel.h"
 
 namespace augur {
@@ -56,21 +57,22 @@ float lowest_kept(const SamplingParams& params, std::span<const float> logits, C
     max = scratch.best_scores.front();
     lowest = scratch.best_scores.back();
     if (params.top_p < 1.0f) {
-      const auto weight = [&](float logit) { return std::exp((logit - max) / params.temperature); };
+      std::vector<float>& weights = scratch.best_scores;
+      exp_row(weights.data(), params.top_k, max, 1.0f / params.temperature, weights.data());
       float total = 0.0f;
-      for (const float logit : scratch.best_scores) total += weight(logit);
+      for (const float weight : weights) total += weight;
       float sum = 0.0f;
-      for (const float logit : scratch.best_scores) {
-        sum += weight(logit);
+      for (std::size_t i = 0; i < count; ++i) {
+        sum += weights[i];
         if (sum < params.top_p * total) continue;
-        lowest = logit;
+        lowest = logits[static_cast<std::size_t>(scratch.best[i])];
         break;
       }
     }
   }
   if (params.min_p > 0.0f) {
     if (std::isinf(max)) max = logits[static_cast<std::size_t>(argmax(logits.data(), std::ssize(logits)))];
-    lowest = std::max(lowest, max + std::log(params.min_p) * params.temperature);
+    lowest = std::max(lowest, max + static_cast<float>(elementary::log(params.min_p)) * params.temperature);
   }
   return lowest;
 }
@@ -113,9 +115,8 @@ int rank_coupled(const SamplingParams& params, const CoupledRow& row, int k, Cou
   const float best = scratch.best_scores[0];
   if (!(best > -kInfinity)) return 0;
   const float sharpness = params.temperature / row.calibration.error;
-  float total = 0.0f;
-  for (const float score : scratch.best_scores) total += std::exp((score - best) * sharpness);
-  const float log_total = std::log(total);
+  const float total = sum_exp(scratch.best_scores.data(), rivals, best, sharpness);
+  const auto log_total = static_cast<float>(elementary::log(total));
   int found = 0;
   for (; found < k && scratch.best_scores[static_cast<std::size_t>(found)] > -kInfinity; ++found) {
     entries[found] = scratch.best[static_cast<std::size_t>(found)];

@@ -1,17 +1,32 @@
 #include "sampling/logprobs.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
+#include "base/elementary.h"
 #include "kernels/ops.h"
 
 namespace augur {
 
+namespace {
+
+/// log(sum(exp(logits))): of float32 terms, added in double, one after the other.
+double log_sum_of(std::span<const float> logits, float max) {
+  std::array<float, 1024> terms;
+  double sum = 0;
+  for (std::size_t begin = 0; begin < logits.size(); begin += terms.size()) {
+    const auto part = logits.subspan(begin, std::min(terms.size(), logits.size() - begin));
+    exp_row(part.data(), std::ssize(part), max, 1.0f, terms.data());
+    for (std::size_t i = 0; i < part.size(); ++i) sum += terms[i];
+  }
+  return max + elementary::log(sum);
+}
+
+}  // namespace
+
 TokenLogprobs logprobs(std::span<const float> logits, TokenId token, int top) {
   const float max = *std::max_element(logits.begin(), logits.end());
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(logit - max);
-  const double log_sum = max + std::log(sum);
+  const double log_sum = log_sum_of(logits, max);
   const auto of = [&](float logit) { return static_cast<float>(logit - log_sum); };
 
   TokenLogprobs result{.logprob = of(logits[static_cast<std::size_t>(token)]), .top = {}};

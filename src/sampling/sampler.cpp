@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/elementary.h"
 #include "base/error.h"
 #include "sampling/gumbel.h"
 #include "sampling/nucleus.h"
@@ -121,7 +122,8 @@ void Sampler::keep_nucleus(std::span<const float> logits, float max, SamplerScra
 
   // Tokens below the mean weight of what may be left out are left out: even all of them do not add up to it.
   const double left_out = (total - target) / static_cast<double>(vocab_size_);
-  const double lowest = left_out > 0.0 ? std::log(left_out) - 1e-3 : -std::numeric_limits<double>::infinity();
+  const double lowest =
+      left_out > 0.0 ? elementary::log(left_out) - 1e-3 : -std::numeric_limits<double>::infinity();
   s.kept.clear();
   collect_at_least(logits, max + static_cast<float>(lowest / inverse_temperature_), s.kept);
   s.kept_logits.resize(s.kept.size());
@@ -158,7 +160,9 @@ bool Sampler::filter(std::span<const float> logits, float max, SamplerScratch& s
   } else if (params_.min_p > 0.0f) {
     // A little below the threshold: keep_min_p() decides.
     s.kept.clear();
-    collect_at_least(logits, max + (std::log(params_.min_p) - 1e-3f) / inverse_temperature_, s.kept);
+    collect_at_least(
+        logits, max + (static_cast<float>(elementary::log(params_.min_p)) - 1e-3f) / inverse_temperature_,
+        s.kept);
     s.kept_logits.resize(s.kept.size());
     for (std::size_t i = 0; i < s.kept.size(); ++i)
       s.kept_logits[i] = logits[static_cast<std::size_t>(s.kept[i])];

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
+
+#include "base/elementary.h"
 
 namespace augur {
 namespace {
@@ -30,7 +31,7 @@ float path_weight(const DraftTree& tree, std::int32_t node) {
   for (std::int32_t n = node; n != DraftTree::kRoot; n = tree.parents()[static_cast<std::size_t>(n)]) {
     sum += tree.log_probs()[static_cast<std::size_t>(n)];
   }
-  return std::exp(sum);
+  return static_cast<float>(elementary::exp(sum));
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <limits>
 
+#include "base/elementary.h"
 #include "draft/common/mask_tree.h"
 #include "sampling/gumbel.h"
 #include "sampling/sampler.h"
@@ -287,7 +287,7 @@ void ChildChooser::rank_drawn(const NodeLogits& row, std::size_t r, std::span<co
   top_k(scratch.scores, count, scratch.top_k, entries, log_probs);
   for (int i = 0; i < count; ++i) {
     const auto drawn = static_cast<std::size_t>(entries[i]);
-    log_probs[i] = std::log(distribution.probs[drawn]);
+    log_probs[i] = static_cast<float>(elementary::log(distribution.probs[drawn]));
     entries[i] = distribution.tokens[drawn];
   }
   found_[r] = std::max(count, 0);

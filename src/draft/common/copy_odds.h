@@ -1,6 +1,5 @@
 #pragma once
-#include <cmath>
-
+#include "base/elementary.h"
 namespace augur {
 
 /// Longer matches say no more than one of so many tokens.
@@ -15,13 +14,14 @@ inline constexpr int kLongestMatch = 32;
 /// to 15, 16 to 31, 32 or more. A token that was right makes the match longer by one, and the odds follow:
 /// after a match of 1 they are 0.24, 0.57, 0.70, 0.73.
 inline float copy_log_prob(int match) {
-  if (match >= kLongestMatch) return std::log(0.99f);
-  if (match >= 16) return std::log(0.93f);
-  if (match >= 8) return std::log(0.86f);
-  if (match >= 5) return std::log(0.76f);
-  if (match == 4) return std::log(0.68f);
-  if (match == 3) return std::log(0.60f);
-  return std::log(match == 2 ? 0.50f : 0.22f);
+  const auto log_of = [](float odds) { return static_cast<float>(elementary::log(odds)); };
+  if (match >= kLongestMatch) return log_of(0.99f);
+  if (match >= 16) return log_of(0.93f);
+  if (match >= 8) return log_of(0.86f);
+  if (match >= 5) return log_of(0.76f);
+  if (match == 4) return log_of(0.68f);
+  if (match == 3) return log_of(0.60f);
+  return log_of(match == 2 ? 0.50f : 0.22f);
 }
 
 }  // namespace augur

@@ -1,8 +1,8 @@
 #include "draft/heads/dspark_markov.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "base/elementary.h"
 #include "base/error.h"
 #include "kernels/ops.h"
 #include "model/row_ops.h"
@@ -11,7 +11,11 @@ namespace augur {
 namespace {
 
 float sigmoid(float x) {
-  return 1.0f / (1.0f + std::exp(-x));
+  return static_cast<float>(1.0 / (1.0 + elementary::exp(-x)));
+}
+
+float tanh(float x) {
+  return static_cast<float>(elementary::tanh(x));
 }
 
 /// A few rows: doubles cost nothing and take the order of the sum out of the result.
@@ -119,8 +123,8 @@ void MarkovHead::finish(const Row& row, const float* embedding, const float* mix
       case Kind::Rnn: {
         const float gate = sigmoid(mixed[i]);
         const float before = row.path_before == nullptr ? 0.0f : row.path_before[i];
-        row.path_after[i] = gate * before + (1.0f - gate) * std::tanh(mixed[rank_ + i]);
-        row.latent[i] = std::tanh(mixed[2 * rank_ + i]);
+        row.path_after[i] = gate * before + (1.0f - gate) * tanh(mixed[rank_ + i]);
+        row.latent[i] = tanh(mixed[2 * rank_ + i]);
         break;
       }
     }
@@ -128,7 +132,7 @@ void MarkovHead::finish(const Row& row, const float* embedding, const float* mix
   if (confidence_.empty()) return;
   double sum = static_cast<double>(confidence_bias_) + dot(confidence_.data(), row.state, hidden_);
   if (std::ssize(confidence_) > hidden_) sum += dot(confidence_.data() + hidden_, embedding, rank_);
-  *row.confidence = static_cast<float>(1.0 / (1.0 + std::exp(-sum)));
+  *row.confidence = static_cast<float>(1.0 / (1.0 + elementary::exp(-sum)));
 }
 
 void MarkovHead::add_bias(Backend& backend, std::span<const Biased> rows) {

@@ -4,6 +4,7 @@
 #include <numbers>
 #include <unordered_set>
 
+#include "base/elementary.h"
 #include "base/error.h"
 #include "io/gguf/model.h"
 #include "io/json_reader.h"
@@ -67,7 +68,7 @@ constexpr double kLlama3OriginalContext = 8192;
 
 double llama3_factor(double theta, std::size_t i, std::size_t count, double factor) {
   const double exponent = static_cast<double>(i) / static_cast<double>(count);
-  const double wavelength = 2 * std::numbers::pi * std::pow(theta, exponent);
+  const double wavelength = 2 * std::numbers::pi * elementary::pow(theta, exponent);
   if (wavelength < kLlama3OriginalContext / kLlama3HighFrequencyFactor) return 1;
   if (wavelength > kLlama3OriginalContext / kLlama3LowFrequencyFactor) return factor;
   const double smooth = (kLlama3OriginalContext / wavelength - kLlama3LowFrequencyFactor) /
@@ -280,7 +281,7 @@ const GgufArchitecture* gguf_architecture_of(const GgufFile& file) {
 }
 
 double gguf_yarn_magnitude(double factor) {
-  return 0.1 * std::log(factor) + 1;
+  return 0.1 * elementary::log(factor) + 1;
 }
 
 nlohmann::json gguf_generation_config(const GgufFile& file) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/elementary.h"
 #include "io/jinja/builtins.h"
 #include "io/unicode.h"
 
@@ -336,7 +337,7 @@ Value filter_round(const Input& in) {
   const std::string_view method = bound.text_or(1, "common");
   const std::int64_t digits = std::clamp<std::int64_t>(bound.integer_or(0, 0), -300, 300);
   const Value number = filter_float({in.value, {}, in.arena, "float"});
-  const double scale = std::pow(10.0, static_cast<double>(digits));
+  const double scale = elementary::pow(10.0, static_cast<double>(digits));
   const double scaled = std::get<double>(number) * scale;
   if (method == "ceil") return std::ceil(scaled) / scale;
   if (method == "floor") return std::floor(scaled) / scale;

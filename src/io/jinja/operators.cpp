@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/elementary.h"
 #include "base/error.h"
 
 namespace augur::jinja {
@@ -27,7 +28,7 @@ bool as_number(const Value& value, double& out) {
 }
 
 Value integer_power(std::int64_t base, std::int64_t exponent) {
-  if (exponent < 0) return std::pow(static_cast<double>(base), static_cast<double>(exponent));
+  if (exponent < 0) return elementary::pow(static_cast<double>(base), static_cast<double>(exponent));
   std::int64_t out = 1;
   if (base == 0 || base == 1) return exponent == 0 ? std::int64_t{1} : base;
   if (base == -1) return exponent % 2 == 0 ? std::int64_t{1} : std::int64_t{-1};
@@ -69,7 +70,7 @@ Value on_floats(std::string_view op, double a, double b) {
   if (op == "+") return a + b;
   if (op == "-") return a - b;
   if (op == "*") return a * b;
-  if (op == "**") return std::pow(a, b);
+  if (op == "**") return elementary::pow(a, b);
   if (b == 0) throw Error("division by zero");
   if (op == "/") return a / b;
   if (op == "//") return std::floor(a / b);
