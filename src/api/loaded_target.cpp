@@ -7,6 +7,7 @@
 
 #include "api/measured_file.h"
 #include "api/product_plans.h"
+#include "base/arithmetic_law.h"
 #include "base/error.h"
 #include "io/prompt_text.h"
 
@@ -70,8 +71,8 @@ std::string fingerprint_of(const Model& model) {
   std::erase(weights, ' ');
   std::replace(weights.begin(), weights.end(), ',', '+');
   const bool amx = model.backend().kernels.isa == Isa::Amx && weights.find("bf16") != std::string::npos;
-  return fmt::format("augur-{}-{}-{}-kv-{}{}", version(), model.fingerprint().digest, weights,
-                     name(model.kv_type()), amx ? "-amx" : "");
+  return fmt::format("augur-{}-law{}-{}-{}-kv-{}{}", version(), kArithmeticLaw, model.fingerprint().digest,
+                     weights, name(model.kv_type()), amx ? "-amx" : "");
 }
 
 }  // namespace

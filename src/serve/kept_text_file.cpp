@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/arithmetic_law.h"
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "io/json_fields.h"
@@ -23,8 +24,8 @@ namespace augur {
 namespace {
 
 constexpr std::string_view kMagic = "AUGURTXT";
-constexpr std::uint64_t kFormat = 2;
-constexpr std::int64_t kHeadBytes = 8 + 4 * 8;
+constexpr std::uint64_t kFormat = 3;
+constexpr std::int64_t kHeadBytes = 8 + 5 * 8;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
 constexpr std::int64_t kMostHeader = std::int64_t{1} << 20;
 
@@ -231,10 +232,15 @@ Parts open_parts(const MappedFile& file, std::int64_t most_bytes) {
   if (size < kHeadBytes || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
     throw Error("{}: is no saved text of augur", file.path());
   }
-  std::uint64_t numbers[4];
+  std::uint64_t numbers[5];
   std::memcpy(numbers, bytes.data() + kMagic.size(), sizeof(numbers));
-  const auto [format, header, body, hash] = std::tuple(numbers[0], numbers[1], numbers[2], numbers[3]);
+  const auto [format, law, header, body, hash] =
+      std::tuple(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
   if (format != kFormat) throw Error("{}: format {}: expected {}", file.path(), format, kFormat);
+  if (law != kArithmeticLaw) {
+    throw Error("{}: was computed with arithmetic {}: expected {}; the text must be read again", file.path(),
+                law, kArithmeticLaw);
+  }
   const auto rest = static_cast<std::uint64_t>(size - kHeadBytes);
   if (header > static_cast<std::uint64_t>(kMostHeader) || header > rest || body != rest - header) {
     throw Error("{}: has {} bytes, but says that they are {} of a header and {} behind it", file.path(), size,
@@ -283,8 +289,8 @@ std::int64_t write_kept_text(const std::filesystem::path& path, const KeptTextFo
   Checksum sum;
   sum.add(head);
   for (const Bytes part : body.parts()) sum.add(part);
-  const std::uint64_t numbers[4] = {kFormat, header.size(), static_cast<std::uint64_t>(body.size()),
-                                    sum.value()};
+  const std::uint64_t numbers[5] = {kFormat, kArithmeticLaw, header.size(),
+                                    static_cast<std::uint64_t>(body.size()), sum.value()};
   AtomicFile file(path, AtomicFile::Access::Owner);
   file.write(kMagic);
   file.write(std::as_bytes(std::span(numbers)));

@@ -1,4 +1,5 @@
 // Texts in files: what is restored gives the tokens of a text that is read, and what is damaged is an error.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,13 +9,16 @@
 #include <string_view>
 
 #include "augur/session.h"
+#include "base/arithmetic_law.h"
 #include "support/stories_engine.h"
 #include "support/temporary_folder.h"
 
 namespace augur {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class KeptTextTest : public testing_support::StoriesEngineTest {
  protected:
@@ -121,6 +125,15 @@ TEST_F(KeptTextTest, WhatIsDamagedOrAnothersIsAnError) {
   two[whole.size() - 1] = static_cast<char>(two[whole.size() - 1] ^ 0x80);
   two[whole.size() - 9] = static_cast<char>(two[whole.size() - 9] ^ 0x80);
   EXPECT_THAT(damaged(two), HasSubstr("damaged"));
+  const auto with = [&](std::size_t number, char value) {  // of the head, each 8 bytes
+    std::string bytes = whole;
+    bytes[8 + 8 * number] = value;
+    return bytes;
+  };
+  EXPECT_THAT(damaged(with(0, 2)), AllOf(HasSubstr("format 2: expected 3"), Not(HasSubstr("\n"))));
+  EXPECT_THAT(damaged(with(1, kArithmeticLaw - 1)),
+              AllOf(HasSubstr(fmt::format("arithmetic {}", kArithmeticLaw - 1)),
+                    HasSubstr(fmt::format("expected {}", kArithmeticLaw)), Not(HasSubstr("\n"))));
   EXPECT_THAT(load(session, path("nothing")).error, HasSubstr("nothing"));
   EXPECT_THAT(save(session, {1, 2, 3}, path("c")).error + save(session, {500, 3}, path("c")).error,
               HasSubstr("nothing is kept"));

@@ -1,6 +1,8 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/arithmetic_law.h"
 #include "support/server_fixture.h"
 
 namespace augur {
@@ -210,7 +212,7 @@ TEST_F(ServiceTest, TheFingerprintNamesModelAndFormats) {
   const std::string fingerprint = answer("/v1/completions", {{"prompt", "Once"}})["system_fingerprint"];
   EXPECT_EQ(fingerprint, engine_->info().fingerprint);
   EXPECT_THAT(fingerprint, AllOf(HasSubstr(std::string(version())), HasSubstr(engine_->info().weights),
-                                 HasSubstr("-kv-")));
+                                 HasSubstr("-kv-"), HasSubstr(fmt::format("-law{}-", kArithmeticLaw))));
 }
 
 TEST_F(ServiceTest, ARefusedFieldIsNamed) {
