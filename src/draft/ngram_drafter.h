@@ -15,7 +15,9 @@ class NgramDrafter final : public Drafter {
   NgramDrafter(int min, int max, std::int64_t reserved = 0) : index_(min, max, reserved) {}
 
   std::string_view name() const override { return "ngram"; }
-  DrafterTraits traits() const override { return {.one_shot = true, .has_probabilities = false, .learns = true}; }
+  DrafterTraits traits() const override {
+    return {.one_shot = true, .has_probabilities = false, .learns = true};
+  }
   void reset() override { index_.clear(); }
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;

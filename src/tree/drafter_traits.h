@@ -17,8 +17,8 @@ struct DrafterTraits {
   bool has_probabilities = true;
   /// It foretells acceptance apart from its probabilities, and stops by TreePolicy::least_confidence().
   bool has_confidence = false;
-  /// What it knows grows with the text, or with texts before it: that it had nothing to say, or nothing right,
-  /// says little about later.
+  /// What it knows grows with the text, or with texts before it: that it had nothing to say, or nothing
+  /// right, says little about later.
   bool learns = false;
   int max_depth = std::numeric_limits<int>::max();  ///< levels that it can draft at all
 };

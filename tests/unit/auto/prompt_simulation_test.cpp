@@ -60,7 +60,8 @@ TEST(PromptSimulation, AutoIsNearTheBestShapeThatPaysForTheSameCatchingUp) {
           }
           const std::string what = fmt::format("{} behind {} tokens, {} each in {} sequences, {:.0f} drafted",
                                                drafter, prompt, answered, sequences, found.drafted);
-          // Four beside a short prompt win a tenth at best, and learning which shape it is takes some of that.
+          // Four beside a short prompt win a tenth at best, and learning which shape it is takes some of
+          // that.
           const double bar = sequences == 4 && prompt == 100 ? 0.97 : 0.98;
           EXPECT_GT(best / found.ms, bar) << what << ", shape " << which << " gains " << plain / best;
           EXPECT_GT(plain / found.ms, 0.99) << what;

@@ -101,8 +101,8 @@ TEST_F(DecoderTest, TimesAddUp) {
     return sequence.statistics();
   };
   // A step reads its clock seven times: at its beginning, before and after drafting, before and after the
-  // forward, after verification, and at its end. Drafting of one level reads it twice more. The sequence reads it when its
-  // first draft begins, and in the last step as it ends.
+  // forward, after verification, and at its end. Drafting of one level reads it twice more. The sequence
+  // reads it when its first draft begins, and in the last step as it ends.
   const DecodeStatistics plain = times({});
   EXPECT_EQ(plain.draft_ms, 0.0);
   EXPECT_EQ(plain.verify_ms, 30 * 2.0);
