@@ -83,7 +83,7 @@ if wants policies; then
     with=$type:model=$part
     policies=(plain $with,n-max=1 $with,n-max=4 $with,topk=4,depth=3,size=8 $with,topk=4,depth=4,size=16
               $with,topk=10,depth=6,size={10,20,30,40,50,60} $with,topk=10,depth=8,size=60 $with,topk=10,depth=3,size=60
-              $with,topk=10,depth={3,8},size=60,policy=hetero
+              $with,topk=10,depth=3,size=60,policy=hetero
               $with,topk=8,depth=6,size=32 "$with,policy=acceptance:model=none;k-max=6;topk=8;size=32"{,";h=0.94",";h=0.95",";h=0.96"}
               "$with,policy=acceptance:k-max=6;topk=8;size=32"{,";h=0.95"}
               "$with,policy=c2t:beta="{0.7,0.5,0.3}";children=10;depth=6;size=128"
