@@ -11,11 +11,13 @@ namespace augur {
 namespace {
 
 constexpr double kLongestMs = 1e7;
+constexpr double kMostDoubt = 1e3;
 
 nlohmann::json curve_to_json(const CostCurve& curve) {
   nlohmann::json knots = nlohmann::json::array();
   for (std::size_t i = 0; i < CostCurve::kRows.size(); ++i) {
-    knots.push_back({{"rows", CostCurve::kRows[i]}, {"ms", curve.value(i)}});
+    knots.push_back(
+        {{"rows", CostCurve::kRows[i]}, {"ms", curve.fastest_ms(i)}, {"doubt", curve.fastest().doubt(i)}});
   }
   return knots;
 }
@@ -31,9 +33,10 @@ void read_curve(const nlohmann::json& object, const char* key, const std::string
     const JsonFields knot((*knots)[i], file, fmt::format("{}[{}].", key, i));
     const double rows = CostCurve::kRows[i];
     knot.require_number("rows", rows, rows);
-    into.set(rows, knot.require_number("ms", 0.0, kLongestMs));
+    const double ms = knot.require_number("ms", 0.0, kLongestMs);
+    into.set(rows, ms, knot.require_number("doubt", 0.0, kMostDoubt));
   }
-  into.flatten_peaks();
+  into.settle();
 }
 
 void read_experts(const nlohmann::json& object, const std::string& file, CostModel& into) {
@@ -64,7 +67,7 @@ void read_experts(const nlohmann::json& object, const std::string& file, CostMod
 
 nlohmann::json target_costs_to_json(const CostModel& costs) {
   nlohmann::json object = {{"verify", curve_to_json(costs.verify_curve())},
-                           {"other_ms", costs.other_ms()},
+                           {"other_ms", costs.other_curve().fastest_ms(0)},
                            {"context", costs.reference_context()},
                            {"growth_one_row", costs.growth_one()},
                            {"growth_many_rows", costs.growth_many()}};

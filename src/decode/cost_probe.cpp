@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "decode/calm_times.h"
 #include "decode/decoder.h"
 #include "decode/sequence.h"
 #include "model/forward_timer.h"
@@ -24,11 +25,9 @@ constexpr int kRepetitions = 5;
 constexpr std::array<int, 16> kRowCounts = {64, 16, 8, 32, 4, 128, 24, 2, 12, 8, 48, 20, 4, 6, 2, 96};
 constexpr int kUsualRows = 64;  ///< more come once
 
-/// What a time usually is: whatever disturbs a measurement makes it longer, so a little below the median.
-double usual(std::vector<double>& times) {
-  const auto place = times.begin() + (std::ssize(times) - 1) / 3;
-  std::nth_element(times.begin(), place, times.end());
-  return *place;
+/// Whatever disturbs a measurement makes it longer.
+double shortest(const std::vector<double>& times) {
+  return *std::min_element(times.begin(), times.end());
 }
 
 double median(std::vector<double>& values) {
@@ -70,36 +69,46 @@ void measure_forwards(ForwardTimer& timer, std::int64_t capacity, CostModel& cos
   timer.grow(std::min(kShortText, capacity - kMostRows), began + 0.3 * budget_ms);
   if (!costs.experts().dense()) measure_experts(timer, costs, 0.15 * budget_ms);
   // What matters is how many plain steps rows are worth, and the machine's speed wanders between one forward
-  // and the next but one: so each is compared with a plain one just before.
-  std::vector<double> plain;
-  std::map<int, std::vector<double>> ratios;
-  std::map<int, double> woken;
+  // and the next but one: so each is compared with a plain one just before. If that one took much longer than
+  // others, it was disturbed, which says nothing about the forward after it.
+  constexpr double kWanders = 1.1;
+  struct Pair {
+    double rows;
+    double plain_ms;
+    double ms;
+  };
+  std::vector<Pair> pairs;
+  CalmTimes plain;
+  std::map<double, double> woken;
   for (int repetition = 0; repetition < kRepetitions; ++repetition) {
     for (std::size_t i = 0; i < kRowCounts.size(); ++i) {
       const int rows = kRowCounts[i];
       if (rows > capacity - timer.length() || (repetition > 0 && rows > kUsualRows)) continue;
       if ((repetition > 0 || i >= 3) && timer.clock().now_ms() > began + budget_ms) break;
-      plain.push_back(timer.time(1).ms());
+      const double plain_ms = timer.time(1).ms();
       const ForwardTimer::Times times = timer.time(rows);
-      ratios[rows].push_back(times.ms() / plain.back());
+      plain.add(1, plain_ms);
+      pairs.push_back({static_cast<double>(rows), plain_ms, times.ms()});
       woken[rows] = times.experts;
       // A first idea of how alike rows choose; texts put it right.
       costs.experts().observe(rows, times.experts);
     }
   }
-  const double step = usual(plain);
-  costs.verify_curve().set(1, step);
+  const CalmTimes::Time step = plain.times().front();
+  costs.verify_curve().set(1, step.ms, step.doubt);
   const ExpertDemand& experts = costs.experts();
-  for (auto& [rows, seen] : ratios) {
+  CalmTimes calm;
+  for (const auto& [rows, plain_ms, ms] : pairs)
+    calm.add(rows, ms * std::max(step.ms / plain_ms, 1 / kWanders));
+  for (const auto& [rows, ms, doubt] : calm.times()) {
     const double uneven = costs.expert_ms() * (experts.even(rows) - (experts.dense() ? 0 : woken[rows]));
-    costs.verify_curve().set(rows, step * median(seen) + uneven);
+    costs.verify_curve().set(rows, ms + uneven, doubt);
   }
   std::array<double, CostCurve::kRows.size()> of_experts{};
   for (std::size_t i = 0; i < of_experts.size(); ++i) {
     of_experts[i] = costs.expert_ms() * experts.even(CostCurve::kRows[i]);
   }
-  costs.verify_curve().fill_gaps(of_experts);
-  costs.verify_curve().flatten_peaks();
+  costs.verify_curve().settle(of_experts);
 
   costs.set_growth(static_cast<double>(timer.length()), 0, 0);
 }
@@ -128,8 +137,8 @@ void measure_growth(Model& target, ForwardTimer& timer, std::int64_t capacity, C
       many[i].push_back(text.time(kMany).ms());
     }
   }
-  costs.set_growth(static_cast<double>(timer.length()), growth(usual(one[0]), usual(one[1]), grown),
-                   growth(usual(many[0]), usual(many[1]), grown));
+  costs.set_growth(static_cast<double>(timer.length()), growth(shortest(one[0]), shortest(one[1]), grown),
+                   growth(shortest(many[0]), shortest(many[1]), grown));
 }
 
 /// What a plain step takes beside its forward.
@@ -143,7 +152,7 @@ double measure_overhead(Model& target, const Clock& clock) {
   Decoder decoder(target, {.clock = &clock});
   Sequence* const batch[] = {&sequence};
   while (!sequence.finished()) decoder.step(batch);
-  return other.empty() ? 0 : usual(other);
+  return other.empty() ? 0 : shortest(other);
 }
 
 // --- Drafters --------------------------------------------------------------------------------------------
@@ -155,6 +164,7 @@ constexpr int kChildren = 4;
 constexpr int kBranch = 32;  ///< tokens of a one-shot drafter
 
 struct DraftSample {
+  int moment = 0;  ///< the round, counted over all texts
   int level = 0;
   int rows = 0;
   double ms = 0;
@@ -163,7 +173,8 @@ struct DraftSample {
 /// Drafts trees whose levels are all of one width, another in every round, and verifies next to nothing.
 class ProbePolicy final : public TreePolicy {
  public:
-  ProbePolicy(std::vector<DraftSample>& samples, const Clock& clock) : samples_(samples), watch_(clock) {}
+  ProbePolicy(std::vector<DraftSample>& samples, const Clock& clock)
+      : samples_(samples), watch_(clock), moment_(samples.empty() ? 0 : samples.back().moment) {}
 
   std::string_view name() const override { return "probe"; }
   void begin(const RoundInfo& round) override {
@@ -173,6 +184,7 @@ class ProbePolicy final : public TreePolicy {
     level_ = 0;
     pending_ = false;
     width_ = kWidths[static_cast<std::size_t>(round_++) % kWidths.size()];
+    ++moment_;
   }
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override {
     take_time();
@@ -196,12 +208,13 @@ class ProbePolicy final : public TreePolicy {
 
  private:
   void take_time() {
-    if (pending_) samples_.push_back({level_ - 1, rows_, watch_.ms()});
+    if (pending_) samples_.push_back({moment_, level_ - 1, rows_, watch_.ms()});
     pending_ = false;
   }
 
   std::vector<DraftSample>& samples_;
   Stopwatch watch_;
+  int moment_;
   int round_ = 0;
   int behind_ = 1;
   int levels_ = 0;
@@ -222,15 +235,19 @@ double nearest_knot(int rows) {
   return best;
 }
 
-void set_medians(const std::vector<DraftSample>& samples, bool root, CostCurve& curve) {
-  std::map<double, std::vector<double>> times;
+/// Levels of one round are one moment: what disturbs the one mostly disturbs the next, too.
+void set_curve(const std::vector<DraftSample>& samples, bool root, CostCurve& curve) {
+  std::map<std::pair<int, double>, double> shortest;  // by moment and rows
   for (const DraftSample& s : samples) {
-    if ((s.level == 0) == root) times[nearest_knot(s.rows)].push_back(s.ms);
+    if ((s.level == 0) != root) continue;
+    const auto [at, first] = shortest.try_emplace({s.moment, nearest_knot(s.rows)}, s.ms);
+    if (!first) at->second = std::min(at->second, s.ms);
   }
-  for (auto& [rows, seen] : times) curve.set(rows, usual(seen));
-  if (times.empty()) return;
-  curve.fill_gaps();
-  curve.flatten_peaks();
+  if (shortest.empty()) return;
+  CalmTimes calm;
+  for (const auto& [moment, ms] : shortest) calm.add(moment.second, ms);
+  for (const CalmTimes::Time& time : calm.times()) curve.set(time.rows, time.ms, time.doubt);
+  curve.settle();
 }
 
 /// Rounds of drafting behind a text of `prompt` tokens, at least one with a sample: the prompt alone may have
@@ -268,23 +285,26 @@ void measure_target(Model& target, CostModel& costs, double budget_ms, const Clo
 
 void measure_drafter(Model& target, const std::function<std::unique_ptr<Drafter>(std::int64_t context)>& make,
                      DraftCosts& costs, double budget_ms, const Clock& clock) {
-  constexpr int kRounds = 3 * static_cast<int>(kWidths.size());
+  constexpr int kTurns = 3;
+  constexpr int kRounds = 2 * static_cast<int>(kWidths.size());
   constexpr std::int64_t kTree = 512;
   if (target.context() < kLeastContext) return;
   const double until_ms = clock.now_ms() + budget_ms;
   std::vector<DraftSample> samples;
-  // A short text first: it is not measured, but warms everything up. The last one tells what catching up
-  // costs.
+  // A short text first: it is not measured, but warms everything up. The longer ones tell what catching up
+  // costs. They take turns, as what disturbs one of them may spare the next.
   std::vector<DraftSample> cold;
   bool going = draft_rounds(target, make(kTree + 32), 4, 2, cold, clock, until_ms);
-  for (const std::int64_t prompt : {16, 96}) {
-    if (!going || prompt + 2 * kRounds + kLevels >= target.context()) break;
-    going = draft_rounds(target, make(kTree + prompt + 2 * kRounds), prompt, prompt > 16 ? 5 : kRounds,
-                         samples, clock, until_ms);
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (const std::int64_t prompt : {16, 96}) {
+      if (!going || prompt + 2 * kRounds + kLevels >= target.context()) break;
+      going = draft_rounds(target, make(kTree + prompt + 2 * kRounds), prompt, prompt > 16 ? 2 : kRounds,
+                           samples, clock, until_ms);
+    }
   }
   if (samples.empty()) samples = std::move(cold);
-  set_medians(samples, true, costs.root());
-  set_medians(samples, false, costs.levels());
+  set_curve(samples, true, costs.root());
+  set_curve(samples, false, costs.levels());
 }
 
 }  // namespace augur

@@ -28,6 +28,10 @@ constexpr double kShapesShare = 1.0 / 8;  ///< of that, for the shape: mostly it
 constexpr double kLeastReading = 0.01;    ///< of a plain step, that a level takes of a drafter with weights
 constexpr double kLeastEven = 0.1;        ///< of a step's time, that it would have taken if rows chose evenly
 constexpr double kMostOfContext = 0.9;    ///< of the time at the reference context
+/// A plain forward that takes less than was measured by more than this (of the logarithm): the measurement's
+/// machine was busy, and what it says of anything else is in doubt by as much.
+constexpr double kContradicted = 0.15;
+constexpr int kFirstSteps = 32;  ///< that are compared; later the machine may have become faster
 
 constexpr std::size_t kKnots = CostCurve::kRows.size();
 
@@ -49,6 +53,7 @@ CostCurve::CostCurve(double base_ms, double slope) {
   for (std::size_t i = 0; i < kKnots; ++i) {
     log_ms_[i] = std::log(base_ms * (1 + slope * (kRows[i] - 1)));
     for (std::size_t j = 0; j < kKnots; ++j) covariance_[i][j] = kernel(i, j);
+    fastest_.set(i, log_ms_[i], kShape);
   }
 }
 
@@ -91,11 +96,55 @@ double CostCurve::doubt(double rows, double base) const {
   return std::sqrt(std::max(0.0, variance(at, at) + variance(from, from) - 2 * variance(at, from)));
 }
 
-void CostCurve::set(double rows, double ms) {
+void CostCurve::set(double rows, double ms, double doubt) {
   const Place p = place(rows);
   const std::size_t knot = p.high_share > p.low_share ? p.low + 1 : p.low;
   log_ms_[knot] = std::log(std::max(ms, std::numeric_limits<float>::min() + 0.0));
+  fastest_.set(knot, log_ms_[knot], doubt);
   set_[knot] = observed_ = true;
+}
+
+void CostCurve::settle(const std::array<double, kRows.size()>& bent) {
+  // What is not known must not bend what is.
+  constexpr double kLong = 100;  // the logarithm of no time
+  constexpr double kAnything = 1e6;
+  const auto open = [&](FastTimes& times, double log_ms) {
+    for (std::size_t i = 0; i < kKnots; ++i) {
+      if (!set_[i]) times.set(i, log_ms, kAnything);
+    }
+  };
+  open(fastest_, kLong);
+  fastest_.tighten();
+  open(fastest_, 0);
+  FastTimes likely = fastest_;
+  likely.smooth();
+  open(likely, kLong);
+  likely.tighten();
+  log_ms_ = likely.log_ms();
+  fill_gaps(bent);
+  for (std::size_t i = 0; i < kKnots; ++i) {
+    for (std::size_t j = 0; j < kKnots; ++j) covariance_[i][j] = kernel(i, j);
+    covariance_[i][i] += fastest_.doubt(i) * fastest_.doubt(i);
+  }
+}
+
+void CostCurve::improve(const CostCurve& other) {
+  if (!other.observed_) return;
+  if (!observed_) {
+    *this = other;
+    return;
+  }
+  fastest_.improve(other.fastest_);
+  for (std::size_t i = 0; i < kKnots; ++i) set_[i] = set_[i] || other.set_[i];
+  settle();
+}
+
+void CostCurve::distrust(double doubt) {
+  for (std::size_t i = 0; i < kKnots; ++i) {
+    const double more = doubt * doubt - fastest_.doubt(i) * fastest_.doubt(i);
+    covariance_[i][i] += std::max(0.0, more);
+  }
+  fastest_.distrust(doubt);
 }
 
 /// What is forgotten of the curve, and of the speed alone.
@@ -140,12 +189,16 @@ void CostCurve::observe(double rows, double ms, double more) {
   forget(std::min(1.0, 1 / kMemory + kShapesShare * agility), std::min(1.0, agility));
   believe(std::min(error, kInterrupted * expected()), p, more);
   flatten_peaks(p.low);
+  fastest_.follow(log_ms_);
+  fastest_.saw(p.low, p.low_share);
+  fastest_.saw(std::min(p.low + 1, kKnots - 1), p.high_share);
 }
 
-void CostCurve::fill_gaps(const std::array<double, kRows.size()>& bent) {
+void CostCurve::fill_gaps(const Vector& bent) {
   const auto straight = [&](std::size_t i) { return value(i) - bent[i]; };
-  const auto set_line = [&](std::size_t i, double ms) {
+  const auto set_line = [&](std::size_t i, double ms, std::size_t neighbour) {
     log_ms_[i] = std::log(std::max(ms + bent[i], std::numeric_limits<float>::min() + 0.0));
+    fastest_.set(i, log_ms_[i], fastest_.doubt(neighbour));
   };
   std::size_t before = kKnots;
   for (std::size_t i = 0; i < kKnots; ++i) {
@@ -153,7 +206,7 @@ void CostCurve::fill_gaps(const std::array<double, kRows.size()>& bent) {
     for (std::size_t j = before == kKnots ? 0 : before + 1; j < i; ++j) {
       const double share = before == kKnots ? 1.0 : (kRows[j] - kRows[before]) / (kRows[i] - kRows[before]);
       const double from = before == kKnots ? straight(i) : straight(before);
-      set_line(j, from + share * (straight(i) - from));
+      set_line(j, from + share * (straight(i) - from), i);
     }
     before = i;
   }
@@ -167,7 +220,7 @@ void CostCurve::fill_gaps(const std::array<double, kRows.size()>& bent) {
           ? std::max(0.0, (straight(before) - straight(earlier)) / (kRows[before] - kRows[earlier]))
           : 0.0;
   for (std::size_t j = before + 1; j < kKnots; ++j) {
-    set_line(j, straight(before) + slope * (kRows[j] - kRows[before]));
+    set_line(j, straight(before) + slope * (kRows[j] - kRows[before]), before);
   }
 }
 
@@ -176,7 +229,10 @@ void CostCurve::flatten_peaks(std::size_t last) {
 }
 
 void CostCurve::scale(double factor) {
-  for (double& log_ms : log_ms_) log_ms += std::log(factor);
+  for (std::size_t i = 0; i < kKnots; ++i) {
+    log_ms_[i] += std::log(factor);
+    if (!observed_) fastest_.set(i, log_ms_[i], kShape);
+  }
 }
 
 DraftCosts::DraftCosts() : slows_variance_(kShape * kShape) {}
@@ -192,6 +248,16 @@ void DraftCosts::observe(int level, int rows, double ms) {
   const bool follow = !root_.observed() && !levels_.observed();
   root_.observe(rows, ms);
   if (follow) levels_.scale(root_.at(1) / levels_.at(1));
+}
+
+void DraftCosts::improve(const DraftCosts& other) {
+  root_.improve(other.root_);
+  levels_.improve(other.levels_);
+}
+
+void DraftCosts::distrust(double doubt) {
+  root_.distrust(doubt);
+  levels_.distrust(doubt);
 }
 
 /// Never less than that of one row.
@@ -263,7 +329,10 @@ void CostModel::observe_step(double rows, double context, double ms, double othe
   const double error = verify_.observed() ? std::log(calm_ms / verify_.at(rows)) : 0;
   const double of_error = variance + verify_.variance(rows);
   const double most = kInterrupted * std::sqrt(of_error);
+  const double before_ms = verify_.at(1);
+  const bool guessed = !verify_.observed();
   verify_.observe(rows, calm_ms, variance);
+  compare_speed(guessed ? verify_.at(1) : before_ms);
   for (auto& [name, d] : drafters_) {
     if (disturbs(d)) {
       const double gain = d.slows_variance_ / of_error;
@@ -273,6 +342,30 @@ void CostModel::observe_step(double rows, double context, double ms, double othe
     d.slows_variance_ += (kShape * kShape - d.slows_variance_) / kMemory;
     d.ran_before_ = std::exchange(d.ran_, false);
   }
+}
+
+/// After a step: plain forwards were believed to take `before_ms`.
+void CostModel::compare_speed(double before_ms) {
+  if (compared_ == kFirstSteps) return;
+  if (compared_++ == 0) trusted_ms_ = before_ms;
+  const double faster = std::log(trusted_ms_ / verify_.at(1));
+  if (faster < kContradicted) return;
+  verify_.distrust(faster);
+  for (auto& [name, d] : drafters_) d.distrust(faster);
+  trusted_ms_ = verify_.at(1);
+}
+
+void CostModel::improve(const CostModel& other) {
+  if (other.verify_.fastest().doubt() < verify_.fastest().doubt()) {
+    experts_ = other.experts_;
+    expert_share_ = other.expert_share_;
+    reference_context_ = other.reference_context_;
+    growth_one_ = other.growth_one_;
+    growth_many_ = other.growth_many_;
+  }
+  verify_.improve(other.verify_);
+  other_.improve(other.other_);
+  compared_ = 0;
 }
 
 void CostModel::set_growth(double reference_context, double one_row, double many_rows) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "policy/auto/expert_demand.h"
+#include "policy/auto/fast_times.h"
 #include "tree/drafter_traits.h"
 
 namespace augur {
@@ -20,11 +21,11 @@ namespace augur {
 /// observations contradict the curve.
 ///
 /// What disturbs a step makes it longer, never shorter: a short time is believed at once, a long one little
-/// by little. Nothing allocates.
+/// by little. Beside what is believed at the moment stands what the machine can do (FastTimes), which is kept
+/// for other processes. Nothing allocates.
 class CostCurve {
  public:
-  /// Rows at the knots: dense where kernels fill their tiles.
-  static constexpr std::array<double, 14> kRows = {1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64, 96, 128};
+  static constexpr auto& kRows = FastTimes::kRows;
 
   /// A guess, base * (1 + slope * (rows - 1)): its shape is about right, its speed may be anything.
   CostCurve(double base_ms, double slope);
@@ -37,11 +38,14 @@ class CostCurve {
   /// Whether anything but the guess is known.
   bool observed() const { return observed_; }
 
-  /// A time that was measured carefully, at a knot: it replaces what the knot says.
-  void set(double rows, double ms);
-  /// Knots that were never set take the line between their neighbours that were. `bent`: the part of each
-  /// knot's time that lies on no line and is added to it.
-  void fill_gaps(const std::array<double, kRows.size()>& bent = {});
+  /// A time that was measured carefully, at a knot: it replaces what the knot says. `doubt`: standard error
+  /// of its logarithm, by which it may be too long.
+  void set(double rows, double ms, double doubt = 0);
+  /// When the knots are set that are known: what cannot be is taken off, what is in doubt follows its
+  /// neighbours and is moved by steps as far as it is in doubt, and knots that were never set take the line
+  /// between their neighbours that were. `bent`: the part of each knot's time that lies on no line and is
+  /// added to it.
+  void settle(const std::array<double, kRows.size()>& bent = {});
   /// No time is longer than that of more rows, up to those of the knot `last`.
   void flatten_peaks(std::size_t last = kRows.size() - 1);
   /// A time that was seen once; `variance`: of what its logarithm is in doubt by beside its noise.
@@ -49,11 +53,18 @@ class CostCurve {
   /// Of log(at(rows)), the noise of one observation included.
   double variance(double rows) const;
   void scale(double factor);
+  /// Another measurement of the same curve: the shorter times of both, settled.
+  void improve(const CostCurve& other);
+  /// What was measured was another state of the machine: every knot is in doubt by at least so much.
+  void distrust(double doubt);
 
   double value(std::size_t knot) const;
+  /// What is kept for other processes, in ms.
+  double fastest_ms(std::size_t knot) const { return std::exp(fastest_.log_ms()[knot]); }
+  const FastTimes& fastest() const { return fastest_; }
 
  private:
-  using Vector = std::array<double, kRows.size()>;
+  using Vector = FastTimes::Vector;
   /// d log at(rows) / d log(time at each knot): two of them are not 0, and all add up to 1.
   struct Place {
     std::size_t low;
@@ -64,12 +75,14 @@ class CostCurve {
   double variance(const Place& a, const Place& b) const;
   /// Of an observation's error; `more`: beside its noise.
   double error_variance(const Place& place, double more) const;
+  void fill_gaps(const Vector& bent);
   void forget(double share, double of_speed);
   void believe(double error, const Place& place, double more);
 
   Vector log_ms_{};
   std::array<Vector, kRows.size()> covariance_{};
   std::array<bool, kRows.size()> set_{};
+  FastTimes fastest_;
   bool observed_ = false;
   double surprise_ = 0;  ///< running mean of the observations' errors, in standard errors
 };
@@ -95,6 +108,9 @@ class DraftCosts {
   /// False: nothing but a guess.
   bool measured() const { return root_.observed(); }
   void observe(int level, int rows, double ms);
+  /// As CostCurve's, of both curves.
+  void improve(const DraftCosts& other);
+  void distrust(double doubt);
 
   CostCurve& root() { return root_; }
   const CostCurve& root() const { return root_; }
@@ -153,10 +169,15 @@ class CostModel {
   /// The same in ms.
   double expert_ms() const { return expert_share_ * verify_.at(1); }
 
+  /// Another measurement of the same target: the shorter times of both, and of the rest the one that was less
+  /// disturbed.
+  void improve(const CostModel& other);
+
   // For the probe and the file.
   CostCurve& verify_curve() { return verify_; }
   const CostCurve& verify_curve() const { return verify_; }
   CostCurve& other_curve() { return other_; }
+  const CostCurve& other_curve() const { return other_; }
   double reference_context() const { return reference_context_; }
   /// By how much of the time at the reference context one more token of context adds, for few and for many
   /// rows: attention grows with both.
@@ -169,6 +190,7 @@ class CostModel {
   /// The time's factor over the reference context's.
   double grown(double rows, double context) const;
   double forward_ms(double rows) const;  ///< at the reference context
+  void compare_speed(double before_ms);
 
   CostCurve verify_{10.0, 0.03};  ///< at the reference context, of rows that choose experts evenly
   ExpertDemand experts_;
@@ -177,6 +199,8 @@ class CostModel {
   double reference_context_ = 0;
   double growth_one_ = 0;
   double growth_many_ = 0;
+  double trusted_ms_ = 0;  ///< a plain forward, as measured
+  int compared_ = 0;       ///< steps with that
   std::map<std::string, DraftCosts, std::less<>> drafters_;
 };
 

@@ -89,7 +89,8 @@ TEST(CostFile, ABusyMomentIsNotHandedOn) {
   before.verify_curve().set(16, 84.0);
   CostModel after;
   read_target_costs(target_costs_to_json(before), "f", after);
-  EXPECT_DOUBLE_EQ(after.verify_ms(16, 256), before.verify_ms(20, 256));
+  EXPECT_LE(after.verify_ms(16, 256), before.verify_ms(20, 256));
+  EXPECT_GE(after.verify_ms(16, 256), before.verify_ms(12, 256));
   EXPECT_DOUBLE_EQ(after.verify_ms(12, 256), before.verify_ms(12, 256));
 }
 

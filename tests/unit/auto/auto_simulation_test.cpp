@@ -267,6 +267,52 @@ TEST(AutoSimulation, ShortTextsSaveUpForAProbe) {
   EXPECT_GT(simulation.run_texts(20, 100).rate(), 1.02 / 10);
 }
 
+struct Begun {
+  double rate = 0;      ///< of 300 tokens, when 100 have been written
+  double verified = 0;  ///< nodes a round
+};
+Begun after_the_first_hundred(Simulation& simulation) {
+  simulation.run(100);
+  return {.rate = simulation.run(300).rate(), .verified = simulation.verified(0)};
+}
+
+/// Wherever the costs are from: measured just now, kept from a quiet process, or kept from one that has
+/// measured and written a text beside busy programs.
+TEST(AutoSimulation, ABusyMinuteIsForgottenWithinAHundredTokens) {
+  for (const double right : {0.5, 0.7, 0.85}) {
+    for (const double row_ms : {0.05, 0.2}) {
+      constexpr int kSeeds = 24;
+      World world{.row_ms = row_ms, .draft_ms = 0.6, .level_row_ms = 0.02, .right = right, .siblings = true};
+      Begun fresh;
+      Begun kept;
+      Begun after_busy;
+      const auto add = [&](Begun& sum, const Begun& one) {
+        sum.rate += one.rate / kSeeds;
+        sum.verified += one.verified / kSeeds;
+      };
+      for (world.seed = 1; world.seed <= kSeeds; ++world.seed) {
+        Simulation quiet(world);
+        quiet.measure(false);
+        add(fresh, after_the_first_hundred(quiet));
+        quiet.begin_with(quiet.costs());
+        add(kept, after_the_first_hundred(quiet));
+        Simulation busy(world);
+        busy.measure(true);
+        busy.world().noise = 0.4;
+        busy.run(100);
+        busy.world().noise = 0;
+        busy.begin_with(busy.costs());
+        add(after_busy, after_the_first_hundred(busy));
+      }
+      const std::string what = fmt::format("{} right, {} ms a row", right, row_ms);
+      EXPECT_GT(kept.rate, 0.97 * fresh.rate) << what;
+      EXPECT_GT(after_busy.rate, 0.97 * fresh.rate) << what;
+      EXPECT_NEAR(kept.verified / fresh.verified, 1, 0.1) << what;
+      EXPECT_NEAR(after_busy.verified / fresh.verified, 1, 0.1) << what;
+    }
+  }
+}
+
 // What a first measurement beside a busy program says: every row count takes the same, and too much. Trees of
 // 126 rows seem free, and who draws them never sees a plain step. The fifth round is one: some ten steps
 // more, and the table is what it should be.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace augur {
@@ -26,7 +27,7 @@ TEST(CostCurve, KeepsWhatWasSetAndInterpolatesBetween) {
   curve.set(1, 10.0);
   curve.set(8, 12.0);
   curve.set(16, 20.0);
-  curve.fill_gaps();
+  curve.settle();
   EXPECT_NEAR(curve.at(1), 10.0, 1e-12);
   EXPECT_NEAR(curve.at(8), 12.0, 1e-12);
   EXPECT_NEAR(curve.at(16), 20.0, 1e-12);
@@ -103,6 +104,70 @@ TEST(CostCurve, PeaksOfAMeasurementAreFlattened) {
   EXPECT_NEAR(curve.at(128), 23.0, 1e-9);
 }
 
+TEST(CostCurve, WhatCannotBeIsTakenOff) {
+  // As kept from a busy minute: two levels of two nodes do what one of four does.
+  CostCurve levels(1.0, 0.02);
+  for (const auto& [rows, ms] : {std::pair{1.0, 0.3}, {2.0, 0.31}, {4.0, 1.08}, {8.0, 1.1}, {16.0, 1.2}})
+    levels.set(rows, ms);
+  levels.settle();
+  EXPECT_NEAR(levels.at(2), 0.31, 1e-9);
+  EXPECT_NEAR(levels.fastest_ms(2), 0.62, 1e-9);
+  EXPECT_LT(levels.at(4), 0.62) << "and it is in doubt";
+  EXPECT_GT(levels.at(4), levels.at(2));
+  EXPECT_NEAR(levels.at(16), 1.2, 1e-9);
+}
+
+TEST(CostCurve, WhatIsInDoubtFollowsItsNeighbours) {
+  CostCurve curve(1.0, 0.0);
+  for (const double rows : CostCurve::kRows) curve.set(rows, rising(rows), rows > 64 ? 1.0 : 0.0);
+  curve.set(96, 50.0, 1.0);
+  curve.set(128, 50.0, 1.0);
+  curve.settle();
+  EXPECT_NEAR(curve.at(64), rising(64), 1e-9);
+  EXPECT_LT(curve.at(128), 1.2 * rising(64));
+  EXPECT_GT(curve.doubt(128, 64), 2 * curve.doubt(64, 32)) << "a step there is believed at once";
+}
+
+TEST(CostCurve, ABusyMinuteIsNotKept) {
+  CostCurve curve = measured(rising);
+  for (int i = 0; i < 2000; ++i) curve.observe(4, 3 * rising(4));
+  EXPECT_GT(curve.at(4), 2.5 * rising(4)) << "it is believed while it lasts";
+  for (std::size_t i = 0; i < CostCurve::kRows.size(); ++i)
+    EXPECT_NEAR(curve.fastest_ms(i) / rising(CostCurve::kRows[i]), 1, 0.3);
+  for (int i = 0; i < 40; ++i) curve.observe(4, rising(4));
+  EXPECT_NEAR(curve.fastest_ms(2) / rising(4), 1, 0.05);
+}
+
+TEST(CostCurve, AMachineThatHasBecomeSlowerIsBelievedInTheEnd) {
+  CostCurve curve = measured(rising);
+  for (int i = 0; i < 40000; ++i) curve.observe(4, 2 * rising(4));
+  EXPECT_GT(curve.fastest_ms(2), 1.9 * rising(4));
+}
+
+TEST(CostCurve, OfTwoMeasurementsTheShorterTimesStay) {
+  CostCurve curve = measured(rising);
+  CostCurve busy(1.0, 0.0);
+  for (const double rows : CostCurve::kRows) busy.set(rows, rows == 8 ? 11.0 : 30.0, 0.3);
+  curve.improve(busy);
+  EXPECT_NEAR(curve.at(16), rising(16), 1e-9);
+  EXPECT_NEAR(curve.fastest_ms(4), 11.0, 1e-9);
+  CostCurve twice(1.0, 0.0);
+  for (const double rows : CostCurve::kRows) twice.set(rows, 30.0, 0.3);
+  twice.improve(twice);
+  EXPECT_NEAR(twice.fastest().doubt(), 0.15, 1e-9) << "what was measured twice is half as much in doubt";
+}
+
+TEST(CostModel, FirstStepsThatContradictAMeasurementPutAllOfItInDoubt) {
+  CostModel costs;
+  for (const double rows : CostCurve::kRows) costs.verify_curve().set(rows, 2 * rising(rows));
+  for (const double rows : CostCurve::kRows) costs.drafter("draft").levels().set(rows, 2);
+  for (int i = 0; i < 2; ++i) costs.observe_step(1, 0, 1.9 * rising(1), 0.05);
+  EXPECT_LT(costs.verify_curve().fastest().doubt(), FastTimes::kDisturbed);
+  for (int i = 0; i < 4; ++i) costs.observe_step(1, 0, rising(1), 0.05);
+  EXPECT_GT(costs.verify_curve().fastest().doubt(), FastTimes::kDisturbed);
+  EXPECT_GT(costs.drafter("draft").levels().fastest().doubt(), FastTimes::kDisturbed);
+}
+
 TEST(CostModel, FindsTheTableFromSteps) {
   CostModel costs;
   EXPECT_FALSE(costs.measured());
@@ -143,7 +208,7 @@ TEST(CostCurve, GapsBendAsTheyAreToldTo) {
   for (std::size_t i = 0; i < by_knot.size(); ++i) by_knot[i] = bent(CostCurve::kRows[i]);
   CostCurve curve(1.0, 0.0);
   for (const double rows : {1.0, 8.0, 64.0}) curve.set(rows, 5 + 0.1 * rows + bent(rows));
-  curve.fill_gaps(by_knot);
+  curve.settle(by_knot);
   for (const double rows : CostCurve::kRows)
     EXPECT_NEAR(curve.at(rows), 5 + 0.1 * rows + bent(rows), 1e-9) << rows;
 }
@@ -215,7 +280,7 @@ TEST(CostModel, GrowsWithTheContext) {
   CostModel costs;
   costs.verify_curve().set(1, 10.0);
   costs.verify_curve().set(64, 20.0);
-  costs.verify_curve().fill_gaps();
+  costs.verify_curve().settle();
   costs.set_growth(100, 1e-4, 3e-4);
   EXPECT_NEAR(costs.verify_ms(1, 1100), 11.0, 1e-9);
   EXPECT_NEAR(costs.verify_ms(64, 1100), 26.0, 1e-9);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "decode/calm_times.h"
 #include "policy/chain_policy.h"
 
 namespace augur::simulation {
@@ -163,14 +164,15 @@ class FakeDrafter final : public Drafter {
   }
   void expand_many(std::span<const ExpandJob> jobs) override {
     const int level = jobs.front().tree->depths()[static_cast<std::size_t>(jobs.front().frontier.front())];
-    double behind = 1;
+    double rows = level == 0 ? 1 : 0;
     for (const ExpandJob& job : jobs) {
       auto& drafter = static_cast<FakeDrafter&>(*job.drafter);
-      if (level == 0) behind += static_cast<double>(drafter.text_.position() - drafter.drafted_to_) - 1;
+      if (level == 0) rows += static_cast<double>(drafter.text_.position() - drafter.drafted_to_) - 1;
+      if (level > 0) rows += static_cast<double>(job.frontier.size());
       drafter.drafted_to_ = drafter.text_.position();
       job.drafter->expand(*job.tree, job.frontier, job.options);
     }
-    simulation_.clock_.pass(simulation_.disturbed(simulation_.level_ms(other_, level, behind)));
+    simulation_.clock_.pass(simulation_.disturbed(simulation_.level_ms(other_, level, rows)));
   }
 
  private:
@@ -235,9 +237,78 @@ std::vector<Simulation::Seat> Simulation::seats() const {
   return seats;
 }
 
-double Simulation::level_ms(bool other, int level, double behind) const {
+double Simulation::level_ms(bool other, int level, double rows) const {
   if (other) return world_.other->draft_ms;
-  return level == 0 ? world_.root_ms(behind) : world_.draft_ms;
+  return level == 0 ? world_.root_ms(rows) : world_.draft_ms + world_.level_row_ms * (rows - 1);
+}
+
+/// How long something takes that is timed: other programs' turns are as long as a few forwards.
+double Simulation::measured_ms(double ms) {
+  std::normal_distribution<double> noise(0, 0.02);
+  double took = ms * std::exp(noise(random_));
+  if (busy_ && theirs_) took *= std::uniform_real_distribution<double>(1, 4)(random_);
+  turn_ms_ -= took;
+  if (turn_ms_ < 0) {
+    theirs_ = !theirs_;
+    turn_ms_ = std::exponential_distribution<double>(1 / (12 * world_.step_ms))(random_);
+  }
+  return took;
+}
+
+void Simulation::measure(bool busy) {
+  busy_ = busy;
+  CostModel fresh;
+  CalmTimes forwards;
+  const int passes = busy ? 3 : 5;  // by a clock, in the same time
+  for (int pass = 0; pass < passes; ++pass) {
+    for (const double rows : CostCurve::kRows) {
+      forwards.add(1, measured_ms(world_.verify_ms(1)));
+      if (rows <= 64 || pass == 0) forwards.add(rows, measured_ms(world_.verify_ms(rows)));
+    }
+  }
+  for (const CalmTimes::Time& time : forwards.times())
+    fresh.verify_curve().set(time.rows, time.ms, time.doubt);
+  fresh.verify_curve().settle();
+  fresh.other_curve().set(1, 1e-6);
+  CalmTimes roots;
+  CalmTimes levels;
+  for (int pass = 0; pass < passes; ++pass) {
+    for (const double rows : {1.0, 4.0, 16.0, 8.0, 2.0}) {
+      roots.add(2, measured_ms(world_.root_ms(2)));
+      double ms = measured_ms(level_ms(false, 1, rows));
+      for (int level = 2; level < 4; ++level) ms = std::min(ms, measured_ms(level_ms(false, level, rows)));
+      levels.add(rows, ms);
+      measured_ms(world_.verify_ms(2));
+    }
+  }
+  DraftCosts& draft = fresh.drafter("draft");
+  for (const CalmTimes::Time& time : roots.times()) draft.root().set(time.rows, time.ms, time.doubt);
+  for (const CalmTimes::Time& time : levels.times()) draft.levels().set(time.rows, time.ms, time.doubt);
+  draft.root().settle();
+  draft.levels().settle();
+  busy_ = false;
+  begin_with(fresh);
+}
+
+void Simulation::begin_with(const CostModel& kept) {
+  const auto hand_over = [](const CostCurve& from, CostCurve& to) {
+    CostCurve curve(1, 0);
+    for (std::size_t i = 0; i < CostCurve::kRows.size(); ++i) {
+      curve.set(CostCurve::kRows[i], from.fastest_ms(i), from.fastest().doubt(i));
+    }
+    curve.settle();
+    to = curve;
+  };
+  const CostModel before = kept;
+  costs_ = CostModel();
+  hand_over(before.verify_curve(), costs_.verify_curve());
+  costs_.other_curve().set(1, before.other_curve().fastest_ms(0));
+  for (const auto& [name, draft] : before.drafters()) {
+    hand_over(draft.root(), costs_.drafter(name).root());
+    hand_over(draft.levels(), costs_.drafter(name).levels());
+  }
+  chooser_ = std::make_shared<Chooser>();
+  begin_texts();
 }
 
 double Simulation::disturbed(double ms) {

@@ -22,6 +22,7 @@ struct World {
   double step_ms = 10;
   double row_ms = 0.3;
   double draft_ms = 1;
+  double level_row_ms = 0;  ///< of every further node of a level
   double right = 0.8;
   double claimed = -1;
   int interrupted = -1;    ///< round whose drafting takes ten steps longer
@@ -119,6 +120,11 @@ class Simulation {
     double drafts = 1;
   };
   void spoil(const Spoilt& by);
+  /// Measures everything as decode/cost_probe.h does. `busy`: beside programs that make whatever runs within
+  /// their turns take up to four times as long.
+  void measure(bool busy);
+  /// Another process begins, here or where `kept` was: it knows what that one has kept.
+  void begin_with(const CostModel& kept);
   /// Nodes of the i-th sequence that were verified, per round of its text.
   double verified(std::size_t sequence) const;
   /// Tokens per ms that its text has got since the beginning.
@@ -131,7 +137,8 @@ class Simulation {
     bool other;
   };
   std::vector<Seat> seats() const;
-  double level_ms(bool other, int level, double behind) const;
+  double level_ms(bool other, int level, double rows) const;
+  double measured_ms(double ms);
   double disturbed(double ms);
   void round(Total& total);
 
@@ -142,6 +149,9 @@ class Simulation {
   std::shared_ptr<Chooser> chooser_ = std::make_shared<Chooser>();
   std::vector<std::unique_ptr<Text>> texts_;
   int rounds_ = 0;
+  bool busy_ = false;    ///< other programs run
+  double turn_ms_ = 0;   ///< left of what is going on
+  bool theirs_ = false;  ///< it is another program's turn
   std::mt19937_64 random_;
 };
 

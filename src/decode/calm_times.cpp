@@ -1,0 +1,44 @@
+#include "decode/calm_times.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace augur {
+namespace {
+
+/// A moment in which the same took so many times the shortest time is calm, too: forwards alike differ by a
+/// few percent.
+constexpr double kAsCalm = 1.1;
+/// Of what was timed once: nothing says how calm that was.
+constexpr double kOnce = 0.1;
+constexpr double kLeastMs = 1e-6;  ///< a clock's tick
+
+}  // namespace
+
+void CalmTimes::add(double rows, double ms) {
+  times_[rows].push_back(std::max(ms, kLeastMs));
+}
+
+/// Disturbances are taken to lengthen logarithms by an exponential distribution: of n moments the shortest is
+/// then too long by 1 / n of its mean, which all row counts together tell.
+std::vector<CalmTimes::Time> CalmTimes::times() const {
+  std::vector<Time> times;
+  double excess = 0;
+  double compared = 0;
+  for (const auto& [rows, seen] : times_) {
+    const double calmest = *std::min_element(seen.begin(), seen.end());
+    std::vector<double> calm;
+    for (const double ms : seen) {
+      excess += std::log(ms / calmest);
+      if (ms <= kAsCalm * calmest) calm.push_back(ms);
+    }
+    compared += static_cast<double>(seen.size()) - 1;
+    const auto median = calm.begin() + (std::ssize(calm) - 1) / 2;
+    std::nth_element(calm.begin(), median, calm.end());
+    times.push_back({.rows = rows, .ms = *median, .doubt = 1 / static_cast<double>(seen.size())});
+  }
+  for (Time& time : times) time.doubt *= compared > 0 ? excess / compared : kOnce;
+  return times;
+}
+
+}  // namespace augur

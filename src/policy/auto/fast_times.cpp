@@ -1,0 +1,88 @@
+#include "policy/auto/fast_times.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace augur {
+namespace {
+
+constexpr double kFaster = 1.0 / 16;     ///< of a shorter time, a step
+constexpr double kSlower = 1.0 / 10000;  ///< of a longer one: some minutes of a busy machine change little
+constexpr double kBetween = 0.2;         ///< standard deviation of the logarithm from a knot to the next
+constexpr double kSure = 1e-3;           ///< doubt below which a time is taken as it is
+
+}  // namespace
+
+double FastTimes::doubt() const {
+  return std::accumulate(doubt_.begin(), doubt_.end(), 0.0) / kKnots;
+}
+
+void FastTimes::set(std::size_t knot, double log_ms, double doubt) {
+  log_ms_[knot] = log_ms;
+  doubt_[knot] = doubt;
+}
+
+void FastTimes::improve(const FastTimes& other) {
+  for (std::size_t i = 0; i < kKnots; ++i) {
+    log_ms_[i] = std::min(log_ms_[i], other.log_ms_[i]);
+    const double sum = doubt_[i] + other.doubt_[i];
+    doubt_[i] = sum > 0 ? doubt_[i] * other.doubt_[i] / sum : 0;
+  }
+}
+
+void FastTimes::distrust(double doubt) {
+  for (double& of_knot : doubt_) of_knot = std::max(of_knot, doubt);
+}
+
+void FastTimes::follow(const Vector& log_ms) {
+  for (std::size_t i = 0; i < kKnots; ++i) {
+    const double longer = log_ms[i] - log_ms_[i];
+    log_ms_[i] += longer * (longer < 0 ? kFaster : kSlower);
+  }
+}
+
+void FastTimes::saw(std::size_t knot, double share) {
+  doubt_[knot] *= 1 - kFaster * share;
+}
+
+void FastTimes::tighten() {
+  // What is longer than it can be was disturbed by that much at least.
+  const auto bound = [&](std::size_t knot, double log_ms) {
+    if (log_ms >= log_ms_[knot]) return;
+    set(knot, log_ms, std::max(doubt_[knot], log_ms_[knot] - log_ms));
+  };
+  for (std::size_t i = kKnots - 1; i-- > 0;) bound(i, log_ms_[i + 1]);
+  for (std::size_t i = 1; i < kKnots; ++i) {
+    for (std::size_t first = 0; first < i; ++first) {
+      const double left = kRows[i] - kRows[first];
+      const auto second =
+          static_cast<std::size_t>(std::lower_bound(kRows.begin(), kRows.end(), left) - kRows.begin());
+      if (second < i) bound(i, std::log(std::exp(log_ms_[first]) + std::exp(log_ms_[second])));
+    }
+  }
+}
+
+/// The likeliest of a random walk from knot to knot, seen with errors as large as the doubts: a tridiagonal
+/// system, solved from the first knot to the last and back.
+void FastTimes::smooth() {
+  constexpr double kStiff = 1 / (kBetween * kBetween);
+  Vector diagonal;
+  Vector x;
+  for (std::size_t i = 0; i < kKnots; ++i) {
+    const double doubt = std::max(doubt_[i], kSure);
+    const double weight = 1 / (doubt * doubt);
+    diagonal[i] = weight + (i > 0 ? kStiff : 0) + (i + 1 < kKnots ? kStiff : 0);
+    x[i] = weight * log_ms_[i];
+    if (i == 0) continue;
+    diagonal[i] -= kStiff * kStiff / diagonal[i - 1];
+    x[i] += kStiff * x[i - 1] / diagonal[i - 1];
+  }
+  x[kKnots - 1] /= diagonal[kKnots - 1];
+  for (std::size_t i = kKnots - 1; i-- > 0;) x[i] = (x[i] + kStiff * x[i + 1]) / diagonal[i];
+  for (std::size_t i = 0; i < kKnots; ++i) {
+    if (doubt_[i] >= kSure) log_ms_[i] = x[i];
+  }
+}
+
+}  // namespace augur
