@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 
 /// Everything that costs depend on beside the rows.
 nlohmann::json circumstances(const Model& target) {
@@ -51,7 +51,7 @@ std::string draft_identity(const Checkpoint& checkpoint) {
 
 CostCache::CostCache(const fs::path& folder, const Model& target, const std::string& target_path,
                      Warning warning)
-    : warning_(std::move(warning)) {
+    : warning_(std::move(warning)), experts_(ExpertDemand::of(target.config())) {
   const nlohmann::json key = circumstances(target);
   content_ = {{"augur_costs", kFormat}, {"for", key}, {"drafters", nlohmann::json::object()}};
   if (folder.empty()) return;
@@ -65,7 +65,7 @@ CostCache::CostCache(const fs::path& folder, const Model& target, const std::str
       throw Error("{}: augur_costs: not {}", file_.string(), kFormat);
     if (found.value("for", nlohmann::json()) != key)
       throw Error("{}: for: another machine or model", file_.string());
-    CostModel checked(ExpertDemand::of(target.config()));
+    CostModel checked(experts_);
     if (found.contains("target")) read_target_costs(found["target"], file_.string(), checked);
     if (!found.contains("drafters") || !found["drafters"].is_object()) {
       throw Error("{}: drafters: expected an object", file_.string());
@@ -74,6 +74,7 @@ CostCache::CostCache(const fs::path& folder, const Model& target, const std::str
       read_draft_costs(drafter, file_.string(), checked.drafter(name));
     }
     content_.update(found);
+    on_disk_ = found;
   } catch (const Error& error) {
     warn(fmt::format("{}; costs are measured anew", error.what()));
   }
@@ -104,28 +105,44 @@ void CostCache::store_drafter(const std::string& key, const DraftCosts& costs) {
   content_["drafters"][key] = draft_costs_to_json(costs);
 }
 
-/// What other engines have found out about other drafters in the meantime stays.
-void CostCache::keep_others() {
+/// What other engines have found out in the meantime stays: other drafters, and shorter times.
+void CostCache::merge_others() {
   try {
     const nlohmann::json found = read_json_object_if_exists(file_);
-    if (found.value("for", nlohmann::json()) != content_["for"]) return;
+    if (found == on_disk_ || found.value("for", nlohmann::json()) != content_["for"]) return;
+    if (found.contains("target") && content_.contains("target")) {
+      CostModel own(experts_);
+      CostModel other(experts_);
+      read_target_costs(content_["target"], file_.string(), own);
+      read_target_costs(found["target"], file_.string(), other);
+      own.improve(other);
+      store_target(own);
+    }
     for (const auto& [name, entry] : found.at("drafters").items()) {
-      if (content_["drafters"].contains(name)) continue;
-      DraftCosts checked;
-      read_draft_costs(entry, file_.string(), checked);
-      content_["drafters"][name] = entry;
+      DraftCosts costs;
+      read_draft_costs(entry, file_.string(), costs);
+      if (content_["drafters"].contains(name)) {
+        DraftCosts own;
+        read_draft_costs(content_["drafters"][name], file_.string(), own);
+        costs.improve(own);
+      }
+      store_drafter(name, costs);
     }
   } catch (const std::exception&) {  // damaged since: it is about to be replaced
   }
 }
 
-void CostCache::save() {
+void CostCache::save() noexcept {
   if (file_.empty()) return;
-  if (!std::exchange(dropped_, false)) keep_others();
   try {
-    write_measured(file_, content_);
-  } catch (const Error& error) {
-    warn(error.what());
+    if (!std::exchange(dropped_, false)) merge_others();
+    try {
+      write_measured(file_, content_);
+      on_disk_ = content_;
+    } catch (const Error& error) {
+      warn(error.what());
+    }
+  } catch (...) {  // no memory, or a warning that throws: figures are not worth a generation
   }
 }
 

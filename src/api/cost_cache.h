@@ -16,8 +16,8 @@ class Checkpoint;
 std::string draft_identity(const Checkpoint& checkpoint);
 
 /// Costs that earlier processes measured: one JSON file per machine, model and way of running it, with a
-/// section per drafter. What is not there or damaged is measured anew. One thread at a time; of engines that
-/// write, the last one's figures stay.
+/// section per drafter. What is not there or damaged is measured anew. One thread at a time; of what several
+/// engines have measured and written meanwhile the shorter times stay.
 class CostCache {
  public:
   using Warning = std::function<void(std::string_view)>;
@@ -34,18 +34,20 @@ class CostCache {
   void drop();
   void store_target(const CostModel& costs);
   void store_drafter(const std::string& key, const DraftCosts& costs);
-  /// Writes the file. A warning, once, when that fails.
-  void save();
+  /// Writes the file. A warning, once, when that fails, whatever the reason: nothing is thrown.
+  void save() noexcept;
 
  private:
-  void keep_others();
+  void merge_others();
   void warn(const std::string& text);
 
   std::filesystem::path file_;
   Warning warning_;
   bool warned_ = false;
   bool dropped_ = false;  ///< what the file holds is to go
+  ExpertDemand experts_;
   nlohmann::json content_;
+  nlohmann::json on_disk_;  ///< as it was last read or written here
 };
 
 }  // namespace augur

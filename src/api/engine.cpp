@@ -244,7 +244,7 @@ std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan&
   if (!beside.empty()) drafting.drafters.emplace_back(beside);
   check_memory(drafting, *policy, target->model->config(), parallel);
   if (fresh && warning && !policy->warning().empty()) warning(policy->warning());
-  if (policy->needs_costs()) costs->prepare(drafting);
+  if (policy->needs_costs()) costs->prepare(drafting, false, parallel == 1);
   return policy;
 }
 

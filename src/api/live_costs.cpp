@@ -12,6 +12,20 @@ namespace {
 // Together they are what a first start may take on a model whose step takes some ten ms.
 constexpr double kTargetBudgetMs = 2400;
 constexpr double kDrafterBudgetMs = 500;
+/// A process that goes on measures again what is in doubt after so long, and then twice as long each time: a
+/// quarter of the budget, so that it takes less than a tenth of the time, and hardly any in the end.
+constexpr double kFirstPauseMs = 10e3;
+constexpr double kAgainShare = 0.25;
+/// Of a plain forward: what takes less decides nothing, and a clock's ticks are large beside it.
+constexpr double kMatters = 0.01;
+
+bool in_doubt(const CostCurve& curve) {
+  return curve.fastest().doubt() > FastTimes::kDisturbed;
+}
+bool in_doubt(const DraftCosts& costs, const CostModel& target) {
+  return costs.root().at(1) > kMatters * target.verify_curve().at(1) &&
+         (in_doubt(costs.root()) || (costs.levels().observed() && in_doubt(costs.levels())));
+}
 
 /// Of the target: with the experts that its rows are expected to wake.
 MeasuredCosts::Curve verify_curve_of(const CostModel& costs) {
@@ -49,41 +63,75 @@ MeasuredCosts::Curve curve_of(const CostCurve& from) {
 }  // namespace
 
 LiveCosts::LiveCosts(Model& target, Decoder& decoder, const Drafters& drafters, CostCache cache)
-    : target_(target), decoder_(decoder), drafters_(drafters), cache_(std::move(cache)) {}
+    : target_(target),
+      decoder_(decoder),
+      drafters_(drafters),
+      cache_(std::move(cache)),
+      pause_ms_(kFirstPauseMs) {}
 
 LiveCosts::~LiveCosts() {
   if (!target_known_) return;
-  store();
+  try {
+    store();
+  } catch (const std::exception&) {  // no memory: what was there before stays
+    return;
+  }
   cache_.save();
 }
 
-void LiveCosts::prepare(const SpeculationPlan& plan, bool anew) {
-  bool measured = false;
+/// Whether it is time to measure again what is in doubt.
+bool LiveCosts::may_repeat() {
+  if (since_measured_.ms() < pause_ms_) return false;
+  pause_ms_ *= 2;
+  return true;
+}
+
+/// Returns whether something was measured. `again`: what is known, if it is in doubt.
+bool LiveCosts::prepare_target(bool anew, bool again) {
   CostModel& costs = decoder_.costs();
-  if (!target_known_ || anew) {
-    if (anew || !cache_.load_target(costs)) {
-      // Drafters were measured in the same circumstances.
-      cache_.drop();
-      measure_target(target_, costs, kTargetBudgetMs);
-      measured = true;
-    }
-    target_known_ = true;
+  const bool known = std::exchange(target_known_, true);
+  if (known && !anew && !again) return false;
+  if (anew || !(known || cache_.load_target(costs))) {
+    // Drafters were measured in the same circumstances.
+    cache_.drop();
+    measure_target(target_, costs, kTargetBudgetMs);
+    return true;
   }
+  if (!in_doubt(costs.verify_curve())) return false;
+  CostModel fresh(ExpertDemand::of(target_.config()));
+  measure_target(target_, fresh, known ? kAgainShare * kTargetBudgetMs : kTargetBudgetMs);
+  costs.improve(fresh);
+  return true;
+}
+
+bool LiveCosts::prepare_drafter(const std::string& name, const SpeculationPlan& plan, bool anew, bool again) {
+  DraftCosts& costs = decoder_.costs().drafter(name);
+  const std::string key = drafters_.cost_key(name, plan);
+  const bool known = std::exchange(known_[name], key) == key;
+  if (known && !anew && !again) return false;
+  const bool kept = !anew && (known || cache_.load_drafter(key, costs));
+  if (kept && !in_doubt(costs, decoder_.costs())) return false;
+  const auto make = [&](std::int64_t context) {
+    return drafters_.make(name, plan, std::min(context, target_.context()));
+  };
+  DraftCosts fresh;
+  measure_drafter(target_, make, fresh, known && !anew ? kAgainShare * kDrafterBudgetMs : kDrafterBudgetMs);
+  if (kept) {
+    costs.improve(fresh);
+  } else {
+    costs = fresh;
+  }
+  return true;
+}
+
+void LiveCosts::prepare(const SpeculationPlan& plan, bool anew, bool idle) {
+  const bool again = idle && target_known_ && may_repeat();
+  bool measured = prepare_target(anew, again);
   for (const std::string& name : drafters_of(plan)) {
-    const std::string key = drafters_.cost_key(name, plan);
-    if (known_[name] == key && !anew) continue;
-    if (anew || !cache_.load_drafter(key, costs.drafter(name))) {
-      const auto make = [&](std::int64_t context) {
-        return drafters_.make(name, plan, std::min(context, target_.context()));
-      };
-      DraftCosts fresh;
-      measure_drafter(target_, make, fresh, kDrafterBudgetMs);
-      costs.drafter(name) = fresh;
-      measured = true;
-    }
-    known_[name] = key;
+    measured = prepare_drafter(name, plan, anew, again) || measured;
   }
   if (!measured) return;
+  since_measured_.restart();
   store();
   cache_.save();
 }

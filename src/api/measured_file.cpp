@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "augur/engine.h"
+#include "base/arithmetic_law.h"
 #include "base/atomic_file.h"
 #include "base/cpu.h"
 #include "base/error.h"
@@ -30,6 +31,8 @@ fs::path measured_folder(const std::string& cost_cache) {
 
 nlohmann::json circumstances(const Backend& backend) {
   return {{"augur", std::string(version())},
+          {"law", kArithmeticLaw},
+          {"code", AUGUR_MEASURED_CODE},
           {"cpu", cpu_model_name()},
           {"isa", std::string(name(backend.kernels.isa))},
           {"threads", backend.pool.size()}};

@@ -14,7 +14,8 @@ namespace augur {
 /// empty (an empty path where there is no home, either), nothing for "none".
 std::filesystem::path measured_folder(const std::string& cost_cache);
 
-/// Everything that times depend on beside the model: version, processor, kernels, threads.
+/// Everything that times depend on beside the model: version, arithmetic's law, a hash of the code that is
+/// timed and of its compiler (builds that differ share no figures), processor, kernels, threads.
 nlohmann::json circumstances(const Backend& backend);
 
 /// FOLDER/STEM-HASH.json, with a hash of what the file is for; empty without a folder.

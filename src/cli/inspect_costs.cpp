@@ -95,7 +95,10 @@ void print(const MeasuredCosts& costs, const ModelInfo& info, Output& out) {
     print(d.name + ": text tokens", d.first_level, unit, out);
     print(d.name + ": level of nodes", d.level, unit, out);
   }
-  if (!costs.file.empty()) out.line(costs.file);
+  if (costs.file.empty()) return;
+  out.line(fmt::format("kept in {}", costs.file));
+  out.line(fmt::format("for every program of this machine whose timed code is the same; to forget: rm '{}'",
+                       costs.file));
 }
 
 }  // namespace

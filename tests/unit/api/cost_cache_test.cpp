@@ -2,13 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 
 #include "api/measured_file.h"
 #include "augur/engine.h"
+#include "base/arithmetic_law.h"
 #include "support/stories.h"
 #include "support/vocabulary_parts.h"
 
@@ -53,7 +56,7 @@ TEST_F(CostCacheTest, MeasuresOnceAndRemembers) {
   ASSERT_EQ(files().size(), 1u);
   const fs::path file = files().front();
   nlohmann::json content = read(file);
-  EXPECT_EQ(content["augur_costs"], 1);
+  EXPECT_EQ(content["augur_costs"], 2);
   EXPECT_TRUE(content["drafters"].contains("ngram"));
   // A figure that no measurement gives: who shows it has read the file.
   content["target"]["context"] = 12345;
@@ -105,12 +108,12 @@ TEST_F(CostCacheTest, ReplacesADamagedFileWithOneWarning) {
   load();
   const fs::path file = files().front();
   for (const char* text :
-       {"{\"augur_costs\": 1", "{}x", "[]", "{\"augur_costs\": 9}", "{\"augur_costs\": 1, \"for\": 3}"}) {
+       {"{\"augur_costs\": 2", "{}x", "[]", "{\"augur_costs\": 9}", "{\"augur_costs\": 2, \"for\": 3}"}) {
     warnings_.clear();
     write(file, text);
     load();
     EXPECT_THAT(warnings_, ElementsAre(HasSubstr(file.filename().string()))) << text;
-    EXPECT_EQ(read(file)["augur_costs"], 1) << text;
+    EXPECT_EQ(read(file)["augur_costs"], 2) << text;
   }
   nlohmann::json content = read(file);
   content["drafters"]["ngram"]["root"][0]["ms"] = "fast";
@@ -118,6 +121,67 @@ TEST_F(CostCacheTest, ReplacesADamagedFileWithOneWarning) {
   write(file, content.dump());
   load();
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("root[0].ms")));
+}
+
+/// Another build's figures: under the same name, were it only for a hand that put them there.
+TEST_F(CostCacheTest, FiguresOfOtherArithmeticOrCodeAreMeasuredAnew) {
+  load();
+  const fs::path file = files().front();
+  const nlohmann::json good = read(file);
+  ASSERT_EQ(good["for"]["law"], kArithmeticLaw);
+  for (const char* key : {"law", "code", "isa"}) {
+    ASSERT_TRUE(good["for"].contains(key)) << key;
+    nlohmann::json other = good;
+    other["for"][key] = "another";
+    other["target"]["context"] = 12345;
+    warnings_.clear();
+    write(file, other.dump());
+    EXPECT_NE(load().costs().context, 12345) << key;
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("measured anew"))) << key;
+    EXPECT_EQ(read(file)["for"], good["for"]);
+  }
+}
+
+/// What a busy minute says of one row count, and that it was busy.
+TEST_F(CostCacheTest, WhatWasMeasuredBesideABusyProgramIsMeasuredAgain) {
+  load(stories_path().string());
+  const fs::path file = files().front();
+  nlohmann::json busy = read(file);
+  for (auto& knot : busy["target"]["verify"]) {
+    knot["ms"] = 1e4;
+    knot["doubt"] = 0.5;
+  }
+  write(file, busy.dump());
+  EXPECT_LT(load(stories_path().string()).costs().verify.ms.front(), 1e3);
+  const nlohmann::json knot = read(file)["target"]["verify"][0];
+  EXPECT_LT(knot["ms"], 1e3);
+  EXPECT_LT(knot["doubt"], 0.5);
+}
+
+TEST_F(CostCacheTest, ABusyProcessDoesNotOverwriteWhatAQuietOneHasFound) {
+  Engine busy = load();
+  ASSERT_EQ(files().size(), 1u);
+  const fs::path file = files().front();
+  nlohmann::json quiet = read(file);
+  for (auto& knot : quiet["target"]["verify"]) knot["ms"] = 1e-3;
+  write(file, quiet.dump());
+  { const Engine ends = std::move(busy); }
+  for (const auto& knot : read(file)["target"]["verify"]) EXPECT_NEAR(knot["ms"].get<double>(), 1e-3, 1e-9);
+}
+
+TEST_F(CostCacheTest, AFullDiskFailsNoGeneration) {
+  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit full{.rlim_cur = 100, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+  Result result;
+  EXPECT_NO_THROW(result = load().generate({.prompt = "Once upon a time", .max_tokens = 8}));
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, previous);
+  EXPECT_EQ(result.tokens.size(), 8u);
+  EXPECT_THAT(warnings_, testing::Contains(HasSubstr("cannot write")));
+  EXPECT_THAT(files(), IsEmpty()) << "nothing half written stays";
 }
 
 TEST_F(CostCacheTest, WarnsWhereItCannotWrite) {
