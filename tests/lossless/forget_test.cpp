@@ -66,8 +66,9 @@ TEST_P(ForgetfulDrafters, ForgetTheListThatFollowsTheText) {
   target_.load(&hot);
   check();
   // Untrained heads draft nonsense with any list.
-  if (GetParam().type == "draft")
+  if (GetParam().type == "draft") {
     EXPECT_TRUE(learns_) << "a model that is right is helped by what it has seen";
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Registered, ForgetfulDrafters, testing::ValuesIn(tiny_drafter_cases()),
