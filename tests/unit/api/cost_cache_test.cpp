@@ -180,7 +180,7 @@ TEST_F(CostCacheTest, AFullDiskFailsNoGeneration) {
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, previous);
   EXPECT_EQ(result.tokens.size(), 8u);
-  EXPECT_THAT(warnings_, testing::Contains(HasSubstr("cannot write")));
+  EXPECT_THAT(warnings_, testing::Contains(HasSubstr("cannot be written")));
   EXPECT_THAT(files(), IsEmpty()) << "nothing half written stays";
 }
 
