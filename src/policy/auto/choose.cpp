@@ -22,6 +22,9 @@ constexpr double kPriceRate = 1.0 / 32;  ///< of the price's running means, a ro
 /// between even where nothing is won.
 constexpr double kYardstick = 0.005;
 constexpr double kLeastBetween = 8;
+/// Rounds after which they are taken for the first time, however much seems to be won: costs that are wrong
+/// about plain steps alone are contradicted by nothing else.
+constexpr double kUnseen = 40;
 /// Nothing begins with them as long as rounds take what the costs say, but for so much.
 constexpr double kAsExpected = 0.2;
 /// Tokens in which catching up with a text (its prompt, what was written plainly) is to pay for itself, if
@@ -136,7 +139,8 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
   slows_ = 1;
   hopes_ = false;
   candidates_.clear();
-  plain_ = since_plain_ >= std::max(kLeastBetween, 2 * (tokens_ / time_ - 1) / kYardstick);
+  const double pays_for = 2 * (tokens_ / time_ - 1) / kYardstick;
+  plain_ = since_plain_ >= std::max(kLeastBetween, saw_plain_ ? pays_for : std::min(pays_for, kUnseen));
 }
 
 /// The part in a plain step of the members and of `reading` texts more.
@@ -599,6 +603,7 @@ void Chooser::observe(std::span<RoundMember* const> members) {
   time_ += rate * (took - time_);
   budget_.pass(took);
   const bool plain = nodes == 0 && steps(draft_ms_) < kLeastGain;
+  saw_plain_ = saw_plain_ || (plain && was_plain_);
   since_plain_ = plain && was_plain_ ? 0 : since_plain_ + 1;
   const bool contradicts = prompts == 0 && std::abs(verify_ms / expected_ms_ - 1) > kAsExpected;
   if (rounds_ <= kLeastBetween && contradicts) since_plain_ = std::numeric_limits<double>::infinity();

@@ -112,6 +112,7 @@ class Chooser final : public RoundController {
   /// Rounds since a plain step after another.
   double since_plain_ = 0;
   bool was_plain_ = false;  ///< the last round
+  bool saw_plain_ = false;  ///< two in a row, ever
 
   // The round in flight.
   const CostModel* costs_ = nullptr;
