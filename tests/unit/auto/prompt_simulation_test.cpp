@@ -60,11 +60,18 @@ TEST(PromptSimulation, AutoIsNearTheBestShapeThatPaysForTheSameCatchingUp) {
           }
           const std::string what = fmt::format("{} behind {} tokens, {} each in {} sequences, {:.0f} drafted",
                                                drafter, prompt, answered, sequences, found.drafted);
-          // Four beside a short prompt win a tenth at best, and learning which shape it is takes some of
-          // that.
-          const double bar = sequences == 4 && prompt == 100 ? 0.97 : 0.98;
-          EXPECT_GT(best / found.ms, bar) << what << ", shape " << which << " gains " << plain / best;
-          EXPECT_GT(plain / found.ms, 0.99) << what;
+          // Aimed at 0.98. One text behind 2,000 tokens of which it writes 16 wins 1.04 at best, four
+          // texts 1.08 to 1.18, and finding out what is worth it takes some of that.
+          const double bar = sequences == 1 ? (answered == 16 ? 0.97 : 0.98) : 0.95;
+          if (which > 0) {
+            EXPECT_GT(best / found.ms, bar) << what << ", shape " << which << " gains " << plain / best;
+          }
+          // A process that knows no drafter may lose what its ledger begins with and lets it invest, which is
+          // more than a hundredth of a short answer.
+          const double step_ms = prices.costs.step_ms(prompt) * prices.costs.verify_ms(sequences, prompt) /
+                                 prices.costs.verify_ms(1, prompt);
+          const double may_lose = std::max(0.01 * plain, (Budget::kCredit + Budget::kMostInvested) * step_ms);
+          EXPECT_LT(found.ms - plain, may_lose) << what;
           if (prompt > 100) {
             EXPECT_LT(found.first_ms / plains_first, 1.05) << what;
           }
