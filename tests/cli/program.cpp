@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/temporary_folder.h"
+
 namespace augur::test {
 namespace {
 
@@ -116,9 +118,10 @@ std::string stories260k() {
 
 std::filesystem::path temporary_file(const std::string& name, const std::string& content) {
   const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+  static const testing_support::TemporaryFolder
+      ours;  // what another build left is none of its tests' business
   const std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) /
-      (std::string("augur_cli_") + info->test_suite_name() + "_" + info->name());
+      ours.path() / (std::string(info->test_suite_name()) + "_" + info->name());
   std::filesystem::create_directories(folder);
   const std::filesystem::path path = folder / name;
   std::filesystem::remove_all(path);
