@@ -1,6 +1,7 @@
 #include "draft/common/child_chooser.h"
 
 #include <algorithm>
+#include <cmath>
 #include <atomic>
 #include <limits>
 

@@ -175,7 +175,8 @@ TEST(Elementary, BitsAreThoseOfTheLaw) {
   for (int i = 0; i < 20000; ++i) {
     add(elementary::exp(-745 + 1454 * uniform()));
     add(elementary::log(1e6 * uniform()));
-    add(elementary::pow(1e7 * uniform(), 4 * uniform() - 2));
+    const double power = 4 * uniform() - 2;
+    add(elementary::pow(1e7 * uniform(), power));
     add(elementary::tanh(10 * uniform() - 5));
     const Circular small = circular(1e5 * uniform());
     const Circular large = circular(1e9 * uniform());
