@@ -1,8 +1,8 @@
 #include "draft/common/child_chooser.h"
 
 #include <algorithm>
-#include <cmath>
 #include <atomic>
+#include <cmath>
 #include <limits>
 
 #include "base/elementary.h"

@@ -121,10 +121,11 @@ TEST(TextRows, ALongPromptHasChunksAsLongAsTheyFit) {
 }
 
 TEST(TextRows, KeptTextsShareTheFeaturesThatWait) {
-  TextRows text(small_cache(400), 2);
+  const KvCache form = small_cache(400);  // of one pool, as the texts of an engine are
+  TextRows text(form, 2);
   for (TokenId token = 0; token < 100; ++token) append(text, {token});
   const TextRows::Kept kept = text.keep(100);
-  TextRows other(small_cache(400), 2);
+  TextRows other(form, 2);
   other.resume(kept, 70);
   append(text, {100});
   append(other, {200});
