@@ -403,7 +403,10 @@ class BranchDrafter final : public Drafter {
   }
   void expand(DraftTree& tree, std::span<const std::int32_t>, const ExpandOptions& options) override {
     std::int32_t node = 0;
-    for (const TokenId token : branch_) node = tree.add(node, token, log_prob_, options.proposer);
+    const auto most = static_cast<std::size_t>(options.max_nodes);
+    for (const TokenId token : std::span(branch_).first(std::min(branch_.size(), most))) {
+      node = tree.add(node, token, log_prob_, options.proposer);
+    }
   }
   std::int64_t known = 0;
 
