@@ -19,7 +19,7 @@
 #include "cli/plan_flags.h"
 #include "cli/text_file.h"
 #include "cli/validators.h"
-#include "server/http_server.h"
+#include "server/http/http_server.h"
 #include "server/service.h"
 
 namespace augur::cli {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "augur/session.h"
-#include "server/exchange.h"
-#include "server/json_answers.h"
+#include "server/answers/json_answers.h"
+#include "server/http/exchange.h"
+#include "server/llamacpp/slots.h"
 #include "server/request_log.h"
 #include "server/server_metrics.h"
-#include "server/slots.h"
 
 namespace augur {
 

@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "io/unicode.h"
+#include "server/answers/generation_answer.h"
+#include "server/answers/json_answers.h"
 #include "server/endpoint.h"
-#include "server/generation_answer.h"
-#include "server/json_answers.h"
-#include "server/json_fields.h"
-#include "server/openai_request.h"
-#include "server/openai_tools.h"
+#include "server/fields/json_fields.h"
+#include "server/openai/openai_request.h"
+#include "server/openai/openai_tools.h"
 
 namespace augur {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "server/json_answers.h"
+#include "server/answers/json_answers.h"
 
 namespace augur {
 namespace {

@@ -2,7 +2,7 @@
 #include <span>
 #include <string_view>
 
-#include "server/exchange.h"
+#include "server/http/exchange.h"
 
 namespace augur {
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "server/json_answers.h"
+#include "server/answers/json_answers.h"
 
 namespace augur {
 namespace {

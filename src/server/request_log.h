@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "server/exchange.h"
+#include "server/http/exchange.h"
 #include "server/server_metrics.h"
 
 namespace spdlog {

@@ -6,8 +6,8 @@
 #include <random>
 #include <utility>
 
-#include "server/bad_request.h"
-#include "server/json_answers.h"
+#include "server/answers/json_answers.h"
+#include "server/fields/bad_request.h"
 #include "server/page.h"
 
 namespace augur {

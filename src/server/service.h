@@ -4,7 +4,7 @@
 
 #include "augur/session.h"
 #include "server/endpoint.h"
-#include "server/exchange.h"
+#include "server/http/exchange.h"
 
 namespace augur {
 

@@ -2,12 +2,12 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "server/anthropic_request.h"
-#include "server/bad_request.h"
-#include "server/json_fields.h"
-#include "server/openai_request.h"
-#include "server/openai_tools.h"
-#include "server/responses_request.h"
+#include "server/anthropic/anthropic_request.h"
+#include "server/fields/bad_request.h"
+#include "server/fields/json_fields.h"
+#include "server/openai/openai_request.h"
+#include "server/openai/openai_tools.h"
+#include "server/responses/responses_request.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/http_server.h"
+#include "server/http/http_server.h"
 #include "server/service.h"
 #include "support/stories_engine.h"
 

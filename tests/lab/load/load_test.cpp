@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "server/http_server.h"
+#include "server/http/http_server.h"
 
 namespace augur {
 namespace {

@@ -5,10 +5,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "server/anthropic_answer.h"
-#include "server/http_server.h"
-#include "server/openai_answer.h"
-#include "server/responses_answer.h"
+#include "server/anthropic/anthropic_answer.h"
+#include "server/http/http_server.h"
+#include "server/openai/openai_answer.h"
+#include "server/responses/responses_answer.h"
 #include "server/service.h"
 #include "support/stories_engine.h"
 #include "support/temporary_folder.h"

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "grammar/compiler.h"
-#include "server/http_server.h"
+#include "server/http/http_server.h"
 #include "server/service.h"
-#include "server/tool_parser.h"
+#include "server/tools/tool_parser.h"
 #include "support/templated_stories.h"
 
 namespace augur {

@@ -1,0 +1,140 @@
+#include "server/answers/generation_answer.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "server/answers/json_answers.h"
+#include "server/fields/bad_request.h"
+
+namespace augur {
+
+GenerationAnswer::GenerationAnswer(const Served& served, std::shared_ptr<Exchange> exchange, bool stream,
+                                   int choices)
+    : served_(served),
+      exchange_(std::move(exchange)),
+      stream_(stream),
+      results_(static_cast<std::size_t>(choices)),
+      missing_(choices),
+      submitted_(Clock::now()),
+      progress_(results_.size(), {.last = submitted_}) {}
+
+void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOptions& options) {
+  const std::size_t choices = results_.size() / requests.size();
+  served_.record->choices = missing_;
+  std::vector<Ticket> tickets;
+  try {
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      Request one = requests[i / choices];
+      one.sampling.seed += i % choices;
+      if (one.tpot_ms == 0) one.tpot_ms = served_.options.tpot_ms;
+      const int index = static_cast<int>(i);
+      const std::int64_t prompt = std::ssize(one.prompt_tokens);
+      progress_[i].prompt = one.prompt_tokens;
+      one.on_prefill = [self = shared_from_this(), index, prompt](auto, auto) { self->begin(index, prompt); };
+      if (stream_ && wants_rounds()) {
+        one.on_round = [self = shared_from_this(), index](const DraftRound& round) {
+          if (!self->failed_) self->take_round(index, round);
+        };
+      }
+      tickets.push_back(served_.session.submit(std::move(one), choice(index, options)));
+    }
+  } catch (const std::exception& error) {
+    for (Ticket& ticket : tickets) ticket.cancel();
+    const bool full = dynamic_cast<const QueueFull*>(&error) != nullptr;
+    return fail(full ? 429 : 503, error.what(), {}, {{"Retry-After", "1"}});
+  }
+  exchange_->when_closed([tickets = std::move(tickets)]() mutable {
+    for (Ticket& ticket : tickets) ticket.cancel();
+  });
+}
+
+SubmitOptions GenerationAnswer::choice(int index, SubmitOptions options) {
+  if (options.client.empty()) options.client = served_.client;
+  options.on_token = [self = shared_from_this(), index](const TokenEvent& event) {
+    if (event.token >= 0) self->observe_token(index);
+    if (self->stream_ && !self->failed_) self->take(index, event);
+    return true;
+  };
+  options.on_result = [self = shared_from_this(), index](const Result& result) { self->end(index, result); };
+  return options;
+}
+
+void GenerationAnswer::begin(int index, std::int64_t prompt_tokens) {
+  int& slot = progress_[static_cast<std::size_t>(index)].slot;
+  if (slot < 0) slot = served_.slots.take(prompt_tokens);
+}
+
+void GenerationAnswer::observe_token(int index) {
+  Progress& progress = progress_[static_cast<std::size_t>(index)];
+  begin(index, 1);  // a prompt of one token is not read on its own
+  served_.slots.decoded(progress.slot);
+  const Clock::time_point now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - progress.last).count();
+  progress.written ? served_.metrics.next_token(seconds) : served_.metrics.first_token(seconds);
+  if (!progress.written && served_.record->first_token_ms == 0)
+    served_.record->first_token_ms = seconds * 1e3;
+  progress.written = true;
+  progress.last = now;
+}
+
+void GenerationAnswer::record_end(int index, const Result& result) {
+  if (Progress& progress = progress_[static_cast<std::size_t>(index)]; progress.slot >= 0) {
+    std::vector<TokenId> text = std::move(progress.prompt);
+    text.insert(text.end(), result.tokens.begin(), result.tokens.end());
+    served_.slots.free(progress.slot, std::move(text));
+  }
+  served_.metrics.ended(result, std::chrono::duration<double>(Clock::now() - submitted_).count());
+  RequestRecord& record = *served_.record;
+  record.prompt_tokens += result.prompt_tokens;
+  record.cached_tokens += result.cached_tokens;
+  record.completion_tokens += std::ssize(result.tokens);
+  record.rounds += result.speculation.calls;
+  record.finish_reasons +=
+      (record.finish_reasons.empty() ? "" : ",") + std::string(to_string(result.finish_reason));
+}
+
+void GenerationAnswer::end(int index, const Result& result) {
+  --missing_;
+  record_end(index, result);
+  if (failed_) return;
+  if (result.finish_reason == FinishReason::Error) {
+    failed_ = true;
+    return fail(result.refused ? 400 : result.expired ? 504 : 500, result.error, result.refused_field, {});
+  }
+  results_[static_cast<std::size_t>(index)] = result;
+  choice_ended(index, result);
+  if (missing_ == 0) finish(results_);
+}
+
+void GenerationAnswer::fail(int status, std::string_view message, std::string_view field,
+                            HttpHeaders headers) {
+  exchange_->answer(status, error_body(status, message, field), std::move(headers));
+}
+
+void tokenize_prompt(const Engine& engine, Request& request) {
+  const char* const field = request.messages.empty() ? "prompt" : "messages";
+  std::vector<TokenId> tokens;
+  try {
+    tokens = engine.prompt_tokens(request);
+  } catch (const std::runtime_error& error) {
+    throw BadRequest(field, error.what());
+  }
+  if (tokens.empty()) throw BadRequest(field, "is empty");
+  const ModelInfo& model = engine.info();
+  for (const TokenId token : tokens) {
+    if (token < 0 || token >= model.vocab) {
+      throw BadRequest(field, fmt::format("token {} is outside the vocabulary of {}", token, model.vocab));
+    }
+  }
+  if (std::ssize(tokens) >= model.context) {
+    throw BadRequest(field, fmt::format("it has {} tokens, but the context holds {}: expected at most {}",
+                                        tokens.size(), model.context, model.context - 1));
+  }
+  request.prompt_tokens = std::move(tokens);
+  request.prompt.clear();
+  request.messages.clear();
+  request.tools.clear();
+}
+
+}  // namespace augur
