@@ -4,6 +4,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import urllib.request
 
 import pytest
 
@@ -23,6 +24,11 @@ class Server:
         match = re.search(r"http://[\w.]+:\d+", line)
         assert match, f"the server did not start: {line}"
         self.url = match.group(0)
+
+    def metric(self, name):
+        with urllib.request.urlopen(self.url + "/metrics", timeout=60) as answer:
+            text = answer.read().decode()
+        return float(re.search(rf"^{name}{{[^}}]*}} (\S+)", text, re.M).group(1))
 
     def close(self):
         self.process.terminate()

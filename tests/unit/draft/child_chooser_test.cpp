@@ -84,13 +84,13 @@ TEST_P(Rankings, WhatIsNotFiniteIsNotProposed) {
 }
 
 TEST_P(Rankings, NothingIsProposedThatTheParametersForbid) {
+  if (GetParam() == Ranking::Own) GTEST_SKIP() << "it does not look at them";
   const std::vector<TokenId> ids = some_ids();
   SamplingParams params{.temperature = 1.0f};
   for (const TokenId id : ids) params.logit_bias.emplace_back(id, -kInfinity);
   Sampler sampler(params, kVocab);
   ExpandOptions options = this->options();
   options.sampler = &sampler;
-  if (GetParam() == Ranking::Own) return;  // it does not look at them
   DraftTree tree = this->tree();
   const std::vector<float> logits = random_logits(static_cast<int>(ids.size()), 2);
   const NodeLogits rows[] = {{&tree, 0, &options, 4, logits, {}}};
