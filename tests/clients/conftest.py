@@ -1,4 +1,5 @@
 """A server of the little stories model, with a chat template that knows tools, for all checks of a run."""
+import json
 import os
 import pathlib
 import re
@@ -25,10 +26,9 @@ class Server:
         assert match, f"the server did not start: {line}"
         self.url = match.group(0)
 
-    def metric(self, name):
-        with urllib.request.urlopen(self.url + "/metrics", timeout=60) as answer:
-            text = answer.read().decode()
-        return float(re.search(rf"^{name}{{[^}}]*}} (\S+)", text, re.M).group(1))
+    def load(self):
+        with urllib.request.urlopen(self.url + "/load", timeout=10) as answer:
+            return json.load(answer)
 
     def close(self):
         self.process.terminate()

@@ -35,7 +35,7 @@ def test_scores_are_those_without_speculation(model, tmp_path, flags):
         server = Server(model, *more)
         (tmp_path / which).mkdir()
         found.append(scores(server, tmp_path / which))
-        drafted.append(server.metric("vllm:spec_decode_num_draft_tokens_total"))
+        drafted.append(server.load()["num_draft_tokens"])
         server.close()
     assert found[0] == found[1]
     assert drafted[0] == 0 and drafted[1] > 0

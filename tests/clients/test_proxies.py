@@ -91,8 +91,7 @@ def wait_for(url):
 
 
 def busy(replica):
-    with urllib.request.urlopen(replica.url + "/load", timeout=10) as answer:
-        return json.load(answer)["running"] > 0
+    return replica.load()["running"] > 0
 
 
 @pytest.mark.parametrize("proxy", [haproxy, vllm_router])

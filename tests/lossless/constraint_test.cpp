@@ -34,7 +34,9 @@ TEST_P(LosslessConstraint, TokensAreThoseOfPlainDecoding) {
     };
     const Generated fast = generate(target.model(), prompts, options);
     EXPECT_EQ(fast.tokens, plain.tokens) << temperature;
-    EXPECT_GT(fast.total.drafted_tokens, 0);
+    if (GetParam().type != "ngram") {  // the texts repeat nothing
+      EXPECT_GT(fast.total.drafted_tokens, 0);
+    }
     if (temperature > 0.0f) {
       options.coupling = false;
       EXPECT_EQ(generate(target.model(), prompts, options).tokens, plain.tokens) << "uncoupled";

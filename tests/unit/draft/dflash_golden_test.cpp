@@ -115,7 +115,7 @@ TEST_P(DflashGolden, AChainEndsWhereTheConfidenceIsBelowItsLeastProbability) {
   ChainPolicy all({.max = 8});
   grow(*whole.drafter, whole.tree, all);
   ASSERT_EQ(whole.drafter->traits().has_confidence, GetParam().confidence);
-  if (!GetParam().confidence) GTEST_SKIP() << "it predicts none";
+  if (!GetParam().confidence) return;
   std::vector<float> confidences;  // by depth
   for (std::int32_t node = 0; node + 1 < whole.tree.size(); ++node) {
     confidences.push_back(static_cast<const DflashDrafter&>(*whole.drafter).confidence(node).value());
