@@ -271,9 +271,9 @@ TEST_P(GenerateSignals, EndWithStatistics) {
   // with the slowest kernels, and not time after time.
   Outcome outcome{.code = 0};
   for (int i = 0; i < 10 && outcome.code == 0; ++i) {
-    outcome = run_augur(
-        generate({"-p", "", "--ignore-eos", "-n", "500"}),
-        {.environment = {"AUGUR_ISA=portable"}, .signal = GetParam(), .signal_after_bytes = 40});
+    outcome =
+        run_augur(generate({"-p", "", "--ignore-eos", "-n", "500"}),
+                  {.environment = {"AUGUR_ISA=portable"}, .signal = GetParam(), .signal_after_bytes = 40});
   }
   EXPECT_EQ(outcome.code, 128 + GetParam()) << outcome.err;
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("ended by cancelled"), HasSubstr("tokens/s")));

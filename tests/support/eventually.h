@@ -7,8 +7,8 @@
 
 namespace augur::testing_support {
 
-/// No test passes or fails by how long something takes: the bound is far beyond any machine's and only turns a
-/// wait for ever into a failure that says where.
+/// No test passes or fails by how long something takes: the bound is far beyond any machine's and only turns
+/// a wait for ever into a failure that says where.
 constexpr std::chrono::minutes kForEver{2};
 
 /// Whether what is promised comes.

@@ -73,13 +73,14 @@ double contexts_a_round(const std::vector<double>& overlaps) {
 
 /// And of how many are accepted: E[L^2] is the sum of (2i - 1) P(L >= i).
 double length_variance(const std::vector<double>& overlaps) {
+  double mean = 0;
   double squares = 0;
   double reached = 1;
   for (std::size_t i = 0; i < overlaps.size(); ++i) {
     reached *= overlaps[i];
+    mean += reached;
     squares += static_cast<double>(2 * i + 1) * reached;
   }
-  const double mean = expected_length(overlaps);
   return squares - mean * mean;
 }
 

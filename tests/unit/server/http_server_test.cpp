@@ -28,8 +28,7 @@ class RawClient {
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const timeval for_ever{
-        .tv_sec = std::chrono::seconds(testing_support::kForEver).count(), .tv_usec = 0};
+    const timeval for_ever{.tv_sec = std::chrono::seconds(testing_support::kForEver).count(), .tv_usec = 0};
     EXPECT_EQ(::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &for_ever, sizeof(for_ever)), 0);
     EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   }
