@@ -10,6 +10,7 @@
 
 #include "augur/session.h"
 #include "base/arithmetic_law.h"
+#include "support/eventually.h"
 #include "support/stories_engine.h"
 #include "support/temporary_folder.h"
 
@@ -25,17 +26,17 @@ class KeptTextTest : public testing_support::StoriesEngineTest {
   static TextFile save(Session& session, const std::vector<TokenId>& tokens, const std::string& path) {
     std::promise<TextFile> told;
     session.save_text(tokens, path, [&](const TextFile& file) { told.set_value(file); });
-    return told.get_future().get();
+    return testing_support::awaited(told.get_future());
   }
   static TextFile load(Session& session, const std::string& path) {
     std::promise<TextFile> told;
     session.load_text(path, [&](const TextFile& file) { told.set_value(file); });
-    return told.get_future().get();
+    return testing_support::awaited(told.get_future());
   }
   static std::int64_t forget(Session& session, const std::vector<TokenId>& tokens) {
     std::promise<TextFile> told;
     session.forget_text(tokens, [&](const TextFile& file) { told.set_value(file); });
-    return told.get_future().get().tokens;
+    return testing_support::awaited(told.get_future()).tokens;
   }
   static Request first() {
     Request request;

@@ -17,6 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
+using testing_support::awaited;
 using testing_support::comes;
 
 /// A connection of which every byte is ours.
@@ -27,6 +28,8 @@ class RawClient {
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval for_ever{.tv_sec = std::chrono::seconds(testing_support::kForEver).count(), .tv_usec = 0};
+    EXPECT_EQ(::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &for_ever, sizeof(for_ever)), 0);
     EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   }
   ~RawClient() { close(); }
@@ -37,10 +40,12 @@ class RawClient {
   std::string read_all() {
     std::string all;
     char buffer[4096];
-    for (ssize_t got; (got = ::recv(socket_, buffer, sizeof(buffer), 0)) > 0;) {
+    for (;;) {
+      const ssize_t got = ::recv(socket_, buffer, sizeof(buffer), 0);
+      EXPECT_FALSE(got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) << "the server does not close";
+      if (got <= 0) return all;
       all.append(buffer, static_cast<std::size_t>(got));
     }
-    return all;
   }
   void close() {
     if (socket_ >= 0) ::close(std::exchange(socket_, -1));
@@ -136,7 +141,7 @@ TEST(HttpServer, EndsWhenItsLastExchangeIsLetGo) {
     });
     RawClient client(server.port());
     client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    holder = std::thread([&held, exchange = asked.get_future().get()]() mutable {
+    holder = std::thread([&held, exchange = awaited(asked.get_future())]() mutable {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       held = false;
       exchange.reset();
@@ -210,7 +215,7 @@ TEST(HttpServer, FinishesWhatHasBegun) {
     const auto result = client.Get("/");
     return result ? result->body : "nothing";
   });
-  std::shared_ptr<Exchange> exchange = asked.get_future().get();
+  std::shared_ptr<Exchange> exchange = awaited(asked.get_future());
   std::thread later([&] { std::exchange(exchange, nullptr)->answer(200, "done"); });
   server.finish(60);
   later.join();
