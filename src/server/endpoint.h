@@ -7,6 +7,7 @@
 
 #include "augur/session.h"
 #include "server/answers/json_answers.h"
+#include "server/fields/field_table.h"
 #include "server/http/exchange.h"
 #include "server/llamacpp/slots.h"
 #include "server/request_log.h"
@@ -22,6 +23,7 @@ struct ServiceOptions {
   /// Pages of these origins may use the server from a browser ("https://chat.example.org"; "*": any).
   std::vector<std::string> cors_origins;
   LogOptions log;
+  bool strict_fields = false;  ///< an unknown field is refused
   std::string slot_save_path;  ///< folder for saved texts; empty: none are saved
 };
 
@@ -36,6 +38,11 @@ struct Served {
   std::string client;                     ///< who asks: requests of the same one share its turn
   std::shared_ptr<RequestRecord> record;  ///< of the request, for the log
 };
+
+/// As which an endpoint reads a request's fields.
+FieldNotes field_notes(const Served& served);
+/// Names what was ignored in the request's log line and in X-Augur-Warning. Before the answer begins.
+void tell_ignored(const FieldNotes& notes, const Served& served, Exchange& exchange);
 
 /// The body of an answer that refuses; `field`: of the request; empty: none.
 using ErrorBody = std::string(int status, std::string_view message, std::string_view field);

@@ -9,12 +9,11 @@
 #include "server/endpoint.h"
 #include "server/fields/json_fields.h"
 #include "server/openai/openai_request.h"
-#include "server/openai/openai_tools.h"
+#include "server/tokenize_fields.h"
 
 namespace augur {
 namespace {
 
-using nlohmann::json;
 using nlohmann::ordered_json;
 
 void health(const Served&, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
@@ -52,25 +51,17 @@ void models(const Served& served, const HttpRequest&, const std::shared_ptr<Exch
 }
 
 /// llama.cpp's form of /tokenize: "content".
-void tokenize_content(const Engine& engine, const json& object, Exchange& exchange) {
-  bool add_special = false;
-  bool with_pieces = false;
-  for (const auto& [key, value] : object.items()) {
-    if (key == "add_special") {
-      add_special = read_boolean(key, value);
-    } else if (key == "with_pieces") {
-      with_pieces = read_boolean(key, value);
-    } else if (key == "parse_special") {
-      if (!read_boolean(key, value)) unexpected(key, "true: special tokens are recognised in a text");
-    } else if (key != "content" && key != "model") {
-      unsupported(key);
-    }
-  }
-  const std::string content = read_string("content", object["content"]);
-  const std::vector<TokenId> ids = add_special ? engine.tokenize(content) : engine.tokenize_part(content);
+void tokenize_content(const Served& served, const ordered_json& object, FieldNotes& notes,
+                      Exchange& exchange) {
+  const Engine& engine = served.engine;
+  ContentToTokenize content;
+  read_object(tokenize_content_fields(), "", object, notes, content);
+  tell_ignored(notes, served, exchange);
+  const std::vector<TokenId> ids =
+      content.add_special ? engine.tokenize(content.text) : engine.tokenize_part(content.text);
   ordered_json tokens = ordered_json::array();
   for (const TokenId id : ids) {
-    if (!with_pieces) {
+    if (!content.with_pieces) {
       tokens.push_back(id);
       continue;
     }
@@ -88,26 +79,23 @@ void answer_tokens(const Engine& engine, const std::vector<TokenId>& tokens, Exc
 
 /// vLLM's form: "prompt", or "messages".
 void tokenize(const Served& served, const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-  json object = parse_body(request.body);
-  if (object.contains("content")) return tokenize_content(served.engine, object, *exchange);
-  const auto special = object.find("add_special_tokens");
-  if (special != object.end() && object.contains("prompt")) {
-    const bool add_special = read_boolean("add_special_tokens", *special);
-    object.erase(special);
-    if (!add_special && object["prompt"].is_string()) {
-      parse_openai_request(OpenAiEndpoint::Completions, object, request.body, served.options.speculation);
-      return answer_tokens(served.engine, served.engine.tokenize_part(object["prompt"].get<std::string>()),
-                           *exchange);
-    }
+  ordered_json object = parse_body(request.body);
+  FieldNotes notes = field_notes(served);
+  if (object.contains("content")) {
+    return tokenize_content(served, object, notes, *exchange);
   }
+  const bool bare = object.contains("prompt") && object.value("add_special_tokens", ordered_json()) == false;
+  if (bare) object.erase("add_special_tokens");
   const auto endpoint =
       object.contains("messages") ? OpenAiEndpoint::ChatCompletions : OpenAiEndpoint::Completions;
-  OpenAiRequest parsed = parse_openai_request(endpoint, object, request.body, served.options.speculation);
+  OpenAiRequest parsed = parse_openai_request(endpoint, object, served.options.speculation, notes);
+  tell_ignored(notes, served, *exchange);
   if (parsed.requests.size() > 1) unexpected("prompt", "one prompt");
   Request& request_of = parsed.requests.front();
-  if (endpoint == OpenAiEndpoint::ChatCompletions) {
-    offer_tools(served.engine, read_openai_tools(request.body), request_of);
+  if (bare && !request_of.prompt.empty()) {
+    return answer_tokens(served.engine, served.engine.tokenize_part(request_of.prompt), *exchange);
   }
+  if (endpoint == OpenAiEndpoint::ChatCompletions) offer_tools(served.engine, parsed.tools, request_of);
   tokenize_prompt(served.engine, request_of);
   answer_tokens(served.engine, request_of.prompt_tokens, *exchange);
 }
@@ -124,21 +112,14 @@ void tokenizer_info(const Served& served, const HttpRequest&, const std::shared_
 }
 
 void detokenize(const Served& served, const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-  const json object = parse_body(request.body);
-  for (const auto& [key, value] : object.items()) {
-    if (key != "tokens" && key != "model") unsupported(key);
-  }
-  const auto tokens = object.find("tokens");
-  if (tokens == object.end() || !tokens->is_array())
-    throw BadRequest("tokens", "expected a list of token ids");
   std::vector<TokenId> ids;
-  for (const json& token : *tokens) {
-    const std::int64_t id = token.is_number_integer() ? token.get<std::int64_t>() : -1;
-    if (id < 0 || id >= served.engine.info().vocab) {
-      throw BadRequest("tokens", fmt::format("expected token ids below {}, found {}",
-                                             served.engine.info().vocab, token.dump()));
-    }
-    ids.push_back(static_cast<TokenId>(id));
+  FieldNotes notes = field_notes(served);
+  read_object(detokenize_fields(), "", parse_body(request.body), notes, ids);
+  tell_ignored(notes, served, *exchange);
+  for (const TokenId id : ids) {
+    if (id < served.engine.info().vocab) continue;
+    throw BadRequest("tokens",
+                     fmt::format("expected token ids below {}, found {}", served.engine.info().vocab, id));
   }
   const std::string text = served.engine.detokenize(ids, true);
   exchange->answer(200, text_of({{"prompt", text}, {"content", text}}));

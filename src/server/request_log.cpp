@@ -19,6 +19,7 @@ ordered_json fields_of(const RequestRecord& r) {
   if (!r.traceparent.empty()) fields["traceparent"] = r.traceparent;
   fields.update({{"method", r.method}, {"path", r.path}, {"client", r.client}, {"status", r.status}});
   fields["ms"] = std::round(r.ms * 1e3) / 1e3;
+  if (!r.ignored_fields.empty()) fields["ignored"] = r.ignored_fields;
   if (r.choices > 0) {
     fields["choices"] = r.choices;
     fields["prompt_tokens"] = r.prompt_tokens;

@@ -29,8 +29,9 @@ struct RequestRecord {
   std::string method;
   std::string path;
   std::string client;
-  int status = 0;  ///< 499: the client went away
-  double ms = 0;   ///< until the answer was given
+  int status = 0;              ///< 499: the client went away
+  double ms = 0;               ///< until the answer was given
+  std::string ignored_fields;  ///< with commas between them
   // Of requests that generate.
   int choices = 0;
   std::int64_t prompt_tokens = 0;

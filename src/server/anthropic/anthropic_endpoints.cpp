@@ -11,12 +11,17 @@
 namespace augur {
 namespace {
 
-AnthropicRequest read(AnthropicEndpoint endpoint, const Served& served, const HttpRequest& http) {
-  return parse_anthropic_request(endpoint, http.body, served.options.speculation);
+AnthropicRequest read(AnthropicEndpoint endpoint, const Served& served, const HttpRequest& http,
+                      Exchange& exchange) {
+  FieldNotes notes = field_notes(served);
+  AnthropicRequest parsed = parse_anthropic_request(endpoint, http.body, served.options.speculation, notes);
+  tell_ignored(notes, served, exchange);
+  add_text_bias(served.engine, parsed.text_bias, parsed.request);
+  return parsed;
 }
 
 void messages(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
-  AnthropicRequest parsed = read(AnthropicEndpoint::Messages, served, http);
+  AnthropicRequest parsed = read(AnthropicEndpoint::Messages, served, http, *exchange);
   if (refuse_other_model(served, parsed.model, anthropic_error_body, *exchange)) return;
   std::optional<ToolParser> tools = offer_tools(served.engine, parsed.tools, parsed.request);
   tokenize_prompt(served.engine, parsed.request);
@@ -26,7 +31,7 @@ void messages(const Served& served, const HttpRequest& http, const std::shared_p
 }
 
 void count_tokens(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
-  AnthropicRequest parsed = read(AnthropicEndpoint::CountTokens, served, http);
+  AnthropicRequest parsed = read(AnthropicEndpoint::CountTokens, served, http, *exchange);
   offer_tools(served.engine, parsed.tools, parsed.request);
   tokenize_prompt(served.engine, parsed.request);
   exchange->answer(200, text_of({{"input_tokens", parsed.request.prompt_tokens.size()}}));

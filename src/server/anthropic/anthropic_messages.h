@@ -4,14 +4,16 @@
 #include <vector>
 
 #include "augur/message.h"
+#include "server/fields/field_table.h"
 
 namespace augur {
 
 /// A string, or a list of text blocks, which become its lines.
-std::string read_anthropic_text(const std::string& field, const nlohmann::ordered_json& value);
+std::string read_anthropic_text(const std::string& field, const nlohmann::ordered_json& value,
+                                FieldNotes& notes);
 
 /// "messages" of Anthropic's API: text, tool_use and tool_result blocks. What a tool gave is a message of its
 /// own here; one that says is_error begins with "Error: ". BadRequest for anything else, naming its place.
-std::vector<Message> read_anthropic_messages(const nlohmann::ordered_json& value);
+std::vector<Message> read_anthropic_messages(const nlohmann::ordered_json& value, FieldNotes& notes);
 
 }  // namespace augur

@@ -6,35 +6,47 @@
 #include <utility>
 
 #include "server/anthropic/anthropic_messages.h"
+#include "server/fields/foreign_fields.h"
 #include "server/fields/json_fields.h"
-#include "server/fields/sampling_fields.h"
-#include "server/fields/speculative_field.h"
 
 namespace augur {
 namespace {
 
 using nlohmann::ordered_json;
 
-Tool tool(const std::string& field, const ordered_json& value) {
-  if (!value.is_object()) unexpected(field, "an object with name, description and input_schema");
-  Tool to{.name = {}, .description = {}, .parameters = {}, .strict = {}, .field = field + ".input_schema"};
-  for (const auto& [key, item] : value.items()) {
-    const std::string at = field + "." + key;
-    if (key == "name") {
-      to.name = read_tool_name(at, item);
-    } else if (key == "description") {
-      to.description = read_string(at, item);
-    } else if (key == "input_schema") {
-      to.parameters = read_schema(at, item);
-    } else if (key == "strict") {
-      to.strict = read_boolean(at, item);
-    } else if (key == "type" ? item != "custom" : key != "cache_control") {
-      unsupported(at);
-    }
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
+
+/// What a body is read into.
+struct Draft {
+  AnthropicRequest to;
+  RequestDraft shared;
+  std::string system;
+  ordered_json choice;  ///< it is read when all tools are there
+};
+
+const FieldType kAnyObject = FieldType::schema(R"({"type": "object"})");
+
+const FieldTable<Tool>& entry_fields() {
+  static const FieldTable<Tool> table = [] {
+    FieldTable<Tool> fields =
+        joined<Tool>({function_fields("input_schema"),
+                      {fixed_field<Tool>("type", R"(["custom"])"),
+                       ignored_field<Tool>("cache_control", kAnyObject, "every prompt is cached")}});
+    for (Field<Tool>& field : fields) field.required |= field.name == "input_schema";
+    return fields;
+  }();
+  return table;
+}
+
+void read_tools(const FieldValue& value, Draft& to) {
+  if (!value.json.is_array()) unexpected(value.path, "a list");
+  for (std::size_t i = 0; i < value.json.size(); ++i) {
+    const std::string at = fmt::format("{}[{}]", value.path, i);
+    if (!value.json[i].is_object()) unexpected(at, "an object with name, description and input_schema");
+    Tool& entry = to.to.tools.tools.emplace_back();
+    entry.field = at + ".input_schema";
+    read_object(entry_fields(), at, value.json[i], value.notes, entry);
   }
-  if (to.name.empty()) throw BadRequest(field + ".name", "is missing");
-  if (to.parameters.empty()) throw BadRequest(field + ".input_schema", "is missing");
-  return to;
 }
 
 void read_tool_choice(const ordered_json& value, OfferedTools& to) {
@@ -56,79 +68,93 @@ void read_tool_choice(const ordered_json& value, OfferedTools& to) {
   read_tool_choice_word("tool_choice", type == "any" ? ordered_json("required") : type, to);
 }
 
-void read_stops(const ordered_json& value, std::vector<std::string>& to) {
-  constexpr std::size_t kMost = 16;
-  if (!value.is_array() || value.size() > kMost) {
-    unexpected("stop_sequences", fmt::format("a list of at most {} strings", kMost));
-  }
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string at = fmt::format("stop_sequences[{}]", i);
-    to.push_back(read_string(at, value[i]));
-    if (to.back().empty()) unexpected(at, "a string that is not empty");
+void read_thinking(const FieldValue& value, Draft&) {
+  if (!value.json.is_object() || value.json.value("type", ordered_json()) != "disabled") {
+    unsupported(value.path);
   }
 }
 
-/// What says nothing of the answer: who asks, and how Anthropic is to bill. True where it is such a field.
-bool read_remark(const std::string& key, const ordered_json& value) {
-  if (key == "thinking") {
-    if (!value.is_object() || value.value("type", ordered_json()) != "disabled") unsupported(key);
-    return true;
-  }
-  return key == "metadata" || key == "service_tier";
+const FieldTable<Draft>& count_fields() {
+  static const FieldTable<Draft> table = joined<Draft>(
+      {caller_fields<Draft>(),
+       {{{"messages",
+          FieldType::schema(
+              R"({"type": "array", "items": {"$ref": "#/components/schemas/AnthropicMessage"}, "minItems": 1})"),
+          {},
+          true},
+         [](const FieldValue& v, Draft& to) {
+           to.shared.request.messages = read_anthropic_messages(v.json, v.notes);
+         }},
+        {{"model", FieldType::text()}, [](const FieldValue& v, Draft& to) { to.to.model = v.text(); }},
+        {{"system", FieldType::schema(R"({"oneOf": [{"type": "string"},
+            {"type": "array", "items": {"$ref": "#/components/schemas/TextBlock"}}]})")},
+         [](const FieldValue& v, Draft& to) { to.system = read_anthropic_text(v.path, v.json, v.notes); }},
+        {{"tools",
+          FieldType::schema(R"({"type": "array", "items": {"$ref": "#/components/schemas/AnthropicTool"}})")},
+         read_tools},
+        {{"tool_choice", FieldType::schema(R"({"type": "object", "properties": {
+            "type": {"enum": ["auto", "none", "any", "tool"]},
+            "name": {"type": "string", "description": "with the type tool"},
+            "disable_parallel_tool_use": {"type": "boolean"}}, "required": ["type"]})")},
+         [](const FieldValue& v, Draft& to) { to.choice = v.json; }},
+        {{"thinking", FieldType::schema(R"({"type": "object", "properties": {"type": {"const": "disabled"}},
+            "required": ["type"]})")},
+         read_thinking},
+        ignored_field<Draft>("cache_control", kAnyObject, "every prompt is cached"),
+        fixed_field<Draft>("output_config", "[{}]"),
+        fixed_field<Draft>("mcp_servers", "[[]]"),
+        absent_field<Draft>("container"),
+        absent_field<Draft>("context_management")}});
+  return table;
+}
+
+const FieldTable<Draft>& message_fields() {
+  static const auto shared = [](Draft& draft) -> RequestDraft& { return draft.shared; };
+  static const FieldTable<Draft> table =
+      joined<Draft>({fields_of<Draft>(sampling_fields(), shared),
+                     fields_of<Draft>(cache_fields(), shared),
+                     count_fields(),
+                     {{{"max_tokens", FieldType::integer(0, kMostTokens), {}, true},
+                       [](const FieldValue& v, Draft& to) { to.shared.request.max_tokens = v.integer(); }},
+                      {{"stop_sequences", FieldType::schema(R"({"type": "array",
+            "items": {"type": "string", "minLength": 1}, "maxItems": 16})")},
+                       [](const FieldValue& v, Draft& to) {
+                         if (!v.json.is_array()) unexpected(v.path, "a list of strings");
+                         to.shared.request.stop = read_stops(v.path, v.json);
+                       }},
+                      absent_field<Draft>("stop"),
+                      {{"stream", FieldType::boolean()},
+                       [](const FieldValue& v, Draft& to) { to.to.stream = v.boolean(); }}}});
+  return table;
+}
+
+const FieldTable<Draft>& fields(AnthropicEndpoint endpoint) {
+  return endpoint == AnthropicEndpoint::CountTokens ? count_fields() : message_fields();
 }
 
 }  // namespace
 
 AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string_view text,
-                                         const SpeculationPlan& plan) {
-  const ordered_json body = parse_ordered_body(text);
-  const bool count = endpoint == AnthropicEndpoint::CountTokens;
-  AnthropicRequest to;
-  Request& request = to.request;
-  request.sampling.temperature = 1;
-  std::string system;
-  bool seeded = false;
-  bool limited = false;
-  for (const auto& [key, value] : body.items()) {
-    if (value.is_null()) continue;
-    if (key == "model") {
-      to.model = read_string(key, value);
-    } else if (key == "messages") {
-      request.messages = read_anthropic_messages(value);
-    } else if (key == "system") {
-      system = read_anthropic_text(key, value);
-    } else if (key == "max_tokens" && !count) {
-      request.max_tokens = read_integer(key, value, 0, std::int64_t{1} << 31);
-      limited = true;
-    } else if (key == "stop_sequences" && !count) {
-      read_stops(value, request.stop);
-    } else if (key == "stream" && !count) {
-      to.stream = read_boolean(key, value);
-    } else if (key == "tools") {
-      if (!value.is_array()) unexpected(key, "a list");
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        to.tools.tools.push_back(tool(fmt::format("tools[{}]", i), value[i]));
-      }
-    } else if (key == "tool_choice" || read_remark(key, value)) {
-      continue;  // the choice is read when the tools are there
-    } else if (key == "speculative" && !count) {
-      request.speculation = read_speculative(value, plan);
-    } else if (!count && key != "stop" && read_sampling_field(key, value, request)) {
-      seeded |= key == "seed";
-    } else {
-      unsupported(key);
-    }
+                                         const SpeculationPlan& plan, FieldNotes& notes) {
+  Draft draft;
+  draft.shared.request.sampling.temperature = 1;
+  read_object(fields(endpoint), "", parse_body(text), notes, draft);
+  AnthropicRequest& to = draft.to;
+  to.text_bias = draft.shared.text_bias;
+  to.request = finish_draft(draft.shared, plan);
+  if (!draft.system.empty()) {
+    to.request.messages.insert(to.request.messages.begin(),
+                               {.role = "system", .content = std::move(draft.system)});
   }
-  if (request.messages.empty()) throw BadRequest("messages", "is missing");
-  if (!count && !limited) throw BadRequest("max_tokens", "is missing");
-  if (!system.empty()) {
-    request.messages.insert(request.messages.begin(), {.role = "system", .content = std::move(system)});
-  }
-  if (const auto choice = body.find("tool_choice"); choice != body.end() && !choice->is_null()) {
-    read_tool_choice(*choice, to.tools);
-  }
-  if (!seeded) request.sampling.seed = any_seed();
-  return to;
+  if (!draft.choice.is_null()) read_tool_choice(draft.choice, to.tools);
+  return std::move(to);
+}
+
+ordered_json anthropic_schema(AnthropicEndpoint endpoint) {
+  return object_schema(specs_of(fields(endpoint)));
+}
+ordered_json anthropic_tool_schema() {
+  return object_schema(specs_of(entry_fields()));
 }
 
 }  // namespace augur

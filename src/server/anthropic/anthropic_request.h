@@ -1,14 +1,18 @@
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "augur/options.h"
+#include "server/fields/request_fields.h"
 #include "server/tools/offered_tools.h"
 
 namespace augur {
 
 struct AnthropicRequest {
   Request request;
+  std::vector<RequestDraft::TextBias> text_bias;
   OfferedTools tools;
   bool stream = false;
   std::string model;  ///< as the client names it; empty: it does not
@@ -16,10 +20,13 @@ struct AnthropicRequest {
 
 enum class AnthropicEndpoint { Messages, CountTokens };
 
-/// The body of /v1/messages or /v1/messages/count_tokens. As parse_openai_request(): nothing is ignored but
-/// `metadata` and what says how Anthropic is to cache and bill; sampling fields beyond Anthropic's own are
-/// OpenAI's and vLLM's.
+/// The body of /v1/messages or /v1/messages/count_tokens. As parse_openai_request(); sampling fields beyond
+/// Anthropic's own are OpenAI's and vLLM's.
 AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string_view body,
-                                         const SpeculationPlan& plan);
+                                         const SpeculationPlan& plan, FieldNotes& notes);
+
+// For OpenAPI.
+nlohmann::ordered_json anthropic_schema(AnthropicEndpoint endpoint);
+nlohmann::ordered_json anthropic_tool_schema();
 
 }  // namespace augur

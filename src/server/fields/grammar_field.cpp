@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
-#include "server/fields/json_fields.h"
+#include "server/fields/request_fields.h"
 
 namespace augur {
 namespace {
 
-using nlohmann::json;
+using nlohmann::ordered_json;
+using Draft = RequestDraft;
 
 void set(const std::string& field, Grammar grammar, Request& request) {
   if (request.grammar)
@@ -19,7 +21,7 @@ void set(const std::string& field, Grammar grammar, Request& request) {
   if (request.grammar->field.empty()) request.grammar->field = field;
 }
 
-Grammar text_grammar(const std::string& field, GrammarKind kind, const json& value) {
+Grammar text_grammar(const std::string& field, GrammarKind kind, const ordered_json& value) {
   Grammar grammar{.kind = kind, .text = read_string(field, value), .field = field};
   if (grammar.text.empty()) unexpected(field, "a text that is not empty");
   return grammar;
@@ -30,80 +32,107 @@ Grammar any_json(const std::string& field) {
 }
 
 /// A schema, or its text.
-Grammar schema_or_text(const std::string& field, const json& value, std::string_view body,
-                       const std::string& pointer) {
+Grammar schema_or_text(const std::string& field, const ordered_json& value) {
   return value.is_string() ? text_grammar(field, GrammarKind::JsonSchema, value)
-                           : schema_grammar(field, body, pointer);
+                           : schema_grammar(field, value);
 }
 
-/// What stands beside a schema and changes nothing. False: it is none of these.
-bool read_schema_remark(const std::string& field, const std::string& key, const json& value) {
-  const std::string at = field + "." + key;
-  if (key == "name" || key == "description") {
-    if (!value.is_null()) read_string(at, value);
-  } else if (key == "strict") {
-    if (!value.is_null()) read_boolean(at, value);  // schemas are always enforced
-  } else {
-    return false;
-  }
-  return true;
+/// response_format, what stands in its json_schema, and text.format, which has both in one.
+struct Format {
+  std::string type;
+  std::optional<ordered_json> schema;       ///< beside the type
+  std::optional<ordered_json> json_schema;  ///< the object around a schema
+};
+
+constexpr std::string_view kSchema = R"({"type": "object", "description": "a JSON schema"})";
+
+template <class T>
+FieldTable<T> schema_remarks() {
+  return {ignored_field<T>("name", FieldType::text()), ignored_field<T>("description", FieldType::text()),
+          ignored_field<T>("strict", FieldType::boolean(), "schemas are always enforced")};
 }
 
-void read_response_format(const json& value, std::string_view body, Request& request) {
-  const std::string field = "response_format";
-  if (!value.is_object()) unexpected(field, "an object with a type");
-  const std::string type = value.contains("type") ? read_string(field + ".type", value["type"]) : "";
-  if (type != "text" && type != "json_object" && type != "json_schema") {
-    unexpected(field + ".type", "text, json_object or json_schema");
-  }
-  // llama.cpp's json_object may have a schema.
-  const bool plain_schema = type == "json_object" && value.contains("schema");
-  for (const auto& [key, item] : value.items()) {
-    const bool known =
-        key == "type" || (type == "json_schema" && key == type) || (plain_schema && key == "schema");
-    if (!known) unsupported(field + "." + key);
-  }
-  if (plain_schema)
-    return set(field, schema_grammar(field + ".schema", body, "/response_format/schema"), request);
-  if (type == "json_object") return set(field, any_json(field), request);
-  if (type == "text") return;
+const FieldTable<Format>& format_type_fields() {
+  static const FieldTable<Format> table = {
+      {{"type", FieldType::schema(R"({"enum": ["text", "json_object", "json_schema"]})"), {}, true},
+       [](const FieldValue& v, Format& to) {
+         to.type = v.json.is_string() ? v.text() : std::string();
+         if (to.type != "text" && to.type != "json_object" && to.type != "json_schema") {
+           unexpected(v.path, "text, json_object or json_schema");
+         }
+       }},
+      {{"schema", FieldType::schema(kSchema)}, [](const FieldValue& v, Format& to) { to.schema = v.json; }}};
+  return table;
+}
+
+void read_response_format(const FieldValue& value, Draft& to) {
+  static const FieldTable<Format> table =
+      joined<Format>({format_type_fields(),
+                      {{{"json_schema", FieldType::schema(R"({"type": "object"})"), {}},
+                        [](const FieldValue& v, Format& format) { format.json_schema = v.json; }}}});
+  static const FieldTable<Format> inner_table =
+      joined<Format>({schema_remarks<Format>(),
+                      {{{"schema", FieldType::schema(kSchema), {}, true},
+                        [](const FieldValue& v, Format& format) { format.schema = v.json; }}}});
+  const std::string& field = value.path;
+  Format format;
+  if (!value.json.is_object()) unexpected(field, "an object with a type");
+  read_object(table, field, value.json, value.notes, format);
+  if (format.json_schema && format.type != "json_schema") unsupported(field + ".json_schema");
+  if (format.schema && format.type != "json_object") unsupported(field + ".schema");
+  if (format.schema) return set(field, schema_grammar(field + ".schema", *format.schema), to.request);
+  if (format.type == "json_object") return set(field, any_json(field), to.request);
+  if (format.type == "text") return;
   const std::string inner = field + ".json_schema";
-  if (!value.contains(type) || !value[type].is_object()) unexpected(inner, "an object with a schema");
-  for (const auto& [key, item] : value[type].items()) {
-    if (!read_schema_remark(inner, key, item) && key != "schema") unsupported(inner + "." + key);
-  }
-  set(field, schema_grammar(inner + ".schema", body, "/response_format/json_schema/schema"), request);
+  if (!format.json_schema || !format.json_schema->is_object()) unexpected(inner, "an object with a schema");
+  Format schema;
+  read_object(inner_table, inner, *format.json_schema, value.notes, schema);
+  set(field, schema_grammar(inner + ".schema", *schema.schema), to.request);
 }
 
-void read_structured_outputs(const json& value, std::string_view body, Request& request) {
-  const std::string field = "structured_outputs";
-  if (!value.is_object())
-    unexpected(field, "an object with json, json_object, regex, grammar, structural_tag or choice");
-  for (const auto& [key, item] : value.items()) {
-    const std::string at = field + "." + key;
-    if (item.is_null()) continue;
-    if (key == "json") {
-      set(at, schema_or_text(at, item, body, "/structured_outputs/json"), request);
-    } else if (key == "json_object") {
-      if (read_boolean(at, item)) set(at, any_json(at), request);
-    } else if (key == "regex") {
-      set(at, text_grammar(at, GrammarKind::Regex, item), request);
-    } else if (key == "grammar") {
-      set(at, text_grammar(at, GrammarKind::Ebnf, item), request);
-    } else if (key == "structural_tag") {
-      set(at,
-          item.is_string()
-              ? text_grammar(at, GrammarKind::StructuralTag, item)
-              : Grammar{.kind = GrammarKind::StructuralTag,
-                        .text = nlohmann::ordered_json::parse(body)["structured_outputs"][key].dump(),
-                        .field = at},
-          request);
-    } else if (key == "choice") {
-      set(at, choice_grammar(at, item), request);
-    } else {
-      unsupported(at);
-    }
-  }
+Field<Draft> text_field(std::string_view name, GrammarKind kind) {
+  return {{name, FieldType::text()}, [kind](const FieldValue& v, Draft& to) {
+            set(v.path, text_grammar(v.path, kind, v.json), to.request);
+          }};
+}
+
+constexpr std::string_view kSchemaOrText = R"({"type": ["object", "string"]})";
+constexpr std::string_view kTexts = R"({"type": "array", "items": {"type": "string", "minLength": 1},
+  "minItems": 1})";
+
+void read_schema_or_text(const FieldValue& value, Draft& to) {
+  set(value.path, schema_or_text(value.path, value.json), to.request);
+}
+
+void read_choice(const FieldValue& value, Draft& to) {
+  set(value.path, choice_grammar(value.path, value.json), to.request);
+}
+
+void read_structural_tag(const FieldValue& value, Draft& to) {
+  set(value.path,
+      value.json.is_string()
+          ? text_grammar(value.path, GrammarKind::StructuralTag, value.json)
+          : Grammar{.kind = GrammarKind::StructuralTag, .text = value.json.dump(), .field = value.path},
+      to.request);
+}
+
+const FieldTable<Draft>& structured_output_fields() {
+  static const FieldTable<Draft> table = {
+      {{"json", FieldType::schema(kSchemaOrText)}, read_schema_or_text},
+      {{"json_object", FieldType::boolean()},
+       [](const FieldValue& v, Draft& to) {
+         if (v.boolean()) set(v.path, any_json(v.path), to.request);
+       }},
+      text_field("regex", GrammarKind::Regex),
+      text_field("grammar", GrammarKind::Ebnf),
+      {{"structural_tag", FieldType::schema(kSchemaOrText)}, read_structural_tag},
+      {{"choice", FieldType::schema(kTexts)}, read_choice},
+      fixed_field<Draft>("disable_fallback", "[true, false]"),
+      fixed_field<Draft>("disable_any_whitespace", "[false]"),
+      fixed_field<Draft>("disable_additional_properties", "[false]"),
+      absent_field<Draft>("whitespace_pattern"),
+  };
+  return table;
 }
 
 /// A text as a grammar writes it.
@@ -124,14 +153,12 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-Grammar schema_grammar(const std::string& field, std::string_view body, const std::string& pointer) {
-  const auto ordered = nlohmann::ordered_json::parse(body);
-  const nlohmann::ordered_json::json_pointer at(pointer);
-  if (!ordered.contains(at) || !ordered[at].is_object()) unexpected(field, "a JSON schema");
-  return {.kind = GrammarKind::JsonSchema, .text = ordered[at].dump(), .field = field};
+Grammar schema_grammar(const std::string& field, const ordered_json& value) {
+  if (!value.is_object()) unexpected(field, "a JSON schema");
+  return {.kind = GrammarKind::JsonSchema, .text = value.dump(), .field = field};
 }
 
-Grammar choice_grammar(const std::string& field, const json& texts) {
+Grammar choice_grammar(const std::string& field, const ordered_json& texts) {
   if (!texts.is_array() || texts.empty()) unexpected(field, "a list of texts that is not empty");
   Grammar grammar{.kind = GrammarKind::Ebnf, .text = "root ::= ", .field = field};
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -143,44 +170,40 @@ Grammar choice_grammar(const std::string& field, const json& texts) {
   return grammar;
 }
 
-void read_text_format(const json& value, std::string_view body, Request& request) {
-  const std::string field = "text.format";
-  if (!value.is_object()) unexpected(field, "an object with a type");
-  const std::string type = value.contains("type") ? read_string(field + ".type", value["type"]) : "";
-  if (type != "text" && type != "json_object" && type != "json_schema") {
-    unexpected(field + ".type", "text, json_object or json_schema");
-  }
-  for (const auto& [key, item] : value.items()) {
-    const bool of_schema = type == "json_schema" && (key == "schema" || read_schema_remark(field, key, item));
-    if (key != "type" && !of_schema) unsupported(field + "." + key);
-  }
-  if (type == "json_object") set(field, any_json(field), request);
-  if (type == "json_schema") {
-    set(field, schema_grammar(field + ".schema", body, "/text/format/schema"), request);
-  }
+void read_text_format(const FieldValue& value, Request& request) {
+  static const FieldTable<Format> table = joined<Format>({format_type_fields(), schema_remarks<Format>()});
+  const std::string& field = value.path;
+  if (!value.json.is_object()) unexpected(field, "an object with a type");
+  Format format;
+  read_object(table, field, value.json, value.notes, format);
+  if (format.schema && format.type != "json_schema") unsupported(field + ".schema");
+  if (format.type == "json_object") set(field, any_json(field), request);
+  if (format.type != "json_schema") return;
+  if (!format.schema) unexpected(field + ".schema", "a JSON schema");
+  set(field, schema_grammar(field + ".schema", *format.schema), request);
 }
 
-bool read_grammar_field(const std::string& key, const json& value, std::string_view body, Request& request) {
-  if (key == "response_format") {
-    read_response_format(value, body, request);
-  } else if (key == "structured_outputs") {
-    read_structured_outputs(value, body, request);
-  } else if (key == "guided_json") {
-    set(key, schema_or_text(key, value, body, "/guided_json"), request);
-  } else if (key == "json_schema") {
-    set(key, schema_grammar(key, body, "/json_schema"), request);
-  } else if (key == "guided_regex") {
-    set(key, text_grammar(key, GrammarKind::Regex, value), request);
-  } else if (key == "guided_grammar") {
-    set(key, text_grammar(key, GrammarKind::Ebnf, value), request);
-  } else if (key == "grammar") {
-    set(key, text_grammar(key, GrammarKind::Gbnf, value), request);
-  } else if (key == "guided_choice") {
-    set(key, choice_grammar(key, value), request);
-  } else {
-    return false;
-  }
-  return true;
+void read_gbnf(const FieldValue& value, Draft& to) {
+  set(value.path, text_grammar(value.path, GrammarKind::Gbnf, value.json), to.request);
+}
+
+const FieldTable<Draft>& grammar_fields() {
+  static const FieldTable<Draft> table = {
+      {{"response_format", FieldType::schema(R"({"$ref": "#/components/schemas/ResponseFormat"})")},
+       read_response_format},
+      {{"structured_outputs", FieldType::schema(R"({"type": "object"})"), "as vLLM has it"},
+       [](const FieldValue& v, Draft& to) {
+         read_object(structured_output_fields(), v.path, v.json, v.notes, to);
+       }},
+      {{"guided_json", FieldType::schema(kSchemaOrText)}, read_schema_or_text},
+      {{"json_schema", FieldType::schema(kSchema)},
+       [](const FieldValue& v, Draft& to) { set(v.path, schema_grammar(v.path, v.json), to.request); }},
+      text_field("guided_regex", GrammarKind::Regex),
+      text_field("guided_grammar", GrammarKind::Ebnf),
+      {{"grammar", FieldType::text()}, read_gbnf},
+      {{"guided_choice", FieldType::schema(kTexts)}, read_choice},
+  };
+  return table;
 }
 
 }  // namespace augur

@@ -12,9 +12,9 @@
 
 namespace augur {
 
-using nlohmann::json;
+using nlohmann::ordered_json;
 
-SpeculationPlan read_speculative(const json& value, const SpeculationPlan& base) {
+SpeculationPlan read_speculative(const ordered_json& value, const SpeculationPlan& base) {
   if (!value.is_object()) unexpected("speculative", "an object");
   constexpr std::array kKeys = {"n-max", "n-min",     "p-min",     "topk",    "depth",
                                 "size",  "ngram-min", "ngram-max", "coupling"};

@@ -38,10 +38,26 @@ const char* stop_type(const Result& result) {
   return result.stop_string.empty() ? "eos" : "word";
 }
 
+/// Of `body` what is at these paths, under the whole path's name; what there is not is left out.
+ordered_json picked(const ordered_json& body, const std::vector<std::string>& paths) {
+  ordered_json to = ordered_json::object();
+  for (const std::string& path : paths) {
+    const ordered_json* at = &body;
+    for (std::size_t begin = 0; at != nullptr && begin <= path.size();) {
+      const std::size_t end = std::min(path.find('/', begin), path.size());
+      const auto found =
+          at->is_object() ? at->find(path.substr(begin, end - begin)) : ordered_json::const_iterator();
+      at = at->is_object() && found != at->end() ? &*found : nullptr;
+      begin = end + 1;
+    }
+    if (at != nullptr) to[path] = *at;
+  }
+  return to;
+}
+
 }  // namespace
 
-ordered_json generation_settings(const LlamaCppRequest& from) {
-  const Request& request = from.request;
+ordered_json generation_settings(const Request& request, bool stream) {
   const SamplingOptions& sampling = request.sampling;
   ordered_json bias = ordered_json::array();
   for (const auto& [token, value] : sampling.logit_bias) bias.push_back({{"token", token}, {"bias", value}});
@@ -58,7 +74,7 @@ ordered_json generation_settings(const LlamaCppRequest& from) {
           {"stop", request.stop},
           {"max_tokens", request.max_tokens},
           {"ignore_eos", request.ignore_eos},
-          {"stream", from.stream},
+          {"stream", stream},
           {"logit_bias", std::move(bias)},
           {"n_probs", std::max(0, request.logprobs)},
           {"samplers", {"penalties", "temperature", "top_k", "top_p", "min_p"}},
@@ -67,20 +83,23 @@ ordered_json generation_settings(const LlamaCppRequest& from) {
 
 LlamaCppAnswer::LlamaCppAnswer(LlamaCppRequest request, const Served& served,
                                std::shared_ptr<Exchange> exchange)
-    : GenerationAnswer(served, std::move(exchange), request.stream, 1),
+    : GenerationAnswer(served, std::move(exchange), request.stream,
+                       static_cast<int>(request.requests.size()) * request.choices),
       request_(std::move(request)),
       engine_(served.engine),
-      model_(served.options.model) {}
+      model_(served.options.model),
+      written_(request_.requests.size() * static_cast<std::size_t>(request_.choices)) {}
 
-void LlamaCppAnswer::take(int /*index*/, const TokenEvent& event) {
-  if (event.token >= 0) ++written_;
-  ordered_json chunk = {{"index", 0},
+void LlamaCppAnswer::take(int index, const TokenEvent& event) {
+  std::int64_t& written = written_[static_cast<std::size_t>(index)];
+  if (event.token >= 0) ++written;
+  ordered_json chunk = {{"index", index},
                         {"content", event.text},
                         {"tokens", ordered_json::array()},
                         {"stop", false},
                         {"id_slot", -1},
-                        {"tokens_predicted", written_},
-                        {"tokens_evaluated", request_.request.prompt_tokens.size()}};
+                        {"tokens_predicted", written},
+                        {"tokens_evaluated", request_.requests[request_of(index)].prompt_tokens.size()}};
   if (event.token >= 0) chunk["tokens"].push_back(event.token);
   if (event.logprobs != nullptr) {
     chunk["completion_probabilities"] = llamacpp_logprobs(engine_, {&event.token, 1}, {event.logprobs, 1});
@@ -88,11 +107,12 @@ void LlamaCppAnswer::take(int /*index*/, const TokenEvent& event) {
   exchange().event(text_of(chunk));
 }
 
-void LlamaCppAnswer::finish(const std::vector<Result>& results) {
-  const Result& result = results.front();
+ordered_json LlamaCppAnswer::body_of(int index, const Result& result) const {
   const bool has_text = !streamed();
+  Request request = request_.requests[request_of(index)];
+  request.sampling.seed += static_cast<std::uint64_t>(index % request_.choices);
   ordered_json body = {
-      {"index", 0},
+      {"index", index},
       {"content", has_text ? result.text : ""},
       {"tokens", has_text && request_.return_tokens ? ordered_json(result.tokens) : ordered_json::array()},
       {"id_slot", -1},
@@ -100,20 +120,29 @@ void LlamaCppAnswer::finish(const std::vector<Result>& results) {
       {"model", model_},
       {"tokens_predicted", result.tokens.size()},
       {"tokens_evaluated", result.prompt_tokens},
-      {"generation_settings", generation_settings(request_)},
-      {"prompt", request_.prompt},
+      {"generation_settings", generation_settings(request, request_.stream)},
+      {"prompt", request_.prompts[request_of(index)]},
       {"has_new_line", result.text.find('\n') != std::string::npos},
       {"truncated", false},
       {"stop_type", stop_type(result)},
       {"stopping_word", result.stop_string},
       {"tokens_cached", result.prompt_tokens + static_cast<std::int64_t>(result.tokens.size())},
       {"timings", timings_of(result)}};
-  if (has_text && request_.request.logprobs >= 0) {
+  if (has_text && request.logprobs >= 0) {
     body["completion_probabilities"] = llamacpp_logprobs(engine_, result.tokens, result.logprobs);
   }
-  if (!streamed()) return exchange().answer(200, text_of(body));
-  exchange().event(text_of(body));
-  exchange().end();
+  return request_.response_fields.empty() ? body : picked(body, request_.response_fields);
+}
+
+void LlamaCppAnswer::choice_ended(int index, const Result& result) {
+  if (streamed()) exchange().event(text_of(body_of(index, result)));
+}
+
+void LlamaCppAnswer::finish(const std::vector<Result>& results) {
+  if (streamed()) return exchange().end();
+  ordered_json all = ordered_json::array();
+  for (std::size_t i = 0; i < results.size(); ++i) all.push_back(body_of(static_cast<int>(i), results[i]));
+  exchange().answer(200, text_of(all.size() == 1 ? all.front() : all));
 }
 
 }  // namespace augur

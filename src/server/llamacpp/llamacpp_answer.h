@@ -10,22 +10,25 @@
 namespace augur {
 
 /// The settings that a request is generated with, under llama.cpp's names.
-nlohmann::ordered_json generation_settings(const LlamaCppRequest& request);
+nlohmann::ordered_json generation_settings(const Request& request, bool stream);
 
-/// The answer of /completion and /infill: whole, or as a stream whose events hold what is new, and the last
-/// one everything else.
+/// The answer of /completion and /infill: whole, one object, or a list where there are several choices; or as
+/// a stream whose events hold what is new, and the last one of a choice everything else.
 class LlamaCppAnswer final : public GenerationAnswer {
  public:
   LlamaCppAnswer(LlamaCppRequest request, const Served& served, std::shared_ptr<Exchange> exchange);
 
  private:
   void take(int index, const TokenEvent& event) override;
+  void choice_ended(int index, const Result& result) override;
   void finish(const std::vector<Result>& results) override;
+  std::size_t request_of(int index) const { return static_cast<std::size_t>(index / request_.choices); }
+  nlohmann::ordered_json body_of(int index, const Result& result) const;
 
   const LlamaCppRequest request_;
   const Engine& engine_;
   const std::string model_;
-  std::int64_t written_ = 0;  ///< tokens that were streamed; the session's thread's
+  std::vector<std::int64_t> written_;  ///< tokens that were streamed, by choice; the session's thread's
 };
 
 }  // namespace augur

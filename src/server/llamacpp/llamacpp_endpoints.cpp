@@ -10,26 +10,30 @@
 #include "server/llamacpp/llamacpp_answer.h"
 #include "server/llamacpp/llamacpp_request.h"
 #include "server/openai/openai_request.h"
-#include "server/openai/openai_tools.h"
 
 namespace augur {
 namespace {
 
-using nlohmann::json;
 using nlohmann::ordered_json;
 
 void answer(const Served& served, LlamaCppRequest parsed, const std::shared_ptr<Exchange>& exchange) {
-  const Request request = parsed.request;
-  std::make_shared<LlamaCppAnswer>(std::move(parsed), served, exchange)->submit(request, {});
+  const std::vector<Request> requests = parsed.requests;
+  std::make_shared<LlamaCppAnswer>(std::move(parsed), served, exchange)->submit(requests, {});
 }
 
 void completion(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
-  answer(served, parse_completion(served.engine, http.body, served.options.speculation), exchange);
+  FieldNotes notes = field_notes(served);
+  LlamaCppRequest parsed = parse_completion(served.engine, http.body, served.options.speculation, notes);
+  tell_ignored(notes, served, *exchange);
+  answer(served, std::move(parsed), exchange);
 }
 
 void infill(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
   try {
-    answer(served, parse_infill(served.engine, http.body, served.options.speculation), exchange);
+    FieldNotes notes = field_notes(served);
+    LlamaCppRequest parsed = parse_infill(served.engine, http.body, served.options.speculation, notes);
+    tell_ignored(notes, served, *exchange);
+    answer(served, std::move(parsed), exchange);
   } catch (const NoInfill& error) {
     exchange->answer(501, error_body(501, error.what()));
   }
@@ -37,10 +41,12 @@ void infill(const Served& served, const HttpRequest& http, const std::shared_ptr
 
 void apply_template(const Served& served, const HttpRequest& http,
                     const std::shared_ptr<Exchange>& exchange) {
+  FieldNotes notes = field_notes(served);
   OpenAiRequest parsed = parse_openai_request(OpenAiEndpoint::ChatCompletions, parse_body(http.body),
-                                              http.body, served.options.speculation);
+                                              served.options.speculation, notes);
+  tell_ignored(notes, served, *exchange);
   Request& request = parsed.requests.front();
-  offer_tools(served.engine, read_openai_tools(http.body), request);
+  offer_tools(served.engine, parsed.tools, request);
   try {
     exchange->answer(200, text_of({{"prompt", served.engine.render_chat(request.messages, request.tools)}}));
   } catch (const std::runtime_error& error) {
@@ -59,7 +65,8 @@ ordered_json speculative_props(const Served& served) {
 void props(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
   const ModelInfo& model = served.engine.info();
   const ordered_json body = {
-      {"default_generation_settings", {{"n_ctx", model.context}, {"params", generation_settings({})}}},
+      {"default_generation_settings",
+       {{"n_ctx", model.context}, {"params", generation_settings(llamacpp_defaults(), false)}}},
       {"total_slots", served.parallel},
       {"model_alias", served.options.model},
       {"model_path", std::filesystem::path(model.path).lexically_normal().filename().string()},

@@ -3,150 +3,160 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "server/answers/generation_answer.h"
+#include "server/fields/foreign_fields.h"
 #include "server/fields/grammar_field.h"
 #include "server/fields/json_fields.h"
-#include "server/fields/sampling_fields.h"
-#include "server/fields/speculative_field.h"
 #include "server/llamacpp/infill_prompt.h"
 
 namespace augur {
 namespace {
 
-using nlohmann::json;
+using nlohmann::ordered_json;
 
 constexpr int kMostLogprobs = 20;
-/// What llama.cpp calls the chain of SamplingOptions.
-constexpr std::array kSamplers = {"penalties", "temperature", "top_k", "top_p", "min_p"};
+constexpr int kMostChoices = 16;
+constexpr std::size_t kMostPrompts = 256;
+constexpr std::size_t kMostPaths = 64;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
 
-/// What is accepted as long as it is off, and the value that says so.
-struct Absent {
-  const char* key;
-  double off;
-};
-constexpr std::array kAbsent = {Absent{"dynatemp_range", 0},
-                                Absent{"typical_p", 1},
-                                Absent{"xtc_probability", 0},
-                                Absent{"dry_multiplier", 0},
-                                Absent{"mirostat", 0},
-                                Absent{"top_n_sigma", -1},
-                                Absent{"n_keep", 0},
-                                Absent{"n_indent", 0},
-                                Absent{"min_keep", 0},
-                                Absent{"id_slot", -1},
-                                Absent{"n_discard", 0},
-                                Absent{"n_cmpl", 1},
-                                Absent{"n", 1}};
-/// What shapes these.
-constexpr std::array kShapes = {"dynatemp_exponent",  "xtc_threshold",      "dry_base",
-                                "dry_allowed_length", "dry_penalty_last_n", "dry_sequence_breakers",
-                                "mirostat_tau",       "mirostat_eta"};
-
-bool read_absent(const std::string& key, const json& value) {
-  if (std::find(kShapes.begin(), kShapes.end(), key) != kShapes.end()) return true;
-  for (const Absent& absent : kAbsent) {
-    if (key != absent.key) continue;
-    if (!value.is_number() || value.get<double>() != absent.off) {
-      unexpected(key, fmt::format("{}: this server does not support it", absent.off));
-    }
-    return true;
-  }
-  if (key == "lora") {
-    if (!value.is_array() || !value.empty()) unsupported(key);
-    return true;
-  }
-  return false;
-}
-
-/// A list of [token, bias], where a bias of false forbids the token and a text stands for its tokens; or
-/// OpenAI's object, which read_sampling_field() reads.
-void read_logit_bias_list(const Engine& engine, const json& value, SamplingOptions& to) {
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string at = fmt::format("logit_bias[{}]", i);
-    const json& pair = value[i];
-    if (!pair.is_array() || pair.size() != 2) unexpected(at, "[token, bias]");
-    const float bias = pair[1] == false ? -std::numeric_limits<float>::infinity()
-                                        : static_cast<float>(read_number(at + "[1]", pair[1], -1e9, 1e9));
-    if (pair[0].is_string()) {
-      for (const TokenId token : engine.tokenize_part(pair[0].get<std::string>()))
-        to.logit_bias.emplace_back(token, bias);
-    } else {
-      to.logit_bias.emplace_back(
-          static_cast<TokenId>(read_integer(at + "[0]", pair[0], 0, engine.info().vocab - 1)), bias);
-    }
-  }
-}
-
-/// Reads a field that says how an answer is generated or told. False: it is none of these.
-bool read_field(const Engine& engine, const std::string& key, const json& value, std::string_view text,
-                LlamaCppRequest& to, json& speculative) {
-  Request& request = to.request;
-  if (key == "n_predict" || key == "max_tokens") {
-    request.max_tokens = read_integer(key, value, -1, std::int64_t{1} << 31);
-  } else if (key == "seed") {
-    const std::int64_t seed = read_integer(key, value, -1, std::numeric_limits<std::int64_t>::max());
-    if (seed >= 0) request.sampling.seed = static_cast<std::uint64_t>(seed);
-  } else if (key == "logit_bias" && value.is_array()) {
-    read_logit_bias_list(engine, value, request.sampling);
-  } else if (read_sampling_field(key, value, request) || (key == "grammar" && value == "")) {
-  } else if ((key == "grammar" || key == "json_schema") && read_grammar_field(key, value, text, request)) {
-  } else if (key == "stream") {
-    to.stream = read_boolean(key, value);
-  } else if (key == "cache_prompt") {
-    request.cache_prompt = read_boolean(key, value);
-  } else if (key == "return_tokens") {
-    to.return_tokens = read_boolean(key, value);
-  } else if (key == "n_probs") {
-    const auto count = static_cast<int>(read_integer(key, value, 0, kMostLogprobs));
-    request.logprobs = count > 0 ? count : -1;
-  } else if (key == "samplers") {
-    if (value != json(kSamplers))
-      unexpected(key, json(kSamplers).dump() + ", the order in which this server has them");
-  } else if (key == "post_sampling_probs" || key == "timings_per_token" || key == "return_progress") {
-    if (read_boolean(key, value)) unsupported(key);
-  } else if (key == "t_max_predict_ms") {
-    if (const auto ms = read_integer(key, value, -1, 1 << 30); ms > 0) unsupported(key);
-  } else if (key == "speculative") {
-    if (!value.is_object()) unexpected(key, "an object");
-    speculative.update(value);
-  } else if (key.starts_with("speculative.")) {
-    speculative[key.substr(std::string("speculative.").size())] = value;
-  } else {
-    return read_absent(key, value);
-  }
-  return true;
-}
-
-/// Everything but the prompt, whose fields are given.
-LlamaCppRequest parse(const Engine& engine, const json& body, std::string_view text,
-                      const SpeculationPlan& plan, std::initializer_list<std::string_view> prompt_fields) {
+/// What a body is read into.
+struct Draft {
   LlamaCppRequest to;
-  to.request.sampling.seed = any_seed();
-  json speculative = json::object();
-  for (const auto& [key, value] : body.items()) {
-    if (value.is_null() || key == "model") continue;
-    if (std::find(prompt_fields.begin(), prompt_fields.end(), key) != prompt_fields.end()) continue;
-    if (!read_field(engine, key, value, text, to, speculative)) unsupported(key);
+  RequestDraft shared;
+  ordered_json prompt;
+  InfillText infill;
+};
+
+Field<Draft> token_limit(std::string_view name) {
+  return {{name, FieldType::integer(-1, kMostTokens), "-1: as many as the context holds"},
+          [](const FieldValue& v, Draft& to) { to.shared.request.max_tokens = v.integer(); }};
+}
+
+Field<Draft> choice_count(std::string_view name) {
+  return {{name, FieldType::integer(1, kMostChoices), "answers to each prompt"},
+          [](const FieldValue& v, Draft& to) { to.to.choices = static_cast<int>(v.integer()); }};
+}
+
+/// "speculative.n_max" and so on, which say the same as members of "speculative".
+FieldTable<Draft> flat_speculative_fields() {
+  FieldTable<Draft> table;
+  for (const std::string_view name :
+       {"speculative.type", "speculative.policy", "speculative.n_max", "speculative.n_min",
+        "speculative.p_min", "speculative.topk", "speculative.depth", "speculative.size",
+        "speculative.ngram_min", "speculative.ngram_max", "speculative.coupling"}) {
+    table.push_back(
+        {{name, FieldType::schema(R"({"type": ["string", "number"]})")}, [](const FieldValue& v, Draft& to) {
+           to.shared.speculative[v.path.substr(std::string_view("speculative.").size())] = v.json;
+         }});
   }
-  if (!speculative.empty()) to.request.speculation = read_speculative(speculative, plan);
-  return to;
+  return table;
 }
 
-void set_prompt(const Engine& engine, std::vector<TokenId> tokens, LlamaCppRequest& to) {
-  to.request.prompt_tokens = std::move(tokens);
-  tokenize_prompt(engine, to.request);
-  to.prompt = engine.detokenize(to.request.prompt_tokens, true);
+void read_paths(const FieldValue& value, Draft& to) {
+  if (!value.json.is_array() || value.json.size() > kMostPaths) {
+    unexpected(value.path, fmt::format("a list of at most {} paths", kMostPaths));
+  }
+  for (std::size_t i = 0; i < value.json.size(); ++i) {
+    to.to.response_fields.push_back(read_string(fmt::format("{}[{}]", value.path, i), value.json[i]));
+  }
 }
 
-}  // namespace
+const FieldTable<Draft>& shared_fields() {
+  static const auto shared = [](Draft& draft) -> RequestDraft& { return draft.shared; };
+  static const FieldTable<Draft> table = joined<Draft>(
+      {fields_of<Draft>(sampling_fields(), shared),
+       fields_of<Draft>(stop_fields(), shared),
+       fields_of<Draft>(grammar_fields(), shared),
+       fields_of<Draft>(cache_fields(), shared),
+       llamacpp_fields<Draft>(),
+       flat_speculative_fields(),
+       {token_limit("n_predict"),
+        token_limit("max_tokens"),
+        choice_count("n"),
+        choice_count("n_cmpl"),
+        {{"seed", FieldType::integer(-1, std::numeric_limits<std::int64_t>::max()), "-1: any"},
+         [](const FieldValue& v, Draft& to) {
+           to.shared.seeded = v.integer() >= 0;
+           to.shared.request.sampling.seed = static_cast<std::uint64_t>(v.integer());
+         }},
+        {{"grammar", FieldType::text(), "empty: none"},
+         [](const FieldValue& v, Draft& to) {
+           if (!v.text().empty()) read_gbnf(v, to.shared);
+         }},
+        {{"stream", FieldType::boolean()},
+         [](const FieldValue& v, Draft& to) { to.to.stream = v.boolean(); }},
+        {{"return_tokens", FieldType::boolean()},
+         [](const FieldValue& v, Draft& to) { to.to.return_tokens = v.boolean(); }},
+        {{"n_probs", FieldType::integer(0, kMostLogprobs)},
+         [](const FieldValue& v, Draft& to) {
+           to.shared.request.logprobs = v.integer() > 0 ? static_cast<int>(v.integer()) : -1;
+         }},
+        {{"id_slot", FieldType::integer(-1, Engine::kMostParallel - 1),
+          "the place that is wanted, where it is free; -1: any"},
+         [](const FieldValue& v, Draft& to) { to.to.slot = static_cast<int>(v.integer()); }},
+        {{"response_fields", FieldType::schema(R"({"type": "array", "items": {"type": "string"},
+            "maxItems": 64})"),
+          "what is answered: names, or paths such as generation_settings/n_predict"},
+         read_paths},
+        fixed_field<Draft>("samplers", R"([["penalties", "temperature", "top_k", "top_p", "min_p"]])",
+                           "the order in which this server has them"),
+        fixed_field<Draft>("post_sampling_probs", "[false]"),
+        fixed_field<Draft>("timings_per_token", "[false]"),
+        fixed_field<Draft>("return_progress", "[false]"),
+        fixed_field<Draft>("t_max_predict_ms", "[-1, 0]"),
+        ignored_field<Draft>("model", FieldType::text())}});
+  return table;
+}
 
-std::vector<TokenId> read_mixed_tokens(const Engine& engine, const std::string& field, const json& value) {
-  const json list = value.is_array() ? value : json::array({value});
+const FieldTable<Draft>& completion_fields() {
+  static const FieldTable<Draft> table = joined<Draft>(
+      {shared_fields(),
+       {{{"prompt", FieldType::schema(R"({"oneOf": [{"type": "string"}, {"type": "array", "minItems": 1}]})"),
+          "a text, token ids, a list of both, or a list of these", true},
+         [](const FieldValue& v, Draft& to) { to.prompt = v.json; }}}});
+  return table;
+}
+
+void read_extra(const FieldValue& value, Draft& to) {
+  if (!value.json.is_array()) unexpected(value.path, "a list of {\"filename\", \"text\"}");
+  for (std::size_t i = 0; i < value.json.size(); ++i) {
+    const std::string at = fmt::format("{}[{}]", value.path, i);
+    const ordered_json& file = value.json[i];
+    if (!file.is_object() || !file.contains("text")) unexpected(at, "{\"filename\", \"text\"}");
+    to.infill.extra.push_back(
+        {.name = file.contains("filename") ? read_string(at + ".filename", file["filename"]) : "tmp",
+         .text = read_string(at + ".text", file["text"])});
+  }
+}
+
+Field<Draft> infill_text(std::string_view name, std::string InfillText::*member) {
+  return {{name, FieldType::text()},
+          [member](const FieldValue& v, Draft& to) { to.infill.*member = v.text(); }};
+}
+
+const FieldTable<Draft>& infill_fields() {
+  static const FieldTable<Draft> table =
+      joined<Draft>({shared_fields(),
+                     {infill_text("input_prefix", &InfillText::prefix),
+                      infill_text("input_suffix", &InfillText::suffix),
+                      infill_text("prompt", &InfillText::middle),
+                      {{"input_extra", FieldType::schema(R"({"type": "array", "items": {"type": "object",
+            "properties": {"filename": {"type": "string"}, "text": {"type": "string"}},
+            "required": ["text"]}})")},
+                       read_extra}}});
+  return table;
+}
+
+/// A text, token ids, or a list of both: as token ids, with a beginning of sequence where a text begins it.
+std::vector<TokenId> prompt_tokens(const Engine& engine, const std::string& field,
+                                   const ordered_json& value) {
+  const ordered_json list = value.is_array() ? value : ordered_json::array({value});
   std::vector<TokenId> tokens;
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (list[i].is_string()) {
@@ -157,47 +167,75 @@ std::vector<TokenId> read_mixed_tokens(const Engine& engine, const std::string& 
       tokens.push_back(static_cast<TokenId>(
           read_integer(fmt::format("{}[{}]", field, i), list[i], 0, engine.info().vocab - 1)));
     } else {
-      unexpected(field, "one prompt: a text, a list of token ids, or a list of both");
+      unexpected(field, "a text, a list of token ids, a list of both, or a list of these");
     }
   }
   return tokens;
 }
 
-LlamaCppRequest parse_completion(const Engine& engine, std::string_view text, const SpeculationPlan& plan) {
-  const json body = parse_body(text);
-  LlamaCppRequest to = parse(engine, body, text, plan, {"prompt"});
-  const auto prompt = body.find("prompt");
-  if (prompt == body.end()) throw BadRequest("prompt", "is missing");
-  set_prompt(engine, read_mixed_tokens(engine, "prompt", *prompt), to);
-  return to;
+/// A list with a number in it is one prompt; any other list is several.
+std::vector<std::vector<TokenId>> all_prompts(const Engine& engine, const ordered_json& value) {
+  const auto is_number = [](const ordered_json& item) { return item.is_number(); };
+  if (!value.is_array() || std::any_of(value.begin(), value.end(), is_number)) {
+    return {prompt_tokens(engine, "prompt", value)};
+  }
+  if (value.empty() || value.size() > kMostPrompts) {
+    unexpected("prompt", fmt::format("1 to {} prompts", kMostPrompts));
+  }
+  std::vector<std::vector<TokenId>> prompts;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    prompts.push_back(prompt_tokens(engine, fmt::format("prompt[{}]", i), value[i]));
+  }
+  return prompts;
 }
 
-LlamaCppRequest parse_infill(const Engine& engine, std::string_view body_text, const SpeculationPlan& plan) {
-  const json body = parse_body(body_text);
-  LlamaCppRequest to =
-      parse(engine, body, body_text, plan, {"prompt", "input_prefix", "input_suffix", "input_extra"});
-  const std::optional<InfillTokens> known = infill_tokens(engine);
-  if (!known) throw NoInfill("the model has no tokens for infilling");
-  InfillText text;
-  const auto read = [&](const char* field, std::string& into) {
-    if (const auto value = body.find(field); value != body.end()) into = read_string(field, *value);
-  };
-  read("input_prefix", text.prefix);
-  read("input_suffix", text.suffix);
-  read("prompt", text.middle);
-  if (const auto extra = body.find("input_extra"); extra != body.end() && !extra->is_null()) {
-    if (!extra->is_array()) unexpected("input_extra", "a list of {\"filename\", \"text\"}");
-    for (std::size_t i = 0; i < extra->size(); ++i) {
-      const std::string at = fmt::format("input_extra[{}]", i);
-      const json& file = (*extra)[i];
-      if (!file.is_object() || !file.contains("text")) unexpected(at, "{\"filename\", \"text\"}");
-      text.extra.push_back(
-          {.name = file.contains("filename") ? read_string(at + ".filename", file["filename"]) : "tmp",
-           .text = read_string(at + ".text", file["text"])});
+LlamaCppRequest finish(const Engine& engine, Draft& draft, const SpeculationPlan& plan,
+                       std::vector<std::vector<TokenId>> prompts) {
+  LlamaCppRequest& to = draft.to;
+  Request shared = finish_draft(draft.shared, plan);
+  add_text_bias(engine, draft.shared.text_bias, shared);
+  for (std::size_t i = 0; i < shared.sampling.logit_bias.size(); ++i) {
+    if (const TokenId token = shared.sampling.logit_bias[i].first; token >= engine.info().vocab) {
+      throw BadRequest("logit_bias",
+                       fmt::format("expected token ids below {}, found {}", engine.info().vocab, token));
     }
   }
-  set_prompt(engine, infill_prompt(engine, *known, text), to);
-  return to;
+  for (std::vector<TokenId>& tokens : prompts) {
+    Request& request = to.requests.emplace_back(shared);
+    request.prompt_tokens = std::move(tokens);
+    tokenize_prompt(engine, request);
+    to.prompts.push_back(engine.detokenize(request.prompt_tokens, true));
+  }
+  return std::move(to);
+}
+
+}  // namespace
+
+Request llamacpp_defaults() {
+  return {.sampling = {.temperature = 0.8, .top_k = 40, .top_p = 0.95, .min_p = 0.05}};
+}
+
+LlamaCppRequest parse_completion(const Engine& engine, std::string_view text, const SpeculationPlan& plan,
+                                 FieldNotes& notes) {
+  Draft draft{.to = {}, .shared = {.request = llamacpp_defaults()}, .prompt = {}, .infill = {}};
+  read_object(completion_fields(), "", parse_body(text), notes, draft);
+  return finish(engine, draft, plan, all_prompts(engine, draft.prompt));
+}
+
+LlamaCppRequest parse_infill(const Engine& engine, std::string_view body, const SpeculationPlan& plan,
+                             FieldNotes& notes) {
+  Draft draft{.to = {}, .shared = {.request = llamacpp_defaults()}, .prompt = {}, .infill = {}};
+  read_object(infill_fields(), "", parse_body(body), notes, draft);
+  const std::optional<InfillTokens> known = infill_tokens(engine);
+  if (!known) throw NoInfill("the model has no tokens for infilling");
+  return finish(engine, draft, plan, {infill_prompt(engine, *known, draft.infill)});
+}
+
+ordered_json completion_schema() {
+  return object_schema(specs_of(completion_fields()));
+}
+ordered_json infill_schema() {
+  return object_schema(specs_of(infill_fields()));
 }
 
 }  // namespace augur

@@ -1,5 +1,4 @@
 #pragma once
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -7,22 +6,30 @@
 
 #include "augur/engine.h"
 #include "server/fields/bad_request.h"
+#include "server/fields/request_fields.h"
 
 namespace augur {
 
 /// A request in the form of llama.cpp's server, with its defaults.
 struct LlamaCppRequest {
-  /// Its prompt as token ids.
-  Request request{.sampling = {.temperature = 0.8, .top_k = 40, .top_p = 0.95, .min_p = 0.05}};
-  std::string prompt;  ///< the same as text
+  /// Alike but for their prompts, which are token ids.
+  std::vector<Request> requests;
+  std::vector<std::string> prompts;  ///< the same as text
+  int choices = 1;                   ///< of each request
   bool stream = false;
   bool return_tokens = false;
+  int slot = -1;                             ///< place that the first one wants; -1: any
+  std::vector<std::string> response_fields;  ///< paths ("a/b") of what is answered; empty: everything
 };
 
+/// The settings of a request that says nothing.
+Request llamacpp_defaults();
+
 /// The body of /completion. What this server does not do is a BadRequest unless it is switched off in so many
-/// words; what only shapes something that is switched off may be given. `prompt`: a text, token ids, or a
-/// mixed list of both.
-LlamaCppRequest parse_completion(const Engine& engine, std::string_view body, const SpeculationPlan& plan);
+/// words; what only shapes something that is switched off may be given. `prompt`: a text, token ids, a mixed
+/// list of both, or a list of these.
+LlamaCppRequest parse_completion(const Engine& engine, std::string_view body, const SpeculationPlan& plan,
+                                 FieldNotes& notes);
 
 /// The body of /infill: the same with `input_prefix`, `input_suffix`, `input_extra` and `prompt`, which comes
 /// behind the prefix. NoInfill where the model has no tokens for it.
@@ -30,10 +37,11 @@ class NoInfill : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
-LlamaCppRequest parse_infill(const Engine& engine, std::string_view body, const SpeculationPlan& plan);
+LlamaCppRequest parse_infill(const Engine& engine, std::string_view body, const SpeculationPlan& plan,
+                             FieldNotes& notes);
 
-/// A text, token ids, or a list of both: as token ids, with a beginning of sequence where a text begins it.
-std::vector<TokenId> read_mixed_tokens(const Engine& engine, const std::string& field,
-                                       const nlohmann::json& value);
+// For OpenAPI.
+nlohmann::ordered_json completion_schema();
+nlohmann::ordered_json infill_schema();
 
 }  // namespace augur

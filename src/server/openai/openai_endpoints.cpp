@@ -8,24 +8,26 @@
 #include "server/fields/json_fields.h"
 #include "server/openai/openai_answer.h"
 #include "server/openai/openai_request.h"
-#include "server/openai/openai_tools.h"
 
 namespace augur {
 namespace {
 
 template <OpenAiEndpoint kEndpoint>
 void complete(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
+  FieldNotes notes = field_notes(served);
   OpenAiRequest parsed =
-      parse_openai_request(kEndpoint, parse_body(http.body), http.body, served.options.speculation);
+      parse_openai_request(kEndpoint, parse_body(http.body), served.options.speculation, notes);
+  tell_ignored(notes, served, *exchange);
   if (refuse_other_model(served, parsed.model, error_body, *exchange)) return;
   std::optional<ToolParser> tools;
   if (kEndpoint == OpenAiEndpoint::ChatCompletions) {
-    tools = offer_tools(served.engine, read_openai_tools(http.body), parsed.requests.front());
+    tools = offer_tools(served.engine, parsed.tools, parsed.requests.front());
   }
   std::vector<EchoedPrompt> echoes;
   for (Request& request : parsed.requests) {
     std::string text = request.prompt;
     tokenize_prompt(served.engine, request);
+    add_text_bias(served.engine, parsed.text_bias, request);
     if (!parsed.echo) continue;
     if (text.empty()) text = served.engine.detokenize(request.prompt_tokens, true);
     echoes.push_back({.text = std::move(text), .tokens = request.prompt_tokens});

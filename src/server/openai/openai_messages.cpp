@@ -6,12 +6,12 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "server/fields/json_fields.h"
+#include "server/fields/field_table.h"
 
 namespace augur {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 /// A string, or a list of parts {"type": "text", "text"}.
 std::string content(const std::string& field, const json& value) {
@@ -44,7 +44,7 @@ ToolCall tool_call(const std::string& field, const json& value) {
   return call;
 }
 
-Message message(const std::string& field, const json& value) {
+Message message(const std::string& field, const json& value, FieldNotes& notes) {
   if (!value.is_object()) unexpected(field, "an object with role and content");
   Message to;
   bool has_content = false;
@@ -71,10 +71,11 @@ Message message(const std::string& field, const json& value) {
       to.tool_call_id = read_string(at, item);
     } else if (key == "name") {
       to.name = read_string(at, item);
-    } else {
-      unsupported(at);
     }
   }
+  note_unknown_members(field, value,
+                       {"role", "content", "tool_calls", "tool_call_id", "name", "refusal", "annotations"},
+                       notes);
   if (to.role.empty()) throw BadRequest(field + ".role", "is missing");
   if (!has_content && to.tool_calls.empty()) throw BadRequest(field + ".content", "is missing");
   if (!to.tool_calls.empty() && to.role != "assistant") {
@@ -84,17 +85,16 @@ Message message(const std::string& field, const json& value) {
   if (to.role != "tool" && !to.tool_call_id.empty()) {
     throw BadRequest(field + ".tool_call_id", "goes with role \"tool\"");
   }
-  if (to.role != "tool" && !to.name.empty()) unsupported(field + ".name");
   return to;
 }
 
 }  // namespace
 
-std::vector<Message> read_openai_messages(const json& value) {
+std::vector<Message> read_openai_messages(const json& value, FieldNotes& notes) {
   if (!value.is_array() || value.empty()) unexpected("messages", "a list that is not empty");
   std::vector<Message> messages;
   for (std::size_t i = 0; i < value.size(); ++i) {
-    messages.push_back(message(fmt::format("messages[{}]", i), value[i]));
+    messages.push_back(message(fmt::format("messages[{}]", i), value[i], notes));
   }
   return messages;
 }

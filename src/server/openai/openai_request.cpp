@@ -3,48 +3,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
-#include "server/fields/grammar_field.h"
+#include "server/fields/foreign_fields.h"
 #include "server/fields/json_fields.h"
-#include "server/fields/sampling_fields.h"
-#include "server/fields/speculative_field.h"
 #include "server/openai/openai_messages.h"
+#include "server/openai/openai_tools.h"
 
 namespace augur {
 namespace {
 
-using nlohmann::json;
+using nlohmann::ordered_json;
 
 constexpr int kMostChoices = 16;
 constexpr std::size_t kMostPrompts = 256;
 constexpr int kMostLogprobs = 20;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
 
-/// What vllm-router writes into every request that it passes on, and how it is here anyway.
-struct Fixed {
-  std::string_view key;
-  bool value;
+/// What a body is read into.
+struct Draft {
+  OpenAiRequest to;
+  RequestDraft shared;
+  ToolFields tools;
+  bool usage_asked = false;
+  bool logprobs = false;
 };
-constexpr std::array kFixed = {Fixed{"no_stop_trim", false},         Fixed{"skip_special_tokens", true},
-                               Fixed{"return_hidden_states", false}, Fixed{"continue_final_message", false},
-                               Fixed{"separate_reasoning", true},    Fixed{"stream_reasoning", true},
-                               Fixed{"include_reasoning", true}};
-
-bool read_fixed(const std::string& key, const json& value) {
-  const auto* found =
-      std::find_if(kFixed.begin(), kFixed.end(), [&](const Fixed& f) { return f.key == key; });
-  if (found == kFixed.end()) return false;
-  if (value != found->value) {
-    unexpected(key, fmt::format("{}: this server does not support anything else", found->value));
-  }
-  return true;
-}
 
 /// A text, or a list of token ids.
-Request prompt(const std::string& field, const json& value) {
+Request prompt(const std::string& field, const ordered_json& value) {
   Request to;
   if (value.is_string()) {
     to.prompt = value.get<std::string>();
@@ -59,7 +46,7 @@ Request prompt(const std::string& field, const json& value) {
 }
 
 /// One of them, or a list.
-std::vector<Request> prompts(const json& value) {
+std::vector<Request> prompts(const ordered_json& value) {
   if (!value.is_array() || value.empty() || value[0].is_number()) return {prompt("prompt", value)};
   if (value.size() > kMostPrompts) unexpected("prompt", fmt::format("at most {} prompts", kMostPrompts));
   std::vector<Request> to;
@@ -69,87 +56,150 @@ std::vector<Request> prompts(const json& value) {
   return to;
 }
 
+const FieldTable<OpenAiRequest>& stream_fields() {
+  static const FieldTable<OpenAiRequest> table = {
+      {{"include_usage", FieldType::boolean()},
+       [](const FieldValue& v, OpenAiRequest& to) { to.stream_usage = v.boolean(); }},
+      ignored_field<OpenAiRequest>("include_obfuscation", FieldType::boolean()),
+      fixed_field<OpenAiRequest>("continuous_usage_stats", "[false]"),
+  };
+  return table;
+}
+
+const FieldTable<Request>& slo_fields() {
+  static const FieldTable<Request> table = {
+      {{"tpot_ms", FieldType::number(1e-3, 1e6)},
+       [](const FieldValue& v, Request& to) { to.tpot_ms = v.number(); }}};
+  return table;
+}
+
+/// What vllm-router writes into every request that it passes on, and how it is here anyway.
+const FieldTable<Draft>& router_fields() {
+  constexpr std::string_view kWho = "written by vllm-router";
+  static const FieldTable<Draft> table = {
+      fixed_field<Draft>("no_stop_trim", "[false]", kWho),
+      fixed_field<Draft>("skip_special_tokens", "[true]", kWho),
+      fixed_field<Draft>("return_hidden_states", "[false]", kWho),
+      fixed_field<Draft>("continue_final_message", "[false]", kWho),
+      fixed_field<Draft>("separate_reasoning", "[true]", kWho),
+      fixed_field<Draft>("stream_reasoning", "[true]", kWho),
+      fixed_field<Draft>("include_reasoning", "[true]", kWho),
+  };
+  return table;
+}
+
+Field<Draft> token_limit(std::string_view name) {
+  return {{name, FieldType::integer(0, kMostTokens)},
+          [](const FieldValue& v, Draft& to) { to.shared.request.max_tokens = v.integer(); }};
+}
+
+FieldTable<Draft> shared_fields() {
+  static const auto shared = [](Draft& draft) -> RequestDraft& { return draft.shared; };
+  const FieldTable<Draft> own = {
+      {{"model", FieldType::text()}, [](const FieldValue& v, Draft& to) { to.to.model = v.text(); }},
+      token_limit("max_tokens"),
+      {{"n", FieldType::integer(1, kMostChoices), "choices"},
+       [](const FieldValue& v, Draft& to) { to.to.choices = static_cast<int>(v.integer()); }},
+      {{"stream", FieldType::boolean()}, [](const FieldValue& v, Draft& to) { to.to.stream = v.boolean(); }},
+      {{"stream_options", FieldType::schema(R"({"type": "object", "properties": {
+          "include_usage": {"type": ["boolean", "null"]}}})")},
+       [](const FieldValue& v, Draft& to) {
+         read_object(stream_fields(), v.path, v.json, v.notes, to.to);
+         to.usage_asked = true;
+       }},
+      {{"slo", FieldType::schema(R"({"type": "object", "properties": {
+          "tpot_ms": {"type": "number", "minimum": 0.001, "maximum": 1000000}}})"),
+        "a promised time per token"},
+       [](const FieldValue& v, Draft& to) {
+         read_object(slo_fields(), v.path, v.json, v.notes, to.shared.request);
+       }},
+      {{"timeout", FieldType::number(1e-3, 1e9), "seconds; then it is a 504"},
+       [](const FieldValue& v, Draft& to) { to.to.seconds = v.number(); }},
+      {{"return_speculation", FieldType::boolean(),
+        "streams: who proposed each token, and the tree of every round"},
+       [](const FieldValue& v, Draft& to) { to.to.stream_speculation = v.boolean(); }},
+      {{"priority", FieldType::integer(-1000000, 1000000), "the lowest begins first"},
+       [](const FieldValue& v, Draft& to) { to.to.priority = -static_cast<int>(v.integer()); }},
+  };
+  return joined<Draft>({fields_of<Draft>(sampling_fields(), shared), fields_of<Draft>(stop_fields(), shared),
+                        fields_of<Draft>(grammar_fields(), shared), fields_of<Draft>(cache_fields(), shared),
+                        router_fields(), caller_fields<Draft>(), vllm_fields<Draft>(),
+                        llamacpp_fields<Draft>(), own});
+}
+
+const FieldTable<Draft>& chat_fields() {
+  static const FieldTable<Draft> table = joined<Draft>(
+      {shared_fields(),
+       openai_chat_fields<Draft>(),
+       fields_of<Draft>(tool_fields(), [](Draft& draft) -> ToolFields& { return draft.tools; }),
+       {{{"messages",
+          FieldType::schema(
+              R"({"type": "array", "items": {"$ref": "#/components/schemas/ChatMessage"}, "minItems": 1})"),
+          {},
+          true},
+         [](const FieldValue& v, Draft& to) {
+           to.to.requests.resize(1);
+           to.to.requests.front().messages = read_openai_messages(v.json, v.notes);
+         }},
+        token_limit("max_completion_tokens"),
+        {{"logprobs", FieldType::boolean()},
+         [](const FieldValue& v, Draft& to) { to.logprobs = v.boolean(); }},
+        {{"top_logprobs", FieldType::integer(0, kMostLogprobs)},
+         [](const FieldValue& v, Draft& to) { to.shared.request.logprobs = static_cast<int>(v.integer()); }},
+        fixed_field<Draft>("add_special_tokens", "[false]", "the template writes them"),
+        fixed_field<Draft>("echo", "[false]")}});
+  return table;
+}
+
+const FieldTable<Draft>& completion_fields() {
+  static const FieldTable<Draft> table = joined<Draft>(
+      {shared_fields(),
+       {{{"prompt",
+          FieldType::schema(R"({"oneOf": [{"type": "string"},
+            {"type": "array", "items": {"$ref": "#/components/schemas/TokenId"}, "minItems": 1},
+            {"type": "array", "items": {"oneOf": [{"type": "string"},
+              {"type": "array", "items": {"$ref": "#/components/schemas/TokenId"}, "minItems": 1}]},
+             "minItems": 1, "maxItems": 256}]})"),
+          {},
+          true},
+         [](const FieldValue& v, Draft& to) { to.to.requests = prompts(v.json); }},
+        {{"echo", FieldType::boolean()}, [](const FieldValue& v, Draft& to) { to.to.echo = v.boolean(); }},
+        {{"logprobs", FieldType::integer(0, kMostLogprobs)},
+         [](const FieldValue& v, Draft& to) { to.shared.request.logprobs = static_cast<int>(v.integer()); }},
+        fixed_field<Draft>("add_special_tokens", "[true]"),
+        fixed_field<Draft>("best_of", "[1]"),
+        absent_field<Draft>("suffix")}});
+  return table;
+}
+
+const FieldTable<Draft>& fields(OpenAiEndpoint endpoint) {
+  return endpoint == OpenAiEndpoint::ChatCompletions ? chat_fields() : completion_fields();
+}
+
 }  // namespace
 
-OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, std::string_view text,
-                                   const SpeculationPlan& plan) {
+OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const ordered_json& body,
+                                   const SpeculationPlan& plan, FieldNotes& notes) {
   const bool chat = endpoint == OpenAiEndpoint::ChatCompletions;
-  OpenAiRequest to;
-  Request request;  // but for the prompt
-  request.sampling.temperature = 1;
-  request.max_tokens = chat ? -1 : 16;
-  bool seeded = false;
-  bool usage_asked = false;
-  bool logprobs = false;
-  for (const auto& [key, value] : body.items()) {
-    const bool of_tools = key == "tools" || key == "tool_choice" || key == "parallel_tool_calls";
-    if (value.is_null() || (chat && of_tools)) continue;  // those are read_openai_tools()'s
-    if (key == "model") {
-      to.model = read_string(key, value);
-    } else if (chat && key == "messages") {
-      to.requests.resize(1);
-      to.requests.front().messages = read_openai_messages(value);
-    } else if (!chat && key == "prompt") {
-      to.requests = prompts(value);
-    } else if (!chat && key == "echo") {
-      to.echo = read_boolean(key, value);
-    } else if (!chat && key == "logprobs") {
-      request.logprobs = static_cast<int>(read_integer(key, value, 0, kMostLogprobs));
-    } else if (chat && key == "logprobs") {
-      logprobs = read_boolean(key, value);
-    } else if (chat && key == "top_logprobs") {
-      request.logprobs = static_cast<int>(read_integer(key, value, 0, kMostLogprobs));
-    } else if (key == "max_tokens" || (chat && key == "max_completion_tokens")) {
-      request.max_tokens = read_integer(key, value, 0, std::int64_t{1} << 31);
-    } else if (read_sampling_field(key, value, request)) {
-      seeded |= key == "seed";
-    } else if (read_grammar_field(key, value, text, request)) {
-      continue;
-    } else if (key == "n") {
-      to.choices = static_cast<int>(read_integer(key, value, 1, kMostChoices));
-    } else if (key == "stream") {
-      to.stream = read_boolean(key, value);
-    } else if (key == "stream_options") {
-      if (!value.is_object()) unexpected(key, "an object");
-      for (const auto& [name, item] : value.items()) {
-        if (name != "include_usage") unsupported("stream_options." + name);
-        to.stream_usage = read_boolean("stream_options.include_usage", item);
-      }
-      usage_asked = true;
-    } else if (key == "cache_prompt") {
-      request.cache_prompt = read_boolean(key, value);
-    } else if (key == "slo") {
-      if (!value.is_object()) unexpected(key, "{\"tpot_ms\": ...}");
-      for (const auto& [name, item] : value.items()) {
-        if (name != "tpot_ms") unsupported("slo." + name);
-        request.tpot_ms = read_number("slo.tpot_ms", item, 1e-3, 1e6);
-      }
-    } else if (key == "timeout") {
-      to.seconds = read_number(key, value, 1e-3, 1e9);
-    } else if (key == "return_speculation") {
-      to.stream_speculation = read_boolean(key, value);
-    } else if (key == "priority") {
-      to.priority =
-          -static_cast<int>(read_integer(key, value, -1000000, 1000000));  // as vLLM has it: lower is earlier
-    } else if (key == "speculative") {
-      request.speculation = read_speculative(value, plan);
-    } else if (key != "user" && key != "metadata" && !read_fixed(key, value)) {
-      unsupported(key);
-    }
-  }
-  if (to.requests.empty()) throw BadRequest(chat ? "messages" : "prompt", "is missing");
-  if (usage_asked && !to.stream) throw BadRequest("stream_options", "goes with \"stream\": true");
+  Draft draft;
+  draft.shared.request.sampling.temperature = 1;
+  draft.shared.request.max_tokens = chat ? -1 : 16;
+  read_object(fields(endpoint), "", body, notes, draft);
+  OpenAiRequest& to = draft.to;
+  to.tools = offered_by(draft.tools);
+  to.text_bias = draft.shared.text_bias;
+  Request request = finish_draft(draft.shared, plan);  // but for the prompt
+  if (draft.usage_asked && !to.stream) throw BadRequest("stream_options", "goes with \"stream\": true");
   if (to.stream_speculation && !to.stream)
     throw BadRequest("return_speculation", "goes with \"stream\": true");
-  if (chat && logprobs) request.logprobs = std::max(request.logprobs, 0);
-  if (chat && !logprobs && request.logprobs >= 0) {
+  if (draft.logprobs) request.logprobs = std::max(request.logprobs, 0);
+  if (chat && !draft.logprobs && request.logprobs >= 0) {
     throw BadRequest("top_logprobs", "goes with \"logprobs\": true");
   }
   request.prompt_logprobs = to.echo && request.logprobs >= 0;
   if (request.prompt_logprobs && to.stream) {
     throw BadRequest("echo", "the prompt's log-probabilities are not streamed: expected \"stream\": false");
   }
-  if (!seeded) request.sampling.seed = any_seed();
   for (Request& prompted : to.requests) {
     Request whole = request;
     whole.prompt = std::move(prompted.prompt);
@@ -157,7 +207,11 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, st
     whole.messages = std::move(prompted.messages);
     prompted = std::move(whole);
   }
-  return to;
+  return std::move(to);
+}
+
+ordered_json openai_schema(OpenAiEndpoint endpoint) {
+  return object_schema(specs_of(fields(endpoint)));
 }
 
 }  // namespace augur

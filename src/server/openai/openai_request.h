@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "augur/options.h"
-#include "server/fields/bad_request.h"
+#include "server/fields/request_fields.h"
+#include "server/tools/offered_tools.h"
 
 namespace augur {
 
@@ -14,7 +15,9 @@ enum class OpenAiEndpoint { ChatCompletions, Completions };
 
 struct OpenAiRequest {
   std::vector<Request> requests;  ///< alike but for their prompts, of which completions take several
-  int choices = 1;                ///< `n`, of each: choice i is sampled with the seed plus i
+  std::vector<RequestDraft::TextBias> text_bias;  ///< of each
+  OfferedTools tools;                             ///< of chats
+  int choices = 1;                                ///< `n`, of each: choice i is sampled with the seed plus i
   bool echo = false;
   bool stream = false;
   bool stream_usage = false;
@@ -24,12 +27,13 @@ struct OpenAiRequest {
   std::string model;   ///< as the client names it; empty: it does not
 };
 
-/// The body of /v1/chat/completions, but for its tools (openai_tools.h), or of /v1/completions. Every field
-/// that is not supported is a BadRequest that names it: nothing is ignored but `user` and `metadata`, which
-/// say who asks. Without a seed one is drawn. A plan under "speculative" ({"type", "policy", "n_max", "topk",
-/// ...}, the keys of the plan's text form with _ or -) is laid over `plan`; keys that name files are refused.
-/// `text` is what `body` was parsed from: a JSON schema's properties keep the order they have there.
-OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const nlohmann::json& body, std::string_view text,
-                                   const SpeculationPlan& plan);
+/// The body of /v1/chat/completions or /v1/completions. Without a seed one is drawn. A plan under
+/// "speculative" ({"type", "policy", "n_max", "topk", ...}, the keys of the plan's text form with _ or -) is
+/// laid over `plan`; keys that name files are refused.
+OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const nlohmann::ordered_json& body,
+                                   const SpeculationPlan& plan, FieldNotes& notes);
+
+/// Of a request's body, for OpenAPI.
+nlohmann::ordered_json openai_schema(OpenAiEndpoint endpoint);
 
 }  // namespace augur

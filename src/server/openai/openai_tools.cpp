@@ -11,27 +11,28 @@ namespace {
 
 using nlohmann::ordered_json;
 
-Tool function(const std::string& field, const ordered_json& value) {
-  if (!value.is_object()) unexpected(field, "an object with name, description and parameters");
-  Tool tool{.field = field + ".parameters"};
-  for (const auto& [key, item] : value.items()) {
-    const std::string at = field + "." + key;
-    if (key == "name") {
-      tool.name = read_tool_name(at, item);
-    } else if (item.is_null()) {
-      continue;
-    } else if (key == "description") {
-      tool.description = read_string(at, item);
-    } else if (key == "parameters") {
-      tool.parameters = read_schema(at, item);
-    } else if (key == "strict") {
-      tool.strict = read_boolean(at, item);
-    } else {
-      unsupported(at);
+const FieldTable<Tool>& entry_fields() {
+  static const FieldTable<Tool> function = function_fields("parameters");
+  static const FieldTable<Tool> table = {
+      {{"type", FieldType::one_of(R"(["function"])"), {}, true}, [](const FieldValue&, Tool&) {}},
+      {{"function", FieldType::schema(R"({"$ref": "#/components/schemas/Function"})"), {}, true},
+       [](const FieldValue& v, Tool& to) {
+         to.field = v.path + ".parameters";
+         read_object(function, v.path, v.json, v.notes, to);
+       }}};
+  return table;
+}
+
+void read_tools(const FieldValue& value, ToolFields& to) {
+  if (!value.json.is_array()) unexpected(value.path, "a list");
+  for (std::size_t i = 0; i < value.json.size(); ++i) {
+    const std::string at = fmt::format("{}[{}]", value.path, i);
+    const ordered_json& tool = value.json[i];
+    if (!tool.is_object() || tool.value("type", ordered_json()) != "function" || !tool.contains("function")) {
+      unexpected(at, R"({"type": "function", "function": {...}})");
     }
+    read_object(entry_fields(), at, tool, value.notes, to.offered.tools.emplace_back());
   }
-  if (tool.name.empty()) throw BadRequest(field + ".name", "is missing");
-  return tool;
 }
 
 void read_choice(const ordered_json& value, OfferedTools& to) {
@@ -49,28 +50,23 @@ void read_choice(const ordered_json& value, OfferedTools& to) {
 
 }  // namespace
 
-OfferedTools read_openai_tools(std::string_view text) {
-  const ordered_json body = parse_ordered_body(text);
-  OfferedTools offered;
-  if (const auto tools = body.find("tools"); tools != body.end() && !tools->is_null()) {
-    if (!tools->is_array()) unexpected("tools", "a list");
-    for (std::size_t i = 0; i < tools->size(); ++i) {
-      const std::string at = fmt::format("tools[{}]", i);
-      const ordered_json& tool = (*tools)[i];
-      if (!tool.is_object() || tool.value("type", ordered_json()) != "function" ||
-          !tool.contains("function") || tool.size() != 2) {
-        unexpected(at, R"({"type": "function", "function": {...}})");
-      }
-      offered.tools.push_back(function(at + ".function", tool["function"]));
-    }
-  }
-  if (const auto parallel = body.find("parallel_tool_calls");
-      parallel != body.end() && !parallel->is_null()) {
-    offered.parallel = read_boolean("parallel_tool_calls", *parallel);
-  }
-  if (const auto choice = body.find("tool_choice"); choice != body.end() && !choice->is_null()) {
-    read_choice(*choice, offered);
-  }
+const FieldTable<ToolFields>& tool_fields() {
+  static const FieldTable<ToolFields> table = {
+      {{"tools", FieldType::schema(R"({"type": "array", "items": {"$ref": "#/components/schemas/Tool"}})")},
+       read_tools},
+      {{"tool_choice", FieldType::schema(R"({"anyOf": [{"enum": ["none", "auto", "required"]},
+          {"type": "object", "properties": {"type": {"const": "function"}, "function": {"type": "object",
+           "properties": {"name": {"type": "string"}}, "required": ["name"]}},
+           "required": ["type", "function"]}]})")},
+       [](const FieldValue& v, ToolFields& to) { to.choice = v.json; }},
+      {{"parallel_tool_calls", FieldType::boolean()},
+       [](const FieldValue& v, ToolFields& to) { to.offered.parallel = v.boolean(); }}};
+  return table;
+}
+
+OfferedTools offered_by(const ToolFields& fields) {
+  OfferedTools offered = fields.offered;
+  if (!fields.choice.is_null()) read_choice(fields.choice, offered);
   return offered;
 }
 

@@ -11,10 +11,13 @@ namespace augur {
 namespace {
 
 void respond(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
-  ResponsesRequest parsed = parse_responses_request(http.body, served.options.speculation);
+  FieldNotes notes = field_notes(served);
+  ResponsesRequest parsed = parse_responses_request(http.body, served.options.speculation, notes);
+  tell_ignored(notes, served, *exchange);
   if (refuse_other_model(served, parsed.model, error_body, *exchange)) return;
   std::optional<ToolParser> tools = offer_tools(served.engine, parsed.tools, parsed.request);
   tokenize_prompt(served.engine, parsed.request);
+  add_text_bias(served.engine, parsed.text_bias, parsed.request);
   std::make_shared<ResponsesAnswer>(served, parsed, served.options.model, std::move(tools), exchange)
       ->submit(parsed.request, {});
 }

@@ -2,35 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "server/fields/json_fields.h"
+#include "server/fields/field_table.h"
 
 namespace augur {
 namespace {
 
 using nlohmann::ordered_json;
 
-/// Items that were output before also say their id and status.
-void check_fields(const std::string& field, const ordered_json& item,
-                  std::initializer_list<std::string_view> known) {
-  for (const auto& [key, value] : item.items()) {
-    const bool fine = key == "type" || key == "id" || key == "status" || value.is_null();
-    if (!fine && std::find(known.begin(), known.end(), key) == known.end()) unsupported(field + "." + key);
-  }
-}
-
 std::string string_in(const std::string& field, const ordered_json& item, const char* key) {
   return read_string(field + "." + key, item.value(key, ordered_json()));
 }
 
 /// A string, or a list of parts of text.
-std::string text(const std::string& field, const ordered_json& value) {
+std::string text(const std::string& field, const ordered_json& value, FieldNotes& notes) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_array() || value.empty()) unexpected(field, "a string or a list of parts");
   std::string all;
@@ -40,25 +29,26 @@ std::string text(const std::string& field, const ordered_json& value) {
     if (type != "input_text" && type != "output_text") {
       unexpected(at + ".type", "input_text or output_text: this server takes text only");
     }
-    check_fields(at, value[i], {"text", "annotations", "logprobs"});
+    note_unknown_members(at, value[i], {"type", "id", "status", "text", "annotations", "logprobs"}, notes);
     all += string_in(at, value[i], "text");
   }
   return all;
 }
 
-Message message(const std::string& field, const ordered_json& item) {
-  check_fields(field, item, {"role", "content"});
+Message message(const std::string& field, const ordered_json& item, FieldNotes& notes) {
+  note_unknown_members(field, item, {"type", "id", "status", "role", "content"}, notes);
   Message to{.role = string_in(field, item, "role")};
   if (to.role == "developer") to.role = "system";  // its newer name
   if (to.role != "system" && to.role != "user" && to.role != "assistant") {
     unexpected(field + ".role", "system, developer, user or assistant");
   }
-  to.content = text(field + ".content", item.value("content", ordered_json()));
+  to.content = text(field + ".content", item.value("content", ordered_json()), notes);
   return to;
 }
 
-void read_call(const std::string& field, const ordered_json& item, std::vector<Message>& to) {
-  check_fields(field, item, {"call_id", "name", "arguments"});
+void read_call(const std::string& field, const ordered_json& item, FieldNotes& notes,
+               std::vector<Message>& to) {
+  note_unknown_members(field, item, {"type", "id", "status", "call_id", "name", "arguments"}, notes);
   ToolCall call{.id = string_in(field, item, "call_id"),
                 .name = string_in(field, item, "name"),
                 .arguments = string_in(field, item, "arguments")};
@@ -69,17 +59,17 @@ void read_call(const std::string& field, const ordered_json& item, std::vector<M
   to.back().tool_calls.push_back(std::move(call));
 }
 
-Message call_output(const std::string& field, const ordered_json& item) {
-  check_fields(field, item, {"call_id", "output"});
+Message call_output(const std::string& field, const ordered_json& item, FieldNotes& notes) {
+  note_unknown_members(field, item, {"type", "id", "status", "call_id", "output"}, notes);
   Message to{.role = "tool"};
   to.tool_call_id = string_in(field, item, "call_id");
-  to.content = text(field + ".output", item.value("output", ordered_json()));
+  to.content = text(field + ".output", item.value("output", ordered_json()), notes);
   return to;
 }
 
 }  // namespace
 
-std::vector<Message> read_responses_input(const ordered_json& value) {
+std::vector<Message> read_responses_input(const ordered_json& value, FieldNotes& notes) {
   if (value.is_string()) return {{.role = "user", .content = value.get<std::string>()}};
   if (!value.is_array() || value.empty()) unexpected("input", "a string or a list of items");
   std::vector<Message> messages;
@@ -89,11 +79,11 @@ std::vector<Message> read_responses_input(const ordered_json& value) {
     if (!item.is_object()) unexpected(at, "an object");
     const ordered_json type = item.value("type", ordered_json("message"));
     if (type == "message") {
-      messages.push_back(message(at, item));
+      messages.push_back(message(at, item, notes));
     } else if (type == "function_call") {
-      read_call(at, item, messages);
+      read_call(at, item, notes, messages);
     } else if (type == "function_call_output") {
-      messages.push_back(call_output(at, item));
+      messages.push_back(call_output(at, item, notes));
     } else {
       unexpected(at + ".type", "message, function_call or function_call_output");
     }

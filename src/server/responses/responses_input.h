@@ -3,11 +3,12 @@
 #include <vector>
 
 #include "augur/message.h"
+#include "server/fields/field_table.h"
 
 namespace augur {
 
 /// "input" of OpenAI's Responses API: a text, or messages, calls of functions and what they gave. Calls are
 /// part of the assistant's message before them. BadRequest for anything else, naming its place.
-std::vector<Message> read_responses_input(const nlohmann::ordered_json& value);
+std::vector<Message> read_responses_input(const nlohmann::ordered_json& value, FieldNotes& notes);
 
 }  // namespace augur

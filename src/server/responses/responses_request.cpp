@@ -4,10 +4,9 @@
 
 #include <utility>
 
+#include "server/fields/foreign_fields.h"
 #include "server/fields/grammar_field.h"
 #include "server/fields/json_fields.h"
-#include "server/fields/sampling_fields.h"
-#include "server/fields/speculative_field.h"
 #include "server/responses/responses_input.h"
 
 namespace augur {
@@ -15,29 +14,34 @@ namespace {
 
 using nlohmann::ordered_json;
 
-Tool tool(const std::string& field, const ordered_json& value) {
-  if (!value.is_object() || value.value("type", ordered_json()) != "function") {
-    unexpected(field, R"({"type": "function", "name", "description", "parameters"})");
-  }
-  Tool to{.field = field + ".parameters"};
-  for (const auto& [key, item] : value.items()) {
-    const std::string at = field + "." + key;
-    if (key == "name") {
-      to.name = read_tool_name(at, item);
-    } else if (key == "type" || item.is_null()) {
-      continue;
-    } else if (key == "description") {
-      to.description = read_string(at, item);
-    } else if (key == "parameters") {
-      to.parameters = read_schema(at, item);
-    } else if (key == "strict") {
-      to.strict = read_boolean(at, item);
-    } else {
-      unsupported(at);
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
+
+/// What a body is read into.
+struct Draft {
+  ResponsesRequest to;
+  RequestDraft shared;
+  std::string instructions;
+  ordered_json choice;  ///< it is read when all tools are there
+};
+
+const FieldTable<Tool>& entry_fields() {
+  static const FieldTable<Tool> table =
+      joined<Tool>({function_fields("parameters"), {fixed_field<Tool>("type", R"(["function"])")}});
+  return table;
+}
+
+void read_tools(const FieldValue& value, Draft& to) {
+  if (!value.json.is_array()) unexpected(value.path, "a list");
+  for (std::size_t i = 0; i < value.json.size(); ++i) {
+    const std::string at = fmt::format("{}[{}]", value.path, i);
+    const ordered_json& tool = value.json[i];
+    if (!tool.is_object() || tool.value("type", ordered_json()) != "function") {
+      unexpected(at, R"({"type": "function", "name", "description", "parameters"})");
     }
+    Tool& entry = to.to.tools.tools.emplace_back();
+    entry.field = at + ".parameters";
+    read_object(entry_fields(), at, tool, value.notes, entry);
   }
-  if (to.name.empty()) throw BadRequest(field + ".name", "is missing");
-  return to;
 }
 
 void read_tool_choice(const ordered_json& value, OfferedTools& to) {
@@ -50,84 +54,96 @@ void read_tool_choice(const ordered_json& value, OfferedTools& to) {
   require_tool(field + ".name", value["name"], to);
 }
 
-void read_text(const ordered_json& value, std::string_view body, Request& request) {
-  if (!value.is_object()) unexpected("text", "an object");
-  for (const auto& [key, item] : value.items()) {
-    if (item.is_null()) continue;
-    if (key != "format") unsupported("text." + key);
-    read_text_format(item, body, request);
+const FieldTable<Request>& text_fields() {
+  static const FieldTable<Request> table = {
+      {{"format", FieldType::schema(R"({"$ref": "#/components/schemas/TextFormat"})")}, read_text_format},
+      fixed_field<Request>("verbosity", R"(["medium"])")};
+  return table;
+}
+
+/// Of what could be included, answers have only encrypted reasoning, and never anything in it.
+void check_include(const FieldValue& value, Draft&) {
+  if (!value.json.is_array()) unexpected(value.path, "a list");
+  for (const ordered_json& item : value.json) {
+    if (item != "reasoning.encrypted_content") unsupported(value.path);
   }
 }
 
-/// A field that may only have a value which asks for nothing. False: it is none of these.
-bool read_idle_field(const std::string& key, const ordered_json& value) {
-  if (key == "store" || key == "background") {
-    if (read_boolean(key, value)) unexpected(key, "false: this server stores nothing");
-  } else if (key == "truncation") {
-    if (value != "disabled") unexpected(key, "\"disabled\"");
-  } else if (key == "service_tier") {
-    if (value != "auto" && value != "default") unexpected(key, "\"auto\" or \"default\"");
-  } else if (key == "include") {
-    // Of what could be included, answers have only this one, and never anything in it.
-    if (!value.is_array()) unexpected(key, "a list");
-    for (const ordered_json& item : value) {
-      if (item != "reasoning.encrypted_content") unsupported("include");
-    }
-  } else if (key == "previous_response_id" || key == "conversation" || key == "prompt") {
-    throw BadRequest(key, "this server stores nothing: send the whole conversation as \"input\"");
-  } else {
-    return key == "metadata" || key == "user" || key == "prompt_cache_key" || key == "safety_identifier";
-  }
-  return true;
+/// A way to go on from what was stored.
+Field<Draft> stored(std::string_view name) {
+  return {{name, FieldType::schema(R"({"type": "null"})"), "nothing is stored"},
+          [](const FieldValue& v, Draft&) {
+            throw BadRequest(v.path, "this server stores nothing: send the whole conversation as \"input\"");
+          }};
+}
+
+const FieldTable<Draft>& fields() {
+  static const auto shared = [](Draft& draft) -> RequestDraft& { return draft.shared; };
+  static const FieldTable<Draft> table = joined<Draft>(
+      {fields_of<Draft>(sampling_fields(), shared),
+       fields_of<Draft>(stop_fields(), shared),
+       fields_of<Draft>(cache_fields(), shared),
+       caller_fields<Draft>(),
+       {{{"input",
+          FieldType::schema(R"({"oneOf": [{"type": "string"}, {"type": "array",
+            "items": {"$ref": "#/components/schemas/ResponsesItem"}, "minItems": 1}]})"),
+          {},
+          true},
+         [](const FieldValue& v, Draft& to) {
+           to.shared.request.messages = read_responses_input(v.json, v.notes);
+         }},
+        {{"model", FieldType::text()}, [](const FieldValue& v, Draft& to) { to.to.model = v.text(); }},
+        {{"instructions", FieldType::text()},
+         [](const FieldValue& v, Draft& to) { to.instructions = v.text(); }},
+        {{"max_output_tokens", FieldType::integer(1, kMostTokens)},
+         [](const FieldValue& v, Draft& to) { to.shared.request.max_tokens = v.integer(); }},
+        {{"stream", FieldType::boolean()},
+         [](const FieldValue& v, Draft& to) { to.to.stream = v.boolean(); }},
+        {{"tools",
+          FieldType::schema(R"({"type": "array", "items": {"$ref": "#/components/schemas/ResponsesTool"}})")},
+         read_tools},
+        {{"tool_choice", FieldType::schema(R"({"anyOf": [{"enum": ["none", "auto", "required"]},
+            {"type": "object", "properties": {"type": {"const": "function"}, "name": {"type": "string"}},
+             "required": ["type", "name"]}]})")},
+         [](const FieldValue& v, Draft& to) { to.choice = v.json; }},
+        {{"parallel_tool_calls", FieldType::boolean()},
+         [](const FieldValue& v, Draft& to) { to.to.tools.parallel = v.boolean(); }},
+        {{"text", FieldType::schema(R"({"type": "object", "properties": {
+            "format": {"$ref": "#/components/schemas/TextFormat"}}})")},
+         [](const FieldValue& v, Draft& to) {
+           read_object(text_fields(), v.path, v.json, v.notes, to.shared.request);
+         }},
+        {{"include",
+          FieldType::schema(R"({"type": "array", "items": {"const": "reasoning.encrypted_content"}})")},
+         check_include},
+        fixed_field<Draft>("background", "[false]"),
+        fixed_field<Draft>("truncation", R"(["disabled"])"),
+        fixed_field<Draft>("reasoning", R"([{}, {"effort": null, "summary": null}, {"effort": "none"}])"),
+        fixed_field<Draft>("top_logprobs", "[0]"),
+        absent_field<Draft>("max_tool_calls"),
+        ignored_field<Draft>("stream_options", FieldType::schema(R"({"type": "object"})")),
+        stored("previous_response_id"),
+        stored("conversation"),
+        stored("prompt")}});
+  return table;
 }
 
 }  // namespace
 
-ResponsesRequest parse_responses_request(std::string_view text, const SpeculationPlan& plan) {
-  const ordered_json body = parse_ordered_body(text);
-  ResponsesRequest to;
-  Request& request = to.request;
-  request.sampling.temperature = 1;
-  std::string instructions;
-  bool seeded = false;
-  for (const auto& [key, value] : body.items()) {
-    if (value.is_null()) continue;
-    if (key == "model") {
-      to.model = read_string(key, value);
-    } else if (key == "input") {
-      request.messages = read_responses_input(value);
-    } else if (key == "instructions") {
-      instructions = read_string(key, value);
-    } else if (key == "max_output_tokens") {
-      request.max_tokens = read_integer(key, value, 1, std::int64_t{1} << 31);
-    } else if (key == "stream") {
-      to.stream = read_boolean(key, value);
-    } else if (key == "tools") {
-      if (!value.is_array()) unexpected(key, "a list");
-      for (std::size_t i = 0; i < value.size(); ++i) {
-        to.tools.tools.push_back(tool(fmt::format("tools[{}]", i), value[i]));
-      }
-    } else if (key == "parallel_tool_calls") {
-      to.tools.parallel = read_boolean(key, value);
-    } else if (key == "text") {
-      read_text(value, text, request);
-    } else if (key == "speculative") {
-      request.speculation = read_speculative(value, plan);
-    } else if (read_sampling_field(key, value, request)) {
-      seeded |= key == "seed";
-    } else if (key != "tool_choice" &&
-               !read_idle_field(key, value)) {  // the choice: when the tools are there
-      unsupported(key);
-    }
+ResponsesRequest parse_responses_request(std::string_view text, const SpeculationPlan& plan,
+                                         FieldNotes& notes) {
+  const ordered_json body = parse_body(text);
+  Draft draft;
+  draft.shared.request.sampling.temperature = 1;
+  read_object(fields(), "", body, notes, draft);
+  ResponsesRequest& to = draft.to;
+  to.text_bias = draft.shared.text_bias;
+  to.request = finish_draft(draft.shared, plan);
+  if (!draft.instructions.empty()) {
+    to.request.messages.insert(to.request.messages.begin(),
+                               {.role = "system", .content = draft.instructions});
   }
-  if (request.messages.empty()) throw BadRequest("input", "is missing");
-  if (!instructions.empty()) {
-    request.messages.insert(request.messages.begin(), {.role = "system", .content = instructions});
-  }
-  if (const auto choice = body.find("tool_choice"); choice != body.end() && !choice->is_null()) {
-    read_tool_choice(*choice, to.tools);
-  }
-  if (!seeded) request.sampling.seed = any_seed();
+  if (!draft.choice.is_null()) read_tool_choice(draft.choice, to.tools);
   const auto repeat = [&](const char* key, ordered_json otherwise) {
     const auto found = body.find(key);
     to.echo[key] = found == body.end() || found->is_null() ? std::move(otherwise) : *found;
@@ -143,7 +159,14 @@ ResponsesRequest parse_responses_request(std::string_view text, const Speculatio
   if (!to.echo["text"].contains("format") || to.echo["text"]["format"].is_null()) {
     to.echo["text"]["format"] = {{"type", "text"}};
   }
-  return to;
+  return std::move(to);
+}
+
+ordered_json responses_schema() {
+  return object_schema(specs_of(fields()));
+}
+ordered_json responses_tool_schema() {
+  return object_schema(specs_of(entry_fields()));
 }
 
 }  // namespace augur

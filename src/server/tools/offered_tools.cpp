@@ -11,6 +11,17 @@ namespace augur {
 
 using nlohmann::ordered_json;
 
+FieldTable<Tool> function_fields(std::string_view schema_name) {
+  return {
+      {{"name", FieldType::schema(R"({"type": "string", "pattern": "^[A-Za-z0-9_.-]{1,128}$"})"), {}, true},
+       [](const FieldValue& v, Tool& to) { to.name = read_tool_name(v.path, v.json); }},
+      {{"description", FieldType::text()}, [](const FieldValue& v, Tool& to) { to.description = v.text(); }},
+      {{schema_name, FieldType::schema(R"({"type": "object", "description": "a JSON schema"})")},
+       [](const FieldValue& v, Tool& to) { to.parameters = read_schema(v.path, v.json); }},
+      {{"strict", FieldType::boolean()}, [](const FieldValue& v, Tool& to) { to.strict = v.boolean(); }},
+  };
+}
+
 std::string read_tool_name(const std::string& field, const ordered_json& value) {
   constexpr std::size_t kMost = 128;
   std::string name = read_string(field, value);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "augur/engine.h"
+#include "server/fields/field_table.h"
 #include "server/tools/tool_parser.h"
 
 namespace augur {
@@ -29,6 +30,10 @@ struct OfferedTools {
 };
 
 // Reading requests, as in json_fields.h. Values keep the order of their keys: models see them.
+
+/// name, description, strict, and the schema of the arguments, which each API calls by a name of its own.
+/// Tool::field is the reader's to set.
+FieldTable<Tool> function_fields(std::string_view schema_name);
 
 std::string read_tool_name(const std::string& field, const nlohmann::ordered_json& value);
 std::string read_schema(const std::string& field, const nlohmann::ordered_json& value);

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "augur/engine.h"
+#include "augur/options.h"
+#include "server/fields/field_table.h"
+
+namespace augur {
+
+/// What the fields are read into that all APIs share.
+struct RequestDraft {
+  struct TextBias {
+    std::string text;  ///< stands for its tokens
+    float bias;
+  };
+  Request request;
+  std::vector<TextBias> text_bias;
+  nlohmann::ordered_json speculative = nlohmann::ordered_json::object();
+  bool seeded = false;
+};
+
+/// How tokens are drawn and by what they are proposed: OpenAI's names, and vLLM's and llama.cpp's for what
+/// OpenAI has not.
+const FieldTable<RequestDraft>& sampling_fields();
+/// "stop" as OpenAI has it.
+const FieldTable<RequestDraft>& stop_fields();
+/// What the text has to be: OpenAI's response_format, vLLM's structured_outputs and guided_json,
+/// guided_regex, guided_grammar, guided_choice, llama.cpp's json_schema and grammar.
+const FieldTable<RequestDraft>& grammar_fields();
+/// What may be taken over of a text that was read before.
+const FieldTable<RequestDraft>& cache_fields();
+
+/// The draft's request: with a seed where it names none, and with its plan laid over `plan`. BadRequest for
+/// what is no plan.
+Request finish_draft(const RequestDraft& draft, const SpeculationPlan& plan);
+/// Biases of texts become those of their tokens.
+void add_text_bias(const Engine& engine, const std::vector<RequestDraft::TextBias>& biases, Request& to);
+
+/// A list of texts that end the answer. BadRequest for an empty one, or too many.
+std::vector<std::string> read_stops(const std::string& field, const nlohmann::ordered_json& value);
+
+/// A seed for requests without one, below 2^53 so that JSON carries it.
+std::uint64_t any_seed();
+
+}  // namespace augur
