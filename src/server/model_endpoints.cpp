@@ -129,13 +129,10 @@ void detokenize(const Served& served, const HttpRequest& request, const std::sha
 
 std::span<const Endpoint> model_endpoints() {
   static constexpr std::array kEndpoints = {
-      Endpoint{"GET", "/health", health},
-      Endpoint{"GET", "/load", load},
-      Endpoint{"GET", "/metrics", metrics},
-      Endpoint{"GET", "/v1/models", models},
-      Endpoint{"POST", "/tokenize", tokenize},
-      Endpoint{"POST", "/detokenize", detokenize},
-      Endpoint{"GET", "/tokenizer_info", tokenizer_info},
+      Endpoint{"GET", "/health", health},          Endpoint{"GET", "/load", load},
+      Endpoint{"GET", "/metrics", metrics},        Endpoint{"GET", "/v1/models", models},
+      Endpoint{"GET", "/models", models},          Endpoint{"POST", "/tokenize", tokenize},
+      Endpoint{"POST", "/detokenize", detokenize}, Endpoint{"GET", "/tokenizer_info", tokenizer_info},
   };
   return kEndpoints;
 }

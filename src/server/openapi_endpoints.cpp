@@ -1,16 +1,16 @@
 #include <array>
+#include <nlohmann/json.hpp>
 
+#include "server/answers/json_answers.h"
 #include "server/endpoint.h"
+#include "server/openapi.h"
 
 namespace augur {
 namespace {
 
-/// openapi.json describes every endpoint (OpenAPI 3.1).
 void openapi(const Served&, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
-  static constexpr std::string_view kDescription =
-#include "openapi.inc"
-      ;
-  exchange->answer(200, std::string(kDescription));
+  static const std::string description = text_of(openapi_description());
+  exchange->answer(200, description);
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include "server/llamacpp/slot_endpoints.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -44,23 +46,33 @@ int slot_of(const Served& served, const std::string& path) {
   return slot;
 }
 
-/// The name of a file in the folder for saved texts, which it cannot lead out of.
-std::string file_of(const Served& served, const HttpRequest& http) {
-  const nlohmann::json body = parse_body(http.body);
-  const auto name = body.find("filename");
-  if (name == body.end()) throw BadRequest("filename", "is missing");
-  if (body.size() > 1)
-    unsupported(body.begin().key() == "filename" ? std::next(body.begin()).key() : body.begin().key());
+/// A name that cannot lead out of its folder.
+void read_file_name(const FieldValue& value, std::string& to) {
   constexpr std::size_t kMost = 200;
-  const std::string text = read_string("filename", *name);
-  const bool fine = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+  to = value.text();
+  const bool fine = std::all_of(to.begin(), to.end(), [](unsigned char c) {
     return c > 0x20 && c != 0x7f && c != '/' && c != '\\' && c != ':';
   });
-  if (!fine || text.empty() || text.size() > kMost || text.front() == '.') {
-    unexpected("filename",
+  if (!fine || to.empty() || to.size() > kMost || to.front() == '.') {
+    unexpected(value.path,
                "1 to 200 bytes without separators, spaces and control characters, no '.' in front");
   }
-  return (std::filesystem::path(served.options.slot_save_path) / text).string();
+}
+
+const FieldTable<std::string>& slot_fields() {
+  static const FieldTable<std::string> table = {
+      {{"filename", FieldType::text(), "in the folder for saved texts", true}, read_file_name},
+      ignored_field<std::string>("model", FieldType::text())};
+  return table;
+}
+
+/// The path of a file in the folder for saved texts.
+std::string file_of(const Served& served, const HttpRequest& http, Exchange& exchange) {
+  std::string name;
+  FieldNotes notes = field_notes(served);
+  read_object(slot_fields(), "", parse_body(http.body), notes, name);
+  tell_ignored(notes, served, exchange);
+  return (std::filesystem::path(served.options.slot_save_path) / name).string();
 }
 
 std::string name_of(const std::string& path) {
@@ -123,8 +135,8 @@ void act(const Served& served, const HttpRequest& http, const std::shared_ptr<Ex
   if (action != "erase" && served.options.slot_save_path.empty()) {
     return exchange->answer(501, error_body(501, "this server saves no texts: it needs --slot-save-path"));
   }
-  if (action == "restore") return restore(served, slot, file_of(served, http), exchange);
-  const std::string path = action == "save" ? file_of(served, http) : std::string();
+  if (action == "restore") return restore(served, slot, file_of(served, http, *exchange), exchange);
+  const std::string path = action == "save" ? file_of(served, http, *exchange) : std::string();
   const std::vector<std::optional<Slots::Work>> work = served.slots.list();
   if (static_cast<std::size_t>(slot) < work.size() && work[static_cast<std::size_t>(slot)]) {
     return exchange->answer(409, error_body(409, "a request is being decoded there", "id_slot"),
@@ -137,6 +149,12 @@ void act(const Served& served, const HttpRequest& http, const std::shared_ptr<Ex
 }
 
 }  // namespace
+
+ordered_json slot_schema() {
+  ordered_json schema = object_schema(specs_of(slot_fields()));
+  schema.erase("required");  // what is erased has no file
+  return schema;
+}
 
 std::span<const Endpoint> slot_endpoints() {
   static constexpr std::array kEndpoints = {

@@ -36,11 +36,27 @@ void complete(const Served& served, const HttpRequest& http, const std::shared_p
       ->submit(parsed.requests, {.priority = parsed.priority, .seconds = parsed.seconds});
 }
 
+/// How many tokens a conversation has as a prompt.
+void count_tokens(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
+  FieldNotes notes = field_notes(served);
+  OpenAiRequest parsed = parse_openai_request(OpenAiEndpoint::ChatCompletions, parse_body(http.body),
+                                              served.options.speculation, notes);
+  tell_ignored(notes, served, *exchange);
+  Request& request = parsed.requests.front();
+  offer_tools(served.engine, parsed.tools, request);
+  tokenize_prompt(served.engine, request);
+  exchange->answer(
+      200, text_of({{"object", "response.input_tokens"}, {"input_tokens", request.prompt_tokens.size()}}));
+}
+
 }  // namespace
 
 std::span<const Endpoint> openai_endpoints() {
   static constexpr std::array kEndpoints = {
       Endpoint{"POST", "/v1/chat/completions", complete<OpenAiEndpoint::ChatCompletions>},
+      Endpoint{"POST", "/chat/completions", complete<OpenAiEndpoint::ChatCompletions>},
+      Endpoint{"POST", "/v1/chat/completions/input_tokens", count_tokens},
+      Endpoint{"POST", "/chat/completions/input_tokens", count_tokens},
       Endpoint{"POST", "/v1/completions", complete<OpenAiEndpoint::Completions>},
   };
   return kEndpoints;

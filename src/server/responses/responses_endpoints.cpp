@@ -25,7 +25,8 @@ void respond(const Served& served, const HttpRequest& http, const std::shared_pt
 }  // namespace
 
 std::span<const Endpoint> responses_endpoints() {
-  static constexpr std::array kEndpoints = {Endpoint{"POST", "/v1/responses", respond}};
+  static constexpr std::array kEndpoints = {Endpoint{"POST", "/v1/responses", respond},
+                                            Endpoint{"POST", "/responses", respond}};
   return kEndpoints;
 }
 

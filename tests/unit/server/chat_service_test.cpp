@@ -386,7 +386,6 @@ TEST_F(ChatServiceTest, ResponsesThatCannotBeAreNamed) {
   };
   EXPECT_THAT(response({{"input", nullptr}}), HasSubstr("400 'input'"));
   EXPECT_THAT(response({{"previous_response_id", "resp_1"}}), HasSubstr("stores nothing"));
-  EXPECT_THAT(response({{"store", true}}), HasSubstr("400 'store'"));
   EXPECT_THAT(response({{"truncation", "auto"}}), HasSubstr("400 'truncation'"));
   EXPECT_THAT(response({{"reasoning", {{"effort", "low"}}}}), HasSubstr("400 'reasoning'"));
   EXPECT_THAT(response({{"text", {{"verbosity", "low"}}}}), HasSubstr("400 'text.verbosity'"));

@@ -4,21 +4,19 @@
 
 #include <nlohmann/json.hpp>
 
-#include "server/fields/bad_request.h"
+#include "server/fields/request_fields.h"
 
 namespace augur {
 namespace {
 
-using nlohmann::json;
+using nlohmann::ordered_json;
 
 /// The grammar of a body's fields.
 std::optional<Grammar> grammar_of(const std::string& body) {
-  Request request;
-  const json fields = json::parse(body);
-  for (const auto& [key, value] : fields.items()) {
-    EXPECT_TRUE(read_grammar_field(key, value, body, request)) << key;
-  }
-  return request.grammar;
+  RequestDraft draft;
+  FieldNotes notes{.strict = true, .ignored = {}};
+  read_object(grammar_fields(), "", parse_body(body), notes, draft);
+  return draft.request.grammar;
 }
 
 /// "FIELD" of the BadRequest.
@@ -67,8 +65,6 @@ TEST(GrammarField, EveryFormOfEveryApi) {
     EXPECT_EQ(grammar->text, form.text) << form.body;
   }
   EXPECT_FALSE(grammar_of(R"({"response_format": {"type": "text"}})"));
-  Request request;
-  EXPECT_FALSE(read_grammar_field("temperature", 1, "{}", request));
 }
 
 TEST(GrammarField, WhatCannotBeIsNamed) {
@@ -101,7 +97,9 @@ std::string text_format(const std::string& format) {
   Request request;
   const std::string body = R"({"text": {"format": )" + format + "}}";
   try {
-    read_text_format(json::parse(body)["text"]["format"], body, request);
+    const ordered_json value = parse_body(body)["text"]["format"];
+    FieldNotes notes{.strict = true, .ignored = {}};
+    read_text_format({"text.format", value, notes}, request);
   } catch (const BadRequest& error) {
     return error.field();
   }

@@ -1,8 +1,9 @@
+#include "server/openapi.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "server/endpoint.h"
@@ -13,8 +14,7 @@ namespace {
 using nlohmann::json;
 
 json description() {
-  std::ifstream file(std::string(AUGUR_SOURCE_DIR) + "/src/server/openapi.json");
-  return json::parse(file);
+  return openapi_description();
 }
 
 TEST(OpenApi, DescribesEveryEndpointAndNoOther) {
@@ -49,6 +49,17 @@ TEST(OpenApi, RefersToWhatThereIs) {
   for (const std::string& reference : references) {
     EXPECT_TRUE(described.contains(json::json_pointer(reference.substr(1)))) << reference;
   }
+}
+
+TEST(OpenApi, RequestsTakeWhatTheirTablesRead) {
+  const json schemas = description()["components"]["schemas"];
+  const json& chat = schemas["ChatCompletionRequest"];
+  EXPECT_EQ(chat["required"], json({"messages"}));
+  EXPECT_EQ(chat["properties"]["n"]["anyOf"][0],
+            json({{"type", "integer"}, {"minimum", 1}, {"maximum", 16}}));
+  EXPECT_EQ(chat["properties"]["modalities"]["anyOf"][0], json::parse(R"({"enum": [["text"]]})"));
+  EXPECT_TRUE(schemas["LlamaCppRequest"]["properties"].contains("response_fields"));
+  EXPECT_FALSE(schemas["CountTokensRequest"]["properties"].contains("max_tokens"));
 }
 
 }  // namespace

@@ -93,8 +93,8 @@ TEST_F(ServiceTest, StopsAndBiasesAndIds) {
   EXPECT_EQ(answer("/tokenize", {{"prompt", "Once upon a time"}, {"add_special_tokens", true}}), tokens);
   EXPECT_THAT(refusal("/tokenize", R"({"prompt": "a", "add_special_tokens": 1})"),
               HasSubstr("400 'add_special_tokens'"));
-  EXPECT_THAT(refusal("/tokenize", R"({"prompt": "a", "add_special_tokens": false, "more": 1})"),
-              HasSubstr("400 'more'"));
+  EXPECT_THAT(refusal("/tokenize", R"({"prompt": "a", "add_special_tokens": false, "top_pp": 1})"),
+              HasSubstr("400 'top_pp'"));
 }
 
 TEST_F(ServiceTest, TakesWhatVllmRouterWrites) {
@@ -234,9 +234,9 @@ TEST_F(ServiceTest, ARefusedFieldIsNamed) {
   EXPECT_THAT(completion(R"("temperature": -1)"), HasSubstr("400 'temperature': expected a number from 0"));
   EXPECT_THAT(completion(R"("max_tokens": "many")"), HasSubstr("400 'max_tokens': expected an integer"));
   EXPECT_THAT(completion(R"("n": 17)"), HasSubstr("400 'n': expected an integer from 1 to 16"));
-  EXPECT_THAT(completion(R"("stop": [""])"), HasSubstr("400 'stop'"));
+  EXPECT_THAT(completion(R"("stop": [""])"), HasSubstr("400 'stop[0]'"));
   EXPECT_THAT(completion(R"("stream_options": {"include_usage": true})"), HasSubstr("400 'stream_options'"));
-  EXPECT_THAT(completion(R"("logit_bias": {"x": 1})"), HasSubstr("400 'logit_bias'"));
+  EXPECT_THAT(completion(R"("logit_bias": {"": 1})"), HasSubstr("400 'logit_bias'"));
   EXPECT_THAT(completion(R"("model": "other")"), HasSubstr("404 the model 'other'"));
   EXPECT_THAT(completion(R"("speculative": {"tree": "/etc/passwd"})"), HasSubstr("400 'speculative.tree'"));
   EXPECT_THAT(completion(R"("speculative": {"policy": "c2t:model=/etc"})"),
@@ -249,7 +249,7 @@ TEST_F(ServiceTest, ARefusedFieldIsNamed) {
   EXPECT_THAT(completion(R"("speculative": {"n_max": 1000000})"), HasSubstr("400 'speculative'"));
   EXPECT_THAT(completion(R"("speculative": {"type": "nothing"})"), HasSubstr("400 'speculative'"));
   EXPECT_THAT(refusal("/v1/completions", "{}"), HasSubstr("400 'prompt': is missing"));
-  EXPECT_THAT(refusal("/v1/completions", "{"), HasSubstr("400 the body"));
+  EXPECT_THAT(refusal("/v1/completions", "{"), HasSubstr("400 the body is no JSON at its end"));
   EXPECT_THAT(refusal("/v1/completions", "[]"), HasSubstr("400 the body is not a JSON object"));
   EXPECT_THAT(refusal("/v1/completions", std::string(100, '[')), HasSubstr("nested deeper"));
   EXPECT_THAT(refusal("/v1/completions", R"({"prompt": [99999]})"), HasSubstr("outside the vocabulary"));
@@ -265,6 +265,52 @@ TEST_F(ServiceTest, ARefusedFieldIsNamed) {
   EXPECT_THAT(refusal("/detokenize", R"({"tokens": [-1]})"), HasSubstr("400 'tokens'"));
   EXPECT_THAT(refusal("/v1/nothing", "{}"), HasSubstr("404"));
   EXPECT_THAT(refusal("/v1/models", "{}"), HasSubstr("405"));
+}
+
+TEST_F(ServiceTest, UnknownFieldsAreIgnoredAndNamed) {
+  open();
+  json body = {{"prompt", "Once upon a time"}, {"max_tokens", 8}, {"temperature", 0}};
+  const json bare = answer("/v1/completions", body)["choices"];
+  body.update({{"chat_template_kwargs", json::object()},
+               {"user", "me"},
+               {"metadata", {{"a", "b"}}},
+               {"store", true},
+               {"safety_identifier", "x"},
+               {"prompt_cache_key", "k"},
+               {"service_tier", "auto"}});
+  const httplib::Result known = post("/v1/completions", body.dump());
+  EXPECT_EQ(json::parse(known->body)["choices"], bare);
+  EXPECT_FALSE(known->has_header("X-Augur-Warning"));
+  body.update({{"colour", 1}, {"stream_options", {{"sparkle\n", 2}}}, {"stream", true}});
+  const httplib::Result unknown = post("/v1/completions", body.dump());
+  EXPECT_EQ(unknown->status, 200);
+  EXPECT_EQ(unknown->get_header_value("X-Augur-Warning"), "ignored fields: colour,stream_options.sparkle?");
+  EXPECT_THAT(refusal("/v1/completions", R"({"prompt": "Once", "temprature": 0})"),
+              HasSubstr("400 'temprature': is not known: did you mean 'temperature'?"));
+  EXPECT_THAT(refusal("/v1/completions", R"({"prompt": "Once", "prompt": "Twice"})"),
+              HasSubstr("400 'prompt': the key is there twice"));
+}
+
+TEST_F(ServiceTest, StrictFieldsRefuseEveryUnknownOne) {
+  Service service({.model = "stories", .api_keys = {}, .speculation = {}, .strict_fields = true});
+  service.open(*engine_, {.parallel = 1});
+  HttpServer server({.port = 0}, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
+    service.handle(request, exchange);
+  });
+  httplib::Client client("127.0.0.1", server.port());
+  const httplib::Result refused =
+      client.Post("/v1/completions", R"({"prompt": "Once", "colour": 1})", "application/json");
+  EXPECT_EQ(refused->status, 400);
+  EXPECT_THAT(refused->body, HasSubstr("'colour': is not known"));
+  service.drain();
+}
+
+TEST_F(ServiceTest, BiasesMayNameTexts) {
+  open();
+  json body = {{"prompt", "Once upon a time"}, {"max_tokens", 20}, {"temperature", 0}};
+  body["logit_bias"] = {{" Lily", -100}};
+  const std::string text = answer("/v1/completions", body)["choices"][0]["text"];
+  EXPECT_THAT(text, testing::Not(HasSubstr("Lily")));
 }
 
 TEST_F(ServiceTest, SaysWhatItIsDoing) {
