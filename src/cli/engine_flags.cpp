@@ -71,7 +71,8 @@ void add_engine_flags(CLI::App& command, EngineOptions& options) {
 
 void add_sampling_flags(CLI::App& command, SamplingOptions& options) {
   command.option_defaults()->group("Sampling");
-  command.add_option("--temp", options.temperature, "Temperature; 0: always the likeliest token")
+  command
+      .add_option("--temp,--temperature", options.temperature, "Temperature; 0: always the likeliest token")
       ->check(in_range(0.0, 100.0))
       ->capture_default_str();
   command.add_option("--top-k", options.top_k, "Only the k likeliest tokens; 0: off")

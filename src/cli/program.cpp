@@ -3,29 +3,59 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <new>
+#include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "base/error.h"
+#include "base/similar_word.h"
 #include "cli/bus_error.h"
 
 namespace augur::cli {
 namespace {
 
-int usage_error(const CLI::App& app, const CLI::ParseError& error) {
+/// The first word that is no option or subcommand, and the one that was probably meant; empty: none.
+std::string correction(const CLI::App& command, std::span<const std::string> words) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const CLI::App* sub : command.get_subcommands(nullptr)) names.push_back(sub->get_name());
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    if (const std::string_view meant = similar_word(name, known); !meant.empty()) {
+      return fmt::format("{} is not known: did you mean {}?", name, meant);
+    }
+  }
+  return {};
+}
+
+/// `words`: the arguments, in their order.
+int usage_error(const CLI::App& app, const CLI::ParseError& error, std::span<const std::string> words) {
   const CLI::App* command = &app;  // the innermost subcommand that was named
   std::string path = app.get_name();
   while (!command->get_subcommands().empty()) {
     command = command->get_subcommands().front();
     path += " " + command->get_name();
+    const auto named = std::find(words.begin(), words.end(), command->get_name());
+    if (named != words.end()) words = words.subspan(static_cast<std::size_t>(named - words.begin()) + 1);
   }
-  fmt::print(stderr, "augur: {}\nTry '{} --help'.\n", error.what(), path);
+  // Only what was not expected, or is missing, may be there under another name.
+  const bool misspelt = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                        dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  const std::string better = misspelt ? correction(*command, words) : std::string();
+  fmt::print(stderr, "augur: {}\nTry '{} --help'.\n", better.empty() ? error.what() : better, path);
   return kUsageError;
 }
 
@@ -46,7 +76,9 @@ int run(CLI::App& app, const Action& action, int argc, char** argv) {
   } catch (const CLI::Success& request) {  // --help, --version
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
-    return usage_error(app, error);
+    std::vector<std::string> words = arguments(argc, argv);
+    std::reverse(words.begin(), words.end());
+    return usage_error(app, error, words);
   }
   return action();
 }

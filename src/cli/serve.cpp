@@ -38,10 +38,15 @@ struct ServeFlags {
   std::vector<std::string> cors_origins;
   LogOptions log;
   std::string slot_save_path;
+  bool strict_fields = false;
+  bool strict_model = false;
+  bool metrics = true;
+  bool slots = true;
+  bool page = true;
 };
 
 bool is_loopback(const std::string& host) {
-  return host.starts_with("127.") || host == "::1" || HttpServer::is_socket(host);
+  return host.starts_with("127.") || host == "::1" || host == "localhost" || HttpServer::is_socket(host);
 }
 
 /// One key a line; empty lines and those that begin with # are none.
@@ -83,6 +88,11 @@ int serve(const ServeFlags& flags) {
                    .tpot_ms = flags.tpot_ms,
                    .cors_origins = flags.cors_origins,
                    .log = flags.log,
+                   .strict_fields = flags.strict_fields,
+                   .strict_model = flags.strict_model,
+                   .serves_metrics = flags.metrics,
+                   .serves_slots = flags.slots,
+                   .serves_page = flags.page,
                    .slot_save_path = flags.slot_save_path});
   HttpServer server(flags.http, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
     service.handle(request, exchange);
@@ -109,7 +119,9 @@ void add_serve(CLI::App& app, Action& action) {
   command->option_defaults()->group("Server");
   command->add_option("--host", flags->http.host, "Address to listen at, or a UNIX socket (/path/NAME.sock)")
       ->capture_default_str();
-  command->add_option("--port", flags->http.port, "Port; 0: any that is free")->capture_default_str();
+  command->add_option("--port", flags->http.port, "Port; 0: any that is free")
+      ->check(in_range(0, 65535))
+      ->capture_default_str();
   command->add_option("-a,--alias", flags->alias,
                       "Name of the model for clients (default: the file's or folder's)");
   command->add_option("--api-key", flags->api_keys, "Key that clients must send; repeatable")
@@ -135,6 +147,13 @@ void add_serve(CLI::App& app, Action& action) {
                    "Folder for texts that clients save and restore (POST /slots/ID)")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
+  command->add_flag("--strict-fields", flags->strict_fields,
+                    "Refuse requests with unknown fields (otherwise these are ignored, and named)");
+  command->add_flag("--strict-model", flags->strict_model,
+                    "Refuse requests for a model of another name (otherwise the one that there is answers)");
+  command->add_flag("--metrics,!--no-metrics", flags->metrics, "GET /metrics answers (it does)");
+  command->add_flag("--slots,!--no-slots", flags->slots, "GET /slots answers (it does)");
+  command->add_flag("--webui,!--no-webui", flags->page, "GET / is the chat page (it is)");
   command->add_flag("!--no-log-requests", flags->log.requests, "No line for each request");
   command->add_option("--parallel", flags->session.parallel, "Requests that are decoded at once, at most")
       ->check(in_range(1, Engine::kMostParallel))

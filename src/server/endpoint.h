@@ -24,6 +24,10 @@ struct ServiceOptions {
   std::vector<std::string> cors_origins;
   LogOptions log;
   bool strict_fields = false;  ///< an unknown field is refused
+  bool strict_model = false;   ///< so is a request for a model of another name
+  bool serves_metrics = true;
+  bool serves_slots = true;
+  bool serves_page = true;
   std::string slot_save_path;  ///< folder for saved texts; empty: none are saved
 };
 
@@ -57,8 +61,8 @@ struct Endpoint {
   ErrorBody* error = error_body;  ///< OpenAI's form
 };
 
-/// Answers 404 where a client asks for another model than the one that is served; true: it has. Empty: it
-/// does not say.
+/// With strict_model: answers 404 where a client asks for another model than the one that is served; true: it
+/// has. Empty: it does not say.
 bool refuse_other_model(const Served& served, const std::string& asked, ErrorBody* error, Exchange& exchange);
 
 // The endpoints of each API; docs/serving.md lists them.

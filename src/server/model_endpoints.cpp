@@ -35,6 +35,9 @@ void load(const Served& served, const HttpRequest&, const std::shared_ptr<Exchan
 }
 
 void metrics(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
+  if (!served.options.serves_metrics) {
+    return exchange->answer(501, error_body(501, "this server was started with --no-metrics"));
+  }
   exchange->answer(200, served.metrics.text(served.session.load()),
                    {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}});
 }

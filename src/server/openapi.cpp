@@ -66,7 +66,8 @@ constexpr std::array kOperations = {
     Operation{"post", "/apply-template", "llama.cpp", "A conversation as the model reads it",
               "ChatCompletionRequest", "RenderedPrompt", kReads},
     Operation{"get", "/props", "llama.cpp", "The model and default settings", {}, "Object", kGets},
-    Operation{"get", "/slots", "llama.cpp", "What runs: one object for each place", {}, "Slots", kGets},
+    Operation{
+        "get", "/slots", "llama.cpp", "What runs: one object for each place", {}, "Slots", "401 431 501 503"},
     Operation{"post", "/slots/{id}", "llama.cpp",
               "Saves, restores or erases the text of a place (--slot-save-path)", "SlotRequest", "Object",
               "400 401 409 413 431 501 503"},

@@ -36,15 +36,33 @@ std::string request_id(std::string_view given) {
 
 /// As OpenAI's clients send it, or as Anthropic's do; empty: there is none.
 std::string_view key_of(const HttpRequest& request) {
-  constexpr std::string_view kScheme = "Bearer ";
+  constexpr std::string_view kScheme = "bearer ";  // in letters of any size
   const std::string_view key = request.header("authorization");
-  return key.starts_with(kScheme) ? key.substr(kScheme.size()) : request.header("x-api-key");
+  const std::string_view scheme = key.substr(0, kScheme.size());
+  const bool bearer =
+      std::equal(scheme.begin(), scheme.end(), kScheme.begin(), kScheme.end(),
+                 [](char a, char b) { return a == b || (a >= 'A' && a <= 'Z' && a + 32 == b); });
+  return bearer ? key.substr(kScheme.size()) : request.header("x-api-key");
 }
 
 /// By key, or where there is none by address.
 std::string client_of(const HttpRequest& request) {
   const std::string_view key = key_of(request);
   return key.empty() ? request.client : std::string(key);
+}
+
+/// Those that a page may send: what the clients of the APIs say of themselves is among those that it asks
+/// for.
+std::string allowed_headers(const HttpRequest& request) {
+  constexpr std::size_t kMost = 1024;
+  std::string headers = "Authorization, Content-Type, X-Request-Id, X-Api-Key, Anthropic-Version";
+  const std::string_view asked = request.header("access-control-request-headers");
+  const bool plain = std::all_of(asked.begin(), asked.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == ',' || c == ' ';
+  });
+  if (!asked.empty() && asked.size() <= kMost && plain) headers += ", " + std::string(asked);
+  return headers;
 }
 
 bool is_of(std::string_view path, std::string_view endpoint) {
@@ -60,7 +78,7 @@ bool is_of(std::string_view path, std::string_view endpoint) {
 bool refuse_other_model(const Served& served, const std::string& asked, ErrorBody* error,
                         Exchange& exchange) {
   const std::string& model = served.options.model;
-  if (asked.empty() || asked == model) return false;
+  if (!served.options.strict_model || asked.empty() || asked == model) return false;
   const std::string message = fmt::format("the model '{}' is not served here: expected '{}'", asked, model);
   exchange.answer(404, error(404, message, "model"));
   return true;
@@ -110,7 +128,7 @@ bool Service::allow_origin(const HttpRequest& request, Exchange& exchange) const
   if (origin.empty() || std::none_of(options_.cors_origins.begin(), options_.cors_origins.end(), known))
     return false;
   exchange.header("Access-Control-Allow-Origin", origin);
-  exchange.header("Access-Control-Expose-Headers", "X-Request-Id");
+  exchange.header("Access-Control-Expose-Headers", "X-Request-Id, X-Augur-Warning");
   exchange.header("Vary", "Origin");
   return true;
 }
@@ -129,13 +147,12 @@ void Service::handle(const HttpRequest& request, const std::shared_ptr<Exchange>
   const auto logged = std::make_shared<LoggedExchange>(exchange, record, log_, metrics_);
   const bool allowed = allow_origin(request, *exchange);
   if (allowed && request.method == "OPTIONS") {
-    return logged->answer(
-        204, "",
-        {{"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
-         {"Access-Control-Allow-Headers", "Authorization, Content-Type, X-Request-Id, X-Api-Key"},
-         {"Access-Control-Max-Age", "86400"}});
+    return logged->answer(204, "",
+                          {{"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
+                           {"Access-Control-Allow-Headers", allowed_headers(request)},
+                           {"Access-Control-Max-Age", "86400"}});
   }
-  if (answer_page(request, *logged)) return;
+  if (options_.serves_page && answer_page(request, *logged)) return;
   answer(request, record, logged);
 }
 

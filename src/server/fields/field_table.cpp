@@ -4,45 +4,13 @@
 
 #include <algorithm>
 
+#include "base/similar_word.h"
+
 namespace augur {
 namespace {
 
 using nlohmann::ordered_json;
 using Kind = FieldType::Kind;
-
-/// Letters to put in, leave out, replace or swap with their neighbour to make one word of the other.
-std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before;
-  std::vector<std::size_t> last(b.size() + 1);
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    before = std::exchange(last, row);
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
-      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-  }
-  return row[b.size()];
-}
-
-/// The known name that was probably meant: within two edits, which are less than half of it. Empty: none.
-std::string_view nearest(std::string_view name, std::span<const std::string_view> known) {
-  constexpr std::size_t kMostEdits = 2;
-  std::string_view best;
-  std::size_t fewest = kMostEdits + 1;
-  for (const std::string_view word : known) {
-    if (std::max(name.size(), word.size()) - std::min(name.size(), word.size()) > kMostEdits) continue;
-    const std::size_t distance = edits(name, word);
-    if (distance < fewest && 2 * distance < word.size()) {
-      fewest = distance;
-      best = word;
-    }
-  }
-  return best;
-}
 
 std::string words(const ordered_json& values) {
   std::string text;
@@ -104,7 +72,7 @@ void check_type(const std::string& path, const FieldType& type, const ordered_js
 
 void note_unknown(const std::string& path, std::string_view name, std::span<const std::string_view> known,
                   FieldNotes& notes) {
-  if (const std::string_view meant = nearest(name, known); !meant.empty()) {
+  if (const std::string_view meant = similar_word(name, known); !meant.empty()) {
     throw BadRequest(path, fmt::format("is not known: did you mean '{}'?", meant));
   }
   if (notes.strict) throw BadRequest(path, "is not known: this server does not support it");

@@ -19,6 +19,9 @@ using nlohmann::ordered_json;
 
 /// What is decoded where in the batch.
 void slots(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
+  if (!served.options.serves_slots) {
+    return exchange->answer(501, error_body(501, "this server was started with --no-slots"));
+  }
   std::vector<std::optional<Slots::Work>> all = served.slots.list();
   all.resize(std::max(all.size(), static_cast<std::size_t>(served.parallel)));
   ordered_json body = ordered_json::array();

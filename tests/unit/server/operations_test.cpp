@@ -114,6 +114,11 @@ TEST_F(OperationsTest, PagesOfKnownOriginsMayAsk) {
   EXPECT_EQ(preflight->status, 204);
   EXPECT_EQ(preflight->get_header_value("Access-Control-Allow-Origin"), "https://a.example");
   EXPECT_THAT(preflight->get_header_value("Access-Control-Allow-Headers"), HasSubstr("Authorization"));
+  httplib::Headers asking = known;
+  asking.emplace("Access-Control-Request-Headers", "anthropic-version,x-stainless-os");
+  const httplib::Result headers = client.Options("/v1/messages", asking);
+  EXPECT_THAT(headers->get_header_value("Access-Control-Allow-Headers"),
+              AllOf(HasSubstr("anthropic-version"), HasSubstr("x-stainless-os")));
   EXPECT_EQ(client.Get("/health", known)->get_header_value("Access-Control-Allow-Origin"),
             "https://a.example");
   const httplib::Result other = client.Options("/v1/completions", {{"Origin", "https://b.example"}});

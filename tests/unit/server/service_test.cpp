@@ -237,7 +237,6 @@ TEST_F(ServiceTest, ARefusedFieldIsNamed) {
   EXPECT_THAT(completion(R"("stop": [""])"), HasSubstr("400 'stop[0]'"));
   EXPECT_THAT(completion(R"("stream_options": {"include_usage": true})"), HasSubstr("400 'stream_options'"));
   EXPECT_THAT(completion(R"("logit_bias": {"": 1})"), HasSubstr("400 'logit_bias'"));
-  EXPECT_THAT(completion(R"("model": "other")"), HasSubstr("404 the model 'other'"));
   EXPECT_THAT(completion(R"("speculative": {"tree": "/etc/passwd"})"), HasSubstr("400 'speculative.tree'"));
   EXPECT_THAT(completion(R"("speculative": {"policy": "c2t:model=/etc"})"),
               HasSubstr("400 'speculative.policy'"));
@@ -302,6 +301,49 @@ TEST_F(ServiceTest, StrictFieldsRefuseEveryUnknownOne) {
       client.Post("/v1/completions", R"({"prompt": "Once", "colour": 1})", "application/json");
   EXPECT_EQ(refused->status, 400);
   EXPECT_THAT(refused->body, HasSubstr("'colour': is not known"));
+  service.drain();
+}
+
+TEST_F(ServiceTest, AnyNameIsTheModelsUnlessItIsStrict) {
+  open();
+  const json any = answer("/v1/completions", {{"prompt", "Once"}, {"model", "gpt-4o"}});
+  EXPECT_EQ(any["model"], "stories") << "what was served";
+  Service service({.model = "stories", .api_keys = {}, .speculation = {}, .strict_model = true});
+  service.open(*engine_, {.parallel = 1});
+  HttpServer server({.port = 0}, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
+    service.handle(request, exchange);
+  });
+  httplib::Client client("127.0.0.1", server.port());
+  for (const char* path : {"/v1/completions", "/v1/chat/completions", "/v1/messages", "/v1/responses"}) {
+    const httplib::Result refused = client.Post(
+        path,
+        path == std::string("/v1/completions") ? R"({"prompt": "Once", "model": "gpt-4o"})"
+        : path == std::string("/v1/responses") ? R"({"input": "Once", "model": "gpt-4o"})"
+                                               : R"({"messages": [{"role": "user", "content": "Hi"}],
+                                                         "max_tokens": 4, "model": "gpt-4o"})",
+        "application/json");
+    EXPECT_EQ(refused->status, 404) << path;
+    EXPECT_THAT(refused->body, HasSubstr("the model 'gpt-4o' is not served here")) << path;
+  }
+  service.drain();
+}
+
+TEST_F(ServiceTest, WhatIsSwitchedOffSaysSo) {
+  Service service({.model = "stories",
+                   .api_keys = {},
+                   .speculation = {},
+                   .serves_metrics = false,
+                   .serves_slots = false,
+                   .serves_page = false});
+  service.open(*engine_, {.parallel = 1});
+  HttpServer server({.port = 0}, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
+    service.handle(request, exchange);
+  });
+  httplib::Client client("127.0.0.1", server.port());
+  EXPECT_EQ(client.Get("/metrics")->status, 501);
+  EXPECT_EQ(client.Get("/slots")->status, 501);
+  EXPECT_EQ(client.Get("/")->status, 404);
+  EXPECT_EQ(client.Get("/models")->status, 200);
   service.drain();
 }
 
