@@ -19,6 +19,19 @@ TEST(Serve, SaysWhereItServesAndEndsWell) {
   EXPECT_THAT(outcome.out, MatchesRegex("stories260k is served at http://127.0.0.1:[1-9][0-9]*\n"));
 }
 
+TEST(Serve, SuggestsTheWordThatWasMeant) {
+  EXPECT_THAT(run_augur({"serv"}).err, HasSubstr("augur: serv is not known: did you mean serve?"));
+  EXPECT_THAT(run_augur({"serve", "-m", "x", "--prot", "80"}).err,
+              HasSubstr("augur: --prot is not known: did you mean --port?"));
+  EXPECT_THAT(run_augur({"generate", "-m", "x", "--tempertaure=1"}).err,
+              HasSubstr("--tempertaure is not known: did you mean --temperature?"));
+  const Outcome port = run_augur({"serve", "-m", stories260k(), "--port", "70000"});
+  EXPECT_EQ(port.code, 2);
+  EXPECT_THAT(port.err, HasSubstr("'70000' is not a number from 0 to 65535"));
+  EXPECT_EQ(run_augur({"generate", "-m", stories260k(), "-p", "Once", "-n", "1", "--temperature", "0"}).code,
+            0);
+}
+
 TEST(Serve, SaysWhatCannotBe) {
   const Outcome nowhere = run_augur({"serve", "-m", stories260k(), "--host", "nowhere"});
   EXPECT_EQ(nowhere.code, 1);
