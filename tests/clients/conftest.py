@@ -19,7 +19,8 @@ class Server:
     def __init__(self, model, *flags):
         program = os.environ.get("AUGUR", str(ROOT / "build/release/augur"))
         self.process = subprocess.Popen(
-            [program, "serve", "-m", str(model), "--alias", "stories", "--port", "0", *flags],
+            [program, "serve", "-m", str(model), "--alias", "stories", "--port", "0",
+             "--strict-model", *flags],
             stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         match = re.search(r"http://[\w.]+:\d+", line)

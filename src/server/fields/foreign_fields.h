@@ -35,6 +35,7 @@ FieldTable<T> openai_chat_fields() {
 template <class T>
 FieldTable<T> vllm_fields() {
   return {fixed_field<T>("min_tokens", "[0]"),
+          fixed_field<T>("best_of", "[1]"),
           fixed_field<T>("stop_token_ids", "[[]]"),
           fixed_field<T>("length_penalty", "[1]"),
           fixed_field<T>("use_beam_search", "[false]"),

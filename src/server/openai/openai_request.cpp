@@ -167,7 +167,6 @@ const FieldTable<Draft>& completion_fields() {
         {{"logprobs", FieldType::integer(0, kMostLogprobs)},
          [](const FieldValue& v, Draft& to) { to.shared.request.logprobs = static_cast<int>(v.integer()); }},
         fixed_field<Draft>("add_special_tokens", "[true]"),
-        fixed_field<Draft>("best_of", "[1]"),
         absent_field<Draft>("suffix")}});
   return table;
 }
