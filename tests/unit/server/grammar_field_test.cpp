@@ -81,7 +81,7 @@ TEST(GrammarField, WhatCannotBeIsNamed) {
        "response_format.json_schema.other"},
       {R"({"structured_outputs": {"other": "x"}})", "structured_outputs.other"},
       {R"({"structured_outputs": {"structural_tag": ""}})", "structured_outputs.structural_tag"},
-      {R"({"structured_outputs": {"regex": "a", "json_object": true}})", "structured_outputs.regex"},
+      {R"({"structured_outputs": {"regex": "a", "json_object": true}})", "structured_outputs.json_object"},
       {R"({"guided_json": 3})", "guided_json"},
       {R"({"guided_choice": []})", "guided_choice"},
       {R"({"guided_choice": ["a", 2]})", "guided_choice[1]"},

@@ -261,7 +261,7 @@ TEST_F(ServiceTest, ARefusedFieldIsNamed) {
   EXPECT_THAT(refusal("/v1/chat/completions",
                       R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})"),
               HasSubstr("400 'messages[0].content[0]'"));
-  EXPECT_THAT(refusal("/detokenize", R"({"tokens": [-1]})"), HasSubstr("400 'tokens'"));
+  EXPECT_THAT(refusal("/detokenize", R"({"tokens": [-1]})"), HasSubstr("400 'tokens[0]'"));
   EXPECT_THAT(refusal("/v1/nothing", "{}"), HasSubstr("404"));
   EXPECT_THAT(refusal("/v1/models", "{}"), HasSubstr("405"));
 }
