@@ -153,9 +153,19 @@ const FieldTable<Draft>& infill_fields() {
   return table;
 }
 
+/// llama.cpp's {"prompt_string", "multimodal_data"}, of which there can be text only.
+std::string prompt_object(const std::string& field, const ordered_json& value) {
+  const auto data = value.find("multimodal_data");
+  if (data != value.end() && !data->empty()) {
+    throw BadRequest(field + ".multimodal_data", "this server takes text only");
+  }
+  return read_string(field + ".prompt_string", value.value("prompt_string", ordered_json()));
+}
+
 /// A text, token ids, or a list of both: as token ids, with a beginning of sequence where a text begins it.
 std::vector<TokenId> prompt_tokens(const Engine& engine, const std::string& field,
                                    const ordered_json& value) {
+  if (value.is_object()) return engine.tokenize(prompt_object(field, value));
   const ordered_json list = value.is_array() ? value : ordered_json::array({value});
   std::vector<TokenId> tokens;
   for (std::size_t i = 0; i < list.size(); ++i) {

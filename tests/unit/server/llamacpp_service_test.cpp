@@ -91,6 +91,11 @@ TEST_F(LlamaCppService, SeveralPromptsAndAnswers) {
   EXPECT_EQ(all[2]["content"], once);
   EXPECT_EQ(all[3]["content"], once);
   EXPECT_EQ(all[3]["index"], 3);
+  body["prompt"] = {{"prompt_string", "The sun"}};
+  EXPECT_EQ(answer("/completion", body)["content"], sun);
+  body["prompt"]["multimodal_data"] = {"aGk="};
+  EXPECT_THAT(refusal("/completion", body.dump()), HasSubstr("400 'prompt.multimodal_data'"));
+  body["prompt"] = {"Once upon a time", {{"prompt_string", "The sun"}}, ids, {ids[0], "Once upon a time"}};
   body["stream"] = true;
   std::map<int, std::string> streamed;
   int ended = 0;
