@@ -84,9 +84,7 @@ int serve(const ServeFlags& flags) {
                    .cors_origins = flags.cors_origins,
                    .log = flags.log,
                    .slot_save_path = flags.slot_save_path});
-  HttpServer server(flags.http, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-    service.handle(request, exchange);
-  });
+  HttpServer server(flags.http, service);
   engine.emplace(load_engine(flags.engine));
   SessionOptions session = flags.session;
   session.memory = flags.memory_mib << 20;

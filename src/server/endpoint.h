@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "augur/session.h"
-#include "server/answers/json_answers.h"
-#include "server/http/exchange.h"
+#include "server/exchange.h"
+#include "server/http/http_message.h"
+#include "server/limits.h"
 #include "server/llamacpp/slots.h"
+#include "server/openai/openai_errors.h"
 #include "server/request_log.h"
 #include "server/server_metrics.h"
 
@@ -22,7 +24,9 @@ struct ServiceOptions {
   /// Pages of these origins may use the server from a browser ("https://chat.example.org"; "*": any).
   std::vector<std::string> cors_origins;
   LogOptions log;
-  std::string slot_save_path;  ///< folder for saved texts; empty: none are saved
+  std::string slot_save_path;                   ///< folder for saved texts; empty: none are saved
+  std::vector<std::string> allowed_hosts = {};  ///< that requests may name, beside this machine's own names
+  Limits limits = {};
 };
 
 /// What endpoints answer with. All that is referred to outlives every exchange.
@@ -34,25 +38,29 @@ struct Served {
   ServerMetrics& metrics;
   Slots& slots;
   std::string client;                     ///< who asks: requests of the same one share its turn
+  std::string tenant;                     ///< whose texts it may share; empty: everybody's
   std::shared_ptr<RequestRecord> record;  ///< of the request, for the log
 };
 
-/// The body of an answer that refuses; `field`: of the request; empty: none.
-using ErrorBody = std::string(int status, std::string_view message, std::string_view field);
+/// Where an endpoint's answer is made.
+enum class Runs {
+  OnWorker,  ///< what parses, fills templates, tokenises. The exchange says whether its client has gone
+  AtOnce,    ///< on the I/O thread: what only looks
+};
 
-/// One method of one path, which may end in "{id}": any name in its place. `answer` is called on the HTTP
-/// server's thread: it returns soon, and answers then or later. A BadRequest that it throws becomes a 400 in
-/// the form of `error`.
+/// One method of one path, which may end in "{id}": any name in its place. `answer` answers then or later;
+/// what it throws becomes an error in the form of `errors`: a Problem as it is, anything else a 500.
 struct Endpoint {
   std::string_view method;
   std::string_view path;
   void (*answer)(const Served& served, const HttpRequest& request, const std::shared_ptr<Exchange>& exchange);
-  ErrorBody* error = error_body;  ///< OpenAI's form
+  const ErrorForm* errors = &kOpenAiErrors;
+  Runs runs = method == "GET" ? Runs::AtOnce : Runs::OnWorker;
 };
 
-/// Answers 404 where a client asks for another model than the one that is served; true: it has. Empty: it
-/// does not say.
-bool refuse_other_model(const Served& served, const std::string& asked, ErrorBody* error, Exchange& exchange);
+/// Throws a Problem (404) where a client asks for another model than the one that is served. Empty: it does
+/// not say.
+void require_model(const Served& served, const std::string& asked);
 
 // The endpoints of each API; docs/serving.md lists them.
 std::span<const Endpoint> openai_endpoints();

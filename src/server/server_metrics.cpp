@@ -115,7 +115,7 @@ void ServerMetrics::ended(const Result& result, double seconds) {
       .Observe(s.mean_accepted_length);
 }
 
-void ServerMetrics::refused(int status) {
+void ServerMetrics::count_refusal(int status) {
   families_
       ->counter("augur:requests_refused_total", "Requests that were answered with an error.",
                 {{"status", std::to_string(status)}})

@@ -6,6 +6,7 @@
 
 #include "server/answers/json_answers.h"
 #include "server/fields/bad_request.h"
+#include "server/http/io_thread.h"
 
 namespace augur {
 
@@ -42,7 +43,7 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
   } catch (const std::exception& error) {
     for (Ticket& ticket : tickets) ticket.cancel();
     const bool full = dynamic_cast<const QueueFull*>(&error) != nullptr;
-    return fail(full ? 429 : 503, error.what(), {}, {{"Retry-After", "1"}});
+    return write_failure({full ? 429 : 503, error.what(), {}, {{"Retry-After", "1"}}});
   }
   exchange_->when_closed([tickets = std::move(tickets)]() mutable {
     for (Ticket& ticket : tickets) ticket.cancel();
@@ -100,19 +101,16 @@ void GenerationAnswer::end(int index, const Result& result) {
   if (failed_) return;
   if (result.finish_reason == FinishReason::Error) {
     failed_ = true;
-    return fail(result.refused ? 400 : result.expired ? 504 : 500, result.error, result.refused_field, {});
+    const int status = result.refused ? 400 : result.expired ? 504 : 500;
+    return write_failure({status, result.error, result.refused_field});
   }
   results_[static_cast<std::size_t>(index)] = result;
   choice_ended(index, result);
   if (missing_ == 0) finish(results_);
 }
 
-void GenerationAnswer::fail(int status, std::string_view message, std::string_view field,
-                            HttpHeaders headers) {
-  exchange_->answer(status, error_body(status, message, field), std::move(headers));
-}
-
 void tokenize_prompt(const Engine& engine, Request& request) {
+  IoThread::must_not_be_current();
   const char* const field = request.messages.empty() ? "prompt" : "messages";
   std::vector<TokenId> tokens;
   try {

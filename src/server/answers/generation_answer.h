@@ -46,9 +46,8 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   virtual void choice_ended(int /*index*/, const Result& /*result*/) {}
   /// All have ended, well: results by choice.
   virtual void finish(const std::vector<Result>& results) = 0;
-  /// What the API says of a request that failed. `field`: of the request, that is to blame; empty: none.
-  /// `headers` are part of the answer.
-  virtual void fail(int status, std::string_view message, std::string_view field, HttpHeaders headers);
+  /// A request has failed. For APIs whose streams end then in a way of their own.
+  virtual void write_failure(const Problem& problem) { exchange_->fail(problem); }
 
   bool streamed() const { return stream_; }
   Exchange& exchange() const { return *exchange_; }

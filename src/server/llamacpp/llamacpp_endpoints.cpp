@@ -28,11 +28,7 @@ void completion(const Served& served, const HttpRequest& http, const std::shared
 }
 
 void infill(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
-  try {
-    answer(served, parse_infill(served.engine, http.body, served.options.speculation), exchange);
-  } catch (const NoInfill& error) {
-    exchange->answer(501, error_body(501, error.what()));
-  }
+  answer(served, parse_infill(served.engine, http.body, served.options.speculation), exchange);
 }
 
 void apply_template(const Served& served, const HttpRequest& http,
@@ -42,7 +38,7 @@ void apply_template(const Served& served, const HttpRequest& http,
   Request& request = parsed.requests.front();
   offer_tools(served.engine, read_openai_tools(http.body), request);
   try {
-    exchange->answer(200, text_of({{"prompt", served.engine.render_chat(request.messages, request.tools)}}));
+    exchange->respond(200, text_of({{"prompt", served.engine.render_chat(request.messages, request.tools)}}));
   } catch (const std::runtime_error& error) {
     throw BadRequest("messages", error.what());
   }
@@ -68,7 +64,7 @@ void props(const Served& served, const HttpRequest&, const std::shared_ptr<Excha
       {"speculative", speculative_props(served)},
       {"build_info", "augur " + std::string(version())},
       {"system_fingerprint", model.fingerprint}};
-  exchange->answer(200, text_of(body));
+  exchange->respond(200, text_of(body));
 }
 
 }  // namespace

@@ -177,7 +177,7 @@ LlamaCppRequest parse_infill(const Engine& engine, std::string_view body_text, c
   LlamaCppRequest to =
       parse(engine, body, body_text, plan, {"prompt", "input_prefix", "input_suffix", "input_extra"});
   const std::optional<InfillTokens> known = infill_tokens(engine);
-  if (!known) throw NoInfill("the model has no tokens for infilling");
+  if (!known) throw Problem(501, "the model has no tokens for infilling");
   InfillText text;
   const auto read = [&](const char* field, std::string& into) {
     if (const auto value = body.find(field); value != body.end()) into = read_string(field, *value);

@@ -30,7 +30,7 @@ void slots(const Served& served, const HttpRequest&, const std::shared_ptr<Excha
     }
     body.push_back(std::move(slot));
   }
-  exchange->answer(200, text_of(body));
+  exchange->respond(200, text_of(body));
 }
 
 /// The place in the path, of those that there are.
@@ -71,12 +71,12 @@ std::string name_of(const std::string& path) {
 Session::TextFileCallback answer(const std::shared_ptr<Exchange>& exchange, std::string path,
                                  std::function<ordered_json(const TextFile&)> told) {
   return [exchange, path = std::move(path), told = std::move(told)](const TextFile& file) {
-    if (file.error.empty()) return exchange->answer(200, text_of(told(file)));
+    if (file.error.empty()) return exchange->respond(200, text_of(told(file)));
     std::string error = file.error;
     if (const std::size_t at = error.find(path); !path.empty() && at != std::string::npos) {
       error.replace(at, path.size(), name_of(path));
     }
-    exchange->answer(400, error_body(400, error, "filename"));
+    exchange->fail(Problem(400, error, "filename"));
   };
 }
 
@@ -121,14 +121,13 @@ void act(const Served& served, const HttpRequest& http, const std::shared_ptr<Ex
     unexpected("action", "?action=save, restore or erase");
   }
   if (action != "erase" && served.options.slot_save_path.empty()) {
-    return exchange->answer(501, error_body(501, "this server saves no texts: it needs --slot-save-path"));
+    throw Problem(501, "this server saves no texts: it needs --slot-save-path");
   }
   if (action == "restore") return restore(served, slot, file_of(served, http), exchange);
   const std::string path = action == "save" ? file_of(served, http) : std::string();
   const std::vector<std::optional<Slots::Work>> work = served.slots.list();
   if (static_cast<std::size_t>(slot) < work.size() && work[static_cast<std::size_t>(slot)]) {
-    return exchange->answer(409, error_body(409, "a request is being decoded there", "id_slot"),
-                            {{"Retry-After", "1"}});
+    throw Problem(409, "a request is being decoded there", "id_slot", {{"Retry-After", "1"}});
   }
   const std::optional<std::vector<TokenId>> text = served.slots.text(slot);
   if (action == "erase") return erase(served, slot, text.value_or(std::vector<TokenId>()), exchange);
