@@ -38,6 +38,9 @@ struct ServeFlags {
   std::vector<std::string> cors_origins;
   LogOptions log;
   std::string slot_save_path;
+  std::string metrics_key;
+  bool share_prefixes = false;
+  std::vector<std::string> trusted_proxies;
 };
 
 bool is_loopback(const std::string& host) {
@@ -79,11 +82,14 @@ int serve(const ServeFlags& flags) {
   std::optional<Engine> engine;
   Service service({.model = name,
                    .api_keys = keys,
+                   .metrics_key = flags.metrics_key,
                    .speculation = flags.engine.speculation,
                    .tpot_ms = flags.tpot_ms,
                    .cors_origins = flags.cors_origins,
                    .log = flags.log,
-                   .slot_save_path = flags.slot_save_path});
+                   .slot_save_path = flags.slot_save_path,
+                   .share_prefixes = flags.share_prefixes,
+                   .trusted_proxies = flags.trusted_proxies});
   HttpServer server(flags.http, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
     service.handle(request, exchange);
   });
@@ -116,6 +122,18 @@ void add_serve(CLI::App& app, Action& action) {
       ->allow_extra_args(false);
   command->add_option("--api-key-file", flags->api_key_file, "File with such a key in each line")
       ->type_name("FILE");
+  command->add_option("--metrics-key", flags->metrics_key,
+                      "Key that opens /metrics, /load and /slots of all clients, and nothing else");
+  command->add_flag("--share-prefixes", flags->share_prefixes,
+                    "What is kept of one key's texts may be used, and noticed, by other keys");
+  command
+      ->add_option("--trusted-proxy", flags->trusted_proxies,
+                   "Address or network of proxies whose X-Forwarded-For is believed; unix: of sockets; "
+                   "repeatable")
+      ->allow_extra_args(false)
+      ->type_name("CIDR");
+  command->add_flag("--priorities-across-clients", flags->session.priorities_across_clients,
+                    "\"priority\" goes before clients' equal shares, not only within a client");
   command
       ->add_option("--cors-origin", flags->cors_origins,
                    "Origin whose pages may use the server from a browser; repeatable; *: any")

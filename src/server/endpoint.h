@@ -7,22 +7,28 @@
 
 #include "augur/session.h"
 #include "server/answers/json_answers.h"
+#include "server/cache_use.h"
 #include "server/http/exchange.h"
 #include "server/llamacpp/slots.h"
 #include "server/request_log.h"
 #include "server/server_metrics.h"
+#include "server/tenants.h"
 
 namespace augur {
 
 struct ServiceOptions {
   std::string model;                  ///< by which clients know it
   std::vector<std::string> api_keys;  ///< any of them opens everything but /health; none: everything is open
+  std::string metrics_key;            ///< opens /metrics, /load and /slots, of all clients, and nothing else
   SpeculationPlan speculation;        ///< the engine's, which requests are laid over
   double tpot_ms = 0;                 ///< Request::tpot_ms of requests that do not say
   /// Pages of these origins may use the server from a browser ("https://chat.example.org"; "*": any).
   std::vector<std::string> cors_origins;
   LogOptions log;
-  std::string slot_save_path;  ///< folder for saved texts; empty: none are saved
+  /// Folder for saved texts, in which each tenant has one of its own; empty: none are saved.
+  std::string slot_save_path;
+  bool share_prefixes = false;               ///< TenantOptions
+  std::vector<std::string> trusted_proxies;  ///< TenantOptions
 };
 
 /// What endpoints answer with. All that is referred to outlives every exchange.
@@ -30,10 +36,11 @@ struct Served {
   const ServiceOptions& options;
   Engine& engine;
   Session& session;
-  int parallel;  ///< requests that are decoded at once
+  const SessionOptions& limits;  ///< the session's
   ServerMetrics& metrics;
   Slots& slots;
-  std::string client;                     ///< who asks: requests of the same one share its turn
+  CacheUse& cache_use;
+  Caller caller;
   std::shared_ptr<RequestRecord> record;  ///< of the request, for the log
 };
 
@@ -53,6 +60,9 @@ struct Endpoint {
 /// Answers 404 where a client asks for another model than the one that is served; true: it has. Empty: it
 /// does not say.
 bool refuse_other_model(const Served& served, const std::string& asked, ErrorBody* error, Exchange& exchange);
+
+/// The session's load, with what was cached of the caller's own prompts where it may not know of others'.
+SessionLoad load_for(const Served& served);
 
 // The endpoints of each API; docs/serving.md lists them.
 std::span<const Endpoint> openai_endpoints();

@@ -22,7 +22,7 @@ void health(const Served&, const HttpRequest&, const std::shared_ptr<Exchange>& 
 }
 
 void load(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
-  const SessionLoad load = served.session.load();
+  const SessionLoad load = load_for(served);
   const ordered_json body = {{"running", load.running},
                              {"waiting", load.waiting},
                              {"memory", load.memory},
@@ -36,7 +36,7 @@ void load(const Served& served, const HttpRequest&, const std::shared_ptr<Exchan
 }
 
 void metrics(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
-  exchange->answer(200, served.metrics.text(served.session.load()),
+  exchange->answer(200, served.metrics.text(load_for(served)),
                    {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}});
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <utility>
 
@@ -32,19 +33,6 @@ std::string request_id(std::string_view given) {
   if (is_plain(given)) return std::string(given);
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
-
-/// As OpenAI's clients send it, or as Anthropic's do; empty: there is none.
-std::string_view key_of(const HttpRequest& request) {
-  constexpr std::string_view kScheme = "Bearer ";
-  const std::string_view key = request.header("authorization");
-  return key.starts_with(kScheme) ? key.substr(kScheme.size()) : request.header("x-api-key");
-}
-
-/// By key, or where there is none by address.
-std::string client_of(const HttpRequest& request) {
-  const std::string_view key = key_of(request);
-  return key.empty() ? request.client : std::string(key);
 }
 
 bool is_of(std::string_view path, std::string_view endpoint) {
@@ -79,14 +67,29 @@ const std::vector<Endpoint>& endpoints() {
   return all;
 }
 
+SessionLoad load_for(const Served& served) {
+  SessionLoad load = served.session.load();
+  if (served.caller.sees_all) return load;
+  const CacheUse::Tokens own = served.cache_use.of(served.caller.account);
+  load.prompt_tokens = own.prompt;
+  load.cached_tokens = own.cached;
+  return load;
+}
+
 Service::Service(ServiceOptions options)
-    : options_(std::move(options)), log_(options_.log), metrics_(options_.model) {}
+    : options_(std::move(options)),
+      tenants_({.api_keys = options_.api_keys,
+                .metrics_key = options_.metrics_key,
+                .share_prefixes = options_.share_prefixes,
+                .trusted_proxies = options_.trusted_proxies}),
+      log_(options_.log),
+      metrics_(options_.model) {}
 Service::~Service() = default;
 
 void Service::open(Engine& engine, const SessionOptions& options) {
   engine_ = &engine;
   session_ = std::make_unique<Session>(engine, options);
-  parallel_ = options.parallel;
+  limits_ = options;
   serving_ = true;
 }
 
@@ -97,10 +100,13 @@ void Service::drain() {
 
 bool Service::authorized(const HttpRequest& request) const {
   if (options_.api_keys.empty() || request.path == "/health") return true;
-  const std::string_view key = key_of(request);
+  const std::string_view key = key_in(request);
   bool found = false;
   for (const std::string& known : options_.api_keys) found |= equal(key, known);
-  return found;
+  constexpr std::array kMeasured = {"/metrics", "/load", "/slots"};
+  const bool measured = !options_.metrics_key.empty() && equal(key, options_.metrics_key);
+  return found ||
+         (measured && std::find(kMeasured.begin(), kMeasured.end(), request.path) != kMeasured.end());
 }
 
 /// Tells a browser whether the page that asks may read the answer.
@@ -120,7 +126,7 @@ void Service::handle(const HttpRequest& request, const std::shared_ptr<Exchange>
   record->id = request_id(request.header("x-request-id"));
   record->method = request.method;
   record->path = request.path;
-  record->client = request.client;
+  record->client = tenants_.caller(request).address;
   exchange->header("X-Request-Id", record->id);
   if (const std::string_view trace = request.header("traceparent"); is_plain(trace)) {
     record->traceparent = trace;
@@ -170,10 +176,11 @@ void Service::answer(const HttpRequest& request, const std::shared_ptr<RequestRe
     endpoint->answer({.options = options_,
                       .engine = *engine_,
                       .session = *session_,
-                      .parallel = parallel_,
+                      .limits = limits_,
                       .metrics = metrics_,
                       .slots = slots_,
-                      .client = client_of(request),
+                      .cache_use = cache_use_,
+                      .caller = tenants_.caller(request),
                       .record = record},
                      request, exchange);
   } catch (const BadRequest& error) {

@@ -5,6 +5,7 @@
 #include "augur/session.h"
 #include "server/endpoint.h"
 #include "server/http/exchange.h"
+#include "server/tenants.h"
 
 namespace augur {
 
@@ -31,12 +32,14 @@ class Service {
               const std::shared_ptr<Exchange>& exchange);
 
   const ServiceOptions options_;
+  const Tenants tenants_;
   RequestLog log_;
   ServerMetrics metrics_;
   Slots slots_;
+  CacheUse cache_use_;
   Engine* engine_ = nullptr;
   std::unique_ptr<Session> session_;
-  int parallel_ = 0;
+  SessionOptions limits_;
   std::atomic<bool> serving_ = false;
   std::atomic<bool> draining_ = false;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/anthropic/anthropic_messages.h"
+#include "server/fields/cache_fields.h"
 #include "server/fields/json_fields.h"
 #include "server/fields/sampling_fields.h"
 #include "server/fields/speculative_field.h"
@@ -113,6 +114,8 @@ AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string
       continue;  // the choice is read when the tools are there
     } else if (key == "speculative" && !count) {
       request.speculation = read_speculative(value, plan);
+    } else if (!count && read_cache_field(key, value, request)) {
+      continue;
     } else if (!count && key != "stop" && read_sampling_field(key, value, request)) {
       seeded |= key == "seed";
     } else {

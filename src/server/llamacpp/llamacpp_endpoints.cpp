@@ -60,7 +60,7 @@ void props(const Served& served, const HttpRequest&, const std::shared_ptr<Excha
   const ModelInfo& model = served.engine.info();
   const ordered_json body = {
       {"default_generation_settings", {{"n_ctx", model.context}, {"params", generation_settings({})}}},
-      {"total_slots", served.parallel},
+      {"total_slots", served.limits.parallel},
       {"model_alias", served.options.model},
       {"model_path", std::filesystem::path(model.path).lexically_normal().filename().string()},
       {"modalities", {{"vision", false}, {"audio", false}}},

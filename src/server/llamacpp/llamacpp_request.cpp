@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "server/answers/generation_answer.h"
+#include "server/fields/cache_fields.h"
 #include "server/fields/grammar_field.h"
 #include "server/fields/json_fields.h"
 #include "server/fields/sampling_fields.h"
@@ -93,12 +94,11 @@ bool read_field(const Engine& engine, const std::string& key, const json& value,
     if (seed >= 0) request.sampling.seed = static_cast<std::uint64_t>(seed);
   } else if (key == "logit_bias" && value.is_array()) {
     read_logit_bias_list(engine, value, request.sampling);
-  } else if (read_sampling_field(key, value, request) || (key == "grammar" && value == "")) {
+  } else if (read_sampling_field(key, value, request) || read_cache_field(key, value, request) ||
+             (key == "grammar" && value == "")) {
   } else if ((key == "grammar" || key == "json_schema") && read_grammar_field(key, value, text, request)) {
   } else if (key == "stream") {
     to.stream = read_boolean(key, value);
-  } else if (key == "cache_prompt") {
-    request.cache_prompt = read_boolean(key, value);
   } else if (key == "return_tokens") {
     to.return_tokens = read_boolean(key, value);
   } else if (key == "n_probs") {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "server/fields/cache_fields.h"
 #include "server/fields/grammar_field.h"
 #include "server/fields/json_fields.h"
 #include "server/fields/sampling_fields.h"
@@ -103,7 +104,7 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, st
       request.max_tokens = read_integer(key, value, 0, std::int64_t{1} << 31);
     } else if (read_sampling_field(key, value, request)) {
       seeded |= key == "seed";
-    } else if (read_grammar_field(key, value, text, request)) {
+    } else if (read_grammar_field(key, value, text, request) || read_cache_field(key, value, request)) {
       continue;
     } else if (key == "n") {
       to.choices = static_cast<int>(read_integer(key, value, 1, kMostChoices));
@@ -116,8 +117,6 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, st
         to.stream_usage = read_boolean("stream_options.include_usage", item);
       }
       usage_asked = true;
-    } else if (key == "cache_prompt") {
-      request.cache_prompt = read_boolean(key, value);
     } else if (key == "slo") {
       if (!value.is_object()) unexpected(key, "{\"tpot_ms\": ...}");
       for (const auto& [name, item] : value.items()) {

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "server/fields/cache_fields.h"
 #include "server/fields/grammar_field.h"
 #include "server/fields/json_fields.h"
 #include "server/fields/sampling_fields.h"
@@ -113,6 +114,8 @@ ResponsesRequest parse_responses_request(std::string_view text, const Speculatio
       read_text(value, text, request);
     } else if (key == "speculative") {
       request.speculation = read_speculative(value, plan);
+    } else if (read_cache_field(key, value, request)) {
+      continue;
     } else if (read_sampling_field(key, value, request)) {
       seeded |= key == "seed";
     } else if (key != "tool_choice" &&
