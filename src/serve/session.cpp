@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -41,9 +42,9 @@ struct Ticket::State {
   SubmitOptions options;
   std::atomic<bool> cancelled = false;
   Turn turn;
-  std::unique_ptr<Generation> paused;  ///< it has run, and waits for a place again; the session's thread's
-  bool started = false;                ///< it is in the batch
-  bool pausing = false;                ///< it has been in the batch, and waits again
+  std::unique_ptr<Generation> paused;     ///< it has run, and waits for a place again; the session's thread's
+  bool started = false;                   ///< it is in the batch
+  bool pausing = false;                   ///< it has been in the batch, and waits again
   std::atomic<bool> crowded_out = false;  ///< of the queue
   std::optional<std::chrono::steady_clock::time_point> deadline;
   bool expired = false;
@@ -173,25 +174,35 @@ class Session::Impl {
     }
     const std::lock_guard lock(shared_->mutex);
     if (closing_) throw Error("session: it takes in no more requests");
-    constexpr std::int64_t kNumbers = std::int64_t{1} << 62;
-    state->turn = {
-        .client = state->options.client, .priority = state->options.priority, .number = count_++ % kNumbers};
-    make_room_in_queue(state->turn);
+    make_room_in_queue(state->options);
     if (const std::optional<Grammar>& grammar = state->request.grammar) {
       state->grammar = EngineAccess::grammars(engine_).find(*grammar);
       state->compiling = state->grammar == nullptr;
     }
     waiting_.push_back(state);
+    try {
+      Known& known = clients_.try_emplace(state->options.client).first->second;
+      known.client.name = state->options.client;
+      state->turn = {.client = &known.client, .priority = state->options.priority, .number = ++clock_};
+      ++known.requests;
+    } catch (...) {
+      waiting_.pop_back();
+      throw;
+    }
     unsettled_ = true;
     shared_->work.notify_one();
     return state;
   }
 
   /// Under the mutex. Of those that have run already none is turned away, nor do they take up room.
-  void make_room_in_queue(const Turn& newcomer) {
+  void make_room_in_queue(const SubmitOptions& options) {
     collect(waiting_, candidates_, candidate_turns_,
             [](const Ticket::State& s) { return !s.pausing && !s.crowded_out; });
     if (candidates_.size() < static_cast<std::size_t>(options_.queue)) return;
+    const auto known = clients_.find(options.client);
+    Client stranger;
+    const Turn newcomer{.client = known == clients_.end() ? &stranger : &known->second.client,
+                        .priority = options.priority};
     const std::optional<std::size_t> least = turns_.gives_way(newcomer, candidate_turns_);
     if (!least) {
       throw QueueFull(
@@ -478,15 +489,17 @@ class Session::Impl {
       if (candidates_.empty()) return;
       collect(running_, rivals_, rival_turns_, [](const Ticket::State&) { return true; });
       Submitted& next = *candidates_[turns_.next(candidate_turns_, rival_turns_)];
+      Client& client = *next->turn.client;
       if (running_.size() >= static_cast<std::size_t>(options_.parallel)) {
         collect(running_, rivals_, rival_turns_, [](const Ticket::State& s) { return s.started; });
         const std::optional<std::size_t> worst = turns_.gives_way(next->turn, rival_turns_);
         if (!worst) return;
         pause(*rivals_[*worst], next);
-        continue;
+      } else {
+        auto place = waiting_.begin() + (&next - waiting_.data());
+        take(place);
       }
-      auto place = waiting_.begin() + (&next - waiting_.data());
-      take(place);
+      client.served = ++clock_;
     }
   }
 
@@ -560,6 +573,8 @@ class Session::Impl {
     load_.accepted_tokens += result.speculation.accepted_tokens;
     s->result = std::move(result);
     std::erase(running_, s);
+    const auto client = clients_.find(s->turn.client->name);
+    if (--client->second.requests == 0) clients_.erase(client);
     unsettled_ = true;
     shared_->ended.notify_all();
   }
@@ -572,12 +587,17 @@ class Session::Impl {
   std::vector<Submitted> waiting_;
   std::vector<Submitted> running_;  ///< taken out of waiting_, and not ended
   std::vector<std::function<void()>> jobs_;
-  bool closing_ = false;                ///< nothing more is taken in
-  bool ending_ = false;                 ///< nothing more will come
-  std::int64_t count_ = 0;              ///< of requests that were submitted
-  SessionLoad load_;                    ///< but for waiting_
-  bool unsettled_ = false;              ///< whose turn it is may have changed
-  std::vector<Submitted*> candidates_;  ///< scratch, as the next three
+  bool closing_ = false;    ///< nothing more is taken in
+  bool ending_ = false;     ///< nothing more will come
+  std::int64_t clock_ = 0;  ///< counts what Turn and Client tell the time by
+  struct Known {
+    Client client;
+    int requests = 0;  ///< that wait or run
+  };
+  std::map<std::string, Known> clients_;  ///< that have some
+  SessionLoad load_;                      ///< but for waiting_
+  bool unsettled_ = false;                ///< whose turn it is may have changed
+  std::vector<Submitted*> candidates_;    ///< scratch, as the next three
   std::vector<const Turn*> candidate_turns_;
   std::vector<Submitted*> rivals_;
   std::vector<const Turn*> rival_turns_;

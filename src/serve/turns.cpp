@@ -43,12 +43,15 @@ std::size_t Turns::next(List waiting, List running) const {
   for (const Turn* turn : waiting) highest = std::max(highest, turn->priority);
   const Turn* first = nullptr;  // of the client whose turn it is
   std::int64_t fewest = 0;
+  std::int64_t longest = 0;
   for (const Turn* turn : waiting) {
     if (priorities_across_ && turn->priority < highest) continue;
     const std::int64_t its = count(running, *turn);
-    if (first != nullptr && (its > fewest || (its == fewest && turn->number > first->number))) continue;
+    const std::int64_t waits_since = std::max(turn->client->served, turn->number);
+    if (first != nullptr && (its > fewest || (its == fewest && waits_since > longest))) continue;
     first = turn;
     fewest = its;
+    longest = waits_since;
   }
   std::size_t best = waiting.size();
   for (std::size_t i = 0; i < waiting.size(); ++i) {

@@ -7,11 +7,17 @@
 
 namespace augur {
 
+/// Who sends requests.
+struct Client {
+  std::string name;
+  std::int64_t served = 0;  ///< when one of its requests got a place last, on the clock of Turn::number
+};
+
 /// What decides when a request has its turn.
 struct Turn {
-  std::string client;
+  Client* client = nullptr;
   int priority = 0;         ///< the highest is first
-  std::int64_t number = 0;  ///< in which requests came, all different
+  std::int64_t number = 0;  ///< when it came, by a count of what happens; all different
 };
 
 /// Who is next, and who gives way, so that clients have as many requests running as others that want as many,
@@ -24,7 +30,8 @@ class Turns {
   /// `priorities_across`: the priority goes before everything else, whosever a request is.
   explicit Turns(bool priorities_across) : priorities_across_(priorities_across) {}
 
-  /// Which of `waiting`, not empty, has the next place: one of the client with the fewest in `running`.
+  /// Which of `waiting`, not empty, has the next place: one of the client with the fewest in `running`; of
+  /// equal clients, the one that has waited longest since it came or was served.
   std::size_t next(List waiting, List running) const;
   /// Which of `running` gives its place to `waiting`: the last of the client with the most, if both have no
   /// more difference afterwards than the other way round. None: nobody need.
