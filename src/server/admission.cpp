@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "server/page.h"
 #include "server/problem.h"
+#include "server/tenants.h"
 
 namespace augur {
 namespace {
@@ -57,16 +58,12 @@ bool has_key_in_query(std::string_view query) {
   return false;
 }
 
-}  // namespace
-
-std::string_view key_of(const HttpRequest& head) {
-  constexpr std::string_view kScheme = "bearer ";
-  std::string_view key = head.header("authorization");
-  if (!same_letters(key.substr(0, kScheme.size()), kScheme)) return head.header("x-api-key");
-  key.remove_prefix(kScheme.size());
-  key.remove_prefix(std::min(key.find_first_not_of(' '), key.size()));
-  return key;
+/// What the metrics' key opens.
+bool is_measured(std::string_view path) {
+  return path == "/metrics" || path == "/load" || path == "/slots";
 }
+
+}  // namespace
 
 Admission::Admission(Rules rules) : rules_(std::move(rules)) {
   for (const std::string& key : rules_.api_keys) {
@@ -117,9 +114,10 @@ bool Admission::allows_origin(const HttpRequest& head) const {
 void Admission::check_key(const HttpRequest& head) const {
   if (rules_.api_keys.empty() || head.path == "/health" || is_page_file(head.path)) return;
   if (head.method == "OPTIONS" && allows_origin(head)) return;  // a browser asks before it sends the key
-  const std::string_view key = key_of(head);
+  const std::string_view key = key_in(head);
   bool found = false;
   for (const std::string& known : rules_.api_keys) found |= is_key(key, known);
+  if (is_measured(head.path) && !rules_.metrics_key.empty()) found |= is_key(key, rules_.metrics_key);
   if (found) return;
   throw Problem(401, "expected one of this server's API keys: Authorization: Bearer KEY, or x-api-key: KEY",
                 {}, {{"WWW-Authenticate", "Bearer"}});

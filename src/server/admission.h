@@ -12,6 +12,7 @@ class Admission {
  public:
   struct Rules {
     std::vector<std::string> api_keys;  ///< any of them opens all but /health and the page; none: all is open
+    std::string metrics_key;            ///< opens /metrics, /load and /slots; empty: none
     std::vector<std::string> cors_origins;  ///< whose pages may ask ("https://chat.example.org"; "*": any)
     std::vector<std::string> hosts;         ///< names of this server, beside those of this machine
   };
@@ -31,8 +32,5 @@ class Admission {
 
   const Rules rules_;
 };
-
-/// The key that a request brings, as OpenAI's clients send it or as Anthropic's do; empty: none.
-std::string_view key_of(const HttpRequest& head);
 
 }  // namespace augur

@@ -22,7 +22,7 @@ void health(const Served&, const HttpRequest&, const std::shared_ptr<Exchange>& 
 }
 
 void load(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
-  const SessionLoad load = served.session.load();
+  const SessionLoad load = load_for(served);
   const ordered_json body = {{"running", load.running},
                              {"waiting", load.waiting},
                              {"memory", load.memory},
@@ -36,7 +36,7 @@ void load(const Served& served, const HttpRequest&, const std::shared_ptr<Exchan
 }
 
 void metrics(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
-  exchange->respond(200, served.metrics.text(served.session.load()),
+  exchange->respond(200, served.metrics.text(load_for(served)),
                     {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}});
 }
 
@@ -95,14 +95,14 @@ void tokenize(const Served& served, const HttpRequest& request, const std::share
     const bool add_special = read_boolean("add_special_tokens", *special);
     object.erase(special);
     if (!add_special && object["prompt"].is_string()) {
-      parse_openai_request(OpenAiEndpoint::Completions, object, request.body, served.options.speculation);
+      parse_openai_request(OpenAiEndpoint::Completions, object, request.body, served.rules());
       return answer_tokens(served.engine, served.engine.tokenize_part(object["prompt"].get<std::string>()),
                            *exchange);
     }
   }
   const auto endpoint =
       object.contains("messages") ? OpenAiEndpoint::ChatCompletions : OpenAiEndpoint::Completions;
-  OpenAiRequest parsed = parse_openai_request(endpoint, object, request.body, served.options.speculation);
+  OpenAiRequest parsed = parse_openai_request(endpoint, object, request.body, served.rules());
   if (parsed.requests.size() > 1) unexpected("prompt", "one prompt");
   Request& request_of = parsed.requests.front();
   if (endpoint == OpenAiEndpoint::ChatCompletions) {

@@ -24,12 +24,6 @@ std::string request_id(std::string_view given) {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-/// By key, or where there is none by address.
-std::string client_of(const HttpRequest& request) {
-  const std::string_view key = key_of(request);
-  return key.empty() ? request.client : std::string(key);
-}
-
 void check_route(const Route& route, const HttpRequest& request) {
   if (route.endpoint != nullptr) return;
   if (route.methods.empty()) throw Problem(404, fmt::format("there is no {}", request.path));
@@ -52,11 +46,25 @@ void require_model(const Served& served, const std::string& asked) {
   throw Problem(404, fmt::format("the model '{}' is not served here: expected '{}'", asked, model), "model");
 }
 
+SessionLoad load_for(const Served& served) {
+  SessionLoad load = served.session.load();
+  if (served.caller.sees_all) return load;
+  const CacheUse::Tokens own = served.cache_use.of(served.caller.account);
+  load.prompt_tokens = own.prompt;
+  load.cached_tokens = own.cached;
+  return load;
+}
+
 Service::Service(ServiceOptions options)
     : options_(std::move(options)),
       admission_({.api_keys = options_.api_keys,
+                  .metrics_key = options_.metrics_key,
                   .cors_origins = options_.cors_origins,
                   .hosts = options_.allowed_hosts}),
+      tenants_({.api_keys = options_.api_keys,
+                .metrics_key = options_.metrics_key,
+                .share_prefixes = options_.share_prefixes,
+                .trusted_proxies = options_.trusted_proxies}),
       log_(options_.log),
       metrics_(options_.model),
       workers_(static_cast<int>(options_.limits.http_threads)) {}
@@ -65,7 +73,7 @@ Service::~Service() = default;
 void Service::open(Engine& engine, const SessionOptions& options) {
   engine_ = &engine;
   session_ = std::make_unique<Session>(engine, options);
-  parallel_ = options.parallel;
+  session_options_ = options;
   serving_ = true;
 }
 
@@ -101,11 +109,11 @@ void Service::answer(HttpRequest request, std::shared_ptr<HttpExchange> http) {
     const Served served = {.options = options_,
                            .engine = *engine_,
                            .session = *session_,
-                           .parallel = parallel_,
+                           .session_options = session_options_,
                            .metrics = metrics_,
                            .slots = slots_,
-                           .client = client_of(request),
-                           .tenant = {},
+                           .cache_use = cache_use_,
+                           .caller = tenants_.caller(request),
                            .record = record};
     run(*route.endpoint, std::move(request), served, exchange);
   } catch (...) {
@@ -116,7 +124,7 @@ void Service::answer(HttpRequest request, std::shared_ptr<HttpExchange> http) {
 void Service::run(const Endpoint& endpoint, HttpRequest request, const Served& served,
                   const std::shared_ptr<ServedExchange>& exchange) {
   if (endpoint.runs == Runs::AtOnce) return endpoint.answer(served, request, exchange);
-  workers_.submit({.client = served.client,
+  workers_.submit({.client = served.caller.client,
                    .abandoned = [exchange] { return exchange->client_gone(); },
                    .run =
                        [&endpoint, request = std::move(request), served, exchange] {
@@ -135,7 +143,7 @@ std::shared_ptr<ServedExchange> Service::exchange_of(const HttpRequest& head,
   record->id = request_id(head.header("x-request-id"));
   record->method = head.method;
   record->path = head.path;
-  record->client = head.client;
+  record->client = tenants_.caller(head).address;
   const auto exchange = std::make_shared<ServedExchange>(std::move(http), form, record, log_, metrics_);
   exchange->add_header("X-Request-Id", record->id);
   if (const std::string_view trace = head.header("traceparent"); is_plain(trace)) {

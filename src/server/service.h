@@ -8,6 +8,7 @@
 #include "server/http/http_application.h"
 #include "server/routes.h"
 #include "server/served_exchange.h"
+#include "server/tenants.h"
 #include "server/workers.h"
 
 namespace augur {
@@ -42,12 +43,14 @@ class Service final : public HttpApplication {
 
   const ServiceOptions options_;
   const Admission admission_;
+  const Tenants tenants_;
   RequestLog log_;
   ServerMetrics metrics_;
   Slots slots_;
+  CacheUse cache_use_;
   Engine* engine_ = nullptr;
   std::unique_ptr<Session> session_;
-  int parallel_ = 0;
+  SessionOptions session_options_;
   std::atomic<bool> serving_ = false;
   std::atomic<bool> draining_ = false;
   Workers workers_;  // first to end: its jobs use the others

@@ -24,9 +24,9 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   GenerationAnswer& operator=(const GenerationAnswer&) = delete;
 
   /// Submits each of the requests once for each of its choices, as many as there are in all over their
-  /// number: choice i of a request has its seed plus i, and is followed by those of the next one. Answers 429
-  /// or 503 where the session does not take them. A client that goes away cancels all of them. Keeps this
-  /// alive until they have ended.
+  /// number: choice i of a request has its seed plus i, and is followed by those of the next one. BadRequest
+  /// where more are asked for than may ever wait. Answers 429 or 503 where the session does not take them. A
+  /// client that goes away cancels all of them. Keeps this alive until they have ended.
   void submit(std::span<const Request> requests, const SubmitOptions& options);
   void submit(const Request& request, const SubmitOptions& options) {
     submit(std::span(&request, 1), options);
@@ -60,6 +60,8 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
     bool written = false;    ///< it has a token
     int slot = -1;           ///< -1: it has not begun
     std::vector<TokenId> prompt = {};
+    bool keep = true;  ///< Request::cache_prompt
+    TextOwner owner = {};
   };
 
   void begin(int index, std::int64_t prompt_tokens);

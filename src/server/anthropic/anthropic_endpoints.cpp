@@ -13,7 +13,7 @@ namespace augur {
 namespace {
 
 AnthropicRequest read(AnthropicEndpoint endpoint, const Served& served, const HttpRequest& http) {
-  return parse_anthropic_request(endpoint, http.body, served.options.speculation);
+  return parse_anthropic_request(endpoint, http.body, served.rules());
 }
 
 void messages(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {

@@ -8,6 +8,7 @@
 
 #include "server/answers/json_answers.h"
 #include "server/endpoint.h"
+#include "server/fields/cache_fields.h"
 #include "server/fields/json_fields.h"
 
 namespace augur {
@@ -15,15 +16,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// What is decoded where in the batch.
+/// What is decoded where in the batch; of other tenants' requests only that one is.
 void slots(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
   std::vector<std::optional<Slots::Work>> all = served.slots.list();
-  all.resize(std::max(all.size(), static_cast<std::size_t>(served.parallel)));
+  all.resize(std::max(all.size(), static_cast<std::size_t>(served.session_options.parallel)));
   ordered_json body = ordered_json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
     ordered_json slot = {
         {"id", i}, {"n_ctx", served.engine.info().context}, {"is_processing", all[i].has_value()}};
-    if (all[i]) {
+    if (all[i] && all[i]->owner.tenant == served.caller.tenant) {
       slot["id_task"] = all[i]->task;
       slot["n_prompt_tokens"] = all[i]->prompt_tokens;
       slot["next_token"] = {{"n_decoded", all[i]->decoded}};
@@ -38,21 +39,41 @@ int slot_of(const Served& served, const std::string& path) {
   const std::string_view text = std::string_view(path).substr(std::string_view("/slots/").size());
   int slot = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slot);
-  if (error != std::errc{} || end != text.data() + text.size() || slot < 0 || slot >= served.parallel) {
-    unexpected("id_slot", "an integer from 0 to " + std::to_string(served.parallel - 1));
+  if (error != std::errc{} || end != text.data() + text.size() || slot < 0 ||
+      slot >= served.session_options.parallel) {
+    unexpected("id_slot", "an integer from 0 to " + std::to_string(served.session_options.parallel - 1));
   }
   return slot;
 }
 
-/// The name of a file in the folder for saved texts, which it cannot lead out of.
-std::string file_of(const Served& served, const HttpRequest& http) {
-  const nlohmann::json body = parse_body(http.body);
-  const auto name = body.find("filename");
-  if (name == body.end()) throw BadRequest("filename", "is missing");
-  if (body.size() > 1)
-    unsupported(body.begin().key() == "filename" ? std::next(body.begin()).key() : body.begin().key());
+/// What a request says about a saved text.
+struct SlotRequest {
+  TextOwner owner;
+  std::optional<std::string> filename;
+};
+
+SlotRequest parse(const Served& served, std::string_view text) {
+  SlotRequest to{.owner = {.tenant = served.caller.tenant, .salt = {}}, .filename = {}};
+  if (text.empty()) return to;
+  const nlohmann::json body = parse_body(text);
+  for (const auto& [key, value] : body.items()) {
+    if (key == "filename") {
+      to.filename = read_string(key, value);
+    } else if (key == "cache_salt") {
+      to.owner.salt = read_cache_salt(key, value);
+    } else {
+      unsupported(key);
+    }
+  }
+  return to;
+}
+
+/// The path of a file in the owner's folder for saved texts, which its name cannot lead out of. The folder is
+/// there.
+std::string file_of(const Served& served, const SlotRequest& request) {
+  if (!request.filename) throw BadRequest("filename", "is missing");
   constexpr std::size_t kMost = 200;
-  const std::string text = read_string("filename", *name);
+  const std::string& text = *request.filename;
   const bool fine = std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return c > 0x20 && c != 0x7f && c != '/' && c != '\\' && c != ':';
   });
@@ -60,7 +81,14 @@ std::string file_of(const Served& served, const HttpRequest& http) {
     unexpected("filename",
                "1 to 200 bytes without separators, spaces and control characters, no '.' in front");
   }
-  return (std::filesystem::path(served.options.slot_save_path) / text).string();
+  std::filesystem::path folder = served.options.slot_save_path;
+  if (const std::string own = folder_of(request.owner.tenant, request.owner.salt); !own.empty()) {
+    folder /= own;
+    if (std::filesystem::create_directory(folder)) {
+      std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
+    }
+  }
+  return (folder / text).string();
 }
 
 std::string name_of(const std::string& path) {
@@ -80,8 +108,9 @@ Session::TextFileCallback answer(const std::shared_ptr<Exchange>& exchange, std:
   };
 }
 
-void save(const Served& served, int slot, std::vector<TokenId> text, std::string path,
+void save(const Served& served, int slot, std::vector<TokenId> text, const SlotRequest& request,
           const std::shared_ptr<Exchange>& exchange) {
+  const std::string path = file_of(served, request);
   const auto told = [slot, name = name_of(path)](const TextFile& file) {
     return ordered_json{{"id_slot", slot},
                         {"filename", name},
@@ -89,10 +118,12 @@ void save(const Served& served, int slot, std::vector<TokenId> text, std::string
                         {"n_written", file.bytes},
                         {"timings", {{"save_ms", file.ms}}}};
   };
-  served.session.save_text(std::move(text), path, answer(exchange, path, told));
+  served.session.save_text(std::move(text), path, answer(exchange, path, told), request.owner);
 }
 
-void restore(const Served& served, int slot, std::string path, const std::shared_ptr<Exchange>& exchange) {
+void restore(const Served& served, int slot, const SlotRequest& request,
+             const std::shared_ptr<Exchange>& exchange) {
+  const std::string path = file_of(served, request);
   const auto told = [slot, name = name_of(path)](const TextFile& file) {
     return ordered_json{{"id_slot", slot},
                         {"filename", name},
@@ -100,15 +131,15 @@ void restore(const Served& served, int slot, std::string path, const std::shared
                         {"n_read", file.bytes},
                         {"timings", {{"restore_ms", file.ms}}}};
   };
-  served.session.load_text(path, answer(exchange, path, told));
+  served.session.load_text(path, answer(exchange, path, told), request.owner);
 }
 
-void erase(const Served& served, int slot, std::vector<TokenId> text,
+void erase(const Served& served, int slot, std::vector<TokenId> text, const SlotRequest& request,
            const std::shared_ptr<Exchange>& exchange) {
   const auto told = [slot](const TextFile& file) {
     return ordered_json{{"id_slot", slot}, {"n_erased", file.tokens}};
   };
-  served.session.forget_text(std::move(text), answer(exchange, {}, told));
+  served.session.forget_text(std::move(text), answer(exchange, {}, told), request.owner);
 }
 
 void act(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
@@ -123,16 +154,19 @@ void act(const Served& served, const HttpRequest& http, const std::shared_ptr<Ex
   if (action != "erase" && served.options.slot_save_path.empty()) {
     throw Problem(501, "this server saves no texts: it needs --slot-save-path");
   }
-  if (action == "restore") return restore(served, slot, file_of(served, http), exchange);
-  const std::string path = action == "save" ? file_of(served, http) : std::string();
+  const SlotRequest request = parse(served, http.body);
+  if (action == "restore") return restore(served, slot, request, exchange);
+  if (const std::optional<TextOwner> owner = served.slots.owner(slot); owner && *owner != request.owner) {
+    return exchange->answer(404, error_body(404, "no text of this client is there", "id_slot"));
+  }
   const std::vector<std::optional<Slots::Work>> work = served.slots.list();
   if (static_cast<std::size_t>(slot) < work.size() && work[static_cast<std::size_t>(slot)]) {
     throw Problem(409, "a request is being decoded there", "id_slot", {{"Retry-After", "1"}});
   }
   const std::optional<std::vector<TokenId>> text = served.slots.text(slot);
-  if (action == "erase") return erase(served, slot, text.value_or(std::vector<TokenId>()), exchange);
+  if (action == "erase") return erase(served, slot, text.value_or(std::vector<TokenId>()), request, exchange);
   if (!text) throw BadRequest("id_slot", "no request has been decoded there");
-  save(served, slot, *text, path, exchange);
+  save(served, slot, *text, request, exchange);
 }
 
 }  // namespace

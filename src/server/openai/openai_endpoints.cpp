@@ -15,8 +15,7 @@ namespace {
 
 template <OpenAiEndpoint kEndpoint>
 void complete(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
-  OpenAiRequest parsed =
-      parse_openai_request(kEndpoint, parse_body(http.body), http.body, served.options.speculation);
+  OpenAiRequest parsed = parse_openai_request(kEndpoint, parse_body(http.body), http.body, served.rules());
   require_model(served, parsed.model);
   std::optional<ToolParser> tools;
   if (kEndpoint == OpenAiEndpoint::ChatCompletions) {

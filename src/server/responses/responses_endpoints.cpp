@@ -11,7 +11,7 @@ namespace augur {
 namespace {
 
 void respond(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
-  ResponsesRequest parsed = parse_responses_request(http.body, served.options.speculation);
+  ResponsesRequest parsed = parse_responses_request(http.body, served.rules());
   require_model(served, parsed.model);
   std::optional<ToolParser> tools = offer_tools(served.engine, parsed.tools, parsed.request);
   tokenize_prompt(served.engine, parsed.request);
