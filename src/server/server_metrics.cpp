@@ -6,6 +6,8 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include "io/unicode.h"
+
 namespace augur {
 namespace {
 
@@ -25,23 +27,10 @@ const Histogram::BucketBoundaries kWhole = {0.1, 0.3, 0.5, 0.8, 1,  1.5, 2,   2.
                                             20,  30,  40,  50,  60, 120, 240, 480, 960, 1920, 7680};
 const Histogram::BucketBoundaries kAccepted = {1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 5, 6, 8, 10, 15, 20};
 
-/// With U+FFFD for every byte that is none of a character: the text form is UTF-8.
-std::string as_utf8(std::string_view text) {
-  std::string clean;
-  while (!text.empty()) {
-    const std::size_t valid = valid_utf8_prefix(text);
-    clean += text.substr(0, valid);
-    if (valid == text.size()) break;
-    clean += "\xEF\xBF\xBD";
-    text.remove_prefix(valid + 1);
-  }
-  return clean;
-}
-
 }  // namespace
 
 struct ServerMetrics::Families {
-  explicit Families(const std::string& model) : labels{{"model_name", as_utf8(model)}} {}
+  explicit Families(const std::string& model) : labels{{"model_name", to_valid_utf8(model)}} {}
 
   Counter& counter(const std::string& name, const std::string& help, const Labels& more = {}) {
     return prometheus::BuildCounter().Name(name).Help(help).Labels(labels).Register(registry).Add(more);

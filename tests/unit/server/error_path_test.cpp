@@ -78,7 +78,7 @@ TEST_F(ErrorPathTest, ACancelledRequestIsLoggedAsSuch) {
   open();
   testing::internal::CaptureStderr();
   const std::string body =
-      R"({"prompt": "Once upon a time", "max_tokens": 400, "ignore_eos": true, "stream": true})";
+      R"({"prompt": "Once upon a time", "max_tokens": 400, "ignore_eos": true, "n": 16, "stream": true})";
   for (const bool streamed : {true, false}) {
     RawClient client(server_.port());
     const std::string text = streamed ? body : std::regex_replace(body, std::regex("true}$"), "false}");
