@@ -173,7 +173,7 @@ asio::awaitable<void> Connection::serve_request() {
 /// A request that cannot be read, or is not let in, leaves a problem. Throws when the connection ends.
 asio::awaitable<void> Connection::read(HttpRequest& request, std::optional<Problem>& problem) {
   try {
-    if (std::ssize(all_.open) > all_.limits.connections) {
+    if (number_ == 0 && std::ssize(all_.open) > all_.limits.connections) {
       throw Problem(503, "too many clients are connected", {}, {{"Retry-After", "1"}});
     }
     co_await read_header(request);
