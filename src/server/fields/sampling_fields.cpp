@@ -41,8 +41,9 @@ void read_stops(const std::string& field, const json& value, const Limits& limit
   } else {
     unexpected(field, fmt::format("a string or a list of at most {}", limits.stops));
   }
-  for (const std::string& stop : to) {
-    if (stop.empty()) unexpected(field, "strings that are not empty");
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (to[i].empty())
+      unexpected(value.is_array() ? fmt::format("{}[{}]", field, i) : field, "a string that is not empty");
   }
   check_stop_bytes(field, to, 1, limits);
 }

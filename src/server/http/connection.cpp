@@ -53,11 +53,6 @@ std::string now_as_date() {
   return std::string(text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc));
 }
 
-[[noreturn]] void throw_unreadable(beast::error_code error, const Limits& limits) {
-  if (std::optional<Problem> problem = framing_problem(error, limits)) throw *std::move(problem);
-  throw boost::system::system_error(error);
-}
-
 /// Whether the other side sends no more, whatever it has sent before and is not read yet.
 bool is_shut_by_peer(int socket) {
   pollfd peer{.fd = socket, .events = POLLRDHUP, .revents = 0};
@@ -196,7 +191,7 @@ asio::awaitable<void> Connection::read_header(HttpRequest& request) {
   stream_.expires_never();
   beast::error_code error;
   co_await http::async_read_header(stream_, buffer_, *parser_, asio::redirect_error(use_awaitable, error));
-  if (error) throw_unreadable(error, all_.limits);
+  if (error) throw_unreadable(error);
   const auto& header = parser_->get();
   version_ = header.version();
   is_head_ = header.method() == http::verb::head;
@@ -220,15 +215,21 @@ asio::awaitable<void> Connection::read_body(HttpRequest& request) {
     beast::error_code error;
     taken += co_await http::async_read_some(stream_, buffer_, *parser_,
                                             asio::redirect_error(use_awaitable, error));
-    if (error) throw_unreadable(error, all_.limits);
+    if (error) throw_unreadable(error);
     if (!hold(body.size() - before)) {
       throw Problem(503, "the bodies of all requests together are too large", {}, {{"Retry-After", "1"}});
     }
     const std::size_t most =
         static_cast<std::size_t>(all_.limits.header_bytes) + kFramingPerByte * body.size();
-    if (taken - body.size() > most) throw_unreadable(http::error::header_limit, all_.limits);
+    if (taken - body.size() > most) throw_unreadable(http::error::header_limit);
   }
   request.body = std::move(body);
+}
+
+void Connection::throw_unreadable(beast::error_code error) const {
+  const std::string_view start(static_cast<const char*>(buffer_.cdata().data()), buffer_.size());
+  if (const std::optional<Problem> problem = framing_problem(error, start, all_.limits)) throw *problem;
+  throw boost::system::system_error(error);
 }
 
 /// What a client of too little haste is told; nothing where it has not begun to ask.

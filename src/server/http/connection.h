@@ -4,6 +4,7 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/core/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -64,6 +65,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Awaitable<void> read(HttpRequest& request, std::optional<Problem>& problem);
   Awaitable<void> read_header(HttpRequest& request);
   Awaitable<void> read_body(HttpRequest& request);
+  /// Throws a Problem, or that the connection has ended.
+  [[noreturn]] void throw_unreadable(boost::beast::error_code error) const;
   Awaitable<void> time_out(std::optional<Problem>& problem);
   Awaitable<void> write_answer();
   Awaitable<void> write_response();

@@ -101,7 +101,8 @@ bool waits_to_continue(const RequestHeader& header) {
   return header.version() == 11 && header.count(http::field::expect) > 0;
 }
 
-std::optional<Problem> framing_problem(beast::error_code error, const Limits& limits) {
+std::optional<Problem> framing_problem(beast::error_code error, std::string_view start,
+                                       const Limits& limits) {
   if (error == http::error::body_limit) return too_large_body(limits);
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return Problem(431,
@@ -109,7 +110,10 @@ std::optional<Problem> framing_problem(beast::error_code error, const Limits& li
                                "at most {} bytes",
                                limits.header_bytes));
   }
-  if (error == http::error::bad_version) return Problem(505, "expected HTTP/1.1");
+  const std::string_view line = start.substr(0, start.find('\n'));
+  if (error == http::error::bad_version && line.find(" HTTP/") != std::string_view::npos) {
+    return Problem(505, "expected HTTP/1.1");
+  }
   const bool other = error.category() == make_error_code(http::error::bad_method).category() &&
                      error != http::error::end_of_stream && error != http::error::partial_message;
   if (other) return Problem(400, "this is not HTTP/1.1: " + error.message());

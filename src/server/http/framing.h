@@ -4,6 +4,7 @@
 #include <boost/beast/http/message.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "server/http/http_message.h"
 #include "server/limits.h"
@@ -25,7 +26,9 @@ void check_framing(const RequestHeader& header, const Limits& limits);
 /// Whether the client waits for "100 Continue" before it sends the body.
 bool waits_to_continue(const RequestHeader& header);
 
-/// What a client is told whose request could not be read; nothing where the connection just ended.
-std::optional<Problem> framing_problem(boost::beast::error_code error, const Limits& limits);
+/// What a client is told whose request could not be read; nothing where the connection just ended. `start`:
+/// of what it has sent.
+std::optional<Problem> framing_problem(boost::beast::error_code error, std::string_view start,
+                                       const Limits& limits);
 
 }  // namespace augur

@@ -234,7 +234,7 @@ TEST_F(ServiceTest, ARefusedFieldIsNamed) {
   EXPECT_THAT(completion(R"("temperature": -1)"), HasSubstr("400 'temperature': expected a number from 0"));
   EXPECT_THAT(completion(R"("max_tokens": "many")"), HasSubstr("400 'max_tokens': expected an integer"));
   EXPECT_THAT(completion(R"("n": 17)"), HasSubstr("400 'n': expected an integer from 1 to 16"));
-  EXPECT_THAT(completion(R"("stop": [""])"), HasSubstr("400 'stop'"));
+  EXPECT_THAT(completion(R"("stop": [""])"), HasSubstr("400 'stop[0]'"));
   EXPECT_THAT(completion(R"("stream_options": {"include_usage": true})"), HasSubstr("400 'stream_options'"));
   EXPECT_THAT(completion(R"("logit_bias": {"x": 1})"), HasSubstr("400 'logit_bias'"));
   EXPECT_THAT(completion(R"("model": "other")"), HasSubstr("404 the model 'other'"));
