@@ -68,8 +68,7 @@ SlotRequest parse(const Served& served, std::string_view text) {
   return to;
 }
 
-/// The path of a file in the owner's folder for saved texts, which its name cannot lead out of. The folder is
-/// there.
+/// The path of a file in the owner's folder for saved texts, which its name cannot lead out of.
 std::string file_of(const Served& served, const SlotRequest& request) {
   if (!request.filename) throw BadRequest("filename", "is missing");
   constexpr std::size_t kMost = 200;
@@ -81,14 +80,16 @@ std::string file_of(const Served& served, const SlotRequest& request) {
     unexpected("filename",
                "1 to 200 bytes without separators, spaces and control characters, no '.' in front");
   }
-  std::filesystem::path folder = served.options.slot_save_path;
-  if (const std::string own = folder_of(request.owner.tenant, request.owner.salt); !own.empty()) {
-    folder /= own;
-    if (std::filesystem::create_directory(folder)) {
-      std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
-    }
-  }
-  return (folder / text).string();
+  const std::filesystem::path folder = served.options.slot_save_path;
+  return (folder / folder_of(request.owner.tenant, request.owner.salt) / text).string();
+}
+
+/// For its owner's files only. Where it cannot be made the file cannot be written, which says so.
+void make_folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code failed;
+  if (!std::filesystem::create_directory(folder, failed)) return;
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all, failed);
 }
 
 std::string name_of(const std::string& path) {
@@ -111,6 +112,7 @@ Session::TextFileCallback answer(const std::shared_ptr<Exchange>& exchange, std:
 void save(const Served& served, int slot, std::vector<TokenId> text, const SlotRequest& request,
           const std::shared_ptr<Exchange>& exchange) {
   const std::string path = file_of(served, request);
+  make_folder_of(path);
   const auto told = [slot, name = name_of(path)](const TextFile& file) {
     return ordered_json{{"id_slot", slot},
                         {"filename", name},
