@@ -42,7 +42,7 @@ struct ServerMetrics::Families {
   }
 
   /// What differs by who asks is in no registry.
-  std::vector<prometheus::MetricFamily> cache_use(const SessionLoad& load) const {
+  std::vector<prometheus::MetricFamily> cached(const SessionLoad& load) const {
     prometheus::Registry asked;
     const auto count = [&](const char* name, const char* help, std::int64_t tokens) {
       prometheus::BuildCounter().Name(name).Help(help).Labels(labels).Register(asked).Add({}).Increment(
@@ -144,7 +144,7 @@ std::string ServerMetrics::text(const SessionLoad& load) {
   f.memory_in_use.Set(static_cast<double>(load.memory_in_use));
   f.kept.Set(static_cast<double>(load.cache_bytes_in_use));
   const prometheus::TextSerializer serializer;
-  return serializer.Serialize(f.registry.Collect()) + serializer.Serialize(f.cache_use(load));
+  return serializer.Serialize(f.registry.Collect()) + serializer.Serialize(f.cached(load));
 }
 
 }  // namespace augur

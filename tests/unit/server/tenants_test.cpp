@@ -218,9 +218,10 @@ class TwoKeys : public testing_support::StoriesEngineTest {
     Server server(options(share, folder.path().string()));
     const std::string prompt =
         secret ? kSecret : "One day, a girl named Lucy went out to play with a ball in the sun";
-    for (const char* type : {"none", "suffix"}) {
+    const json suffix = {{"type", "suffix"}, {"policy", "chain"}};
+    for (const json& plan : {json{{"type", "none"}}, suffix}) {
       server.post("theirs", "/v1/completions",
-                  completion(prompt, {{"max_tokens", 40}, {"speculative", {{"type", type}}}}));
+                  completion(prompt, {{"max_tokens", 40}, {"speculative", plan}}));
     }
     EXPECT_EQ(server.ask("theirs", "/slots/0?action=save", {{"filename", "a"}})->status, 200);
     return ask(server, "mine");
