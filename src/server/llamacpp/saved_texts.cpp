@@ -36,12 +36,7 @@ void SavedTexts::check_enabled() const {
 
 std::string SavedTexts::path_of(const TextOwner& owner, const std::string& name) const {
   check_name(name);
-  fs::path folder = folder_;
-  if (const std::string own = folder_of(owner.tenant, owner.salt); !own.empty()) {
-    folder /= own;
-    if (fs::create_directory(folder)) fs::permissions(folder, fs::perms::owner_all);
-  }
-  const fs::path path = folder / name;
+  const fs::path path = folder_ / folder_of(owner.tenant, owner.salt) / name;
   std::error_code nothing;
   const fs::file_status status = fs::symlink_status(path, nothing);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
@@ -66,10 +61,15 @@ bool SavedTexts::is_too_full() const {
   return bytes() > most_bytes_;
 }
 
-void SavedTexts::check_room() const {
-  if (bytes() < most_bytes_) return;
-  throw Problem(507, fmt::format("saved texts take all of the {} bytes that they may (--slot-save-quota)",
-                                 most_bytes_));
+void SavedTexts::make_room(const fs::path& path) const {
+  if (bytes() >= most_bytes_) {
+    throw Problem(507, fmt::format("saved texts take all of the {} bytes that they may (--slot-save-quota)",
+                                   most_bytes_));
+  }
+  // Where the folder cannot be made the file cannot be written, which says so.
+  std::error_code failed;
+  const fs::path folder = path.parent_path();
+  if (fs::create_directory(folder, failed)) fs::permissions(folder, fs::perms::owner_all, failed);
 }
 
 }  // namespace augur

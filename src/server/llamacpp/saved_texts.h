@@ -16,11 +16,12 @@ class SavedTexts {
 
   /// Throws a Problem (501) where none are saved.
   void check_enabled() const;
-  /// The path of an owner's file, whose folder is there. BadRequest for a name that cannot be, and for one
+  /// The path of an owner's file. BadRequest for a name that cannot be, and for one
   /// that is a link or no file.
   std::string path_of(const TextOwner& owner, const std::string& name) const;
-  /// Throws a Problem (507) where the files take as much as they may.
-  void check_room() const;
+  /// Makes the folder of a file that is to be written. Throws a Problem (507) where the files take as much as
+  /// they may.
+  void make_room(const std::filesystem::path& path) const;
   /// Whether they take more.
   bool is_too_full() const;
 
