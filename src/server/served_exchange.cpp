@@ -42,8 +42,8 @@ void ServedExchange::send_event(std::string data, std::string_view name) {
 void ServedExchange::end_stream() {
   const std::lock_guard lock(mutex_);
   if (state_ != State::Streaming) return;
-  http_->end_stream();
   end_with(200);
+  http_->end_stream();
 }
 
 void ServedExchange::fail(const Problem& problem) {
@@ -80,17 +80,18 @@ void ServedExchange::begin(HttpHeaders headers) {
 
 void ServedExchange::send_response(int status, std::string body, HttpHeaders headers) {
   headers.insert(headers.end(), headers_.begin(), headers_.end());
-  http_->respond(status, std::move(body), std::move(headers));
   end_with(status);
+  http_->respond(status, std::move(body), std::move(headers));
 }
 
 /// It is too late for a status: the problem is the stream's last event.
 void ServedExchange::break_off(int status, std::string data, std::string_view name) {
+  end_with(status);
   http_->send_event(std::move(data), name);
   http_->end_stream();
-  end_with(status);
 }
 
+/// Before the client is told: whoever has its answer finds it counted.
 void ServedExchange::end_with(int status) {
   state_ = State::Ended;
   record_->status = http_->client_gone() ? kClientGone : status;

@@ -281,12 +281,20 @@ TEST_F(ServiceTest, SaysWhatItIsDoing) {
 }
 
 TEST_F(ServiceTest, AFullQueueIsA429) {
-  service_.open(*engine_, {.parallel = 1, .queue = 1});
-  // Sixteen choices at once are more than one that runs and one that waits.
-  const httplib::Result result = post("/v1/completions", R"({"prompt": "Once", "n": 16, "max_tokens": 300})");
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->status, 429);
-  EXPECT_EQ(result->get_header_value("Retry-After"), "1");
+  service_.open(*engine_, {.parallel = 1, .queue = 4});
+  // Of the first four choices three wait when the next four come.
+  httplib::Request first;
+  first.method = "POST";
+  first.path = "/v1/completions";
+  first.body = R"({"prompt": "Once", "n": 4, "max_tokens": 400, "ignore_eos": true, "stream": true})";
+  first.content_receiver = [&](const char*, std::size_t, std::uint64_t, std::uint64_t) {
+    const httplib::Result result =
+        post("/v1/completions", R"({"prompt": "Once", "n": 4, "max_tokens": 300})");
+    EXPECT_EQ(result->status, 429);
+    EXPECT_EQ(result->get_header_value("Retry-After"), "1");
+    return false;
+  };
+  EXPECT_FALSE(httplib::Client("127.0.0.1", server_.port()).send(first)) << "it has gone";
   // What had begun is cancelled, and then there is room.
   int status = 0;
   for (int i = 0; i < 1000 && status != 200; ++i)
