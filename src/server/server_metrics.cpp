@@ -6,6 +6,8 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include "io/unicode.h"
+
 namespace augur {
 namespace {
 
@@ -28,7 +30,7 @@ const Histogram::BucketBoundaries kAccepted = {1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.
 }  // namespace
 
 struct ServerMetrics::Families {
-  explicit Families(const std::string& model) : labels{{"model_name", model}} {}
+  explicit Families(const std::string& model) : labels{{"model_name", to_valid_utf8(model)}} {}
 
   Counter& counter(const std::string& name, const std::string& help, const Labels& more = {}) {
     return prometheus::BuildCounter().Name(name).Help(help).Labels(labels).Register(registry).Add(more);
@@ -42,7 +44,7 @@ struct ServerMetrics::Families {
   }
 
   /// What differs by who asks is in no registry.
-  std::vector<prometheus::MetricFamily> cached(const SessionLoad& load) const {
+  std::vector<prometheus::MetricFamily> lookups(const SessionLoad& load) const {
     prometheus::Registry asked;
     const auto count = [&](const char* name, const char* help, std::int64_t tokens) {
       prometheus::BuildCounter().Name(name).Help(help).Labels(labels).Register(asked).Add({}).Increment(
@@ -120,7 +122,7 @@ void ServerMetrics::ended(const Result& result, double seconds) {
       .Observe(s.mean_accepted_length);
 }
 
-void ServerMetrics::refused(int status) {
+void ServerMetrics::count_refusal(int status) {
   families_
       ->counter("augur:requests_refused_total", "Requests that were answered with an error.",
                 {{"status", std::to_string(status)}})
@@ -144,7 +146,7 @@ std::string ServerMetrics::text(const SessionLoad& load) {
   f.memory_in_use.Set(static_cast<double>(load.memory_in_use));
   f.kept.Set(static_cast<double>(load.cache_bytes_in_use));
   const prometheus::TextSerializer serializer;
-  return serializer.Serialize(f.registry.Collect()) + serializer.Serialize(f.cached(load));
+  return serializer.Serialize(f.registry.Collect()) + serializer.Serialize(f.lookups(load));
 }
 
 }  // namespace augur

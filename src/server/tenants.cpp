@@ -132,9 +132,13 @@ Caller Tenants::caller(const HttpRequest& request) const {
 }
 
 std::string_view key_in(const HttpRequest& request) {
-  constexpr std::string_view kScheme = "Bearer ";
+  constexpr std::string_view kScheme = "bearer ";  // in letters of either case (RFC 9110)
   const std::string_view key = request.header("authorization");
-  return key.starts_with(kScheme) ? key.substr(kScheme.size()) : request.header("x-api-key");
+  const bool bearer = key.size() >= kScheme.size() &&
+                      std::equal(kScheme.begin(), kScheme.end(), key.begin(), [](char small, char any) {
+                        return small == any || small == any - 'A' + 'a';
+                      });
+  return bearer ? trimmed(key.substr(kScheme.size())) : request.header("x-api-key");
 }
 
 std::string folder_of(std::string_view tenant, std::string_view salt) {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/http/exchange.h"
+#include "server/http/http_message.h"
 
 namespace augur {
 

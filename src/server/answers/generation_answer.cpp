@@ -6,6 +6,7 @@
 
 #include "server/answers/json_answers.h"
 #include "server/fields/bad_request.h"
+#include "server/http/io_thread.h"
 
 namespace augur {
 
@@ -31,13 +32,11 @@ GenerationAnswer::GenerationAnswer(const Served& served, std::shared_ptr<Exchang
 void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOptions& options) {
   const std::size_t choices = results_.size() / requests.size();
   served_.record->choices = missing_;
-  if (missing_ > served_.limits.queue) {
-    return fail(400,
-                fmt::format("'{}': it asks for {} answers at once, but no more than {} requests may wait: "
-                            "expected at most {} (--queue)",
-                            requests.size() > 1 ? "prompt" : "n", missing_, served_.limits.queue,
-                            served_.limits.queue),
-                requests.size() > 1 ? "prompt" : "n", {});
+  if (missing_ > served_.session_options.queue) {
+    throw BadRequest(requests.size() > 1 ? "prompt" : "n",
+                     fmt::format("it asks for {0} answers at once, but no more than {1} requests may wait: "
+                                 "expected at most {1} (--queue)",
+                                 missing_, served_.session_options.queue));
   }
   std::vector<Ticket> tickets;
   try {
@@ -61,7 +60,7 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
   } catch (const std::exception& error) {
     for (Ticket& ticket : tickets) ticket.cancel();
     const bool full = dynamic_cast<const QueueFull*>(&error) != nullptr;
-    return fail(full ? 429 : 503, error.what(), {}, {{"Retry-After", "1"}});
+    return write_failure({full ? 429 : 503, error.what(), {}, {{"Retry-After", "1"}}});
   }
   exchange_->when_closed([tickets = std::move(tickets)]() mutable {
     for (Ticket& ticket : tickets) ticket.cancel();
@@ -125,20 +124,17 @@ void GenerationAnswer::end(int index, const Result& result) {
   if (failed_) return;
   if (result.finish_reason == FinishReason::Error) {
     failed_ = true;
-    return fail(status_of(result), result.error, result.refused_field,
-                result.crowded_out ? HttpHeaders{{"Retry-After", "1"}} : HttpHeaders{});
+    HttpHeaders headers;
+    if (result.crowded_out) headers.emplace_back("Retry-After", "1");
+    return write_failure({status_of(result), result.error, result.refused_field, std::move(headers)});
   }
   results_[static_cast<std::size_t>(index)] = result;
   choice_ended(index, result);
   if (missing_ == 0) finish(results_);
 }
 
-void GenerationAnswer::fail(int status, std::string_view message, std::string_view field,
-                            HttpHeaders headers) {
-  exchange_->answer(status, error_body(status, message, field), std::move(headers));
-}
-
 void tokenize_prompt(const Engine& engine, Request& request) {
+  IoThread::must_not_be_current();
   const char* const field = request.messages.empty() ? "prompt" : "messages";
   std::vector<TokenId> tokens;
   try {

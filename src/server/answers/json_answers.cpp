@@ -24,18 +24,4 @@ std::string random_id(std::string_view prefix) {
   return fmt::format("{}{:08x}{:08x}{:08x}", prefix, random(), random(), random());
 }
 
-std::string error_body(int status, std::string_view message, std::string_view field) {
-  const char* const type = status == 401   ? "authentication_error"
-                           : status == 404 ? "not_found_error"
-                           : status == 429 ? "rate_limit_error"
-                           : status < 500  ? "invalid_request_error"
-                                           : "server_error";
-  const ordered_json body = {{"error",
-                              {{"message", message},
-                               {"type", type},
-                               {"param", field.empty() ? ordered_json() : ordered_json(field)},
-                               {"code", status}}}};
-  return text_of(body);
-}
-
 }  // namespace augur

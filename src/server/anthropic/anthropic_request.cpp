@@ -57,18 +57,6 @@ void read_tool_choice(const ordered_json& value, OfferedTools& to) {
   read_tool_choice_word("tool_choice", type == "any" ? ordered_json("required") : type, to);
 }
 
-void read_stops(const ordered_json& value, std::vector<std::string>& to) {
-  constexpr std::size_t kMost = 16;
-  if (!value.is_array() || value.size() > kMost) {
-    unexpected("stop_sequences", fmt::format("a list of at most {} strings", kMost));
-  }
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    const std::string at = fmt::format("stop_sequences[{}]", i);
-    to.push_back(read_string(at, value[i]));
-    if (to.back().empty()) unexpected(at, "a string that is not empty");
-  }
-}
-
 /// What says nothing of the answer: who asks, and how Anthropic is to bill. True where it is such a field.
 bool read_remark(const std::string& key, const ordered_json& value) {
   if (key == "thinking") {
@@ -81,7 +69,7 @@ bool read_remark(const std::string& key, const ordered_json& value) {
 }  // namespace
 
 AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string_view text,
-                                         const SpeculationPlan& plan) {
+                                         const RequestRules& rules) {
   const ordered_json body = parse_ordered_body(text);
   const bool count = endpoint == AnthropicEndpoint::CountTokens;
   AnthropicRequest to;
@@ -102,7 +90,8 @@ AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string
       request.max_tokens = read_integer(key, value, 0, std::int64_t{1} << 31);
       limited = true;
     } else if (key == "stop_sequences" && !count) {
-      read_stops(value, request.stop);
+      if (!value.is_array()) unexpected(key, "a list of strings");
+      read_stops(key, value, rules.limits, request.stop);
     } else if (key == "stream" && !count) {
       to.stream = read_boolean(key, value);
     } else if (key == "tools") {
@@ -113,10 +102,10 @@ AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string
     } else if (key == "tool_choice" || read_remark(key, value)) {
       continue;  // the choice is read when the tools are there
     } else if (key == "speculative" && !count) {
-      request.speculation = read_speculative(value, plan);
+      request.speculation = read_speculative(value, rules.speculation);
     } else if (!count && read_cache_field(key, value, request)) {
       continue;
-    } else if (!count && key != "stop" && read_sampling_field(key, value, request)) {
+    } else if (!count && key != "stop" && read_sampling_field(key, value, rules.limits, request)) {
       seeded |= key == "seed";
     } else {
       unsupported(key);

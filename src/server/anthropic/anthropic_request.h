@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "augur/options.h"
+#include "server/fields/request_rules.h"
 #include "server/tools/offered_tools.h"
 
 namespace augur {
@@ -20,6 +21,6 @@ enum class AnthropicEndpoint { Messages, CountTokens };
 /// `metadata` and what says how Anthropic is to cache and bill; sampling fields beyond Anthropic's own are
 /// OpenAI's and vLLM's.
 AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string_view body,
-                                         const SpeculationPlan& plan);
+                                         const RequestRules& rules);
 
 }  // namespace augur

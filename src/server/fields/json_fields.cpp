@@ -6,12 +6,14 @@
 
 #include "base/error.h"
 #include "io/json_reader.h"
+#include "server/http/io_thread.h"
 
 namespace augur {
 
 using nlohmann::json;
 
 json parse_body(std::string_view body) {
+  IoThread::must_not_be_current();
   json object;
   try {
     object = parse_json(body, "the body");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -14,22 +15,6 @@ namespace augur {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t kMostStops = 16;
-
-void read_stops(const json& value, std::vector<std::string>& to) {
-  if (value.is_string()) {
-    to.push_back(value.get<std::string>());
-  } else if (value.is_array() && value.size() <= kMostStops) {
-    for (std::size_t i = 0; i < value.size(); ++i)
-      to.push_back(read_string(fmt::format("stop[{}]", i), value[i]));
-  } else {
-    unexpected("stop", fmt::format("a string or a list of at most {}", kMostStops));
-  }
-  for (const std::string& stop : to) {
-    if (stop.empty()) unexpected("stop", "strings that are not empty");
-  }
-}
 
 void read_logit_bias(const json& value, SamplingOptions& to) {
   if (!value.is_object()) unexpected("logit_bias", "an object of token ids and biases");
@@ -45,7 +30,34 @@ void read_logit_bias(const json& value, SamplingOptions& to) {
 
 }  // namespace
 
-bool read_sampling_field(const std::string& key, const json& value, Request& request) {
+void read_stops(const std::string& field, const json& value, const Limits& limits,
+                std::vector<std::string>& to) {
+  if (value.is_string()) {
+    to.push_back(value.get<std::string>());
+  } else if (value.is_array() && std::ssize(value) <= limits.stops) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      to.push_back(read_string(fmt::format("{}[{}]", field, i), value[i]));
+    }
+  } else {
+    unexpected(field, fmt::format("a string or a list of at most {}", limits.stops));
+  }
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (to[i].empty())
+      unexpected(value.is_array() ? fmt::format("{}[{}]", field, i) : field, "a string that is not empty");
+  }
+  check_stop_bytes(field, to, 1, limits);
+}
+
+void check_stop_bytes(const std::string& field, const std::vector<std::string>& stops, std::size_t answers,
+                      const Limits& limits) {
+  std::size_t bytes = 0;
+  for (const std::string& stop : stops) bytes += stop.size();
+  if (bytes == 0 || answers <= static_cast<std::size_t>(limits.stop_bytes) / bytes) return;
+  throw BadRequest(field, fmt::format("{} bytes for each of {} answers: expected at most {} bytes in all",
+                                      bytes, answers, limits.stop_bytes));
+}
+
+bool read_sampling_field(const std::string& key, const json& value, const Limits& limits, Request& request) {
   constexpr double kMost = 1e6;
   SamplingOptions& sampling = request.sampling;
   if (key == "temperature") {
@@ -71,7 +83,7 @@ bool read_sampling_field(const std::string& key, const json& value, Request& req
     sampling.seed = static_cast<std::uint64_t>(read_integer(
         key, value, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));
   } else if (key == "stop") {
-    read_stops(value, request.stop);
+    read_stops(key, value, limits, request.stop);
   } else if (key == "ignore_eos") {
     request.ignore_eos = read_boolean(key, value);
   } else {

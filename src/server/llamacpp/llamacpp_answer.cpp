@@ -85,7 +85,7 @@ void LlamaCppAnswer::take(int /*index*/, const TokenEvent& event) {
   if (event.logprobs != nullptr) {
     chunk["completion_probabilities"] = llamacpp_logprobs(engine_, {&event.token, 1}, {event.logprobs, 1});
   }
-  exchange().event(text_of(chunk));
+  exchange().send_event(text_of(chunk));
 }
 
 void LlamaCppAnswer::finish(const std::vector<Result>& results) {
@@ -111,9 +111,9 @@ void LlamaCppAnswer::finish(const std::vector<Result>& results) {
   if (has_text && request_.request.logprobs >= 0) {
     body["completion_probabilities"] = llamacpp_logprobs(engine_, result.tokens, result.logprobs);
   }
-  if (!streamed()) return exchange().answer(200, text_of(body));
-  exchange().event(text_of(body));
-  exchange().end();
+  if (!streamed()) return exchange().respond(200, text_of(body));
+  exchange().send_event(text_of(body));
+  exchange().end_stream();
 }
 
 }  // namespace augur

@@ -24,25 +24,21 @@ void answer(const Served& served, LlamaCppRequest parsed, const std::shared_ptr<
 }
 
 void completion(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
-  answer(served, parse_completion(served.engine, http.body, served.options.speculation), exchange);
+  answer(served, parse_completion(served.engine, http.body, served.rules()), exchange);
 }
 
 void infill(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
-  try {
-    answer(served, parse_infill(served.engine, http.body, served.options.speculation), exchange);
-  } catch (const NoInfill& error) {
-    exchange->answer(501, error_body(501, error.what()));
-  }
+  answer(served, parse_infill(served.engine, http.body, served.rules()), exchange);
 }
 
 void apply_template(const Served& served, const HttpRequest& http,
                     const std::shared_ptr<Exchange>& exchange) {
-  OpenAiRequest parsed = parse_openai_request(OpenAiEndpoint::ChatCompletions, parse_body(http.body),
-                                              http.body, served.options.speculation);
+  OpenAiRequest parsed =
+      parse_openai_request(OpenAiEndpoint::ChatCompletions, parse_body(http.body), http.body, served.rules());
   Request& request = parsed.requests.front();
   offer_tools(served.engine, read_openai_tools(http.body), request);
   try {
-    exchange->answer(200, text_of({{"prompt", served.engine.render_chat(request.messages, request.tools)}}));
+    exchange->respond(200, text_of({{"prompt", served.engine.render_chat(request.messages, request.tools)}}));
   } catch (const std::runtime_error& error) {
     throw BadRequest("messages", error.what());
   }
@@ -60,7 +56,7 @@ void props(const Served& served, const HttpRequest&, const std::shared_ptr<Excha
   const ModelInfo& model = served.engine.info();
   const ordered_json body = {
       {"default_generation_settings", {{"n_ctx", model.context}, {"params", generation_settings({})}}},
-      {"total_slots", served.limits.parallel},
+      {"total_slots", served.session_options.parallel},
       {"model_alias", served.options.model},
       {"model_path", std::filesystem::path(model.path).lexically_normal().filename().string()},
       {"modalities", {{"vision", false}, {"audio", false}}},
@@ -68,7 +64,7 @@ void props(const Served& served, const HttpRequest&, const std::shared_ptr<Excha
       {"speculative", speculative_props(served)},
       {"build_info", "augur " + std::string(version())},
       {"system_fingerprint", model.fingerprint}};
-  exchange->answer(200, text_of(body));
+  exchange->respond(200, text_of(body));
 }
 
 }  // namespace

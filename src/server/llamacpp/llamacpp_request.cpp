@@ -21,7 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMostLogprobs = 20;
 /// What llama.cpp calls the chain of SamplingOptions.
 constexpr std::array kSamplers = {"penalties", "temperature", "top_k", "top_p", "min_p"};
 
@@ -85,7 +84,7 @@ void read_logit_bias_list(const Engine& engine, const json& value, SamplingOptio
 
 /// Reads a field that says how an answer is generated or told. False: it is none of these.
 bool read_field(const Engine& engine, const std::string& key, const json& value, std::string_view text,
-                LlamaCppRequest& to, json& speculative) {
+                const RequestRules& rules, LlamaCppRequest& to, json& speculative) {
   Request& request = to.request;
   if (key == "n_predict" || key == "max_tokens") {
     request.max_tokens = read_integer(key, value, -1, std::int64_t{1} << 31);
@@ -94,15 +93,15 @@ bool read_field(const Engine& engine, const std::string& key, const json& value,
     if (seed >= 0) request.sampling.seed = static_cast<std::uint64_t>(seed);
   } else if (key == "logit_bias" && value.is_array()) {
     read_logit_bias_list(engine, value, request.sampling);
-  } else if (read_sampling_field(key, value, request) || read_cache_field(key, value, request) ||
-             (key == "grammar" && value == "")) {
+  } else if (read_sampling_field(key, value, rules.limits, request) ||
+             read_cache_field(key, value, request) || (key == "grammar" && value == "")) {
   } else if ((key == "grammar" || key == "json_schema") && read_grammar_field(key, value, text, request)) {
   } else if (key == "stream") {
     to.stream = read_boolean(key, value);
   } else if (key == "return_tokens") {
     to.return_tokens = read_boolean(key, value);
   } else if (key == "n_probs") {
-    const auto count = static_cast<int>(read_integer(key, value, 0, kMostLogprobs));
+    const auto count = static_cast<int>(read_integer(key, value, 0, rules.limits.logprobs));
     request.logprobs = count > 0 ? count : -1;
   } else if (key == "samplers") {
     if (value != json(kSamplers))
@@ -124,16 +123,16 @@ bool read_field(const Engine& engine, const std::string& key, const json& value,
 
 /// Everything but the prompt, whose fields are given.
 LlamaCppRequest parse(const Engine& engine, const json& body, std::string_view text,
-                      const SpeculationPlan& plan, std::initializer_list<std::string_view> prompt_fields) {
+                      const RequestRules& rules, std::initializer_list<std::string_view> prompt_fields) {
   LlamaCppRequest to;
   to.request.sampling.seed = any_seed();
   json speculative = json::object();
   for (const auto& [key, value] : body.items()) {
     if (value.is_null() || key == "model") continue;
     if (std::find(prompt_fields.begin(), prompt_fields.end(), key) != prompt_fields.end()) continue;
-    if (!read_field(engine, key, value, text, to, speculative)) unsupported(key);
+    if (!read_field(engine, key, value, text, rules, to, speculative)) unsupported(key);
   }
-  if (!speculative.empty()) to.request.speculation = read_speculative(speculative, plan);
+  if (!speculative.empty()) to.request.speculation = read_speculative(speculative, rules.speculation);
   return to;
 }
 
@@ -163,21 +162,21 @@ std::vector<TokenId> read_mixed_tokens(const Engine& engine, const std::string& 
   return tokens;
 }
 
-LlamaCppRequest parse_completion(const Engine& engine, std::string_view text, const SpeculationPlan& plan) {
+LlamaCppRequest parse_completion(const Engine& engine, std::string_view text, const RequestRules& rules) {
   const json body = parse_body(text);
-  LlamaCppRequest to = parse(engine, body, text, plan, {"prompt"});
+  LlamaCppRequest to = parse(engine, body, text, rules, {"prompt"});
   const auto prompt = body.find("prompt");
   if (prompt == body.end()) throw BadRequest("prompt", "is missing");
   set_prompt(engine, read_mixed_tokens(engine, "prompt", *prompt), to);
   return to;
 }
 
-LlamaCppRequest parse_infill(const Engine& engine, std::string_view body_text, const SpeculationPlan& plan) {
+LlamaCppRequest parse_infill(const Engine& engine, std::string_view body_text, const RequestRules& rules) {
   const json body = parse_body(body_text);
   LlamaCppRequest to =
-      parse(engine, body, body_text, plan, {"prompt", "input_prefix", "input_suffix", "input_extra"});
+      parse(engine, body, body_text, rules, {"prompt", "input_prefix", "input_suffix", "input_extra"});
   const std::optional<InfillTokens> known = infill_tokens(engine);
-  if (!known) throw NoInfill("the model has no tokens for infilling");
+  if (!known) throw Problem(501, "the model has no tokens for infilling");
   InfillText text;
   const auto read = [&](const char* field, std::string& into) {
     if (const auto value = body.find(field); value != body.end()) into = read_string(field, *value);

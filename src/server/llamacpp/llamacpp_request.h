@@ -7,6 +7,7 @@
 
 #include "augur/engine.h"
 #include "server/fields/bad_request.h"
+#include "server/fields/request_rules.h"
 
 namespace augur {
 
@@ -22,15 +23,11 @@ struct LlamaCppRequest {
 /// The body of /completion. What this server does not do is a BadRequest unless it is switched off in so many
 /// words; what only shapes something that is switched off may be given. `prompt`: a text, token ids, or a
 /// mixed list of both.
-LlamaCppRequest parse_completion(const Engine& engine, std::string_view body, const SpeculationPlan& plan);
+LlamaCppRequest parse_completion(const Engine& engine, std::string_view body, const RequestRules& rules);
 
 /// The body of /infill: the same with `input_prefix`, `input_suffix`, `input_extra` and `prompt`, which comes
-/// behind the prefix. NoInfill where the model has no tokens for it.
-class NoInfill : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-LlamaCppRequest parse_infill(const Engine& engine, std::string_view body, const SpeculationPlan& plan);
+/// behind the prefix. A Problem (501) where the model has no tokens for it.
+LlamaCppRequest parse_infill(const Engine& engine, std::string_view body, const RequestRules& rules);
 
 /// A text, token ids, or a list of both: as token ids, with a beginning of sequence where a text begins it.
 std::vector<TokenId> read_mixed_tokens(const Engine& engine, const std::string& field,

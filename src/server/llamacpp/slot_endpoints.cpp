@@ -10,6 +10,7 @@
 #include "server/endpoint.h"
 #include "server/fields/cache_fields.h"
 #include "server/fields/json_fields.h"
+#include "server/llamacpp/saved_texts.h"
 
 namespace augur {
 namespace {
@@ -19,7 +20,7 @@ using nlohmann::ordered_json;
 /// What is decoded where in the batch; of other tenants' requests only that one is.
 void slots(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
   std::vector<std::optional<Slots::Work>> all = served.slots.list();
-  all.resize(std::max(all.size(), static_cast<std::size_t>(served.limits.parallel)));
+  all.resize(std::max(all.size(), static_cast<std::size_t>(served.session_options.parallel)));
   ordered_json body = ordered_json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
     ordered_json slot = {
@@ -31,7 +32,7 @@ void slots(const Served& served, const HttpRequest&, const std::shared_ptr<Excha
     }
     body.push_back(std::move(slot));
   }
-  exchange->answer(200, text_of(body));
+  exchange->respond(200, text_of(body));
 }
 
 /// The place in the path, of those that there are.
@@ -40,8 +41,8 @@ int slot_of(const Served& served, const std::string& path) {
   int slot = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slot);
   if (error != std::errc{} || end != text.data() + text.size() || slot < 0 ||
-      slot >= served.limits.parallel) {
-    unexpected("id_slot", "an integer from 0 to " + std::to_string(served.limits.parallel - 1));
+      slot >= served.session_options.parallel) {
+    unexpected("id_slot", "an integer from 0 to " + std::to_string(served.session_options.parallel - 1));
   }
   return slot;
 }
@@ -68,51 +69,54 @@ SlotRequest parse(const Served& served, std::string_view text) {
   return to;
 }
 
-/// The path of a file in the owner's folder for saved texts, which its name cannot lead out of.
-std::string file_of(const Served& served, const SlotRequest& request) {
-  if (!request.filename) throw BadRequest("filename", "is missing");
-  constexpr std::size_t kMost = 200;
-  const std::string& text = *request.filename;
-  const bool fine = std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return c > 0x20 && c != 0x7f && c != '/' && c != '\\' && c != ':';
-  });
-  if (!fine || text.empty() || text.size() > kMost || text.front() == '.') {
-    unexpected("filename",
-               "1 to 200 bytes without separators, spaces and control characters, no '.' in front");
-  }
-  const std::filesystem::path folder = served.options.slot_save_path;
-  return (folder / folder_of(request.owner.tenant, request.owner.salt) / text).string();
+SavedTexts saved_texts(const Served& served) {
+  return {served.options.slot_save_path, served.options.limits.saved_bytes};
 }
 
-/// For its owner's files only. Where it cannot be made the file cannot be written, which says so.
-void make_folder_of(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code failed;
-  if (!std::filesystem::create_directory(folder, failed)) return;
-  std::filesystem::permissions(folder, std::filesystem::perms::owner_all, failed);
+std::string file_of(const Served& served, const SlotRequest& request) {
+  if (!request.filename) throw BadRequest("filename", "is missing");
+  return saved_texts(served).path_of(request.owner, *request.filename);
 }
 
 std::string name_of(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
 
-/// Tells what became of a file, or why nothing did. The file's folder is the server's own affair.
+/// An error without the file's folder, which is the server's own affair.
+std::string without_folder(std::string error, const std::string& path) {
+  if (const std::size_t at = error.find(path); !path.empty() && at != std::string::npos) {
+    error.replace(at, path.size(), name_of(path));
+  }
+  return error;
+}
+
+/// Tells what became of a file, or why nothing did.
 Session::TextFileCallback answer(const std::shared_ptr<Exchange>& exchange, std::string path,
                                  std::function<ordered_json(const TextFile&)> told) {
   return [exchange, path = std::move(path), told = std::move(told)](const TextFile& file) {
-    if (file.error.empty()) return exchange->answer(200, text_of(told(file)));
-    std::string error = file.error;
-    if (const std::size_t at = error.find(path); !path.empty() && at != std::string::npos) {
-      error.replace(at, path.size(), name_of(path));
-    }
-    exchange->answer(400, error_body(400, error, "filename"));
+    if (file.error.empty()) return exchange->respond(200, text_of(told(file)));
+    exchange->fail(Problem(400, without_folder(file.error, path), "filename"));
+  };
+}
+
+/// The same of a file that was written: what is wrong with it is the disk's fault, not the client's.
+Session::TextFileCallback written(const std::shared_ptr<Exchange>& exchange, const std::string& path,
+                                  const SavedTexts& texts,
+                                  std::function<ordered_json(const TextFile&)> told) {
+  return [exchange, path, texts, otherwise = answer(exchange, path, std::move(told))](const TextFile& file) {
+    if (file.error.starts_with(path)) return exchange->fail(Problem(507, without_folder(file.error, path)));
+    if (!file.error.empty() || !texts.is_too_full()) return otherwise(file);
+    std::error_code gone;
+    std::filesystem::remove(path, gone);
+    exchange->fail(Problem(507, "the text does not fit into what saved texts may take (--slot-save-quota)"));
   };
 }
 
 void save(const Served& served, int slot, std::vector<TokenId> text, const SlotRequest& request,
           const std::shared_ptr<Exchange>& exchange) {
   const std::string path = file_of(served, request);
-  make_folder_of(path);
+  const SavedTexts texts = saved_texts(served);
+  texts.make_room(path);
   const auto told = [slot, name = name_of(path)](const TextFile& file) {
     return ordered_json{{"id_slot", slot},
                         {"filename", name},
@@ -120,7 +124,7 @@ void save(const Served& served, int slot, std::vector<TokenId> text, const SlotR
                         {"n_written", file.bytes},
                         {"timings", {{"save_ms", file.ms}}}};
   };
-  served.session.save_text(std::move(text), path, answer(exchange, path, told), request.owner);
+  served.session.save_text(std::move(text), path, written(exchange, path, texts, told), request.owner);
 }
 
 void restore(const Served& served, int slot, const SlotRequest& request,
@@ -153,18 +157,15 @@ void act(const Served& served, const HttpRequest& http, const std::shared_ptr<Ex
   if (action != "save" && action != "restore" && action != "erase") {
     unexpected("action", "?action=save, restore or erase");
   }
-  if (action != "erase" && served.options.slot_save_path.empty()) {
-    return exchange->answer(501, error_body(501, "this server saves no texts: it needs --slot-save-path"));
-  }
+  if (action != "erase") saved_texts(served).check_enabled();
   const SlotRequest request = parse(served, http.body);
   if (action == "restore") return restore(served, slot, request, exchange);
   if (const std::optional<TextOwner> owner = served.slots.owner(slot); owner && *owner != request.owner) {
-    return exchange->answer(404, error_body(404, "no text of this client is there", "id_slot"));
+    throw Problem(404, "no text of this client is there", "id_slot");
   }
   const std::vector<std::optional<Slots::Work>> work = served.slots.list();
   if (static_cast<std::size_t>(slot) < work.size() && work[static_cast<std::size_t>(slot)]) {
-    return exchange->answer(409, error_body(409, "a request is being decoded there", "id_slot"),
-                            {{"Retry-After", "1"}});
+    throw Problem(409, "a request is being decoded there", "id_slot", {{"Retry-After", "1"}});
   }
   const std::optional<std::vector<TokenId>> text = served.slots.text(slot);
   if (action == "erase") return erase(served, slot, text.value_or(std::vector<TokenId>()), request, exchange);

@@ -15,9 +15,8 @@ namespace {
 
 template <OpenAiEndpoint kEndpoint>
 void complete(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
-  OpenAiRequest parsed =
-      parse_openai_request(kEndpoint, parse_body(http.body), http.body, served.options.speculation);
-  if (refuse_other_model(served, parsed.model, error_body, *exchange)) return;
+  OpenAiRequest parsed = parse_openai_request(kEndpoint, parse_body(http.body), http.body, served.rules());
+  require_model(served, parsed.model);
   std::optional<ToolParser> tools;
   if (kEndpoint == OpenAiEndpoint::ChatCompletions) {
     tools = offer_tools(served.engine, read_openai_tools(http.body), parsed.requests.front());

@@ -20,10 +20,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMostChoices = 16;
-constexpr std::size_t kMostPrompts = 256;
-constexpr int kMostLogprobs = 20;
-
 /// What vllm-router writes into every request that it passes on, and how it is here anyway.
 struct Fixed {
   std::string_view key;
@@ -60,9 +56,11 @@ Request prompt(const std::string& field, const json& value) {
 }
 
 /// One of them, or a list.
-std::vector<Request> prompts(const json& value) {
+std::vector<Request> prompts(const json& value, const Limits& limits) {
   if (!value.is_array() || value.empty() || value[0].is_number()) return {prompt("prompt", value)};
-  if (value.size() > kMostPrompts) unexpected("prompt", fmt::format("at most {} prompts", kMostPrompts));
+  if (std::ssize(value) > limits.prompts) {
+    unexpected("prompt", fmt::format("at most {} prompts", limits.prompts));
+  }
   std::vector<Request> to;
   for (std::size_t i = 0; i < value.size(); ++i) {
     to.push_back(prompt(fmt::format("prompt[{}]", i), value[i]));
@@ -73,7 +71,7 @@ std::vector<Request> prompts(const json& value) {
 }  // namespace
 
 OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, std::string_view text,
-                                   const SpeculationPlan& plan) {
+                                   const RequestRules& rules) {
   const bool chat = endpoint == OpenAiEndpoint::ChatCompletions;
   OpenAiRequest to;
   Request request;  // but for the prompt
@@ -91,23 +89,23 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, st
       to.requests.resize(1);
       to.requests.front().messages = read_openai_messages(value);
     } else if (!chat && key == "prompt") {
-      to.requests = prompts(value);
+      to.requests = prompts(value, rules.limits);
     } else if (!chat && key == "echo") {
       to.echo = read_boolean(key, value);
     } else if (!chat && key == "logprobs") {
-      request.logprobs = static_cast<int>(read_integer(key, value, 0, kMostLogprobs));
+      request.logprobs = static_cast<int>(read_integer(key, value, 0, rules.limits.logprobs));
     } else if (chat && key == "logprobs") {
       logprobs = read_boolean(key, value);
     } else if (chat && key == "top_logprobs") {
-      request.logprobs = static_cast<int>(read_integer(key, value, 0, kMostLogprobs));
+      request.logprobs = static_cast<int>(read_integer(key, value, 0, rules.limits.logprobs));
     } else if (key == "max_tokens" || (chat && key == "max_completion_tokens")) {
       request.max_tokens = read_integer(key, value, 0, std::int64_t{1} << 31);
-    } else if (read_sampling_field(key, value, request)) {
+    } else if (read_sampling_field(key, value, rules.limits, request)) {
       seeded |= key == "seed";
     } else if (read_grammar_field(key, value, text, request) || read_cache_field(key, value, request)) {
       continue;
     } else if (key == "n") {
-      to.choices = static_cast<int>(read_integer(key, value, 1, kMostChoices));
+      to.choices = static_cast<int>(read_integer(key, value, 1, rules.limits.choices));
     } else if (key == "stream") {
       to.stream = read_boolean(key, value);
     } else if (key == "stream_options") {
@@ -131,7 +129,7 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, st
       to.priority =
           -static_cast<int>(read_integer(key, value, -1000000, 1000000));  // as vLLM has it: lower is earlier
     } else if (key == "speculative") {
-      request.speculation = read_speculative(value, plan);
+      request.speculation = read_speculative(value, rules.speculation);
     } else if (key != "user" && key != "metadata" && !read_fixed(key, value)) {
       unsupported(key);
     }
@@ -148,6 +146,8 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const json& body, st
   if (request.prompt_logprobs && to.stream) {
     throw BadRequest("echo", "the prompt's log-probabilities are not streamed: expected \"stream\": false");
   }
+  check_stop_bytes("stop", request.stop, to.requests.size() * static_cast<std::size_t>(to.choices),
+                   rules.limits);
   if (!seeded) request.sampling.seed = any_seed();
   for (Request& prompted : to.requests) {
     Request whole = request;

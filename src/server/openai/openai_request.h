@@ -7,6 +7,7 @@
 
 #include "augur/options.h"
 #include "server/fields/bad_request.h"
+#include "server/fields/request_rules.h"
 
 namespace augur {
 
@@ -27,9 +28,9 @@ struct OpenAiRequest {
 /// The body of /v1/chat/completions, but for its tools (openai_tools.h), or of /v1/completions. Every field
 /// that is not supported is a BadRequest that names it: nothing is ignored but `user` and `metadata`, which
 /// say who asks. Without a seed one is drawn. A plan under "speculative" ({"type", "policy", "n_max", "topk",
-/// ...}, the keys of the plan's text form with _ or -) is laid over `plan`; keys that name files are refused.
-/// `text` is what `body` was parsed from: a JSON schema's properties keep the order they have there.
+/// ...}, the keys of the plan's text form with _ or -) is laid over the server's; keys that name files are
+/// refused. `text` is what `body` was parsed from: a JSON schema's properties keep the order they have there.
 OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const nlohmann::json& body, std::string_view text,
-                                   const SpeculationPlan& plan);
+                                   const RequestRules& rules);
 
 }  // namespace augur

@@ -11,8 +11,8 @@ namespace augur {
 namespace {
 
 void respond(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
-  ResponsesRequest parsed = parse_responses_request(http.body, served.options.speculation);
-  if (refuse_other_model(served, parsed.model, error_body, *exchange)) return;
+  ResponsesRequest parsed = parse_responses_request(http.body, served.rules());
+  require_model(served, parsed.model);
   std::optional<ToolParser> tools = offer_tools(served.engine, parsed.tools, parsed.request);
   tokenize_prompt(served.engine, parsed.request);
   std::make_shared<ResponsesAnswer>(served, parsed, served.options.model, std::move(tools), exchange)

@@ -84,7 +84,7 @@ bool read_idle_field(const std::string& key, const ordered_json& value) {
 
 }  // namespace
 
-ResponsesRequest parse_responses_request(std::string_view text, const SpeculationPlan& plan) {
+ResponsesRequest parse_responses_request(std::string_view text, const RequestRules& rules) {
   const ordered_json body = parse_ordered_body(text);
   ResponsesRequest to;
   Request& request = to.request;
@@ -113,10 +113,10 @@ ResponsesRequest parse_responses_request(std::string_view text, const Speculatio
     } else if (key == "text") {
       read_text(value, text, request);
     } else if (key == "speculative") {
-      request.speculation = read_speculative(value, plan);
+      request.speculation = read_speculative(value, rules.speculation);
     } else if (read_cache_field(key, value, request)) {
       continue;
-    } else if (read_sampling_field(key, value, request)) {
+    } else if (read_sampling_field(key, value, rules.limits, request)) {
       seeded |= key == "seed";
     } else if (key != "tool_choice" &&
                !read_idle_field(key, value)) {  // the choice: when the tools are there

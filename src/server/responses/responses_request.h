@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "augur/options.h"
+#include "server/fields/request_rules.h"
 #include "server/tools/offered_tools.h"
 
 namespace augur {
@@ -18,6 +19,6 @@ struct ResponsesRequest {
 
 /// The body of /v1/responses. As parse_openai_request(): nothing is ignored but what says who asks. Nothing
 /// is stored, so that a request cannot go on from an earlier answer.
-ResponsesRequest parse_responses_request(std::string_view body, const SpeculationPlan& plan);
+ResponsesRequest parse_responses_request(std::string_view body, const RequestRules& rules);
 
 }  // namespace augur

@@ -236,7 +236,7 @@ TEST_F(ServiceTest, ARefusedFieldIsNamed) {
   EXPECT_THAT(completion(R"("temperature": -1)"), HasSubstr("400 'temperature': expected a number from 0"));
   EXPECT_THAT(completion(R"("max_tokens": "many")"), HasSubstr("400 'max_tokens': expected an integer"));
   EXPECT_THAT(completion(R"("n": 17)"), HasSubstr("400 'n': expected an integer from 1 to 16"));
-  EXPECT_THAT(completion(R"("stop": [""])"), HasSubstr("400 'stop'"));
+  EXPECT_THAT(completion(R"("stop": [""])"), HasSubstr("400 'stop[0]'"));
   EXPECT_THAT(completion(R"("stream_options": {"include_usage": true})"), HasSubstr("400 'stream_options'"));
   EXPECT_THAT(completion(R"("logit_bias": {"x": 1})"), HasSubstr("400 'logit_bias'"));
   EXPECT_THAT(completion(R"("model": "other")"), HasSubstr("404 the model 'other'"));
@@ -352,9 +352,7 @@ TEST_F(ServiceTest, PromptsThatBeginAlikeAreReadOnce) {
 TEST_F(ServiceTest, KeysOpenEverythingButHealth) {
   Service locked({.model = "stories", .api_keys = {"first", "second"}, .speculation = {}});
   locked.open(*engine_, {});
-  HttpServer server({.port = 0}, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-    locked.handle(request, exchange);
-  });
+  HttpServer server({.port = 0}, locked);
   httplib::Client client("127.0.0.1", server.port());
   EXPECT_EQ(client.Get("/health")->status, 200);
   EXPECT_EQ(client.Get("/v1/models")->status, 401);

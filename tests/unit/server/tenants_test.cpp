@@ -116,10 +116,7 @@ class TwoKeys : public testing_support::StoriesEngineTest {
       return result->status == 200 ? result->body : std::to_string(result->status);
     }
     Service service;
-    HttpServer http{{.port = 0},
-                    [this](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-                      service.handle(request, exchange);
-                    }};
+    HttpServer http{{.port = 0}, service};
   };
 
   static ServiceOptions options(bool share, const std::string& folder = {}) {
