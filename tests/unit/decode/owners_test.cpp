@@ -28,7 +28,7 @@ class DraftersOfOwners : public testing::TestWithParam<DrafterCase> {
   std::string pass(const std::string& owner, bool keep = true) {
     const Generated g =
         generate(target_.model(), target_.prompts(),
-                 {.tokens = 40,
+                 {.tokens = 16,
                   .speculators =
                       [&] {
                         return one(target_.make(owner, keep),

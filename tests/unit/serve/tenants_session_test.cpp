@@ -80,7 +80,7 @@ TEST_F(TenantsTest, LookUpsProposeOutputsOfTheSameTenantOnly) {
   const std::vector<TokenId> fresh = proposed(session, request(prompt_, 30, "suffix:policy=chain"), "a");
   EXPECT_EQ(proposed(session, request(prompt_, 30, "suffix:policy=chain"), "b"), fresh);
   EXPECT_EQ(proposed(session, request(prompt_, 30, "suffix:policy=chain"), "a", "salt"), fresh);
-  EXPECT_GT(proposed(session, request(prompt_, 30, "suffix:policy=chain"), "a").size(), fresh.size() + 10);
+  EXPECT_NE(proposed(session, request(prompt_, 30, "suffix:policy=chain"), "a"), fresh);
 }
 
 TEST_F(TenantsTest, FilesAreKeptForWhoLoadsThem) {
@@ -137,10 +137,13 @@ TEST_F(SharesTest, OneThatHasAllPlacesGivesWay) {
     std::set<int> writing;
     int ended_before_others = 0;
     int others_ended = 0;
+    std::promise<void> all_are_there;
+    bool begun = false;
     for (int i = 0; i < 9; ++i) {
       Request r = request(prompt_, 200, i % 2 == 0 ? "none" : "draft,ngram:policy=auto");
       r.cache_prompt = keep;
       const auto on_token = [&, i](const TokenEvent&) {
+        if (!std::exchange(begun, true)) all_are_there.get_future().wait();
         writing.insert(i);
         if (writing.size() == 5 && !others) {
           others.emplace();
@@ -155,6 +158,7 @@ TEST_F(SharesTest, OneThatHasAllPlacesGivesWay) {
       const auto on_result = [&](const Result&) { ended_before_others += others_ended < 2; };
       many.push_back(session.submit(r, {.client = "many", .on_token = on_token, .on_result = on_result}));
     }
+    all_are_there.set_value();
     for (const Ticket& t : many) EXPECT_EQ(t.wait().tokens, alone.tokens);
     ASSERT_TRUE(others);
     for (const Ticket& t : *others) EXPECT_EQ(t.wait().tokens, brief.tokens);
@@ -168,8 +172,11 @@ TEST_F(SharesTest, OneThatGaveWayCanBeCancelled) {
   std::vector<Ticket> many;
   std::set<int> writing;
   int seen = 0;
+  std::promise<void> all_are_there;
+  bool begun = false;
   for (int i = 0; i < 2; ++i) {
     const auto on_token = [&, i](const TokenEvent&) {
+      if (!std::exchange(begun, true)) all_are_there.get_future().wait();
       writing.insert(i);
       if (writing.size() == 2 && !other)
         other =
@@ -181,6 +188,7 @@ TEST_F(SharesTest, OneThatGaveWayCanBeCancelled) {
     };
     many.push_back(session.submit(request(prompt_, 400), {.client = "many", .on_token = on_token}));
   }
+  all_are_there.set_value();
   const Result cancelled = many[1].wait();
   EXPECT_EQ(cancelled.finish_reason, FinishReason::Cancelled);
   EXPECT_FALSE(cancelled.tokens.empty()) << "what it has got by then";

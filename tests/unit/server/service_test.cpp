@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "base/arithmetic_law.h"
 #include "support/server_fixture.h"
 
@@ -281,20 +283,23 @@ TEST_F(ServiceTest, SaysWhatItIsDoing) {
 }
 
 TEST_F(ServiceTest, AFullQueueIsA429) {
-  service_.open(*engine_, {.parallel = 1, .queue = 4});
-  // Of the first four choices three wait when the next four come.
-  httplib::Request first;
-  first.method = "POST";
-  first.path = "/v1/completions";
-  first.body = R"({"prompt": "Once", "n": 4, "max_tokens": 400, "ignore_eos": true, "stream": true})";
-  first.content_receiver = [&](const char*, std::size_t, std::uint64_t, std::uint64_t) {
-    const httplib::Result result =
-        post("/v1/completions", R"({"prompt": "Once", "n": 4, "max_tokens": 300})");
-    EXPECT_EQ(result->status, 429);
-    EXPECT_EQ(result->get_header_value("Retry-After"), "1");
-    return false;
+  service_.open(*engine_, {.parallel = 1, .queue = 16});
+  // Sixteen that wait, and one that runs at most: as many again find no room.
+  const std::string sixteen = R"({"prompt": "Once", "n": 16, "max_tokens": 300, "stream": true})";
+  httplib::Request request;
+  request.method = "POST";
+  request.path = "/v1/completions";
+  request.body = sixteen;
+  std::optional<httplib::Result> answered;
+  request.content_receiver = [&](const char*, std::size_t, std::uint64_t, std::uint64_t) {
+    if (!answered) answered = post("/v1/completions", sixteen);
+    return false;  // this client goes away
   };
-  EXPECT_FALSE(httplib::Client("127.0.0.1", server_.port()).send(first)) << "it has gone";
+  httplib::Client("127.0.0.1", server_.port()).send(request);
+  ASSERT_TRUE(answered && *answered);
+  const httplib::Result& result = *answered;
+  EXPECT_EQ(result->status, 429);
+  EXPECT_EQ(result->get_header_value("Retry-After"), "1");
   // What had begun is cancelled, and then there is room.
   int status = 0;
   for (int i = 0; i < 1000 && status != 200; ++i)

@@ -152,7 +152,8 @@ class TwoKeys : public testing_support::StoriesEngineTest {
     const std::regex event("data: (\\{.*\\})\n\n");
     for (auto at = std::sregex_iterator(stream.begin(), stream.end(), event); at != std::sregex_iterator();
          ++at) {
-      for (const json& choice : json::parse((*at)[1].str())["choices"]) {
+      const json chunk = json::parse((*at)[1].str());
+      for (const json& choice : chunk["choices"]) {
         if (!choice.contains("speculation") || !choice["speculation"].contains("round")) continue;
         const json& nodes = choice["speculation"]["round"]["nodes"];
         for (std::size_t i = 1; i < nodes.size(); ++i) tokens.push_back(nodes[i]["id"]);
@@ -188,7 +189,9 @@ class TwoKeys : public testing_support::StoriesEngineTest {
                                            {"cache_prompt", false},
                                            {"return_speculation", true},
                                            {"speculative", {{"type", "suffix"}, {"policy", "chain"}}}});
-      told.push_back(json(proposals(server.ask(key, "/v1/completions", body)->body)).dump());
+      const httplib::Result streamed = server.ask(key, "/v1/completions", body);
+      EXPECT_EQ(streamed->status, 200) << streamed->body;
+      told.push_back(json(proposals(streamed->body)).dump());
     }
     return told;
   }
