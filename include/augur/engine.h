@@ -54,6 +54,7 @@ struct SpeculationStatistics {
   double mean_accepted_length = 0;   ///< tokens per call, the target's own included (1 when plain)
   std::vector<std::int64_t> accepted_per_position;  ///< [d]: rounds whose draft was accepted at depth d + 1
   double draft_ms = 0;
+  double classify_ms = 0;  ///< of draft_ms: what trained parts of policies (bins, classifiers, heads) took
   double verify_ms = 0;
   double other_ms = 0;
 };

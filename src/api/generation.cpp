@@ -195,6 +195,7 @@ Result Generation::finish() {
   to.mean_accepted_length = from.mean_accepted_length();
   to.accepted_per_position = from.accepted_per_position;
   to.draft_ms = from.draft_ms;
+  to.classify_ms = from.classify_ms;
   to.verify_ms = from.verify_ms;
   to.other_ms = from.other_ms;
   return result;
