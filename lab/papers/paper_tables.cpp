@@ -66,6 +66,7 @@ std::string shown(const std::string& column, double value, double first) {
   if (column == "speedup") return fmt::format("{:.2f}x", value);
   if (column == "variance") return fmt::format("{:.4f}", value);
   if (column == "additional_s" && value < 0.1) return fmt::format("{:.6f}", value);
+  if (column == "vocab_size") return fmt::format("{:.0f}", value);
   if (column != "calls" && column != "verified") return fmt::format("{:.2f}", value);
   return value == first || std::isnan(first)
              ? fmt::format("{:.0f}", value)
