@@ -76,6 +76,7 @@ struct Result {
   bool refused = false;       ///< by a Session: the request is not as it must be, and was never begun
   std::string refused_field;  ///< of a refused request, Grammar::field where its grammar is to blame
   bool expired = false;       ///< by a Session: SubmitOptions::seconds have passed
+  bool crowded_out = false;   ///< by a Session: its place in the queue went to a client that has fewer there
   SpeculationStatistics speculation;
 };
 

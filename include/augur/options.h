@@ -92,7 +92,12 @@ struct Request {
   /// Promised time per token, once the prompt has been read: `auto` gives a text that falls behind more of
   /// the batch's drafts, in the place of those that are in time. 0: nothing is promised.
   double tpot_ms = 0;
-  bool cache_prompt = true;           ///< take over what a Session has kept of a text that begins alike
+  /// Take over what a Session has kept of a text that begins alike, and leave this one for others. False:
+  /// the whole prompt is read, and nothing of the text stays: it is not kept, and look-ups do not learn from
+  /// it.
+  bool cache_prompt = true;
+  /// Requests share what is kept, and what look-ups learn, with those of the same salt only (vLLM's field).
+  std::string cache_salt;
   bool show_special = false;          ///< special tokens appear in the text
   std::vector<TokenId> shown_tokens;  ///< special tokens that appear in it all the same
   /// The log-probability of every generated token, and those of so many of the most probable tokens in its

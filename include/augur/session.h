@@ -19,7 +19,12 @@ class QueueFull : public std::runtime_error {
 
 struct SessionOptions {
   int parallel = 16;  ///< requests that are decoded at once, 1 to Engine::kMostParallel
-  int queue = 1024;   ///< requests that may wait for their turn, 1 or more
+  /// Requests that may wait for their turn, 1 or more. Who has most there gives way to others when it is
+  /// full.
+  int queue = 1024;
+  /// SubmitOptions::priority decides between clients, too, before anything else does. Otherwise it orders
+  /// the requests of one client.
+  bool priorities_across_clients = false;
   /// By what share of its time the prompts of new requests may lengthen a step of those that are writing. 0:
   /// as little as possible; infinity: a step takes a whole chunk of a prompt.
   double prompt_share = 1.0;
@@ -32,10 +37,21 @@ struct SessionOptions {
   std::int64_t cache_bytes = std::int64_t{8} << 30;
 };
 
+/// Whose a text is. What is kept of texts and what look-ups learn from them is for requests of the same owner
+/// alone: no other can tell whether it is there. All that have neither are one.
+struct TextOwner {
+  std::string tenant;  ///< SubmitOptions::tenant
+  std::string salt;    ///< Request::cache_salt: tells apart within the tenant
+
+  friend bool operator==(const TextOwner&, const TextOwner&) = default;
+};
+
 struct SubmitOptions {
-  int priority = 0;  ///< the highest begins first
-  /// Among equals the client that has the fewest requests running is next, then the request that came first.
+  int priority = 0;  ///< of the client's, the highest begins first (priorities_across_clients)
+  /// The client that has the fewest requests running is next. Where one has two more than another that waits,
+  /// its last one gives its place, and goes on with the same tokens later.
   std::string client;
+  std::string tenant;  ///< whose texts it shares (TextOwner); any bytes
   /// Seconds from now in which it has to end; it is an error then, with the tokens it has got. 0: as long as
   /// it takes.
   double seconds = 0;
@@ -110,14 +126,14 @@ class Session {
   /// Writes what is kept of a text's beginning, as far as it is: tokens, the model's and the drafters' state
   /// of them. `done` is called once, on a thread of the session's, like those of the functions below.
   using TextFileCallback = std::function<void(const TextFile&)>;
-  void save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done);
-  /// Keeps a text that save_text() has written, for the same model and formats: requests that begin like it
-  /// have the same tokens as if they read it. What is damaged, of another model, or more than the kept texts
-  /// may take, is an error.
-  void load_text(std::string path, TextFileCallback done);
+  void save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done, TextOwner owner = {});
+  /// Keeps a text that save_text() has written, for the same model and formats: requests of `owner` that
+  /// begin like it have the same tokens as if they read it. What is damaged, of another model, or more than
+  /// the kept texts may take, is an error.
+  void load_text(std::string path, TextFileCallback done, TextOwner owner = {});
   /// Forgets what is kept of a text, of its beginnings, and of what continues it. TextFile::tokens: of the
   /// longest.
-  void forget_text(std::vector<TokenId> tokens, TextFileCallback done);
+  void forget_text(std::vector<TokenId> tokens, TextFileCallback done, TextOwner owner = {});
 
   /// Takes in no more requests, and returns when all have ended. Not from a callback.
   void drain();

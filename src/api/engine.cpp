@@ -103,7 +103,8 @@ struct Engine::Impl {
                                               std::string_view beside = {});
   std::unique_ptr<Generation> start(const Request& request, const TokenCallback& on_token, int parallel,
                                     const EngineAccess::Prepare& prepare = {},
-                                    const std::shared_ptr<const CompiledGrammar>& grammar = nullptr);
+                                    const std::shared_ptr<const CompiledGrammar>& grammar = nullptr,
+                                    const std::string& tenant = {});
   Result run(Generation& generation);
 };
 
@@ -250,7 +251,8 @@ std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan&
 
 std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const TokenCallback& on_token,
                                                 int parallel, const EngineAccess::Prepare& prepare,
-                                                const std::shared_ptr<const CompiledGrammar>& grammar) {
+                                                const std::shared_ptr<const CompiledGrammar>& grammar,
+                                                const std::string& tenant) {
   const GenerationContext context{.target = *target->model,
                                   .tokenizer = *target->tokenizer,
                                   .context = target->model->context(),
@@ -258,6 +260,7 @@ std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const To
                                   .drafters = drafters,
                                   .grammars = *grammars,
                                   .grammar = grammar,
+                                  .tenant = tenant,
                                   .prepare = prepare};
   const SpeculationPlan asked = request.speculation ? resolve(*request.speculation) : plan;
   auto policy = prepare_policy(asked, parallel, drafter_beside(asked, request.grammar.has_value()));
@@ -302,8 +305,9 @@ void Engine::generate_many(std::span<const Request> requests, int parallel, cons
         if (on_result) on_result(index, std::move(result));
       };
       try {
-        batch.add(impl_->start(requests[index], token_callback(index), parallel), done);
-        batch.begin_next();
+        const auto number = static_cast<std::int64_t>(index);
+        batch.add(impl_->start(requests[index], token_callback(index), parallel), done, number);
+        batch.begin(number);
       } catch (...) {
         done(failed(std::current_exception()));
       }
@@ -386,8 +390,13 @@ Result EngineAccess::generate(Engine& engine, const Request& request, const Toke
 
 std::unique_ptr<Generation> EngineAccess::start(Engine& engine, const Request& request,
                                                 const TokenCallback& on_token, int parallel,
-                                                const std::shared_ptr<const CompiledGrammar>& grammar) {
-  return engine.impl_->start(request, on_token, parallel, {}, grammar);
+                                                const std::shared_ptr<const CompiledGrammar>& grammar,
+                                                const std::string& tenant) {
+  return engine.impl_->start(request, on_token, parallel, {}, grammar, tenant);
+}
+
+Drafters& EngineAccess::drafters(Engine& engine) {
+  return engine.impl_->drafters;
 }
 
 GrammarCompiler& EngineAccess::grammars(Engine& engine) {
@@ -413,7 +422,7 @@ std::vector<EngineAccess::TextKeeper> EngineAccess::text_keepers(Engine& engine)
   std::vector<TextKeeper> keepers;
   for (const std::string& name : impl.drafters.names()) {
     const std::unique_ptr<Drafter> drafter =
-        impl.drafters.make(name, impl.plan, impl.target->model->context());
+        impl.drafters.make(name, impl.plan, {.tokens = impl.target->model->context(), .owner = {}});
     TextRows* const rows = drafter->text_rows();
     if (rows == nullptr) continue;
     keepers.push_back({.identity = impl.drafters.cost_key(name, impl.plan),

@@ -23,6 +23,7 @@ struct GenerationContext {
   const Drafters& drafters;
   GrammarCompiler& grammars;
   std::shared_ptr<const CompiledGrammar> grammar;  ///< the request's; null: `grammars` has it
+  std::string tenant;                              ///< whose text it is: SubmitOptions::tenant
   std::function<void(SequenceOptions&)> prepare;   ///< sees the sequence's options before it is made
 };
 

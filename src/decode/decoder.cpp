@@ -175,7 +175,7 @@ void Decoder::add_parts(std::span<Sequence* const> sequences) {
 /// with.
 bool Decoder::waits_for_another(const Sequence& sequence) const {
   return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
-    if (!part.prompt) return false;
+    if (!part.prompt || !part.sequence->keep_text_ || part.sequence->owner_ != sequence.owner_) return false;
     const std::span<const TokenId> other = part.sequence->text_;
     const auto end =
         std::mismatch(other.begin(), other.end(), sequence.text_.begin(), sequence.text_.end()).first;
@@ -411,6 +411,7 @@ void Decoder::sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<con
   const std::size_t stride = tap_layers_.size() * hidden;
   for (Speculator& speculator : s.draft_.speculators) {
     AcceptedRows mine = rows;
+    mine.teaches_all = s.teaches_all();
     const std::span<const int> layers = speculator.tap_layers;
     if (!layers.empty()) {
       features_.reserve(kUsualPath * layers.size() * hidden);

@@ -38,6 +38,8 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       sampler_(std::move(options.sampling), target.config().vocab, options.noise_rows),
       verification_(options.verification),
       reuse_prefix_(options.reuse_prefix && !options.prompt_logprobs),
+      keep_text_(options.keep_text),
+      owner_(std::move(options.owner)),
       most_nodes_(options.most_nodes),
       tpot_ms_(options.tpot_ms),
       logprobs_(options.logprobs),
@@ -90,7 +92,7 @@ void Sequence::resume_from(PrefixCache& kept) {
   for (const Speculator& s : draft_.speculators) {
     if (s.drafter->text_rows() != nullptr) groups.push_back(s.drafter->group());
   }
-  const auto hit = kept.find(std::span(text_).first(text_.size() - 1), groups, !looked_up_);
+  const auto hit = kept.find(owner_, std::span(text_).first(text_.size() - 1), groups, !looked_up_);
   if (!std::exchange(looked_up_, true)) statistics_.cached_tokens = hit.tokens;
   if (hit.tokens == 0) return;
   for (Speculator& s : draft_.speculators) {
@@ -98,14 +100,15 @@ void Sequence::resume_from(PrefixCache& kept) {
       rows->resume(hit.text->drafted_by(s.drafter->group())->rows, hit.tokens);
     }
     const auto count = static_cast<std::size_t>(hit.tokens);
-    s.drafter->sync({.tokens = std::span(text_).first(count), .next = text_[count]});
+    s.drafter->sync(
+        {.tokens = std::span(text_).first(count), .next = text_[count], .teaches_all = teaches_all()});
   }
   cache_.share(hit.text->target, hit.tokens);
 }
 
 /// What is known of the first `tokens` tokens, which the target has run. Nothing where what they see is gone.
 void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens) const {
-  if (!cache_.holds(tokens)) return;
+  if (!keep_text_ || !cache_.holds(tokens)) return;
   PrefixCache::Text text{.target = cache_};
   text.target.truncate(tokens);
   for (const Speculator& s : draft_.speculators) {
@@ -114,7 +117,7 @@ void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens) const {
     text.drafters.push_back(
         {.group = s.drafter->group(), .rows = rows->keep(std::min(tokens, rows->length()))});
   }
-  kept.keep(std::span(text_).first(static_cast<std::size_t>(tokens)), std::move(text));
+  kept.keep(owner_, std::span(text_).first(static_cast<std::size_t>(tokens)), std::move(text));
 }
 
 /// Gives back all memory; the text is read anew when it goes on.

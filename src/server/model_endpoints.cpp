@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "io/unicode.h"
+#include "server/answers/generation_answer.h"
+#include "server/answers/json_answers.h"
 #include "server/endpoint.h"
-#include "server/generation_answer.h"
-#include "server/json_answers.h"
-#include "server/json_fields.h"
-#include "server/openai_request.h"
-#include "server/openai_tools.h"
+#include "server/fields/json_fields.h"
+#include "server/openai/openai_request.h"
+#include "server/openai/openai_tools.h"
 
 namespace augur {
 namespace {
@@ -18,11 +18,11 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 void health(const Served&, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
-  exchange->answer(200, R"({"status":"ok"})");
+  exchange->respond(200, R"({"status":"ok"})");
 }
 
 void load(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
-  const SessionLoad load = served.session.load();
+  const SessionLoad load = load_for(served);
   const ordered_json body = {{"running", load.running},
                              {"waiting", load.waiting},
                              {"memory", load.memory},
@@ -32,12 +32,12 @@ void load(const Served& served, const HttpRequest&, const std::shared_ptr<Exchan
                              {"cached_tokens", load.cached_tokens},
                              {"num_draft_tokens", load.drafted_tokens},
                              {"num_accepted_tokens", load.accepted_tokens}};
-  exchange->answer(200, text_of(body));
+  exchange->respond(200, text_of(body));
 }
 
 void metrics(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
-  exchange->answer(200, served.metrics.text(served.session.load()),
-                   {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}});
+  exchange->respond(200, served.metrics.text(load_for(served)),
+                    {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}});
 }
 
 void models(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
@@ -48,7 +48,7 @@ void models(const Served& served, const HttpRequest&, const std::shared_ptr<Exch
                                 {"created", 0},
                                 {"owned_by", "augur"},
                                 {"max_model_len", served.engine.info().context}}}}};
-  exchange->answer(200, text_of(body));
+  exchange->respond(200, text_of(body));
 }
 
 /// llama.cpp's form of /tokenize: "content".
@@ -78,11 +78,11 @@ void tokenize_content(const Engine& engine, const json& object, Exchange& exchan
     const bool whole = valid_utf8_prefix(piece) == piece.size();
     tokens.push_back({{"id", id}, {"piece", whole ? ordered_json(piece) : bytes_json(piece)}});
   }
-  exchange.answer(200, text_of({{"tokens", std::move(tokens)}}));
+  exchange.respond(200, text_of({{"tokens", std::move(tokens)}}));
 }
 
 void answer_tokens(const Engine& engine, const std::vector<TokenId>& tokens, Exchange& exchange) {
-  exchange.answer(
+  exchange.respond(
       200, text_of({{"count", tokens.size()}, {"max_model_len", engine.info().context}, {"tokens", tokens}}));
 }
 
@@ -95,14 +95,14 @@ void tokenize(const Served& served, const HttpRequest& request, const std::share
     const bool add_special = read_boolean("add_special_tokens", *special);
     object.erase(special);
     if (!add_special && object["prompt"].is_string()) {
-      parse_openai_request(OpenAiEndpoint::Completions, object, request.body, served.options.speculation);
+      parse_openai_request(OpenAiEndpoint::Completions, object, request.body, served.rules());
       return answer_tokens(served.engine, served.engine.tokenize_part(object["prompt"].get<std::string>()),
                            *exchange);
     }
   }
   const auto endpoint =
       object.contains("messages") ? OpenAiEndpoint::ChatCompletions : OpenAiEndpoint::Completions;
-  OpenAiRequest parsed = parse_openai_request(endpoint, object, request.body, served.options.speculation);
+  OpenAiRequest parsed = parse_openai_request(endpoint, object, request.body, served.rules());
   if (parsed.requests.size() > 1) unexpected("prompt", "one prompt");
   Request& request_of = parsed.requests.front();
   if (endpoint == OpenAiEndpoint::ChatCompletions) {
@@ -120,7 +120,7 @@ void tokenizer_info(const Served& served, const HttpRequest&, const std::shared_
   body["eos_token"] = info.eos_token.empty() ? ordered_json() : ordered_json(info.eos_token);
   body["chat_template"] =
       info.has_chat_template ? ordered_json(served.engine.chat_template()) : ordered_json();
-  exchange->answer(200, text_of(body));
+  exchange->respond(200, text_of(body));
 }
 
 void detokenize(const Served& served, const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
@@ -141,7 +141,7 @@ void detokenize(const Served& served, const HttpRequest& request, const std::sha
     ids.push_back(static_cast<TokenId>(id));
   }
   const std::string text = served.engine.detokenize(ids, true);
-  exchange->answer(200, text_of({{"prompt", text}, {"content", text}}));
+  exchange->respond(200, text_of({{"prompt", text}, {"content", text}}));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ void openapi(const Served&, const HttpRequest&, const std::shared_ptr<Exchange>&
   static constexpr std::string_view kDescription =
 #include "openapi.inc"
       ;
-  exchange->answer(200, std::string(kDescription));
+  exchange->respond(200, std::string(kDescription));
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ std::string wrap(std::string_view input) {
 
 void draft(const augur::Datastore& store) {
   augur::SuffixDrafter::Options options;
-  augur::SuffixMemory earlier(options.depth, 1 << 10);
+  const auto earlier = std::make_shared<augur::SuffixMemory>(options.depth, 1 << 10);
   augur::SuffixDrafter drafter(earlier, &store, options);
   const std::vector<augur::TokenId> text{1, 2, 3, 1, 2};
   drafter.sync({.tokens = text, .first_position = 0, .features = nullptr, .next = 3});

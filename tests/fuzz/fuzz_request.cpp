@@ -2,17 +2,17 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "server/anthropic_request.h"
-#include "server/bad_request.h"
-#include "server/json_fields.h"
-#include "server/openai_request.h"
-#include "server/openai_tools.h"
-#include "server/responses_request.h"
+#include "server/anthropic/anthropic_request.h"
+#include "server/fields/bad_request.h"
+#include "server/fields/json_fields.h"
+#include "server/openai/openai_request.h"
+#include "server/openai/openai_tools.h"
+#include "server/responses/responses_request.h"
 
 namespace {
 
-void read_openai(augur::OpenAiEndpoint endpoint, std::string_view body, const augur::SpeculationPlan& plan) {
-  augur::parse_openai_request(endpoint, augur::parse_body(body), body, plan);
+void read_openai(augur::OpenAiEndpoint endpoint, std::string_view body, const augur::RequestRules& rules) {
+  augur::parse_openai_request(endpoint, augur::parse_body(body), body, rules);
 }
 
 }  // namespace
@@ -22,23 +22,25 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view body(reinterpret_cast<const char*>(data) + 1, size - 1);
   const augur::SpeculationPlan plan;
+  const augur::Limits limits;
+  const augur::RequestRules rules{.speculation = plan, .limits = limits};
   try {
     switch (data[0] % 5) {
       case 0:
         augur::read_openai_tools(body);
-        read_openai(augur::OpenAiEndpoint::ChatCompletions, body, plan);
+        read_openai(augur::OpenAiEndpoint::ChatCompletions, body, rules);
         break;
       case 1:
-        read_openai(augur::OpenAiEndpoint::Completions, body, plan);
+        read_openai(augur::OpenAiEndpoint::Completions, body, rules);
         break;
       case 2:
-        augur::parse_responses_request(body, plan);
+        augur::parse_responses_request(body, rules);
         break;
       case 3:
-        augur::parse_anthropic_request(augur::AnthropicEndpoint::Messages, body, plan);
+        augur::parse_anthropic_request(augur::AnthropicEndpoint::Messages, body, rules);
         break;
       default:
-        augur::parse_anthropic_request(augur::AnthropicEndpoint::CountTokens, body, plan);
+        augur::parse_anthropic_request(augur::AnthropicEndpoint::CountTokens, body, rules);
     }
   } catch (const augur::BadRequest&) {
   }

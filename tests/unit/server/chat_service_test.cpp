@@ -5,10 +5,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "server/anthropic_answer.h"
-#include "server/http_server.h"
-#include "server/openai_answer.h"
-#include "server/responses_answer.h"
+#include "server/anthropic/anthropic_answer.h"
+#include "server/http/http_server.h"
+#include "server/openai/openai_answer.h"
+#include "server/responses/responses_answer.h"
 #include "server/service.h"
 #include "support/stories_engine.h"
 #include "support/temporary_folder.h"
@@ -47,6 +47,7 @@ class ChatServiceTest : public testing::Test {
 
   httplib::Result post(const std::string& path, const json& body) {
     httplib::Client client("127.0.0.1", server_.port());
+    client.set_bearer_token_auth("key");
     return client.Post(path, body.dump(), "application/json");
   }
   /// "STATUS message".
@@ -64,12 +65,7 @@ class ChatServiceTest : public testing::Test {
   inline static std::unique_ptr<testing_support::TemporaryFolder> folder_;
   inline static std::unique_ptr<Engine> engine_;
   Service service_{{.model = "stories", .api_keys = {"key"}, .speculation = {}}};
-  HttpServer server_{{.port = 0}, [this](HttpRequest request, const std::shared_ptr<Exchange>& exchange) {
-                       if (request.header("authorization").empty()) {
-                         request.headers.emplace_back("authorization", "Bearer key");
-                       }
-                       service_.handle(request, exchange);
-                     }};
+  HttpServer server_{{.port = 0}, service_};
 };
 
 const json kAdd = {{"type", "function"},
@@ -118,17 +114,24 @@ TEST_F(ChatServiceTest, ToolsThatAreNotAsTheyMustBeAreNamed) {
 
 /// What an answer sends.
 struct Recorder final : Exchange {
-  void header(std::string, std::string) override {}
-  void answer(int code, std::string text, HttpHeaders) override {
+  void add_header(std::string, std::string) override {}
+  void respond(int code, std::string text, HttpHeaders) override {
     status = code;
     body = json::parse(text);
   }
-  void event(std::string data, std::string_view name) override {
+  void begin_stream(HttpHeaders) override {}
+  void send_event(std::string data, std::string_view name) override {
     names.emplace_back(name);
     if (data != "[DONE]") events.push_back(json::parse(data));
   }
-  void end() override { ended = true; }
+  void end_stream() override { ended = true; }
+  void fail(const Problem& problem) override { status = problem.status(); }
+  void fail(const Problem&, std::string data, std::string_view name) override {
+    send_event(std::move(data), name);
+    end_stream();
+  }
   void when_closed(std::function<void()>) override {}
+  bool client_gone() const override { return false; }
 
   int status = 0;
   json body;

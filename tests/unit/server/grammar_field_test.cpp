@@ -1,10 +1,10 @@
-#include "server/grammar_field.h"
+#include "server/fields/grammar_field.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "server/bad_request.h"
+#include "server/fields/bad_request.h"
 
 namespace augur {
 namespace {

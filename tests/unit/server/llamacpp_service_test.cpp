@@ -186,9 +186,7 @@ TEST(Infill, TokensAreTheFilesOwn) {
   Engine engine(options);
   Service service({.model = "stories", .api_keys = {}, .speculation = {}});
   service.open(engine, {});
-  HttpServer server({.port = 0}, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-    service.handle(request, exchange);
-  });
+  HttpServer server({.port = 0}, service);
   httplib::Client client("127.0.0.1", server.port());
   const json body = {{"input_prefix", "Lily"}, {"input_suffix", "Tom"},
                      {"prompt", "and"},        {"input_extra", {{{"filename", "a"}, {"text", "One"}}}},

@@ -1,4 +1,4 @@
-#include "server/logprobs_json.h"
+#include "server/answers/logprobs_json.h"
 
 #include <limits>
 #include <nlohmann/json.hpp>

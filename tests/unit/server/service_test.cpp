@@ -339,9 +339,7 @@ TEST_F(ServiceTest, PromptsThatBeginAlikeAreReadOnce) {
 TEST_F(ServiceTest, KeysOpenEverythingButHealth) {
   Service locked({.model = "stories", .api_keys = {"first", "second"}, .speculation = {}});
   locked.open(*engine_, {});
-  HttpServer server({.port = 0}, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-    locked.handle(request, exchange);
-  });
+  HttpServer server({.port = 0}, locked);
   httplib::Client client("127.0.0.1", server.port());
   EXPECT_EQ(client.Get("/health")->status, 200);
   EXPECT_EQ(client.Get("/v1/models")->status, 401);

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "grammar/compiler.h"
-#include "server/http_server.h"
+#include "server/http/http_server.h"
 #include "server/service.h"
-#include "server/tool_parser.h"
+#include "server/tools/tool_parser.h"
 #include "support/templated_stories.h"
 
 namespace augur {
@@ -90,10 +90,7 @@ class ToolChoiceTest : public testing::TestWithParam<ToolFormat> {
   }
 
   Service service_{{.model = "stories", .api_keys = {}, .speculation = {}}};
-  HttpServer server_{{.port = 0},
-                     [this](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-                       service_.handle(request, exchange);
-                     }};
+  HttpServer server_{{.port = 0}, service_};
 };
 
 TEST_P(ToolChoiceTest, ARequiredCallIsThereAndItsArgumentsFit) {

@@ -1,4 +1,4 @@
-#include "server/tool_parser.h"
+#include "server/tools/tool_parser.h"
 
 #include <gtest/gtest.h>
 

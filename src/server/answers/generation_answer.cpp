@@ -1,0 +1,162 @@
+#include "server/answers/generation_answer.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "server/answers/json_answers.h"
+#include "server/fields/bad_request.h"
+#include "server/http/io_thread.h"
+
+namespace augur {
+
+namespace {
+
+/// Of a request that has failed.
+int status_of(const Result& result) {
+  return result.refused ? 400 : result.crowded_out ? 429 : result.expired ? 504 : 500;
+}
+
+}  // namespace
+
+GenerationAnswer::GenerationAnswer(const Served& served, std::shared_ptr<Exchange> exchange, bool stream,
+                                   int choices)
+    : served_(served),
+      exchange_(std::move(exchange)),
+      stream_(stream),
+      results_(static_cast<std::size_t>(choices)),
+      missing_(choices),
+      submitted_(Clock::now()),
+      progress_(results_.size(), {.last = submitted_}) {}
+
+void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOptions& options) {
+  const std::size_t choices = results_.size() / requests.size();
+  served_.record->choices = missing_;
+  if (missing_ > served_.session_options.queue) {
+    throw BadRequest(requests.size() > 1 ? "prompt" : "n",
+                     fmt::format("it asks for {0} answers at once, but no more than {1} requests may wait: "
+                                 "expected at most {1} (--queue)",
+                                 missing_, served_.session_options.queue));
+  }
+  std::vector<Ticket> tickets;
+  try {
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      Request one = requests[i / choices];
+      one.sampling.seed += i % choices;
+      if (one.tpot_ms == 0) one.tpot_ms = served_.options.tpot_ms;
+      const int index = static_cast<int>(i);
+      const std::int64_t prompt = std::ssize(one.prompt_tokens);
+      progress_[i].prompt = one.prompt_tokens;
+      progress_[i].keep = one.cache_prompt;
+      progress_[i].owner = {.tenant = served_.caller.tenant, .salt = one.cache_salt};
+      one.on_prefill = [self = shared_from_this(), index, prompt](auto, auto) { self->begin(index, prompt); };
+      if (stream_ && wants_rounds()) {
+        one.on_round = [self = shared_from_this(), index](const DraftRound& round) {
+          if (!self->failed_) self->take_round(index, round);
+        };
+      }
+      tickets.push_back(served_.session.submit(std::move(one), choice(index, options)));
+    }
+  } catch (const std::exception& error) {
+    for (Ticket& ticket : tickets) ticket.cancel();
+    const bool full = dynamic_cast<const QueueFull*>(&error) != nullptr;
+    return write_failure({full ? 429 : 503, error.what(), {}, {{"Retry-After", "1"}}});
+  }
+  exchange_->when_closed([tickets = std::move(tickets)]() mutable {
+    for (Ticket& ticket : tickets) ticket.cancel();
+  });
+}
+
+SubmitOptions GenerationAnswer::choice(int index, SubmitOptions options) {
+  options.client = served_.caller.client;
+  options.tenant = served_.caller.tenant;
+  options.on_token = [self = shared_from_this(), index](const TokenEvent& event) {
+    if (event.token >= 0) self->observe_token(index);
+    if (self->stream_ && !self->failed_) self->take(index, event);
+    return true;
+  };
+  options.on_result = [self = shared_from_this(), index](const Result& result) { self->end(index, result); };
+  return options;
+}
+
+void GenerationAnswer::begin(int index, std::int64_t prompt_tokens) {
+  Progress& progress = progress_[static_cast<std::size_t>(index)];
+  if (progress.slot < 0) progress.slot = served_.slots.take(prompt_tokens, progress.owner);
+}
+
+void GenerationAnswer::observe_token(int index) {
+  Progress& progress = progress_[static_cast<std::size_t>(index)];
+  begin(index, 1);  // a prompt of one token is not read on its own
+  served_.slots.decoded(progress.slot);
+  const Clock::time_point now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - progress.last).count();
+  progress.written ? served_.metrics.next_token(seconds) : served_.metrics.first_token(seconds);
+  if (!progress.written && served_.record->first_token_ms == 0)
+    served_.record->first_token_ms = seconds * 1e3;
+  progress.written = true;
+  progress.last = now;
+}
+
+void GenerationAnswer::record_end(int index, const Result& result) {
+  if (Progress& progress = progress_[static_cast<std::size_t>(index)]; progress.slot >= 0) {
+    std::vector<TokenId> text = std::move(progress.prompt);
+    text.insert(text.end(), result.tokens.begin(), result.tokens.end());
+    if (!progress.keep) text.clear();
+    served_.slots.free(progress.slot, std::move(text));
+  }
+  if (progress_[static_cast<std::size_t>(index)].keep) {
+    served_.cache_use.add(served_.caller.account,
+                          {.prompt = result.prompt_tokens, .cached = result.cached_tokens});
+  }
+  served_.metrics.ended(result, std::chrono::duration<double>(Clock::now() - submitted_).count());
+  RequestRecord& record = *served_.record;
+  record.prompt_tokens += result.prompt_tokens;
+  record.cached_tokens += result.cached_tokens;
+  record.completion_tokens += std::ssize(result.tokens);
+  record.rounds += result.speculation.calls;
+  record.finish_reasons +=
+      (record.finish_reasons.empty() ? "" : ",") + std::string(to_string(result.finish_reason));
+}
+
+void GenerationAnswer::end(int index, const Result& result) {
+  --missing_;
+  record_end(index, result);
+  if (failed_) return;
+  if (result.finish_reason == FinishReason::Error) {
+    failed_ = true;
+    HttpHeaders headers;
+    if (result.crowded_out) headers.emplace_back("Retry-After", "1");
+    return write_failure({status_of(result), result.error, result.refused_field, std::move(headers)});
+  }
+  results_[static_cast<std::size_t>(index)] = result;
+  choice_ended(index, result);
+  if (missing_ == 0) finish(results_);
+}
+
+void tokenize_prompt(const Engine& engine, Request& request) {
+  IoThread::must_not_be_current();
+  const char* const field = request.messages.empty() ? "prompt" : "messages";
+  std::vector<TokenId> tokens;
+  try {
+    tokens = engine.prompt_tokens(request);
+  } catch (const std::runtime_error& error) {
+    throw BadRequest(field, error.what());
+  }
+  if (tokens.empty()) throw BadRequest(field, "is empty");
+  const ModelInfo& model = engine.info();
+  for (const TokenId token : tokens) {
+    if (token < 0 || token >= model.vocab) {
+      throw BadRequest(field, fmt::format("token {} is outside the vocabulary of {}", token, model.vocab));
+    }
+  }
+  if (std::ssize(tokens) >= model.context) {
+    throw BadRequest(field, fmt::format("it has {} tokens, but the context holds {}: expected at most {}",
+                                        tokens.size(), model.context, model.context - 1));
+  }
+  request.prompt_tokens = std::move(tokens);
+  request.prompt.clear();
+  request.messages.clear();
+  request.tools.clear();
+}
+
+}  // namespace augur

@@ -1,0 +1,40 @@
+#include "server/answers/parsed_answer.h"
+
+#include <random>
+
+namespace augur {
+namespace {
+
+void add(const std::vector<AnswerPiece>& pieces, ParsedAnswer& to) {
+  for (const AnswerPiece& piece : pieces) {
+    if (piece.call < 0) {
+      to.content += piece.text;
+      continue;
+    }
+    if (!piece.name.empty()) to.calls.push_back({.id = new_call_id(), .name = piece.name, .arguments = {}});
+    to.calls.back().arguments += piece.text;
+  }
+}
+
+}  // namespace
+
+ParsedAnswer parse_answer(std::optional<ToolParser> parser, std::string_view text) {
+  ParsedAnswer answer;
+  if (!parser) {
+    answer.content = text;
+    return answer;
+  }
+  add(parser->take(text), answer);
+  add(parser->end(), answer);
+  return answer;
+}
+
+std::string new_call_id() {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  std::random_device random;
+  std::string id(9, ' ');
+  for (char& c : id) c = kLetters[random() % kLetters.size()];
+  return id;
+}
+
+}  // namespace augur

@@ -1,0 +1,128 @@
+#include "server/anthropic/anthropic_messages.h"
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "server/answers/json_answers.h"
+#include "server/fields/json_fields.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// A block has these fields, and perhaps cache_control: every prompt is cached.
+void check_fields(const std::string& field, const ordered_json& block,
+                  std::initializer_list<std::string_view> known) {
+  for (const auto& [key, value] : block.items()) {
+    bool fine = key == "type" || key == "cache_control" || value.is_null();
+    for (const std::string_view name : known) fine |= key == name;
+    if (!fine) unsupported(field + "." + key);
+  }
+}
+
+std::string type_of(const std::string& field, const ordered_json& block) {
+  if (!block.is_object()) unexpected(field, "an object with a type");
+  return read_string(field + ".type", block.value("type", ordered_json()));
+}
+
+std::string string_in(const std::string& field, const ordered_json& block, const char* key) {
+  return read_string(field + "." + key, block.value(key, ordered_json()));
+}
+
+void append_line(std::string& to, std::string_view text) {
+  if (!to.empty()) to += '\n';
+  to += text;
+}
+
+std::string text_block(const std::string& field, const ordered_json& block) {
+  check_fields(field, block, {"text"});
+  return string_in(field, block, "text");
+}
+
+ToolCall tool_use(const std::string& field, const ordered_json& block) {
+  check_fields(field, block, {"id", "name", "input"});
+  const ordered_json input = block.value("input", ordered_json());
+  if (!input.is_object()) unexpected(field + ".input", "an object");
+  return {.id = string_in(field, block, "id"),
+          .name = string_in(field, block, "name"),
+          .arguments = text_of(input)};
+}
+
+Message tool_result(const std::string& field, const ordered_json& block) {
+  check_fields(field, block, {"tool_use_id", "content", "is_error"});
+  Message to{.role = "tool"};
+  to.tool_call_id = string_in(field, block, "tool_use_id");
+  if (const auto error = block.find("is_error"); error != block.end() && !error->is_null()) {
+    if (read_boolean(field + ".is_error", *error)) to.content = "Error: ";
+  }
+  if (const auto content = block.find("content"); content != block.end() && !content->is_null()) {
+    to.content += read_anthropic_text(field + ".content", *content);
+  }
+  return to;
+}
+
+void read_message(const std::string& field, const ordered_json& value, std::vector<Message>& to) {
+  if (!value.is_object()) unexpected(field, "an object with role and content");
+  for (const auto& [key, item] : value.items()) {
+    if (key != "role" && key != "content") unsupported(field + "." + key);
+  }
+  const std::string role = string_in(field, value, "role");
+  if (role != "user" && role != "assistant") unexpected(field + ".role", "user or assistant");
+  Message message{.role = role};
+  const ordered_json content = value.value("content", ordered_json());
+  if (content.is_string()) {
+    message.content = content.get<std::string>();
+    return to.push_back(std::move(message));
+  }
+  if (!content.is_array() || content.empty()) unexpected(field + ".content", "a string or a list of blocks");
+  bool said = false;
+  for (std::size_t i = 0; i < content.size(); ++i) {
+    const std::string at = fmt::format("{}.content[{}]", field, i);
+    const std::string type = type_of(at, content[i]);
+    if (type == "text") {
+      append_line(message.content, text_block(at, content[i]));
+      said = true;
+    } else if (type == "tool_use" && role == "assistant") {
+      message.tool_calls.push_back(tool_use(at, content[i]));
+      said = true;
+    } else if (type == "tool_result" && role == "user") {
+      to.push_back(tool_result(at, content[i]));
+    } else {
+      unexpected(at + ".type", role == "user" ? "text or tool_result" : "text or tool_use");
+    }
+  }
+  if (said) to.push_back(std::move(message));
+}
+
+}  // namespace
+
+std::string read_anthropic_text(const std::string& field, const ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) unexpected(field, "a string or a list of text blocks");
+  std::string text;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string at = fmt::format("{}[{}]", field, i);
+    if (type_of(at, value[i]) != "text") unexpected(at + ".type", "text");
+    append_line(text, text_block(at, value[i]));
+  }
+  return text;
+}
+
+std::vector<Message> read_anthropic_messages(const ordered_json& value) {
+  if (!value.is_array() || value.empty()) unexpected("messages", "a list that is not empty");
+  std::vector<Message> messages;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    read_message(fmt::format("messages[{}]", i), value[i], messages);
+  }
+  if (messages.back().role == "assistant") {
+    throw BadRequest("messages", "the last one is the assistant's: expected one that it can answer");
+  }
+  return messages;
+}
+
+}  // namespace augur

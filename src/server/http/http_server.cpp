@@ -1,0 +1,75 @@
+#include "server/http/http_server.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <set>
+#include <thread>
+
+#include "server/http/connection.h"
+#include "server/http/connections.h"
+#include "server/http/io_thread.h"
+#include "server/http/listener.h"
+
+namespace augur {
+
+namespace asio = boost::asio;
+
+class HttpServer::Impl {
+ public:
+  Impl(const HttpOptions& options, HttpApplication& application)
+      : all_(options.limits, options.server, application), listener_(all_, options.host, options.port) {
+    asio::co_spawn(
+        all_.io, [this] { return listener_.accept(); }, asio::detached);
+    thread_ = std::thread([this] { run(); });
+  }
+
+  ~Impl() {
+    asio::post(all_.io, [this] {
+      listener_.stop();
+      for (Connection* connection : std::set(all_.open)) connection->close();
+    });
+    thread_.join();  // it returns when nothing is left to wait for
+  }
+
+  std::uint16_t port() const { return listener_.port(); }
+
+  void finish(double seconds) {
+    asio::post(all_.io, [this] {
+      all_.finishing = true;
+      listener_.stop();
+    });
+    all_.wait_for_answers(seconds);
+  }
+
+ private:
+  void run() {
+    const IoThread here;
+    while (true) {
+      try {
+        all_.io.run();
+        return;
+      } catch (const std::exception& error) {  // of what was posted: the others go on
+        all_.application.report(error.what());
+      }
+    }
+  }
+
+  Connections all_;
+  Listener listener_;
+  std::thread thread_;
+};
+
+HttpServer::HttpServer(const HttpOptions& options, HttpApplication& application)
+    : impl_(std::make_unique<Impl>(options, application)) {}
+HttpServer::~HttpServer() = default;
+
+std::uint16_t HttpServer::port() const {
+  return impl_->port();
+}
+
+void HttpServer::finish(double seconds) {
+  impl_->finish(seconds);
+}
+
+}  // namespace augur

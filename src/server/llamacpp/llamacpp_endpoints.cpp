@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "server/answers/json_answers.h"
+#include "server/endpoint.h"
+#include "server/fields/json_fields.h"
+#include "server/llamacpp/llamacpp_answer.h"
+#include "server/llamacpp/llamacpp_request.h"
+#include "server/openai/openai_request.h"
+#include "server/openai/openai_tools.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+void answer(const Served& served, LlamaCppRequest parsed, const std::shared_ptr<Exchange>& exchange) {
+  const Request request = parsed.request;
+  std::make_shared<LlamaCppAnswer>(std::move(parsed), served, exchange)->submit(request, {});
+}
+
+void completion(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
+  answer(served, parse_completion(served.engine, http.body, served.rules()), exchange);
+}
+
+void infill(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
+  answer(served, parse_infill(served.engine, http.body, served.rules()), exchange);
+}
+
+void apply_template(const Served& served, const HttpRequest& http,
+                    const std::shared_ptr<Exchange>& exchange) {
+  OpenAiRequest parsed =
+      parse_openai_request(OpenAiEndpoint::ChatCompletions, parse_body(http.body), http.body, served.rules());
+  Request& request = parsed.requests.front();
+  offer_tools(served.engine, read_openai_tools(http.body), request);
+  try {
+    exchange->respond(200, text_of({{"prompt", served.engine.render_chat(request.messages, request.tools)}}));
+  } catch (const std::runtime_error& error) {
+    throw BadRequest("messages", error.what());
+  }
+}
+
+/// What a request's "speculative" can name here.
+ordered_json speculative_props(const Served& served) {
+  ordered_json types = ordered_json::array({"none"});
+  for (const std::string& name : served.engine.drafters()) types.push_back(name);
+  return {{"types", std::move(types)},
+          {"default", fmt::format("{}", fmt::join(served.engine.speculation().drafters, ","))}};
+}
+
+void props(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
+  const ModelInfo& model = served.engine.info();
+  const ordered_json body = {
+      {"default_generation_settings", {{"n_ctx", model.context}, {"params", generation_settings({})}}},
+      {"total_slots", served.session_options.parallel},
+      {"model_alias", served.options.model},
+      {"model_path", std::filesystem::path(model.path).lexically_normal().filename().string()},
+      {"modalities", {{"vision", false}, {"audio", false}}},
+      {"chat_template", served.engine.chat_template()},
+      {"speculative", speculative_props(served)},
+      {"build_info", "augur " + std::string(version())},
+      {"system_fingerprint", model.fingerprint}};
+  exchange->respond(200, text_of(body));
+}
+
+}  // namespace
+
+std::span<const Endpoint> llamacpp_endpoints() {
+  static constexpr std::array kEndpoints = {
+      Endpoint{"POST", "/completion", completion},
+      Endpoint{"POST", "/completions", completion},
+      Endpoint{"POST", "/infill", infill},
+      Endpoint{"POST", "/apply-template", apply_template},
+      Endpoint{"GET", "/props", props},
+  };
+  return kEndpoints;
+}
+
+}  // namespace augur

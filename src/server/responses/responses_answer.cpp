@@ -1,0 +1,195 @@
+#include "server/responses/responses_answer.h"
+
+#include <chrono>
+#include <utility>
+
+#include "server/answers/json_answers.h"
+#include "server/answers/parsed_answer.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json text_part(std::string_view text) {
+  return {{"type", "output_text"},
+          {"text", text},
+          {"annotations", ordered_json::array()},
+          {"logprobs", ordered_json::array()}};
+}
+
+ordered_json message_item(std::string_view status, ordered_json content) {
+  return {{"type", "message"},
+          {"id", random_id("msg_")},
+          {"status", status},
+          {"role", "assistant"},
+          {"content", std::move(content)}};
+}
+
+ordered_json call_item(std::string_view status, const ToolCall& call) {
+  return {{"type", "function_call"}, {"id", random_id("fc_")}, {"status", status},
+          {"call_id", call.id},      {"name", call.name},      {"arguments", call.arguments}};
+}
+
+ordered_json usage_of(const Result& result) {
+  return {{"input_tokens", result.prompt_tokens},
+          {"input_tokens_details", {{"cached_tokens", result.cached_tokens}}},
+          {"output_tokens", result.tokens.size()},
+          {"output_tokens_details", {{"reasoning_tokens", 0}}},
+          {"total_tokens", result.prompt_tokens + std::ssize(result.tokens)}};
+}
+
+bool is_message(const ordered_json& item) {
+  return item["type"] == "message";
+}
+
+}  // namespace
+
+ResponsesAnswer::ResponsesAnswer(const Served& served, const ResponsesRequest& request, std::string model,
+                                 std::optional<ToolParser> tools, std::shared_ptr<Exchange> exchange)
+    : GenerationAnswer(served, std::move(exchange), request.stream, 1),
+      model_(std::move(model)),
+      echo_(request.echo),
+      tools_(std::move(tools)),
+      id_(random_id("resp_")),
+      created_(std::chrono::duration_cast<std::chrono::seconds>(
+                   std::chrono::system_clock::now().time_since_epoch())
+                   .count()),
+      parser_(tools_) {}
+
+ordered_json ResponsesAnswer::response(std::string_view status) const {
+  ordered_json body = {{"id", id_},
+                       {"object", "response"},
+                       {"created_at", created_},
+                       {"status", status},
+                       {"error", nullptr},
+                       {"incomplete_details", nullptr},
+                       {"model", model_},
+                       {"output", output_},
+                       {"previous_response_id", nullptr},
+                       {"reasoning", {{"effort", nullptr}, {"summary", nullptr}}},
+                       {"store", false},
+                       {"truncation", "disabled"},
+                       {"usage", nullptr}};
+  body.update(echo_);
+  return body;
+}
+
+ordered_json ResponsesAnswer::ended(const Result& result) const {
+  const bool whole = result.finish_reason != FinishReason::Length;
+  ordered_json body = response(whole ? "completed" : "incomplete");
+  if (!whole) body["incomplete_details"] = {{"reason", "max_output_tokens"}};
+  body["usage"] = usage_of(result);
+  return body;
+}
+
+void ResponsesAnswer::finish(const std::vector<Result>& results) {
+  const Result& result = results.front();
+  if (!streamed()) {
+    const char* const status = result.finish_reason == FinishReason::Length ? "incomplete" : "completed";
+    const ParsedAnswer answer = parse_answer(tools_, result.text);
+    if (!answer.content.empty() || answer.calls.empty()) {
+      output_.push_back(message_item(status, ordered_json::array({text_part(answer.content)})));
+    }
+    for (const ToolCall& call : answer.calls) output_.push_back(call_item(status, call));
+    return exchange().respond(200, text_of(ended(result)));
+  }
+  begin();
+  if (parser_) {
+    for (const AnswerPiece& piece : parser_->end()) send_piece(piece);
+  }
+  end_item();
+  ordered_json body = ended(result);
+  const std::string type = "response." + body["status"].get<std::string>();
+  send(type, {{"response", std::move(body)}});
+  exchange().end_stream();
+}
+
+void ResponsesAnswer::write_failure(const Problem& problem) {
+  if (!begun_) return exchange().fail(problem);
+  ordered_json body = response("failed");
+  body["error"] = {{"code", "server_error"}, {"message", problem.what()}};
+  constexpr std::string_view kType = "response.failed";
+  exchange().fail(problem, text_of(typed(kType, {{"response", std::move(body)}})), kType);
+}
+
+ordered_json ResponsesAnswer::typed(std::string_view type, ordered_json fields) {
+  ordered_json event = {{"type", type}, {"sequence_number", sequence_++}};
+  event.update(fields);
+  return event;
+}
+
+void ResponsesAnswer::send(std::string_view type, ordered_json fields) {
+  exchange().send_event(text_of(typed(type, std::move(fields))), type);
+}
+
+void ResponsesAnswer::begin() {
+  if (std::exchange(begun_, true)) return;
+  send("response.created", {{"response", response("in_progress")}});
+  send("response.in_progress", {{"response", response("in_progress")}});
+}
+
+void ResponsesAnswer::take(int, const TokenEvent& event) {
+  begin();
+  if (event.text.empty()) return;
+  if (!parser_) return send_piece({.text = std::string(event.text)});
+  for (const AnswerPiece& piece : parser_->take(event.text)) send_piece(piece);
+}
+
+void ResponsesAnswer::send_piece(const AnswerPiece& piece) {
+  if (piece.call >= 0) {
+    if (!piece.name.empty()) {
+      begin_item(call_item("in_progress", {.id = new_call_id(), .name = piece.name, .arguments = {}}));
+    }
+    if (piece.text.empty()) return;
+    std::string& arguments = (*item_)["arguments"].get_ref<std::string&>();
+    arguments += piece.text;
+    return send("response.function_call_arguments.delta",
+                {{"item_id", (*item_)["id"]}, {"output_index", output_.size()}, {"delta", piece.text}});
+  }
+  if (!item_ || !is_message(*item_)) {
+    begin_item(message_item("in_progress", ordered_json::array()));
+    (*item_)["content"].push_back(text_part(""));
+    send("response.content_part.added", {{"item_id", (*item_)["id"]},
+                                         {"output_index", output_.size()},
+                                         {"content_index", 0},
+                                         {"part", text_part("")}});
+  }
+  (*item_)["content"][0]["text"].get_ref<std::string&>() += piece.text;
+  send("response.output_text.delta", {{"item_id", (*item_)["id"]},
+                                      {"output_index", output_.size()},
+                                      {"content_index", 0},
+                                      {"delta", piece.text},
+                                      {"logprobs", ordered_json::array()}});
+}
+
+void ResponsesAnswer::begin_item(ordered_json item) {
+  end_item();
+  item_ = std::move(item);
+  send("response.output_item.added", {{"output_index", output_.size()}, {"item", *item_}});
+}
+
+void ResponsesAnswer::end_item() {
+  if (!item_) return;
+  ordered_json item = std::move(*std::exchange(item_, std::nullopt));
+  const ordered_json place = {{"item_id", item["id"]}, {"output_index", output_.size()}};
+  const auto send_at = [&](std::string_view type, ordered_json fields) {
+    ordered_json all = place;
+    all.update(fields);
+    send(type, std::move(all));
+  };
+  if (is_message(item)) {
+    const ordered_json& part = item["content"][0];
+    send_at("response.output_text.done",
+            {{"content_index", 0}, {"text", part["text"]}, {"logprobs", ordered_json::array()}});
+    send_at("response.content_part.done", {{"content_index", 0}, {"part", part}});
+  } else {
+    send_at("response.function_call_arguments.done",
+            {{"name", item["name"]}, {"arguments", item["arguments"]}});
+  }
+  item["status"] = "completed";
+  send("response.output_item.done", {{"output_index", output_.size()}, {"item", item}});
+  output_.push_back(std::move(item));
+}
+
+}  // namespace augur

@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "augur/session.h"
+#include "server/answers/generation_answer.h"
+#include "server/responses/responses_request.h"
+#include "server/tools/tool_parser.h"
+
+namespace augur {
+
+/// The answer of /v1/responses, whole or as a stream of typed events.
+class ResponsesAnswer final : public GenerationAnswer {
+ public:
+  /// `tools`: what takes answers apart where the model may call functions.
+  ResponsesAnswer(const Served& served, const ResponsesRequest& request, std::string model,
+                  std::optional<ToolParser> tools, std::shared_ptr<Exchange> exchange);
+
+ private:
+  void take(int index, const TokenEvent& event) override;
+  void finish(const std::vector<Result>& results) override;
+  void write_failure(const Problem& problem) override;
+  nlohmann::ordered_json response(std::string_view status) const;
+  nlohmann::ordered_json ended(const Result& result) const;
+  nlohmann::ordered_json typed(std::string_view type, nlohmann::ordered_json fields);
+  void send(std::string_view type, nlohmann::ordered_json fields);
+  void begin();
+  void send_piece(const AnswerPiece& piece);
+  void begin_item(nlohmann::ordered_json item);
+  void end_item();
+
+  const std::string model_;
+  const nlohmann::ordered_json echo_;
+  const std::optional<ToolParser> tools_;
+  const std::string id_;
+  const std::int64_t created_;
+  nlohmann::ordered_json output_ = nlohmann::ordered_json::array();
+  // Of a stream; the session's thread's.
+  std::optional<ToolParser> parser_;
+  bool begun_ = false;
+  int sequence_ = 0;
+  std::optional<nlohmann::ordered_json> item_;  ///< that is being written
+};
+
+}  // namespace augur

@@ -1,0 +1,29 @@
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "server/answers/json_answers.h"
+#include "server/endpoint.h"
+#include "server/responses/responses_answer.h"
+#include "server/responses/responses_request.h"
+
+namespace augur {
+namespace {
+
+void respond(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
+  ResponsesRequest parsed = parse_responses_request(http.body, served.rules());
+  require_model(served, parsed.model);
+  std::optional<ToolParser> tools = offer_tools(served.engine, parsed.tools, parsed.request);
+  tokenize_prompt(served.engine, parsed.request);
+  std::make_shared<ResponsesAnswer>(served, parsed, served.options.model, std::move(tools), exchange)
+      ->submit(parsed.request, {});
+}
+
+}  // namespace
+
+std::span<const Endpoint> responses_endpoints() {
+  static constexpr std::array kEndpoints = {Endpoint{"POST", "/v1/responses", respond}};
+  return kEndpoints;
+}
+
+}  // namespace augur

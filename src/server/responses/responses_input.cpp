@@ -1,0 +1,104 @@
+#include "server/responses/responses_input.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "server/fields/json_fields.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Items that were output before also say their id and status.
+void check_fields(const std::string& field, const ordered_json& item,
+                  std::initializer_list<std::string_view> known) {
+  for (const auto& [key, value] : item.items()) {
+    const bool fine = key == "type" || key == "id" || key == "status" || value.is_null();
+    if (!fine && std::find(known.begin(), known.end(), key) == known.end()) unsupported(field + "." + key);
+  }
+}
+
+std::string string_in(const std::string& field, const ordered_json& item, const char* key) {
+  return read_string(field + "." + key, item.value(key, ordered_json()));
+}
+
+/// A string, or a list of parts of text.
+std::string text(const std::string& field, const ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array() || value.empty()) unexpected(field, "a string or a list of parts");
+  std::string all;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string at = fmt::format("{}[{}]", field, i);
+    const ordered_json type = value[i].is_object() ? value[i].value("type", ordered_json()) : ordered_json();
+    if (type != "input_text" && type != "output_text") {
+      unexpected(at + ".type", "input_text or output_text: this server takes text only");
+    }
+    check_fields(at, value[i], {"text", "annotations", "logprobs"});
+    all += string_in(at, value[i], "text");
+  }
+  return all;
+}
+
+Message message(const std::string& field, const ordered_json& item) {
+  check_fields(field, item, {"role", "content"});
+  Message to{.role = string_in(field, item, "role")};
+  if (to.role == "developer") to.role = "system";  // its newer name
+  if (to.role != "system" && to.role != "user" && to.role != "assistant") {
+    unexpected(field + ".role", "system, developer, user or assistant");
+  }
+  to.content = text(field + ".content", item.value("content", ordered_json()));
+  return to;
+}
+
+void read_call(const std::string& field, const ordered_json& item, std::vector<Message>& to) {
+  check_fields(field, item, {"call_id", "name", "arguments"});
+  ToolCall call{.id = string_in(field, item, "call_id"),
+                .name = string_in(field, item, "name"),
+                .arguments = string_in(field, item, "arguments")};
+  if (!ordered_json::parse(call.arguments, nullptr, false).is_object()) {
+    unexpected(field + ".arguments", "a JSON object as a string");
+  }
+  if (to.empty() || to.back().role != "assistant") to.push_back({.role = "assistant"});
+  to.back().tool_calls.push_back(std::move(call));
+}
+
+Message call_output(const std::string& field, const ordered_json& item) {
+  check_fields(field, item, {"call_id", "output"});
+  Message to{.role = "tool"};
+  to.tool_call_id = string_in(field, item, "call_id");
+  to.content = text(field + ".output", item.value("output", ordered_json()));
+  return to;
+}
+
+}  // namespace
+
+std::vector<Message> read_responses_input(const ordered_json& value) {
+  if (value.is_string()) return {{.role = "user", .content = value.get<std::string>()}};
+  if (!value.is_array() || value.empty()) unexpected("input", "a string or a list of items");
+  std::vector<Message> messages;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string at = fmt::format("input[{}]", i);
+    const ordered_json& item = value[i];
+    if (!item.is_object()) unexpected(at, "an object");
+    const ordered_json type = item.value("type", ordered_json("message"));
+    if (type == "message") {
+      messages.push_back(message(at, item));
+    } else if (type == "function_call") {
+      read_call(at, item, messages);
+    } else if (type == "function_call_output") {
+      messages.push_back(call_output(at, item));
+    } else {
+      unexpected(at + ".type", "message, function_call or function_call_output");
+    }
+  }
+  return messages;
+}
+
+}  // namespace augur

@@ -1,0 +1,24 @@
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "augur/options.h"
+#include "server/fields/request_rules.h"
+#include "server/tools/offered_tools.h"
+
+namespace augur {
+
+struct ResponsesRequest {
+  Request request;
+  OfferedTools tools;
+  bool stream = false;
+  std::string model;            ///< as the client names it; empty: it does not
+  nlohmann::ordered_json echo;  ///< what the answer repeats of the request
+};
+
+/// The body of /v1/responses. As parse_openai_request(): nothing is ignored but what says who asks. Nothing
+/// is stored, so that a request cannot go on from an earlier answer.
+ResponsesRequest parse_responses_request(std::string_view body, const RequestRules& rules);
+
+}  // namespace augur

@@ -1,0 +1,84 @@
+#include "server/tools/offered_tools.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "server/answers/json_answers.h"
+#include "server/fields/json_fields.h"
+#include "server/tools/tool_grammar.h"
+
+namespace augur {
+
+using nlohmann::ordered_json;
+
+std::string read_tool_name(const std::string& field, const ordered_json& value) {
+  constexpr std::size_t kMost = 128;
+  std::string name = read_string(field, value);
+  const bool fine = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  });
+  if (!fine || name.empty() || name.size() > kMost) {
+    unexpected(field, "1 to 128 letters, digits, underscores, dashes and dots");
+  }
+  return name;
+}
+
+std::string read_schema(const std::string& field, const ordered_json& value) {
+  if (!value.is_object()) unexpected(field, "a JSON schema");
+  return text_of(value);
+}
+
+bool read_tool_choice_word(const std::string& field, const ordered_json& value, OfferedTools& to) {
+  if (value == "none") {
+    to.tools.clear();
+    return true;
+  }
+  if (to.tools.empty()) throw BadRequest(field, "goes with \"tools\"");
+  to.required = value == "required";
+  to.choice_field = field;
+  return to.required || value == "auto";
+}
+
+void require_tool(const std::string& field, const ordered_json& name, OfferedTools& to) {
+  to.only = read_tool_name(field, name);
+  const auto named = [&](const Tool& tool) { return tool.name == to.only; };
+  if (std::none_of(to.tools.begin(), to.tools.end(), named)) {
+    throw BadRequest(field, "there is no '" + to.only + "' among \"tools\"");
+  }
+  to.required = true;
+  to.parallel = false;
+  to.choice_field = field;
+}
+
+std::optional<ToolParser> offer_tools(const Engine& engine, const OfferedTools& offered, Request& request) {
+  if (offered.tools.empty()) return std::nullopt;
+  const std::optional<ToolFormat> format = tool_format(engine.chat_template());
+  if (!format) throw BadRequest("tools", "the model's chat template knows no tools");
+  ordered_json list = ordered_json::array();
+  std::vector<std::string> names;
+  for (const Tool& tool : offered.tools) {
+    if (std::find(names.begin(), names.end(), tool.name) != names.end()) {
+      throw BadRequest("tools", "'" + tool.name + "' is there twice");
+    }
+    names.push_back(tool.name);
+    list.push_back({{"type", "function"},
+                    {"function",
+                     {{"name", tool.name},
+                      {"description", tool.description},
+                      {"parameters", ordered_json::parse(tool.parameters)}}}});
+  }
+  request.tools = text_of(list);
+  if (constrains(offered)) {
+    const std::string field = offered.required ? offered.choice_field : "tools";
+    if (request.grammar) {
+      throw BadRequest(field, "the answer's form is said by another field, too: expected one of them");
+    }
+    request.grammar = tool_grammar(engine, *format, offered);
+  }
+  const std::vector<TokenId> tag = engine.tokenize(tool_tag(*format));
+  if (!tag.empty()) request.shown_tokens.push_back(tag.back());
+  return ToolParser(*format, std::move(names), offered.parallel);
+}
+
+}  // namespace augur

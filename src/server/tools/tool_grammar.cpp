@@ -1,0 +1,142 @@
+#include "server/tools/tool_grammar.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "grammar/json_schema.h"
+#include "server/answers/json_answers.h"
+#include "server/fields/bad_request.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Formats of a structural tag (grammar/structural_tag.h).
+
+ordered_json text(std::string_view value) {
+  return {{"type", "const_string"}, {"value", value}};
+}
+
+ordered_json sequence(ordered_json elements) {
+  return {{"type", "sequence"}, {"elements", std::move(elements)}};
+}
+
+ordered_json any_of(ordered_json elements) {
+  return elements.size() == 1 ? elements[0] : ordered_json{{"type", "or"}, {"elements", std::move(elements)}};
+}
+
+ordered_json some(const char* type, ordered_json content) {
+  return {{"type", type}, {"content", std::move(content)}};
+}
+
+/// A text of the model's template as it is written: by its special token, where it has one.
+ordered_json tag_text(const Engine& engine, std::string_view value) {
+  const std::vector<TokenId> tokens = engine.tokenize_part(value);
+  if (tokens.size() == 1 && engine.token_bytes(tokens[0]) == value && engine.detokenize(tokens).empty()) {
+    return {{"type", "token"}, {"token", tokens[0]}};
+  }
+  return std::string(value);
+}
+
+/// The same as a format of its own.
+ordered_json tag_format(const Engine& engine, std::string_view value) {
+  ordered_json tag = tag_text(engine, value);
+  return tag.is_string() ? text(value) : tag;
+}
+
+/// What the arguments have to be.
+ordered_json arguments(const Tool& tool, bool required) {
+  if (!tool.strict.value_or(required)) return {{"type", "object"}};
+  ordered_json schema = ordered_json::parse(tool.parameters);
+  try {
+    enforceable_schema(tool.parameters);
+  } catch (const Error& error) {
+    throw BadRequest(tool.field, error.what());
+  }
+  constexpr std::array kDeciding = {"type", "$ref", "const", "enum", "anyOf", "oneOf", "allOf"};
+  const bool decided =
+      std::any_of(kDeciding.begin(), kDeciding.end(), [&](const char* key) { return schema.contains(key); });
+  if (!decided) schema["type"] = "object";
+  if (schema.contains("type") && schema["type"] != "object") {
+    throw BadRequest(tool.field, R"(expected the schema of an object: "type": "object")");
+  }
+  return schema;
+}
+
+/// {"name": ..., "arguments": {...}} of any of the functions that may be called.
+ordered_json call(const OfferedTools& offered, std::string_view key) {
+  ordered_json calls = ordered_json::array();
+  for (const Tool& tool : offered.tools) {
+    if (!offered.only.empty() && tool.name != offered.only) continue;
+    const std::string begin = R"({"name": )" + text_of(tool.name) + ", \"" + std::string(key) + "\": ";
+    calls.push_back(sequence({text(begin),
+                              {{"type", "json_schema"},
+                               {"json_schema", arguments(tool, offered.required)},
+                               {"max_whitespace_cnt", 1}},  // as models write calls
+                              text("}")}));
+  }
+  return any_of(std::move(calls));
+}
+
+/// All that the model writes when it calls functions at once, from the tag that begins it.
+ordered_json tag(const Engine& engine, ToolFormat format, const OfferedTools& offered) {
+  if (format == ToolFormat::Hermes) {
+    return {{"type", "tag"},
+            {"begin", tag_text(engine, tool_tag(format))},
+            {"content", sequence({text("\n"), call(offered, "arguments"), text("\n")})},
+            {"end", tag_text(engine, "</tool_call>")}};
+  }
+  const ordered_json one = call(offered, "arguments");
+  ordered_json list = {some("optional", text(" ")), text("["), one};
+  if (offered.parallel) list.push_back(some("star", sequence({text(", "), one})));
+  return {{"type", "tag"},
+          {"begin", tag_text(engine, tool_tag(format))},
+          {"content", sequence(std::move(list))},
+          {"end", "]"}};
+}
+
+/// Nothing but calls.
+ordered_json required_format(const Engine& engine, ToolFormat format, const OfferedTools& offered) {
+  if (format == ToolFormat::Llama3) return call(offered, "parameters");
+  const ordered_json one = tag(engine, format, offered);
+  if (format == ToolFormat::Mistral || !offered.parallel) return one;
+  return sequence({one, some("star", sequence({text("\n"), one}))});
+}
+
+/// Any text, in which calls are as they have to be.
+ordered_json free_format(const Engine& engine, ToolFormat format, const OfferedTools& offered) {
+  if (format == ToolFormat::Llama3) {
+    // An object is the whole answer, or there is none.
+    const ordered_json one = call(offered, "parameters");
+    return any_of({one,
+                   sequence({tag_format(engine, tool_tag(format)), one}),
+                   {{"type", "grammar"}, {"grammar", R"(root ::= ([^{ \n\t\r] [\u0000-\U0010FFFF]*)?)"}}});
+  }
+  const ordered_json one = tag(engine, format, offered);
+  const ordered_json begin = one["begin"];
+  const bool by_token = begin.is_object();
+  return {{"type", by_token ? "token_triggered_tags" : "triggered_tags"},
+          {by_token ? "trigger_tokens" : "triggers", {by_token ? begin["token"] : begin}},
+          {"tags", {one}},
+          {"stop_after_first", !offered.parallel || format == ToolFormat::Mistral}};
+}
+
+}  // namespace
+
+bool constrains(const OfferedTools& offered) {
+  return offered.required || std::any_of(offered.tools.begin(), offered.tools.end(),
+                                         [](const Tool& tool) { return tool.strict.value_or(false); });
+}
+
+Grammar tool_grammar(const Engine& engine, ToolFormat format, const OfferedTools& offered) {
+  const ordered_json answer =
+      offered.required ? required_format(engine, format, offered) : free_format(engine, format, offered);
+  return {.kind = GrammarKind::StructuralTag,
+          .text = text_of({{"type", "structural_tag"}, {"format", answer}})};
+}
+
+}  // namespace augur

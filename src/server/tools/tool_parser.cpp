@@ -1,0 +1,177 @@
+#include "server/tools/tool_parser.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace augur {
+namespace {
+
+constexpr std::string_view kSpaces = " \n\t\r";
+
+std::string_view separators(ToolFormat format) {
+  return format == ToolFormat::Hermes ? kSpaces : format == ToolFormat::Llama3 ? " \n\t\r;" : " \n\t\r,[";
+}
+
+std::string_view block_end(ToolFormat format) {
+  return format == ToolFormat::Hermes ? "</tool_call>" : format == ToolFormat::Mistral ? "]" : "";
+}
+
+/// Length of the longest end of `text` that `word` begins with, short of the whole word.
+std::size_t begun(std::string_view text, std::string_view word) {
+  for (std::size_t n = std::min(text.size(), word.size() - 1); n > 0; --n) {
+    if (text.ends_with(word.substr(0, n))) return n;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::optional<ToolFormat> tool_format(std::string_view chat_template) {
+  const auto has = [&](std::string_view text) { return chat_template.find(text) != std::string_view::npos; };
+  if (!has("tools")) return std::nullopt;
+  if (has(tool_tag(ToolFormat::Hermes))) return ToolFormat::Hermes;
+  if (has(tool_tag(ToolFormat::Mistral))) return ToolFormat::Mistral;
+  if (has("<|start_header_id|>") && has("\"parameters\":")) return ToolFormat::Llama3;
+  return std::nullopt;
+}
+
+std::string_view tool_tag(ToolFormat format) {
+  switch (format) {
+    case ToolFormat::Hermes:
+      return "<tool_call>";
+    case ToolFormat::Llama3:
+      return "<|python_tag|>";
+    case ToolFormat::Mistral:
+      return "[TOOL_CALLS]";
+  }
+  return {};
+}
+
+ToolParser::ToolParser(ToolFormat format, std::vector<std::string> names, bool parallel)
+    : format_(format), names_(std::move(names)), parallel_(parallel) {}
+
+std::vector<AnswerPiece> ToolParser::take(std::string_view text) {
+  std::vector<AnswerPiece> pieces;
+  pending_ += text;
+  advance(false, pieces);
+  return pieces;
+}
+
+std::vector<AnswerPiece> ToolParser::end() {
+  std::vector<AnswerPiece> pieces;
+  advance(true, pieces);
+  if (calls_ == 0 && !space_.empty()) pieces.push_back({.text = std::exchange(space_, {})});
+  return pieces;
+}
+
+void ToolParser::advance(bool last, std::vector<AnswerPiece>& to) {
+  for (bool moved = true; moved;) {
+    switch (where_) {
+      case Where::Content:
+        moved = advance_content(last, to);
+        break;
+      case Where::BetweenCalls:
+        moved = advance_between(last, to);
+        break;
+      case Where::Call:
+        moved = advance_call(last, to);
+        break;
+      case Where::Dropped:
+        pending_.clear();
+        moved = false;
+        break;
+    }
+  }
+}
+
+bool ToolParser::advance_content(bool last, std::vector<AnswerPiece>& to) {
+  // A whole answer that is an object may be a call of Llama's.
+  if (format_ == ToolFormat::Llama3 && !any_content_ && calls_ == 0) {
+    const std::size_t first = pending_.find_first_not_of(kSpaces);
+    if (first == std::string::npos && !last) return false;
+    if (first != std::string::npos && pending_[first] == '{') return enter_block(first);
+  }
+  const std::string_view tag = tool_tag(format_);
+  const std::size_t at = pending_.find(tag);
+  const std::size_t held = last ? 0 : begun(pending_, tag);
+  const std::size_t shown = at == std::string::npos ? pending_.size() - held : at;
+  content(std::string_view(pending_).substr(0, shown), to);
+  pending_.erase(0, shown);
+  return at != std::string::npos && enter_block(tag.size());
+}
+
+bool ToolParser::enter_block(std::size_t bytes) {
+  where_ = Where::BetweenCalls;
+  block_has_call_ = false;
+  withheld_ = pending_.substr(0, bytes);
+  pending_.erase(0, bytes);
+  return true;
+}
+
+bool ToolParser::leave_block(std::vector<AnswerPiece>& to) {
+  where_ = Where::Content;
+  if (!block_has_call_) content(withheld_, to);
+  return true;
+}
+
+bool ToolParser::advance_between(bool last, std::vector<AnswerPiece>& to) {
+  const std::size_t first = std::min(pending_.find_first_not_of(separators(format_)), pending_.size());
+  withheld_ += pending_.substr(0, first);
+  pending_.erase(0, first);
+  if (pending_.empty()) return last && leave_block(to);
+  if (pending_.front() == '{') {
+    where_ = Where::Call;
+    call_has_begun_ = false;
+    reader_ = {};
+    return true;
+  }
+  const std::string_view closing = block_has_call_ ? block_end(format_) : std::string_view();
+  if (!closing.empty()) {
+    if (pending_.starts_with(closing)) {
+      pending_.erase(0, closing.size());
+    } else if (closing.starts_with(pending_)) {
+      if (!last) return false;
+      pending_.clear();
+    }
+  }
+  return leave_block(to);
+}
+
+bool ToolParser::advance_call(bool last, std::vector<AnswerPiece>& to) {
+  const std::size_t taken = reader_.take(pending_);
+  withheld_ += pending_.substr(0, taken);
+  pending_.erase(0, taken);
+  using State = JsonCallReader::State;
+  if (!call_has_begun_ && reader_.known()) {
+    if (std::find(names_.begin(), names_.end(), reader_.name()) == names_.end()) return leave_block(to);
+    call_has_begun_ = block_has_call_ = after_call_ = true;
+    withheld_.clear();
+    space_.clear();
+    to.push_back({.call = calls_++, .name = reader_.name()});
+  }
+  if (call_has_begun_) {
+    if (std::string arguments = reader_.take_arguments(); !arguments.empty()) {
+      to.push_back({.call = calls_ - 1, .text = std::move(arguments)});
+    }
+    if (reader_.state() == State::Done) {
+      where_ = parallel_ ? Where::BetweenCalls : Where::Dropped;
+      return true;
+    }
+  }
+  if (reader_.state() == State::Reading && !last) return false;
+  return leave_block(to);
+}
+
+void ToolParser::content(std::string_view text, std::vector<AnswerPiece>& to) {
+  if (after_call_) text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size()));
+  if (text.empty()) return;
+  after_call_ = false;
+  space_ += text;
+  const std::size_t shown = space_.find_last_not_of(kSpaces) + 1;
+  if (shown == 0) return;
+  any_content_ = true;
+  to.push_back({.text = space_.substr(0, shown)});
+  space_.erase(0, shown);
+}
+
+}  // namespace augur

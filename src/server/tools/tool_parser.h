@@ -1,0 +1,74 @@
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/tools/json_call_reader.h"
+
+namespace augur {
+
+/// How a model writes that it wants functions to be called.
+enum class ToolFormat {
+  Hermes,   ///< <tool_call>{"name", "arguments"}</tool_call>, as Qwen's and many others
+  Llama3,   ///< the whole answer is {"name", "parameters"}, perhaps behind <|python_tag|>
+  Mistral,  ///< [TOOL_CALLS][{"name", "arguments"}, ...]
+};
+
+/// The one that a chat template writes; nothing where it knows no tools.
+std::optional<ToolFormat> tool_format(std::string_view chat_template);
+
+/// The text that begins calls. It may be a special token of the model.
+std::string_view tool_tag(ToolFormat format);
+
+/// A piece of an answer: of its content, or of a call.
+struct AnswerPiece {
+  int call = -1;     ///< the call's number, from 0; -1: content
+  std::string name;  ///< of the function, in a call's first piece only
+  std::string text;  ///< content, or arguments: joined, a call's are one JSON object
+};
+
+/// Takes an answer apart as it is written. What looks like a call but is none (broken JSON, a function that
+/// was not offered) is content, unless it breaks after its arguments have begun. White space around calls is
+/// dropped.
+class ToolParser {
+ public:
+  /// `names`: functions that may be called. `parallel`: more than one call, otherwise what follows the first
+  /// is dropped.
+  ToolParser(ToolFormat format, std::vector<std::string> names, bool parallel);
+
+  std::vector<AnswerPiece> take(std::string_view text);
+  /// The answer has ended.
+  std::vector<AnswerPiece> end();
+  /// Calls that have begun.
+  int calls() const { return calls_; }
+
+ private:
+  enum class Where { Content, BetweenCalls, Call, Dropped };
+
+  void advance(bool last, std::vector<AnswerPiece>& to);
+  bool advance_content(bool last, std::vector<AnswerPiece>& to);
+  bool advance_between(bool last, std::vector<AnswerPiece>& to);
+  bool advance_call(bool last, std::vector<AnswerPiece>& to);
+  /// What follows `bytes` of the pending text are calls, or else those bytes are content.
+  bool enter_block(std::size_t bytes);
+  bool leave_block(std::vector<AnswerPiece>& to);
+  void content(std::string_view text, std::vector<AnswerPiece>& to);
+
+  ToolFormat format_;
+  std::vector<std::string> names_;
+  bool parallel_;
+  Where where_ = Where::Content;
+  std::string pending_;   ///< text that is not understood yet
+  std::string withheld_;  ///< since calls were expected: content if there is none
+  std::string space_;     ///< of the content, shown when more follows
+  bool any_content_ = false;
+  bool after_call_ = false;      ///< and nothing but space since
+  bool block_has_call_ = false;  ///< since calls were expected
+  bool call_has_begun_ = false;
+  int calls_ = 0;
+  JsonCallReader reader_;
+};
+
+}  // namespace augur
