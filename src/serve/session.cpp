@@ -43,7 +43,6 @@ struct Ticket::State {
   std::atomic<bool> cancelled = false;
   Turn turn;
   std::unique_ptr<Generation> paused;     ///< it has run, and waits for a place again; the session's thread's
-  bool started = false;                   ///< it is in the batch
   bool pausing = false;                   ///< it has been in the batch, and waits again
   std::atomic<bool> crowded_out = false;  ///< of the queue
   std::optional<std::chrono::steady_clock::time_point> deadline;
@@ -476,6 +475,7 @@ class Session::Impl {
 
   /// Moves a request from waiting_ to those that are begun now, and the iterator to the one behind it.
   void take(Waiting& s) {
+    (*s)->turn.settled = false;
     running_.push_back(*s);
     admitted_.push_back(std::move(*s));
     s = waiting_.erase(s);
@@ -491,7 +491,6 @@ class Session::Impl {
       Submitted& next = *candidates_[turns_.next(candidate_turns_, rival_turns_)];
       Client& client = *next->turn.client;
       if (running_.size() >= static_cast<std::size_t>(options_.parallel)) {
-        collect(running_, rivals_, rival_turns_, [](const Ticket::State& s) { return s.started; });
         const std::optional<std::size_t> worst = turns_.gives_way(next->turn, rival_turns_);
         if (!worst) return;
         pause(*rivals_[*worst], next);
@@ -505,8 +504,8 @@ class Session::Impl {
 
   /// Gives a running request's place to one that waits.
   void pause(Submitted& running, Submitted& waiting) {
-    running->started = false;
     running->pausing = true;
+    waiting->turn.settled = false;
     pausing_.push_back(running);
     admitted_.push_back(waiting);
     std::swap(running, waiting);
@@ -544,7 +543,7 @@ class Session::Impl {
   void started(Ticket::State& state) {
     const std::lock_guard lock(shared_->mutex);
     state.pausing = false;
-    state.started = true;
+    state.turn.settled = true;
     unsettled_ = true;
   }
 

@@ -63,7 +63,7 @@ std::size_t Turns::next(List waiting, List running) const {
 
 std::optional<std::size_t> Turns::gives_way(const Turn& waiting, List running) const {
   const auto eligible = [&](const Turn& turn) {
-    return !priorities_across_ || turn.priority <= waiting.priority;
+    return turn.settled && (!priorities_across_ || turn.priority <= waiting.priority);
   };
   return worst(running, count(running, waiting) + 2, eligible);
 }

@@ -18,6 +18,7 @@ struct Turn {
   Client* client = nullptr;
   int priority = 0;         ///< the highest is first
   std::int64_t number = 0;  ///< when it came, by a count of what happens; all different
+  bool settled = true;      ///< it can give its place; one that has just got it cannot yet
 };
 
 /// Who is next, and who gives way, so that clients have as many requests running as others that want as many,

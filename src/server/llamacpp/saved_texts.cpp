@@ -36,18 +36,19 @@ void SavedTexts::check_enabled() const {
 
 std::string SavedTexts::path_of(const TextOwner& owner, const std::string& name) const {
   check_name(name);
-  fs::path folder = folder_;
-  if (const std::string own = folder_of(owner.tenant, owner.salt); !own.empty()) {
-    folder /= own;
-    if (fs::create_directory(folder)) fs::permissions(folder, fs::perms::owner_all);
-  }
-  const fs::path path = folder / name;
+  const fs::path path = folder_ / folder_of(owner.tenant, owner.salt) / name;
   std::error_code nothing;
   const fs::file_status status = fs::symlink_status(path, nothing);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     unexpected("filename", "a file, or a name that is free: this is neither");
   }
   return path.string();
+}
+
+void SavedTexts::make_folder(const TextOwner& owner) const {
+  const fs::path folder = folder_ / folder_of(owner.tenant, owner.salt);
+  std::error_code failed;
+  if (fs::create_directory(folder, failed)) fs::permissions(folder, fs::perms::owner_all, failed);
 }
 
 std::int64_t SavedTexts::bytes() const {

@@ -16,9 +16,11 @@ class SavedTexts {
 
   /// Throws a Problem (501) where none are saved.
   void check_enabled() const;
-  /// The path of an owner's file, whose folder is there. BadRequest for a name that cannot be, and for one
+  /// The path of an owner's file. BadRequest for a name that cannot be, and for one
   /// that is a link or no file.
   std::string path_of(const TextOwner& owner, const std::string& name) const;
+  /// For the owner's files only. Where it cannot be made they cannot be written, which says so.
+  void make_folder(const TextOwner& owner) const;
   /// Throws a Problem (507) where the files take as much as they may.
   void check_room() const;
   /// Whether they take more.

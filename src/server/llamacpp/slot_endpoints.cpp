@@ -25,7 +25,7 @@ void slots(const Served& served, const HttpRequest&, const std::shared_ptr<Excha
   for (std::size_t i = 0; i < all.size(); ++i) {
     ordered_json slot = {
         {"id", i}, {"n_ctx", served.engine.info().context}, {"is_processing", all[i].has_value()}};
-    if (all[i] && all[i]->owner.tenant == served.caller.tenant) {
+    if (all[i] && (served.caller.sees_all || all[i]->owner.tenant == served.caller.tenant)) {
       slot["id_task"] = all[i]->task;
       slot["n_prompt_tokens"] = all[i]->prompt_tokens;
       slot["next_token"] = {{"n_decoded", all[i]->decoded}};
@@ -117,6 +117,7 @@ void save(const Served& served, int slot, std::vector<TokenId> text, const SlotR
   const std::string path = file_of(served, request);
   const SavedTexts texts = saved_texts(served);
   texts.check_room();
+  texts.make_folder(request.owner);
   const auto told = [slot, name = name_of(path)](const TextFile& file) {
     return ordered_json{{"id_slot", slot},
                         {"filename", name},

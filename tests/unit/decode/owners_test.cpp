@@ -42,14 +42,18 @@ class DraftersOfOwners : public testing::TestWithParam<DrafterCase> {
                        g.total.drafted_tokens, g.total.verified_tokens, g.total.accepted_tokens);
   }
 
-  /// Of the common owner, then of two others.
+  /// Texts of three owners are each as if there were no others.
   void expect_apart() {
-    const std::string first = pass("", false);
-    EXPECT_EQ(pass("a", false), first) << "nothing was to be kept";
-    EXPECT_EQ(pass("a"), first);
-    EXPECT_EQ(pass("b"), first);
-    EXPECT_EQ(pass(""), first);
-    learns_ = pass("") != first;
+    const std::string common = pass("");
+    target_.forget();
+    const std::string alone = pass("a");
+    target_.forget();
+    const std::string nothing = pass("", false);
+    EXPECT_EQ(pass("a", false), nothing) << "nothing was to be kept";
+    EXPECT_EQ(pass("a"), alone);
+    EXPECT_EQ(pass("b"), alone);
+    EXPECT_EQ(pass(""), common);
+    learns_ = pass("") != common;
   }
 
   TinyTarget target_{GetParam()};

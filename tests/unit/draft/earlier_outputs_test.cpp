@@ -61,7 +61,9 @@ TEST(EarlierOutputs, StayWithinTheirBytesWhoeverWrites) {
       own->insert(text(50 * i, 50));
       earlier.limit(most);
       ASSERT_LE(earlier.bytes(), most);
-      if (most >= 1 << 18) ASSERT_TRUE(knows(*own, 50 * i + 49)) << i;
+      if (most >= 1 << 18) {
+        ASSERT_TRUE(knows(*own, 50 * i + 49)) << i;
+      }
     }
   }
 }

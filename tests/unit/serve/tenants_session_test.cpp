@@ -67,21 +67,21 @@ TEST_F(TenantsTest, TakeOverTheirOwnTextsOnly) {
 
 TEST_F(TenantsTest, WhatIsNotToBeKeptIsNotThereAfterwards) {
   Session session(*engine_);
-  Request secret = request(prompt_, 30, "suffix");
+  Request secret = request(prompt_, 30, "suffix:policy=chain");
   secret.cache_prompt = false;
   write(session, secret, "a");
   EXPECT_EQ(session.load().cache_bytes_in_use, 0);
-  const std::vector<TokenId> fresh = proposed(session, request(prompt_, 30, "suffix"), "b");
+  const std::vector<TokenId> fresh = proposed(session, request(prompt_, 30, "suffix:policy=chain"), "b");
   EXPECT_EQ(write(session, request(prompt_, 1), "a").cached_tokens, 0);
-  EXPECT_EQ(proposed(session, request(prompt_, 30, "suffix"), "a"), fresh);
+  EXPECT_EQ(proposed(session, request(prompt_, 30, "suffix:policy=chain"), "a"), fresh);
 }
 
 TEST_F(TenantsTest, LookUpsProposeOutputsOfTheSameTenantOnly) {
   Session session(*engine_);
-  const std::vector<TokenId> fresh = proposed(session, request(prompt_, 30, "suffix"), "a");
-  EXPECT_EQ(proposed(session, request(prompt_, 30, "suffix"), "b"), fresh);
-  EXPECT_EQ(proposed(session, request(prompt_, 30, "suffix"), "a", "salt"), fresh);
-  EXPECT_GT(proposed(session, request(prompt_, 30, "suffix"), "a").size(), fresh.size() + 10);
+  const std::vector<TokenId> fresh = proposed(session, request(prompt_, 30, "suffix:policy=chain"), "a");
+  EXPECT_EQ(proposed(session, request(prompt_, 30, "suffix:policy=chain"), "b"), fresh);
+  EXPECT_EQ(proposed(session, request(prompt_, 30, "suffix:policy=chain"), "a", "salt"), fresh);
+  EXPECT_GT(proposed(session, request(prompt_, 30, "suffix:policy=chain"), "a").size(), fresh.size() + 10);
 }
 
 TEST_F(TenantsTest, FilesAreKeptForWhoLoadsThem) {

@@ -55,6 +55,15 @@ TEST_F(TurnsTest, WhoHasTwoMoreGivesWay) {
   EXPECT_EQ(fair_.gives_way(other, running), std::nullopt) << "then it would have less";
 }
 
+TEST_F(TurnsTest, WhoHasJustGotAPlaceKeepsItForNow) {
+  std::vector<Turn> turns(4, *add("a"));
+  turns.push_back(*add("b"));
+  turns[2].settled = turns[3].settled = turns[4].settled = false;
+  const std::vector<const Turn*> running = {&turns[0], &turns[1], &turns[2], &turns[3], &turns[4]};
+  EXPECT_EQ(fair_.gives_way(*add("b"), running), 0u) << "4 of one, 1 of the other: all count";
+  EXPECT_EQ(fair_.gives_way(*add("b"), std::vector{running[2], running[3], running[4]}), std::nullopt);
+}
+
 TEST_F(TurnsTest, MemoryIsGivenBackByTheClientWithTheMost) {
   const std::vector<const Turn*> running = {add("a", 1), add("a"), add("b", -1), add("c", 3)};
   EXPECT_EQ(fair_.last(running), 1u);

@@ -162,13 +162,16 @@ class AnswerTest : public testing_support::StoriesEngineTest {
   Session session_{*engine_};
   ServerMetrics metrics_{"m"};
   Slots slots_;
+  CacheUse cache_use_;
+  const SessionOptions limits_;
   const Served served_{.options = options_,
                        .engine = *engine_,
                        .session = session_,
-                       .parallel = 1,
+                       .limits = limits_,
                        .metrics = metrics_,
                        .slots = slots_,
-                       .client = {},
+                       .cache_use = cache_use_,
+                       .caller = {},
                        .record = std::make_shared<RequestRecord>()};
   const ToolParser parser_{ToolFormat::Hermes, {"add"}, true};
 };

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <regex>
 #include <string>
 #include <utility>
@@ -214,9 +215,10 @@ class TwoKeys : public testing_support::StoriesEngineTest {
     Server server(options(share, folder.path().string()));
     const std::string prompt =
         secret ? kSecret : "One day, a girl named Lucy went out to play with a ball in the sun";
-    for (const char* type : {"none", "suffix"}) {
+    const json suffix = {{"type", "suffix"}, {"policy", "chain"}};
+    for (const json& plan : {json{{"type", "none"}}, suffix}) {
       server.post("theirs", "/v1/completions",
-                  completion(prompt, {{"max_tokens", 40}, {"speculative", {{"type", type}}}}));
+                  completion(prompt, {{"max_tokens", 40}, {"speculative", plan}}));
     }
     EXPECT_EQ(server.ask("theirs", "/slots/0?action=save", {{"filename", "a"}})->status, 200);
     return ask(server, "mine");
@@ -246,14 +248,14 @@ TEST_F(TwoKeys, NoSlotTellsOfTheOther) {
 
 TEST_F(TwoKeys, HaveFoldersAndSlotsOfTheirOwn) {
   const testing_support::TemporaryFolder folder;
-  Server server(options(false, folder.path().string()));
+  std::optional<Server> server(std::in_place, options(false, folder.path().string()));
   const json body = completion(kSecret);
-  const json first = server.post("theirs", "/v1/completions", body);
+  const json first = server->post("theirs", "/v1/completions", body);
   const json file = {{"filename", "a"}};
-  server.post("theirs", "/slots/0?action=save", file);
-  server.post("mine", "/v1/completions", completion("One day,"));
-  const json mine = server.post("mine", "/slots/0?action=save", file);
-  EXPECT_EQ(server.ask("theirs", "/slots/0?action=save", file)->status, 404) << "it is another's now";
+  server->post("theirs", "/slots/0?action=save", file);
+  server->post("mine", "/v1/completions", completion("One day,"));
+  const json mine = server->post("mine", "/slots/0?action=save", file);
+  EXPECT_EQ(server->ask("theirs", "/slots/0?action=save", file)->status, 404) << "it is another's now";
   int folders = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
     ++folders;
@@ -263,7 +265,7 @@ TEST_F(TwoKeys, HaveFoldersAndSlotsOfTheirOwn) {
                 Not(testing::AnyOf(HasSubstr("mine"), HasSubstr("theirs"))));
   }
   EXPECT_EQ(folders, 2);
-  server.service.drain();
+  server.reset();
   Server again(options(false, folder.path().string()));
   EXPECT_GT(again.post("theirs", "/slots/3?action=restore", file)["n_restored"], mine["n_saved"]);
   EXPECT_EQ(cached(again.post("mine", "/v1/completions", body)), 0);
