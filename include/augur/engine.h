@@ -72,6 +72,8 @@ struct Result {
   double tokens_per_second = 0;                     ///< generated tokens over decode_ms
   FinishReason finish_reason = FinishReason::None;  ///< Error in generate_many only
   std::string stop_string;                          ///< that the text ended before; empty: none
+  /// What of the request's grammar constrains nothing though it may have been meant to, with its place.
+  std::vector<std::string> warnings;
   std::string error;                                ///< why, where finish_reason is Error
   bool refused = false;       ///< by a Session: the request is not as it must be, and was never begun
   std::string refused_field;  ///< of a refused request, Grammar::field where its grammar is to blame

@@ -53,7 +53,7 @@ ordered_json arguments(const Tool& tool, bool required) {
   if (!tool.strict.value_or(required)) return {{"type", "object"}};
   ordered_json schema = ordered_json::parse(tool.parameters);
   try {
-    enforceable_schema(tool.parameters);
+    grammar_of_schema(tool.parameters, {.named_members_only = true});
   } catch (const Error& error) {
     throw BadRequest(tool.field, error.what());
   }
