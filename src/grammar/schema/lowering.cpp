@@ -603,6 +603,9 @@ PiecePtr Lowering::members(const ObjectRules& rules, const Conjunction* one_more
     more.push_back(sequence({key, colon_, of(value)}));
   }
   const PiecePtr further = others.empty() ? nullptr : rule_of(choice(std::move(others)));
+  if (known.size() > 2) {
+    for (Member& one : known) one.text = rule_of(std::move(one.text));
+  }
   const std::size_t required = std::count_if(known.begin(), known.end(), [](const Member& one) { return one.required; });
   if (one_more != nullptr) {
     if (more.empty()) return choice({});
