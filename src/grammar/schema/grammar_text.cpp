@@ -47,6 +47,17 @@ bool complete(const PiecePtr& piece, const std::vector<bool>& rules) {
   return false;
 }
 
+void print(const PiecePtr& piece, const std::vector<bool>& rules, const std::vector<std::string>& names,
+           std::vector<int>& used, std::string& out);
+
+void print_repeated(const PiecePtr& piece, const std::vector<bool>& rules, const std::vector<std::string>& names,
+                    std::vector<int>& used, std::string& out) {
+  const bool alone = piece->kind == Kind::Character || piece->kind == Kind::Reference || piece->kind == Kind::Literal;
+  if (!alone) out += '(';
+  print(piece, rules, names, used, out);
+  if (!alone) out += ')';
+}
+
 /// Only what is complete, with the rules it refers to added to `used`.
 void print(const PiecePtr& piece, const std::vector<bool>& rules, const std::vector<std::string>& names,
            std::vector<int>& used, std::string& out) {
@@ -87,9 +98,7 @@ void print(const PiecePtr& piece, const std::vector<bool>& rules, const std::vec
         out += "\"\"";
         return;
       }
-      out += '(';
-      print(piece->parts[0], rules, names, used, out);
-      out += ')';
+      print_repeated(piece->parts[0], rules, names, used, out);
       if (piece->least == 0 && piece->most == 1) {
         out += '?';
       } else if (piece->most < 0) {

@@ -96,10 +96,20 @@ Normaliser::Choice Normaliser::exactly_one(const State& state, const Choice& cho
   return result;
 }
 
+/// A recursive schema asks for what is being found out; then it is taken not to be so.
 bool Normaliser::apart(const Literal& a, const Literal& b, const Constraint& context) {
+  const Conjunction pair = {a, b};
+  if (std::find(comparing_.begin(), comparing_.end(), pair) != comparing_.end()) return false;
+  comparing_.push_back(pair);
+  const bool result = surely_apart(pair, context);
+  comparing_.pop_back();
+  return result;
+}
+
+bool Normaliser::surely_apart(const Conjunction& pair, const Constraint& context) {
   const std::vector<Constraint>* both = nullptr;
   try {
-    both = &expand({a, b});
+    both = &expand(pair);
   } catch (const Error&) {
     return false;  // who excludes one of them says what cannot be enforced
   }

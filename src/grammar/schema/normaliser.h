@@ -71,6 +71,7 @@ class Normaliser {
   static Branch absent(const std::string& name);
   Choice exactly_one(const State& state, const Choice& choice);
   bool apart(const Literal& a, const Literal& b, const Constraint& context);
+  bool surely_apart(const Conjunction& pair, const Constraint& context);
   bool hopeless(Constraint constraint, int depth);
   bool meets(const Constraint& constraint, const Json& value);
   const Json* target(const Json& schema, const std::string& key);
@@ -84,6 +85,7 @@ class Normaliser {
   std::map<Conjunction, std::vector<Constraint>> known_;
   std::map<std::string, Automaton> patterns_;
   std::vector<const Json*> reading_;  ///< schemas that are being read in place, to find those that loop
+  std::vector<Conjunction> comparing_;  ///< alternatives of oneOf that are being compared
   std::size_t steps_ = 0;
 };
 
