@@ -69,7 +69,7 @@ class Search {
   }
 
   TokenConstraint& constraint_;
-  long steps_ = 200000;
+  long steps_ = 30000;
 };
 
 }  // namespace

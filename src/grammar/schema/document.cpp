@@ -166,6 +166,11 @@ Draft draft_of(const Json& root) {
 
 }  // namespace
 
+bool asserts(std::string_view word) {
+  const Keyword* const known = keyword(word);
+  return known != nullptr && known->asserts;
+}
+
 std::string percent_decoded(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -42,6 +42,9 @@ class Document {
   std::size_t unnamed_ = 0;  ///< warnings beyond those that are kept
 };
 
+/// Whether a word constrains values.
+bool asserts(std::string_view keyword);
+
 /// A string as a reference writes it: percent-decoded.
 std::string percent_decoded(std::string_view text);
 

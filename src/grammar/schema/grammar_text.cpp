@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 namespace augur {
@@ -25,6 +26,7 @@ using Kind = Piece::Kind;
 std::string escaped(CodePoint c, std::string_view special) {
   if (c < 0x20 || c > 0x7e) return fmt::format("\\U{:08x}", c);
   const char plain = static_cast<char>(c);
+  if (plain == '"' || plain == '\\') return std::string("\\") + plain;
   return special.find(plain) != std::string_view::npos ? fmt::format("\\U{:08x}", c) : std::string(1, plain);
 }
 
@@ -64,14 +66,14 @@ void print(const PiecePtr& piece, const std::vector<bool>& rules, const std::vec
   switch (piece->kind) {
     case Kind::Literal:
       out += '"';
-      for (const CodePoint c : code_points(piece->text)) out += escaped(c, "\"\\");
+      for (const CodePoint c : code_points(piece->text)) out += escaped(c, "");
       out += '"';
       return;
     case Kind::Character:
       out += '[';
       for (const CodeRange& range : piece->set) {
-        out += escaped(range.first, "[]^-\\\"");
-        if (range.last > range.first) out += "-" + escaped(range.last, "[]^-\\\"");
+        out += escaped(range.first, "[]^-");
+        if (range.last > range.first) out += "-" + escaped(range.last, "[]^-");
       }
       out += ']';
       return;
@@ -194,6 +196,34 @@ void GrammarText::define(int rule, PiecePtr body, std::string ahead) {
   rules_[rule].ahead = std::move(ahead);
 }
 
+/// For every rule the first one that says the same; -1 for those that are not complete.
+std::vector<int> GrammarText::representatives(const std::vector<bool>& done) const {
+  std::vector<int> same(rules_.size());
+  for (std::size_t i = 0; i < same.size(); ++i) same[i] = done[i] ? static_cast<int>(i) : -1;
+  std::vector<std::string> names(rules_.size());
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < same.size(); ++i) names[i] = same[i] < 0 ? "" : rules_[same[i]].name;
+    std::unordered_map<std::string, int> known;
+    for (std::size_t i = 0; i < same.size(); ++i) {
+      if (same[i] != static_cast<int>(i)) continue;
+      std::string body = rules_[i].ahead + '=';
+      std::vector<int> used;
+      augur::print(rules_[i].body, done, names, used, body);
+      const auto [found, fresh] = known.try_emplace(std::move(body), static_cast<int>(i));
+      // What is but another rule's name is that rule.
+      const int other = !fresh ? found->second : used.size() == 1 && found->first == "=" + names[used[0]] ? same[used[0]] : -1;
+      if (other < 0 || other == static_cast<int>(i)) continue;
+      same[i] = other;
+      changed = true;
+    }
+    for (std::size_t i = 0; i < same.size(); ++i) {
+      while (same[i] >= 0 && same[same[i]] != same[i]) same[i] = same[same[i]];
+    }
+  }
+  return same;
+}
+
 std::string GrammarText::print(int root) const {
   std::vector<bool> done(rules_.size(), false);
   for (bool changed = true; changed;) {
@@ -204,9 +234,13 @@ std::string GrammarText::print(int root) const {
     }
   }
   if (!done[root]) return {};
+  const std::vector<int> same = representatives(done);
   std::vector<std::string> names;
-  for (const Rule& rule : rules_) names.push_back(rule.name);
-  names[root] = "root";
+  for (const int rule : same) names.push_back(rules_[rule < 0 ? root : rule].name);
+  root = same[root];
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (same[i] == root) names[i] = "root";
+  }
   std::string out;
   std::vector<int> queue = {root};
   std::vector<bool> printed(rules_.size(), false);
@@ -218,7 +252,8 @@ std::string GrammarText::print(int root) const {
     augur::print(rule.body, done, names, used, out);
     if (!rule.ahead.empty()) out += " (=" + rule.ahead + ")";
     out += '\n';
-    for (const int next : used) {
+    for (const int one : used) {
+      const int next = same[one];
       if (printed[next]) continue;
       printed[next] = true;
       queue.push_back(next);

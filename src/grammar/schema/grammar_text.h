@@ -34,6 +34,7 @@ class GrammarText {
     PiecePtr body;
     std::string ahead;
   };
+  std::vector<int> representatives(const std::vector<bool>& done) const;
   std::vector<Rule> rules_;
 };
 

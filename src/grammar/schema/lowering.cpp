@@ -118,7 +118,8 @@ std::string Lowering::grammar_of(const Conjunction& all) {
   return text_.print(root);
 }
 
-PiecePtr Lowering::of(const Conjunction& all) {
+PiecePtr Lowering::of(const Conjunction& literals) {
+  const Conjunction all = normaliser_.resolved(literals);
   if (const auto found = known_.find(all); found != known_.end()) return reference(found->second);
   const int rule = text_.add_rule();
   known_.emplace(all, rule);

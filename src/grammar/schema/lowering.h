@@ -33,7 +33,7 @@ class Lowering {
   };
 
   void add_basics(int most_whitespace);
-  PiecePtr of(const Conjunction& all);
+  PiecePtr of(const Conjunction& literals);
   PiecePtr of_constraint(const Constraint& constraint);
   PiecePtr of_string(const Constraint& constraint);
   PiecePtr of_number(const Constraint& constraint);

@@ -664,6 +664,24 @@ Counts Normaliser::counts(const Json& schema, const std::string& key, const Json
 
 // --- children ---
 
+Conjunction Normaliser::resolved(const Conjunction& all) {
+  Conjunction result;
+  for (Literal literal : all) {
+    for (int hops = 0; hops < 64 && literal.schema->is_object(); ++hops) {
+      const auto found = literal.schema->find("$ref");
+      if (found == literal.schema->end() || !found->is_string()) break;
+      const bool alone = document_.draft() <= Draft::Seven ||
+                         std::all_of(literal.schema->items().begin(), literal.schema->items().end(),
+                                     [](const auto& one) { return one.key() == "$ref" || !asserts(one.key()); });
+      if (!alone) break;
+      literal.schema = target(*literal.schema, "$ref");
+    }
+    const bool nothing = literal.holds && (*literal.schema == true || (literal.schema->is_object() && literal.schema->empty()));
+    if (!nothing) add(result, literal);
+  }
+  return result;
+}
+
 Conjunction Normaliser::of_item(const ArrayRules& rules, std::size_t at) {
   Conjunction all;
   for (const ArrayRules::Layer& layer : rules.layers) {

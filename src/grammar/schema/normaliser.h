@@ -28,6 +28,9 @@ class Normaliser {
   static std::size_t prefix_length(const ArrayRules& rules);
   Conjunction of_member(const ObjectRules& rules, const std::string& name);
 
+  /// The same without schemas that say nothing, and with what schemas that only refer to another refer to.
+  Conjunction resolved(const Conjunction& all);
+
   bool fits(const Conjunction& all, const Json& value);
   /// Whether it is surely empty; false also where that is hard to say.
   bool hopeless(const Conjunction& all, int depth = 3);
