@@ -103,13 +103,14 @@ void bench(const Options& options) {
     }
     judge(exact, entry, options.verbose, counts, out);
   }
-  out.line(fmt::format("{} schemas: {} exact, {} refused, {} exclude what fits, {} let through what does not, {} undecided",
-                       counts.schemas, counts.exact, counts.refused, counts.excluding, counts.letting_through,
-                       counts.undecided));
+  out.line(fmt::format(
+      "{} schemas: {} exact, {} refused, {} exclude what fits, {} let through what does not, {} undecided",
+      counts.schemas, counts.exact, counts.refused, counts.excluding, counts.letting_through,
+      counts.undecided));
   if (!seconds.empty()) {
     std::sort(seconds.begin(), seconds.end());
-    out.line(fmt::format("seconds to compile: p50 {:.4f}, p99 {:.4f}, most {:.4f}", seconds[seconds.size() / 2],
-                         seconds[seconds.size() * 99 / 100], seconds.back()));
+    out.line(fmt::format("seconds to compile: p50 {:.4f}, p99 {:.4f}, most {:.4f}",
+                         seconds[seconds.size() / 2], seconds[seconds.size() * 99 / 100], seconds.back()));
   }
   out.finish();
 }
@@ -120,8 +121,9 @@ void add_bench_schemas(CLI::App& bench_command, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = bench_command.add_subcommand(
       "schemas", "Hold JSON schemas' grammars against instances that fit and that don't");
-  command->add_option("schemas", options->schemas,
-                      R"(JSON lines: {"name", "schema", "tests": [{"valid", "data"}, ...]})")
+  command
+      ->add_option("schemas", options->schemas,
+                   R"(JSON lines: {"name", "schema", "tests": [{"valid", "data"}, ...]})")
       ->required();
   command->add_option("-m,--model", options->model, "Time compilations for this model's vocabulary");
   command->add_flag("--verbose", options->verbose, "Say why schemas are refused");

@@ -48,7 +48,8 @@ class Search {
 
   bool items(const Json& list, std::size_t at, const Then& then) {
     if (at == list.size()) return text("]", then);
-    return text(at > 0 ? "," : "", [&] { return value(list[at], [&] { return items(list, at + 1, then); }); });
+    return text(at > 0 ? "," : "",
+                [&] { return value(list[at], [&] { return items(list, at + 1, then); }); });
   }
 
   bool members(const Json& object, std::vector<bool>& written, std::size_t count, const Then& then) {

@@ -17,8 +17,8 @@ class CompiledGrammar {
   virtual ~CompiledGrammar() = default;
   /// For a text that begins.
   virtual std::unique_ptr<TokenConstraint> begin() const = 0;
-  /// What of its text constrains nothing though it may have been meant to, each with its place: unknown keywords
-  /// and formats of JSON schemas.
+  /// What of its text constrains nothing though it may have been meant to, each with its place: unknown
+  /// keywords and formats of JSON schemas.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  protected:

@@ -14,13 +14,14 @@ struct SchemaOptions {
 
 /// A JSON schema as a grammar.
 struct SchemaGrammar {
-  std::string ebnf;                   ///< xgrammar's notation, the rule "root"
-  std::vector<std::string> warnings;  ///< what is passed over: unknown keywords and formats, with their places
+  std::string ebnf;  ///< xgrammar's notation, the rule "root"
+  std::vector<std::string>
+      warnings;  ///< what is passed over: unknown keywords and formats, with their places
 };
 
-/// The texts that fit a schema of the drafts 4 to 2020-12 (its $schema says which; the last one without). Every
-/// assertion is enforced as the specification has it, or is an Error that names its place. Values are reachable
-/// in one order of their members at least: that of the schema.
+/// The texts that fit a schema of the drafts 4 to 2020-12 (its $schema says which; the last one without).
+/// Every assertion is enforced as the specification has it, or is an Error that names its place. Values are
+/// reachable in one order of their members at least: that of the schema.
 SchemaGrammar grammar_of_schema(std::string_view text, const SchemaOptions& options = {});
 
 }  // namespace augur

@@ -115,8 +115,8 @@ std::optional<std::string> pattern_of_format(std::string_view format) {
 }
 
 bool known_format(std::string_view format) {
-  constexpr std::array<std::string_view, 5> kNotEnforced = {"idn-email", "idn-hostname", "iri", "iri-reference",
-                                                            "regex"};
+  constexpr std::array<std::string_view, 5> kNotEnforced = {"idn-email", "idn-hostname", "iri",
+                                                            "iri-reference", "regex"};
   return pattern_of_format(format).has_value() ||
          std::find(kNotEnforced.begin(), kNotEnforced.end(), format) != kNotEnforced.end();
 }

@@ -57,8 +57,7 @@ Automaton product(const Automaton& a, const Automaton& b, bool without_first, bo
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto [of_a, of_b] = pairs[i];
     Automaton::State state;
-    state.accepts =
-        accepts(of_a >= 0 && a.states[of_a].accepts, of_b >= 0 && b.states[of_b].accepts);
+    state.accepts = accepts(of_a >= 0 && a.states[of_a].accepts, of_b >= 0 && b.states[of_b].accepts);
     std::vector<CodePoint> begins;
     if (of_a >= 0) add_begins(a.states[of_a].edges, begins);
     if (of_b >= 0) add_begins(b.states[of_b].edges, begins);
@@ -103,7 +102,8 @@ std::vector<CodePoint> code_points(std::string_view text) {
     const auto lead = static_cast<unsigned char>(text[i++]);
     int more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : 0;
     CodePoint point = more == 3 ? lead & 7u : more == 2 ? lead & 15u : more == 1 ? lead & 31u : lead;
-    for (; more > 0 && i < text.size(); --more) point = point << 6 | (static_cast<unsigned char>(text[i++]) & 63u);
+    for (; more > 0 && i < text.size(); --more)
+      point = point << 6 | (static_cast<unsigned char>(text[i++]) & 63u);
     points.push_back(point);
   }
   return points;

@@ -15,8 +15,12 @@ namespace {
 RegexPtr digits(char first, char last) {
   return regex_set({{static_cast<CodePoint>(first), static_cast<CodePoint>(last)}});
 }
-RegexPtr digit() { return digits('0', '9'); }
-RegexPtr optional(RegexPtr part) { return regex_repeat(std::move(part), 0, 1); }
+RegexPtr digit() {
+  return digits('0', '9');
+}
+RegexPtr optional(RegexPtr part) {
+  return regex_repeat(std::move(part), 0, 1);
+}
 RegexPtr any_fraction() {
   return optional(regex_sequence({regex_text("."), regex_repeat(digit(), 1, -1)}));
 }
@@ -36,13 +40,15 @@ RegexPtr above(const Decimal& value, bool open) {
       regex_sequence({digits('1', '9'), regex_repeat(digit(), count, -1), any_fraction()})};
   for (int i = 0; i < count; ++i) {
     if (whole[i] == '9') continue;
-    ways.push_back(regex_sequence({regex_text(whole.substr(0, i)), digits(static_cast<char>(whole[i] + 1), '9'),
-                                   regex_repeat(digit(), count - 1 - i, count - 1 - i), any_fraction()}));
+    ways.push_back(
+        regex_sequence({regex_text(whole.substr(0, i)), digits(static_cast<char>(whole[i] + 1), '9'),
+                        regex_repeat(digit(), count - 1 - i, count - 1 - i), any_fraction()}));
   }
   for (std::size_t i = 0; i < part.size(); ++i) {
     if (part[i] == '9') continue;
-    ways.push_back(regex_sequence({regex_text(whole + "." + part.substr(0, i)),
-                                   digits(static_cast<char>(part[i] + 1), '9'), regex_repeat(digit(), 0, -1)}));
+    ways.push_back(
+        regex_sequence({regex_text(whole + "." + part.substr(0, i)),
+                        digits(static_cast<char>(part[i] + 1), '9'), regex_repeat(digit(), 0, -1)}));
   }
   if (part.empty()) {
     ways.push_back(open ? regex_sequence({regex_text(whole + "."), more_than_zeros()})
@@ -61,9 +67,10 @@ RegexPtr equal_to(const Decimal& value) {
 }
 
 RegexPtr syntax() {
-  return regex_sequence({optional(regex_text("-")),
-                         regex_choice({regex_text("0"), regex_sequence({digits('1', '9'), regex_repeat(digit(), 0, -1)})}),
-                         any_fraction()});
+  return regex_sequence(
+      {optional(regex_text("-")),
+       regex_choice({regex_text("0"), regex_sequence({digits('1', '9'), regex_repeat(digit(), 0, -1)})}),
+       any_fraction()});
 }
 
 /// Numbers at or above a bound, among `all`.
@@ -71,11 +78,11 @@ Automaton from(const Bound& bound, const Automaton& all) {
   if (!bound.value.negative) {
     Automaton result = automaton_of(above(bound.value, bound.open));
     const bool zero = bound.value.integer == "0" && bound.value.fraction.empty();
-    if (zero && !bound.open) result = united(result, automaton_of(regex_sequence({regex_text("-0"), zeros()})));
+    if (zero && !bound.open)
+      result = united(result, automaton_of(regex_sequence({regex_text("-0"), zeros()})));
     return result;
   }
-  const Automaton below =
-      automaton_of(regex_sequence({regex_text("-"), above(bound.value, !bound.open)}));
+  const Automaton below = automaton_of(regex_sequence({regex_text("-"), above(bound.value, !bound.open)}));
   return difference(all, below);
 }
 
@@ -91,7 +98,9 @@ Automaton multiples(const Decimal& of) {
     throw Error("is of a number with too many digits");
   }
   Automaton result;
-  const auto state = [&](long long rest, int place) { return static_cast<int>(rest * (places + 2) + place + 1); };
+  const auto state = [&](long long rest, int place) {
+    return static_cast<int>(rest * (places + 2) + place + 1);
+  };
   result.states.resize(m * (places + 2));
   for (long long rest = 0; rest < m; ++rest) {
     for (int place = -1; place <= places; ++place) {
@@ -173,7 +182,8 @@ void NumberRules::meet(const NumberRules& other) {
   if (other.least) raise(*other.least);
   if (other.most) lower(*other.most);
   multiples_of.insert(multiples_of.end(), other.multiples_of.begin(), other.multiples_of.end());
-  not_multiples_of.insert(not_multiples_of.end(), other.not_multiples_of.begin(), other.not_multiples_of.end());
+  not_multiples_of.insert(not_multiples_of.end(), other.not_multiples_of.begin(),
+                          other.not_multiples_of.end());
 }
 
 bool NumberRules::contradictory() const {
@@ -191,8 +201,8 @@ Automaton number_texts(const NumberRules& rules, bool integers, bool fractions) 
          regex_sequence({optional(regex_text("-")), digits('1', '9'), regex_repeat(digit(), 0, -1)})}));
   } else if (!integers) {
     result = intersection(
-        all, automaton_of(regex_sequence({regex_repeat(regex_set({{'-', '-'}, {'0', '9'}}), 1, -1), regex_text("."),
-                                          more_than_zeros()})));
+        all, automaton_of(regex_sequence({regex_repeat(regex_set({{'-', '-'}, {'0', '9'}}), 1, -1),
+                                          regex_text("."), more_than_zeros()})));
   }
   if (rules.least) result = intersection(result, from(*rules.least, all));
   if (rules.most) {

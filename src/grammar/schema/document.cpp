@@ -102,7 +102,8 @@ std::size_t edits(std::string_view a, std::string_view b) {
         table[i][j] = i + j;
         continue;
       }
-      table[i][j] = std::min({table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      table[i][j] =
+          std::min({table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
         table[i][j] = std::min(table[i][j], table[i - 2][j - 2] + 1);
       }
@@ -174,7 +175,8 @@ bool asserts(std::string_view word) {
 std::string percent_decoded(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && std::isxdigit(static_cast<unsigned char>(text[i + 1])) != 0 &&
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::isxdigit(static_cast<unsigned char>(text[i + 1])) != 0 &&
         std::isxdigit(static_cast<unsigned char>(text[i + 2])) != 0) {
       result += static_cast<char>(std::strtol(std::string(text.substr(i + 1, 2)).c_str(), nullptr, 16));
       i += 2;
@@ -229,11 +231,13 @@ void Document::look_through(const Json& schema, const std::string& place, const 
     } else if (word->holds == Holds::List || word->holds == Holds::OneOrList) {
       if (!value.is_array()) throw Error("JSON schema: {} is to be a list of schemas", here);
       if (value.empty() && word->holds == Holds::List) throw Error("JSON schema: {} is an empty list", here);
-      for (std::size_t i = 0; i < value.size(); ++i) look_through(value[i], here + "/" + std::to_string(i), base);
+      for (std::size_t i = 0; i < value.size(); ++i)
+        look_through(value[i], here + "/" + std::to_string(i), base);
     } else if (word->holds == Holds::Map || word->holds == Holds::MapOfAny) {
       if (!value.is_object()) throw Error("JSON schema: {} is to be an object of schemas", here);
       for (const auto& [name, inner] : value.items()) {
-        if (word->holds == Holds::Map || is_schema(inner)) look_through(inner, here + "/" + pointer_part(name), base);
+        if (word->holds == Holds::Map || is_schema(inner))
+          look_through(inner, here + "/" + pointer_part(name), base);
       }
     }
   }
@@ -286,15 +290,15 @@ const Json* Document::resolve(const Json* from, const std::string& reference) {
     const std::size_t end = std::min(fragment.find('/', i + 1), fragment.size());
     std::string part = fragment.substr(i + 1, end - i - 1);
     for (const auto& [escape, plain] : {std::pair{"~1", "/"}, std::pair{"~0", "~"}}) {
-      for (std::size_t where = part.find(escape); where != std::string::npos; where = part.find(escape, where + 1)) {
+      for (std::size_t where = part.find(escape); where != std::string::npos;
+           where = part.find(escape, where + 1)) {
         part.replace(where, 2, plain);
       }
     }
     if (at->is_object() && at->contains(part)) {
       at = &(*at)[part];
     } else if (at->is_array() && !part.empty() && part.size() < 6 &&
-               part.find_first_not_of("0123456789") == std::string::npos &&
-               std::stoul(part) < at->size()) {
+               part.find_first_not_of("0123456789") == std::string::npos && std::stoul(part) < at->size()) {
       at = &(*at)[std::stoul(part)];
     } else {
       throw fail();

@@ -52,9 +52,10 @@ bool complete(const PiecePtr& piece, const std::vector<bool>& rules) {
 void print(const PiecePtr& piece, const std::vector<bool>& rules, const std::vector<std::string>& names,
            std::vector<int>& used, std::string& out);
 
-void print_repeated(const PiecePtr& piece, const std::vector<bool>& rules, const std::vector<std::string>& names,
-                    std::vector<int>& used, std::string& out) {
-  const bool alone = piece->kind == Kind::Character || piece->kind == Kind::Reference || piece->kind == Kind::Literal;
+void print_repeated(const PiecePtr& piece, const std::vector<bool>& rules,
+                    const std::vector<std::string>& names, std::vector<int>& used, std::string& out) {
+  const bool alone =
+      piece->kind == Kind::Character || piece->kind == Kind::Reference || piece->kind == Kind::Literal;
   if (!alone) out += '(';
   print(piece, rules, names, used, out);
   if (!alone) out += ')';
@@ -212,7 +213,9 @@ std::vector<int> GrammarText::representatives(const std::vector<bool>& done) con
       augur::print(rules_[i].body, done, names, used, body);
       const auto [found, fresh] = known.try_emplace(std::move(body), static_cast<int>(i));
       // What is but another rule's name is that rule.
-      const int other = !fresh ? found->second : used.size() == 1 && found->first == "=" + names[used[0]] ? same[used[0]] : -1;
+      const int other = !fresh                                                     ? found->second
+                        : used.size() == 1 && found->first == "=" + names[used[0]] ? same[used[0]]
+                                                                                   : -1;
       if (other < 0 || other == static_cast<int>(i)) continue;
       same[i] = other;
       changed = true;

@@ -11,10 +11,10 @@ namespace augur {
 struct Piece;
 using PiecePtr = std::shared_ptr<const Piece>;
 
-PiecePtr literal(std::string text);              ///< these bytes
-PiecePtr character(const CodeSet& set);          ///< one of these characters
-PiecePtr sequence(std::vector<PiecePtr> parts);  ///< one after the other
-PiecePtr choice(std::vector<PiecePtr> parts);    ///< one of them; none: nothing can stand there
+PiecePtr literal(std::string text);                   ///< these bytes
+PiecePtr character(const CodeSet& set);               ///< one of these characters
+PiecePtr sequence(std::vector<PiecePtr> parts);       ///< one after the other
+PiecePtr choice(std::vector<PiecePtr> parts);         ///< one of them; none: nothing can stand there
 PiecePtr repeat(PiecePtr part, int least, int most);  ///< most -1: without end
 PiecePtr reference(int rule);
 

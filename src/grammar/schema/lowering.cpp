@@ -12,11 +12,11 @@
 namespace augur {
 namespace {
 
-constexpr std::size_t kFewStates = 64;      ///< up to which an automaton is better than counting
-constexpr std::size_t kMostPatterns = 6;    ///< of names, in one object: each doubles the classes of names
-constexpr std::size_t kMostUnique = 6;      ///< values of which a set is written in every order
-constexpr int kMostCounted = 128;           ///< items that are counted one by one
-constexpr std::size_t kMostCells = 20000;   ///< of counted members
+constexpr std::size_t kFewStates = 64;     ///< up to which an automaton is better than counting
+constexpr std::size_t kMostPatterns = 6;   ///< of names, in one object: each doubles the classes of names
+constexpr std::size_t kMostUnique = 6;     ///< values of which a set is written in every order
+constexpr int kMostCounted = 128;          ///< items that are counted one by one
+constexpr std::size_t kMostCells = 20000;  ///< of counted members
 const CodeSet kSurrogates = {{0xd800, 0xdfff}};
 
 CodeSet meet(const CodeSet& a, const CodeSet& b) {
@@ -26,7 +26,8 @@ CodeSet meet(const CodeSet& a, const CodeSet& b) {
 }
 
 bool holds_any(const CodeSet& set, CodePoint c) {
-  return std::any_of(set.begin(), set.end(), [&](const CodeRange& range) { return range.first <= c && c <= range.last; });
+  return std::any_of(set.begin(), set.end(),
+                     [&](const CodeRange& range) { return range.first <= c && c <= range.last; });
 }
 
 std::string quoted(const std::string& text) {
@@ -55,7 +56,8 @@ void Lowering::add_basics(int most_whitespace) {
   const auto set = [](CodeSet ranges) { return character(sorted_set(std::move(ranges))); };
   const PiecePtr hex = set({{'0', '9'}, {'A', 'F'}, {'a', 'f'}});
   const PiecePtr plain = set({{0x20, 0x21}, {0x23, 0x5b}, {0x5d, kLastCodePoint}});
-  const PiecePtr letter = set({{'"', '"'}, {'\\', '\\'}, {'/', '/'}, {'b', 'b'}, {'f', 'f'}, {'n', 'n'}, {'r', 'r'}, {'t', 't'}});
+  const PiecePtr letter =
+      set({{'"', '"'}, {'\\', '\\'}, {'/', '/'}, {'b', 'b'}, {'f', 'f'}, {'n', 'n'}, {'r', 'r'}, {'t', 't'}});
 
   const int escape = text_.add_rule("escape");
   text_.define(escape, choice({letter, sequence({literal("u"), hex, hex, hex, hex})}));
@@ -69,13 +71,16 @@ void Lowering::add_basics(int most_whitespace) {
 
   // One character: halves of surrogate pairs don't come alone, and a pair is one.
   character_ = text_.add_rule("character");
-  const PiecePtr high = sequence({set({{'D', 'D'}, {'d', 'd'}}), set({{'8', '9'}, {'A', 'B'}, {'a', 'b'}}), hex, hex});
+  const PiecePtr high =
+      sequence({set({{'D', 'D'}, {'d', 'd'}}), set({{'8', '9'}, {'A', 'B'}, {'a', 'b'}}), hex, hex});
   const PiecePtr low = sequence({set({{'D', 'D'}, {'d', 'd'}}), set({{'C', 'F'}, {'c', 'f'}}), hex, hex});
   const PiecePtr whole =
       choice({sequence({set({{'0', '9'}, {'A', 'C'}, {'E', 'F'}, {'a', 'c'}, {'e', 'f'}}), hex, hex, hex}),
               sequence({set({{'D', 'D'}, {'d', 'd'}}), set({{'0', '7'}}), hex, hex})});
-  text_.define(character_, choice({plain, sequence({literal("\\"), choice({letter, sequence({literal("u"), whole}),
-                                                                         sequence({literal("u"), high, literal("\\u"), low})})})}));
+  text_.define(character_,
+               choice({plain, sequence({literal("\\"),
+                                        choice({letter, sequence({literal("u"), whole}),
+                                                sequence({literal("u"), high, literal("\\u"), low})})})}));
 
   const PiecePtr digit = set({{'0', '9'}});
   const PiecePtr positive = sequence({set({{'1', '9'}}), repeat(digit, 0, -1)});
@@ -83,22 +88,24 @@ void Lowering::add_basics(int most_whitespace) {
   integer_ = text_.add_rule("integer");
   text_.define(integer_, choice({literal("0"), sequence({minus, positive})}));
   number_ = text_.add_rule("number");
-  text_.define(number_, sequence({minus, choice({literal("0"), positive}),
-                                  repeat(sequence({literal("."), repeat(digit, 1, -1)}), 0, 1),
-                                  repeat(sequence({set({{'E', 'E'}, {'e', 'e'}}), repeat(set({{'+', '+'}, {'-', '-'}}), 0, 1),
-                                                   repeat(digit, 1, -1)}),
-                                         0, 1)}));
+  text_.define(number_,
+               sequence({minus, choice({literal("0"), positive}),
+                         repeat(sequence({literal("."), repeat(digit, 1, -1)}), 0, 1),
+                         repeat(sequence({set({{'E', 'E'}, {'e', 'e'}}),
+                                          repeat(set({{'+', '+'}, {'-', '-'}}), 0, 1), repeat(digit, 1, -1)}),
+                                0, 1)}));
   any_ = text_.add_rule("any");
   array_ = text_.add_rule("array");
   object_ = text_.add_rule("object");
   const PiecePtr any = reference(any_);
-  text_.define(any_, choice({reference(number_), reference(string_), literal("true"), literal("false"), literal("null"),
-                             reference(array_), reference(object_)}));
+  text_.define(any_, choice({reference(number_), reference(string_), literal("true"), literal("false"),
+                             literal("null"), reference(array_), reference(object_)}));
   text_.define(array_, choice({braced("[", sequence({any, repeat(sequence({comma_, any}), 0, -1)}), "]"),
                                braced("[", nullptr, "]")}));
   const PiecePtr member = sequence({reference(string_), colon_, any});
-  text_.define(object_, choice({braced("{", sequence({member, repeat(sequence({comma_, member}), 0, -1)}), "}"),
-                                braced("{", nullptr, "}")}));
+  text_.define(object_,
+               choice({braced("{", sequence({member, repeat(sequence({comma_, member}), 0, -1)}), "}"),
+                       braced("{", nullptr, "}")}));
 }
 
 PiecePtr Lowering::braced(const char* open, PiecePtr inner, const char* close) const {
@@ -186,7 +193,8 @@ PiecePtr Lowering::of_number(const Constraint& constraint) {
     if ((type_of(value) & constraint.types & kNumber) != 0) excluded.push_back(decimal_of(value));
   }
   const bool integers = (constraint.types & kInteger) != 0, fractions = (constraint.types & kFraction) != 0;
-  if (constraint.number.any() && excluded.empty() && integers) return reference(fractions ? number_ : integer_);
+  if (constraint.number.any() && excluded.empty() && integers)
+    return reference(fractions ? number_ : integer_);
   try {
     Automaton texts = number_texts(constraint.number, integers, fractions);
     for (const Decimal& value : excluded) texts = difference(texts, texts_of_number(value));
@@ -233,7 +241,8 @@ namespace {
 bool has_marker(const Regex& regex) {
   if (regex.kind == Regex::Kind::Set) return !regex.set.empty() && regex.set.back().last > kLastCodePoint;
   if (regex.kind == Regex::Kind::Ahead || regex.kind == Regex::Kind::NotAhead) return true;
-  return std::any_of(regex.parts.begin(), regex.parts.end(), [](const RegexPtr& part) { return has_marker(*part); });
+  return std::any_of(regex.parts.begin(), regex.parts.end(),
+                     [](const RegexPtr& part) { return has_marker(*part); });
 }
 
 bool is_marker(const RegexPtr& regex, CodePoint which) {
@@ -281,7 +290,8 @@ RegexPtr with_length(const RegexPtr& regex, const Counts& length) {
   if (!varies) return length.have(fixed) ? regex : nullptr;
   Counts count{parts[*varies]->least, parts[*varies]->most};
   if (length.most != kWithoutEnd && length.most < fixed) return nullptr;
-  count.meet({std::max(0, length.least - fixed), length.most == kWithoutEnd ? kWithoutEnd : length.most - fixed});
+  count.meet(
+      {std::max(0, length.least - fixed), length.most == kWithoutEnd ? kWithoutEnd : length.most - fixed});
   if (count.contradictory()) return nullptr;
   parts[*varies] = regex_repeat(parts[*varies]->parts[0], count.least, count.most);
   return regex_sequence(std::move(parts));
@@ -315,9 +325,11 @@ PiecePtr Lowering::spelt(const CodeSet& set) {
   std::vector<PiecePtr> ways;
   if (const CodeSet plain = meet(set, kPlain); !plain.empty()) ways.push_back(character(plain));
   CodeSet letters;
-  constexpr std::pair<CodePoint, char> kLetters[] = {{'"', '"'}, {'\\', '\\'}, {8, 'b'}, {12, 'f'}, {10, 'n'}, {13, 'r'}, {9, 't'}};
+  constexpr std::pair<CodePoint, char> kLetters[] = {{'"', '"'}, {'\\', '\\'}, {8, 'b'}, {12, 'f'},
+                                                     {10, 'n'},  {13, 'r'},    {9, 't'}};
   for (const auto& [c, letter] : kLetters) {
-    if (holds_any(set, c)) letters.push_back({static_cast<CodePoint>(letter), static_cast<CodePoint>(letter)});
+    if (holds_any(set, c))
+      letters.push_back({static_cast<CodePoint>(letter), static_cast<CodePoint>(letter)});
   }
   if (!letters.empty()) ways.push_back(sequence({literal("\\"), character(sorted_set(letters))}));
   for (const CodePoint high : {0u, 1u}) {
@@ -329,7 +341,8 @@ PiecePtr Lowering::spelt(const CodeSet& set) {
       const CodePoint digit = low < 10 ? '0' + low : 'a' + low - 10;
       digits.push_back({digit, digit});
     }
-    if (!digits.empty()) ways.push_back(sequence({literal(high == 0 ? "\\u000" : "\\u001"), character(sorted_set(digits))}));
+    if (!digits.empty())
+      ways.push_back(sequence({literal(high == 0 ? "\\u000" : "\\u001"), character(sorted_set(digits))}));
   }
   return choice(std::move(ways));
 }
@@ -342,7 +355,8 @@ PiecePtr Lowering::of_automaton(const Automaton& automaton, bool in_string) {
   std::vector<std::vector<std::pair<int, CodeSet>>> ways(count);
   for (std::size_t i = 0; i < count; ++i) {
     for (const auto& edge : automaton.states[i].edges) {
-      const auto found = std::find_if(ways[i].begin(), ways[i].end(), [&](const auto& way) { return way.first == edge.to; });
+      const auto found =
+          std::find_if(ways[i].begin(), ways[i].end(), [&](const auto& way) { return way.first == edge.to; });
       if (found == ways[i].end()) {
         ways[i].push_back({edge.to, {{edge.first, edge.last}}});
         ++entries[edge.to];
@@ -481,7 +495,8 @@ PiecePtr Lowering::unique_items(const Constraint& constraint, std::vector<Json> 
     if (count >= length.least) ways.push_back(literal(""));
     for (std::size_t i = 0; i < values.size() && (length.most == kWithoutEnd || count < length.most); ++i) {
       if ((taken >> i & 1) != 0) continue;
-      ways.push_back(sequence({count > 0 ? comma_ : literal(""), of_value(values[i]), behind(taken | 1u << i)}));
+      ways.push_back(
+          sequence({count > 0 ? comma_ : literal(""), of_value(values[i]), behind(taken | 1u << i)}));
     }
     text_.define(rule, choice(std::move(ways)));
     return reference(rule);
@@ -555,7 +570,8 @@ PiecePtr Lowering::of_rules(ObjectRules rules) {
   for (const std::string& name : known_names(rules)) {
     if (std::find(other.than.begin(), other.than.end(), name) != other.than.end()) continue;
     ObjectRules with = rules;
-    if (std::find(with.required.begin(), with.required.end(), name) == with.required.end()) with.required.push_back(name);
+    if (std::find(with.required.begin(), with.required.end(), name) == with.required.end())
+      with.required.push_back(name);
     with.layers.push_back({{{name, other.holds}}, {}, std::nullopt});
     ways.push_back(members(with, nullptr));
   }
@@ -584,18 +600,24 @@ PiecePtr Lowering::members(const ObjectRules& rules, const Conjunction* one_more
   const std::vector<std::string> names = known_names(rules);
   std::vector<Member> known;
   for (const std::string& name : names) {
-    const bool required = std::find(rules.required.begin(), rules.required.end(), name) != rules.required.end();
+    const bool required =
+        std::find(rules.required.begin(), rules.required.end(), name) != rules.required.end();
     const Conjunction value = normaliser_.of_member(rules, name);
-    const bool forbidden = std::find(value.begin(), value.end(), Literal{&kNoSchema, true}) != value.end() ||
-                           std::any_of(value.begin(), value.end(), [](const Literal& one) { return one.schema->is_boolean() && one.schema->get<bool>() != one.holds; }) ||
-                           !normaliser_.fits(rules.names, name);
+    const bool forbidden =
+        std::find(value.begin(), value.end(), Literal{&kNoSchema, true}) != value.end() ||
+        std::any_of(value.begin(), value.end(),
+                    [](const Literal& one) {
+                      return one.schema->is_boolean() && one.schema->get<bool>() != one.holds;
+                    }) ||
+        !normaliser_.fits(rules.names, name);
     if (forbidden && required) return choice({});
     if (forbidden) continue;
     known.push_back({sequence({literal(quoted(name)), colon_, of(value)}), required});
   }
   std::vector<PiecePtr> others, more;
   for (const NameClass& one : further_names(rules, names)) {
-    const PiecePtr name = one.names.universal(0) ? reference(string_) : sequence({literal("\""), of_automaton(one.names, true)});
+    const PiecePtr name = one.names.universal(0) ? reference(string_)
+                                                 : sequence({literal("\""), of_automaton(one.names, true)});
     const PiecePtr key = one.names.universal(0) ? name : rule_of(name);
     others.push_back(sequence({key, colon_, of(one.value)}));
     if (one_more == nullptr) continue;
@@ -607,7 +629,8 @@ PiecePtr Lowering::members(const ObjectRules& rules, const Conjunction* one_more
   if (known.size() > 2) {
     for (Member& one : known) one.text = rule_of(std::move(one.text));
   }
-  const std::size_t required = std::count_if(known.begin(), known.end(), [](const Member& one) { return one.required; });
+  const std::size_t required =
+      std::count_if(known.begin(), known.end(), [](const Member& one) { return one.required; });
   if (one_more != nullptr) {
     if (more.empty()) return choice({});
     if (rules.count.most != kWithoutEnd || rules.count.least > static_cast<int>(required) + 1) {
@@ -667,7 +690,8 @@ PiecePtr Lowering::rest_of_members(const std::vector<Member>& all, std::size_t f
   return rule_of(sequence(std::move(parts)));
 }
 
-PiecePtr Lowering::counted_members(const std::vector<Member>& all, const PiecePtr& further, const Counts& count) {
+PiecePtr Lowering::counted_members(const std::vector<Member>& all, const PiecePtr& further,
+                                   const Counts& count) {
   const int limit = count.most == kWithoutEnd ? count.least : count.most;
   const int kept = std::min<int>(std::max(limit, 1), static_cast<int>(all.size()) + 1);
   if (all.size() * static_cast<std::size_t>(kept) > kMostCells) {
@@ -683,17 +707,21 @@ PiecePtr Lowering::counted_members(const std::vector<Member>& all, const PiecePt
       if (further == nullptr || most == 0) {
         piece = least == 0 ? literal("") : choice({});
       } else {
-        if (least > 1) refuse("/minProperties can only be enforced up to one more than are required, or where all are named");
+        if (least > 1)
+          refuse(
+              "/minProperties can only be enforced up to one more than are required, or where all are named");
         std::vector<PiecePtr> ways;
         if (least == 0) ways.push_back(literal(""));
-        ways.push_back(sequence({so_far > 0 ? comma_ : literal(""), further,
-                                 repeat(sequence({comma_, further}), 0, most == kWithoutEnd ? kWithoutEnd : most - 1)}));
+        ways.push_back(
+            sequence({so_far > 0 ? comma_ : literal(""), further,
+                      repeat(sequence({comma_, further}), 0, most == kWithoutEnd ? kWithoutEnd : most - 1)}));
         piece = choice(std::move(ways));
       }
     } else {
       std::vector<PiecePtr> ways;
       if (count.most == kWithoutEnd || so_far < count.most) {
-        const int next = count.most == kWithoutEnd ? std::min(so_far + 1, std::max(count.least, 1)) : so_far + 1;
+        const int next =
+            count.most == kWithoutEnd ? std::min(so_far + 1, std::max(count.least, 1)) : so_far + 1;
         ways.push_back(sequence({so_far > 0 ? comma_ : literal(""), all[at].text, behind(at + 1, next)}));
       }
       if (!all[at].required) ways.push_back(behind(at + 1, so_far));
@@ -725,7 +753,8 @@ Automaton Lowering::texts_of_names(const Conjunction& names) {
   return all;
 }
 
-std::vector<Lowering::NameClass> Lowering::further_names(const ObjectRules& rules, const std::vector<std::string>& known) {
+std::vector<Lowering::NameClass> Lowering::further_names(const ObjectRules& rules,
+                                                         const std::vector<std::string>& known) {
   std::vector<std::string> patterns;
   bool named = false, rest = !rules.names.empty();
   for (const ObjectRules::Layer& layer : rules.layers) {
@@ -765,7 +794,9 @@ std::vector<Lowering::NameClass> Lowering::further_names(const ObjectRules& rule
     for (unsigned matched = 0; matched < 1u << patterns.size(); ++matched) {
       Conjunction value = value_of(matched);
       std::erase(value, Literal{&kAnySchema, true});
-      std::erase_if(value, [](const Literal& one) { return one.schema->is_boolean() && one.schema->get<bool>() == one.holds; });
+      std::erase_if(value, [](const Literal& one) {
+        return one.schema->is_boolean() && one.schema->get<bool>() == one.holds;
+      });
       if (impossible(value)) continue;
       if (!unnamed) {
         unnamed = free;
@@ -779,7 +810,8 @@ std::vector<Lowering::NameClass> Lowering::further_names(const ObjectRules& rule
         texts = (matched >> i & 1) != 0 ? intersection(texts, pattern) : difference(texts, pattern);
       }
       if (texts.empty()) continue;
-      const auto same = std::find_if(classes.begin(), classes.end(), [&](const NameClass& one) { return one.value == value; });
+      const auto same = std::find_if(classes.begin(), classes.end(),
+                                     [&](const NameClass& one) { return one.value == value; });
       if (same == classes.end()) {
         classes.push_back({std::move(texts), std::move(value)});
       } else {

@@ -67,7 +67,8 @@ class Lowering {
   GrammarText text_;
   std::map<Conjunction, int> known_;
   const Json* place_ = nullptr;  ///< the schema that is being written, for errors
-  int string_ = 0, string_rest_ = 0, any_ = 0, integer_ = 0, number_ = 0, array_ = 0, object_ = 0, character_ = 0;
+  int string_ = 0, string_rest_ = 0, any_ = 0, integer_ = 0, number_ = 0, array_ = 0, object_ = 0,
+      character_ = 0;
   PiecePtr space_, comma_, colon_;
 };
 

@@ -129,7 +129,9 @@ bool Normaliser::hopeless(Constraint constraint, int depth) {
   unsigned types = constraint.types;
   if (constraint.values) {
     std::vector<Json>& values = *constraint.values;
-    std::erase_if(values, [&](const Json& value) { return (type_of(value) & types) == 0 || !meets(constraint, value); });
+    std::erase_if(values, [&](const Json& value) {
+      return (type_of(value) & types) == 0 || !meets(constraint, value);
+    });
     return values.empty();
   }
   if (constraint.string.length.contradictory()) types &= ~unsigned{kString};
@@ -177,7 +179,8 @@ void Normaliser::read(const Literal& literal, State& state) {
     if (literal.schema->get<bool>() != literal.holds) state.failed = true;
     return;
   }
-  if (!literal.schema->is_object()) throw Error("JSON schema: {} is to be an object", document_.place(literal.schema));
+  if (!literal.schema->is_object())
+    throw Error("JSON schema: {} is to be an object", document_.place(literal.schema));
   if (!literal.holds) {
     state.choices.push_back(negated(*literal.schema));
     return;
@@ -226,7 +229,8 @@ bool Normaliser::read_in_place(const Json& schema, const std::string& key, const
   } else if (key == "not") {
     read({&value, false}, state);
   } else if (key == "if") {
-    if (document_.draft() < Draft::Seven || (!schema.contains("then") && !schema.contains("else"))) return true;
+    if (document_.draft() < Draft::Seven || (!schema.contains("then") && !schema.contains("else")))
+      return true;
     const Json* const then = schema.contains("then") ? &schema["then"] : &kAnySchema;
     const Json* const otherwise = schema.contains("else") ? &schema["else"] : &kAnySchema;
     state.choices.push_back(
@@ -320,8 +324,10 @@ void Normaliser::read_keyword(const Json& schema, const std::string& key, const 
     if (document_.draft() < Draft::Six) return;
     Counts matches{1, kWithoutEnd};
     if (document_.draft() >= Draft::Nineteen) {
-      if (schema.contains("minContains")) matches.least = counts(schema, "minContains", schema["minContains"]).most;
-      if (schema.contains("maxContains")) matches.most = counts(schema, "maxContains", schema["maxContains"]).most;
+      if (schema.contains("minContains"))
+        matches.least = counts(schema, "minContains", schema["minContains"]).most;
+      if (schema.contains("maxContains"))
+        matches.most = counts(schema, "maxContains", schema["maxContains"]).most;
     }
     if (!matches.any()) own.array.contains.push_back({{&value, true}, matches});
   } else if (key == "required") {
@@ -385,11 +391,13 @@ bool Normaliser::gather(const Json& schema, ObjectRules::Layer& members, ArrayRu
                         bool& all_members, bool& all_items, int depth) {
   if (!schema.is_object()) return true;
   if (depth > 32) return false;
-  for (const char* key : {"anyOf", "oneOf", "if", "dependentSchemas", "contains", "$dynamicRef", "$recursiveRef"}) {
+  for (const char* key :
+       {"anyOf", "oneOf", "if", "dependentSchemas", "contains", "$dynamicRef", "$recursiveRef"}) {
     if (schema.contains(key)) return false;
   }
   if (schema.contains("properties")) {
-    for (const auto& [name, one] : schema["properties"].items()) members.named.push_back({name, {&kAnySchema, true}});
+    for (const auto& [name, one] : schema["properties"].items())
+      members.named.push_back({name, {&kAnySchema, true}});
   }
   if (schema.contains("patternProperties")) {
     for (const auto& [pattern, one] : schema["patternProperties"].items()) {
@@ -407,7 +415,8 @@ bool Normaliser::gather(const Json& schema, ObjectRules::Layer& members, ArrayRu
     all_members = all_members || schema.contains("unevaluatedProperties");
     all_items = all_items || schema.contains("unevaluatedItems");
   }
-  if (schema.contains("$ref") && !gather(*target(schema, "$ref"), members, items, all_members, all_items, depth + 1)) {
+  if (schema.contains("$ref") &&
+      !gather(*target(schema, "$ref"), members, items, all_members, all_items, depth + 1)) {
     return false;
   }
   if (!schema.contains("allOf")) return true;
@@ -420,7 +429,8 @@ void Normaliser::read_unevaluated(const Json& schema, State& state) {
   ObjectRules::Layer members;
   ArrayRules::Layer items;
   bool all_members = false, all_items = false;
-  const char* const key = schema.contains("unevaluatedProperties") ? "unevaluatedProperties" : "unevaluatedItems";
+  const char* const key =
+      schema.contains("unevaluatedProperties") ? "unevaluatedProperties" : "unevaluatedItems";
   if (schema[key] == true) return;
   if (!gather(schema, members, items, all_members, all_items, 0)) {
     refuse(schema, key, "is not enforced beside keywords whose outcome depends on the value");
@@ -450,7 +460,8 @@ Normaliser::Choice Normaliser::negated(const Json& schema) {
   return choice;
 }
 
-void Normaliser::negate_keyword(const Json& schema, const std::string& key, const Json& value, Choice& choice) {
+void Normaliser::negate_keyword(const Json& schema, const std::string& key, const Json& value,
+                                Choice& choice) {
   State holds;  // what the keyword says by itself
   Branch branch;
   const auto also = [&](const Json& other, bool it_holds) { branch.also.push_back({&other, it_holds}); };
@@ -522,7 +533,8 @@ void Normaliser::negate_keyword(const Json& schema, const std::string& key, cons
     branch.own.number.not_multiples_of = {decimal_of(value)};
     done();
   } else if (key.starts_with("min") || key.starts_with("max")) {
-    const bool string = key.ends_with("Length"), array = key.ends_with("Items"), object = key.ends_with("Properties");
+    const bool string = key.ends_with("Length"), array = key.ends_with("Items"),
+               object = key.ends_with("Properties");
     if (!string && !array && !object) return;
     const int count = std::max(counts(schema, key, value).least, counts(schema, key, value).most);
     Counts other;
@@ -542,12 +554,14 @@ void Normaliser::negate_keyword(const Json& schema, const std::string& key, cons
     done();
   } else if (key == "contains") {
     if (document_.draft() < Draft::Six) return;
-    if (schema.contains("minContains") || schema.contains("maxContains")) refuse(schema, key, "is not enforced under not");
+    if (schema.contains("minContains") || schema.contains("maxContains"))
+      refuse(schema, key, "is not enforced under not");
     branch.own.types = kArray;
     branch.own.array.layers.push_back({{}, Literal{&value, false}});
     done();
   } else if (key == "format") {
-    if (value.is_string() && known_format(value.get<std::string>())) refuse(schema, key, "is not enforced under not");
+    if (value.is_string() && known_format(value.get<std::string>()))
+      refuse(schema, key, "is not enforced under not");
   } else if (key == "uniqueItems") {
     if (value == true) refuse(schema, key, "is not enforced under not");
   } else if (key == "propertyNames" || key == "unevaluatedProperties" || key == "unevaluatedItems") {
@@ -623,14 +637,15 @@ const Json* Normaliser::target(const Json& schema, const std::string& key) {
 }
 
 unsigned Normaliser::types_of(const Json& schema, const Json& value) {
-  constexpr std::array kTypes = {
-      std::pair{"integer", kInteger + 0u}, std::pair{"number", kNumber + 0u}, std::pair{"string", kString + 0u},
-      std::pair{"boolean", kBoolean + 0u}, std::pair{"null", kNull + 0u},     std::pair{"array", kArray + 0u},
-      std::pair{"object", kObject + 0u}};
+  constexpr std::array kTypes = {std::pair{"integer", kInteger + 0u}, std::pair{"number", kNumber + 0u},
+                                 std::pair{"string", kString + 0u},   std::pair{"boolean", kBoolean + 0u},
+                                 std::pair{"null", kNull + 0u},       std::pair{"array", kArray + 0u},
+                                 std::pair{"object", kObject + 0u}};
   unsigned types = 0;
   for (const Json& one : value.is_array() ? value : Json::array({value})) {
     if (one == "any" && document_.draft() == Draft::Four) return kEveryType;  // draft 3's
-    const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& type) { return one == type.first; });
+    const auto found =
+        std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& type) { return one == type.first; });
     if (found == kTypes.end()) refuse(schema, "type", "is to be one of JSON's types, or a list of them");
     types |= found->second;
   }
@@ -670,13 +685,15 @@ Conjunction Normaliser::resolved(const Conjunction& all) {
     for (int hops = 0; hops < 64 && literal.schema->is_object(); ++hops) {
       const auto found = literal.schema->find("$ref");
       if (found == literal.schema->end() || !found->is_string()) break;
-      const bool alone = document_.draft() <= Draft::Seven ||
-                         std::all_of(literal.schema->items().begin(), literal.schema->items().end(),
-                                     [](const auto& one) { return one.key() == "$ref" || !asserts(one.key()); });
+      const bool alone =
+          document_.draft() <= Draft::Seven ||
+          std::all_of(literal.schema->items().begin(), literal.schema->items().end(),
+                      [](const auto& one) { return one.key() == "$ref" || !asserts(one.key()); });
       if (!alone) break;
       literal.schema = target(*literal.schema, "$ref");
     }
-    const bool nothing = literal.holds && (*literal.schema == true || (literal.schema->is_object() && literal.schema->empty()));
+    const bool nothing = literal.holds && (*literal.schema == true ||
+                                           (literal.schema->is_object() && literal.schema->empty()));
     if (!nothing) add(result, literal);
   }
   return result;
@@ -727,14 +744,16 @@ Conjunction Normaliser::of_member(const ObjectRules& rules, const std::string& n
 
 bool Normaliser::fits(const Conjunction& all, const Json& value) {
   const std::vector<Constraint>& alternatives = expand(all);
-  return std::any_of(alternatives.begin(), alternatives.end(), [&](const Constraint& one) { return meets(one, value); });
+  return std::any_of(alternatives.begin(), alternatives.end(),
+                     [&](const Constraint& one) { return meets(one, value); });
 }
 
 bool Normaliser::meets(const Constraint& constraint, const Json& value) {
   const Type type = type_of(value);
   const auto is_value = [&](const Json& one) { return same_value(one, value); };
   if ((constraint.types & type) == 0) return false;
-  if (constraint.values && std::none_of(constraint.values->begin(), constraint.values->end(), is_value)) return false;
+  if (constraint.values && std::none_of(constraint.values->begin(), constraint.values->end(), is_value))
+    return false;
   if (std::any_of(constraint.excluded.begin(), constraint.excluded.end(), is_value)) return false;
   if ((type & kNumber) != 0) {
     if (constraint.number.any()) return true;
@@ -754,10 +773,11 @@ bool Normaliser::meets(const Constraint& constraint, const Json& value) {
         if (same_value(value[i], value[j])) return false;
       }
     }
-    return std::all_of(rules.contains.begin(), rules.contains.end(), [&](const ArrayRules::Contains& contains) {
-      return contains.matches.have(std::count_if(value.begin(), value.end(),
-                                                 [&](const Json& item) { return fits({contains.what}, item); }));
-    });
+    return std::all_of(
+        rules.contains.begin(), rules.contains.end(), [&](const ArrayRules::Contains& contains) {
+          return contains.matches.have(std::count_if(
+              value.begin(), value.end(), [&](const Json& item) { return fits({contains.what}, item); }));
+        });
   }
   if (type == kObject) {
     const ObjectRules& rules = constraint.object;
@@ -787,9 +807,11 @@ const Automaton& Normaliser::texts_of_pattern(const std::string& pattern) {
 Automaton Normaliser::texts_of(const StringRules& rules) {
   Automaton texts = every_text();
   for (const std::string& pattern : rules.patterns) texts = intersection(texts, texts_of_pattern(pattern));
-  for (const std::string& name : rules.formats) texts = intersection(texts, texts_of_pattern(*pattern_of_format(name)));
+  for (const std::string& name : rules.formats)
+    texts = intersection(texts, texts_of_pattern(*pattern_of_format(name)));
   for (const std::string& pattern : rules.not_patterns) texts = difference(texts, texts_of_pattern(pattern));
-  if (!rules.length.any()) texts = intersection(texts, texts_of_length(rules.length.least, rules.length.most));
+  if (!rules.length.any())
+    texts = intersection(texts, texts_of_length(rules.length.least, rules.length.most));
   return texts;
 }
 

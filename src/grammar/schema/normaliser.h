@@ -11,15 +11,15 @@
 
 namespace augur {
 
-/// Rewrites schemas into the core: a conjunction of schemas, in whatever words, becomes the list of constraints
-/// of which a value has to meet one. References, allOf, anyOf, oneOf, not, if, dependencies and the drafts'
-/// differences end here. Children stay conjunctions, so recursion is the caller's.
+/// Rewrites schemas into the core: a conjunction of schemas, in whatever words, becomes the list of
+/// constraints of which a value has to meet one. References, allOf, anyOf, oneOf, not, if, dependencies and
+/// the drafts' differences end here. Children stay conjunctions, so recursion is the caller's.
 class Normaliser {
  public:
   explicit Normaliser(Document& document) : document_(document) {}
 
-  /// Empty: nothing fits. Error naming the place of an assertion that cannot be enforced, or of a schema whose
-  /// alternatives are too many. The result lives as long as this.
+  /// Empty: nothing fits. Error naming the place of an assertion that cannot be enforced, or of a schema
+  /// whose alternatives are too many. The result lives as long as this.
   const std::vector<Constraint>& expand(const Conjunction& all);
 
   /// What a value of this constraint's arrays and objects keeps at a place.
@@ -87,7 +87,7 @@ class Normaliser {
   Document& document_;
   std::map<Conjunction, std::vector<Constraint>> known_;
   std::map<std::string, Automaton> patterns_;
-  std::vector<const Json*> reading_;  ///< schemas that are being read in place, to find those that loop
+  std::vector<const Json*> reading_;    ///< schemas that are being read in place, to find those that loop
   std::vector<Conjunction> comparing_;  ///< alternatives of oneOf that are being compared
   std::size_t steps_ = 0;
 };

@@ -13,9 +13,9 @@ namespace {
 
 const CodeSet kDigits = {{'0', '9'}};
 const CodeSet kWord = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
-const CodeSet kSpace = {{9, 13},           {32, 32},         {0xa0, 0xa0},     {0x1680, 0x1680},
-                        {0x2000, 0x200a},  {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f},
-                        {0x3000, 0x3000},  {0xfeff, 0xfeff}};
+const CodeSet kSpace = {{9, 13},          {32, 32},         {0xa0, 0xa0},     {0x1680, 0x1680},
+                        {0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f},
+                        {0x3000, 0x3000}, {0xfeff, 0xfeff}};
 const CodeSet kLineEnds = {{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
 constexpr int kMostRepeats = 10000;
 
@@ -75,7 +75,8 @@ class Parser {
     }
     take("?");  // lazy: the same texts
     if (next_is('+') || next_is('*') || next_is('?')) refuse("a quantifier behind a quantifier");
-    if (part->kind == Regex::Kind::Ahead || part->kind == Regex::Kind::NotAhead) refuse("a repeated assertion");
+    if (part->kind == Regex::Kind::Ahead || part->kind == Regex::Kind::NotAhead)
+      refuse("a repeated assertion");
     return regex_repeat(std::move(part), least, most);
   }
 
@@ -273,7 +274,8 @@ int add(Nfa& nfa, const RegexPtr& regex, int end) {
     }
     case Regex::Kind::Sequence: {
       int begin = end;
-      for (auto part = regex->parts.rbegin(); part != regex->parts.rend(); ++part) begin = add(nfa, *part, begin);
+      for (auto part = regex->parts.rbegin(); part != regex->parts.rend(); ++part)
+        begin = add(nfa, *part, begin);
       return begin;
     }
     case Regex::Kind::Choice: {

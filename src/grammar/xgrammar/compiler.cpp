@@ -48,7 +48,8 @@ Translated translated(const Grammar& grammar) {
     case GrammarKind::Json:
     case GrammarKind::JsonSchema: {
       const bool any_object = grammar.kind == GrammarKind::Json;
-      SchemaGrammar schema = grammar_of_schema(any_object ? R"({"type": "object"})" : grammar.text, {.most_whitespace = kMostWhitespace});
+      SchemaGrammar schema = grammar_of_schema(any_object ? R"({"type": "object"})" : grammar.text,
+                                               {.most_whitespace = kMostWhitespace});
       return {GrammarKind::Ebnf, std::move(schema.ebnf), std::move(schema.warnings)};
     }
     case GrammarKind::Gbnf:

@@ -26,8 +26,10 @@ class SchemaTest : public GrammarTest {
  protected:
   void check(const std::vector<Case>& cases) {
     for (const auto& [schema, fitting, others] : cases) {
-      for (const std::string& text : fitting) EXPECT_TRUE(fits_schema(schema, text)) << schema << "\n" << text;
-      for (const std::string& text : others) EXPECT_FALSE(fits_schema(schema, text)) << schema << "\n" << text;
+      for (const std::string& text : fitting)
+        EXPECT_TRUE(fits_schema(schema, text)) << schema << "\n" << text;
+      for (const std::string& text : others)
+        EXPECT_FALSE(fits_schema(schema, text)) << schema << "\n" << text;
     }
   }
 };
@@ -50,10 +52,16 @@ TEST_F(SchemaTest, AnEscapeIsOneCharacter) {
 TEST_F(SchemaTest, APatternIsSearchedFor) {
   check({
       {R"({"type":"string","pattern":"foo"})", {R"("foo")", R"("a foo\n b")"}, {R"("fo")"}},
-      {R"({"type":"string","pattern":"^(ab|c)$|x"})", {R"("ab")", R"("c")", R"("_x_")"}, {R"("abc")", R"("b")"}},
-      {R"({"type":"string","pattern":"^(?!a|bc$)[a-z]*$"})", {R"("bcd")", R"("x")", R"("")"}, {R"("abc")", R"("bc")"}},
+      {R"({"type":"string","pattern":"^(ab|c)$|x"})",
+       {R"("ab")", R"("c")", R"("_x_")"},
+       {R"("abc")", R"("b")"}},
+      {R"({"type":"string","pattern":"^(?!a|bc$)[a-z]*$"})",
+       {R"("bcd")", R"("x")", R"("")"},
+       {R"("abc")", R"("bc")"}},
       {R"({"type":"string","pattern":"^(?=.*[0-9])[a-z0-9]{3}$"})", {R"("a1b")"}, {R"("abc")", R"("1")"}},
-      {R"({"type":"string","pattern":"^[a-z]+$","minLength":2,"maxLength":3})", {R"("ab")"}, {R"("a")", R"("abcd")"}},
+      {R"({"type":"string","pattern":"^[a-z]+$","minLength":2,"maxLength":3})",
+       {R"("ab")"},
+       {R"("a")", R"("abcd")"}},
       {R"({"type":"string","pattern":"^a(bc)*$","maxLength":5})", {R"("a")", R"("abcbc")"}, {R"("abcbcbc")"}},
       {R"({"type":"string","pattern":"^[a-z]{1,300}$","maxLength":200})",
        {"\"" + std::string(200, 'a') + "\""},
@@ -76,9 +84,13 @@ TEST_F(SchemaTest, NamesPatternsAndTheRestKeepTheirOwn) {
       {R"({"type":"object","properties":{"alpha":{},"b":{}},"propertyNames":{"maxLength":2}})",
        {R"({"b": 1, "cc": 2})"},
        {R"({"alpha": 1})", R"({"ccc": 2})"}},
-      {R"({"type":"object","properties":{"a":{"type":"integer"}}})", {R"({"a": 1, "b": [2]})"}, {R"({"b": 1, "a": "x"})"}},
+      {R"({"type":"object","properties":{"a":{"type":"integer"}}})",
+       {R"({"a": 1, "b": [2]})"},
+       {R"({"b": 1, "a": "x"})"}},
       {R"({"type":"object","properties":{"a":false,"b":{}}})", {R"({"b": 1})", "{}"}, {R"({"a": 1})"}},
-      {R"({"type":"object","additionalProperties":true,"properties":{"ab":{}}})", {R"({"\"": 1, "a\n": 1})"}, {}},
+      {R"({"type":"object","additionalProperties":true,"properties":{"ab":{}}})",
+       {R"({"\"": 1, "a\n": 1})"},
+       {}},
   });
 }
 
@@ -88,12 +100,16 @@ TEST_F(SchemaTest, KeywordsBesideEachOtherAllHold) {
            "oneOf":[{"properties":{"k":{"const":"a"}},"required":["x"]},{"properties":{"k":{"const":"b"}}}]})",
        {R"({"k": "a", "x": 1})", R"({"k": "b"})"},
        {R"({"k": "a"})", R"({"x": 1})", R"({"k": "a", "x": "s"})"}},
-      {R"({"$ref":"#/$defs/p","maximum":5,"$defs":{"p":{"type":"integer","minimum":1}}})", {"1", "5"}, {"0", "6"}},
+      {R"({"$ref":"#/$defs/p","maximum":5,"$defs":{"p":{"type":"integer","minimum":1}}})",
+       {"1", "5"},
+       {"0", "6"}},
       {R"({"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/definitions/p","maximum":5,
            "definitions":{"p":{"type":"integer"}}})",
        {"6"},
        {"1.5"}},
-      {R"({"anyOf":[{"type":"string"},{"type":"null"}],"maxLength":2})", {R"("ab")", "null"}, {R"("abc")", "1"}},
+      {R"({"anyOf":[{"type":"string"},{"type":"null"}],"maxLength":2})",
+       {R"("ab")", "null"},
+       {R"("abc")", "1"}},
       {R"({"enum":["a","bb",7],"type":"string","maxLength":1})", {R"("a")"}, {R"("bb")", "7"}},
       {R"({"allOf":[{"enum":[1,2,3]},{"enum":[2,3,4]}],"not":{"const":3}})", {"2"}, {"1", "3", "4"}},
       {R"({"allOf":[{"properties":{"a":{"minimum":2}}},{"properties":{"a":{"maximum":4}}}],"type":"object","required":["a"]})",
@@ -134,8 +150,12 @@ TEST_F(SchemaTest, ConditionsAndDependencies) {
        {"{}", R"({"a": null})"}},
       {R"({"type":"string","not":{"enum":["ab"]}})", {R"("a")", R"("abc")", R"("")"}, {R"("ab")"}},
       {R"({"type":"integer","not":{"minimum":3,"maximum":6}})", {"2", "7"}, {"3", "6"}},
-      {R"({"type":"array","contains":{"type":"null"},"maxItems":3})", {"[1, null]", "[null]"}, {"[]", "[1]", "[null, 1, 1, 1]"}},
-      {R"({"type":"array","items":{"enum":["a","b"]},"uniqueItems":true})", {R"(["b", "a"])", "[]"}, {R"(["a", "a"])"}},
+      {R"({"type":"array","contains":{"type":"null"},"maxItems":3})",
+       {"[1, null]", "[null]"},
+       {"[]", "[1]", "[null, 1, 1, 1]"}},
+      {R"({"type":"array","items":{"enum":["a","b"]},"uniqueItems":true})",
+       {R"(["b", "a"])", "[]"},
+       {R"(["a", "a"])"}},
   });
 }
 
@@ -154,7 +174,9 @@ TEST_F(SchemaTest, AlternativesOfOneOfMayOverlap) {
 TEST_F(SchemaTest, NumbersAreExact) {
   check({
       {R"({"type":"integer","minimum":1.5,"maximum":1e3})", {"2", "1000"}, {"1", "1001", "-2"}},
-      {R"({"type":"integer","maximum":18446744073709551615})", {"18446744073709551615"}, {"18446744073709551616"}},
+      {R"({"type":"integer","maximum":18446744073709551615})",
+       {"18446744073709551615"},
+       {"18446744073709551616"}},
       {R"({"type":"number","minimum":-0.5,"exclusiveMaximum":2.25})",
        {"-0.5", "0", "2.2499999999", "2"},
        {"-0.51", "2.25", "2.3", "-1"}},
@@ -196,21 +218,28 @@ TEST_F(SchemaTest, DraftsSayTheSameInOtherWords) {
 
 TEST(JsonSchema, WhatIsUnknownIsIgnoredAndNamed) {
   const auto warnings = [](const char* schema) { return grammar_of_schema(schema).warnings; };
-  EXPECT_THAT(warnings(R"({"type":"string","title":"t","description":"d","default":"x","examples":["a"],"deprecated":true,
+  EXPECT_THAT(
+      warnings(
+          R"({"type":"string","title":"t","description":"d","default":"x","examples":["a"],"deprecated":true,
                            "readOnly":true,"writeOnly":true,"$comment":"c","contentMediaType":"a/b","contentEncoding":"e"})"),
-              IsEmpty());
-  EXPECT_THAT(warnings(R"({"$schema":"http://json-schema.org/draft-04/schema#","id":"http://a","type":"null"})"), IsEmpty());
+      IsEmpty());
+  EXPECT_THAT(
+      warnings(R"({"$schema":"http://json-schema.org/draft-04/schema#","id":"http://a","type":"null"})"),
+      IsEmpty());
   EXPECT_THAT(warnings(R"({"properties":{"a":{"minimun":3}},"x-order":1})"),
               ElementsAre(HasSubstr("#/x-order is not a keyword"), HasSubstr("#/properties/a/minimun")));
   EXPECT_THAT(warnings(R"({"uniqueitems":true})"), ElementsAre(HasSubstr("did you mean uniqueItems?")));
   EXPECT_THAT(warnings(R"({"javaType":"a"})"), ElementsAre(Not(HasSubstr("did you mean"))));
-  EXPECT_THAT(warnings(R"({"type":"string","format":"colour"})"), ElementsAre(HasSubstr("#/format 'colour'")));
-  EXPECT_THAT(warnings(R"({"properties":{"minimun":{},"format":{"type":"null"}},"default":{"minimun":1}})"), IsEmpty());
+  EXPECT_THAT(warnings(R"({"type":"string","format":"colour"})"),
+              ElementsAre(HasSubstr("#/format 'colour'")));
+  EXPECT_THAT(warnings(R"({"properties":{"minimun":{},"format":{"type":"null"}},"default":{"minimun":1}})"),
+              IsEmpty());
 }
 
 TEST(JsonSchema, KnownAssertionsThatCannotBeEnforcedAreNamedWithTheirPlace) {
   const std::pair<const char*, const char*> kRefused[] = {
-      {R"({"type":"object","properties":{"a":{"type":"array","uniqueItems":true}}})", "#/properties/a/uniqueItems"},
+      {R"({"type":"object","properties":{"a":{"type":"array","uniqueItems":true}}})",
+       "#/properties/a/uniqueItems"},
       {R"({"type":"string","format":"idn-email"})", "#/format"},
       {R"({"type":"string","pattern":"(a)\\1"})", "#/pattern"},
       {R"({"type":"string","pattern":"("})", "#/pattern"},
@@ -246,15 +275,16 @@ TEST(JsonSchema, AlternativesWithoutEndAreRefused) {
   std::string schema = R"({"type":"object","allOf":[)";
   for (int i = 0; i < 40; ++i) {
     const std::string name = "a" + std::to_string(i);
-    schema += std::string(i > 0 ? "," : "") + R"({"anyOf":[{"required":[")" + name + R"("]},{"required":["b)" + name +
-              R"("]}]})";
+    schema += std::string(i > 0 ? "," : "") + R"({"anyOf":[{"required":[")" + name +
+              R"("]},{"required":["b)" + name + R"("]}]})";
   }
   EXPECT_THAT(error_of([&] { grammar_of_schema(schema + "]}"); }), HasSubstr("too many"));
 }
 
 TEST(JsonSchema, ManyOptionalPropertiesAreFewRules) {
   std::string schema = R"({"type":"object","additionalProperties":false,"properties":{)";
-  for (int i = 0; i < 1000; ++i) schema += std::string(i > 0 ? "," : "") + "\"p" + std::to_string(i) + "\":{}";
+  for (int i = 0; i < 1000; ++i)
+    schema += std::string(i > 0 ? "," : "") + "\"p" + std::to_string(i) + "\":{}";
   EXPECT_LT(grammar_of_schema(schema + "}}").ebnf.size(), 1u << 20);
 }
 
