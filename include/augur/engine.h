@@ -166,10 +166,11 @@ class Engine {
   const ModelInfo& info() const;
   /// What the target and the engine's own drafters cost here; measured now if need be, or if `anew`.
   MeasuredCosts costs(bool anew = false);
-  /// As a request's prompt would be, BOS included where the tokenizer says so.
-  std::vector<TokenId> tokenize(std::string_view text) const;
+  /// As a request's prompt would be, BOS included where the tokenizer says so. `parse_special`: what looks
+  /// like a control token is one; otherwise it is text.
+  std::vector<TokenId> tokenize(std::string_view text, bool parse_special = true) const;
   /// The same as it stands within a prompt: without a beginning of sequence.
-  std::vector<TokenId> tokenize_part(std::string_view text) const;
+  std::vector<TokenId> tokenize_part(std::string_view text, bool parse_special = true) const;
   std::string detokenize(std::span<const TokenId> tokens, bool show_special = false) const;
   /// What a token stands for within a text: perhaps a part of a character. None for ids that only pad the
   /// vocabulary.

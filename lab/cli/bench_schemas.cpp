@@ -30,7 +30,7 @@ class Bytes final : public Tokenizer {
  public:
   static constexpr TokenId kEnd = 256;
   Bytes() { eos = {kEnd}; }
-  std::vector<TokenId> encode(std::string_view text) const override {
+  std::vector<TokenId> encode(std::string_view text, std::span<const ByteRange>) const override {
     std::vector<TokenId> ids;
     for (const char byte : text) ids.push_back(static_cast<unsigned char>(byte));
     return ids;

@@ -17,7 +17,7 @@ class ByteTokenizer final : public Tokenizer {
   static constexpr TokenId kName = 256;
   static constexpr TokenId kEnd = 259;
 
-  std::vector<TokenId> encode(std::string_view text) const override {
+  std::vector<TokenId> encode(std::string_view text, std::span<const ByteRange>) const override {
     std::vector<TokenId> ids;
     for (const char c : text) ids.push_back(static_cast<unsigned char>(c));
     return ids;
