@@ -11,8 +11,8 @@
 #include "augur/draft_round.h"
 #include "augur/enums.h"
 #include "augur/message.h"
-#include "augur/template_limits.h"
 #include "augur/plan.h"
+#include "augur/template_limits.h"
 
 namespace augur {
 
@@ -89,10 +89,10 @@ struct Request {
   /// Rendered with the model's chat template. In what they and the tools say, control tokens are text; in the
   /// template's own text they are tokens.
   std::vector<Message> messages;
-  std::string tools;                   ///< for the template: a JSON list in OpenAI's form; empty: none
-  std::int64_t max_tokens = -1;        ///< < 0: as many as the context holds
-  std::vector<std::string> stop;       ///< generation ends before any of these; they are not part of the text
-  bool ignore_eos = false;             ///< never draw an end-of-sequence token
+  std::string tools;              ///< for the template: a JSON list in OpenAI's form; empty: none
+  std::int64_t max_tokens = -1;   ///< < 0: as many as the context holds
+  std::vector<std::string> stop;  ///< generation ends before any of these; they are not part of the text
+  bool ignore_eos = false;        ///< never draw an end-of-sequence token
   /// Promised time per token, once the prompt has been read: `auto` gives a text that falls behind more of
   /// the batch's drafts, in the place of those that are in time. 0: nothing is promised.
   double tpot_ms = 0;

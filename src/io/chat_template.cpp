@@ -126,7 +126,8 @@ MarkedText ChatTemplate::render(const nlohmann::ordered_json& client,
                                 const nlohmann::ordered_json& own) const {
   if (!client.is_object())
     throw Error("chat template: variables: expected an object, found {}", client.type_name());
-  jinja::Arena arena({.memory = static_cast<std::size_t>(program_->limits.bytes), .steps = program_->limits.steps});
+  jinja::Arena arena(
+      {.memory = static_cast<std::size_t>(program_->limits.bytes), .steps = program_->limits.steps});
   try {
     const jinja::Value converted = jinja::from_json(client, true, arena);
     jinja::Dict& context = *std::get<jinja::Dict*>(converted);

@@ -32,7 +32,8 @@ std::vector<TokenId> encode_text(const Tokenizer& tokenizer, std::string_view te
 
 std::vector<TokenId> encode_part(const Tokenizer& tokenizer, std::string_view text, bool parse_special) {
   const ByteRange all{0, text.size()};
-  return tokenizer.encode(text, parse_special || text.empty() ? std::span<const ByteRange>() : std::span(&all, 1));
+  return tokenizer.encode(text,
+                          parse_special || text.empty() ? std::span<const ByteRange>() : std::span(&all, 1));
 }
 
 std::vector<TokenId> encode_chat(const Tokenizer& tokenizer, const MarkedText& chat) {

@@ -13,8 +13,8 @@ namespace augur {
 /// comes from messages and tools is marked as a client's. `tools`: a JSON list in OpenAI's form; empty: none.
 /// Errors are ChatTemplate::render's, and for tools that are no list.
 MarkedText render_chat(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
-                        const std::vector<Message>& messages, bool add_generation_prompt,
-                        std::string_view tools = {});
+                       const std::vector<Message>& messages, bool add_generation_prompt,
+                       std::string_view tools = {});
 
 /// Running text as the model expects it: BOS comes first where the tokenizer asks for it and the text does
 /// not bring it. A rendered conversation is not such a text: there BOS is the template's business.

@@ -68,8 +68,8 @@ void tokenize_content(const Engine& engine, const json& object, Exchange& exchan
     }
   }
   const std::string content = read_string("content", object["content"]);
-  const std::vector<TokenId> ids = add_special ? engine.tokenize(content, parse_special)
-                                               : engine.tokenize_part(content, parse_special);
+  const std::vector<TokenId> ids =
+      add_special ? engine.tokenize(content, parse_special) : engine.tokenize_part(content, parse_special);
   ordered_json tokens = ordered_json::array();
   for (const TokenId id : ids) {
     if (!with_pieces) {

@@ -238,7 +238,6 @@ x y
 EXPRESSIONS += r"""
 'a' if false and (s | nonexistent) else 'b'
 s if true else s | nonexistent
-s is string or s is nonexistent
 none | selectattr('x') | list ~ none | map('upper') | list ~ 0 | select | list ~ false | rejectattr('x') | list ~ none | map(attribute='x') | list
 n | selectattr('x') | list
 '{} and {}'.format(1, 'two') ~ '{1}{0}{1}'.format('a', 'b') ~ '{x}-{y.a}-{y[b]}-{z[0]}'.format(x=1, y=d, z=l) ~ '{{}}{}'.format(3)

@@ -137,7 +137,7 @@ void append(const std::array<std::uint16_t, 3>& codes, std::string& to) {
     if (code != 0) append_utf8(to, code);
 }
 
-std::string large(char32_t code, std::array<std::uint16_t, 3> Expansion::* form,
+std::string large(char32_t code, std::array<std::uint16_t, 3> Expansion::*form,
                   utf8proc_int32_t (*simple)(utf8proc_int32_t)) {
   std::string out;
   if (const Expansion* expansion = find_expansion(code))

@@ -424,8 +424,8 @@ Value filter_indent(const Input& in) {
   if (bound.has(0) && is_string(bound[0]))
     indent = bound.text(0);
   else
-    indent = in.arena.own(
-        std::string(static_cast<std::size_t>(std::clamp<std::int64_t>(bound.integer_or(0, 4), 0, 1000)), ' '));
+    indent = in.arena.own(std::string(
+        static_cast<std::size_t>(std::clamp<std::int64_t>(bound.integer_or(0, 4), 0, 1000)), ' '));
   const bool first = bound.flag_or(1, false);
   const bool blank = bound.flag_or(2, false);
   const Text text = in.text();

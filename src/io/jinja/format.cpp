@@ -377,7 +377,7 @@ class BraceFormatter {
     }
     if (!rest.empty() && !skip(rest, ':')) throw Error("format(): expected \":\" behind a conversion");
     TextBuilder spec;
-    run(field.part(rest), spec, depth + 1);
+    if (!rest.empty()) run(field.part(rest), spec, depth + 1);
     if (conversion != 0) value = converted(value, conversion, false, arena_);
     if (spec.empty()) {
       const Text text = string_for(value, markup_, arena_);
@@ -462,8 +462,8 @@ class BraceFormatter {
       spec.type = rest.front();
       rest.remove_prefix(1);
     }
-    if (!rest.empty() || (spec.type != 0 && std::string_view("bcdeEfFgGnosxX%").find(spec.type) ==
-                                                std::string_view::npos))
+    if (!rest.empty() ||
+        (spec.type != 0 && std::string_view("bcdeEfFgGnosxX%").find(spec.type) == std::string_view::npos))
       throw Error("format(): unsupported format \"{}\"", text.bytes());
     return spec;
   }

@@ -13,10 +13,11 @@ namespace augur::jinja {
 namespace {
 
 constexpr std::array<std::string_view, 30> kStringMethods = {
-    "split",    "rsplit",       "splitlines",   "strip",   "lstrip",     "rstrip",    "startswith", "endswith",
-    "upper",    "lower",        "title",        "capitalize", "replace", "find",      "rfind",      "index",
-    "count",    "join",         "isdigit",      "isalpha", "isalnum",    "isspace",   "removeprefix",
-    "removesuffix", "isupper",  "islower",      "format",  "format_map", "partition", "rpartition"};
+    "split",      "rsplit",   "splitlines", "strip",      "lstrip",       "rstrip",
+    "startswith", "endswith", "upper",      "lower",      "title",        "capitalize",
+    "replace",    "find",     "rfind",      "index",      "count",        "join",
+    "isdigit",    "isalpha",  "isalnum",    "isspace",    "removeprefix", "removesuffix",
+    "isupper",    "islower",  "format",     "format_map", "partition",    "rpartition"};
 constexpr std::array<std::string_view, 4> kListMethods = {"index", "count", "append", "pop"};
 constexpr std::array<std::string_view, 5> kDictMethods = {"items", "keys", "values", "get", "pop"};
 
@@ -123,8 +124,8 @@ Value partition(const Text& text, std::string_view name, const CallArguments& ar
   const Text separator = BoundArguments(name, arguments, {"sep"}, 1).text(0);
   if (separator.empty()) throw Error("{}(): the separator is empty", name);
   const bool last = name == "rpartition";
-  const std::size_t found = last ? find_last(text.bytes(), separator.bytes(), arena)
-                                 : find_text(text.bytes(), separator.bytes());
+  const std::size_t found =
+      last ? find_last(text.bytes(), separator.bytes(), arena) : find_text(text.bytes(), separator.bytes());
   List* out = arena.list(List::Kind::Tuple);
   if (found == std::string_view::npos) {
     for (const Text& part : {last ? Text() : text, Text(), last ? text : Text()}) arena.push(*out, part);
@@ -359,8 +360,7 @@ bool has_method(const Value& self, std::string_view name) {
 
 Value call_method(const Value& self, std::string_view name, const CallArguments& arguments, Arena& arena) {
   spend_for(self, arena);
-  if (const auto* text = std::get_if<Text>(&self))
-    return string_method(*text, name, arguments, arena);
+  if (const auto* text = std::get_if<Text>(&self)) return string_method(*text, name, arguments, arena);
   if (const auto* list = std::get_if<List*>(&self)) return list_method(**list, name, arguments, arena);
   return dict_method(*std::get<Dict*>(self), name, arguments, arena);
 }

@@ -206,8 +206,7 @@ Value slice(const Value& value, const Value& start, const Value& stop, const Val
       std::holds_alternative<None>(stop) ? (by > 0 ? highest : lowest) : place(bound(stop, 0));
 
   const auto* text = std::get_if<Text>(&value);
-  if (text != nullptr && by == 1)
-    return text->part(characters(text->bytes(), first, std::max(first, last)));
+  if (text != nullptr && by == 1) return text->part(characters(text->bytes(), first, std::max(first, last)));
   const std::vector<Value> items = items_of(value, arena);
   std::vector<Value> picked;
   for (std::int64_t i = first; by > 0 ? i < last : i > last;) {

@@ -155,7 +155,7 @@ const Callable* Arena::callable(Callable value) {
 
 void Arena::spend_memory(std::size_t bytes) {
   if (bytes > limits_.memory - memory_)
-    throw Error("the template needs more than {} MiB of memory", limits_.memory >> 20);
+    throw Error("the template needs more than {} bytes of memory", limits_.memory);
   memory_ += bytes;
 }
 
@@ -277,8 +277,8 @@ bool contains(const Value& value, const Value& item, Arena& arena) {
 }
 
 std::string_view type_name(const Value& value) {
-  static constexpr std::string_view kNames[] = {"undefined",  "none",         "a boolean", "an integer",
-                                                "an integer", "a float",      "a string",  "a list",
+  static constexpr std::string_view kNames[] = {"undefined",    "none",      "a boolean", "an integer",
+                                                "an integer",   "a float",   "a string",  "a list",
                                                 "a dictionary", "a function"};
   if (const auto* list = get<List*>(value)) {
     if ((*list)->kind == List::Kind::Tuple || (*list)->kind == List::Kind::Group) return "a tuple";

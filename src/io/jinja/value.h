@@ -45,8 +45,8 @@ struct List {
 /// booleans or none.
 struct Dict {
   std::vector<std::pair<Value, Value>> items;
-  bool is_namespace = false;  ///< made by namespace(): its attributes can be set
-  bool client = false;        ///< as List::client
+  bool is_namespace = false;       ///< made by namespace(): its attributes can be set
+  bool client = false;             ///< as List::client
   const Callable* call = nullptr;  ///< what calling it does: `loop` of a recursive loop
   const Value* find(const Value& key, Arena& arena) const;
   void set(const Value& key, const Value& value, Arena& arena);

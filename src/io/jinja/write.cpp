@@ -186,8 +186,8 @@ std::string json_string(std::string_view text, bool ascii) {
 class JsonWriter {
  public:
   JsonWriter(const JsonStyle& style, Writer& writer) : style_(style), writer_(writer) {
-    item_separator_ = !style.item_separator.empty() ? style.item_separator
-                                                    : Text::own(style.indent < 0 ? ", " : ",");
+    item_separator_ =
+        !style.item_separator.empty() ? style.item_separator : Text::own(style.indent < 0 ? ", " : ",");
     key_separator_ = !style.key_separator.empty() ? style.key_separator : Text::own(": ");
   }
 

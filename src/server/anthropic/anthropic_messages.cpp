@@ -107,7 +107,8 @@ std::string read_anthropic_text(const std::string& field, const ordered_json& va
   std::string text;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string at = fmt::format("{}[{}]", field, i);
-    if (const std::string type = type_of(at, value[i]); type != "text") refuse_part(at + ".type", type, "text");
+    if (const std::string type = type_of(at, value[i]); type != "text")
+      refuse_part(at + ".type", type, "text");
     append_line(text, text_block(at, value[i]));
   }
   return text;

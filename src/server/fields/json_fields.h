@@ -25,6 +25,7 @@ bool read_boolean(const std::string& field, const nlohmann::json& value);
 std::string read_string(const std::string& field, const nlohmann::json& value);
 /// A part of a message is of another type than those that are `expected`. BadRequest that says what it is and
 /// that the server takes text only.
-[[noreturn]] void refuse_part(const std::string& field, const nlohmann::json& type, std::string_view expected);
+[[noreturn]] void refuse_part(const std::string& field, const nlohmann::json& type,
+                              std::string_view expected);
 
 }  // namespace augur

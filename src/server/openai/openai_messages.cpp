@@ -22,7 +22,7 @@ std::string content(const std::string& field, const json& value) {
     const std::string at = fmt::format("{}[{}]", field, i);
     const json& part = value[i];
     if (!part.is_object()) unexpected(at, R"({"type": "text", "text": ...})");
-    if (const json type = part.value("type", json()); type != "text") refuse_part(at + ".type", type, "text");
+    if (const json type = part.value("type", json()); type != "text") refuse_part(at, type, "text");
     if (!part.contains("text")) throw BadRequest(at + ".text", "is missing");
     text += read_string(at + ".text", part["text"]);
   }
@@ -75,7 +75,8 @@ Message message(const std::string& field, const json& value) {
     }
   }
   if (to.role.empty()) throw BadRequest(field + ".role", "is missing");
-  if (to.absence != Message::Absence::Empty && to.tool_calls.empty()) throw BadRequest(field + ".content", "is missing");
+  if (to.absence != Message::Absence::Empty && to.tool_calls.empty())
+    throw BadRequest(field + ".content", "is missing");
   if (!to.tool_calls.empty() && to.role != "assistant") {
     throw BadRequest(field + ".tool_calls", "only the assistant calls functions");
   }

@@ -154,6 +154,36 @@ TEST(ChatTemplate, HostileTemplatesEndInAnError) {
   EXPECT_THAT(parse_error("{{ " + repeat("1 if ", 100000) + " }}"), HasSubstr("nested too deeply"));
 }
 
+// What a request brings decides how often a loop turns and how long a text gets: settings bound both.
+TEST(ChatTemplate, ARenderingHasABudgetOfStepsAndBytes) {
+  const nlohmann::ordered_json client = {{"n", 1000000}, {"s", std::string(5000, 'x')}, {"l", {{{"v", 1}}}}};
+  const auto error = [&](const std::string& source, const TemplateLimits& limits) {
+    return error_of([&] { ChatTemplate(source, limits).render(client, nullptr); });
+  };
+  const TemplateLimits few_steps = {.steps = 2000};
+  for (const char* source :
+       {"{% for c in s %}{{ c }}{% endfor %}", "{% for i in range(n) %}{% endfor %}",
+        "{{ s | list | length }}", "{{ (s * 100) | upper | lower | replace('x', 'y') }}",
+        "{% for x in l recursive %}{{ loop(l) }}{{ loop(l) }}{% endfor %}",
+        "{% set ns = namespace(l=[]) %}{% for c in s %}{% set _ = ns.l.append(c) %}{% endfor %}"}) {
+    EXPECT_THAT(error(source, few_steps), AnyOf(HasSubstr("line 1: the template needs more than 2000 steps"),
+                                                HasSubstr("nested too deeply")))
+        << source;
+  }
+  const TemplateLimits few_bytes = {.steps = 1000000, .bytes = 200000};
+  for (const char* source :
+       {"{{ s * n }}", "{{ '%*d' % (n, 1) }}", "{{ '{:>{n}}'.format(1, n=n) }}", "{{ [s] * n }}",
+        "{% for i in range(n) %}{{ s }}{% endfor %}", "{{ s | replace('', s) }}",
+        "{{ [s, s] | join(s * 20) }}",
+        "{{ s | indent(n, true) }}{{ ('\n' * 1000) | indent(1000, true, true) }}", "{{ s | e * 50 }}",
+        "{% set ns = namespace(l=[]) %}{% for i in range(n) %}{% set _ = ns.l.append(s) %}{% endfor %}"}) {
+    EXPECT_THAT(error(source, few_bytes), HasSubstr("bytes of memory")) << source;
+  }
+  EXPECT_THAT(error("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", {}), HasSubstr("nested too deeply"));
+  EXPECT_THAT(error("{% for x in l recursive %}{{ loop(l) }}{% endfor %}", {}),
+              HasSubstr("nested too deeply"));
+}
+
 TEST(ChatTemplate, NamespacesMayHoldThemselves) {
   EXPECT_EQ(Template("{% set ns = namespace() %}{% set ns.a = ns %}{{ ns.a.a is defined }}")
                 .render(kQuestion, true, nullptr),
@@ -162,8 +192,8 @@ TEST(ChatTemplate, NamespacesMayHoldThemselves) {
 
 TEST(ChatTemplate, MacrosOutliveTheLoopThatDefinedThem) {
   EXPECT_EQ(Template("{% set ns = namespace() %}{% for i in [1, 2, 3] %}{% if i == 2 %}{% macro f() %}{{ "
-                         "i }}{% endmacro %}"
-                         "{% set ns.f = f %}{% endif %}{% endfor %}{{ ns.f() }}")
+                     "i }}{% endmacro %}"
+                     "{% set ns.f = f %}{% endif %}{% endfor %}{{ ns.f() }}")
                 .render(kQuestion, true, nullptr),
             "2");
 }

@@ -89,7 +89,8 @@ TEST(MarkedText, MarksGoThroughTheLanguage) {
            {"{{ ('x' ~ c) | tojson }}", "«\"xab<|im_end|>\"»"},
            {"{{ {'k': c, 'l': 'x'} | tojson }}", "{\"k\": «\"ab<|im_end|>\"», \"l\": \"x\"}"},
            {"{{ [c] }}{{ {c: 1} }}", "[«'ab<|im_end|>'»]{«'ab<|im_end|>'»: 1}"},
-           {"{{ c if c else 'x' }}{{ z | default(c) }}{{ c or 'x' }}", "«ab<|im_end|>ab<|im_end|>ab<|im_end|>»"},
+           {"{{ c if c else 'x' }}{{ z | default(c) }}{{ c or 'x' }}",
+            "«ab<|im_end|>ab<|im_end|>ab<|im_end|>»"},
            {"{{ c | string }}{{ c | attr('x') }}", "«ab<|im_end|>»"},
        }) {
     EXPECT_EQ(render(source), expected) << source;
@@ -113,7 +114,8 @@ TEST(MarkedText, EveryFieldOfAMessageIsMarked) {
   const Message result = {.role = "tool", .content = "r", .tool_call_id = "i", .name = "n"};
   const ChatTemplate chat(
       "{% for m in messages %}{{ m.role }}|{{ m.content }}|{% for t in m.tool_calls %}{{ t.id }}|{{ "
-      "t.function.name }}|{{ t.function.arguments | tojson }}{% endfor %}{{ m.tool_call_id }}|{{ m.name }}\n{% "
+      "t.function.name }}|{{ t.function.arguments | tojson }}{% endfor %}{{ m.tool_call_id }}|{{ m.name "
+      "}}\n{% "
       "endfor %}{{ tools[0].name }}");
   EXPECT_EQ(shown(chat.render({call, result}, true, {{"tools", {{{"name", "n"}}}}}, nullptr)),
             "assistant|«c»|«i»|«n»|«{\"a\": \"b\"}»|\ntool|«r»|«i»|«n»\n«n»");
@@ -121,7 +123,8 @@ TEST(MarkedText, EveryFieldOfAMessageIsMarked) {
 
 // Tokenizers.
 
-std::vector<TokenId> ids_of(const Tokenizer& tokenizer, const std::string& text, std::vector<ByteRange> plain) {
+std::vector<TokenId> ids_of(const Tokenizer& tokenizer, const std::string& text,
+                            std::vector<ByteRange> plain) {
   return tokenizer.encode(text, plain);
 }
 

@@ -101,8 +101,8 @@ TEST_F(KeptTextTest, WhatIsRestoredGoesOnWithTheSameTokens) {
   }
 }
 
-// A draft model reads nothing but tokens: where its rows are missing it runs them itself, and the target reads
-// nothing that it knows.
+// A draft model reads nothing but tokens: where its rows are missing it runs them itself, and the target
+// reads nothing that it knows.
 TEST_F(KeptTextTest, ATextWithoutTheDraftModelsRowsIsGoneOnWith) {
   std::vector<TokenId> text;
   TextFile saved;
