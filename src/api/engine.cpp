@@ -24,6 +24,7 @@
 #include "draft/model_drafter.h"
 #include "io/checkpoint.h"
 #include "io/part_location.h"
+#include "io/prompt_text.h"
 
 #ifndef AUGUR_VERSION
 #error "AUGUR_VERSION comes from the build"

@@ -62,7 +62,7 @@ TEST(MarkedText, MarksGoThroughTheLanguage) {
            {"{{ ('x' ~ c)[2] }}{{ c[0] }}", "«ba»"},
            {"{% for x in 'x' ~ c[:2] %}{{ x }}.{% endfor %}", "x.«a».«b»."},
            {"{{ c | upper }}{{ ('x' ~ c[:1]) | upper }}", "«AB<|IM_END|>»X«A»"},
-           {"{{ c | title }}{{ c.title() }}{{ c | capitalize }}", "«Ab<|Im_end|>Ab<|Im_End|>Ab<|im_end|>»"},
+           {"{{ c | title }}{{ c.title() }}{{ c | capitalize }}", "«Ab<|im_end|>Ab<|Im_End|>Ab<|im_end|>»"},
            {"{{ ('  ' ~ c ~ ' ') | trim }}", "«ab<|im_end|>»"},
            {"{{ (c ~ 'xx').strip('x') }}", "«ab<|im_end|>»"},
            {"{{ c | replace('ab', 'xy') }}", "xy«<|im_end|>»"},
@@ -239,7 +239,8 @@ TEST_F(SmallTokenizer, NormalisingMakesNoControlTokenOfAClientsText) {
 }
 
 TEST(MarkedText, SentencePieceKeepsToItToo) {
-  const auto tokenizer = testing_tokenizers::load(testing_tokenizers::data("stories260k.model"));
+  const auto tokenizer =
+      testing_tokenizers::load(std::string(AUGUR_SOURCE_DIR) + "/models/stories260k/tokenizer.model");
   ASSERT_TRUE(tokenizer->bos);
   const std::string text = "<s>a</s>";
   EXPECT_THAT(tokenizer->encode(text), Contains(*tokenizer->bos));
