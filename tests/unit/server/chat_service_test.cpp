@@ -238,11 +238,11 @@ class AnswerTest : public testing_support::StoriesEngineTest {
   ServerMetrics metrics_{"m"};
   Slots slots_;
   CacheUse cache_use_;
-  const SessionOptions limits_;
+  const SessionOptions session_options_;
   const Served served_{.options = options_,
                        .engine = *engine_,
                        .session = session_,
-                       .limits = limits_,
+                       .session_options = session_options_,
                        .metrics = metrics_,
                        .slots = slots_,
                        .cache_use = cache_use_,
