@@ -49,9 +49,9 @@ Message message_of(const Json& json) {
   return message;
 }
 
-void compare_all(const std::string& file, std::size_t at_least) {
+/// All of a file's renderings; returns how many there were.
+std::size_t compare_all(const std::string& file) {
   const Json golden = parse_exact_json(read(file));
-  ASSERT_GT(golden["cases"].size(), at_least);
   for (const Json& one : golden["cases"]) {
     SCOPED_TRACE(one["template"].get<std::string>() + ", " + one["conversation"].get<std::string>());
     const ChatTemplate chat(read(one["template"]));
@@ -65,6 +65,7 @@ void compare_all(const std::string& file, std::size_t at_least) {
       EXPECT_THROW(render(chat, variables), Error) << one["error"];
     }
   }
+  return golden["cases"].size();
 }
 
 /// Conversations that Message can hold, as requests bring them.
@@ -90,11 +91,11 @@ int compare_messages(const std::string& file, const std::vector<std::string>& na
 }
 
 TEST(ChatTemplateGolden, PublishedTemplates) {
-  compare_all("published.json", 200);
+  EXPECT_GT(compare_all("published.json"), 200u);
 }
 
 TEST(ChatTemplateGolden, TemplatesInTheMannerOfFamilies) {
-  compare_all("families.json", 900);
+  EXPECT_GT(compare_all("families.json"), 900u);
 }
 
 TEST(ChatTemplateGolden, MessagesGoThroughTheSamePath) {
