@@ -42,16 +42,18 @@ run() { # OUTPUT, arguments
 
 status=0
 compare() { # NAME, OUTPUT
-  python3 - "$work/plain" "$work/$2" "$1" <<'PY' || status=1
+  python3 - "$work/plain" "$work/$2" "$1" "$work/drafted" <<'PY' || status=1
 import json, sys
 plain, other = ({r["id"]: r for r in map(json.loads, open(path))} for path in sys.argv[1:3])
-if plain.keys() != other.keys():
-    sys.exit(f"{sys.argv[3]}: not the same prompts")
+if not plain or plain.keys() != other.keys():
+    sys.exit(f"{sys.argv[3]}: not the same prompts, or none")
 different = [i for i in plain if plain[i]["tokens"] != other[i]["tokens"]]
 calls = sum(r["speculation"]["calls"] for r in other.values())
 tokens = sum(len(r["tokens"]) for r in other.values())
 print(f"{sys.argv[3]:<44} {len(plain)} prompts, {tokens} tokens, {tokens / max(calls, 1):.2f} a call: "
       f"{len(different)} differences {different[:5] if different else ''}", flush=True)
+with open(sys.argv[4], "a") as drafted:
+    print(sum(r["speculation"]["drafted_tokens"] for r in other.values()), file=drafted)
 sys.exit(bool(different))
 PY
 }
@@ -101,4 +103,5 @@ while read -r sampling; do
   run other "${s[@]}" --spec-type draft -md "$draft" "${tree[@]}" "${together[@]}"
   compare "$sampling, draft tree, ${together[*]}" other
 done <<<"$samplings"
+grep -q '[1-9]' "$work/drafted" || { echo "nothing was drafted: this shows nothing" >&2; exit 1; }
 exit $status

@@ -143,6 +143,8 @@ def main():
     schemas += [("random", f"number {i}", schema) for i, schema in enumerate(random_schemas(args.random))]
     if args.only:
         schemas = [entry for entry in schemas if args.only in entry[0]]
+    if not schemas:
+        sys.exit("there are no schemas to ask for")
 
     server = Server([args.augur, "serve", "-m", args.model, "--port", "0", "--parallel", str(args.clients),
                      "--no-log-requests"] + drafting(args))

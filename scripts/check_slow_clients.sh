@@ -42,6 +42,10 @@ for kind in "-H -t POST" "-B -t POST -s 8192" "-X -t GET -w 10 -y 20 -n 5 -z 8 -
     sleep 1
   done
   wait "$tool" || true
+  if [[ $asked -lt 3 ]]; then
+    echo "slowhttptest $kind: it ended at once: $(tail -n 3 "$log.tool")" >&2
+    status=1
+  fi
   rss=$(awk '/VmRSS/ {print int($2 / 1024)}' "/proc/$server/status")
   echo "slowhttptest $kind: $asked requests beside $connections connections, at most $longest ms, $rss MiB"
 done

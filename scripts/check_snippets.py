@@ -43,6 +43,8 @@ for name in listing.stdout.split():
         problems.append(f"{name}: a line <!-- text of PATH --> without a code block behind it")
     if write and new != text:
         page.write_text(new, encoding="utf-8")
+if not shown:
+    problems.append("no page shows a file")
 for folder in sorted({pathlib.Path(name).parent for name in shown}):
     for file in sorted((ROOT / folder).iterdir()):
         if str(folder / file.name) not in shown:

@@ -146,7 +146,9 @@ class Soak:
         if key is None:
             return
         with self.lock:
+            again = key in self.greedy
             first = self.greedy.setdefault(key, text)
+        self.count("answered again" if again else "answered first")
         if first != text:
             self.fault(f"{body}: {text!r}, before {first!r}")
 
@@ -310,6 +312,8 @@ def main():
     print(f"memory: {warm:.1f} MiB at most in the first third, {last:.1f} in the last")
     if not args.no_memory and last > 1.05 * warm:
         soak.fault("its memory grows")
+    if not soak.counts["answered again"]:
+        soak.fault("no question was answered twice: this shows nothing")
     print(", ".join(f"{what}: {count}" for what, count in sorted(soak.counts.items())))
     print(f"{len(soak.faults)} faults")
     sys.exit(bool(soak.faults))

@@ -12,6 +12,7 @@
 #include "augur/enums.h"
 #include "augur/message.h"
 #include "augur/plan.h"
+#include "augur/template_limits.h"
 
 namespace augur {
 
@@ -60,6 +61,7 @@ struct EngineOptions {
   /// Instruction set of the kernels ("portable", "avx2", ...); empty: AUGUR_ISA, or the best there is.
   std::string isa;
   SpeculationPlan speculation;  ///< for requests that do not say otherwise
+  TemplateLimits template_limits;
   /// Policies that decide by time measure the model and its drafters once, when they are first used. Folder
   /// where that and what drafts were worth are kept for other processes; "none": nowhere; empty:
   /// $XDG_CACHE_HOME/augur/costs, or ~/.cache/augur/costs.
@@ -84,11 +86,13 @@ struct Request {
   /// Text; special tokens in it are recognised, and BOS is put in front where the tokenizer says so.
   std::string prompt;
   std::vector<TokenId> prompt_tokens;  ///< used as they are
-  std::vector<Message> messages;       ///< rendered with the model's chat template
-  std::string tools;                   ///< for the template: a JSON list in OpenAI's form; empty: none
-  std::int64_t max_tokens = -1;        ///< < 0: as many as the context holds
-  std::vector<std::string> stop;       ///< generation ends before any of these; they are not part of the text
-  bool ignore_eos = false;             ///< never draw an end-of-sequence token
+  /// Rendered with the model's chat template. In what they and the tools say, control tokens are text; in the
+  /// template's own text they are tokens.
+  std::vector<Message> messages;
+  std::string tools;              ///< for the template: a JSON list in OpenAI's form; empty: none
+  std::int64_t max_tokens = -1;   ///< < 0: as many as the context holds
+  std::vector<std::string> stop;  ///< generation ends before any of these; they are not part of the text
+  bool ignore_eos = false;        ///< never draw an end-of-sequence token
   /// Promised time per token, once the prompt has been read: `auto` gives a text that falls behind more of
   /// the batch's drafts, in the place of those that are in time. 0: nothing is promised.
   double tpot_ms = 0;

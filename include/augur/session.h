@@ -70,6 +70,8 @@ class Ticket {
   /// Blocks until the request has ended. finish_reason Error where it was refused, or anything was thrown for
   /// it. Not from a callback of the session, whose thread it would wait for.
   Result wait() const;
+  /// Result::warnings, from when the request's grammar has been compiled, so before its first token.
+  std::vector<std::string> warnings() const;
 
  private:
   friend class Session;

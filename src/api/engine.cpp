@@ -24,6 +24,7 @@
 #include "draft/model_drafter.h"
 #include "io/checkpoint.h"
 #include "io/part_location.h"
+#include "io/prompt_text.h"
 
 #ifndef AUGUR_VERSION
 #error "AUGUR_VERSION comes from the build"
@@ -330,12 +331,12 @@ const ModelInfo& Engine::info() const {
   return impl_->info;
 }
 
-std::vector<TokenId> Engine::tokenize(std::string_view text) const {
-  return impl_->target->encode(text);
+std::vector<TokenId> Engine::tokenize(std::string_view text, bool parse_special) const {
+  return impl_->target->encode(text, parse_special);
 }
 
-std::vector<TokenId> Engine::tokenize_part(std::string_view text) const {
-  return impl_->target->tokenizer->encode(text);
+std::vector<TokenId> Engine::tokenize_part(std::string_view text, bool parse_special) const {
+  return encode_part(*impl_->target->tokenizer, text, parse_special);
 }
 
 std::string Engine::detokenize(std::span<const TokenId> tokens, bool show_special) const {
@@ -351,7 +352,7 @@ std::string Engine::token_bytes(TokenId token) const {
 }
 
 std::string Engine::render_chat(std::span<const Message> messages, std::string_view tools) const {
-  return impl_->target->render(messages, tools);
+  return impl_->target->render(messages, tools).text;
 }
 
 std::string Engine::chat_template() const {

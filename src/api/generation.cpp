@@ -94,6 +94,7 @@ Generation::Generation(const GenerationContext& context, const Request& request,
       throw Error("ignore_eos: a grammar says where the text ends, so they don't go together");
     const auto grammar = context.grammar ? context.grammar : context.grammars.compile(*request.grammar);
     options.constraint = grammar->begin();
+    warnings_ = grammar->warnings();
   }
   options.owner = owner_name(context.tenant, request.cache_salt);
   options.reuse_prefix = request.cache_prompt;
@@ -190,6 +191,7 @@ Result Generation::finish() {
   }
   result.finish_reason = sequence_->finish_reason();
   result.stop_string = text_stream_.stop_string();
+  result.warnings = warnings_;
   SpeculationStatistics& to = result.speculation;
   to.type = proposer_names_.empty() ? "none" : join(proposer_names_);
   to.calls = from.calls;
@@ -199,6 +201,7 @@ Result Generation::finish() {
   to.mean_accepted_length = from.mean_accepted_length();
   to.accepted_per_position = from.accepted_per_position;
   to.draft_ms = from.draft_ms;
+  to.classify_ms = from.classify_ms;
   to.verify_ms = from.verify_ms;
   to.other_ms = from.other_ms;
   return result;

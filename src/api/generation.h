@@ -55,6 +55,7 @@ class Generation {
   const std::atomic<bool>* cancel_;
   TextStream text_stream_;
   std::string text_;
+  std::vector<std::string> warnings_;  ///< of its grammar
   DraftRound round_;  ///< the last one that was told
   std::vector<TokenLogprobs> logprobs_;
   std::unique_ptr<Sequence> sequence_;

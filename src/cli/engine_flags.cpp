@@ -67,6 +67,19 @@ void add_engine_flags(CLI::App& command, EngineOptions& options) {
   add_words(command, "--weights", options.weights,
             "Weights in memory. native: quantised ones as they are stored, others in bf16 (auto: native)");
   add_words(command, "--kv-type", options.kv, "Keys and values in memory (auto: bf16; f32 with f32 weights)");
+  command
+      .add_option("--template-steps", options.template_limits.steps,
+                  "Steps that writing one conversation by the chat template may take")
+      ->check(in_range<std::int64_t>(1, std::int64_t{1} << 40))
+      ->capture_default_str();
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  command
+      .add_option_function<std::int64_t>(
+          "--template-memory",
+          [&options](const std::int64_t& mib) { options.template_limits.bytes = mib * kMiB; },
+          "MiB of texts and lists that it may make on the way")
+      ->check(in_range<std::int64_t>(1, std::int64_t{1} << 20))
+      ->default_str(std::to_string(options.template_limits.bytes / kMiB));
 }
 
 void add_sampling_flags(CLI::App& command, SamplingOptions& options) {

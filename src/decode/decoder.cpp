@@ -475,12 +475,14 @@ void Decoder::account(double draft_ms, StepTimes::Measured step) {
                        .batch_rows = static_cast<std::int32_t>(tokens_.size()),
                        .context = draft.info.context,
                        .draft_ms = draft.speculators.empty() ? 0.0 : draft_ms / static_cast<double>(drafters),
+                       .classify_ms = draft.classify_ms,
                        .verify_ms = verify_ms * static_cast<double>(part.rows) / rows.trees,
                        .other_ms = other_ms,
                        .step_ms = step.forward_ms + step.logits_ms,
                        .forecast = draft.forecast});
     const StepTrace& trace = traces_.back();
     s.statistics_.draft_ms += trace.draft_ms;
+    s.statistics_.classify_ms += trace.classify_ms;
     s.statistics_.verify_ms += trace.verify_ms;
     s.statistics_.other_ms += trace.other_ms;
     draft.failure = s.failure_;

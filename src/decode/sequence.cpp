@@ -90,14 +90,20 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
 void Sequence::resume_from(PrefixCache& kept) {
   std::vector<const void*> groups;
   for (const Speculator& s : draft_.speculators) {
-    if (s.drafter->text_rows() != nullptr) groups.push_back(s.drafter->group());
+    // Rows of tokens alone can be run anew by the one drafter; features come from the target, which is not to
+    // read what it knows.
+    const TextRows* const rows = s.drafter->text_rows();
+    if (rows != nullptr && rows->width() > 0) groups.push_back(s.drafter->group());
   }
   const auto hit = kept.find(owner_, std::span(text_).first(text_.size() - 1), groups, !looked_up_);
   if (!std::exchange(looked_up_, true)) statistics_.cached_tokens = hit.tokens;
   if (hit.tokens == 0) return;
   for (Speculator& s : draft_.speculators) {
-    if (TextRows* const rows = s.drafter->text_rows()) {
-      rows->resume(hit.text->drafted_by(s.drafter->group())->rows, hit.tokens);
+    TextRows* const rows = s.drafter->text_rows();
+    const PrefixCache::Drafted* const drafted = hit.text->drafted_by(s.drafter->group());
+    if (rows != nullptr && drafted != nullptr) {
+      const std::int64_t known = std::min(hit.tokens, drafted->rows.length());
+      if (drafted->rows.holds(known)) rows->resume(drafted->rows, known);
     }
     const auto count = static_cast<std::size_t>(hit.tokens);
     s.drafter->sync(

@@ -25,6 +25,7 @@ void StepTimes::observe(const StepRows& rows, const Measured& step) {
 double StepTimes::trees_ms(const StepRows& rows, const Measured& step) const {
   const double ms = step.forward_ms + step.logits_ms;
   if (rows.prompts == 0) return ms;
+  if (rows.trees == 0) return 0;  // there is no price of no rows
   const double trees = costs_.verify_ms(rows.trees, rows.tree_context);
   const double all =
       (1 - logits_share_) * costs_.verify_ms(rows.all(), rows.context()) + logits_share_ * trees;

@@ -33,7 +33,7 @@ class StepTimes {
   /// of trees alone has been seen.
   void observe(const StepRows& rows, const Measured& step);
   /// What the step would have taken without the prompts: of its time the share that the trees have by the
-  /// costs. Before observe().
+  /// costs; 0 where there are none. Before observe().
   double trees_ms(const StepRows& rows, const Measured& step) const;
 
  private:

@@ -1,6 +1,9 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "augur/options.h"
 #include "io/tokenizer.h"
@@ -14,6 +17,15 @@ class CompiledGrammar {
   virtual ~CompiledGrammar() = default;
   /// For a text that begins.
   virtual std::unique_ptr<TokenConstraint> begin() const = 0;
+  /// What of its text constrains nothing though it may have been meant to, each with its place: unknown
+  /// keywords and formats of JSON schemas.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ protected:
+  explicit CompiledGrammar(std::vector<std::string> warnings = {}) : warnings_(std::move(warnings)) {}
+
+ private:
+  const std::vector<std::string> warnings_;
 };
 
 /// Whether this build can do it at all (AUGUR_GRAMMAR).

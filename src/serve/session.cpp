@@ -76,6 +76,11 @@ Result Ticket::wait() const {
   return *state_->result;
 }
 
+std::vector<std::string> Ticket::warnings() const {
+  const std::lock_guard lock(state_->shared->mutex);
+  return state_->grammar == nullptr ? std::vector<std::string>() : state_->grammar->warnings();
+}
+
 class Session::Impl {
  public:
   using Submitted = std::shared_ptr<Ticket::State>;

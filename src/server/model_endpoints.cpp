@@ -55,19 +55,21 @@ void models(const Served& served, const HttpRequest&, const std::shared_ptr<Exch
 void tokenize_content(const Engine& engine, const json& object, Exchange& exchange) {
   bool add_special = false;
   bool with_pieces = false;
+  bool parse_special = true;
   for (const auto& [key, value] : object.items()) {
     if (key == "add_special") {
       add_special = read_boolean(key, value);
     } else if (key == "with_pieces") {
       with_pieces = read_boolean(key, value);
     } else if (key == "parse_special") {
-      if (!read_boolean(key, value)) unexpected(key, "true: special tokens are recognised in a text");
+      parse_special = read_boolean(key, value);
     } else if (key != "content" && key != "model") {
       unsupported(key);
     }
   }
   const std::string content = read_string("content", object["content"]);
-  const std::vector<TokenId> ids = add_special ? engine.tokenize(content) : engine.tokenize_part(content);
+  const std::vector<TokenId> ids =
+      add_special ? engine.tokenize(content, parse_special) : engine.tokenize_part(content, parse_special);
   ordered_json tokens = ordered_json::array();
   for (const TokenId id : ids) {
     if (!with_pieces) {

@@ -267,10 +267,14 @@ TEST(Generate, ForcedKernelsGiveTheKnownAnswerAndUnknownOnesAreRefused) {
 class GenerateSignals : public testing::TestWithParam<int> {};
 
 TEST_P(GenerateSignals, EndWithStatistics) {
-  const Outcome outcome = run_augur(generate({"-p", "", "--ignore-eos", "-n", "500"}),
-                                    {.signal = GetParam(), .signal_after_bytes = 40});
-  // 500 tokens of this model take a moment only: it may have ended by itself.
-  if (outcome.code == 0) GTEST_SKIP() << "the generation ended before the signal arrived";
+  // 500 tokens of this model take a moment only, and it may end by itself before the signal arrives; hardly
+  // with the slowest kernels, and not time after time.
+  Outcome outcome{.code = 0};
+  for (int i = 0; i < 10 && outcome.code == 0; ++i) {
+    outcome =
+        run_augur(generate({"-p", "", "--ignore-eos", "-n", "500"}),
+                  {.environment = {"AUGUR_ISA=portable"}, .signal = GetParam(), .signal_after_bytes = 40});
+  }
   EXPECT_EQ(outcome.code, 128 + GetParam()) << outcome.err;
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("ended by cancelled"), HasSubstr("tokens/s")));
 }

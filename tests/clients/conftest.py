@@ -1,9 +1,11 @@
 """A server of the little stories model, with a chat template that knows tools, for all checks of a run."""
+import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import urllib.request
 
 import pytest
 
@@ -23,6 +25,10 @@ class Server:
         match = re.search(r"http://[\w.]+:\d+", line)
         assert match, f"the server did not start: {line}"
         self.url = match.group(0)
+
+    def load(self):
+        with urllib.request.urlopen(self.url + "/load", timeout=10) as answer:
+            return json.load(answer)
 
     def close(self):
         self.process.terminate()

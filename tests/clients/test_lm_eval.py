@@ -30,13 +30,15 @@ def scores(server, folder):
 
 @pytest.mark.parametrize("flags", [("--spec-type", "ngram"), ("--spec-type", "suffix", "--parallel", "3")])
 def test_scores_are_those_without_speculation(model, tmp_path, flags):
-    found = []
+    found, drafted = [], []
     for which, more in (("plain", ("--spec-type", "none")), ("drafted", flags)):
         server = Server(model, *more)
         (tmp_path / which).mkdir()
         found.append(scores(server, tmp_path / which))
+        drafted.append(server.load()["num_draft_tokens"])
         server.close()
     assert found[0] == found[1]
+    assert drafted[0] == 0 and drafted[1] > 0
     results, answers = found[0]
     assert results["augur_stories"]["acc,none"] > 0.5
     assert len(answers) == 24

@@ -15,7 +15,7 @@ constexpr std::int32_t kTokens = 16;
 
 class Letters final : public augur::Tokenizer {
  public:
-  std::vector<augur::TokenId> encode(std::string_view) const override { return {}; }
+  std::vector<augur::TokenId> encode(std::string_view, std::span<const augur::ByteRange>) const override { return {}; }
   std::string token_bytes(augur::TokenId id) const override {
     return std::string(1, static_cast<char>('a' + id));
   }

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "draft/grammar_drafter.h"
@@ -29,6 +30,44 @@ using testing_support::PieceTokenizer;
 using testing_support::TemporaryFolder;
 using testing_support::TinyTarget;
 
+/// Texts under one grammar, plain and with drafts.
+class ConstrainedTexts {
+ public:
+  ConstrainedTexts(Model& model, std::vector<std::vector<TokenId>> prompts, GenerateOptions options)
+      : model_(model),
+        prompts_(std::move(prompts)),
+        options_(std::move(options)),
+        plain_(generate(model, prompts_, options_)) {}
+
+  /// Adds the accepted tokens to `accepted`.
+  void expect_lossless(PolicyModel& policy, std::size_t parallel, testing_support::SpeculatorFactory drafters,
+                       std::int64_t& accepted) const {
+    GenerateOptions options = options_;
+    options.parallel = parallel;
+    options.policy = &policy;
+    options.costs = testing_support::cheap_drafts;
+    options.speculators = std::move(drafters);
+    Generated fast;
+    ASSERT_NO_THROW(fast = generate(model_, prompts_, options));
+    ASSERT_EQ(fast.tokens, plain_.tokens);
+    accepted += fast.total.accepted_tokens;
+  }
+
+ private:
+  Model& model_;
+  std::vector<std::vector<TokenId>> prompts_;
+  GenerateOptions options_;
+  Generated plain_;
+};
+
+GenerateOptions constrained(GrammarCompiler& compiler, const Tokenizer& tokenizer, const GrammarCase& grammar,
+                            const SamplingParams& sampling, std::int64_t tokens) {
+  GenerateOptions options{.sampling = sampling, .tokens = tokens};
+  options.constraint = testing_support::constraint_of(compiler, grammar.grammar);
+  options.eos = tokenizer.eos;
+  return options;
+}
+
 class LosslessGrammars : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -50,28 +89,21 @@ TEST_P(LosslessGrammars, TokensAreThoseOfPlainDecoding) {
     // Twice the same, so that look-ups know what the first text goes on with.
     std::vector<std::vector<TokenId>> prompts(target.prompts().begin() + 1, target.prompts().begin() + 3);
     prompts.push_back(prompts.front());
+    const auto drafters = [&] {
+      auto speculators = testing_support::one(target.make(), nullptr);
+      if (!c.needs_constraint())
+        speculators.push_back({std::make_unique<GrammarDrafter>(tokenizer), nullptr});
+      return speculators;
+    };
     for (const GrammarCase& g : testing_support::grammar_cases()) {
       for (const float temperature : {0.0f, 0.8f}) {
-        GenerateOptions options{.sampling = {.temperature = temperature, .seed = 5}, .tokens = 24};
-        options.constraint = testing_support::constraint_of(compiler, g.grammar);
-        options.eos = tokenizer.eos;
-        const Generated plain = generate(target.model(), prompts, options);
+        const ConstrainedTexts texts(
+            target.model(), prompts,
+            constrained(compiler, tokenizer, g, {.temperature = temperature, .seed = 5}, 24));
         for (const std::string& form : testing_support::policy_forms(GetParam())) {
           SCOPED_TRACE(fmt::format("{}, {}, {}, temperature {}", c.name, form, g.name, temperature));
           const auto policy = load_policy(testing_support::policy_plan(form), &target.model(), parts.path());
-          options.parallel = 2;
-          options.policy = policy.get();
-          options.costs = testing_support::cheap_drafts;
-          options.speculators = [&] {
-            auto speculators = testing_support::one(target.make(), nullptr);
-            if (!c.needs_constraint())
-              speculators.push_back({std::make_unique<GrammarDrafter>(tokenizer), nullptr});
-            return speculators;
-          };
-          Generated fast;
-          ASSERT_NO_THROW(fast = generate(target.model(), prompts, options));
-          ASSERT_EQ(fast.tokens, plain.tokens);
-          accepted += fast.total.accepted_tokens;
+          ASSERT_NO_FATAL_FAILURE(texts.expect_lossless(*policy, 2, drafters, accepted));
         }
       }
     }
@@ -90,27 +122,20 @@ TEST(LosslessGrammar, FiveHundredSampledTexts) {
   const PieceTokenizer tokenizer;
   GrammarCompiler compiler(tokenizer, target.model().config().vocab);
   const auto policy = load_policy(testing_support::policy_plan("auto"));
-  const std::vector<std::vector<TokenId>> prompts = {target.prompts()[1]};
   const std::vector<GrammarCase> grammars = testing_support::grammar_cases();
+  const auto drafters = [&] {
+    auto all = testing_support::one(std::make_unique<NgramDrafter>(1, 3), nullptr);
+    all.push_back({std::make_unique<GrammarDrafter>(tokenizer), nullptr});
+    all.push_back({target.make(), nullptr});
+    return all;
+  };
   std::int64_t accepted = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    GenerateOptions options{.sampling = {.temperature = 0.8f, .seed = seed}, .tokens = 40};
-    options.constraint = testing_support::constraint_of(compiler, grammars[seed % grammars.size()].grammar);
-    options.eos = tokenizer.eos;
-    const Generated plain = generate(target.model(), prompts, options);
-    options.policy = policy.get();
-    options.costs = testing_support::cheap_drafts;
-    options.speculators = [&] {
-      auto all = testing_support::one(std::make_unique<NgramDrafter>(1, 3), nullptr);
-      all.push_back({std::make_unique<GrammarDrafter>(tokenizer), nullptr});
-      all.push_back({target.make(), nullptr});
-      return all;
-    };
-    Generated fast;
-    ASSERT_NO_THROW(fast = generate(target.model(), prompts, options));
-    ASSERT_EQ(fast.tokens, plain.tokens);
-    accepted += fast.total.accepted_tokens;
+    const ConstrainedTexts text(target.model(), {target.prompts()[1]},
+                                constrained(compiler, tokenizer, grammars[seed % grammars.size()],
+                                            {.temperature = 0.8f, .seed = seed}, 40));
+    ASSERT_NO_FATAL_FAILURE(text.expect_lossless(*policy, 1, drafters, accepted));
   }
   EXPECT_GT(accepted, 1000);
 }

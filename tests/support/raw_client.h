@@ -5,10 +5,14 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "support/eventually.h"
 
 namespace augur::testing_support {
 
@@ -21,8 +25,8 @@ class RawClient {
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-    const timeval patience{.tv_sec = 60, .tv_usec = 0};  // a server that says nothing fails the test
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    const timeval for_ever{.tv_sec = std::chrono::seconds(kForEver).count(), .tv_usec = 0};
+    EXPECT_EQ(::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &for_ever, sizeof(for_ever)), 0);
   }
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
@@ -58,6 +62,7 @@ class RawClient {
   bool read_more(std::string& to) {
     char buffer[4096];
     const ssize_t got = ::recv(socket_, buffer, sizeof(buffer), 0);
+    EXPECT_FALSE(got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) << "the server says nothing";
     if (got > 0) to.append(buffer, static_cast<std::size_t>(got));
     return got > 0;
   }

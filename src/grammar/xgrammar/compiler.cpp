@@ -37,33 +37,38 @@ std::vector<std::string> token_bytes(const Tokenizer& tokenizer) {
 constexpr int kMostWhitespace = 10;
 
 /// As the library is to have it.
-std::string translated(const Grammar& grammar) {
+struct Translated {
+  GrammarKind kind;
+  std::string text;
+  std::vector<std::string> warnings;
+};
+
+Translated translated(const Grammar& grammar) {
   switch (grammar.kind) {
     case GrammarKind::Json:
-      return enforceable_schema(R"({"type": "object"})");
-    case GrammarKind::JsonSchema:
-      return enforceable_schema(grammar.text);
+    case GrammarKind::JsonSchema: {
+      const bool any_object = grammar.kind == GrammarKind::Json;
+      SchemaGrammar schema = grammar_of_schema(any_object ? R"({"type": "object"})" : grammar.text,
+                                               {.most_whitespace = kMostWhitespace});
+      return {GrammarKind::Ebnf, std::move(schema.ebnf), std::move(schema.warnings)};
+    }
     case GrammarKind::Gbnf:
-      return ebnf_of_gbnf(grammar.text);
-    case GrammarKind::StructuralTag:
-      return enforceable_structural_tag(grammar.text, kMostWhitespace);
+      return {GrammarKind::Ebnf, ebnf_of_gbnf(grammar.text), {}};
+    case GrammarKind::StructuralTag: {
+      EnforceableTag tag = enforceable_structural_tag(grammar.text, kMostWhitespace);
+      return {grammar.kind, std::move(tag.text), std::move(tag.warnings)};
+    }
     case GrammarKind::Regex:
     case GrammarKind::Ebnf:
       break;
   }
-  return grammar.text;
-}
-
-bool is_schema(GrammarKind kind) {
-  return kind == GrammarKind::Json || kind == GrammarKind::JsonSchema;
+  return {grammar.kind, grammar.text, {}};
 }
 
 /// Error for what the library only warns of: what it would not enforce.
 void check(const xgrammar::TokenizerInfo& vocabulary, GrammarKind kind, const std::string& text) {
   const WarningWatch warnings;
-  if (is_schema(kind)) {
-    xgrammar::Grammar::FromJSONSchema(text);
-  } else if (kind == GrammarKind::Regex) {
+  if (kind == GrammarKind::Regex) {
     xgrammar::Grammar::FromRegex(text);
   } else if (kind == GrammarKind::StructuralTag) {
     const auto parsed = xgrammar::Grammar::FromStructuralTag(text, vocabulary);
@@ -79,16 +84,14 @@ void check(const xgrammar::TokenizerInfo& vocabulary, GrammarKind kind, const st
 /// By its text: a grammar that the library has parsed and written again is not always the same.
 xgrammar::CompiledGrammar compile(xgrammar::GrammarCompiler& compiler, GrammarKind kind,
                                   const std::string& text) {
-  if (is_schema(kind)) {
-    return compiler.CompileJSONSchema(text, true, std::nullopt, std::nullopt, true, kMostWhitespace);
-  }
   if (kind == GrammarKind::StructuralTag) return compiler.CompileStructuralTag(text);
   return kind == GrammarKind::Regex ? compiler.CompileRegex(text) : compiler.CompileGrammar(text);
 }
 
 class Compiled final : public CompiledGrammar {
  public:
-  explicit Compiled(xgrammar::CompiledGrammar grammar) : grammar_(std::move(grammar)) {}
+  Compiled(xgrammar::CompiledGrammar grammar, std::vector<std::string> warnings)
+      : CompiledGrammar(std::move(warnings)), grammar_(std::move(grammar)) {}
   std::unique_ptr<TokenConstraint> begin() const override { return begin_text(grammar_); }
   std::size_t bytes() const { return grammar_.MemorySizeBytes(); }
 
@@ -155,9 +158,10 @@ class GrammarCompiler::Impl {
   std::shared_ptr<const Compiled> compile_anew(const Grammar& grammar) {
     if (!compiler_) read_vocabulary();
     try {
-      const std::string text = translated(grammar);
-      check(*vocabulary_, grammar.kind, text);
-      auto compiled = std::make_shared<Compiled>(augur::compile(*compiler_, grammar.kind, text));
+      Translated as = translated(grammar);
+      check(*vocabulary_, as.kind, as.text);
+      auto compiled =
+          std::make_shared<Compiled>(augur::compile(*compiler_, as.kind, as.text), std::move(as.warnings));
       std::vector<std::uint32_t> first(mask_words(vocab_));
       compiled->begin()->fill(first);
       if (std::all_of(first.begin(), first.end(), [](std::uint32_t word) { return word == 0; })) {

@@ -1,6 +1,7 @@
 #include "policy/auto/expert_demand.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 namespace augur {
@@ -31,6 +32,7 @@ ExpertDemand ExpertDemand::of(const ModelConfig& config) {
 
 /// In one layer.
 double ExpertDemand::woken(double pool, double rows) const {
+  assert(rows >= 1);
   if (pool <= active_) return active_;
   const double woken = -pool * std::expm1(rows * std::log1p(-active_ / pool));
   return std::clamp(woken, static_cast<double>(active_), std::min<double>(count_, rows * active_));

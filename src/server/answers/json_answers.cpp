@@ -5,12 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "io/big_integers.h"
+
 namespace augur {
 
 using nlohmann::ordered_json;
 
 std::string text_of(const ordered_json& object) {
-  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return write_exact_json(object);
 }
 
 ordered_json bytes_json(std::string_view bytes) {

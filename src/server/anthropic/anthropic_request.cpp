@@ -34,7 +34,7 @@ Tool tool(const std::string& field, const ordered_json& value) {
     }
   }
   if (to.name.empty()) throw BadRequest(field + ".name", "is missing");
-  if (to.parameters.empty()) throw BadRequest(field + ".input_schema", "is missing");
+  if (!to.parameters) throw BadRequest(field + ".input_schema", "is missing");
   return to;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "io/big_integers.h"
 #include "io/json_reader.h"
 #include "server/http/io_thread.h"
 
@@ -26,7 +27,7 @@ json parse_body(std::string_view body) {
 
 nlohmann::ordered_json parse_ordered_body(std::string_view body) {
   parse_body(body);  // for its checks
-  return nlohmann::ordered_json::parse(body);
+  return parse_exact_json(body);
 }
 
 void unsupported(const std::string& field) {
@@ -61,6 +62,11 @@ bool read_boolean(const std::string& field, const json& value) {
 std::string read_string(const std::string& field, const json& value) {
   if (!value.is_string()) unexpected(field, "a string");
   return value.get<std::string>();
+}
+
+void refuse_part(const std::string& field, const json& type, std::string_view expected) {
+  const std::string name = type.is_string() ? "'" + type.get<std::string>() + "'" : "no type";
+  throw BadRequest(field, fmt::format("{}: this server takes text only: expected {}", name, expected));
 }
 
 }  // namespace augur

@@ -45,6 +45,12 @@ std::string SavedTexts::path_of(const TextOwner& owner, const std::string& name)
   return path.string();
 }
 
+void SavedTexts::make_folder(const TextOwner& owner) const {
+  const fs::path folder = folder_ / folder_of(owner.tenant, owner.salt);
+  std::error_code failed;
+  if (fs::create_directory(folder, failed)) fs::permissions(folder, fs::perms::owner_all, failed);
+}
+
 std::int64_t SavedTexts::bytes() const {
   std::int64_t sum = 0;
   std::error_code error;  // of a file that goes meanwhile
@@ -61,15 +67,10 @@ bool SavedTexts::is_too_full() const {
   return bytes() > most_bytes_;
 }
 
-void SavedTexts::make_room(const fs::path& path) const {
-  if (bytes() >= most_bytes_) {
-    throw Problem(507, fmt::format("saved texts take all of the {} bytes that they may (--slot-save-quota)",
-                                   most_bytes_));
-  }
-  // Where the folder cannot be made the file cannot be written, which says so.
-  std::error_code failed;
-  const fs::path folder = path.parent_path();
-  if (fs::create_directory(folder, failed)) fs::permissions(folder, fs::perms::owner_all, failed);
+void SavedTexts::check_room() const {
+  if (bytes() < most_bytes_) return;
+  throw Problem(507, fmt::format("saved texts take all of the {} bytes that they may (--slot-save-quota)",
+                                 most_bytes_));
 }
 
 }  // namespace augur

@@ -19,9 +19,10 @@ class SavedTexts {
   /// The path of an owner's file. BadRequest for a name that cannot be, and for one
   /// that is a link or no file.
   std::string path_of(const TextOwner& owner, const std::string& name) const;
-  /// Makes the folder of a file that is to be written. Throws a Problem (507) where the files take as much as
-  /// they may.
-  void make_room(const std::filesystem::path& path) const;
+  /// For the owner's files only. Where it cannot be made they cannot be written, which says so.
+  void make_folder(const TextOwner& owner) const;
+  /// Throws a Problem (507) where the files take as much as they may.
+  void check_room() const;
   /// Whether they take more.
   bool is_too_full() const;
 

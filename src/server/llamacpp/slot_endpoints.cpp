@@ -116,7 +116,8 @@ void save(const Served& served, int slot, std::vector<TokenId> text, const SlotR
           const std::shared_ptr<Exchange>& exchange) {
   const std::string path = file_of(served, request);
   const SavedTexts texts = saved_texts(served);
-  texts.make_room(path);
+  texts.check_room();
+  texts.make_folder(request.owner);
   const auto told = [slot, name = name_of(path)](const TextFile& file) {
     return ordered_json{{"id_slot", slot},
                         {"filename", name},

@@ -38,7 +38,7 @@ std::string text(const std::string& field, const ordered_json& value) {
     const std::string at = fmt::format("{}[{}]", field, i);
     const ordered_json type = value[i].is_object() ? value[i].value("type", ordered_json()) : ordered_json();
     if (type != "input_text" && type != "output_text") {
-      unexpected(at + ".type", "input_text or output_text: this server takes text only");
+      refuse_part(at + ".type", type, "input_text or output_text");
     }
     check_fields(at, value[i], {"text", "annotations", "logprobs"});
     all += string_in(at, value[i], "text");

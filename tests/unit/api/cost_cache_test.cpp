@@ -167,6 +167,7 @@ TEST_F(CostCacheTest, ABusyProcessDoesNotOverwriteWhatAQuietOneHasFound) {
   write(file, quiet.dump());
   { const Engine ends = std::move(busy); }
   const nlohmann::json kept = read(file);
+  EXPECT_EQ(kept["target"]["verify"].size(), quiet["target"]["verify"].size());
   for (const auto& knot : kept["target"]["verify"]) EXPECT_NEAR(knot["ms"].get<double>(), 1e-3, 1e-9);
 }
 

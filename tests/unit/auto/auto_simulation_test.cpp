@@ -39,6 +39,9 @@ TEST(AutoSimulation, FindsTheBestChain) {
   }
 }
 
+/// Nothing is known of the drafter, and 64 tokens are few: what may be lost before it is (Budget::kCredit)
+/// is four hundredths of a text that nothing helps, and the four plain steps in which costs are looked at
+/// take three times as much of one that speculation makes five times as fast.
 TEST(AutoSimulation, TheFirstTokensLoseLittle) {
   for (const double right : {0.02, 0.5, 0.8, 0.9}) {
     for (const double draft_ms : {0.3, 1.0, 2.0}) {
@@ -47,7 +50,7 @@ TEST(AutoSimulation, TheFirstTokensLoseLittle) {
         double ms = 0;
         World world{.row_ms = row_ms, .draft_ms = draft_ms, .right = right};
         for (world.seed = 1; world.seed <= kSeeds; ++world.seed) ms += 64 / Simulation(world).run(64).rate();
-        EXPECT_GT(kSeeds * 64 / ms, 0.8 * world.best_chain_rate())
+        EXPECT_GT(kSeeds * 64 / ms, 0.92 * world.best_chain_rate())
             << right << " " << draft_ms << " " << row_ms;
       }
     }
@@ -74,7 +77,11 @@ TEST(AutoSimulation, TextsThatFallBehindAreServedFirst) {
   EXPECT_GT(others, 0.8 * others_usual);
 }
 
+/// The worst by far are two that are right in half of the cases, of which the second takes twice the time:
+/// both are asked, and that comes to 0.93 of what asking the first alone would.
 TEST(AutoSimulation, TwoDraftersAreNoWorseThanTheBetterOne) {
+  double all = 0;
+  int worlds = 0;
   for (const double first : {0.2, 0.5, 0.8}) {
     for (const double second : {0.5, 0.8}) {
       for (const double second_ms : {0.01, 0.5, 2.0}) {
@@ -95,10 +102,13 @@ TEST(AutoSimulation, TwoDraftersAreNoWorseThanTheBetterOne) {
             share += its_share / kSeeds;
           }
           EXPECT_GT(share, 0.92) << first << " " << second << " in " << second_ms << " ms, " << siblings;
+          all += share;
+          ++worlds;
         }
       }
     }
   }
+  EXPECT_GT(all / worlds, 0.975);
 }
 
 TEST(AutoSimulation, ALookUpAddsToADrafter) {
@@ -111,17 +121,31 @@ TEST(AutoSimulation, ALookUpAddsToADrafter) {
   EXPECT_GT(simulation.run(10000).rate(), 1.07 * simulation.world().others_best_chain_rate());
 }
 
+/// Most texts change over within 300 tokens. One in six decodes plainly for up to a thousand more: both
+/// drafters have failed lately, and what has failed is tried again at a share of the time, which is what
+/// useless drafters cost.
 TEST(AutoSimulation, ChangesOverToTheDrafterThatBecomesTheBetter) {
   for (const double first : {0.1, 0.8}) {
-    Simulation simulation({.right = first,
-                           .claimed = 0.6,
-                           .other = World::Other{.draft_ms = 1, .right = 0.9 - first, .claimed = 0.6}});
-    simulation.run(1000);
-    World& world = simulation.world();
-    std::swap(world.right, world.other->right);
-    simulation.run(300);
-    const double better = std::max(world.best_chain_rate(), world.others_best_chain_rate());
-    EXPECT_GT(simulation.run(4000).rate(), 0.93 * better) << first;
+    constexpr int kSeeds = 20;
+    double soon = 0;
+    double later = 0;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      Simulation simulation({.right = first,
+                             .claimed = 0.6,
+                             .seed = seed,
+                             .other = World::Other{.draft_ms = 1, .right = 0.9 - first, .claimed = 0.6}});
+      simulation.run(1000);
+      World& world = simulation.world();
+      std::swap(world.right, world.other->right);
+      const double better = std::max(world.best_chain_rate(), world.others_best_chain_rate());
+      simulation.run(300);
+      soon += simulation.run(1200).rate() / better / kSeeds;
+      const double share = simulation.run(3000).rate() / better;
+      EXPECT_GT(share, 0.92) << first << " " << seed;
+      later += share / kSeeds;
+    }
+    EXPECT_GT(soon, 0.86) << first;
+    EXPECT_GT(later, 0.97) << first;
   }
 }
 
@@ -156,25 +180,38 @@ TEST(AutoSimulation, AnInterruptionDoesNotEndSpeculation) {
 }
 
 TEST(AutoSimulation, CatchingUpIsPaidForToo) {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  // How often a drafter is right in 2,000 tokens is luck, by five hundredths: the mean is what counts.
+  constexpr int kSeeds = 20;
+  double share = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Simulation bad({.right = 0.02, .claimed = 0.6, .catch_up_ms = 0.4, .seed = seed});
-    EXPECT_GT(bad.run(512).rate(), 0.985 / 10) << "after 256 rounds without it a probe costs ten steps";
+    EXPECT_GT(bad.run(512).rate(), 0.99 / 10) << "after 256 rounds without it a probe costs ten steps";
     Simulation good({.right = 0.8, .catch_up_ms = 0.1, .seed = seed});
     good.run(300);
-    EXPECT_GT(good.run(2000).rate(), 0.93 * good.world().best_chain_rate());
+    share += good.run(2000).rate() / good.world().best_chain_rate() / kSeeds;
   }
+  EXPECT_GT(share, 0.97);
 }
 
 TEST(AutoSimulation, IsNeverSlowerThanPlainByMoreThanOnePercent) {
   for (const double claimed : {0.02, 0.3, 0.6, 0.95}) {
-    Simulation simulation({.right = 0.02, .claimed = claimed});
-    const Simulation::Total total = simulation.run(512);
-    EXPECT_GT(total.rate(), 0.99 / 10) << claimed;
+    constexpr int kSeeds = 30;
+    double rate = 0;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      Simulation simulation({.right = 0.02, .claimed = claimed, .seed = seed});
+      const double one = simulation.run(512).rate();
+      // A lucky guess makes one text try for longer.
+      EXPECT_GT(one, 0.987 / 10) << claimed << " " << seed;
+      rate += one / kSeeds;
+    }
+    EXPECT_GT(rate, 0.99 / 10) << claimed;
   }
 }
 
 TEST(AutoSimulation, ForecastsDoNotPayForDraftsThatFail) {
-  // Everything said that the drafter is right, and it never is: a look-up and one that takes time.
+  // Everything said that the drafter is right, and it never is: a look-up and one that takes time. Where a
+  // look-up was right nine times of ten and rows are cheap, its drafts count as sure to pay: the ledger is
+  // not asked, and bears what they lose until beliefs have followed (Budget::kLuck).
   for (const double draft_ms : {0.01, 1.0}) {
     for (const double row_ms : {0.3, 1.5}) {
       for (const double claimed : {0.6, 0.9}) {
@@ -183,7 +220,9 @@ TEST(AutoSimulation, ForecastsDoNotPayForDraftsThatFail) {
         simulation.teach(400);
         const Simulation::Total total = simulation.run(128);
         const double lost_steps = (total.ms - 10 * total.tokens) / 10;
-        EXPECT_LT(lost_steps, Budget::kCredit + Budget::kShare * total.tokens + Budget::kLuck)
+        const bool sure = draft_ms < 0.1 && row_ms < 1 && claimed > 0.8;
+        const double beyond = sure ? Budget::kLuck : 0.8;
+        EXPECT_LT(lost_steps, Budget::kCredit + Budget::kShare * total.tokens + beyond)
             << draft_ms << " " << row_ms << " " << claimed;
       }
     }
@@ -196,7 +235,7 @@ TEST(AutoSimulation, WhatIsFreeMustPayTooInTheLongRun) {
     for (const double claimed : {0.02, 0.3, 0.8}) {
       Simulation simulation({.draft_ms = draft_ms, .right = 0, .claimed = claimed});
       EXPECT_GT(simulation.run(512).rate(), 0.99 / 10) << draft_ms << " " << claimed;
-      EXPECT_GT(simulation.run(2000).rate(), 0.994 / 10) << draft_ms << " " << claimed;
+      EXPECT_GT(simulation.run(2000).rate(), 0.997 / 10) << draft_ms << " " << claimed;
     }
   }
 }
@@ -206,7 +245,7 @@ TEST(AutoSimulation, AShortTextDoesNotLoseWhatAnEarlierOneHasLost) {
     Simulation simulation({.right = 0.02, .claimed = claimed});
     const Simulation::Total total = simulation.run_texts(50, 10);
     const double lost_steps = (total.ms - 10 * total.tokens) / 10;
-    EXPECT_LT(lost_steps, Budget::kCredit + Budget::kShare * total.tokens + Budget::kLuck) << claimed;
+    EXPECT_LT(lost_steps, Budget::kCredit + Budget::kShare * total.tokens) << claimed;
   }
 }
 
@@ -217,8 +256,7 @@ TEST(AutoSimulation, GainsOfOtherTextsAreNoReasonToLoseNow) {
   simulation.world().claimed = 0.8;
   const Simulation::Total total = simulation.run_texts(20, 20);
   const double lost_steps = (total.ms - 10 * total.tokens) / 10;
-  constexpr double kHidden = 1;  // that forecasts hide which were right until now
-  EXPECT_LT(lost_steps, Budget::kMostKept + Budget::kCredit + Budget::kShare * total.tokens + kHidden);
+  EXPECT_LT(lost_steps, Budget::kMostKept + Budget::kCredit + Budget::kShare * total.tokens);
 }
 
 TEST(AutoSimulation, BeginningWithPromptsIsNotLostAgainAndAgain) {
@@ -226,7 +264,7 @@ TEST(AutoSimulation, BeginningWithPromptsIsNotLostAgainAndAgain) {
   Simulation simulation({.right = 0.02, .claimed = 0.6, .catch_up_ms = 0.4, .prompt = 200});
   const Simulation::Total total = simulation.run_texts(50, 10);
   const double lost_steps = (total.ms - 10 * total.tokens) / 10;
-  EXPECT_LT(lost_steps, 8 + Budget::kMostInvested + Budget::kCredit + Budget::kShare * total.tokens + 1);
+  EXPECT_LT(lost_steps, 8 + Budget::kCredit + Budget::kShare * total.tokens);
 }
 
 TEST(AutoSimulation, WhatADrafterHasLostIsNoReasonNotToLookUp) {
@@ -245,11 +283,12 @@ TEST(AutoSimulation, ShortTextsGainFromAGoodDrafter) {
   EXPECT_GT(simulation.run_texts(50, 40).rate(), 0.85 * simulation.world().best_chain_rate());
 }
 
-TEST(AutoSimulation, WhatTheCostsRuleOutCostsLessThanOnePercentToTry) {
-  // A level takes seven tenths of a step: no usual drafter is worth that.
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+TEST(AutoSimulation, WhatTheCostsRuleOutCostsLittleMoreThanTheCreditToTry) {
+  // A level takes seven tenths of a step: no usual drafter is worth that. To find out takes what there is to
+  // try with, 2.5 steps, which is one hundredth of 256 tokens, and what little comes in meanwhile.
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     Simulation simulation({.draft_ms = 7, .right = 0.3, .seed = seed});
-    EXPECT_GT(simulation.run(256).rate(), 0.985 / 10) << seed;
+    EXPECT_GT(simulation.run(256).rate(), 0.988 / 10) << seed;
   }
 }
 
@@ -324,9 +363,10 @@ TEST(AutoSimulation, AFlatTableIsFoundOut) {
     simulation.spoil({.flat = 3});
     const Simulation::Total first = simulation.run(100);
     const double lost_steps = (first.ms - first.tokens * world.step_ms) / world.step_ms;
-    EXPECT_LT(lost_steps, 5 * world.verify_ms(128) / world.step_ms) << what;
+    EXPECT_LT(lost_steps, 3 * world.verify_ms(128) / world.step_ms) << what;
     const double rate = simulation.run(400).rate();
-    EXPECT_GT(rate, 0.98 / world.step_ms) << what;
+    EXPECT_GT(rate, 0.99 / world.step_ms) << what;
+    EXPECT_GT(rate, 0.82 * unspoilt) << what;
     simulation.run(700);
     EXPECT_GT(simulation.run(4000).rate(), 0.95 * unspoilt) << what;
   }
@@ -352,7 +392,7 @@ TEST(AutoSimulation, TablesWrongByThreeAreNeverSlowerForLong) {
       EXPECT_LT((first.ms - first.tokens * world.step_ms) / world.step_ms, 20) << what;
       simulation.run(1000);
       const double rate = simulation.run(4000).rate();
-      EXPECT_GT(rate, 0.98 / world.step_ms) << what;
+      EXPECT_GT(rate, 0.99 / world.step_ms) << what;
       EXPECT_GT(rate, 0.95 * unspoilt) << what;
     }
   }
@@ -423,7 +463,7 @@ TEST(AutoSimulation, LosesLittleWhenTheDrafterBecomesBad) {
   simulation.world().right = 0.02;
   simulation.world().claimed = 0.8;
   const Simulation::Total total = simulation.run(2000);
-  EXPECT_LT(total.ms - total.tokens * 10, 10 * (Budget::kMostKept + Budget::kCredit) + 0.01 * total.ms);
+  EXPECT_LT(total.ms - total.tokens * 10, 10 * (Budget::kMostKept + Budget::kCredit) + 0.005 * total.ms);
 }
 
 // --- Mixtures of experts -----------------------------------------------------------------------------------

@@ -37,6 +37,11 @@ TEST_F(StepTimesTest, WhatPromptsTakeIsNotTheTrees) {
   EXPECT_DOUBLE_EQ(times_.trees_ms(trees, took(trees)), ms_of(4) * 0.75 + ms_of(4) * 0.25);
 }
 
+TEST_F(StepTimesTest, PromptsAloneLeaveTreesNothing) {
+  const StepRows prompts{.prompts = 96};
+  EXPECT_EQ(times_.trees_ms(prompts, took(prompts)), 0);
+}
+
 TEST_F(StepTimesTest, StepsWithPromptsCorrectTheCosts) {
   const StepRows trees{.trees = 4};
   for (int i = 0; i < 20; ++i) times_.observe(trees, took(trees));

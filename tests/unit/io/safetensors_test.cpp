@@ -64,7 +64,10 @@ TEST(Safetensors, ReadsScalarsAndEmptyTensors) {
   const auto file = safetensors_file(
       R"({"s":{"dtype":"F32","shape":[],"data_offsets":[0,4]},"e":{"dtype":"F32","shape":[0,7],"data_offsets":[0,0]}})",
       raw(2.5f));
-  for (const auto& tensor : parse_safetensors(bytes_of(file), "f")) {
+  const auto tensors = parse_safetensors(bytes_of(file), "f");
+  ASSERT_EQ(tensors.size(), 2U);
+  ASSERT_NE(tensors[0].name, tensors[1].name);
+  for (const auto& tensor : tensors) {
     float value = 0;
     if (tensor.name == "s") {
       read_rows(tensor, 0, 1, &value);

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "grammar/compiler.h"
+#include "support/eventually.h"
 #include "support/stories_engine.h"
 
 namespace augur {
@@ -36,7 +37,7 @@ class Gate {
   }
   void wait_until_reached() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return reached_; });
+    testing_support::wait_until(changed_, lock, [&] { return reached_; });
   }
 
  private:
@@ -299,6 +300,7 @@ TEST_F(SessionTest, ARequestThatTakesTooLongIsAnError) {
   // Time enough for a first token, whatever the machine: doubled until one comes. Behind it time runs out.
   for (double seconds = 0.02;; seconds *= 2) {
     SCOPED_TRACE(seconds);
+    ASSERT_LT(seconds, 60) << "no first token comes at all";
     const auto run_out = [&](const TokenEvent&) {
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
       return true;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "augur/session.h"
+#include "support/eventually.h"
 #include "support/stories_engine.h"
 #include "support/temporary_folder.h"
 
@@ -46,7 +47,7 @@ class TenantsTest : public testing_support::StoriesEngineTest {
   static TextFile wait_for(const std::function<void(Session::TextFileCallback)>& call) {
     std::promise<TextFile> told;
     call([&](const TextFile& file) { told.set_value(file); });
-    return told.get_future().get();
+    return testing_support::awaited(told.get_future());
   }
 
   const std::string prompt_ = "Lily and Tom went to the park. Tom saw a big";

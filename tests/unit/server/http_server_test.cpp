@@ -22,6 +22,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
+using testing_support::awaited;
 using testing_support::comes;
 using testing_support::RawClient;
 using testing_support::SmallServer;
@@ -112,7 +113,7 @@ TEST(HttpServer, EndsWhenItsLastExchangeIsLetGo) {
     });
     RawClient client(server.port());
     client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    holder = std::thread([&held, exchange = asked.get_future().get()]() mutable {
+    holder = std::thread([&held, exchange = awaited(asked.get_future())]() mutable {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       held = false;
       exchange.reset();
@@ -183,7 +184,7 @@ TEST(HttpServer, FinishesWhatHasBegun) {
     const auto result = client.Get("/");
     return result ? result->body : "nothing";
   });
-  std::shared_ptr<HttpExchange> exchange = asked.get_future().get();
+  std::shared_ptr<HttpExchange> exchange = awaited(asked.get_future());
   std::thread later([&] { std::exchange(exchange, nullptr)->respond(200, "done"); });
   server.http().finish(60);
   later.join();
@@ -296,7 +297,7 @@ TEST(HttpServer, RefusesBodiesThatTakeTooMuchTogether) {
       std::string(1000, 'x');
   RawClient first(server.port());
   first.send(request);
-  const std::shared_ptr<HttpExchange> exchange = asked.get_future().get();
+  const std::shared_ptr<HttpExchange> exchange = awaited(asked.get_future());
   RawClient second(server.port());
   second.send(request);
   EXPECT_THAT(second.read_all(), StartsWith("HTTP/1.1 503"));

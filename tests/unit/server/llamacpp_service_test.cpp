@@ -139,7 +139,7 @@ TEST_F(LlamaCppService, TokenizesInPieces) {
       answer("/tokenize", {{"content", "Once \xe4\xb8\x96"}, {"with_pieces", true}})["tokens"];
   EXPECT_EQ(pieces.back()["piece"], json::array({0x96}));
   EXPECT_TRUE(pieces[0]["piece"].is_string());
-  EXPECT_THAT(refusal("/tokenize", R"({"content": "a", "parse_special": false})"),
+  EXPECT_THAT(refusal("/tokenize", R"({"content": "a", "parse_special": 1})"),
               HasSubstr("400 'parse_special'"));
 }
 

@@ -105,6 +105,7 @@ TEST_P(ToolChoiceTest, ARequiredCallIsThereAndItsArgumentsFit) {
   }
   for (const char* name : {"weather", "trip"}) {
     const json named = message({{"tool_choice", {{"type", "function"}, {"function", {{"name", name}}}}}});
+    ASSERT_FALSE(named["tool_calls"].empty()) << named;
     for (const json& call : named["tool_calls"]) {
       EXPECT_EQ(call["function"]["name"], name);
       EXPECT_TRUE(fits(json::parse(call["function"]["arguments"].get<std::string>()))) << call;
