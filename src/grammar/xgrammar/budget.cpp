@@ -7,6 +7,7 @@ namespace augur {
 CompileBudget::CompileBudget(const GrammarBudget& budget, const CompileWatch& watch)
     : budget_(budget), watch_(watch), begun_(seconds()) {
   most_bytes_ = budget.bytes;
+  WorkMeter::current() = this;
 }
 
 double CompileBudget::seconds() const {
