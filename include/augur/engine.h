@@ -76,7 +76,8 @@ struct Result {
   std::vector<std::string> warnings;
   std::string error;                                ///< why, where finish_reason is Error
   bool refused = false;       ///< by a Session: the request is not as it must be, and was never begun
-  std::string refused_field;  ///< of a refused request, Grammar::field where its grammar is to blame
+  std::string refused_field;  ///< of a refused request, Grammar::field where its grammar is to blame,
+                              ///< "speculative" where its plan asks for too much
   bool expired = false;       ///< by a Session: SubmitOptions::seconds have passed
   bool crowded_out = false;   ///< by a Session: its place in the queue went to a client that has fewer there
   SpeculationStatistics speculation;

@@ -34,6 +34,12 @@ struct SamplingOptions {
   std::uint64_t seed = 0;
 };
 
+/// What compiling one grammar may cost; what goes beyond it is refused.
+struct GrammarBudget {
+  double seconds = 2;                           ///< of one core, more than 0
+  std::int64_t bytes = std::int64_t{64} << 20;  ///< held at a time, more than 0
+};
+
 struct EngineOptions {
   std::string model;  ///< Hugging Face folder or GGUF file
   /// The same, or the folder of a draft head, for the types that need one; empty: none. Its type is the one
@@ -62,6 +68,7 @@ struct EngineOptions {
   std::string isa;
   SpeculationPlan speculation;  ///< for requests that do not say otherwise
   TemplateLimits template_limits;
+  GrammarBudget grammar_budget;
   /// Policies that decide by time measure the model and its drafters once, when they are first used. Folder
   /// where that and what drafts were worth are kept for other processes; "none": nowhere; empty:
   /// $XDG_CACHE_HOME/augur/costs, or ~/.cache/augur/costs.

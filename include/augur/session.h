@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -17,11 +18,23 @@ class QueueFull : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What the plan of one request may ask for at most: the others wait for its drafts.
+struct DraftLimits {
+  int nodes = 1 << 20;  ///< verified in a step: n-max, size
+  int depth = 1 << 20;
+  int topk = 1 << 20;
+};
+
 struct SessionOptions {
   int parallel = 16;  ///< requests that are decoded at once, 1 to Engine::kMostParallel
   /// Requests that may wait for their turn, 1 or more. Who has most there gives way to others when it is
   /// full.
   int queue = 1024;
+  int compilers = 2;  ///< threads that compile requests' grammars, 1 to kMostCompilers
+  static constexpr int kMostCompilers = 64;
+  /// Requests whose own plan asks for more than both these and the engine's plan are refused (field
+  /// "speculative").
+  DraftLimits drafts;
   /// SubmitOptions::priority decides between clients, too, before anything else does. Otherwise it orders
   /// the requests of one client.
   bool priorities_across_clients = false;
@@ -137,8 +150,9 @@ class Session {
   /// longest.
   void forget_text(std::vector<TokenId> tokens, TextFileCallback done, TextOwner owner = {});
 
-  /// Takes in no more requests, and returns when all have ended. Not from a callback.
-  void drain();
+  /// Takes in no more requests, and returns when all have ended; what has not within `seconds` is cancelled.
+  /// Returns how many that were. Not from a callback.
+  std::size_t drain(double seconds = std::numeric_limits<double>::infinity());
   SessionLoad load() const;
 
  private:

@@ -124,7 +124,8 @@ Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& op
                      target->model->weight_bytes());
   load_drafters(options);
   policies = std::make_unique<PolicyCache>(*target->model, parts);
-  grammars = std::make_unique<GrammarCompiler>(*target->tokenizer, target->model->config().vocab);
+  grammars = std::make_unique<GrammarCompiler>(*target->tokenizer, target->model->config().vocab,
+                                               options.grammar_budget);
   decoder = std::make_unique<Decoder>(*target->model);
   prepare_costs(options.cost_cache);
   prepare_policy(plan, 1);

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <tuple>
 
 #include "augur/session.h"
 #include "base/error.h"
@@ -27,6 +28,8 @@ namespace augur::cli {
 namespace {
 
 struct ServeFlags {
+  ServeFlags() { session.drafts = {.nodes = 64, .depth = 16, .topk = 16}; }
+
   EngineOptions engine;
   std::int64_t memory_mib = 0;
   std::int64_t cache_mib = SessionOptions{}.cache_bytes >> 20;
@@ -35,6 +38,7 @@ struct ServeFlags {
   std::string alias;
   std::vector<std::string> api_keys;
   double tpot_ms = 0;
+  double drain_seconds = 60;
   std::string api_key_file;
   std::vector<std::string> cors_origins;
   LogOptions log;
@@ -105,9 +109,15 @@ int serve(const ServeFlags& flags) {
   Output out;
   out.line(fmt::format("{} is served at {}", name, address(flags.http, server.port())));
   while (!interrupt.interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  service.drain();
+  const std::size_t left = service.drain(flags.drain_seconds);
+  if (left > 0) {
+    fmt::print(
+        stderr,
+        "augur: {} request{} had not ended {:.6g} s after the signal and {} cancelled (--drain-timeout)\n",
+        left, left == 1 ? "" : "s", flags.drain_seconds, left == 1 ? "was" : "were");
+  }
   server.finish(kSecondsToWrite);
-  return 0;
+  return left == 0 ? 0 : 1;
 }
 
 /// A flag for each limit of the server.
@@ -187,6 +197,19 @@ void add_serve(CLI::App& app, Action& action) {
   command
       ->add_option("--queue", flags->session.queue, "Requests that may wait; others are told to come again")
       ->check(in_range(1, 1 << 20))
+      ->capture_default_str()
+      ->type_name("N");
+  command
+      ->add_option(
+          "--drain-timeout", flags->drain_seconds,
+          "Seconds in which running requests may end after SIGTERM or SIGINT; then they are cancelled")
+      ->check(in_range(0.0, 1e6))
+      ->capture_default_str()
+      ->type_name("S");
+  command
+      ->add_option("--grammar-threads", flags->session.compilers,
+                   "Threads that compile the grammars of requests")
+      ->check(in_range(1, SessionOptions::kMostCompilers))
       ->capture_default_str()
       ->type_name("N");
   command

@@ -22,7 +22,7 @@
 #include "serve/kept_text_file.h"
 #include "serve/kv_budget.h"
 #include "serve/turns.h"
-#include "serve/worker.h"
+#include "serve/workers.h"
 
 namespace augur {
 namespace {
@@ -95,7 +95,8 @@ class Session::Impl {
         form_{.fingerprint = engine.info().fingerprint,
               .vocab = engine.info().vocab,
               .target = EngineAccess::model(engine).make_cache(),
-              .drafters = EngineAccess::text_keepers(engine)} {
+              .drafters = EngineAccess::text_keepers(engine)},
+        compilers_(options_.compilers) {
     // Who is taken in is not to be lost for want of memory.
     constexpr std::size_t kMost = 1 << 16;
     const std::size_t most = std::min(
@@ -117,6 +118,10 @@ class Session::Impl {
     if (options.parallel < 1 || options.parallel > Engine::kMostParallel) {
       throw Error("session: {} requests at once: expected 1 to {}", options.parallel, Engine::kMostParallel);
     }
+    if (options.compilers < 1 || options.compilers > SessionOptions::kMostCompilers) {
+      throw Error("session: {} threads for grammars: expected 1 to {}", options.compilers,
+                  SessionOptions::kMostCompilers);
+    }
     if (options.queue < 1) throw Error("session: a queue of {}: expected 1 or more", options.queue);
     if (!(options.prompt_share >= 0)) {
       throw Error("session: prompts may take a share of {}: expected 0 or more", options.prompt_share);
@@ -137,9 +142,7 @@ class Session::Impl {
     {
       const std::lock_guard lock(shared_->mutex);
       closing_ = true;
-      for (const Submitted& s : waiting_) s->cancelled = true;
-      for (const Submitted& s : running_) s->cancelled = true;
-      shared_->work.notify_one();
+      cancel_all();
     }
     files_.finish();  // whose jobs end on the thread
     {
@@ -157,7 +160,7 @@ class Session::Impl {
     const std::optional<Grammar> grammar = request.grammar;
     Submitted state = enqueue(std::move(request), std::move(options));
     try {
-      if (state->compiling) compiler_.add([this, state, grammar] { compile(*grammar, *state); });
+      if (state->compiling) compilers_.add([this, state, grammar] { compile(*grammar, *state); });
     } catch (...) {
       compiled(*state, nullptr, std::current_exception());
     }
@@ -172,9 +175,7 @@ class Session::Impl {
     state->request.cancel = &state->cancelled;
     state->options = std::move(options);
     if (state->options.seconds > 0) {
-      state->deadline = std::chrono::steady_clock::now() +
-                        std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                            std::chrono::duration<double>(std::min(state->options.seconds, 1e9)));
+      state->deadline = std::chrono::steady_clock::now() + time_of(state->options.seconds);
     }
     const std::lock_guard lock(shared_->mutex);
     if (closing_) throw Error("session: it takes in no more requests");
@@ -306,11 +307,16 @@ class Session::Impl {
               }));
   }
 
-  void drain() {
+  std::size_t drain(double seconds) {
     std::unique_lock lock(shared_->mutex);
     closing_ = true;
     shared_->work.notify_one();
-    shared_->ended.wait(lock, [&] { return waiting_.empty() && running_.empty(); });
+    const auto ended = [&] { return waiting_.empty() && running_.empty(); };
+    if (shared_->ended.wait_for(lock, time_of(seconds), ended)) return 0;
+    const std::size_t left = waiting_.size() + running_.size();
+    cancel_all();
+    shared_->ended.wait(lock, ended);
+    return left;
   }
 
   SessionLoad load() const {
@@ -321,6 +327,20 @@ class Session::Impl {
   }
 
  private:
+  /// Of seconds that may be infinite.
+  static std::chrono::steady_clock::duration time_of(double seconds) {
+    return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+        std::chrono::duration<double>(std::min(seconds, 1e9)));
+  }
+
+  /// Under the mutex.
+  void cancel_all() {
+    for (const auto* some : {&waiting_, &running_}) {
+      for (const Submitted& s : *some) s->cancelled = true;
+    }
+    shared_->work.notify_one();
+  }
+
   /// Times what is done with a file, and makes an error of what is thrown.
   struct Watch {
     std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
@@ -356,12 +376,17 @@ class Session::Impl {
     return text;
   }
 
-  /// On the compiler's thread, so that nobody else waits for it.
+  /// On a compiler's thread, so that nobody else waits for it. A request that is cancelled, or whose time is
+  /// over, is not kept waiting for its grammar.
   void compile(const Grammar& grammar, Ticket::State& state) {
     std::shared_ptr<const CompiledGrammar> compiled;
     std::exception_ptr problem;
+    const auto over = [&] {
+      return state.cancelled || (state.deadline && std::chrono::steady_clock::now() >= *state.deadline);
+    };
     try {
-      if (!state.cancelled) compiled = EngineAccess::grammars(engine_).compile(grammar);
+      if (!over()) compiled = EngineAccess::grammars(engine_).compile(grammar, {.stopped = over});
+    } catch (const GrammarStopped&) {
     } catch (...) {
       problem = std::current_exception();
     }
@@ -454,12 +479,7 @@ class Session::Impl {
   /// there is nothing left to do.
   bool admit() {
     std::unique_lock lock(shared_->mutex);
-    // Of those that wait, who need not wait any more.
-    const auto actionable = [](const Submitted& s) { return !s->compiling || s->cancelled; };
-    shared_->work.wait(lock, [&] {
-      return !running_.empty() || !jobs_.empty() || ending_ ||
-             std::any_of(waiting_.begin(), waiting_.end(), actionable);
-    });
+    wait_for_work(lock);
     now_ = std::exchange(jobs_, {});
     const auto now = std::chrono::steady_clock::now();
     for (const auto* some : {&running_, &waiting_}) {
@@ -474,6 +494,20 @@ class Session::Impl {
     }
     share_places();
     return !ending_ || !now_.empty() || !running_.empty() || !waiting_.empty();
+  }
+
+  void wait_for_work(std::unique_lock<std::mutex>& lock) {
+    for (;;) {
+      if (!running_.empty() || !jobs_.empty() || ending_) return;
+      // Of those that wait, who need not wait any more.
+      std::optional<std::chrono::steady_clock::time_point> next;
+      const auto now = std::chrono::steady_clock::now();
+      for (const Submitted& s : waiting_) {
+        if (!s->compiling || s->cancelled || (s->deadline && now >= *s->deadline)) return;
+        if (s->deadline && (!next || *s->deadline < *next)) next = s->deadline;
+      }
+      next ? void(shared_->work.wait_until(lock, *next)) : shared_->work.wait(lock);
+    }
   }
 
   using Waiting = std::vector<Submitted>::iterator;
@@ -516,6 +550,20 @@ class Session::Impl {
     std::swap(running, waiting);
   }
 
+  /// Error for a plan that asks for more than a request may.
+  void check_drafts(const SpeculationPlan& asked) const {
+    const SpeculationPlan own = engine_.speculation();
+    const auto check = [](const char* key, std::optional<int> value, std::optional<int> ours, int most) {
+      most = std::max(most, ours.value_or(0));
+      if (value && *value > most)
+        throw Error("speculation: {}={}: a request may ask for at most {}", key, *value, most);
+    };
+    check("n-max", asked.draft_max, own.draft_max, options_.drafts.nodes);
+    check("size", asked.tree_size, own.tree_size, options_.drafts.nodes);
+    check("depth", asked.tree_depth, own.tree_depth, options_.drafts.depth);
+    check("topk", asked.tree_topk, own.tree_topk, options_.drafts.topk);
+  }
+
   void start(const Submitted& s) {
     const auto done = [this, s](Result result) { end(s, std::move(result)); };
     if (s->cancelled && !s->paused) {
@@ -523,12 +571,21 @@ class Session::Impl {
       result.finish_reason = FinishReason::Cancelled;
       return done(std::move(result));
     }
+    std::string field;  // that is to blame
     try {
       if (s->paused) {
         batch_.add(std::move(s->paused), done, s->turn.number);
         return started(*s);
       }
-      if (s->no_grammar) std::rethrow_exception(s->no_grammar);
+      if (s->no_grammar) {
+        field = s->request.grammar->field;
+        std::rethrow_exception(s->no_grammar);
+      }
+      if (s->request.speculation) {
+        field = "speculative";
+        check_drafts(*s->request.speculation);
+        field.clear();
+      }
       auto generation = EngineAccess::start(engine_, s->request, s->options.on_token, options_.parallel,
                                             s->grammar, s->options.tenant);
       budget_.count(generation->sequence());
@@ -538,7 +595,7 @@ class Session::Impl {
     } catch (const Error&) {
       Result refusal = failed(std::current_exception());
       refusal.refused = true;
-      if (s->no_grammar) refusal.refused_field = s->request.grammar->field;
+      refusal.refused_field = field;
       done(std::move(refusal));
     } catch (...) {
       done(failed(std::current_exception()));
@@ -617,8 +674,8 @@ class Session::Impl {
   const Turns turns_;
   const KeptTextForm form_;
   std::thread thread_;
-  Worker compiler_;
-  Worker files_;
+  Workers compilers_;
+  Workers files_{1};
 };
 
 Session::Session(Engine& engine, const SessionOptions& options)
@@ -642,8 +699,8 @@ void Session::forget_text(std::vector<TokenId> tokens, TextFileCallback done, Te
   impl_->forget_text(std::move(tokens), std::move(done), owner);
 }
 
-void Session::drain() {
-  impl_->drain();
+std::size_t Session::drain(double seconds) {
+  return impl_->drain(seconds);
 }
 
 SessionLoad Session::load() const {

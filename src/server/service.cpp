@@ -77,10 +77,10 @@ void Service::open(Engine& engine, const SessionOptions& options) {
   serving_ = true;
 }
 
-void Service::drain() {
+std::size_t Service::drain(double seconds) {
   draining_ = true;
   workers_.drain();
-  if (session_) session_->drain();
+  return session_ ? session_->drain(seconds) : 0;
 }
 
 void Service::admit(const HttpRequest& head) {

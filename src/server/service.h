@@ -1,5 +1,7 @@
 #pragma once
 #include <atomic>
+#include <cstddef>
+#include <limits>
 #include <memory>
 
 #include "augur/session.h"
@@ -24,8 +26,9 @@ class Service final : public HttpApplication {
 
   /// Begins to serve. `engine` outlives it, and nobody else uses it.
   void open(Engine& engine, const SessionOptions& options);
-  /// Refuses what comes, returns when what has begun is done.
-  void drain();
+  /// Refuses what comes, returns when what has begun is done; what is not within `seconds` is cancelled.
+  /// Returns how many requests that were.
+  std::size_t drain(double seconds = std::numeric_limits<double>::infinity());
 
   void admit(const HttpRequest& head) override;
   void answer(HttpRequest request, std::shared_ptr<HttpExchange> http) override;

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "grammar/work_meter.h"
+
 namespace augur {
 namespace {
 
@@ -55,6 +57,7 @@ Automaton product(const Automaton& a, const Automaton& b, bool without_first, bo
   };
   if (state_of(a.empty() ? -1 : 0, b.empty() ? -1 : 0) < 0) return {};
   for (std::size_t i = 0; i < pairs.size(); ++i) {
+    spend_steps(16);
     const auto [of_a, of_b] = pairs[i];
     Automaton::State state;
     state.accepts = accepts(of_a >= 0 && a.states[of_a].accepts, of_b >= 0 && b.states[of_b].accepts);
@@ -181,6 +184,7 @@ Automaton minimal(const Automaton& automaton) {
   for (;;) {
     std::map<Signature, int> known;
     std::vector<int> next(count, -1);
+    spend_steps(count);
     for (int i = 0; i < count; ++i) {
       if (!alive[i]) continue;
       Signature signature{of[i], {}};
@@ -253,6 +257,7 @@ Automaton between_markers(const Automaton& automaton) {
 }
 
 int Nfa::add_state() {
+  spend_steps(1);
   if (states_.size() > 20 * kMostStates) throw AutomatonTooLarge();
   states_.emplace_back();
   return static_cast<int>(states_.size()) - 1;
@@ -281,6 +286,7 @@ int Nfa::embed(const Automaton& automaton, int end) {
 void Nfa::close(std::vector<int>& states) const {
   std::set<int> seen(states.begin(), states.end());
   for (std::size_t i = 0; i < states.size(); ++i) {
+    spend_steps(1);
     for (const int next : states_[states[i]].empty) {
       if (seen.insert(next).second) states.push_back(next);
     }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "grammar/schema/regex.h"
+#include "grammar/work_meter.h"
 
 namespace augur {
 namespace {
@@ -126,6 +127,7 @@ std::string Lowering::grammar_of(const Conjunction& all) {
 }
 
 PiecePtr Lowering::of(const Conjunction& literals) {
+  spend_steps(512);
   const Conjunction all = normaliser_.resolved(literals);
   if (const auto found = known_.find(all); found != known_.end()) return reference(found->second);
   const int rule = text_.add_rule();

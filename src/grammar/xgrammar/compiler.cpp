@@ -13,6 +13,7 @@
 #include "grammar/gbnf.h"
 #include "grammar/json_schema.h"
 #include "grammar/structural_tag.h"
+#include "grammar/xgrammar/budget.h"
 #include "grammar/xgrammar/constraint.h"
 #include "grammar/xgrammar/log.h"
 #include "xgrammar/xgrammar.h"
@@ -43,7 +44,7 @@ struct Translated {
   std::vector<std::string> warnings;
 };
 
-Translated translated(const Grammar& grammar) {
+Translated translated(const Grammar& grammar, const Tokenizer& tokenizer) {
   switch (grammar.kind) {
     case GrammarKind::Json:
     case GrammarKind::JsonSchema: {
@@ -53,7 +54,13 @@ Translated translated(const Grammar& grammar) {
       return {GrammarKind::Ebnf, std::move(schema.ebnf), std::move(schema.warnings)};
     }
     case GrammarKind::Gbnf:
-      return {GrammarKind::Ebnf, ebnf_of_gbnf(grammar.text), {}};
+      return {GrammarKind::Ebnf,
+              ebnf_of_gbnf(grammar.text,
+                           [&](std::string_view text) -> std::optional<TokenId> {
+                             const std::vector<TokenId> ids = tokenizer.encode(text);
+                             return ids.size() == 1 ? std::optional(ids[0]) : std::nullopt;
+                           }),
+              {}};
     case GrammarKind::StructuralTag: {
       EnforceableTag tag = enforceable_structural_tag(grammar.text, kMostWhitespace);
       return {grammar.kind, std::move(tag.text), std::move(tag.warnings)};
@@ -65,27 +72,21 @@ Translated translated(const Grammar& grammar) {
   return {grammar.kind, grammar.text, {}};
 }
 
-/// Error for what the library only warns of: what it would not enforce.
-void check(const xgrammar::TokenizerInfo& vocabulary, GrammarKind kind, const std::string& text) {
+/// Error for what the library only warns of, too: what it would not enforce.
+xgrammar::Grammar parsed(const xgrammar::TokenizerInfo& vocabulary, GrammarKind kind,
+                         const std::string& text) {
   const WarningWatch warnings;
-  if (kind == GrammarKind::Regex) {
-    xgrammar::Grammar::FromRegex(text);
-  } else if (kind == GrammarKind::StructuralTag) {
-    const auto parsed = xgrammar::Grammar::FromStructuralTag(text, vocabulary);
-    if (const auto* error = std::get_if<xgrammar::StructuralTagError>(&parsed)) {
+  xgrammar::Grammar grammar = [&] {
+    if (kind == GrammarKind::Regex) return xgrammar::Grammar::FromRegex(text);
+    if (kind != GrammarKind::StructuralTag) return xgrammar::Grammar::FromEBNF(text);
+    auto tag = xgrammar::Grammar::FromStructuralTag(text, vocabulary);
+    if (const auto* error = std::get_if<xgrammar::StructuralTagError>(&tag)) {
       std::visit([](const auto& why) { throw Error("grammar: {}", why.what()); }, *error);
     }
-  } else {
-    xgrammar::Grammar::FromEBNF(text);
-  }
+    return std::get<xgrammar::Grammar>(tag);
+  }();
   if (!warnings.first().empty()) throw Error("grammar: {}", warnings.first());
-}
-
-/// By its text: a grammar that the library has parsed and written again is not always the same.
-xgrammar::CompiledGrammar compile(xgrammar::GrammarCompiler& compiler, GrammarKind kind,
-                                  const std::string& text) {
-  if (kind == GrammarKind::StructuralTag) return compiler.CompileStructuralTag(text);
-  return kind == GrammarKind::Regex ? compiler.CompileRegex(text) : compiler.CompileGrammar(text);
+  return grammar;
 }
 
 class Compiled final : public CompiledGrammar {
@@ -107,17 +108,21 @@ bool have_grammars() {
 
 class GrammarCompiler::Impl {
  public:
-  Impl(const Tokenizer& tokenizer, std::int64_t vocab) : tokenizer_(tokenizer), vocab_(vocab) {}
+  Impl(const Tokenizer& tokenizer, std::int64_t vocab, const GrammarBudget& budget)
+      : tokenizer_(tokenizer), vocab_(vocab), budget_(budget) {
+    if (!(budget.seconds > 0) || budget.bytes <= 0) {
+      throw Error("grammar: a budget of {} seconds and {} bytes: expected more than 0", budget.seconds,
+                  budget.bytes);
+    }
+  }
 
-  std::shared_ptr<const CompiledGrammar> compile(const Grammar& grammar) {
+  std::shared_ptr<const CompiledGrammar> compile(const Grammar& grammar, const CompileWatch& watch) {
     if (grammar.text.size() > kLongestText) {
       throw Error("grammar: {} bytes: expected at most {}", grammar.text.size(), kLongestText);
     }
-    const std::lock_guard lock(compiling_);
     if (auto found = find(grammar)) return found;
-    auto compiled = compile_anew(grammar);
-    keep(grammar, compiled);
-    return compiled;
+    std::call_once(vocabulary_read_, [&] { read_vocabulary(); });
+    return keep(grammar, compile_anew(grammar, watch));
   }
 
   std::shared_ptr<const CompiledGrammar> find(const Grammar& grammar) {
@@ -136,12 +141,16 @@ class GrammarCompiler::Impl {
     std::shared_ptr<const Compiled> compiled;
   };
 
-  void keep(const Grammar& grammar, std::shared_ptr<const Compiled> compiled) {
+  /// Returns the one that is kept: others may have compiled the same meanwhile.
+  std::shared_ptr<const CompiledGrammar> keep(const Grammar& grammar,
+                                              std::shared_ptr<const Compiled> compiled) {
+    if (auto found = find(grammar)) return found;
     const std::lock_guard lock(mutex_);
     bytes_ += compiled->bytes();
-    kept_.push_front({grammar, std::move(compiled)});
+    kept_.push_front({grammar, compiled});
     for (; bytes_ > kKeptBytes && kept_.size() > 1; kept_.pop_back())
       bytes_ -= kept_.back().compiled->bytes();
+    return compiled;
   }
 
   void read_vocabulary() {
@@ -155,13 +164,12 @@ class GrammarCompiler::Impl {
     compiler_.emplace(*vocabulary_, 1, true, static_cast<std::int64_t>(kKeptBytes));
   }
 
-  std::shared_ptr<const Compiled> compile_anew(const Grammar& grammar) {
-    if (!compiler_) read_vocabulary();
+  std::shared_ptr<const Compiled> compile_anew(const Grammar& grammar, const CompileWatch& watch) {
     try {
-      Translated as = translated(grammar);
-      check(*vocabulary_, as.kind, as.text);
-      auto compiled =
-          std::make_shared<Compiled>(augur::compile(*compiler_, as.kind, as.text), std::move(as.warnings));
+      const CompileBudget budget(budget_, watch);
+      Translated as = translated(grammar, tokenizer_);
+      auto compiled = std::make_shared<Compiled>(
+          compiler_->CompileGrammar(parsed(*vocabulary_, as.kind, as.text)), std::move(as.warnings));
       std::vector<std::uint32_t> first(mask_words(vocab_));
       compiled->begin()->fill(first);
       if (std::all_of(first.begin(), first.end(), [](std::uint32_t word) { return word == 0; })) {
@@ -170,6 +178,8 @@ class GrammarCompiler::Impl {
       return compiled;
     } catch (const Error&) {
       throw;
+    } catch (const GrammarStopped&) {
+      throw;
     } catch (const std::exception& error) {  // its own, and those of what it parses with
       throw Error("grammar: {}", error.what());
     }
@@ -177,8 +187,9 @@ class GrammarCompiler::Impl {
 
   const Tokenizer& tokenizer_;
   const std::int64_t vocab_;
-  std::mutex compiling_;
-  // Of who compiles, from when the first grammar comes.
+  const GrammarBudget budget_;
+  // From when the first grammar comes.
+  std::once_flag vocabulary_read_;
   std::optional<xgrammar::TokenizerInfo> vocabulary_;
   std::optional<xgrammar::GrammarCompiler> compiler_;
   std::mutex mutex_;      ///< of what is kept
@@ -186,12 +197,13 @@ class GrammarCompiler::Impl {
   std::size_t bytes_ = 0;
 };
 
-GrammarCompiler::GrammarCompiler(const Tokenizer& tokenizer, std::int64_t vocab)
-    : impl_(std::make_unique<Impl>(tokenizer, vocab)) {}
+GrammarCompiler::GrammarCompiler(const Tokenizer& tokenizer, std::int64_t vocab, const GrammarBudget& budget)
+    : impl_(std::make_unique<Impl>(tokenizer, vocab, budget)) {}
 GrammarCompiler::~GrammarCompiler() = default;
 
-std::shared_ptr<const CompiledGrammar> GrammarCompiler::compile(const Grammar& grammar) {
-  return impl_->compile(grammar);
+std::shared_ptr<const CompiledGrammar> GrammarCompiler::compile(const Grammar& grammar,
+                                                                const CompileWatch& watch) {
+  return impl_->compile(grammar, watch);
 }
 
 std::shared_ptr<const CompiledGrammar> GrammarCompiler::find(const Grammar& grammar) {

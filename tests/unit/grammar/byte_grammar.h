@@ -15,9 +15,11 @@ class ByteTokenizer final : public Tokenizer {
  public:
   ByteTokenizer() { eos = {kEnd}; }
   static constexpr TokenId kName = 256;
+  static constexpr TokenId kThink = 258;
   static constexpr TokenId kEnd = 259;
 
   std::vector<TokenId> encode(std::string_view text, std::span<const ByteRange>) const override {
+    if (text == token_bytes(kThink)) return {kThink};
     std::vector<TokenId> ids;
     for (const char c : text) ids.push_back(static_cast<unsigned char>(c));
     return ids;

@@ -208,16 +208,15 @@ TEST_F(GrammarTest, StructuralTagsOfTokens) {
                   .text = R"({"type": "structural_tag", "format": )" + format + "}"})
         ->begin();
   };
-  constexpr TokenId kThink = 258;
   const auto named = begin(R"({"type": "sequence", "elements": [{"type": "token", "token": 258},
                               {"type": "const_string", "value": "ab"}]})");
   EXPECT_FALSE(named->accept('a'));
-  EXPECT_TRUE(named->accept(kThink) && named->accept('a') && named->accept('b'));
+  EXPECT_TRUE(named->accept(ByteTokenizer::kThink) && named->accept('a') && named->accept('b'));
   EXPECT_TRUE(named->accept(ByteTokenizer::kEnd));
   const auto triggered =
       begin(R"({"type": "token_triggered_tags", "trigger_tokens": [258], "tags": [{"type": "tag",
       "begin": {"type": "token", "token": 258}, "content": {"type": "regex", "pattern": "[0-9]+"}, "end": "."}]})");
-  EXPECT_TRUE(triggered->accept('x') && triggered->accept(kThink));
+  EXPECT_TRUE(triggered->accept('x') && triggered->accept(ByteTokenizer::kThink));
   EXPECT_FALSE(triggered->accept('x'));
   EXPECT_TRUE(triggered->accept('7') && triggered->accept('.') && triggered->accept('x'));
 }
