@@ -13,6 +13,6 @@ if ! "$venv/bin/pip" install -q -r tests/clients/requirements.txt; then
 fi
 if [ -z "${AUGUR:-}" ]; then
   cmake --preset release --log-level=WARNING
-  cmake --build --preset release --target augur_program
+  cmake --build --preset release --target augur_program augur_lab_program
 fi
 "$venv/bin/python" -m pytest -p no:cacheprovider tests/clients "$@"

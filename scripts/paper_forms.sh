@@ -8,9 +8,11 @@
 #   LIMIT    prompts of each file (3)               ROUNDS  repetitions (4, acceptance-guided drafting's)
 #   AUGUR    the program                            MODEL   a model (scripts/get_model.sh's)
 #   TEMPERATURES  (0 1)                             WEIGHTS (bf16)
+#   TOKENS   of an answer (96)
+#   DO       parts (which needs no quiet machine), studies (with the parts that there are), or both ("parts studies")
 set -euo pipefail
 
-[[ $# -ge 2 ]] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[[ $# -ge 2 ]] || { sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 training=$1 work=$2
 shift 2
@@ -23,7 +25,9 @@ parts=$work/parts
 mkdir -p "$parts"
 for part in models/*/; do ln -sfn "$(realpath "$part")" "$parts/$(basename "$part")"; done
 
+does() { [[ " ${DO:-parts studies} " == *" $1 "* ]]; }
 wants() { [[ " ${STUDIES:-hetero c2t acceptance dynaspec overview} " == *" $1 "* ]]; }
+trains() { does parts && wants "$1"; }
 traced() {  # NAME FLAGS...
   local file=$work/$drafter-$1.trace
   shift
@@ -35,7 +39,7 @@ made() {  # PART NAME FLAGS...
   [[ -s $folder/config.json ]] || "$augur" train "$part" "$@" -o "$folder"
 }
 
-if wants hetero; then
+if trains hetero; then
   # The paper's tree is 7 levels deep; 3 are what drafts here fill.
   for depth in 3 7; do
     traced "depth$depth" --tree-depth $depth --tree-size 60
@@ -46,7 +50,7 @@ if wants hetero; then
     made hetero "lengths-$depth-weighted" "${of[@]}" --of length --split weighted
   done
 fi
-if wants acceptance; then
+if trains acceptance; then
   traced chances --hidden --mix 0.5 --target-probabilities
   of=(--traces "$work/$drafter-chances.trace")
   made acceptance heads-hard "${of[@]}"
@@ -55,7 +59,7 @@ if wants acceptance; then
   # Without the drafter's own estimate to start from there is more to learn.
   made acceptance heads-paper "${of[@]}" --labels soft --reject-weight 6 --state-only --epochs 60 --lr 1e-3
 fi
-if wants c2t; then
+if trains c2t; then
   traced trees --tree-depth 11 --tree-topk 10
   of=(--traces "$work/$drafter-trees.trace" --epochs 10)
   made c2t nodes "${of[@]}"
@@ -67,7 +71,7 @@ if wants c2t; then
     made c2t "tuned-$(basename "$(dirname "$other")")" "${of[@]}" --init-from "$other"
   done
 fi
-if wants dynaspec && [[ -d models/$drafter/frspec ]]; then
+if trains dynaspec && [[ -d models/$drafter/frspec ]]; then
   of=(-m "$model" -d "models/$drafter" --prompts "$training")
   core=(--core "models/$drafter/frspec" --core-size 1024)
   made dynaspec clusters "${of[@]}" "${core[@]}"
@@ -76,11 +80,11 @@ if wants dynaspec && [[ -d models/$drafter/frspec ]]; then
   made dynaspec clusters-paper "${of[@]}" --loss top --row-budget
 fi
 for study in hetero c2t acceptance dynaspec overview; do
-  wants $study || continue
+  does studies && wants $study || continue
   [[ $study != dynaspec || -d models/$drafter/frspec ]] || continue
   for temperature in ${TEMPERATURES:-0 1}; do
     name=$work/$drafter-$study-t$temperature
-    "$augur" bench paper $study -m "$model" --parts "$parts" --drafter "$drafter" --prompts "${prompts[@]}" --turns 1 -n 96 \
+    "$augur" bench paper $study -m "$model" --parts "$parts" --drafter "$drafter" --prompts "${prompts[@]}" --turns 1 -n "${TOKENS:-96}" \
       --limit "${LIMIT:-3}" --rounds "${ROUNDS:-4}" --temp "$temperature" --weights "${WEIGHTS:-bf16}" --json "$name.json" | tee "$name.txt"
   done
 done

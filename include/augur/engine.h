@@ -54,6 +54,7 @@ struct SpeculationStatistics {
   double mean_accepted_length = 0;   ///< tokens per call, the target's own included (1 when plain)
   std::vector<std::int64_t> accepted_per_position;  ///< [d]: rounds whose draft was accepted at depth d + 1
   double draft_ms = 0;
+  double classify_ms = 0;  ///< of draft_ms: what trained parts of policies (bins, classifiers, heads) took
   double verify_ms = 0;
   double other_ms = 0;
 };
@@ -71,10 +72,14 @@ struct Result {
   double tokens_per_second = 0;                     ///< generated tokens over decode_ms
   FinishReason finish_reason = FinishReason::None;  ///< Error in generate_many only
   std::string stop_string;                          ///< that the text ended before; empty: none
+  /// What of the request's grammar constrains nothing though it may have been meant to, with its place.
+  std::vector<std::string> warnings;
   std::string error;                                ///< why, where finish_reason is Error
   bool refused = false;       ///< by a Session: the request is not as it must be, and was never begun
-  std::string refused_field;  ///< of a refused request, Grammar::field where its grammar is to blame
+  std::string refused_field;  ///< of a refused request, Grammar::field where its grammar is to blame,
+                              ///< "speculative" where its plan asks for too much
   bool expired = false;       ///< by a Session: SubmitOptions::seconds have passed
+  bool crowded_out = false;   ///< by a Session: its place in the queue went to a client that has fewer there
   SpeculationStatistics speculation;
 };
 
@@ -162,10 +167,11 @@ class Engine {
   const ModelInfo& info() const;
   /// What the target and the engine's own drafters cost here; measured now if need be, or if `anew`.
   MeasuredCosts costs(bool anew = false);
-  /// As a request's prompt would be, BOS included where the tokenizer says so.
-  std::vector<TokenId> tokenize(std::string_view text) const;
+  /// As a request's prompt would be, BOS included where the tokenizer says so. `parse_special`: what looks
+  /// like a control token is one; otherwise it is text.
+  std::vector<TokenId> tokenize(std::string_view text, bool parse_special = true) const;
   /// The same as it stands within a prompt: without a beginning of sequence.
-  std::vector<TokenId> tokenize_part(std::string_view text) const;
+  std::vector<TokenId> tokenize_part(std::string_view text, bool parse_special = true) const;
   std::string detokenize(std::span<const TokenId> tokens, bool show_special = false) const;
   /// What a token stands for within a text: perhaps a part of a character. None for ids that only pad the
   /// vocabulary.

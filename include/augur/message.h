@@ -18,6 +18,9 @@ struct Message {
   std::vector<ToolCall> tool_calls;  ///< the assistant's
   std::string tool_call_id;          ///< role "tool": which call this answers
   std::string name;                  ///< role "tool": of the function; empty: not said
+  /// How a template sees content that is empty: as a text, as none, or not at all.
+  enum class Absence { Empty, Null, Missing };
+  Absence absence = Absence::Empty;
 };
 
 }  // namespace augur

@@ -12,6 +12,7 @@
 #include "augur/enums.h"
 #include "augur/message.h"
 #include "augur/plan.h"
+#include "augur/template_limits.h"
 
 namespace augur {
 
@@ -31,6 +32,12 @@ struct SamplingOptions {
   int penalty_window = 64;  ///< last tokens that the penalties look at; -1: all
   std::vector<std::pair<TokenId, float>> logit_bias;
   std::uint64_t seed = 0;
+};
+
+/// What compiling one grammar may cost; what goes beyond it is refused.
+struct GrammarBudget {
+  double seconds = 2;                           ///< of one core, more than 0
+  std::int64_t bytes = std::int64_t{64} << 20;  ///< held at a time, more than 0
 };
 
 struct EngineOptions {
@@ -60,6 +67,8 @@ struct EngineOptions {
   /// Instruction set of the kernels ("portable", "avx2", ...); empty: AUGUR_ISA, or the best there is.
   std::string isa;
   SpeculationPlan speculation;  ///< for requests that do not say otherwise
+  TemplateLimits template_limits;
+  GrammarBudget grammar_budget;
   /// Policies that decide by time measure the model and its drafters once, when they are first used. Folder
   /// where that and what drafts were worth are kept for other processes; "none": nowhere; empty:
   /// $XDG_CACHE_HOME/augur/costs, or ~/.cache/augur/costs.
@@ -84,15 +93,22 @@ struct Request {
   /// Text; special tokens in it are recognised, and BOS is put in front where the tokenizer says so.
   std::string prompt;
   std::vector<TokenId> prompt_tokens;  ///< used as they are
-  std::vector<Message> messages;       ///< rendered with the model's chat template
-  std::string tools;                   ///< for the template: a JSON list in OpenAI's form; empty: none
-  std::int64_t max_tokens = -1;        ///< < 0: as many as the context holds
-  std::vector<std::string> stop;       ///< generation ends before any of these; they are not part of the text
-  bool ignore_eos = false;             ///< never draw an end-of-sequence token
+  /// Rendered with the model's chat template. In what they and the tools say, control tokens are text; in the
+  /// template's own text they are tokens.
+  std::vector<Message> messages;
+  std::string tools;              ///< for the template: a JSON list in OpenAI's form; empty: none
+  std::int64_t max_tokens = -1;   ///< < 0: as many as the context holds
+  std::vector<std::string> stop;  ///< generation ends before any of these; they are not part of the text
+  bool ignore_eos = false;        ///< never draw an end-of-sequence token
   /// Promised time per token, once the prompt has been read: `auto` gives a text that falls behind more of
   /// the batch's drafts, in the place of those that are in time. 0: nothing is promised.
   double tpot_ms = 0;
-  bool cache_prompt = true;           ///< take over what a Session has kept of a text that begins alike
+  /// Take over what a Session has kept of a text that begins alike, and leave this one for others. False:
+  /// the whole prompt is read, and nothing of the text stays: it is not kept, and look-ups do not learn from
+  /// it.
+  bool cache_prompt = true;
+  /// Requests share what is kept, and what look-ups learn, with those of the same salt only (vLLM's field).
+  std::string cache_salt;
   bool show_special = false;          ///< special tokens appear in the text
   std::vector<TokenId> shown_tokens;  ///< special tokens that appear in it all the same
   /// The log-probability of every generated token, and those of so many of the most probable tokens in its

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -17,9 +18,26 @@ class QueueFull : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What the plan of one request may ask for at most: the others wait for its drafts.
+struct DraftLimits {
+  int nodes = 1 << 20;  ///< verified in a step: n-max, size
+  int depth = 1 << 20;
+  int topk = 1 << 20;
+};
+
 struct SessionOptions {
   int parallel = 16;  ///< requests that are decoded at once, 1 to Engine::kMostParallel
-  int queue = 1024;   ///< requests that may wait for their turn, 1 or more
+  /// Requests that may wait for their turn, 1 or more. Who has most there gives way to others when it is
+  /// full.
+  int queue = 1024;
+  int compilers = 2;  ///< threads that compile requests' grammars, 1 to kMostCompilers
+  static constexpr int kMostCompilers = 64;
+  /// Requests whose own plan asks for more than both these and the engine's plan are refused (field
+  /// "speculative").
+  DraftLimits drafts;
+  /// SubmitOptions::priority decides between clients, too, before anything else does. Otherwise it orders
+  /// the requests of one client.
+  bool priorities_across_clients = false;
   /// By what share of its time the prompts of new requests may lengthen a step of those that are writing. 0:
   /// as little as possible; infinity: a step takes a whole chunk of a prompt.
   double prompt_share = 1.0;
@@ -32,10 +50,21 @@ struct SessionOptions {
   std::int64_t cache_bytes = std::int64_t{8} << 30;
 };
 
+/// Whose a text is. What is kept of texts and what look-ups learn from them is for requests of the same owner
+/// alone: no other can tell whether it is there. All that have neither are one.
+struct TextOwner {
+  std::string tenant;  ///< SubmitOptions::tenant
+  std::string salt;    ///< Request::cache_salt: tells apart within the tenant
+
+  friend bool operator==(const TextOwner&, const TextOwner&) = default;
+};
+
 struct SubmitOptions {
-  int priority = 0;  ///< the highest begins first
-  /// Among equals the client that has the fewest requests running is next, then the request that came first.
+  int priority = 0;  ///< of the client's, the highest begins first (priorities_across_clients)
+  /// The client that has the fewest requests running is next. Where one has two more than another that waits,
+  /// its last one gives its place, and goes on with the same tokens later.
   std::string client;
+  std::string tenant;  ///< whose texts it shares (TextOwner); any bytes
   /// Seconds from now in which it has to end; it is an error then, with the tokens it has got. 0: as long as
   /// it takes.
   double seconds = 0;
@@ -54,6 +83,8 @@ class Ticket {
   /// Blocks until the request has ended. finish_reason Error where it was refused, or anything was thrown for
   /// it. Not from a callback of the session, whose thread it would wait for.
   Result wait() const;
+  /// Result::warnings, from when the request's grammar has been compiled, so before its first token.
+  std::vector<std::string> warnings() const;
 
  private:
   friend class Session;
@@ -110,17 +141,18 @@ class Session {
   /// Writes what is kept of a text's beginning, as far as it is: tokens, the model's and the drafters' state
   /// of them. `done` is called once, on a thread of the session's, like those of the functions below.
   using TextFileCallback = std::function<void(const TextFile&)>;
-  void save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done);
-  /// Keeps a text that save_text() has written, for the same model and formats: requests that begin like it
-  /// have the same tokens as if they read it. What is damaged, of another model, or more than the kept texts
-  /// may take, is an error.
-  void load_text(std::string path, TextFileCallback done);
+  void save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done, TextOwner owner = {});
+  /// Keeps a text that save_text() has written, for the same model and formats: requests of `owner` that
+  /// begin like it have the same tokens as if they read it. What is damaged, of another model, or more than
+  /// the kept texts may take, is an error.
+  void load_text(std::string path, TextFileCallback done, TextOwner owner = {});
   /// Forgets what is kept of a text, of its beginnings, and of what continues it. TextFile::tokens: of the
   /// longest.
-  void forget_text(std::vector<TokenId> tokens, TextFileCallback done);
+  void forget_text(std::vector<TokenId> tokens, TextFileCallback done, TextOwner owner = {});
 
-  /// Takes in no more requests, and returns when all have ended. Not from a callback.
-  void drain();
+  /// Takes in no more requests, and returns when all have ended; what has not within `seconds` is cancelled.
+  /// Returns how many that were. Not from a callback.
+  std::size_t drain(double seconds = std::numeric_limits<double>::infinity());
   SessionLoad load() const;
 
  private:

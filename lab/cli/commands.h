@@ -16,6 +16,7 @@ void add_bench_spec(CLI::App& bench, Action& action);
 void add_bench_vocab(CLI::App& bench, Action& action);
 void add_bench_suite(CLI::App& bench, Action& action);
 void add_bench_serve(CLI::App& bench, Action& action);
+void add_bench_schemas(CLI::App& bench, Action& action);
 void add_bench_report(CLI::App& bench, Action& action);
 void add_bench_paper(CLI::App& bench, Action& action);
 void add_bench_project(CLI::App& bench, Action& action);

@@ -112,7 +112,7 @@ class PromptEncoder {
   std::vector<TokenId> chat(const std::vector<Message>& messages, const std::string& where) const {
     if (!template_)
       throw Error("{}: the model has no chat template, so only \"prompt_ids\" can be used", where);
-    return tokenizer_.encode(render_chat(*template_, tokenizer_, messages, true));
+    return encode_chat(tokenizer_, render_chat(*template_, tokenizer_, messages, true));
   }
 
   const Tokenizer& tokenizer_;

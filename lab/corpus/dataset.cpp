@@ -55,24 +55,24 @@ void Dataset::add_chat(const std::vector<Message>& messages, const std::string& 
     }
   };
   if (turns == 0) return;
-  const std::string whole = rendered(turns, false);
-  const std::vector<TokenId> tokens = tokenizer_.encode(whole);
+  const MarkedText whole = rendered(turns, false);
+  const std::vector<TokenId> tokens = encode_chat(tokenizer_, whole);
   std::vector<std::uint8_t> learn(tokens.size(), 0);
   // A token that reaches over the end of `text` in the whole counts as what follows.
-  const auto tokens_of = [&](const std::string& text) {
-    const std::vector<TokenId> own = tokenizer_.encode(text);
+  const auto tokens_of = [&](const MarkedText& text) {
+    const std::vector<TokenId> own = encode_chat(tokenizer_, text);
     return std::mismatch(own.begin(), own.end(), tokens.begin(), tokens.end()).second;
   };
   for (std::size_t i = 0; i < turns; ++i) {
     if (!is_assistants(messages[i])) continue;
-    const std::string prompt = rendered(i, true);
-    if (!whole.starts_with(prompt)) {
+    const MarkedText prompt = rendered(i, true);
+    if (!whole.text.starts_with(prompt.text)) {
       // What asks for an answer may be more than what answers begin with ("<think>"), the text before not.
-      const std::string before = rendered(i, false);
-      if (!whole.starts_with(before) || !prompt.starts_with(before)) continue;
+      const std::string before = rendered(i, false).text;
+      if (!whole.text.starts_with(before) || !prompt.text.starts_with(before)) continue;
     }
-    const std::string answered = i + 1 == turns ? whole : rendered(i + 1, false);
-    if (!whole.starts_with(answered)) continue;
+    const MarkedText answered = i + 1 == turns ? whole : rendered(i + 1, false);
+    if (!whole.text.starts_with(answered.text)) continue;
     const auto begin = tokens_of(prompt) - tokens.begin();
     const auto end = i + 1 == turns ? std::ssize(tokens) : tokens_of(answered) - tokens.begin();
     std::fill(learn.begin() + begin, learn.begin() + std::max(begin, end), 1);

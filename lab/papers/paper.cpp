@@ -137,7 +137,7 @@ PaperStudy paper_study(const std::string& name, const FoundPart& drafter, const 
                      .lengths = from.value("lengths", false)};
     const json source = from.value("source", json::object());
     for (const json& row : from.at("rows")) add_rows(row, source, found, table.rows);
-    study.tables.push_back(std::move(table));
+    if (!table.rows.empty()) study.tables.push_back(std::move(table));
   }
   return study;
 }

@@ -53,8 +53,8 @@ std::vector<std::string> paper_names();
 std::vector<PaperReading> paper_readings(const std::string& name);
 
 /// The study for a drafter among `parts` (of the folder `folder`) and the policies' parts made for it; rows
-/// that need a part which is not there are left out. Error when the name is unknown, or the part that the
-/// study is about is missing.
+/// that need a part which is not there are left out, and tables of such rows alone. Error when the name is
+/// unknown, or the part that the study is about is missing.
 PaperStudy paper_study(const std::string& name, const FoundPart& drafter, const std::vector<FoundPart>& parts,
                        const std::string& folder);
 

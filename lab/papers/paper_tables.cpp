@@ -38,7 +38,8 @@ double variance_of_rounds(const ordered_json& row) {
 double our_figure(const ordered_json& row, const std::string& column) {
   const auto seconds = [&](const char* key) { return row.at(key).get<double>() / 1000; };
   if (column == "variance") return variance_of_rounds(row);
-  if (column == "draft_s") return seconds("draft_ms");
+  if (column == "draft_s") return seconds("draft_ms") - seconds("classify_ms");
+  if (column == "additional_s") return seconds("classify_ms") > 0 ? seconds("classify_ms") : kNone;
   if (column == "verify_s") return seconds("verify_ms");
   if (column == "other_s") return seconds("other_ms");
   if (column == "total_s") return seconds("draft_ms") + seconds("verify_ms") + seconds("other_ms");
@@ -64,6 +65,8 @@ std::string shown(const std::string& column, double value, double first) {
   if (std::isnan(value)) return "";
   if (column == "speedup") return fmt::format("{:.2f}x", value);
   if (column == "variance") return fmt::format("{:.4f}", value);
+  if (column == "additional_s" && value < 0.1) return fmt::format("{:.6f}", value);
+  if (column == "vocab_size") return fmt::format("{:.0f}", value);
   if (column != "calls" && column != "verified") return fmt::format("{:.2f}", value);
   return value == first || std::isnan(first)
              ? fmt::format("{:.0f}", value)

@@ -45,6 +45,7 @@ void add_to(SpeculationStatistics& sum, const SpeculationStatistics& more) {
   sum.drafted_tokens += more.drafted_tokens;
   sum.accepted_tokens += more.accepted_tokens;
   sum.draft_ms += more.draft_ms;
+  sum.classify_ms += more.classify_ms;
   sum.verify_ms += more.verify_ms;
   sum.other_ms += more.other_ms;
   const std::size_t depths = std::max(sum.accepted_per_position.size(), more.accepted_per_position.size());
@@ -71,6 +72,7 @@ nlohmann::ordered_json to_json(const Cell& cell) {
           {"accepted", s.accepted_tokens},
           {"per_position", s.accepted_per_position},
           {"draft_ms", s.draft_ms},
+          {"classify_ms", s.classify_ms},
           {"verify_ms", s.verify_ms},
           {"other_ms", s.other_ms},
           {"forecasts", to_json(cell.forecasts)},
@@ -93,6 +95,7 @@ Cell cell_of(const json& object) {
     s.accepted_tokens = object.at("accepted");
     s.accepted_per_position = object.at("per_position").get<std::vector<std::int64_t>>();
     s.draft_ms = object.at("draft_ms");
+    s.classify_ms = object.value("classify_ms", 0.0);
     s.verify_ms = object.at("verify_ms");
     s.other_ms = object.at("other_ms");
     if (object.contains("forecasts")) cell.forecasts = forecasts_of(object["forecasts"]);

@@ -292,6 +292,7 @@ nlohmann::ordered_json to_json(const MethodFigures& f) {
           {"accepted_tokens", f.sum.accepted_tokens},
           {"accepted_per_position", f.sum.accepted_per_position},
           {"draft_ms", f.sum.draft_ms},
+          {"classify_ms", f.sum.classify_ms},
           {"verify_ms", f.sum.verify_ms},
           {"other_ms", f.sum.other_ms},
           {"forecasts", summary(f.forecasts)}};

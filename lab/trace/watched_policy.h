@@ -23,11 +23,13 @@ class WatchedPolicy final : public TreePolicy {
     inner_->next_frontier(tree, out);
   }
   int width() const override { return inner_->width(); }
+  double least_confidence() const override { return inner_->least_confidence(); }
   bool branches() const override { return inner_->branches(); }
   void prune(DraftTree& tree) override {
     watcher_(tree);
     inner_->prune(tree);
   }
+  double classify_ms() const override { return inner_->classify_ms(); }
   void observe(const StepTrace& step) override { inner_->observe(step); }
 
  private:

@@ -52,7 +52,7 @@ std::vector<std::vector<TokenId>> VocabularyBench::prompts(std::span<const std::
       std::vector<TokenId> ids =
           prompt.messages.empty()
               ? encode_text(*tokenizer_, prompt.text)
-              : tokenizer_->encode(render_chat(*template_, *tokenizer_, prompt.messages, true));
+              : encode_chat(*tokenizer_, render_chat(*template_, *tokenizer_, prompt.messages, true));
       if (ids.empty() || std::ssize(ids) > longest) return true;
       all.push_back(std::move(ids));
       ++taken;

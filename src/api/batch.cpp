@@ -27,34 +27,52 @@ Result failed(const std::exception_ptr& why) noexcept {
   return result;
 }
 
-void Batch::add(std::unique_ptr<Generation> generation, Done done, std::int64_t order) {
-  wait({std::move(generation), std::move(done), order});
+std::vector<std::int64_t> Batch::numbers(const std::vector<Running>& list) {
+  std::vector<std::int64_t> numbers;
+  for (const Running& r : list) numbers.push_back(r.number);
+  return numbers;
 }
 
-Sequence& Batch::wait(Running running) {
-  const auto before = [](std::int64_t order, const Running& r) { return order >= r.order; };
-  const auto place = std::upper_bound(waiting_.begin(), waiting_.end(), running.order, before);
-  return waiting_.insert(place, std::move(running))->generation->sequence();
+/// list.size(): it is not there.
+std::size_t Batch::index_of(const std::vector<Running>& list, std::int64_t number) {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const Running& r) { return r.number == number; });
+  return static_cast<std::size_t>(found - list.begin());
 }
 
-const Sequence* Batch::next() const {
-  return waiting_.empty() ? nullptr : &waiting_.back().generation->sequence();
+const Sequence& Batch::sequence(std::int64_t number) const {
+  const std::size_t i = index_of(running_, number);
+  return (i < running_.size() ? running_[i] : waiting_[index_of(waiting_, number)]).generation->sequence();
 }
 
-void Batch::begin_next() {
-  running_.push_back(std::move(waiting_.back()));
-  waiting_.pop_back();
+void Batch::add(std::unique_ptr<Generation> generation, Done done, std::int64_t number) {
+  waiting_.push_back({std::move(generation), std::move(done), number});
 }
 
-bool Batch::suspend_one() {
-  if (running_.size() < 2) return false;
-  make_room_for_one(waiting_);
-  const auto last = std::max_element(running_.begin(), running_.end(),
-                                     [](const Running& a, const Running& b) { return a.order < b.order; });
-  Sequence& sequence = wait(std::move(*last));
-  running_.erase(last);
-  decoder_.suspend(sequence);
-  return true;
+void Batch::begin(std::int64_t number) {
+  move(number, waiting_, running_);
+}
+
+void Batch::suspend(std::int64_t number) {
+  move(number, running_, waiting_);
+  decoder_.suspend(waiting_.back().generation->sequence());
+}
+
+void Batch::move(std::int64_t number, std::vector<Running>& from, std::vector<Running>& to) {
+  make_room_for_one(to);
+  const auto place = from.begin() + static_cast<std::ptrdiff_t>(index_of(from, number));
+  to.push_back(std::move(*place));
+  from.erase(place);
+}
+
+std::unique_ptr<Generation> Batch::take_out(std::int64_t number) {
+  std::vector<Running>& list = index_of(running_, number) < running_.size() ? running_ : waiting_;
+  const auto place = list.begin() + static_cast<std::ptrdiff_t>(index_of(list, number));
+  std::unique_ptr<Generation> generation = std::move(place->generation);
+  list.erase(place);
+  decoder_.retire(generation->sequence());
+  decoder_.suspend(generation->sequence());
+  return generation;
 }
 
 bool Batch::stop_drafting() {

@@ -19,14 +19,16 @@ class Batch {
   /// `decoder` outlives it.
   explicit Batch(Decoder& decoder) : decoder_(decoder) {}
 
-  /// The lowest `order` is begun first, and suspended last.
-  void add(std::unique_ptr<Generation> generation, Done done, std::int64_t order = 0);
-  /// Which of those that wait is the next; null: none waits.
-  const Sequence* next() const;
-  void begin_next();
-  /// Has the one with the highest order wait again, and gives back its memory. False where fewer than two
-  /// run. When there is no memory even for that, it is thrown, and nothing has changed.
-  bool suspend_one();
+  /// `number`: by which it is known here, unlike any other's.
+  void add(std::unique_ptr<Generation> generation, Done done, std::int64_t number);
+  /// One that waits runs from here on. When there is no memory even for that, it is thrown, and nothing has
+  /// changed; the same holds for the next two.
+  void begin(std::int64_t number);
+  /// Has one that runs wait again, and gives back its memory.
+  void suspend(std::int64_t number);
+  /// Takes one out of the batch, and gives back its memory; what was computed of it is kept where texts are.
+  /// It may be added again.
+  std::unique_ptr<Generation> take_out(std::int64_t number);
   /// Has the one that runs alone decode plainly from here on, and gives back its drafters' memory. False
   /// where it does so already, or more than one runs.
   bool stop_drafting();
@@ -34,6 +36,10 @@ class Batch {
   std::size_t size() const { return running_.size(); }  ///< that run
   bool empty() const { return running_.empty() && waiting_.empty(); }
   std::vector<const Sequence*> running() const;
+  std::vector<std::int64_t> running_numbers() const { return numbers(running_); }
+  std::vector<std::int64_t> waiting_numbers() const { return numbers(waiting_); }
+  /// Of one that waits or runs.
+  const Sequence& sequence(std::int64_t number) const;
   /// One step for all; those that have ended by then are gone. Throws what makes going on impossible
   /// (Decoder::step): nothing is lost, and the step may be tried again.
   void step();
@@ -44,14 +50,16 @@ class Batch {
   struct Running {
     std::unique_ptr<Generation> generation;
     Done done;
-    std::int64_t order = 0;
+    std::int64_t number = 0;
   };
-  Sequence& wait(Running running);
+  static std::vector<std::int64_t> numbers(const std::vector<Running>& list);
+  static void move(std::int64_t number, std::vector<Running>& from, std::vector<Running>& to);
+  static std::size_t index_of(const std::vector<Running>& list, std::int64_t number);
   void end(Running ended);
 
   Decoder& decoder_;
   std::vector<Running> running_;
-  std::vector<Running> waiting_;  ///< by order, falling
+  std::vector<Running> waiting_;
   std::vector<Sequence*> sequences_;
 };
 

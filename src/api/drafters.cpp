@@ -34,12 +34,32 @@ void Drafters::forget_learnt() {
   for (auto& [name, loaded] : models_) loaded.model->forget_learnt();
 }
 
+std::int64_t Drafters::learnt_bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& [name, loaded] : models_) bytes += loaded.model->learnt_bytes();
+  return bytes;
+}
+
+void Drafters::limit_learnt(std::int64_t bytes) {
+  for (auto& [name, loaded] : models_) {
+    loaded.model->limit_learnt(bytes);
+    bytes -= loaded.model->learnt_bytes();
+  }
+}
+
+bool Drafters::drop_learnt() {
+  return std::any_of(models_.begin(), models_.end(),
+                     [](const auto& named) { return named.second.model->drop_learnt(); });
+}
+
 std::unique_ptr<Drafter> Drafters::make(const std::string& name, const SpeculationPlan& plan,
-                                        std::int64_t context) const {
+                                        const Text& text) const {
   return models_.at(name).model->make({.ngram_min = value_of(plan, &SpeculationPlan::ngram_min),
                                        .ngram_max = value_of(plan, &SpeculationPlan::ngram_max),
                                        .exit_layer = value_of(plan, &SpeculationPlan::exit_layer),
-                                       .context = context});
+                                       .context = text.tokens,
+                                       .owner = text.owner,
+                                       .keep_output = text.keep_output});
 }
 
 std::string Drafters::cost_key(const std::string& name, const SpeculationPlan& plan) const {

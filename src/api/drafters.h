@@ -28,10 +28,19 @@ class Drafters {
   std::vector<std::string> names() const;
   /// Of all that are loaded: DrafterModel::forget_learnt().
   void forget_learnt();
+  // The same: what they have learnt and keep in memory that grows (DrafterModel).
+  std::int64_t learnt_bytes() const;
+  void limit_learnt(std::int64_t bytes);
+  bool drop_learnt();
 
-  /// For a text of so many tokens. `name`: of the plan, which was resolved for this engine.
-  std::unique_ptr<Drafter> make(const std::string& name, const SpeculationPlan& plan,
-                                std::int64_t context) const;
+  /// A text to be drafted for.
+  struct Text {
+    std::int64_t tokens = 0;  ///< that it may have
+    std::string owner;        ///< DrafterSettings::owner
+    bool keep_output = true;
+  };
+  /// `name`: of the plan, which was resolved for this engine.
+  std::unique_ptr<Drafter> make(const std::string& name, const SpeculationPlan& plan, const Text& text) const;
   /// What tells the costs of a drafter of the plan from others': its name, its files, its
   /// vocabulary, where it exits.
   std::string cost_key(const std::string& name, const SpeculationPlan& plan) const;

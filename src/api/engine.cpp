@@ -24,6 +24,7 @@
 #include "draft/model_drafter.h"
 #include "io/checkpoint.h"
 #include "io/part_location.h"
+#include "io/prompt_text.h"
 
 #ifndef AUGUR_VERSION
 #error "AUGUR_VERSION comes from the build"
@@ -103,7 +104,8 @@ struct Engine::Impl {
                                               std::string_view beside = {});
   std::unique_ptr<Generation> start(const Request& request, const TokenCallback& on_token, int parallel,
                                     const EngineAccess::Prepare& prepare = {},
-                                    const std::shared_ptr<const CompiledGrammar>& grammar = nullptr);
+                                    const std::shared_ptr<const CompiledGrammar>& grammar = nullptr,
+                                    const std::string& tenant = {});
   Result run(Generation& generation);
 };
 
@@ -122,7 +124,8 @@ Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& op
                      target->model->weight_bytes());
   load_drafters(options);
   policies = std::make_unique<PolicyCache>(*target->model, parts);
-  grammars = std::make_unique<GrammarCompiler>(*target->tokenizer, target->model->config().vocab);
+  grammars = std::make_unique<GrammarCompiler>(*target->tokenizer, target->model->config().vocab,
+                                               options.grammar_budget);
   decoder = std::make_unique<Decoder>(*target->model);
   prepare_costs(options.cost_cache);
   prepare_policy(plan, 1);
@@ -250,7 +253,8 @@ std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan&
 
 std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const TokenCallback& on_token,
                                                 int parallel, const EngineAccess::Prepare& prepare,
-                                                const std::shared_ptr<const CompiledGrammar>& grammar) {
+                                                const std::shared_ptr<const CompiledGrammar>& grammar,
+                                                const std::string& tenant) {
   const GenerationContext context{.target = *target->model,
                                   .tokenizer = *target->tokenizer,
                                   .context = target->model->context(),
@@ -258,6 +262,7 @@ std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const To
                                   .drafters = drafters,
                                   .grammars = *grammars,
                                   .grammar = grammar,
+                                  .tenant = tenant,
                                   .prepare = prepare};
   const SpeculationPlan asked = request.speculation ? resolve(*request.speculation) : plan;
   auto policy = prepare_policy(asked, parallel, drafter_beside(asked, request.grammar.has_value()));
@@ -302,8 +307,9 @@ void Engine::generate_many(std::span<const Request> requests, int parallel, cons
         if (on_result) on_result(index, std::move(result));
       };
       try {
-        batch.add(impl_->start(requests[index], token_callback(index), parallel), done);
-        batch.begin_next();
+        const auto number = static_cast<std::int64_t>(index);
+        batch.add(impl_->start(requests[index], token_callback(index), parallel), done, number);
+        batch.begin(number);
       } catch (...) {
         done(failed(std::current_exception()));
       }
@@ -326,12 +332,12 @@ const ModelInfo& Engine::info() const {
   return impl_->info;
 }
 
-std::vector<TokenId> Engine::tokenize(std::string_view text) const {
-  return impl_->target->encode(text);
+std::vector<TokenId> Engine::tokenize(std::string_view text, bool parse_special) const {
+  return impl_->target->encode(text, parse_special);
 }
 
-std::vector<TokenId> Engine::tokenize_part(std::string_view text) const {
-  return impl_->target->tokenizer->encode(text);
+std::vector<TokenId> Engine::tokenize_part(std::string_view text, bool parse_special) const {
+  return encode_part(*impl_->target->tokenizer, text, parse_special);
 }
 
 std::string Engine::detokenize(std::span<const TokenId> tokens, bool show_special) const {
@@ -347,7 +353,7 @@ std::string Engine::token_bytes(TokenId token) const {
 }
 
 std::string Engine::render_chat(std::span<const Message> messages, std::string_view tools) const {
-  return impl_->target->render(messages, tools);
+  return impl_->target->render(messages, tools).text;
 }
 
 std::string Engine::chat_template() const {
@@ -386,8 +392,13 @@ Result EngineAccess::generate(Engine& engine, const Request& request, const Toke
 
 std::unique_ptr<Generation> EngineAccess::start(Engine& engine, const Request& request,
                                                 const TokenCallback& on_token, int parallel,
-                                                const std::shared_ptr<const CompiledGrammar>& grammar) {
-  return engine.impl_->start(request, on_token, parallel, {}, grammar);
+                                                const std::shared_ptr<const CompiledGrammar>& grammar,
+                                                const std::string& tenant) {
+  return engine.impl_->start(request, on_token, parallel, {}, grammar, tenant);
+}
+
+Drafters& EngineAccess::drafters(Engine& engine) {
+  return engine.impl_->drafters;
 }
 
 GrammarCompiler& EngineAccess::grammars(Engine& engine) {
@@ -413,7 +424,7 @@ std::vector<EngineAccess::TextKeeper> EngineAccess::text_keepers(Engine& engine)
   std::vector<TextKeeper> keepers;
   for (const std::string& name : impl.drafters.names()) {
     const std::unique_ptr<Drafter> drafter =
-        impl.drafters.make(name, impl.plan, impl.target->model->context());
+        impl.drafters.make(name, impl.plan, {.tokens = impl.target->model->context(), .owner = {}});
     TextRows* const rows = drafter->text_rows();
     if (rows == nullptr) continue;
     keepers.push_back({.identity = impl.drafters.cost_key(name, impl.plan),

@@ -26,10 +26,13 @@ struct EngineAccess {
                          const Prepare& prepare);
 
   /// A request that is about to be decoded by the engine's decoder, `parallel` of them at once. `grammar`:
-  /// the request's; null: it has none, or it is compiled now. Error when it is not as it must be.
+  /// the request's; null: it has none, or it is compiled now. `tenant`: SubmitOptions::tenant. Error when it
+  /// is not as it must be.
   static std::unique_ptr<Generation> start(Engine& engine, const Request& request,
                                            const TokenCallback& on_token, int parallel,
-                                           const std::shared_ptr<const CompiledGrammar>& grammar = nullptr);
+                                           const std::shared_ptr<const CompiledGrammar>& grammar = nullptr,
+                                           const std::string& tenant = {});
+  static Drafters& drafters(Engine& engine);
   /// Of which any thread may ask for grammars meanwhile.
   static GrammarCompiler& grammars(Engine& engine);
   static Decoder& decoder(Engine& engine);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/memory_check.h"
+#include "api/owner_name.h"
 #include "base/elementary.h"
 #include "base/error.h"
 
@@ -48,9 +49,10 @@ std::int64_t draft_slots(const PolicyModel* policy) {
 /// controller has texts with `beside` and without, so its turn is left free where it is not there.
 void add_drafters(const Drafters& drafters, const SpeculationPlan& plan, std::string_view beside,
                   PolicyModel& policy, std::int64_t capacity, SequenceOptions& options) {
+  const Drafters::Text text{.tokens = capacity, .owner = options.owner, .keep_output = options.keep_text};
   std::vector<Speculator>& made = options.speculators;
   const auto make = [&](const std::string& name) {
-    return Speculator{.drafter = drafters.make(name, plan, capacity), .policy = nullptr, .name = name};
+    return Speculator{.drafter = drafters.make(name, plan, text), .policy = nullptr, .name = name};
   };
   for (const std::string& name : drafters_of(plan)) made.push_back(make(name));
   auto place = made.end();
@@ -92,7 +94,11 @@ Generation::Generation(const GenerationContext& context, const Request& request,
       throw Error("ignore_eos: a grammar says where the text ends, so they don't go together");
     const auto grammar = context.grammar ? context.grammar : context.grammars.compile(*request.grammar);
     options.constraint = grammar->begin();
+    warnings_ = grammar->warnings();
   }
+  options.owner = owner_name(context.tenant, request.cache_salt);
+  options.reuse_prefix = request.cache_prompt;
+  options.keep_text = request.cache_prompt;
   options.max_tokens = request.max_tokens;
   options.context = context.context;
   const std::int64_t tokens = request.max_tokens < 0 ? context.context : request.max_tokens;
@@ -107,7 +113,6 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   options.verification = plan.verification;
   options.coupling = plan.coupling;
   options.noise_rows = noise_rows(context.target.config().vocab, context.parallel);
-  options.reuse_prefix = request.cache_prompt;
   options.tpot_ms = request.tpot_ms;
   options.logprobs = request.logprobs;
   options.prompt_logprobs = request.logprobs >= 0 && request.prompt_logprobs;
@@ -186,6 +191,7 @@ Result Generation::finish() {
   }
   result.finish_reason = sequence_->finish_reason();
   result.stop_string = text_stream_.stop_string();
+  result.warnings = warnings_;
   SpeculationStatistics& to = result.speculation;
   to.type = proposer_names_.empty() ? "none" : join(proposer_names_);
   to.calls = from.calls;
@@ -195,6 +201,7 @@ Result Generation::finish() {
   to.mean_accepted_length = from.mean_accepted_length();
   to.accepted_per_position = from.accepted_per_position;
   to.draft_ms = from.draft_ms;
+  to.classify_ms = from.classify_ms;
   to.verify_ms = from.verify_ms;
   to.other_ms = from.other_ms;
   return result;

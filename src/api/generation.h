@@ -23,6 +23,7 @@ struct GenerationContext {
   const Drafters& drafters;
   GrammarCompiler& grammars;
   std::shared_ptr<const CompiledGrammar> grammar;  ///< the request's; null: `grammars` has it
+  std::string tenant;                              ///< whose text it is: SubmitOptions::tenant
   std::function<void(SequenceOptions&)> prepare;   ///< sees the sequence's options before it is made
 };
 
@@ -54,6 +55,7 @@ class Generation {
   const std::atomic<bool>* cancel_;
   TextStream text_stream_;
   std::string text_;
+  std::vector<std::string> warnings_;  ///< of its grammar
   DraftRound round_;  ///< the last one that was told
   std::vector<TokenLogprobs> logprobs_;
   std::unique_ptr<Sequence> sequence_;

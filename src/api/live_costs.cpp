@@ -112,7 +112,7 @@ bool LiveCosts::prepare_drafter(const std::string& name, const SpeculationPlan& 
   const bool kept = !anew && (known || cache_.load_drafter(key, costs));
   if (kept && !in_doubt(costs, decoder_.costs())) return false;
   const auto make = [&](std::int64_t context) {
-    return drafters_.make(name, plan, std::min(context, target_.context()));
+    return drafters_.make(name, plan, {.tokens = std::min(context, target_.context()), .owner = {}});
   };
   DraftCosts fresh;
   measure_drafter(target_, make, fresh, known && !anew ? kAgainShare * kDrafterBudgetMs : kDrafterBudgetMs);

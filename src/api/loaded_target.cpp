@@ -22,12 +22,16 @@ LoadedTarget::LoadedTarget(const EngineOptions& options)
       backend(options.threads, options.pin_threads,
               options.isa.empty() ? select_isa() : parse_isa(options.isa)),
       checkpoint(Checkpoint::open(options.model)),
-      tokenizer(checkpoint.load_tokenizer()) {
+      tokenizer(checkpoint.load_tokenizer()),
+      template_limits(options.template_limits) {
   if (options.context < 0) throw Error("the context is {}: expected 0 or more tokens", options.context);
+  if (template_limits.steps < 1 || template_limits.bytes < 1)
+    throw Error("a template's limits are {} steps and {} bytes: expected positive numbers",
+                template_limits.steps, template_limits.bytes);
   if (const auto source = checkpoint.chat_template()) {
     // A template that cannot be parsed matters only to requests that use it.
     try {
-      chat_template.emplace(*source);
+      chat_template.emplace(*source, template_limits);
     } catch (const Error&) {
     }
   }
@@ -42,25 +46,25 @@ void LoadedTarget::load(const EngineOptions& options) {
   prepare_products(*model, measured_folder(options.cost_cache), options.warning);
 }
 
-std::string LoadedTarget::render(std::span<const Message> messages, std::string_view tools) const {
+MarkedText LoadedTarget::render(std::span<const Message> messages, std::string_view tools) const {
   const auto source = checkpoint.chat_template();
   if (!source) throw Error("{} has no chat template", path);
   const std::vector<Message> chat(messages.begin(), messages.end());
   // Parsing again where it failed at load gives its error.
   return chat_template ? render_chat(*chat_template, *tokenizer, chat, true, tools)
-                       : render_chat(ChatTemplate(*source), *tokenizer, chat, true, tools);
+                       : render_chat(ChatTemplate(*source, template_limits), *tokenizer, chat, true, tools);
 }
 
-std::vector<TokenId> LoadedTarget::encode(std::string_view text) const {
-  return encode_text(*tokenizer, text);
+std::vector<TokenId> LoadedTarget::encode(std::string_view text, bool parse_special) const {
+  return encode_text(*tokenizer, text, parse_special);
 }
 
 std::vector<TokenId> LoadedTarget::prompt(const Request& request) const {
   const int given = !request.prompt.empty() + !request.prompt_tokens.empty() + !request.messages.empty();
   if (given > 1) throw Error("a request has more than one of prompt, prompt_tokens and messages");
   if (!request.prompt_tokens.empty()) return request.prompt_tokens;
-  if (!request.messages.empty()) return tokenizer->encode(render(request.messages, request.tools));
-  return encode(request.prompt);
+  if (!request.messages.empty()) return encode_chat(*tokenizer, render(request.messages, request.tools));
+  return encode(request.prompt, true);
 }
 
 namespace {

@@ -27,6 +27,7 @@ struct LoadedTarget {
   Backend backend;
   Checkpoint checkpoint;
   std::unique_ptr<Tokenizer> tokenizer;
+  TemplateLimits template_limits;
   std::optional<ChatTemplate> chat_template;
   std::unique_ptr<Model> model;  ///< null until load()
 
@@ -35,9 +36,9 @@ struct LoadedTarget {
   void load(const EngineOptions& options);
 
   /// Error when the model has no template.
-  std::string render(std::span<const Message> messages, std::string_view tools) const;
+  MarkedText render(std::span<const Message> messages, std::string_view tools) const;
   /// BOS included where the tokenizer says so.
-  std::vector<TokenId> encode(std::string_view text) const;
+  std::vector<TokenId> encode(std::string_view text, bool parse_special) const;
   /// Error when the request has more than one kind of prompt.
   std::vector<TokenId> prompt(const Request& request) const;
   ModelInfo describe() const;

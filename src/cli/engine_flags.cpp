@@ -66,7 +66,33 @@ void add_engine_flags(CLI::App& command, EngineOptions& options) {
       ->check(in_range<std::int64_t>(0, std::int64_t{1} << 32));
   add_words(command, "--weights", options.weights,
             "Weights in memory. native: quantised ones as they are stored, others in bf16 (auto: native)");
+  command
+      .add_option("--grammar-seconds", options.grammar_budget.seconds,
+                  "Seconds of one core that compiling a grammar or schema may take")
+      ->check(in_range(1e-3, 1e6))
+      ->capture_default_str()
+      ->type_name("S");
+  command
+      .add_option_function<std::int64_t>(
+          "--grammar-memory", [&options](std::int64_t mib) { options.grammar_budget.bytes = mib << 20; },
+          "MiB of memory that compiling it may take")
+      ->check(in_range<std::int64_t>(1, std::int64_t{1} << 20))
+      ->default_str(fmt::format("{}", options.grammar_budget.bytes >> 20))
+      ->type_name("MIB");
   add_words(command, "--kv-type", options.kv, "Keys and values in memory (auto: bf16; f32 with f32 weights)");
+  command
+      .add_option("--template-steps", options.template_limits.steps,
+                  "Steps that writing one conversation by the chat template may take")
+      ->check(in_range<std::int64_t>(1, std::int64_t{1} << 40))
+      ->capture_default_str();
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  command
+      .add_option_function<std::int64_t>(
+          "--template-memory",
+          [&options](const std::int64_t& mib) { options.template_limits.bytes = mib * kMiB; },
+          "MiB of texts and lists that it may make on the way")
+      ->check(in_range<std::int64_t>(1, std::int64_t{1} << 20))
+      ->default_str(std::to_string(options.template_limits.bytes / kMiB));
 }
 
 void add_sampling_flags(CLI::App& command, SamplingOptions& options) {

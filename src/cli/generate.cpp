@@ -59,6 +59,7 @@ int generate_one(Engine& engine, const GenerateFlags& flags) {
     prefill.done();
     return flags.json || out.write(color ? tinted(event) : std::string(event.text));
   });
+  for (const std::string& warning : result.warnings) fmt::print(stderr, "\nwarning: {}", warning);
   if (flags.json) {
     out.line(to_line(to_json(result)));
   } else {

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <tuple>
 
 #include "augur/session.h"
 #include "base/error.h"
@@ -20,12 +21,15 @@
 #include "cli/text_file.h"
 #include "cli/validators.h"
 #include "server/http/http_server.h"
+#include "server/limits.h"
 #include "server/service.h"
 
 namespace augur::cli {
 namespace {
 
 struct ServeFlags {
+  ServeFlags() { session.drafts = {.nodes = 64, .depth = 16, .topk = 16}; }
+
   EngineOptions engine;
   std::int64_t memory_mib = 0;
   std::int64_t cache_mib = SessionOptions{}.cache_bytes >> 20;
@@ -34,6 +38,7 @@ struct ServeFlags {
   std::string alias;
   std::vector<std::string> api_keys;
   double tpot_ms = 0;
+  double drain_seconds = 60;
   std::string api_key_file;
   std::vector<std::string> cors_origins;
   LogOptions log;
@@ -43,6 +48,10 @@ struct ServeFlags {
   bool metrics = true;
   bool slots = true;
   bool page = true;
+  std::string metrics_key;
+  bool share_prefixes = false;
+  std::vector<std::string> trusted_proxies;
+  std::vector<std::string> allowed_hosts;
 };
 
 bool is_loopback(const std::string& host) {
@@ -78,12 +87,15 @@ int serve(const ServeFlags& flags) {
     fmt::print(stderr, "augur: warning: {} can be reached by others, and no --api-key keeps them out\n",
                flags.http.host);
   }
+  std::vector<std::string> hosts = flags.allowed_hosts;
+  hosts.push_back(flags.http.host);
   const InterruptGuard interrupt;
   std::string name = flags.alias;
   if (name.empty()) name = std::filesystem::path(flags.engine.model).lexically_normal().filename().string();
   std::optional<Engine> engine;
   Service service({.model = name,
                    .api_keys = keys,
+                   .metrics_key = flags.metrics_key,
                    .speculation = flags.engine.speculation,
                    .tpot_ms = flags.tpot_ms,
                    .cors_origins = flags.cors_origins,
@@ -93,10 +105,12 @@ int serve(const ServeFlags& flags) {
                    .serves_metrics = flags.metrics,
                    .serves_slots = flags.slots,
                    .serves_page = flags.page,
-                   .slot_save_path = flags.slot_save_path});
-  HttpServer server(flags.http, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-    service.handle(request, exchange);
-  });
+                   .slot_save_path = flags.slot_save_path,
+                   .share_prefixes = flags.share_prefixes,
+                   .trusted_proxies = flags.trusted_proxies,
+                   .allowed_hosts = hosts,
+                   .limits = flags.http.limits});
+  HttpServer server(flags.http, service);
   engine.emplace(load_engine(flags.engine));
   SessionOptions session = flags.session;
   session.memory = flags.memory_mib << 20;
@@ -105,9 +119,29 @@ int serve(const ServeFlags& flags) {
   Output out;
   out.line(fmt::format("{} is served at {}", name, address(flags.http, server.port())));
   while (!interrupt.interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  service.drain();
+  const std::size_t left = service.drain(flags.drain_seconds);
+  if (left > 0) {
+    fmt::print(
+        stderr,
+        "augur: {} request{} had not ended {:.6g} s after the signal and {} cancelled (--drain-timeout)\n",
+        left, left == 1 ? "" : "s", flags.drain_seconds, left == 1 ? "was" : "were");
+  }
   server.finish(kSecondsToWrite);
-  return 0;
+  return left == 0 ? 0 : 1;
+}
+
+/// A flag for each limit of the server.
+void add_limit_flags(CLI::App& command, Limits& limits) {
+  for (const Limit& limit : limit_table()) {
+    command
+        .add_option_function<std::int64_t>(
+            std::string(limit.flag),
+            [&limits, limit](std::int64_t value) { limits.*limit.member = value * limit.scale; },
+            fmt::format("Limit of {}", limit.bounds))
+        ->check(in_range(limit.lowest, limit.highest))
+        ->default_str(std::to_string(limits.*limit.member / limit.scale))
+        ->type_name(limit.unit.empty() ? "N" : std::string(limit.unit));
+  }
 }
 
 }  // namespace
@@ -117,7 +151,9 @@ void add_serve(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("serve", "Serve OpenAI's API: many requests in one batch");
   add_engine_flags(*command, flags->engine);
   command->option_defaults()->group("Server");
-  command->add_option("--host", flags->http.host, "Address to listen at, or a UNIX socket (/path/NAME.sock)")
+  command
+      ->add_option("--host", flags->http.host,
+                   "Address to listen at, localhost, or a UNIX socket (/path/NAME.sock)")
       ->capture_default_str();
   command->add_option("--port", flags->http.port, "Port; 0: any that is free")
       ->check(in_range(0, 65535))
@@ -128,6 +164,24 @@ void add_serve(CLI::App& app, Action& action) {
       ->allow_extra_args(false);
   command->add_option("--api-key-file", flags->api_key_file, "File with such a key in each line")
       ->type_name("FILE");
+  command->add_option("--metrics-key", flags->metrics_key,
+                      "Key that opens /metrics, /load and /slots of all clients, and nothing else");
+  command->add_flag("--share-prefixes", flags->share_prefixes,
+                    "What is kept of one key's texts may be used, and noticed, by other keys");
+  command
+      ->add_option("--trusted-proxy", flags->trusted_proxies,
+                   "Address or network of proxies whose X-Forwarded-For is believed; unix: of sockets; "
+                   "repeatable")
+      ->allow_extra_args(false)
+      ->type_name("CIDR");
+  command->add_flag("--priorities-across-clients", flags->session.priorities_across_clients,
+                    "\"priority\" goes before clients' equal shares, not only within a client");
+  command
+      ->add_option(
+          "--allowed-host", flags->allowed_hosts,
+          "Name by which clients call this server, beside localhost and addresses; repeatable; *: any")
+      ->allow_extra_args(false)
+      ->type_name("NAME");
   command
       ->add_option("--cors-origin", flags->cors_origins,
                    "Origin whose pages may use the server from a browser; repeatable; *: any")
@@ -165,6 +219,19 @@ void add_serve(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->type_name("N");
   command
+      ->add_option(
+          "--drain-timeout", flags->drain_seconds,
+          "Seconds in which running requests may end after SIGTERM or SIGINT; then they are cancelled")
+      ->check(in_range(0.0, 1e6))
+      ->capture_default_str()
+      ->type_name("S");
+  command
+      ->add_option("--grammar-threads", flags->session.compilers,
+                   "Threads that compile the grammars of requests")
+      ->check(in_range(1, SessionOptions::kMostCompilers))
+      ->capture_default_str()
+      ->type_name("N");
+  command
       ->add_option("--prompt-share", flags->session.prompt_share,
                    "By what share of its time new prompts may lengthen a step of running requests")
       ->check(in_range(0.0, 1e6))
@@ -190,6 +257,8 @@ void add_serve(CLI::App& app, Action& action) {
       ->check(in_range(0.0, 1e6))
       ->capture_default_str()
       ->type_name("MS");
+  command->option_defaults()->group("Limits");
+  add_limit_flags(*command, flags->http.limits);
   add_speculation_flags(*command, flags->engine.speculation);
   command->callback([flags, &action] { action = [flags] { return serve(*flags); }; });
 }

@@ -175,7 +175,7 @@ void Decoder::add_parts(std::span<Sequence* const> sequences) {
 /// with.
 bool Decoder::waits_for_another(const Sequence& sequence) const {
   return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
-    if (!part.prompt) return false;
+    if (!part.prompt || !part.sequence->keep_text_ || part.sequence->owner_ != sequence.owner_) return false;
     const std::span<const TokenId> other = part.sequence->text_;
     const auto end =
         std::mismatch(other.begin(), other.end(), sequence.text_.begin(), sequence.text_.end()).first;
@@ -411,6 +411,7 @@ void Decoder::sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<con
   const std::size_t stride = tap_layers_.size() * hidden;
   for (Speculator& speculator : s.draft_.speculators) {
     AcceptedRows mine = rows;
+    mine.teaches_all = s.teaches_all();
     const std::span<const int> layers = speculator.tap_layers;
     if (!layers.empty()) {
       features_.reserve(kUsualPath * layers.size() * hidden);
@@ -474,12 +475,14 @@ void Decoder::account(double draft_ms, StepTimes::Measured step) {
                        .batch_rows = static_cast<std::int32_t>(tokens_.size()),
                        .context = draft.info.context,
                        .draft_ms = draft.speculators.empty() ? 0.0 : draft_ms / static_cast<double>(drafters),
+                       .classify_ms = draft.classify_ms,
                        .verify_ms = verify_ms * static_cast<double>(part.rows) / rows.trees,
                        .other_ms = other_ms,
                        .step_ms = step.forward_ms + step.logits_ms,
                        .forecast = draft.forecast});
     const StepTrace& trace = traces_.back();
     s.statistics_.draft_ms += trace.draft_ms;
+    s.statistics_.classify_ms += trace.classify_ms;
     s.statistics_.verify_ms += trace.verify_ms;
     s.statistics_.other_ms += trace.other_ms;
     draft.failure = s.failure_;

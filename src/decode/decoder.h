@@ -44,7 +44,7 @@ class Decoder {
   /// From now on texts begin with what `kept` knows of them, and are kept in it as far as they have been run.
   /// It outlives the decoder; null: none any more.
   void reuse_prefixes(PrefixCache* kept) { kept_ = kept; }
-  /// The sequence will not be stepped again: what was computed for it is kept.
+  /// The sequence will not be stepped again, or not soon: what was computed for it is kept.
   void retire(const Sequence& sequence);
   /// Gives back the memory of a sequence that waits; it goes on with the same tokens when it is stepped
   /// again.

@@ -66,53 +66,66 @@ bool PrefixCache::knows_as_much(const Text& text, const Text& as) {
 }
 
 /// Of a beginning of a longer text that does not know as much: whether it is far from the one before it.
-bool PrefixCache::worth_keeping(Texts::const_iterator beginning) const {
+bool PrefixCache::worth_keeping(const Texts& texts, Texts::const_iterator beginning) {
   constexpr std::int64_t kApart = 256;
   const std::int64_t before =
-      beginning == texts_.begin() ? 0 : common(std::prev(beginning)->first, beginning->first);
+      beginning == texts.begin() ? 0 : common(std::prev(beginning)->first, beginning->first);
   return std::ssize(beginning->first) - before >= kApart;
 }
 
-void PrefixCache::keep(std::span<const TokenId> tokens, Text text) {
+void PrefixCache::keep(const std::string& owner, std::span<const TokenId> tokens, Text text) {
   try {
-    insert(tokens, std::move(text));
+    insert(owner, tokens, std::move(text));
   } catch (const std::bad_alloc&) {
-    texts_.clear();
+    owners_.clear();
+    count_ = 0;
     page_holders_.clear();
     page_bytes_ = 0;
     row_bytes_ = 0;
   }
 }
 
-void PrefixCache::insert(std::span<const TokenId> tokens, Text text) {
+void PrefixCache::insert(const std::string& owner, std::span<const TokenId> tokens, Text text) {
   assert(std::ssize(tokens) == text.target.length());
   if (tokens.empty()) return;
   text.used = ++uses_;
   std::vector<TokenId> key(tokens.begin(), tokens.end());
-  auto next = texts_.lower_bound(key);
-  if (next != texts_.end() && common(key, next->first) == std::ssize(key)) {
+  const auto place = owners_.try_emplace(owner).first;
+  Texts& texts = place->second;
+  auto next = texts.lower_bound(key);
+  if (next != texts.end() && common(key, next->first) == std::ssize(key)) {
     if (knows_as_much(next->second, text)) {
       next->second.used = uses_;
       return;
     }
-    if (next->first == key) next = drop(next);
+    if (next->first == key) next = drop(texts, next);
   }
-  while (next != texts_.begin()) {
+  while (next != texts.begin()) {
     const auto before = std::prev(next);
     const bool continued = common(key, before->first) == std::ssize(before->first);
     if (!continued) break;
     if (!knows_as_much(text, before->second)) {
-      if (text.target.holds(std::ssize(before->first)) || worth_keeping(before)) break;
+      if (text.target.holds(std::ssize(before->first)) || worth_keeping(texts, before)) break;
     }
-    next = drop(before);
+    next = drop(texts, before);
   }
-  count_in(texts_.emplace_hint(next, std::move(key), std::move(text))->second);
-  while (bytes() > most_bytes_) drop_oldest();
+  count_in(texts.emplace_hint(next, std::move(key), std::move(text))->second);
+  ++count_;
+  limit(most_bytes_);
 }
 
-PrefixCache::Hit PrefixCache::find(std::span<const TokenId> prompt, std::span<const void* const> drafters,
-                                   bool count) {
+void PrefixCache::limit(std::int64_t bytes) {
+  most_bytes_ = bytes;
+  while (this->bytes() > most_bytes_ && count_ > 0) drop_oldest();
+}
+
+PrefixCache::Hit PrefixCache::find(const std::string& owner, std::span<const TokenId> prompt,
+                                   std::span<const void* const> drafters, bool count) {
+  if (count) counts_.queried_tokens += std::ssize(prompt);
   Hit best;
+  const auto own = owners_.find(owner);
+  if (own == owners_.end()) return best;
+  Texts& texts = own->second;
   Text* found = nullptr;
   // False: farther texts on this side have no more in common with the prompt.
   const auto consider = [&](Texts::value_type& text) {
@@ -124,15 +137,13 @@ PrefixCache::Hit PrefixCache::find(std::span<const TokenId> prompt, std::span<co
     }
     return true;
   };
-  const auto place = texts_.lower_bound(std::vector<TokenId>(prompt.begin(), prompt.end()));
-  for (auto next = place; next != texts_.end() && consider(*next); ++next) {
+  const auto place = texts.lower_bound(std::vector<TokenId>(prompt.begin(), prompt.end()));
+  for (auto next = place; next != texts.end() && consider(*next); ++next) {
   }
-  for (auto before = place; before != texts_.begin() && consider(*std::prev(before)); --before) {
+  for (auto before = place; before != texts.begin() && consider(*std::prev(before)); --before) {
   }
   if (found != nullptr) found->used = ++uses_;
-  if (!count) return best;
-  counts_.queried_tokens += std::ssize(prompt);
-  counts_.known_tokens += best.tokens;
+  if (count) counts_.known_tokens += best.tokens;
   return best;
 }
 
@@ -148,7 +159,7 @@ void PrefixCache::count_in(const Text& text) {
   row_bytes_ += waiting_bytes(text);
 }
 
-PrefixCache::Texts::iterator PrefixCache::drop(Texts::iterator text) {
+PrefixCache::Texts::iterator PrefixCache::drop(Texts& texts, Texts::iterator text) {
   for_caches(text->second, [&](const KvCache& cache) {
     cache.for_pages([&](const std::byte* page, std::int64_t bytes) {
       const auto holders = page_holders_.find(page);
@@ -164,35 +175,56 @@ PrefixCache::Texts::iterator PrefixCache::drop(Texts::iterator text) {
     row_bytes_ -= bytes;
   });
   row_bytes_ -= waiting_bytes(text->second);
-  return texts_.erase(text);
+  --count_;
+  return texts.erase(text);
 }
 
-PrefixCache::Hit PrefixCache::longest(std::span<const TokenId> tokens) const {
+void PrefixCache::forget_empty(Owners::iterator owner) {
+  if (owner->second.empty()) owners_.erase(owner);
+}
+
+PrefixCache::Hit PrefixCache::longest(const std::string& owner, std::span<const TokenId> tokens) const {
   Hit best;
-  for (const auto& [key, text] : texts_) {
+  const auto own = owners_.find(owner);
+  if (own == owners_.end()) return best;
+  for (const auto& [key, text] : own->second) {
     const std::int64_t count = known(text, common(key, tokens), {});
     if (count > best.tokens) best = {&text, count};
   }
   return best;
 }
 
-std::int64_t PrefixCache::forget(std::span<const TokenId> tokens) {
+std::int64_t PrefixCache::forget(const std::string& owner, std::span<const TokenId> tokens) {
   std::int64_t longest = 0;
-  for (auto text = texts_.begin(); text != texts_.end();) {
+  const auto own = owners_.find(owner);
+  if (own == owners_.end()) return longest;
+  Texts& texts = own->second;
+  for (auto text = texts.begin(); text != texts.end();) {
     const std::int64_t size = std::ssize(text->first);
     if (common(text->first, tokens) < std::min(size, std::max<std::int64_t>(1, std::ssize(tokens) - 1))) {
       ++text;
       continue;
     }
     longest = std::max(longest, size);
-    text = drop(text);
+    text = drop(texts, text);
   }
+  forget_empty(own);
   return longest;
 }
 
 void PrefixCache::drop_oldest() {
-  drop(std::min_element(texts_.begin(), texts_.end(),
-                        [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+  const auto earlier = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
+  auto owner = owners_.begin();
+  auto oldest = std::min_element(owner->second.begin(), owner->second.end(), earlier);
+  for (auto other = std::next(owner); other != owners_.end(); ++other) {
+    const auto its = std::min_element(other->second.begin(), other->second.end(), earlier);
+    if (its->second.used < oldest->second.used) {
+      owner = other;
+      oldest = its;
+    }
+  }
+  drop(owner->second, oldest);
+  forget_empty(owner);
 }
 
 }  // namespace augur

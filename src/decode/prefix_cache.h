@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -15,11 +16,14 @@ namespace augur {
 /// and what drafters know of them, each by its Drafter::group(). Keys and values do not depend on what
 /// computed them, so a text that takes them over goes on with the same bits. Kept texts share pages with each
 /// other and with running sequences. Those used least recently go first when the bytes are more than they may
-/// be. One thread at a time.
+/// be. Every text has an owner, and is there for that one alone; the empty name is an owner like others. One
+/// thread at a time.
 class PrefixCache {
  public:
   /// `bytes` that pages and waiting rows may take; pages that several texts share count once.
   explicit PrefixCache(std::int64_t bytes) : most_bytes_(bytes) {}
+  /// So many from here on.
+  void limit(std::int64_t bytes);
 
   struct Drafted {
     const void* group = nullptr;
@@ -38,7 +42,7 @@ class PrefixCache {
   /// not kept where another continues it and knows as much. Of layers with a window a long text knows little
   /// of its beginnings: some of those stay, a few hundred tokens apart. Where there is no memory for it, all
   /// is forgotten.
-  void keep(std::span<const TokenId> tokens, Text text);
+  void keep(const std::string& owner, std::span<const TokenId> tokens, Text text);
 
   struct Hit {
     const Text* text = nullptr;  ///< valid until the next keep() or drop_oldest()
@@ -47,13 +51,14 @@ class PrefixCache {
   /// The text with the longest beginning in common with `prompt` of which all of `drafters` know that much. A
   /// token less than they have in common counts: what a drafter keeps of a token may depend on the next one.
   /// `count` it in counts().
-  Hit find(std::span<const TokenId> prompt, std::span<const void* const> drafters, bool count = true);
+  Hit find(const std::string& owner, std::span<const TokenId> prompt, std::span<const void* const> drafters,
+           bool count = true);
 
   /// The text with the longest beginning in common with `tokens`, and how much that is; no text: nothing is.
-  Hit longest(std::span<const TokenId> tokens) const;
+  Hit longest(const std::string& owner, std::span<const TokenId> tokens) const;
   /// Drops the beginnings of a text, and what continues it but for its last token; returns the tokens of the
   /// longest of them; 0: there was none.
-  std::int64_t forget(std::span<const TokenId> tokens);
+  std::int64_t forget(const std::string& owner, std::span<const TokenId> tokens);
   std::int64_t most_bytes() const { return most_bytes_; }
 
   /// Drops the text that was used least recently. There is one.
@@ -69,25 +74,28 @@ class PrefixCache {
   std::int64_t bytes() const { return page_bytes_ + row_bytes_; }
   /// Of these, those that are in no page: rows that wait.
   std::int64_t row_bytes() const { return row_bytes_; }
-  std::size_t texts() const { return texts_.size(); }
+  std::size_t texts() const { return count_; }
 
  private:
   // In the order of their tokens, so that the texts next to where another would stand have the longest
   // beginnings in common with it: what a radix tree is asked for.
   using Texts = std::map<std::vector<TokenId>, Text>;
+  using Owners = std::map<std::string, Texts>;  ///< without those that have none
 
-  void insert(std::span<const TokenId> tokens, Text text);
+  void insert(const std::string& owner, std::span<const TokenId> tokens, Text text);
   static bool knows_as_much(const Text& text, const Text& as);
-  bool worth_keeping(Texts::const_iterator beginning) const;
+  static bool worth_keeping(const Texts& texts, Texts::const_iterator beginning);
   void count_in(const Text& text);
-  Texts::iterator drop(Texts::iterator text);
+  Texts::iterator drop(Texts& texts, Texts::iterator text);
+  void forget_empty(Owners::iterator owner);
 
-  const std::int64_t most_bytes_;
+  std::int64_t most_bytes_;
   std::int64_t page_bytes_ = 0;
   std::int64_t row_bytes_ = 0;
   std::int64_t uses_ = 0;
   Counts counts_;
-  Texts texts_;
+  Owners owners_;
+  std::size_t count_ = 0;                                   ///< of all owners' texts
   std::unordered_map<const std::byte*, int> page_holders_;  ///< by page or block of rows, texts that hold it
 };
 

@@ -104,12 +104,14 @@ void Round::begin() {
   for (SequenceDraft* d : batch_) {
     d->failure = nullptr;
     d->info.costs = &costs_;
+    d->info.clock = &clock_;
     d->info.sequences = count;
     d->info.other_rows = rows - last_rows(d);
     d->forecast = {};
     d->member_ = {.text = d->text.get(), .info = d->info};
     d->tree.reset(d->tokens.back(), d->info.context);
     d->drafted = 0;
+    d->classify_ms = 0;
     d->early.reset();
     guarded(*d, [&] {
       d->member_.sampled = d->draws();
@@ -285,6 +287,7 @@ void Round::end_speculator(SequenceDraft& draft) {
   if (failed(&draft) || with.aborted) return;
   draft.drafted += with.tree.size() - 1;
   with.policy->prune(with.tree);
+  draft.classify_ms += with.policy->classify_ms();
   with.tree.limit_depth(draft.info.max_depth);
   if (with.tree.size() > draft.info.room + 1) with.tree.truncate(draft.info.room + 1);
   if (auto early = with.drafter->take_early_rows()) draft.early.emplace(std::move(*early));

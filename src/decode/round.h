@@ -59,6 +59,7 @@ struct SequenceDraft {
   // What comes of it:
   DraftTree tree;
   std::int32_t drafted = 0;  ///< nodes that were proposed, before pruning
+  double classify_ms = 0;    ///< of drafting, what the policies took (TreePolicy::classify_ms)
   StepForecast forecast;
   std::optional<EarlyRows> early;  ///< rows of the target that drafting has run
   std::exception_ptr failure;      ///< what was thrown for this sequence; its tree is worthless then

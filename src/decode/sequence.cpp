@@ -38,6 +38,8 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       sampler_(std::move(options.sampling), target.config().vocab, options.noise_rows),
       verification_(options.verification),
       reuse_prefix_(options.reuse_prefix && !options.prompt_logprobs),
+      keep_text_(options.keep_text),
+      owner_(std::move(options.owner)),
       most_nodes_(options.most_nodes),
       tpot_ms_(options.tpot_ms),
       logprobs_(options.logprobs),
@@ -88,24 +90,31 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
 void Sequence::resume_from(PrefixCache& kept) {
   std::vector<const void*> groups;
   for (const Speculator& s : draft_.speculators) {
-    if (s.drafter->text_rows() != nullptr) groups.push_back(s.drafter->group());
+    // Rows of tokens alone can be run anew by the one drafter; features come from the target, which is not to
+    // read what it knows.
+    const TextRows* const rows = s.drafter->text_rows();
+    if (rows != nullptr && rows->width() > 0) groups.push_back(s.drafter->group());
   }
-  const auto hit = kept.find(std::span(text_).first(text_.size() - 1), groups, !looked_up_);
+  const auto hit = kept.find(owner_, std::span(text_).first(text_.size() - 1), groups, !looked_up_);
   if (!std::exchange(looked_up_, true)) statistics_.cached_tokens = hit.tokens;
   if (hit.tokens == 0) return;
   for (Speculator& s : draft_.speculators) {
-    if (TextRows* const rows = s.drafter->text_rows()) {
-      rows->resume(hit.text->drafted_by(s.drafter->group())->rows, hit.tokens);
+    TextRows* const rows = s.drafter->text_rows();
+    const PrefixCache::Drafted* const drafted = hit.text->drafted_by(s.drafter->group());
+    if (rows != nullptr && drafted != nullptr) {
+      const std::int64_t known = std::min(hit.tokens, drafted->rows.length());
+      if (drafted->rows.holds(known)) rows->resume(drafted->rows, known);
     }
     const auto count = static_cast<std::size_t>(hit.tokens);
-    s.drafter->sync({.tokens = std::span(text_).first(count), .next = text_[count]});
+    s.drafter->sync(
+        {.tokens = std::span(text_).first(count), .next = text_[count], .teaches_all = teaches_all()});
   }
   cache_.share(hit.text->target, hit.tokens);
 }
 
 /// What is known of the first `tokens` tokens, which the target has run. Nothing where what they see is gone.
 void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens) const {
-  if (!cache_.holds(tokens)) return;
+  if (!keep_text_ || !cache_.holds(tokens)) return;
   PrefixCache::Text text{.target = cache_};
   text.target.truncate(tokens);
   for (const Speculator& s : draft_.speculators) {
@@ -114,7 +123,7 @@ void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens) const {
     text.drafters.push_back(
         {.group = s.drafter->group(), .rows = rows->keep(std::min(tokens, rows->length()))});
   }
-  kept.keep(std::span(text_).first(static_cast<std::size_t>(tokens)), std::move(text));
+  kept.keep(owner_, std::span(text_).first(static_cast<std::size_t>(tokens)), std::move(text));
 }
 
 /// Gives back all memory; the text is read anew when it goes on.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "augur/enums.h"
@@ -60,8 +61,12 @@ struct SequenceOptions {
   int noise_rows = PositionNoise::kUsualRows;  ///< positions whose noise is kept, if it is sampled
   /// Promised time per token, for controllers that see to it; 0: nothing is promised.
   double tpot_ms = 0;
-  /// Take over what a PrefixCache knows of the text (Decoder::reuse_prefixes). The text is kept in any case.
+  /// Take over what a PrefixCache knows of the text (Decoder::reuse_prefixes).
   bool reuse_prefix = true;
+  /// Something of the text stays for later ones of the same owner.
+  bool keep_text = true;
+  /// Whose the text is: what is kept of it, and taken over, is of this owner's texts. Empty: the common one.
+  std::string owner;
   /// So many of the most probable tokens in a generated token's place are told with its log-probability; < 0:
   /// nothing is.
   int logprobs = -1;
@@ -112,6 +117,8 @@ class Sequence {
   }
   /// Drafts no more, and gives back what its drafters hold. The text goes on as it would have.
   void stop_drafting();
+  /// What all texts share (a drafter's list of usual tokens) may learn from this one: any other can see it.
+  bool teaches_all() const { return keep_text_ && owner_.empty(); }
   bool drafts() const { return !draft_.speculators.empty(); }
   /// Tokens of the text that the target has yet to run.
   std::int64_t tokens_to_run() const { return std::ssize(text_) - cache_.length(); }
@@ -148,6 +155,8 @@ class Sequence {
   std::optional<MaskTree> masks_;  ///< of the constraint
   Verification verification_;
   bool reuse_prefix_;
+  bool keep_text_;
+  std::string owner_;
   std::int64_t most_nodes_;
   double tpot_ms_;
   int logprobs_;

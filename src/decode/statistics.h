@@ -17,6 +17,7 @@ struct DecodeStatistics {
   double prompt_ms = 0;                             ///< wall time of the prompt
   double decode_ms = 0;                             ///< wall time from there to the end
   double draft_ms = 0;
+  double classify_ms = 0;  ///< of draft_ms: policies' trained parts
   double verify_ms = 0;
   double other_ms = 0;
 

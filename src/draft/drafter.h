@@ -26,6 +26,9 @@ struct AcceptedRows {
   const float* features = nullptr;
   /// The newest token, which the target has not run: the next root, at first_position + tokens.size().
   TokenId next = -1;
+  /// What all sequences of a drafter share may learn from these tokens (VocabularyHead::saw): every other
+  /// sequence can see it.
+  bool teaches_all = true;
 };
 
 /// How the nodes of one frontier are to be expanded.

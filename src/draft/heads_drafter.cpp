@@ -44,7 +44,9 @@ void HeadsDrafter::sync(const AcceptedRows& rows) {
   if (known == rows.tokens.size()) return;
   length_ = rows.first_position + std::ssize(rows.tokens);
   if (rows.features == nullptr) return;  // of a text that was resumed: the state comes with the next rows
-  for (VocabularyHead& exit : weights_.exits) exit.saw(rows.tokens.subspan(known));
+  if (rows.teaches_all) {
+    for (VocabularyHead& exit : weights_.exits) exit.saw(rows.tokens.subspan(known));
+  }
   const auto features = [&](std::size_t row) {
     return rows.features + static_cast<std::int64_t>(row) * hidden();
   };

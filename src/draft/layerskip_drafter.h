@@ -41,7 +41,9 @@ class LayerSkipDrafter final : public Drafter {
 
   std::string_view name() const override { return "layerskip"; }
   void reset() override { end_round(); }
-  void sync(const AcceptedRows& rows) override { shared_.head.saw(rows.tokens); }
+  void sync(const AcceptedRows& rows) override {
+    if (rows.teaches_all) shared_.head.saw(rows.tokens);
+  }
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
   std::optional<EarlyRows> take_early_rows() override;
   void end_round() override;

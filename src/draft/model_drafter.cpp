@@ -38,7 +38,7 @@ void ModelDrafter::sync(const AcceptedRows& rows) {
   end_round();
   for (const TokenId token : rows.tokens) unusable_ = unusable_ || token >= weights_.model->config().vocab;
   const std::span<const TokenId> fresh = rows.tokens.subspan(known_rows(rows, text_.length()));
-  weights_.head.saw(fresh);
+  if (rows.teaches_all) weights_.head.saw(fresh);
   for (const TokenId token : fresh) text_.append(token);
 }
 

@@ -82,7 +82,7 @@ void PeagleDrafter::end_round() {
 
 void PeagleDrafter::sync(const AcceptedRows& rows) {
   end_round();
-  weights_.exit.saw(rows.tokens.subspan(known_rows(rows, text_.length())));
+  if (rows.teaches_all) weights_.exit.saw(rows.tokens.subspan(known_rows(rows, text_.length())));
   weights_.forward.take_text(text_, rows);
 }
 

@@ -44,7 +44,7 @@ void RecurrentDrafter::end_round() {
 
 void RecurrentDrafter::sync(const AcceptedRows& rows) {
   end_round();
-  weights_.exit.saw(rows.tokens.subspan(known_rows(rows, text_.length())));
+  if (rows.teaches_all) weights_.exit.saw(rows.tokens.subspan(known_rows(rows, text_.length())));
   weights_.forward.take_text(text_, rows);
 }
 

@@ -21,6 +21,8 @@ struct DrafterSettings {
   int ngram_max = 4;
   int exit_layer = 0;        ///< of layerskip; 0: what the head's configuration says, or a quarter of them
   std::int64_t context = 0;  ///< tokens the sequence may hold
+  std::string owner;         ///< whose text it is: it sees what texts of the same owner have left, no other
+  bool keep_output = true;   ///< it leaves something itself
 
   /// Tokens for which an index over the text takes its memory at once; it grows for longer texts.
   std::int64_t reserved_tokens() const { return std::min(context, kReservedTokens); }
@@ -36,6 +38,12 @@ class DrafterModel {
   /// who begins from here on drafts as the first one did. A type that learns must override it. Drafters that
   /// are at work go on, and leave what they have when they end.
   virtual void forget_learnt() {}
+  /// What is there of that, in bytes, where it grows with the texts; no more than so many from here on (what
+  /// is learnt later counts at the next call); and forgetting what was used least recently, false where
+  /// nothing is left.
+  virtual std::int64_t learnt_bytes() const { return 0; }
+  virtual void limit_learnt(std::int64_t /*bytes*/) {}
+  virtual bool drop_learnt() { return false; }
 };
 
 /// What a drafter type may load itself from. References outlive the DrafterModel.

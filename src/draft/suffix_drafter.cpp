@@ -4,10 +4,12 @@
 #include <cmath>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include "base/elementary.h"
 #include "draft/common/accepted_text.h"
 #include "draft/common/copy_odds.h"
+#include "draft/lookup/earlier_outputs.h"
 #include "draft/registry.h"
 
 namespace augur {
@@ -15,19 +17,18 @@ namespace {
 
 /// Children of a node that are looked at: of a frequent short match there may be thousands.
 constexpr int kMostChildren = 64;
-/// Nodes of the tries over earlier outputs.
-constexpr std::size_t kEarlierNodes = std::size_t{1} << 21;
 /// Nodes of a proposal, and candidates for it, that take no allocation.
 constexpr std::size_t kReservedEntries = 256;
 
 }  // namespace
 
-SuffixDrafter::SuffixDrafter(SuffixMemory& earlier, const Datastore* datastore, const Options& options)
+SuffixDrafter::SuffixDrafter(std::shared_ptr<SuffixMemory> earlier, const Datastore* datastore,
+                             const Options& options)
     : options_(options),
       own_(options.depth, options.own_nodes),
-      earlier_(earlier),
+      earlier_(std::move(earlier)),
       own_view_(own_),
-      earlier_view_(earlier),
+      earlier_view_(*earlier_),
       datastore_(datastore) {
   const auto tokens = static_cast<std::size_t>(options.reserved);
   text_.reserve(tokens);
@@ -41,9 +42,9 @@ SuffixDrafter::~SuffixDrafter() {
 }
 
 void SuffixDrafter::keep_output() noexcept {
-  if (output_begin_ == 0) return;
+  if (output_begin_ == 0 || !options_.keep_output) return;
   try {
-    earlier_.insert(std::span(text_).subspan(output_begin_));
+    earlier_->insert(std::span(text_).subspan(output_begin_));
   } catch (const std::bad_alloc&) {  // then no more of it is kept
   }
 }
@@ -189,12 +190,17 @@ class SuffixModel final : public DrafterModel {
   std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
     SuffixDrafter::Options options;
     options.reserved = settings.reserved_tokens();
-    return std::make_unique<SuffixDrafter>(earlier_, datastore_ ? &*datastore_ : nullptr, options);
+    options.keep_output = settings.keep_output;
+    return std::make_unique<SuffixDrafter>(earlier_.of(settings.owner), datastore_ ? &*datastore_ : nullptr,
+                                           options);
   }
   void forget_learnt() override { earlier_.clear(); }
+  std::int64_t learnt_bytes() const override { return earlier_.bytes(); }
+  void limit_learnt(std::int64_t bytes) override { earlier_.limit(bytes); }
+  bool drop_learnt() override { return earlier_.drop_oldest(); }
 
  private:
-  mutable SuffixMemory earlier_{SuffixDrafter::Options{}.depth, kEarlierNodes};
+  mutable EarlierOutputs earlier_{SuffixDrafter::Options{}.depth};
   std::optional<Datastore> datastore_;
 };
 

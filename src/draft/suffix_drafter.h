@@ -28,11 +28,12 @@ class SuffixDrafter final : public Drafter {
     int longest_retrieval = 16;
     int shortest_retrieval = 2;
     std::int64_t enough_occurrences = 16;
+    bool keep_output = true;  ///< among the earlier ones, when the sequence ends
   };
-  /// `earlier`: outputs of sequences of the same process. The sequence adds its own when it ends,
-  /// as far as there is memory for it.
+  /// `earlier`: outputs of earlier sequences, which this one may see. It adds its own when it ends, as far as
+  /// there is memory for it.
   /// `datastore`: null for none.
-  SuffixDrafter(SuffixMemory& earlier, const Datastore* datastore, const Options& options);
+  SuffixDrafter(std::shared_ptr<SuffixMemory> earlier, const Datastore* datastore, const Options& options);
   ~SuffixDrafter() override;
 
   std::string_view name() const override { return "suffix"; }
@@ -74,7 +75,7 @@ class SuffixDrafter final : public Drafter {
 
   Options options_;
   SuffixMemory own_;
-  SuffixMemory& earlier_;
+  std::shared_ptr<SuffixMemory> earlier_;
   SuffixView own_view_;
   SuffixView earlier_view_;
   const Datastore* datastore_;

@@ -1,14 +1,27 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace augur {
 
-/// A JSON schema as xgrammar is to have it. It enforces one keyword of a schema that decides ($ref, const,
-/// enum, anyOf, oneOf, allOf, type), and those that go with it; what else constrains is passed over. So each
-/// schema in it is looked through. Error naming the place of a keyword that would not be enforced, or of what
-/// is no schema. Objects whose schema names no properties may have any, arrays without items any items;
-/// otherwise objects are closed where nothing is said, as OpenAI's strict schemas have to be.
-std::string enforceable_schema(std::string_view text);
+struct SchemaOptions {
+  int most_whitespace = 10;  ///< characters between tokens of JSON
+  /// An object whose schema names properties and does not speak of others has no others, as OpenAI's strict
+  /// schemas and tools want it; the specification allows them.
+  bool named_members_only = false;
+};
+
+/// A JSON schema as a grammar.
+struct SchemaGrammar {
+  std::string ebnf;  ///< xgrammar's notation, the rule "root"
+  std::vector<std::string>
+      warnings;  ///< what is passed over: unknown keywords and formats, with their places
+};
+
+/// The texts that fit a schema of the drafts 4 to 2020-12 (its $schema says which; the last one without).
+/// Every assertion is enforced as the specification has it, or is an Error that names its place. Values are
+/// reachable in one order of their members at least: that of the schema.
+SchemaGrammar grammar_of_schema(std::string_view text, const SchemaOptions& options = {});
 
 }  // namespace augur

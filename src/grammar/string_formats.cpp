@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 
 namespace augur {
@@ -110,6 +112,13 @@ std::optional<std::string> pattern_of_format(std::string_view format) {
   const auto found = kPatterns.find(format);
   if (found == kPatterns.end()) return std::nullopt;
   return "^" + found->second + "$";
+}
+
+bool known_format(std::string_view format) {
+  constexpr std::array<std::string_view, 5> kNotEnforced = {"idn-email", "idn-hostname", "iri",
+                                                            "iri-reference", "regex"};
+  return pattern_of_format(format).has_value() ||
+         std::find(kNotEnforced.begin(), kNotEnforced.end(), format) != kNotEnforced.end();
 }
 
 }  // namespace augur

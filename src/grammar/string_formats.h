@@ -11,4 +11,7 @@ namespace augur {
 /// international names. Nothing for a format that can't be enforced.
 std::optional<std::string> pattern_of_format(std::string_view format);
 
+/// Whether the specification names it, enforced here or not.
+bool known_format(std::string_view format);
+
 }  // namespace augur

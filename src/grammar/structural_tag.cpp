@@ -72,8 +72,9 @@ constexpr std::array kRules = {
 class Checker {
  public:
   explicit Checker(int most_whitespace) : most_whitespace_(most_whitespace) {}
+  std::vector<std::string> warnings() && { return std::move(warnings_); }
 
-  void check(Json& format, const std::string& at) const {
+  void check(Json& format, const std::string& at) {
     if (!format.is_object() || !format.contains("type") || !format["type"].is_string()) {
       refuse(at, "an object with a type");
     }
@@ -98,13 +99,24 @@ class Checker {
         throw Error("structural tag: {} is missing", here);
       }
     }
-    if (type == "json_schema" && !format.contains("max_whitespace_cnt")) {
-      format["max_whitespace_cnt"] = most_whitespace_;
-    }
+    if (type == "json_schema") become_grammar(format, at + "/json_schema");
   }
 
  private:
-  void check_member(Member member, Json& value, const std::string& at) const {
+  /// The library gets a schema as a grammar, as everywhere.
+  void become_grammar(Json& format, const std::string& at) {
+    const SchemaOptions options{.most_whitespace = format.value("max_whitespace_cnt", most_whitespace_),
+                                .named_members_only = true};
+    try {
+      SchemaGrammar grammar = grammar_of_schema(format["json_schema"].dump(), options);
+      for (std::string& warning : grammar.warnings) warnings_.push_back(std::move(warning));
+      format = {{"type", "grammar"}, {"grammar", std::move(grammar.ebnf)}};
+    } catch (const Error& error) {
+      throw Error("{} (at {})", error.what(), at);
+    }
+  }
+
+  void check_member(Member member, Json& value, const std::string& at) {
     switch (member) {
       case Member::Text:
         if (!value.is_string()) refuse(at, "a text");
@@ -126,12 +138,7 @@ class Checker {
       case Member::Tags:
         return check_list(member, value, at);
       case Member::Schema:
-        try {
-          value = Json::parse(enforceable_schema(value.dump()));
-        } catch (const Error& error) {
-          throw Error("{} (at {})", error.what(), at);
-        }
-        return;
+        return;  // read when its whitespace is known
       case Member::Format:
         return check(value, at);
       case Member::TextOrToken:
@@ -141,7 +148,7 @@ class Checker {
     }
   }
 
-  void check_list(Member member, Json& list, const std::string& at) const {
+  void check_list(Member member, Json& list, const std::string& at) {
     if (!list.is_array() || list.empty()) refuse(at, "a list that is not empty");
     for (std::size_t i = 0; i < list.size(); ++i) {
       const std::string here = fmt::format("{}/{}", at, i);
@@ -156,19 +163,21 @@ class Checker {
   }
 
   const int most_whitespace_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace
 
-std::string enforceable_structural_tag(std::string_view text, int most_whitespace) {
+EnforceableTag enforceable_structural_tag(std::string_view text, int most_whitespace) {
   parse_json(text, "structural tag");  // says what is wrong, and how deep it may be
   Json tag = Json::parse(text);
   if (!tag.is_object() || tag.size() != 2 || tag.value("type", Json()) != "structural_tag" ||
       !tag.contains("format")) {
     throw Error(R"(structural tag: expected {{"type": "structural_tag", "format": {{...}}}})");
   }
-  Checker(most_whitespace).check(tag["format"], "#/format");
-  return tag.dump();
+  Checker checker(most_whitespace);
+  checker.check(tag["format"], "#/format");
+  return {tag.dump(), std::move(checker).warnings()};
 }
 
 }  // namespace augur

@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace augur {
 
@@ -21,8 +22,13 @@ namespace augur {
 ///                         of the triggers, which tags begin with, it goes on as one of these tags
 ///   token_triggered_tags  the same with trigger_tokens
 ///   tags_with_separator   tags, separator, at_least_one, stop_after_first
-/// Schemas in it are checked as enforceable_schema() does. Error naming the place of what is none of this.
+/// Schemas in it become grammars (grammar_of_schema), whose objects have no others than named members unless they
+/// speak of them. Error naming the place of what is none of this.
 // clang-format on
-std::string enforceable_structural_tag(std::string_view text, int most_whitespace);
+struct EnforceableTag {
+  std::string text;
+  std::vector<std::string> warnings;  ///< of its schemas
+};
+EnforceableTag enforceable_structural_tag(std::string_view text, int most_whitespace);
 
 }  // namespace augur

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
+#include "io/big_integers.h"
 #include "io/jinja/builtins.h"
 #include "io/jinja/interpreter.h"
 #include "io/jinja/parser.h"
@@ -16,26 +18,18 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kRoles = {"system", "user", "assistant", "tool"};
 
-// Templates copy what they are given a few times; beyond that, what they need has a fixed bound.
-constexpr std::size_t kCopies = 32;
-
-std::size_t text_size(const nlohmann::ordered_json& value, int depth) {
-  if (value.is_string()) return value.get_ref<const std::string&>().size();
-  std::size_t size = 0;
-  if (value.is_structured() && depth > 0)
-    for (const auto& item : value) size += text_size(item, depth - 1);
-  return size;
-}
-
 /// `number`: for messages of errors, from 1.
 nlohmann::ordered_json as_variables(const Message& message, std::size_t number) {
   using nlohmann::ordered_json;
-  ordered_json variables = {{"role", message.role}, {"content", to_valid_utf8(message.content)}};
+  ordered_json variables = {{"role", message.role}};
+  if (message.absence == Message::Absence::Null && message.content.empty())
+    variables["content"] = nullptr;
+  else if (message.absence != Message::Absence::Missing || !message.content.empty())
+    variables["content"] = to_valid_utf8(message.content);
   if (!message.tool_calls.empty()) {
-    if (message.content.empty()) variables["content"] = nullptr;
     ordered_json calls = ordered_json::array();
     for (const ToolCall& call : message.tool_calls) {
-      auto arguments = ordered_json::parse(call.arguments, nullptr, false);
+      auto arguments = parse_exact_json(call.arguments);
       if (!arguments.is_object())
         throw Error("chat message {}: arguments of the call of {}: expected a JSON object", number,
                     call.name);
@@ -51,13 +45,47 @@ nlohmann::ordered_json as_variables(const Message& message, std::size_t number) 
   return variables;
 }
 
+/// Words that were compared with a list are ours from then on: templates make tokens of roles ("<|user|>").
+void own_word(jinja::Value& value, std::span<const std::string_view> words) {
+  const std::string_view* text = jinja::bytes_of(value);
+  if (text == nullptr) return;
+  const auto found = std::find(words.begin(), words.end(), *text);
+  if (found != words.end()) value = jinja::Text::own(*found);
+}
+
+void own_roles(const jinja::Value* messages) {
+  const auto* list = messages != nullptr ? std::get_if<jinja::List*>(messages) : nullptr;
+  if (list == nullptr) return;
+  for (const jinja::Value& message : (*list)->items) {
+    const auto* dict = std::get_if<jinja::Dict*>(&message);
+    if (dict == nullptr) continue;
+    for (auto& [key, value] : (*dict)->items)
+      if (*jinja::bytes_of(key) == "role") own_word(value, kRoles);
+  }
+}
+
+/// Content that is null becomes an empty text. False: there is none.
+bool fill_content(nlohmann::ordered_json& messages) {
+  bool filled = false;
+  for (auto& message : messages) {
+    const auto content = message.find("content");
+    if (content == message.end() || !content->is_null()) continue;
+    *content = "";
+    filled = true;
+  }
+  return filled;
+}
+
 }  // namespace
 
 struct ChatTemplate::Program {
   jinja::Body body;
+  TemplateLimits limits;
 };
 
-ChatTemplate::ChatTemplate(std::string_view source) : program_(std::make_unique<Program>()) {
+ChatTemplate::ChatTemplate(std::string_view source, const TemplateLimits& limits)
+    : program_(std::make_unique<Program>()) {
+  program_->limits = limits;
   if (valid_utf8_prefix(source) != source.size()) throw Error("chat template: not valid UTF-8");
   try {
     program_->body = jinja::parse(source);
@@ -70,12 +98,13 @@ ChatTemplate::~ChatTemplate() = default;
 ChatTemplate::ChatTemplate(ChatTemplate&&) noexcept = default;
 ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
 
-std::string ChatTemplate::render(const std::vector<Message>& messages, bool add_generation_prompt,
-                                 const nlohmann::ordered_json& extra) const {
-  nlohmann::ordered_json variables = extra.is_null() ? nlohmann::ordered_json::object() : extra;
+MarkedText ChatTemplate::render(const std::vector<Message>& messages, bool add_generation_prompt,
+                                const nlohmann::ordered_json& client,
+                                const nlohmann::ordered_json& own) const {
+  nlohmann::ordered_json variables = client.is_null() ? nlohmann::ordered_json::object() : client;
   if (!variables.is_object())
-    throw Error("chat template: variables: expected an object, found {}", extra.type_name());
-  auto& list = variables["messages"] = nlohmann::ordered_json::array();
+    throw Error("chat template: variables: expected an object, found {}", client.type_name());
+  auto list = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const Message& message = messages[i];
     if (std::find(kRoles.begin(), kRoles.end(), message.role) == kRoles.end())
@@ -83,23 +112,34 @@ std::string ChatTemplate::render(const std::vector<Message>& messages, bool add_
                   i + 1, message.role);
     list.push_back(as_variables(message, i + 1));
   }
+  variables["messages"] = std::move(list);
   variables["add_generation_prompt"] = add_generation_prompt;
-  return render(variables);
+  try {
+    return render(variables, own);
+  } catch (const Error&) {
+    if (!fill_content(variables["messages"])) throw;
+  }
+  return render(variables, own);
 }
 
-std::string ChatTemplate::render(const nlohmann::ordered_json& variables) const {
-  if (!variables.is_object())
-    throw Error("chat template: variables: expected an object, found {}", variables.type_name());
-  jinja::Limits limits;
-  limits.memory += kCopies * text_size(variables, limits.depth);
-  jinja::Arena arena(limits);
+MarkedText ChatTemplate::render(const nlohmann::ordered_json& client,
+                                const nlohmann::ordered_json& own) const {
+  if (!client.is_object())
+    throw Error("chat template: variables: expected an object, found {}", client.type_name());
+  jinja::Arena arena(
+      {.memory = static_cast<std::size_t>(program_->limits.bytes), .steps = program_->limits.steps});
   try {
-    const jinja::Value converted = jinja::from_json(variables, arena);
+    const jinja::Value converted = jinja::from_json(client, true, arena);
     jinja::Dict& context = *std::get<jinja::Dict*>(converted);
+    own_roles(context.find(jinja::Text::own("messages"), arena));
+    const auto set_default = [&](std::string_view name, const jinja::Value& value) {
+      const jinja::Value key = jinja::Text::own(name);
+      if (context.find(key, arena) == nullptr) context.set(key, value, arena);
+    };
+    for (const auto& [name, value] : own.items()) set_default(name, jinja::from_json(value, false, arena));
     // Hugging Face's renderer always passes these two.
-    for (const std::string_view name : {"tools", "documents"})
-      if (context.find(name, arena) == nullptr) context.set(name, jinja::None{}, arena);
-    return jinja::render(program_->body, context, arena);
+    for (const std::string_view name : {"tools", "documents"}) set_default(name, jinja::None{});
+    return jinja::render(program_->body, context, arena).marked();
   } catch (const jinja::RaisedByTemplate& raised) {
     throw Error("the chat template does not accept this conversation: {}", raised.what());
   } catch (const Error& error) {

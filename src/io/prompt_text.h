@@ -4,19 +4,27 @@
 #include <vector>
 
 #include "io/chat_template.h"
+#include "io/marked_text.h"
 #include "io/tokenizer.h"
 
 namespace augur {
 
-/// A conversation as the model's template writes it, with the tokenizer's `bos_token` and `eos_token`.
-/// `tools`: a JSON list in OpenAI's form; empty: none. Errors are ChatTemplate::render's, and for tools that
-/// are no list.
-std::string render_chat(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
-                        const std::vector<Message>& messages, bool add_generation_prompt,
-                        std::string_view tools = {});
+/// A conversation as the model's template writes it, with the tokenizer's `bos_token` and `eos_token`. What
+/// comes from messages and tools is marked as a client's. `tools`: a JSON list in OpenAI's form; empty: none.
+/// Errors are ChatTemplate::render's, and for tools that are no list.
+MarkedText render_chat(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
+                       const std::vector<Message>& messages, bool add_generation_prompt,
+                       std::string_view tools = {});
 
 /// Running text as the model expects it: BOS comes first where the tokenizer asks for it and the text does
 /// not bring it. A rendered conversation is not such a text: there BOS is the template's business.
-std::vector<TokenId> encode_text(const Tokenizer& tokenizer, std::string_view text);
+/// `parse_special`: the text's control tokens are tokens, otherwise they are text.
+std::vector<TokenId> encode_text(const Tokenizer& tokenizer, std::string_view text,
+                                 bool parse_special = true);
+/// The same without a beginning of sequence.
+std::vector<TokenId> encode_part(const Tokenizer& tokenizer, std::string_view text,
+                                 bool parse_special = true);
+/// A rendered conversation: control tokens are the template's only.
+std::vector<TokenId> encode_chat(const Tokenizer& tokenizer, const MarkedText& chat);
 
 }  // namespace augur

@@ -1,11 +1,13 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/types.h"
+#include "io/marked_text.h"
 
 namespace augur {
 
@@ -17,7 +19,11 @@ class Tokenizer {
 
   /// Special tokens written in the text are recognised; none are added (BOS is the caller's, see add_bos).
   /// Any byte string is accepted.
-  virtual std::vector<TokenId> encode(std::string_view text) const = 0;
+  std::vector<TokenId> encode(std::string_view text) const { return encode(text, {}); }
+  /// The same, but what has a byte in one of the `plain` ranges (in order, apart from each other) is never a
+  /// control token. All else is as if there were no ranges: where the text holds no control tokens there, the
+  /// ids are the same.
+  virtual std::vector<TokenId> encode(std::string_view text, std::span<const ByteRange> plain) const = 0;
   /// The bytes a token stands for in running text. Special tokens give their text. An id of a gap in the
   /// vocabulary stands for none, and is not special. Error for an id outside the vocabulary.
   virtual std::string token_bytes(TokenId id) const = 0;

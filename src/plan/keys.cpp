@@ -114,10 +114,11 @@ constexpr PlanKey kKeys[] = {
      .flag = "--spec-vocab",
      .member = &Plan::draft_vocabulary,
      .value = "VOCABULARY",
-     .help = "What the drafter's head computes: auto (the default: dynaspec or a quarter by frspec where "
-             "that pays), full, frspec[:FILE][:SIZE] (the most frequent tokens), pafr (fewer "
-             "at later steps), hot (follows the text), dynaspec[:FOLDER][:K|:K0,K1] (clusters that suit the "
-             "context); without a path, the part in the drafter's folder"},
+     .help =
+         "What the drafter's head computes: auto (the default: dynaspec or a quarter by frspec where "
+         "that pays), full, frspec[:FILE][:SIZE] (the most frequent tokens), pafr (fewer "
+         "at later steps), hot (follows the text), dynaspec[:FOLDER][:K|:K0,K1[:floor]] (clusters that suit "
+         "the context); without a path, the part in the drafter's folder"},
     {.key = "verify",
      .field = "verification",
      .flag = "--spec-verify",

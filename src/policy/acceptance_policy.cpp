@@ -24,6 +24,7 @@ void AcceptancePolicy::begin(const RoundInfo& round) {
   round_ = round;
   eagle2_.begin(round);
   level_ = 0;
+  classify_ms_ = 0;
   accepted_.assign(1, 1.0);
   frontier_.clear();
 }
@@ -43,7 +44,9 @@ void AcceptancePolicy::rate(const DraftTree& tree) {
     std::erase_if(frontier_,
                   [&](std::int32_t node) { return node == DraftTree::kRoot || tree.hidden(node).empty(); });
     by_head_.resize(frontier_.size());
+    const Stopwatch watch(*round_.clock);
     head_->probabilities(tree, frontier_, by_head_);
+    classify_ms_ += watch.ms();
     // In the order in which they were expanded: parents are rated a level before their children.
     for (std::size_t i = 0; i < frontier_.size(); ++i) {
       const auto node = static_cast<std::size_t>(frontier_[i]);

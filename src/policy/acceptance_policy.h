@@ -40,6 +40,7 @@ class AcceptancePolicy final : public TreePolicy {
   int width() const override { return eagle2_.width(); }
   bool branches() const override { return !options_.chain; }
   void prune(DraftTree& tree) override { eagle2_.prune(tree); }
+  double classify_ms() const override { return classify_ms_; }
 
   /// Acceptance probability of a node's whole path. With a head a node has the drafter's probability until it
   /// is expanded.
@@ -58,6 +59,7 @@ class AcceptancePolicy final : public TreePolicy {
   std::vector<double> accepted_;  ///< by node
   std::vector<std::int32_t> frontier_;
   std::vector<double> by_head_;  ///< of the frontier's nodes
+  double classify_ms_ = 0;
 };
 
 }  // namespace augur

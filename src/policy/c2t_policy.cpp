@@ -24,6 +24,8 @@ void C2tPolicy::begin(const RoundInfo& round) {
   level_begin_ = 0;
   one_shot_ = round.drafter.one_shot;
   measured_ = round.drafter.has_probabilities;
+  clock_ = round.clock;
+  classify_ms_ = 0;
   qualified_.assign(1, DraftTree::kRoot);
 }
 
@@ -42,21 +44,28 @@ void C2tPolicy::rate(const DraftTree& tree) {
   fresh_.resize(rated);
   level_begin_ = tree.size();
   if (measured_) {
-    confidences_.clear();
-    std::erase_if(fresh_, [&](std::int32_t node) {
-      const double confident = confidence(tree, node);
-      if (!(confident > options_.beta)) return true;
-      confidences_.push_back(confident);
-      return false;
-    });
+    const Stopwatch watch(*clock_);
+    keep_those_above_beta(tree);
+    classify_ms_ += watch.ms();
     if (options_.second > 0) keep_confident();
   }
   qualified_.insert(qualified_.end(), fresh_.begin(), fresh_.end());
 }
 
+void C2tPolicy::keep_those_above_beta(const DraftTree& tree) {
+  confidences_.clear();
+  std::erase_if(fresh_, [&](std::int32_t node) {
+    const double confident = confidence(tree, node);
+    if (!(confident > options_.beta)) return true;
+    confidences_.push_back(confident);
+    return false;
+  });
+}
+
 double C2tPolicy::confidence(const DraftTree& tree, std::int32_t node) const {
   const auto n = static_cast<std::size_t>(node);
-  const float entropy = tree.entropies()[static_cast<std::size_t>(tree.parents()[n])];
+  const auto entropies = options_.entropy_top > 0 ? tree.top_entropies() : tree.entropies();
+  const float entropy = entropies[static_cast<std::size_t>(tree.parents()[n])];
   // A drafter that keeps no entropy is taken to be sure.
   return classifier_->confidence({.joint = elementary::exp(static_cast<double>(tree.scores()[n])),
                                   .entropy = std::isnan(entropy) ? 0.0 : static_cast<double>(entropy),
@@ -143,6 +152,7 @@ class C2tModel final : public PolicyModel {
 
 std::unique_ptr<PolicyModel> load_c2t_policy(const PolicySource& source) {
   constexpr int kMostRated = 1 << 12;
+  constexpr int kMostTop = 1 << 24;  // more than any vocabulary has
   PolicyArguments& a = source.arguments;
   C2tPolicy::Options options;
   options.beta = a.number("beta", options.beta, 0.0, 1.0);
@@ -151,6 +161,7 @@ std::unique_ptr<PolicyModel> load_c2t_policy(const PolicySource& source) {
   options.children = a.limit(&SpeculationPlan::tree_topk, "children");
   options.levels = a.limit(&SpeculationPlan::tree_depth);
   options.size = a.limit(&SpeculationPlan::tree_size, {}, options.size);
+  options.entropy_top = a.text("entropy-top") == "all" ? kMostTop : a.integer("entropy-top", 0, 0, kMostTop);
   options.chain = a.flag("chain", false);
   std::string warning;
   auto classifier = std::make_shared<const C2tClassifier>(

@@ -24,22 +24,29 @@ class C2tPolicy final : public TreePolicy {
     int children = 4;  ///< candidates per node (the paper's draft takes K = 10 of them)
     int levels = 6;
     int size = 64;  ///< nodes verified at most, the root included
+    /// Largest probabilities that the entropy is taken over; 0: kEntropyTop, which classifiers learn from.
+    int entropy_top = 0;
     bool chain = false;
   };
   C2tPolicy(std::shared_ptr<const C2tClassifier> classifier, const Options& options);
 
   std::string_view name() const override { return "c2t"; }
-  NodeWants wants() const override { return {.entropy = classifier_->uses_entropy()}; }
+  NodeWants wants() const override {
+    if (!classifier_->uses_entropy()) return {};
+    return options_.entropy_top > 0 ? NodeWants{.top_k = options_.entropy_top} : NodeWants{.entropy = true};
+  }
   void begin(const RoundInfo& round) override;
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
   int width() const override;
   bool branches() const override { return !options_.chain; }
   void prune(DraftTree& tree) override;
+  double classify_ms() const override { return classify_ms_; }
 
  private:
   /// Rates the nodes that were added since the last call.
   void rate(const DraftTree& tree);
   double confidence(const DraftTree& tree, std::int32_t node) const;
+  void keep_those_above_beta(const DraftTree& tree);
   /// Leaves of fresh_ the most confident ones, in their order.
   void keep_confident();
 
@@ -56,6 +63,8 @@ class C2tPolicy final : public TreePolicy {
   std::vector<std::size_t> order_;       ///< scratch
   std::vector<std::int32_t> qualified_;  ///< of all levels, ascending; the root first
   Reranker reranker_;
+  const Clock* clock_ = nullptr;
+  double classify_ms_ = 0;
 };
 
 }  // namespace augur

@@ -52,20 +52,27 @@ void HeteroPolicy::begin(const RoundInfo& round) {
   eagle2_.begin(round);
   level_ = 0;
   bin_ = -1;
+  clock_ = round.clock;
+  classify_ms_ = 0;
+}
+
+void HeteroPolicy::classify(const DraftTree& tree) {
+  const double phi = meta_path_entropy(tree, frontier_);
+  if (std::isnan(phi)) return;
+  if (!options_.plans) {
+    plans_ = make_plans(*bins_, options_);
+    ++plans_made_;
+  }
+  bin_ = bins_->bin(phi);
+  const Plan& plan = plans_[static_cast<std::size_t>(bin_)];
+  eagle2_.adjust(plan.levels, plan.size);
 }
 
 void HeteroPolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {
   if (level_ == options_.shape.levels && bin_ < 0 && tree.law() == ProposalLaw::Deterministic) {
-    const double phi = meta_path_entropy(tree, frontier_);
-    if (!std::isnan(phi)) {
-      if (!options_.plans) {
-        plans_ = make_plans(*bins_, options_);
-        ++plans_made_;
-      }
-      bin_ = bins_->bin(phi);
-      const Plan& plan = plans_[static_cast<std::size_t>(bin_)];
-      eagle2_.adjust(plan.levels, plan.size);
-    }
+    const Stopwatch watch(*clock_);
+    classify(tree);
+    classify_ms_ += watch.ms();
   }
   eagle2_.next_frontier(tree, out);
   if (out.empty()) return;

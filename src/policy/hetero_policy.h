@@ -32,6 +32,7 @@ class HeteroPolicy final : public TreePolicy {
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
   int width() const override { return eagle2_.width(); }
   void prune(DraftTree& tree) override { eagle2_.prune(tree); }
+  double classify_ms() const override { return classify_ms_; }
 
   /// The bin of this round's draft; -1: none, it was too short or drawn. For traces and tests.
   int bin() const { return bin_; }
@@ -48,6 +49,9 @@ class HeteroPolicy final : public TreePolicy {
   static double meta_path_entropy(const DraftTree& tree, std::span<const std::int32_t> frontier);
 
  private:
+  /// Finds the draft's bin and takes its plan.
+  void classify(const DraftTree& tree);
+
   std::shared_ptr<const HeteroBins> bins_;
   Options options_;
   Eagle2Policy eagle2_;
@@ -56,6 +60,8 @@ class HeteroPolicy final : public TreePolicy {
   int level_ = 0;
   int bin_ = -1;
   int plans_made_ = 1;
+  const Clock* clock_ = nullptr;
+  double classify_ms_ = 0;
 };
 
 }  // namespace augur

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "policy/step_trace.h"
 #include "tree/draft_tree.h"
 #include "tree/drafter_traits.h"
@@ -31,6 +32,7 @@ struct RoundInfo {
   /// them. Never null inside a decoding step.
   const CostModel* costs = nullptr;
   const DraftCosts* draft_costs = nullptr;
+  const Clock* clock = &Clock::steady();  ///< what a policy times itself by; outlives the round
 };
 
 /// Decides the shape of the draft tree: which nodes get children, when to stop, what is verified. One per
@@ -57,6 +59,9 @@ class TreePolicy {
   /// False: only the first child of any node is of use.
   virtual bool branches() const { return true; }
   virtual void prune(DraftTree& tree) = 0;
+  /// What judging the round's tree with a trained part (bins, a classifier, a head) has taken: some of the
+  /// time that drafting takes. 0: there is no such part.
+  virtual double classify_ms() const { return 0; }
   virtual void observe(const StepTrace&) {}
 };
 

@@ -32,6 +32,7 @@ struct StepTrace {
   std::int32_t batch_rows = 0;         ///< rows of the target forward, all sequences and prompts
   std::int64_t context = 0;            ///< tokens committed before this round, the root not included
   double draft_ms = 0;                 ///< this sequence's share of the round's times
+  double classify_ms = 0;              ///< of draft_ms, what its policies took (TreePolicy::classify_ms)
   double verify_ms = 0;                ///< of what the trees alone would have taken
   double other_ms = 0;
   double step_ms = 0;  ///< of the target's forward and the check of the drafts, all sequences and prompts

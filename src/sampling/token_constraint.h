@@ -23,6 +23,9 @@ class TokenConstraint {
   virtual void fill(std::span<std::uint32_t> mask) = 0;
   /// The bytes that any text goes on with from here, as far as they are known. Not once it has ended.
   virtual std::string forced() { return {}; }
+  /// Steps of work that all calls have taken so far, each less than a microsecond: the same for the same
+  /// calls.
+  virtual std::int64_t work() const { return 0; }
 };
 
 }  // namespace augur

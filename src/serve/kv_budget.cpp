@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "draft/lookup/earlier_outputs.h"
+
 namespace augur {
 namespace {
 
@@ -9,6 +11,9 @@ namespace {
 constexpr std::int64_t kStepSlots = 128;
 /// Rows of a text that one step reads at most.
 constexpr std::int64_t kStepRows = 256;
+
+/// What drafters learn may take this part of what is kept.
+constexpr std::int64_t kLearntPart = 8;
 
 /// So many slots in whole pages, and one that may have to be copied before it is written to.
 std::int64_t pages_of(std::int64_t slots) {
@@ -69,11 +74,18 @@ std::int64_t KvBudget::whole(const Sequence& sequence) {
 
 bool KvBudget::make_room(std::int64_t bytes) {
   while (in_use() + bytes > bytes_ && kept_.texts() > 0) kept_.drop_oldest();
+  while (in_use() + bytes > bytes_ && drafters_.drop_learnt()) {
+  }
   return in_use() + bytes <= bytes_;
 }
 
+void KvBudget::settle() {
+  drafters_.limit_learnt(std::min(kept_bytes_ / kLearntPart, EarlierOutputs::kUsualBytes));
+  kept_.limit(kept_bytes_ - drafters_.learnt_bytes());
+}
+
 std::int64_t KvBudget::in_use() const {
-  std::int64_t bytes = kept_.row_bytes();
+  std::int64_t bytes = kept_.row_bytes() + drafters_.learnt_bytes();
   for (const KvPagePool* pool : pools_) bytes += pool->pages_in_use() * pool->page_bytes();
   return bytes;
 }

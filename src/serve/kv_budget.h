@@ -3,17 +3,21 @@
 #include <span>
 #include <vector>
 
+#include "api/drafters.h"
 #include "decode/prefix_cache.h"
 #include "decode/sequence.h"
 
 namespace augur {
 
-/// How much memory the caches of sequences, and of texts that are kept, may take together. What is kept gives
-/// way to what runs. One thread at a time.
+/// How much memory the caches of sequences, of texts that are kept, and what drafters learn from texts may
+/// take together. What is kept and learnt gives way to what runs. One thread at a time.
 class KvBudget {
  public:
-  /// `kept` outlives it.
-  KvBudget(std::int64_t bytes, PrefixCache& kept) : bytes_(bytes), kept_(kept) {}
+  /// `kept` and `drafters` outlive it. Of all bytes so many may be taken by what is kept and learnt.
+  KvBudget(std::int64_t bytes, std::int64_t kept_bytes, PrefixCache& kept, Drafters& drafters)
+      : bytes_(bytes), kept_bytes_(kept_bytes), kept_(kept), drafters_(drafters) {}
+  /// Drops what is kept and learnt beyond its share.
+  void settle();
 
   /// From now on the pages of the pools count that this sequence takes pages from. They outlive this.
   void count(const Sequence& sequence);
@@ -25,14 +29,16 @@ class KvBudget {
   static std::int64_t growth(std::span<const Sequence* const> running);
   /// What a sequence takes that has nothing yet, and a page more, or it might be the first to go again.
   static std::int64_t whole(const Sequence& sequence);
-  /// Drops kept texts until so many more bytes fit. False: they do not fit even so.
+  /// Drops kept texts, then what is learnt, until so many more bytes fit. False: they do not fit even so.
   bool make_room(std::int64_t bytes);
 
   std::int64_t in_use() const;
 
  private:
   const std::int64_t bytes_;
+  const std::int64_t kept_bytes_;
   PrefixCache& kept_;
+  Drafters& drafters_;
   std::vector<const KvPagePool*> pools_;
 };
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -14,11 +15,14 @@
 
 #include "api/batch.h"
 #include "api/engine_access.h"
+#include "api/owner_name.h"
 #include "base/error.h"
 #include "base/system_memory.h"
+#include "draft/lookup/earlier_outputs.h"
 #include "serve/kept_text_file.h"
 #include "serve/kv_budget.h"
-#include "serve/worker.h"
+#include "serve/turns.h"
+#include "serve/workers.h"
 
 namespace augur {
 namespace {
@@ -37,7 +41,10 @@ struct Ticket::State {
   Request request;
   SubmitOptions options;
   std::atomic<bool> cancelled = false;
-  std::int64_t order = 0;  ///< in which requests are to run: by priority, then as they came
+  Turn turn;
+  std::unique_ptr<Generation> paused;     ///< it has run, and waits for a place again; the session's thread's
+  bool pausing = false;                   ///< it has been in the batch, and waits again
+  std::atomic<bool> crowded_out = false;  ///< of the queue
   std::optional<std::chrono::steady_clock::time_point> deadline;
   bool expired = false;
   std::optional<Result> result;  ///< under the mutex; set once
@@ -48,6 +55,7 @@ struct Ticket::State {
 
   /// It need not wait for its turn, as it has none.
   bool over() const { return cancelled || no_grammar; }
+  bool waits() const { return !compiling && !cancelled; }
 };
 
 void Ticket::cancel() {
@@ -68,6 +76,11 @@ Result Ticket::wait() const {
   return *state_->result;
 }
 
+std::vector<std::string> Ticket::warnings() const {
+  const std::lock_guard lock(state_->shared->mutex);
+  return state_->grammar == nullptr ? std::vector<std::string>() : state_->grammar->warnings();
+}
+
 class Session::Impl {
  public:
   using Submitted = std::shared_ptr<Ticket::State>;
@@ -76,17 +89,23 @@ class Session::Impl {
       : engine_(engine),
         options_(checked(options)),
         kept_(options_.cache_bytes),
-        budget_(options_.memory, kept_),
+        budget_(options_.memory, options_.cache_bytes, kept_, EngineAccess::drafters(engine)),
         batch_(EngineAccess::decoder(engine)),
+        turns_(options_.priorities_across_clients),
         form_{.fingerprint = engine.info().fingerprint,
               .vocab = engine.info().vocab,
               .target = EngineAccess::model(engine).make_cache(),
-              .drafters = EngineAccess::text_keepers(engine)} {
+              .drafters = EngineAccess::text_keepers(engine)},
+        compilers_(options_.compilers) {
     // Who is taken in is not to be lost for want of memory.
     constexpr std::size_t kMost = 1 << 16;
     const std::size_t most = std::min(
         kMost, static_cast<std::size_t>(options_.parallel) + static_cast<std::size_t>(options_.queue));
-    for (std::vector<Submitted>* list : {&waiting_, &running_, &admitted_, &beginning_}) list->reserve(most);
+    for (std::vector<Submitted>* list : {&waiting_, &running_, &admitted_, &beginning_, &pausing_})
+      list->reserve(most);
+    for (std::vector<Submitted*>* list : {&candidates_, &rivals_}) list->reserve(most);
+    for (std::vector<const Turn*>* list : {&candidate_turns_, &rival_turns_}) list->reserve(most);
+    budget_.settle();
     EngineAccess::measure_costs(engine);
     Decoder& decoder = EngineAccess::decoder(engine);
     decoder.limit_prompts(options.prompt_share);
@@ -98,6 +117,10 @@ class Session::Impl {
   static SessionOptions checked(SessionOptions options) {
     if (options.parallel < 1 || options.parallel > Engine::kMostParallel) {
       throw Error("session: {} requests at once: expected 1 to {}", options.parallel, Engine::kMostParallel);
+    }
+    if (options.compilers < 1 || options.compilers > SessionOptions::kMostCompilers) {
+      throw Error("session: {} threads for grammars: expected 1 to {}", options.compilers,
+                  SessionOptions::kMostCompilers);
     }
     if (options.queue < 1) throw Error("session: a queue of {}: expected 1 or more", options.queue);
     if (!(options.prompt_share >= 0)) {
@@ -119,9 +142,7 @@ class Session::Impl {
     {
       const std::lock_guard lock(shared_->mutex);
       closing_ = true;
-      for (const Submitted& s : waiting_) s->cancelled = true;
-      for (const Submitted& s : running_) s->cancelled = true;
-      shared_->work.notify_one();
+      cancel_all();
     }
     files_.finish();  // whose jobs end on the thread
     {
@@ -132,13 +153,14 @@ class Session::Impl {
     thread_.join();
     EngineAccess::decoder(engine_).limit_prompts(std::numeric_limits<double>::infinity());
     EngineAccess::decoder(engine_).reuse_prefixes(nullptr);
+    EngineAccess::drafters(engine_).limit_learnt(EarlierOutputs::kUsualBytes);
   }
 
   Submitted submit(Request request, SubmitOptions options) {
     const std::optional<Grammar> grammar = request.grammar;
     Submitted state = enqueue(std::move(request), std::move(options));
     try {
-      if (state->compiling) compiler_.add([this, state, grammar] { compile(*grammar, *state); });
+      if (state->compiling) compilers_.add([this, state, grammar] { compile(*grammar, *state); });
     } catch (...) {
       compiled(*state, nullptr, std::current_exception());
     }
@@ -153,26 +175,61 @@ class Session::Impl {
     state->request.cancel = &state->cancelled;
     state->options = std::move(options);
     if (state->options.seconds > 0) {
-      state->deadline = std::chrono::steady_clock::now() +
-                        std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                            std::chrono::duration<double>(std::min(state->options.seconds, 1e9)));
+      state->deadline = std::chrono::steady_clock::now() + time_of(state->options.seconds);
     }
     const std::lock_guard lock(shared_->mutex);
     if (closing_) throw Error("session: it takes in no more requests");
-    if (waiting_.size() >= static_cast<std::size_t>(options_.queue)) {
-      throw QueueFull(
-          fmt::format("session: {} requests are waiting, which is as many as may", options_.queue));
-    }
+    make_room_in_queue(state->options);
     if (const std::optional<Grammar>& grammar = state->request.grammar) {
       state->grammar = EngineAccess::grammars(engine_).find(*grammar);
       state->compiling = state->grammar == nullptr;
     }
-    constexpr std::int64_t kRequests = std::int64_t{1} << 31;
-    state->order = -state->options.priority * kRequests + count_++ % kRequests;
-    const auto behind = [](std::int64_t order, const Submitted& other) { return order < other->order; };
-    waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), state->order, behind), state);
+    waiting_.push_back(state);
+    try {
+      Known& known = clients_.try_emplace(state->options.client).first->second;
+      known.client.name = state->options.client;
+      state->turn = {.client = &known.client, .priority = state->options.priority, .number = ++clock_};
+      ++known.requests;
+    } catch (...) {
+      waiting_.pop_back();
+      throw;
+    }
+    unsettled_ = true;
     shared_->work.notify_one();
     return state;
+  }
+
+  /// Under the mutex. Of those that have run already none is turned away, nor do they take up room.
+  void make_room_in_queue(const SubmitOptions& options) {
+    collect(waiting_, candidates_, candidate_turns_,
+            [](const Ticket::State& s) { return !s.pausing && !s.crowded_out; });
+    if (candidates_.size() < static_cast<std::size_t>(options_.queue)) return;
+    const auto known = clients_.find(options.client);
+    Client stranger;
+    const Turn newcomer{.client = known == clients_.end() ? &stranger : &known->second.client,
+                        .priority = options.priority};
+    const std::optional<std::size_t> least = turns_.gives_way(newcomer, candidate_turns_);
+    if (!least) {
+      throw QueueFull(
+          fmt::format("session: {} requests are waiting, which is as many as may", options_.queue));
+    }
+    Ticket::State& gone = **candidates_[*least];
+    gone.crowded_out = true;
+    gone.cancelled = true;
+  }
+
+  /// Those of a list that `which` is true for, and their turns. Under the mutex; allocates nothing as long as
+  /// no more wait than may.
+  template <class Which>
+  static void collect(std::vector<Submitted>& from, std::vector<Submitted*>& to,
+                      std::vector<const Turn*>& turns, const Which& which) {
+    to.clear();
+    turns.clear();
+    for (Submitted& s : from) {
+      if (!which(*s)) continue;
+      to.push_back(&s);
+      turns.push_back(&s->turn);
+    }
   }
 
   /// A job about a text's file: what it returns, or what is thrown in it, is told; nothing, where it has
@@ -199,11 +256,14 @@ class Session::Impl {
 
   using Told = std::optional<TextFile>;
 
-  void save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done) {
-    const auto find = [this, tokens = std::move(tokens),
-                       path = std::move(path)](const auto& hand_on) -> Told {
+  static std::string name_of(const TextOwner& owner) { return owner_name(owner.tenant, owner.salt); }
+
+  void save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done,
+                 const TextOwner& owner) {
+    const auto find = [this, tokens = std::move(tokens), path = std::move(path),
+                       owner = name_of(owner)](const auto& hand_on) -> Told {
       const Watch watch;
-      const PrefixCache::Hit found = kept_.longest(tokens);
+      const PrefixCache::Hit found = kept_.longest(owner, tokens);
       if (found.text == nullptr) return TextFile{.error = "nothing is kept of this text"};
       auto text = std::make_shared<KeptText>(beginning(tokens, found));
       files_.add(told(hand_on, [this, watch, text, path](const auto&) -> Told {
@@ -217,8 +277,9 @@ class Session::Impl {
     post(told(std::move(done), find));
   }
 
-  void load_text(std::string path, TextFileCallback done) {
-    const auto load_file = [this, path = std::move(path)](const auto& hand_on) -> Told {
+  void load_text(std::string path, TextFileCallback done, const TextOwner& owner) {
+    const auto load_file = [this, path = std::move(path),
+                            owner = name_of(owner)](const auto& hand_on) -> Told {
       const Watch watch;
       auto text = std::make_shared<KeptText>(KeptText{.tokens = {}, .text = {.target = form_.target}});
       TextFile file = watch.file([&](TextFile& read) {
@@ -227,8 +288,8 @@ class Session::Impl {
         read.tokens = std::ssize(text->tokens);
         read.bytes = text->bytes;
       });
-      post(told(hand_on, [this, text, file](const auto&) -> Told {
-        if (file.error.empty()) kept_.keep(text->tokens, std::move(text->text));
+      post(told(hand_on, [this, text, file, owner](const auto&) -> Told {
+        if (file.error.empty()) kept_.keep(owner, text->tokens, std::move(text->text));
         note_load();
         return file;
       }));
@@ -237,19 +298,25 @@ class Session::Impl {
     files_.add(told(std::move(done), load_file));
   }
 
-  void forget_text(std::vector<TokenId> tokens, TextFileCallback done) {
-    post(told(std::move(done), [this, tokens = std::move(tokens)](const auto&) -> Told {
-      const std::int64_t forgotten = kept_.forget(tokens);
-      note_load();
-      return TextFile{.tokens = forgotten};
-    }));
+  void forget_text(std::vector<TokenId> tokens, TextFileCallback done, const TextOwner& owner) {
+    post(told(std::move(done),
+              [this, tokens = std::move(tokens), owner = name_of(owner)](const auto&) -> Told {
+                const std::int64_t forgotten = kept_.forget(owner, tokens);
+                note_load();
+                return TextFile{.tokens = forgotten};
+              }));
   }
 
-  void drain() {
+  std::size_t drain(double seconds) {
     std::unique_lock lock(shared_->mutex);
     closing_ = true;
     shared_->work.notify_one();
-    shared_->ended.wait(lock, [&] { return waiting_.empty() && running_.empty(); });
+    const auto ended = [&] { return waiting_.empty() && running_.empty(); };
+    if (shared_->ended.wait_for(lock, time_of(seconds), ended)) return 0;
+    const std::size_t left = waiting_.size() + running_.size();
+    cancel_all();
+    shared_->ended.wait(lock, ended);
+    return left;
   }
 
   SessionLoad load() const {
@@ -260,6 +327,20 @@ class Session::Impl {
   }
 
  private:
+  /// Of seconds that may be infinite.
+  static std::chrono::steady_clock::duration time_of(double seconds) {
+    return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+        std::chrono::duration<double>(std::min(seconds, 1e9)));
+  }
+
+  /// Under the mutex.
+  void cancel_all() {
+    for (const auto* some : {&waiting_, &running_}) {
+      for (const Submitted& s : *some) s->cancelled = true;
+    }
+    shared_->work.notify_one();
+  }
+
   /// Times what is done with a file, and makes an error of what is thrown.
   struct Watch {
     std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
@@ -295,12 +376,17 @@ class Session::Impl {
     return text;
   }
 
-  /// On the compiler's thread, so that nobody else waits for it.
+  /// On a compiler's thread, so that nobody else waits for it. A request that is cancelled, or whose time is
+  /// over, is not kept waiting for its grammar.
   void compile(const Grammar& grammar, Ticket::State& state) {
     std::shared_ptr<const CompiledGrammar> compiled;
     std::exception_ptr problem;
+    const auto over = [&] {
+      return state.cancelled || (state.deadline && std::chrono::steady_clock::now() >= *state.deadline);
+    };
     try {
-      if (!state.cancelled) compiled = EngineAccess::grammars(engine_).compile(grammar);
+      if (!over()) compiled = EngineAccess::grammars(engine_).compile(grammar, {.stopped = over});
+    } catch (const GrammarStopped&) {
     } catch (...) {
       problem = std::current_exception();
     }
@@ -313,11 +399,14 @@ class Session::Impl {
     state.grammar = std::move(grammar);
     state.no_grammar = problem;
     state.compiling = false;
+    unsettled_ = true;
     shared_->work.notify_one();
   }
 
   void run() {
     while (admit()) {
+      for (const Submitted& s : pausing_) s->paused = batch_.take_out(s->turn.number);
+      pausing_.clear();
       for (const auto& job : std::exchange(now_, {})) job();
       beginning_.swap(admitted_);
       for (const Submitted& s : beginning_) start(s);
@@ -336,14 +425,37 @@ class Session::Impl {
   /// Who runs in the next step: as many as there is memory for, and one at least. One that is alone and does
   /// not fit with its drafters goes on without them.
   void share_memory() {
+    budget_.settle();
     const auto fits = [&] { return budget_.make_room(KvBudget::growth(batch_.running())); };
-    while (!fits() && (batch_.suspend_one() || batch_.stop_drafting())) {
+    while (!fits() && (suspend_one() || batch_.stop_drafting())) {
     }
-    while (const Sequence* const next = batch_.next()) {
+    while (true) {
+      const std::vector<const Turn*> waiting = turns_of(batch_.waiting_numbers());
+      if (waiting.empty()) break;
+      const Turn& next = *waiting[turns_.next(waiting, turns_of(batch_.running_numbers()))];
       const std::vector<const Sequence*> running = batch_.running();
-      if (!budget_.make_room(KvBudget::growth(running) + KvBudget::whole(*next)) && !running.empty()) break;
-      batch_.begin_next();
+      const std::int64_t room = KvBudget::growth(running) + KvBudget::whole(batch_.sequence(next.number));
+      if (!budget_.make_room(room) && !running.empty()) break;
+      batch_.begin(next.number);
     }
+  }
+
+  bool suspend_one() {
+    if (batch_.size() < 2) return false;
+    const std::vector<const Turn*> running = turns_of(batch_.running_numbers());
+    batch_.suspend(running[turns_.last(running)]->number);
+    return true;
+  }
+
+  /// Of requests in the batch. Nobody else changes running_.
+  std::vector<const Turn*> turns_of(const std::vector<std::int64_t>& numbers) const {
+    std::vector<const Turn*> turns;
+    for (const std::int64_t number : numbers) {
+      const auto found = std::find_if(running_.begin(), running_.end(),
+                                      [&](const Submitted& s) { return s->turn.number == number; });
+      turns.push_back(&(*found)->turn);
+    }
+    return turns;
   }
 
   void note_load() {
@@ -367,12 +479,7 @@ class Session::Impl {
   /// there is nothing left to do.
   bool admit() {
     std::unique_lock lock(shared_->mutex);
-    // Of those that wait, who need not wait any more.
-    const auto actionable = [](const Submitted& s) { return !s->compiling || s->cancelled; };
-    shared_->work.wait(lock, [&] {
-      return !running_.empty() || !jobs_.empty() || ending_ ||
-             std::any_of(waiting_.begin(), waiting_.end(), actionable);
-    });
+    wait_for_work(lock);
     now_ = std::exchange(jobs_, {});
     const auto now = std::chrono::steady_clock::now();
     for (const auto* some : {&running_, &waiting_}) {
@@ -385,70 +492,130 @@ class Session::Impl {
     for (auto s = waiting_.begin(); s != waiting_.end();) {
       (*s)->over() ? take(s) : void(++s);
     }
-    while (running_.size() < static_cast<std::size_t>(options_.parallel)) {
-      auto next = next_waiting();
-      if (next == waiting_.end()) break;
-      take(next);
-    }
+    share_places();
     return !ending_ || !now_.empty() || !running_.empty() || !waiting_.empty();
+  }
+
+  void wait_for_work(std::unique_lock<std::mutex>& lock) {
+    for (;;) {
+      if (!running_.empty() || !jobs_.empty() || ending_) return;
+      // Of those that wait, who need not wait any more.
+      std::optional<std::chrono::steady_clock::time_point> next;
+      const auto now = std::chrono::steady_clock::now();
+      for (const Submitted& s : waiting_) {
+        if (!s->compiling || s->cancelled || (s->deadline && now >= *s->deadline)) return;
+        if (s->deadline && (!next || *s->deadline < *next)) next = s->deadline;
+      }
+      next ? void(shared_->work.wait_until(lock, *next)) : shared_->work.wait(lock);
+    }
   }
 
   using Waiting = std::vector<Submitted>::iterator;
 
   /// Moves a request from waiting_ to those that are begun now, and the iterator to the one behind it.
   void take(Waiting& s) {
+    (*s)->turn.settled = false;
     running_.push_back(*s);
     admitted_.push_back(std::move(*s));
     s = waiting_.erase(s);
   }
 
-  /// Of the highest priority that can begin, that of the client with the fewest running ones.
-  Waiting next_waiting() {
-    const auto count = [&](const std::string& client) {
-      return std::count_if(running_.begin(), running_.end(),
-                           [&](const Submitted& s) { return s->options.client == client; });
-    };
-    const auto ready = [](const Submitted& s) { return !s->compiling; };
-    auto best = std::find_if(waiting_.begin(), waiting_.end(), ready);
-    if (best == waiting_.end()) return best;
-    const int priority = (*best)->options.priority;
-    auto fewest = count((*best)->options.client);
-    for (auto s = best; s != waiting_.end() && (*s)->options.priority == priority && fewest > 0; ++s) {
-      if (!ready(*s)) continue;
-      if (const auto running = count((*s)->options.client); running < fewest) {
-        best = s;
-        fewest = running;
+  /// Who runs from here on: as many as may, and in place of some of those that do whose turn it is.
+  void share_places() {
+    if (!std::exchange(unsettled_, false)) return;
+    while (true) {
+      collect(waiting_, candidates_, candidate_turns_, [](const Ticket::State& s) { return s.waits(); });
+      if (candidates_.empty()) return;
+      collect(running_, rivals_, rival_turns_, [](const Ticket::State&) { return true; });
+      Submitted& next = *candidates_[turns_.next(candidate_turns_, rival_turns_)];
+      Client& client = *next->turn.client;
+      if (running_.size() >= static_cast<std::size_t>(options_.parallel)) {
+        const std::optional<std::size_t> worst = turns_.gives_way(next->turn, rival_turns_);
+        if (!worst) return;
+        pause(*rivals_[*worst], next);
+      } else {
+        auto place = waiting_.begin() + (&next - waiting_.data());
+        take(place);
       }
+      client.served = ++clock_;
     }
-    return best;
+  }
+
+  /// Gives a running request's place to one that waits.
+  void pause(Submitted& running, Submitted& waiting) {
+    running->pausing = true;
+    waiting->turn.settled = false;
+    pausing_.push_back(running);
+    admitted_.push_back(waiting);
+    std::swap(running, waiting);
+  }
+
+  /// Error for a plan that asks for more than a request may.
+  void check_drafts(const SpeculationPlan& asked) const {
+    const SpeculationPlan own = engine_.speculation();
+    const auto check = [](const char* key, std::optional<int> value, std::optional<int> ours, int most) {
+      most = std::max(most, ours.value_or(0));
+      if (value && *value > most)
+        throw Error("speculation: {}={}: a request may ask for at most {}", key, *value, most);
+    };
+    check("n-max", asked.draft_max, own.draft_max, options_.drafts.nodes);
+    check("size", asked.tree_size, own.tree_size, options_.drafts.nodes);
+    check("depth", asked.tree_depth, own.tree_depth, options_.drafts.depth);
+    check("topk", asked.tree_topk, own.tree_topk, options_.drafts.topk);
   }
 
   void start(const Submitted& s) {
-    if (s->cancelled) {
+    const auto done = [this, s](Result result) { end(s, std::move(result)); };
+    if (s->cancelled && !s->paused) {
       Result result;
       result.finish_reason = FinishReason::Cancelled;
-      end(s, std::move(result));
-      return;
+      return done(std::move(result));
     }
-    const auto done = [this, s](Result result) { end(s, std::move(result)); };
+    std::string field;  // that is to blame
     try {
-      if (s->no_grammar) std::rethrow_exception(s->no_grammar);
-      auto generation =
-          EngineAccess::start(engine_, s->request, s->options.on_token, options_.parallel, s->grammar);
+      if (s->paused) {
+        batch_.add(std::move(s->paused), done, s->turn.number);
+        return started(*s);
+      }
+      if (s->no_grammar) {
+        field = s->request.grammar->field;
+        std::rethrow_exception(s->no_grammar);
+      }
+      if (s->request.speculation) {
+        field = "speculative";
+        check_drafts(*s->request.speculation);
+        field.clear();
+      }
+      auto generation = EngineAccess::start(engine_, s->request, s->options.on_token, options_.parallel,
+                                            s->grammar, s->options.tenant);
       budget_.count(generation->sequence());
       generation->sequence().limit_text(budget_.most_tokens(generation->sequence()));
-      batch_.add(std::move(generation), done, s->order);
+      batch_.add(std::move(generation), done, s->turn.number);
+      started(*s);
     } catch (const Error&) {
       Result refusal = failed(std::current_exception());
       refusal.refused = true;
-      if (s->no_grammar) refusal.refused_field = s->request.grammar->field;
+      refusal.refused_field = field;
       done(std::move(refusal));
     } catch (...) {
       done(failed(std::current_exception()));
     }
   }
 
+  void started(Ticket::State& state) {
+    const std::lock_guard lock(shared_->mutex);
+    state.pausing = false;
+    state.turn.settled = true;
+    unsettled_ = true;
+  }
+
   void end(const Submitted& s, Result result) {
+    if (s->crowded_out && result.finish_reason == FinishReason::Cancelled) {
+      result.finish_reason = FinishReason::Error;
+      result.error = fmt::format("as many requests wait as may ({}), and this client has the most of them",
+                                 options_.queue);
+      result.crowded_out = true;
+    }
     if (s->expired && result.finish_reason == FinishReason::Cancelled) {
       result.finish_reason = FinishReason::Error;
       result.error = fmt::format("the request has not ended within {} seconds", s->options.seconds);
@@ -467,6 +634,9 @@ class Session::Impl {
     load_.accepted_tokens += result.speculation.accepted_tokens;
     s->result = std::move(result);
     std::erase(running_, s);
+    const auto client = clients_.find(s->turn.client->name);
+    if (--client->second.requests == 0) clients_.erase(client);
+    unsettled_ = true;
     shared_->ended.notify_all();
   }
 
@@ -475,25 +645,37 @@ class Session::Impl {
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 
   // Under the mutex.
-  std::vector<Submitted> waiting_;  ///< in the order in which they are to begin
+  std::vector<Submitted> waiting_;
   std::vector<Submitted> running_;  ///< taken out of waiting_, and not ended
   std::vector<std::function<void()>> jobs_;
   bool closing_ = false;    ///< nothing more is taken in
   bool ending_ = false;     ///< nothing more will come
-  std::int64_t count_ = 0;  ///< of requests that were submitted
-  SessionLoad load_;        ///< but for waiting_
+  std::int64_t clock_ = 0;  ///< counts what Turn and Client tell the time by
+  struct Known {
+    Client client;
+    int requests = 0;  ///< that wait or run
+  };
+  std::map<std::string, Known> clients_;  ///< that have some
+  SessionLoad load_;                      ///< but for waiting_
+  bool unsettled_ = false;                ///< whose turn it is may have changed
+  std::vector<Submitted*> candidates_;    ///< scratch, as the next three
+  std::vector<const Turn*> candidate_turns_;
+  std::vector<Submitted*> rivals_;
+  std::vector<const Turn*> rival_turns_;
 
   // The thread's own.
+  std::vector<Submitted> pausing_;  ///< that give their places in this turn
   std::vector<Submitted> admitted_;
   std::vector<Submitted> beginning_;        ///< those that were admitted in this turn
   std::vector<std::function<void()>> now_;  ///< jobs of this turn
   PrefixCache kept_;
   KvBudget budget_;
   Batch batch_;
+  const Turns turns_;
   const KeptTextForm form_;
   std::thread thread_;
-  Worker compiler_;
-  Worker files_;
+  Workers compilers_;
+  Workers files_{1};
 };
 
 Session::Session(Engine& engine, const SessionOptions& options)
@@ -504,20 +686,21 @@ Ticket Session::submit(Request request, SubmitOptions options) {
   return Ticket(impl_->submit(std::move(request), std::move(options)));
 }
 
-void Session::save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done) {
-  impl_->save_text(std::move(tokens), std::move(path), std::move(done));
+void Session::save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done,
+                        TextOwner owner) {
+  impl_->save_text(std::move(tokens), std::move(path), std::move(done), owner);
 }
 
-void Session::load_text(std::string path, TextFileCallback done) {
-  impl_->load_text(std::move(path), std::move(done));
+void Session::load_text(std::string path, TextFileCallback done, TextOwner owner) {
+  impl_->load_text(std::move(path), std::move(done), owner);
 }
 
-void Session::forget_text(std::vector<TokenId> tokens, TextFileCallback done) {
-  impl_->forget_text(std::move(tokens), std::move(done));
+void Session::forget_text(std::vector<TokenId> tokens, TextFileCallback done, TextOwner owner) {
+  impl_->forget_text(std::move(tokens), std::move(done), owner);
 }
 
-void Session::drain() {
-  impl_->drain();
+std::size_t Session::drain(double seconds) {
+  return impl_->drain(seconds);
 }
 
 SessionLoad Session::load() const {

@@ -7,17 +7,23 @@
 
 #include "augur/session.h"
 #include "server/answers/json_answers.h"
+#include "server/cache_use.h"
+#include "server/exchange.h"
 #include "server/fields/field_table.h"
-#include "server/http/exchange.h"
+#include "server/http/http_message.h"
+#include "server/limits.h"
 #include "server/llamacpp/slots.h"
+#include "server/openai/openai_errors.h"
 #include "server/request_log.h"
 #include "server/server_metrics.h"
+#include "server/tenants.h"
 
 namespace augur {
 
 struct ServiceOptions {
   std::string model;                  ///< by which clients know it
   std::vector<std::string> api_keys;  ///< any of them opens everything but /health; none: everything is open
+  std::string metrics_key;            ///< opens /metrics, /load and /slots, of all clients, and nothing else
   SpeculationPlan speculation;        ///< the engine's, which requests are laid over
   double tpot_ms = 0;                 ///< Request::tpot_ms of requests that do not say
   /// Pages of these origins may use the server from a browser ("https://chat.example.org"; "*": any).
@@ -28,7 +34,12 @@ struct ServiceOptions {
   bool serves_metrics = true;
   bool serves_slots = true;
   bool serves_page = true;
-  std::string slot_save_path;  ///< folder for saved texts; empty: none are saved
+  /// Folder for saved texts, in which each tenant has one of its own; empty: none are saved.
+  std::string slot_save_path;
+  bool share_prefixes = false;                    ///< TenantOptions
+  std::vector<std::string> trusted_proxies = {};  ///< TenantOptions
+  std::vector<std::string> allowed_hosts = {};    ///< names of this server, beside those of this machine
+  Limits limits = {};
 };
 
 /// What endpoints answer with. All that is referred to outlives every exchange.
@@ -36,34 +47,41 @@ struct Served {
   const ServiceOptions& options;
   Engine& engine;
   Session& session;
-  int parallel;  ///< requests that are decoded at once
+  const SessionOptions& session_options;
   ServerMetrics& metrics;
   Slots& slots;
-  std::string client;                     ///< who asks: requests of the same one share its turn
+  CacheUse& cache_use;
+  Caller caller;
   std::shared_ptr<RequestRecord> record;  ///< of the request, for the log
 };
 
-/// As which an endpoint reads a request's fields.
+/// As what an endpoint reads a request's fields.
 FieldNotes field_notes(const Served& served);
 /// Names what was ignored in the request's log line and in X-Augur-Warning. Before the answer begins.
 void tell_ignored(const FieldNotes& notes, const Served& served, Exchange& exchange);
 
-/// The body of an answer that refuses; `field`: of the request; empty: none.
-using ErrorBody = std::string(int status, std::string_view message, std::string_view field);
+/// Where an endpoint's answer is made.
+enum class Runs {
+  OnWorker,  ///< what parses, fills templates, tokenises. The exchange says whether its client has gone
+  AtOnce,    ///< on the I/O thread: what only looks
+};
 
-/// One method of one path, which may end in "{id}": any name in its place. `answer` is called on the HTTP
-/// server's thread: it returns soon, and answers then or later. A BadRequest that it throws becomes a 400 in
-/// the form of `error`.
+/// One method of one path, which may end in "{id}": any name in its place. `answer` answers then or later;
+/// what it throws becomes an error in the form of `errors`: a Problem as it is, anything else a 500.
 struct Endpoint {
   std::string_view method;
   std::string_view path;
   void (*answer)(const Served& served, const HttpRequest& request, const std::shared_ptr<Exchange>& exchange);
-  ErrorBody* error = error_body;  ///< OpenAI's form
+  const ErrorForm* errors = &kOpenAiErrors;
+  Runs runs = method == "GET" ? Runs::AtOnce : Runs::OnWorker;
 };
 
-/// With strict_model: answers 404 where a client asks for another model than the one that is served; true: it
-/// has. Empty: it does not say.
-bool refuse_other_model(const Served& served, const std::string& asked, ErrorBody* error, Exchange& exchange);
+/// With strict_model: throws a Problem (404) where a client asks for another model than the one that is
+/// served. Empty: it does not say.
+void require_model(const Served& served, const std::string& asked);
+
+/// The session's load, with what was cached of the caller's own prompts where it may not know of others'.
+SessionLoad load_for(const Served& served);
 
 // The endpoints of each API; docs/serving.md lists them.
 std::span<const Endpoint> openai_endpoints();

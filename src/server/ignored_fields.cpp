@@ -9,7 +9,7 @@
 namespace augur {
 
 FieldNotes field_notes(const Served& served) {
-  return {.strict = served.options.strict_fields, .ignored = {}};
+  return {.strict = served.options.strict_fields, .limits = served.options.limits, .ignored = {}};
 }
 
 void tell_ignored(const FieldNotes& notes, const Served& served, Exchange& exchange) {
@@ -27,7 +27,7 @@ void tell_ignored(const FieldNotes& notes, const Served& served, Exchange& excha
   }
   if (notes.ignored.size() > kMostNames) names += fmt::format(",+{}", notes.ignored.size() - kMostNames);
   served.record->ignored_fields = names;
-  exchange.header("X-Augur-Warning", "ignored fields: " + names);
+  exchange.add_header("X-Augur-Warning", "ignored fields: " + names);
 }
 
 }  // namespace augur

@@ -17,11 +17,11 @@ namespace {
 using nlohmann::ordered_json;
 
 void health(const Served&, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
-  exchange->answer(200, R"({"status":"ok"})");
+  exchange->respond(200, R"({"status":"ok"})");
 }
 
 void load(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
-  const SessionLoad load = served.session.load();
+  const SessionLoad load = load_for(served);
   const ordered_json body = {{"running", load.running},
                              {"waiting", load.waiting},
                              {"memory", load.memory},
@@ -31,15 +31,13 @@ void load(const Served& served, const HttpRequest&, const std::shared_ptr<Exchan
                              {"cached_tokens", load.cached_tokens},
                              {"num_draft_tokens", load.drafted_tokens},
                              {"num_accepted_tokens", load.accepted_tokens}};
-  exchange->answer(200, text_of(body));
+  exchange->respond(200, text_of(body));
 }
 
 void metrics(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
-  if (!served.options.serves_metrics) {
-    return exchange->answer(501, error_body(501, "this server was started with --no-metrics"));
-  }
-  exchange->answer(200, served.metrics.text(served.session.load()),
-                   {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}});
+  if (!served.options.serves_metrics) throw Problem(501, "this server was started with --no-metrics");
+  exchange->respond(200, served.metrics.text(load_for(served)),
+                    {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}});
 }
 
 void models(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
@@ -50,7 +48,7 @@ void models(const Served& served, const HttpRequest&, const std::shared_ptr<Exch
                                 {"created", 0},
                                 {"owned_by", "augur"},
                                 {"max_model_len", served.engine.info().context}}}}};
-  exchange->answer(200, text_of(body));
+  exchange->respond(200, text_of(body));
 }
 
 /// llama.cpp's form of /tokenize: "content".
@@ -60,8 +58,9 @@ void tokenize_content(const Served& served, const ordered_json& object, FieldNot
   ContentToTokenize content;
   read_object(tokenize_content_fields(), "", object, notes, content);
   tell_ignored(notes, served, exchange);
-  const std::vector<TokenId> ids =
-      content.add_special ? engine.tokenize(content.text) : engine.tokenize_part(content.text);
+  const std::vector<TokenId> ids = content.add_special
+                                       ? engine.tokenize(content.text, content.parse_special)
+                                       : engine.tokenize_part(content.text, content.parse_special);
   ordered_json tokens = ordered_json::array();
   for (const TokenId id : ids) {
     if (!content.with_pieces) {
@@ -72,11 +71,11 @@ void tokenize_content(const Served& served, const ordered_json& object, FieldNot
     const bool whole = valid_utf8_prefix(piece) == piece.size();
     tokens.push_back({{"id", id}, {"piece", whole ? ordered_json(piece) : bytes_json(piece)}});
   }
-  exchange.answer(200, text_of({{"tokens", std::move(tokens)}}));
+  exchange.respond(200, text_of({{"tokens", std::move(tokens)}}));
 }
 
 void answer_tokens(const Engine& engine, const std::vector<TokenId>& tokens, Exchange& exchange) {
-  exchange.answer(
+  exchange.respond(
       200, text_of({{"count", tokens.size()}, {"max_model_len", engine.info().context}, {"tokens", tokens}}));
 }
 
@@ -111,7 +110,7 @@ void tokenizer_info(const Served& served, const HttpRequest&, const std::shared_
   body["eos_token"] = info.eos_token.empty() ? ordered_json() : ordered_json(info.eos_token);
   body["chat_template"] =
       info.has_chat_template ? ordered_json(served.engine.chat_template()) : ordered_json();
-  exchange->answer(200, text_of(body));
+  exchange->respond(200, text_of(body));
 }
 
 void detokenize(const Served& served, const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
@@ -125,7 +124,7 @@ void detokenize(const Served& served, const HttpRequest& request, const std::sha
                      fmt::format("expected token ids below {}, found {}", served.engine.info().vocab, id));
   }
   const std::string text = served.engine.detokenize(ids, true);
-  exchange->answer(200, text_of({{"prompt", text}, {"content", text}}));
+  exchange->respond(200, text_of({{"prompt", text}, {"content", text}}));
 }
 
 }  // namespace

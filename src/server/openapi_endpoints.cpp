@@ -10,7 +10,7 @@ namespace {
 
 void openapi(const Served&, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
   static const std::string description = text_of(openapi_description());
-  exchange->answer(200, description);
+  exchange->respond(200, description);
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 #include <array>
 #include <string>
 
-#include "server/answers/json_answers.h"
-
 namespace augur {
 namespace {
 
@@ -57,21 +55,30 @@ constexpr std::array kFiles = {
     },
 };
 
+/// Null: there is none.
+const PageFile* find_file(std::string_view path) {
+  const auto file =
+      std::find_if(kFiles.begin(), kFiles.end(), [&](const PageFile& f) { return f.path == path; });
+  return file == kFiles.end() ? nullptr : &*file;
+}
+
 }  // namespace
 
 std::span<const PageFile> page_files() {
   return kFiles;
 }
 
+bool is_page_file(std::string_view path) {
+  return find_file(path) != nullptr;
+}
+
 bool answer_page(const HttpRequest& request, Exchange& exchange) {
-  const auto file =
-      std::find_if(kFiles.begin(), kFiles.end(), [&](const PageFile& f) { return f.path == request.path; });
-  if (file == kFiles.end()) return false;
+  const PageFile* const file = find_file(request.path);
+  if (file == nullptr) return false;
   if (request.method != "GET" && request.method != "HEAD") {
-    exchange.answer(405, error_body(405, request.path + " takes GET, HEAD"), {{"Allow", "GET, HEAD"}});
-    return true;
+    throw Problem(405, request.path + " takes GET, HEAD", {}, {{"Allow", "GET, HEAD"}});
   }
-  exchange.answer(
+  exchange.respond(
       200, std::string(file->content),
       {{"Content-Type", std::string(file->type)},
        {"Cache-Control", "no-cache"},

@@ -2,7 +2,7 @@
 #include <span>
 #include <string_view>
 
-#include "server/http/exchange.h"
+#include "server/exchange.h"
 
 namespace augur {
 
@@ -16,8 +16,11 @@ struct PageFile {
 /// The page at "/" first.
 std::span<const PageFile> page_files();
 
-/// False: the request is for no file of the page. Files need no key and no model: the page asks for the key,
-/// and waits for the model. They load from this server only, which their Content-Security-Policy enforces.
+bool is_page_file(std::string_view path);
+
+/// False: the request is for no file of the page. Throws a Problem for a method that files do not have. Files
+/// need no key and no model: the page asks for the key, and waits for the model. They load from this server
+/// only, which their Content-Security-Policy enforces.
 bool answer_page(const HttpRequest& request, Exchange& exchange);
 
 }  // namespace augur

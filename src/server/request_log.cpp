@@ -12,8 +12,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kClientGone = 499;  // as nginx has it
-
 ordered_json fields_of(const RequestRecord& r) {
   ordered_json fields = {{"msg", "request"}, {"id", r.id}};
   if (!r.traceparent.empty()) fields["traceparent"] = r.traceparent;
@@ -66,48 +64,17 @@ RequestLog::~RequestLog() = default;
 void RequestLog::write(const RequestRecord& record) {
   if (!requests_) return;
   const auto level = record.status >= 500 ? spdlog::level::err : spdlog::level::info;
-  if (!logger_->should_log(level)) return;
-  const ordered_json fields = fields_of(record);
+  if (logger_->should_log(level)) write_line(level, fields_of(record));
+}
+
+void RequestLog::write_trouble(std::string_view message) {
+  write_line(spdlog::level::err, {{"msg", message}});
+}
+
+void RequestLog::write_line(int level, const ordered_json& fields) {
   const std::string whole = json_ ? text_of(fields) : std::string();
-  logger_->log(level, json_ ? whole.substr(1, whole.size() - 2) : logfmt(fields));
-}
-
-LoggedExchange::LoggedExchange(std::shared_ptr<Exchange> exchange, std::shared_ptr<RequestRecord> record,
-                               RequestLog& log, ServerMetrics& metrics)
-    : exchange_(std::move(exchange)), record_(std::move(record)), log_(log), metrics_(metrics) {}
-
-LoggedExchange::~LoggedExchange() {
-  note(kClientGone);
-  log_.write(*record_);
-}
-
-void LoggedExchange::header(std::string name, std::string value) {
-  exchange_->header(std::move(name), std::move(value));
-}
-
-void LoggedExchange::answer(int status, std::string body, HttpHeaders headers) {
-  note(status);
-  exchange_->answer(status, std::move(body), std::move(headers));
-}
-
-void LoggedExchange::event(std::string data, std::string_view name) {
-  exchange_->event(std::move(data), name);
-}
-
-void LoggedExchange::end() {
-  note(200);
-  exchange_->end();
-}
-
-void LoggedExchange::when_closed(std::function<void()> closed) {
-  exchange_->when_closed(std::move(closed));
-}
-
-void LoggedExchange::note(int status) {
-  if (record_->status != 0) return;
-  record_->status = status;
-  if (status >= 400 && status != kClientGone) metrics_.refused(status);
-  record_->ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun_).count();
+  logger_->log(static_cast<spdlog::level::level_enum>(level),
+               json_ ? whole.substr(1, whole.size() - 2) : logfmt(fields));
 }
 
 }  // namespace augur

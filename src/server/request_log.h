@@ -1,11 +1,9 @@
 #pragma once
-#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
-
-#include "server/http/exchange.h"
-#include "server/server_metrics.h"
+#include <string_view>
 
 namespace spdlog {
 class logger;
@@ -29,7 +27,7 @@ struct RequestRecord {
   std::string method;
   std::string path;
   std::string client;
-  int status = 0;              ///< 499: the client went away
+  int status = 0;              ///< 499: the client went away before its answer was there
   double ms = 0;               ///< until the answer was given
   std::string ignored_fields;  ///< with commas between them
   // Of requests that generate.
@@ -51,36 +49,15 @@ class RequestLog {
 
   /// At level "error" where the server is to blame, otherwise "info".
   void write(const RequestRecord& record);
+  /// A line of its own, at level "error".
+  void write_trouble(std::string_view message);
 
  private:
+  void write_line(int level, const nlohmann::ordered_json& fields);
+
   std::unique_ptr<spdlog::logger> logger_;
   const bool json_;
   const bool requests_;
-};
-
-/// An exchange that notes what becomes of its request, counts a refusal, and logs the request when no one
-/// holds it any more: then all that belongs to it has ended.
-class LoggedExchange final : public Exchange {
- public:
-  /// `log` and `metrics` outlive it.
-  LoggedExchange(std::shared_ptr<Exchange> exchange, std::shared_ptr<RequestRecord> record, RequestLog& log,
-                 ServerMetrics& metrics);
-  ~LoggedExchange() override;
-
-  void header(std::string name, std::string value) override;
-  void answer(int status, std::string body, HttpHeaders headers) override;
-  void event(std::string data, std::string_view name) override;
-  void end() override;
-  void when_closed(std::function<void()> closed) override;
-
- private:
-  void note(int status);
-
-  const std::shared_ptr<Exchange> exchange_;
-  const std::shared_ptr<RequestRecord> record_;
-  RequestLog& log_;
-  ServerMetrics& metrics_;
-  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace augur

@@ -6,7 +6,7 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
-#include <mutex>
+#include "io/unicode.h"
 
 namespace augur {
 namespace {
@@ -30,7 +30,7 @@ const Histogram::BucketBoundaries kAccepted = {1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.
 }  // namespace
 
 struct ServerMetrics::Families {
-  explicit Families(const std::string& model) : labels{{"model_name", model}} {}
+  explicit Families(const std::string& model) : labels{{"model_name", to_valid_utf8(model)}} {}
 
   Counter& counter(const std::string& name, const std::string& help, const Labels& more = {}) {
     return prometheus::BuildCounter().Name(name).Help(help).Labels(labels).Register(registry).Add(more);
@@ -42,20 +42,27 @@ struct ServerMetrics::Families {
                        const Histogram::BucketBoundaries& at, const Labels& more = {}) {
     return prometheus::BuildHistogram().Name(name).Help(help).Labels(labels).Register(registry).Add(more, at);
   }
-  static void raise(Counter& counter, std::int64_t to) {
-    counter.Increment(static_cast<double>(to) - counter.Value());
+
+  /// What differs by who asks is in no registry.
+  std::vector<prometheus::MetricFamily> lookups(const SessionLoad& load) const {
+    prometheus::Registry asked;
+    const auto count = [&](const char* name, const char* help, std::int64_t tokens) {
+      prometheus::BuildCounter().Name(name).Help(help).Labels(labels).Register(asked).Add({}).Increment(
+          static_cast<double>(tokens));
+    };
+    count("vllm:prefix_cache_queries_total", "Tokens of prompts that were looked up.", load.prompt_tokens);
+    count("vllm:prefix_cache_hits_total", "Tokens of prompts that needed not be read again.",
+          load.cached_tokens);
+    return asked.Collect();
   }
 
   const Labels labels;
   prometheus::Registry registry{prometheus::Registry::InsertBehavior::Merge};
-  std::mutex mutex;  ///< of counters that are raised to what the session says
 
   Gauge& running = gauge("vllm:num_requests_running", "Requests that are being decoded.");
   Gauge& waiting = gauge("vllm:num_requests_waiting", "Requests that wait for a place, or for memory.");
   Gauge& cache_use =
       gauge("vllm:kv_cache_usage_perc", "Share of the memory for keys and values in use, 0 to 1.");
-  Counter& queried = counter("vllm:prefix_cache_queries_total", "Tokens of prompts that were looked up.");
-  Counter& hits = counter("vllm:prefix_cache_hits_total", "Tokens of prompts that needed not be read again.");
   Counter& read = counter("vllm:prompt_tokens_total", "Tokens of prompts.");
   Counter& written = counter("vllm:generation_tokens_total", "Tokens that were generated.");
   Histogram& first =
@@ -115,7 +122,7 @@ void ServerMetrics::ended(const Result& result, double seconds) {
       .Observe(s.mean_accepted_length);
 }
 
-void ServerMetrics::refused(int status) {
+void ServerMetrics::count_refusal(int status) {
   families_
       ->counter("augur:requests_refused_total", "Requests that were answered with an error.",
                 {{"status", std::to_string(status)}})
@@ -124,11 +131,6 @@ void ServerMetrics::refused(int status) {
 
 std::string ServerMetrics::text(const SessionLoad& load) {
   Families& f = *families_;
-  {
-    const std::lock_guard lock(f.mutex);
-    Families::raise(f.queried, load.prompt_tokens);
-    Families::raise(f.hits, load.cached_tokens);
-  }
   if (load.page_bytes > 0) {
     f.gauge("vllm:cache_config_info", "Where keys and values are kept: what does not change.",
             {{"block_size", std::to_string(load.page_tokens)},
@@ -143,7 +145,8 @@ std::string ServerMetrics::text(const SessionLoad& load) {
   f.memory.Set(static_cast<double>(load.memory));
   f.memory_in_use.Set(static_cast<double>(load.memory_in_use));
   f.kept.Set(static_cast<double>(load.cache_bytes_in_use));
-  return prometheus::TextSerializer().Serialize(f.registry.Collect());
+  const prometheus::TextSerializer serializer;
+  return serializer.Serialize(f.registry.Collect()) + serializer.Serialize(f.lookups(load));
 }
 
 }  // namespace augur

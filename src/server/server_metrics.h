@@ -24,7 +24,7 @@ class ServerMetrics {
   void ended(const Result& result, double seconds);
 
   /// A request was answered with a status that is an error.
-  void refused(int status);
+  void count_refusal(int status);
 
   std::string text(const SessionLoad& load);
 

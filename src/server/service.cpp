@@ -6,20 +6,10 @@
 #include <random>
 #include <utility>
 
-#include "server/answers/json_answers.h"
-#include "server/fields/bad_request.h"
 #include "server/page.h"
 
 namespace augur {
 namespace {
-
-/// Takes as long wherever they differ: how long it takes tells nothing of the key.
-bool equal(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned char difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
-  return difference == 0;
-}
 
 /// Short, and printable: fit for a header and a log.
 bool is_plain(std::string_view text) {
@@ -34,21 +24,10 @@ std::string request_id(std::string_view given) {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
 
-/// As OpenAI's clients send it, or as Anthropic's do; empty: there is none.
-std::string_view key_of(const HttpRequest& request) {
-  constexpr std::string_view kScheme = "bearer ";  // in letters of any size
-  const std::string_view key = request.header("authorization");
-  const std::string_view scheme = key.substr(0, kScheme.size());
-  const bool bearer =
-      std::equal(scheme.begin(), scheme.end(), kScheme.begin(), kScheme.end(),
-                 [](char a, char b) { return a == b || (a >= 'A' && a <= 'Z' && a + 32 == b); });
-  return bearer ? key.substr(kScheme.size()) : request.header("x-api-key");
-}
-
-/// By key, or where there is none by address.
-std::string client_of(const HttpRequest& request) {
-  const std::string_view key = key_of(request);
-  return key.empty() ? request.client : std::string(key);
+void check_route(const Route& route, const HttpRequest& request) {
+  if (route.endpoint != nullptr) return;
+  if (route.methods.empty()) throw Problem(404, fmt::format("there is no {}", request.path));
+  throw Problem(405, fmt::format("{} takes {}", request.path, route.methods), {}, {{"Allow", route.methods}});
 }
 
 /// Those that a page may send: what the clients of the APIs say of themselves is among those that it asks
@@ -65,137 +44,133 @@ std::string allowed_headers(const HttpRequest& request) {
   return headers;
 }
 
-bool is_of(std::string_view path, std::string_view endpoint) {
-  constexpr std::string_view kAny = "{id}";
-  if (!endpoint.ends_with(kAny)) return path == endpoint;
-  endpoint.remove_suffix(kAny.size());
-  return path.starts_with(endpoint) && path.size() > endpoint.size() &&
-         path.find('/', endpoint.size()) == std::string_view::npos;
+/// Tells a browser what the page that asks may send.
+void answer_preflight(const HttpRequest& request, Exchange& exchange) {
+  exchange.respond(204, "",
+                   {{"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
+                    {"Access-Control-Allow-Headers", allowed_headers(request)},
+                    {"Access-Control-Max-Age", "86400"}});
 }
 
 }  // namespace
 
-bool refuse_other_model(const Served& served, const std::string& asked, ErrorBody* error,
-                        Exchange& exchange) {
+void require_model(const Served& served, const std::string& asked) {
   const std::string& model = served.options.model;
-  if (!served.options.strict_model || asked.empty() || asked == model) return false;
-  const std::string message = fmt::format("the model '{}' is not served here: expected '{}'", asked, model);
-  exchange.answer(404, error(404, message, "model"));
-  return true;
+  if (!served.options.strict_model || asked.empty() || asked == model) return;
+  throw Problem(404, fmt::format("the model '{}' is not served here: expected '{}'", asked, model), "model");
 }
 
-const std::vector<Endpoint>& endpoints() {
-  static const std::vector<Endpoint> all = [] {
-    std::vector<Endpoint> list;
-    for (const std::span<const Endpoint> api :
-         {model_endpoints(), openai_endpoints(), responses_endpoints(), anthropic_endpoints(),
-          llamacpp_endpoints(), slot_endpoints(), openapi_endpoints()}) {
-      list.insert(list.end(), api.begin(), api.end());
-    }
-    return list;
-  }();
-  return all;
+SessionLoad load_for(const Served& served) {
+  SessionLoad load = served.session.load();
+  if (served.caller.sees_all) return load;
+  const CacheUse::Tokens own = served.cache_use.of(served.caller.account);
+  load.prompt_tokens = own.prompt;
+  load.cached_tokens = own.cached;
+  return load;
 }
 
 Service::Service(ServiceOptions options)
-    : options_(std::move(options)), log_(options_.log), metrics_(options_.model) {}
+    : options_(std::move(options)),
+      admission_({.api_keys = options_.api_keys,
+                  .metrics_key = options_.metrics_key,
+                  .cors_origins = options_.cors_origins,
+                  .hosts = options_.allowed_hosts}),
+      tenants_({.api_keys = options_.api_keys,
+                .metrics_key = options_.metrics_key,
+                .share_prefixes = options_.share_prefixes,
+                .trusted_proxies = options_.trusted_proxies}),
+      log_(options_.log),
+      metrics_(options_.model),
+      workers_(static_cast<int>(options_.limits.http_threads)) {}
 Service::~Service() = default;
 
 void Service::open(Engine& engine, const SessionOptions& options) {
   engine_ = &engine;
   session_ = std::make_unique<Session>(engine, options);
-  parallel_ = options.parallel;
+  session_options_ = options;
   serving_ = true;
 }
 
-void Service::drain() {
+std::size_t Service::drain(double seconds) {
   draining_ = true;
-  if (session_) session_->drain();
+  workers_.drain();
+  return session_ ? session_->drain(seconds) : 0;
 }
 
-bool Service::authorized(const HttpRequest& request) const {
-  if (options_.api_keys.empty() || request.path == "/health") return true;
-  const std::string_view key = key_of(request);
-  bool found = false;
-  for (const std::string& known : options_.api_keys) found |= equal(key, known);
-  return found;
+void Service::admit(const HttpRequest& head) {
+  admission_.check(head);
 }
 
-/// Tells a browser whether the page that asks may read the answer.
-bool Service::allow_origin(const HttpRequest& request, Exchange& exchange) const {
-  const std::string origin(request.header("origin"));
-  const auto known = [&](const std::string& allowed) { return allowed == "*" || allowed == origin; };
-  if (origin.empty() || std::none_of(options_.cors_origins.begin(), options_.cors_origins.end(), known))
-    return false;
-  exchange.header("Access-Control-Allow-Origin", origin);
-  exchange.header("Access-Control-Expose-Headers", "X-Request-Id, X-Augur-Warning");
-  exchange.header("Vary", "Origin");
-  return true;
+void Service::report(std::string_view trouble) {
+  log_.write_trouble(trouble);
 }
 
-void Service::handle(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
+void Service::refuse(const HttpRequest& head, const Problem& problem, std::shared_ptr<HttpExchange> http) {
+  const Route route = find_route(head.method, head.path);
+  exchange_of(head, std::move(http), *route.errors, std::make_shared<RequestRecord>())->fail(problem);
+}
+
+void Service::answer(HttpRequest request, std::shared_ptr<HttpExchange> http) {
+  const Route route = find_route(request.method, request.path);
   const auto record = std::make_shared<RequestRecord>();
-  record->id = request_id(request.header("x-request-id"));
-  record->method = request.method;
-  record->path = request.path;
-  record->client = request.client;
-  exchange->header("X-Request-Id", record->id);
-  if (const std::string_view trace = request.header("traceparent"); is_plain(trace)) {
-    record->traceparent = trace;
-    exchange->header("Traceparent", record->traceparent);
+  const auto exchange = exchange_of(request, std::move(http), *route.errors, record);
+  try {
+    if (request.method == "OPTIONS" && admission_.allows_origin(request))
+      return answer_preflight(request, *exchange);
+    if (options_.serves_page && answer_page(request, *exchange)) return;
+    check_route(route, request);
+    if (!serving_) throw Problem(503, "the model is loading", {}, {{"Retry-After", "1"}});
+    if (draining_) throw Problem(503, "the server is about to end", {}, {{"Retry-After", "1"}});
+    const Served served = {.options = options_,
+                           .engine = *engine_,
+                           .session = *session_,
+                           .session_options = session_options_,
+                           .metrics = metrics_,
+                           .slots = slots_,
+                           .cache_use = cache_use_,
+                           .caller = tenants_.caller(request),
+                           .record = record};
+    run(*route.endpoint, std::move(request), served, exchange);
+  } catch (...) {
+    exchange->fail(problem_of(std::current_exception()));
   }
-  const auto logged = std::make_shared<LoggedExchange>(exchange, record, log_, metrics_);
-  const bool allowed = allow_origin(request, *exchange);
-  if (allowed && request.method == "OPTIONS") {
-    return logged->answer(204, "",
-                          {{"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
-                           {"Access-Control-Allow-Headers", allowed_headers(request)},
-                           {"Access-Control-Max-Age", "86400"}});
-  }
-  if (options_.serves_page && answer_page(request, *logged)) return;
-  answer(request, record, logged);
 }
 
-void Service::answer(const HttpRequest& request, const std::shared_ptr<RequestRecord>& record,
-                     const std::shared_ptr<Exchange>& exchange) {
-  const Endpoint* endpoint = nullptr;
-  std::string allowed;
-  ErrorBody* error_form = error_body;
-  for (const Endpoint& e : endpoints()) {
-    if (!is_of(request.path, e.path)) continue;
-    error_form = e.error;
-    if (e.method == request.method) endpoint = &e;
-    allowed += (allowed.empty() ? "" : ", ") + std::string(e.method);
+void Service::run(const Endpoint& endpoint, HttpRequest request, const Served& served,
+                  const std::shared_ptr<ServedExchange>& exchange) {
+  if (endpoint.runs == Runs::AtOnce) return endpoint.answer(served, request, exchange);
+  workers_.submit({.client = served.caller.client,
+                   .abandoned = [exchange] { return exchange->client_gone(); },
+                   .run =
+                       [&endpoint, request = std::move(request), served, exchange] {
+                         try {
+                           endpoint.answer(served, request, exchange);
+                         } catch (...) {
+                           exchange->fail(problem_of(std::current_exception()));
+                         }
+                       }});
+}
+
+std::shared_ptr<ServedExchange> Service::exchange_of(const HttpRequest& head,
+                                                     std::shared_ptr<HttpExchange> http,
+                                                     const ErrorForm& form,
+                                                     const std::shared_ptr<RequestRecord>& record) {
+  record->id = request_id(head.header("x-request-id"));
+  record->method = head.method;
+  record->path = head.path;
+  record->client = tenants_.caller(head).address;
+  const auto exchange = std::make_shared<ServedExchange>(std::move(http), form, record, log_, metrics_);
+  exchange->add_header("X-Request-Id", record->id);
+  if (const std::string_view trace = head.header("traceparent"); is_plain(trace)) {
+    record->traceparent = trace;
+    exchange->add_header("Traceparent", record->traceparent);
   }
-  const auto refuse = [&](int status, std::string_view message, std::string_view field = {},
-                          HttpHeaders headers = {}) {
-    exchange->answer(status, error_form(status, message, field), std::move(headers));
-  };
-  if (!authorized(request)) {
-    return refuse(401, "expected one of this server's API keys: Authorization: Bearer KEY, or x-api-key: KEY",
-                  {}, {{"WWW-Authenticate", "Bearer"}});
+  if (admission_.allows_origin(head)) {  // the page that asks may read the answer
+    exchange->add_header("Access-Control-Allow-Origin", std::string(head.header("origin")));
+    exchange->add_header("Access-Control-Expose-Headers", "X-Request-Id, X-Augur-Warning");
+    exchange->add_header("Vary", "Origin");
   }
-  if (endpoint == nullptr && allowed.empty()) {
-    return refuse(404, fmt::format("there is no {}", request.path));
-  }
-  if (endpoint == nullptr) {
-    return refuse(405, fmt::format("{} takes {}", request.path, allowed), {}, {{"Allow", allowed}});
-  }
-  if (!serving_) return refuse(503, "the model is loading", {}, {{"Retry-After", "1"}});
-  if (draining_) return refuse(503, "the server is about to end", {}, {{"Retry-After", "1"}});
-  try {
-    endpoint->answer({.options = options_,
-                      .engine = *engine_,
-                      .session = *session_,
-                      .parallel = parallel_,
-                      .metrics = metrics_,
-                      .slots = slots_,
-                      .client = client_of(request),
-                      .record = record},
-                     request, exchange);
-  } catch (const BadRequest& error) {
-    refuse(400, error.what(), error.field());
-  }
+  return exchange;
 }
 
 }  // namespace augur

@@ -1,44 +1,62 @@
 #pragma once
 #include <atomic>
+#include <cstddef>
+#include <limits>
 #include <memory>
 
 #include "augur/session.h"
+#include "server/admission.h"
 #include "server/endpoint.h"
-#include "server/http/exchange.h"
+#include "server/http/http_application.h"
+#include "server/routes.h"
+#include "server/served_exchange.h"
+#include "server/tenants.h"
+#include "server/workers.h"
 
 namespace augur {
 
 /// Answers HTTP requests with an engine: finds the endpoint, and lets in whom it may (docs/serving.md).
-/// Before open() and after drain() everything is answered 503. handle() is thread-safe.
-class Service {
+/// Before open() and after drain() everything is answered 503. Thread-safe.
+class Service final : public HttpApplication {
  public:
   explicit Service(ServiceOptions options);
-  ~Service();
+  ~Service() override;
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
   /// Begins to serve. `engine` outlives it, and nobody else uses it.
   void open(Engine& engine, const SessionOptions& options);
-  /// Refuses what comes, returns when what has begun is done.
-  void drain();
+  /// Refuses what comes, returns when what has begun is done; what is not within `seconds` is cancelled.
+  /// Returns how many requests that were.
+  std::size_t drain(double seconds = std::numeric_limits<double>::infinity());
 
-  void handle(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange);
+  void admit(const HttpRequest& head) override;
+  void answer(HttpRequest request, std::shared_ptr<HttpExchange> http) override;
+  void refuse(const HttpRequest& head, const Problem& problem, std::shared_ptr<HttpExchange> http) override;
+  void report(std::string_view trouble) override;
 
  private:
-  bool authorized(const HttpRequest& request) const;
-  bool allow_origin(const HttpRequest& request, Exchange& exchange) const;
-  void answer(const HttpRequest& request, const std::shared_ptr<RequestRecord>& record,
-              const std::shared_ptr<Exchange>& exchange);
+  /// What answers a request, with the headers that all its answers have.
+  std::shared_ptr<ServedExchange> exchange_of(const HttpRequest& head, std::shared_ptr<HttpExchange> http,
+                                              const ErrorForm& form,
+                                              const std::shared_ptr<RequestRecord>& record);
+  /// Hands the request to its endpoint, here or on a worker.
+  void run(const Endpoint& endpoint, HttpRequest request, const Served& served,
+           const std::shared_ptr<ServedExchange>& exchange);
 
   const ServiceOptions options_;
+  const Admission admission_;
+  const Tenants tenants_;
   RequestLog log_;
   ServerMetrics metrics_;
   Slots slots_;
+  CacheUse cache_use_;
   Engine* engine_ = nullptr;
   std::unique_ptr<Session> session_;
-  int parallel_ = 0;
+  SessionOptions session_options_;
   std::atomic<bool> serving_ = false;
   std::atomic<bool> draining_ = false;
+  Workers workers_;  // first to end: its jobs use the others
 };
 
 }  // namespace augur

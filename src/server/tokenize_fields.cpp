@@ -15,7 +15,8 @@ const FieldTable<ContentToTokenize>& tokenize_content_fields() {
        [](const FieldValue& v, To& to) { to.add_special = v.boolean(); }},
       {{"with_pieces", FieldType::boolean()},
        [](const FieldValue& v, To& to) { to.with_pieces = v.boolean(); }},
-      fixed_field<To>("parse_special", "[true]", "special tokens are recognised in a text"),
+      {{"parse_special", FieldType::boolean(), "special tokens are recognised in the text"},
+       [](const FieldValue& v, To& to) { to.parse_special = v.boolean(); }},
       ignored_field<To>("model", FieldType::text())};
   return table;
 }

@@ -11,8 +11,9 @@ namespace augur {
 /// llama.cpp's form of /tokenize.
 struct ContentToTokenize {
   std::string text;
-  bool add_special = false;  ///< with a beginning of sequence, where the tokenizer says so
-  bool with_pieces = false;  ///< what each token stands for
+  bool add_special = false;   ///< with a beginning of sequence, where the tokenizer says so
+  bool parse_special = true;  ///< special tokens are recognised in the text
+  bool with_pieces = false;   ///< what each token stands for
 };
 
 const FieldTable<ContentToTokenize>& tokenize_content_fields();

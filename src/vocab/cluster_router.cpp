@@ -74,7 +74,7 @@ ClusterPart read_clusters(const PartFolder& from, std::int32_t vocab) {
 std::int64_t ClusterBudget::at(int step) const {
   if (step <= 0 || !position_aware) return first;
   const std::int64_t t = step;
-  return t == 1 ? second : std::max<std::int64_t>(1, (second + t) / (2 * t));
+  return t == 1 ? second : std::max<std::int64_t>(1, (second + (floored ? 0 : t)) / (2 * t));
 }
 
 ClusterPart ClusterPart::read(const std::filesystem::path& folder, const Fingerprint& target) {

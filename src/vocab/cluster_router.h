@@ -21,7 +21,8 @@ namespace augur {
 enum class RouterInput { Previous, State };
 
 /// Clusters of a sequence at step t of a draft, for all its rows together (DynaSpec, equation 3): `first` at
-/// 0, `second` at 1, then floor((second + t) / 2t); without position_aware `first` always.
+/// 0, `second` at 1, then floor((second + t) / 2t), or with `floored` floor(second / 2t), as its algorithm 1
+/// has it; one at least. Without position_aware `first` always.
 struct ClusterBudget {
   std::int64_t first = 1;
   std::int64_t second = 1;
@@ -29,6 +30,7 @@ struct ClusterBudget {
   /// Every row of a sequence has the budget for itself, and the level gets the union (the paper's), in place
   /// of one budget for all rows.
   bool by_row = false;
+  bool floored = false;  ///< only a plan says so, no part
 
   std::int64_t at(int step) const;
 };

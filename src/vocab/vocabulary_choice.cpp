@@ -26,6 +26,7 @@ VocabularyChoice::VocabularyChoice(const VocabularySpec& spec, const Fingerprint
     clusters_->budget.first = spec.first;
     clusters_->budget.second = spec.second;
     clusters_->budget.position_aware = spec.position_aware;
+    clusters_->budget.floored = spec.floored;
     return;
   }
   order_ = read_token_order(spec.path, target.vocab);

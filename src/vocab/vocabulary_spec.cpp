@@ -32,6 +32,18 @@ std::string_view cut_numbers(std::string_view& path) {
   return tail;
 }
 
+/// The same, where clusters may have the word `floor` behind their numbers; without numbers it is a path's.
+std::string_view cut_budget(std::string_view& path, VocabularySpec& spec) {
+  constexpr std::string_view kFloor = ":floor";
+  if (spec.kind != VocabularySpec::Kind::Clusters || !path.ends_with(kFloor)) return cut_numbers(path);
+  std::string_view before = path.substr(0, path.size() - kFloor.size());
+  const std::string_view numbers = cut_numbers(before);
+  if (numbers.empty()) return {};
+  spec.floored = true;
+  path = before;
+  return numbers;
+}
+
 /// The word of a kind, and the part that it is made with.
 struct Name {
   VocabularySpec::Kind kind;
@@ -57,7 +69,7 @@ VocabularySpec VocabularySpec::parse(const std::string& text) {
   const auto fail = [&](std::string_view problem) -> Error {
     return Error(
         "draft vocabulary '{}': {}; expected auto[:FOLDER], full, frspec[:FILE][:SIZE], pafr[:FILE][:SIZE], "
-        "hot[:FILE][:SIZE] or dynaspec[:FOLDER][:K|:K0,K1]",
+        "hot[:FILE][:SIZE] or dynaspec[:FOLDER][:K|:K0,K1[:floor]]",
         text, problem);
   };
   VocabularySpec spec;
@@ -79,7 +91,7 @@ VocabularySpec VocabularySpec::parse(const std::string& text) {
     spec.path = path;
     return spec;
   }
-  const std::string_view numbers = cut_numbers(path);
+  const std::string_view numbers = cut_budget(path, spec);
   spec.path = path;
   if (numbers.empty()) return spec;
   const std::size_t comma = numbers.find_first_of(",;");
@@ -94,6 +106,7 @@ VocabularySpec VocabularySpec::parse(const std::string& text) {
   spec.first = *first;
   spec.second = *second;
   spec.position_aware = comma != std::string_view::npos;
+  if (spec.floored && !spec.position_aware) throw fail("only a budget K0,K1 falls with the step");
   return spec;
 }
 
@@ -122,6 +135,7 @@ std::string to_string(const VocabularySpec& spec) {
   if (spec.size > 0) text += fmt::format(":{}", spec.size);
   if (spec.first > 0) text += fmt::format(":{}", spec.first);
   if (spec.position_aware) text += fmt::format(";{}", spec.second);
+  if (spec.floored) text += ":floor";
   return text;
 }
 

@@ -12,9 +12,10 @@ namespace augur {
 ///   frspec[:FILE][:SIZE]          the SIZE most frequent tokens (FR-Spec)
 ///   pafr[:FILE][:SIZE]            the same for the first two steps of a draft, then SIZE / (t + 1) of them
 ///   hot[:FILE][:SIZE]             SIZE tokens that begin as frspec's and follow the text (hot_shortlist.h)
-///   dynaspec[:FOLDER][:K|:K0,K1]  the clusters that a router chooses for each context (DynaSpec); K: so many
-///                                 at every step, K0,K1 or K0;K1: a budget that falls with the step;
-///                                 otherwise the folder's own
+///   dynaspec[:FOLDER][:K|:K0,K1[:floor]]
+///                                 the clusters that a router chooses for each context (DynaSpec); K: so many
+///                                 at every step, K0,K1 or K0;K1: a budget that falls with the step, with
+///                                 `floor` rounded down (ClusterBudget); otherwise the folder's own
 /// Without FILE or FOLDER it is the part in the drafter's folder (io/part_location.h); of auto, that folder.
 // clang-format on
 struct VocabularySpec {
@@ -25,6 +26,7 @@ struct VocabularySpec {
   std::int64_t first = 0;   ///< clusters at step 0; 0: as the folder says
   std::int64_t second = 0;  ///< clusters at step 1
   bool position_aware = false;  ///< of the two above
+  bool floored = false;         ///< ClusterBudget::floored; position_aware then
 
   /// "" is "auto". Error showing the text for anything else.
   static VocabularySpec parse(const std::string& text);

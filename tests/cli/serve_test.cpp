@@ -41,5 +41,15 @@ TEST(Serve, SaysWhatCannotBe) {
   EXPECT_EQ(run_augur({"serve", "-m", "no/such/model", "--port", "0"}).code, 1);
 }
 
+TEST(Serve, TakesNoEmptyKeyAndNoLimitThatCannotBe) {
+  const Outcome open_door = run_augur({"serve", "-m", stories260k(), "--port", "0", "--api-key", ""});
+  EXPECT_EQ(open_door.code, 1);
+  EXPECT_THAT(open_door.err, HasSubstr("an API key is empty"));
+  for (const char* flag : {"--max-body", "--max-connections", "--timeout", "--threads-http"}) {
+    EXPECT_EQ(run_augur({"serve", "-m", stories260k(), flag, "0"}).code, 2) << flag;
+  }
+  EXPECT_THAT(run_augur({"serve", "--help"}).out, HasSubstr("--http-memory MiB [512]"));
+}
+
 }  // namespace
 }  // namespace augur::test

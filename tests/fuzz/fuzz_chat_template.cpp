@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         {"bos_token", "<s>"},
         {"eos_token", "</s>"},
         {"add_generation_prompt", true}};
-    chat.render(variables);
+    chat.render(variables, {{"bos_token", "<s>"}});
   } catch (const augur::Error&) {
   }
   return 0;

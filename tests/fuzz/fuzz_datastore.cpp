@@ -15,7 +15,9 @@ constexpr std::int32_t kTokens = 16;
 
 class Letters final : public augur::Tokenizer {
  public:
-  std::vector<augur::TokenId> encode(std::string_view) const override { return {}; }
+  std::vector<augur::TokenId> encode(std::string_view, std::span<const augur::ByteRange>) const override {
+    return {};
+  }
   std::string token_bytes(augur::TokenId id) const override {
     return std::string(1, static_cast<char>('a' + id));
   }
@@ -43,7 +45,7 @@ std::string wrap(std::string_view input) {
 
 void draft(const augur::Datastore& store) {
   augur::SuffixDrafter::Options options;
-  augur::SuffixMemory earlier(options.depth, 1 << 10);
+  const auto earlier = std::make_shared<augur::SuffixMemory>(options.depth, 1 << 10);
   augur::SuffixDrafter drafter(earlier, &store, options);
   const std::vector<augur::TokenId> text{1, 2, 3, 1, 2};
   drafter.sync({.tokens = text, .first_position = 0, .features = nullptr, .next = 3});

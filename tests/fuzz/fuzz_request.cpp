@@ -4,7 +4,7 @@
 
 #include "server/anthropic/anthropic_request.h"
 #include "server/fields/bad_request.h"
-#include "server/fields/json_fields.h"
+#include "server/fields/body_parser.h"
 #include "server/openai/openai_request.h"
 #include "server/responses/responses_request.h"
 

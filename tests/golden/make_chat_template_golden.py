@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes tests/golden/chat_templates/*.json: what Python's jinja2, set up as Hugging Face's transformers does,
-renders. Run once; the files are kept in the repository. The *.jinja files beside them are the templates that the
-models' publishers ship.
+renders. Run once; the files are kept in the repository. The *.jinja files beside them are templates that models'
+publishers ship; those in families/ are our own, each in the manner of a family of models.
 
     pip install jinja2 && python3 tests/golden/make_chat_template_golden.py
 """
@@ -30,26 +30,25 @@ class Generation(jinja2.ext.Extension):
         return caller()
 
 
-def environment():
+def environment(sandbox=jinja2.sandbox.ImmutableSandboxedEnvironment):
     def raise_exception(message):
         raise jinja2.exceptions.TemplateError(message)
 
     def tojson(x, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
         return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
-    env = jinja2.sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True,
-                                                       extensions=[Generation, jinja2.ext.loopcontrols])
+    env = sandbox(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols])
     env.filters["tojson"] = tojson
     env.globals["raise_exception"] = raise_exception
     return env
 
 
-def render(source, variables):
+def render(source, variables, sandbox=jinja2.sandbox.ImmutableSandboxedEnvironment):
     try:
-        return {"expected": environment().from_string(source).render({"tools": None, "documents": None, **variables})}
+        return {"expected": environment(sandbox).from_string(source).render({"tools": None, "documents": None, **variables})}
     except jinja2.exceptions.TemplateError as error:
         return {"error": str(error)}
-    except (TypeError, ValueError, ZeroDivisionError, AttributeError, SyntaxError, RecursionError) as error:
+    except (TypeError, ValueError, KeyError, IndexError, ZeroDivisionError, AttributeError, SyntaxError, RecursionError) as error:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
@@ -93,9 +92,39 @@ CONVERSATIONS = {
     "tools outside the user message": {"messages": [message("user", "Hi")], "tools": [WEATHER], "tools_in_user_message": False},
 }
 
+PING = {"type": "function", "function": {"name": "ping"}}
+BIG = {"type": "function", "function": {"name": "count", "parameters": {
+    "type": "object", "properties": {"n": {"type": "integer", "maximum": 340282366920938463463374607431768211456}}}}}
+
+
+def tool_turn(content, **more):
+    call = {"id": "abcdefgh1", "type": "function", "function": {"name": "ping", "arguments": {}}}
+    said = {"role": "assistant", "tool_calls": [call], **more}
+    return {"messages": [message("user", "ping please"), said if content is Ellipsis else {**said, "content": content},
+                         message("tool", "pong", tool_call_id="abcdefgh1")], "tools": [PING]}
+
+
+# For the templates of families/, beside the conversations above.
+FAMILY_CONVERSATIONS = {
+    "tool turn, empty content": tool_turn(""),
+    "tool turn, content none": tool_turn(None),
+    "tool turn, no content": tool_turn(...),
+    "tool turn, text": tool_turn("One moment."),
+    "large integers": {"messages": [message("user", "q"), message("assistant", "", tool_calls=[
+        {"id": "abcdefgh1", "type": "function", "function": {"name": "count", "arguments": {
+            "n": 12345678901234567890, "m": -99999999999999999999999999, "l": [18446744073709551616, 1]}}}]),
+        message("tool", "r", tool_call_id="abcdefgh1"), message("assistant", "done")], "tools": [BIG]},
+    "thoughts": {"messages": [message("user", "a"), message("assistant", "<think>\none\n</think>\n\nA"), message("user", "b"),
+                              message("assistant", "<think>two</think>B")], "enable_thinking": False},
+    "documents": {"messages": [message("user", "Who?")], "documents": [{"title": "t", "text": "Some text."}, {"text": "More."}]},
+    "parts": {"messages": [message("user", [{"type": "text", "text": "one"}, {"type": "text", "text": " two"}])]},
+    "parts in parts": {"messages": [message("user", [{"text": "a"}, {"parts": [{"text": "b"}, {"parts": ["c", {"text": "d"}]}]}])]},
+}
+
 V = {"s": "Hello, Wörld!", "n": 7, "f": 2.5, "t": True, "z": None, "l": [3, 1, 2], "e": [], "d": {"b": 1, "a": "x", "c": [1, {"k": None}]},
      "m": [{"role": "user", "content": "A"}, {"role": "assistant", "content": "b", "x": 1}, {"role": "user", "content": "C"}],
-     "u": "  spaced \t\n", "w": "one two  three", "q": "it's \"q\" \\ \x07 é \u200b"}
+     "u": "  spaced \t\n", "w": "one two  three", "big": 12345678901234567890, "big2": -340282366920938463463374607431768211456,
+     "tree": [{"v": "a", "c": [{"v": "b", "c": [{"v": "c"}]}, {"v": "d", "c": []}]}, {"v": "e"}], "q": "it's \"q\" \\ \x07 é \u200b"}
 
 # Expressions, each written as {{ ... }}.
 EXPRESSIONS = r"""
@@ -204,11 +233,74 @@ foo bar
 1 +
 x y
 "a" | tojson(
-l.append(4)
 """.strip("\n").split("\n")
+
+EXPRESSIONS += r"""
+'a' if false and (s | nonexistent) else 'b'
+s if true else s | nonexistent
+none | selectattr('x') | list ~ none | map('upper') | list ~ 0 | select | list ~ false | rejectattr('x') | list ~ none | map(attribute='x') | list
+n | selectattr('x') | list
+'{} and {}'.format(1, 'two') ~ '{1}{0}{1}'.format('a', 'b') ~ '{x}-{y.a}-{y[b]}-{z[0]}'.format(x=1, y=d, z=l) ~ '{{}}{}'.format(3)
+'[{:>5}|{:<5}|{:^5}|{:*^7}|{:05d}|{:+d}|{:,}|{:_}]'.format('a', 'b', 'c', 'd', 42, 7, 1234567, 1234567)
+'{:.2f} {:.3} {:e} {:g} {:%} {:10.3f}| {:x} {:X} {:#x} {:b} {:o} {:c} {:.2}'.format(3.14159, 2.5, 12345.678, 0.0001, 0.25, 2.5, 255, 255, 255, 5, 8, 65, 'xyz')
+'{!r} {!s} {!a} {!r:>6}'.format('é', 'é', 'é', 'x') ~ '{:{w}}|'.format('a', w=4) ~ '{}'.format(none) ~ '{}'.format(true) ~ '{:d}'.format(true) ~ '{}'.format([1, 'a'])
+'{:5}|{:5}|{:.1f}|{}|{}'.format(1, 1.5, 2, 1.0, 1e20)
+'{a}{b}'.format_map({'a': 1, 'b': [2]})
+'{}'.format()
+'{0} {}'.format(1, 2)
+'{x}'.format(1)
+'{'.format(1)
+'{:d}'.format('x')
+'{:5}'.format(none)
+'%s and %d%%' % ('a', 5) ~ '%s' % 'b' ~ '%s' % 1.5 ~ '%5s|%-5s|%05d|%+d|%x|%o|%X|%#x' % ('a', 'b', 42, 7, 255, 8, 255, 255)
+'%.2f %e %g %r %a %c%c %i %5.1f|' % (3.14159, 12345.678, 0.0001, 'é', 'é', 65, 'B', 3.9, 2.25)
+'%(a)s-%(b)d' % {'a': 'x', 'b': 2} ~ '%s' % [1, 2] ~ '%s' % {'a': 1} ~ '%.2s' % 'xyz' ~ '%*d' % (5, 3)
+'%s %s' % 'a'
+'%s' % ('a', 'b')
+'%d' % 'x'
+'%(a)s' % 1
+'%s %s' | format('a', 1) ~ '%(x)s' | format(x=2)
+'ß' | upper ~ 'ß'.upper() ~ 'ﬁx' | upper ~ 'ŉ' | upper ~ 'ß' | title ~ 'ßx'.title() ~ 'ßx' | capitalize ~ 'ﬁx'.capitalize() ~ 'ΐ' | upper ~ 'ǆ' | upper ~ 'ǆx'.capitalize() ~ 'ÿ' | upper
+'ΑΣ ΣΑ Σ' | lower ~ 'İ' | lower ~ 'ΑΣ.' | lower ~ 'ᾳ' | upper ~ 'ᾳ'.title() ~ 'straße'.upper() | length
+'0x1A' | int(base=16) ~ '1A' | int(0, 16) ~ '0b101' | int(0, 2) ~ '0o17' | int(base=8) ~ '0x1f' | int(base=0) ~ '1_000' | int ~ '__1' | int(7) ~ 'zz' | int(base=36) ~ ' -0x10 ' | int(base=16) ~ '010' | int ~ '010' | int(5, 0) ~ '12' | int(base=2) ~ 'x' | int(9, 16) ~ '--1' | int(3)
+'12' | int(base=99) ~ '123456789012345678901234567890' | int ~ '-9223372036854775809' | int ~ 'inf' | int(4) ~ 'nan' | int(5)
+('<b>' | safe) + '<i>' ~ ('<i>' + ('<b>' | safe)) ~ ('<b>' | safe) ~ '<i>' ~ ('<b>' | safe | e) ~ ('<' | e | e) ~ ('<' | e | forceescape) ~ ('<' | safe) * 2
+('<' | safe).join(['<', '>' | safe]) ~ ('<%s>' | safe) % '<' ~ ('<{}>' | safe).format('<') ~ ('<a>' | safe).replace('a', '<') ~ ('<a>' | safe) | replace('a', '<') ~ ('<a' | safe | upper) + '<' ~ ('<a' | safe)[0] + '<'
+('a' | safe) is escaped ~ 'a' is escaped ~ ('a' | e | string) is escaped ~ ('a' | safe ~ 'b') is escaped
+['<' | safe] ~ ('<' | safe) | tojson ~ (('a' | safe) == 'a') ~ ('a' | safe) in ['a'] ~ ('x y' | safe).split()[0] + '<'
+m | groupby('role') ~ (m | groupby('role'))[0].grouper ~ (m | groupby('role'))[1].list | length ~ (m | groupby('x', default=9)) | map('first') | list
+[{'k': 'b'}, {'k': 'A'}, {'k': 'a'}] | groupby('k') | list ~ [{'k': 'b'}, {'k': 'A'}, {'k': 'a'}] | groupby('k', case_sensitive=true) | map('first') | list
+[{'k': 1}, {'k': 'a'}] | groupby('k')
+[1, 2, 3, 4, 5] | batch(2) | list ~ [1, 2, 3] | batch(2, 'x') | list ~ 'one two, three-four' | wordcount
+'a.b.c'.partition('.') ~ 'a.b.c'.rpartition('.') ~ 'abc'.partition('x') ~ 'abc'.rpartition('x')
+big ~ big + 0 is number
+big ~ ' ' ~ [big, -big2] | tojson if false else big ~ [big, big2] ~ {'a': big} | tojson ~ (big > 5) ~ (big2 < 0) ~ (big > big2) ~ (big == big) ~ big is number ~ big is integer ~ big | string | length ~ big | int
+'%d %s' % (big, big2) ~ '{} {:,}'.format(big2, big)
+'upper' is filter ~ 'nope' is filter ~ 'odd' is test ~ 'nope' is test
+[3] is sameas [3] ~ (1, 2) is iterable ~ 'a' is sequence
+-(2) ** 2 ~ 2 ** 3 ** 2 ~ 7 // -2 ~ -7 % -3 ~ 7.5 // 2 ~ -7.5 % 2
+""".strip("\n").split("\n")
+
+# What the sandbox of transformers refuses, and jinja2 itself renders.
+MUTATING = [
+    "{% set l2 = [1] %}{% set _ = l2.append(2) %}{{ l2 }}{{ l2.append(3) }}{{ l2.pop() }}{{ l2.pop(0) }}{{ l2 }}{{ l2.pop(-1) }}",
+    "{% set x = {'a': 1, 'b': 2} %}{{ x.pop('a') }}{{ x }}{{ x.pop('zz', 5) }}", "{{ [].pop() }}", "{{ {}.pop('a') }}", "{{ (1, 2).append(3) }}",
+    "{% set ns = namespace(seen=[]) %}{% for x in m %}{% if x.role not in ns.seen %}{{ ns.seen.append(x.role) or '' }}{% endif %}{% endfor %}{{ ns.seen | join(',') }}",
+    "{% set groups = [] %}{% for x in l %}{% set _ = groups.append([x]) %}{% endfor %}{% set _ = groups[0].append('y') %}{{ groups }}",
+]
 
 # Whole templates.
 TEMPLATES = [
+    "{% for x in tree recursive %}({{ loop.depth }}/{{ loop.depth0 }}:{{ x.v }}{% if x.c %}{{ loop(x.c) }}{% endif %}){% endfor %}",
+    "{% for x in tree recursive %}{{ loop.index }}{{ x.v }}{{ loop(x.c) if x.c else '.' }}{% else %}none{% endfor %}{% for y in l %}{{ loop.depth }}{% endfor %}",
+    "{% for x in l %}{{ loop(l) }}{% endfor %}", "{% for x in l recursive %}{{ loop(l) }}{% endfor %}",
+    "{% for x in [1, 1, 2, 2, 1] %}{{ loop.changed(x) }}{% endfor %}",
+    "{% for role, group in m | groupby('role') %}{{ role }}:{{ group | map(attribute='content') | join }};{% endfor %}",
+    "{% for g in m | groupby('role') %}{{ g.grouper }}{{ g.list | length }}{{ g[0] }}{% endfor %}",
+    "{% if n == 8 %}{{ s | nonexistent }}{% elif n is nonexistent %}x{% else %}fine{% endif %}", "{% if n == 7 %}fine{% else %}{{ s | nonexistent(1) | other }}{% endif %}",
+    "{% if n == 7 %}{{ s | nonexistent }}{% endif %}",
+    "{% macro f(x) %}<{{ x }}>{% endmacro %}{{ f('<') + '<' }}{{ f('<') | e }}{% set b %}<{% endset %}{{ b | e }}{{ b + '<' }}",
+    "{% filter escape %}<{{ s }}>{% endfilter %}{% set t | upper %}ß{% endset %}{{ t }}",
     "  {% if true %}\n  a\n  {% endif %}\nb\n", "x {%- if true -%}  a  {%- endif -%}  y", "{{ 'a' -}}   \n  b {{- 'c' }}",
     "a\n   {#- comment -#}   \nb", "a\n  {# comment #}\nb\n", "  {%+ if true %}a{% endif +%}\nb", "{% if true -%}\n\n  a{% endif %}\n\n\n",
     "{% for i in l %}{{ i }}{% if not loop.last %}, {% endif %}{% endfor %}",
@@ -253,9 +345,20 @@ def main():
                 given = {"bos_token": "<s>", "eos_token": "</s>", "add_generation_prompt": prompt, **variables}
                 cases.append({"template": template.name, "conversation": name, "prompt": prompt, **render(source, given)})
     write("published.json", {"conversations": CONVERSATIONS, "cases": cases})
+    families = {**CONVERSATIONS, **FAMILY_CONVERSATIONS}
+    family_cases = []
+    for template in sorted((FOLDER / "families").glob("*.jinja")):
+        for name, variables in families.items():
+            for prompt in (True, False):
+                given = {"bos_token": "<s>", "eos_token": "</s>", "add_generation_prompt": prompt, **variables}
+                family_cases.append({"template": "families/" + template.name, "conversation": name, "prompt": prompt,
+                                     **render(template.read_text(encoding="utf-8"), given)})
+    write("families.json", {"conversations": families, "cases": family_cases})
     features = []
     for source in ["{{ " + expression + " }}" for expression in EXPRESSIONS] + TEMPLATES:
         features.append({"source": source, **render(source, V)})
+    for source in MUTATING:
+        features.append({"source": source, **render(source, V, jinja2.sandbox.SandboxedEnvironment)})
     write("features.json", {"variables": V, "cases": features})
     print(len(cases), "renderings,", sum("error" in c for c in cases), "refused;", len(features), "features,",
           sum("error" in c for c in features), "errors")

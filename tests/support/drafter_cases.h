@@ -130,7 +130,9 @@ class TinyTarget {
   /// Null: the target has no text.
   const Tokenizer* tokenizer() const { return stories_ ? stories_->tokenizer.get() : nullptr; }
   const std::vector<std::vector<TokenId>>& prompts() const { return prompts_; }
-  std::unique_ptr<Drafter> make() { return drafters_->make({.context = model().context()}); }
+  std::unique_ptr<Drafter> make(const std::string& owner = {}, bool keep_output = true) {
+    return drafters_->make({.context = model().context(), .owner = owner, .keep_output = keep_output});
+  }
   void forget() { drafters_->forget_learnt(); }
 
  private:

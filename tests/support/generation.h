@@ -30,6 +30,8 @@ struct GenerateOptions {
   /// What the texts have to be; empty: anything.
   std::function<std::unique_ptr<TokenConstraint>()> constraint;
   std::vector<TokenId> eos;  ///< that end a text
+  std::string owner;         ///< of the texts
+  bool keep_text = true;
   Decoder::Options decoder;
 };
 
@@ -88,6 +90,8 @@ inline Generated generate(Model& model, const std::vector<std::vector<TokenId>>&
       sequence.coupling = options.coupling;
       if (options.constraint) sequence.constraint = options.constraint();
       sequence.eos = options.eos;
+      sequence.owner = options.owner;
+      sequence.keep_text = options.keep_text;
       running.emplace_back(next, std::make_unique<Sequence>(model, prompts[next], std::move(sequence)));
       ++next;
     }

@@ -31,7 +31,7 @@ class PieceTokenizer final : public Tokenizer {
     }
   }
 
-  std::vector<TokenId> encode(std::string_view) const override { return {}; }
+  std::vector<TokenId> encode(std::string_view, std::span<const ByteRange>) const override { return {}; }
   std::string token_bytes(TokenId id) const override { return pieces_.at(static_cast<std::size_t>(id)); }
   bool is_special(TokenId id) const override { return id == 0; }
   std::int32_t vocab_size() const override { return 192; }

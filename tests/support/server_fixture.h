@@ -57,10 +57,7 @@ class ServiceTest : public StoriesEngineTest {
   void open() { service_.open(*engine_, {.parallel = 4}); }
 
   Service service_{{.model = "stories", .api_keys = {}, .speculation = {}}};
-  HttpServer server_{{.port = 0},
-                     [this](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-                       service_.handle(request, exchange);
-                     }};
+  HttpServer server_{{.port = 0}, service_};
 };
 
 }  // namespace augur::testing_support

@@ -48,14 +48,14 @@ PositionNoise* noise_of(const NodeLogits& row) {
 void ChildChooser::add_children(ThreadPool& pool, std::span<const NodeLogits> rows,
                                 std::span<const TokenId> target_ids) {
   prepare(rows, target_ids);
-  if (width_ > 0 || measuring_) {
+  if (width_ > 0 || measured_ > 0) {
     // Which thread ranks which row differs from call to call.
     scratch_.resize(static_cast<std::size_t>(pool.size()));
     for (Scratch& s : scratch_) {
       s.failure = nullptr;
       s.coupled.reserve(rows.front().logits.size(), static_cast<int>(width_));
       s.recent.reserve(256);
-      s.top_k.reserve(std::max<std::int64_t>(width_, measuring_ ? kEntropyTop : 1));
+      s.top_k.reserve(std::max<std::int64_t>({width_, measured_, 1}));
       for (const NodeLogits& row : rows) reserve_draws(row, s);
     }
     std::atomic<std::size_t> next{0};
@@ -103,11 +103,14 @@ void ChildChooser::prepare(std::span<const NodeLogits> rows, std::span<const Tok
   found_.assign(rows.size(), 0);
   entropies_.resize(rows.size());
   top_entropies_.resize(rows.size());
-  measuring_ = false;
+  measured_ = 0;
   std::size_t deep = 0;  // values of rows that are kept nowhere
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const NodeLogits& row = rows[r];
-    measuring_ = measuring_ || row.options->wants.entropy || row.options->wants.top_k > 0;
+    const NodeWants& wants = row.options->wants;
+    const std::int64_t most = std::min<std::int64_t>(std::max(wants.entropy ? kEntropyTop : 0, wants.top_k),
+                                                     std::ssize(row.logits));
+    measured_ = std::max(measured_, most);
     width_ = std::max<std::int64_t>(width_, row.count);
     if (MaskTree* const masks = row.options->masks)
       masks_[r] = masks->allowed(masks->at(*row.tree, row.node));

@@ -89,7 +89,7 @@ class ChildChooser {
   std::vector<int> found_;
   std::vector<float> entropies_;      ///< by row, where they are wanted
   std::vector<float> top_entropies_;  ///< the same
-  bool measuring_ = false;            ///< some row wants one of these
+  std::int64_t measured_ = 0;         ///< most probabilities that some row wants one of these over
   std::vector<Scratch> scratch_;      ///< by thread
 
   std::vector<TokenMask> masks_;  ///< by row

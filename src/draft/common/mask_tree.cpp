@@ -1,5 +1,6 @@
 #include "draft/common/mask_tree.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -34,6 +35,12 @@ void MaskTree::go_to(std::int32_t target) {
   }
 }
 
+/// With the masks of all paths that have none yet, and of one more.
+bool MaskTree::affordable() const {
+  const auto unasked = static_cast<std::int64_t>(states_.size() - masks_used_) + 1;
+  return constraint_->work() - begun_ + unasked * dearest_ <= kRoundWork;
+}
+
 std::int32_t MaskTree::after(std::int32_t from, TokenId token) {
   if (from == kIllegal || state(from).ended) return kIllegal;
   for (std::int32_t child = state(from).first_child; child >= 0; child = state(child).next_sibling) {
@@ -43,6 +50,7 @@ std::int32_t MaskTree::after(std::int32_t from, TokenId token) {
       mask >= 0 && !allows(masks_[static_cast<std::size_t>(mask)], token)) {
     return kIllegal;
   }
+  if (!affordable()) return kIllegal;
   go_to(from);
   if (!constraint_->accept(token)) return kIllegal;
   const auto child = static_cast<std::int32_t>(states_.size());
@@ -72,7 +80,10 @@ TokenMask MaskTree::allowed(std::int32_t at) {
   if (state(at).mask < 0) {
     go_to(at);
     if (masks_.size() == masks_used_) masks_.emplace_back(words_);
+    const std::int64_t before = constraint_->work();
     constraint_->fill(masks_[masks_used_]);
+    dearest_ = std::max(dearest_, constraint_->work() - before);
+    if (at == kText) text_ = constraint_->work() - before;
     state(at).mask = static_cast<std::int32_t>(masks_used_++);
   }
   return masks_[static_cast<std::size_t>(state(at).mask)];
@@ -102,6 +113,8 @@ void MaskTree::advance(TokenId token) {
     throw std::logic_error("a token was drawn that the constraint does not allow");
   }
   states_.assign(1, State{.ended = constraint_->ended()});
+  dearest_ = std::exchange(text_, 0);
+  begun_ = constraint_->work();
   here_ = kText;
   masks_used_ = 0;
 }

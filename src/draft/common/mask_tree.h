@@ -12,16 +12,19 @@
 namespace augur {
 
 /// What a sequence's constraint says along the paths of a round's trees. A path is a state, whichever tree it
-/// is in, so drafters and verification share the masks: each is computed once, when it is first asked for.
-/// One thread at a time; after the first rounds nothing of its own allocates.
+/// is in, so drafters and verification share the masks: each is computed once, when it is first asked for. A
+/// round has a share of work: a path whose mask would go beyond it is refused as one that is not allowed, so
+/// that less is drafted. The text itself and the paths that a tree has kept are not. One thread at a time;
+/// after the first rounds nothing of its own allocates.
 class MaskTree {
  public:
-  static constexpr std::int32_t kText = 0;      ///< the state of the text as it is
-  static constexpr std::int32_t kIllegal = -1;  ///< of every path that the constraint does not allow
+  static constexpr std::int32_t kText = 0;               ///< the state of the text as it is
+  static constexpr std::int32_t kIllegal = -1;           ///< of every path that the constraint does not allow
+  static constexpr std::int64_t kRoundWork = 2'000'000;  ///< in TokenConstraint::work()
 
   MaskTree(std::unique_ptr<TokenConstraint> constraint, std::int64_t vocab);
 
-  /// The state behind one more token.
+  /// The state behind one more token. kIllegal, too, where the round has no more work for a new one.
   std::int32_t after(std::int32_t state, TokenId token);
   /// The state of a node: of the text and the path from the root, which is the text's newest token, to it.
   std::int32_t at(const DraftTree& tree, std::int32_t node);
@@ -50,6 +53,7 @@ class MaskTree {
   };
   State& state(std::int32_t index) { return states_[static_cast<std::size_t>(index)]; }
   void go_to(std::int32_t target);
+  bool affordable() const;
 
   std::unique_ptr<TokenConstraint> constraint_;
   std::size_t words_;
@@ -57,6 +61,9 @@ class MaskTree {
   std::int32_t here_ = kText;                      ///< the state that the constraint is in
   std::vector<std::vector<std::uint32_t>> masks_;  ///< the first masks_used_ are the round's
   std::size_t masks_used_ = 0;
+  std::int64_t begun_ = 0;    ///< constraint_->work() when the round began
+  std::int64_t text_ = 0;     ///< work of the text's mask in this round
+  std::int64_t dearest_ = 0;  ///< work of one of this round's masks, or of the text's in the last one
 
   std::vector<std::int32_t> path_;      ///< scratch of go_to()
   std::vector<std::int32_t> state_of_;  ///< scratch of at() and prune(), by node

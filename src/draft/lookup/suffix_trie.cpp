@@ -26,6 +26,12 @@ void SuffixTrie::clear() {
   slots_.assign(std::max(slots_.size(), kFirstSlots), kNone);
 }
 
+std::int64_t SuffixTrie::bytes() const {
+  if (nodes_.size() == 1) return 0;
+  return static_cast<std::int64_t>(nodes_.capacity() * sizeof(Node) +
+                                   slots_.capacity() * sizeof(std::int32_t));
+}
+
 void SuffixTrie::reserve(std::size_t nodes) {
   nodes_.reserve(nodes);
   while (slots_.size() < 2 * (nodes + 1)) grow_slots();
@@ -109,7 +115,13 @@ void SuffixMemory::clear() {
   ++generation_;
 }
 
+void SuffixMemory::release() {
+  for (SuffixTrie& trie : tries_) trie = SuffixTrie(trie.depth());
+  ++generation_;
+}
+
 void SuffixMemory::insert(std::span<const TokenId> text) {
+  if (static_cast<std::size_t>(newest().depth()) >= max_nodes_) return;
   SuffixTrie::Suffixes suffixes = newest().no_text();
   for (const TokenId token : text) {
     if (make_room()) suffixes = newest().no_text();

@@ -15,6 +15,8 @@ class SuffixTrie {
  public:
   static constexpr std::int32_t kRoot = 0;
   static constexpr std::int32_t kNone = -1;
+  /// Of a node and its slots, where both are full: their memory doubles as it grows.
+  static constexpr std::int64_t kNodeBytes = 28;
 
   explicit SuffixTrie(int depth);
 
@@ -31,6 +33,8 @@ class SuffixTrie {
   /// Room for so many nodes: until then nothing is allocated.
   void reserve(std::size_t nodes);
   std::size_t size() const { return nodes_.size(); }
+  /// What its nodes take; 0: there is none but the root.
+  std::int64_t bytes() const;
   int depth() const { return depth_; }
 
   TokenId token(std::int32_t node) const { return at(node).token; }
@@ -71,7 +75,13 @@ class SuffixMemory {
   bool make_room();
   std::uint64_t generation() const { return generation_; }
   void clear();
-  /// A whole text.
+  /// The same, and gives back the memory.
+  void release();
+  std::int64_t bytes() const { return tries_[0].bytes() + tries_[1].bytes(); }
+  /// Each of the tries has so many nodes at most from here on; one that has more already takes the second's
+  /// place as if it were full.
+  void limit(std::size_t max_nodes) { max_nodes_ = max_nodes; }
+  /// A whole text. Nothing where not even a suffix has room.
   void insert(std::span<const TokenId> text);
 
  private:

@@ -13,6 +13,7 @@
 #include "grammar/gbnf.h"
 #include "grammar/json_schema.h"
 #include "grammar/structural_tag.h"
+#include "grammar/xgrammar/budget.h"
 #include "grammar/xgrammar/constraint.h"
 #include "grammar/xgrammar/log.h"
 #include "xgrammar/xgrammar.h"
@@ -37,58 +38,61 @@ std::vector<std::string> token_bytes(const Tokenizer& tokenizer) {
 constexpr int kMostWhitespace = 10;
 
 /// As the library is to have it.
-std::string translated(const Grammar& grammar) {
+struct Translated {
+  GrammarKind kind;
+  std::string text;
+  std::vector<std::string> warnings;
+};
+
+Translated translated(const Grammar& grammar, const Tokenizer& tokenizer) {
   switch (grammar.kind) {
     case GrammarKind::Json:
-      return enforceable_schema(R"({"type": "object"})");
-    case GrammarKind::JsonSchema:
-      return enforceable_schema(grammar.text);
+    case GrammarKind::JsonSchema: {
+      const bool any_object = grammar.kind == GrammarKind::Json;
+      SchemaGrammar schema = grammar_of_schema(any_object ? R"({"type": "object"})" : grammar.text,
+                                               {.most_whitespace = kMostWhitespace});
+      return {GrammarKind::Ebnf, std::move(schema.ebnf), std::move(schema.warnings)};
+    }
     case GrammarKind::Gbnf:
-      return ebnf_of_gbnf(grammar.text);
-    case GrammarKind::StructuralTag:
-      return enforceable_structural_tag(grammar.text, kMostWhitespace);
+      return {GrammarKind::Ebnf,
+              ebnf_of_gbnf(grammar.text,
+                           [&](std::string_view text) -> std::optional<TokenId> {
+                             const std::vector<TokenId> ids = tokenizer.encode(text);
+                             return ids.size() == 1 ? std::optional(ids[0]) : std::nullopt;
+                           }),
+              {}};
+    case GrammarKind::StructuralTag: {
+      EnforceableTag tag = enforceable_structural_tag(grammar.text, kMostWhitespace);
+      return {grammar.kind, std::move(tag.text), std::move(tag.warnings)};
+    }
     case GrammarKind::Regex:
     case GrammarKind::Ebnf:
       break;
   }
-  return grammar.text;
+  return {grammar.kind, grammar.text, {}};
 }
 
-bool is_schema(GrammarKind kind) {
-  return kind == GrammarKind::Json || kind == GrammarKind::JsonSchema;
-}
-
-/// Error for what the library only warns of: what it would not enforce.
-void check(const xgrammar::TokenizerInfo& vocabulary, GrammarKind kind, const std::string& text) {
+/// Error for what the library only warns of, too: what it would not enforce.
+xgrammar::Grammar parsed(const xgrammar::TokenizerInfo& vocabulary, GrammarKind kind,
+                         const std::string& text) {
   const WarningWatch warnings;
-  if (is_schema(kind)) {
-    xgrammar::Grammar::FromJSONSchema(text);
-  } else if (kind == GrammarKind::Regex) {
-    xgrammar::Grammar::FromRegex(text);
-  } else if (kind == GrammarKind::StructuralTag) {
-    const auto parsed = xgrammar::Grammar::FromStructuralTag(text, vocabulary);
-    if (const auto* error = std::get_if<xgrammar::StructuralTagError>(&parsed)) {
+  xgrammar::Grammar grammar = [&] {
+    if (kind == GrammarKind::Regex) return xgrammar::Grammar::FromRegex(text);
+    if (kind != GrammarKind::StructuralTag) return xgrammar::Grammar::FromEBNF(text);
+    auto tag = xgrammar::Grammar::FromStructuralTag(text, vocabulary);
+    if (const auto* error = std::get_if<xgrammar::StructuralTagError>(&tag)) {
       std::visit([](const auto& why) { throw Error("grammar: {}", why.what()); }, *error);
     }
-  } else {
-    xgrammar::Grammar::FromEBNF(text);
-  }
+    return std::get<xgrammar::Grammar>(tag);
+  }();
   if (!warnings.first().empty()) throw Error("grammar: {}", warnings.first());
-}
-
-/// By its text: a grammar that the library has parsed and written again is not always the same.
-xgrammar::CompiledGrammar compile(xgrammar::GrammarCompiler& compiler, GrammarKind kind,
-                                  const std::string& text) {
-  if (is_schema(kind)) {
-    return compiler.CompileJSONSchema(text, true, std::nullopt, std::nullopt, true, kMostWhitespace);
-  }
-  if (kind == GrammarKind::StructuralTag) return compiler.CompileStructuralTag(text);
-  return kind == GrammarKind::Regex ? compiler.CompileRegex(text) : compiler.CompileGrammar(text);
+  return grammar;
 }
 
 class Compiled final : public CompiledGrammar {
  public:
-  explicit Compiled(xgrammar::CompiledGrammar grammar) : grammar_(std::move(grammar)) {}
+  Compiled(xgrammar::CompiledGrammar grammar, std::vector<std::string> warnings)
+      : CompiledGrammar(std::move(warnings)), grammar_(std::move(grammar)) {}
   std::unique_ptr<TokenConstraint> begin() const override { return begin_text(grammar_); }
   std::size_t bytes() const { return grammar_.MemorySizeBytes(); }
 
@@ -104,17 +108,21 @@ bool have_grammars() {
 
 class GrammarCompiler::Impl {
  public:
-  Impl(const Tokenizer& tokenizer, std::int64_t vocab) : tokenizer_(tokenizer), vocab_(vocab) {}
+  Impl(const Tokenizer& tokenizer, std::int64_t vocab, const GrammarBudget& budget)
+      : tokenizer_(tokenizer), vocab_(vocab), budget_(budget) {
+    if (!(budget.seconds > 0) || budget.bytes <= 0) {
+      throw Error("grammar: a budget of {} seconds and {} bytes: expected more than 0", budget.seconds,
+                  budget.bytes);
+    }
+  }
 
-  std::shared_ptr<const CompiledGrammar> compile(const Grammar& grammar) {
+  std::shared_ptr<const CompiledGrammar> compile(const Grammar& grammar, const CompileWatch& watch) {
     if (grammar.text.size() > kLongestText) {
       throw Error("grammar: {} bytes: expected at most {}", grammar.text.size(), kLongestText);
     }
-    const std::lock_guard lock(compiling_);
     if (auto found = find(grammar)) return found;
-    auto compiled = compile_anew(grammar);
-    keep(grammar, compiled);
-    return compiled;
+    std::call_once(vocabulary_read_, [&] { read_vocabulary(); });
+    return keep(grammar, compile_anew(grammar, watch));
   }
 
   std::shared_ptr<const CompiledGrammar> find(const Grammar& grammar) {
@@ -133,12 +141,16 @@ class GrammarCompiler::Impl {
     std::shared_ptr<const Compiled> compiled;
   };
 
-  void keep(const Grammar& grammar, std::shared_ptr<const Compiled> compiled) {
+  /// Returns the one that is kept: others may have compiled the same meanwhile.
+  std::shared_ptr<const CompiledGrammar> keep(const Grammar& grammar,
+                                              std::shared_ptr<const Compiled> compiled) {
+    if (auto found = find(grammar)) return found;
     const std::lock_guard lock(mutex_);
     bytes_ += compiled->bytes();
-    kept_.push_front({grammar, std::move(compiled)});
+    kept_.push_front({grammar, compiled});
     for (; bytes_ > kKeptBytes && kept_.size() > 1; kept_.pop_back())
       bytes_ -= kept_.back().compiled->bytes();
+    return compiled;
   }
 
   void read_vocabulary() {
@@ -152,12 +164,12 @@ class GrammarCompiler::Impl {
     compiler_.emplace(*vocabulary_, 1, true, static_cast<std::int64_t>(kKeptBytes));
   }
 
-  std::shared_ptr<const Compiled> compile_anew(const Grammar& grammar) {
-    if (!compiler_) read_vocabulary();
+  std::shared_ptr<const Compiled> compile_anew(const Grammar& grammar, const CompileWatch& watch) {
     try {
-      const std::string text = translated(grammar);
-      check(*vocabulary_, grammar.kind, text);
-      auto compiled = std::make_shared<Compiled>(augur::compile(*compiler_, grammar.kind, text));
+      const CompileBudget budget(budget_, watch);
+      Translated as = translated(grammar, tokenizer_);
+      auto compiled = std::make_shared<Compiled>(
+          compiler_->CompileGrammar(parsed(*vocabulary_, as.kind, as.text)), std::move(as.warnings));
       std::vector<std::uint32_t> first(mask_words(vocab_));
       compiled->begin()->fill(first);
       if (std::all_of(first.begin(), first.end(), [](std::uint32_t word) { return word == 0; })) {
@@ -166,6 +178,8 @@ class GrammarCompiler::Impl {
       return compiled;
     } catch (const Error&) {
       throw;
+    } catch (const GrammarStopped&) {
+      throw;
     } catch (const std::exception& error) {  // its own, and those of what it parses with
       throw Error("grammar: {}", error.what());
     }
@@ -173,8 +187,9 @@ class GrammarCompiler::Impl {
 
   const Tokenizer& tokenizer_;
   const std::int64_t vocab_;
-  std::mutex compiling_;
-  // Of who compiles, from when the first grammar comes.
+  const GrammarBudget budget_;
+  // From when the first grammar comes.
+  std::once_flag vocabulary_read_;
   std::optional<xgrammar::TokenizerInfo> vocabulary_;
   std::optional<xgrammar::GrammarCompiler> compiler_;
   std::mutex mutex_;      ///< of what is kept
@@ -182,12 +197,13 @@ class GrammarCompiler::Impl {
   std::size_t bytes_ = 0;
 };
 
-GrammarCompiler::GrammarCompiler(const Tokenizer& tokenizer, std::int64_t vocab)
-    : impl_(std::make_unique<Impl>(tokenizer, vocab)) {}
+GrammarCompiler::GrammarCompiler(const Tokenizer& tokenizer, std::int64_t vocab, const GrammarBudget& budget)
+    : impl_(std::make_unique<Impl>(tokenizer, vocab, budget)) {}
 GrammarCompiler::~GrammarCompiler() = default;
 
-std::shared_ptr<const CompiledGrammar> GrammarCompiler::compile(const Grammar& grammar) {
-  return impl_->compile(grammar);
+std::shared_ptr<const CompiledGrammar> GrammarCompiler::compile(const Grammar& grammar,
+                                                                const CompileWatch& watch) {
+  return impl_->compile(grammar, watch);
 }
 
 std::shared_ptr<const CompiledGrammar> GrammarCompiler::find(const Grammar& grammar) {

@@ -86,6 +86,7 @@ struct Statement {
   std::string text;
   std::vector<std::string> targets;
   std::string attribute;
+  bool recursive = false;  ///< For: loop() may be called with other items
   ExpressionPtr expression;
   ExpressionPtr condition;
   std::vector<ExpressionPtr> values;

@@ -1,7 +1,5 @@
 #include "io/jinja/builtins.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -33,13 +31,13 @@ BoundArguments::BoundArguments(std::string_view what, const CallArguments& argum
     if (!given_[i]) throw Error("{}: argument \"{}\" is missing", what, parameters.begin()[i]);
 }
 
-std::string_view BoundArguments::text(std::size_t i) const {
-  if (const auto* text = std::get_if<std::string_view>(&values_[i])) return *text;
+const Text& BoundArguments::text(std::size_t i) const {
+  if (const auto* text = std::get_if<Text>(&values_[i])) return *text;
   throw Error("{}: expected a string, found {}", what_, type_name(values_[i]));
 }
 
-std::string_view BoundArguments::text_or(std::size_t i, std::string_view fallback) const {
-  return given_[i] ? text(i) : fallback;
+std::string_view BoundArguments::bytes_or(std::size_t i, std::string_view fallback) const {
+  return given_[i] ? bytes(i) : fallback;
 }
 
 std::int64_t BoundArguments::integer_or(std::size_t i, std::int64_t fallback) const {
@@ -54,17 +52,6 @@ bool BoundArguments::flag_or(std::size_t i, bool fallback) const {
 }
 
 namespace {
-
-std::string map_case(std::string_view text, utf8proc_int32_t (*map)(utf8proc_int32_t)) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const DecodedCharacter c = decode_utf8(text, at);
-    append_utf8(out, static_cast<char32_t>(map(static_cast<utf8proc_int32_t>(c.code))));
-    at += c.length;
-  }
-  return out;
-}
 
 Value range(const CallArguments& arguments, Arena& arena) {
   const BoundArguments bound("range()", arguments, {"start", "stop", "step"}, 1);
@@ -94,21 +81,22 @@ Value make_dict(std::string_view name, const CallArguments& arguments, Arena& ar
   }
   for (const auto& [key, value] : arguments.named) {
     arena.spend_memory(2 * sizeof(Value));
-    dict->set(key, value, arena);
+    dict->set(Text::own(key), value, arena);
   }
   return dict;
 }
 
 Value strftime_now(const CallArguments& arguments, Arena& arena) {
-  const std::string format(BoundArguments("strftime_now()", arguments, {"format"}, 1).text(0));
-  if (format.empty()) return std::string_view();
+  const Text given = BoundArguments("strftime_now()", arguments, {"format"}, 1).text(0);
+  const std::string format(given.bytes());
+  if (format.empty()) return Text();
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   localtime_r(&now, &local);
   std::array<char, 1024> buffer;
   const std::size_t length = std::strftime(buffer.data(), buffer.size(), format.c_str(), &local);
   if (length == 0) throw Error("strftime_now(): the result of \"{}\" is empty or too long", format);
-  return arena.text(to_valid_utf8({buffer.data(), length}));
+  return arena.text(to_valid_utf8({buffer.data(), length}), given.any_client());
 }
 
 constexpr std::array<std::string_view, 5> kFunctions = {"range", "namespace", "dict", "raise_exception",
@@ -127,17 +115,35 @@ bool resolve_index(const Value& key, std::int64_t length, std::int64_t& index) {
 }
 
 Value undefined_for(const Value& key, Arena& arena) {
-  if (const auto* text = std::get_if<std::string_view>(&key)) return Undefined{*text};
-  return Undefined{arena.text(to_text(key, arena))};
+  return Undefined{to_text(key, arena).bytes()};
 }
 
 }  // namespace
 
-std::string upper(std::string_view text) {
-  return map_case(text, utf8proc_toupper);
-}
-std::string lower(std::string_view text) {
-  return map_case(text, utf8proc_tolower);
+Text replace_text(const Text& text, const Text& from, const Text& to, std::int64_t count, Arena& arena) {
+  const std::string_view bytes = text.bytes();
+  TextBuilder out;
+  std::size_t at = 0;
+  if (from.empty()) {
+    for (; count != 0; --count) {
+      arena.spend_memory(to.size());
+      out.add(to);
+      if (at >= bytes.size()) break;
+      const std::size_t length = decode_utf8(bytes, at).length;
+      out.add(text.part(at, length));
+      at += length;
+    }
+  } else {
+    for (std::size_t found;
+         count != 0 && (found = find_text(bytes, from.bytes(), at)) != std::string_view::npos; --count) {
+      arena.spend_memory(to.size());
+      out.add(text.part(at, found - at));
+      out.add(to);
+      at = found + from.size();
+    }
+  }
+  if (at < bytes.size()) out.add(text.part(at));
+  return arena.text(std::move(out));
 }
 
 bool is_function(std::string_view name) {
@@ -149,20 +155,24 @@ Value call_function(std::string_view name, const CallArguments& arguments, Arena
   if (name == "namespace" || name == "dict") return make_dict(name, arguments, arena);
   if (name == "strftime_now") return strftime_now(arguments, arena);
   const BoundArguments bound("raise_exception()", arguments, {"message"}, 1);
-  throw RaisedByTemplate(to_text(bound[0], arena));
+  throw RaisedByTemplate(std::string(to_text(bound[0], arena).bytes()));
 }
 
 Value get_attribute(const Value& value, std::string_view name, Arena& arena) {
   if (const auto* undefined = std::get_if<Undefined>(&value))
     throw Error("\"{}\" is undefined", undefined->name);
   if (const auto* dict = std::get_if<Dict*>(&value); dict != nullptr && (*dict)->is_namespace) {
-    const Value* found = (*dict)->find(name, arena);
+    const Value* found = (*dict)->find(Text::own(name), arena);
     return found != nullptr ? *found : Value(Undefined{name});
   }
   // As Jinja does: the method of that name hides a dictionary's key.
   if (has_method(value, name)) return arena.callable({.name = name, .self = value, .is_method = true});
   if (const auto* dict = std::get_if<Dict*>(&value))
-    if (const Value* found = (*dict)->find(name, arena)) return *found;
+    if (const Value* found = (*dict)->find(Text::own(name), arena)) return *found;
+  if (const auto* list = std::get_if<List*>(&value); list != nullptr && (*list)->kind == List::Kind::Group) {
+    if (name == "grouper") return (*list)->items[0];
+    if (name == "list") return (*list)->items[1];
+  }
   return Undefined{name};
 }
 
@@ -176,10 +186,11 @@ Value get_item(const Value& value, const Value& key, Arena& arena) {
   } else if (const auto* list = std::get_if<List*>(&value);
              list != nullptr && (*list)->kind != List::Kind::Generator) {
     if (resolve_index(key, length_of(value), index)) return (*list)->items[static_cast<std::size_t>(index)];
-  } else if (const auto* text = std::get_if<std::string_view>(&value)) {
-    if (resolve_index(key, length_of(value), index)) return characters(*text, index, index + 1);
+  } else if (const auto* text = std::get_if<Text>(&value)) {
+    if (resolve_index(key, length_of(value), index))
+      return text->part(characters(text->bytes(), index, index + 1));
   }
-  if (const auto* name = std::get_if<std::string_view>(&key)) {
+  if (const auto* name = bytes_of(key)) {
     if (has_method(value, *name)) return arena.callable({.name = *name, .self = value, .is_method = true});
   }
   return undefined_for(key, arena);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "io/jinja/case_mapping.h"
 #include "io/jinja/value.h"
 
 namespace augur::jinja {
@@ -28,8 +29,9 @@ class BoundArguments {
   bool has(std::size_t i) const { return given_[i]; }
   const Value& operator[](std::size_t i) const { return values_[i]; }
   // Error for a value of another type.
-  std::string_view text(std::size_t i) const;
-  std::string_view text_or(std::size_t i, std::string_view fallback) const;
+  const Text& text(std::size_t i) const;
+  std::string_view bytes(std::size_t i) const { return text(i).bytes(); }
+  std::string_view bytes_or(std::size_t i, std::string_view fallback) const;
   std::int64_t integer_or(std::size_t i, std::int64_t fallback) const;
   bool flag_or(std::size_t i, bool fallback) const;
 
@@ -55,9 +57,9 @@ Value call_method(const Value& self, std::string_view name, const CallArguments&
 Value get_attribute(const Value& value, std::string_view name, Arena& arena);
 Value get_item(const Value& value, const Value& key, Arena& arena);
 
-/// Simple (one to one) case mapping by code point.
-std::string upper(std::string_view text);
-std::string lower(std::string_view text);
+/// `from` replaced by `to`, the first `count` times (negative: each time); an empty `from` is between all
+/// characters.
+Text replace_text(const Text& text, const Text& from, const Text& to, std::int64_t count, Arena& arena);
 
 /// A template's raise_exception(): the conversation is not to the template's liking.
 class RaisedByTemplate : public Error {

@@ -393,7 +393,6 @@ ExpressionPtr ExpressionParser::parse_named_filter(ExpressionPtr operand) {
   auto node = make(Kind::Filter, current().line);
   if (!at(Token::Kind::Name)) fail_unexpected();
   node->text = current().text;
-  if (!is_filter(node->text)) fail("unsupported filter \"{}\"", node->text);
   next();
   adopt(*node, std::move(operand));
   if (at_operator("(")) parse_arguments(*node);
@@ -408,7 +407,6 @@ ExpressionPtr ExpressionParser::parse_test(ExpressionPtr operand) {
   auto node = make(Kind::Test, line);
   if (!at(Token::Kind::Name)) fail_unexpected();
   node->text = current().text;
-  if (!is_test(node->text)) fail("unsupported test \"{}\"", node->text);
   next();
   adopt(*node, std::move(operand));
   static constexpr std::array<std::string_view, 6> kNotArguments = {"else", "or", "and", "if", "is", "not"};

@@ -43,10 +43,10 @@ class Interpreter {
  public:
   explicit Interpreter(Arena& arena) : arena_(arena) {}
 
-  std::string run(const Body& program, const Dict& context) {
+  TextBuilder run(const Body& program, const Dict& context) {
     Scope& root = new_scope(nullptr);
-    for (const auto& [key, value] : context.items) root.set(std::get<std::string_view>(key), value, arena_);
-    std::string out;
+    for (const auto& [key, value] : context.items) root.set(*bytes_of(key), value, arena_);
+    TextBuilder out;
     try {
       execute(program, root, out);
     } catch (const RaisedByTemplate&) {
@@ -80,25 +80,25 @@ class Interpreter {
     return scope;
   }
 
-  void write(std::string& out, std::string_view text) {
+  void write(TextBuilder& out, const Text& text) {
     arena_.spend_memory(text.size());
-    out += text;
+    out.add(text);
   }
 
-  Flow execute(const Body& body, Scope& scope, std::string& out) {
+  Flow execute(const Body& body, Scope& scope, TextBuilder& out) {
     const Deeper deeper(depth_);
     for (const auto& statement : body)
       if (const Flow flow = execute(*statement, scope, out); flow != Flow::Normal) return flow;
     return Flow::Normal;
   }
 
-  Flow execute(const Statement& node, Scope& scope, std::string& out) {
+  Flow execute(const Statement& node, Scope& scope, TextBuilder& out) {
     using Kind = Statement::Kind;
     line_ = node.line;
     arena_.spend_steps(1);
     switch (node.kind) {
       case Kind::Text:
-        write(out, node.text);
+        write(out, Text::own(node.text));
         return Flow::Normal;
       case Kind::Output: {
         const Value value = evaluate(*node.expression, scope);
@@ -111,12 +111,12 @@ class Interpreter {
             return execute(branch.body, scope, out);
         return Flow::Normal;
       case Kind::For:
-        return execute_for(node, scope, out);
+        return execute_for(node, evaluate(*node.expression, scope), 0, scope, out);
       case Kind::Set:
         execute_set(node, scope);
         return Flow::Normal;
       case Kind::SetBlock:
-        scope.set(node.targets[0], arena_.text(render_filtered(node, scope)), arena_);
+        scope.set(node.targets[0], render_filtered(node, scope), arena_);
         return Flow::Normal;
       case Kind::Filter:
         write(out, render_filtered(node, scope));
@@ -160,11 +160,13 @@ class Interpreter {
       throw Error("\"{}.{}\" cannot be set: \"{}\" is not a namespace", node.targets[0], node.attribute,
                   node.targets[0]);
     arena_.spend_memory(sizeof(Value));
-    (*dict)->set(std::string_view(node.attribute), value, arena_);
+    (*dict)->set(Text::own(node.attribute), value, arena_);
   }
 
-  Flow execute_for(const Statement& node, Scope& scope, std::string& out) {
-    std::vector<Value> items = items_of(evaluate(*node.expression, scope), arena_);
+  /// `depth`: of recursive calls.
+  Flow execute_for(const Statement& node, const Value& over, std::int64_t depth, Scope& scope,
+                   TextBuilder& out) {
+    std::vector<Value> items = items_of(over, arena_);
     if (node.condition) {
       Scope& inner = new_scope(&scope);
       std::erase_if(items, [&](const Value& item) {
@@ -173,7 +175,11 @@ class Interpreter {
       });
     }
     if (items.empty()) return execute(node.otherwise, scope, out);
-    Dict* loop = make_loop(items);
+    Dict* loop = make_loop(items, depth);
+    if (node.recursive) {
+      loop->call = arena_.callable({.name = "loop", .macro = &node, .scope = &scope, .depth = depth + 1});
+      ++macros_;  // the scope may be needed by it
+    }
     Scope* inner = &new_scope(&scope);
     for (std::size_t i = 0; i < items.size(); ++i) {
       const std::size_t macros = macros_;
@@ -191,16 +197,20 @@ class Interpreter {
   }
 
   // The order of the entries is update_loop's.
-  Dict* make_loop(const std::vector<Value>& items) {
+  Dict* make_loop(const std::vector<Value>& items, std::int64_t depth) {
     Dict* loop = arena_.dict();
     loop->is_namespace = false;
     for (const std::string_view name :
          {"index0", "index", "first", "last", "revindex", "revindex0", "previtem", "nextitem"})
-      loop->items.emplace_back(name, None{});
-    loop->items.emplace_back("length", static_cast<std::int64_t>(items.size()));
-    loop->items.emplace_back("depth", std::int64_t{1});
-    loop->items.emplace_back("depth0", std::int64_t{0});
-    loop->items.emplace_back("cycle", arena_.callable({.name = "cycle", .self = loop}));
+      loop->items.emplace_back(Text::own(name), None{});
+    const auto add = [&](std::string_view name, const Value& value) {
+      loop->items.emplace_back(Text::own(name), value);
+    };
+    add("length", static_cast<std::int64_t>(items.size()));
+    add("depth", depth + 1);
+    add("depth0", depth);
+    add("cycle", arena_.callable({.name = "cycle", .self = loop}));
+    add("changed", arena_.callable({.name = "changed", .self = loop}));
     arena_.spend_memory(loop->items.size() * 2 * sizeof(Value));
     return loop;
   }
@@ -218,10 +228,9 @@ class Interpreter {
     loop.items[7].second = i + 1 == items.size() ? Value(Undefined{"loop.nextitem"}) : items[i + 1];
   }
 
-  std::string render_filtered(const Statement& node, Scope& scope) {
-    std::string text;
+  Text render_filtered(const Statement& node, Scope& scope) {
+    TextBuilder text;
     execute(node.body, new_scope(&scope), text);
-    if (node.filters.empty()) return text;
     Value value = arena_.text(std::move(text));
     for (const auto& filter : node.filters)
       value = apply_filter(filter->text, value, evaluate_arguments(filter->arguments, scope), arena_);
@@ -233,7 +242,7 @@ class Interpreter {
     return arena_.callable({.name = node.text, .macro = &node, .scope = &scope});
   }
 
-  void execute_call_block(const Statement& node, Scope& scope, std::string& out) {
+  void execute_call_block(const Statement& node, Scope& scope, TextBuilder& out) {
     const Expression& call = *node.expression;
     const Value target = evaluate(*call.operands[0], scope);
     const auto* callable = std::get_if<const Callable*>(&target);
@@ -242,7 +251,7 @@ class Interpreter {
     write(out, call_macro(**callable, evaluate_arguments(call.arguments, scope), caller));
   }
 
-  std::string call_macro(const Callable& callable, const CallArguments& arguments, const Callable* caller) {
+  Text call_macro(const Callable& callable, const CallArguments& arguments, const Callable* caller) {
     const Statement& macro = *callable.macro;
     const auto& parameters = macro.parameters;
     if (arguments.positional.size() > parameters.size())
@@ -267,9 +276,16 @@ class Interpreter {
         value = evaluate(*parameters[i].default_value, scope);
       scope.set(parameters[i].name, value, arena_);
     }
-    std::string out;
+    TextBuilder out;
     execute(macro.body, scope, out);
-    return out;
+    return arena_.text(std::move(out));
+  }
+
+  Value call_loop(const Callable& loop, const CallArguments& arguments) {
+    const BoundArguments bound("loop()", arguments, {"iterable"}, 1);
+    TextBuilder out;
+    execute_for(*loop.macro, bound[0], loop.depth, *loop.scope, out);
+    return arena_.text(std::move(out));
   }
 
   CallArguments evaluate_arguments(const Arguments& arguments, Scope& scope) {
@@ -301,7 +317,7 @@ class Interpreter {
       case Kind::Float:
         return node.number;
       case Kind::String:
-        return std::string_view(node.text);
+        return Text::own(node.text);
       case Kind::Name:
         return lookup(node.text, scope);
       case Kind::List:
@@ -398,12 +414,15 @@ class Interpreter {
     line_ = node.line;
     if (const auto* undefined = std::get_if<Undefined>(&target))
       throw Error("\"{}\" is not a function that templates have here", undefined->name);
+    if (const auto* dict = std::get_if<Dict*>(&target); dict != nullptr && (*dict)->call != nullptr)
+      return call_loop(*(*dict)->call, arguments);
     const auto* callable = std::get_if<const Callable*>(&target);
     if (callable == nullptr) throw Error("{} cannot be called", type_name(target));
     const Callable& function = **callable;
-    if (function.macro != nullptr) return arena_.text(call_macro(function, arguments, nullptr));
+    if (function.macro != nullptr) return call_macro(function, arguments, nullptr);
     if (function.is_method) return call_method(function.self, function.name, arguments, arena_);
-    if (function.name == "cycle") return cycle(*std::get<Dict*>(function.self), arguments);
+    if (const auto* loop = std::get_if<Dict*>(&function.self))
+      return function.name == "cycle" ? cycle(**loop, arguments) : changed(**loop, arguments);
     return call_function(function.name, arguments, arena_);
   }
 
@@ -413,13 +432,21 @@ class Interpreter {
     return arguments.positional[index % arguments.positional.size()];
   }
 
+  /// Whether the values are others than in the loop's last turn; at first they are.
+  Value changed(Dict& loop, const CallArguments& arguments) {
+    List* values = arena_.list(List::Kind::Tuple);
+    for (const Value& value : arguments.positional) arena_.push(*values, value);
+    const Value key = Text::own(" last changed");
+    const Value* last = loop.find(key, arena_);
+    const bool same = last != nullptr && equal(*last, values, arena_);
+    arena_.spend_memory(2 * sizeof(Value));
+    loop.set(key, values, arena_);
+    return !same;
+  }
+
   Value evaluate_concat(const Expression& node, Scope& scope) {
-    std::string out;
-    for (const auto& part : node.operands) {
-      const std::string text = to_text(evaluate(*part, scope), arena_);
-      arena_.spend_memory(text.size());
-      out += text;
-    }
+    TextBuilder out;
+    for (const auto& part : node.operands) write(out, to_text(evaluate(*part, scope), arena_));
     return arena_.text(std::move(out));
   }
 
@@ -442,7 +469,7 @@ class Interpreter {
 
 }  // namespace
 
-std::string render(const Body& program, const Dict& context, Arena& arena) {
+TextBuilder render(const Body& program, const Dict& context, Arena& arena) {
   return Interpreter(arena).run(program, context);
 }
 

@@ -1,6 +1,4 @@
 #pragma once
-#include <string>
-
 #include "io/jinja/ast.h"
 #include "io/jinja/value.h"
 
@@ -8,6 +6,6 @@ namespace augur::jinja {
 
 /// Renders a parsed template with the variables in `context`. Error, with the line, for what goes wrong;
 /// RaisedByTemplate where the template calls raise_exception().
-std::string render(const Body& program, const Dict& context, Arena& arena);
+TextBuilder render(const Body& program, const Dict& context, Arena& arena);
 
 }  // namespace augur::jinja

@@ -6,6 +6,8 @@
 
 #include "base/elementary.h"
 #include "base/error.h"
+#include "io/jinja/escape.h"
+#include "io/jinja/format.h"
 
 namespace augur::jinja {
 namespace {
@@ -80,18 +82,17 @@ Value on_floats(std::string_view op, double a, double b) {
 
 Value repeat(const Value& value, std::int64_t count, Arena& arena) {
   const auto times = static_cast<std::size_t>(std::max<std::int64_t>(count, 0));
-  const auto* text = std::get_if<std::string_view>(&value);
+  const auto* text = std::get_if<Text>(&value);
   const auto* list = std::get_if<List*>(&value);
   const std::size_t each = text != nullptr ? text->size() : (*list)->items.size() * sizeof(Value);
   std::size_t total = 0;
   if (__builtin_mul_overflow(each, times, &total)) overflow("*");
   arena.spend_memory(total);
   if (text != nullptr) {
-    std::string out;
-    out.reserve(total);
+    TextBuilder out;
     if (!text->empty())
-      for (std::size_t i = 0; i < times; ++i) out += *text;
-    return arena.text(std::move(out));
+      for (std::size_t i = 0; i < times; ++i) out.add(*text);
+    return arena.text(std::move(out)).as_markup(text->is_markup());
   }
   List* out = arena.list((*list)->kind);
   if (!(*list)->items.empty())
@@ -113,6 +114,19 @@ Value concatenate(const List& a, const List& b, Arena& arena) {
   return out;
 }
 
+// Beside markup, other text is escaped.
+Value add_texts(const Text& left, const Text& right, Arena& arena) {
+  const bool markup = left.is_markup() || right.is_markup();
+  TextBuilder out;
+  for (const Text& text : {left, right}) {
+    if (markup && !text.is_markup())
+      add_escaped(text, out);
+    else
+      out.add(text);
+  }
+  return arena.text(std::move(out)).as_markup(markup);
+}
+
 void require_defined(const Value& value) {
   if (const auto* undefined = std::get_if<Undefined>(&value))
     throw Error("\"{}\" is undefined", undefined->name);
@@ -129,10 +143,8 @@ Value binary_operation(std::string_view op, const Value& left, const Value& righ
   double da = 0;
   double db = 0;
   if (as_number(left, da) && as_number(right, db)) return on_floats(op, da, db);
-  if (op == "+" && is_string(left) && is_string(right)) {
-    std::string out(std::get<std::string_view>(left));
-    return arena.text(std::move(out.append(std::get<std::string_view>(right))));
-  }
+  if (op == "+" && is_string(left) && is_string(right))
+    return add_texts(std::get<Text>(left), std::get<Text>(right), arena);
   if (op == "+" && is_sequence(left) && is_sequence(right) && !is_string(left) && !is_string(right)) {
     const List& a = *std::get<List*>(left);
     const List& b = *std::get<List*>(right);
@@ -140,7 +152,7 @@ Value binary_operation(std::string_view op, const Value& left, const Value& righ
   }
   if (op == "*" && is_sequence(left) && as_integer(right, ib)) return repeat(left, ib, arena);
   if (op == "*" && is_sequence(right) && as_integer(left, ia)) return repeat(right, ia, arena);
-  if (op == "%" && is_string(left)) throw Error("unsupported construct: formatting a string with %");
+  if (op == "%" && is_string(left)) return format_percent(std::get<Text>(left), right, arena);
   throw Error("\"{}\" is not defined between {} and {}", op, type_name(left), type_name(right));
 }
 
@@ -193,18 +205,18 @@ Value slice(const Value& value, const Value& start, const Value& stop, const Val
   const std::int64_t last =
       std::holds_alternative<None>(stop) ? (by > 0 ? highest : lowest) : place(bound(stop, 0));
 
-  if (const auto* text = std::get_if<std::string_view>(&value); text != nullptr && by == 1)
-    return characters(*text, first, std::max(first, last));
+  const auto* text = std::get_if<Text>(&value);
+  if (text != nullptr && by == 1) return text->part(characters(text->bytes(), first, std::max(first, last)));
   const std::vector<Value> items = items_of(value, arena);
   std::vector<Value> picked;
   for (std::int64_t i = first; by > 0 ? i < last : i > last;) {
     picked.push_back(items[static_cast<std::size_t>(i)]);
     if (__builtin_add_overflow(i, by, &i)) break;
   }
-  if (is_string(value)) {
-    std::string out;
-    for (const Value& c : picked) out += std::get<std::string_view>(c);
-    return arena.text(std::move(out));
+  if (text != nullptr) {
+    TextBuilder out;
+    for (const Value& c : picked) out.add(std::get<Text>(c));
+    return arena.text(std::move(out)).as_markup(text->is_markup());
   }
   List* out = arena.list(std::get<List*>(value)->kind);
   arena.spend_memory(picked.size() * sizeof(Value));

@@ -160,7 +160,10 @@ class Parser : private ExpressionParser {
       next();
       node->condition = parse_expression();
     }
-    if (at_name("recursive")) fail("unsupported construct: recursive loops");
+    if (at_name("recursive")) {
+      node->recursive = true;
+      next();
+    }
     end_block();
     ++loops_;
     node->body = parse_body({"else", "endfor"});

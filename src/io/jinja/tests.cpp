@@ -40,10 +40,10 @@ bool is_generator(const Operand& o) {
   return list != nullptr && (*list)->kind == List::Kind::Generator;
 }
 bool is_number(const Operand& o) {
-  return o.holds<bool>() || o.holds<std::int64_t>() || o.holds<double>();
+  return o.holds<bool>() || o.holds<std::int64_t>() || o.holds<BigInteger>() || o.holds<double>();
 }
 bool is_iterable(const Operand& o) {
-  return is_list_like(o) || is_mapping(o) || o.holds<std::string_view>() || o.holds<Undefined>();
+  return is_list_like(o) || is_mapping(o) || o.holds<Text>() || o.holds<Undefined>();
 }
 
 bool same_object(const Operand& o) {
@@ -64,7 +64,7 @@ bool divisible(const Operand& o) {
 // Python's isupper()/islower(): some letter has case, and none has the other one.
 bool has_case(const Operand& o, std::string (*map)(std::string_view),
               std::string (*opposite)(std::string_view)) {
-  const std::string text = to_text(o.value, o.arena);
+  const std::string text(to_text(o.value, o.arena).bytes());
   return map(text) == text && opposite(text) != text;
 }
 
@@ -96,9 +96,9 @@ constexpr std::array kTests = {
     NamedTest{"defined", [](const Operand& o) { return !o.holds<Undefined>(); }},
     NamedTest{"undefined", [](const Operand& o) { return o.holds<Undefined>(); }},
     NamedTest{"none", [](const Operand& o) { return o.holds<None>(); }},
-    NamedTest{"string", [](const Operand& o) { return o.holds<std::string_view>(); }},
+    NamedTest{"string", [](const Operand& o) { return o.holds<Text>(); }},
     NamedTest{"number", is_number},
-    NamedTest{"integer", [](const Operand& o) { return o.holds<std::int64_t>(); }},
+    NamedTest{"integer", [](const Operand& o) { return o.holds<std::int64_t>() || o.holds<BigInteger>(); }},
     NamedTest{"float", [](const Operand& o) { return o.holds<double>(); }},
     NamedTest{"boolean", [](const Operand& o) { return o.holds<bool>(); }},
     NamedTest{"true", [](const Operand& o) { return o.holds<bool>() && truth(o.value); }},
@@ -107,6 +107,10 @@ constexpr std::array kTests = {
     NamedTest{"iterable", is_iterable},
     NamedTest{"sequence", [](const Operand& o) { return is_iterable(o) && !is_generator(o); }},
     NamedTest{"callable", [](const Operand& o) { return o.holds<const Callable*>(); }},
+    NamedTest{"escaped",
+              [](const Operand& o) { return o.holds<Text>() && std::get<Text>(o.value).is_markup(); }},
+    NamedTest{"filter", [](const Operand& o) { return is_filter(to_text(o.value, o.arena).bytes()); }},
+    NamedTest{"test", [](const Operand& o) { return is_test(to_text(o.value, o.arena).bytes()); }},
     NamedTest{"sameas", same_object},
     NamedTest{"odd", [](const Operand& o) { return o.integer() % 2 != 0; }},
     NamedTest{"even", [](const Operand& o) { return o.integer() % 2 == 0; }},

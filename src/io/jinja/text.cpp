@@ -1,270 +1,70 @@
-// How values are written: Python's str(), repr() and json.dumps().
-#include <utf8proc.h>
+#include "io/jinja/text.h"
 
 #include <algorithm>
-#include <cmath>
-
-#include "base/error.h"
-#include "io/jinja/value.h"
-#include "io/unicode.h"
+#include <cstring>
+#include <utility>
 
 namespace augur::jinja {
-namespace {
 
-std::string float_text(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  std::string text = fmt::format("{}", value);  // the shortest that reads back, as Python's repr
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text;
+const char Text::kAllClient = 1;
+
+Text Text::part(std::string_view part) const {
+  Text out = *this;
+  out.bytes_ = part;
+  if (marks() != nullptr && !part.empty()) out.marks_ = marks_ + (part.data() - bytes_.data());
+  return out;
 }
 
-bool printable(char32_t code) {
-  if (code == ' ') return true;
-  switch (utf8proc_category(static_cast<utf8proc_int32_t>(code))) {
-    case UTF8PROC_CATEGORY_CN:
-    case UTF8PROC_CATEGORY_CC:
-    case UTF8PROC_CATEGORY_CF:
-    case UTF8PROC_CATEGORY_CS:
-    case UTF8PROC_CATEGORY_CO:
-    case UTF8PROC_CATEGORY_ZS:
-    case UTF8PROC_CATEGORY_ZL:
-    case UTF8PROC_CATEGORY_ZP:
-      return false;
-    default:
-      return true;
-  }
+bool Text::any_client() const {
+  if (bytes_.empty() || marks_ == nullptr) return false;
+  return marks_ == &kAllClient || std::memchr(marks_, 1, bytes_.size()) != nullptr;
 }
 
-std::string quoted(std::string_view text) {
-  const char quote =
-      text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos ? '"' : '\'';
-  std::string out(1, quote);
-  for (std::size_t at = 0; at < text.size();) {
-    const DecodedCharacter c = decode_utf8(text, at);
-    at += c.length;
-    const auto code = static_cast<std::uint32_t>(c.code);
-    if (c.code == '\n') {
-      out += "\\n";
-    } else if (c.code == '\r') {
-      out += "\\r";
-    } else if (c.code == '\t') {
-      out += "\\t";
-    } else if (c.code == '\\' || c.code == static_cast<char32_t>(quote)) {
-      out += '\\';
-      out += static_cast<char>(c.code);
-    } else if (printable(c.code)) {
-      append_utf8(out, c.code);
-    } else {
-      out += code < 0x100     ? fmt::format("\\x{:02x}", code)
-             : code < 0x10000 ? fmt::format("\\u{:04x}", code)
-                              : fmt::format("\\U{:08x}", code);
-    }
-  }
-  return out + quote;
+Text Text::as_markup(bool markup) const {
+  Text out = *this;
+  out.markup_ = markup;
+  return out;
 }
 
-/// Writes nested values, counting what it visits and writes: shared parts may appear exponentially often.
-class Writer {
- public:
-  explicit Writer(Arena& arena) : arena_(arena) {}
-  void put(std::string_view text) {
-    arena_.spend_memory(text.size());
-    out += text;
-  }
-  void enter(int depth) {
-    arena_.spend_steps(1);
-    if (depth > arena_.limits().depth) throw Error("values are nested too deeply");
-  }
-  Arena& arena() { return arena_; }
-  std::string out;
-
- private:
-  Arena& arena_;
-};
-
-bool write_scalar(const Value& value, Writer& writer) {
-  if (const auto* b = std::get_if<bool>(&value))
-    writer.put(*b ? "True" : "False");
-  else if (const auto* i = std::get_if<std::int64_t>(&value))
-    writer.put(std::to_string(*i));
-  else if (const auto* d = std::get_if<double>(&value))
-    writer.put(float_text(*d));
-  else if (std::holds_alternative<None>(value))
-    writer.put("None");
-  else
-    return false;
-  return true;
+void TextBuilder::add(const Text& text) {
+  if (text.marks() == nullptr) return add(text.bytes(), text.any_client());
+  if (!mixed()) become_mixed();
+  bytes_ += text.bytes();
+  marks_.append(text.marks(), text.size());
 }
 
-void write_repr(const Value& value, Writer& writer, int depth) {
-  writer.enter(depth);
-  if (write_scalar(value, writer)) return;
-  if (const auto* text = std::get_if<std::string_view>(&value)) return writer.put(quoted(*text));
-  if (std::holds_alternative<Undefined>(value)) return writer.put("Undefined");
-  if (const auto* list = std::get_if<List*>(&value);
-      list != nullptr && (*list)->kind != List::Kind::Generator) {
-    const bool tuple = (*list)->kind == List::Kind::Tuple;
-    const auto& items = (*list)->items;
-    writer.put(tuple ? "(" : "[");
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i > 0) writer.put(", ");
-      write_repr(items[i], writer, depth + 1);
-    }
-    return writer.put(tuple ? (items.size() == 1 ? ",)" : ")") : "]");
+void TextBuilder::add(std::string_view bytes, bool client) {
+  if (bytes.empty()) return;
+  if (bytes_.empty()) {
+    client_ = client;
+    marks_.clear();
+  } else if (!mixed() && client != client_) {
+    become_mixed();
   }
-  if (const auto* dict = std::get_if<Dict*>(&value); dict != nullptr && !(*dict)->is_namespace) {
-    const auto& items = (*dict)->items;
-    writer.put("{");
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i > 0) writer.put(", ");
-      write_repr(items[i].first, writer, depth + 1);
-      writer.put(": ");
-      write_repr(items[i].second, writer, depth + 1);
-    }
-    return writer.put("}");
-  }
-  throw Error("{} cannot be written as text", type_name(value));
+  if (mixed()) marks_.append(bytes.size(), client ? '\1' : '\0');
+  bytes_ += bytes;
 }
 
-std::string json_string(std::string_view text, bool ascii) {
-  std::string out = "\"";
-  for (std::size_t at = 0; at < text.size();) {
-    const DecodedCharacter c = decode_utf8(text, at);
-    at += c.length;
-    const auto code = static_cast<std::uint32_t>(c.code);
-    switch (c.code) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      case '\b':
-        out += "\\b";
-        break;
-      case '\f':
-        out += "\\f";
-        break;
-      default:
-        if (code < 0x20 || (ascii && code >= 0x7F && code < 0x10000))
-          out += code == 0x7F ? std::string(1, '\x7F') : fmt::format("\\u{:04x}", code);
-        else if (ascii && code >= 0x10000)
-          out += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + ((code - 0x10000) >> 10),
-                             0xDC00 + ((code - 0x10000) & 0x3FF));
-        else
-          append_utf8(out, c.code);
-    }
-  }
-  return out + '"';
+Text TextBuilder::view() const {
+  if (mixed()) return Text::mixed(bytes_, marks_.data());
+  return client_ ? Text::client(bytes_) : Text::own(bytes_);
 }
 
-class JsonWriter {
- public:
-  JsonWriter(const JsonStyle& style, Writer& writer) : style_(style), writer_(writer) {
-    item_separator_ = !style.item_separator.empty() ? style.item_separator : style.indent < 0 ? ", " : ",";
-    key_separator_ = !style.key_separator.empty() ? style.key_separator : ": ";
-  }
-
-  void write(const Value& value, int depth) {
-    writer_.enter(depth);
-    if (const auto* text = std::get_if<std::string_view>(&value))
-      return writer_.put(json_string(*text, style_.ascii));
-    if (const auto scalar = scalar_text(value); !scalar.empty()) return writer_.put(scalar);
-    if (const auto* list = std::get_if<List*>(&value);
-        list != nullptr && (*list)->kind != List::Kind::Generator)
-      return write_list(**list, depth);
-    if (const auto* dict = std::get_if<Dict*>(&value); dict != nullptr && !(*dict)->is_namespace)
-      return write_dict(**dict, depth);
-    throw Error("{} cannot be written as JSON", type_name(value));
-  }
-
- private:
-  static std::string scalar_text(const Value& value) {
-    if (const auto* b = std::get_if<bool>(&value)) return *b ? "true" : "false";
-    if (const auto* i = std::get_if<std::int64_t>(&value)) return std::to_string(*i);
-    if (std::holds_alternative<None>(value)) return "null";
-    if (const auto* d = std::get_if<double>(&value)) {
-      if (std::isnan(*d)) return "NaN";
-      if (std::isinf(*d)) return *d < 0 ? "-Infinity" : "Infinity";
-      return float_text(*d);
-    }
-    return {};
-  }
-
-  void line_break(int depth) {
-    if (style_.indent < 0) return;
-    writer_.put("\n");
-    writer_.put(std::string(static_cast<std::size_t>(style_.indent) * static_cast<std::size_t>(depth), ' '));
-  }
-
-  void write_list(const List& list, int depth) {
-    if (list.items.empty()) return writer_.put("[]");
-    writer_.put("[");
-    for (std::size_t i = 0; i < list.items.size(); ++i) {
-      if (i > 0) writer_.put(item_separator_);
-      line_break(depth + 1);
-      write(list.items[i], depth + 1);
-    }
-    line_break(depth);
-    writer_.put("]");
-  }
-
-  void write_dict(const Dict& dict, int depth) {
-    if (dict.items.empty()) return writer_.put("{}");
-    std::vector<const std::pair<Value, Value>*> order;
-    for (const auto& item : dict.items) order.push_back(&item);
-    if (style_.sort_keys)
-      std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) {
-        return less(a->first, b->first, writer_.arena());
-      });
-    writer_.put("{");
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      if (i > 0) writer_.put(item_separator_);
-      line_break(depth + 1);
-      const auto* text = std::get_if<std::string_view>(&order[i]->first);
-      writer_.put(json_string(text != nullptr ? *text : std::string_view(scalar_text(order[i]->first)),
-                              style_.ascii));
-      writer_.put(key_separator_);
-      write(order[i]->second, depth + 1);
-    }
-    line_break(depth);
-    writer_.put("}");
-  }
-
-  const JsonStyle& style_;
-  Writer& writer_;
-  std::string_view item_separator_;
-  std::string_view key_separator_;
-};
-
-}  // namespace
-
-std::string to_text(const Value& value, Arena& arena) {
-  if (const auto* text = std::get_if<std::string_view>(&value)) return std::string(*text);
-  if (std::holds_alternative<Undefined>(value)) return {};
-  return to_repr(value, arena);
+void TextBuilder::truncate(std::size_t size) {
+  bytes_.resize(size);
+  if (mixed()) marks_.resize(size);
 }
 
-std::string to_repr(const Value& value, Arena& arena) {
-  Writer writer(arena);
-  write_repr(value, writer, 0);
-  return std::move(writer.out);
-}
-
-std::string to_json(const Value& value, const JsonStyle& style, Arena& arena) {
-  Writer writer(arena);
-  JsonWriter(style, writer).write(value, 0);
-  return std::move(writer.out);
+MarkedText TextBuilder::marked() && {
+  MarkedText out;
+  if (!mixed() && client_ && !bytes_.empty()) out.client.push_back({0, bytes_.size()});
+  for (std::size_t begin = 0; (begin = marks_.find('\1', begin)) != std::string::npos;) {
+    const std::size_t end = std::min(marks_.find('\0', begin), marks_.size());
+    out.client.push_back({begin, end});
+    begin = end;
+  }
+  out.text = std::move(bytes_);
+  return out;
 }
 
 }  // namespace augur::jinja

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
+#include "io/big_integers.h"
 #include "io/unicode.h"
 
 namespace augur::jinja {
@@ -29,6 +31,7 @@ bool as_number(const Value& value, double& out) {
   std::int64_t i = 0;
   if (as_integer(value, i)) return out = static_cast<double>(i), true;
   if (const auto* d = get<double>(value)) return out = *d, true;
+  if (const auto* big = get<BigInteger>(value)) return out = std::strtod(big->digits.data(), nullptr), true;
   return false;
 }
 
@@ -41,7 +44,8 @@ std::optional<bool> equal_scalars(const Value& a, const Value& b) {
   double db = 0;
   if (as_number(a, da) && as_number(b, db)) return da == db;
   if (a.index() != b.index()) return false;
-  if (const auto* text = get<std::string_view>(a)) return *text == std::get<std::string_view>(b);
+  if (const auto* big = get<BigInteger>(a)) return big->digits == std::get<BigInteger>(b).digits;
+  if (const auto* text = bytes_of(a)) return *text == *bytes_of(b);
   return std::nullopt;
 }
 
@@ -85,7 +89,7 @@ bool same_key(const Value& a, const Value& b) {
 }
 
 std::string_view name_of(const Value& key) {
-  const auto* text = get<std::string_view>(key);
+  const auto* text = bytes_of(key);
   return text != nullptr ? *text : std::string_view();
 }
 
@@ -109,9 +113,22 @@ void Dict::set(const Value& key, const Value& value, Arena& arena) {
   items.emplace_back(key, value);
 }
 
-std::string_view Arena::text(std::string value) {
-  spend_memory(value.size() + sizeof(std::string));
-  return texts_.emplace_back(std::move(value));
+Text Arena::text(TextBuilder built) {
+  spend_memory(built.bytes_.size() + built.marks_.size() + sizeof(std::string));
+  const bool mixed = built.mixed();
+  const std::string_view bytes = texts_.emplace_back(std::move(built.bytes_));
+  if (!mixed) return built.client_ ? Text::client(bytes) : Text::own(bytes);
+  return Text::mixed(bytes, texts_.emplace_back(std::move(built.marks_)).data());
+}
+
+Text Arena::own(std::string bytes) {
+  return text(std::move(bytes), false);
+}
+
+Text Arena::text(std::string bytes, bool client) {
+  spend_memory(bytes.size() + sizeof(std::string));
+  const std::string_view kept = texts_.emplace_back(std::move(bytes));
+  return client ? Text::client(kept) : Text::own(kept);
 }
 
 List* Arena::list(List::Kind kind) {
@@ -138,7 +155,7 @@ const Callable* Arena::callable(Callable value) {
 
 void Arena::spend_memory(std::size_t bytes) {
   if (bytes > limits_.memory - memory_)
-    throw Error("the template needs more than {} MiB of memory", limits_.memory >> 20);
+    throw Error("the template needs more than {} bytes of memory", limits_.memory);
   memory_ += bytes;
 }
 
@@ -150,7 +167,7 @@ void Arena::spend_steps(std::size_t steps) {
 
 namespace {
 
-Value from_json_at(const nlohmann::ordered_json& json, Arena& arena, int depth) {
+Value from_json_at(const nlohmann::ordered_json& json, bool client, Arena& arena, int depth) {
   if (depth > arena.limits().depth) throw Error("values are nested too deeply");
   using Type = nlohmann::ordered_json::value_t;
   switch (json.type()) {
@@ -158,24 +175,30 @@ Value from_json_at(const nlohmann::ordered_json& json, Arena& arena, int depth) 
       return json.get<bool>();
     case Type::number_integer:
       return json.get<std::int64_t>();
-    case Type::number_unsigned:
-      if (json.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-        throw Error("the integer {} is too large", json.get<std::uint64_t>());
-      return json.get<std::int64_t>();
+    case Type::number_unsigned: {
+      const auto number = json.get<std::uint64_t>();
+      if (number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+        return static_cast<std::int64_t>(number);
+      return BigInteger{arena.own(std::to_string(number)).bytes()};
+    }
     case Type::number_float:
       return json.get<double>();
+    case Type::binary:
+      return BigInteger{arena.own(std::string(big_integer(json))).bytes()};
     case Type::string:
-      return arena.text(json.get<std::string>());
+      return arena.text(json.get<std::string>(), client);
     case Type::array: {
       List* list = arena.list();
-      for (const auto& item : json) arena.push(*list, from_json_at(item, arena, depth + 1));
+      list->client = client;
+      for (const auto& item : json) arena.push(*list, from_json_at(item, client, arena, depth + 1));
       return list;
     }
     case Type::object: {
       Dict* dict = arena.dict();
+      dict->client = client;
       for (const auto& [key, item] : json.items()) {
         arena.spend_memory(2 * sizeof(Value));
-        dict->items.emplace_back(arena.text(key), from_json_at(item, arena, depth + 1));
+        dict->items.emplace_back(arena.text(key, client), from_json_at(item, client, arena, depth + 1));
       }
       return dict;
     }
@@ -184,17 +207,26 @@ Value from_json_at(const nlohmann::ordered_json& json, Arena& arena, int depth) 
   }
 }
 
+// How two integers of any size compare: by sign, length and digits.
+bool less_digits(std::string_view a, std::string_view b) {
+  const bool negative = a.starts_with('-');
+  if (negative != b.starts_with('-')) return negative;
+  if (negative) return less_digits(b.substr(1), a.substr(1));
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
 }  // namespace
 
-Value from_json(const nlohmann::ordered_json& json, Arena& arena) {
-  return from_json_at(json, arena, 0);
+Value from_json(const nlohmann::ordered_json& json, bool client, Arena& arena) {
+  return from_json_at(json, client, arena, 0);
 }
 
 bool truth(const Value& value) {
   if (const auto* b = get<bool>(value)) return *b;
   if (const auto* i = get<std::int64_t>(value)) return *i != 0;
   if (const auto* d = get<double>(value)) return *d != 0;
-  if (const auto* text = get<std::string_view>(value)) return !text->empty();
+  if (get<BigInteger>(value) != nullptr) return true;
+  if (const auto* text = bytes_of(value)) return !text->empty();
   if (const auto* list = get<List*>(value))
     return (*list)->kind == List::Kind::Generator || !(*list)->items.empty();
   if (const auto* dict = get<Dict*>(value)) return (*dict)->is_namespace || !(*dict)->items.empty();
@@ -209,11 +241,19 @@ bool less(const Value& a, const Value& b, Arena& arena) {
   std::int64_t ia = 0;
   std::int64_t ib = 0;
   if (as_integer(a, ia) && as_integer(b, ib)) return ia < ib;
+  const auto digits = [](const Value& value, std::int64_t integer) {
+    const auto* big = get<BigInteger>(value);
+    return big != nullptr ? std::string(big->digits) : std::to_string(integer);
+  };
+  const bool big = get<BigInteger>(a) != nullptr || get<BigInteger>(b) != nullptr;
+  if (big && (get<BigInteger>(a) != nullptr || as_integer(a, ia)) &&
+      (get<BigInteger>(b) != nullptr || as_integer(b, ib)))
+    return less_digits(digits(a, ia), digits(b, ib));
   double da = 0;
   double db = 0;
   if (as_number(a, da) && as_number(b, db)) return da < db;
-  const auto* ta = get<std::string_view>(a);
-  const auto* tb = get<std::string_view>(b);
+  const auto* ta = bytes_of(a);
+  const auto* tb = bytes_of(b);
   if (ta != nullptr && tb != nullptr) {
     arena.spend_steps(std::min(ta->size(), tb->size()) / 64);
     return *ta < *tb;  // UTF-8 sorts as its code points do
@@ -222,8 +262,8 @@ bool less(const Value& a, const Value& b, Arena& arena) {
 }
 
 bool contains(const Value& value, const Value& item, Arena& arena) {
-  if (const auto* text = get<std::string_view>(value)) {
-    const auto* part = get<std::string_view>(item);
+  if (const auto* text = bytes_of(value)) {
+    const auto* part = bytes_of(item);
     if (part == nullptr) throw Error("\"in\" a string needs a string on its left, not {}", type_name(item));
     spend_for(value, arena);
     return find_text(*text, *part) != std::string_view::npos;
@@ -237,11 +277,11 @@ bool contains(const Value& value, const Value& item, Arena& arena) {
 }
 
 std::string_view type_name(const Value& value) {
-  static constexpr std::string_view kNames[] = {"undefined",  "none",         "a boolean",
-                                                "an integer", "a float",      "a string",
-                                                "a list",     "a dictionary", "a function"};
+  static constexpr std::string_view kNames[] = {"undefined",    "none",      "a boolean", "an integer",
+                                                "an integer",   "a float",   "a string",  "a list",
+                                                "a dictionary", "a function"};
   if (const auto* list = get<List*>(value)) {
-    if ((*list)->kind == List::Kind::Tuple) return "a tuple";
+    if ((*list)->kind == List::Kind::Tuple || (*list)->kind == List::Kind::Group) return "a tuple";
     if ((*list)->kind == List::Kind::Generator) return "a generator";
   }
   if (const auto* dict = get<Dict*>(value); dict != nullptr && (*dict)->is_namespace) return "a namespace";
@@ -249,7 +289,12 @@ std::string_view type_name(const Value& value) {
 }
 
 bool is_string(const Value& value) {
-  return get<std::string_view>(value) != nullptr;
+  return get<Text>(value) != nullptr;
+}
+
+const std::string_view* bytes_of(const Value& value) {
+  const auto* text = get<Text>(value);
+  return text != nullptr ? &text->bytes() : nullptr;
 }
 
 std::vector<Value> items_of(const Value& value, Arena& arena) {
@@ -260,11 +305,11 @@ std::vector<Value> items_of(const Value& value, Arena& arena) {
   } else if (const auto* dict = get<Dict*>(value); dict != nullptr && !(*dict)->is_namespace) {
     arena.spend_steps((*dict)->items.size());
     for (const auto& [key, item] : (*dict)->items) out.push_back(key);
-  } else if (const auto* text = get<std::string_view>(value)) {
+  } else if (const auto* text = get<Text>(value)) {
     for (std::size_t at = 0; at < text->size();) {
-      const std::size_t length = decode_utf8(*text, at).length;
+      const std::size_t length = decode_utf8(text->bytes(), at).length;
       arena.spend_steps(1);
-      out.emplace_back(text->substr(at, length));
+      out.emplace_back(text->part(at, length));
       at += length;
     }
   } else if (get<Undefined>(value) == nullptr) {
@@ -274,7 +319,7 @@ std::vector<Value> items_of(const Value& value, Arena& arena) {
 }
 
 std::int64_t length_of(const Value& value) {
-  if (const auto* text = get<std::string_view>(value)) return count_characters(*text);
+  if (const auto* text = bytes_of(value)) return count_characters(*text);
   if (const auto* list = get<List*>(value); list != nullptr && (*list)->kind != List::Kind::Generator)
     return static_cast<std::int64_t>((*list)->items.size());
   if (const auto* dict = get<Dict*>(value); dict != nullptr && !(*dict)->is_namespace)
@@ -293,7 +338,7 @@ std::size_t find_text(std::string_view text, std::string_view part, std::size_t 
 
 void spend_for(const Value& value, Arena& arena) {
   std::size_t steps = 1;
-  if (const auto* text = get<std::string_view>(value)) steps += text->size() / 64;
+  if (const auto* text = bytes_of(value)) steps += text->size() / 64;
   if (const auto* dict = get<Dict*>(value)) steps += (*dict)->items.size() / 16;
   arena.spend_steps(steps);
 }

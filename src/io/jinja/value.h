@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "io/jinja/text.h"
+
 namespace augur::jinja {
 
 class Arena;
@@ -20,23 +22,32 @@ struct Undefined {
   std::string_view name;
 };
 struct None {};
+/// An integer that 64 bits do not hold: a minus sign perhaps, and digits. It can be written and compared.
+struct BigInteger {
+  std::string_view digits;
+};
 
 /// A value of the template language. Strings, lists and dictionaries live in the Arena of one rendering, so
-/// that values are small, copying is cheap and cycles cannot leak.
-using Value = std::variant<Undefined, None, bool, std::int64_t, double, std::string_view, List*, Dict*,
+/// that values are small, copying is cheap and cycles cannot leak. Numbers do not know who wrote them: what
+/// comes of them are digits, never the text of a token.
+using Value = std::variant<Undefined, None, bool, std::int64_t, BigInteger, double, Text, List*, Dict*,
                            const Callable*>;
 
 struct List {
-  enum class Kind { List, Tuple, Generator };
+  /// A generator is always true and has no length. A group is groupby's: a tuple of `grouper` and `list`.
+  enum class Kind { List, Tuple, Group, Generator };
   std::vector<Value> items;
-  Kind kind = Kind::List;  ///< a generator is always true and has no length
+  Kind kind = Kind::List;
+  bool client = false;  ///< sent by a client: so are its brackets, when it is written
 };
 
 /// In order of insertion. Templates' dictionaries are small: lookup is linear. Keys are strings, numbers,
 /// booleans or none.
 struct Dict {
   std::vector<std::pair<Value, Value>> items;
-  bool is_namespace = false;  ///< made by namespace(): its attributes can be set
+  bool is_namespace = false;       ///< made by namespace(): its attributes can be set
+  bool client = false;             ///< as List::client
+  const Callable* call = nullptr;  ///< what calling it does: `loop` of a recursive loop
   const Value* find(const Value& key, Arena& arena) const;
   void set(const Value& key, const Value& value, Arena& arena);
 };
@@ -44,20 +55,21 @@ struct Dict {
 struct Scope;
 struct Statement;
 
-/// Something that can be called: a built-in function, a method of `self`, or a macro.
+/// Something that can be called: a built-in function, a method of `self`, a macro, or a recursive loop.
 struct Callable {
   std::string_view name;
   Value self = None{};
   bool is_method = false;
-  const Statement* macro = nullptr;  ///< null: built in
-  Scope* scope = nullptr;            ///< where the macro was defined
+  const Statement* macro = nullptr;  ///< of a macro or loop; null: built in
+  Scope* scope = nullptr;            ///< where that was defined
+  std::int64_t depth = 0;            ///< of a loop: how often it has called itself by then
 };
 
 /// Limits of one rendering, so that no template hangs or exhausts memory.
 struct Limits {
-  std::size_t memory = 64u << 20;  ///< bytes of strings, list items and output
-  std::int64_t steps = 5'000'000;  ///< expressions evaluated, items visited, 16 names or 64 bytes searched
-  int depth = 200;                 ///< of lists within lists
+  std::size_t memory = 0;  ///< bytes of strings, list items and output
+  std::int64_t steps = 0;  ///< expressions evaluated, items visited, 16 names or 64 bytes searched
+  int depth = 200;         ///< of lists within lists
 };
 
 /// Owns what the values of one rendering point to, and counts what they cost. Error beyond a limit.
@@ -67,7 +79,10 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  std::string_view text(std::string value);
+  Text text(TextBuilder built);
+  Text own(std::string bytes);
+  /// `client`: whose all of them are.
+  Text text(std::string bytes, bool client);
   List* list(List::Kind kind = List::Kind::List);
   Dict* dict();
   void push(List& list, const Value& value);
@@ -87,7 +102,8 @@ class Arena {
   std::deque<Callable> callables_;
 };
 
-Value from_json(const nlohmann::ordered_json& json, Arena& arena);
+/// All of it is a client's, or none.
+Value from_json(const nlohmann::ordered_json& json, bool client, Arena& arena);
 
 bool truth(const Value& value);
 bool equal(const Value& a, const Value& b, Arena& arena);
@@ -98,9 +114,11 @@ bool contains(const Value& value, const Value& item, Arena& arena);
 /// Python's type name, for messages.
 std::string_view type_name(const Value& value);
 bool is_string(const Value& value);
-/// Python's str() and repr().
-std::string to_text(const Value& value, Arena& arena);
-std::string to_repr(const Value& value, Arena& arena);
+/// The string's bytes; null: it is none.
+const std::string_view* bytes_of(const Value& value);
+/// Python's str() and repr(). A string itself is not copied.
+Text to_text(const Value& value, Arena& arena);
+Text to_repr(const Value& value, Arena& arena);
 
 /// The items a loop goes over: of a list, a dictionary's keys, a string's characters. Error for others.
 std::vector<Value> items_of(const Value& value, Arena& arena);
@@ -110,12 +128,12 @@ std::int64_t length_of(const Value& value);
 struct JsonStyle {
   int indent = -1;  ///< negative: on one line
   bool sort_keys = false;
-  bool ascii = false;               ///< escape what is not ASCII
-  std::string_view item_separator;  ///< empty: Python's default
-  std::string_view key_separator;
+  bool ascii = false;   ///< escape what is not ASCII
+  Text item_separator;  ///< empty: Python's default
+  Text key_separator;
 };
 /// Python's json.dumps. Error for values JSON does not have.
-std::string to_json(const Value& value, const JsonStyle& style, Arena& arena);
+Text to_json(const Value& value, const JsonStyle& style, Arena& arena);
 
 /// Position of `part` in `text` from `from` on, or npos; linear whatever the texts.
 std::size_t find_text(std::string_view text, std::string_view part, std::size_t from = 0);

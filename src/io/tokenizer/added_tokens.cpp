@@ -24,6 +24,13 @@ bool word_after(std::string_view text, std::size_t position) {
 
 }  // namespace
 
+bool AddedToken::is_control() const {
+  const auto between = [&](std::string_view begin, std::string_view end) {
+    return content.size() > begin.size() + end.size() && content.starts_with(begin) && content.ends_with(end);
+  };
+  return special || between("<|", "|>") || between("<\xEF\xBD\x9C", "\xEF\xBD\x9C>");
+}
+
 AddedTokenMatcher::AddedTokenMatcher(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)), nodes_(1) {
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     if (tokens_[i].content.empty()) continue;
@@ -51,23 +58,32 @@ std::int32_t AddedTokenMatcher::child(std::int32_t node, unsigned char byte) con
   return found != edges.end() && found->first == byte ? found->second : -1;
 }
 
-const AddedToken* AddedTokenMatcher::longest_at(std::string_view text, std::size_t position) const {
+const AddedToken* AddedTokenMatcher::longest_at(std::string_view text, std::size_t position,
+                                                std::size_t control_end,
+                                                std::span<const TokenId> control) const {
   const AddedToken* best = nullptr;
   std::int32_t node = 0;
   for (std::size_t i = position; i < text.size(); ++i) {
     node = child(node, static_cast<unsigned char>(text[i]));
     if (node < 0) break;
-    const std::int32_t token = nodes_[static_cast<std::size_t>(node)].token;
-    if (token >= 0) best = &tokens_[static_cast<std::size_t>(token)];
+    const std::int32_t index = nodes_[static_cast<std::size_t>(node)].token;
+    if (index < 0) continue;
+    const AddedToken& token = tokens_[static_cast<std::size_t>(index)];
+    const bool is_control =
+        token.is_control() || std::find(control.begin(), control.end(), token.id) != control.end();
+    if (!is_control || i < control_end) best = &token;
   }
   return best;
 }
 
-void AddedTokenMatcher::split(std::string_view text, std::vector<Part>& out) const {
+void AddedTokenMatcher::split(std::string_view text, const PlainParts& plain, std::vector<Part>& out) const {
   std::size_t done = 0;
+  std::size_t range = 0;  // the first that ends behind the position
   if (!empty()) {
     for (std::size_t position = 0; position < text.size();) {
-      const AddedToken* token = longest_at(text, position);
+      while (range < plain.ranges.size() && plain.ranges[range].end <= position) ++range;
+      const std::size_t control_end = range < plain.ranges.size() ? plain.ranges[range].begin : text.size();
+      const AddedToken* token = longest_at(text, position, control_end, plain.control);
       if (token == nullptr) {
         ++position;
         continue;

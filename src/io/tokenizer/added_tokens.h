@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/types.h"
+#include "io/marked_text.h"
 
 namespace augur {
 
@@ -17,6 +19,16 @@ struct AddedToken {
   bool rstrip = false;       ///< ... and on its right
   bool single_word = false;  ///< only where no word character is next to it
   bool normalized = false;   ///< looked for in the normalised text, not in the raw one
+
+  /// Whether a client's text must not become it: a special token, or one that is written like one
+  /// ("<|...|>"), as some publishers leave theirs unmarked.
+  bool is_control() const;
+};
+
+/// Parts of a text in which no control token is recognised.
+struct PlainParts {
+  std::span<const ByteRange> ranges;  ///< in order, apart from each other
+  std::span<const TokenId> control;   ///< that are control tokens beside those that are by themselves
 };
 
 /// Finds added tokens in a text: leftmost match first, the longest of those that begin at the same place.
@@ -33,8 +45,9 @@ class AddedTokenMatcher {
     std::string_view text;
     const AddedToken* token = nullptr;  ///< null: ordinary text
   };
-  /// Appends the parts of `text` in order; none is empty.
-  void split(std::string_view text, std::vector<Part>& out) const;
+  /// Appends the parts of `text` in order; none is empty. A control token is not found where one of its bytes
+  /// lies in a plain range; the white space that a token swallows may.
+  void split(std::string_view text, const PlainParts& plain, std::vector<Part>& out) const;
 
  private:
   struct Node {
@@ -42,7 +55,9 @@ class AddedTokenMatcher {
     std::int32_t token = -1;                                   ///< index of the token that ends here
   };
   std::int32_t child(std::int32_t node, unsigned char byte) const;
-  const AddedToken* longest_at(std::string_view text, std::size_t position) const;
+  /// `control_end`: control tokens may reach as far.
+  const AddedToken* longest_at(std::string_view text, std::size_t position, std::size_t control_end,
+                               std::span<const TokenId> control) const;
 
   std::vector<AddedToken> tokens_;
   std::vector<Node> nodes_;  ///< a trie; node 0 is the root

@@ -1,6 +1,7 @@
 #include "io/tokenizer/bpe_tokenizer.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "io/tokenizer/bpe_byte_level.h"
@@ -28,6 +29,14 @@ int byte_token(std::string_view text) {
   const int high = hex_digit(text[3]);
   const int low = hex_digit(text[4]);
   return high < 0 || low < 0 ? -1 : 16 * high + low;
+}
+
+/// Tokens that ordinary text never becomes: where they are wanted, they are found before.
+std::unordered_set<TokenId> control_ids(const BpeDefinition& definition) {
+  std::unordered_set<TokenId> ids;
+  for (const AddedToken& token : definition.added_tokens)
+    if (token.is_control() && !token.single_word) ids.insert(token.id);
+  return ids;
 }
 
 bool single_character(std::string_view text) {
@@ -62,6 +71,7 @@ std::string BpeTokenizer::running_text(const std::string& token, const BpeDefini
 
 void BpeTokenizer::add_tokens(const BpeDefinition& definition) {
   const ByteLevelDecoder alphabet;
+  const std::unordered_set<TokenId> control = control_ids(definition);
   ids_.reserve(definition.tokens.size());
   for (const BpeDefinition::Token& token : definition.tokens) {
     const auto bytes = byte_level_ ? alphabet.bytes(token.text) : std::nullopt;
@@ -71,7 +81,7 @@ void BpeTokenizer::add_tokens(const BpeDefinition& definition) {
     if (byte_fallback_)
       if (const int byte = byte_token(token.text); byte >= 0)
         byte_tokens_[static_cast<std::size_t>(byte)] = id;
-    if (!token.normal) continue;
+    if (!token.normal || control.contains(id)) continue;
     if (byte_level_) {
       if (bytes && bytes->size() == 1) byte_tokens_[static_cast<unsigned char>((*bytes)[0])] = id;
       if (bytes && ignore_merges_) words_.emplace(*bytes, id);
@@ -117,6 +127,7 @@ void BpeTokenizer::add_merges(const BpeDefinition& definition) {
     }
     throw Error("{}: a merge names \"{}\", which is not in the vocabulary", where_, to_valid_utf8(text));
   };
+  const std::unordered_set<TokenId> control = control_ids(definition);
   std::string merged;
   for (const BpeDefinition::Merge& merge : definition.merges) {
     const TokenId left = symbol(merge.left);
@@ -126,7 +137,7 @@ void BpeTokenizer::add_merges(const BpeDefinition& definition) {
     if (result == ids_.end())
       throw Error("{}: the merge of \"{}\" and \"{}\" is not in the vocabulary", where_,
                   to_valid_utf8(merge.left), to_valid_utf8(merge.right));
-    merges_.add(left, right, merge.rank, result->second);
+    if (!control.contains(result->second)) merges_.add(left, right, merge.rank, result->second);
   }
   for (auto& [text, id] : loose) words_.emplace(text, id);
 }
@@ -137,11 +148,39 @@ std::optional<TokenId> BpeTokenizer::find(std::string_view text) const {
   return found->second;
 }
 
-std::vector<TokenId> BpeTokenizer::encode(std::string_view text) const {
+namespace {
+
+/// '\1' for each byte of text.substr(begin, size) that is in a range, '\0' for the others.
+std::string marks_of(std::size_t begin, std::size_t size, std::span<const ByteRange> ranges) {
+  std::string marks(size, '\0');
+  auto range = std::lower_bound(ranges.begin(), ranges.end(), begin,
+                                [](const ByteRange& r, std::size_t at) { return r.end <= at; });
+  for (; range != ranges.end() && range->begin < begin + size; ++range) {
+    const std::size_t first = std::max(range->begin, begin) - begin;
+    const std::size_t last = std::min(range->end, begin + size) - begin;
+    std::fill(marks.begin() + static_cast<std::ptrdiff_t>(first),
+              marks.begin() + static_cast<std::ptrdiff_t>(last), '\1');
+  }
+  return marks;
+}
+
+std::vector<ByteRange> ranges_of(const std::string& marks) {
+  std::vector<ByteRange> ranges;
+  for (std::size_t begin = 0; (begin = marks.find('\1', begin)) != std::string::npos;) {
+    const std::size_t end = std::min(marks.find('\0', begin), marks.size());
+    ranges.push_back({begin, end});
+    begin = end;
+  }
+  return ranges;
+}
+
+}  // namespace
+
+std::vector<TokenId> BpeTokenizer::encode(std::string_view text, std::span<const ByteRange> plain) const {
   std::vector<TokenId> out;
   std::vector<AddedTokenMatcher::Part> parts;
   std::vector<AddedTokenMatcher::Part> inner;
-  raw_tokens_.split(text, parts);
+  raw_tokens_.split(text, {plain, eos}, parts);
   bool starts_text = true;
   for (const auto& part : parts) {
     if (part.token != nullptr) {
@@ -149,9 +188,18 @@ std::vector<TokenId> BpeTokenizer::encode(std::string_view text) const {
     } else if (normalizer_.identity() && normalized_tokens_.empty()) {
       encode_stretch(part.text, starts_text, out);
     } else {
-      const std::string normalized = normalizer_.apply(part.text, starts_text);
+      std::string normalized;
+      std::vector<ByteRange> ranges;
+      if (plain.empty() || normalized_tokens_.empty()) {
+        normalized = normalizer_.apply(part.text, starts_text);
+      } else {
+        const auto begin = static_cast<std::size_t>(part.text.data() - text.data());
+        std::string marks = marks_of(begin, part.text.size(), plain);
+        normalized = normalizer_.apply(part.text, starts_text, marks);
+        ranges = ranges_of(marks);
+      }
       inner.clear();
-      normalized_tokens_.split(normalized, inner);
+      normalized_tokens_.split(normalized, {ranges, eos}, inner);
       for (const auto& stretch : inner) {
         if (stretch.token != nullptr)
           out.push_back(stretch.token->id);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -58,7 +59,8 @@ class BpeTokenizer : public TableTokenizer {
   /// Error, prefixed with `where`, when tokens and merges do not fit together.
   explicit BpeTokenizer(BpeDefinition definition);
 
-  std::vector<TokenId> encode(std::string_view text) const override;
+  using Tokenizer::encode;
+  std::vector<TokenId> encode(std::string_view text, std::span<const ByteRange> plain) const override;
 
   /// The id of a token as the file writes it, added tokens included.
   std::optional<TokenId> find(std::string_view text) const;

@@ -33,6 +33,9 @@ class Normalizer {
 
   bool identity() const { return steps_.empty(); }
   std::string apply(std::string_view text, bool starts_text = true) const;
+  /// The same; `marks` has as many characters as `text` has bytes, and is given the result's: '\1' where a
+  /// marked byte has to do with what stands there, '\0' elsewhere.
+  std::string apply(std::string_view text, bool starts_text, std::string& marks) const;
 
  private:
   static void append_steps(const nlohmann::json& value, const std::string& where, std::vector<Step>& steps);

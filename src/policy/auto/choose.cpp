@@ -30,7 +30,8 @@ constexpr double kAsExpected = 0.2;
 /// Tokens in which catching up with a text (its prompt, what was written plainly) is to pay for itself, if
 /// the text may be as long as that: most end before they must.
 constexpr double kHorizon = 256;
-/// Plain steps of catching up that count like any drafting. What takes longer is decided over the text.
+/// Plain steps of catching up in a round, by all sequences together, that count like any drafting. What takes
+/// longer is decided over the text.
 constexpr double kPassingBy = 0.5;
 constexpr double kFirstWaits =
     1.5;  ///< plain steps of catching up for which a first token may be kept waiting
@@ -165,16 +166,16 @@ void Chooser::set_terms(Terms& terms, double reading, double prompt_rows, double
   }
 }
 
-Chooser::Cut Chooser::best(std::span<const float> more) const {
+Chooser::Cut Chooser::best(const Terms& terms, std::span<const float> more) const {
   Cut best;
   double tokens = 0;
   std::size_t a = 0;
   std::size_t b = 0;
-  const std::size_t most = std::min(now_.row_ms.size() - 1, candidates_.size() + more.size());
+  const std::size_t most = std::min(terms.row_ms.size() - 1, candidates_.size() + more.size());
   for (std::size_t nodes = 1; nodes <= most; ++nodes) {
     const bool first = b == more.size() || (a < candidates_.size() && candidates_[a] >= more[b]);
     tokens += static_cast<double>(first ? candidates_[a++] : more[b++]);
-    const double net = tokens - price_ * now_.row_ms[nodes];
+    const double net = tokens - price_ * terms.row_ms[nodes];
     if (net > best.net) best = {nodes, net};
   }
   return best;
@@ -193,7 +194,8 @@ void Chooser::plan(int level, std::span<RoundMember* const> growing) {
 /// Tokens, less the price of their time, that drafting is expected to add where nobody else has proposed the
 /// next token with probability `open`: of the best number of levels of the likeliest branch, with all the
 /// siblings along it. Catching up is shared out over the rounds that the text has left.
-Chooser::Prospect Chooser::prospect(const AutoText::Drafter& d, double open, double errors) {
+Chooser::Prospect Chooser::prospect(const AutoText::Drafter& d, const Terms& terms, double open,
+                                    double errors) {
   const RoundInfo& round = d.round;
   if (round.room < 1) return {};
   if (round.drafter.one_shot)
@@ -201,22 +203,22 @@ Chooser::Prospect Chooser::prospect(const AutoText::Drafter& d, double open, dou
   const int levels = std::min({round.max_depth, round.drafter.max_depth, kBranch});
   const double left = std::min(round.max_depth + 1.0, kHorizon);
   const double catch_up = price_ * catch_up_ms(d);
-  const double now = best().net;
+  const double now = best(terms).net;
   double ms = first_level_ms(d);
   double chance = open;
   double round_tokens = 1;
   Prospect most;
   more_.clear();
-  for (int level = 1; level <= levels && chance >= now_.threshold; ++level) {
+  for (int level = 1; level <= levels && chance >= terms.threshold; ++level) {
     const auto children = d.prediction.expected(level, d.drawn, errors);
     double tokens = 0;
-    for (std::size_t rank = 0; rank < children.size() && chance * children[rank] >= now_.threshold; ++rank) {
+    for (std::size_t rank = 0; rank < children.size() && chance * children[rank] >= terms.threshold; ++rank) {
       more_.push_back(static_cast<float>(chance * children[rank]));
       tokens += chance * children[rank];
     }
     round_tokens += tokens;
     std::sort(more_.begin(), more_.end(), std::greater<>());
-    const double net = best(more_).net - now - price_ * ms;
+    const double net = best(terms, more_).net - now - price_ * ms;
     const double rounds = std::max(1.0, left / round_tokens);
     if (net - catch_up / rounds > most.worth) most = {net - catch_up / rounds, net * rounds};
     const double next_ms = level_ms(d, level, static_cast<int>(sequences_)) / sequences_;
@@ -257,7 +259,7 @@ double Chooser::catch_up_ms(const AutoText::Drafter& d) const {
 double Chooser::worth_beside_others(const AutoText& text, std::size_t index) {
   const double open = text.worth * (1 - text.covered);
   const AutoText::Drafter& d = text.drafters[index];
-  const double own = worth_drafting(d, open, kOptimism);
+  const double own = prospect(d, now_, open, kOptimism).worth;
   if (own <= 0) return 0;
   // Asking a look-up is next to free, and who comes after it knows what it said.
   if (d.round.drafter.one_shot && price_ * first_level_ms(d) < kLeastGain) return own;
@@ -265,33 +267,33 @@ double Chooser::worth_beside_others(const AutoText& text, std::size_t index) {
   double others = 0;
   double others_then = 0;
   for (std::size_t other = index + 1; other < text.drafters.size(); ++other) {
-    others = std::max(others, worth_drafting(text.drafters[other], open, kOptimism));
-    others_then = std::max(others_then, worth_drafting(text.drafters[other], left, kOptimism));
+    others = std::max(others, prospect(text.drafters[other], now_, open, kOptimism).worth);
+    others_then = std::max(others_then, prospect(text.drafters[other], now_, left, kOptimism).worth);
   }
   return own + others_then - others;
 }
 
-/// Whether the drafter may catch up with the text, and what pays for it: the round, where it is next to
-/// nothing; what is won later, where it is believed to pay over the text that is left, or the budget bears
-/// it; else the budget's balance.
-bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, Ranked& ranked) {
+/// Whether the drafter may catch up with the text, beside what of that is granted in this round already, and
+/// what pays for it: the round, where all together is next to nothing; what is won later, where it is
+/// believed to pay over the text that is left, or the budget bears it; else the budget's balance.
+bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, double granted, Ranked& ranked) {
   ranked.catch_up_ms = catch_up_ms(d);
-  if (steps(ranked.catch_up_ms) <= kPassingBy) return true;
-  if (text.rounds == 0 && steps(ranked.catch_up_ms) > kFirstWaits) return false;
+  const double cost = steps(ranked.catch_up_ms);
+  if (cost == 0 || granted + cost <= kPassingBy) return true;
+  if (text.rounds == 0 && granted + cost > kFirstWaits) return false;
   // It has to pay beside those, too, whose prompts are being read now.
   if (!std::exchange(coming_known_, true)) set_terms(coming_, d.round.reading, 0, 0);
-  std::swap(now_, coming_);
-  const double cost = steps(ranked.catch_up_ms);
+  const double coming_cost = ranked.catch_up_ms / coming_.step_ms;
   const double open = text.worth * (1 - text.covered);
   // Texts differ, for the better as for the worse: what is lost with all of them is decided by the drafter.
-  const bool pays = worth_drafting(d, open, -kCaution * d.prediction.drafters_share()) > 0;
-  const Prospect hope = prospect(d, open, kOptimism);
-  const double back = hope.back / (price_ * now_.step_ms);
-  const bool invests = pays || (!d.begun && back > kMargin * cost && budget_.bears(investing_ + cost, back));
-  std::swap(now_, coming_);
-  if (!invests) return hope.worth > 0 && budget_.affords(steps(draft_ms_) + cost);
-  investing_ += cost;
-  ranked.invests = cost;
+  const bool pays = prospect(d, coming_, open, -kCaution * d.prediction.drafters_share()).worth > 0;
+  const Prospect hope = prospect(d, coming_, open, kOptimism);
+  const double back = hope.back / (price_ * coming_.step_ms);
+  const bool invests =
+      pays || (!d.begun && back > kMargin * coming_cost && budget_.bears(investing_ + coming_cost, back));
+  if (!invests) return hope.worth > 0 && budget_.affords(draft_ms_ / coming_.step_ms + coming_cost);
+  investing_ += coming_cost;
+  ranked.invests = coming_cost;
   ranked.catch_up_ms = 0;
   return true;
 }
@@ -308,21 +310,29 @@ bool Chooser::may_look(AutoText::Drafter& d) {
 
 void Chooser::choose_drafters(std::span<RoundMember* const> growing) {
   ranked_.clear();
-  const double invested_before = investing_;
   for (std::size_t m = 0; m < growing.size() && !plain_; ++m) {
     const AutoText& text = text_of(*growing[m]);
-    const AutoText::Drafter& d = drafter_of(*growing[m]);
     // One price for the level, whoever is in it: it is taken off below.
-    const double level = price_ * first_level_ms(d);
-    Ranked ranked{.gain = worth_beside_others(text, growing[m]->drafter) + level,
-                  .member = static_cast<std::uint32_t>(m)};
-    if (ranked.gain <= level && ranked.gain <= kLeastGain) continue;
-    if (!may_catch_up(text, d, ranked)) continue;
-    ranked.hopes = worth_drafting(d, text.worth * (1 - text.covered), -kCaution) <= 0;
-    ranked_.push_back(ranked);
+    const double level = price_ * first_level_ms(drafter_of(*growing[m]));
+    const Ranked ranked{.gain = worth_beside_others(text, growing[m]->drafter) + level,
+                        .member = static_cast<std::uint32_t>(m)};
+    if (ranked.gain > level || ranked.gain > kLeastGain) ranked_.push_back(ranked);
   }
-  investing_ = invested_before;
   std::sort(ranked_.begin(), ranked_.end(), by_gain);
+  const double invested_before = investing_;
+  double granted = 0;
+  std::size_t may_draft = 0;
+  for (Ranked ranked : ranked_) {
+    const AutoText& text = text_of(*growing[ranked.member]);
+    const AutoText::Drafter& d = drafter_of(*growing[ranked.member]);
+    const double open = text.worth * (1 - text.covered);
+    if (!may_catch_up(text, d, granted, ranked)) continue;
+    granted += steps(ranked.catch_up_ms) + ranked.invests;
+    ranked.hopes = prospect(d, now_, open, -kCaution).worth <= 0;
+    ranked_[may_draft++] = ranked;
+  }
+  ranked_.resize(may_draft);
+  investing_ = invested_before;
   std::size_t chosen = 0;
   double gain = 0;
   double most = 0;
@@ -374,7 +384,7 @@ void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree
   std::vector<AutoText::Candidate>& known = d.candidates;
   assert(knows(known, tree) && "a tree grows, and its nodes keep their numbers");
   d.newest = static_cast<std::int32_t>(known.size());
-  const double before = d.round.drafter.one_shot ? best().net : 0;
+  const double before = d.round.drafter.one_shot ? best(now_).net : 0;
   double at_root = 0;
   double left = 1;  // of a node's certainty to its children to come
   more_.clear();    // log-probabilities of the siblings so far
@@ -404,7 +414,7 @@ void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree
   if (at_root > 0) text.covered = 1 - (1 - text.covered) * (1 - std::min(at_root, 1.0));
   std::sort(candidates_.begin(), candidates_.end(), std::greater<>());
   if (d.round.drafter.one_shot && d.newest == 1)
-    d.gain += kGainRate * ((best().net - before) / text.worth - d.gain);
+    d.gain += kGainRate * ((best(now_).net - before) / text.worth - d.gain);
 }
 
 int Chooser::children_worth(const AutoText::Drafter& d, float chance, int depth) const {
@@ -441,7 +451,7 @@ void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) 
   }
   std::sort(ranked_.begin(), ranked_.end(), by_chance);
 
-  const double now = best().net;
+  const double now = best(now_).net;
   double most = kLeastGain;
   std::size_t chosen = 0;
   double spent_ms = 0;
@@ -457,7 +467,7 @@ void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) 
     if (k + 1 != next && k + 1 != ranked_.size()) continue;
     next += 1 + next / 16;
     std::sort(more_.begin(), more_.end(), std::greater<>());
-    const Cut cut = best(more_);
+    const Cut cut = best(now_, more_);
     const double ms = level_ms(d, level, static_cast<int>(k) + 1);
     if (!affords(ms, cut.nodes)) break;
     if (cut.net - now - price_ * ms <= most) continue;
@@ -492,7 +502,7 @@ void Chooser::cut(std::span<RoundMember* const> members) {
   std::sort(ranked_.begin(), ranked_.end(), by_chance);
   candidates_.clear();
   for (const Ranked& r : ranked_) candidates_.push_back(r.chance);
-  std::size_t nodes = best().nodes;
+  std::size_t nodes = best(now_).nodes;
   double sure = 0;
   for (std::size_t k = 0; k < nodes; ++k) sure += ranked_[k].sure;
   for (; nodes > 0; --nodes) {

@@ -68,12 +68,18 @@ class Chooser final : public RoundController {
   void absorb(AutoText& text, AutoText::Drafter& drafter, const DraftTree& tree);
 
  private:
+  /// What plain steps and rows cost.
+  struct Terms {
+    double step_ms = 1;          ///< the members' share of a plain step, without prompts
+    double threshold = 1;        ///< a node of less chance is never worth verifying, whatever else is
+    std::vector<double> row_ms;  ///< [n]: time of n rows more than those that are run anyway
+  };
   struct Cut {
     std::size_t nodes = 0;
     double net = 0;  ///< tokens - price * ms
   };
   /// How many of the candidates and of `more` (falling), taken together by falling chance, are best verified.
-  Cut best(std::span<const float> more = {}) const;
+  Cut best(const Terms& terms, std::span<const float> more = {}) const;
   double steps(double ms) const { return ms / now_.step_ms; }
   /// What pays at the pessimistic end, too, needs no budget.
   bool affords(double draft_ms, std::size_t nodes) const {
@@ -88,13 +94,10 @@ class Chooser final : public RoundController {
     double worth = 0;  ///< tokens - price * ms in a round, with its part of catching up
     double back = 0;   ///< the same over the text that is left, without catching up
   };
-  Prospect prospect(const AutoText::Drafter& drafter, double open, double errors);
-  double worth_drafting(const AutoText::Drafter& drafter, double open, double errors) {
-    return prospect(drafter, open, errors).worth;
-  }
+  Prospect prospect(const AutoText::Drafter& drafter, const Terms& terms, double open, double errors);
   double worth_beside_others(const AutoText& text, std::size_t drafter);
   struct Ranked;
-  bool may_catch_up(const AutoText& text, const AutoText::Drafter& drafter, Ranked& ranked);
+  bool may_catch_up(const AutoText& text, const AutoText::Drafter& drafter, double granted, Ranked& ranked);
   bool may_look(AutoText::Drafter& drafter);
   void begin_drafting(AutoText::Drafter& drafter);
   void choose_frontier(int level, std::span<RoundMember* const> growing);
@@ -126,12 +129,6 @@ class Chooser final : public RoundController {
   /// Tokens per ms. While prompts are read, that of the batch to come: a token that is drafted meanwhile
   /// saves time then.
   double price_ = 0;
-  /// What plain steps and rows cost.
-  struct Terms {
-    double step_ms = 1;          ///< the members' share of a plain step, without prompts
-    double threshold = 1;        ///< a node of less chance is never worth verifying, whatever else is
-    std::vector<double> row_ms;  ///< [n]: time of n rows more than those that are run anyway
-  };
   double step_ms(double reading) const;
   void set_terms(Terms& terms, double reading, double prompt_rows, double errors) const;
   Terms now_;

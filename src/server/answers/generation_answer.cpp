@@ -6,8 +6,18 @@
 
 #include "server/answers/json_answers.h"
 #include "server/fields/bad_request.h"
+#include "server/http/io_thread.h"
 
 namespace augur {
+
+namespace {
+
+/// Of a request that has failed.
+int status_of(const Result& result) {
+  return result.refused ? 400 : result.crowded_out ? 429 : result.expired ? 504 : 500;
+}
+
+}  // namespace
 
 GenerationAnswer::GenerationAnswer(const Served& served, std::shared_ptr<Exchange> exchange, bool stream,
                                    int choices)
@@ -22,6 +32,12 @@ GenerationAnswer::GenerationAnswer(const Served& served, std::shared_ptr<Exchang
 void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOptions& options) {
   const std::size_t choices = results_.size() / requests.size();
   served_.record->choices = missing_;
+  if (missing_ > served_.session_options.queue) {
+    throw BadRequest(requests.size() > 1 ? "prompt" : "n",
+                     fmt::format("it asks for {0} answers at once, but no more than {1} requests may wait: "
+                                 "expected at most {1} (--queue)",
+                                 missing_, served_.session_options.queue));
+  }
   std::vector<Ticket> tickets;
   try {
     for (std::size_t i = 0; i < results_.size(); ++i) {
@@ -31,6 +47,8 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
       const int index = static_cast<int>(i);
       const std::int64_t prompt = std::ssize(one.prompt_tokens);
       progress_[i].prompt = one.prompt_tokens;
+      progress_[i].keep = one.cache_prompt;
+      progress_[i].owner = {.tenant = served_.caller.tenant, .salt = one.cache_salt};
       one.on_prefill = [self = shared_from_this(), index, prompt](auto, auto) { self->begin(index, prompt); };
       if (stream_ && wants_rounds()) {
         one.on_round = [self = shared_from_this(), index](const DraftRound& round) {
@@ -42,7 +60,7 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
   } catch (const std::exception& error) {
     for (Ticket& ticket : tickets) ticket.cancel();
     const bool full = dynamic_cast<const QueueFull*>(&error) != nullptr;
-    return fail(full ? 429 : 503, error.what(), {}, {{"Retry-After", "1"}});
+    return write_failure({full ? 429 : 503, error.what(), {}, {{"Retry-After", "1"}}});
   }
   exchange_->when_closed([tickets = std::move(tickets)]() mutable {
     for (Ticket& ticket : tickets) ticket.cancel();
@@ -50,7 +68,8 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
 }
 
 SubmitOptions GenerationAnswer::choice(int index, SubmitOptions options) {
-  if (options.client.empty()) options.client = served_.client;
+  options.client = served_.caller.client;
+  options.tenant = served_.caller.tenant;
   options.on_token = [self = shared_from_this(), index](const TokenEvent& event) {
     if (event.token >= 0) self->observe_token(index);
     if (self->stream_ && !self->failed_) self->take(index, event);
@@ -61,8 +80,8 @@ SubmitOptions GenerationAnswer::choice(int index, SubmitOptions options) {
 }
 
 void GenerationAnswer::begin(int index, std::int64_t prompt_tokens) {
-  int& slot = progress_[static_cast<std::size_t>(index)].slot;
-  if (slot < 0) slot = served_.slots.take(prompt_tokens);
+  Progress& progress = progress_[static_cast<std::size_t>(index)];
+  if (progress.slot < 0) progress.slot = served_.slots.take(prompt_tokens, progress.owner);
 }
 
 void GenerationAnswer::observe_token(int index) {
@@ -82,7 +101,12 @@ void GenerationAnswer::record_end(int index, const Result& result) {
   if (Progress& progress = progress_[static_cast<std::size_t>(index)]; progress.slot >= 0) {
     std::vector<TokenId> text = std::move(progress.prompt);
     text.insert(text.end(), result.tokens.begin(), result.tokens.end());
+    if (!progress.keep) text.clear();
     served_.slots.free(progress.slot, std::move(text));
+  }
+  if (progress_[static_cast<std::size_t>(index)].keep) {
+    served_.cache_use.add(served_.caller.account,
+                          {.prompt = result.prompt_tokens, .cached = result.cached_tokens});
   }
   served_.metrics.ended(result, std::chrono::duration<double>(Clock::now() - submitted_).count());
   RequestRecord& record = *served_.record;
@@ -100,19 +124,17 @@ void GenerationAnswer::end(int index, const Result& result) {
   if (failed_) return;
   if (result.finish_reason == FinishReason::Error) {
     failed_ = true;
-    return fail(result.refused ? 400 : result.expired ? 504 : 500, result.error, result.refused_field, {});
+    HttpHeaders headers;
+    if (result.crowded_out) headers.emplace_back("Retry-After", "1");
+    return write_failure({status_of(result), result.error, result.refused_field, std::move(headers)});
   }
   results_[static_cast<std::size_t>(index)] = result;
   choice_ended(index, result);
   if (missing_ == 0) finish(results_);
 }
 
-void GenerationAnswer::fail(int status, std::string_view message, std::string_view field,
-                            HttpHeaders headers) {
-  exchange_->answer(status, error_body(status, message, field), std::move(headers));
-}
-
 void tokenize_prompt(const Engine& engine, Request& request) {
+  IoThread::must_not_be_current();
   const char* const field = request.messages.empty() ? "prompt" : "messages";
   std::vector<TokenId> tokens;
   try {

@@ -24,9 +24,9 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   GenerationAnswer& operator=(const GenerationAnswer&) = delete;
 
   /// Submits each of the requests once for each of its choices, as many as there are in all over their
-  /// number: choice i of a request has its seed plus i, and is followed by those of the next one. Answers 429
-  /// or 503 where the session does not take them. A client that goes away cancels all of them. Keeps this
-  /// alive until they have ended.
+  /// number: choice i of a request has its seed plus i, and is followed by those of the next one. BadRequest
+  /// where more are asked for than may ever wait. Answers 429 or 503 where the session does not take them. A
+  /// client that goes away cancels all of them. Keeps this alive until they have ended.
   void submit(std::span<const Request> requests, const SubmitOptions& options);
   void submit(const Request& request, const SubmitOptions& options) {
     submit(std::span(&request, 1), options);
@@ -46,9 +46,8 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   virtual void choice_ended(int /*index*/, const Result& /*result*/) {}
   /// All have ended, well: results by choice.
   virtual void finish(const std::vector<Result>& results) = 0;
-  /// What the API says of a request that failed. `field`: of the request, that is to blame; empty: none.
-  /// `headers` are part of the answer.
-  virtual void fail(int status, std::string_view message, std::string_view field, HttpHeaders headers);
+  /// A request has failed. For APIs whose streams end then in a way of their own.
+  virtual void write_failure(const Problem& problem) { exchange_->fail(problem); }
 
   bool streamed() const { return stream_; }
   Exchange& exchange() const { return *exchange_; }
@@ -61,6 +60,8 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
     bool written = false;    ///< it has a token
     int slot = -1;           ///< -1: it has not begun
     std::vector<TokenId> prompt = {};
+    bool keep = true;  ///< Request::cache_prompt
+    TextOwner owner = {};
   };
 
   void begin(int index, std::int64_t prompt_tokens);

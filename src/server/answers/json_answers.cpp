@@ -5,12 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "io/big_integers.h"
+
 namespace augur {
 
 using nlohmann::ordered_json;
 
 std::string text_of(const ordered_json& object) {
-  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return write_exact_json(object);
 }
 
 ordered_json bytes_json(std::string_view bytes) {
@@ -22,20 +24,6 @@ ordered_json bytes_json(std::string_view bytes) {
 std::string random_id(std::string_view prefix) {
   std::random_device random;
   return fmt::format("{}{:08x}{:08x}{:08x}", prefix, random(), random(), random());
-}
-
-std::string error_body(int status, std::string_view message, std::string_view field) {
-  const char* const type = status == 401   ? "authentication_error"
-                           : status == 404 ? "not_found_error"
-                           : status == 429 ? "rate_limit_error"
-                           : status < 500  ? "invalid_request_error"
-                                           : "server_error";
-  const ordered_json body = {{"error",
-                              {{"message", message},
-                               {"type", type},
-                               {"param", field.empty() ? ordered_json() : ordered_json(field)},
-                               {"code", status}}}};
-  return text_of(body);
 }
 
 }  // namespace augur

@@ -14,8 +14,4 @@ nlohmann::ordered_json bytes_json(std::string_view bytes);
 /// An answer's name: `prefix` and 24 random hexadecimal digits.
 std::string random_id(std::string_view prefix);
 
-/// OpenAI's error object: {"error": {"message", "type", "code", "param"}}. `field`: of the request; empty:
-/// null.
-std::string error_body(int status, std::string_view message, std::string_view field = {});
-
 }  // namespace augur

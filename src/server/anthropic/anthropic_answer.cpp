@@ -37,18 +37,6 @@ ordered_json tool_use(std::string id, const std::string& name, ordered_json inpu
 
 }  // namespace
 
-std::string anthropic_error_body(int status, std::string_view message, std::string_view) {
-  const char* const type = status == 401   ? "authentication_error"
-                           : status == 404 ? "not_found_error"
-                           : status == 413 ? "request_too_large"
-                           : status == 429 ? "rate_limit_error"
-                           : status == 503 ? "overloaded_error"
-                           : status == 504 ? "timeout_error"
-                           : status < 500  ? "invalid_request_error"
-                                           : "api_error";
-  return text_of({{"type", "error"}, {"error", {{"type", type}, {"message", message}}}});
-}
-
 AnthropicAnswer::AnthropicAnswer(const Served& served, bool stream, std::string model,
                                  std::size_t prompt_tokens, std::optional<ToolParser> tools,
                                  std::shared_ptr<Exchange> exchange)
@@ -86,19 +74,11 @@ void AnthropicAnswer::finish(const std::vector<Result>& results) {
   body["stop_reason"] = stop_reason(result, answer.calls.size());
   body["stop_sequence"] = stop_sequence(result);
   body["usage"] = usage_of(result);
-  exchange().answer(200, text_of(body));
-}
-
-void AnthropicAnswer::fail(int status, std::string_view message, std::string_view field,
-                           HttpHeaders headers) {
-  std::string body = anthropic_error_body(status, message, field);
-  if (!begun_) return exchange().answer(status, std::move(body), std::move(headers));
-  exchange().event(std::move(body), "error");
-  exchange().end();
+  exchange().respond(200, text_of(body));
 }
 
 void AnthropicAnswer::send(const ordered_json& event) {
-  exchange().event(text_of(event), event["type"].get<std::string>());
+  exchange().send_event(text_of(event), event["type"].get<std::string>());
 }
 
 void AnthropicAnswer::begin() {
@@ -151,7 +131,7 @@ void AnthropicAnswer::end_stream(const Result& result) {
         {"delta", {{"stop_reason", stop_reason(result, calls)}, {"stop_sequence", stop_sequence(result)}}},
         {"usage", usage_of(result)}});
   send({{"type", "message_stop"}});
-  exchange().end();
+  exchange().end_stream();
 }
 
 }  // namespace augur

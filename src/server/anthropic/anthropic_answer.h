@@ -11,9 +11,6 @@
 
 namespace augur {
 
-/// {"type": "error", "error": {"type", "message"}}.
-std::string anthropic_error_body(int status, std::string_view message, std::string_view field);
-
 /// The answer of /v1/messages, whole or as a stream of Anthropic's events.
 class AnthropicAnswer final : public GenerationAnswer {
  public:
@@ -26,7 +23,6 @@ class AnthropicAnswer final : public GenerationAnswer {
 
   void take(int index, const TokenEvent& event) override;
   void finish(const std::vector<Result>& results) override;
-  void fail(int status, std::string_view message, std::string_view field, HttpHeaders headers) override;
   nlohmann::ordered_json message() const;
   void send(const nlohmann::ordered_json& event);
   void begin();

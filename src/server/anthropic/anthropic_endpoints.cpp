@@ -5,6 +5,7 @@
 
 #include "server/answers/json_answers.h"
 #include "server/anthropic/anthropic_answer.h"
+#include "server/anthropic/anthropic_errors.h"
 #include "server/anthropic/anthropic_request.h"
 #include "server/endpoint.h"
 
@@ -22,7 +23,7 @@ AnthropicRequest read(AnthropicEndpoint endpoint, const Served& served, const Ht
 
 void messages(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
   AnthropicRequest parsed = read(AnthropicEndpoint::Messages, served, http, *exchange);
-  if (refuse_other_model(served, parsed.model, anthropic_error_body, *exchange)) return;
+  require_model(served, parsed.model);
   std::optional<ToolParser> tools = offer_tools(served.engine, parsed.tools, parsed.request);
   tokenize_prompt(served.engine, parsed.request);
   std::make_shared<AnthropicAnswer>(served, parsed.stream, served.options.model,
@@ -34,15 +35,15 @@ void count_tokens(const Served& served, const HttpRequest& http, const std::shar
   AnthropicRequest parsed = read(AnthropicEndpoint::CountTokens, served, http, *exchange);
   offer_tools(served.engine, parsed.tools, parsed.request);
   tokenize_prompt(served.engine, parsed.request);
-  exchange->answer(200, text_of({{"input_tokens", parsed.request.prompt_tokens.size()}}));
+  exchange->respond(200, text_of({{"input_tokens", parsed.request.prompt_tokens.size()}}));
 }
 
 }  // namespace
 
 std::span<const Endpoint> anthropic_endpoints() {
   static constexpr std::array kEndpoints = {
-      Endpoint{"POST", "/v1/messages", messages, anthropic_error_body},
-      Endpoint{"POST", "/v1/messages/count_tokens", count_tokens, anthropic_error_body},
+      Endpoint{"POST", "/v1/messages", messages, &kAnthropicErrors},
+      Endpoint{"POST", "/v1/messages/count_tokens", count_tokens, &kAnthropicErrors},
   };
   return kEndpoints;
 }

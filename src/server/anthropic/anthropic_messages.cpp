@@ -81,7 +81,7 @@ void read_message(const std::string& field, const ordered_json& value, FieldNote
     } else if (type == "tool_result" && role == "user") {
       to.push_back(tool_result(at, content[i], notes));
     } else {
-      unexpected(at + ".type", role == "user" ? "text or tool_result" : "text or tool_use");
+      refuse_part(at + ".type", type, role == "user" ? "text or tool_result" : "text or tool_use");
     }
   }
   if (said) to.push_back(std::move(message));
@@ -95,7 +95,8 @@ std::string read_anthropic_text(const std::string& field, const ordered_json& va
   std::string text;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string at = fmt::format("{}[{}]", field, i);
-    if (type_of(at, value[i]) != "text") unexpected(at + ".type", "text");
+    if (const std::string type = type_of(at, value[i]); type != "text")
+      refuse_part(at + ".type", type, "text");
     append_line(text, text_block(at, value[i], notes));
   }
   return text;

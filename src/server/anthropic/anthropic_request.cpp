@@ -120,7 +120,7 @@ const FieldTable<Draft>& message_fields() {
             "items": {"type": "string", "minLength": 1}, "maxItems": 16})")},
                        [](const FieldValue& v, Draft& to) {
                          if (!v.json.is_array()) unexpected(v.path, "a list of strings");
-                         to.shared.request.stop = read_stops(v.path, v.json);
+                         to.shared.request.stop = read_stops(v.path, v.json, v.notes.limits);
                        }},
                       absent_field<Draft>("stop"),
                       {{"stream", FieldType::boolean()},

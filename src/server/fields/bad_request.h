@@ -1,20 +1,16 @@
 #pragma once
-#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "server/problem.h"
+
 namespace augur {
 
-/// A request that is not as it must be, or that asks for what there is not.
-class BadRequest : public std::runtime_error {
+/// A request that is not as it must be, or that asks for what there is not: a 400 that names the field.
+class BadRequest : public Problem {
  public:
   BadRequest(std::string field, const std::string& problem)
-      : std::runtime_error(field.empty() ? problem : "'" + field + "': " + problem),
-        field_(std::move(field)) {}
-  const std::string& field() const { return field_; }
-
- private:
-  std::string field_;
+      : Problem(400, field.empty() ? problem : "'" + field + "': " + problem, field) {}
 };
 
 }  // namespace augur

@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "io/big_integers.h"
 #include "io/json_reader.h"
 #include "server/fields/bad_request.h"
+#include "server/http/io_thread.h"
 
 namespace augur {
 namespace {
@@ -40,7 +42,9 @@ class Builder final : public nlohmann::json_sax<ordered_json> {
   bool boolean(bool value) override { return put(value) != nullptr; }
   bool number_integer(number_integer_t value) override { return put(value) != nullptr; }
   bool number_unsigned(number_unsigned_t value) override { return put(value) != nullptr; }
-  bool number_float(number_float_t value, const string_t&) override { return put(value) != nullptr; }
+  bool number_float(number_float_t value, const string_t& text) override {
+    return put(exact_number(value, text)) != nullptr;
+  }
   bool string(string_t& value) override { return put(std::move(value)) != nullptr; }
   bool binary(binary_t&) override { return false; }  // there is none in text
 
@@ -116,6 +120,7 @@ class Builder final : public nlohmann::json_sax<ordered_json> {
 }  // namespace
 
 ordered_json parse_body(std::string_view body) {
+  IoThread::must_not_be_current();
   Builder builder(body);
   ordered_json::sax_parse(body, &builder);
   ordered_json object = builder.take();

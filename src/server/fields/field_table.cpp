@@ -27,12 +27,16 @@ void check_one_of(const std::string& path, std::string_view json, const ordered_
   unexpected(path, words(values) + ": this server does not support anything else");
 }
 
+std::int64_t highest_of(const FieldType& integer, const Limits& limits) {
+  return integer.limit == nullptr ? integer.highest : limits.*integer.limit;
+}
+
 ordered_json type_schema(const FieldType& type) {
   switch (type.kind) {
     case Kind::Boolean:
       return {{"type", "boolean"}};
     case Kind::Integer:
-      return {{"type", "integer"}, {"minimum", type.lowest}, {"maximum", type.highest}};
+      return {{"type", "integer"}, {"minimum", type.lowest}, {"maximum", highest_of(type, Limits{})}};
     case Kind::Number:
       return {{"type", "number"}, {"minimum", type.low}, {"maximum", type.high}};
     case Kind::Text:
@@ -48,13 +52,14 @@ ordered_json type_schema(const FieldType& type) {
 
 }  // namespace
 
-void check_type(const std::string& path, const FieldType& type, const ordered_json& value) {
+void check_type(const std::string& path, const FieldType& type, const ordered_json& value,
+                const Limits& limits) {
   switch (type.kind) {
     case Kind::Boolean:
       read_boolean(path, value);
       break;
     case Kind::Integer:
-      read_integer(path, value, type.lowest, type.highest);
+      read_integer(path, value, type.lowest, highest_of(type, limits));
       break;
     case Kind::Number:
       read_number(path, value, type.low, type.high);

@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "server/fields/json_fields.h"
+#include "server/limits.h"
 
 namespace augur {
 
 /// What a request's fields come to beside their values.
 struct FieldNotes {
   bool strict = false;               ///< an unknown field is a BadRequest (--strict-fields)
+  Limits limits = {};                ///< the server's
   std::vector<std::string> ignored;  ///< paths of unknown fields, in the order of the text
 };
 
@@ -26,7 +28,8 @@ struct FieldType {
   Kind kind = Kind::Json;
   std::int64_t lowest = 0;  ///< of an Integer
   std::int64_t highest = 0;
-  double low = 0;  ///< of a Number
+  std::int64_t Limits::*limit = nullptr;  ///< of an Integer whose highest is a limit of the server
+  double low = 0;                         ///< of a Number
   double high = 0;
   /// OneOf: a JSON list of the values. Json: a JSON schema; the reader does the checks.
   std::string_view json = "{}";
@@ -34,6 +37,9 @@ struct FieldType {
   static FieldType boolean() { return {.kind = Kind::Boolean}; }
   static FieldType integer(std::int64_t lowest, std::int64_t highest) {
     return {.kind = Kind::Integer, .lowest = lowest, .highest = highest};
+  }
+  static FieldType integer(std::int64_t lowest, std::int64_t Limits::*highest) {
+    return {.kind = Kind::Integer, .lowest = lowest, .limit = highest};
   }
   static FieldType number(double low, double high) {
     return {.kind = Kind::Number, .low = low, .high = high};
@@ -131,7 +137,8 @@ std::vector<std::string_view> names_of(const FieldTable<T>& table) {
 }
 
 /// BadRequest naming `path` for a value that does not fit.
-void check_type(const std::string& path, const FieldType& type, const nlohmann::ordered_json& value);
+void check_type(const std::string& path, const FieldType& type, const nlohmann::ordered_json& value,
+                const Limits& limits);
 
 /// A field that is not in its object's table: BadRequest where it may be meant for a known one, or where all
 /// unknown ones are refused; otherwise it is noted.
@@ -142,7 +149,8 @@ void note_unknown(const std::string& path, std::string_view name, std::span<cons
 void note_unknown_members(const std::string& path, const nlohmann::ordered_json& object,
                           std::initializer_list<std::string_view> known, FieldNotes& notes);
 
-/// The JSON schema of an object with these fields; null is a field's default.
+/// The JSON schema of an object with these fields, by the limits that a server has where none is set; null is
+/// a field's default.
 nlohmann::ordered_json object_schema(std::span<const FieldSpec* const> fields);
 
 /// Walks the members of `object` by its table. Null means the default. `path`: of the object; empty: the
@@ -165,7 +173,7 @@ void read_object(const FieldTable<T>& table, const std::string& path, const nloh
     if (value.is_null()) continue;
     found[static_cast<std::size_t>(field - table.begin())] = true;
     const std::string at = path_of(key);
-    check_type(at, field->type, value);
+    check_type(at, field->type, value, notes.limits);
     field->read({at, value, notes}, to);
   }
   for (std::size_t i = 0; i < table.size(); ++i) {

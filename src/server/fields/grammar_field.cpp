@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "io/big_integers.h"
 #include "server/fields/request_fields.h"
 
 namespace augur {
@@ -110,9 +111,10 @@ void read_choice(const FieldValue& value, Draft& to) {
 
 void read_structural_tag(const FieldValue& value, Draft& to) {
   set(value.path,
-      value.json.is_string()
-          ? text_grammar(value.path, GrammarKind::StructuralTag, value.json)
-          : Grammar{.kind = GrammarKind::StructuralTag, .text = value.json.dump(), .field = value.path},
+      value.json.is_string() ? text_grammar(value.path, GrammarKind::StructuralTag, value.json)
+                             : Grammar{.kind = GrammarKind::StructuralTag,
+                                       .text = write_exact_json(value.json),
+                                       .field = value.path},
       to.request);
 }
 
@@ -155,7 +157,7 @@ std::string quoted(const std::string& text) {
 
 Grammar schema_grammar(const std::string& field, const ordered_json& value) {
   if (!value.is_object()) unexpected(field, "a JSON schema");
-  return {.kind = GrammarKind::JsonSchema, .text = value.dump(), .field = field};
+  return {.kind = GrammarKind::JsonSchema, .text = write_exact_json(value), .field = field};
 }
 
 Grammar choice_grammar(const std::string& field, const ordered_json& texts) {

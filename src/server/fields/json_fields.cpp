@@ -43,4 +43,9 @@ std::string read_string(const std::string& field, const ordered_json& value) {
   return value.get<std::string>();
 }
 
+void refuse_part(const std::string& field, const ordered_json& type, std::string_view expected) {
+  const std::string name = type.is_string() ? "'" + type.get<std::string>() + "'" : "no type";
+  throw BadRequest(field, fmt::format("{}: this server takes text only: expected {}", name, expected));
+}
+
 }  // namespace augur

@@ -19,5 +19,9 @@ std::int64_t read_integer(const std::string& field, const nlohmann::ordered_json
                           std::int64_t high);
 bool read_boolean(const std::string& field, const nlohmann::ordered_json& value);
 std::string read_string(const std::string& field, const nlohmann::ordered_json& value);
+/// A part of a message is of another type than those that are `expected`. BadRequest that says what it is and
+/// that the server takes text only.
+[[noreturn]] void refuse_part(const std::string& field, const nlohmann::ordered_json& type,
+                              std::string_view expected);
 
 }  // namespace augur

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <random>
 
+#include "server/fields/cache_fields.h"
 #include "server/fields/grammar_field.h"
 #include "server/fields/speculative_field.h"
 
@@ -16,7 +18,6 @@ namespace {
 using nlohmann::ordered_json;
 using Draft = RequestDraft;
 
-constexpr std::size_t kMostStops = 16;
 constexpr double kMostBias = 1e9;
 constexpr double kMostPenalty = 1e6;
 
@@ -77,22 +78,33 @@ Field<Draft> penalty(std::string_view name, double low, double SamplingOptions::
 
 }  // namespace
 
-std::vector<std::string> read_stops(const std::string& field, const ordered_json& value) {
+std::vector<std::string> read_stops(const std::string& field, const ordered_json& value,
+                                    const Limits& limits) {
   std::vector<std::string> stops;
   if (value.is_string()) {
     stops.push_back(value.get<std::string>());
-  } else if (value.is_array() && value.size() <= kMostStops) {
+  } else if (value.is_array() && std::ssize(value) <= limits.stops) {
     for (std::size_t i = 0; i < value.size(); ++i) {
       stops.push_back(read_string(fmt::format("{}[{}]", field, i), value[i]));
     }
   } else {
-    unexpected(field, fmt::format("a string or a list of at most {}", kMostStops));
+    unexpected(field, fmt::format("a string or a list of at most {}", limits.stops));
   }
   for (std::size_t i = 0; i < stops.size(); ++i) {
     if (stops[i].empty())
       unexpected(value.is_string() ? field : fmt::format("{}[{}]", field, i), "a string that is not empty");
   }
+  check_stop_bytes(field, stops, 1, limits);
   return stops;
+}
+
+void check_stop_bytes(const std::string& field, const std::vector<std::string>& stops, std::size_t answers,
+                      const Limits& limits) {
+  std::size_t bytes = 0;
+  for (const std::string& stop : stops) bytes += stop.size();
+  if (bytes == 0 || answers <= static_cast<std::size_t>(limits.stop_bytes) / bytes) return;
+  throw BadRequest(field, fmt::format("{} bytes for each of {} answers: expected at most {} bytes in all",
+                                      bytes, answers, limits.stop_bytes));
 }
 
 const FieldTable<Draft>& sampling_fields() {
@@ -140,14 +152,17 @@ const FieldTable<Draft>& sampling_fields() {
 const FieldTable<Draft>& stop_fields() {
   static const FieldTable<Draft> table = {
       {{"stop", FieldType::schema(kStopSchema)},
-       [](const FieldValue& v, Draft& to) { to.request.stop = read_stops(v.path, v.json); }}};
+       [](const FieldValue& v, Draft& to) { to.request.stop = read_stops(v.path, v.json, v.notes.limits); }}};
   return table;
 }
 
 const FieldTable<Draft>& cache_fields() {
   static const FieldTable<Draft> table = {
       {{"cache_prompt", FieldType::boolean(), "take over what is kept of a text that begins alike"},
-       [](const FieldValue& v, Draft& to) { to.request.cache_prompt = v.boolean(); }}};
+       [](const FieldValue& v, Draft& to) { to.request.cache_prompt = v.boolean(); }},
+      {{"cache_salt", FieldType::schema(R"({"type": "string", "minLength": 1})"),
+        "what is kept is shared by requests of the same salt only"},
+       [](const FieldValue& v, Draft& to) { to.request.cache_salt = read_cache_salt(v.path, v.json); }}};
   return table;
 }
 

@@ -7,6 +7,7 @@
 #include "augur/engine.h"
 #include "augur/options.h"
 #include "server/fields/field_table.h"
+#include "server/limits.h"
 
 namespace augur {
 
@@ -39,8 +40,14 @@ Request finish_draft(const RequestDraft& draft, const SpeculationPlan& plan);
 /// Biases of texts become those of their tokens.
 void add_text_bias(const Engine& engine, const std::vector<RequestDraft::TextBias>& biases, Request& to);
 
-/// A list of texts that end the answer. BadRequest for an empty one, or too many.
-std::vector<std::string> read_stops(const std::string& field, const nlohmann::ordered_json& value);
+/// Texts that end the answer: one, or a list. BadRequest for an empty one, and for more than the limits
+/// allow.
+std::vector<std::string> read_stops(const std::string& field, const nlohmann::ordered_json& value,
+                                    const Limits& limits);
+/// BadRequest naming `field` where a request's stop strings, held once for each of its answers, take more
+/// than the limits allow.
+void check_stop_bytes(const std::string& field, const std::vector<std::string>& stops, std::size_t answers,
+                      const Limits& limits);
 
 /// A seed for requests without one, below 2^53 so that JSON carries it.
 std::uint64_t any_seed();

@@ -45,8 +45,9 @@ std::optional<InfillTokens> infill_tokens(const Engine& engine) {
 
 std::vector<TokenId> infill_prompt(const Engine& engine, const InfillTokens& tokens, const InfillText& text) {
   std::vector<TokenId> prompt = engine.tokenize("");  // what every text begins with
-  const auto add = [&](std::string_view part) {
-    const std::vector<TokenId> more = engine.tokenize_part(part);
+  // As llama.cpp has it: what is around the middle is text, whatever it looks like.
+  const auto add = [&](std::string_view part, bool parse_special = false) {
+    const std::vector<TokenId> more = engine.tokenize_part(part, parse_special);
     prompt.insert(prompt.end(), more.begin(), more.end());
   };
   const auto name_file = [&](const std::string& name) {
@@ -71,7 +72,7 @@ std::vector<TokenId> infill_prompt(const Engine& engine, const InfillTokens& tok
   prompt.push_back(*tokens.suffix);
   add(text.suffix);
   prompt.push_back(*tokens.middle);
-  add(text.middle);
+  add(text.middle, true);
   return prompt;
 }
 

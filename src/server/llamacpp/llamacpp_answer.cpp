@@ -104,7 +104,7 @@ void LlamaCppAnswer::take(int index, const TokenEvent& event) {
   if (event.logprobs != nullptr) {
     chunk["completion_probabilities"] = llamacpp_logprobs(engine_, {&event.token, 1}, {event.logprobs, 1});
   }
-  exchange().event(text_of(chunk));
+  exchange().send_event(text_of(chunk));
 }
 
 ordered_json LlamaCppAnswer::body_of(int index, const Result& result) const {
@@ -135,14 +135,14 @@ ordered_json LlamaCppAnswer::body_of(int index, const Result& result) const {
 }
 
 void LlamaCppAnswer::choice_ended(int index, const Result& result) {
-  if (streamed()) exchange().event(text_of(body_of(index, result)));
+  if (streamed()) exchange().send_event(text_of(body_of(index, result)));
 }
 
 void LlamaCppAnswer::finish(const std::vector<Result>& results) {
-  if (streamed()) return exchange().end();
+  if (streamed()) return exchange().end_stream();
   ordered_json all = ordered_json::array();
   for (std::size_t i = 0; i < results.size(); ++i) all.push_back(body_of(static_cast<int>(i), results[i]));
-  exchange().answer(200, text_of(all.size() == 1 ? all.front() : all));
+  exchange().respond(200, text_of(all.size() == 1 ? all.front() : all));
 }
 
 }  // namespace augur

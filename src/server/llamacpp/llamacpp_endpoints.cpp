@@ -29,14 +29,10 @@ void completion(const Served& served, const HttpRequest& http, const std::shared
 }
 
 void infill(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
-  try {
-    FieldNotes notes = field_notes(served);
-    LlamaCppRequest parsed = parse_infill(served.engine, http.body, served.options.speculation, notes);
-    tell_ignored(notes, served, *exchange);
-    answer(served, std::move(parsed), exchange);
-  } catch (const NoInfill& error) {
-    exchange->answer(501, error_body(501, error.what()));
-  }
+  FieldNotes notes = field_notes(served);
+  LlamaCppRequest parsed = parse_infill(served.engine, http.body, served.options.speculation, notes);
+  tell_ignored(notes, served, *exchange);
+  answer(served, std::move(parsed), exchange);
 }
 
 void apply_template(const Served& served, const HttpRequest& http,
@@ -48,7 +44,7 @@ void apply_template(const Served& served, const HttpRequest& http,
   Request& request = parsed.requests.front();
   offer_tools(served.engine, parsed.tools, request);
   try {
-    exchange->answer(200, text_of({{"prompt", served.engine.render_chat(request.messages, request.tools)}}));
+    exchange->respond(200, text_of({{"prompt", served.engine.render_chat(request.messages, request.tools)}}));
   } catch (const std::runtime_error& error) {
     throw BadRequest("messages", error.what());
   }
@@ -67,7 +63,7 @@ void props(const Served& served, const HttpRequest&, const std::shared_ptr<Excha
   const ordered_json body = {
       {"default_generation_settings",
        {{"n_ctx", model.context}, {"params", generation_settings(llamacpp_defaults(), false)}}},
-      {"total_slots", served.parallel},
+      {"total_slots", served.session_options.parallel},
       {"model_alias", served.options.model},
       {"model_path", std::filesystem::path(model.path).lexically_normal().filename().string()},
       {"modalities", {{"vision", false}, {"audio", false}}},
@@ -75,7 +71,7 @@ void props(const Served& served, const HttpRequest&, const std::shared_ptr<Excha
       {"speculative", speculative_props(served)},
       {"build_info", "augur " + std::string(version())},
       {"system_fingerprint", model.fingerprint}};
-  exchange->answer(200, text_of(body));
+  exchange->respond(200, text_of(body));
 }
 
 }  // namespace

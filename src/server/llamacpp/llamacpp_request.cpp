@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,9 +20,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kMostLogprobs = 20;
-constexpr int kMostChoices = 16;
-constexpr std::size_t kMostPrompts = 256;
 constexpr std::size_t kMostPaths = 64;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
 
@@ -39,7 +37,7 @@ Field<Draft> token_limit(std::string_view name) {
 }
 
 Field<Draft> choice_count(std::string_view name) {
-  return {{name, FieldType::integer(1, kMostChoices), "answers to each prompt"},
+  return {{name, FieldType::integer(1, &Limits::choices), "answers to each prompt"},
           [](const FieldValue& v, Draft& to) { to.to.choices = static_cast<int>(v.integer()); }};
 }
 
@@ -93,7 +91,7 @@ const FieldTable<Draft>& shared_fields() {
          [](const FieldValue& v, Draft& to) { to.to.stream = v.boolean(); }},
         {{"return_tokens", FieldType::boolean()},
          [](const FieldValue& v, Draft& to) { to.to.return_tokens = v.boolean(); }},
-        {{"n_probs", FieldType::integer(0, kMostLogprobs)},
+        {{"n_probs", FieldType::integer(0, &Limits::logprobs)},
          [](const FieldValue& v, Draft& to) {
            to.shared.request.logprobs = v.integer() > 0 ? static_cast<int>(v.integer()) : -1;
          }},
@@ -184,13 +182,14 @@ std::vector<TokenId> prompt_tokens(const Engine& engine, const std::string& fiel
 }
 
 /// A list with a number in it is one prompt; any other list is several.
-std::vector<std::vector<TokenId>> all_prompts(const Engine& engine, const ordered_json& value) {
+std::vector<std::vector<TokenId>> all_prompts(const Engine& engine, const ordered_json& value,
+                                              const Limits& limits) {
   const auto is_number = [](const ordered_json& item) { return item.is_number(); };
   if (!value.is_array() || std::any_of(value.begin(), value.end(), is_number)) {
     return {prompt_tokens(engine, "prompt", value)};
   }
-  if (value.empty() || value.size() > kMostPrompts) {
-    unexpected("prompt", fmt::format("1 to {} prompts", kMostPrompts));
+  if (value.empty() || std::ssize(value) > limits.prompts) {
+    unexpected("prompt", fmt::format("1 to {} prompts", limits.prompts));
   }
   std::vector<std::vector<TokenId>> prompts;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -199,7 +198,7 @@ std::vector<std::vector<TokenId>> all_prompts(const Engine& engine, const ordere
   return prompts;
 }
 
-LlamaCppRequest finish(const Engine& engine, Draft& draft, const SpeculationPlan& plan,
+LlamaCppRequest finish(const Engine& engine, Draft& draft, const SpeculationPlan& plan, const Limits& limits,
                        std::vector<std::vector<TokenId>> prompts) {
   LlamaCppRequest& to = draft.to;
   Request shared = finish_draft(draft.shared, plan);
@@ -210,6 +209,7 @@ LlamaCppRequest finish(const Engine& engine, Draft& draft, const SpeculationPlan
                        fmt::format("expected token ids below {}, found {}", engine.info().vocab, token));
     }
   }
+  check_stop_bytes("stop", shared.stop, prompts.size() * static_cast<std::size_t>(to.choices), limits);
   for (std::vector<TokenId>& tokens : prompts) {
     Request& request = to.requests.emplace_back(shared);
     request.prompt_tokens = std::move(tokens);
@@ -229,7 +229,7 @@ LlamaCppRequest parse_completion(const Engine& engine, std::string_view text, co
                                  FieldNotes& notes) {
   Draft draft{.to = {}, .shared = {.request = llamacpp_defaults()}, .prompt = {}, .infill = {}};
   read_object(completion_fields(), "", parse_body(text), notes, draft);
-  return finish(engine, draft, plan, all_prompts(engine, draft.prompt));
+  return finish(engine, draft, plan, notes.limits, all_prompts(engine, draft.prompt, notes.limits));
 }
 
 LlamaCppRequest parse_infill(const Engine& engine, std::string_view body, const SpeculationPlan& plan,
@@ -237,8 +237,8 @@ LlamaCppRequest parse_infill(const Engine& engine, std::string_view body, const 
   Draft draft{.to = {}, .shared = {.request = llamacpp_defaults()}, .prompt = {}, .infill = {}};
   read_object(infill_fields(), "", parse_body(body), notes, draft);
   const std::optional<InfillTokens> known = infill_tokens(engine);
-  if (!known) throw NoInfill("the model has no tokens for infilling");
-  return finish(engine, draft, plan, {infill_prompt(engine, *known, draft.infill)});
+  if (!known) throw Problem(501, "the model has no tokens for infilling");
+  return finish(engine, draft, plan, notes.limits, {infill_prompt(engine, *known, draft.infill)});
 }
 
 ordered_json completion_schema() {

@@ -32,11 +32,7 @@ LlamaCppRequest parse_completion(const Engine& engine, std::string_view body, co
                                  FieldNotes& notes);
 
 /// The body of /infill: the same with `input_prefix`, `input_suffix`, `input_extra` and `prompt`, which comes
-/// behind the prefix. NoInfill where the model has no tokens for it.
-class NoInfill : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+/// behind the prefix. A Problem (501) where the model has no tokens for it.
 LlamaCppRequest parse_infill(const Engine& engine, std::string_view body, const SpeculationPlan& plan,
                              FieldNotes& notes);
 

@@ -10,32 +10,35 @@
 
 #include "server/answers/json_answers.h"
 #include "server/endpoint.h"
-#include "server/fields/json_fields.h"
+#include "server/fields/body_parser.h"
+#include "server/fields/cache_fields.h"
+#include "server/fields/field_table.h"
+#include "server/llamacpp/saved_texts.h"
 
 namespace augur {
 namespace {
 
 using nlohmann::ordered_json;
 
-/// What is decoded where in the batch.
+/// What is decoded where in the batch; of other tenants' requests only that one is.
 void slots(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
   if (!served.options.serves_slots) {
-    return exchange->answer(501, error_body(501, "this server was started with --no-slots"));
+    throw Problem(501, "this server was started with --no-slots");
   }
   std::vector<std::optional<Slots::Work>> all = served.slots.list();
-  all.resize(std::max(all.size(), static_cast<std::size_t>(served.parallel)));
+  all.resize(std::max(all.size(), static_cast<std::size_t>(served.session_options.parallel)));
   ordered_json body = ordered_json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
     ordered_json slot = {
         {"id", i}, {"n_ctx", served.engine.info().context}, {"is_processing", all[i].has_value()}};
-    if (all[i]) {
+    if (all[i] && (served.caller.sees_all || all[i]->owner.tenant == served.caller.tenant)) {
       slot["id_task"] = all[i]->task;
       slot["n_prompt_tokens"] = all[i]->prompt_tokens;
       slot["next_token"] = {{"n_decoded", all[i]->decoded}};
     }
     body.push_back(std::move(slot));
   }
-  exchange->answer(200, text_of(body));
+  exchange->respond(200, text_of(body));
 }
 
 /// The place in the path, of those that there are.
@@ -43,60 +46,88 @@ int slot_of(const Served& served, const std::string& path) {
   const std::string_view text = std::string_view(path).substr(std::string_view("/slots/").size());
   int slot = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slot);
-  if (error != std::errc{} || end != text.data() + text.size() || slot < 0 || slot >= served.parallel) {
-    unexpected("id_slot", "an integer from 0 to " + std::to_string(served.parallel - 1));
+  if (error != std::errc{} || end != text.data() + text.size() || slot < 0 ||
+      slot >= served.session_options.parallel) {
+    unexpected("id_slot", "an integer from 0 to " + std::to_string(served.session_options.parallel - 1));
   }
   return slot;
 }
 
-/// A name that cannot lead out of its folder.
-void read_file_name(const FieldValue& value, std::string& to) {
-  constexpr std::size_t kMost = 200;
-  to = value.text();
-  const bool fine = std::all_of(to.begin(), to.end(), [](unsigned char c) {
-    return c > 0x20 && c != 0x7f && c != '/' && c != '\\' && c != ':';
-  });
-  if (!fine || to.empty() || to.size() > kMost || to.front() == '.') {
-    unexpected(value.path,
-               "1 to 200 bytes without separators, spaces and control characters, no '.' in front");
-  }
-}
+/// What a request says about a saved text.
+struct SlotRequest {
+  TextOwner owner;
+  std::optional<std::string> filename;
+};
 
-const FieldTable<std::string>& slot_fields() {
-  static const FieldTable<std::string> table = {
-      {{"filename", FieldType::text(), "in the folder for saved texts", true}, read_file_name},
-      ignored_field<std::string>("model", FieldType::text())};
+const FieldTable<SlotRequest>& slot_fields() {
+  static const FieldTable<SlotRequest> table = {
+      {{"filename", FieldType::schema(R"({"type": "string", "pattern": "^[^. /\\\\:][^ /\\\\:]{0,199}$"})"),
+        "in the folder for saved texts"},
+       [](const FieldValue& v, SlotRequest& to) { to.filename = read_string(v.path, v.json); }},
+      {{"cache_salt", FieldType::schema(R"({"type": "string", "minLength": 1})")},
+       [](const FieldValue& v, SlotRequest& to) { to.owner.salt = read_cache_salt(v.path, v.json); }},
+      ignored_field<SlotRequest>("model", FieldType::text())};
   return table;
 }
 
-/// The path of a file in the folder for saved texts.
-std::string file_of(const Served& served, const HttpRequest& http, Exchange& exchange) {
-  std::string name;
+SlotRequest parse(const Served& served, std::string_view text, Exchange& exchange) {
+  SlotRequest to{.owner = {.tenant = served.caller.tenant, .salt = {}}, .filename = {}};
+  if (text.empty()) return to;
   FieldNotes notes = field_notes(served);
-  read_object(slot_fields(), "", parse_body(http.body), notes, name);
+  read_object(slot_fields(), "", parse_body(text), notes, to);
   tell_ignored(notes, served, exchange);
-  return (std::filesystem::path(served.options.slot_save_path) / name).string();
+  return to;
+}
+
+SavedTexts saved_texts(const Served& served) {
+  return {served.options.slot_save_path, served.options.limits.saved_bytes};
+}
+
+std::string file_of(const Served& served, const SlotRequest& request) {
+  if (!request.filename) throw BadRequest("filename", "is missing");
+  return saved_texts(served).path_of(request.owner, *request.filename);
 }
 
 std::string name_of(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
 
-/// Tells what became of a file, or why nothing did. The file's folder is the server's own affair.
+/// An error without the file's folder, which is the server's own affair.
+std::string without_folder(std::string error, const std::string& path) {
+  if (const std::size_t at = error.find(path); !path.empty() && at != std::string::npos) {
+    error.replace(at, path.size(), name_of(path));
+  }
+  return error;
+}
+
+/// Tells what became of a file, or why nothing did.
 Session::TextFileCallback answer(const std::shared_ptr<Exchange>& exchange, std::string path,
                                  std::function<ordered_json(const TextFile&)> told) {
   return [exchange, path = std::move(path), told = std::move(told)](const TextFile& file) {
-    if (file.error.empty()) return exchange->answer(200, text_of(told(file)));
-    std::string error = file.error;
-    if (const std::size_t at = error.find(path); !path.empty() && at != std::string::npos) {
-      error.replace(at, path.size(), name_of(path));
-    }
-    exchange->answer(400, error_body(400, error, "filename"));
+    if (file.error.empty()) return exchange->respond(200, text_of(told(file)));
+    exchange->fail(Problem(400, without_folder(file.error, path), "filename"));
   };
 }
 
-void save(const Served& served, int slot, std::vector<TokenId> text, std::string path,
+/// The same of a file that was written: what is wrong with it is the disk's fault, not the client's.
+Session::TextFileCallback written(const std::shared_ptr<Exchange>& exchange, const std::string& path,
+                                  const SavedTexts& texts,
+                                  std::function<ordered_json(const TextFile&)> told) {
+  return [exchange, path, texts, otherwise = answer(exchange, path, std::move(told))](const TextFile& file) {
+    if (file.error.starts_with(path)) return exchange->fail(Problem(507, without_folder(file.error, path)));
+    if (!file.error.empty() || !texts.is_too_full()) return otherwise(file);
+    std::error_code gone;
+    std::filesystem::remove(path, gone);
+    exchange->fail(Problem(507, "the text does not fit into what saved texts may take (--slot-save-quota)"));
+  };
+}
+
+void save(const Served& served, int slot, std::vector<TokenId> text, const SlotRequest& request,
           const std::shared_ptr<Exchange>& exchange) {
+  const std::string path = file_of(served, request);
+  const SavedTexts texts = saved_texts(served);
+  texts.check_room();
+  texts.make_folder(request.owner);
   const auto told = [slot, name = name_of(path)](const TextFile& file) {
     return ordered_json{{"id_slot", slot},
                         {"filename", name},
@@ -104,10 +135,12 @@ void save(const Served& served, int slot, std::vector<TokenId> text, std::string
                         {"n_written", file.bytes},
                         {"timings", {{"save_ms", file.ms}}}};
   };
-  served.session.save_text(std::move(text), path, answer(exchange, path, told));
+  served.session.save_text(std::move(text), path, written(exchange, path, texts, told), request.owner);
 }
 
-void restore(const Served& served, int slot, std::string path, const std::shared_ptr<Exchange>& exchange) {
+void restore(const Served& served, int slot, const SlotRequest& request,
+             const std::shared_ptr<Exchange>& exchange) {
+  const std::string path = file_of(served, request);
   const auto told = [slot, name = name_of(path)](const TextFile& file) {
     return ordered_json{{"id_slot", slot},
                         {"filename", name},
@@ -115,15 +148,15 @@ void restore(const Served& served, int slot, std::string path, const std::shared
                         {"n_read", file.bytes},
                         {"timings", {{"restore_ms", file.ms}}}};
   };
-  served.session.load_text(path, answer(exchange, path, told));
+  served.session.load_text(path, answer(exchange, path, told), request.owner);
 }
 
-void erase(const Served& served, int slot, std::vector<TokenId> text,
+void erase(const Served& served, int slot, std::vector<TokenId> text, const SlotRequest& request,
            const std::shared_ptr<Exchange>& exchange) {
   const auto told = [slot](const TextFile& file) {
     return ordered_json{{"id_slot", slot}, {"n_erased", file.tokens}};
   };
-  served.session.forget_text(std::move(text), answer(exchange, {}, told));
+  served.session.forget_text(std::move(text), answer(exchange, {}, told), request.owner);
 }
 
 void act(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
@@ -135,28 +168,26 @@ void act(const Served& served, const HttpRequest& http, const std::shared_ptr<Ex
   if (action != "save" && action != "restore" && action != "erase") {
     unexpected("action", "?action=save, restore or erase");
   }
-  if (action != "erase" && served.options.slot_save_path.empty()) {
-    return exchange->answer(501, error_body(501, "this server saves no texts: it needs --slot-save-path"));
+  if (action != "erase") saved_texts(served).check_enabled();
+  const SlotRequest request = parse(served, http.body, *exchange);
+  if (action == "restore") return restore(served, slot, request, exchange);
+  if (const std::optional<TextOwner> owner = served.slots.owner(slot); owner && *owner != request.owner) {
+    throw Problem(404, "no text of this client is there", "id_slot");
   }
-  if (action == "restore") return restore(served, slot, file_of(served, http, *exchange), exchange);
-  const std::string path = action == "save" ? file_of(served, http, *exchange) : std::string();
   const std::vector<std::optional<Slots::Work>> work = served.slots.list();
   if (static_cast<std::size_t>(slot) < work.size() && work[static_cast<std::size_t>(slot)]) {
-    return exchange->answer(409, error_body(409, "a request is being decoded there", "id_slot"),
-                            {{"Retry-After", "1"}});
+    throw Problem(409, "a request is being decoded there", "id_slot", {{"Retry-After", "1"}});
   }
   const std::optional<std::vector<TokenId>> text = served.slots.text(slot);
-  if (action == "erase") return erase(served, slot, text.value_or(std::vector<TokenId>()), exchange);
+  if (action == "erase") return erase(served, slot, text.value_or(std::vector<TokenId>()), request, exchange);
   if (!text) throw BadRequest("id_slot", "no request has been decoded there");
-  save(served, slot, *text, path, exchange);
+  save(served, slot, *text, request, exchange);
 }
 
 }  // namespace
 
 ordered_json slot_schema() {
-  ordered_json schema = object_schema(specs_of(slot_fields()));
-  schema.erase("required");  // what is erased has no file
-  return schema;
+  return object_schema(specs_of(slot_fields()));
 }
 
 std::span<const Endpoint> slot_endpoints() {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "augur/options.h"
+#include "augur/session.h"
 
 namespace augur {
 
@@ -15,22 +16,29 @@ class Slots {
     std::int64_t task = 0;  ///< requests are numbered as they begin
     std::int64_t prompt_tokens = 0;
     std::int64_t decoded = 0;
+    TextOwner owner;
   };
 
   /// The place of a request that has begun: the lowest that is free.
-  int take(std::int64_t prompt_tokens);
+  int take(std::int64_t prompt_tokens, TextOwner owner);
   void decoded(int slot);
-  /// Its request has ended with these tokens, prompt and answer.
+  /// Its request has ended with these tokens, prompt and answer; none: they are not to be kept.
   void free(int slot, std::vector<TokenId> text);
   /// Of the request that has ended there last; nothing while one is decoded there, or before one was.
   std::optional<std::vector<TokenId>> text(int slot) const;
+  /// Of the request that is decoded there, or was last; nothing before the first.
+  std::optional<TextOwner> owner(int slot) const;
   /// By place; as many as were ever taken at once.
   std::vector<std::optional<Work>> list() const;
 
  private:
   mutable std::mutex mutex_;
   std::vector<std::optional<Work>> work_;
-  std::vector<std::vector<TokenId>> texts_;  ///< by place
+  struct Text {
+    std::vector<TokenId> tokens;
+    TextOwner owner;
+  };
+  std::vector<std::optional<Text>> texts_;  ///< by place
   std::int64_t tasks_ = 0;
 };
 

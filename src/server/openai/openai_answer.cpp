@@ -215,7 +215,7 @@ void OpenAiAnswer::send_choice(ordered_json choice, ordered_json logprobs, const
   if (!speculation_.is_null()) choice["speculation"] = std::exchange(speculation_, nullptr);
   ordered_json chunk = frame(true);
   chunk["choices"].push_back(std::move(choice));
-  exchange().event(text_of(chunk));
+  exchange().send_event(text_of(chunk));
 }
 
 void OpenAiAnswer::finish(const std::vector<Result>& results) {
@@ -223,10 +223,10 @@ void OpenAiAnswer::finish(const std::vector<Result>& results) {
     if (stream_usage_) {
       ordered_json chunk = frame(true);
       chunk["usage"] = usage_of(results, choices_);
-      exchange().event(text_of(chunk));
+      exchange().send_event(text_of(chunk));
     }
-    exchange().event("[DONE]");
-    exchange().end();
+    exchange().send_event("[DONE]");
+    exchange().end_stream();
     return;
   }
   ordered_json body = frame(false);
@@ -244,7 +244,7 @@ void OpenAiAnswer::finish(const std::vector<Result>& results) {
     body["choices"].push_back(std::move(choice));
   }
   body["usage"] = usage_of(results, choices_);
-  exchange().answer(200, text_of(body));
+  exchange().respond(200, text_of(body));
 }
 
 }  // namespace augur

@@ -18,7 +18,7 @@ void complete(const Served& served, const HttpRequest& http, const std::shared_p
   OpenAiRequest parsed =
       parse_openai_request(kEndpoint, parse_body(http.body), served.options.speculation, notes);
   tell_ignored(notes, served, *exchange);
-  if (refuse_other_model(served, parsed.model, error_body, *exchange)) return;
+  require_model(served, parsed.model);
   std::optional<ToolParser> tools;
   if (kEndpoint == OpenAiEndpoint::ChatCompletions) {
     tools = offer_tools(served.engine, parsed.tools, parsed.requests.front());
@@ -45,7 +45,7 @@ void count_tokens(const Served& served, const HttpRequest& http, const std::shar
   Request& request = parsed.requests.front();
   offer_tools(served.engine, parsed.tools, request);
   tokenize_prompt(served.engine, request);
-  exchange->answer(
+  exchange->respond(
       200, text_of({{"object", "response.input_tokens"}, {"input_tokens", request.prompt_tokens.size()}}));
 }
 

@@ -21,9 +21,9 @@ std::string content(const std::string& field, const json& value) {
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string at = fmt::format("{}[{}]", field, i);
     const json& part = value[i];
-    if (!part.is_object() || part.value("type", json()) != "text" || !part.contains("text")) {
-      unexpected(at, "{\"type\": \"text\", \"text\": ...}: this server takes text only");
-    }
+    if (!part.is_object()) unexpected(at, R"({"type": "text", "text": ...})");
+    if (const json type = part.value("type", json()); type != "text") refuse_part(at, type, "text");
+    if (!part.contains("text")) throw BadRequest(at + ".text", "is missing");
     text += read_string(at + ".text", part["text"]);
   }
   return text;
@@ -46,8 +46,7 @@ ToolCall tool_call(const std::string& field, const json& value) {
 
 Message message(const std::string& field, const json& value, FieldNotes& notes) {
   if (!value.is_object()) unexpected(field, "an object with role and content");
-  Message to;
-  bool has_content = false;
+  Message to{.absence = Message::Absence::Missing};
   for (const auto& [key, item] : value.items()) {
     const std::string at = field + "." + key;
     if (key == "role") {
@@ -58,10 +57,10 @@ Message message(const std::string& field, const json& value, FieldNotes& notes) 
       }
       if (to.role == "developer") to.role = "system";  // its newer name
     } else if (item.is_null()) {
-      continue;
+      if (key == "content") to.absence = Message::Absence::Null;
     } else if (key == "content") {
       to.content = content(at, item);
-      has_content = true;
+      to.absence = Message::Absence::Empty;
     } else if (key == "tool_calls") {
       if (!item.is_array()) unexpected(at, "a list");
       for (std::size_t i = 0; i < item.size(); ++i) {
@@ -77,7 +76,8 @@ Message message(const std::string& field, const json& value, FieldNotes& notes) 
                        {"role", "content", "tool_calls", "tool_call_id", "name", "refusal", "annotations"},
                        notes);
   if (to.role.empty()) throw BadRequest(field + ".role", "is missing");
-  if (!has_content && to.tool_calls.empty()) throw BadRequest(field + ".content", "is missing");
+  if (to.absence != Message::Absence::Empty && to.tool_calls.empty())
+    throw BadRequest(field + ".content", "is missing");
   if (!to.tool_calls.empty() && to.role != "assistant") {
     throw BadRequest(field + ".tool_calls", "only the assistant calls functions");
   }

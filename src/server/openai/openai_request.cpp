@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -16,9 +17,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kMostChoices = 16;
-constexpr std::size_t kMostPrompts = 256;
-constexpr int kMostLogprobs = 20;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
 
 /// What a body is read into.
@@ -46,9 +44,11 @@ Request prompt(const std::string& field, const ordered_json& value) {
 }
 
 /// One of them, or a list.
-std::vector<Request> prompts(const ordered_json& value) {
+std::vector<Request> prompts(const ordered_json& value, const Limits& limits) {
   if (!value.is_array() || value.empty() || value[0].is_number()) return {prompt("prompt", value)};
-  if (value.size() > kMostPrompts) unexpected("prompt", fmt::format("at most {} prompts", kMostPrompts));
+  if (std::ssize(value) > limits.prompts) {
+    unexpected("prompt", fmt::format("at most {} prompts", limits.prompts));
+  }
   std::vector<Request> to;
   for (std::size_t i = 0; i < value.size(); ++i) {
     to.push_back(prompt(fmt::format("prompt[{}]", i), value[i]));
@@ -98,7 +98,7 @@ FieldTable<Draft> shared_fields() {
   const FieldTable<Draft> own = {
       {{"model", FieldType::text()}, [](const FieldValue& v, Draft& to) { to.to.model = v.text(); }},
       token_limit("max_tokens"),
-      {{"n", FieldType::integer(1, kMostChoices), "choices"},
+      {{"n", FieldType::integer(1, &Limits::choices), "choices"},
        [](const FieldValue& v, Draft& to) { to.to.choices = static_cast<int>(v.integer()); }},
       {{"stream", FieldType::boolean()}, [](const FieldValue& v, Draft& to) { to.to.stream = v.boolean(); }},
       {{"stream_options", FieldType::schema(R"({"type": "object", "properties": {
@@ -144,7 +144,7 @@ const FieldTable<Draft>& chat_fields() {
         token_limit("max_completion_tokens"),
         {{"logprobs", FieldType::boolean()},
          [](const FieldValue& v, Draft& to) { to.logprobs = v.boolean(); }},
-        {{"top_logprobs", FieldType::integer(0, kMostLogprobs)},
+        {{"top_logprobs", FieldType::integer(0, &Limits::logprobs)},
          [](const FieldValue& v, Draft& to) { to.shared.request.logprobs = static_cast<int>(v.integer()); }},
         fixed_field<Draft>("add_special_tokens", "[false]", "the template writes them"),
         fixed_field<Draft>("echo", "[false]")}});
@@ -159,12 +159,12 @@ const FieldTable<Draft>& completion_fields() {
             {"type": "array", "items": {"$ref": "#/components/schemas/TokenId"}, "minItems": 1},
             {"type": "array", "items": {"oneOf": [{"type": "string"},
               {"type": "array", "items": {"$ref": "#/components/schemas/TokenId"}, "minItems": 1}]},
-             "minItems": 1, "maxItems": 256}]})"),
+             "minItems": 1}]})"),
           {},
           true},
-         [](const FieldValue& v, Draft& to) { to.to.requests = prompts(v.json); }},
+         [](const FieldValue& v, Draft& to) { to.to.requests = prompts(v.json, v.notes.limits); }},
         {{"echo", FieldType::boolean()}, [](const FieldValue& v, Draft& to) { to.to.echo = v.boolean(); }},
-        {{"logprobs", FieldType::integer(0, kMostLogprobs)},
+        {{"logprobs", FieldType::integer(0, &Limits::logprobs)},
          [](const FieldValue& v, Draft& to) { to.shared.request.logprobs = static_cast<int>(v.integer()); }},
         fixed_field<Draft>("add_special_tokens", "[true]"),
         absent_field<Draft>("suffix")}});
@@ -199,6 +199,8 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const ordered_json& 
   if (request.prompt_logprobs && to.stream) {
     throw BadRequest("echo", "the prompt's log-probabilities are not streamed: expected \"stream\": false");
   }
+  check_stop_bytes("stop", request.stop, to.requests.size() * static_cast<std::size_t>(to.choices),
+                   notes.limits);
   for (Request& prompted : to.requests) {
     Request whole = request;
     whole.prompt = std::move(prompted.prompt);

@@ -92,7 +92,7 @@ void ResponsesAnswer::finish(const std::vector<Result>& results) {
       output_.push_back(message_item(status, ordered_json::array({text_part(answer.content)})));
     }
     for (const ToolCall& call : answer.calls) output_.push_back(call_item(status, call));
-    return exchange().answer(200, text_of(ended(result)));
+    return exchange().respond(200, text_of(ended(result)));
   }
   begin();
   if (parser_) {
@@ -102,22 +102,25 @@ void ResponsesAnswer::finish(const std::vector<Result>& results) {
   ordered_json body = ended(result);
   const std::string type = "response." + body["status"].get<std::string>();
   send(type, {{"response", std::move(body)}});
-  exchange().end();
+  exchange().end_stream();
 }
 
-void ResponsesAnswer::fail(int status, std::string_view message, std::string_view field,
-                           HttpHeaders headers) {
-  if (!begun_) return GenerationAnswer::fail(status, message, field, std::move(headers));
+void ResponsesAnswer::write_failure(const Problem& problem) {
+  if (!begun_) return exchange().fail(problem);
   ordered_json body = response("failed");
-  body["error"] = {{"code", "server_error"}, {"message", message}};
-  send("response.failed", {{"response", std::move(body)}});
-  exchange().end();
+  body["error"] = {{"code", "server_error"}, {"message", problem.what()}};
+  constexpr std::string_view kType = "response.failed";
+  exchange().fail(problem, text_of(typed(kType, {{"response", std::move(body)}})), kType);
+}
+
+ordered_json ResponsesAnswer::typed(std::string_view type, ordered_json fields) {
+  ordered_json event = {{"type", type}, {"sequence_number", sequence_++}};
+  event.update(fields);
+  return event;
 }
 
 void ResponsesAnswer::send(std::string_view type, ordered_json fields) {
-  ordered_json event = {{"type", type}, {"sequence_number", sequence_++}};
-  event.update(fields);
-  exchange().event(text_of(event), type);
+  exchange().send_event(text_of(typed(type, std::move(fields))), type);
 }
 
 void ResponsesAnswer::begin() {

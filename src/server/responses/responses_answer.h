@@ -23,9 +23,10 @@ class ResponsesAnswer final : public GenerationAnswer {
  private:
   void take(int index, const TokenEvent& event) override;
   void finish(const std::vector<Result>& results) override;
-  void fail(int status, std::string_view message, std::string_view field, HttpHeaders headers) override;
+  void write_failure(const Problem& problem) override;
   nlohmann::ordered_json response(std::string_view status) const;
   nlohmann::ordered_json ended(const Result& result) const;
+  nlohmann::ordered_json typed(std::string_view type, nlohmann::ordered_json fields);
   void send(std::string_view type, nlohmann::ordered_json fields);
   void begin();
   void send_piece(const AnswerPiece& piece);

@@ -14,7 +14,7 @@ void respond(const Served& served, const HttpRequest& http, const std::shared_pt
   FieldNotes notes = field_notes(served);
   ResponsesRequest parsed = parse_responses_request(http.body, served.options.speculation, notes);
   tell_ignored(notes, served, *exchange);
-  if (refuse_other_model(served, parsed.model, error_body, *exchange)) return;
+  require_model(served, parsed.model);
   std::optional<ToolParser> tools = offer_tools(served.engine, parsed.tools, parsed.request);
   tokenize_prompt(served.engine, parsed.request);
   add_text_bias(served.engine, parsed.text_bias, parsed.request);

@@ -27,7 +27,7 @@ std::string text(const std::string& field, const ordered_json& value, FieldNotes
     const std::string at = fmt::format("{}[{}]", field, i);
     const ordered_json type = value[i].is_object() ? value[i].value("type", ordered_json()) : ordered_json();
     if (type != "input_text" && type != "output_text") {
-      unexpected(at + ".type", "input_text or output_text: this server takes text only");
+      refuse_part(at + ".type", type, "input_text or output_text");
     }
     note_unknown_members(at, value[i], {"type", "id", "status", "text", "annotations", "logprobs"}, notes);
     all += string_in(at, value[i], "text");

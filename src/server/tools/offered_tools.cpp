@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "io/big_integers.h"
 #include "server/answers/json_answers.h"
 #include "server/fields/json_fields.h"
 #include "server/tools/tool_grammar.h"
@@ -73,11 +74,10 @@ std::optional<ToolParser> offer_tools(const Engine& engine, const OfferedTools& 
       throw BadRequest("tools", "'" + tool.name + "' is there twice");
     }
     names.push_back(tool.name);
-    list.push_back({{"type", "function"},
-                    {"function",
-                     {{"name", tool.name},
-                      {"description", tool.description},
-                      {"parameters", ordered_json::parse(tool.parameters)}}}});
+    ordered_json function = {{"name", tool.name}};
+    if (tool.description) function["description"] = *tool.description;
+    if (tool.parameters) function["parameters"] = parse_exact_json(*tool.parameters);
+    list.push_back({{"type", "function"}, {"function", std::move(function)}});
   }
   request.tools = text_of(list);
   if (constrains(offered)) {

@@ -13,8 +13,8 @@ namespace augur {
 /// A function that the model may call.
 struct Tool {
   std::string name;
-  std::string description;
-  std::string parameters = R"({"type":"object","properties":{}})";  ///< a JSON schema, of an object
+  std::optional<std::string> description;
+  std::optional<std::string> parameters;  ///< a JSON schema, of an object
   /// true: arguments always fit the schema. false: they are any JSON object. Nothing: they fit the schema
   /// where the model has to call a function.
   std::optional<bool> strict;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "grammar/json_schema.h"
+#include "io/big_integers.h"
 #include "server/answers/json_answers.h"
 #include "server/fields/bad_request.h"
 
@@ -51,9 +52,10 @@ ordered_json tag_format(const Engine& engine, std::string_view value) {
 /// What the arguments have to be.
 ordered_json arguments(const Tool& tool, bool required) {
   if (!tool.strict.value_or(required)) return {{"type", "object"}};
-  ordered_json schema = ordered_json::parse(tool.parameters);
+  const std::string parameters = tool.parameters.value_or(R"({"type":"object","properties":{}})");
+  ordered_json schema = parse_exact_json(parameters);
   try {
-    enforceable_schema(tool.parameters);
+    grammar_of_schema(parameters, {.named_members_only = true});
   } catch (const Error& error) {
     throw BadRequest(tool.field, error.what());
   }

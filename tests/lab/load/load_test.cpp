@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "server/http/http_server.h"
+#include "support/small_server.h"
 
 namespace augur {
 namespace {
@@ -35,23 +35,23 @@ class Echo {
   ServerAddress address() const { return {.host = "127.0.0.1", .port = std::to_string(server_.port())}; }
 
  private:
-  static void answer(const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
+  static void answer(const HttpRequest& request, const std::shared_ptr<HttpExchange>& exchange) {
     const json body = json::parse(request.body);
-    if (body.contains("refuse")) return exchange->answer(418, "a teapot");
+    if (body.contains("refuse")) return exchange->respond(418, "a teapot");
     const bool chat = request.path == "/v1/chat/completions";
     const std::string text =
         chat ? body["messages"].back()["content"].get<std::string>() : body["prompt"].get<std::string>();
     for (const char letter : text) {
       const std::string piece(1, letter);
       const json choice = chat ? json{{"delta", {{"content", piece}}}} : json{{"text", piece}};
-      exchange->event(json{{"choices", {choice}}}.dump());
+      exchange->send_event(json{{"choices", {choice}}}.dump());
     }
-    exchange->event(json{{"choices", json::array()}, {"usage", {{"completion_tokens", text.size()}}}}.dump());
-    exchange->event("[DONE]");
-    exchange->end();
+    exchange->send_event(json{{"choices", json::array()}, {"usage", {{"completion_tokens", text.size()}}}}.dump());
+    exchange->send_event("[DONE]");
+    exchange->end_stream();
   }
 
-  HttpServer server_{{.port = 0}, answer};
+  testing_support::SmallServer server_{{.port = 0}, answer};
 };
 
 TEST(LoadTest, EveryRequestIsAnsweredOnce) {

@@ -4,11 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "io/json_reader.h"
 #include "lab/papers/paper_tables.h"
@@ -18,9 +22,11 @@
 namespace augur {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 using testing_support::error_of;
 
 const FoundPart kDrafter = {"small", "draft", true, ""};
@@ -209,6 +215,66 @@ TEST(PaperTables, PutOursBesideThePapers) {
   EXPECT_THAT(text, HasSubstr("What differs: everything"));
   EXPECT_THAT(paper_tables(study, some_document(1)), HasSubstr("77"));
   EXPECT_THAT(paper_tables(study, some_document(1)), Not(HasSubstr("paper only")));
+}
+
+// HeteroSpec's table 6 and C2T's appendix E: what judging takes is a column of its own.
+TEST(PaperTables, SetClassifyingApartFromDrafting) {
+  nlohmann::ordered_json document = some_document(0);
+  for (std::size_t m = 0; m < 3; ++m) {
+    document["overall"][m].update({{"draft_ms", m == 2 ? 1500.25 : 2000.0},
+                                   {"classify_ms", m == 2 ? 0.25 : 0.0},
+                                   {"verify_ms", 4000.0},
+                                   {"other_ms", 0.0}});
+  }
+  const PaperStudy study{
+      "A title",
+      "everything",
+      {{"A table",
+        {"draft_s", "additional_s", "total_s"},
+        {{"tree", "ngram", {}}, {"bins", "suffix", {reading("X", 0, {{"additional_s", 2.3}})}}}}},
+      {}};
+  const std::string text = paper_tables(study, document);
+  std::map<std::string, std::vector<std::string>> figures;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string label;
+    words >> label;
+    for (std::string word; words >> word;) figures[label].push_back(word);
+  }
+  EXPECT_EQ(figures["tree"], (std::vector<std::string>{"2.00", "6.00"})) << "there is nothing that judges";
+  EXPECT_EQ(figures["bins"], (std::vector<std::string>{"1.50", "0.000250", "5.50"}));
+  EXPECT_EQ(figures["paper,"], (std::vector<std::string>{"M", "2.30"}));
+}
+
+// C2T's tables 6 and 7, DynaSpec's algorithm 1.
+TEST(PaperStudy, HasTheFormsThatThePapersCompare) {
+  std::vector<FoundPart> parts = kParts;
+  parts.push_back({"layer", "mtp", true, ""});
+  parts.push_back({"features", "eagle", true, ""});
+  const auto methods = [&](const std::string& name) {
+    return paper_study(name, kDrafter, parts, "no/such/folder").methods();
+  };
+  const std::vector<std::string> c2t = methods("c2t");
+  for (const char* top :
+       {"entropy-top=100", "entropy-top=500", "entropy-top=1000", "entropy-top=10000", "entropy-top=all"}) {
+    EXPECT_THAT(c2t, Contains(HasSubstr(top)));
+  }
+  for (const char* drafter : {"eagle:model=features,", "mtp:model=layer,"}) {
+    int forms = 0;
+    for (const std::string& method : c2t) forms += method.starts_with(drafter) ? 1 : 0;
+    EXPECT_EQ(forms, 4) << drafter;
+    EXPECT_THAT(c2t, Contains(AllOf(StartsWith(drafter), HasSubstr("policy=c2t:model=nodes;chain=1"))));
+  }
+  EXPECT_THAT(methods("dynaspec"), Contains(HasSubstr(":floor")));
+  const auto quotes = [](const std::string& name, const std::string& table) {
+    const std::vector<PaperReading> readings = paper_readings(name);
+    return std::count_if(readings.begin(), readings.end(),
+                         [&](const PaperReading& reading) { return reading.table == table; });
+  };
+  EXPECT_EQ(quotes("c2t", "Table 6"), 5);
+  EXPECT_EQ(quotes("c2t", "Table 7"), 8);
+  EXPECT_EQ(quotes("dynaspec", "Figure 3"), 3);
 }
 
 TEST(PaperTables, ShowEverySuiteBesideThePapersFiguresForIt) {

@@ -26,6 +26,7 @@ Cell cell(int round) {
   c.decode_ms = 12.25;
   c.prompt_ms = 0.125;
   c.speculation.calls = 4;
+  c.speculation.classify_ms = 0.25;
   c.speculation.accepted_per_position = {3, 1};
   c.forecasts.decided[1] = 3;
   c.output = "abc";
@@ -60,6 +61,7 @@ TEST_F(StateFileTest, WhatWasAddedIsThereTheNextTime) {
   EXPECT_EQ(c.decode_ms, 12.25);
   EXPECT_EQ(c.prompt_ms, 0.125);
   EXPECT_EQ(c.speculation.calls, 4);
+  EXPECT_EQ(c.speculation.classify_ms, 0.25);
   EXPECT_EQ(c.speculation.accepted_per_position, (std::vector<std::int64_t>{3, 1}));
   EXPECT_EQ(c.forecasts.of(RoundMode::Plain), 3);
   EXPECT_EQ(c.output, "abc");

@@ -116,6 +116,39 @@ TEST_F(DecoderTest, TimesAddUp) {
   EXPECT_EQ(drafted.decode_ms, 10 * 9.0 - 2.0);
 }
 
+/// A chain that says of every round that judging it took a quarter of a millisecond.
+class JudgingPolicy final : public TreePolicy {
+ public:
+  std::string_view name() const override { return "judging"; }
+  void begin(const RoundInfo& round) override { chain_.begin(round); }
+  void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override {
+    chain_.next_frontier(tree, out);
+  }
+  int width() const override { return chain_.width(); }
+  bool branches() const override { return false; }
+  void prune(DraftTree& tree) override { chain_.prune(tree); }
+  double classify_ms() const override { return 0.25; }
+
+ private:
+  ChainPolicy chain_{{.max = 4}};
+};
+
+TEST_F(DecoderTest, TellsWhatPoliciesTakeApartFromDrafting) {
+  std::vector<Speculator> speculators = known(prompt_, 30, 2, 4);
+  speculators.front().policy = std::make_unique<JudgingPolicy>();
+  double seen = 0;
+  Sequence sequence(
+      *stories_.model, prompt_,
+      {.max_tokens = 30, .speculators = std::move(speculators), .on_step = [&](const StepTrace& step) {
+         EXPECT_EQ(step.classify_ms, 0.25);
+         seen += step.classify_ms;
+       }});
+  run(sequence);
+  ASSERT_EQ(sequence.statistics().calls, 10);
+  EXPECT_EQ(sequence.statistics().classify_ms, 10 * 0.25);
+  EXPECT_EQ(seen, 10 * 0.25);
+}
+
 TEST_F(DecoderTest, CountsWhatSpeculationDid) {
   Sequence sequence(*stories_.model, prompt_, {.max_tokens = 30, .speculators = known(prompt_, 30, 2, 4)});
   run(sequence);

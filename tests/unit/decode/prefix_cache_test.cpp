@@ -46,63 +46,63 @@ class PrefixCacheTest : public testing::Test {
 };
 
 TEST_F(PrefixCacheTest, FindsTheLongestBeginningButForItsLastToken) {
-  cache_.keep(tokens(0, 100), text(100));
-  cache_.keep(joined(tokens(0, 50), tokens(500, 80)), text(130));
-  cache_.keep(tokens(300, 40), text(40));
+  cache_.keep("", tokens(0, 100), text(100));
+  cache_.keep("", joined(tokens(0, 50), tokens(500, 80)), text(130));
+  cache_.keep("", tokens(300, 40), text(40));
   EXPECT_EQ(cache_.texts(), 3u);
-  EXPECT_EQ(cache_.find(tokens(0, 100), {}).tokens, 99);
-  EXPECT_EQ(cache_.find(tokens(0, 200), {}).tokens, 99);
-  EXPECT_EQ(cache_.find(tokens(0, 30), {}).tokens, 29);
-  EXPECT_EQ(cache_.find(joined(tokens(0, 50), tokens(500, 20)), {}).tokens, 69);
-  EXPECT_EQ(cache_.find(joined(tokens(0, 50), tokens(490, 20)), {}).tokens, 49);
-  EXPECT_EQ(cache_.find(tokens(300, 100), {}).text->target.length(), 40);
-  EXPECT_EQ(cache_.find(tokens(1, 100), {}).text, nullptr);
-  EXPECT_EQ(cache_.find(tokens(0, 1), {}).tokens, 0);  // nothing is left of it
-  EXPECT_EQ(cache_.find({}, {}).tokens, 0);
+  EXPECT_EQ(cache_.find("", tokens(0, 100), {}).tokens, 99);
+  EXPECT_EQ(cache_.find("", tokens(0, 200), {}).tokens, 99);
+  EXPECT_EQ(cache_.find("", tokens(0, 30), {}).tokens, 29);
+  EXPECT_EQ(cache_.find("", joined(tokens(0, 50), tokens(500, 20)), {}).tokens, 69);
+  EXPECT_EQ(cache_.find("", joined(tokens(0, 50), tokens(490, 20)), {}).tokens, 49);
+  EXPECT_EQ(cache_.find("", tokens(300, 100), {}).text->target.length(), 40);
+  EXPECT_EQ(cache_.find("", tokens(1, 100), {}).text, nullptr);
+  EXPECT_EQ(cache_.find("", tokens(0, 1), {}).tokens, 0);  // nothing is left of it
+  EXPECT_EQ(cache_.find("", {}, {}).tokens, 0);
 }
 
 TEST_F(PrefixCacheTest, ATextTakesThePlaceOfItsBeginnings) {
-  cache_.keep(tokens(0, 100), text(100));
-  cache_.keep(tokens(0, 300), text(300));
+  cache_.keep("", tokens(0, 100), text(100));
+  cache_.keep("", tokens(0, 300), text(300));
   EXPECT_EQ(cache_.texts(), 1u);
-  cache_.keep(tokens(0, 200), text(200));
-  cache_.keep(tokens(0, 300), text(300));
-  cache_.keep({}, text(0));
+  cache_.keep("", tokens(0, 200), text(200));
+  cache_.keep("", tokens(0, 300), text(300));
+  cache_.keep("", {}, text(0));
   EXPECT_EQ(cache_.texts(), 1u);
-  EXPECT_EQ(cache_.find(tokens(0, 400), {}).tokens, 299);
+  EXPECT_EQ(cache_.find("", tokens(0, 400), {}).tokens, 299);
 }
 
 TEST_F(PrefixCacheTest, CountsWhatTheDraftersKnow) {
   const void* const a = &kGroups[0];
   const void* const b = &kGroups[1];
-  cache_.keep(tokens(0, 100), with_drafter(text(100), a, 100));
-  cache_.keep(tokens(0, 300), text(300));
+  cache_.keep("", tokens(0, 100), with_drafter(text(100), a, 100));
+  cache_.keep("", tokens(0, 300), text(300));
   EXPECT_EQ(cache_.texts(), 2u);  // the shorter one knows more
-  EXPECT_EQ(cache_.find(tokens(0, 400), {}).tokens, 299);
-  const auto hit = cache_.find(tokens(0, 400), {{a}});
+  EXPECT_EQ(cache_.find("", tokens(0, 400), {}).tokens, 299);
+  const auto hit = cache_.find("", tokens(0, 400), {{a}});
   EXPECT_EQ(hit.tokens, 99);
   EXPECT_EQ(hit.text->drafted_by(a)->rows.length(), 100);
   EXPECT_EQ(hit.text->drafted_by(b), nullptr);
-  EXPECT_EQ(cache_.find(tokens(0, 400), {{b}}).tokens, 0);
-  cache_.keep(tokens(0, 300), with_drafter(text(300), a, 250));
+  EXPECT_EQ(cache_.find("", tokens(0, 400), {{b}}).tokens, 0);
+  cache_.keep("", tokens(0, 300), with_drafter(text(300), a, 250));
   EXPECT_EQ(cache_.texts(), 1u);
-  EXPECT_EQ(cache_.find(tokens(0, 400), {{a}}).tokens, 250);
+  EXPECT_EQ(cache_.find("", tokens(0, 400), {{a}}).tokens, 250);
 }
 
 TEST_F(PrefixCacheTest, SharedPagesCountOnceAndTheOldestGoFirst) {
   const std::int64_t page = pools_.whole->page_bytes();
   const PrefixCache::Text first = text(256);
-  cache_.keep(tokens(0, 256), first);
-  cache_.keep(joined(tokens(0, 192), tokens(900, 100)), text_behind(first.target, 192, 292));
-  cache_.keep(tokens(400, 64), text(64));
+  cache_.keep("", tokens(0, 256), first);
+  cache_.keep("", joined(tokens(0, 192), tokens(900, 100)), text_behind(first.target, 192, 292));
+  cache_.keep("", tokens(400, 64), text(64));
   EXPECT_EQ(cache_.bytes(), (4 + 2 + 1) * page);
   EXPECT_EQ(pages(), 7);
-  EXPECT_EQ(cache_.find(tokens(0, 256), {}).tokens, 255);  // used last
+  EXPECT_EQ(cache_.find("", tokens(0, 256), {}).tokens, 255);  // used last
   cache_.drop_oldest();
   EXPECT_EQ(cache_.texts(), 2u);
   EXPECT_EQ(cache_.bytes(), 5 * page);
   EXPECT_EQ(pages(), 5);
-  EXPECT_EQ(cache_.find(joined(tokens(0, 192), tokens(900, 100)), {}).tokens, 191);
+  EXPECT_EQ(cache_.find("", joined(tokens(0, 192), tokens(900, 100)), {}).tokens, 191);
   while (cache_.texts() > 0) cache_.drop_oldest();
   EXPECT_EQ(cache_.texts(), 0u);
   EXPECT_EQ(cache_.bytes(), 0);
@@ -112,11 +112,11 @@ TEST_F(PrefixCacheTest, SharedPagesCountOnceAndTheOldestGoFirst) {
 TEST_F(PrefixCacheTest, StaysWithinItsBytes) {
   PrefixCache small(3 * pools_.whole->page_bytes());
   for (int i = 0; i < 20; ++i) {
-    small.keep(tokens(1000 * i, 128), text(128));
+    small.keep("", tokens(1000 * i, 128), text(128));
     EXPECT_LE(small.bytes(), 3 * pools_.whole->page_bytes());
     EXPECT_EQ(small.texts(), 1u);
   }
-  small.keep(tokens(7, 256), text(256));  // larger than all there is
+  small.keep("", tokens(7, 256), text(256));  // larger than all there is
   EXPECT_EQ(small.texts(), 0u);
   EXPECT_EQ(pages(), 0);
 }
@@ -130,7 +130,7 @@ class WindowedPrefixCacheTest : public PrefixCacheTest {
     KvCache running(shape_, both_);
     for (std::int64_t end = chunk; end <= std::ssize(text); end += chunk) {
       running.reserve(chunk).commit_all();
-      cache_.keep(text.first(static_cast<std::size_t>(end)), {.target = running});
+      cache_.keep("", text.first(static_cast<std::size_t>(end)), {.target = running});
     }
   }
   std::int64_t windowed_pages() const { return both_.windowed->pages_in_use(); }
@@ -143,9 +143,9 @@ class WindowedPrefixCacheTest : public PrefixCacheTest {
 TEST_F(WindowedPrefixCacheTest, FindsOnlyWhatCanBeGoneOnWith) {
   const std::vector<TokenId> text = tokens(0, 2048);
   read(text, 128);
-  EXPECT_EQ(cache_.find(joined(text, tokens(9000, 10)), {}).tokens, 2047);
+  EXPECT_EQ(cache_.find("", joined(text, tokens(9000, 10)), {}).tokens, 2047);
   for (const std::int64_t shared : {300, 700, 1111, 1900}) {
-    const auto hit = cache_.find(joined(tokens(0, shared), tokens(9000, 50)), {});
+    const auto hit = cache_.find("", joined(tokens(0, shared), tokens(9000, 50)), {});
     EXPECT_LE(hit.tokens, shared - 1);
     EXPECT_GE(hit.tokens, shared - 1 - 512) << "a beginning that was kept apart is near";
     ASSERT_NE(hit.text, nullptr) << shared;
@@ -155,7 +155,7 @@ TEST_F(WindowedPrefixCacheTest, FindsOnlyWhatCanBeGoneOnWith) {
     resumed.reserve(10).commit_all();
     EXPECT_EQ(resumed.length(), hit.tokens + 10);
   }
-  EXPECT_EQ(cache_.longest(tokens(0, 2048)).tokens, 2048);
+  EXPECT_EQ(cache_.longest("", tokens(0, 2048)).tokens, 2048);
 }
 
 TEST_F(WindowedPrefixCacheTest, GivesAllBackInTheEnd) {

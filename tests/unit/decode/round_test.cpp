@@ -125,6 +125,36 @@ class WatchedPolicy final : public TreePolicy {
   std::vector<TokenId> seen_;
 };
 
+/// A chain that takes a millisecond of the round's clock to judge each of its nodes.
+class JudgingPolicy final : public TreePolicy {
+ public:
+  JudgingPolicy(int levels, HandClock& clock) : chain_({.max = levels}), round_clock_(clock) {}
+  std::string_view name() const override { return "judging"; }
+  void begin(const RoundInfo& round) override {
+    clock_ = round.clock;
+    classify_ms_ = 0;
+    chain_.begin(round);
+  }
+  void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override {
+    chain_.next_frontier(tree, out);
+  }
+  int width() const override { return chain_.width(); }
+  bool branches() const override { return chain_.branches(); }
+  void prune(DraftTree& tree) override {
+    EXPECT_EQ(clock_, &round_clock_);
+    const Stopwatch watch(*clock_);
+    round_clock_.now += tree.size() - 1;
+    classify_ms_ += watch.ms();
+  }
+  double classify_ms() const override { return classify_ms_; }
+
+ private:
+  ChainPolicy chain_;
+  HandClock& round_clock_;
+  const Clock* clock_ = nullptr;
+  double classify_ms_ = 0;
+};
+
 /// Has the first drafters draft one level, then others, and tells what it was asked.
 class TellingController final : public RoundController {
  public:
@@ -188,6 +218,30 @@ TEST(Round, EachDrafterIsChargedWithItsOwnRows) {
   of_slow.observe(1, 3 + 3, 8.0);
   expect_same(costs.drafter("quick"), of_quick);
   expect_same(costs.drafter("slow"), of_slow);
+}
+
+TEST(Round, AddsUpWhatItsPoliciesTakeToJudge) {
+  HandClock clock;
+  CostModel costs;
+  Round round(costs, clock);
+  Sampler sampler({}, 512);
+  const std::vector<TokenId> text = {1, 2, 3};
+  const int group = 0;
+  SequenceDraft draft;
+  draft.sampler = &sampler;
+  draft.vocab = 512;
+  draft.tokens = text;
+  draft.info = {.context = 2, .room = 64, .max_depth = 8};
+  for (const int levels : {2, 3}) {
+    draft.speculators.push_back({std::make_unique<TimedDrafter>("some", group, clock, 8.0),
+                                 std::make_unique<JudgingPolicy>(levels, clock)});
+  }
+  SequenceDraft* const batch[] = {&draft};
+  for (int rounds = 0; rounds < 2; ++rounds) {
+    round.draft(batch);
+    ASSERT_EQ(draft.failure, nullptr);
+    EXPECT_EQ(draft.classify_ms, 2.0 + 3.0) << "of this round alone";
+  }
 }
 
 /// What a text may not be is dropped as soon as it is proposed: policies and controllers see the nodes that

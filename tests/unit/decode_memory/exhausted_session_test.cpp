@@ -83,7 +83,7 @@ TEST(ExhaustedSuffix, EndsWithoutIt) {
   bool reached = true;
   int refused = 0;
   for (std::int64_t n = 1; reached; ++n) {
-    SuffixMemory earlier(SuffixDrafter::Options{}.depth, std::size_t{1} << 20);
+    const auto earlier = std::make_shared<SuffixMemory>(SuffixDrafter::Options{}.depth, std::size_t{1} << 20);
     auto drafter = std::make_unique<SuffixDrafter>(earlier, nullptr, SuffixDrafter::Options{});
     const std::span<const TokenId> all(text);
     drafter->sync({.tokens = all.first(10), .next = text[10]});
@@ -98,7 +98,7 @@ TEST(ExhaustedSuffix, EndsWithoutIt) {
     heap::fail_at(0);
     refused += reached;
     // What is kept is whole.
-    SuffixView view(earlier);
+    SuffixView view(*earlier);
     for (std::size_t i = 1; i <= 40; ++i) view.advance(all.subspan(11, i), false);
   }
   EXPECT_GT(refused, 5);

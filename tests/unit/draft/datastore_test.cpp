@@ -121,8 +121,7 @@ TEST_F(DatastoreTest, FindsAndCountsLikeAScan) {
 
 TEST_F(DatastoreTest, DrawsADraftFromItsDocuments) {
   const Datastore store(build({{5, 6, 7, 8, 9}, {1, 5, 6, 7, 4}, {2, 5, 6, 7, 8, 3}}), *tokenizer_, 512);
-  SuffixMemory earlier(32, 1 << 10);
-  SuffixDrafter drafter(earlier, &store, {});
+  SuffixDrafter drafter(std::make_shared<SuffixMemory>(32, 1 << 10), &store, {});
   const std::vector<TokenId> text{40, 5, 6};
   drafter.sync({.tokens = text, .first_position = 0, .next = 7});
   DraftTree tree;
@@ -188,8 +187,7 @@ TEST_F(DatastoreTest, SuffixesInAnyOrderDoNoHarm) {
     }
     ASSERT_EQ(refusal(bad), "accepted");
     const Datastore store(file_, *tokenizer_, 512);
-    SuffixMemory earlier(32, 1 << 10);
-    SuffixDrafter drafter(earlier, &store, {});
+    SuffixDrafter drafter(std::make_shared<SuffixMemory>(32, 1 << 10), &store, {});
     drafter.sync({.tokens = document, .first_position = 0, .next = 1});
     DraftTree tree;
     tree.reset(1, std::ssize(document));

@@ -197,7 +197,7 @@ TEST_F(ModelDrafterTest, SamplesChildrenFromTheLawItStores) {
 class ListTokenizer final : public Tokenizer {
  public:
   explicit ListTokenizer(std::vector<std::string> tokens) : tokens_(std::move(tokens)) {}
-  std::vector<TokenId> encode(std::string_view) const override { return {}; }
+  std::vector<TokenId> encode(std::string_view, std::span<const ByteRange>) const override { return {}; }
   std::string token_bytes(TokenId id) const override { return tokens_.at(static_cast<std::size_t>(id)); }
   bool is_special(TokenId) const override { return false; }
   std::int32_t vocab_size() const override { return static_cast<std::int32_t>(tokens_.size()); }

@@ -78,7 +78,8 @@ TEST(SuffixMemory, StaysBoundedAndForgetsTheOldest) {
 }
 
 struct Drafting {
-  explicit Drafting(SuffixMemory& earlier) : drafter(earlier, nullptr, {}) {}
+  explicit Drafting(std::shared_ptr<SuffixMemory> earlier, const SuffixDrafter::Options& options = {})
+      : drafter(std::move(earlier), nullptr, options) {}
   void say(const Text& tokens) {
     drafter.sync({.tokens = std::span(tokens).first(tokens.size() - 1),
                   .first_position = size,
@@ -105,7 +106,7 @@ Text first_branch(const DraftTree& tree) {
 }
 
 TEST(SuffixDrafter, ProposesTheMostFrequentContinuationFirst) {
-  SuffixMemory earlier(32, 1 << 16);
+  const auto earlier = std::make_shared<SuffixMemory>(32, 1 << 16);
   Drafting d(earlier);
   // "1 2" went on with 3 twice and with 4 once.
   d.say({1, 2, 3, 50, 1, 2, 4, 51, 1, 2, 3, 52, 1, 2});
@@ -121,7 +122,7 @@ TEST(SuffixDrafter, ProposesTheMostFrequentContinuationFirst) {
 }
 
 TEST(SuffixDrafter, LongMatchesDraftMore) {
-  SuffixMemory earlier(32, 1 << 16);
+  const auto earlier = std::make_shared<SuffixMemory>(32, 1 << 16);
   Drafting d(earlier);
   Text text;
   for (TokenId t = 10; t < 30; ++t) text.push_back(t);
@@ -133,7 +134,7 @@ TEST(SuffixDrafter, LongMatchesDraftMore) {
 }
 
 TEST(SuffixDrafter, IsSilentWithoutAMatch) {
-  SuffixMemory earlier(32, 1 << 16);
+  const auto earlier = std::make_shared<SuffixMemory>(32, 1 << 16);
   Drafting d(earlier);
   EXPECT_TRUE(d.draft(8, true).only_root());
   d.say({1, 2, 3, 4});
@@ -141,7 +142,7 @@ TEST(SuffixDrafter, IsSilentWithoutAMatch) {
 }
 
 TEST(SuffixDrafter, LearnsFromOutputsOfEarlierSequencesButNotFromTheirPrompts) {
-  SuffixMemory earlier(32, 1 << 16);
+  const auto earlier = std::make_shared<SuffixMemory>(32, 1 << 16);
   {
     Drafting d(earlier);
     d.say({70, 71, 72, 73});
@@ -156,7 +157,7 @@ TEST(SuffixDrafter, LearnsFromOutputsOfEarlierSequencesButNotFromTheirPrompts) {
 }
 
 TEST(SuffixDrafter, ForgetsItsTextOnReset) {
-  SuffixMemory earlier(32, 1 << 16);
+  const auto earlier = std::make_shared<SuffixMemory>(32, 1 << 16);
   Drafting d(earlier);
   d.say({1, 2, 3, 1, 2});
   EXPECT_FALSE(d.draft(4, true).only_root());

@@ -14,6 +14,15 @@ namespace {
 using testing::HasSubstr;
 using testing_support::error_of;
 
+/// Renders to text.
+struct Template : ChatTemplate {
+  using ChatTemplate::ChatTemplate;
+  std::string render(const std::vector<Message>& messages, bool add_generation_prompt,
+                     const nlohmann::ordered_json& variables) const {
+    return ChatTemplate::render(messages, add_generation_prompt, variables, nullptr).text;
+  }
+};
+
 const std::vector<Message> kQuestion = {{"user", "Hi"}};
 
 std::string parse_error(const std::string& source) {
@@ -21,12 +30,12 @@ std::string parse_error(const std::string& source) {
 }
 
 std::string render_error(const std::string& source) {
-  const ChatTemplate chat(source);
+  const Template chat(source);
   return error_of([&] { chat.render(kQuestion, true, nlohmann::json::object()); });
 }
 
 TEST(ChatTemplate, RendersMessagesAndExtraVariables) {
-  const ChatTemplate chat(
+  const Template chat(
       "{{ bos_token }}{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
       "{% if add_generation_prompt %}>{{ style }}{% endif %}");
   EXPECT_EQ(chat.render({{"system", "s"}, {"user", "u"}}, true, {{"bos_token", "<s>"}, {"style", "x"}}),
@@ -36,13 +45,11 @@ TEST(ChatTemplate, RendersMessagesAndExtraVariables) {
 
 TEST(ChatTemplate, UnsupportedConstructsAreNamedWithTheirLine) {
   EXPECT_THAT(parse_error("a\n{% include 'x' %}"), HasSubstr("line 2: unsupported statement \"include\""));
-  EXPECT_THAT(parse_error("{{ x\n | urlize }}"), HasSubstr("line 2: unsupported filter \"urlize\""));
-  EXPECT_THAT(parse_error("\n\n{{ x is frobnicated }}"),
+  EXPECT_THAT(render_error("{{ x\n | urlize }}"), HasSubstr("line 2: unsupported filter \"urlize\""));
+  EXPECT_THAT(render_error("\n\n{{ x is frobnicated }}"),
               HasSubstr("line 3: unsupported test \"frobnicated\""));
-  EXPECT_THAT(parse_error("{% for x in y recursive %}{% endfor %}"), HasSubstr("recursive loops"));
   EXPECT_THAT(parse_error("{{ f(*args) }}"), HasSubstr("unsupported construct: * in a call"));
   EXPECT_THAT(render_error("\n{{ lipsum() }}"), AllOf(HasSubstr("line 2"), HasSubstr("lipsum")));
-  EXPECT_THAT(render_error("{{ '%s' % 1 }}"), HasSubstr("formatting a string with %"));
   EXPECT_THAT(render_error("{{ 'x'.zfill(3) }}"), HasSubstr("zfill"));
 }
 
@@ -64,22 +71,22 @@ TEST(ChatTemplate, TheTemplatesOwnRefusalIsItsMessage) {
 }
 
 TEST(ChatTemplate, UnsupportedRolesAreErrors) {
-  const ChatTemplate chat("{% for m in messages %}{% if m.role == 'user' %}x{% endif %}{% endfor %}");
+  const Template chat("{% for m in messages %}{% if m.role == 'user' %}x{% endif %}{% endfor %}");
   const auto error = error_of([&] { chat.render({{"user", "a"}, {"narrator", "b"}}, true, nullptr); });
   EXPECT_EQ(error,
             "chat message 2: unsupported role \"narrator\" (supported: system, user, assistant, tool)");
 }
 
 TEST(ChatTemplate, BytesThatAreNotTextAreReplaced) {
-  const ChatTemplate chat("{{ messages[0].content | length }}{{ messages[0].content }}");
+  const Template chat("{{ messages[0].content | length }}{{ messages[0].content }}");
   EXPECT_EQ(chat.render({{"user", "a\xFF\xE2\x82"}}, true, nullptr), "3a\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
 TEST(ChatTemplate, TimeIsFormatted) {
-  const std::string year = ChatTemplate("{{ strftime_now('%Y') }}").render(kQuestion, true, nullptr);
+  const std::string year = Template("{{ strftime_now('%Y') }}").render(kQuestion, true, nullptr);
   EXPECT_EQ(year.size(), 4u);
   EXPECT_GE(std::stoi(year), 2024);
-  EXPECT_EQ(ChatTemplate("{{ strftime_now('') }}|").render(kQuestion, true, nullptr), "|");
+  EXPECT_EQ(Template("{{ strftime_now('') }}|").render(kQuestion, true, nullptr), "|");
 }
 
 TEST(ChatTemplate, HostileTemplatesEndInAnError) {
@@ -147,23 +154,53 @@ TEST(ChatTemplate, HostileTemplatesEndInAnError) {
   EXPECT_THAT(parse_error("{{ " + repeat("1 if ", 100000) + " }}"), HasSubstr("nested too deeply"));
 }
 
+// What a request brings decides how often a loop turns and how long a text gets: settings bound both.
+TEST(ChatTemplate, ARenderingHasABudgetOfStepsAndBytes) {
+  const nlohmann::ordered_json client = {{"n", 1000000}, {"s", std::string(5000, 'x')}, {"l", {{{"v", 1}}}}};
+  const auto error = [&](const std::string& source, const TemplateLimits& limits) {
+    return error_of([&] { ChatTemplate(source, limits).render(client, nullptr); });
+  };
+  const TemplateLimits few_steps = {.steps = 2000};
+  for (const char* source :
+       {"{% for c in s %}{{ c }}{% endfor %}", "{% for i in range(n) %}{% endfor %}",
+        "{{ s | list | length }}", "{{ (s * 100) | upper | lower | replace('x', 'y') }}",
+        "{% for x in l recursive %}{{ loop(l) }}{{ loop(l) }}{% endfor %}",
+        "{% set ns = namespace(l=[]) %}{% for c in s %}{% set _ = ns.l.append(c) %}{% endfor %}"}) {
+    EXPECT_THAT(error(source, few_steps), AnyOf(HasSubstr("line 1: the template needs more than 2000 steps"),
+                                                HasSubstr("nested too deeply")))
+        << source;
+  }
+  const TemplateLimits few_bytes = {.steps = 1000000, .bytes = 200000};
+  for (const char* source :
+       {"{{ s * n }}", "{{ '%*d' % (n, 1) }}", "{{ '{:>{n}}'.format(1, n=n) }}", "{{ [s] * n }}",
+        "{% for i in range(n) %}{{ s }}{% endfor %}", "{{ s | replace('', s) }}",
+        "{{ [s, s] | join(s * 20) }}",
+        "{{ s | indent(n, true) }}{{ ('\n' * 1000) | indent(1000, true, true) }}", "{{ s | e * 50 }}",
+        "{% set ns = namespace(l=[]) %}{% for i in range(n) %}{% set _ = ns.l.append(s) %}{% endfor %}"}) {
+    EXPECT_THAT(error(source, few_bytes), HasSubstr("bytes of memory")) << source;
+  }
+  EXPECT_THAT(error("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", {}), HasSubstr("nested too deeply"));
+  EXPECT_THAT(error("{% for x in l recursive %}{{ loop(l) }}{% endfor %}", {}),
+              HasSubstr("nested too deeply"));
+}
+
 TEST(ChatTemplate, NamespacesMayHoldThemselves) {
-  EXPECT_EQ(ChatTemplate("{% set ns = namespace() %}{% set ns.a = ns %}{{ ns.a.a is defined }}")
+  EXPECT_EQ(Template("{% set ns = namespace() %}{% set ns.a = ns %}{{ ns.a.a is defined }}")
                 .render(kQuestion, true, nullptr),
             "True");
 }
 
 TEST(ChatTemplate, MacrosOutliveTheLoopThatDefinedThem) {
-  EXPECT_EQ(ChatTemplate("{% set ns = namespace() %}{% for i in [1, 2, 3] %}{% if i == 2 %}{% macro f() %}{{ "
-                         "i }}{% endmacro %}"
-                         "{% set ns.f = f %}{% endif %}{% endfor %}{{ ns.f() }}")
+  EXPECT_EQ(Template("{% set ns = namespace() %}{% for i in [1, 2, 3] %}{% if i == 2 %}{% macro f() %}{{ "
+                     "i }}{% endmacro %}"
+                     "{% set ns.f = f %}{% endif %}{% endfor %}{{ ns.f() }}")
                 .render(kQuestion, true, nullptr),
             "2");
 }
 
 TEST(ChatTemplate, CanBeMovedAndUsedAgain) {
-  ChatTemplate a("{{ messages | length }}");
-  ChatTemplate b(std::move(a));
+  Template a("{{ messages | length }}");
+  Template b(std::move(a));
   EXPECT_EQ(b.render(kQuestion, true, nullptr), "1");
   a = std::move(b);
   EXPECT_EQ(a.render(kQuestion, true, nullptr), "1");

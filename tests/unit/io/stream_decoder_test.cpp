@@ -11,7 +11,7 @@ using namespace testing_tokenizers;
 class FakeTokenizer : public Tokenizer {
  public:
   FakeTokenizer(std::vector<std::string> tokens, bool strips) : tokens_(std::move(tokens)), strips_(strips) {}
-  std::vector<TokenId> encode(std::string_view) const override { return {}; }
+  std::vector<TokenId> encode(std::string_view, std::span<const ByteRange>) const override { return {}; }
   std::string token_bytes(TokenId id) const override { return tokens_.at(static_cast<std::size_t>(id)); }
   bool is_special(TokenId id) const override { return id + 1 == vocab_size(); }
   std::int32_t vocab_size() const override { return static_cast<std::int32_t>(tokens_.size()); }

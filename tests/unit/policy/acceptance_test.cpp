@@ -11,6 +11,7 @@
 #include "policy/auto/cost.h"
 #include "policy_fixture.h"
 #include "support/policy_plan.h"
+#include "support/ticking_clock.h"
 
 namespace augur {
 namespace {
@@ -190,6 +191,24 @@ TEST(Acceptance, BranchesStopAtTheThresholdOfTheirOwnPaths) {
       ++depths[tree.max_depth()];
     }
     EXPECT_GE(depths.size(), 3u) << "some stop early, some late";
+  }
+}
+
+TEST(Acceptance, TimesTheHeadByTheRoundsClock) {
+  const RandomHead random;
+  const auto head = std::make_shared<AcceptanceHead>(random.files.path(), nullptr, backend(), DType::F32);
+  const testing_support::TickingClock clock;
+  RoundInfo round = kRoomy;
+  round.clock = &clock;
+  for (const bool with_head : {true, false}) {
+    AcceptancePolicy policy(with_head ? head : nullptr,
+                            {.shape = {.top_k = 3, .levels = 5, .size = 30}, .threshold = 1.0});
+    for (unsigned seed = 0; seed < 2; ++seed) {
+      DraftTree tree;
+      tree.reset(0, 0);
+      draft(policy, round, tree, RandomLaw{seed});
+      EXPECT_EQ(policy.classify_ms(), with_head ? 5.0 : 0.0) << "once a level";
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include "part_fixture.h"
 #include "policy/c2t_classifier.h"
 #include "policy_fixture.h"
+#include "support/ticking_clock.h"
 
 namespace augur {
 namespace {
@@ -181,6 +182,50 @@ TEST_F(C2t, ASecondTopKLeavesTheMostConfident) {
     cut += second != all;
   }
   EXPECT_GT(cut, 100) << "the rule bites";
+}
+
+// Appendix C, table 6: the entropy may be taken over another number of probabilities than usual.
+TEST_F(C2t, TheEntropyIsOverAsManyAsAreAskedFor) {
+  const auto policy_with = [&](const std::string& settings) {
+    return make_policy("c2t:topk=5,children=3,depth=4,size=200,beta=0.5,model=" + files.path() + settings);
+  };
+  const auto usual = policy_with("");
+  EXPECT_TRUE(usual->wants().entropy);
+  EXPECT_EQ(usual->wants().top_k, 0);
+  const auto few = policy_with(",entropy-top=20");
+  EXPECT_FALSE(few->wants().entropy);
+  EXPECT_EQ(few->wants().top_k, 20);
+  EXPECT_GT(policy_with(",entropy-top=all")->wants().top_k, 1'000'000);
+  EXPECT_THROW(policy_with(",entropy-top=-1"), Error);
+  // That one is read: the fixture's drafter records the one that is wanted, and no other.
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    const RandomLaw law{seed};
+    DraftTree tree;
+    tree.reset(0, 0);
+    draft(*few, kRoomy, tree, law);
+    std::set<Path> found;
+    for (std::int32_t node = 1; node < tree.size(); ++node) found.insert(path_of(tree, node));
+    ASSERT_EQ(found, reference(law, 0.5, 5, 3, 4, 199).paths) << seed;
+  }
+}
+
+// Appendix E has it apart from drafting.
+TEST_F(C2t, TimesTheClassifierByTheRoundsClock) {
+  const testing_support::TickingClock clock;
+  RoundInfo round = kRoomy;
+  round.clock = &clock;
+  const auto policy = make_policy("c2t:topk=5,children=3,depth=4,size=200,beta=0,model=" + files.path());
+  for (unsigned seed = 0; seed < 3; ++seed) {
+    DraftTree tree;
+    tree.reset(0, 0);
+    draft(*policy, round, tree, RandomLaw{seed});
+    EXPECT_EQ(policy->classify_ms(), 4.0) << "once a level, and no round before counts";
+  }
+  round.drafter.has_probabilities = false;
+  DraftTree tree;
+  tree.reset(0, 0);
+  draft(*policy, round, tree, RandomLaw{});
+  EXPECT_EQ(policy->classify_ms(), 0.0) << "nothing is rated";
 }
 
 // By hand: the root has four children of probability 0.4, 0.3, 0.2, 0.1, whose confidence the network below

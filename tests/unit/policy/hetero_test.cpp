@@ -6,6 +6,7 @@
 #include "part_fixture.h"
 #include "policy/hetero_policy.h"
 #include "policy_fixture.h"
+#include "support/ticking_clock.h"
 
 namespace augur {
 namespace {
@@ -85,6 +86,23 @@ TEST(Hetero, PlansAreMadeOnceOrInEveryRound) {
     }
     EXPECT_EQ(policy.plans_made(), plans ? 1 : 1 + 5);
   }
+}
+
+// The paper's table 6 has it apart from drafting.
+TEST(Hetero, TimesTheSearchForABinByTheRoundsClock) {
+  const testing_support::TickingClock clock;
+  RoundInfo round = kRoomy;
+  round.clock = &clock;
+  HeteroPolicy policy(bins(), kOptions);
+  for (unsigned seed = 0; seed < 3; ++seed) {
+    DraftTree tree;
+    tree.reset(0, 0);
+    draft(policy, round, tree, RandomLaw{seed});
+    EXPECT_EQ(policy.classify_ms(), 1.0) << "one search a round, and none of the rounds before";
+  }
+  EXPECT_EQ(clock.readings(), 3 * 2) << "drafting itself is not timed here";
+  policy.begin(round);
+  EXPECT_EQ(policy.classify_ms(), 0.0);
 }
 
 TEST(Hetero, EveryMechanismCanBeSwitchedOff) {

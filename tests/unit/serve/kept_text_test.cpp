@@ -101,6 +101,37 @@ TEST_F(KeptTextTest, WhatIsRestoredGoesOnWithTheSameTokens) {
   }
 }
 
+// A draft model reads nothing but tokens: where its rows are missing it runs them itself, and the target
+// reads nothing that it knows.
+TEST_F(KeptTextTest, ATextWithoutTheDraftModelsRowsIsGoneOnWith) {
+  std::vector<TokenId> text;
+  TextFile saved;
+  {
+    Session session(*engine_);
+    Request plain = first();
+    plain.speculation = SpeculationPlan::parse("none");
+    text = text_of(plain, session.submit(plain).wait());
+    saved = save(session, text, path("a"));
+    EXPECT_EQ(saved.error, "");
+  }
+  for (const char* plan : {"draft:policy=eagle2,topk=3", "draft,ngram", ""}) {
+    Request next;
+    next.prompt_tokens = text;
+    next.prompt_tokens.push_back(410);
+    next.max_tokens = 40;
+    if (*plan != '\0') next.speculation = SpeculationPlan::parse(plan);
+    const Result anew = engine_->generate(next);
+    Session session(*engine_);
+    EXPECT_EQ(load(session, path("a")).tokens, saved.tokens);
+    const Result result = session.submit(next).wait();
+    EXPECT_EQ(result.tokens, anew.tokens) << plan;
+    EXPECT_GE(result.cached_tokens, saved.tokens - 2) << plan;
+    if (std::string_view(plan).find("eagle2") != std::string_view::npos) {
+      EXPECT_EQ(result.speculation.accepted_tokens, anew.speculation.accepted_tokens) << plan;
+    }
+  }
+}
+
 TEST_F(KeptTextTest, WhatIsDamagedOrAnothersIsAnError) {
   Session session(*engine_);
   const std::vector<TokenId> text = text_of(first(), session.submit(first()).wait());

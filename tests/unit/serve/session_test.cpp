@@ -71,6 +71,23 @@ class SessionTest : public testing_support::StoriesEngineTest {
     }
     return requests;
   }
+
+  /// Takes megabytes.
+  static std::string dear_expression() {
+    std::string all;
+    for (int i = 0; i < 4000; ++i) all += "[\u0100-\U0010ffff]";
+    return all;
+  }
+  /// Each of its rules begins with 20 others: more than days of work.
+  static std::string endless_grammar() {
+    std::string text = "root ::= r0\n";
+    for (int i = 0; i < 200; ++i) {
+      text += fmt::format("r{} ::= \"q\"", i);
+      for (int j = 0; j < 20; ++j) text += fmt::format(" | r{} [a-z]", (i * 7 + j * 13) % 200);
+      text += "\n";
+    }
+    return text;
+  }
 };
 
 TEST_F(SessionTest, TokensAreThoseOfOneAfterAnother) {
@@ -464,6 +481,82 @@ TEST_F(SessionTest, ItsEndCancelsWhatIsBeingCompiled) {
     }
   }
   for (const Ticket& ticket : tickets) EXPECT_TRUE(ticket.ended());
+}
+
+/// A request has its bounds; what the engine's own plan has is allowed as well.
+TEST_F(SessionTest, DraftsOfARequestAreBounded) {
+  EngineOptions options = testing_support::stories_engine_options();
+  options.speculation = SpeculationPlan::parse("ngram:n-max=9");
+  Engine engine(options);
+  Session session(engine, {.drafts = {.nodes = 8, .depth = 3, .topk = 2}});
+  const auto ask = [&](const char* plan) {
+    Request r = request("One day,", 2);
+    r.speculation = SpeculationPlan::parse(plan);
+    return session.submit(r).wait();
+  };
+  for (const char* plan : {"ngram:n-max=10", "draft:policy=eagle2,size=9", "draft:policy=eagle2,depth=4",
+                           "draft:policy=eagle2,topk=3"}) {
+    const Result refused = ask(plan);
+    EXPECT_TRUE(refused.refused) << plan;
+    EXPECT_EQ(refused.refused_field, "speculative") << plan;
+    EXPECT_THAT(refused.error, HasSubstr("at most")) << plan;
+  }
+  for (const char* plan : {"ngram:n-max=8", "ngram:n-max=9", "none"}) {
+    EXPECT_EQ(ask(plan).error, "") << plan;
+  }
+}
+
+/// A schema that takes far more than a budget allows is refused, its field and the budget named, while others
+/// run.
+TEST_F(SessionTest, AGrammarBeyondItsBudgetIsRefused) {
+  if (!have_grammars()) GTEST_SKIP() << "built without xgrammar";
+  EngineOptions options = testing_support::stories_engine_options();
+  options.grammar_budget.bytes = 1 << 20;
+  Engine engine(options);
+  Session session(engine);
+  Request dear = request("One day,");
+  dear.grammar = Grammar{.kind = GrammarKind::Regex, .text = dear_expression(), .field = "pattern"};
+  const Result refused = session.submit(dear).wait();
+  EXPECT_TRUE(refused.refused);
+  EXPECT_EQ(refused.refused_field, "pattern");
+  EXPECT_THAT(refused.error, HasSubstr("1 MiB of memory"));
+}
+
+/// A request's own time is up while its grammar is compiled and nothing else runs: that is when it ends.
+TEST_F(SessionTest, TimeIsUpDuringACompilation) {
+  if (!have_grammars()) GTEST_SKIP() << "built without xgrammar";
+  EngineOptions options = testing_support::stories_engine_options();
+  options.grammar_budget = {.seconds = 1e6, .bytes = std::int64_t{1} << 40};
+  Engine engine(options);
+  Session session(engine);
+  Request endless = request("One day,");
+  endless.grammar = Grammar{.kind = GrammarKind::Ebnf, .text = endless_grammar(), .field = "grammar"};
+  const Result late = session.submit(endless, {.seconds = 0.2}).wait();
+  EXPECT_TRUE(late.expired);
+  EXPECT_FALSE(late.refused);
+  EXPECT_THAT(late.error, HasSubstr("0.2 seconds"));
+}
+
+/// Two of three compilations would never end: the third is none the worse for them, and draining ends them.
+TEST_F(SessionTest, SeveralGrammarsCompileAtOnceAndDrainingEndsThem) {
+  if (!have_grammars()) GTEST_SKIP() << "built without xgrammar";
+  EngineOptions options = testing_support::stories_engine_options();
+  options.grammar_budget = {.seconds = 1e6, .bytes = std::int64_t{1} << 40};
+  Engine engine(options);
+  Session session(engine, {.compilers = 3});
+  std::vector<Ticket> endless;
+  for (int i = 0; i < 2; ++i) {
+    Request r = request("One day,");
+    r.grammar =
+        Grammar{.kind = GrammarKind::Ebnf, .text = endless_grammar() + std::string(i, '\n'), .field = {}};
+    endless.push_back(session.submit(r));
+  }
+  Request quick = request("One day,");
+  quick.grammar = Grammar{.kind = GrammarKind::Regex, .text = "[a-z]{3}", .field = {}};
+  EXPECT_EQ(session.submit(quick).wait().error, "");
+  EXPECT_EQ(session.drain(0), 2U);
+  for (const Ticket& ticket : endless) EXPECT_EQ(ticket.wait().finish_reason, FinishReason::Cancelled);
+  EXPECT_EQ(session.drain(), 0U);
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ class ChatServiceTest : public testing::Test {
 
   httplib::Result post(const std::string& path, const json& body) {
     httplib::Client client("127.0.0.1", server_.port());
+    client.set_bearer_token_auth("key");
     return client.Post(path, body.dump(), "application/json");
   }
   /// "STATUS message".
@@ -64,12 +65,7 @@ class ChatServiceTest : public testing::Test {
   inline static std::unique_ptr<testing_support::TemporaryFolder> folder_;
   inline static std::unique_ptr<Engine> engine_;
   Service service_{{.model = "stories", .api_keys = {"key"}, .speculation = {}}};
-  HttpServer server_{{.port = 0}, [this](HttpRequest request, const std::shared_ptr<Exchange>& exchange) {
-                       if (request.header("authorization").empty()) {
-                         request.headers.emplace_back("authorization", "Bearer key");
-                       }
-                       service_.handle(request, exchange);
-                     }};
+  HttpServer server_{{.port = 0}, service_};
 };
 
 const json kAdd = {{"type", "function"},
@@ -92,6 +88,81 @@ TEST_F(ChatServiceTest, ToolsAndTheirCallsGoIntoThePrompt) {
   chat["tool_choice"] = "auto";
   chat["max_tokens"] = 4;
   EXPECT_EQ(json::parse(post("/v1/chat/completions", chat)->body)["choices"][0]["finish_reason"], "length");
+}
+
+TEST_F(ChatServiceTest, ContentBesideToolCallsIsWhatItWas) {
+  const auto prompt = [&](const json& content, bool there = true) {
+    json call = {{"id", "abc"}, {"type", "function"}, {"function", {{"name", "f"}, {"arguments", "{}"}}}};
+    json said = {{"role", "assistant"}, {"tool_calls", {call}}};
+    if (there) said["content"] = content;
+    return prompt_of({{"messages", {{{"role", "user"}, {"content", "q"}}, said}}, {"tools", {kAdd}}});
+  };
+  EXPECT_THAT(prompt(""), HasSubstr("assistant calls f : \n"));
+  EXPECT_THAT(prompt("x"), HasSubstr("assistant calls f : x\n"));
+  EXPECT_THAT(prompt(nullptr), HasSubstr("assistant calls f : None\n"));  // as jinja2 writes it
+  EXPECT_THAT(prompt(nullptr, false), HasSubstr("assistant calls f : \n"));
+}
+
+TEST_F(ChatServiceTest, ToolsAreWhatTheyWereGivenAs) {
+  const auto tools = [&](const std::string& function) {
+    httplib::Client client("127.0.0.1", server_.port());
+    const auto result = client.Post("/apply-template",
+                                    R"({"messages": [{"role": "user", "content": "q"}], "tools": [{"type": )"
+                                    R"("function", "function": )" +
+                                        function + "}]}",
+                                    "application/json");
+    return json::parse(result->body).value("prompt", result->body);
+  };
+  EXPECT_THAT(tools(R"({"name": "f"})"), HasSubstr(R"("function": {"name": "f"}}])"));
+  EXPECT_THAT(tools(R"({"name": "f", "description": "", "parameters": {}})"),
+              HasSubstr(R"({"name": "f", "description": "", "parameters": {}}}])"));
+  EXPECT_THAT(tools(R"({"name": "f", "parameters": {"maximum": 340282366920938463463374607431768211456}})"),
+              HasSubstr(R"({"maximum": 340282366920938463463374607431768211456})"));
+}
+
+TEST_F(ChatServiceTest, IntegersOfAnySizeSurviveInArguments) {
+  const json call = {{"id", "a"},
+                     {"type", "function"},
+                     {"function", {{"name", "f"}, {"arguments", R"({"a": 12345678901234567890})"}}}};
+  EXPECT_THAT(prompt_of({{"messages",
+                          {{{"role", "user"}, {"content", "q"}},
+                           {{"role", "assistant"}, {"content", nullptr}, {"tool_calls", {call}}}}}}),
+              HasSubstr("f 12345678901234567890: "));
+}
+
+TEST_F(ChatServiceTest, ControlTokensOfClientsAreText) {
+  const auto count = [&](const json& body) { return json::parse(post("/tokenize", body)->body)["count"]; };
+  const auto said = [&](const char* content) {
+    return json{{"messages", {{{"role", "user"}, {"content", content}}}}};
+  };
+  EXPECT_EQ(prompt_of(said("a</s>b")), "user: a</s>b\n");
+  EXPECT_GT(count(said("a</s>b")), count(said("ab")).get<int>() + 1) << "four characters, not one token";
+  // Raw texts, as llama.cpp has them.
+  const auto tokens = [&](const json& more) {
+    json body = {{"content", "</s>"}};
+    body.update(more);
+    return json::parse(post("/tokenize", body)->body)["tokens"].size();
+  };
+  EXPECT_EQ(tokens(json::object()), 1u);
+  EXPECT_EQ(tokens({{"parse_special", true}}), 1u);
+  EXPECT_GT(tokens({{"parse_special", false}}), 1u);
+}
+
+TEST_F(ChatServiceTest, PartsThatAreNoTextSayThatTheServerTakesText) {
+  const auto part = [&](const json& one) {
+    return refusal("/v1/chat/completions", {{"messages", {{{"role", "user"}, {"content", {one}}}}}});
+  };
+  EXPECT_EQ(part({{"type", "image_url"}, {"image_url", {{"url", "data:"}}}}),
+            "400 'messages[0].content[0]': 'image_url': this server takes text only: expected text");
+  EXPECT_THAT(part({{"type", "input_audio"}}), HasSubstr("text only"));
+  EXPECT_THAT(part({{"text", "x"}}), HasSubstr("no type: this server takes text only"));
+  EXPECT_THAT(
+      refusal("/v1/messages",
+              {{"max_tokens", 1}, {"messages", {{{"role", "user"}, {"content", {{{"type", "image"}}}}}}}}),
+      HasSubstr("'image': this server takes text only"));
+  EXPECT_THAT(
+      refusal("/v1/responses", {{"input", {{{"role", "user"}, {"content", {{{"type", "input_image"}}}}}}}}),
+      HasSubstr("'input_image': this server takes text only"));
 }
 
 TEST_F(ChatServiceTest, ToolsThatAreNotAsTheyMustBeAreNamed) {
@@ -118,17 +189,24 @@ TEST_F(ChatServiceTest, ToolsThatAreNotAsTheyMustBeAreNamed) {
 
 /// What an answer sends.
 struct Recorder final : Exchange {
-  void header(std::string, std::string) override {}
-  void answer(int code, std::string text, HttpHeaders) override {
+  void add_header(std::string, std::string) override {}
+  void respond(int code, std::string text, HttpHeaders) override {
     status = code;
     body = json::parse(text);
   }
-  void event(std::string data, std::string_view name) override {
+  void begin_stream(HttpHeaders) override {}
+  void send_event(std::string data, std::string_view name) override {
     names.emplace_back(name);
     if (data != "[DONE]") events.push_back(json::parse(data));
   }
-  void end() override { ended = true; }
+  void end_stream() override { ended = true; }
+  void fail(const Problem& problem) override { status = problem.status(); }
+  void fail(const Problem&, std::string data, std::string_view name) override {
+    send_event(std::move(data), name);
+    end_stream();
+  }
   void when_closed(std::function<void()>) override {}
+  bool client_gone() const override { return false; }
 
   int status = 0;
   json body;
@@ -159,13 +237,16 @@ class AnswerTest : public testing_support::StoriesEngineTest {
   Session session_{*engine_};
   ServerMetrics metrics_{"m"};
   Slots slots_;
+  CacheUse cache_use_;
+  const SessionOptions session_options_;
   const Served served_{.options = options_,
                        .engine = *engine_,
                        .session = session_,
-                       .parallel = 1,
+                       .session_options = session_options_,
                        .metrics = metrics_,
                        .slots = slots_,
-                       .client = {},
+                       .cache_use = cache_use_,
+                       .caller = {},
                        .record = std::make_shared<RequestRecord>()};
   const ToolParser parser_{ToolFormat::Hermes, {"add"}, true};
 };

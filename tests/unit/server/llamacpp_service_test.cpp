@@ -191,7 +191,7 @@ TEST_F(LlamaCppService, TokenizesInPieces) {
       answer("/tokenize", {{"content", "Once \xe4\xb8\x96"}, {"with_pieces", true}})["tokens"];
   EXPECT_EQ(pieces.back()["piece"], json::array({0x96}));
   EXPECT_TRUE(pieces[0]["piece"].is_string());
-  EXPECT_THAT(refusal("/tokenize", R"({"content": "a", "parse_special": false})"),
+  EXPECT_THAT(refusal("/tokenize", R"({"content": "a", "parse_special": 1})"),
               HasSubstr("400 'parse_special'"));
 }
 
@@ -238,9 +238,7 @@ TEST(Infill, TokensAreTheFilesOwn) {
   Engine engine(options);
   Service service({.model = "stories", .api_keys = {}, .speculation = {}});
   service.open(engine, {});
-  HttpServer server({.port = 0}, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-    service.handle(request, exchange);
-  });
+  HttpServer server({.port = 0}, service);
   httplib::Client client("127.0.0.1", server.port());
   const json body = {{"input_prefix", "Lily"}, {"input_suffix", "Tom"},
                      {"prompt", "and"},        {"input_extra", {{{"filename", "a"}, {"text", "One"}}}},

@@ -105,9 +105,7 @@ TEST_F(OperationsTest, PagesOfKnownOriginsMayAsk) {
   Service service(
       {.model = "stories", .api_keys = {"key"}, .speculation = {}, .cors_origins = {"https://a.example"}});
   service.open(*engine_, {});
-  HttpServer server({.port = 0}, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-    service.handle(request, exchange);
-  });
+  HttpServer server({.port = 0}, service);
   httplib::Client client("127.0.0.1", server.port());
   const httplib::Headers known = {{"Origin", "https://a.example"}, {"Access-Control-Request-Method", "POST"}};
   const httplib::Result preflight = client.Options("/v1/completions", known);
@@ -131,18 +129,14 @@ TEST_F(OperationsTest, ListensAtAUnixSocket) {
   open();
   const testing_support::TemporaryFolder folder;
   const std::string path = (folder.path() / "augur.sock").string();
-  const HttpHandler handler = [this](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-    EXPECT_EQ(request.client, "");
-    service_.handle(request, exchange);
-  };
   {
-    HttpServer server({.host = path}, handler);
+    HttpServer server({.host = path}, service_);
     httplib::Client client(path);
     client.set_address_family(AF_UNIX);
     const httplib::Result health = client.Get("/health");
     ASSERT_TRUE(health);
     EXPECT_EQ(health->status, 200);
-    EXPECT_THROW(HttpServer({.host = path}, handler), Error) << "somebody listens there";
+    EXPECT_THROW(HttpServer({.host = path}, service_), Error) << "somebody listens there";
   }
   EXPECT_FALSE(std::filesystem::exists(path));
 }

@@ -73,9 +73,7 @@ TEST(Page, HasTheFilesThatItNames) {
 /// A page opens without a key, what it shows does not.
 TEST(Page, OpensWithoutTheKey) {
   Service service({.model = "m", .api_keys = {"secret"}, .speculation = {}});
-  HttpServer server({.port = 0}, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-    service.handle(request, exchange);
-  });
+  HttpServer server({.port = 0}, service);
   httplib::Client client("127.0.0.1", server.port());
   EXPECT_EQ(client.Get("/")->status, 200);
   EXPECT_EQ(client.Get("/load")->status, 401);

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "base/arithmetic_law.h"
 #include "support/server_fixture.h"
 
@@ -369,10 +371,21 @@ TEST_F(ServiceTest, SaysWhatItIsDoing) {
 }
 
 TEST_F(ServiceTest, AFullQueueIsA429) {
-  service_.open(*engine_, {.parallel = 1, .queue = 1});
-  // Sixteen choices at once are more than one that runs and one that waits.
-  const httplib::Result result = post("/v1/completions", R"({"prompt": "Once", "n": 16, "max_tokens": 300})");
-  ASSERT_TRUE(result);
+  service_.open(*engine_, {.parallel = 1, .queue = 16});
+  // Sixteen that wait, and one that runs at most: as many again find no room.
+  const std::string sixteen = R"({"prompt": "Once", "n": 16, "max_tokens": 300, "stream": true})";
+  httplib::Request request;
+  request.method = "POST";
+  request.path = "/v1/completions";
+  request.body = sixteen;
+  std::optional<httplib::Result> answered;
+  request.content_receiver = [&](const char*, std::size_t, std::uint64_t, std::uint64_t) {
+    if (!answered) answered = post("/v1/completions", sixteen);
+    return false;  // this client goes away
+  };
+  httplib::Client("127.0.0.1", server_.port()).send(request);
+  ASSERT_TRUE(answered && *answered);
+  const httplib::Result& result = *answered;
   EXPECT_EQ(result->status, 429);
   EXPECT_EQ(result->get_header_value("Retry-After"), "1");
   // What had begun is cancelled, and then there is room.
@@ -427,9 +440,7 @@ TEST_F(ServiceTest, PromptsThatBeginAlikeAreReadOnce) {
 TEST_F(ServiceTest, KeysOpenEverythingButHealth) {
   Service locked({.model = "stories", .api_keys = {"first", "second"}, .speculation = {}});
   locked.open(*engine_, {});
-  HttpServer server({.port = 0}, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-    locked.handle(request, exchange);
-  });
+  HttpServer server({.port = 0}, locked);
   httplib::Client client("127.0.0.1", server.port());
   EXPECT_EQ(client.Get("/health")->status, 200);
   EXPECT_EQ(client.Get("/v1/models")->status, 401);

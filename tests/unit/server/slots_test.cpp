@@ -31,10 +31,7 @@ class SlotsTest : public testing_support::StoriesEngineTest {
       return std::to_string(status) + (param.is_string() ? " " + param.get<std::string>() : "");
     }
     Service service;
-    HttpServer http{{.port = 0},
-                    [this](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-                      service.handle(request, exchange);
-                    }};
+    HttpServer http{{.port = 0}, service};
   };
   const json body_ = {
       {"prompt", "Lily and Tom went to the park. Tom saw a big"}, {"n_predict", 40}, {"temperature", 0}};

@@ -90,10 +90,7 @@ class ToolChoiceTest : public testing::TestWithParam<ToolFormat> {
   }
 
   Service service_{{.model = "stories", .api_keys = {}, .speculation = {}}};
-  HttpServer server_{{.port = 0},
-                     [this](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-                       service_.handle(request, exchange);
-                     }};
+  HttpServer server_{{.port = 0}, service_};
 };
 
 TEST_P(ToolChoiceTest, ARequiredCallIsThereAndItsArgumentsFit) {

@@ -35,6 +35,12 @@ TEST(VocabularySpec, ReadsEveryForm) {
   EXPECT_TRUE(budget.position_aware && budget.first == 40 && budget.second == 20);
   EXPECT_FALSE(VocabularySpec::parse("dynaspec:folder:40").position_aware);
   EXPECT_EQ(VocabularySpec::parse("dynaspec:folder:40;20"), budget);
+  EXPECT_FALSE(budget.floored);
+  auto floored = budget;
+  floored.floored = true;
+  EXPECT_EQ(VocabularySpec::parse("dynaspec:folder:40,20:floor"), floored);
+  EXPECT_EQ(VocabularySpec::parse("dynaspec:c:/the:floor").path, "c:/the:floor") << "no budget before it";
+  EXPECT_THAT(error_of([] { VocabularySpec::parse("dynaspec:folder:40:floor"); }), HasSubstr("K0,K1"));
   for (const char* bad : {"frspec:", "some:x", "full:8", "dynaspec:;", "frspec:x:0", "pafr:x:1,2",
                           "dynaspec:x:1,2,3", "dynaspec:x:,", "hot:x:99999999999999999999"}) {
     EXPECT_THAT(error_of([&] { VocabularySpec::parse(bad); }), HasSubstr(bad)) << bad;
@@ -66,7 +72,7 @@ TEST(VocabularySpec, WithoutAPathIsTheDraftersOwnPart) {
 
 TEST(VocabularySpec, WritesWhatItReads) {
   for (const char* text : {"full", "auto", "auto:a/b", "frspec", "frspec:a/b", "pafr:c:/x.pt:4096", "hot:12",
-                           "dynaspec:f:40;20", "dynaspec:40", "dynaspec:8;4"}) {
+                           "dynaspec:f:40;20", "dynaspec:40", "dynaspec:8;4", "dynaspec:f:40;20:floor"}) {
     EXPECT_EQ(to_string(VocabularySpec::parse(text)), text);
   }
   EXPECT_EQ(to_string(VocabularySpec::parse("dynaspec:f:8,4")), "dynaspec:f:8;4");

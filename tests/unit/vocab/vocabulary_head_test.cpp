@@ -283,6 +283,18 @@ TEST_P(VocabularyHeadTest, TheBestAreThoseOfTheLogits) {
   }
 }
 
+TEST(ClusterBudget, IsTheOneThatThePlanNames) {
+  const testing_support::TemporaryFolder folder;
+  some_clusters(500, 20, RouterInput::State).write(folder.path(), {});
+  const auto budget = [&](const std::string& numbers) {
+    const VocabularyChoice choice(VocabularySpec::parse("dynaspec:" + folder.path().string() + numbers),
+                                  some_target(500), {});
+    return choice.clusters()->budget;
+  };
+  EXPECT_EQ(budget(":11,11").at(3), (11 + 3) / 6);
+  EXPECT_EQ(budget(":11,11:floor").at(3), 11 / 6);
+}
+
 TEST(ClusterBudget, FallsAsThePaperHasIt) {
   const ClusterBudget budget{.first = 40, .second = 22, .position_aware = true};
   EXPECT_EQ(budget.at(0), 40);
@@ -291,6 +303,13 @@ TEST(ClusterBudget, FallsAsThePaperHasIt) {
   EXPECT_EQ(budget.at(3), (22 + 3) / 6);
   EXPECT_EQ((ClusterBudget{3, 1, true}.at(9)), 1);
   EXPECT_EQ((ClusterBudget{9, 9, false}.at(7)), 9);
+  // Algorithm 1: k1 // 2t.
+  const ClusterBudget floored{.first = 40, .second = 22, .position_aware = true, .floored = true};
+  EXPECT_EQ(floored.at(0), 40);
+  EXPECT_EQ(floored.at(1), 22);
+  EXPECT_EQ(floored.at(2), 22 / 4);
+  EXPECT_EQ(floored.at(3), 22 / 6);
+  EXPECT_EQ(floored.at(30), 1) << "where the paper's would be none";
 }
 
 TEST_P(VocabularyHeadTest, LogitsAreScaledAndCappedAsTheTargets) {

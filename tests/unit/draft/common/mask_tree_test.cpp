@@ -56,6 +56,50 @@ TEST(MaskTree, ComputesAMaskOnce) {
   EXPECT_EQ(masks.after(MaskTree::kText, 1), first);
 }
 
+/// Each mask takes a third of what a round may take.
+class DearConstraint final : public TokenConstraint {
+ public:
+  bool accept(TokenId token) override { return inner_.accept(token); }
+  void roll_back(int tokens) override { inner_.roll_back(tokens); }
+  bool ended() const override { return false; }
+  void fill(std::span<std::uint32_t> mask) override {
+    work_ += MaskTree::kRoundWork / 3;
+    inner_.fill(mask);
+  }
+  std::int64_t work() const override { return work_; }
+
+ private:
+  std::int64_t work_ = 0;
+  ParityConstraint inner_{kVocab};
+};
+
+TEST(MaskTree, DraftsLessWhereMasksAreDear) {
+  MaskTree masks(std::make_unique<DearConstraint>(), kVocab);
+  std::vector<TokenId> legal;
+  for (TokenId a = 0; a < kVocab; ++a) {
+    if (allows(masks.allowed(MaskTree::kText), a)) legal.push_back(a);
+  }
+  for (int round = 0; round < 3; ++round) {
+    masks.allowed(MaskTree::kText);
+    DraftTree tree;
+    tree.reset(0, 9);
+    for (int i = 0; i < 5; ++i) tree.add(DraftTree::kRoot, legal[i], -1.0f, 1);
+    masks.prune(tree);
+    EXPECT_EQ(tree.size(), 3) << round;
+    // What was kept is known, whatever it takes.
+    for (std::int32_t node = 0; node < tree.size(); ++node) {
+      const std::int32_t state = masks.at(tree, node);
+      ASSERT_NE(state, MaskTree::kIllegal);
+      EXPECT_FALSE(masks.allowed(state).empty());
+    }
+    masks.advance(legal[0]);
+    legal.clear();
+    for (TokenId a = 0; a < kVocab; ++a) {
+      if (allows(masks.allowed(MaskTree::kText), a)) legal.push_back(a);
+    }
+  }
+}
+
 TEST(MaskTree, PrunesADraftToWhatIsAllowed) {
   MaskTree masks(std::make_unique<ParityConstraint>(kVocab), kVocab);
   DraftTree tree;

@@ -1,0 +1,75 @@
+#pragma once
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "grammar/json_schema.h"
+#include "grammar/schema/grammar_text.h"
+#include "grammar/schema/normaliser.h"
+#include "grammar/schema/regex.h"
+
+namespace augur {
+
+/// Writes the core as a grammar of JSON texts. Members come in the order in which schemas name them, others
+/// behind them; between tokens there is at most so much whitespace. A value's strings and numbers are written
+/// in at least one way each; strings that nothing is asked of in every way.
+class Lowering {
+ public:
+  Lowering(Normaliser& normaliser, const SchemaOptions& options);
+
+  /// EBNF; empty: nothing fits. Error naming the place of an assertion that cannot be enforced.
+  std::string grammar_of(const Conjunction& all);
+
+ private:
+  struct Member {
+    PiecePtr text;  ///< name, colon, value
+    bool required = false;
+  };
+  /// Names beyond those that are known, and what their members keep.
+  struct NameClass {
+    Automaton names;
+    Conjunction value;
+  };
+
+  void add_basics(int most_whitespace);
+  PiecePtr of(const Conjunction& literals);
+  PiecePtr of_constraint(const Constraint& constraint);
+  PiecePtr of_string(const Constraint& constraint);
+  PiecePtr of_number(const Constraint& constraint);
+  PiecePtr of_array(const Constraint& constraint);
+  PiecePtr of_object(const Constraint& constraint);
+  PiecePtr members(const ObjectRules& rules, const Conjunction* one_more);
+  PiecePtr of_rules(ObjectRules rules);
+
+  PiecePtr string_body(const StringRules& rules, const std::vector<std::string>& excluded);
+  PiecePtr counted(const StringRules& rules);
+  PiecePtr of_regex(const Regex& regex);
+  PiecePtr spelt(const CodeSet& set);
+  /// In JSON's strings up to the closing quote; otherwise as it is.
+  PiecePtr of_automaton(const Automaton& automaton, bool in_string);
+  PiecePtr of_value(const Json& value);
+  Automaton texts_of_names(const Conjunction& names);
+  std::vector<NameClass> further_names(const ObjectRules& rules, const std::vector<std::string>& known);
+  std::vector<std::string> known_names(const ObjectRules& rules);
+
+  PiecePtr unique_items(const Constraint& constraint, std::vector<Json> values);
+  PiecePtr items_with(const ArrayRules& rules);
+  PiecePtr any_of_members(const std::vector<Member>& all, std::size_t from, std::size_t to);
+  PiecePtr rest_of_members(const std::vector<Member>& all, std::size_t from, std::size_t to);
+  PiecePtr counted_members(const std::vector<Member>& all, const PiecePtr& further, const Counts& count);
+  PiecePtr rule_of(PiecePtr body);
+  PiecePtr braced(const char* open, PiecePtr inner, const char* close) const;
+  [[noreturn]] void refuse(const std::string& what) const;
+
+  Normaliser& normaliser_;
+  const SchemaOptions options_;
+  GrammarText text_;
+  std::map<Conjunction, int> known_;
+  const Json* place_ = nullptr;  ///< the schema that is being written, for errors
+  int string_ = 0, string_rest_ = 0, any_ = 0, integer_ = 0, number_ = 0, array_ = 0, object_ = 0,
+      character_ = 0;
+  PiecePtr space_, comma_, colon_;
+};
+
+}  // namespace augur

@@ -1,0 +1,127 @@
+#include "server/admission.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "base/error.h"
+#include "server/page.h"
+#include "server/problem.h"
+#include "server/tenants.h"
+
+namespace augur {
+namespace {
+
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+/// How long it takes depends on what was sent alone, and tells nothing of the key.
+bool is_key(std::string_view sent, std::string_view key) {
+  std::size_t difference = sent.size() ^ key.size();
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    difference |= static_cast<std::size_t>(static_cast<unsigned char>(sent[i] ^ key[i % key.size()]));
+  }
+  return difference == 0;
+}
+
+/// A host without its port: "name:80" and "[::1]:80" are "name" and "::1".
+std::string_view host_name(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
+  return host.substr(0, host.find(':'));
+}
+
+/// Such a name cannot lead here by a foreign name server: only names can.
+bool is_address(std::string_view name) {
+  return name.find(':') != std::string_view::npos ||
+         (!name.empty() && name.find_first_not_of("0123456789.") == std::string_view::npos);
+}
+
+/// Pages that ask their own server send its own name.
+bool is_own_origin(std::string_view origin, std::string_view host) {
+  const std::size_t scheme = origin.find("://");
+  return scheme != std::string_view::npos && !host.empty() && same_letters(origin.substr(scheme + 3), host);
+}
+
+bool has_key_in_query(std::string_view query) {
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view name = query.substr(0, std::min(query.find('='), end));
+    for (const char* known : {"key", "api_key", "api-key", "apikey", "access_token", "token"}) {
+      if (same_letters(name, known)) return true;
+    }
+    query.remove_prefix(std::min(end + 1, query.size()));
+  }
+  return false;
+}
+
+/// What the metrics' key opens.
+bool is_measured(std::string_view path) {
+  return path == "/metrics" || path == "/load" || path == "/slots";
+}
+
+}  // namespace
+
+Admission::Admission(Rules rules) : rules_(std::move(rules)) {
+  for (const std::string& key : rules_.api_keys) {
+    if (key.empty()) throw Error("an API key is empty: expected one that clients can send, or none at all");
+  }
+}
+
+void Admission::check(const HttpRequest& head) const {
+  if (head.path == "/health") return;  // which says nothing that matters to whoever asks
+  check_host(head);
+  check_origin(head);
+  if (has_key_in_query(head.query)) {
+    throw Problem(
+        400, "expected no key in the URL, where logs and histories keep it: send Authorization: Bearer KEY");
+  }
+  check_key(head);
+}
+
+/// A page may have its own name lead here (DNS rebinding): then the request names a host that is not this
+/// one.
+void Admission::check_host(const HttpRequest& head) const {
+  const std::string_view name = host_name(head.header("host"));
+  const bool by_socket = head.client.empty();  // to which no page leads
+  if (by_socket || name.empty() || is_address(name) || same_letters(name, "localhost")) return;
+  const bool known = std::any_of(rules_.hosts.begin(), rules_.hosts.end(), [&](const std::string& host) {
+    return host == "*" || same_letters(name, host);
+  });
+  if (known || !rules_.api_keys.empty()) return;  // a foreign page has no key
+  throw Problem(403,
+                fmt::format("the host '{}' is not known here: expected localhost, an address, or a name that "
+                            "--allowed-host tells",
+                            name));
+}
+
+/// Any page may send a POST without asking first, if it says that it is text.
+void Admission::check_origin(const HttpRequest& head) const {
+  const std::string_view origin = head.header("origin");
+  if (origin.empty() || allows_origin(head) || is_own_origin(origin, head.header("host"))) return;
+  throw Problem(403, fmt::format("pages of '{}' may not ask here: --cors-origin lets them", origin));
+}
+
+bool Admission::allows_origin(const HttpRequest& head) const {
+  const std::string_view origin = head.header("origin");
+  return !origin.empty() &&
+         std::any_of(rules_.cors_origins.begin(), rules_.cors_origins.end(),
+                     [&](const std::string& allowed) { return allowed == "*" || allowed == origin; });
+}
+
+void Admission::check_key(const HttpRequest& head) const {
+  if (rules_.api_keys.empty() || head.path == "/health" || is_page_file(head.path)) return;
+  if (head.method == "OPTIONS" && allows_origin(head)) return;  // a browser asks before it sends the key
+  const std::string_view key = key_in(head);
+  bool found = false;
+  for (const std::string& known : rules_.api_keys) found |= is_key(key, known);
+  if (is_measured(head.path) && !rules_.metrics_key.empty()) found |= is_key(key, rules_.metrics_key);
+  if (found) return;
+  throw Problem(401, "expected one of this server's API keys: Authorization: Bearer KEY, or x-api-key: KEY",
+                {}, {{"WWW-Authenticate", "Bearer"}});
+}
+
+}  // namespace augur

@@ -1,0 +1,28 @@
+#include "server/http/io_thread.h"
+
+#include <stdexcept>
+
+namespace augur {
+namespace {
+
+thread_local bool is_io_thread = false;
+
+}  // namespace
+
+IoThread::IoThread() {
+  is_io_thread = true;
+}
+
+IoThread::~IoThread() {
+  is_io_thread = false;
+}
+
+bool IoThread::is_current() {
+  return is_io_thread;
+}
+
+void IoThread::must_not_be_current() {
+  if (is_io_thread) throw std::logic_error("this takes too long for the thread that serves all connections");
+}
+
+}  // namespace augur

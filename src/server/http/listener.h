@@ -1,0 +1,43 @@
+#pragma once
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <string>
+
+#include "server/http/connections.h"
+
+namespace augur {
+
+/// Accepts clients at an address or a UNIX socket, and starts a Connection for each. But for construction,
+/// all of it runs on the I/O thread.
+class Listener {
+ public:
+  /// Listens. Error naming address and port where that cannot be.
+  Listener(Connections& all, const std::string& host, std::uint16_t port);
+  /// Removes the UNIX socket.
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  std::uint16_t port() const { return port_; }  ///< 0: of a UNIX socket
+  boost::asio::awaitable<void> accept();
+  void stop();
+
+ private:
+  using Protocol = boost::asio::generic::stream_protocol;
+
+  void listen(const Protocol::endpoint& endpoint, const std::string& name);
+  void listen_at_socket(const std::string& path);
+  boost::asio::awaitable<void> wait_for_room(const std::string& reason);
+
+  Connections& all_;
+  boost::asio::basic_socket_acceptor<Protocol> acceptor_;
+  boost::asio::steady_timer pause_;
+  bool has_room_ = true;
+  std::string socket_path_;  ///< to be removed at the end; empty: there is none
+  std::uint16_t port_ = 0;
+};
+
+}  // namespace augur

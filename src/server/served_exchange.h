@@ -1,0 +1,56 @@
+#pragma once
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "server/exchange.h"
+#include "server/request_log.h"
+#include "server/server_metrics.h"
+
+namespace augur {
+
+/// The one place where errors are written, in the form of the endpoint that was asked. Notes what becomes of
+/// its request, counts it if it was refused, and logs it when no one holds this any more: then all that
+/// belongs to the request has ended.
+class ServedExchange final : public Exchange {
+ public:
+  /// What is referred to outlives it.
+  ServedExchange(std::shared_ptr<HttpExchange> http, const ErrorForm& form,
+                 std::shared_ptr<RequestRecord> record, RequestLog& log, ServerMetrics& metrics);
+  /// A request that nobody has answered is a 500.
+  ~ServedExchange() override;
+
+  void add_header(std::string name, std::string value) override;
+  void respond(int status, std::string body, HttpHeaders headers = {}) override;
+  void begin_stream(HttpHeaders headers = {}) override;
+  void send_event(std::string data, std::string_view name = {}) override;
+  void end_stream() override;
+  void fail(const Problem& problem) override;
+  void fail(const Problem& problem, std::string data, std::string_view name) override;
+  void when_closed(std::function<void()> closed) override;
+  bool client_gone() const override;
+
+ private:
+  enum class State { Unanswered, Streaming, Ended };
+
+  // All with the mutex held.
+  void begin(HttpHeaders headers);
+  void send_response(int status, std::string body, HttpHeaders headers);
+  void break_off(int status, std::string data, std::string_view name);
+  void end_with(int status);
+
+  const std::shared_ptr<HttpExchange> http_;
+  const ErrorForm& form_;
+  const std::shared_ptr<RequestRecord> record_;
+  RequestLog& log_;
+  ServerMetrics& metrics_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+
+  std::mutex mutex_;
+  State state_ = State::Unanswered;
+  HttpHeaders headers_;
+};
+
+}  // namespace augur
