@@ -33,9 +33,9 @@ struct Operation {
   bool streams = false;
 };
 
-constexpr std::string_view kGets = "401 431 503";
-constexpr std::string_view kReads = "400 401 413 431 500 503";
-constexpr std::string_view kGenerates = "400 401 404 413 429 431 500 503 504";
+constexpr std::string_view kGets = "401 403 431 503";
+constexpr std::string_view kReads = "400 401 403 408 413 415 431 500 503";
+constexpr std::string_view kGenerates = "400 401 403 404 408 413 415 429 431 500 503 504";
 
 constexpr std::array kOperations = {
     Operation{"post", "/v1/chat/completions", "OpenAI", "An answer in a conversation",
@@ -56,21 +56,26 @@ constexpr std::array kOperations = {
     Operation{"post", "/v1/messages", "Anthropic", "An answer in a conversation", "MessagesRequest",
               "AnthropicAnswer", kGenerates, true},
     Operation{"post", "/v1/messages/count_tokens", "Anthropic", "Tokens that a conversation has",
-              "CountTokensRequest", "TokenCount", "400 401 404 413 431 500 503"},
+              "CountTokensRequest", "TokenCount", "400 401 403 404 408 413 415 431 500 503"},
     Operation{"post", "/completion", "llama.cpp", "Text that follows a prompt", "LlamaCppRequest",
               "LlamaCppAnswers", kGenerates, true},
     Operation{"post", "/completions", "llama.cpp", "The same", "LlamaCppRequest", "LlamaCppAnswers",
               kGenerates, true},
     Operation{"post", "/infill", "llama.cpp", "Text between two others", "InfillRequest", "LlamaCppAnswers",
-              "400 401 404 413 429 431 500 501 503 504", true},
+              "400 401 403 404 408 413 415 429 431 500 501 503 504", true},
     Operation{"post", "/apply-template", "llama.cpp", "A conversation as the model reads it",
               "ChatCompletionRequest", "RenderedPrompt", kReads},
     Operation{"get", "/props", "llama.cpp", "The model and default settings", {}, "Object", kGets},
-    Operation{
-        "get", "/slots", "llama.cpp", "What runs: one object for each place", {}, "Slots", "401 431 501 503"},
+    Operation{"get",
+              "/slots",
+              "llama.cpp",
+              "What runs: one object for each place",
+              {},
+              "Slots",
+              "401 403 431 501 503"},
     Operation{"post", "/slots/{id}", "llama.cpp",
               "Saves, restores or erases the text of a place (--slot-save-path)", "SlotRequest", "Object",
-              "400 401 409 413 431 501 503"},
+              "400 401 403 404 408 409 413 415 431 501 503 507"},
     Operation{"post", "/tokenize", "llama.cpp", "Token ids of a text or a conversation", "TokenizeRequest",
               "Tokens", kReads},
     Operation{"post", "/detokenize", "llama.cpp", "The text of token ids", "DetokenizeRequest", "Text",
@@ -85,7 +90,7 @@ constexpr std::array kOperations = {
     Operation{"get", "/load", "Server", "How much is going on", {}, "Load", kGets},
     Operation{
         "get", "/metrics", "Server", "Prometheus's text form, under vLLM's names and our own", {}, {}, kGets},
-    Operation{"get", "/health", "Server", "Whether it serves", {}, "Health", "431 503"},
+    Operation{"get", "/health", "Server", "Whether it serves", {}, "Health", "403 431 503"},
     Operation{"get", "/openapi.json", "Server", "This description", {}, "Object", kGets},
 };
 
@@ -96,15 +101,19 @@ struct Status {
 constexpr std::array kStatuses = {
     Status{"400", "A field is not as it must be; the message names it."},
     Status{"401", "None of the server's API keys."},
-    Status{"404", "No such model."},
+    Status{"403", "Not for this host, or not for pages of this origin."},
+    Status{"404", "No such model, or no such text of this client."},
+    Status{"408", "The request did not come in time."},
     Status{"409", "A request is being decoded there."},
     Status{"413", "The body is too large."},
+    Status{"415", "The body is encoded."},
     Status{"429", "Too many requests wait: try again after Retry-After seconds."},
     Status{"431", "The header is too large."},
     Status{"500", "The server failed."},
     Status{"501", "This server, its build or its model cannot do it."},
     Status{"503", "The server loads its model, or is about to end."},
-    Status{"504", "The request's own timeout has passed."}};
+    Status{"504", "The request's own timeout has passed."},
+    Status{"507", "Saved texts take all that they may."}};
 
 ordered_json reference(std::string_view kind, std::string_view name) {
   return {{"$ref", fmt::format("#/components/{}/{}", kind, name)}};
@@ -143,7 +152,7 @@ ordered_json error_responses() {
   ordered_json to = ordered_json::object();
   for (const char* const form : {"Error", "AnthropicError"}) {
     for (const Status& status : kStatuses) {
-      const bool early = status.code == "413" || status.code == "431";
+      const bool early = status.code == "431";
       to[form + std::string(status.code)] = {{"description", status.description},
                                              {"content", json_content(early ? "Error" : form)}};
     }
