@@ -32,8 +32,11 @@ class StructuredOutput : public testing_support::StoriesEngineTest {
     // for as long as it may.
     for (const char* blank : {" ", "\n"}) {
       for (const TokenId token : engine_->tokenize(blank))
-        request.sampling.logit_bias.emplace_back(token, -8.0f);
+        request.sampling.logit_bias.emplace_back(token, -20.0f);
     }
+    // Nor that an object may end, where a schema lets it have more.
+    for (const TokenId token : engine_->tokenize_part("}"))
+      request.sampling.logit_bias.emplace_back(token, 30.0f);
     request.sampling.logit_bias.emplace_back(2, 60.0f);  // its end of sequence
     request.grammar = std::move(grammar);
     return request;
@@ -87,10 +90,11 @@ TEST_F(StructuredOutput, WhatCannotBeIsAnError) {
   Request both = request({GrammarKind::Regex, "a+"}, 0, 1);
   both.ignore_eos = true;
   EXPECT_THAT(error_of([&] { engine_->generate(both); }), testing::HasSubstr("ignore_eos"));
-  EXPECT_THAT(error_of([] {
-                engine_->generate(request({GrammarKind::JsonSchema, R"({"type":"array","uniqueItems":true})"}, 0, 1));
-              }),
-              testing::HasSubstr("#/uniqueItems"));
+  EXPECT_THAT(
+      error_of([] {
+        engine_->generate(request({GrammarKind::JsonSchema, R"({"type":"array","uniqueItems":true})"}, 0, 1));
+      }),
+      testing::HasSubstr("#/uniqueItems"));
 }
 
 /// Names of properties, and all else that leaves no choice, are drafted without a model: beside any drafter,

@@ -106,6 +106,7 @@ TEST_F(ChatServiceTest, ContentBesideToolCallsIsWhatItWas) {
 TEST_F(ChatServiceTest, ToolsAreWhatTheyWereGivenAs) {
   const auto tools = [&](const std::string& function) {
     httplib::Client client("127.0.0.1", server_.port());
+    client.set_bearer_token_auth("key");
     const auto result = client.Post("/apply-template",
                                     R"({"messages": [{"role": "user", "content": "q"}], "tools": [{"type": )"
                                     R"("function", "function": )" +

@@ -244,6 +244,7 @@ TEST(Infill, TokensAreTheFilesOwn) {
                      {"prompt", "and"},        {"input_extra", {{{"filename", "a"}, {"text", "One"}}}},
                      {"n_predict", 8},         {"temperature", 0}};
   const httplib::Result result = client.Post("/infill", body.dump(), "application/json");
+  ASSERT_TRUE(result) << "no answer in httplib's five seconds";
   ASSERT_EQ(result->status, 200) << result->body;
   std::vector<TokenId> expected = engine.tokenize("");
   const auto add = [&](std::optional<TokenId> token, const char* text) {
