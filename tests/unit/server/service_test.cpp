@@ -295,9 +295,7 @@ TEST_F(ServiceTest, UnknownFieldsAreIgnoredAndNamed) {
 TEST_F(ServiceTest, StrictFieldsRefuseEveryUnknownOne) {
   Service service({.model = "stories", .api_keys = {}, .speculation = {}, .strict_fields = true});
   service.open(*engine_, {.parallel = 1});
-  HttpServer server({.port = 0}, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-    service.handle(request, exchange);
-  });
+  HttpServer server({.port = 0}, service);
   httplib::Client client("127.0.0.1", server.port());
   const httplib::Result refused =
       client.Post("/v1/completions", R"({"prompt": "Once", "colour": 1})", "application/json");
@@ -312,9 +310,7 @@ TEST_F(ServiceTest, AnyNameIsTheModelsUnlessItIsStrict) {
   EXPECT_EQ(any["model"], "stories") << "what was served";
   Service service({.model = "stories", .api_keys = {}, .speculation = {}, .strict_model = true});
   service.open(*engine_, {.parallel = 1});
-  HttpServer server({.port = 0}, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-    service.handle(request, exchange);
-  });
+  HttpServer server({.port = 0}, service);
   httplib::Client client("127.0.0.1", server.port());
   for (const char* path : {"/v1/completions", "/v1/chat/completions", "/v1/messages", "/v1/responses"}) {
     const httplib::Result refused = client.Post(
@@ -338,9 +334,7 @@ TEST_F(ServiceTest, WhatIsSwitchedOffSaysSo) {
                    .serves_slots = false,
                    .serves_page = false});
   service.open(*engine_, {.parallel = 1});
-  HttpServer server({.port = 0}, [&](const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-    service.handle(request, exchange);
-  });
+  HttpServer server({.port = 0}, service);
   httplib::Client client("127.0.0.1", server.port());
   EXPECT_EQ(client.Get("/metrics")->status, 501);
   EXPECT_EQ(client.Get("/slots")->status, 501);
