@@ -143,5 +143,13 @@ TEST(BodyParser, AKeyThatIsThereTwiceIsRefused) {
   EXPECT_EQ(parse_error(R"({"a": {"k": 1}, "b": {"k": 1}})"), "none");
 }
 
+TEST(FieldTable, TheServersLimitIsTheHighestValue) {
+  const FieldType choices = FieldType::integer(1, &Limits::choices);
+  check_type("n", choices, 16, {});
+  EXPECT_THROW(check_type("n", choices, 17, {}), BadRequest);
+  check_type("n", choices, 17, {.choices = 20});
+  EXPECT_THROW(check_type("n", choices, 3, {.choices = 2}), BadRequest);
+}
+
 }  // namespace
 }  // namespace augur
