@@ -108,7 +108,7 @@ def check_flags(name, text):
             known, shown = help_of(words), "augur " + " ".join(words)
             flags = FLAG.findall(command.group(2))
         elif piece.startswith("--spec-"):
-            known, shown = help_of(("generate",)), "augur generate"
+            known, shown = help_of(("serve",)), "augur serve"
             flags = FLAG.findall(piece)
         else:
             continue

@@ -74,7 +74,7 @@ struct Result {
   std::string stop_string;                          ///< that the text ended before; empty: none
   /// What of the request's grammar constrains nothing though it may have been meant to, with its place.
   std::vector<std::string> warnings;
-  std::string error;                                ///< why, where finish_reason is Error
+  std::string error;          ///< why, where finish_reason is Error
   bool refused = false;       ///< by a Session: the request is not as it must be, and was never begun
   std::string refused_field;  ///< of a refused request, Grammar::field where its grammar is to blame,
                               ///< "speculative" where its plan asks for too much

@@ -56,7 +56,7 @@ class Generation {
   TextStream text_stream_;
   std::string text_;
   std::vector<std::string> warnings_;  ///< of its grammar
-  DraftRound round_;  ///< the last one that was told
+  DraftRound round_;                   ///< the last one that was told
   std::vector<TokenLogprobs> logprobs_;
   std::unique_ptr<Sequence> sequence_;
 };

@@ -259,6 +259,13 @@ void add_serve(CLI::App& app, Action& action) {
       ->type_name("MS");
   command->option_defaults()->group("Limits");
   add_limit_flags(*command, flags->http.limits);
+  const std::tuple<const char*, int*, const char*> drafts[] = {
+      {"--spec-most-nodes", &flags->session.drafts.nodes, "n_max and size that a request may ask for"},
+      {"--spec-most-depth", &flags->session.drafts.depth, "depth that a request may ask for"},
+      {"--spec-most-topk", &flags->session.drafts.topk, "topk that a request may ask for"}};
+  for (const auto& [name, most, help] : drafts) {
+    command->add_option(name, *most, help)->check(in_range(1, 4096))->capture_default_str()->type_name("N");
+  }
   add_speculation_flags(*command, flags->engine.speculation);
   command->callback([flags, &action] { action = [flags] { return serve(*flags); }; });
 }

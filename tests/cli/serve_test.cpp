@@ -48,7 +48,7 @@ TEST(Serve, TakesNoEmptyKeyAndNoLimitThatCannotBe) {
   for (const char* flag : {"--max-body", "--max-connections", "--timeout", "--threads-http"}) {
     EXPECT_EQ(run_augur({"serve", "-m", stories260k(), flag, "0"}).code, 2) << flag;
   }
-  EXPECT_THAT(run_augur({"serve", "--help"}).out, HasSubstr("--http-memory MiB [512]"));
+  EXPECT_THAT(run_augur({"serve", "--help"}).out, HasSubstr("--http-memory MiB=512"));
 }
 
 }  // namespace

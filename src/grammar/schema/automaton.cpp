@@ -58,7 +58,8 @@ Automaton product(const Automaton& a, const Automaton& b, bool without_first, bo
   if (state_of(a.empty() ? -1 : 0, b.empty() ? -1 : 0) < 0) return {};
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     spend_steps(16);
-    const auto [of_a, of_b] = pairs[i];
+    const int of_a = pairs[i].first;
+    const int of_b = pairs[i].second;
     Automaton::State state;
     state.accepts = accepts(of_a >= 0 && a.states[of_a].accepts, of_b >= 0 && b.states[of_b].accepts);
     std::vector<CodePoint> begins;

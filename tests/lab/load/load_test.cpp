@@ -46,7 +46,8 @@ class Echo {
       const json choice = chat ? json{{"delta", {{"content", piece}}}} : json{{"text", piece}};
       exchange->send_event(json{{"choices", {choice}}}.dump());
     }
-    exchange->send_event(json{{"choices", json::array()}, {"usage", {{"completion_tokens", text.size()}}}}.dump());
+    exchange->send_event(
+        json{{"choices", json::array()}, {"usage", {{"completion_tokens", text.size()}}}}.dump());
     exchange->send_event("[DONE]");
     exchange->end_stream();
   }
