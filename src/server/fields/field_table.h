@@ -164,8 +164,8 @@ void read_object(const FieldTable<T>& table, const std::string& path, const nloh
   };
   std::vector<bool> found(table.size());
   for (const auto& [key, value] : object.items()) {
-    const auto field =
-        std::find_if(table.begin(), table.end(), [&](const Field<T>& known) { return known.name == key; });
+    const auto field = std::find_if(table.begin(), table.end(),
+                                    [&name = key](const Field<T>& known) { return known.name == name; });
     if (field == table.end()) {
       note_unknown(path_of(key), key, names_of(table), notes);
       continue;
