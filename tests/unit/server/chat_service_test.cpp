@@ -239,7 +239,7 @@ class AnswerTest : public testing_support::StoriesEngineTest {
   ServerMetrics metrics_{"m"};
   Slots slots_;
   CacheUse cache_use_;
-  const SessionOptions session_options_;
+  const SessionOptions session_options_{};
   const Served served_{.options = options_,
                        .engine = *engine_,
                        .session = session_,
