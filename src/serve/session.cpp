@@ -19,10 +19,10 @@
 #include "base/error.h"
 #include "base/system_memory.h"
 #include "draft/lookup/earlier_outputs.h"
+#include "serve/job_pool.h"
 #include "serve/kept_text_file.h"
 #include "serve/kv_budget.h"
 #include "serve/turns.h"
-#include "serve/workers.h"
 
 namespace augur {
 namespace {
@@ -674,8 +674,8 @@ class Session::Impl {
   const Turns turns_;
   const KeptTextForm form_;
   std::thread thread_;
-  Workers compilers_;
-  Workers files_{1};
+  JobPool compilers_;
+  JobPool files_{1};
 };
 
 Session::Session(Engine& engine, const SessionOptions& options)

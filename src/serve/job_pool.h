@@ -11,12 +11,12 @@ namespace augur {
 
 /// Does jobs on threads of its own, in the order in which they came; a thread is there from the first job on
 /// that finds no other idle. Any thread.
-class Workers {
+class JobPool {
  public:
-  explicit Workers(int threads) : most_(static_cast<std::size_t>(threads)) {}
-  ~Workers() { finish(); }
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
+  explicit JobPool(int threads) : most_(static_cast<std::size_t>(threads)) {}
+  ~JobPool() { finish(); }
+  JobPool(const JobPool&) = delete;
+  JobPool& operator=(const JobPool&) = delete;
 
   /// `job` throws nothing. Not after finish().
   void add(std::function<void()> job);

@@ -1,10 +1,10 @@
-#include "serve/workers.h"
+#include "serve/job_pool.h"
 
 #include <utility>
 
 namespace augur {
 
-void Workers::finish() {
+void JobPool::finish() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -14,14 +14,14 @@ void Workers::finish() {
   threads_.clear();
 }
 
-void Workers::add(std::function<void()> job) {
+void JobPool::add(std::function<void()> job) {
   const std::lock_guard lock(mutex_);
   jobs_.push_back(std::move(job));
   if (idle_ < jobs_.size() && threads_.size() < most_) threads_.emplace_back([this] { run(); });
   more_.notify_one();
 }
 
-void Workers::run() {
+void JobPool::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
