@@ -418,6 +418,7 @@ class Session::Impl {
       } catch (...) {
         batch_.fail(std::current_exception());
       }
+      budget_.settle();  // texts that have ended have left what they taught
       note_load();
     }
   }
@@ -425,7 +426,6 @@ class Session::Impl {
   /// Who runs in the next step: as many as there is memory for, and one at least. One that is alone and does
   /// not fit with its drafters goes on without them.
   void share_memory() {
-    budget_.settle();
     const auto fits = [&] { return budget_.make_room(KvBudget::growth(batch_.running())); };
     while (!fits() && (suspend_one() || batch_.stop_drafting())) {
     }

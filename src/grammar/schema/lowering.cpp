@@ -240,19 +240,19 @@ PiecePtr Lowering::string_body(const StringRules& rules, const std::vector<std::
 
 namespace {
 
-bool has_marker(const Regex& regex) {
-  if (regex.kind == Regex::Kind::Set) return !regex.set.empty() && regex.set.back().last > kLastCodePoint;
-  if (regex.kind == Regex::Kind::Ahead || regex.kind == Regex::Kind::NotAhead) return true;
+bool has_marker(const EcmaRegex& regex) {
+  if (regex.kind == EcmaRegex::Kind::Set) return !regex.set.empty() && regex.set.back().last > kLastCodePoint;
+  if (regex.kind == EcmaRegex::Kind::Ahead || regex.kind == EcmaRegex::Kind::NotAhead) return true;
   return std::any_of(regex.parts.begin(), regex.parts.end(),
                      [](const RegexPtr& part) { return has_marker(*part); });
 }
 
 bool is_marker(const RegexPtr& regex, CodePoint which) {
-  return regex->kind == Regex::Kind::Set && regex->set == CodeSet{{which, which}};
+  return regex->kind == EcmaRegex::Kind::Set && regex->set == CodeSet{{which, which}};
 }
 
 RegexPtr whole(RegexPtr regex) {
-  std::vector<RegexPtr> parts = regex->kind == Regex::Kind::Sequence ? regex->parts : std::vector{regex};
+  std::vector<RegexPtr> parts = regex->kind == EcmaRegex::Kind::Sequence ? regex->parts : std::vector{regex};
   const RegexPtr all = regex_repeat(regex_set({{0, kLastCodePoint}}), 0, -1);
   if (!parts.empty() && is_marker(parts.front(), kTextBegin)) {
     parts.erase(parts.begin());
@@ -274,10 +274,10 @@ RegexPtr with_length(const RegexPtr& regex, const Counts& length) {
   std::optional<std::size_t> varies;
   std::vector<RegexPtr> parts = regex->parts;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Regex& part = *parts[i];
-    if (part.kind == Regex::Kind::Set) {
+    const EcmaRegex& part = *parts[i];
+    if (part.kind == EcmaRegex::Kind::Set) {
       ++fixed;
-    } else if (part.kind == Regex::Kind::Repeat && part.parts[0]->kind == Regex::Kind::Set) {
+    } else if (part.kind == EcmaRegex::Kind::Repeat && part.parts[0]->kind == EcmaRegex::Kind::Set) {
       if (part.least == part.most) {
         fixed += part.least;
       } else if (varies) {
@@ -305,19 +305,19 @@ RegexPtr with_length(const RegexPtr& regex, const Counts& length) {
 PiecePtr Lowering::counted(const StringRules& rules) {
   if (rules.patterns.size() != 1 || !rules.not_patterns.empty() || !rules.formats.empty()) return nullptr;
   RegexPtr regex = parse_regex(rules.patterns[0]);
-  if (regex->kind != Regex::Kind::Sequence) return nullptr;
+  if (regex->kind != EcmaRegex::Kind::Sequence) return nullptr;
   regex = whole(regex);
   if (has_marker(*regex)) return nullptr;
   regex = with_length(regex, rules.length);
   return regex == nullptr ? nullptr : sequence({of_regex(*regex), literal("\"")});
 }
 
-PiecePtr Lowering::of_regex(const Regex& regex) {
-  if (regex.kind == Regex::Kind::Set) return spelt(regex.set);
+PiecePtr Lowering::of_regex(const EcmaRegex& regex) {
+  if (regex.kind == EcmaRegex::Kind::Set) return spelt(regex.set);
   std::vector<PiecePtr> parts;
   for (const RegexPtr& part : regex.parts) parts.push_back(of_regex(*part));
-  if (regex.kind == Regex::Kind::Repeat) return repeat(parts[0], regex.least, regex.most);
-  return regex.kind == Regex::Kind::Choice ? choice(std::move(parts)) : sequence(std::move(parts));
+  if (regex.kind == EcmaRegex::Kind::Repeat) return repeat(parts[0], regex.least, regex.most);
+  return regex.kind == EcmaRegex::Kind::Choice ? choice(std::move(parts)) : sequence(std::move(parts));
 }
 
 /// Characters of a string: as they are, or by the one escape that JSON wants; all of them in every way.

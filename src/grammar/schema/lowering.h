@@ -44,7 +44,7 @@ class Lowering {
 
   PiecePtr string_body(const StringRules& rules, const std::vector<std::string>& excluded);
   PiecePtr counted(const StringRules& rules);
-  PiecePtr of_regex(const Regex& regex);
+  PiecePtr of_regex(const EcmaRegex& regex);
   PiecePtr spelt(const CodeSet& set);
   /// In JSON's strings up to the closing quote; otherwise as it is.
   PiecePtr of_automaton(const Automaton& automaton, bool in_string);

@@ -75,7 +75,7 @@ class Parser {
     }
     take("?");  // lazy: the same texts
     if (next_is('+') || next_is('*') || next_is('?')) refuse("a quantifier behind a quantifier");
-    if (part->kind == Regex::Kind::Ahead || part->kind == Regex::Kind::NotAhead)
+    if (part->kind == EcmaRegex::Kind::Ahead || part->kind == EcmaRegex::Kind::NotAhead)
       refuse("a repeated assertion");
     return regex_repeat(std::move(part), least, most);
   }
@@ -130,11 +130,11 @@ class Parser {
   }
 
   RegexPtr group() {
-    auto kind = Regex::Kind::Sequence;
+    auto kind = EcmaRegex::Kind::Sequence;
     if (take("?=")) {
-      kind = Regex::Kind::Ahead;
+      kind = EcmaRegex::Kind::Ahead;
     } else if (take("?!")) {
-      kind = Regex::Kind::NotAhead;
+      kind = EcmaRegex::Kind::NotAhead;
     } else if (take("?<=") || take("?<!")) {
       refuse("an assertion about what lies before");
     } else if (take("?<") || take("?P<")) {
@@ -146,8 +146,8 @@ class Parser {
     }
     RegexPtr inner = choice();
     if (!take(")")) refuse("a group without end");
-    if (kind == Regex::Kind::Sequence) return inner;
-    auto assertion = std::make_shared<Regex>();
+    if (kind == EcmaRegex::Kind::Sequence) return inner;
+    auto assertion = std::make_shared<EcmaRegex>();
     assertion->kind = kind;
     assertion->parts = {std::move(inner)};
     return assertion;
@@ -260,30 +260,30 @@ class Parser {
 };
 
 bool looks_ahead(const RegexPtr& regex) {
-  return regex->kind == Regex::Kind::Ahead || regex->kind == Regex::Kind::NotAhead ||
+  return regex->kind == EcmaRegex::Kind::Ahead || regex->kind == EcmaRegex::Kind::NotAhead ||
          std::any_of(regex->parts.begin(), regex->parts.end(), looks_ahead);
 }
 
 /// Adds it before `end`; where it begins.
 int add(Nfa& nfa, const RegexPtr& regex, int end) {
   switch (regex->kind) {
-    case Regex::Kind::Set: {
+    case EcmaRegex::Kind::Set: {
       const int begin = nfa.add_state();
       nfa.add_edge(begin, regex->set, end);
       return begin;
     }
-    case Regex::Kind::Sequence: {
+    case EcmaRegex::Kind::Sequence: {
       int begin = end;
       for (auto part = regex->parts.rbegin(); part != regex->parts.rend(); ++part)
         begin = add(nfa, *part, begin);
       return begin;
     }
-    case Regex::Kind::Choice: {
+    case EcmaRegex::Kind::Choice: {
       const int begin = nfa.add_state();
       for (const RegexPtr& part : regex->parts) nfa.add_empty_edge(begin, add(nfa, part, end));
       return begin;
     }
-    case Regex::Kind::Repeat: {
+    case EcmaRegex::Kind::Repeat: {
       int begin = end;
       if (regex->most < 0) {
         begin = nfa.add_state();
@@ -300,8 +300,8 @@ int add(Nfa& nfa, const RegexPtr& regex, int end) {
       for (int i = 0; i < regex->least; ++i) begin = add(nfa, regex->parts[0], begin);
       return begin;
     }
-    case Regex::Kind::Ahead:
-    case Regex::Kind::NotAhead:
+    case EcmaRegex::Kind::Ahead:
+    case EcmaRegex::Kind::NotAhead:
       break;
   }
   throw Error("an expression looks ahead where that is not supported");
@@ -327,21 +327,21 @@ Automaton in_a_row(std::vector<RegexPtr> parts) {
     std::vector<RegexPtr> rest(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1, parts.end());
     Automaton behind;
     const RegexPtr part = parts[i];
-    if (part->kind == Regex::Kind::Sequence) {
+    if (part->kind == EcmaRegex::Kind::Sequence) {
       rest.insert(rest.begin(), part->parts.begin(), part->parts.end());
       behind = in_a_row(rest);
-    } else if (part->kind == Regex::Kind::Choice) {
+    } else if (part->kind == EcmaRegex::Kind::Choice) {
       for (const RegexPtr& one : part->parts) {
         std::vector<RegexPtr> with = rest;
         with.insert(with.begin(), one);
         behind = united(behind, in_a_row(with));
       }
-    } else if (part->kind == Regex::Kind::Repeat) {
+    } else if (part->kind == EcmaRegex::Kind::Repeat) {
       throw Error("an expression looks ahead in a repetition, which is not supported");
     } else {
       const Automaton asserted = in_a_row({part->parts[0], anything()});
-      behind = part->kind == Regex::Kind::Ahead ? intersection(in_a_row(rest), asserted)
-                                                : difference(in_a_row(rest), asserted);
+      behind = part->kind == EcmaRegex::Kind::Ahead ? intersection(in_a_row(rest), asserted)
+                                                    : difference(in_a_row(rest), asserted);
     }
     Nfa nfa;
     const int end = nfa.add_state();
@@ -354,8 +354,8 @@ Automaton in_a_row(std::vector<RegexPtr> parts) {
 }  // namespace
 
 RegexPtr regex_set(CodeSet set) {
-  auto regex = std::make_shared<Regex>();
-  regex->kind = Regex::Kind::Set;
+  auto regex = std::make_shared<EcmaRegex>();
+  regex->kind = EcmaRegex::Kind::Set;
   regex->set = std::move(set);
   return regex;
 }
@@ -367,22 +367,22 @@ RegexPtr regex_text(std::string_view text) {
 }
 
 RegexPtr regex_sequence(std::vector<RegexPtr> parts) {
-  auto regex = std::make_shared<Regex>();
-  regex->kind = Regex::Kind::Sequence;
+  auto regex = std::make_shared<EcmaRegex>();
+  regex->kind = EcmaRegex::Kind::Sequence;
   regex->parts = std::move(parts);
   return regex;
 }
 
 RegexPtr regex_choice(std::vector<RegexPtr> parts) {
-  auto regex = std::make_shared<Regex>();
-  regex->kind = Regex::Kind::Choice;
+  auto regex = std::make_shared<EcmaRegex>();
+  regex->kind = EcmaRegex::Kind::Choice;
   regex->parts = std::move(parts);
   return regex;
 }
 
 RegexPtr regex_repeat(RegexPtr part, int least, int most) {
-  auto regex = std::make_shared<Regex>();
-  regex->kind = Regex::Kind::Repeat;
+  auto regex = std::make_shared<EcmaRegex>();
+  regex->kind = EcmaRegex::Kind::Repeat;
   regex->parts = {std::move(part)};
   regex->least = least;
   regex->most = most;

@@ -7,11 +7,11 @@
 
 namespace augur {
 
-struct Regex;
-using RegexPtr = std::shared_ptr<const Regex>;
+struct EcmaRegex;
+using RegexPtr = std::shared_ptr<const EcmaRegex>;
 
 /// A regular expression, parsed. Anchors are sets of one marker.
-struct Regex {
+struct EcmaRegex {
   enum class Kind { Set, Sequence, Choice, Repeat, Ahead, NotAhead };
   Kind kind = Kind::Sequence;
   CodeSet set;                  ///< of Set
