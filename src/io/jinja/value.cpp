@@ -331,6 +331,8 @@ std::int64_t length_of(const Value& value) {
 std::size_t find_text(std::string_view text, std::string_view part, std::size_t from) {
   if (from > text.size()) return std::string_view::npos;
   if (part.empty()) return from;
+  if (part.size() > text.size() - from)
+    return std::string_view::npos;  // of an empty text there may be no bytes
   const void* found = memmem(text.data() + from, text.size() - from, part.data(), part.size());
   return found == nullptr ? std::string_view::npos
                           : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
