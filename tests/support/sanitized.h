@@ -2,8 +2,8 @@
 
 namespace augur::testing_support {
 
-/// Whether this program is built with a sanitizer that needs address space of its own: no limit can be set
-/// then.
+/// Whether this program is built with a sanitizer that needs address space and descriptors of its own:
+/// neither can be limited then.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #elif defined(__has_feature)
