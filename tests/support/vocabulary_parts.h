@@ -1,11 +1,18 @@
 #pragma once
+#include <fmt/format.h>
+
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
+#include <span>
 #include <vector>
 
+#include "support/temporary_folder.h"
 #include "vocab/cluster_router.h"
 #include "vocab/token_order.h"
+#include "vocab/vocabulary_choice.h"
 
 namespace augur::testing_support {
 
@@ -50,5 +57,21 @@ inline std::vector<std::int64_t> some_frequencies(std::int64_t vocab) {
   for (auto& c : counts) c = static_cast<std::int64_t>(random() % 50);  // many are equal
   return counts;
 }
+
+/// A list that follows the text, of a target with such a fingerprint; it lies in a folder of its own.
+class HotList {
+ public:
+  HotList(const Fingerprint& target, std::int64_t vocab) {
+    const std::filesystem::path frequencies = folder_.path() / "frequencies";
+    write_token_order(frequencies, some_frequencies(vocab), {});
+    choice_.emplace(VocabularySpec::parse(fmt::format("hot:{}:50", frequencies.string())), target,
+                    std::span<const TokenId>());
+  }
+  const VocabularyChoice* choice() const { return &*choice_; }
+
+ private:
+  TemporaryFolder folder_;
+  std::optional<VocabularyChoice> choice_;
+};
 
 }  // namespace augur::testing_support

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/similar_word.h"
 #include "grammar/string_formats.h"
 #include "io/json_reader.h"
 
@@ -93,37 +94,16 @@ const Keyword* keyword(std::string_view name) {
   return found == kKeywords.end() ? nullptr : &*found;
 }
 
-/// Letters that have to be added, left out, changed or swapped.
-std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> table(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        table[i][j] = i + j;
-        continue;
-      }
-      table[i][j] =
-          std::min({table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        table[i][j] = std::min(table[i][j], table[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return table[a.size()][b.size()];
-}
-
-/// The assertion that a word is within two edits of, and not another word altogether.
+/// The assertion that was probably meant by another word.
 std::string_view meant(std::string_view word) {
-  std::string_view best;
-  std::size_t least = std::min<std::size_t>(3, (word.size() + 1) / 2);
-  for (const Keyword& one : kKeywords) {
-    if (!one.asserts) continue;
-    if (const std::size_t distance = edits(word, one.name); distance < least) {
-      least = distance;
-      best = one.name;
+  static const std::vector<std::string_view> assertions = [] {
+    std::vector<std::string_view> names;
+    for (const Keyword& one : kKeywords) {
+      if (one.asserts) names.push_back(one.name);
     }
-  }
-  return best;
+    return names;
+  }();
+  return similar_word(word, assertions);
 }
 
 std::string pointer_part(std::string_view name) {

@@ -7,7 +7,6 @@
 #include "support/drafter_cases.h"
 #include "support/generation.h"
 #include "support/vocabulary_parts.h"
-#include "vocab/vocabulary_choice.h"
 
 namespace augur {
 namespace {
@@ -16,9 +15,7 @@ using testing_support::DrafterCase;
 using testing_support::generate;
 using testing_support::Generated;
 using testing_support::one;
-using testing_support::some_frequencies;
 using testing_support::Stories;
-using testing_support::TemporaryFolder;
 using testing_support::tiny_drafter_cases;
 using testing_support::TinyTarget;
 
@@ -72,13 +69,8 @@ TEST_P(DraftersOfOwners, ProposeNothingOfOthers) {
 /// One list is for all sequences, so that only texts of the common owner may change it.
 TEST_P(DraftersOfOwners, DoNotTeachTheListThatFollowsTheText) {
   if (!find_drafter_type(GetParam().type).projects) GTEST_SKIP() << "it has no projection";
-  const ModelConfig& config = target_.model().config();
-  const TemporaryFolder folder;
-  write_token_order(folder.path() / "frequencies", some_frequencies(config.vocab), {});
-  const VocabularyChoice hot(
-      VocabularySpec::parse(fmt::format("hot:{}:50", (folder.path() / "frequencies").string())),
-      target_.model().fingerprint(), {});
-  target_.load(&hot);
+  const testing_support::HotList hot(target_.model().fingerprint(), target_.model().config().vocab);
+  target_.load(hot.choice());
   expect_apart();
   // Untrained heads draft nonsense with any list.
   if (GetParam().type == "draft") {

@@ -173,6 +173,15 @@ class TellingController final : public RoundController {
   std::vector<Asked> asked;
 };
 
+/// Of the text 1, 2, 3, with room for a deep tree.
+void begin(SequenceDraft& draft, Sampler& sampler) {
+  static const std::vector<TokenId> text = {1, 2, 3};
+  draft.sampler = &sampler;
+  draft.vocab = 512;
+  draft.tokens = text;
+  draft.info = {.context = 2, .room = 64, .max_depth = 8};
+}
+
 void expect_same(const DraftCosts& found, const DraftCosts& expected) {
   for (const double rows : CostCurve::kRows) {
     EXPECT_EQ(found.root().at(rows), expected.root().at(rows)) << rows << " rows";
@@ -185,7 +194,6 @@ TEST(Round, EachDrafterIsChargedWithItsOwnRows) {
   CostModel costs;
   Round round(costs, clock);
   Sampler sampler({}, 512);
-  const std::vector<TokenId> text = {1, 2, 3};
   const int quick = 0;
   const int slow = 0;
   // Two sequences, a chain of two by one drafter and a tree by the other in each.
@@ -193,10 +201,7 @@ TEST(Round, EachDrafterIsChargedWithItsOwnRows) {
   std::vector<SequenceDraft*> batch;
   for (std::size_t i = 0; i < drafts.size(); ++i) {
     SequenceDraft& draft = drafts[i];
-    draft.sampler = &sampler;
-    draft.vocab = 512;
-    draft.tokens = text;
-    draft.info = {.context = 2, .room = 64, .max_depth = 8};
+    begin(draft, sampler);
     draft.speculators.push_back({std::make_unique<TimedDrafter>("quick", quick, clock, 0.25, 4),
                                  std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 2})});
     draft.speculators.push_back({std::make_unique<TimedDrafter>("slow", slow, clock, 8.0, 7 + i),
@@ -225,13 +230,9 @@ TEST(Round, AddsUpWhatItsPoliciesTakeToJudge) {
   CostModel costs;
   Round round(costs, clock);
   Sampler sampler({}, 512);
-  const std::vector<TokenId> text = {1, 2, 3};
   const int group = 0;
   SequenceDraft draft;
-  draft.sampler = &sampler;
-  draft.vocab = 512;
-  draft.tokens = text;
-  draft.info = {.context = 2, .room = 64, .max_depth = 8};
+  begin(draft, sampler);
   for (const int levels : {2, 3}) {
     draft.speculators.push_back({std::make_unique<TimedDrafter>("some", group, clock, 8.0),
                                  std::make_unique<JudgingPolicy>(levels, clock)});
@@ -257,16 +258,12 @@ TEST(Round, NobodySeesANodeThatTheTextMayNotHave) {
     Round round(costs, clock);
     Sampler sampler({}, 512);
     MaskTree masks(std::make_unique<ParityConstraint>(512), 512);
-    const std::vector<TokenId> text = {1, 2, 3};
     const auto chooser = std::make_shared<Chooser>();
     auto known = std::make_unique<AutoText>();
     AutoText::Drafter& known_of = known->drafters.emplace_back(chooser->belief("rash"));
     SequenceDraft draft;
-    draft.sampler = &sampler;
-    draft.vocab = 512;
+    begin(draft, sampler);
     draft.masks = &masks;
-    draft.tokens = text;
-    draft.info = {.context = 2, .room = 64, .max_depth = 8};
     int looks = 0;
     const auto look = [&](const DraftTree& tree) {
       ++looks;
@@ -302,7 +299,6 @@ TEST(Round, DraftersOfOneTurnDraftTogether) {
   CostModel costs;
   Round round(costs, clock);
   Sampler sampler({}, 512);
-  const std::vector<TokenId> text = {1, 2, 3};
   const int groups[3] = {};
   const char* const names[] = {"first", "second", "third"};
   const auto controller = std::make_shared<TellingController>();
@@ -310,10 +306,7 @@ TEST(Round, DraftersOfOneTurnDraftTogether) {
   std::vector<SequenceDraft*> batch;
   for (std::size_t i = 0; i < drafts.size(); ++i) {
     SequenceDraft& draft = drafts[i];
-    draft.sampler = &sampler;
-    draft.vocab = 512;
-    draft.tokens = text;
-    draft.info = {.context = 2, .room = 64, .max_depth = 8};
+    begin(draft, sampler);
     draft.controller = controller;
     for (int turn = 0; turn < 3; ++turn) {
       if (turn == 1 && i == 1) continue;
@@ -340,13 +333,9 @@ TEST(Round, CatchingUpWithALongTextIsTimedByTheChunk) {
   CostModel costs;
   Round round(costs, clock);
   Sampler sampler({}, 512);
-  const std::vector<TokenId> text = {1, 2, 3};
   const int group = 0;
   SequenceDraft draft;
-  draft.sampler = &sampler;
-  draft.vocab = 512;
-  draft.tokens = text;
-  draft.info = {.context = 2, .room = 64, .max_depth = 8};
+  begin(draft, sampler);
   draft.speculators.push_back(
       {std::make_unique<TimedDrafter>("drafter", group, clock, 0.25, 2 * kTextChunk + 5),
        std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 1})});
