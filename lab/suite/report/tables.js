@@ -38,21 +38,20 @@ function methodTable(rows) {
   const most = Math.max(...rows.map((row) => row.speedup));
   const fastest = rows.reduce((b, row, m) => row.speedup > rows[b].speedup ? m : b, 0);
   const several = D.rounds > 1;
-  const interval = (span) => span ? `${fixed(span[0], 2)}–${fixed(span[1], 2)}` : "";
-  const columns = ["", "speedup", several ? "over rounds" : "", "95%", "worst prompt", "tokens/s", "with prompt", "τ", "95%", "calls", "verified", "drafted", "draft · verify · other"];
+  // Under its figure: two more columns would push the last one out of sight.
+  const interval = (m, span) => m === 0 || !span ? "" : el("span", { class: "interval",
+    ...hint("where it would lie in 95 of 100 repetitions with other prompts of the same kind (paired bootstrap)") }, `${fixed(span[0], 2)}–${fixed(span[1], 2)}`);
+  const columns = ["", "speedup, 95%", several ? "over rounds" : "", "worst prompt", "tokens/s", "with prompt", "τ, 95%", "calls", "verified", "drafted", "draft · verify · other"];
   return el("div", { class: "scroll" }, el("table", {},
     el("thead", {}, el("tr", {}, columns.filter((c, i) => i !== 2 || several).map((c) => el("th", {}, c)))),
     el("tbody", {}, rows.map((row, m) => el("tr", { class: row.different > 0 ? "differs" : m === fastest && m > 0 ? "best" : "" },
       nameCell(m, row.different > 0 ? ` – ${row.different} outputs differ` : D.methods[m].peer ? " – another engine" : ""),
-      el("td", {}, times(row.speedup), el("span", { class: "bar", style: `width:${100 * row.speedup / most}%;background:${colour(m)}` })),
+      el("td", {}, times(row.speedup), interval(m, row.speedup_interval), el("span", { class: "bar", style: `width:${100 * row.speedup / most}%;background:${colour(m)}` })),
       several && el("td", { class: "soft" }, m === 0 ? "" : `${fixed(row.speedup_by_round[0], 2)}–${fixed(row.speedup_by_round[2], 2)}`),
-      el("td", { class: "soft", ...hint("where the speedup would lie in 95 of 100 repetitions with other prompts of the same kind (paired bootstrap)") },
-        m === 0 ? "" : interval(row.speedup_interval)),
       el("td", hint(m === 0 ? "plain decoding itself" : `prompt ${row.slowest_prompt}; best prompt ${times(row.speedup_by_prompt[2])}`), m === 0 ? "" : times(row.speedup_by_prompt[0])),
       el("td", {}, fixed(row.tokens_per_second, 1)),
       el("td", hint("the prompt's time included"), times(row.speedup_with_prompt)),
-      el("td", hint(`accept length without the model's own token: ${fixed(row.accept_length, 2)}`), fixed(row.tau, 2)),
-      el("td", { class: "soft" }, m === 0 ? "" : interval(row.tau_interval)),
+      el("td", hint(`accept length without the model's own token: ${fixed(row.accept_length, 2)}`), fixed(row.tau, 2), interval(m, row.tau_interval)),
       el("td", {}, whole(row.calls)),
       el("td", hint(`${fixed(per(row, "verified_tokens"), 1)} rows a call`), whole(row.verified_tokens)),
       el("td", {}, whole(row.drafted_tokens)),
