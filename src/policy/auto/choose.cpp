@@ -11,22 +11,6 @@
 namespace augur {
 namespace {
 
-/// Standard errors above what is believed at which costs and acceptance are judged: what has been seen a
-/// hundred times is taken as it is, what nobody has looked at is looked at.
-constexpr double kOptimism = 0.42;
-/// Below, at which something must pay not to be charged to the budget.
-constexpr double kCaution = 2.0;
-constexpr double kPriceRate = 1.0 / 32;  ///< of the price's running means, a round
-/// Everything is counted in plain steps, so they have to be seen, two in a row: the first one is slower after
-/// drafts. They cost what rounds now win over them: so much of the time is spent on that, and rounds go by in
-/// between even where nothing is won.
-constexpr double kYardstick = 0.005;
-constexpr double kLeastBetween = 8;
-/// Rounds after which they are taken for the first time, however much seems to be won: costs that are wrong
-/// about plain steps alone are contradicted by nothing else.
-constexpr double kUnseen = 40;
-/// Nothing begins with them as long as rounds take what the costs say, but for so much.
-constexpr double kAsExpected = 0.2;
 /// Tokens in which catching up with a text (its prompt, what was written plainly) is to pay for itself, if
 /// the text may be as long as that: most end before they must.
 constexpr double kHorizon = 256;
@@ -37,43 +21,7 @@ constexpr double kFirstWaits =
     1.5;  ///< plain steps of catching up for which a first token may be kept waiting
 /// What is hoped, rather than believed, to be won by catching up is to be so many times what it takes.
 constexpr double kMargin = 1.5;
-/// Of the time, for looking at what a drafter says that learns, and has not been worth it until now.
-constexpr double kLooking = 0.003;
-constexpr double kMostSaved = 0.5;  ///< for that, in plain steps
-/// Of a look-up before anything was seen, in tokens: it is mostly silent, and right in half of the cases or
-/// more when it is not. What a text's drafts show replaces that, and fades four times as slowly.
-constexpr double kFirstGain = 0.3;
-constexpr double kGainRate = 1.0 / 32;
-constexpr double kLeastGain = 0.01;  ///< tokens of a sequence: what no table tells (other caches) eats less
-constexpr double kMostWorth = 4;     ///< of a token of a text that is late
-constexpr int kBranch = 48;          ///< tokens of a branch, and nodes of a one-shot drafter's tree
-constexpr std::size_t kMostWidth = 16;  ///< nodes of a tree that are expanded at once
 constexpr std::size_t kStretch = 8;  ///< rows over which a row's least price is taken: half a kernel's tile
-
-AutoText& text_of(RoundMember& member) {
-  return static_cast<AutoText&>(*member.text);
-}
-
-/// The one that is asked about.
-AutoText::Drafter& drafter_of(RoundMember& member) {
-  return text_of(member).drafters[member.drafter];
-}
-
-/// What a token of this text is worth when a step takes `step_ms`: as many as it needs in this round to be in
-/// time again, A(r) = (l + t_spec) / TPOT - o of AdaServe (arXiv 2501.12162), whose requests in
-/// need are served by falling A(r). Here they bid against the others in the one price.
-double worth_of(const RoundInfo& info, double step_ms) {
-  if (info.tpot_ms <= 0) return 1;
-  return std::clamp((info.late_ms + step_ms) / info.tpot_ms, 1.0, kMostWorth);
-}
-
-/// a(v). Of drawn candidates by place alone: what is drafted and verified must not depend on which token was
-/// drawn.
-double chance_of(const AutoText::Drafter& d, float log_prob, int depth, int rank, double errors = 0) {
-  if (!d.drawn) return d.prediction.acceptance(static_cast<double>(log_prob), depth, errors);
-  const auto children = d.prediction.expected(depth, true, errors);
-  return children[static_cast<std::size_t>(std::min(rank, RankProfile::kRanks - 1))];
-}
 
 /// Whether the tree's first nodes are the ones that are known, under the same numbers.
 [[maybe_unused]] bool knows(const std::vector<AutoText::Candidate>& known, const DraftTree& tree) {
@@ -96,11 +44,6 @@ Chooser::Chooser() {
   chances_.reserve(kMostNodes);
 }
 
-AutoText::Drafter::Drafter(DrafterBelief& belief) : prediction(belief), gain(kFirstGain) {
-  candidates.reserve(Chooser::kMostNodes);
-  frontier.reserve(kMostWidth);
-}
-
 void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
   sequences_ = static_cast<double>(members.size());
   tree_rows_ = sequences_ + other_rows;
@@ -113,26 +56,15 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
     room += static_cast<std::size_t>(std::max(0, member->info.room));
     AutoText& text = text_of(*member);
     text.covered = 0;
-    for (AutoText::Drafter& d : text.drafters) {
-      d.drafts = false;
-      d.drawn = member->sampled && d.round.drafter.has_probabilities;
-      d.frontier.clear();
-      d.candidates.assign(1, {.accepted = true});
-      d.newest = 0;
-      d.prediction.pass(d.round.drafter.learns);
-      d.saved = std::min(d.saved + kLooking / sequences_, kMostSaved);
-      d.gain += kGainRate / 4 * (kFirstGain - d.gain);
-    }
+    for (AutoText::Drafter& d : text.drafters) d.begin_round(member->sampled, sequences_);
   }
   base_ms_ = costs_->verify_ms(base_rows_, context_);
   for (RoundMember* member : members) {
-    AutoText& text = text_of(*member);
-    text.worth = worth_of(member->info, base_ms_ + costs_->other_ms());
-    for (AutoText::Drafter& d : text.drafters) d.candidates.front().chance = static_cast<float>(text.worth);
+    text_of(*member).set_worth(member->info, base_ms_ + costs_->other_ms());
   }
   room_ = std::min(room, static_cast<std::size_t>(kMostNodes));
   const double reading = members.front()->info.reading;
-  price_ = std::max(1.0, tokens_ / time_) * (sequences_ + reading) / step_ms(reading);
+  price_ = std::max(1.0, rate_.tokens_per_step()) * (sequences_ + reading) / step_ms(reading);
   set_terms(now_, 0, members.front()->info.prompt_rows, kOptimism);
   coming_known_ = false;
   draft_ms_ = 0;
@@ -140,8 +72,7 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
   slows_ = 1;
   hopes_ = false;
   candidates_.clear();
-  const double pays_for = 2 * (tokens_ / time_ - 1) / kYardstick;
-  plain_ = since_plain_ >= std::max(kLeastBetween, saw_plain_ ? pays_for : std::min(pays_for, kUnseen));
+  plain_ = rate_.plain_steps_due();
 }
 
 /// The part in a plain step of the members and of `reading` texts more.
@@ -239,7 +170,7 @@ double Chooser::level_ms(const AutoText::Drafter& d, int level, int rows) const 
 
 /// Tokens that a drafter catches up with in a round like the last ones, the root included.
 int Chooser::usual_rows(const AutoText::Drafter& d) const {
-  return std::min(d.round.behind, 1 + static_cast<int>(tokens_));
+  return std::min(d.round.behind, 1 + static_cast<int>(rate_.tokens()));
 }
 
 /// A sequence's share of a first level in which all take part.
@@ -399,7 +330,7 @@ void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree
                           .log_prob = tree.log_probs()[node]};
     more_.push_back(c.log_prob);
     if (c.rank == 0) left = 1;
-    const double a = std::clamp(chance_of(d, c.log_prob, c.depth, c.rank), 0.0, left);
+    const double a = std::clamp(d.chance(c.log_prob, c.depth, c.rank), 0.0, left);
     left = std::max(0.0, left - a);
     // Its logarithm is its score, so it stays above 0.
     c.chance = std::max(known[static_cast<std::size_t>(parent)].chance * static_cast<float>(a),
@@ -413,8 +344,7 @@ void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree
   if (d.newest == 1 && tree.only_root() && !d.drawn) d.prediction.drafted(1, {});
   if (at_root > 0) text.covered = 1 - (1 - text.covered) * (1 - std::min(at_root, 1.0));
   std::sort(candidates_.begin(), candidates_.end(), std::greater<>());
-  if (d.round.drafter.one_shot && d.newest == 1)
-    d.gain += kGainRate * ((best(now_).net - before) / text.worth - d.gain);
+  if (d.round.drafter.one_shot && d.newest == 1) d.learn_gain((best(now_).net - before) / text.worth);
 }
 
 int Chooser::children_worth(const AutoText::Drafter& d, float chance, int depth) const {
@@ -447,7 +377,7 @@ void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) 
     }
     const auto begin = ranked_.begin() + static_cast<std::ptrdiff_t>(before);
     std::sort(begin, ranked_.end(), by_chance);
-    ranked_.resize(std::min(ranked_.size(), before + kMostWidth));
+    ranked_.resize(std::min(ranked_.size(), before + AutoText::kMostWidth));
   }
   std::sort(ranked_.begin(), ranked_.end(), by_chance);
 
@@ -526,7 +456,7 @@ void Chooser::path_chances(const AutoText& text, const DraftTree& tree, double e
   chances_.assign(static_cast<std::size_t>(tree.size()), 1.0);
   for (std::size_t node = 1; node < chances_.size(); ++node) {
     const AutoText::Drafter& d = text.drafters[tree.proposers()[node] - 1u];
-    const double a = chance_of(d, tree.log_probs()[node], tree.depths()[node], 0, errors);
+    const double a = d.chance(tree.log_probs()[node], tree.depths()[node], 0, errors);
     chances_[node] = chances_[static_cast<std::size_t>(tree.parents()[node])] * a;
   }
 }
@@ -551,28 +481,6 @@ void Chooser::forecast(std::span<RoundMember* const> members, std::size_t nodes)
 
 // --- What came of it -------------------------------------------------------------------------------------
 
-void Chooser::learn(RoundMember& member) {
-  const StepTrace& trace = *member.trace;
-  const auto known = static_cast<int>(trace.path.size());  // depths of which the right token is known
-  for (AutoText::Drafter& d : text_of(member).drafters) {
-    if (!d.drafts) continue;
-    for (std::size_t n = 1; n < d.candidates.size(); ++n) {
-      AutoText::Candidate& c = d.candidates[n];
-      if (c.depth > known || !d.candidates[static_cast<std::size_t>(c.parent)].accepted) continue;
-      const TokenId right =
-          c.depth < known
-              ? trace.tree->tokens()[static_cast<std::size_t>(trace.path[static_cast<std::size_t>(c.depth)])]
-              : trace.next;
-      c.accepted = c.token == right;
-      if (d.drawn) {
-        d.prediction.drawn_outcome(c.depth, c.rank, c.accepted);
-      } else {
-        d.prediction.outcome(static_cast<double>(c.log_prob), c.depth, c.accepted);
-      }
-    }
-  }
-}
-
 void Chooser::observe(std::span<RoundMember* const> members) {
   double tokens = 0;
   double nodes = 0;
@@ -586,8 +494,7 @@ void Chooser::observe(std::span<RoundMember* const> members) {
     draft_ms += trace.draft_ms;
     trees_ms += trace.verify_ms;
     other_ms += trace.other_ms;
-    learn(*member);
-    ++text_of(*member).rounds;
+    text_of(*member).learn(trace);
   }
   if (investing_ > 0) {  // is no part of what rounds take
     const double usual_ms = std::min(draft_ms, draft_ms_);
@@ -608,16 +515,11 @@ void Chooser::observe(std::span<RoundMember* const> members) {
   // Beside prompts a step is a plain one and what the drafts took, however long the prompts made it.
   const double took =
       prompts > 0 ? 1 + (draft_ms + of_drafts) / step_ms : (draft_ms + own * verify_ms + other_ms) / step_ms;
-  const double rate = std::max(kPriceRate, 1 / (2 + rounds_++));
-  tokens_ += rate * (tokens / sequences - tokens_);
-  time_ += rate * (took - time_);
+  rate_.observe({.tokens = tokens / sequences,
+                 .steps = took,
+                 .plain = nodes == 0 && steps(draft_ms_) < kLeastGain,
+                 .unexpected = prompts == 0 ? std::abs(verify_ms / expected_ms_ - 1) : 0});
   budget_.pass(took);
-  const bool plain = nodes == 0 && steps(draft_ms_) < kLeastGain;
-  saw_plain_ = saw_plain_ || (plain && was_plain_);
-  since_plain_ = plain && was_plain_ ? 0 : since_plain_ + 1;
-  const bool contradicts = prompts == 0 && std::abs(verify_ms / expected_ms_ - 1) > kAsExpected;
-  if (rounds_ <= kLeastBetween && contradicts) since_plain_ = std::numeric_limits<double>::infinity();
-  was_plain_ = plain;
   if (draft_ms_ == 0 && nodes == 0) return;
   budget_.book((tokens - sequences) / sequences, (draft_ms + of_drafts) / step_ms,
                (draft_ms_ + share * expected) / step_ms);

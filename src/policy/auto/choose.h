@@ -1,51 +1,18 @@
 #pragma once
 #include <cstdint>
-#include <deque>
-#include <limits>
 #include <map>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "policy/auto/auto_text.h"
 #include "policy/auto/budget.h"
 #include "policy/auto/cost.h"
 #include "policy/auto/predict.h"
+#include "policy/auto/recent_rate.h"
 #include "policy/round_controller.h"
 
 namespace augur {
-
-/// What `auto` knows of one sequence: a prediction and this round's candidates for each of its drafters.
-struct AutoText final : ControlledText {
-  struct Candidate {
-    std::int32_t parent = -1;
-    TokenId token = -1;
-    std::int32_t depth = 0;
-    std::int32_t rank = 0;  ///< among its siblings, the likeliest first
-    float log_prob = 0;
-    float chance = 1;  ///< P(v), times what a token of the text is worth
-    bool accepted = false;
-  };
-  struct Drafter {
-    explicit Drafter(DrafterBelief& belief);
-
-    TextPrediction prediction;
-    // This round, as its policy was told:
-    RoundInfo round;
-    bool drafts = false;
-    bool begun = false;  ///< it has drafted in this text before
-    double saved = 0;    ///< plain steps that looking at what it says may take
-    double gain;         ///< one-shot: tokens less their rows' price that a draft adds, a running mean
-    bool drawn = false;  ///< its candidates are drawn, not ranked
-    int width = 0;
-    std::vector<std::int32_t> frontier;
-    std::vector<Candidate> candidates;  ///< by node of its tree
-    std::int32_t newest = 0;            ///< first node of the newest level
-  };
-  std::deque<Drafter> drafters;  ///< in the sequence's order
-  int rounds = 0;                ///< that it has been through
-  double worth = 1;              ///< of its tokens, in tokens of texts that are in time
-  double covered = 0;            ///< chance that a drafter has proposed the root's next token already
-};
 
 /// `auto`: in every round of a batch the drafts and nodes for which tokens - price * ms is largest, the price
 /// being the long-run rate (Dinkelbach's method), at the optimistic end of what is believed of costs and
@@ -54,7 +21,7 @@ class Chooser final : public RoundController {
  public:
   Chooser();
 
-  static constexpr int kMostNodes = 512;  ///< of all trees of a batch, verified at once
+  static constexpr int kMostNodes = AutoText::kMostNodes;  ///< of all trees of a batch, verified at once
 
   /// What is believed about a drafter, by its name, over all texts. Stays where it is.
   DrafterBelief& belief(const std::string& drafter) { return beliefs_[drafter]; }
@@ -68,6 +35,21 @@ class Chooser final : public RoundController {
   void absorb(AutoText& text, AutoText::Drafter& drafter, const DraftTree& tree);
 
  private:
+  /// Standard errors above what is believed at which costs and acceptance are judged: what has been seen a
+  /// hundred times is taken as it is, what nobody has looked at is looked at.
+  static constexpr double kOptimism = 0.42;
+  /// Below, at which something must pay not to be charged to the budget.
+  static constexpr double kCaution = 2.0;
+  /// Tokens of a sequence: what no table tells (other caches) eats less.
+  static constexpr double kLeastGain = 0.01;
+  static constexpr int kBranch = 48;  ///< tokens of a branch, and nodes of a one-shot drafter's tree
+
+  static AutoText& text_of(RoundMember& member) { return static_cast<AutoText&>(*member.text); }
+  /// The one that is asked about.
+  static AutoText::Drafter& drafter_of(RoundMember& member) {
+    return text_of(member).drafters[member.drafter];
+  }
+
   /// What plain steps and rows cost.
   struct Terms {
     double step_ms = 1;          ///< the members' share of a plain step, without prompts
@@ -104,18 +86,10 @@ class Chooser final : public RoundController {
   int children_worth(const AutoText::Drafter& drafter, float chance, int depth) const;
   void path_chances(const AutoText& text, const DraftTree& tree, double errors);
   void forecast(std::span<RoundMember* const> members, std::size_t nodes);
-  void learn(RoundMember& member);
 
   std::map<std::string, DrafterBelief, std::less<>> beliefs_;
   Budget budget_;
-  // The price: tokens and time of recent rounds, in those of a plain step.
-  double tokens_ = 1;
-  double time_ = 1;
-  double rounds_ = 0;
-  /// Rounds since a plain step after another.
-  double since_plain_ = 0;
-  bool was_plain_ = false;  ///< the last round
-  bool saw_plain_ = false;  ///< two in a row, ever
+  RecentRate rate_;
 
   // The round in flight.
   const CostModel* costs_ = nullptr;

@@ -1,0 +1,80 @@
+#include "policy/auto/auto_text.h"
+
+#include <algorithm>
+
+namespace augur {
+namespace {
+
+/// Of the time, for looking at what a drafter says that learns, and has not been worth it until now.
+constexpr double kLooking = 0.003;
+constexpr double kMostSaved = 0.5;  ///< for that, in plain steps
+/// Of a look-up before anything was seen, in tokens: it is mostly silent, and right in half of the cases or
+/// more when it is not. What a text's drafts show replaces that, and fades four times as slowly.
+constexpr double kFirstGain = 0.3;
+constexpr double kGainRate = 1.0 / 32;
+constexpr double kMostWorth = 4;  ///< of a token of a text that is late
+
+/// What a token of this text is worth when a step takes `step_ms`: as many as it needs in this round to be in
+/// time again, A(r) = (l + t_spec) / TPOT - o of AdaServe (arXiv 2501.12162), whose requests in
+/// need are served by falling A(r). Here they bid against the others in the one price.
+double worth_of(const RoundInfo& info, double step_ms) {
+  if (info.tpot_ms <= 0) return 1;
+  return std::clamp((info.late_ms + step_ms) / info.tpot_ms, 1.0, kMostWorth);
+}
+
+}  // namespace
+
+AutoText::Drafter::Drafter(DrafterBelief& belief) : prediction(belief), gain(kFirstGain) {
+  candidates.reserve(kMostNodes);
+  frontier.reserve(kMostWidth);
+}
+
+void AutoText::Drafter::begin_round(bool sampled, double sequences) {
+  drafts = false;
+  drawn = sampled && round.drafter.has_probabilities;
+  frontier.clear();
+  candidates.assign(1, {.accepted = true});
+  newest = 0;
+  prediction.pass(round.drafter.learns);
+  saved = std::min(saved + kLooking / sequences, kMostSaved);
+  gain += kGainRate / 4 * (kFirstGain - gain);
+}
+
+double AutoText::Drafter::chance(float log_prob, int depth, int rank, double errors) const {
+  if (!drawn) return prediction.acceptance(static_cast<double>(log_prob), depth, errors);
+  const auto children = prediction.expected(depth, true, errors);
+  return children[static_cast<std::size_t>(std::min(rank, RankProfile::kRanks - 1))];
+}
+
+void AutoText::Drafter::learn_gain(double added) {
+  gain += kGainRate * (added - gain);
+}
+
+void AutoText::set_worth(const RoundInfo& info, double step_ms) {
+  worth = worth_of(info, step_ms);
+  for (Drafter& d : drafters) d.candidates.front().chance = static_cast<float>(worth);
+}
+
+void AutoText::learn(const StepTrace& trace) {
+  const auto known = static_cast<int>(trace.path.size());  // depths of which the right token is known
+  for (AutoText::Drafter& d : drafters) {
+    if (!d.drafts) continue;
+    for (std::size_t n = 1; n < d.candidates.size(); ++n) {
+      AutoText::Candidate& c = d.candidates[n];
+      if (c.depth > known || !d.candidates[static_cast<std::size_t>(c.parent)].accepted) continue;
+      const TokenId right =
+          c.depth < known
+              ? trace.tree->tokens()[static_cast<std::size_t>(trace.path[static_cast<std::size_t>(c.depth)])]
+              : trace.next;
+      c.accepted = c.token == right;
+      if (d.drawn) {
+        d.prediction.drawn_outcome(c.depth, c.rank, c.accepted);
+      } else {
+        d.prediction.outcome(static_cast<double>(c.log_prob), c.depth, c.accepted);
+      }
+    }
+  }
+  ++rounds;
+}
+
+}  // namespace augur

@@ -1,0 +1,62 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "policy/auto/predict.h"
+#include "policy/round_controller.h"
+
+namespace augur {
+
+/// What `auto` knows of one sequence: a prediction and this round's candidates for each of its drafters.
+struct AutoText final : ControlledText {
+  static constexpr int kMostNodes = 512;         ///< of a tree, and of all trees of a batch
+  static constexpr std::size_t kMostWidth = 16;  ///< nodes of a tree that are expanded at once
+
+  struct Candidate {
+    std::int32_t parent = -1;
+    TokenId token = -1;
+    std::int32_t depth = 0;
+    std::int32_t rank = 0;  ///< among its siblings, the likeliest first
+    float log_prob = 0;
+    float chance = 1;  ///< P(v), times what a token of the text is worth
+    bool accepted = false;
+  };
+  struct Drafter {
+    explicit Drafter(DrafterBelief& belief);
+
+    /// `sampled`: its candidates are drawn, if it has a law to draw them from. `sequences`: of the round.
+    void begin_round(bool sampled, double sequences);
+    /// a(v), `errors` standard errors above what is believed. Of drawn candidates by place alone: what is
+    /// drafted and verified must not depend on which token was drawn.
+    double chance(float log_prob, int depth, int rank, double errors = 0) const;
+    /// One-shot: what a draft has added.
+    void learn_gain(double added);
+
+    TextPrediction prediction;
+    // This round, as its policy was told:
+    RoundInfo round;
+    bool drafts = false;
+    bool begun = false;  ///< it has drafted in this text before
+    double saved = 0;    ///< plain steps that looking at what it says may take
+    double gain;         ///< one-shot: tokens less their rows' price that a draft adds, a running mean
+    bool drawn = false;  ///< its candidates are drawn, not ranked
+    int width = 0;
+    std::vector<std::int32_t> frontier;
+    std::vector<Candidate> candidates;  ///< by node of its tree
+    std::int32_t newest = 0;            ///< first node of the newest level
+  };
+
+  /// When a plain step of the batch takes `step_ms`. Its candidates bid with that.
+  void set_worth(const RoundInfo& info, double step_ms);
+  /// What came of the round.
+  void learn(const StepTrace& trace);
+
+  std::deque<Drafter> drafters;  ///< in the sequence's order
+  int rounds = 0;                ///< that it has been through
+  double worth = 1;              ///< of its tokens, in tokens of texts that are in time
+  double covered = 0;            ///< chance that a drafter has proposed the root's next token already
+};
+
+}  // namespace augur
