@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <utility>
+
+#include "policy/auto/choose.h"
+
+namespace augur {
+namespace {
+
+/// Plain steps of catching up in a round, by all sequences together, that count like any drafting. What takes
+/// longer is decided over the text.
+constexpr double kPassingBy = 0.5;
+/// Plain steps of catching up for which a first token may be kept waiting.
+constexpr double kFirstWaits = 1.5;
+/// What is hoped, rather than believed, to be won by catching up is to be so many times what it takes.
+constexpr double kMargin = 1.5;
+
+}  // namespace
+
+/// Whether the drafter may catch up with the text, beside what of that is granted in this round already, and
+/// what pays for it: the round, where all together is next to nothing; what is won later, where it is
+/// believed to pay over the text that is left, or the budget bears it; else the budget's balance.
+bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, double granted, Ranked& ranked) {
+  ranked.catch_up_ms = catch_up_ms(d);
+  const double cost = steps(ranked.catch_up_ms);
+  if (cost == 0 || granted + cost <= kPassingBy) return true;
+  if (text.rounds == 0 && granted + cost > kFirstWaits) return false;
+  // It has to pay beside those, too, whose prompts are being read now.
+  if (!std::exchange(coming_known_, true)) set_terms(coming_, d.round.reading, 0, 0);
+  const double coming_cost = ranked.catch_up_ms / coming_.step_ms;
+  const double open = text.worth * (1 - text.covered);
+  // Texts differ, for the better as for the worse: what is lost with all of them is decided by the drafter.
+  const bool pays = prospect(d, coming_, open, -kCaution * d.prediction.drafters_share()).worth > 0;
+  const Prospect hope = prospect(d, coming_, open, kOptimism);
+  const double back = hope.back / (price_ * coming_.step_ms);
+  const bool invests =
+      pays || (!d.begun && back > kMargin * coming_cost && budget_.bears(investing_ + coming_cost, back));
+  if (!invests) return hope.worth > 0 && budget_.affords(draft_ms_ / coming_.step_ms + coming_cost);
+  investing_ += coming_cost;
+  ranked.invests = coming_cost;
+  ranked.catch_up_ms = 0;
+  return true;
+}
+
+/// What has not been worth it until now, but learns, is asked so often that it takes a small share of the
+/// time: what it says then is all the evidence there is.
+bool Chooser::may_look(AutoText::Drafter& d) {
+  if (!d.round.drafter.learns || d.round.room < 1) return false;
+  const double cost = steps(first_level_ms(d) + catch_up_ms(d));
+  if (cost > d.saved) return false;
+  d.saved -= cost;
+  return true;
+}
+
+void Chooser::choose_drafters(std::span<RoundMember* const> growing) {
+  ranked_.clear();
+  for (std::size_t m = 0; m < growing.size() && !plain_; ++m) {
+    const AutoText& text = text_of(*growing[m]);
+    // One price for the level, whoever is in it: it is taken off below.
+    const double level = price_ * first_level_ms(drafter_of(*growing[m]));
+    const Ranked ranked{.gain = worth_beside_others(text, growing[m]->drafter) + level,
+                        .member = static_cast<std::uint32_t>(m)};
+    if (ranked.gain > level || ranked.gain > kLeastGain) ranked_.push_back(ranked);
+  }
+  std::sort(ranked_.begin(), ranked_.end(), by_gain);
+  const double invested_before = investing_;
+  double granted = 0;
+  std::size_t may_draft = 0;
+  for (Ranked ranked : ranked_) {
+    const AutoText& text = text_of(*growing[ranked.member]);
+    const AutoText::Drafter& d = drafter_of(*growing[ranked.member]);
+    const double open = text.worth * (1 - text.covered);
+    if (!may_catch_up(text, d, granted, ranked)) continue;
+    granted += steps(ranked.catch_up_ms) + ranked.invests;
+    ranked.hopes = prospect(d, now_, open, -kCaution).worth <= 0;
+    ranked_[may_draft++] = ranked;
+  }
+  ranked_.resize(may_draft);
+  investing_ = invested_before;
+  std::size_t chosen = 0;
+  double gain = 0;
+  double most = 0;
+  double spent_ms = 0;
+  double charged_ms = 0;
+  int rows = 0;
+  for (std::size_t k = 0; k < ranked_.size(); ++k) {
+    const AutoText::Drafter& d = drafter_of(*growing[ranked_[k].member]);
+    rows += usual_rows(d);
+    charged_ms += ranked_[k].catch_up_ms;
+    const bool hoped = std::exchange(hopes_, hopes_ || ranked_[k].hopes);
+    gain += ranked_[k].gain - kLeastGain;
+    const double ms = charged_ms + level_ms(d, 0, rows);
+    if (!affords(ms, std::min(now_.row_ms.size() - 1, candidates_.size() + k + 1))) {
+      hopes_ = hoped;
+      break;
+    }
+    if (gain - price_ * level_ms(d, 0, rows) <= most) continue;
+    most = gain - price_ * level_ms(d, 0, rows);
+    chosen = k + 1;
+    spent_ms = ms;
+  }
+  draft_ms_ += spent_ms;
+  if (chosen > 0) slows_ *= drafter_of(*growing[ranked_[0].member]).round.draft_costs->slows();
+  for (std::size_t k = 0; k < chosen; ++k) {
+    investing_ += ranked_[k].invests;
+    begin_drafting(drafter_of(*growing[ranked_[k].member]));
+  }
+  for (RoundMember* member : growing) {
+    AutoText::Drafter& d = drafter_of(*member);
+    if (d.drafts || plain_ || !may_look(d)) continue;
+    draft_ms_ += first_level_ms(d);
+    begin_drafting(d);
+  }
+}
+
+void Chooser::begin_drafting(AutoText::Drafter& d) {
+  d.drafts = d.begun = true;
+  d.frontier.assign(1, DraftTree::kRoot);
+  const int room = std::min(kBranch, d.round.room);
+  d.width = !d.round.drafter.one_shot   ? children_worth(d, 1.0f, 1)
+            : d.round.drafter.branching ? room
+                                        : std::min(room, d.round.max_depth);
+}
+
+}  // namespace augur
