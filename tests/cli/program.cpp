@@ -40,7 +40,7 @@ struct Pipe {
 
 /// What one run measures of the machine the next may use; the user's own files stay as they are.
 std::string cache_folder() {
-  return (std::filesystem::path(::testing::TempDir()) / "augur_cli_cache").string();
+  return std::string(AUGUR_BINARY_DIR) + "/cache";
 }
 
 [[noreturn]] void become_program(const std::vector<std::string>& arguments, const ProgramOptions& options,
@@ -70,6 +70,7 @@ Outcome run_augur(const std::vector<std::string>& arguments, const ProgramOption
   Pipe in;
   Pipe out;
   Pipe err;
+  if (options.unread) Pipe::close_end(out.read);
   const pid_t child = ::fork();
   if (child == 0) ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // where ctest stops a test that hangs
   if (child == 0) become_program(arguments, options, in.read, out.write, err.write);
@@ -103,7 +104,6 @@ Outcome run_augur(const std::vector<std::string>& arguments, const ProgramOption
       ::kill(child, options.signal);
       signalled = true;
     }
-    if (options.close_after_bytes >= 0 && size >= options.close_after_bytes) Pipe::close_end(out.read);
   }
   int status = 0;
   ::waitpid(child, &status, 0);

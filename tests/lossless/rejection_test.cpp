@@ -8,6 +8,7 @@
 
 #include "support/generation.h"
 #include "support/policy_plan.h"
+#include "support/ticking_clock.h"
 #include "vocab/token_order.h"
 #include "vocab/vocabulary_choice.h"
 
@@ -105,7 +106,9 @@ TEST(Rejection, KeepsTheLawOfPlainDecoding) {
   std::map<Text, double> law;
   add_law(stories, prompt, prompt.size() + kTokens, 1.0, law);
 
-  // Its shapes follow from what earlier texts taught it about drawn candidates.
+  // Its shapes follow from what earlier texts taught it about drawn candidates, and from the clock, which
+  // counts: which texts are drawn must not depend on what else the machine does.
+  const testing_support::TickingClock clock;
   const auto automatic = load_policy(testing_support::policy_plan("auto"));
   enum class Shape { Chain, Tree, Auto };
   const auto run = [&](const DrafterModel& drafters, Shape shape, Verification rule, std::int64_t& accepted,
@@ -115,7 +118,8 @@ TEST(Rejection, KeepsTheLawOfPlainDecoding) {
       SequenceOptions options{.sampling = few(static_cast<std::uint64_t>(seed)),
                               .max_tokens = kTokens,
                               .context = 64,
-                              .verification = rule};
+                              .verification = rule,
+                              .clock = &clock};
       std::unique_ptr<TreePolicy> policy;
       if (shape == Shape::Tree) {
         policy = std::make_unique<Eagle2Policy>(Eagle2Policy::Options{3, 2, 10});
@@ -127,7 +131,7 @@ TEST(Rejection, KeepsTheLawOfPlainDecoding) {
               std::move(policy));
       if (shape == Shape::Auto) testing_support::steer(*automatic, options);
       Sequence sequence(*stories.model, prompt, std::move(options));
-      Decoder decoder(*stories.model);
+      Decoder decoder(*stories.model, {.clock = &clock});
       testing_support::cheap_drafts(decoder.costs());
       Sequence* const batch[] = {&sequence};
       while (!sequence.finished()) decoder.step(batch);

@@ -59,19 +59,43 @@ TEST(Overlap, KnowsTheLimits) {
   EXPECT_DOUBLE_EQ(expected_length(std::vector<double>{0.5, 0.5, 0.5}), 0.875);
 }
 
-/// Of a round whose i-th drafted token is accepted, if those before it were, with the i-th probability: the
-/// places where a draft is made, of which the last has no draft behind it.
-double contexts_a_round(const std::vector<double>& overlaps) {
-  double contexts = 0;
-  double reached = 1;
-  for (const double a : overlaps) {
-    contexts += reached;
-    reached *= a;
+/// What a round reaches: the places where a draft is made, of which the last has no draft behind it.
+struct Reached {
+  std::int64_t rounds = 0;
+  std::int64_t accepted = 0;
+  std::int64_t contexts = 0;
+};
+
+/// Of the same texts once more, counted from what the decoder says of its rounds, without looking at a head.
+Reached count_again(VocabularyBench& bench, std::span<const std::vector<TokenId>> prompts,
+                    const TheoryOptions& options) {
+  Reached reached;
+  const VocabularyChoice full;
+  const std::unique_ptr<DrafterModel> drafter = bench.load(full);
+  for (std::size_t p = 0; p < prompts.size(); ++p) {
+    VocabularyBench::Run how{.verification = Verification::Rejection, .max_tokens = options.max_tokens};
+    how.sampling.temperature = 1.0f;
+    how.sampling.seed = options.seed + p;
+    how.tree = {.top_k = 1, .levels = options.levels, .size = options.levels + 1};
+    std::vector<std::int64_t> places;  // of the newest token of every context
+    how.on_step = [&](const Sequence&, const StepTrace& trace) {
+      const auto accepted = std::ssize(trace.path) - 1;
+      ++reached.rounds;
+      reached.accepted += accepted;
+      for (std::int64_t step = 0; step <= std::min<std::int64_t>(accepted, trace.drafted - 1); ++step) {
+        places.push_back(trace.context + step);
+      }
+    };
+    const VocabularyBench::Answers answer = bench.run(drafter.get(), prompts.subspan(p, 1), how);
+    const auto length = std::ssize(prompts[p]) + std::ssize(answer.tokens[0]);
+    // The last round may have gone beyond the end of the text.
+    reached.contexts +=
+        std::count_if(places.begin(), places.end(), [=](auto place) { return place < length; });
   }
-  return contexts;
+  return reached;
 }
 
-/// And of how many are accepted: E[L^2] is the sum of (2i - 1) P(L >= i).
+/// Variance of the number accepted in a round: E[L^2] is the sum of (2i - 1) P(L >= i).
 double length_variance(const std::vector<double>& overlaps) {
   double mean = 0;
   double squares = 0;
@@ -102,17 +126,22 @@ TEST(Theory, AgreesWithWhatIsAccepted) {
   const VocabularyChoice routed(
       testing_support::some_clusters(512, 12, RouterInput::State, bench.target().config().hidden));
   const NamedVocabulary named[] = {{"full", &full}, {"half", &half}, {"routed", &routed}};
-  const TheoryResult result = measure_theory(bench, prompts, named, {.levels = 4, .max_tokens = 100});
+  const TheoryOptions options{.levels = 4, .max_tokens = 100};
+  const TheoryResult result = measure_theory(bench, prompts, named, options);
   ASSERT_EQ(result.figures.size(), 3u);
   const TheoryFigures& whole = result.figures[0];
+  const Reached reached = count_again(bench, prompts, options);
+  EXPECT_EQ(whole.contexts, reached.contexts);
   EXPECT_GT(whole.contexts, 200);
+  EXPECT_DOUBLE_EQ(result.measured_length,
+                   static_cast<double>(reached.accepted) / static_cast<double>(reached.rounds));
   EXPECT_NEAR(whole.mean.covered, 1.0, 1e-4);
   EXPECT_EQ(whole.tokens, 512.0);
   EXPECT_EQ(whole.by_step.size(), 4u);
   // Theorem 5.3: the expected length is the sum over i of the product of the first i overlaps, and that is
   // what is accepted on average, chains being cut by the end of a text only. What was measured is a mean over
   // rounds of a length whose law the overlaps give: it is off by its standard error, which three of bound.
-  const double rounds = static_cast<double>(whole.contexts) / contexts_a_round(whole.by_step);
+  const auto rounds = static_cast<double>(reached.rounds);
   EXPECT_GT(rounds, 100);
   EXPECT_NEAR(whole.expected_length, result.measured_length,
               3 * std::sqrt(length_variance(whole.by_step) / rounds));

@@ -46,6 +46,16 @@ class CostCacheTest : public testing::Test {
   }
   static nlohmann::json read(const fs::path& file) { return nlohmann::json::parse(std::ifstream(file)); }
   static void write(const fs::path& file, const std::string& text) { std::ofstream(file) << text; }
+  /// As a machine with nothing else to do would have measured it, whatever this one does beside: what is in
+  /// doubt is measured again.
+  static void take_for_calm(nlohmann::json& content) {
+    for (auto& knot : content["target"]["verify"]) knot["doubt"] = 0.0;
+    for (auto& drafter : content["drafters"]) {
+      for (auto& curve : drafter) {
+        for (auto& knot : curve) knot["doubt"] = 0.0;
+      }
+    }
+  }
 
   TemporaryFolder folder_;
   std::vector<std::string> warnings_;
@@ -58,6 +68,7 @@ TEST_F(CostCacheTest, MeasuresOnceAndRemembers) {
   nlohmann::json content = read(file);
   EXPECT_EQ(content["augur_costs"], 2);
   EXPECT_TRUE(content["drafters"].contains("ngram"));
+  take_for_calm(content);
   // A figure that no measurement gives: who shows it has read the file.
   content["target"]["context"] = 12345;
   write(file, content.dump());

@@ -7,33 +7,28 @@
 #include <random>
 
 #include "api/cost_file.h"
-#include "decode/round.h"
 #include "decode/step_times.h"
 #include "io/json_reader.h"
 #include "policy/auto_policy.h"
-#include "simulation.h"
+#include "support/clocked_round.h"
 
 namespace augur::simulation {
 namespace {
 
+using testing_support::candidate_share;
+using testing_support::DrawnText;
+
 constexpr int kPromptRows = 256;  ///< of a step
-constexpr int kCandidates = 12;   ///< that a drafter has for a place
 
 class PromptRun;
 
 /// One request.
-class Request {
+class Request final : public DrawnText {
  public:
   Request(const PromptWorld& world, std::uint64_t seed)
-      : tokens(world.prompt), world_(world), random_(seed) {}
+      : DrawnText(seed), tokens(world.prompt), world_(world) {}
 
-  /// The token that is right at a place of the answer: a drafter's candidates are 1, 2 and so on.
-  TokenId at(std::size_t place) {
-    while (answer_.size() <= place) answer_.push_back(draw());
-    return answer_[place];
-  }
-  double share(int rank, double right) const { return rank == 0 ? 1 : (1 - right) * std::pow(0.5, rank); }
-  std::size_t written() const { return static_cast<std::size_t>(tokens - world_.prompt); }
+  std::size_t place() const override { return static_cast<std::size_t>(tokens - world_.prompt); }
   bool reads() const { return read < tokens - 1; }
   bool finished() const { return tokens - world_.prompt >= world_.answer; }
 
@@ -42,23 +37,11 @@ class Request {
   std::int64_t drafter_ran = 0;
   double first_ms = 0;
   double ms = 0;
-  SequenceDraft draft;
-  TokenId root = 0;
-  std::vector<std::int32_t> path;
 
  private:
-  TokenId draw() {
-    double left = std::uniform_real_distribution<double>()(random_);
-    for (int rank = 0; rank < kCandidates; ++rank) {
-      left -= world_.right * share(rank, world_.right);
-      if (left < 0) return 1 + rank;
-    }
-    return 0;
-  }
+  double right() const override { return world_.right; }
 
   const PromptWorld& world_;
-  std::mt19937_64 random_;
-  std::vector<TokenId> answer_;
 };
 
 class PromptDrafter final : public Drafter {
@@ -105,7 +88,7 @@ class PromptRun {
   /// What it took.
   double pass(double ms) {
     const double took = ms * std::exp(world_.noise * std::normal_distribution<double>()(random_));
-    clock_.pass(took);
+    round_.clock().pass(took);
     return took;
   }
   const DraftCosts& draft_prices() const { return prices_.costs.drafters().find(world_.drafter)->second; }
@@ -127,9 +110,7 @@ class PromptRun {
   }
 
   void step() {
-    const double began = clock_.now_ms();
     std::vector<Request*> writing;
-    std::vector<SequenceDraft*> drafts;
     std::int64_t unread = 0;
     int reading = 0;
     for (const auto& request : requests_) reading += !request->finished() && request->reads() ? 1 : 0;
@@ -137,24 +118,20 @@ class PromptRun {
       unread += request->finished() ? 0 : request->tokens - 1 - request->read;
     for (const auto& request : requests_) {
       if (request->finished() || request->reads()) continue;
-      SequenceDraft& draft = request->draft;
-      draft.tokens = {&request->root, 1};
-      draft.info = {.context = request->tokens - 1,
-                    .room = 256,
-                    .max_depth = world_.answer - static_cast<int>(request->written()) - 1,
-                    .reading = reading,
-                    .prompt_rows = static_cast<int>(std::min<std::int64_t>(unread, kPromptRows))};
+      request->draft.info = {.context = request->tokens - 1,
+                             .room = 256,
+                             .max_depth = world_.answer - static_cast<int>(request->place()) - 1,
+                             .reading = reading,
+                             .prompt_rows = static_cast<int>(std::min<std::int64_t>(unread, kPromptRows))};
       writing.push_back(request.get());
-      drafts.push_back(&draft);
     }
-    round_.draft(drafts);
-    const double draft_ms = clock_.now_ms() - began;
+    round_.draft<Request>(writing);
 
     double trees = 0;
     double contexts = 0;
-    for (const SequenceDraft* draft : drafts) {
-      trees += draft->tree.size();
-      contexts += static_cast<double>(draft->tree.size() * draft->info.context);
+    for (const Request* request : writing) {
+      trees += request->draft.tree.size();
+      contexts += static_cast<double>(request->draft.tree.size() * request->draft.info.context);
     }
     int left = kPromptRows;
     double prompts = 0;
@@ -176,52 +153,30 @@ class PromptRun {
         .forward_ms = pass(truth.verify_ms(rows.all(), rows.context()) * (1 - prices_.logits_share)),
         .logits_ms = trees > 0 ? pass(truth.verify_ms(trees, rows.tree_context) * prices_.logits_share) : 0,
         .other_ms = pass(truth.other_ms())};
-    book(writing, draft_ms, rows, step);
+    book(writing, rows, step);
     for (const auto& [request, more] : readers) request->read += more;
   }
 
-  void book(std::span<Request* const> writing, double draft_ms, const StepRows& rows,
-            const StepTimes::Measured& step) {
-    std::vector<StepTrace> traces;
-    std::vector<SequenceDraft*> drafts;
-    const double verify_ms = times_.trees_ms(rows, step);
+  void book(std::span<Request* const> writing, const StepRows& rows, const StepTimes::Measured& step) {
+    const double trees_ms = times_.trees_ms(rows, step);
     times_.observe(rows, step);
-    for (Request* request : writing) {
-      const DraftTree& tree = request->draft.tree;
-      request->path.assign(1, DraftTree::kRoot);
-      TokenId next = request->at(request->written());
-      for (std::int32_t c = tree.find_child(DraftTree::kRoot, next); c >= 0; c = tree.find_child(c, next)) {
-        request->path.push_back(c);
-        next = request->at(request->written() + request->path.size() - 1);
-      }
-      traces.push_back({.tree = &tree,
-                        .path = request->path,
-                        .next = next,
-                        .drafted = request->draft.drafted,
-                        .batch_rows = static_cast<std::int32_t>(rows.all()),
-                        .context = request->draft.info.context,
-                        .draft_ms = draft_ms / static_cast<double>(writing.size()),
-                        .verify_ms = verify_ms * tree.size() / rows.trees,
-                        .other_ms = step.other_ms / static_cast<double>(writing.size()),
-                        .step_ms = step.forward_ms + step.logits_ms,
-                        .forecast = request->draft.forecast});
-      drafts.push_back(&request->draft);
-      drafted_ += request->draft.drafted;
-    }
-    round_.observe(drafts, traces);
+    round_.observe({.rows = static_cast<std::int32_t>(rows.all()),
+                    .trees_ms = trees_ms,
+                    .other_ms = step.other_ms,
+                    .ms = step.forward_ms + step.logits_ms});
+    for (const Request* request : writing) drafted_ += request->draft.drafted;
     for (Request* request : writing) {
       request->tokens += std::ssize(request->path);
       request->read = request->tokens - 1;
-      if (request->first_ms == 0) request->first_ms = clock_.now_ms();
-      if (request->finished()) request->ms = clock_.now_ms();
+      if (request->first_ms == 0) request->first_ms = round_.clock().now_ms();
+      if (request->finished()) request->ms = round_.clock().now_ms();
     }
   }
 
   PromptWorld world_;
   const Prices& prices_;
   CostModel costs_;  ///< as the process knows them
-  FakeClock clock_;
-  Round round_{costs_, clock_};
+  testing_support::ClockedRound round_{costs_};
   StepTimes times_{costs_};
   std::shared_ptr<Chooser> chooser_;
   std::mt19937_64 random_;
@@ -238,8 +193,8 @@ void PromptDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fronti
   const PromptWorld& world = run_.world();
   const double says = world.claimed < 0 ? world.right : world.claimed;
   for (const std::int32_t node : frontier) {
-    for (int rank = 0; rank < std::min(options.top_k, kCandidates); ++rank) {
-      const double probability = std::max(says * request_.share(rank, says), 1e-6);
+    for (int rank = 0; rank < std::min(options.top_k, DrawnText::kCandidates); ++rank) {
+      const double probability = std::max(says * candidate_share(rank, says), 1e-6);
       tree.add(node, 1 + rank, static_cast<float>(std::log(probability)), options.proposer);
     }
   }

@@ -10,6 +10,9 @@
 
 namespace augur::simulation {
 
+using testing_support::candidate_share;
+using testing_support::DrawnText;
+
 double World::chain_rate(int length) const {
   double tokens = 1;
   for (int i = 1; i <= length; ++i) tokens += std::pow(right, i);
@@ -29,13 +32,12 @@ double World::woken(double rows) const {
 
 double World::best_tree_rate() const {
   constexpr int kMostDepth = 24;
-  constexpr int kMostRank = 12;
   double best = 1 / step_ms;
   for (int depth = 1; depth <= kMostDepth; ++depth) {
     std::vector<double> chances;
     const auto grow = [&](auto&& self, double chance, int at) -> void {
-      for (int rank = 0; at <= depth && rank < kMostRank; ++rank) {
-        const double child = chance * right * (rank == 0 ? 1 : (1 - right) * std::pow(0.5, rank));
+      for (int rank = 0; at <= depth && rank < DrawnText::kCandidates; ++rank) {
+        const double child = chance * right * candidate_share(rank, right);
         if (child < 0.004) break;
         chances.push_back(child);
         self(self, child, at + 1);
@@ -82,17 +84,12 @@ double World::best_batch_rate() const {
   return best;
 }
 
-/// One sequence: a text that grows a token at a time, whoever asks first for what comes.
-class Text {
+/// One sequence.
+class Text final : public DrawnText {
  public:
-  Text(const World& world, double its_right, std::uint64_t seed)
-      : right(its_right), world_(world), random_(seed), coins_(seed + 1000), position_(1 + world.prompt) {}
+  Text(const World& world, double its_own, std::uint64_t seed)
+      : DrawnText(seed), own(its_own), world_(world), coins_(seed + 1000), position_(1 + world.prompt) {}
 
-  /// The token that is right: the drafter's first candidate is 1, the others follow; 0 is none of them.
-  TokenId at(std::size_t place) {
-    while (tokens_.size() <= place) tokens_.push_back(draw());
-    return tokens_[place];
-  }
   bool other_is_right(std::size_t place) {
     while (others_luck_.size() <= place) {
       others_luck_.push_back(std::bernoulli_distribution(world_.other->right)(coins_));
@@ -106,37 +103,21 @@ class Text {
     while (voices_.size() <= where) voices_.push_back(std::uniform_real_distribution<double>()(coins_));
     return voices_[where] < 1 - std::exp(-static_cast<double>(place()) / world_.learns);
   }
-  /// Of the root, counted from the prompt's end.
-  std::size_t place() const { return static_cast<std::size_t>(position_ - 1 - world_.prompt); }
+  std::size_t place() const override { return static_cast<std::size_t>(position_ - 1 - world_.prompt); }
   std::int64_t position() const { return position_; }
   void advance(std::int64_t tokens) { position_ += tokens; }
-  /// What candidate `rank` is likely, of the first.
-  double share(int rank) const { return rank == 0 ? 1 : (1 - now_right()) * std::pow(0.5, rank); }
-  double now_right() const { return right < 0 ? world_.right : right; }
+  double right() const override { return own < 0 ? world_.right : own; }
 
-  double right;  ///< its own; < 0: the world's
+  double own;  ///< how often the drafter is right here; < 0: as in the world
   double verified = 0;
   double rounds = 0;
-  SequenceDraft draft;
-  TokenId root = 0;
-  std::vector<std::int32_t> path;
 
  private:
-  TokenId draw() {
-    constexpr int kMostCandidates = 12;
-    double left = std::uniform_real_distribution<double>()(random_);
-    for (int rank = 0; rank < (world_.siblings ? kMostCandidates : 1); ++rank) {
-      left -= now_right() * share(rank);
-      if (left < 0) return 1 + rank;
-    }
-    return 0;
-  }
+  int candidates() const override { return world_.siblings ? kCandidates : 1; }
 
   const World& world_;
-  std::mt19937_64 random_;
   std::mt19937_64 coins_;  ///< of the other drafter
   std::int64_t position_;
-  std::vector<TokenId> tokens_;
   std::vector<bool> others_luck_;
   std::vector<double> voices_;
 };
@@ -172,7 +153,7 @@ class FakeDrafter final : public Drafter {
       drafter.drafted_to_ = drafter.text_.position();
       job.drafter->expand(*job.tree, job.frontier, job.options);
     }
-    simulation_.clock_.pass(simulation_.disturbed(simulation_.level_ms(other_, level, rows)));
+    simulation_.round_.clock().pass(simulation_.disturbed(simulation_.level_ms(other_, level, rows)));
   }
 
  private:
@@ -188,7 +169,7 @@ class FakeDrafter final : public Drafter {
       return;
     }
     if (!text_.speaks(tree.depths()[static_cast<std::size_t>(node)])) return;
-    const double says = text_.right < 0 ? world().says() : text_.right;
+    const double says = text_.own < 0 ? world().says() : text_.own;
     if (world().one_shot) {
       for (int i = 0; i < std::min(options.top_k, World::kBranch); ++i) {
         node = tree.add(node, 1, static_cast<float>(std::log(says)), options.proposer);
@@ -197,7 +178,8 @@ class FakeDrafter final : public Drafter {
     }
     const int children = world().siblings ? options.top_k : 1;
     for (int c = 0; c < children; ++c) {
-      tree.add(node, 1 + c, static_cast<float>(std::log(says * text_.share(c))), options.proposer);
+      tree.add(node, 1 + c, static_cast<float>(std::log(says * candidate_share(c, text_.right()))),
+               options.proposer);
     }
   }
 
@@ -384,57 +366,35 @@ double Simulation::verified(std::size_t sequence) const {
 }
 
 double Simulation::rate_of(std::size_t sequence) const {
-  return static_cast<double>(texts_[sequence]->place()) / clock_.now_ms();
+  return static_cast<double>(texts_[sequence]->place()) / round_.clock().now_ms();
 }
 
 void Simulation::round(Total& total) {
-  const double began = clock_.now_ms();
-  std::vector<SequenceDraft*> drafts;
+  const double began = round_.clock().now_ms();
+  std::vector<Text*> texts;
   for (const auto& text : texts_) {
-    text->draft.tokens = {&text->root, 1};
     text->draft.info = {.context = text->position(), .room = 256, .max_depth = 256};
     if (world_.promised_ms > 0 && text == texts_.front()) {
       text->draft.info.tpot_ms = world_.promised_ms;
-      text->draft.info.late_ms = clock_.now_ms() - world_.promised_ms * static_cast<double>(text->place());
+      text->draft.info.late_ms = began - world_.promised_ms * static_cast<double>(text->place());
     }
-    drafts.push_back(&text->draft);
+    texts.push_back(text.get());
   }
-  round_.draft(drafts);
-  if (rounds_++ == world_.interrupted) clock_.pass(10 * world_.step_ms);
-  const double draft_ms = clock_.now_ms() - began;
-  int rows = 0;
-  for (const SequenceDraft* draft : drafts) rows += draft->tree.size();
+  round_.draft<Text>(texts);
+  if (rounds_++ == world_.interrupted) round_.interrupt(10 * world_.step_ms);
+  const int rows = round_.rows();
   const double verify_ms = disturbed(world_.verify_ms(rows));
-  clock_.pass(verify_ms);
-
-  std::vector<StepTrace> traces;
-  const auto sequences = static_cast<double>(texts_.size());
-  for (const auto& text : texts_) {
-    const DraftTree& tree = text->draft.tree;
-    text->path.assign(1, DraftTree::kRoot);
-    TokenId next = text->at(text->place());
-    for (std::int32_t c = tree.find_child(DraftTree::kRoot, next); c >= 0; c = tree.find_child(c, next)) {
-      text->path.push_back(c);
-      next = text->at(text->place() + text->path.size() - 1);
-    }
-    traces.push_back({.tree = &tree,
-                      .path = text->path,
-                      .next = next,
-                      .drafted = text->draft.drafted,
-                      .batch_rows = rows,
-                      .context = text->position(),
-                      .draft_ms = draft_ms / sequences,
-                      .verify_ms = verify_ms * tree.size() / rows,
-                      .forecast = text->draft.forecast});
-    text->verified += tree.size() - 1;
-    ++text->rounds;
-    total.tokens += static_cast<double>(text->path.size());
-  }
+  round_.clock().pass(verify_ms);
   costs_.observe_step(rows, static_cast<double>(texts_.front()->position()), verify_ms, 1e-6,
                       world_.experts ? world_.woken(rows) : 0);
-  round_.observe(drafts, traces);
-  for (const auto& text : texts_) text->advance(std::ssize(text->path));
-  total.ms += clock_.now_ms() - began;
+  round_.observe({.rows = rows, .trees_ms = verify_ms});
+  for (Text* text : texts) {
+    text->verified += text->draft.tree.size() - 1;
+    ++text->rounds;
+    total.tokens += static_cast<double>(text->path.size());
+    text->advance(std::ssize(text->path));
+  }
+  total.ms += round_.clock().now_ms() - began;
 }
 
 }  // namespace augur::simulation

@@ -9,9 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "base/clock.h"
-#include "decode/round.h"
 #include "policy/auto_policy.h"
+#include "support/clocked_round.h"
 
 namespace augur::simulation {
 
@@ -76,19 +75,10 @@ struct World {
   double best_batch_rate() const;
 };
 
-class FakeClock final : public Clock {
- public:
-  double now_ms() const override { return now_; }
-  void pass(double ms) { now_ += ms; }
-
- private:
-  double now_ = 0;
-};
-
 class Text;
 class FakeDrafter;
 
-/// The real round (decode/round.h) with the real `auto`, over drafters, a target and a clock that are given.
+/// The real round with the real `auto`, over drafters, a target and a clock that are given.
 class Simulation {
  public:
   explicit Simulation(const World& world);
@@ -143,9 +133,8 @@ class Simulation {
   void round(Total& total);
 
   World world_;
-  FakeClock clock_;
   CostModel costs_;
-  Round round_{costs_, clock_};
+  testing_support::ClockedRound round_{costs_};
   std::shared_ptr<Chooser> chooser_ = std::make_shared<Chooser>();
   std::vector<std::unique_ptr<Text>> texts_;
   int rounds_ = 0;

@@ -12,17 +12,13 @@
 #include "policy/chain_policy.h"
 #include "policy/eagle2_policy.h"
 #include "sampling/sampler.h"
+#include "support/hand_clock.h"
 #include "support/parity_constraint.h"
 
 namespace augur {
 namespace {
 
-/// Passes when it is told to.
-class HandClock final : public Clock {
- public:
-  double now_ms() const override { return now; }
-  double now = 0;
-};
+using testing_support::HandClock;
 
 /// Adds as many children as it is asked for, and takes so long for a level.
 class TimedDrafter final : public Drafter {
@@ -37,7 +33,7 @@ class TimedDrafter final : public Drafter {
   bool run_chunk() override {
     if (waiting_ <= kTextChunk) return false;
     waiting_ -= kTextChunk;
-    clock_.now += kChunkMs;
+    clock_.pass(kChunkMs);
     return true;
   }
   static constexpr double kChunkMs = 20;
@@ -48,7 +44,7 @@ class TimedDrafter final : public Drafter {
     }
   }
   void expand_many(std::span<const ExpandJob> jobs) override {
-    clock_.now += ms_;
+    clock_.pass(ms_);
     for (const ExpandJob& job : jobs) static_cast<TimedDrafter*>(job.drafter)->waiting_ = 0;
     Drafter::expand_many(jobs);
   }
@@ -143,7 +139,7 @@ class JudgingPolicy final : public TreePolicy {
   void prune(DraftTree& tree) override {
     EXPECT_EQ(clock_, &round_clock_);
     const Stopwatch watch(*clock_);
-    round_clock_.now += tree.size() - 1;
+    round_clock_.pass(tree.size() - 1);
     classify_ms_ += watch.ms();
   }
   double classify_ms() const override { return classify_ms_; }
@@ -317,7 +313,7 @@ TEST(Round, DraftersOfOneTurnDraftTogether) {
     batch.push_back(&draft);
   }
   round.draft(batch);
-  EXPECT_EQ(clock.now, 3.0) << "one level of each";
+  EXPECT_EQ(clock.now_ms(), 3.0) << "one level of each";
   ASSERT_EQ(controller->asked.size(), 6u);
   const std::vector<std::size_t> expected[] = {{0, 0}, {1}, {2, 1}};
   for (std::size_t i = 0; i < controller->asked.size(); ++i) {
