@@ -17,8 +17,6 @@ class Budget {
   /// Reading texts for drafters that have yet to win it back: of a usual prompt, or two.
   static constexpr double kMostInvested = 10.0;
   static constexpr double kSettled = 1.0;  ///< of it: what counts as won back
-  /// Most that bad luck of what surely pays may take from what only may pay.
-  static constexpr double kLuck = 2.0;
   static constexpr double kShare = 0.004;  ///< of the time: half of the 1% that adversarial text may cost
   /// A round counts as no longer than so many times what was expected: an interruption is nobody's loss.
   static constexpr double kInterrupted = 2.0;
@@ -38,7 +36,9 @@ class Budget {
   void book(double worth, double took, double expected) {
     const double won = worth - std::min(took, kInterrupted * expected);
     invested_ = std::max(0.0, invested_ - std::max(0.0, won));
-    balance_ = std::clamp(balance_ + won, -kLuck, kMostKept);
+    // What surely pays was not asked for its price, and what only may pay does not owe for it: a text in
+    // which that was wrong has to be able to try something else.
+    balance_ = std::clamp(balance_ + won, 0.0, kMostKept);
   }
   /// A round goes by that took so many plain steps.
   void pass(double steps) {

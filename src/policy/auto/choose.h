@@ -77,6 +77,7 @@ class Chooser final : public RoundController {
     double back = 0;   ///< the same over the text that is left, without catching up
   };
   Prospect prospect(const AutoText::Drafter& drafter, const Terms& terms, double open, double errors);
+  bool can_be_paid_for(const AutoText::Drafter& drafter, double open);
   double worth_beside_others(const AutoText& text, std::size_t drafter);
   struct Ranked;
   bool may_catch_up(const AutoText& text, const AutoText::Drafter& drafter, double granted, Ranked& ranked);

@@ -75,8 +75,15 @@ double Chooser::catch_up_ms(const AutoText::Drafter& d) const {
   return std::max(0.0, costs.catch_up_ms(d.round.behind) - costs.level_ms(0, usual_rows(d)));
 }
 
+/// Whether a first level would surely pay, or the budget bears it.
+bool Chooser::can_be_paid_for(const AutoText::Drafter& d, double open) {
+  const double row_ms = now_.row_ms[std::min<std::size_t>(1, now_.row_ms.size() - 1)];
+  return budget_.affords(steps(draft_ms_ + first_level_ms(d) + row_ms)) ||
+         prospect(d, now_, open, -kCaution).worth > 0;
+}
+
 /// The same, less what would be lost of what the drafters after it are worth: two that say the same are worth
-/// one.
+/// one. For those that will not be asked because nothing pays for it nobody makes way.
 double Chooser::worth_beside_others(const AutoText& text, std::size_t index) {
   const double open = text.worth * (1 - text.covered);
   const AutoText::Drafter& d = text.drafters[index];
@@ -88,6 +95,7 @@ double Chooser::worth_beside_others(const AutoText& text, std::size_t index) {
   double others = 0;
   double others_then = 0;
   for (std::size_t other = index + 1; other < text.drafters.size(); ++other) {
+    if (!can_be_paid_for(text.drafters[other], open)) continue;
     others = std::max(others, prospect(text.drafters[other], now_, open, kOptimism).worth);
     others_then = std::max(others_then, prospect(text.drafters[other], now_, left, kOptimism).worth);
   }

@@ -121,9 +121,9 @@ TEST(AutoSimulation, ALookUpAddsToADrafter) {
   EXPECT_GT(simulation.run(10000).rate(), 1.07 * simulation.world().others_best_chain_rate());
 }
 
-/// Most texts change over within 300 tokens. One in six decodes plainly for up to a thousand more: both
-/// drafters have failed lately, and what has failed is tried again at a share of the time, which is what
-/// useless drafters cost.
+/// Most texts change over within 300 tokens. One in ten decodes plainly for some hundred more: both drafters
+/// have failed lately, and what has failed is tried again at a share of the time, which is what useless
+/// drafters cost.
 TEST(AutoSimulation, ChangesOverToTheDrafterThatBecomesTheBetter) {
   for (const double first : {0.1, 0.8}) {
     constexpr int kSeeds = 20;
@@ -144,7 +144,7 @@ TEST(AutoSimulation, ChangesOverToTheDrafterThatBecomesTheBetter) {
       EXPECT_GT(share, 0.92) << first << " " << seed;
       later += share / kSeeds;
     }
-    EXPECT_GT(soon, 0.86) << first;
+    EXPECT_GT(soon, 0.91) << first;
     EXPECT_GT(later, 0.97) << first;
   }
 }
@@ -211,7 +211,7 @@ TEST(AutoSimulation, IsNeverSlowerThanPlainByMoreThanOnePercent) {
 TEST(AutoSimulation, ForecastsDoNotPayForDraftsThatFail) {
   // Everything said that the drafter is right, and it never is: a look-up and one that takes time. Where a
   // look-up was right nine times of ten and rows are cheap, its drafts count as sure to pay: the ledger is
-  // not asked, and bears what they lose until beliefs have followed (Budget::kLuck).
+  // not asked, and they may lose two steps more until beliefs have followed.
   for (const double draft_ms : {0.01, 1.0}) {
     for (const double row_ms : {0.3, 1.5}) {
       for (const double claimed : {0.6, 0.9}) {
@@ -221,7 +221,7 @@ TEST(AutoSimulation, ForecastsDoNotPayForDraftsThatFail) {
         const Simulation::Total total = simulation.run(128);
         const double lost_steps = (total.ms - 10 * total.tokens) / 10;
         const bool sure = draft_ms < 0.1 && row_ms < 1 && claimed > 0.8;
-        const double beyond = sure ? Budget::kLuck : 0.8;
+        const double beyond = sure ? 2.0 : 0.8;
         EXPECT_LT(lost_steps, Budget::kCredit + Budget::kShare * total.tokens + beyond)
             << draft_ms << " " << row_ms << " " << claimed;
       }
@@ -502,21 +502,39 @@ TEST(AutoSimulation, TreesAreSmallerWhereRowsWakeMoreExperts) {
 
 // --- Batches ---------------------------------------------------------------------------------------------
 
+/// The best choice is that of one who knows every acceptance and cost. What is missing to it is finding them
+/// out, plain steps, which are taken at half a percent of the time, and prices that follow the last rounds.
+/// Aimed at 0.97 everywhere: over twelve seeds all worlds reach it but one (16 sequences, 1 ms a row, 0.5 ms
+/// a level: 0.967). A run scatters by 0.015, by the luck of some hundred outcomes a sequence, so the mean of
+/// four by half of that, and the mean of all worlds hardly.
 TEST(AutoSimulation, ABatchOfUnequalSequencesIsNearTheBestChoice) {
+  constexpr int kSeeds = 4;
+  double all = 0;
+  int worlds = 0;
   for (const int sequences : {1, 2, 4, 8, 16, 32}) {
     for (const double row_ms : {0.05, 0.3, 1.0}) {
       for (const double draft_ms : {0.5, 2.0}) {
         World world{.row_ms = row_ms, .draft_ms = draft_ms};
         for (int i = 0; i < sequences; ++i)
           world.batch.push_back(std::vector{0.8, 0.3, 0.6, 0.9}[static_cast<std::size_t>(i % 4)]);
-        Simulation simulation(world);
-        simulation.run(300.0 * sequences);
-        EXPECT_GT(simulation.run((sequences > 4 ? 500.0 : 2000.0) * sequences).rate(),
-                  0.97 * world.best_batch_rate())
-            << sequences << " sequences, " << row_ms << " a row, " << draft_ms << " a level";
+        const std::string what =
+            fmt::format("{} sequences, {} a row, {} a level", sequences, row_ms, draft_ms);
+        const double best = world.best_batch_rate();
+        double share = 0;
+        for (world.seed = 1; world.seed <= kSeeds; ++world.seed) {
+          Simulation simulation(world);
+          simulation.run(300.0 * sequences);
+          const double one = simulation.run((sequences > 4 ? 500.0 : 2000.0) * sequences).rate() / best;
+          EXPECT_GT(one, 0.92) << what << ", seed " << world.seed;
+          share += one / kSeeds;
+        }
+        EXPECT_GT(share, 0.955) << what;
+        all += share;
+        ++worlds;
       }
     }
   }
+  EXPECT_GT(all / worlds, 0.975);
 }
 
 TEST(AutoSimulation, ASequenceWhoseDraftsFailTakesNoRowsFromTheOthers) {
