@@ -1,12 +1,20 @@
 #include "grammar/json_schema.h"
 
+#include <utility>
+
 #include "base/error.h"
 #include "grammar/schema/lowering.h"
+#include "io/json_reader.h"
 
 namespace augur {
 
 SchemaGrammar grammar_of_schema(std::string_view text, const SchemaOptions& options) {
-  Document document(text);
+  parse_json(text, "JSON schema");  // says what is wrong, and how deep it may be
+  return grammar_of_json(Json::parse(text), options);
+}
+
+SchemaGrammar grammar_of_json(Json schema, const SchemaOptions& options) {
+  Document document(std::move(schema));
   Normaliser normaliser(document);
   Lowering lowering(normaliser, options);
   SchemaGrammar grammar{lowering.grammar_of({{document.root(), true}}), document.warnings()};

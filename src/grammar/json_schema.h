@@ -1,4 +1,5 @@
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,5 +24,7 @@ struct SchemaGrammar {
 /// Every assertion is enforced as the specification has it, or is an Error that names its place. Values are
 /// reachable in one order of their members at least: that of the schema.
 SchemaGrammar grammar_of_schema(std::string_view text, const SchemaOptions& options = {});
+/// The same of one that has been read.
+SchemaGrammar grammar_of_json(nlohmann::ordered_json schema, const SchemaOptions& options);
 
 }  // namespace augur

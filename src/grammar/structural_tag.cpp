@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "grammar/field_error.h"
 #include "grammar/json_schema.h"
 #include "io/json_reader.h"
 
@@ -40,6 +41,7 @@ constexpr std::array kRules = {
     Rule{"const_string", "value", Member::Text},
     Rule{"json_schema", "json_schema", Member::Schema},
     Rule{"json_schema", "max_whitespace_cnt", Member::Whitespace, false},
+    Rule{"json_schema", "field", Member::Text, false},
     Rule{"regex", "pattern", Member::Text},
     Rule{"grammar", "grammar", Member::Text},
     Rule{"token", "token", Member::Token},
@@ -108,10 +110,11 @@ class Checker {
     const SchemaOptions options{.most_whitespace = format.value("max_whitespace_cnt", most_whitespace_),
                                 .named_members_only = true};
     try {
-      SchemaGrammar grammar = grammar_of_schema(format["json_schema"].dump(), options);
+      SchemaGrammar grammar = grammar_of_json(std::move(format["json_schema"]), options);
       for (std::string& warning : grammar.warnings) warnings_.push_back(std::move(warning));
       format = {{"type", "grammar"}, {"grammar", std::move(grammar.ebnf)}};
     } catch (const Error& error) {
+      if (format.contains("field")) throw FieldError(format["field"].get<std::string>(), error);
       throw Error("{} (at {})", error.what(), at);
     }
   }

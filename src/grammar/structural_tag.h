@@ -11,7 +11,7 @@ namespace augur {
 ///   any_text
 ///   const_string          value
 ///   json_schema           json_schema, max_whitespace_cnt (characters between tokens of JSON; by default
-///                         `most_whitespace`)
+///                         `most_whitespace`), field (the request's that it came in: its errors are FieldErrors)
 ///   regex                 pattern
 ///   grammar               grammar (xgrammar's notation)
 ///   token                 token (an id)
@@ -22,7 +22,7 @@ namespace augur {
 ///                         of the triggers, which tags begin with, it goes on as one of these tags
 ///   token_triggered_tags  the same with trigger_tokens
 ///   tags_with_separator   tags, separator, at_least_one, stop_after_first
-/// Schemas in it become grammars (grammar_of_schema), whose objects have no others than named members unless they
+/// Schemas in it become grammars (grammar_of_json), whose objects have no others than named members unless they
 /// speak of them. Error naming the place of what is none of this.
 // clang-format on
 struct EnforceableTag {

@@ -10,6 +10,11 @@
 namespace augur {
 namespace {
 
+/// With room to grow.
+std::int64_t bytes_of(const Automaton::State& state) {
+  return 2 * static_cast<std::int64_t>(sizeof state + state.edges.size() * sizeof(Automaton::Edge));
+}
+
 int target(const Automaton& automaton, int state, CodePoint c) {
   if (state < 0) return -1;
   const auto& edges = automaton.states[state].edges;
@@ -150,6 +155,91 @@ Automaton texts_of_length(int least, int most) {
   return result;
 }
 
+namespace {
+
+/// The coarsest classes of living states of which all go on alike, by state; -1: a dead one. Classes are
+/// split until nothing changes, as by Moore, but only states that lead to one whose class has changed are
+/// looked at again, and of a class's parts the largest keeps its number: a state changes it at most log n
+/// times. `from`: which states lead to each.
+std::vector<int> refined(const Automaton& automaton, const std::vector<bool>& alive,
+                         const std::vector<std::vector<int>>& from) {
+  const int count = static_cast<int>(automaton.states.size());
+  std::vector<int> of(count, -1);
+  std::vector<std::vector<int>> members(2);
+  std::vector<int> suspects;
+  for (int i = 0; i < count; ++i) {
+    if (!alive[i]) continue;
+    of[i] = automaton.states[i].accepts ? 1 : 0;
+    members[of[i]].push_back(i);
+    suspects.push_back(i);
+  }
+  if (members[0].empty()) {  // classes are numbered from 0
+    std::swap(members[0], members[1]);
+    for (const int state : members[0]) of[state] = 0;
+    members.pop_back();
+  }
+  using Signature = std::vector<Automaton::Edge>;
+  const auto signature_of = [&](int state) {
+    Signature signature;
+    for (const auto& edge : automaton.states[state].edges) {
+      if (of[edge.to] >= 0) append(signature, edge.first, edge.last, of[edge.to]);
+    }
+    return signature;
+  };
+  std::vector<int> place(count, 0);  // among the members of its class
+  const auto put = [&](const std::vector<int>& list) {
+    for (std::size_t i = 0; i < list.size(); ++i) place[list[i]] = static_cast<int>(i);
+  };
+  for (const std::vector<int>& list : members) put(list);
+  while (!suspects.empty()) {
+    spend_steps(std::ssize(suspects));
+    // Those of a class that lead elsewhere than before are unlike the rest of it, whose edges are what they
+    // were.
+    std::map<int, std::map<Signature, std::vector<int>>> parts;
+    for (const int state : suspects) parts[of[state]][signature_of(state)].push_back(state);
+    std::vector<int> changed;
+    for (auto& [its_class, groups] : parts) {
+      std::vector<int>& rest = members[its_class];
+      std::vector<std::vector<int>> split;
+      for (auto& [signature, group] : groups) {
+        for (const int state : group) {
+          place[rest.back()] = place[state];
+          rest[static_cast<std::size_t>(place[state])] = rest.back();
+          rest.pop_back();
+        }
+        split.push_back(std::move(group));
+      }
+      const bool has_rest = !rest.empty();
+      if (has_rest) split.push_back(std::move(rest));
+      const auto largest = std::max_element(split.begin(), split.end(),
+                                            [](const auto& a, const auto& b) { return a.size() < b.size(); });
+      const bool is_rest = has_rest && largest + 1 == split.end();  // whose places are right
+      members[its_class] = std::move(*largest);
+      if (!is_rest) put(members[its_class]);
+      split.erase(largest);
+      for (std::vector<int>& part : split) {
+        for (const int state : part) {
+          of[state] = static_cast<int>(members.size());
+          changed.push_back(state);
+        }
+        put(part);
+        members.push_back(std::move(part));
+      }
+    }
+    suspects.clear();
+    for (const int state : changed) {
+      for (const int before : from[state]) {
+        if (of[before] >= 0) suspects.push_back(before);
+      }
+    }
+    std::sort(suspects.begin(), suspects.end());
+    suspects.erase(std::unique(suspects.begin(), suspects.end()), suspects.end());
+  }
+  return of;
+}
+
+}  // namespace
+
 Automaton minimal(const Automaton& automaton) {
   const int count = static_cast<int>(automaton.states.size());
   // States from which nothing is accepted go.
@@ -174,31 +264,8 @@ Automaton minimal(const Automaton& automaton) {
     }
   }
   if (count == 0 || !alive[0]) return {};
-  // Moore's refinement: classes are split until all of one go on alike.
-  std::vector<int> of(count, -1);
-  for (int i = 0; i < count; ++i) {
-    if (alive[i]) of[i] = automaton.states[i].accepts ? 1 : 0;
-  }
-  std::size_t classes = 0;
-  using Signature = std::pair<int, std::vector<Automaton::Edge>>;
-  std::vector<Signature> signatures(count);
-  for (;;) {
-    std::map<Signature, int> known;
-    std::vector<int> next(count, -1);
-    spend_steps(count);
-    for (int i = 0; i < count; ++i) {
-      if (!alive[i]) continue;
-      Signature signature{of[i], {}};
-      for (const auto& edge : automaton.states[i].edges) {
-        if (of[edge.to] >= 0) append(signature.second, edge.first, edge.last, of[edge.to]);
-      }
-      next[i] = known.try_emplace(std::move(signature), static_cast<int>(known.size())).first->second;
-    }
-    const bool done = known.size() == classes;
-    classes = known.size();
-    of = std::move(next);
-    if (done) break;
-  }
+  const std::vector<int> of = refined(automaton, alive, from);
+  const std::size_t classes = static_cast<std::size_t>(*std::max_element(of.begin(), of.end())) + 1;
   if (classes > kMostStates) throw AutomatonTooLarge();
   // In the order in which they are reached.
   std::vector<int> order(classes, -1), representative(classes, -1), queue;
@@ -223,6 +290,12 @@ Automaton minimal(const Automaton& automaton) {
     result.states.push_back(std::move(state));
   }
   return result;
+}
+
+std::int64_t Automaton::bytes() const {
+  std::int64_t sum = 0;
+  for (const State& state : states) sum += bytes_of(state);
+  return sum;
 }
 
 Automaton intersection(const Automaton& a, const Automaton& b) {
@@ -260,20 +333,24 @@ Automaton between_markers(const Automaton& automaton) {
 int Nfa::add_state() {
   spend_steps(1);
   if (states_.size() > 20 * kMostStates) throw AutomatonTooLarge();
+  held_.add(2 * sizeof(State));  // with room to grow, as below
   states_.emplace_back();
   return static_cast<int>(states_.size()) - 1;
 }
 
 void Nfa::add_edge(int from, const CodeSet& set, int to) {
+  held_.add(std::ssize(set) * 2 * static_cast<std::int64_t>(sizeof(Automaton::Edge)));
   for (const CodeRange& range : set) states_[from].edges.push_back({range.first, range.last, to});
 }
 
 void Nfa::add_empty_edge(int from, int to) {
+  held_.add(2 * sizeof(int));
   states_[from].empty.push_back(to);
 }
 
 int Nfa::embed(const Automaton& automaton, int end) {
   const int base = static_cast<int>(states_.size());
+  held_.add(2 * automaton.bytes());
   for (std::size_t i = 0; i < std::max<std::size_t>(automaton.states.size(), 1); ++i) add_state();
   for (std::size_t i = 0; i < automaton.states.size(); ++i) {
     for (const auto& edge : automaton.states[i].edges) {
@@ -299,10 +376,15 @@ Automaton Nfa::determinised(int start, int end) const {
   Automaton result;
   std::map<std::vector<int>, int> known;
   std::vector<std::vector<int>> sets;
+  MeteredBytes held;
+  constexpr std::int64_t kEntryBytes = 160;
   const auto state_of = [&](std::vector<int> set) {
     close(set);
     const auto [found, fresh] = known.try_emplace(set, static_cast<int>(sets.size()));
-    if (fresh) sets.push_back(std::move(set));
+    if (fresh) {
+      held.add(kEntryBytes + 2 * static_cast<std::int64_t>(set.capacity() * sizeof(int)));
+      sets.push_back(std::move(set));
+    }
     if (sets.size() > 4 * kMostStates) throw AutomatonTooLarge();
     return found->second;
   };
@@ -327,6 +409,7 @@ Automaton Nfa::determinised(int start, int end) const {
       next.erase(std::unique(next.begin(), next.end()), next.end());
       append(state.edges, first, last, state_of(std::move(next)));
     });
+    held.add(bytes_of(state));
     result.states.push_back(std::move(state));
   }
   return minimal(result);

@@ -3,6 +3,8 @@
 #include <string_view>
 #include <vector>
 
+#include "grammar/work_meter.h"
+
 namespace augur {
 
 using CodePoint = std::uint32_t;
@@ -39,6 +41,7 @@ struct Automaton {
   std::vector<State> states;  ///< the first is where a text begins; none: no text
 
   bool empty() const { return states.empty(); }
+  std::int64_t bytes() const;
   /// UTF-8.
   bool matches(std::string_view text) const;
   /// Whether every text leads from there to acceptance.
@@ -77,6 +80,7 @@ class Nfa {
   };
   void close(std::vector<int>& states) const;
   std::vector<State> states_;
+  MeteredBytes held_;
 };
 
 /// The code points of UTF-8; what is none is passed over.

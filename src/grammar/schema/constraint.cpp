@@ -79,4 +79,19 @@ bool same_value(const Json& a, const Json& b) {
   return a == b;
 }
 
+std::int64_t Constraint::bytes() const {
+  constexpr std::size_t kName = 64;  // a text, with what it takes from the heap
+  std::size_t sum = sizeof(Constraint) + excluded.size() * sizeof(Json);
+  if (values) sum += values->size() * sizeof(Json);
+  sum += kName * (string.patterns.size() + string.not_patterns.size() + string.formats.size());
+  for (const auto& layer : array.layers) sum += sizeof layer + layer.prefix.size() * sizeof(Literal);
+  sum += array.contains.size() * sizeof(ArrayRules::Contains);
+  for (const auto& layer : object.layers) {
+    sum += sizeof layer + (kName + sizeof(Literal)) * (layer.named.size() + layer.patterns.size());
+  }
+  for (const auto& other : object.others) sum += sizeof other + kName * other.than.size();
+  sum += kName * object.required.size() + object.names.size() * sizeof(Literal);
+  return static_cast<std::int64_t>(sum);
+}
+
 }  // namespace augur

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "grammar/schema/decimals.h"
+#include "grammar/work_meter.h"
 
 namespace augur {
 
@@ -106,8 +107,11 @@ struct Constraint {
   StringRules string;
   ArrayRules array;
   ObjectRules object;
+  MeteredBytes held = {};  ///< bytes(), from when it is complete
 
   void meet(const Constraint& other);
+  /// That it holds, an estimate from above but for the texts of values.
+  std::int64_t bytes() const;
 };
 
 /// As JSON Schema has it: 1 and 1.0 are one value.

@@ -167,9 +167,7 @@ std::string percent_decoded(std::string_view text) {
   return result;
 }
 
-Document::Document(std::string_view text) {
-  parse_json(text, "JSON schema");  // says what is wrong, and how deep it may be
-  root_ = Json::parse(text);
+Document::Document(Json root) : root_(std::move(root)) {
   draft_ = draft_of(root_);
   resources_[""] = &root_;
   look_through(root_, "#", "");

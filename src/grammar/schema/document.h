@@ -11,11 +11,11 @@ namespace augur {
 
 enum class Draft { Four = 4, Six = 6, Seven = 7, Nineteen = 2019, Twenty = 2020 };
 
-/// A schema's text: where its parts are, what they refer to, which words it is written in.
+/// A schema as it is written: where its parts are, what they refer to, which words it is written in.
 class Document {
  public:
-  /// Error for what is no JSON, no schema, or nested too deeply.
-  explicit Document(std::string_view text);
+  /// Error for what is no schema.
+  explicit Document(Json root);
   Document(const Document&) = delete;
   Document& operator=(const Document&) = delete;
 

@@ -17,6 +17,7 @@ struct Piece {
   std::vector<PiecePtr> parts;
   int least = 0, most = -1;  ///< of Repeat
   int rule = -1;             ///< of Reference
+  MeteredBytes held = {};
 };
 
 namespace {
@@ -118,6 +119,9 @@ void print(const PiecePtr& piece, const std::vector<bool>& rules, const std::vec
 }
 
 PiecePtr made(Piece piece) {
+  piece.held.add(static_cast<std::int64_t>(sizeof(Piece) + piece.text.capacity() +
+                                           piece.set.capacity() * sizeof(CodeRange) +
+                                           piece.parts.capacity() * sizeof(PiecePtr)));
   return std::make_shared<const Piece>(std::move(piece));
 }
 
@@ -245,6 +249,8 @@ std::string GrammarText::print(int root) const {
     if (same[i] == root) names[i] = "root";
   }
   std::string out;
+  MeteredBytes held;
+  std::size_t counted = 0;  // of what is written
   std::vector<int> queue = {root};
   std::vector<bool> printed(rules_.size(), false);
   printed[root] = true;
@@ -253,6 +259,7 @@ std::string GrammarText::print(int root) const {
     std::vector<int> used;
     out += names[queue[i]] + " ::= ";
     augur::print(rule.body, done, names, used, out);
+    held.add(static_cast<std::int64_t>(2 * (out.size() - std::exchange(counted, out.size()))));
     if (!rule.ahead.empty()) out += " (=" + rule.ahead + ")";
     out += '\n';
     for (const int one : used) {

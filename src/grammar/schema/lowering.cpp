@@ -135,8 +135,7 @@ PiecePtr Lowering::of(const Conjunction& literals) {
   const Json* const outer = place_;
   if (!all.empty()) place_ = all[0].schema;
   std::vector<PiecePtr> alternatives;
-  const std::vector<Constraint> constraints = normaliser_.expand(all);
-  for (const Constraint& one : constraints) alternatives.push_back(of_constraint(one));
+  for (const Constraint& one : normaliser_.expand(all)) alternatives.push_back(of_constraint(one));
   text_.define(rule, choice(std::move(alternatives)));
   place_ = outer;
   return reference(rule);

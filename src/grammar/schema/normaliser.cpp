@@ -40,6 +40,7 @@ const std::vector<Constraint>& Normaliser::expand(const Conjunction& all) {
 }
 
 void Normaliser::solve(State state, std::vector<Constraint>& results) {
+  spend_steps(256);
   if (++steps_ > kMostSteps || results.size() > kMostAlternatives) {
     throw Error("JSON schema: its alternatives combine to too many");
   }
@@ -63,6 +64,7 @@ void Normaliser::solve(State state, std::vector<Constraint>& results) {
     std::erase_if(*own.values, [&](const Json& value) { return !meets(own, value); });
     if (own.values->empty()) return;
   }
+  own.held.add(own.bytes());
   results.push_back(std::move(own));
 }
 
@@ -801,7 +803,9 @@ bool Normaliser::meets(const Constraint& constraint, const Json& value) {
 
 const Automaton& Normaliser::texts_of_pattern(const std::string& pattern) {
   if (const auto found = patterns_.find(pattern); found != patterns_.end()) return found->second;
-  return patterns_.emplace(pattern, texts_with_match(parse_regex(pattern))).first->second;
+  const Automaton& texts = patterns_.emplace(pattern, texts_with_match(parse_regex(pattern))).first->second;
+  held_.add(texts.bytes());
+  return texts;
 }
 
 Automaton Normaliser::texts_of(const StringRules& rules) {

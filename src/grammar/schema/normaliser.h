@@ -87,6 +87,7 @@ class Normaliser {
   Document& document_;
   std::map<Conjunction, std::vector<Constraint>> known_;
   std::map<std::string, Automaton> patterns_;
+  MeteredBytes held_;                   ///< of patterns_
   std::vector<const Json*> reading_;    ///< schemas that are being read in place, to find those that loop
   std::vector<Conjunction> comparing_;  ///< alternatives of oneOf that are being compared
   std::size_t steps_ = 0;

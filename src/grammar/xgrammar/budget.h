@@ -1,6 +1,4 @@
 #pragma once
-#include <ctime>
-
 #include "augur/options.h"
 #include "grammar/compiler.h"
 #include "grammar/work_meter.h"
@@ -8,13 +6,16 @@
 
 namespace augur {
 
-/// Holds xgrammar, on this thread and as long as it lives, to what one compilation may cost.
+/// Holds xgrammar, on this thread and as long as it lives, to what one piece of work on a grammar may cost.
 class CompileBudget final : public xgrammar::Budget, public WorkMeter {
  public:
-  CompileBudget(const GrammarBudget& budget, const CompileWatch& watch);
+  /// `work`: that is done, for errors. All three outlive it.
+  CompileBudget(const GrammarBudget& budget, const CompileWatch& watch, const char* work = "compiling it");
   ~CompileBudget() override { WorkMeter::current() = nullptr; }
 
   void spend(std::int64_t steps) override { Step(steps); }
+  void hold(std::int64_t bytes) override { Hold(bytes); }
+  void give_back(std::int64_t bytes) noexcept override { Release(bytes); }
 
  private:
   void Look() override;
@@ -22,6 +23,7 @@ class CompileBudget final : public xgrammar::Budget, public WorkMeter {
 
   const GrammarBudget& budget_;
   const CompileWatch& watch_;
+  const char* const work_;
   const double begun_;
 };
 

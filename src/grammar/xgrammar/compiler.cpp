@@ -91,13 +91,16 @@ xgrammar::Grammar parsed(const xgrammar::TokenizerInfo& vocabulary, GrammarKind 
 
 class Compiled final : public CompiledGrammar {
  public:
-  Compiled(xgrammar::CompiledGrammar grammar, std::vector<std::string> warnings)
-      : CompiledGrammar(std::move(warnings)), grammar_(std::move(grammar)) {}
-  std::unique_ptr<TokenConstraint> begin() const override { return begin_text(grammar_); }
+  Compiled(xgrammar::CompiledGrammar grammar, const GrammarBudget& budget, std::vector<std::string> warnings)
+      : CompiledGrammar(std::move(warnings)), grammar_(std::move(grammar)), budget_(budget) {}
+  std::unique_ptr<TokenConstraint> begin() const override { return begin_text(grammar_, budget_); }
+  void fill_first(std::span<std::uint32_t> mask) const { augur::fill_first(grammar_, mask); }
+  /// Grows with the masks that its texts have asked for.
   std::size_t bytes() const { return grammar_.MemorySizeBytes(); }
 
  private:
   xgrammar::CompiledGrammar grammar_;
+  const GrammarBudget budget_;
 };
 
 }  // namespace
@@ -146,10 +149,11 @@ class GrammarCompiler::Impl {
                                               std::shared_ptr<const Compiled> compiled) {
     if (auto found = find(grammar)) return found;
     const std::lock_guard lock(mutex_);
-    bytes_ += compiled->bytes();
     kept_.push_front({grammar, compiled});
-    for (; bytes_ > kKeptBytes && kept_.size() > 1; kept_.pop_back())
-      bytes_ -= kept_.back().compiled->bytes();
+    std::size_t bytes = 0;
+    for (const Kept& kept : kept_) bytes += kept.compiled->bytes();
+    for (; bytes > kKeptBytes && kept_.size() > 1; kept_.pop_back())
+      bytes -= std::min(bytes, kept_.back().compiled->bytes());
     return compiled;
   }
 
@@ -169,9 +173,9 @@ class GrammarCompiler::Impl {
       const CompileBudget budget(budget_, watch);
       Translated as = translated(grammar, tokenizer_);
       auto compiled = std::make_shared<Compiled>(
-          compiler_->CompileGrammar(parsed(*vocabulary_, as.kind, as.text)), std::move(as.warnings));
+          compiler_->CompileGrammar(parsed(*vocabulary_, as.kind, as.text)), budget_, std::move(as.warnings));
       std::vector<std::uint32_t> first(mask_words(vocab_));
-      compiled->begin()->fill(first);
+      compiled->fill_first(first);
       if (std::all_of(first.begin(), first.end(), [](std::uint32_t word) { return word == 0; })) {
         throw Error("grammar: no text fits it");
       }
@@ -194,7 +198,6 @@ class GrammarCompiler::Impl {
   std::optional<xgrammar::GrammarCompiler> compiler_;
   std::mutex mutex_;      ///< of what is kept
   std::list<Kept> kept_;  ///< the one used last is the first
-  std::size_t bytes_ = 0;
 };
 
 GrammarCompiler::GrammarCompiler(const Tokenizer& tokenizer, std::int64_t vocab, const GrammarBudget& budget)

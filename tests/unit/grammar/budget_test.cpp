@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -269,6 +270,89 @@ TEST_F(GrammarBudgetTest, MasksOfAmbiguousTextsTakeTheirReadingsTogether) {
     const std::string bytes = tokenizer().token_bytes(t);
     const bool letters = std::all_of(bytes.begin(), bytes.end(), [](char c) { return c >= 'a' && c <= 'z'; });
     ASSERT_EQ(allows(mask, t), letters || tokenizer().is_special(t)) << bytes;
+  }
+}
+
+/// Compiling takes nothing for states that no text reaches: masks are made when they are asked for.
+TEST_F(GrammarBudgetTest, MasksAreMadeWhenTheyAreAskedFor) {
+  GrammarCompiler compiler(tokenizer(), tokenizer().vocab_size());
+  compiler.compile({GrammarKind::Regex, "a", {}});  // reads the vocabulary
+  int looks = 0;
+  const auto grammar = compiler.compile(properties(200, R"({"type":"object","properties":{"a":{}}})"),
+                                        {.stopped = [&] { return ++looks < 0; }});
+  EXPECT_LE(looks, 150);
+  const auto text = grammar->begin();
+  std::vector<std::uint32_t> mask(mask_words(tokenizer().vocab_size()));
+  for (const char c : std::string_view("{\"")) ASSERT_TRUE(text->accept(static_cast<unsigned char>(c)));
+  std::int64_t work[2];
+  for (std::int64_t& took : work) {
+    const std::int64_t before = text->work();
+    text->fill(mask);
+    took = text->work() - before;
+  }
+  EXPECT_LT(work[1], work[0]) << "a state's mask is made once";
+}
+
+/// A mask that was stopped is made when it is asked for again, and is what it would have been.
+TEST_F(GrammarBudgetTest, AMaskThatIsStoppedChangesNothing) {
+  const Grammar ambiguous{GrammarKind::Ebnf, "root ::= e\ne ::= e e | \"a\" e | [a-z]*", {}};
+  GrammarCompiler compiler(tokenizer(), tokenizer().vocab_size());
+  const auto text = compiler.compile(ambiguous)->begin();
+  const auto whole = compiler.compile(ambiguous)->begin();
+  const std::size_t words = mask_words(tokenizer().vocab_size());
+  std::vector<std::uint32_t> mask(words), expected(words);
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(text->accept('a'));
+    ASSERT_TRUE(whole->accept('a'));
+    whole->fill(expected);
+    for (const std::int64_t steps : {0, 1, 100, 1000, 5000}) {
+      const std::int64_t before = text->work();
+      EXPECT_FALSE(text->try_fill(mask, steps));
+      EXPECT_LE(text->work() - before, steps + 1000);
+    }
+    EXPECT_ANY_THROW(text->fill_unless(mask, [] { return true; }));
+    ASSERT_TRUE(text->try_fill(mask, std::int64_t{1} << 40));
+    ASSERT_EQ(mask, expected) << i;
+  }
+}
+
+TEST_F(GrammarBudgetTest, AMaskHasTheGrammarsBudget) {
+  GrammarCompiler compiler(tokenizer(), tokenizer().vocab_size(), {.seconds = 10, .bytes = 1 << 20});
+  const auto text = compiler.compile({GrammarKind::Ebnf, "root ::= e\ne ::= e e | [a-z]*", {}})->begin();
+  std::vector<std::uint32_t> mask(mask_words(tokenizer().vocab_size()));
+  std::string problem = "no error";
+  for (int i = 0; i < 400 && problem == "no error"; ++i) {
+    ASSERT_TRUE(text->accept('a'));
+    if (i % 20 == 0) problem = error_of([&] { text->fill(mask); });
+  }
+  EXPECT_THAT(problem, HasSubstr("1 MiB of memory"));
+}
+
+/// What a schema is lowered to counts, too.
+TEST_F(GrammarBudgetTest, LoweringASchemaHasTheMemoryBudget) {
+  constexpr std::int64_t kBytes = 8 << 20;
+  GrammarCompiler compiler(tokenizer(), tokenizer().vocab_size(), {.seconds = 1e9, .bytes = kBytes});
+  compiler.compile({GrammarKind::Regex, "a", {}});  // reads the vocabulary
+  std::string patterns = R"({"type":"object","properties":{)";
+  for (int i = 0; i < 200; ++i) {
+    patterns += fmt::format(R"({}"p{}":{{"type":"string","pattern":"^(a|b)*a(a|b){{9}}c{}$"}})",
+                            i > 0 ? "," : "", i, i);
+  }
+  std::string alternatives = R"({"allOf":[)";
+  for (int i = 0; i < 9; ++i) {
+    alternatives += fmt::format(R"({0}{{"anyOf":[{{"required":["a{1}"]}},{{"required":["b{1}"]}}]}})",
+                                i > 0 ? "," : "", i);
+  }
+  alternatives += R"(],"properties":{)";
+  for (int i = 0; i < 800; ++i)
+    alternatives += fmt::format(R"({}"p{}":{{"type":"string"}})", i > 0 ? "," : "", i);
+  for (const std::string& schema : {patterns + "}}", alternatives + "}}"}) {
+    const AllocationCount count;
+    EXPECT_THAT(error_of([&] {
+                  compiler.compile({GrammarKind::JsonSchema, schema, {}});
+                }),
+                HasSubstr("8 MiB of memory"));
+    EXPECT_LE(count.peak_bytes(), 2 * kBytes);
   }
 }
 
