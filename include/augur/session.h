@@ -68,6 +68,8 @@ struct SubmitOptions {
   /// Seconds from now in which it has to end; it is an error then, with the tokens it has got. 0: as long as
   /// it takes.
   double seconds = 0;
+  /// Result::warnings, where there are some: once, before the first token.
+  std::function<void(const std::vector<std::string>&)> on_warnings;
   TokenCallback on_token;  ///< the request's tokens in order, each as soon as it is certain
   /// The result, once, after the last token. Whatever it throws makes the result an error.
   std::function<void(const Result&)> on_result;

@@ -81,6 +81,12 @@ bool Batch::stop_drafting() {
   return true;
 }
 
+bool Batch::sits_out() const {
+  return !running_.empty() && std::all_of(running_.begin(), running_.end(), [](const Running& r) {
+    return r.generation->sequence().waits_for_mask();
+  });
+}
+
 std::vector<const Sequence*> Batch::running() const {
   std::vector<const Sequence*> all;
   for (const Running& r : running_) all.push_back(&r.generation->sequence());

@@ -35,6 +35,8 @@ class Batch {
 
   std::size_t size() const { return running_.size(); }  ///< that run
   bool empty() const { return running_.empty() && waiting_.empty(); }
+  /// A step would do nothing: all that run wait for their masks.
+  bool sits_out() const;
   std::vector<const Sequence*> running() const;
   std::vector<std::int64_t> running_numbers() const { return numbers(running_); }
   std::vector<std::int64_t> waiting_numbers() const { return numbers(waiting_); }

@@ -45,7 +45,10 @@ void Decoder::step(std::span<Sequence* const> sequences) {
   drafting_.clear();
   reserve(sequences.size());
   for (Sequence* s : sequences) {
-    if (!s->finished() && !s->reading()) drafting_.push_back(s);
+    if (s->finished() || s->reading()) continue;
+    bool ready = false;
+    guarded(*s, [&] { ready = s->mask_ready(elsewhere_); });
+    if (ready) drafting_.push_back(s);
   }
   Stopwatch watch(*options_.clock);
   for (Sequence* s : sequences) {

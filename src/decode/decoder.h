@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/buffer.h"
@@ -44,6 +45,10 @@ class Decoder {
   /// From now on texts begin with what `kept` knows of them, and are kept in it as far as they have been run.
   /// It outlives the decoder; null: none any more.
   void reuse_prefixes(PrefixCache* kept) { kept_ = kept; }
+  /// From now on a text's mask that takes more than a round's share of work is made by a job of `elsewhere`;
+  /// until it is there, the sequence sits out steps. The choice goes by counted work and changes no tokens.
+  /// None: masks are made in the step, whatever they take.
+  void make_masks_elsewhere(RunElsewhere elsewhere) { elsewhere_ = std::move(elsewhere); }
   /// The sequence will not be stepped again, or not soon: what was computed for it is kept.
   void retire(const Sequence& sequence);
   /// Gives back the memory of a sequence that waits; it goes on with the same tokens when it is stepped
@@ -89,6 +94,7 @@ class Decoder {
   Model& target_;
   Options options_;
   PrefixCache* kept_ = nullptr;
+  RunElsewhere elsewhere_;
   double prompt_share_ = std::numeric_limits<double>::infinity();
   CostModel costs_;
   Round round_{costs_, *options_.clock};

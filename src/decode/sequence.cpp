@@ -70,7 +70,10 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
                    draft_.speculators.size() == 1;
   draft_.vocab = vocab_;
   draft_.sampler = &sampler_;
-  if (options.constraint) draft_.masks = &masks_.emplace(std::move(options.constraint), vocab_);
+  if (options.constraint) {
+    masks_ = std::make_shared<MaskTree>(std::move(options.constraint), vocab_);
+    draft_.masks = masks_.get();
+  }
   draft_.target_cache = &cache_;
   // Room for the whole text and for the path that is laid over its end while penalties look at it.
   text_.reserve(text_.size() + static_cast<std::size_t>(limit_ + options.tree_slots));
@@ -144,6 +147,18 @@ void Sequence::limit_text(std::int64_t tokens) {
 }
 
 /// Tells the drafters where the text stands.
+bool Sequence::mask_ready(const RunElsewhere& elsewhere) {
+  if (!masks_) return true;
+  if (dear_mask_) {
+    if (!dear_mask_->made()) return false;
+    dear_mask_.reset();
+    return true;
+  }
+  if (!elsewhere || masks_->try_text_mask()) return true;
+  dear_mask_ = std::make_unique<DearMask>(masks_, elsewhere);
+  return false;
+}
+
 void Sequence::begin_round() {
   const auto limited = [](std::int64_t n) {
     return static_cast<int>(std::min<std::int64_t>(n, std::numeric_limits<int>::max()));
@@ -168,6 +183,11 @@ class Sequence::View final : public TargetView {
   View(const View&) = delete;
   View& operator=(const View&) = delete;
 
+  bool can_enter(std::int32_t node) override {
+    if (!s_.masks_) return true;
+    const std::int32_t state = s_.masks_->at(s_.draft_.tree, node);
+    return state != MaskTree::kIllegal && s_.masks_->knows(state);
+  }
   TokenId draw(std::int32_t node) override {
     enter(node);
     return s_.sampler_.draw(row(node), s_.text_, s_.draft_.tree.root_position() + depth(node) + 1,

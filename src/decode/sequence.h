@@ -11,6 +11,7 @@
 
 #include "augur/enums.h"
 #include "base/clock.h"
+#include "decode/dear_mask.h"
 #include "decode/prefix_cache.h"
 #include "decode/round.h"
 #include "decode/statistics.h"
@@ -120,6 +121,8 @@ class Sequence {
   /// What all texts share (a drafter's list of usual tokens) may learn from this one: any other can see it.
   bool teaches_all() const { return keep_text_ && owner_.empty(); }
   bool drafts() const { return !draft_.speculators.empty(); }
+  /// It sits out steps until its text's mask has been made elsewhere (Decoder::make_masks_elsewhere).
+  bool waits_for_mask() const { return dear_mask_ != nullptr && !dear_mask_->ended(); }
   /// Tokens of the text that the target has yet to run.
   std::int64_t tokens_to_run() const { return std::ssize(text_) - cache_.length(); }
 
@@ -133,6 +136,9 @@ class Sequence {
   std::int64_t unread() const { return std::ssize(text_) - 1 - cache_.length(); }
   bool reading() const { return unread() > 0; }
   std::int64_t tokens_left() const { return limit_ - static_cast<std::int64_t>(generated().size()); }
+  /// Whether a round can begin: the text's mask is there, or can be made in the step. Throws what making it
+  /// elsewhere has thrown.
+  bool mask_ready(const RunElsewhere& elsewhere);
   void resume_from(PrefixCache& kept);
   void keep_in(PrefixCache& kept, std::int64_t tokens) const;
   void forget();
@@ -152,7 +158,8 @@ class Sequence {
   std::int32_t vocab_;
   KvCache cache_;
   Sampler sampler_;
-  std::optional<MaskTree> masks_;  ///< of the constraint
+  std::shared_ptr<MaskTree> masks_;      ///< of the constraint; null: there is none
+  std::unique_ptr<DearMask> dear_mask_;  ///< nobody touches masks_ while it lives
   Verification verification_;
   bool reuse_prefix_;
   bool keep_text_;

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/system_memory.h"
 #include "draft/lookup/earlier_outputs.h"
+#include "grammar/field_error.h"
 #include "serve/job_pool.h"
 #include "serve/kept_text_file.h"
 #include "serve/kv_budget.h"
@@ -110,6 +111,13 @@ class Session::Impl {
     Decoder& decoder = EngineAccess::decoder(engine);
     decoder.limit_prompts(options.prompt_share);
     if (options.cache_bytes > 0) decoder.reuse_prefixes(&kept_);
+    decoder.make_masks_elsewhere([this](std::function<void()> job) {
+      compilers_.add([this, job = std::move(job)] {
+        job();
+        const std::lock_guard lock(shared_->mutex);
+        shared_->work.notify_one();
+      });
+    });
     note_load();
     thread_ = std::thread([this] { run(); });
   }
@@ -153,6 +161,7 @@ class Session::Impl {
     thread_.join();
     EngineAccess::decoder(engine_).limit_prompts(std::numeric_limits<double>::infinity());
     EngineAccess::decoder(engine_).reuse_prefixes(nullptr);
+    EngineAccess::decoder(engine_).make_masks_elsewhere(nullptr);
     EngineAccess::drafters(engine_).limit_learnt(EarlierOutputs::kUsualBytes);
   }
 
@@ -498,13 +507,18 @@ class Session::Impl {
 
   void wait_for_work(std::unique_lock<std::mutex>& lock) {
     for (;;) {
-      if (!running_.empty() || !jobs_.empty() || ending_) return;
+      if (!jobs_.empty() || ending_) return;
+      const bool sits_out = batch_.sits_out();
+      if (sits_out ? unsettled_ : !running_.empty()) return;
       // Of those that wait, who need not wait any more.
       std::optional<std::chrono::steady_clock::time_point> next;
       const auto now = std::chrono::steady_clock::now();
-      for (const Submitted& s : waiting_) {
-        if (!s->compiling || s->cancelled || (s->deadline && now >= *s->deadline)) return;
-        if (s->deadline && (!next || *s->deadline < *next)) next = s->deadline;
+      for (const auto* some : {&running_, &waiting_}) {
+        for (const Submitted& s : *some) {
+          if (s->cancelled || (s->deadline && now >= *s->deadline)) return;
+          if (!sits_out && !s->compiling) return;
+          if (s->deadline && (!next || *s->deadline < *next)) next = s->deadline;
+        }
       }
       next ? void(shared_->work.wait_until(lock, *next)) : shared_->work.wait(lock);
     }
@@ -588,11 +602,15 @@ class Session::Impl {
       }
       auto generation = EngineAccess::start(engine_, s->request, s->options.on_token, options_.parallel,
                                             s->grammar, s->options.tenant);
+      if (s->options.on_warnings && s->grammar && !s->grammar->warnings().empty()) {
+        s->options.on_warnings(s->grammar->warnings());
+      }
       budget_.count(generation->sequence());
       generation->sequence().limit_text(budget_.most_tokens(generation->sequence()));
       batch_.add(std::move(generation), done, s->turn.number);
       started(*s);
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (const auto* const in = dynamic_cast<const FieldError*>(&error)) field = in->field();
       Result refusal = failed(std::current_exception());
       refusal.refused = true;
       refusal.refused_field = field;

@@ -74,7 +74,7 @@ void verify_walk(const DraftTree& tree, TargetView& target, Verdict& out) {
   for (std::int32_t node = DraftTree::kRoot;;) {
     out.next = target.draw(node);
     node = tree.find_child(node, out.next);
-    if (node < 0) return;
+    if (node < 0 || !target.can_enter(node)) return;
     out.path.push_back(node);
   }
 }
@@ -88,6 +88,10 @@ void verify_sequential(const DraftTree& tree, TargetView& target, Chance& chance
     const std::int32_t child = try_children(tree, node, law, chance, scratch.p);
     if (child < 0) {
       out.next = law.tokens[static_cast<std::size_t>(chance.pick(scratch.p))];
+      return;
+    }
+    if (!target.can_enter(child)) {
+      out.next = token_of(tree, child);
       return;
     }
     out.path.push_back(node = child);
@@ -115,6 +119,10 @@ void verify_rejection(const DraftTree& tree, TargetView& target, Chance& chance,
     const std::int32_t child = try_drawn_children(tree, node, chance, scratch);
     if (child < 0) {
       out.next = chance.pick(scratch.p);
+      return;
+    }
+    if (!target.can_enter(child)) {
+      out.next = token_of(tree, child);
       return;
     }
     out.path.push_back(node = child);

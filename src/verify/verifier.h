@@ -16,6 +16,9 @@ class TargetView {
   virtual ~TargetView() = default;
   /// The target's own draw, exactly the token that plain decoding would emit there.
   virtual TokenId draw(std::int32_t node) = 0;
+  /// Whether more can be asked about a node: where not, its token is the last one of the verdict. Asked of
+  /// each node that is about to be accepted.
+  virtual bool can_enter(std::int32_t /*node*/) { return true; }
   /// The distribution that draw() draws from, after temperature, penalties and truncation. Valid until the
   /// next call.
   virtual const SparseDistribution& distribution(std::int32_t node) = 0;

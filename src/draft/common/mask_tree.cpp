@@ -38,7 +38,7 @@ void MaskTree::go_to(std::int32_t target) {
 /// With the masks of all paths that have none yet, and of one more.
 bool MaskTree::affordable() const {
   const auto unasked = static_cast<std::int64_t>(states_.size() - masks_used_) + 1;
-  return constraint_->work() - begun_ + unasked * dearest_ <= kRoundWork;
+  return unasked * dearest_ <= work_left() && work_left() > 0;
 }
 
 std::int32_t MaskTree::after(std::int32_t from, TokenId token) {
@@ -75,18 +75,53 @@ std::int32_t MaskTree::at(const DraftTree& tree, std::int32_t node) {
   return at;
 }
 
+std::vector<std::uint32_t>& MaskTree::next_mask() {
+  if (masks_.size() == masks_used_) masks_.emplace_back(words_);
+  return masks_[masks_used_];
+}
+
 TokenMask MaskTree::allowed(std::int32_t at) {
-  if (at == kIllegal || state(at).ended) return {};
-  if (state(at).mask < 0) {
-    go_to(at);
-    if (masks_.size() == masks_used_) masks_.emplace_back(words_);
-    const std::int64_t before = constraint_->work();
-    constraint_->fill(masks_[masks_used_]);
-    dearest_ = std::max(dearest_, constraint_->work() - before);
-    if (at == kText) text_ = constraint_->work() - before;
-    state(at).mask = static_cast<std::int32_t>(masks_used_++);
-  }
+  if (at == kIllegal || state(at).ended || !knows(at)) return {};
   return masks_[static_cast<std::size_t>(state(at).mask)];
+}
+
+bool MaskTree::knows(std::int32_t at) {
+  if (state(at).ended || state(at).mask >= 0) return true;
+  if (at == kText) {
+    if (!try_text_mask()) make_text_mask({});
+    return true;
+  }
+  if (work_left() <= 0) return false;
+  go_to(at);
+  const std::int64_t before = constraint_->work();
+  const bool filled = constraint_->try_fill(next_mask(), work_left());
+  dearest_ = std::max(dearest_, constraint_->work() - before);
+  if (filled) state(at).mask = static_cast<std::int32_t>(masks_used_++);
+  return filled;
+}
+
+bool MaskTree::try_text_mask() {
+  if (state(kText).ended || state(kText).mask >= 0) return true;
+  go_to(kText);
+  const std::int64_t before = constraint_->work();
+  const bool filled = constraint_->try_fill(next_mask(), kRoundWork);
+  text_ = constraint_->work() - before;
+  dearest_ = std::max(dearest_, text_);
+  if (filled)
+    state(kText).mask = static_cast<std::int32_t>(masks_used_++);
+  else
+    begun_ += text_;
+  return filled;
+}
+
+void MaskTree::make_text_mask(const std::function<bool()>& stopped) {
+  go_to(kText);
+  const std::int64_t before = constraint_->work();
+  constraint_->fill_unless(next_mask(), stopped);
+  text_ = constraint_->work() - before;
+  dearest_ = std::max(dearest_, text_);
+  begun_ += text_;
+  state(kText).mask = static_cast<std::int32_t>(masks_used_++);
 }
 
 std::string MaskTree::forced(std::int32_t at) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,14 +14,14 @@ namespace augur {
 
 /// What a sequence's constraint says along the paths of a round's trees. A path is a state, whichever tree it
 /// is in, so drafters and verification share the masks: each is computed once, when it is first asked for. A
-/// round has a share of work: a path whose mask would go beyond it is refused as one that is not allowed, so
-/// that less is drafted. The text itself and the paths that a tree has kept are not. One thread at a time;
-/// after the first rounds nothing of its own allocates.
+/// round has a share of work, of which a text's own mask that takes more is no part: a path whose mask would
+/// go beyond it is refused as one that is not allowed, so that less is drafted, and verification ends before
+/// it. One thread at a time; after the first rounds nothing of its own allocates.
 class MaskTree {
  public:
-  static constexpr std::int32_t kText = 0;               ///< the state of the text as it is
-  static constexpr std::int32_t kIllegal = -1;           ///< of every path that the constraint does not allow
-  static constexpr std::int64_t kRoundWork = 2'000'000;  ///< in TokenConstraint::work()
+  static constexpr std::int32_t kText = 0;             ///< the state of the text as it is
+  static constexpr std::int32_t kIllegal = -1;         ///< of every path that the constraint does not allow
+  static constexpr std::int64_t kRoundWork = 500'000;  ///< in TokenConstraint::work()
 
   MaskTree(std::unique_ptr<TokenConstraint> constraint, std::int64_t vocab);
 
@@ -28,8 +29,16 @@ class MaskTree {
   std::int32_t after(std::int32_t state, TokenId token);
   /// The state of a node: of the text and the path from the root, which is the text's newest token, to it.
   std::int32_t at(const DraftTree& tree, std::int32_t node);
-  /// Which tokens may come next; all, where the text has ended or the path is illegal. Valid until advance().
+  /// Which tokens may come next; all, where the text has ended, the path is illegal, or the round has no work
+  /// left to find out: knows() says so. Valid until advance().
   TokenMask allowed(std::int32_t state);
+  /// Whether allowed() says it, of a path that is legal. The text's own mask is made whatever it takes.
+  bool knows(std::int32_t state);
+
+  /// Makes the text's mask if a round's share of work is enough for it. False: it is not.
+  bool try_text_mask();
+  /// Makes it whatever it takes (TokenConstraint::fill_unless). On any thread, while nobody else uses this.
+  void make_text_mask(const std::function<bool()>& stopped);
 
   /// Whether the text is complete there.
   bool ended(std::int32_t state) const { return states_[static_cast<std::size_t>(state)].ended; }
@@ -53,7 +62,9 @@ class MaskTree {
   };
   State& state(std::int32_t index) { return states_[static_cast<std::size_t>(index)]; }
   void go_to(std::int32_t target);
+  std::int64_t work_left() const { return kRoundWork - (constraint_->work() - begun_); }
   bool affordable() const;
+  std::vector<std::uint32_t>& next_mask();
 
   std::unique_ptr<TokenConstraint> constraint_;
   std::size_t words_;
@@ -61,7 +72,7 @@ class MaskTree {
   std::int32_t here_ = kText;                      ///< the state that the constraint is in
   std::vector<std::vector<std::uint32_t>> masks_;  ///< the first masks_used_ are the round's
   std::size_t masks_used_ = 0;
-  std::int64_t begun_ = 0;    ///< constraint_->work() when the round began
+  std::int64_t begun_ = 0;    ///< constraint_->work() when the round began, and what is no part of its share
   std::int64_t text_ = 0;     ///< work of the text's mask in this round
   std::int64_t dearest_ = 0;  ///< work of one of this round's masks, or of the text's in the last one
 

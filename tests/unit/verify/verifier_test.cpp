@@ -389,5 +389,41 @@ TEST(Walk, DescendsExactlyWhileChildrenCarryTheDraw) {
   EXPECT_EQ(verdict.next, 3);
 }
 
+/// A node of which nothing can be asked is the last of its path, whoever verifies: its token is accepted, and
+/// the text goes on behind it in the next round.
+TEST(VerifyWalk, EndsBeforeANodeThatItCannotEnter) {
+  class Shallow final : public TargetView {
+   public:
+    explicit Shallow(const DraftTree& tree) : tree_(tree) {}
+    TokenId draw(std::int32_t node) override { return depth(node) + 1; }
+    const SparseDistribution& distribution(std::int32_t node) override {
+      law_ = {};
+      law_.tokens = {depth(node) + 1};
+      law_.probs = {1.0f};
+      return law_;
+    }
+    bool can_enter(std::int32_t node) override { return depth(node) < 2; }
+
+   private:
+    int depth(std::int32_t node) const { return tree_.depths()[static_cast<std::size_t>(node)]; }
+    const DraftTree& tree_;
+    SparseDistribution law_;
+  };
+  DraftTree tree;
+  const auto one = tree.add(0, 1, 0, 1);
+  const auto two = tree.add(one, 2, 0, 1);
+  tree.add(two, 3, 0, 1);
+  Shallow target(tree);
+  Verdict verdict;
+  verify_walk(tree, target, verdict);
+  EXPECT_THAT(verdict.path, testing::ElementsAre(0, one));
+  EXPECT_EQ(verdict.next, 2);
+  KeyedChance chance(1, 0);
+  RejectionScratch scratch;
+  verify_sequential(tree, target, chance, scratch, verdict);
+  EXPECT_THAT(verdict.path, testing::ElementsAre(0, one));
+  EXPECT_EQ(verdict.next, 2);
+}
+
 }  // namespace
 }  // namespace augur

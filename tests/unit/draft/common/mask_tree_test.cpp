@@ -100,6 +100,70 @@ TEST(MaskTree, DraftsLessWhereMasksAreDear) {
   }
 }
 
+/// Masks behind so many tokens and more take more than a round has, and are not made within it.
+class DeepConstraint final : public TokenConstraint {
+ public:
+  explicit DeepConstraint(int dear) : dear_(dear) {}
+  bool accept(TokenId token) override {
+    if (!inner_.accept(token)) return false;
+    ++length_;
+    return true;
+  }
+  void roll_back(int tokens) override {
+    inner_.roll_back(tokens);
+    length_ -= tokens;
+  }
+  bool ended() const override { return false; }
+  void fill(std::span<std::uint32_t> mask) override {
+    work_ += length_ < dear_ ? 10 : 3 * MaskTree::kRoundWork;
+    inner_.fill(mask);
+  }
+  bool try_fill(std::span<std::uint32_t> mask, std::int64_t steps) override {
+    if (length_ >= dear_ && steps < 3 * MaskTree::kRoundWork) {
+      work_ += steps;
+      return false;
+    }
+    fill(mask);
+    return true;
+  }
+  std::int64_t work() const override { return work_; }
+
+ private:
+  const int dear_;
+  int length_ = 0;
+  std::int64_t work_ = 0;
+  ParityConstraint inner_{kVocab};
+};
+
+TEST(MaskTree, AMaskBeyondTheRoundIsNotKnownAndNothingIsDraftedBehindIt) {
+  MaskTree masks(std::make_unique<DeepConstraint>(2), kVocab);
+  ASSERT_TRUE(masks.try_text_mask());
+  const std::int32_t first = masks.after(MaskTree::kText, 1);
+  const std::int32_t second = masks.after(first, 3);
+  ASSERT_NE(second, MaskTree::kIllegal);
+  EXPECT_TRUE(masks.knows(first));
+  EXPECT_FALSE(masks.knows(second));
+  EXPECT_TRUE(masks.allowed(second).empty());
+  EXPECT_EQ(masks.after(second, 5), MaskTree::kIllegal);
+  EXPECT_TRUE(masks.knows(first)) << "what was known stays so";
+}
+
+TEST(MaskTree, ADearMaskOfTheTextIsMadeWhenItIsAskedForAndIsNoPartOfTheShare) {
+  for (const bool elsewhere : {false, true}) {
+    MaskTree masks(std::make_unique<DeepConstraint>(1), kVocab);
+    ASSERT_TRUE(masks.try_text_mask());
+    masks.advance(1);
+    if (elsewhere) {
+      EXPECT_FALSE(masks.try_text_mask());
+      masks.make_text_mask([] { return false; });
+    }
+    for (TokenId b = 0; b < kVocab; ++b) {
+      ASSERT_EQ(allows(masks.allowed(MaskTree::kText), b), ParityConstraint::allows({1, b}));
+    }
+    EXPECT_TRUE(masks.try_text_mask());
+  }
+}
+
 TEST(MaskTree, PrunesADraftToWhatIsAllowed) {
   MaskTree masks(std::make_unique<ParityConstraint>(kVocab), kVocab);
   DraftTree tree;
