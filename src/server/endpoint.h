@@ -59,6 +59,8 @@ struct Served {
 FieldNotes field_notes(const Served& served);
 /// Names what was ignored in the request's log line and in X-Augur-Warning. Before the answer begins.
 void tell_ignored(const FieldNotes& notes, const Served& served, Exchange& exchange);
+/// The same of what a grammar's schemas pass over (Result::warnings).
+void tell_warnings(std::span<const std::string> warnings, const Served& served, Exchange& exchange);
 
 /// Where an endpoint's answer is made.
 enum class Runs {

@@ -18,6 +18,7 @@ ordered_json fields_of(const RequestRecord& r) {
   fields.update({{"method", r.method}, {"path", r.path}, {"client", r.client}, {"status", r.status}});
   fields["ms"] = std::round(r.ms * 1e3) / 1e3;
   if (!r.ignored_fields.empty()) fields["ignored"] = r.ignored_fields;
+  if (!r.warnings.empty()) fields["warnings"] = r.warnings;
   if (r.choices > 0) {
     fields["choices"] = r.choices;
     fields["prompt_tokens"] = r.prompt_tokens;

@@ -30,6 +30,7 @@ struct RequestRecord {
   int status = 0;              ///< 499: the client went away before its answer was there
   double ms = 0;               ///< until the answer was given
   std::string ignored_fields;  ///< with commas between them
+  std::string warnings;        ///< of the grammar's schemas, with semicolons between them
   // Of requests that generate.
   int choices = 0;
   std::int64_t prompt_tokens = 0;

@@ -70,6 +70,11 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
 SubmitOptions GenerationAnswer::choice(int index, SubmitOptions options) {
   options.client = served_.caller.client;
   options.tenant = served_.caller.tenant;
+  if (index == 0) {  // all choices have one grammar
+    options.on_warnings = [self = shared_from_this()](const std::vector<std::string>& warnings) {
+      tell_warnings(warnings, self->served_, *self->exchange_);
+    };
+  }
   options.on_token = [self = shared_from_this(), index](const TokenEvent& event) {
     if (event.token >= 0) self->observe_token(index);
     if (self->stream_ && !self->failed_) self->take(index, event);

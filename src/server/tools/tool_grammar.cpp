@@ -5,8 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/error.h"
-#include "grammar/json_schema.h"
 #include "io/big_integers.h"
 #include "server/answers/json_answers.h"
 #include "server/fields/bad_request.h"
@@ -54,11 +52,6 @@ ordered_json arguments(const Tool& tool, bool required) {
   if (!tool.strict.value_or(required)) return {{"type", "object"}};
   const std::string parameters = tool.parameters.value_or(R"({"type":"object","properties":{}})");
   ordered_json schema = parse_exact_json(parameters);
-  try {
-    grammar_of_schema(parameters, {.named_members_only = true});
-  } catch (const Error& error) {
-    throw BadRequest(tool.field, error.what());
-  }
   constexpr std::array kDeciding = {"type", "$ref", "const", "enum", "anyOf", "oneOf", "allOf"};
   const bool decided =
       std::any_of(kDeciding.begin(), kDeciding.end(), [&](const char* key) { return schema.contains(key); });
@@ -78,6 +71,7 @@ ordered_json call(const OfferedTools& offered, std::string_view key) {
     calls.push_back(sequence({text(begin),
                               {{"type", "json_schema"},
                                {"json_schema", arguments(tool, offered.required)},
+                               {"field", tool.field},
                                {"max_whitespace_cnt", 1}},  // as models write calls
                               text("}")}));
   }

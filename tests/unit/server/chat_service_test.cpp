@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "grammar/compiler.h"
 #include "server/anthropic/anthropic_answer.h"
 #include "server/http/http_server.h"
 #include "server/openai/openai_answer.h"
@@ -474,6 +475,53 @@ TEST_F(ChatServiceTest, ResponsesThatCannotBeAreNamed) {
   EXPECT_THAT(response({{"input", {{{"type", "reasoning"}}}}}), HasSubstr("400 'input[0].type'"));
   EXPECT_THAT(response({{"input", {{{"role", "user"}, {"content", 3}}}}}),
               HasSubstr("400 'input[0].content'"));
+}
+
+/// Whatever dialect a schema comes in, streamed or not.
+TEST_F(ChatServiceTest, WhatASchemaPassesOverIsNamed) {
+  if (!have_grammars()) GTEST_SKIP() << "built without xgrammar";
+  const json schema = {{"type", "object"},
+                       {"properties", {{"a", {{"type", "boolean"}, {"format", "co\nlour"}}}}},
+                       {"required", {"a"}},
+                       {"additionalProperties", false},
+                       {"colour", 1}};
+  const json messages = {{{"role", "user"}, {"content", "Hi"}}};
+  const json named = {{"name", "n"}, {"schema", schema}};
+  const json function = {{"name", "f"}, {"parameters", schema}};
+  const std::vector<std::pair<std::string, json>> requests = {
+      {"/v1/completions",
+       {{"prompt", "Hi"}, {"response_format", {{"type", "json_schema"}, {"json_schema", named}}}}},
+      {"/v1/completions", {{"prompt", "Hi"}, {"guided_json", schema}}},
+      {"/completion", {{"prompt", "Hi"}, {"json_schema", schema}}},
+      {"/v1/chat/completions",
+       {{"messages", messages}, {"response_format", {{"type", "json_schema"}, {"json_schema", named}}}}},
+      {"/v1/chat/completions",
+       {{"messages", messages},
+        {"tools", {{{"type", "function"}, {"function", function}}}},
+        {"tool_choice", "required"}}},
+      {"/v1/responses",
+       {{"input", "Hi"},
+        {"text", {{"format", {{"type", "json_schema"}, {"name", "n"}, {"schema", schema}}}}}}},
+      {"/v1/messages",
+       {{"messages", messages},
+        {"tools", {{{"name", "f"}, {"input_schema", schema}}}},
+        {"tool_choice", {{"type", "any"}}}}},
+  };
+  for (const auto& [path, request] : requests) {
+    for (const bool stream : {false, true}) {
+      json body = request;
+      body["stream"] = stream;
+      body[path == "/completion"     ? "n_predict"
+           : path == "/v1/responses" ? "max_output_tokens"
+                                     : "max_tokens"] = 16;
+      const httplib::Result answer = post(path, body);
+      ASSERT_EQ(answer->status, 200) << path << answer->body;
+      const std::string warning = answer->get_header_value("X-Augur-Warning");
+      EXPECT_THAT(warning, HasSubstr("schema: ")) << path << body;
+      EXPECT_THAT(warning, HasSubstr("#/colour is not a keyword")) << path << body;
+      EXPECT_THAT(warning, HasSubstr("#/properties/a/format 'co?lour' is not known")) << path << body;
+    }
+  }
 }
 
 TEST_F(ChatServiceTest, AnthropicsKeyHeaderOpens) {
