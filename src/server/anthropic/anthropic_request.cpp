@@ -14,8 +14,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
-
 /// What a body is read into.
 struct Draft {
   AnthropicRequest to;
@@ -138,7 +136,7 @@ AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string
                                          const SpeculationPlan& plan, FieldNotes& notes) {
   Draft draft;
   draft.shared.request.sampling.temperature = 1;
-  read_object(fields(endpoint), "", parse_body(text), notes, draft);
+  read_object(fields(endpoint), "", parse_body(text, notes.limits), notes, draft);
   AnthropicRequest& to = draft.to;
   to.text_bias = draft.shared.text_bias;
   to.request = finish_draft(draft.shared, plan);
