@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Real clients, unchanged, against `augur serve`: tests/clients/. Builds the program, and makes a Python environment
+# Real clients, unchanged, against `augur serve`: tests/clients/. Builds what they try, and makes a Python environment
 # with pinned versions beside the cache (AUGUR_CLIENTS_VENV; default ~/.cache/augur/clients). Exits with 77 where PyPI
 # cannot be reached. HAProxy and promtool are asked, too, where they are (Debian: haproxy, prometheus). Arguments go to
 # pytest.
@@ -11,8 +11,6 @@ if ! "$venv/bin/pip" install -q -r tests/clients/requirements.txt; then
   echo "check_clients: skipped, the packages of tests/clients/requirements.txt cannot be installed" >&2
   exit 77
 fi
-if [ -z "${AUGUR:-}" ]; then
-  cmake --preset release --log-level=WARNING
-  cmake --build --preset release --target augur_program augur_lab_program
-fi
+cmake --preset release --log-level=WARNING
+cmake --build --preset release -j "$(nproc)" --target augur_program augur_lab_program grammar_tests io_tests
 "$venv/bin/python" -m pytest -p no:cacheprovider tests/clients "$@"

@@ -32,11 +32,14 @@ SCHEMA = {"type": "object", "properties": {"name": {"type": "string", "maxLength
           "required": ["name", "age"]}
 PLANS = [None, {"type": "none"}, {"type": "ngram"}, {"type": "ngram", "policy": "chain", "n_max": 5}]
 MALFORMED = [b"{", b"", b"[]", b"null", b'{"prompt": {}}', b'{"prompt": "a", "temperature": "hot"}', b"[" * 5000,
-             b'{"prompt": "a", "stop": 3}', b'{"prompt": "a", "surprise": 1}', b"\xff\xfe\x00",
+             b'{"prompt": "a", "stop": 3}', b'{"prompt": "a", "max_token": 1}', b"\xff\xfe\x00",
              b'{"prompt": "a", "guided_json": {"not": {}}}', b'{"prompt": "a", "speculative": {"type": "magic"}}']
-RAW = [b"GET / HTTP/9.9\r\n\r\n", b"\r\n\r\n", b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: -5\r\n\r\n",
-       b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n", b"\x16\x03\x01\x02\x00",
-       b"GET /" + b"a" * 70000 + b" HTTP/1.1\r\n\r\n", b"BREW /pot HTTP/1.1\r\nHost: a\r\n\r\n"]
+# With localhost for a host: what is wrong is the rest.
+POST = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n"
+RAW = [b"GET / HTTP/9.9\r\n\r\n", b"\r\n\r\n", POST + b"Content-Length: -5\r\n\r\n",
+       POST + b"Content-Length: 99999999999\r\n\r\n", b"\x16\x03\x01\x02\x00",
+       b"GET /" + b"a" * 70000 + b" HTTP/1.1\r\n\r\n", b"BREW /pot HTTP/1.1\r\nHost: localhost\r\n\r\n"]
+FOREIGN = b"GET /v1/models HTTP/1.1\r\nHost: somewhere.example\r\n\r\n"
 MEANT_TO_FAIL = {400, 404, 405, 408, 413, 429, 431, 503}
 
 
@@ -157,7 +160,7 @@ class Soak:
         body, _ = self.body(pick)
         text = json.dumps({**body, "stream": pick.random() < 0.5}).encode()
         with socket.create_connection((self.server.host, self.server.port), timeout=60) as client:
-            client.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(text) +
+            client.sendall(POST + b"Content-Length: %d\r\n\r\n" % len(text) +
                            text[:pick.choice([0, len(text) // 2, len(text)])])
             time.sleep(pick.choice([0, 0.05, 0.5]))
         self.count("left at once")
@@ -175,12 +178,14 @@ class Soak:
 
     def raw(self, pick):
         with socket.create_connection((self.server.host, self.server.port), timeout=60) as client:
-            client.sendall(pick.choice(RAW))
+            sent = pick.choice(RAW + [FOREIGN])
+            client.sendall(sent)
             client.settimeout(pick.choice([0.1, 1]))
             try:
                 answer = client.recv(200)
                 status = re.match(rb"HTTP/1.\d (\d+)", answer)
-                if status and int(status.group(1)) not in MEANT_TO_FAIL | {505, 501}:
+                expected = {403} if sent == FOREIGN else MEANT_TO_FAIL | {505, 501}
+                if status and int(status.group(1)) not in expected:
                     self.fault(f"no request, but: {answer[:60]!r}")
             except socket.timeout:
                 pass
@@ -190,7 +195,7 @@ class Soak:
         """Writes a request in small pieces."""
         body, key = self.body(pick)
         text = json.dumps(body).encode()
-        text = b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(text) + text
+        text = POST + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(text) + text
         with socket.create_connection((self.server.host, self.server.port), timeout=120) as client:
             for begin in range(0, len(text), 40):
                 client.sendall(text[begin:begin + 40])

@@ -69,6 +69,7 @@ void add_result_flags(CLI::App& command, Comparison& c) {
 
 void add_comparison_flags(CLI::App& command, Comparison& c) {
   add_engine_flags(command, c.engine);
+  add_engine_limit_flags(command, c.engine);
   command.option_defaults()->group("What is compared");
   auto* prompt = command.add_option("-p,--prompt", c.prompt, "One prompt, in place of files");
   command

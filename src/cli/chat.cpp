@@ -53,6 +53,7 @@ void add_chat(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("chat", "Talk with a model: a line is a turn, from a terminal or a pipe");
   add_engine_flags(*command, flags->engine);
+  add_engine_limit_flags(*command, flags->engine);
   add_length_flags(*command, flags->request);
   command->add_option("--system-prompt,--system", flags->request.system,
                       "System message (llama.cpp's -sys, too)");

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "api/engine_limits.h"
+#include "cli/limit_flags.h"
 #include "cli/plan_flags.h"
 #include "cli/progress.h"
 #include "cli/validators.h"
@@ -66,33 +68,20 @@ void add_engine_flags(CLI::App& command, EngineOptions& options) {
       ->check(in_range<std::int64_t>(0, std::int64_t{1} << 32));
   add_words(command, "--weights", options.weights,
             "Weights in memory. native: quantised ones as they are stored, others in bf16 (auto: native)");
-  command
-      .add_option("--grammar-seconds", options.grammar_budget.seconds,
-                  "Seconds of one core that compiling a grammar or schema may take")
-      ->check(in_range(1e-3, 1e6))
-      ->capture_default_str()
-      ->type_name("S");
-  command
-      .add_option_function<std::int64_t>(
-          "--grammar-memory", [&options](std::int64_t mib) { options.grammar_budget.bytes = mib << 20; },
-          "MiB of memory that compiling it may take")
-      ->check(in_range<std::int64_t>(1, std::int64_t{1} << 20))
-      ->default_str(fmt::format("{}", options.grammar_budget.bytes >> 20))
-      ->type_name("MIB");
   add_words(command, "--kv-type", options.kv, "Keys and values in memory (auto: bf16; f32 with f32 weights)");
-  command
-      .add_option("--template-steps", options.template_limits.steps,
-                  "Steps that writing one conversation by the chat template may take")
-      ->check(in_range<std::int64_t>(1, std::int64_t{1} << 40))
-      ->capture_default_str();
-  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-  command
-      .add_option_function<std::int64_t>(
-          "--template-memory",
-          [&options](const std::int64_t& mib) { options.template_limits.bytes = mib * kMiB; },
-          "MiB of texts and lists that it may make on the way")
-      ->check(in_range<std::int64_t>(1, std::int64_t{1} << 20))
-      ->default_str(std::to_string(options.template_limits.bytes / kMiB));
+}
+
+void add_engine_limit_flags(CLI::App& command, EngineOptions& options) {
+  command.option_defaults()->group("Limits");
+  const EngineLimits limits(options);
+  for (const LimitOf<EngineLimits>& limit : engine_limit_table()) {
+    add_limit_flag(command, limit, limits.*limit.member,
+                   [&options, member = limit.member](std::int64_t value) {
+                     EngineLimits changed(options);
+                     changed.*member = value;
+                     changed.apply_to(options);
+                   });
+  }
 }
 
 void add_sampling_flags(CLI::App& command, SamplingOptions& options) {

@@ -10,9 +10,11 @@ namespace augur::cli {
 // The flags of the public options, under llama.cpp's names where it has them. Each add_* binds flags of
 // `command` to the struct it is given, which must live as long as `command`.
 
-/// -m, -md, --spec-vocab, --spec-datastore, -t, --pin, -c, --weights, --kv-type, --template-steps,
-/// --template-memory
+/// -m, -md, --spec-vocab, --spec-datastore, -t, --pin, -c, --weights, --kv-type
 void add_engine_flags(CLI::App& command, EngineOptions& options);
+
+/// Those of EngineLimits, which a server has among its own.
+void add_engine_limit_flags(CLI::App& command, EngineOptions& options);
 
 /// --temp, --top-k, --top-p, --min-p, penalties, --logit-bias, --seed
 void add_sampling_flags(CLI::App& command, SamplingOptions& options);

@@ -83,6 +83,7 @@ void add_generate(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("generate", "Generate text: it streams to stdout, statistics go to stderr");
   add_engine_flags(*command, flags->engine);
+  add_engine_limit_flags(*command, flags->engine);
   add_request_flags(*command, flags->request);
   add_grammar_flags(*command, flags->request.grammar);
   auto* prompt = command->add_option("-p,--prompt", flags->prompt, "The prompt");

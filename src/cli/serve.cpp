@@ -9,13 +9,13 @@
 #include <sstream>
 #include <string>
 #include <thread>
-#include <tuple>
 
 #include "augur/session.h"
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/engine_flags.h"
 #include "cli/interrupt.h"
+#include "cli/limit_flags.h"
 #include "cli/output.h"
 #include "cli/plan_flags.h"
 #include "cli/text_file.h"
@@ -28,8 +28,6 @@ namespace augur::cli {
 namespace {
 
 struct ServeFlags {
-  ServeFlags() { session.drafts = {.nodes = 64, .depth = 16, .topk = 16}; }
-
   EngineOptions engine;
   std::int64_t memory_mib = 0;
   std::int64_t cache_mib = SessionOptions{}.cache_bytes >> 20;
@@ -89,6 +87,7 @@ int serve(const ServeFlags& flags) {
   }
   std::vector<std::string> hosts = flags.allowed_hosts;
   hosts.push_back(flags.http.host);
+  const Limits& limits = flags.http.limits;
   const InterruptGuard interrupt;
   std::string name = flags.alias;
   if (name.empty()) name = std::filesystem::path(flags.engine.model).lexically_normal().filename().string();
@@ -109,10 +108,16 @@ int serve(const ServeFlags& flags) {
                    .share_prefixes = flags.share_prefixes,
                    .trusted_proxies = flags.trusted_proxies,
                    .allowed_hosts = hosts,
-                   .limits = flags.http.limits});
+                   .limits = limits});
   HttpServer server(flags.http, service);
-  engine.emplace(load_engine(flags.engine));
+  EngineOptions loaded = flags.engine;
+  engine_limits(limits).apply_to(loaded);
+  engine.emplace(load_engine(loaded));
   SessionOptions session = flags.session;
+  session.drafts = {.nodes = static_cast<int>(limits.draft_nodes),
+                    .depth = static_cast<int>(limits.draft_depth),
+                    .topk = static_cast<int>(limits.draft_topk)};
+  session.compilers = static_cast<int>(limits.grammar_threads);
   session.memory = flags.memory_mib << 20;
   session.cache_bytes = flags.cache_mib << 20;
   service.open(*engine, session);
@@ -128,20 +133,6 @@ int serve(const ServeFlags& flags) {
   }
   server.finish(kSecondsToWrite);
   return left == 0 ? 0 : 1;
-}
-
-/// A flag for each limit of the server.
-void add_limit_flags(CLI::App& command, Limits& limits) {
-  for (const Limit& limit : limit_table()) {
-    command
-        .add_option_function<std::int64_t>(
-            std::string(limit.flag),
-            [&limits, limit](std::int64_t value) { limits.*limit.member = value * limit.scale; },
-            fmt::format("Limit of {}", limit.bounds))
-        ->check(in_range(limit.lowest, limit.highest))
-        ->default_str(std::to_string(limits.*limit.member / limit.scale))
-        ->type_name(limit.unit.empty() ? "N" : std::string(limit.unit));
-  }
 }
 
 }  // namespace
@@ -226,12 +217,6 @@ void add_serve(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->type_name("S");
   command
-      ->add_option("--grammar-threads", flags->session.compilers,
-                   "Threads that compile the grammars of requests")
-      ->check(in_range(1, SessionOptions::kMostCompilers))
-      ->capture_default_str()
-      ->type_name("N");
-  command
       ->add_option("--prompt-share", flags->session.prompt_share,
                    "By what share of its time new prompts may lengthen a step of running requests")
       ->check(in_range(0.0, 1e6))
@@ -258,13 +243,10 @@ void add_serve(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->type_name("MS");
   command->option_defaults()->group("Limits");
-  add_limit_flags(*command, flags->http.limits);
-  const std::tuple<const char*, int*, const char*> drafts[] = {
-      {"--spec-most-nodes", &flags->session.drafts.nodes, "n_max and size that a request may ask for"},
-      {"--spec-most-depth", &flags->session.drafts.depth, "depth that a request may ask for"},
-      {"--spec-most-topk", &flags->session.drafts.topk, "topk that a request may ask for"}};
-  for (const auto& [name, most, help] : drafts) {
-    command->add_option(name, *most, help)->check(in_range(1, 4096))->capture_default_str()->type_name("N");
+  Limits& limits = flags->http.limits;
+  for (const Limit& limit : limit_table()) {
+    add_limit_flag(*command, limit, limits.*limit.member,
+                   [&limits, member = limit.member](std::int64_t value) { limits.*member = value; });
   }
   add_speculation_flags(*command, flags->engine.speculation);
   command->callback([flags, &action] { action = [flags] { return serve(*flags); }; });

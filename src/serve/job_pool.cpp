@@ -17,8 +17,19 @@ void JobPool::finish() {
 void JobPool::add(std::function<void()> job) {
   const std::lock_guard lock(mutex_);
   jobs_.push_back(std::move(job));
-  if (idle_ < jobs_.size() && threads_.size() < most_) threads_.emplace_back([this] { run(); });
+  if (idle_ < jobs_.size() && threads_.size() < most_) start_thread();
   more_.notify_one();
+}
+
+/// Without one more the others do the job; without any it is not taken. With the mutex held.
+void JobPool::start_thread() {
+  try {
+    threads_.emplace_back([this] { run(); });
+  } catch (...) {
+    if (!threads_.empty()) return;
+    jobs_.pop_back();
+    throw;
+  }
 }
 
 void JobPool::run() {

@@ -18,12 +18,13 @@ class JobPool {
   JobPool(const JobPool&) = delete;
   JobPool& operator=(const JobPool&) = delete;
 
-  /// `job` throws nothing. Not after finish().
+  /// `job` throws nothing. Throws where there is no memory for it, or no thread at all. Not after finish().
   void add(std::function<void()> job);
   /// Returns when all jobs are done.
   void finish();
 
  private:
+  void start_thread();
   void run();
 
   const std::size_t most_;

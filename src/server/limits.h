@@ -1,7 +1,10 @@
 #pragma once
 #include <cstdint>
 #include <span>
-#include <string_view>
+
+#include "api/engine_limits.h"
+#include "augur/session.h"
+#include "io/json_reader.h"
 
 namespace augur {
 
@@ -19,27 +22,36 @@ struct Limits {
   std::int64_t http_bytes = std::int64_t{512} << 20;
   std::int64_t http_threads = 2;
   // Requests.
+  std::int64_t json_levels = kMaxJsonDepth;
   std::int64_t prompts = 256;
   std::int64_t choices = 16;
   std::int64_t logprobs = 20;
   std::int64_t stops = 16;
   std::int64_t stop_bytes = std::int64_t{64} << 10;
+  std::int64_t tool_name_bytes = 128;
+  std::int64_t salt_bytes = 512;
+  std::int64_t response_fields = 64;
+  // Drafts and grammars.
+  std::int64_t draft_nodes = 64;
+  std::int64_t draft_depth = 16;
+  std::int64_t draft_topk = 16;
+  std::int64_t grammar_threads = SessionOptions{}.compilers;
   // Files.
+  std::int64_t saved_name_bytes = 200;
   std::int64_t saved_bytes = std::int64_t{16} << 30;
+  // The engine's.
+  std::int64_t grammar_ms = EngineLimits{}.grammar_ms;
+  std::int64_t grammar_bytes = EngineLimits{}.grammar_bytes;
+  std::int64_t template_steps = EngineLimits{}.template_steps;
+  std::int64_t template_bytes = EngineLimits{}.template_bytes;
 };
 
-/// One member of Limits.
-struct Limit {
-  std::string_view flag;    ///< of `augur serve`
-  std::string_view unit;    ///< in which the flag counts: "KiB", "MiB", "s"; empty: things
-  std::int64_t scale;       ///< the member's value is the flag's times this
-  std::int64_t lowest;      ///< of the flag
-  std::int64_t highest;     ///< of the flag
-  std::string_view bounds;  ///< what
-  std::int64_t Limits::*member;
-};
+using Limit = LimitOf<Limits>;
 
-/// In the order of Limits, all of them.
+/// All of Limits, in its order.
 std::span<const Limit> limit_table();
+
+/// Those that the engine minds.
+EngineLimits engine_limits(const Limits& limits);
 
 }  // namespace augur

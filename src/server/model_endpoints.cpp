@@ -81,7 +81,7 @@ void answer_tokens(const Engine& engine, const std::vector<TokenId>& tokens, Exc
 
 /// vLLM's form: "prompt", or "messages".
 void tokenize(const Served& served, const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
-  ordered_json object = parse_body(request.body);
+  ordered_json object = parse_body(request.body, served.options.limits);
   FieldNotes notes = field_notes(served);
   if (object.contains("content")) {
     return tokenize_content(served, object, notes, *exchange);
@@ -116,7 +116,7 @@ void tokenizer_info(const Served& served, const HttpRequest&, const std::shared_
 void detokenize(const Served& served, const HttpRequest& request, const std::shared_ptr<Exchange>& exchange) {
   std::vector<TokenId> ids;
   FieldNotes notes = field_notes(served);
-  read_object(detokenize_fields(), "", parse_body(request.body), notes, ids);
+  read_object(detokenize_fields(), "", parse_body(request.body, served.options.limits), notes, ids);
   tell_ignored(notes, served, *exchange);
   for (const TokenId id : ids) {
     if (id < served.engine.info().vocab) continue;

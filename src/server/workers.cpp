@@ -4,27 +4,22 @@
 
 namespace augur {
 
-Workers::Workers(int threads) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
-}
-
 Workers::~Workers() {
+  std::map<std::string, std::deque<Job>> dropped;
   {
     const std::lock_guard lock(mutex_);
-    ending_ = true;
+    dropped.swap(waiting_);
+    turns_.clear();
   }
-  changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  pool_.finish();
 }
 
 void Workers::submit(Job job) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto [client, first] = waiting_.try_emplace(job.client);
-    if (first) turns_.push_back(job.client);
-    client->second.push_back(std::move(job));
-  }
-  changed_.notify_all();
+  const std::lock_guard lock(mutex_);
+  pool_.add([this] { run_next(); });  // first: where it throws, the job is not taken
+  const auto [client, first] = waiting_.try_emplace(job.client);
+  if (first) turns_.push_back(job.client);
+  client->second.push_back(std::move(job));
 }
 
 void Workers::drain() {
@@ -47,20 +42,17 @@ Workers::Job Workers::take_next() {
   return job;
 }
 
-void Workers::work() {
+void Workers::run_next() {
   std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [&] { return ending_ || !turns_.empty(); });
-    if (ending_) return;
-    Job job = take_next();
-    ++running_;
-    lock.unlock();
-    if (!job.abandoned()) job.run();
-    job = {};  // what it holds is let go before it counts as done
-    lock.lock();
-    --running_;
-    changed_.notify_all();
-  }
+  if (turns_.empty()) return;  // this is ending
+  Job job = take_next();
+  ++running_;
+  lock.unlock();
+  if (!job.abandoned()) job.run();
+  job = {};  // what it holds is let go before it counts as done
+  lock.lock();
+  --running_;
+  changed_.notify_all();
 }
 
 }  // namespace augur

@@ -5,8 +5,8 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <thread>
-#include <vector>
+
+#include "serve/job_pool.h"
 
 namespace augur {
 
@@ -20,7 +20,7 @@ class Workers {
     std::function<void()> run;        ///< does not throw
   };
 
-  explicit Workers(int threads);
+  explicit Workers(int threads) : pool_(threads) {}
   /// Ends what runs, drops what waits.
   ~Workers();
   Workers(const Workers&) = delete;
@@ -31,16 +31,15 @@ class Workers {
   void drain();
 
  private:
-  void work();
+  void run_next();
   Job take_next();
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable changed_;                 ///< jobs have come to an end
   std::map<std::string, std::deque<Job>> waiting_;  ///< by client; none is empty
   std::deque<std::string> turns_;                   ///< who has jobs that wait, in the order of their turns
   int running_ = 0;
-  bool ending_ = false;
-  std::vector<std::thread> threads_;
+  JobPool pool_;  ///< has a job for each that waits: to run the next one
 };
 
 }  // namespace augur

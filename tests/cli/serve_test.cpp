@@ -45,10 +45,14 @@ TEST(Serve, TakesNoEmptyKeyAndNoLimitThatCannotBe) {
   const Outcome open_door = run_augur({"serve", "-m", stories260k(), "--port", "0", "--api-key", ""});
   EXPECT_EQ(open_door.code, 1);
   EXPECT_THAT(open_door.err, HasSubstr("an API key is empty"));
-  for (const char* flag : {"--max-body", "--max-connections", "--timeout", "--threads-http"}) {
+  for (const char* flag : {"--max-body", "--max-connections", "--timeout", "--threads-http",
+                           "--spec-most-nodes", "--grammar-seconds", "--template-memory"}) {
     EXPECT_EQ(run_augur({"serve", "-m", stories260k(), flag, "0"}).code, 2) << flag;
   }
-  EXPECT_THAT(run_augur({"serve", "--help"}).out, HasSubstr("--http-memory MiB=512"));
+  const std::string help = run_augur({"serve", "--help"}).out;
+  for (const char* flag : {"--http-memory MiB=512", "--grammar-seconds s=2", "--max-nesting N=64"}) {
+    EXPECT_THAT(help, HasSubstr(flag));
+  }
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 void read_openai(augur::OpenAiEndpoint endpoint, std::string_view body, const augur::SpeculationPlan& plan) {
   augur::FieldNotes notes;
-  augur::parse_openai_request(endpoint, augur::parse_body(body), plan, notes);
+  augur::parse_openai_request(endpoint, augur::parse_body(body, {}), plan, notes);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ publishers ship; those in families/ are our own, each in the manner of a family 
     pip install jinja2 && python3 tests/golden/make_chat_template_golden.py
 """
 
+import functools
 import json
 import pathlib
 
@@ -43,9 +44,17 @@ def environment(sandbox=jinja2.sandbox.ImmutableSandboxedEnvironment):
     return env
 
 
-def render(source, variables, sandbox=jinja2.sandbox.ImmutableSandboxedEnvironment):
+@functools.lru_cache(maxsize=1)
+def compiled(source, sandbox, functions):
+    env = environment(sandbox)
+    env.globals.update(functions)
+    return env.from_string(source)
+
+
+def render(source, variables, sandbox=jinja2.sandbox.ImmutableSandboxedEnvironment, **functions):
     try:
-        return {"expected": environment(sandbox).from_string(source).render({"tools": None, "documents": None, **variables})}
+        template = compiled(source, sandbox, tuple(functions.items()))
+        return {"expected": template.render({"tools": None, "documents": None, **variables})}
     except jinja2.exceptions.TemplateError as error:
         return {"error": str(error)}
     except (TypeError, ValueError, KeyError, IndexError, ZeroDivisionError, AttributeError, SyntaxError, RecursionError) as error:
@@ -336,24 +345,25 @@ TEMPLATES = [
 ]
 
 
-def main():
+def rendered(templates, folder, conversations, **how):
+    """What each template makes of each conversation, with and without a prompt for the answer."""
     cases = []
-    for template in sorted(FOLDER.glob("*.jinja")):
+    for template in templates:
         source = template.read_text(encoding="utf-8")
-        for name, variables in CONVERSATIONS.items():
+        for name, variables in conversations.items():
             for prompt in (True, False):
                 given = {"bos_token": "<s>", "eos_token": "</s>", "add_generation_prompt": prompt, **variables}
-                cases.append({"template": template.name, "conversation": name, "prompt": prompt, **render(source, given)})
-    write("published.json", {"conversations": CONVERSATIONS, "cases": cases})
-    families = {**CONVERSATIONS, **FAMILY_CONVERSATIONS}
-    family_cases = []
-    for template in sorted((FOLDER / "families").glob("*.jinja")):
-        for name, variables in families.items():
-            for prompt in (True, False):
-                given = {"bos_token": "<s>", "eos_token": "</s>", "add_generation_prompt": prompt, **variables}
-                family_cases.append({"template": "families/" + template.name, "conversation": name, "prompt": prompt,
-                                     **render(template.read_text(encoding="utf-8"), given)})
-    write("families.json", {"conversations": families, "cases": family_cases})
+                cases.append({"template": str(template.relative_to(folder)), "conversation": name, "prompt": prompt,
+                              **render(source, given, **how)})
+    return {"conversations": conversations, "cases": cases}
+
+
+def main():
+    published = rendered(sorted(FOLDER.glob("*.jinja")), FOLDER, CONVERSATIONS)
+    cases = published["cases"]
+    write("published.json", published)
+    write("families.json", rendered(sorted((FOLDER / "families").glob("*.jinja")), FOLDER,
+                                    {**CONVERSATIONS, **FAMILY_CONVERSATIONS}))
     features = []
     for source in ["{{ " + expression + " }}" for expression in EXPRESSIONS] + TEMPLATES:
         features.append({"source": source, **render(source, V)})

@@ -7,14 +7,13 @@
 
 #include "server/anthropic/anthropic_messages.h"
 #include "server/fields/foreign_fields.h"
+#include "server/fields/grammar_field.h"
 #include "server/fields/json_fields.h"
 
 namespace augur {
 namespace {
 
 using nlohmann::ordered_json;
-
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
 
 /// What a body is read into.
 struct Draft {
@@ -68,6 +67,13 @@ void read_tool_choice(const ordered_json& value, OfferedTools& to) {
   read_tool_choice_word("tool_choice", type == "any" ? ordered_json("required") : type, to);
 }
 
+const FieldTable<Request>& output_fields() {
+  static const FieldTable<Request> table = {
+      {{"format", FieldType::schema(R"({"$ref": "#/components/schemas/TextFormat"})")}, read_text_format},
+      fixed_field<Request>("effort", R"(["high"])")};
+  return table;
+}
+
 void read_thinking(const FieldValue& value, Draft&) {
   if (!value.json.is_object() || value.json.value("type", ordered_json()) != "disabled") {
     unsupported(value.path);
@@ -101,7 +107,11 @@ const FieldTable<Draft>& count_fields() {
             "required": ["type"]})")},
          read_thinking},
         ignored_field<Draft>("cache_control", kAnyObject, "every prompt is cached"),
-        fixed_field<Draft>("output_config", "[{}]"),
+        {{"output_config", FieldType::schema(R"({"type": "object", "properties": {
+            "format": {"$ref": "#/components/schemas/TextFormat"}}})")},
+         [](const FieldValue& v, Draft& to) {
+           read_object(output_fields(), v.path, v.json, v.notes, to.shared.request);
+         }},
         fixed_field<Draft>("mcp_servers", "[[]]"),
         absent_field<Draft>("container"),
         absent_field<Draft>("context_management")}});
@@ -138,7 +148,7 @@ AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string
                                          const SpeculationPlan& plan, FieldNotes& notes) {
   Draft draft;
   draft.shared.request.sampling.temperature = 1;
-  read_object(fields(endpoint), "", parse_body(text), notes, draft);
+  read_object(fields(endpoint), "", parse_body(text, notes.limits), notes, draft);
   AnthropicRequest& to = draft.to;
   to.text_bias = draft.shared.text_bias;
   to.request = finish_draft(draft.shared, plan);

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "io/big_integers.h"
-#include "io/json_reader.h"
 #include "server/fields/bad_request.h"
 #include "server/http/io_thread.h"
 
@@ -35,7 +34,7 @@ std::string place_of(std::string_view text, std::size_t byte) {
 /// way in looks through all that are there.
 class Builder final : public nlohmann::json_sax<ordered_json> {
  public:
-  explicit Builder(std::string_view text) : text_(text) {}
+  Builder(std::string_view text, std::int64_t most_levels) : text_(text), most_levels_(most_levels) {}
   ordered_json take() { return std::move(root_); }
 
   bool null() override { return put(nullptr) != nullptr; }
@@ -86,8 +85,8 @@ class Builder final : public nlohmann::json_sax<ordered_json> {
     return &members.back().second;
   }
   bool open(ordered_json value) {
-    if (std::ssize(open_) == kMaxJsonDepth) {
-      throw BadRequest("", fmt::format("the body is nested deeper than {} levels", kMaxJsonDepth));
+    if (std::ssize(open_) == most_levels_) {
+      throw BadRequest("", fmt::format("the body is nested deeper than {} levels", most_levels_));
     }
     std::string name = key_;
     ordered_json* const place = put(std::move(value));
@@ -112,6 +111,7 @@ class Builder final : public nlohmann::json_sax<ordered_json> {
   }
 
   const std::string_view text_;
+  const std::int64_t most_levels_;
   ordered_json root_;
   std::vector<Open> open_;  ///< outermost first; their places stay, as only the innermost one grows
   std::string key_;
@@ -119,9 +119,9 @@ class Builder final : public nlohmann::json_sax<ordered_json> {
 
 }  // namespace
 
-ordered_json parse_body(std::string_view body) {
+ordered_json parse_body(std::string_view body, const Limits& limits) {
   IoThread::must_not_be_current();
-  Builder builder(body);
+  Builder builder(body, limits.json_levels);
   ordered_json::sax_parse(body, &builder);
   ordered_json object = builder.take();
   if (!object.is_object()) throw BadRequest("", "the body is not a JSON object");

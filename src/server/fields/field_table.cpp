@@ -27,6 +27,23 @@ void check_one_of(const std::string& path, std::string_view json, const ordered_
   unexpected(path, words(values) + ": this server does not support anything else");
 }
 
+void check_text(const std::string& path, const FieldType& type, const ordered_json& value,
+                const Limits& limits) {
+  const std::string text = read_string(path, value);
+  if (type.limit == nullptr) return;
+  const std::int64_t most = limits.*type.limit;
+  if (text.empty() || std::ssize(text) > most) {
+    unexpected(path, fmt::format("a string of 1 to {} bytes", most));
+  }
+}
+
+ordered_json text_schema(const FieldType& type) {
+  ordered_json schema = {{"type", "string"}};
+  if (type.limit != nullptr) schema.update({{"minLength", 1}, {"maxLength", Limits{}.*type.limit}});
+  if (!type.pattern.empty()) schema["pattern"] = type.pattern;
+  return schema;
+}
+
 std::int64_t highest_of(const FieldType& integer, const Limits& limits) {
   return integer.limit == nullptr ? integer.highest : limits.*integer.limit;
 }
@@ -40,7 +57,7 @@ ordered_json type_schema(const FieldType& type) {
     case Kind::Number:
       return {{"type", "number"}, {"minimum", type.low}, {"maximum", type.high}};
     case Kind::Text:
-      return {{"type", "string"}};
+      return text_schema(type);
     case Kind::OneOf:
     case Kind::Json:
       break;
@@ -65,7 +82,7 @@ void check_type(const std::string& path, const FieldType& type, const ordered_js
       read_number(path, value, type.low, type.high);
       break;
     case Kind::Text:
-      read_string(path, value);
+      check_text(path, type, value, limits);
       break;
     case Kind::OneOf:
       check_one_of(path, type.json, value);

@@ -28,11 +28,13 @@ struct FieldType {
   Kind kind = Kind::Json;
   std::int64_t lowest = 0;  ///< of an Integer
   std::int64_t highest = 0;
-  std::int64_t Limits::*limit = nullptr;  ///< of an Integer whose highest is a limit of the server
-  double low = 0;                         ///< of a Number
+  /// A limit of the server: of an Integer its highest value, of a Text its bytes, of which it then has some.
+  std::int64_t Limits::*limit = nullptr;
+  double low = 0;  ///< of a Number
   double high = 0;
   /// OneOf: a JSON list of the values. Json: a JSON schema; the reader does the checks.
   std::string_view json = "{}";
+  std::string_view pattern = {};  ///< of a Text
 
   static FieldType boolean() { return {.kind = Kind::Boolean}; }
   static FieldType integer(std::int64_t lowest, std::int64_t highest) {
@@ -45,6 +47,10 @@ struct FieldType {
     return {.kind = Kind::Number, .low = low, .high = high};
   }
   static FieldType text() { return {.kind = Kind::Text}; }
+  /// `pattern` is said in OpenAPI; the reader minds it.
+  static FieldType text(std::int64_t Limits::*longest, std::string_view pattern = {}) {
+    return {.kind = Kind::Text, .limit = longest, .pattern = pattern};
+  }
   static FieldType one_of(std::string_view values) { return {.kind = Kind::OneOf, .json = values}; }
   static FieldType schema(std::string_view json) { return {.kind = Kind::Json, .json = json}; }
 };

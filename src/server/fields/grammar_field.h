@@ -7,7 +7,8 @@
 
 namespace augur {
 
-/// "text.format" of OpenAI's Responses API: text, json_object or json_schema.
+/// "text.format" of OpenAI's Responses API, and "output_config.format" of Anthropic's: text, json_object or
+/// json_schema.
 void read_text_format(const FieldValue& value, Request& request);
 
 /// llama.cpp's "grammar".

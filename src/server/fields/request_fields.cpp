@@ -8,7 +8,6 @@
 #include <limits>
 #include <random>
 
-#include "server/fields/cache_fields.h"
 #include "server/fields/grammar_field.h"
 #include "server/fields/speculative_field.h"
 
@@ -160,9 +159,9 @@ const FieldTable<Draft>& cache_fields() {
   static const FieldTable<Draft> table = {
       {{"cache_prompt", FieldType::boolean(), "take over what is kept of a text that begins alike"},
        [](const FieldValue& v, Draft& to) { to.request.cache_prompt = v.boolean(); }},
-      {{"cache_salt", FieldType::schema(R"({"type": "string", "minLength": 1})"),
+      {{"cache_salt", FieldType::text(&Limits::salt_bytes),
         "what is kept is shared by requests of the same salt only"},
-       [](const FieldValue& v, Draft& to) { to.request.cache_salt = read_cache_salt(v.path, v.json); }}};
+       [](const FieldValue& v, Draft& to) { to.request.cache_salt = v.text(); }}};
   return table;
 }
 

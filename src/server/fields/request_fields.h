@@ -11,6 +11,9 @@
 
 namespace augur {
 
+/// That a request may ask for: more than any context holds.
+inline constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
+
 /// What the fields are read into that all APIs share.
 struct RequestDraft {
   struct TextBias {

@@ -38,8 +38,9 @@ void infill(const Served& served, const HttpRequest& http, const std::shared_ptr
 void apply_template(const Served& served, const HttpRequest& http,
                     const std::shared_ptr<Exchange>& exchange) {
   FieldNotes notes = field_notes(served);
-  OpenAiRequest parsed = parse_openai_request(OpenAiEndpoint::ChatCompletions, parse_body(http.body),
-                                              served.options.speculation, notes);
+  OpenAiRequest parsed =
+      parse_openai_request(OpenAiEndpoint::ChatCompletions, parse_body(http.body, served.options.limits),
+                           served.options.speculation, notes);
   tell_ignored(notes, served, *exchange);
   Request& request = parsed.requests.front();
   offer_tools(served.engine, parsed.tools, request);

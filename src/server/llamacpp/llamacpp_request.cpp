@@ -20,9 +20,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t kMostPaths = 64;
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
-
 /// What a body is read into.
 struct Draft {
   LlamaCppRequest to;
@@ -57,8 +54,9 @@ FieldTable<Draft> flat_speculative_fields() {
 }
 
 void read_paths(const FieldValue& value, Draft& to) {
-  if (!value.json.is_array() || value.json.size() > kMostPaths) {
-    unexpected(value.path, fmt::format("a list of at most {} paths", kMostPaths));
+  const std::int64_t most = value.notes.limits.response_fields;
+  if (!value.json.is_array() || std::ssize(value.json) > most) {
+    unexpected(value.path, fmt::format("a list of at most {} paths", most));
   }
   for (std::size_t i = 0; i < value.json.size(); ++i) {
     to.to.response_fields.push_back(read_string(fmt::format("{}[{}]", value.path, i), value.json[i]));
@@ -228,14 +226,14 @@ Request llamacpp_defaults() {
 LlamaCppRequest parse_completion(const Engine& engine, std::string_view text, const SpeculationPlan& plan,
                                  FieldNotes& notes) {
   Draft draft{.to = {}, .shared = {.request = llamacpp_defaults()}, .prompt = {}, .infill = {}};
-  read_object(completion_fields(), "", parse_body(text), notes, draft);
+  read_object(completion_fields(), "", parse_body(text, notes.limits), notes, draft);
   return finish(engine, draft, plan, notes.limits, all_prompts(engine, draft.prompt, notes.limits));
 }
 
 LlamaCppRequest parse_infill(const Engine& engine, std::string_view body, const SpeculationPlan& plan,
                              FieldNotes& notes) {
   Draft draft{.to = {}, .shared = {.request = llamacpp_defaults()}, .prompt = {}, .infill = {}};
-  read_object(infill_fields(), "", parse_body(body), notes, draft);
+  read_object(infill_fields(), "", parse_body(body, notes.limits), notes, draft);
   const std::optional<InfillTokens> known = infill_tokens(engine);
   if (!known) throw Problem(501, "the model has no tokens for infilling");
   return finish(engine, draft, plan, notes.limits, {infill_prompt(engine, *known, draft.infill)});

@@ -15,13 +15,11 @@ namespace {
 namespace fs = std::filesystem;
 
 void check_name(const std::string& name) {
-  constexpr std::size_t kMost = 200;  // what file systems take, and room for a temporary file's
   const bool fine = std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return c > 0x20 && c != 0x7f && c != '/' && c != '\\' && c != ':';
   });
-  if (!fine || name.empty() || name.size() > kMost || name.front() == '.') {
-    unexpected("filename",
-               "1 to 200 bytes without separators, spaces and control characters, no '.' in front");
+  if (!fine || name.empty() || name.front() == '.') {
+    unexpected("filename", "a name without separators, spaces and control characters, no '.' in front");
   }
 }
 

@@ -11,7 +11,6 @@
 #include "server/answers/json_answers.h"
 #include "server/endpoint.h"
 #include "server/fields/body_parser.h"
-#include "server/fields/cache_fields.h"
 #include "server/fields/field_table.h"
 #include "server/llamacpp/saved_texts.h"
 
@@ -61,11 +60,11 @@ struct SlotRequest {
 
 const FieldTable<SlotRequest>& slot_fields() {
   static const FieldTable<SlotRequest> table = {
-      {{"filename", FieldType::schema(R"({"type": "string", "pattern": "^[^. /\\\\:][^ /\\\\:]{0,199}$"})"),
+      {{"filename", FieldType::text(&Limits::saved_name_bytes, R"(^[^. /\\:][^ /\\:]*$)"),
         "in the folder for saved texts"},
-       [](const FieldValue& v, SlotRequest& to) { to.filename = read_string(v.path, v.json); }},
-      {{"cache_salt", FieldType::schema(R"({"type": "string", "minLength": 1})")},
-       [](const FieldValue& v, SlotRequest& to) { to.owner.salt = read_cache_salt(v.path, v.json); }},
+       [](const FieldValue& v, SlotRequest& to) { to.filename = v.text(); }},
+      {{"cache_salt", FieldType::text(&Limits::salt_bytes)},
+       [](const FieldValue& v, SlotRequest& to) { to.owner.salt = v.text(); }},
       ignored_field<SlotRequest>("model", FieldType::text())};
   return table;
 }
@@ -74,7 +73,7 @@ SlotRequest parse(const Served& served, std::string_view text, Exchange& exchang
   SlotRequest to{.owner = {.tenant = served.caller.tenant, .salt = {}}, .filename = {}};
   if (text.empty()) return to;
   FieldNotes notes = field_notes(served);
-  read_object(slot_fields(), "", parse_body(text), notes, to);
+  read_object(slot_fields(), "", parse_body(text, served.options.limits), notes, to);
   tell_ignored(notes, served, exchange);
   return to;
 }

@@ -15,8 +15,8 @@ namespace {
 template <OpenAiEndpoint kEndpoint>
 void complete(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
   FieldNotes notes = field_notes(served);
-  OpenAiRequest parsed =
-      parse_openai_request(kEndpoint, parse_body(http.body), served.options.speculation, notes);
+  OpenAiRequest parsed = parse_openai_request(kEndpoint, parse_body(http.body, served.options.limits),
+                                              served.options.speculation, notes);
   tell_ignored(notes, served, *exchange);
   require_model(served, parsed.model);
   std::optional<ToolParser> tools;
@@ -39,8 +39,9 @@ void complete(const Served& served, const HttpRequest& http, const std::shared_p
 /// How many tokens a conversation has as a prompt.
 void count_tokens(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
   FieldNotes notes = field_notes(served);
-  OpenAiRequest parsed = parse_openai_request(OpenAiEndpoint::ChatCompletions, parse_body(http.body),
-                                              served.options.speculation, notes);
+  OpenAiRequest parsed =
+      parse_openai_request(OpenAiEndpoint::ChatCompletions, parse_body(http.body, served.options.limits),
+                           served.options.speculation, notes);
   tell_ignored(notes, served, *exchange);
   Request& request = parsed.requests.front();
   offer_tools(served.engine, parsed.tools, request);

@@ -17,8 +17,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
-
 /// What a body is read into.
 struct Draft {
   OpenAiRequest to;

@@ -14,8 +14,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
-
 /// What a body is read into.
 struct Draft {
   ResponsesRequest to;
@@ -132,7 +130,7 @@ const FieldTable<Draft>& fields() {
 
 ResponsesRequest parse_responses_request(std::string_view text, const SpeculationPlan& plan,
                                          FieldNotes& notes) {
-  const ordered_json body = parse_body(text);
+  const ordered_json body = parse_body(text, notes.limits);
   Draft draft;
   draft.shared.request.sampling.temperature = 1;
   read_object(fields(), "", body, notes, draft);

@@ -14,7 +14,7 @@ using nlohmann::ordered_json;
 
 FieldTable<Tool> function_fields(std::string_view schema_name) {
   return {
-      {{"name", FieldType::schema(R"({"type": "string", "pattern": "^[A-Za-z0-9_.-]{1,128}$"})"), {}, true},
+      {{"name", FieldType::text(&Limits::tool_name_bytes, "^[A-Za-z0-9_.-]+$"), {}, true},
        [](const FieldValue& v, Tool& to) { to.name = read_tool_name(v.path, v.json); }},
       {{"description", FieldType::text()}, [](const FieldValue& v, Tool& to) { to.description = v.text(); }},
       {{schema_name, FieldType::schema(R"({"type": "object", "description": "a JSON schema"})")},
@@ -24,15 +24,12 @@ FieldTable<Tool> function_fields(std::string_view schema_name) {
 }
 
 std::string read_tool_name(const std::string& field, const ordered_json& value) {
-  constexpr std::size_t kMost = 128;
   std::string name = read_string(field, value);
   const bool fine = std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.';
   });
-  if (!fine || name.empty() || name.size() > kMost) {
-    unexpected(field, "1 to 128 letters, digits, underscores, dashes and dots");
-  }
+  if (!fine || name.empty()) unexpected(field, "letters, digits, underscores, dashes and dots");
   return name;
 }
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -16,9 +17,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string read(const std::string& name) {
-  std::ifstream file(std::string(AUGUR_SOURCE_DIR) + "/tests/golden/chat_templates/" + name,
-                     std::ios::binary);
+const std::string kOurs = std::string(AUGUR_SOURCE_DIR) + "/tests/golden/chat_templates/";
+
+std::string read(const std::string& name, const std::string& folder = kOurs) {
+  std::ifstream file(folder + name, std::ios::binary);
   std::ostringstream out;
   out << file.rdbuf();
   if (!file) throw std::runtime_error("cannot read " + name);
@@ -50,11 +52,11 @@ Message message_of(const Json& json) {
 }
 
 /// All of a file's renderings; returns how many there were.
-std::size_t compare_all(const std::string& file) {
-  const Json golden = parse_exact_json(read(file));
+std::size_t compare_all(const std::string& file, const std::string& folder = kOurs) {
+  const Json golden = parse_exact_json(read(file, folder));
   for (const Json& one : golden["cases"]) {
     SCOPED_TRACE(one["template"].get<std::string>() + ", " + one["conversation"].get<std::string>());
-    const ChatTemplate chat(read(one["template"]));
+    const ChatTemplate chat(read(one["template"], folder));
     Json variables = golden["conversations"][one["conversation"].get<std::string>()];
     variables["bos_token"] = "<s>";
     variables["eos_token"] = "</s>";
@@ -96,6 +98,13 @@ TEST(ChatTemplateGolden, PublishedTemplates) {
 
 TEST(ChatTemplateGolden, TemplatesInTheMannerOfFamilies) {
   EXPECT_GT(compare_all("families.json"), 900u);
+}
+
+/// Templates that packages carry, and renderings.json: scripts/check_clients.sh names the folder.
+TEST(ChatTemplateGolden, TemplatesOfPackages) {
+  const char* const folder = std::getenv("AUGUR_TEMPLATES");
+  if (folder == nullptr) GTEST_SKIP() << "AUGUR_TEMPLATES names none";
+  EXPECT_GT(compare_all("renderings.json", std::string(folder) + "/"), 2000u);
 }
 
 TEST(ChatTemplateGolden, MessagesGoThroughTheSamePath) {

@@ -382,6 +382,9 @@ TEST_F(ChatServiceTest, MessagesThatAreNotAsTheyMustBeAreNamed) {
   EXPECT_THAT(message({{"max_tokens", nullptr}}), HasSubstr("400 'max_tokens'"));
   EXPECT_THAT(message({{"container", "x"}}), HasSubstr("400 'container'"));
   EXPECT_THAT(message({{"thinking", {{"type", "enabled"}}}}), HasSubstr("400 'thinking'"));
+  EXPECT_THAT(message({{"output_config", {{"effort", "low"}}}}), HasSubstr("400 'output_config.effort'"));
+  EXPECT_THAT(message({{"output_config", {{"format", {{"type", "json_schema"}}}}}}),
+              HasSubstr("400 'output_config.format.schema'"));
   EXPECT_THAT(message({{"system", 3}}), HasSubstr("400 'system'"));
   EXPECT_THAT(message({{"stop_sequences", {""}}}), HasSubstr("400 'stop_sequences[0]'"));
   EXPECT_THAT(message({{"stop", {"x"}}}), HasSubstr("400 'stop'"));

@@ -43,7 +43,7 @@ const FieldTable<Target>& fields() {
 std::vector<std::string> ignored(const std::string& body, Target& to, bool strict = false) {
   FieldNotes notes{.strict = strict, .ignored = {}};
   try {
-    read_object(fields(), "", parse_body(body), notes, to);
+    read_object(fields(), "", parse_body(body, {}), notes, to);
   } catch (const BadRequest& error) {
     return {error.field() + ": " + error.what()};
   }
@@ -111,7 +111,7 @@ TEST(FieldTable, ItsSchemaSaysWhatItTakes) {
 
 std::string parse_error(const std::string& body) {
   try {
-    parse_body(body);
+    parse_body(body, {});
   } catch (const BadRequest& error) {
     return error.what();
   }
@@ -120,7 +120,7 @@ std::string parse_error(const std::string& body) {
 
 TEST(BodyParser, KeepsTheOrderOfKeys) {
   const std::string text = R"({"b":[1,-2,1.5,true,null,"x"],"a":{"d":{},"c":[[]]},"e":18446744073709551615})";
-  EXPECT_EQ(parse_body(text).dump(), text);
+  EXPECT_EQ(parse_body(text, {}).dump(), text);
 }
 
 TEST(BodyParser, SaysWhereItIsNoJsonWithoutTheLibrarysWords) {
@@ -149,6 +149,25 @@ TEST(FieldTable, TheServersLimitIsTheHighestValue) {
   EXPECT_THROW(check_type("n", choices, 17, {}), BadRequest);
   check_type("n", choices, 17, {.choices = 20});
   EXPECT_THROW(check_type("n", choices, 3, {.choices = 2}), BadRequest);
+}
+
+TEST(FieldTable, TheServersLimitIsTheMostBytesOfAText) {
+  const FieldType salt = FieldType::text(&Limits::salt_bytes);
+  EXPECT_NO_THROW(check_type("salt", salt, "abcd", {.salt_bytes = 4}));
+  for (const char* text : {"", "abcde", "abcü"}) {
+    EXPECT_THROW(check_type("salt", salt, text, {.salt_bytes = 4}), BadRequest) << text;
+  }
+  EXPECT_NO_THROW(check_type("user", FieldType::text(), "", {.salt_bytes = 4}));
+  FieldSpec spec{"salt", FieldType::text(&Limits::salt_bytes, "^x"), {}, true};
+  const std::vector<const FieldSpec*> specs = {&spec};
+  EXPECT_EQ(object_schema(specs)["properties"]["salt"],
+            ordered_json::parse(R"({"type": "string", "minLength": 1, "maxLength": 512, "pattern": "^x"})"));
+}
+
+TEST(BodyParser, NestsAsDeepAsTheLimitsSay) {
+  const std::string deep = R"({"a": [[1]]})";
+  EXPECT_NO_THROW(parse_body(deep, {.json_levels = 3}));
+  EXPECT_THROW(parse_body(deep, {.json_levels = 2}), BadRequest);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using nlohmann::ordered_json;
 std::optional<Grammar> grammar_of(const std::string& body) {
   RequestDraft draft;
   FieldNotes notes{.strict = true, .ignored = {}};
-  read_object(grammar_fields(), "", parse_body(body), notes, draft);
+  read_object(grammar_fields(), "", parse_body(body, {}), notes, draft);
   return draft.request.grammar;
 }
 
@@ -97,7 +97,7 @@ std::string text_format(const std::string& format) {
   Request request;
   const std::string body = R"({"text": {"format": )" + format + "}}";
   try {
-    const ordered_json value = parse_body(body)["text"]["format"];
+    const ordered_json value = parse_body(body, {})["text"]["format"];
     FieldNotes notes{.strict = true, .ignored = {}};
     read_text_format({"text.format", value, notes}, request);
   } catch (const BadRequest& error) {

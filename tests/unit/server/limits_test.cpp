@@ -18,10 +18,23 @@ TEST(Limits, TheTableHasEachOnce) {
     EXPECT_TRUE(flags.insert(limit.flag).second) << limit.flag;
     EXPECT_TRUE(limit.flag.starts_with("--")) << limit.flag;
     EXPECT_EQ(limits.*limit.member % limit.scale, 0) << limit.flag;
-    EXPECT_GE(limits.*limit.member / limit.scale, limit.lowest) << limit.flag;
-    EXPECT_LE(limits.*limit.member / limit.scale, limit.highest) << limit.flag;
+    const auto value = static_cast<double>(limits.*limit.member / limit.scale);
+    EXPECT_GE(value, limit.lowest) << limit.flag;
+    EXPECT_LE(value, limit.highest) << limit.flag;
   }
   EXPECT_EQ(limit_table().size(), sizeof(Limits) / sizeof(std::int64_t)) << "a member without a flag";
+}
+
+TEST(Limits, TheEnginesGoThere) {
+  Limits limits;
+  limits.grammar_ms = 1500;
+  limits.template_steps = 7;
+  EngineOptions options;
+  engine_limits(limits).apply_to(options);
+  EXPECT_EQ(options.grammar_budget.seconds, 1.5);
+  EXPECT_EQ(options.grammar_budget.bytes, EngineOptions{}.grammar_budget.bytes);
+  EXPECT_EQ(options.template_limits.steps, 7);
+  EXPECT_EQ(options.template_limits.bytes, EngineOptions{}.template_limits.bytes);
 }
 
 TEST(Limits, ThePageOfOperationsHasThemAll) {

@@ -167,6 +167,17 @@ TEST_P(ToolChoiceTest, TheOtherApisDemandCallsToo) {
   EXPECT_TRUE(fits(json::parse(output[0]["arguments"].get<std::string>())));
 }
 
+TEST_P(ToolChoiceTest, AnthropicsFormatOfTheAnswer) {
+  const json message = answer(
+      "/v1/messages",
+      {{"messages", {{{"role", "user"}, {"content", "Once"}}}},
+       {"max_tokens", 300},
+       {"temperature", 0},
+       {"output_config", {{"format", {{"type", "json_schema"}, {"schema", kSchema}}}, {"effort", "high"}}}});
+  EXPECT_EQ(message["stop_reason"], "end_turn");
+  EXPECT_TRUE(fits(json::parse(message["content"][0]["text"].get<std::string>()))) << message;
+}
+
 /// What a text is left free to be, it is: a strict tool alone changes no token of an answer without calls.
 TEST_P(ToolChoiceTest, AStrictToolLeavesOtherTextAlone) {
   json strict = chat({{"max_tokens", 40}});
