@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/io_thread.h"
 #include "io/big_integers.h"
 #include "io/json_reader.h"
 #include "server/fields/bad_request.h"
-#include "server/http/io_thread.h"
 
 namespace augur {
 namespace {
