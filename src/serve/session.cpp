@@ -414,6 +414,7 @@ class Session::Impl {
       if (batch_.empty()) continue;
       try {
         share_memory();
+        ++steps_;
         batch_.step();
       } catch (...) {
         batch_.fail(std::current_exception());
@@ -463,6 +464,7 @@ class Session::Impl {
     const std::lock_guard lock(shared_->mutex);
     load_ = {.running = running,
              .waiting = running_.size() - std::min(running, running_.size()),
+             .steps = steps_,
              .memory = options_.memory,
              .memory_in_use = budget_.in_use(),
              .page_tokens = static_cast<int>(kKvPageSlots),
@@ -671,6 +673,7 @@ class Session::Impl {
   PrefixCache kept_;
   KvBudget budget_;
   Batch batch_;
+  std::int64_t steps_ = 0;  ///< of the batch
   const Turns turns_;
   const KeptTextForm form_;
   std::thread thread_;
