@@ -21,7 +21,7 @@ constexpr std::array kTable = {
     Limit{"--max-body", "MiB", kMib, 1, kMany, "a request's body", &Limits::body_bytes},
     Limit{"--max-unread", "MiB", kMib, 1, kMany, "what a client leaves unread of its stream",
           &Limits::unread_bytes},
-    Limit{"--http-memory", "MiB", kMib, 1, kMany, "bodies and unread streams of all clients together",
+    Limit{"--http-memory", "MiB", kMib, 1, kMany, "bodies and unread answers of all clients together",
           &Limits::http_bytes},
     Limit{"--threads-http", "", 1, 1, 256, "threads that read requests, fill templates and tokenise",
           &Limits::http_threads},
@@ -32,6 +32,8 @@ constexpr std::array kTable = {
     Limit{"--max-stops", "", 1, 0, kMany, "stop strings of a request", &Limits::stops},
     Limit{"--max-stop-memory", "KiB", kKib, 1, kMany, "bytes of a request's stop strings, times its choices",
           &Limits::stop_bytes},
+    Limit{"--max-unknown-fields", "", 1, 0, kMany, "fields of a request that nobody knows",
+          &Limits::unknown_fields},
     Limit{"--slot-save-quota", "MiB", kMib, 1, kMany, "saved texts in the folder of --slot-save-path",
           &Limits::saved_bytes},
 };

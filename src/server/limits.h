@@ -24,6 +24,7 @@ struct Limits {
   std::int64_t logprobs = 20;
   std::int64_t stops = 16;
   std::int64_t stop_bytes = std::int64_t{64} << 10;
+  std::int64_t unknown_fields = 256;
   // Files.
   std::int64_t saved_bytes = std::int64_t{16} << 30;
 };
