@@ -106,7 +106,9 @@ void write(const ordered_json& value, std::string& to) {
 
 ordered_json parse_exact_json(std::string_view text) {
   Builder builder;
-  if (!ordered_json::sax_parse(text, &builder)) return ordered_json(ordered_json::value_t::discarded);
+  const bool ends_early = text.find('\0') != std::string_view::npos;  // the parser would, there
+  if (ends_early || !ordered_json::sax_parse(text, &builder))
+    return ordered_json(ordered_json::value_t::discarded);
   return std::move(builder.result);
 }
 

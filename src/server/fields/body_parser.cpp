@@ -121,6 +121,10 @@ class Builder final : public nlohmann::json_sax<ordered_json> {
 
 ordered_json parse_body(std::string_view body) {
   IoThread::must_not_be_current();
+  if (const std::size_t zero = body.find('\0');
+      zero != std::string_view::npos) {  // where the parser would end
+    throw BadRequest("", "the body is no JSON " + place_of(body, zero));
+  }
   Builder builder(body);
   ordered_json::sax_parse(body, &builder);
   ordered_json object = builder.take();

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/error.h"
 #include "io/json_reader.h"
 
 namespace augur {
@@ -27,6 +28,12 @@ TEST(ExactJson, IsAsDeepAsOtherJson) {
   EXPECT_TRUE(parse_exact_json(lists(kMaxJsonDepth)).is_array());
   EXPECT_TRUE(parse_exact_json(lists(kMaxJsonDepth + 1)).is_discarded());
   EXPECT_TRUE(parse_exact_json(lists(1'000'000)).is_discarded());
+}
+
+TEST(ExactJson, EndsAtNoZeroByte) {
+  EXPECT_TRUE(parse_exact_json(std::string("{}\0", 3)).is_discarded());
+  EXPECT_TRUE(parse_exact_json(std::string("[1]\0[2", 6)).is_discarded());
+  EXPECT_THROW(parse_json(std::string("{}\0x", 4), "a file"), Error);
 }
 
 /// A member that was looked for among all before it would take hours.
