@@ -15,9 +15,18 @@ constexpr std::string_view kUser = R"("messages": [{"role": "user", "content": "
 
 const std::vector<Kind>& catalogue() {
   static const std::vector<Kind> all = {
-      {"framing", framing}, {"sizes", sizes},       {"nesting", nesting},           {"numbers", numbers},
-      {"unicode", unicode}, {"grammars", grammars}, {"schemas", schemas},           {"templates", templates},
-      {"tools", tools},     {"slots", slots},       {"cancellation", cancellation}, {"tenancy", tenancy},
+      {"framing", framing, true},
+      {"sizes", sizes},
+      {"nesting", nesting},
+      {"numbers", numbers},
+      {"unicode", unicode},
+      {"grammars", grammars},
+      {"schemas", schemas},
+      {"templates", templates},
+      {"tools", tools},
+      {"slots", slots},
+      {"cancellation", cancellation},
+      {"tenancy", tenancy},
   };
   return all;
 }

@@ -25,6 +25,9 @@ struct Case {
 struct Kind {
   std::string name;
   std::vector<Case> (*cases)();
+  /// Its answers are HTTP's, before any API has a say: the page of operations tells of them, and OpenAPI does
+  /// not.
+  bool before_any_api = false;
 };
 
 /// Every kind. What the cases expect is said for a server of the stories model with the template kTemplate,

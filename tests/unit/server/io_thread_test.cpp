@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -31,7 +32,11 @@ TEST_F(IoThreadTest, RefusesWhatTakesLong) {
     if (serves) here = std::make_unique<IoThread>();
     const auto check = [&](const char* what, const auto& work) {
       SCOPED_TRACE(what);
-      serves ? EXPECT_THROW(work(), std::logic_error) : EXPECT_NO_THROW(work());
+      if (serves) {
+        EXPECT_THROW(work(), std::logic_error);
+      } else {
+        EXPECT_NO_THROW(work());
+      }
     };
     check("parsing", parse);
     check("tokenising", tokenise);

@@ -28,7 +28,7 @@ std::vector<Case> grammars() {
   return {
       {"a repetition beyond counting", regex("a{99999999999}"), {400}, "guided_regex"},
       {"a repetition beyond 2^64", regex("a{99999999999999999999999}"), {400}, "guided_regex"},
-      {"repetitions of repetitions", regex("((a{9999}){9999}){9999}"), {400}, "guided_regex"},
+      {"repetitions of repetitions", regex("((a{9999}){9999}){9999}"), either},
       {"a repetition the wrong way round", regex("a{5,2}"), {400}, "guided_regex"},
       {"a repetition in EBNF", ebnf("root ::= \"a\"{1,99999999999}"), {400}, "structured_outputs.grammar"},
       {"a repetition in GBNF", gbnf("root ::= \"a\"{0,1000000000}"), {400}, "grammar"},
@@ -49,7 +49,7 @@ std::vector<Case> grammars() {
       {"alternatives of 60 KiB", regex(repeated("ab|", 20'000) + "c"), either},
       {"a language of nothing", gbnf("root ::= root"), {400}, "grammar"},
       {"a circle", gbnf("root ::= a\na ::= b\nb ::= a"), {400}, "grammar"},
-      {"a text that never ends", gbnf("root ::= \"a\" root"), {400}, "grammar"},
+      {"a text that never ends", gbnf("root ::= \"a\" root"), {200}},
       {"recursion on the left", gbnf("root ::= root \"a\" | \"b\""), {200}},
       {"nothing but the empty text", gbnf("root ::= \"\""), {200}},
       {"no root", gbnf("rut ::= \"a\""), {400}, "grammar"},

@@ -58,7 +58,8 @@ std::vector<Case> numbers() {
                   return all;
                 }() +
                 "]"),
-       {200, 400}},
+       {400},
+       "logit_bias"},
       {"the same token a thousand times",
        llamacpp(R"("n_predict": 1, "logit_bias": [)" + repeated("[1,1e9],", 1000) + "[1,-1e9]]"),
        {200}},
