@@ -38,7 +38,7 @@ TEST(ExactJson, EndsAtNoZeroByte) {
 
 /// A member that was looked for among all before it would take hours.
 TEST(ExactJson, TakesManyMembers) {
-  constexpr int kMembers = 1'000'000;
+  constexpr int kMembers = 100'000;
   std::string text = "{";
   for (int i = 0; i < kMembers; ++i) text += "\"" + std::to_string(i) + "\":" + std::to_string(i) + ",";
   const nlohmann::ordered_json value = parse_exact_json(text + "\"0\":-1}");
