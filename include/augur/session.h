@@ -98,6 +98,7 @@ class Ticket {
 struct SessionLoad {
   std::size_t running = 0;
   std::size_t waiting = 0;  ///< for a place, or for memory
+  std::int64_t steps = 0;   ///< that the batch has made so far
   std::int64_t memory = 0;  ///< SessionOptions::memory, as it was chosen
   std::int64_t memory_in_use = 0;
   int page_tokens = 0;          ///< memory is taken in pages of so many tokens,

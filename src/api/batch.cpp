@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "sampling/nothing_allowed.h"
 
 namespace augur {
 namespace {
@@ -12,6 +13,16 @@ namespace {
 template <class T>
 void make_room_for_one(std::vector<T>& list) {
   if (list.size() == list.capacity()) list.reserve(std::max<std::size_t>(16, 2 * list.size()));
+}
+
+bool allows_nothing(const std::exception_ptr& why) noexcept {
+  try {
+    std::rethrow_exception(why);
+  } catch (const NothingAllowed&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -23,6 +34,10 @@ Result failed(const std::exception_ptr& why) noexcept {
     result.error = describe(why);
   } catch (...) {
     result.error = "out of memory";  // so short that it takes none
+  }
+  if (allows_nothing(why)) {
+    result.refused = true;
+    result.refused_field = "logit_bias";
   }
   return result;
 }

@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "io/json_reader.h"
 
 namespace augur {
 namespace {
 
 using nlohmann::ordered_json;
 
-/// Builds a value from the parser's events.
+/// Builds a value from the parser's events, in a time that grows as the text does: ordered_json's own way to
+/// a member looks through all that are there.
 class Builder final : public nlohmann::json_sax<ordered_json> {
  public:
   ordered_json result;
@@ -36,20 +40,31 @@ class Builder final : public nlohmann::json_sax<ordered_json> {
   }
 
  private:
+  struct Open {
+    ordered_json* value;
+    std::unordered_map<std::string, std::size_t> members = {};  ///< of an object: where they are
+  };
+
   ordered_json* place(ordered_json value) {
     if (open_.empty()) return &(result = std::move(value));
-    ordered_json& parent = *open_.back();
-    if (parent.is_object()) return &(parent[key_] = std::move(value));
-    parent.push_back(std::move(value));
-    return &parent.back();
+    Open& parent = open_.back();
+    if (parent.value->is_array()) {
+      parent.value->push_back(std::move(value));
+      return &parent.value->back();
+    }
+    ordered_json::object_t::Container& members = parent.value->get_ref<ordered_json::object_t&>();
+    const auto [member, first] = parent.members.try_emplace(key_, members.size());
+    if (!first) return &(members[member->second].second = std::move(value));
+    return &members.emplace_back(key_, std::move(value)).second;
   }
   bool put(ordered_json value) {
     place(std::move(value));
     return true;
   }
-  // Whatever is open is the last child of its parent, which grows only when it is closed: it stays in place.
+  // What is open stays in place: its parent grows only when it is closed.
   bool open(ordered_json value) {
-    open_.push_back(place(std::move(value)));
+    if (std::ssize(open_) == kMaxJsonDepth) return false;
+    open_.push_back({.value = place(std::move(value))});
     return true;
   }
   bool close() {
@@ -57,7 +72,7 @@ class Builder final : public nlohmann::json_sax<ordered_json> {
     return true;
   }
 
-  std::vector<ordered_json*> open_;
+  std::vector<Open> open_;  ///< outermost first
   std::string key_;
 };
 
@@ -91,7 +106,9 @@ void write(const ordered_json& value, std::string& to) {
 
 ordered_json parse_exact_json(std::string_view text) {
   Builder builder;
-  if (!ordered_json::sax_parse(text, &builder)) return ordered_json(ordered_json::value_t::discarded);
+  const bool ends_early = text.find('\0') != std::string_view::npos;  // the parser would, there
+  if (ends_early || !ordered_json::sax_parse(text, &builder))
+    return ordered_json(ordered_json::value_t::discarded);
   return std::move(builder.result);
 }
 

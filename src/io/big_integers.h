@@ -9,7 +9,8 @@ namespace augur {
 // a double of an integer that 64 bits do not hold; here such a one is kept as its digits, in a value of the
 // type `binary`, which no JSON text can hold.
 
-/// Keeps the order of keys; of duplicate keys the last one counts. A discarded value for malformed text.
+/// Keeps the order of keys; of duplicate keys the last one counts. A discarded value for text that is
+/// malformed or nested deeper than kMaxJsonDepth.
 nlohmann::ordered_json parse_exact_json(std::string_view text);
 /// On one line; bytes that are no UTF-8 are replaced.
 std::string write_exact_json(const nlohmann::ordered_json& value);

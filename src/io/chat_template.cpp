@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/io_thread.h"
 #include "io/big_integers.h"
 #include "io/jinja/builtins.h"
 #include "io/jinja/interpreter.h"
@@ -124,6 +125,7 @@ MarkedText ChatTemplate::render(const std::vector<Message>& messages, bool add_g
 
 MarkedText ChatTemplate::render(const nlohmann::ordered_json& client,
                                 const nlohmann::ordered_json& own) const {
+  IoThread::must_not_be_current();
   if (!client.is_object())
     throw Error("chat template: variables: expected an object, found {}", client.type_name());
   jinja::Arena arena(

@@ -38,6 +38,7 @@ nlohmann::json parse_json(std::string_view text, std::string_view file) {
   if (nesting(text) > kMaxJsonDepth) {
     throw Error("{}: JSON nested deeper than {} levels", file, kMaxJsonDepth);
   }
+  if (text.find('\0') != std::string_view::npos) throw Error("{}: invalid JSON: a zero byte", file);
   try {
     return nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& e) {

@@ -9,6 +9,7 @@
 #include "base/elementary.h"
 #include "base/error.h"
 #include "sampling/gumbel.h"
+#include "sampling/nothing_allowed.h"
 #include "sampling/nucleus.h"
 
 namespace augur {
@@ -23,6 +24,12 @@ constexpr std::int64_t kFewCandidates = 64;
 void resize_kept(SamplerScratch& s, std::size_t count) {
   s.kept.resize(count);
   s.kept_logits.resize(count);
+}
+
+/// The model's own logits are finite: what is minus infinity was made so.
+[[noreturn]] void throw_unusable(float highest) {
+  if (highest < 0) throw NothingAllowed();
+  throw Error("sampler: the highest logit is {}", highest);
 }
 
 }  // namespace
@@ -180,7 +187,7 @@ TokenId Sampler::draw(std::span<const float> logits, std::span<const TokenId> co
   logits = adjust(logits, context, mask, s);
   const std::int64_t best = argmax(logits.data(), vocab_size_);
   const float max = logits[static_cast<std::size_t>(best)];
-  if (std::isinf(max)) throw Error("sampler: every logit is {}: no token is allowed", max);
+  if (std::isinf(max)) throw_unusable(max);
   if (params_.greedy()) return static_cast<TokenId>(best);
   if (!filter(logits, max, s)) {
     return static_cast<TokenId>(
@@ -205,8 +212,7 @@ void Sampler::processed(std::span<const float> logits, std::span<const TokenId> 
   check(logits);
   logits = adjust(logits, context, mask, scratch_);
   if (make_law(logits, scratch_, out)) return;
-  throw Error("sampler: every logit is {}: no token is allowed",
-              *std::max_element(logits.begin(), logits.end()));
+  throw_unusable(*std::max_element(logits.begin(), logits.end()));
 }
 
 bool Sampler::draft_law(std::span<const float> logits, SamplerScratch& scratch,

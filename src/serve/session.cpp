@@ -423,6 +423,7 @@ class Session::Impl {
       if (batch_.empty()) continue;
       try {
         share_memory();
+        ++steps_;
         batch_.step();
       } catch (...) {
         batch_.fail(std::current_exception());
@@ -472,6 +473,7 @@ class Session::Impl {
     const std::lock_guard lock(shared_->mutex);
     load_ = {.running = running,
              .waiting = running_.size() - std::min(running, running_.size()),
+             .steps = steps_,
              .memory = options_.memory,
              .memory_in_use = budget_.in_use(),
              .page_tokens = static_cast<int>(kKvPageSlots),
@@ -689,6 +691,7 @@ class Session::Impl {
   PrefixCache kept_;
   KvBudget budget_;
   Batch batch_;
+  std::int64_t steps_ = 0;  ///< of the batch
   const Turns turns_;
   const KeptTextForm form_;
   std::thread thread_;

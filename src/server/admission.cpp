@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "server/page.h"
 #include "server/problem.h"
+#include "server/same_key.h"
 #include "server/tenants.h"
 
 namespace augur {
@@ -17,15 +18,6 @@ namespace {
 bool same_letters(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
-/// How long it takes depends on what was sent alone, and tells nothing of the key.
-bool is_key(std::string_view sent, std::string_view key) {
-  std::size_t difference = sent.size() ^ key.size();
-  for (std::size_t i = 0; i < sent.size(); ++i) {
-    difference |= static_cast<std::size_t>(static_cast<unsigned char>(sent[i] ^ key[i % key.size()]));
-  }
-  return difference == 0;
 }
 
 /// A host without its port: "name:80" and "[::1]:80" are "name" and "::1".
@@ -116,9 +108,8 @@ void Admission::check_key(const HttpRequest& head) const {
   if (rules_.api_keys.empty() || head.path == "/health" || is_page_file(head.path)) return;
   if (head.method == "OPTIONS" && allows_origin(head)) return;  // a browser asks before it sends the key
   const std::string_view key = key_in(head);
-  bool found = false;
-  for (const std::string& known : rules_.api_keys) found |= is_key(key, known);
-  if (is_measured(head.path) && !rules_.metrics_key.empty()) found |= is_key(key, rules_.metrics_key);
+  bool found = is_one_of_keys(key, rules_.api_keys);
+  if (is_measured(head.path) && !rules_.metrics_key.empty()) found |= is_same_key(key, rules_.metrics_key);
   if (found) return;
   throw Problem(401, "expected one of this server's API keys: Authorization: Bearer KEY, or x-api-key: KEY",
                 {}, {{"WWW-Authenticate", "Bearer"}});

@@ -28,6 +28,7 @@ struct Limits {
   std::int64_t logprobs = 20;
   std::int64_t stops = 16;
   std::int64_t stop_bytes = std::int64_t{64} << 10;
+  std::int64_t unknown_fields = 256;
   std::int64_t tool_name_bytes = 128;
   std::int64_t salt_bytes = 512;
   std::int64_t response_fields = 64;

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string>
 
 #include "io/unicode.h"
 #include "server/answers/generation_answer.h"
@@ -24,6 +26,7 @@ void load(const Served& served, const HttpRequest&, const std::shared_ptr<Exchan
   const SessionLoad load = load_for(served);
   const ordered_json body = {{"running", load.running},
                              {"waiting", load.waiting},
+                             {"steps", load.steps},
                              {"memory", load.memory},
                              {"memory_in_use", load.memory_in_use},
                              {"cache_bytes_in_use", load.cache_bytes_in_use},
@@ -51,6 +54,17 @@ void models(const Served& served, const HttpRequest&, const std::shared_ptr<Exch
   exchange->respond(200, text_of(body));
 }
 
+/// A JSON list as text: of millions of tokens a document would take a multiple of it.
+template <class Write>
+std::string list_of(std::span<const TokenId> tokens, const Write& write) {
+  std::string list = "[";
+  for (const TokenId token : tokens) {
+    if (list.size() > 1) list += ',';
+    list += write(token);
+  }
+  return list + ']';
+}
+
 /// llama.cpp's form of /tokenize: "content".
 void tokenize_content(const Served& served, const ordered_json& object, FieldNotes& notes,
                       Exchange& exchange) {
@@ -61,22 +75,19 @@ void tokenize_content(const Served& served, const ordered_json& object, FieldNot
   const std::vector<TokenId> ids = content.add_special
                                        ? engine.tokenize(content.text, content.parse_special)
                                        : engine.tokenize_part(content.text, content.parse_special);
-  ordered_json tokens = ordered_json::array();
-  for (const TokenId id : ids) {
-    if (!content.with_pieces) {
-      tokens.push_back(id);
-      continue;
-    }
+  const auto write = [&](TokenId id) {
+    if (!content.with_pieces) return std::to_string(id);
     const std::string piece = engine.token_bytes(id);
     const bool whole = valid_utf8_prefix(piece) == piece.size();
-    tokens.push_back({{"id", id}, {"piece", whole ? ordered_json(piece) : bytes_json(piece)}});
-  }
-  exchange.respond(200, text_of({{"tokens", std::move(tokens)}}));
+    return text_of({{"id", id}, {"piece", whole ? ordered_json(piece) : bytes_json(piece)}});
+  };
+  exchange.respond(200, "{\"tokens\":" + list_of(ids, write) + "}");
 }
 
 void answer_tokens(const Engine& engine, const std::vector<TokenId>& tokens, Exchange& exchange) {
-  exchange.respond(
-      200, text_of({{"count", tokens.size()}, {"max_model_len", engine.info().context}, {"tokens", tokens}}));
+  exchange.respond(200, fmt::format(R"({{"count":{},"max_model_len":{},"tokens":{}}})", tokens.size(),
+                                    engine.info().context,
+                                    list_of(tokens, [](TokenId id) { return std::to_string(id); })));
 }
 
 /// vLLM's form: "prompt", or "messages".

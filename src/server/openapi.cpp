@@ -88,8 +88,13 @@ constexpr std::array kOperations = {
               "TokenizerInfo",
               kGets},
     Operation{"get", "/load", "Server", "How much is going on", {}, "Load", kGets},
-    Operation{
-        "get", "/metrics", "Server", "Prometheus's text form, under vLLM's names and our own", {}, {}, kGets},
+    Operation{"get",
+              "/metrics",
+              "Server",
+              "Prometheus's text form, under vLLM's names and our own",
+              {},
+              {},
+              "401 403 431 501 503"},
     Operation{"get", "/health", "Server", "Whether it serves", {}, "Health", "403 431 503"},
     Operation{"get", "/openapi.json", "Server", "This description", {}, "Object", kGets},
 };

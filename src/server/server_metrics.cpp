@@ -113,7 +113,7 @@ void ServerMetrics::ended(const Result& result, double seconds) {
               "The same by position in the draft, from 0.", {{"position", std::to_string(i)}})
         .Increment(static_cast<double>(s.accepted_per_position[i]));
   }
-  const Labels drafter = {{"drafter", s.type}};
+  const Labels drafter = {{"drafter", to_valid_utf8(s.type)}};
   f.counter("augur:draft_seconds_total", "Time of requests that was spent drafting, by drafter.", drafter)
       .Increment(s.draft_ms / 1e3);
   f.counter("augur:verify_seconds_total", "Time of requests in the model's forwards, by drafter.", drafter)

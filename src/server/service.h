@@ -29,6 +29,8 @@ class Service final : public HttpApplication {
   /// Refuses what comes, returns when what has begun is done; what is not within `seconds` is cancelled.
   /// Returns how many requests that were.
   std::size_t drain(double seconds = std::numeric_limits<double>::infinity());
+  /// What all requests are decoded in. After open().
+  Session& session() { return *session_; }
 
   void admit(const HttpRequest& head) override;
   void answer(HttpRequest request, std::shared_ptr<HttpExchange> http) override;

@@ -19,9 +19,15 @@ namespace augur::testing_support {
 /// A connection of which every byte is ours.
 class RawClient {
  public:
-  explicit RawClient(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  /// `from`: its address, any of 127.0.0.0/8; null: the usual one.
+  explicit RawClient(std::uint16_t port, const char* from = nullptr)
+      : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    if (from != nullptr) {
+      EXPECT_EQ(::inet_pton(AF_INET, from, &address.sin_addr), 1);
+      EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    }
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/io_thread.h"
 #include "grammar/gbnf.h"
 #include "grammar/json_schema.h"
 #include "grammar/structural_tag.h"
@@ -120,6 +121,7 @@ class GrammarCompiler::Impl {
   }
 
   std::shared_ptr<const CompiledGrammar> compile(const Grammar& grammar, const CompileWatch& watch) {
+    IoThread::must_not_be_current();
     if (grammar.text.size() > kLongestText) {
       throw Error("grammar: {} bytes: expected at most {}", grammar.text.size(), kLongestText);
     }

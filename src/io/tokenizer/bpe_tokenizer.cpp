@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/io_thread.h"
 #include "io/tokenizer/bpe_byte_level.h"
 #include "io/unicode.h"
 
@@ -177,6 +178,7 @@ std::vector<ByteRange> ranges_of(const std::string& marks) {
 }  // namespace
 
 std::vector<TokenId> BpeTokenizer::encode(std::string_view text, std::span<const ByteRange> plain) const {
+  IoThread::must_not_be_current();
   std::vector<TokenId> out;
   std::vector<AddedTokenMatcher::Part> parts;
   std::vector<AddedTokenMatcher::Part> inner;

@@ -6,7 +6,6 @@
 
 #include "server/answers/json_answers.h"
 #include "server/fields/bad_request.h"
-#include "server/http/io_thread.h"
 
 namespace augur {
 
@@ -139,7 +138,6 @@ void GenerationAnswer::end(int index, const Result& result) {
 }
 
 void tokenize_prompt(const Engine& engine, Request& request) {
-  IoThread::must_not_be_current();
   const char* const field = request.messages.empty() ? "prompt" : "messages";
   std::vector<TokenId> tokens;
   try {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "io/big_integers.h"
 #include "server/answers/json_answers.h"
 #include "server/answers/parsed_answer.h"
 
@@ -67,8 +68,8 @@ void AnthropicAnswer::finish(const std::vector<Result>& results) {
     body["content"].push_back({{"type", "text"}, {"text", answer.content}});
   }
   for (const ToolCall& call : answer.calls) {
-    ordered_json input = ordered_json::parse(call.arguments, nullptr, false);
-    // Arguments that break off at max_tokens are no input.
+    ordered_json input = parse_exact_json(call.arguments);
+    // Arguments that break off at max_tokens, or are deeper than any reader takes, are no input.
     if (input.is_object()) body["content"].push_back(tool_use(call.id, call.name, std::move(input)));
   }
   body["stop_reason"] = stop_reason(result, answer.calls.size());

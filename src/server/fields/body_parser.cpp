@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/io_thread.h"
 #include "io/big_integers.h"
 #include "server/fields/bad_request.h"
-#include "server/http/io_thread.h"
 
 namespace augur {
 namespace {
@@ -121,6 +121,10 @@ class Builder final : public nlohmann::json_sax<ordered_json> {
 
 ordered_json parse_body(std::string_view body, const Limits& limits) {
   IoThread::must_not_be_current();
+  if (const std::size_t zero = body.find('\0');
+      zero != std::string_view::npos) {  // where the parser would end
+    throw BadRequest("", "the body is no JSON " + place_of(body, zero));
+  }
   Builder builder(body, limits.json_levels);
   ordered_json::sax_parse(body, &builder);
   ordered_json object = builder.take();

@@ -94,6 +94,9 @@ void check_type(const std::string& path, const FieldType& type, const ordered_js
 
 void note_unknown(const std::string& path, std::string_view name, std::span<const std::string_view> known,
                   FieldNotes& notes) {
+  if (std::ssize(notes.ignored) >= notes.limits.unknown_fields) {
+    throw BadRequest(path, fmt::format("is not known, nor are {} others", notes.ignored.size()));
+  }
   if (const std::string_view meant = similar_word(name, known); !meant.empty()) {
     throw BadRequest(path, fmt::format("is not known: did you mean '{}'?", meant));
   }

@@ -114,7 +114,9 @@ const FieldTable<Draft>& sampling_fields() {
       {{"temperature", FieldType::number(0, 100)},
        [](const FieldValue& v, Draft& to) { to.request.sampling.temperature = v.number(); }},
       {{"top_p", FieldType::number(0, 1)},
-       [](const FieldValue& v, Draft& to) { to.request.sampling.top_p = v.number(); }},
+       [](const FieldValue& v, Draft& to) {  // 0: the most probable token alone, as other servers have it
+         to.request.sampling.top_p = std::max(v.number(), double{std::numeric_limits<float>::min()});
+       }},
       {{"top_k", FieldType::integer(-1, kMostCount), "-1 and 0: off"},
        [](const FieldValue& v, Draft& to) {
          to.request.sampling.top_k = static_cast<int>(std::max<std::int64_t>(0, v.integer()));
@@ -172,11 +174,16 @@ Request finish_draft(const Draft& draft, const SpeculationPlan& plan) {
   return request;
 }
 
-void add_text_bias(const Engine& engine, const std::vector<Draft::TextBias>& biases, Request& to) {
+void complete_bias(const Engine& engine, const std::vector<Draft::TextBias>& biases, Request& to) {
   for (const Draft::TextBias& bias : biases) {
     for (const TokenId token : engine.tokenize_part(bias.text)) {
       to.sampling.logit_bias.emplace_back(token, bias.bias);
     }
+  }
+  const std::int32_t vocab = engine.info().vocab;
+  for (const auto& [token, bias] : to.sampling.logit_bias) {
+    if (token < vocab) continue;
+    throw BadRequest("logit_bias", fmt::format("expected token ids below {}, found {}", vocab, token));
   }
 }
 

@@ -40,8 +40,8 @@ const FieldTable<RequestDraft>& cache_fields();
 /// The draft's request: with a seed where it names none, and with its plan laid over `plan`. BadRequest for
 /// what is no plan.
 Request finish_draft(const RequestDraft& draft, const SpeculationPlan& plan);
-/// Biases of texts become those of their tokens.
-void add_text_bias(const Engine& engine, const std::vector<RequestDraft::TextBias>& biases, Request& to);
+/// Biases of texts become those of their tokens. BadRequest for a token that is none.
+void complete_bias(const Engine& engine, const std::vector<RequestDraft::TextBias>& biases, Request& to);
 
 /// Texts that end the answer: one, or a list. BadRequest for an empty one, and for more than the limits
 /// allow.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "io/big_integers.h"
 #include "server/fields/json_fields.h"
 
 namespace augur {
@@ -24,7 +25,7 @@ SpeculationPlan read_speculative(const ordered_json& value, const SpeculationPla
     const std::string at = "speculative." + name;
     std::string key = name;
     std::replace(key.begin(), key.end(), '_', '-');
-    const std::string word = item.is_string() ? item.get<std::string>() : item.dump();
+    const std::string word = item.is_string() ? item.get<std::string>() : write_exact_json(item);
     if (word.find_first_of(key == "type" ? "/\\:;=" : "/\\:;=,") != std::string::npos) {
       throw BadRequest(at, fmt::format("'{}' may not stand in a request", word));
     }

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <ctime>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "server/http/framing.h"
@@ -99,8 +100,15 @@ class Connection::Handle final : public HttpExchange {
  private:
   template <class Take>
   void post(Take take) {
-    asio::post(io_.get_executor(), [connection = connection_, number = number_,
-                                    take = std::move(take)]() mutable { take(*connection, number); });
+    asio::post(io_.get_executor(),
+               [connection = connection_, number = number_, take = std::move(take)]() mutable {
+                 try {
+                   take(*connection, number);
+                 } catch (const std::exception& error) {  // an answer with a hole is none
+                   connection->close();
+                   connection->all_.application.report(error.what());
+                 }
+               });
   }
 
   std::shared_ptr<Connection> connection_;
@@ -148,13 +156,7 @@ asio::awaitable<void> Connection::serve_request() {
 
   state_ = State::Waiting;
   all_.count_unanswered(1);
-  auto handle = std::make_shared<Handle>(shared_from_this(), ++number_);
-  if (problem) {
-    keep_alive_ = false;
-    all_.application.refuse(request, *problem, std::move(handle));
-  } else {
-    all_.application.answer(std::move(request), std::move(handle));
-  }
+  hand_over(request, problem);
 
   co_await first_of(write_answer(), client_goes_away());
   if (state_ == State::Closed) throw_closed();
@@ -163,6 +165,21 @@ asio::awaitable<void> Connection::serve_request() {
   closed_ = {};
   release(held_);
   if (problem) co_await discard_rest();
+}
+
+/// Has the application answer the request, or the problem with it; also what comes up here, where it can be
+/// told.
+void Connection::hand_over(HttpRequest& request, std::optional<Problem>& problem) {
+  const auto handle = std::make_shared<Handle>(shared_from_this(), ++number_);
+  if (!problem) {
+    try {
+      return all_.application.answer(std::move(request), handle);
+    } catch (...) {
+      problem = problem_of(std::current_exception());
+    }
+  }
+  keep_alive_ = false;
+  all_.application.refuse(request, *problem, handle);
 }
 
 /// A request that cannot be read, or is not let in, leaves a problem. Throws when the connection ends.
@@ -227,6 +244,7 @@ asio::awaitable<void> Connection::read_body(HttpRequest& request) {
 }
 
 void Connection::throw_unreadable(beast::error_code error) const {
+  if (error == beast::errc::not_enough_memory) throw std::bad_alloc();
   const std::string_view start(static_cast<const char*>(buffer_.cdata().data()), buffer_.size());
   if (const std::optional<Problem> problem = framing_problem(error, start, all_.limits)) throw *problem;
   throw boost::system::system_error(error);
@@ -321,6 +339,7 @@ asio::awaitable<void> Connection::discard_rest() {
 
 void Connection::take_response(std::uint64_t number, Response response) {
   if (number != number_ || state_ != State::Waiting) return;
+  if (!hold(response.body.size())) return close();
   state_ = State::Responding;
   response_ = std::move(response);
   changed_.cancel();

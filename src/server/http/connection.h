@@ -7,7 +7,6 @@
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -19,6 +18,7 @@
 #include "server/http/connections.h"
 #include "server/http/http_exchange.h"
 #include "server/http/http_message.h"
+#include "server/http/text_body.h"
 #include "server/problem.h"
 
 namespace augur {
@@ -62,6 +62,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Awaitable<void> serve();
   Awaitable<void> serve_request();
+  void hand_over(HttpRequest& request, std::optional<Problem>& problem);
   Awaitable<void> read(HttpRequest& request, std::optional<Problem>& problem);
   Awaitable<void> read_header(HttpRequest& request);
   Awaitable<void> read_body(HttpRequest& request);
@@ -97,7 +98,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::steady_timer changed_;  ///< is cancelled whenever something has come for wait_for_more()
   const std::string client_;           ///< HttpRequest::client
   boost::beast::flat_buffer buffer_;
-  std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
+  std::optional<boost::beast::http::request_parser<TextBody>> parser_;
 
   State state_ = State::Reading;
   std::uint64_t number_ = 0;             ///< of the request

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <condition_variable>
@@ -25,8 +26,9 @@ struct Connections {
   const std::string name;  ///< what the header Server says
   HttpApplication& application;
   std::set<Connection*> open;
-  bool finishing = false;       ///< no request is read any more
-  std::int64_t held_bytes = 0;  ///< of bodies and of streams that are not read
+  bool finishing = false;  ///< no request is read any more
+  std::atomic<std::int64_t> held_bytes =
+      0;  ///< of bodies and of answers that are not read; any thread may look
 
   void count_unanswered(int change) {
     const std::lock_guard lock(mutex_);

@@ -6,9 +6,9 @@
 #include <set>
 #include <thread>
 
+#include "base/io_thread.h"
 #include "server/http/connection.h"
 #include "server/http/connections.h"
-#include "server/http/io_thread.h"
 #include "server/http/listener.h"
 
 namespace augur {
@@ -33,6 +33,7 @@ class HttpServer::Impl {
   }
 
   std::uint16_t port() const { return listener_.port(); }
+  std::int64_t held_bytes() const { return all_.held_bytes; }
 
   void finish(double seconds) {
     asio::post(all_.io, [this] {
@@ -66,6 +67,10 @@ HttpServer::~HttpServer() = default;
 
 std::uint16_t HttpServer::port() const {
   return impl_->port();
+}
+
+std::int64_t HttpServer::held_bytes() const {
+  return impl_->held_bytes();
 }
 
 void HttpServer::finish(double seconds) {

@@ -31,6 +31,8 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   std::uint16_t port() const;  ///< 0: of a UNIX socket
+  /// Of bodies and of answers that are not read, of all clients: at most Limits::http_bytes. Thread-safe.
+  std::int64_t held_bytes() const;
   /// Returns when everything that has begun is answered, at the latest after so many seconds. New connections
   /// are refused from now on.
   void finish(double seconds);

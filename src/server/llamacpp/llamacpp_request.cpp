@@ -200,13 +200,7 @@ LlamaCppRequest finish(const Engine& engine, Draft& draft, const SpeculationPlan
                        std::vector<std::vector<TokenId>> prompts) {
   LlamaCppRequest& to = draft.to;
   Request shared = finish_draft(draft.shared, plan);
-  add_text_bias(engine, draft.shared.text_bias, shared);
-  for (std::size_t i = 0; i < shared.sampling.logit_bias.size(); ++i) {
-    if (const TokenId token = shared.sampling.logit_bias[i].first; token >= engine.info().vocab) {
-      throw BadRequest("logit_bias",
-                       fmt::format("expected token ids below {}, found {}", engine.info().vocab, token));
-    }
-  }
+  complete_bias(engine, draft.shared.text_bias, shared);
   check_stop_bytes("stop", shared.stop, prompts.size() * static_cast<std::size_t>(to.choices), limits);
   for (std::vector<TokenId>& tokens : prompts) {
     Request& request = to.requests.emplace_back(shared);

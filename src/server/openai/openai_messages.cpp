@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "io/big_integers.h"
 #include "server/fields/field_table.h"
 
 namespace augur {
@@ -38,7 +39,7 @@ ToolCall tool_call(const std::string& field, const json& value) {
   call.id = read_string(field + ".id", value.value("id", json()));
   call.name = read_string(field + ".function.name", function.value("name", json()));
   call.arguments = read_string(field + ".function.arguments", function.value("arguments", json()));
-  if (!json::parse(call.arguments, nullptr, false).is_object()) {
+  if (!parse_exact_json(call.arguments).is_object()) {
     unexpected(field + ".function.arguments", "a JSON object as a string");
   }
   return call;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "io/big_integers.h"
 #include "server/fields/field_table.h"
 
 namespace augur {
@@ -52,7 +53,7 @@ void read_call(const std::string& field, const ordered_json& item, FieldNotes& n
   ToolCall call{.id = string_in(field, item, "call_id"),
                 .name = string_in(field, item, "name"),
                 .arguments = string_in(field, item, "arguments")};
-  if (!ordered_json::parse(call.arguments, nullptr, false).is_object()) {
+  if (!parse_exact_json(call.arguments).is_object()) {
     unexpected(field + ".arguments", "a JSON object as a string");
   }
   if (to.empty() || to.back().role != "assistant") to.push_back({.role = "assistant"});

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <unordered_set>
 
 #include "io/big_integers.h"
 #include "server/answers/json_answers.h"
@@ -66,10 +68,9 @@ std::optional<ToolParser> offer_tools(const Engine& engine, const OfferedTools& 
   if (!format) throw BadRequest("tools", "the model's chat template knows no tools");
   ordered_json list = ordered_json::array();
   std::vector<std::string> names;
+  std::unordered_set<std::string_view> known;
   for (const Tool& tool : offered.tools) {
-    if (std::find(names.begin(), names.end(), tool.name) != names.end()) {
-      throw BadRequest("tools", "'" + tool.name + "' is there twice");
-    }
+    if (!known.insert(tool.name).second) throw BadRequest("tools", "'" + tool.name + "' is there twice");
     names.push_back(tool.name);
     ordered_json function = {{"name", tool.name}};
     if (tool.description) function["description"] = *tool.description;

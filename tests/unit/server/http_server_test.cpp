@@ -11,7 +11,7 @@
 #include <future>
 #include <thread>
 
-#include "server/http/io_thread.h"
+#include "base/io_thread.h"
 #include "support/eventually.h"
 #include "support/raw_client.h"
 #include "support/sanitized.h"

@@ -1,5 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include "support/server_fixture.h"
 #include "support/temporary_folder.h"
@@ -9,13 +14,18 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 class SlotsTest : public testing_support::StoriesEngineTest {
  protected:
   /// A server that begins anew.
   struct Server {
-    explicit Server(const std::string& folder)
-        : service({.model = "stories", .api_keys = {}, .speculation = {}, .slot_save_path = folder}) {
+    explicit Server(const std::string& folder, const Limits& limits = {})
+        : service({.model = "stories",
+                   .api_keys = {},
+                   .speculation = {},
+                   .slot_save_path = folder,
+                   .limits = limits}) {
       service.open(*engine_, {.parallel = 2});
     }
     ~Server() { service.drain(); }
@@ -68,6 +78,42 @@ TEST_F(SlotsTest, WithoutAFolderNothingIsSaved) {
   EXPECT_EQ(server.refusal("/slots/0?action=save", {{"filename", "a"}}), "501");
   EXPECT_EQ(server.refusal("/slots/0?action=restore", {{"filename", "a"}}), "501");
   EXPECT_EQ(server.post("/slots/0?action=erase", json::object()).first, 200);
+}
+
+/// A text is too large for what is left, and is not kept; then nothing more is written at all.
+TEST_F(SlotsTest, TheQuotaIsKept) {
+  constexpr std::int64_t kQuota = 4096;
+  Server server(folder_.path().string(), {.saved_bytes = kQuota});
+  server.post("/completion", body_);
+  const json fine = {{"filename", "one.bin"}};
+  const auto [status, answer] = server.post("/slots/0?action=save", fine);
+  EXPECT_EQ(status, 507) << answer;
+  EXPECT_THAT(answer["error"]["message"].get<std::string>(), HasSubstr("--slot-save-quota"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+  std::ofstream(folder_.path() / "other") << std::string(kQuota, 'x');
+  EXPECT_EQ(server.refusal("/slots/0?action=save", fine), "507");
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "one.bin"));
+}
+
+/// No file may grow beyond a page: what a full disk says, too.
+TEST_F(SlotsTest, AFullDiskIsNotTheClientsFault) {
+  Server server(folder_.path().string());
+  server.post("/completion", body_);
+  const json fine = {{"filename", "one.bin"}};
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit page{.rlim_cur = 4096, .rlim_max = before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &page), 0);
+  const auto [status, answer] = server.post("/slots/0?action=save", fine);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(status, 507) << answer;
+  const std::string message = answer["error"]["message"];
+  EXPECT_THAT(message, HasSubstr("one.bin"));
+  EXPECT_THAT(message, Not(HasSubstr(folder_.path().string())));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << "nothing is left of it";
+  EXPECT_EQ(server.post("/slots/0?action=save", fine).first, 200);
 }
 
 TEST_F(SlotsTest, WhatCannotBeIsNamed) {

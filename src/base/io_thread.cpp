@@ -1,4 +1,4 @@
-#include "server/http/io_thread.h"
+#include "base/io_thread.h"
 
 #include <stdexcept>
 

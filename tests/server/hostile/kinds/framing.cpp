@@ -1,4 +1,4 @@
-#include "server/hostile/hostile_test.h"
+#include "server/hostile/catalogue.h"
 
 namespace augur::hostile {
 namespace {
@@ -8,9 +8,11 @@ const std::string kPost = "POST /detokenize HTTP/1.1\r\nHost: localhost\r\nConne
 const std::string kBody = R"({"tokens": [1]})";  // 15 bytes
 const std::string kChunked = kPost + "Transfer-Encoding: chunked\r\n\r\n";
 
+}  // namespace
+
 /// Where a request ends, and who is meant: one reading each, or a refusal that ends the connection.
-TEST_F(HostileTest, Framing) {
-  const std::vector<Case> cases = {
+std::vector<Case> framing() {
+  return {
       {"an ordinary one", kPost + "Content-Length: 15\r\n\r\n" + kBody, {200}},
       {"in chunks", kChunked + "f\r\n" + kBody + "\r\n0\r\n\r\n", {200}},
       {"two lengths", kPost + "Content-Length: 15\r\nContent-Length: 3\r\n\r\n" + kBody, {400}},
@@ -89,76 +91,6 @@ TEST_F(HostileTest, Framing) {
        {408}},
       {"nothing but an end", "\r\n\r\n", {0, 400, 408}},
   };
-  for (const Case& hostile : cases) check(hostile);
 }
 
-TEST_F(HostileTest, Sizes) {
-  const std::string long_word(20'000, 'x');
-  std::string fields;
-  for (int i = 0; i < 200; ++i) fields += "X-" + std::to_string(i) + ": 1\r\n";
-  std::string tiny;  // chunks of one byte
-  for (const char c : kBody) tiny += std::string("1\r\n") + c + "\r\n";
-  std::string extended;  // and more beside them than in them
-  for (int i = 0; i < 50'000; ++i) extended += "1;" + std::string(40, 'a') + "\r\nx\r\n";
-  const std::vector<Case> cases = {
-      {"a long field", kGet + "X: " + long_word + "\r\n\r\n", {431}},
-      {"a long name", kGet + long_word + ": x\r\n\r\n", {431}},
-      {"a long target", "GET /" + long_word + " HTTP/1.1\r\nHost: localhost\r\n\r\n", {431}},
-      {"a long target that fits",
-       "GET /" + std::string(9000, 'x') + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-       {404}},
-      {"many fields", kGet + fields + "\r\n", {431}},
-      {"a header without end", kGet + "X: " + std::string(300'000, 'x'), {431}},
-      {"a body that is told to be long", kPost + "Content-Length: 1048577\r\n\r\n", {413}},
-      {"a chunk that is too long", kChunked + "100001\r\n" + std::string(100'000, 'x'), {413}},
-      {"chunks that are too long together",
-       kChunked + "fffff\r\n" + std::string(0xfffff, ' ') + "\r\n2\r\n  \r\n0\r\n\r\n",
-       {413}},
-      {"a chunk extension without end", kChunked + "f;" + std::string(300'000, 'x'), {400, 431}},
-      {"trailers without end", kChunked + "0\r\nX: " + std::string(300'000, 'x'), {400, 431}},
-      {"chunks of one byte", kChunked + tiny + "0\r\n\r\n", {200}},
-      {"more beside the body than in it", kChunked + extended + "0\r\n\r\n", {431}},
-      {"a size with many zeros",
-       kChunked + std::string(100'000, '0') + "f\r\n" + kBody + "\r\n0\r\n\r\n",
-       {200, 400, 431}},
-      {"long stop strings for many choices",
-       post("/v1/completions", R"({"prompt": "a", "n": 16, "stop": [")" + std::string(8000, 's') + R"("]})"),
-       {400}},
-      {"a long prompt",
-       post("/v1/completions", R"({"prompt": ")" + std::string(200'000, 'a') + R"("})"),
-       {400}},
-      {"many prompts",
-       post(
-           "/v1/completions", R"({"prompt": [)" +
-                                  [] {
-                                    std::string list = "\"a\"";
-                                    for (int i = 0; i < 300; ++i) list += ",\"a\"";
-                                    return list;
-                                  }() +
-                                  "]}"),
-       {400}},
-      {"more answers than may wait", post("/v1/completions", R"({"prompt": "a", "n": 16})"), {400}},
-  };
-  for (const Case& hostile : cases) check(hostile);
-}
-
-/// Sent ahead, all are answered, in their order, and a refusal is the last.
-TEST_F(HostileTest, SentAhead) {
-  std::string many;
-  for (int i = 0; i < 200; ++i)
-    many += "GET /none/" + std::to_string(i) + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  testing_support::RawClient client(server_.port());
-  client.send(many + "no HTTP\r\n\r\n" + many);
-  const std::string answers = client.read_all();
-  std::size_t at = 0;
-  for (int i = 0; i < 200; ++i) {
-    at = answers.find("there is no /none/" + std::to_string(i) + "\"", at);
-    ASSERT_NE(at, std::string::npos) << i;
-  }
-  EXPECT_NE(answers.find("HTTP/1.1 400", at), std::string::npos);
-  EXPECT_EQ(answers.find("there is no", answers.find("HTTP/1.1 400", at)), std::string::npos);
-  check_health();
-}
-
-}  // namespace
 }  // namespace augur::hostile

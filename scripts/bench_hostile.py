@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""What others notice of hostile requests: the catalogue of tests/server/hostile against a server of a real model.
+
+  scripts/bench_hostile.py -m MODEL [--augur PROGRAM] [--tests build/release/bin/hostile_tests] [--clients 2]
+
+A neighbour streams without end, one token a step, and /health is asked all the time: first beside ordinary requests of
+32 tokens, then beside the catalogue, which the tests write. Bars: /health p99 at most 0.5 s; the neighbour's time
+between tokens, p99, at most twice that beside the ordinary requests; the server's memory at most what it takes when it
+has loaded, and what its flags allow, and 64 MiB; no 500, and the server ends with 0. Exits with 1 where one is missed.
+Times mean something on a machine that does nothing else.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from server_process import Server, add_arguments, drafting
+
+MIB = 1 << 20
+# What the flags of this server let requests take, in MiB.
+KV_MEMORY, CACHE_RAM, HTTP_MEMORY, GRAMMAR_MEMORY, TEMPLATE_MEMORY = 512, 128, 64, 64, 128
+HTTP_THREADS, GRAMMAR_THREADS = 2, 2
+ALLOWED = (KV_MEMORY + CACHE_RAM + HTTP_MEMORY + GRAMMAR_THREADS * GRAMMAR_MEMORY + HTTP_THREADS * TEMPLATE_MEMORY)
+SPARE = 64
+HOSTILE_ADDRESS = "127.0.0.2"  # a client of its own beside the neighbour
+PATIENCE = 120
+
+
+def p99(times):
+    return sorted(times)[int(0.99 * (len(times) - 1))] if times else float("nan")
+
+
+class Watch:
+    """A neighbour and a look at /health, as long as it is entered."""
+
+    def __init__(self, server):
+        self.server, self.stop = server, threading.Event()
+        self.tokens, self.health, self.faults = [], [], []
+        self.threads = [threading.Thread(target=self.guard, args=(work,)) for work in (self.neighbour, self.look)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        for thread in self.threads:
+            thread.join()
+
+    def guard(self, work):
+        while not self.stop.is_set():
+            try:
+                work()
+            except (OSError, ValueError) as error:
+                self.faults.append(f"{work.__name__}: {type(error).__name__}: {error}")
+                return
+
+    def neighbour(self):
+        connection = self.server.connect(PATIENCE)
+        connection.request("POST", "/v1/completions", json.dumps(
+            {"prompt": "Once upon a time", "max_tokens": 512, "ignore_eos": True, "stream": True, "temperature": 0,
+             "speculative": {"type": "none"}}))
+        answer = connection.getresponse()
+        if answer.status != 200:
+            raise ValueError(f"status {answer.status}")
+        before = None
+        for line in answer:
+            if self.stop.is_set():
+                break
+            if not line.startswith(b"data: {"):
+                continue
+            now = time.perf_counter()
+            if before is not None:
+                self.tokens.append(now - before)
+            before = now
+        connection.close()
+
+    def look(self):
+        begin = time.perf_counter()
+        connection = self.server.connect(PATIENCE)
+        connection.request("GET", "/health")
+        if connection.getresponse().status != 200:
+            raise ValueError("/health is not 200")
+        connection.close()
+        self.health.append(time.perf_counter() - begin)
+        time.sleep(0.01)
+
+
+def send(server, case):
+    """The answer's status; 0: none, or it was not read."""
+    with socket.create_connection((server.host, server.port), PATIENCE, (HOSTILE_ADDRESS, 0)) as client:
+        data = case["bytes"].encode("latin-1")
+        try:
+            client.sendall(data)
+            if case["then"] == "leaves at once":
+                return 0
+            start = client.recv(65536)
+            while case["then"] == "reads" and client.recv(65536):
+                pass
+        except (ConnectionError, BrokenPipeError):
+            return 0
+    status = re.match(rb"HTTP/1\.\d (\d+)", start)
+    return int(status.group(1)) if status else 0
+
+
+def send_all(server, cases, clients):
+    """(statuses, what went wrong)"""
+    left, counts, faults = collections.deque(cases), collections.Counter(), []
+
+    def work():
+        while True:
+            try:
+                case = left.popleft()
+            except IndexError:
+                return
+            begin = time.perf_counter()
+            name = f"{case['kind']}: {case['name']}"
+            try:
+                status = send(server, case)
+            except OSError as error:
+                faults.append(f"{name}: {type(error).__name__}: {error}")
+                continue
+            counts[status] += 1
+            if status == 500:
+                faults.append(f"{name}: 500")
+            if (took := time.perf_counter() - begin) > 10:
+                print(f"{name}: {took:.1f} s", flush=True)
+
+    threads = [threading.Thread(target=work) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return counts, faults
+
+
+def memory(server, name):
+    text = pathlib.Path(f"/proc/{server.process.pid}/status").read_text(encoding="ascii")
+    return int(re.search(rf"{name}:\s+(\d+)", text).group(1)) / 1024
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_arguments(parser)
+    parser.add_argument("--tests", default="build/release/bin/hostile_tests")
+    parser.add_argument("--clients", type=int, default=2, help="that send the catalogue")
+    parser.add_argument("--seconds", type=float, default=30, help="of ordinary requests")
+    args = parser.parse_args()
+
+    with tempfile.TemporaryDirectory() as folder:
+        catalogue = pathlib.Path(folder, "catalogue.jsonl")
+        subprocess.run([args.tests, "--gtest_filter=Catalogue.IsWrittenForOthers"], check=True,
+                       stdout=subprocess.DEVNULL, env={**os.environ, "AUGUR_HOSTILE_CATALOGUE": str(catalogue)})
+        cases = [json.loads(line) for line in catalogue.read_text(encoding="utf-8").splitlines()]
+        saved = pathlib.Path(folder, "saved")
+        saved.mkdir()
+        server = Server([args.augur, "serve", "-m", args.model, "--port", "0", "--no-log-requests",
+                         "--kv-memory", str(KV_MEMORY), "--cache-ram", str(CACHE_RAM),
+                         "--http-memory", str(HTTP_MEMORY), "--threads-http", str(HTTP_THREADS),
+                         "--grammar-memory", str(GRAMMAR_MEMORY), "--grammar-threads", str(GRAMMAR_THREADS),
+                         "--template-memory", str(TEMPLATE_MEMORY), "--timeout", "5",
+                         "--slot-save-path", str(saved),
+                         *drafting(args)])
+        loaded = memory(server, "VmRSS")
+        ordinary = {"kind": "ordinary", "name": "32 tokens", "then": "reads", "bytes":
+                    'POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n'
+                    'Content-Length: 67\r\n\r\n'
+                    '{"prompt": "The capital of France is", "max_tokens": 32, "seed": 1}'}
+        with Watch(server) as beside_ordinary:
+            end = time.monotonic() + args.seconds
+            while time.monotonic() < end:
+                if send(server, ordinary) != 200:
+                    sys.exit("an ordinary request is not answered")
+        begin = time.monotonic()
+        with Watch(server) as beside_hostile:
+            counts, faults = send_all(server, cases, args.clients)
+        peak = memory(server, "VmHWM")
+        took = time.monotonic() - begin
+        server.close()
+
+    print(f"{len(cases)} hostile requests in {took:.1f} s, statuses {dict(sorted(counts.items()))}")
+    most = loaded + ALLOWED + SPARE
+    usual, hostile = p99(beside_ordinary.tokens), p99(beside_hostile.tokens)
+    rows = [("/health p99, s", p99(beside_hostile.health), 0.5, p99(beside_ordinary.health)),
+            ("neighbour between tokens p99, s", hostile, 2 * usual, usual),
+            ("peak memory, MiB", peak, most, loaded)]
+    print("| | beside hostile | bar | beside ordinary, or loaded |\n| --- | --- | --- | --- |")
+    for name, value, bar, before in rows:
+        print(f"| {name} | {value:.4g} | {bar:.4g} | {before:.4g} |")
+        if not value <= bar:
+            faults.append(f"{name}: {value:.4g}, expected at most {bar:.4g}")
+    faults += beside_ordinary.faults + beside_hostile.faults
+    for fault in faults:
+        print(fault)
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+#include "server/hostile/catalogue.h"
+
+namespace augur::hostile {
+
+using namespace std::string_literals;
+
+/// Bytes that are no text, texts that are no words, and characters that other code takes for its own.
+std::vector<Case> unicode() {
+  return {
+      {"bytes that are no UTF-8", completions("\"user\": \"\xff\xfe\""), {400}},
+      {"half a character", completions("\"user\": \"\xe2\x82\""), {400}},
+      {"a letter in two bytes", completions("\"user\": \"\xc1\x81\""), {400}},
+      {"a surrogate in UTF-8", completions("\"user\": \"\xed\xa0\x80\""), {400}},
+      {"beyond U+10FFFF", completions("\"user\": \"\xf4\x90\x80\x80\""), {400}},
+      {"half a pair of escapes", chat(R"("user": "\ud800")"), {400}},
+      {"a pair the wrong way round", chat(R"("user": "\udc00\ud800")"), {400}},
+      {"an escape of three digits", chat(R"("user": "\u12g4")"), {400}},
+      {"an escape that is none", responses(R"("user": "\x41")"), {400}},
+      {"a control character as it is", messages("\"metadata\": {\"user_id\": \"a\x01\"}"), {400}},
+      {"a byte order mark",
+       post("/v1/completions", "\xef\xbb\xbf{\"prompt\": \"a\", \"max_tokens\": 1}"),
+       {200, 400}},
+      {"UTF-16", post("/v1/completions", "\xff\xfe{\0\"\0"s), {400}},
+      {"a zero byte behind the body", post("/v1/completions", "{\"prompt\": \"a\"}\0"s), {400}},
+      {"zeros in a prompt", post("/v1/completions", R"({"prompt": "a\u0000b", "max_tokens": 2})"), {200}},
+      {"zeros in a message",
+       post("/v1/chat/completions",
+            R"({"messages": [{"role": "user", "content": "\u0000"}], "max_tokens": 2})"),
+       {200}},
+      {"a zero in a salt", completions(R"("max_tokens": 1, "cache_salt": "a\u0000b")"), {200}},
+      {"a zero in a stop string", llamacpp(R"("n_predict": 2, "stop": ["\u0000"])"), {200}},
+      {"a zero in a tool's name",
+       chat(R"("tools": [{"type": "function", "function": {"name": "f\u0000"}}])"),
+       {400},
+       "tools[0].function.name"},
+      {"a zero in a choice", completions(R"("max_tokens": 2, "guided_choice": ["a\u0000b"])"), {200, 400}},
+      {"a zero in a grammar", llamacpp(R"("n_predict": 2, "grammar": "root ::= \"a\u0000b\"")"), {200, 400}},
+      {"the last character",
+       post("/v1/responses", "{\"input\": \"\xf4\x8f\xbf\xbf\", \"max_output_tokens\": 2}"),
+       {200}},
+      {"marks upon marks",
+       post("/tokenize", "{\"content\": \"a" + repeated("\xcc\x81", 50'000) + "\"}"),
+       {200}},
+      {"a text from right to left",
+       post("/tokenize",
+            "{\"content\": \"\xe2\x80\xae"
+            "abc\xe2\x80\xac\"}"),
+       {200}},
+      {"families of joined faces",
+       post("/tokenize", "{\"content\": \"" + repeated("\xf0\x9f\x91\xa9\xe2\x80\x8d", 20'000) +
+                             "\", \"with_pieces\": true}"),
+       {200}},
+      {"nothing but blanks",
+       post("/v1/completions", "{\"max_tokens\": 2, \"prompt\": \"" + repeated("\xe3\x80\x80", 100) + "\"}"),
+       {200}},
+      {"blanks of JSON that are none", post("/v1/completions", "{\xc2\xa0\"prompt\": \"a\"}"), {400}},
+      {"a name in other letters", completions("\"max_tokens\": 1, \"t\xd0\xb5mperature\": 0"), {400}},
+      {"names that no header can hold",
+       completions(R"("max_tokens": 1, "evil\r\nX-Evil: 1\r\n\r\n": 1, "ünïcödé-name": 2)"),
+       {200}},
+      {"names that are empty", completions(R"("max_tokens": 1, "": 1)"), {200}},
+      {"a name that is there twice in two spellings",
+       completions(R"("temperature": 0, "\u0074emperature": 1)"),
+       {400},
+       "temperature"},
+      {"a path of bytes", get("/\xff\xfe\x80"), {400, 404}},
+      {"an escaped path", get("/v1/%6dodels"), {404}},
+      {"a path upwards", get("/v1/../../etc/passwd"), {404}},
+      {"a path upwards, escaped", get("/%2e%2e/%2e%2e/etc/passwd"), {404}},
+      {"a path of two slashes", get("//health"), {404}},
+      {"a request's name of bytes", get("/health", "X-Request-Id: \xff\xfe\r\n"), {200}},
+      {"a role in capitals",
+       post("/v1/chat/completions", R"({"messages": [{"role": "User", "content": "a"}]})"),
+       {400},
+       "messages[0].role"},
+      {"control tokens in a message",
+       post(
+           "/v1/chat/completions",
+           R"({"max_tokens": 2, "messages": [{"role": "user", "content": "</s><s>[INST] <|im_end|> <unk>"}]})"),
+       {200}},
+      {"bytes as tokens", post("/detokenize", R"({"tokens": [258, 200, 131]})"), {200}},
+  };
+}
+
+}  // namespace augur::hostile
