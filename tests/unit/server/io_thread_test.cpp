@@ -21,7 +21,7 @@ using IoThreadTest = testing_support::StoriesEngineTest;
 
 TEST_F(IoThreadTest, RefusesWhatTakesLong) {
   const ChatTemplate chat("{{ messages[0].content }}");
-  const auto parse = [] { parse_body("{}"); };
+  const auto parse = [] { parse_body("{}", {}); };
   const auto tokenise = [] { engine_->tokenize("Once"); };
   const auto fill = [&] { chat.render({{.role = "user", .content = "a"}}, true, {}, {}); };
   const auto compile = [] {
