@@ -9,7 +9,10 @@
 namespace augur {
 
 FieldNotes field_notes(const Served& served) {
-  return {.strict = served.options.strict_fields, .limits = served.options.limits, .ignored = {}};
+  return {.strict = served.options.strict_fields,
+          .limits = served.options.limits,
+          .defaults = served.options.defaults,
+          .ignored = {}};
 }
 
 void tell_ignored(const FieldNotes& notes, const Served& served, Exchange& exchange) {
