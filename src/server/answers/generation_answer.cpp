@@ -114,7 +114,6 @@ Timings GenerationAnswer::timings_so_far(int index) const {
   Timings to{.cached = cached, .read = progress.read - cached};
   if (progress.cached >= 0) to.read_ms = Milliseconds(progress.read_until - progress.read_begun).count();
   if (progress.written == 0) return to;
-  to.read = std::ssize(progress.prompt) - cached;
   to.written = progress.written;
   to.write_ms =
       Milliseconds(progress.last - (progress.cached < 0 ? submitted_ : progress.read_until)).count();
@@ -139,9 +138,12 @@ void GenerationAnswer::observe_token(int index) {
   progress.written > 0 ? served_.metrics.next_token(seconds) : served_.metrics.first_token(seconds);
   if (progress.written == 0 && served_.record->first_token_ms == 0)
     served_.record->first_token_ms = seconds * 1e3;
+  if (progress.written == 0) {
+    progress.read = std::ssize(progress.prompt);
+    if (stream_ && wishes_.progress && !failed_) take_progress(index);
+  }
   ++progress.written;
   progress.last = now;
-  if (progress.written == 1 && stream_ && wishes_.progress && !failed_) take_progress(index);
 }
 
 void GenerationAnswer::record_end(int index, const Result& result) {

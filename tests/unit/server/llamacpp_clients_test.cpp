@@ -316,15 +316,15 @@ TEST_F(LlamaCppChats, ToolsAreDescribedWhereTheTemplateKnowsNone) {
                                       {{"role", "tool"}, {"tool_call_id", "1"}, {"content", "7"}},
                                       said("user", "And?")});
   EXPECT_THAT(prompt, StartsWith("system:Be brief.\n\nYou may call these functions"));
-  EXPECT_THAT(prompt, HasSubstr(R"({"name":"add","description":"Adds","parameters":{"type":"object")"));
+  EXPECT_THAT(prompt, HasSubstr(R"({"name":"add","description":"Adds","parameters":{)"));
   EXPECT_THAT(
       prompt,
       HasSubstr("assistant:<tool_call>\n{\"name\":\"add\",\"arguments\":{\"a\":true}}\n</tool_call>|"));
   EXPECT_THAT(prompt, EndsWith("user:<tool_response>\n7\n</tool_response>\nAnd?|assistant:"))
       << "turns alternate";
-  EXPECT_THAT(prompt_of({{"tools", kTools}}, {said("user", "Add")}),
+  EXPECT_THAT(prompt_of({{"tools", kTools}}, json::array({said("user", "Add")})),
               EndsWith("</tool_call>\n\nAdd|assistant:"));
-  EXPECT_EQ(prompt_of({{"tools", kTools}, {"tool_choice", "none"}}, {said("user", "Add")}),
+  EXPECT_EQ(prompt_of({{"tools", kTools}, {"tool_choice", "none"}}, json::array({said("user", "Add")})),
             "user:Add|assistant:");
 }
 
