@@ -93,6 +93,8 @@ struct ModelInfo {
   std::string isa;
   int threads = 0;
   bool has_chat_template = false;
+  /// Tokens that end a text.
+  std::vector<TokenId> end_tokens;
   std::string bos_token;  ///< as it is written in a text; empty without one
   std::string eos_token;  ///< the first of those that end a text
   /// The model, the formats it computes in, the order of its sums and this version: where they are the same,
@@ -176,10 +178,9 @@ class Engine {
   /// What a token stands for within a text: perhaps a part of a character. None for ids that only pad the
   /// vocabulary.
   std::string token_bytes(TokenId token) const;
-  /// The chat template's rendering, ready for generation; `tools` as Request::tools. Error when the model has
-  /// no template.
-  std::string render_chat(std::span<const Message> messages, std::string_view tools = {}) const;
-  /// The chat template's own text; empty: the model has none.
+  /// The text that the request's messages become. Error when there is no chat template.
+  std::string render_chat(const Request& request) const;
+  /// The text of the chat template that is used (EngineOptions::chat_template); empty: there is none.
   std::string chat_template() const;
   /// As far as the model's file names them (GGUF's do).
   InfillTokens infill_tokens() const;

@@ -11,7 +11,8 @@ struct TokenLogprob {
 };
 
 /// A token's log-probability where it stands, in nats, by the model's own law: of its logits as they are,
-/// before penalties, biases, temperature and filters.
+/// before penalties, biases, temperature and filters. With Request::sampled_logprobs behind all of these:
+/// `top` has no token then that cannot be drawn.
 struct TokenLogprobs {
   float logprob = 0;
   std::vector<TokenLogprob> top;  ///< the most probable ones, falling; equals by rising id

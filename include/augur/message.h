@@ -23,4 +23,11 @@ struct Message {
   Absence absence = Absence::Empty;
 };
 
+/// How the prompt that a conversation becomes ends.
+enum class ChatEnd {
+  Reply,     ///< where the assistant's reply begins, as the template's generation prompt has it
+  Turn,      ///< behind the last message: nothing asks for a reply
+  Continue,  ///< within the last message, the assistant's: what is generated goes on from its content
+};
+
 }  // namespace augur

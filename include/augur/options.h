@@ -67,6 +67,10 @@ struct EngineOptions {
   /// Instruction set of the kernels ("portable", "avx2", ...); empty: AUGUR_ISA, or the best there is.
   std::string isa;
   SpeculationPlan speculation;  ///< for requests that do not say otherwise
+  /// Jinja in the place of the model's own chat template; empty: the model's own.
+  std::string chat_template;
+  /// The same for a model that has none, which a warning tells; empty: such a model has no chats.
+  std::string fallback_template;
   TemplateLimits template_limits;
   GrammarBudget grammar_budget;
   /// Policies that decide by time measure the model and its drafters once, when they are first used. Folder
@@ -97,6 +101,8 @@ struct Request {
   /// template's own text they are tokens.
   std::vector<Message> messages;
   std::string tools;              ///< for the template: a JSON list in OpenAI's form; empty: none
+  std::string template_kwargs;    ///< further variables for it: a JSON object; empty: none
+  ChatEnd chat_end = ChatEnd::Reply;
   std::int64_t max_tokens = -1;   ///< < 0: as many as the context holds
   std::vector<std::string> stop;  ///< generation ends before any of these; they are not part of the text
   bool ignore_eos = false;        ///< never draw an end-of-sequence token
@@ -114,11 +120,14 @@ struct Request {
   /// The log-probability of every generated token, and those of so many of the most probable tokens in its
   /// place. < 0: none.
   int logprobs = -1;
+  /// They are those of the distribution that the token is drawn from, and not the model's own.
+  bool sampled_logprobs = false;
   bool prompt_logprobs = false;  ///< with `logprobs`: the same for the prompt, which is read whole then
   SamplingOptions sampling;
   std::optional<Grammar> grammar;              ///< tokens are drawn among those that it allows
   std::optional<SpeculationPlan> speculation;  ///< in place of the engine's
-  /// Called after every chunk of the prompt: tokens done, tokens in all.
+  /// Called when the prompt begins to be read, with what is taken over of it, and after every chunk: tokens
+  /// done, tokens in all.
   std::function<void(std::int64_t done, std::int64_t total)> on_prefill;
   RoundCallback on_round;  ///< called after every step with what was drafted and what came of it
   /// Looked at between steps; true ends the generation as Cancelled. Must outlive the call.

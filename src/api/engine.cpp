@@ -352,12 +352,12 @@ std::string Engine::token_bytes(TokenId token) const {
   return token < tokenizer.vocab_size() ? tokenizer.token_bytes(token) : std::string();
 }
 
-std::string Engine::render_chat(std::span<const Message> messages, std::string_view tools) const {
-  return impl_->target->render(messages, tools).text;
+std::string Engine::render_chat(const Request& request) const {
+  return impl_->target->render(request).text;
 }
 
 std::string Engine::chat_template() const {
-  return impl_->target->checkpoint.chat_template().value_or("");
+  return impl_->target->template_source;
 }
 
 InfillTokens Engine::infill_tokens() const {

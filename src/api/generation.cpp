@@ -115,6 +115,7 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   options.noise_rows = noise_rows(context.target.config().vocab, context.parallel);
   options.tpot_ms = request.tpot_ms;
   options.logprobs = request.logprobs;
+  options.sampled_logprobs = request.sampled_logprobs;
   options.prompt_logprobs = request.logprobs >= 0 && request.prompt_logprobs;
   options.on_token = [this](const EmittedToken& token) { return take(token); };
   options.on_prefill = request.on_prefill;

@@ -28,12 +28,28 @@ LoadedTarget::LoadedTarget(const EngineOptions& options)
   if (template_limits.steps < 1 || template_limits.bytes < 1)
     throw Error("a template's limits are {} steps and {} bytes: expected positive numbers",
                 template_limits.steps, template_limits.bytes);
-  if (const auto source = checkpoint.chat_template()) {
-    // A template that cannot be parsed matters only to requests that use it.
-    try {
-      chat_template.emplace(*source, template_limits);
-    } catch (const Error&) {
-    }
+  choose_template(options);
+}
+
+void LoadedTarget::choose_template(const EngineOptions& options) {
+  if (!options.chat_template.empty()) {
+    foreign_template = true;
+    template_source = options.chat_template;
+    chat_template.emplace(template_source, template_limits);
+    return;
+  }
+  template_source = checkpoint.chat_template().value_or("");
+  if (template_source.empty() && !options.fallback_template.empty()) {
+    foreign_template = true;
+    template_source = options.fallback_template;
+    if (options.warning)
+      options.warning(fmt::format("{} has no chat template: chats get a common one", path));
+  }
+  if (template_source.empty()) return;
+  // A template that cannot be parsed matters only to requests that use it.
+  try {
+    chat_template.emplace(template_source, template_limits);
+  } catch (const Error&) {
   }
 }
 
@@ -46,13 +62,15 @@ void LoadedTarget::load(const EngineOptions& options) {
   prepare_products(*model, measured_folder(options.cost_cache), options.warning);
 }
 
-MarkedText LoadedTarget::render(std::span<const Message> messages, std::string_view tools) const {
-  const auto source = checkpoint.chat_template();
-  if (!source) throw Error("{} has no chat template", path);
-  const std::vector<Message> chat(messages.begin(), messages.end());
+MarkedText LoadedTarget::render(const Request& request) const {
+  if (template_source.empty()) throw Error("{} has no chat template", path);
+  const ChatText chat{.messages = request.messages,
+                      .tools = request.tools,
+                      .kwargs = request.template_kwargs,
+                      .end = request.chat_end};
   // Parsing again where it failed at load gives its error.
-  return chat_template ? render_chat(*chat_template, *tokenizer, chat, true, tools)
-                       : render_chat(ChatTemplate(*source, template_limits), *tokenizer, chat, true, tools);
+  return chat_template ? render_chat(*chat_template, *tokenizer, chat)
+                       : render_chat(ChatTemplate(template_source, template_limits), *tokenizer, chat);
 }
 
 std::vector<TokenId> LoadedTarget::encode(std::string_view text, bool parse_special) const {
@@ -63,7 +81,11 @@ std::vector<TokenId> LoadedTarget::prompt(const Request& request) const {
   const int given = !request.prompt.empty() + !request.prompt_tokens.empty() + !request.messages.empty();
   if (given > 1) throw Error("a request has more than one of prompt, prompt_tokens and messages");
   if (!request.prompt_tokens.empty()) return request.prompt_tokens;
-  if (!request.messages.empty()) return encode_chat(*tokenizer, render(request.messages, request.tools));
+  if (!request.messages.empty()) {
+    std::vector<TokenId> ids = encode_chat(*tokenizer, render(request));
+    if (foreign_template) begin_text(*tokenizer, ids);
+    return ids;
+  }
   return encode(request.prompt, true);
 }
 
@@ -91,7 +113,8 @@ ModelInfo LoadedTarget::describe() const {
   info.weights = model->weight_types();
   info.isa = name(backend.kernels.isa);
   info.threads = backend.pool.size();
-  info.has_chat_template = checkpoint.chat_template().has_value();
+  info.has_chat_template = !template_source.empty();
+  info.end_tokens.assign(tokenizer->eos.begin(), tokenizer->eos.end());
   if (tokenizer->bos) info.bos_token = tokenizer->token_bytes(*tokenizer->bos);
   if (!tokenizer->eos.empty()) info.eos_token = tokenizer->token_bytes(tokenizer->eos.front());
   info.fingerprint = fingerprint_of(*model);

@@ -28,6 +28,9 @@ struct LoadedTarget {
   Checkpoint checkpoint;
   std::unique_ptr<Tokenizer> tokenizer;
   TemplateLimits template_limits;
+  std::string template_source;  ///< of the chat template that is used; empty: there is none
+  /// It is not the model's own, and knows nothing of what its texts begin with.
+  bool foreign_template = false;
   std::optional<ChatTemplate> chat_template;
   std::unique_ptr<Model> model;  ///< null until load()
 
@@ -35,13 +38,16 @@ struct LoadedTarget {
   explicit LoadedTarget(const EngineOptions& options);
   void load(const EngineOptions& options);
 
-  /// Error when the model has no template.
-  MarkedText render(std::span<const Message> messages, std::string_view tools) const;
+  /// The request's messages. Error when there is no template.
+  MarkedText render(const Request& request) const;
   /// BOS included where the tokenizer says so.
   std::vector<TokenId> encode(std::string_view text, bool parse_special) const;
   /// Error when the request has more than one kind of prompt.
   std::vector<TokenId> prompt(const Request& request) const;
   ModelInfo describe() const;
+
+ private:
+  void choose_template(const EngineOptions& options);
 };
 
 }  // namespace augur

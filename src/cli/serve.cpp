@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -18,6 +19,7 @@
 #include "cli/limit_flags.h"
 #include "cli/output.h"
 #include "cli/plan_flags.h"
+#include "cli/template_flags.h"
 #include "cli/text_file.h"
 #include "cli/validators.h"
 #include "server/http/http_server.h"
@@ -50,6 +52,8 @@ struct ServeFlags {
   bool share_prefixes = false;
   std::vector<std::string> trusted_proxies;
   std::vector<std::string> allowed_hosts;
+  RequestDefaults defaults;
+  std::vector<std::string> tags;
 };
 
 bool is_loopback(const std::string& host) {
@@ -66,6 +70,16 @@ std::vector<std::string> read_keys(const std::string& file) {
   }
   if (keys.empty()) throw Error("{}: expected an API key in each line, found none", file);
   return keys;
+}
+
+/// Of a list with commas.
+std::vector<std::string> split_names(const std::string& list) {
+  std::vector<std::string> names;
+  std::istringstream parts(list);
+  for (std::string name; std::getline(parts, name, ',');) {
+    if (!name.empty()) names.push_back(name);
+  }
+  return names;
 }
 
 std::string address(const HttpOptions& http, std::uint16_t port) {
@@ -89,7 +103,12 @@ int serve(const ServeFlags& flags) {
   hosts.push_back(flags.http.host);
   const Limits& limits = flags.http.limits;
   const InterruptGuard interrupt;
-  std::string name = flags.alias;
+  std::string name;
+  std::vector<std::string> aliases = split_names(flags.alias);
+  if (!aliases.empty()) {
+    name = aliases.front();
+    aliases.erase(aliases.begin());
+  }
   if (name.empty()) name = std::filesystem::path(flags.engine.model).lexically_normal().filename().string();
   std::optional<Engine> engine;
   Service service({.model = name,
@@ -108,7 +127,10 @@ int serve(const ServeFlags& flags) {
                    .share_prefixes = flags.share_prefixes,
                    .trusted_proxies = flags.trusted_proxies,
                    .allowed_hosts = hosts,
-                   .limits = limits});
+                   .limits = limits,
+                   .defaults = flags.defaults,
+                   .aliases = aliases,
+                   .tags = flags.tags});
   HttpServer server(flags.http, service);
   EngineOptions loaded = flags.engine;
   engine_limits(limits).apply_to(loaded);
@@ -135,6 +157,44 @@ int serve(const ServeFlags& flags) {
   return left == 0 ? 0 : 1;
 }
 
+/// What requests get that say nothing, under the names of `augur generate`, and of llama.cpp's server.
+void add_default_flags(CLI::App& command, RequestDefaults& defaults) {
+  command.option_defaults()->group("What requests get that do not say");
+  const auto number = [&](const char* name, std::optional<double>& to, double low, double high,
+                          const char* help) {
+    command
+        .add_option_function<double>(
+            name, [&to](double value) { to = value; }, help)
+        ->check(in_range(low, high))
+        ->type_name("X");
+  };
+  number("--temp,--temperature", defaults.temperature, 0, 100, "Temperature");
+  number("--top-p", defaults.top_p, 0, 1, "Only the likeliest tokens that together have probability p");
+  number("--min-p", defaults.min_p, 0, 1, "Only tokens with p times the likeliest one's probability");
+  number("--repeat-penalty", defaults.repetition_penalty, 1e-3, 1e3, "Divides the logits of recent tokens");
+  command
+      .add_option_function<int>(
+          "--top-k", [&defaults](int value) { defaults.top_k = value; },
+          "Only the k likeliest tokens; 0: off")
+      ->check(in_range(0, std::numeric_limits<int>::max()))
+      ->type_name("N");
+  command
+      .add_option_function<std::uint64_t>(
+          "--seed", [&defaults](std::uint64_t value) { defaults.seed = value; },
+          "Seed (otherwise one is drawn for each request)")
+      ->check(in_range<std::uint64_t>(0, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("N");
+  command
+      .add_option_function<std::int64_t>(
+          "-n,--predict,--n-predict", [&defaults](std::int64_t value) { defaults.max_tokens = value; },
+          "Tokens of an answer; -1: as many as the context holds")
+      ->check(in_range<std::int64_t>(-1, std::int64_t{1} << 31))
+      ->type_name("N");
+  command.add_flag("--prefill-assistant,!--no-prefill-assistant", defaults.prefill_assistant,
+                   "A chat that ends with the assistant's message goes on from there (it does)");
+  command.add_flag("-v,--verbose", defaults.verbose, "Answers of chats and completions have __verbose");
+}
+
 }  // namespace
 
 void add_serve(CLI::App& app, Action& action) {
@@ -149,8 +209,17 @@ void add_serve(CLI::App& app, Action& action) {
   command->add_option("--port", flags->http.port, "Port; 0: any that is free")
       ->check(in_range(0, 65535))
       ->capture_default_str();
-  command->add_option("-a,--alias", flags->alias,
-                      "Name of the model for clients (default: the file's or folder's)");
+  command
+      ->add_option("-a,--alias", flags->alias,
+                   "Names of the model for clients, the first of which it tells of itself (default: the "
+                   "file's or folder's)")
+      ->type_name("NAME,...");
+  command
+      ->add_option_function<std::string>(
+          "--tags", [flags](const std::string& list) { flags->tags = split_names(list); },
+          "What /v1/models says of the model beside")
+      ->type_name("TAG,...");
+  add_template_flags(*command, flags->engine);
   command->add_option("--api-key", flags->api_keys, "Key that clients must send; repeatable")
       ->allow_extra_args(false);
   command->add_option("--api-key-file", flags->api_key_file, "File with such a key in each line")
@@ -174,8 +243,9 @@ void add_serve(CLI::App& app, Action& action) {
       ->allow_extra_args(false)
       ->type_name("NAME");
   command
-      ->add_option("--cors-origin", flags->cors_origins,
-                   "Origin whose pages may use the server from a browser; repeatable; *: any")
+      ->add_option("--cors-origin,--cors-origins", flags->cors_origins,
+                   "Origin whose pages may use the server from a browser; repeatable; *: any; localhost: of "
+                   "this machine, at any port")
       ->allow_extra_args(false)
       ->type_name("ORIGIN");
   command
@@ -198,7 +268,7 @@ void add_serve(CLI::App& app, Action& action) {
                     "Refuse requests for a model of another name (otherwise the one that there is answers)");
   command->add_flag("--metrics,!--no-metrics", flags->metrics, "GET /metrics answers (it does)");
   command->add_flag("--slots,!--no-slots", flags->slots, "GET /slots answers (it does)");
-  command->add_flag("--webui,!--no-webui", flags->page, "GET / is the chat page (it is)");
+  command->add_flag("--webui,--ui,!--no-webui,!--no-ui", flags->page, "GET / is the chat page (it is)");
   command->add_flag("!--no-log-requests", flags->log.requests, "No line for each request");
   command->add_option("--parallel", flags->session.parallel, "Requests that are decoded at once, at most")
       ->check(in_range(1, Engine::kMostParallel))
@@ -242,6 +312,7 @@ void add_serve(CLI::App& app, Action& action) {
       ->check(in_range(0.0, 1e6))
       ->capture_default_str()
       ->type_name("MS");
+  add_default_flags(*command, flags->defaults);
   command->option_defaults()->group("Limits");
   Limits& limits = flags->http.limits;
   for (const Limit& limit : limit_table()) {

@@ -168,6 +168,7 @@ void Decoder::add_parts(std::span<Sequence* const> sequences) {
       if (waits_for_another(*s)) continue;
       if (!guarded(*s, [&] { s->resume_from(*kept_); })) continue;
     }
+    if (!guarded(*s, [&] { s->tell_prefill_begins(); })) continue;
     const auto rows = static_cast<int>(std::min<std::int64_t>(s->unread(), left_over));
     parts_.push_back({.sequence = s, .rows = rows, .prompt = true});
     left_over -= rows;

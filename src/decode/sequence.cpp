@@ -43,6 +43,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       most_nodes_(options.most_nodes),
       tpot_ms_(options.tpot_ms),
       logprobs_(options.logprobs),
+      sampled_logprobs_(options.sampled_logprobs),
       score_prompt_(options.prompt_logprobs),
       on_token_(std::move(options.on_token)),
       on_prefill_(std::move(options.on_prefill)),
@@ -113,6 +114,11 @@ void Sequence::resume_from(PrefixCache& kept) {
         {.tokens = std::span(text_).first(count), .next = text_[count], .teaches_all = teaches_all()});
   }
   cache_.share(hit.text->target, hit.tokens);
+}
+
+void Sequence::tell_prefill_begins() {
+  if (std::exchange(prefill_begun_, true) || !on_prefill_) return;
+  on_prefill_(cache_.length(), static_cast<std::int64_t>(prompt_size_));
 }
 
 /// What is known of the first `tokens` tokens, which the target has run. Nothing where what they see is gone.
@@ -198,12 +204,12 @@ class Sequence::View final : public TargetView {
     s_.sampler_.processed(row(node), s_.text_, s_.distribution_, allowed(node));
     return s_.distribution_;
   }
-
- private:
-  int depth(std::int32_t node) const { return s_.draft_.tree.depths()[static_cast<std::size_t>(node)]; }
   std::span<const float> row(std::int32_t node) const {
     return logits_.subspan(static_cast<std::size_t>(node * stride_), static_cast<std::size_t>(s_.vocab_));
   }
+
+ private:
+  int depth(std::int32_t node) const { return s_.draft_.tree.depths()[static_cast<std::size_t>(node)]; }
   TokenMask allowed(std::int32_t node) {
     return s_.masks_ ? s_.masks_->allowed(s_.masks_->at(s_.draft_.tree, node)) : TokenMask();
   }
@@ -242,13 +248,14 @@ void Sequence::choose_path(std::span<const float> logits, std::int64_t stride) {
 
 void Sequence::score_path(std::span<const float> logits, std::int64_t stride) {
   path_logprobs_.clear();
+  View view(*this, logits, stride);
   for (std::size_t i = 0; i < verdict_.path.size(); ++i) {
     const bool last = i + 1 == verdict_.path.size();
     const TokenId token =
         last ? verdict_.next : draft_.tree.tokens()[static_cast<std::size_t>(verdict_.path[i + 1])];
-    const auto row = static_cast<std::size_t>(verdict_.path[i] * stride);
-    path_logprobs_.push_back(
-        logprobs(logits.subspan(row, static_cast<std::size_t>(vocab_)), token, logprobs_));
+    path_logprobs_.push_back(sampled_logprobs_
+                                 ? logprobs(view.distribution(verdict_.path[i]), token, logprobs_)
+                                 : logprobs(view.row(verdict_.path[i]), token, logprobs_));
   }
 }
 

@@ -71,7 +71,8 @@ struct SequenceOptions {
   /// So many of the most probable tokens in a generated token's place are told with its log-probability; < 0:
   /// nothing is.
   int logprobs = -1;
-  bool prompt_logprobs = false;  ///< the same for the prompt
+  bool sampled_logprobs = false;  ///< in the distribution that the token is drawn from, not the model's own
+  bool prompt_logprobs = false;   ///< the same for the prompt
   /// Recorded in the trees about expanded nodes, beside what the policies ask for.
   NodeWants record;
   /// Called for every generated token in order; the tokens of a path that follow a Stop are discarded.
@@ -140,6 +141,8 @@ class Sequence {
   /// elsewhere has thrown.
   bool mask_ready(const RunElsewhere& elsewhere);
   void resume_from(PrefixCache& kept);
+  /// Once, when it is known what is taken over.
+  void tell_prefill_begins();
   void keep_in(PrefixCache& kept, std::int64_t tokens) const;
   void forget();
   void score_path(std::span<const float> logits, std::int64_t stride);
@@ -167,11 +170,13 @@ class Sequence {
   std::int64_t most_nodes_;
   double tpot_ms_;
   int logprobs_;
+  bool sampled_logprobs_;
   bool score_prompt_;  ///< the prompt's, too
   std::vector<TokenLogprobs> prompt_logprobs_;
   SequenceDraft draft_;
   std::function<AfterToken(const EmittedToken&)> on_token_;
   std::function<void(std::int64_t, std::int64_t)> on_prefill_;
+  bool prefill_begun_ = false;
   std::function<void(const StepTrace&)> on_step_;
 
   // The round in flight.

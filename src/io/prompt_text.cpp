@@ -6,28 +6,76 @@
 
 #include "base/error.h"
 #include "io/big_integers.h"
+#include "io/unicode.h"
 
 namespace augur {
 
-MarkedText render_chat(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
-                       const std::vector<Message>& messages, bool add_generation_prompt,
-                       std::string_view tools) {
+namespace {
+
+/// A client's own, by its text.
+nlohmann::ordered_json variables(const ChatText& chat) {
+  auto client = nlohmann::ordered_json::object();
+  if (!chat.kwargs.empty()) client = parse_exact_json(chat.kwargs);
+  if (!client.is_object()) throw Error("chat_template_kwargs: expected a JSON object");
+  for (const char* const name : {"messages", "tools", "add_generation_prompt"}) {
+    if (client.contains(name)) throw Error("chat_template_kwargs.{}: say it in the request itself", name);
+  }
+  if (!chat.tools.empty()) {
+    client["tools"] = parse_exact_json(chat.tools);
+    if (!client["tools"].is_array()) throw Error("tools: expected a JSON list");
+  }
+  return client;
+}
+
+/// The assistant's last message is to go on.
+void check_continued(const std::vector<Message>& messages) {
+  if (messages.empty() || messages.back().role != "assistant")
+    throw Error("the last message is not the assistant's, so it cannot be continued");
+  if (!messages.back().tool_calls.empty())
+    throw Error("the last message calls functions, so it cannot be continued");
+  if (messages.size() > 1 && messages[messages.size() - 2].role == "assistant")
+    throw Error("the last two messages are the assistant's: expected one that can be continued");
+}
+
+}  // namespace
+
+MarkedText render_chat(const ChatTemplate& chat_template, const Tokenizer& tokenizer, const ChatText& chat) {
   const nlohmann::ordered_json own = {
       {"bos_token", tokenizer.bos ? tokenizer.token_bytes(*tokenizer.bos) : ""},
       {"eos_token", tokenizer.eos.empty() ? "" : tokenizer.token_bytes(tokenizer.eos.front())}};
-  auto client = nlohmann::ordered_json::object();
-  if (!tools.empty()) {
-    client["tools"] = parse_exact_json(tools);
-    if (!client["tools"].is_array()) throw Error("tools: expected a JSON list");
+  const nlohmann::ordered_json client = variables(chat);
+  if (chat.end != ChatEnd::Continue)
+    return chat_template.render(chat.messages, chat.end == ChatEnd::Reply, client, own);
+  check_continued(chat.messages);
+  const std::vector<Message> before(chat.messages.begin(), chat.messages.end() - 1);
+  MarkedText text = chat_template.render(before, true, client, own);
+  const std::string content = to_valid_utf8(chat.messages.back().content);
+  if (content.empty()) return text;
+  const std::size_t begin = text.text.size();
+  text.text += content;
+  if (!text.client.empty() && text.client.back().end == begin) {
+    text.client.back().end = text.text.size();
+  } else {
+    text.client.push_back({begin, text.text.size()});
   }
-  return chat_template.render(messages, add_generation_prompt, client, own);
+  return text;
+}
+
+MarkedText render_chat(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
+                       const std::vector<Message>& messages, bool add_generation_prompt) {
+  return render_chat(chat_template, tokenizer,
+                     {.messages = messages, .end = add_generation_prompt ? ChatEnd::Reply : ChatEnd::Turn});
 }
 
 std::vector<TokenId> encode_text(const Tokenizer& tokenizer, std::string_view text, bool parse_special) {
   std::vector<TokenId> ids = encode_part(tokenizer, text, parse_special);
+  begin_text(tokenizer, ids);
+  return ids;
+}
+
+void begin_text(const Tokenizer& tokenizer, std::vector<TokenId>& ids) {
   const bool has_bos = !ids.empty() && tokenizer.bos && ids.front() == *tokenizer.bos;
   if (tokenizer.add_bos && tokenizer.bos && !has_bos) ids.insert(ids.begin(), *tokenizer.bos);
-  return ids;
 }
 
 std::vector<TokenId> encode_part(const Tokenizer& tokenizer, std::string_view text, bool parse_special) {

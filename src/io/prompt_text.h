@@ -9,12 +9,23 @@
 
 namespace augur {
 
+/// A conversation, and how it is to be written.
+struct ChatText {
+  const std::vector<Message>& messages;
+  std::string_view tools = {};   ///< a JSON list in OpenAI's form; empty: none
+  std::string_view kwargs = {};  ///< further variables: a JSON object; empty: none
+  ChatEnd end = ChatEnd::Reply;
+};
+
 /// A conversation as the model's template writes it, with the tokenizer's `bos_token` and `eos_token`. What
-/// comes from messages and tools is marked as a client's. `tools`: a JSON list in OpenAI's form; empty: none.
-/// Errors are ChatTemplate::render's, and for tools that are no list.
+/// comes from messages, tools and kwargs is marked as a client's. To continue a message is to write those
+/// before it, as for a reply, and its content behind. Errors are ChatTemplate::render's, and for tools that
+/// are no list, kwargs that are no object, and a message to be continued that is not the assistant's or calls
+/// functions.
+MarkedText render_chat(const ChatTemplate& chat_template, const Tokenizer& tokenizer, const ChatText& chat);
+/// The same of messages alone.
 MarkedText render_chat(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
-                       const std::vector<Message>& messages, bool add_generation_prompt,
-                       std::string_view tools = {});
+                       const std::vector<Message>& messages, bool add_generation_prompt);
 
 /// Running text as the model expects it: BOS comes first where the tokenizer asks for it and the text does
 /// not bring it. A rendered conversation is not such a text: there BOS is the template's business.
@@ -24,6 +35,8 @@ std::vector<TokenId> encode_text(const Tokenizer& tokenizer, std::string_view te
 /// The same without a beginning of sequence.
 std::vector<TokenId> encode_part(const Tokenizer& tokenizer, std::string_view text,
                                  bool parse_special = true);
+/// Puts BOS in front where the tokenizer asks for it and it is not there.
+void begin_text(const Tokenizer& tokenizer, std::vector<TokenId>& ids);
 /// A rendered conversation: control tokens are the template's only.
 std::vector<TokenId> encode_chat(const Tokenizer& tokenizer, const MarkedText& chat);
 

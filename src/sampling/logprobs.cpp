@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "base/elementary.h"
 #include "kernels/ops.h"
@@ -36,6 +37,26 @@ TokenLogprobs logprobs(std::span<const float> logits, TokenId token, int top) {
   std::vector<float> values(count);
   top_k(logits, static_cast<int>(count), tokens.data(), values.data());
   for (std::size_t i = 0; i < count; ++i) result.top.push_back({tokens[i], of(values[i])});
+  return result;
+}
+
+TokenLogprobs logprobs(const SparseDistribution& distribution, TokenId token, int top) {
+  const auto of = [](float prob) { return static_cast<float>(elementary::log(static_cast<double>(prob))); };
+  TokenLogprobs result{.logprob = of(distribution.prob(token)), .top = {}};
+  std::vector<std::size_t> order(distribution.tokens.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto count = static_cast<std::ptrdiff_t>(std::min(static_cast<std::size_t>(top), order.size()));
+  // Tokens lie by rising id, as equals have to.
+  std::partial_sort(order.begin(), order.begin() + count, order.end(), [&](std::size_t a, std::size_t b) {
+    const float pa = distribution.probs[a];
+    const float pb = distribution.probs[b];
+    return pa != pb ? pa > pb : a < b;
+  });
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    const std::size_t at = order[static_cast<std::size_t>(i)];
+    if (distribution.probs[at] > 0)
+      result.top.push_back({distribution.tokens[at], of(distribution.probs[at])});
+  }
   return result;
 }
 

@@ -38,6 +38,14 @@ bool is_own_origin(std::string_view origin, std::string_view host) {
   return scheme != std::string_view::npos && !host.empty() && same_letters(origin.substr(scheme + 3), host);
 }
 
+/// A page of this machine, whatever its port.
+bool is_local_origin(std::string_view origin) {
+  const std::size_t scheme = origin.find("://");
+  if (scheme == std::string_view::npos) return false;
+  const std::string_view name = host_name(origin.substr(scheme + 3));
+  return same_letters(name, "localhost") || name == "127.0.0.1" || name == "::1";
+}
+
 bool has_key_in_query(std::string_view query) {
   while (!query.empty()) {
     const std::size_t end = std::min(query.find('&'), query.size());
@@ -101,7 +109,10 @@ bool Admission::allows_origin(const HttpRequest& head) const {
   const std::string_view origin = head.header("origin");
   return !origin.empty() &&
          std::any_of(rules_.cors_origins.begin(), rules_.cors_origins.end(),
-                     [&](const std::string& allowed) { return allowed == "*" || allowed == origin; });
+                     [&](const std::string& allowed) {
+                       return allowed == "*" || allowed == origin ||
+                              (allowed == "localhost" && is_local_origin(origin));
+                     });
 }
 
 void Admission::check_key(const HttpRequest& head) const {

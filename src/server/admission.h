@@ -13,7 +13,8 @@ class Admission {
   struct Rules {
     std::vector<std::string> api_keys;  ///< any of them opens all but /health and the page; none: all is open
     std::string metrics_key;            ///< opens /metrics, /load and /slots; empty: none
-    std::vector<std::string> cors_origins;  ///< whose pages may ask ("https://chat.example.org"; "*": any)
+    std::vector<std::string> cors_origins;  ///< whose pages may ask ("https://chat.example.org"; "*": any;
+                                            ///< "localhost": those of this machine)
     std::vector<std::string> hosts;         ///< names of this server, beside those of this machine
   };
   /// Error for a key that is empty.

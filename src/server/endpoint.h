@@ -40,6 +40,9 @@ struct ServiceOptions {
   std::vector<std::string> trusted_proxies = {};  ///< TenantOptions
   std::vector<std::string> allowed_hosts = {};    ///< names of this server, beside those of this machine
   Limits limits = {};
+  RequestDefaults defaults = {};
+  std::vector<std::string> aliases = {};  ///< further names of the model
+  std::vector<std::string> tags = {};     ///< what /v1/models says of it
 };
 
 /// What endpoints answer with. All that is referred to outlives every exchange.
@@ -68,8 +71,9 @@ enum class Runs {
   AtOnce,    ///< on the I/O thread: what only looks
 };
 
-/// One method of one path, which may end in "{id}": any name in its place. `answer` answers then or later;
-/// what it throws becomes an error in the form of `errors`: a Problem as it is, anything else a 500.
+/// One method of one path, which may end in "{id}", any name in its place, or in "{path}", anything. `answer`
+/// answers then or later; what it throws becomes an error in the form of `errors`: a Problem as it is,
+/// anything else a 500.
 struct Endpoint {
   std::string_view method;
   std::string_view path;
@@ -77,6 +81,9 @@ struct Endpoint {
   const ErrorForm* errors = &kOpenAiErrors;
   Runs runs = method == "GET" ? Runs::AtOnce : Runs::OnWorker;
 };
+
+/// Whether this is one of the served model's names.
+bool is_served(const Served& served, std::string_view name);
 
 /// With strict_model: throws a Problem (404) where a client asks for another model than the one that is
 /// served. Empty: it does not say.

@@ -32,7 +32,10 @@ std::string listed(std::span<const std::string> texts, std::string_view between,
 }  // namespace
 
 FieldNotes field_notes(const Served& served) {
-  return {.strict = served.options.strict_fields, .limits = served.options.limits, .ignored = {}};
+  return {.strict = served.options.strict_fields,
+          .limits = served.options.limits,
+          .defaults = served.options.defaults,
+          .ignored = {}};
 }
 
 void tell_ignored(const FieldNotes& notes, const Served& served, Exchange& exchange) {

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -43,15 +45,59 @@ void metrics(const Served& served, const HttpRequest&, const std::shared_ptr<Exc
                     {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}});
 }
 
+/// With llama.cpp's names for what it has of a model.
+ordered_json model_json(const Served& served) {
+  const ServiceOptions& options = served.options;
+  const ModelInfo& info = served.engine.info();
+  ordered_json aliases = ordered_json::array({options.model});
+  for (const std::string& alias : options.aliases) aliases.push_back(alias);
+  return {{"id", options.model},
+          {"object", "model"},
+          {"created", 0},
+          {"owned_by", "augur"},
+          {"max_model_len", info.context},
+          {"aliases", std::move(aliases)},
+          {"tags", options.tags},
+          {"meta", {{"n_vocab", info.vocab}, {"n_ctx", info.context}, {"size", info.weight_bytes}}}};
+}
+
 void models(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
-  const ordered_json body = {{"object", "list"},
-                             {"data",
-                              {{{"id", served.options.model},
-                                {"object", "model"},
-                                {"created", 0},
-                                {"owned_by", "augur"},
-                                {"max_model_len", served.engine.info().context}}}}};
-  exchange->respond(200, text_of(body));
+  exchange->respond(200, text_of({{"object", "list"}, {"data", {model_json(served)}}}));
+}
+
+/// A path's bytes that are written as %XX.
+std::string unescaped(std::string_view path) {
+  std::string text;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    unsigned char byte = 0;
+    const char* const end = path.data() + std::min(path.size(), i + 3);
+    if (path[i] == '%' && std::from_chars(path.data() + i + 1, end, byte, 16).ptr == path.data() + i + 3) {
+      text += static_cast<char>(byte);
+      i += 2;
+    } else {
+      text += path[i];
+    }
+  }
+  return text;
+}
+
+/// One of its names, which may have slashes: `prefix` and the name.
+void model(const Served& served, const HttpRequest& request, std::string_view prefix,
+           const std::shared_ptr<Exchange>& exchange) {
+  const std::string asked = unescaped(std::string_view(request.path).substr(prefix.size()));
+  if (!is_served(served, asked))
+    throw Problem(404, fmt::format("there is no model '{}' here", asked), "model");
+  exchange->respond(200, text_of(model_json(served)));
+}
+
+void model_of_v1(const Served& served, const HttpRequest& request,
+                 const std::shared_ptr<Exchange>& exchange) {
+  model(served, request, "/v1/models/", exchange);
+}
+
+void model_of_root(const Served& served, const HttpRequest& request,
+                   const std::shared_ptr<Exchange>& exchange) {
+  model(served, request, "/models/", exchange);
 }
 
 /// A JSON list as text: of millions of tokens a document would take a multiple of it.
@@ -142,10 +188,17 @@ void detokenize(const Served& served, const HttpRequest& request, const std::sha
 
 std::span<const Endpoint> model_endpoints() {
   static constexpr std::array kEndpoints = {
-      Endpoint{"GET", "/health", health},          Endpoint{"GET", "/load", load},
-      Endpoint{"GET", "/metrics", metrics},        Endpoint{"GET", "/v1/models", models},
-      Endpoint{"GET", "/models", models},          Endpoint{"POST", "/tokenize", tokenize},
-      Endpoint{"POST", "/detokenize", detokenize}, Endpoint{"GET", "/tokenizer_info", tokenizer_info},
+      Endpoint{"GET", "/health", health},
+      Endpoint{"GET", "/v1/health", health},
+      Endpoint{"GET", "/load", load},
+      Endpoint{"GET", "/metrics", metrics},
+      Endpoint{"GET", "/v1/models", models},
+      Endpoint{"GET", "/models", models},
+      Endpoint{"GET", "/v1/models/{path}", model_of_v1},
+      Endpoint{"GET", "/models/{path}", model_of_root},
+      Endpoint{"POST", "/tokenize", tokenize},
+      Endpoint{"POST", "/detokenize", detokenize},
+      Endpoint{"GET", "/tokenizer_info", tokenizer_info},
   };
   return kEndpoints;
 }

@@ -35,6 +35,7 @@ struct Operation {
 
 constexpr std::string_view kGets = "401 403 431 503";
 constexpr std::string_view kReads = "400 401 403 408 413 415 431 500 503";
+constexpr std::string_view kUnable = "401 403 408 413 415 431 501 503";
 constexpr std::string_view kGenerates = "400 401 403 404 408 413 415 429 431 500 503 504";
 
 constexpr std::array kOperations = {
@@ -53,6 +54,14 @@ constexpr std::array kOperations = {
     Operation{"post", "/responses", "OpenAI", "The same", "ResponsesRequest", "Response", kGenerates, true},
     Operation{"get", "/v1/models", "OpenAI", "The model that is served", {}, "Models", kGets},
     Operation{"get", "/models", "OpenAI", "The same", {}, "Models", kGets},
+    Operation{"get",
+              "/v1/models/{path}",
+              "OpenAI",
+              "The model, by one of its names",
+              {},
+              "Model",
+              "401 403 404 431 503"},
+    Operation{"get", "/models/{path}", "OpenAI", "The same", {}, "Model", "401 403 404 431 503"},
     Operation{"post", "/v1/messages", "Anthropic", "An answer in a conversation", "MessagesRequest",
               "AnthropicAnswer", kGenerates, true},
     Operation{"post", "/v1/messages/count_tokens", "Anthropic", "Tokens that a conversation has",
@@ -66,6 +75,13 @@ constexpr std::array kOperations = {
     Operation{"post", "/apply-template", "llama.cpp", "A conversation as the model reads it",
               "ChatCompletionRequest", "RenderedPrompt", kReads},
     Operation{"get", "/props", "llama.cpp", "The model and default settings", {}, "Object", kGets},
+    Operation{"get", "/lora-adapters", "llama.cpp", "None: an empty list", {}, "List", kGets},
+    Operation{"post", "/embedding", "llama.cpp", "Not served", "Object", "Object", kUnable},
+    Operation{"post", "/embeddings", "llama.cpp", "Not served", "Object", "Object", kUnable},
+    Operation{"post", "/v1/embeddings", "OpenAI", "Not served", "Object", "Object", kUnable},
+    Operation{"post", "/rerank", "llama.cpp", "Not served", "Object", "Object", kUnable},
+    Operation{"post", "/reranking", "llama.cpp", "Not served", "Object", "Object", kUnable},
+    Operation{"post", "/v1/rerank", "llama.cpp", "Not served", "Object", "Object", kUnable},
     Operation{"get",
               "/slots",
               "llama.cpp",
@@ -96,6 +112,7 @@ constexpr std::array kOperations = {
               {},
               "401 403 431 501 503"},
     Operation{"get", "/health", "Server", "Whether it serves", {}, "Health", "403 431 503"},
+    Operation{"get", "/v1/health", "Server", "The same", {}, "Health", kGets},
     Operation{"get", "/openapi.json", "Server", "This description", {}, "Object", kGets},
 };
 
@@ -138,6 +155,10 @@ ordered_json operation_json(const Operation& from) {
   ordered_json to = {{"tags", {from.tag}}, {"summary", from.summary}};
   if (from.path == "/health") to["security"] = ordered_json::parse("[{}]");
   if (from.path == "/slots/{id}") to["parameters"] = slot_parameters();
+  if (from.path.ends_with("{path}")) {
+    to["parameters"] = ordered_json::parse(
+        R"([{"name": "path", "in": "path", "required": true, "schema": {"type": "string"}}])");
+  }
   if (!from.request.empty()) {
     to["requestBody"] = {{"required", from.path != "/slots/{id}"}, {"content", json_content(from.request)}};
   }

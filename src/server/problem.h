@@ -1,5 +1,7 @@
 #pragma once
+#include <cstdint>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -12,6 +14,12 @@ namespace augur {
 /// given to Exchange::fail(), which writes it in the API's own form.
 class Problem : public std::runtime_error {
  public:
+  /// A prompt that does not fit: what it has, and what there is, in tokens.
+  struct Excess {
+    std::int64_t prompt_tokens;
+    std::int64_t context;
+  };
+
   Problem(int status, const std::string& message, std::string field = {}, HttpHeaders headers = {})
       : std::runtime_error(message),
         status_(status),
@@ -21,11 +29,16 @@ class Problem : public std::runtime_error {
   int status() const { return status_; }                   ///< of HTTP, 400 to 599
   const std::string& field() const { return field_; }      ///< of the request, that is to blame; empty: none
   const HttpHeaders& headers() const { return headers_; }  ///< of the answer
+  const std::optional<Excess>& excess() const { return excess_; }
+
+ protected:
+  void set_excess(Excess excess) { excess_ = excess; }
 
  private:
   int status_;
   std::string field_;
   HttpHeaders headers_;
+  std::optional<Excess> excess_;
 };
 
 /// What was thrown while a request was answered: a Problem as it is, 503 where memory ran out, otherwise 500.

@@ -7,6 +7,11 @@ namespace {
 
 bool is_at(std::string_view path, std::string_view endpoint) {
   constexpr std::string_view kAny = "{id}";
+  constexpr std::string_view kRest = "{path}";
+  if (endpoint.ends_with(kRest)) {
+    endpoint.remove_suffix(kRest.size());
+    return path.starts_with(endpoint) && path.size() > endpoint.size();
+  }
   if (!endpoint.ends_with(kAny)) return path == endpoint;
   endpoint.remove_suffix(kAny.size());
   return path.starts_with(endpoint) && path.size() > endpoint.size() &&

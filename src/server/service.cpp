@@ -45,7 +45,7 @@ std::string allowed_headers(const HttpRequest& request) {
 
 /// Tells a browser what the page that asks may send.
 void answer_preflight(const HttpRequest& request, Exchange& exchange) {
-  exchange.respond(204, "",
+  exchange.respond(200, "",
                    {{"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
                     {"Access-Control-Allow-Headers", allowed_headers(request)},
                     {"Access-Control-Max-Age", "86400"}});
@@ -53,10 +53,17 @@ void answer_preflight(const HttpRequest& request, Exchange& exchange) {
 
 }  // namespace
 
+bool is_served(const Served& served, std::string_view name) {
+  const ServiceOptions& options = served.options;
+  return name == options.model ||
+         std::find(options.aliases.begin(), options.aliases.end(), name) != options.aliases.end();
+}
+
 void require_model(const Served& served, const std::string& asked) {
-  const std::string& model = served.options.model;
-  if (!served.options.strict_model || asked.empty() || asked == model) return;
-  throw Problem(404, fmt::format("the model '{}' is not served here: expected '{}'", asked, model), "model");
+  if (!served.options.strict_model || asked.empty() || is_served(served, asked)) return;
+  throw Problem(404,
+                fmt::format("the model '{}' is not served here: expected '{}'", asked, served.options.model),
+                "model");
 }
 
 SessionLoad load_for(const Served& served) {

@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 
 TEST(Serve, SaysWhereItServesAndEndsWell) {
   const Outcome outcome =
@@ -17,6 +18,26 @@ TEST(Serve, SaysWhereItServesAndEndsWell) {
                 {.signal = SIGTERM, .signal_after_bytes = 20});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, MatchesRegex("stories260k is served at http://127.0.0.1:[1-9][0-9]*\n"));
+}
+
+TEST(Serve, TakesAChatTemplateByNameOrFile) {
+  const auto serve = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"serve", "-m", stories260k(), "-t", "1", "--port", "0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_augur(arguments, {.signal = SIGTERM, .signal_after_bytes = 20});
+  };
+  const Outcome none = serve({});
+  EXPECT_EQ(none.code, 0) << none.err;
+  EXPECT_THAT(none.err, HasSubstr("has no chat template"));
+  const Outcome named = serve({"--chat-template", "llama3"});
+  EXPECT_EQ(named.code, 0) << named.err;
+  EXPECT_THAT(named.err, Not(HasSubstr("has no chat template")));
+  EXPECT_EQ(serve({"--chat-template", "{{ messages[0].content }}"}).code, 0) << "the text itself";
+  const Outcome unknown = serve({"--chat-template", "chatlm"});
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean chatml?"));
+  EXPECT_EQ(serve({"--chat-template-file", "no/such/file"}).code, 1);
+  EXPECT_EQ(serve({"--chat-template", "{% if %}"}).code, 1) << "no template";
 }
 
 TEST(Serve, SuggestsTheWordThatWasMeant) {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "server/answers/json_answers.h"
@@ -19,10 +22,11 @@ int status_of(const Result& result) {
 }  // namespace
 
 GenerationAnswer::GenerationAnswer(const Served& served, std::shared_ptr<Exchange> exchange, bool stream,
-                                   int choices)
+                                   int choices, const AnswerWishes& wishes)
     : served_(served),
       exchange_(std::move(exchange)),
       stream_(stream),
+      wishes_(wishes),
       results_(static_cast<std::size_t>(choices)),
       missing_(choices),
       submitted_(Clock::now()),
@@ -48,7 +52,10 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
       progress_[i].prompt = one.prompt_tokens;
       progress_[i].keep = one.cache_prompt;
       progress_[i].owner = {.tenant = served_.caller.tenant, .salt = one.cache_salt};
-      one.on_prefill = [self = shared_from_this(), index, prompt](auto, auto) { self->begin(index, prompt); };
+      one.on_prefill = [self = shared_from_this(), index, prompt](std::int64_t done, std::int64_t) {
+        self->begin(index, prompt);
+        self->observe_reading(index, done);
+      };
       if (stream_ && wants_rounds()) {
         one.on_round = [self = shared_from_this(), index](const DraftRound& round) {
           if (!self->failed_) self->take_round(index, round);
@@ -85,7 +92,45 @@ SubmitOptions GenerationAnswer::choice(int index, SubmitOptions options) {
 
 void GenerationAnswer::begin(int index, std::int64_t prompt_tokens) {
   Progress& progress = progress_[static_cast<std::size_t>(index)];
-  if (progress.slot < 0) progress.slot = served_.slots.take(prompt_tokens, progress.owner);
+  if (progress.slot >= 0) return;
+  progress.slot = served_.slots.take(prompt_tokens, progress.owner, index == 0 ? wishes_.slot : -1,
+                                     served_.session_options.parallel);
+}
+
+void GenerationAnswer::observe_reading(int index, std::int64_t done) {
+  Progress& progress = progress_[static_cast<std::size_t>(index)];
+  if (progress.written > 0) return;  // a text that was suspended reads itself again
+  progress.read_until = Clock::now();
+  if (progress.cached < 0) {
+    progress.cached = done;
+    progress.read_begun = progress.read_until;
+  }
+  progress.read = done;
+  // The last token of a prompt is read with the first one that is written.
+  const bool whole = done + 1 >= std::ssize(progress.prompt) && done > progress.cached;
+  if (stream_ && wishes_.progress && !failed_ && !whole) take_progress(index);
+}
+
+Timings GenerationAnswer::timings_so_far(int index) const {
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  const Progress& progress = progress_[static_cast<std::size_t>(index)];
+  const std::int64_t cached = std::max<std::int64_t>(0, progress.cached);
+  Timings to{.cached = cached, .read = progress.read - cached};
+  if (progress.cached >= 0) to.read_ms = Milliseconds(progress.read_until - progress.read_begun).count();
+  if (progress.written == 0) return to;
+  to.written = progress.written;
+  to.write_ms =
+      Milliseconds(progress.last - (progress.cached < 0 ? submitted_ : progress.read_until)).count();
+  return to;
+}
+
+nlohmann::ordered_json GenerationAnswer::progress_json(int index) const {
+  const Progress& progress = progress_[static_cast<std::size_t>(index)];
+  const Timings timings = timings_so_far(index);
+  return {{"total", progress.prompt.size()},
+          {"cache", timings.cached},
+          {"processed", timings.cached + timings.read},
+          {"time_ms", timings.read_ms}};
 }
 
 void GenerationAnswer::observe_token(int index) {
@@ -94,10 +139,14 @@ void GenerationAnswer::observe_token(int index) {
   served_.slots.decoded(progress.slot);
   const Clock::time_point now = Clock::now();
   const double seconds = std::chrono::duration<double>(now - progress.last).count();
-  progress.written ? served_.metrics.next_token(seconds) : served_.metrics.first_token(seconds);
-  if (!progress.written && served_.record->first_token_ms == 0)
+  progress.written > 0 ? served_.metrics.next_token(seconds) : served_.metrics.first_token(seconds);
+  if (progress.written == 0 && served_.record->first_token_ms == 0)
     served_.record->first_token_ms = seconds * 1e3;
-  progress.written = true;
+  if (progress.written == 0) {
+    progress.read = std::ssize(progress.prompt);
+    if (stream_ && wishes_.progress && !failed_) take_progress(index);
+  }
+  ++progress.written;
   progress.last = now;
 }
 
@@ -153,8 +202,7 @@ void tokenize_prompt(const Engine& engine, Request& request) {
     }
   }
   if (std::ssize(tokens) >= model.context) {
-    throw BadRequest(field, fmt::format("it has {} tokens, but the context holds {}: expected at most {}",
-                                        tokens.size(), model.context, model.context - 1));
+    throw PromptTooLong(field, {.prompt_tokens = std::ssize(tokens), .context = model.context});
   }
   request.prompt_tokens = std::move(tokens);
   request.prompt.clear();

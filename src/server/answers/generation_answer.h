@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "augur/session.h"
+#include "server/answers/timings_json.h"
 #include "server/endpoint.h"
+#include "server/fields/answer_fields.h"
 
 namespace augur {
 
@@ -18,7 +20,8 @@ namespace augur {
 /// an answer that ends it, nothing more comes.
 class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
  public:
-  GenerationAnswer(const Served& served, std::shared_ptr<Exchange> exchange, bool stream, int choices);
+  GenerationAnswer(const Served& served, std::shared_ptr<Exchange> exchange, bool stream, int choices,
+                   const AnswerWishes& wishes = {});
   virtual ~GenerationAnswer() = default;
   GenerationAnswer(const GenerationAnswer&) = delete;
   GenerationAnswer& operator=(const GenerationAnswer&) = delete;
@@ -42,6 +45,8 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   /// it.
   virtual void take_round(int /*index*/, const DraftRound& /*round*/) {}
   virtual bool wants_rounds() const { return false; }
+  /// The prompt of choice `index` is read further, where the answer is streamed and asks for it.
+  virtual void take_progress(int /*index*/) {}
   /// Choice `index` has ended, well.
   virtual void choice_ended(int /*index*/, const Result& /*result*/) {}
   /// All have ended, well: results by choice.
@@ -51,20 +56,32 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
 
   bool streamed() const { return stream_; }
   Exchange& exchange() const { return *exchange_; }
+  const AnswerWishes& wishes() const { return wishes_; }
+  /// What choice `index` has taken so far.
+  Timings timings_so_far(int index) const;
+  /// How far its prompt is read: llama.cpp's `prompt_progress`.
+  nlohmann::ordered_json progress_json(int index) const;
+  /// Its place in the batch, or the last one that it had; -1: it has not begun.
+  int slot_of(int index) const { return progress_[static_cast<std::size_t>(index)].slot; }
 
  private:
   using Clock = std::chrono::steady_clock;
   /// How far a choice is.
   struct Progress {
-    Clock::time_point last;  ///< its last token, or its submission
-    bool written = false;    ///< it has a token
-    int slot = -1;           ///< -1: it has not begun
+    Clock::time_point last;    ///< its last token, or its submission
+    std::int64_t written = 0;  ///< tokens
+    std::int64_t cached = -1;  ///< of the prompt, taken over; -1: nothing is known
+    std::int64_t read = 0;     ///< of the prompt, those included
+    Clock::time_point read_begun = {};
+    Clock::time_point read_until = {};
+    int slot = -1;  ///< -1: it has not begun
     std::vector<TokenId> prompt = {};
     bool keep = true;  ///< Request::cache_prompt
     TextOwner owner = {};
   };
 
   void begin(int index, std::int64_t prompt_tokens);
+  void observe_reading(int index, std::int64_t done);
   void observe_token(int index);
   void end(int index, const Result& result);
   void record_end(int index, const Result& result);
@@ -72,6 +89,7 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
   const Served served_;
   const std::shared_ptr<Exchange> exchange_;
   const bool stream_;
+  const AnswerWishes wishes_;
   std::vector<Result> results_;
   int missing_;
   bool failed_ = false;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/elementary.h"
 #include "io/unicode.h"
 #include "server/answers/json_answers.h"
 
@@ -40,16 +41,21 @@ std::int64_t characters(const std::string& text) {
 }  // namespace
 
 ordered_json llamacpp_logprobs(const Engine& engine, std::span<const TokenId> tokens,
-                               std::span<const TokenLogprobs> logprobs) {
+                               std::span<const TokenLogprobs> logprobs, bool as_probabilities) {
   const auto entry = [&](TokenId token, float logprob) {
     ordered_json with_id = {{"id", token}};
     with_id.update(chat_entry(engine, token, logprob));
+    if (as_probabilities) {
+      with_id.erase("logprob");
+      with_id["prob"] = std::min(1.0, elementary::exp(static_cast<double>(logprob)));
+    }
     return with_id;
   };
+  const char* const list = as_probabilities ? "top_probs" : "top_logprobs";
   ordered_json all = ordered_json::array();
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     all.push_back(entry(tokens[i], logprobs[i].logprob));
-    ordered_json& top = all.back()["top_logprobs"] = ordered_json::array();
+    ordered_json& top = all.back()[list] = ordered_json::array();
     for (const TokenLogprob& t : logprobs[i].top) top.push_back(entry(t.token, t.logprob));
   }
   return all;

@@ -20,8 +20,9 @@ nlohmann::ordered_json chat_logprobs(const Engine& engine, std::span<const Token
 nlohmann::ordered_json completion_logprobs(const Engine& engine, std::span<const TokenId> tokens,
                                            std::span<const TokenLogprobs> logprobs, std::int64_t& offset);
 
-/// llama.cpp's: [{"id", "token", "bytes", "logprob", "top_logprobs"}, ...].
+/// llama.cpp's: [{"id", "token", "bytes", "logprob", "top_logprobs"}, ...], or with probabilities in their
+/// place: "prob" and "top_probs".
 nlohmann::ordered_json llamacpp_logprobs(const Engine& engine, std::span<const TokenId> tokens,
-                                         std::span<const TokenLogprobs> logprobs);
+                                         std::span<const TokenLogprobs> logprobs, bool as_probabilities);
 
 }  // namespace augur

@@ -148,6 +148,8 @@ AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string
                                          const SpeculationPlan& plan, FieldNotes& notes) {
   Draft draft;
   draft.shared.request.sampling.temperature = 1;
+  draft.shared.seeded = notes.defaults.seed.has_value();
+  notes.defaults.apply(draft.shared.request);
   read_object(fields(endpoint), "", parse_body(text, notes.limits), notes, draft);
   AnthropicRequest& to = draft.to;
   to.text_bias = draft.shared.text_bias;

@@ -13,4 +13,16 @@ class BadRequest : public Problem {
       : Problem(400, field.empty() ? problem : "'" + field + "': " + problem, field) {}
 };
 
+/// A prompt that leaves no room in the context.
+class PromptTooLong : public BadRequest {
+ public:
+  PromptTooLong(const std::string& field, Excess excess)
+      : BadRequest(field, "its " + std::to_string(excess.prompt_tokens) +
+                              " tokens are a prompt that exceeds the available context size of " +
+                              std::to_string(excess.context) + ": expected at most " +
+                              std::to_string(excess.context - 1)) {
+    set_excess(excess);
+  }
+};
+
 }  // namespace augur

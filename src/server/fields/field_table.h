@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "server/fields/json_fields.h"
+#include "server/fields/request_defaults.h"
 #include "server/limits.h"
 
 namespace augur {
@@ -19,6 +20,7 @@ namespace augur {
 struct FieldNotes {
   bool strict = false;               ///< an unknown field is a BadRequest (--strict-fields)
   Limits limits = {};                ///< the server's
+  RequestDefaults defaults = {};     ///< the server's
   std::vector<std::string> ignored;  ///< paths of unknown fields, in the order of the text
 };
 

@@ -9,9 +9,6 @@
 
 namespace augur {
 
-/// The settings that a request is generated with, under llama.cpp's names.
-nlohmann::ordered_json generation_settings(const Request& request, bool stream);
-
 /// The answer of /completion and /infill: whole, one object, or a list where there are several choices; or as
 /// a stream whose events hold what is new, and the last one of a choice everything else.
 class LlamaCppAnswer final : public GenerationAnswer {
@@ -20,9 +17,12 @@ class LlamaCppAnswer final : public GenerationAnswer {
 
  private:
   void take(int index, const TokenEvent& event) override;
+  void take_progress(int index) override;
   void choice_ended(int index, const Result& result) override;
   void finish(const std::vector<Result>& results) override;
   std::size_t request_of(int index) const { return static_cast<std::size_t>(index / request_.choices); }
+  /// An event before the last one.
+  nlohmann::ordered_json chunk(int index, std::string_view text) const;
   nlohmann::ordered_json body_of(int index, const Result& result) const;
 
   const LlamaCppRequest request_;

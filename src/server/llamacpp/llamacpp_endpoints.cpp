@@ -7,6 +7,7 @@
 #include "server/answers/json_answers.h"
 #include "server/endpoint.h"
 #include "server/fields/json_fields.h"
+#include "server/llamacpp/completion_json.h"
 #include "server/llamacpp/llamacpp_answer.h"
 #include "server/llamacpp/llamacpp_request.h"
 #include "server/openai/openai_request.h"
@@ -45,7 +46,7 @@ void apply_template(const Served& served, const HttpRequest& http,
   Request& request = parsed.requests.front();
   offer_tools(served.engine, parsed.tools, request);
   try {
-    exchange->respond(200, text_of({{"prompt", served.engine.render_chat(request.messages, request.tools)}}));
+    exchange->respond(200, text_of({{"prompt", served.engine.render_chat(request)}}));
   } catch (const std::runtime_error& error) {
     throw BadRequest("messages", error.what());
   }
@@ -63,16 +64,28 @@ void props(const Served& served, const HttpRequest&, const std::shared_ptr<Excha
   const ModelInfo& model = served.engine.info();
   const ordered_json body = {
       {"default_generation_settings",
-       {{"n_ctx", model.context}, {"params", generation_settings(llamacpp_defaults(), false)}}},
+       {{"n_ctx", model.context},
+        {"params", generation_settings(llamacpp_defaults(served.options.defaults), false, model)}}},
       {"total_slots", served.session_options.parallel},
       {"model_alias", served.options.model},
       {"model_path", std::filesystem::path(model.path).lexically_normal().filename().string()},
       {"modalities", {{"vision", false}, {"audio", false}}},
       {"chat_template", served.engine.chat_template()},
+      {"bos_token", model.bos_token},
+      {"eos_token", model.eos_token},
       {"speculative", speculative_props(served)},
       {"build_info", "augur " + std::string(version())},
       {"system_fingerprint", model.fingerprint}};
   exchange->respond(200, text_of(body));
+}
+
+/// What other models are for, or other servers.
+void unable(const Served&, const HttpRequest& http, const std::shared_ptr<Exchange>&) {
+  throw Problem(501, http.path + ": this server generates text, and does not embed or rank it");
+}
+
+void adapters(const Served&, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
+  exchange->respond(200, "[]");
 }
 
 }  // namespace
@@ -84,6 +97,13 @@ std::span<const Endpoint> llamacpp_endpoints() {
       Endpoint{"POST", "/infill", infill},
       Endpoint{"POST", "/apply-template", apply_template},
       Endpoint{"GET", "/props", props},
+      Endpoint{"GET", "/lora-adapters", adapters},
+      Endpoint{"POST", "/embedding", unable, &kOpenAiErrors, Runs::AtOnce},
+      Endpoint{"POST", "/embeddings", unable, &kOpenAiErrors, Runs::AtOnce},
+      Endpoint{"POST", "/v1/embeddings", unable, &kOpenAiErrors, Runs::AtOnce},
+      Endpoint{"POST", "/rerank", unable, &kOpenAiErrors, Runs::AtOnce},
+      Endpoint{"POST", "/reranking", unable, &kOpenAiErrors, Runs::AtOnce},
+      Endpoint{"POST", "/v1/rerank", unable, &kOpenAiErrors, Runs::AtOnce},
   };
   return kEndpoints;
 }

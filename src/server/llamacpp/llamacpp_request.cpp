@@ -70,6 +70,7 @@ const FieldTable<Draft>& shared_fields() {
        fields_of<Draft>(stop_fields(), shared),
        fields_of<Draft>(grammar_fields(), shared),
        fields_of<Draft>(cache_fields(), shared),
+       fields_of<Draft>(answer_fields(), [](Draft& draft) -> AnswerWishes& { return draft.to.wishes; }),
        llamacpp_fields<Draft>(),
        flat_speculative_fields(),
        {token_limit("n_predict"),
@@ -93,18 +94,15 @@ const FieldTable<Draft>& shared_fields() {
          [](const FieldValue& v, Draft& to) {
            to.shared.request.logprobs = v.integer() > 0 ? static_cast<int>(v.integer()) : -1;
          }},
-        {{"id_slot", FieldType::integer(-1, Engine::kMostParallel - 1),
-          "the place that is wanted, where it is free; -1: any"},
-         [](const FieldValue& v, Draft& to) { to.to.slot = static_cast<int>(v.integer()); }},
+        {{"post_sampling_probs", FieldType::boolean(),
+          "n_probs are of the distribution that tokens are drawn from"},
+         [](const FieldValue& v, Draft& to) { to.shared.request.sampled_logprobs = v.boolean(); }},
         {{"response_fields", FieldType::schema(R"({"type": "array", "items": {"type": "string"},
             "maxItems": 64})"),
           "what is answered: names, or paths such as generation_settings/n_predict"},
          read_paths},
         fixed_field<Draft>("samplers", R"([["penalties", "temperature", "top_k", "top_p", "min_p"]])",
                            "the order in which this server has them"),
-        fixed_field<Draft>("post_sampling_probs", "[false]"),
-        fixed_field<Draft>("timings_per_token", "[false]"),
-        fixed_field<Draft>("return_progress", "[false]"),
         fixed_field<Draft>("t_max_predict_ms", "[-1, 0]"),
         ignored_field<Draft>("model", FieldType::text())}});
   return table;
@@ -196,6 +194,13 @@ std::vector<std::vector<TokenId>> all_prompts(const Engine& engine, const ordere
   return prompts;
 }
 
+Draft begin_draft(const RequestDefaults& defaults) {
+  Draft draft;
+  draft.shared.request = llamacpp_defaults(defaults);
+  draft.shared.seeded = defaults.seed.has_value();
+  return draft;
+}
+
 LlamaCppRequest finish(const Engine& engine, Draft& draft, const SpeculationPlan& plan, const Limits& limits,
                        std::vector<std::vector<TokenId>> prompts) {
   LlamaCppRequest& to = draft.to;
@@ -213,20 +218,22 @@ LlamaCppRequest finish(const Engine& engine, Draft& draft, const SpeculationPlan
 
 }  // namespace
 
-Request llamacpp_defaults() {
-  return {.sampling = {.temperature = 0.8, .top_k = 40, .top_p = 0.95, .min_p = 0.05}};
+Request llamacpp_defaults(const RequestDefaults& defaults) {
+  Request to{.sampling = {.temperature = 0.8, .top_k = 40, .top_p = 0.95, .min_p = 0.05}};
+  defaults.apply(to);
+  return to;
 }
 
 LlamaCppRequest parse_completion(const Engine& engine, std::string_view text, const SpeculationPlan& plan,
                                  FieldNotes& notes) {
-  Draft draft{.to = {}, .shared = {.request = llamacpp_defaults()}, .prompt = {}, .infill = {}};
+  Draft draft = begin_draft(notes.defaults);
   read_object(completion_fields(), "", parse_body(text, notes.limits), notes, draft);
   return finish(engine, draft, plan, notes.limits, all_prompts(engine, draft.prompt, notes.limits));
 }
 
 LlamaCppRequest parse_infill(const Engine& engine, std::string_view body, const SpeculationPlan& plan,
                              FieldNotes& notes) {
-  Draft draft{.to = {}, .shared = {.request = llamacpp_defaults()}, .prompt = {}, .infill = {}};
+  Draft draft = begin_draft(notes.defaults);
   read_object(infill_fields(), "", parse_body(body, notes.limits), notes, draft);
   const std::optional<InfillTokens> known = infill_tokens(engine);
   if (!known) throw Problem(501, "the model has no tokens for infilling");

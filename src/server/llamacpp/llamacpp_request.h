@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "augur/engine.h"
+#include "server/fields/answer_fields.h"
 #include "server/fields/bad_request.h"
 #include "server/fields/request_fields.h"
 
@@ -18,12 +19,12 @@ struct LlamaCppRequest {
   int choices = 1;                   ///< of each request
   bool stream = false;
   bool return_tokens = false;
-  int slot = -1;                             ///< place that the first one wants; -1: any
+  AnswerWishes wishes;
   std::vector<std::string> response_fields;  ///< paths ("a/b") of what is answered; empty: everything
 };
 
-/// The settings of a request that says nothing.
-Request llamacpp_defaults();
+/// The settings of a request that says nothing, with the server's.
+Request llamacpp_defaults(const RequestDefaults& defaults);
 
 /// The body of /completion. What this server does not do is a BadRequest unless it is switched off in so many
 /// words; what only shapes something that is switched off may be given. `prompt`: a text, token ids, a mixed

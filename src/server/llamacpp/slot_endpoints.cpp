@@ -33,7 +33,7 @@ void slots(const Served& served, const HttpRequest&, const std::shared_ptr<Excha
     if (all[i] && (served.caller.sees_all || all[i]->owner.tenant == served.caller.tenant)) {
       slot["id_task"] = all[i]->task;
       slot["n_prompt_tokens"] = all[i]->prompt_tokens;
-      slot["next_token"] = {{"n_decoded", all[i]->decoded}};
+      slot["next_token"] = ordered_json::array({{{"has_next_token", true}, {"n_decoded", all[i]->decoded}}});
     }
     body.push_back(std::move(slot));
   }

@@ -1,13 +1,17 @@
 #include "server/llamacpp/slots.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace augur {
 
-int Slots::take(std::int64_t prompt_tokens, TextOwner owner) {
+int Slots::take(std::int64_t prompt_tokens, TextOwner owner, int wanted, int places) {
   const std::lock_guard lock(mutex_);
-  auto place = std::find(work_.begin(), work_.end(), std::nullopt);
+  const bool chosen = wanted >= 0 && wanted < places;
+  if (chosen && std::ssize(work_) <= wanted) work_.resize(static_cast<std::size_t>(wanted) + 1);
+  auto place = chosen ? work_.begin() + wanted : work_.end();
+  if (!chosen || *place) place = std::find(work_.begin(), work_.end(), std::nullopt);
   if (place == work_.end()) place = work_.emplace(place);
   *place = Work{.task = tasks_++, .prompt_tokens = prompt_tokens, .owner = std::move(owner)};
   return static_cast<int>(place - work_.begin());

@@ -19,8 +19,9 @@ class Slots {
     TextOwner owner;
   };
 
-  /// The place of a request that has begun: the lowest that is free.
-  int take(std::int64_t prompt_tokens, TextOwner owner);
+  /// The place of a request that has begun: the wanted one where it is free and one of `places`, otherwise
+  /// the lowest that is.
+  int take(std::int64_t prompt_tokens, TextOwner owner, int wanted = -1, int places = 0);
   void decoded(int slot);
   /// Its request has ended with these tokens, prompt and answer; none: they are not to be kept.
   void free(int slot, std::vector<TokenId> text);
@@ -28,7 +29,7 @@ class Slots {
   std::optional<std::vector<TokenId>> text(int slot) const;
   /// Of the request that is decoded there, or was last; nothing before the first.
   std::optional<TextOwner> owner(int slot) const;
-  /// By place; as many as were ever taken at once.
+  /// By place; as many as were ever taken, or wanted.
   std::vector<std::optional<Work>> list() const;
 
  private:

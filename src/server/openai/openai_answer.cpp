@@ -11,6 +11,7 @@
 #include "server/answers/logprobs_json.h"
 #include "server/answers/parsed_answer.h"
 #include "server/answers/speculation_json.h"
+#include "server/llamacpp/completion_json.h"
 
 namespace augur {
 namespace {
@@ -80,12 +81,13 @@ OpenAiAnswer::OpenAiAnswer(OpenAiEndpoint endpoint, const OpenAiRequest& request
                            std::vector<EchoedPrompt> echoes, std::optional<ToolParser> tools,
                            const Served& served, std::shared_ptr<Exchange> exchange)
     : GenerationAnswer(served, std::move(exchange), request.stream,
-                       request.choices * static_cast<int>(request.requests.size())),
+                       request.choices * static_cast<int>(request.requests.size()), request.wishes),
       endpoint_(endpoint),
       stream_usage_(request.stream_usage),
       stream_speculation_(request.stream_speculation),
       choices_(request.choices),
       logprobs_(request.requests.front().logprobs >= 0),
+      requests_(request.wishes.verbose ? request.requests : std::vector<Request>()),
       echoes_(std::move(echoes)),
       engine_(served.engine),
       model_(served.options.model),
@@ -116,6 +118,15 @@ void OpenAiAnswer::take_round(int index, const DraftRound& round) {
   send_text(index, "", nullptr);
 }
 
+void OpenAiAnswer::take_progress(int index) {
+  const bool chat = endpoint_ == OpenAiEndpoint::ChatCompletions;
+  if (chat) begin_chat(index);
+  ordered_json choice = {{"index", index}};
+  if (chat) choice["delta"] = ordered_json::object();
+  if (!chat) choice["text"] = "";
+  send_choice(std::move(choice), nullptr, nullptr, {{"prompt_progress", progress_json(index)}});
+}
+
 void OpenAiAnswer::choice_ended(int index, const Result& result) {
   if (!streamed()) return;
   std::size_t calls = 0;
@@ -125,10 +136,31 @@ void OpenAiAnswer::choice_ended(int index, const Result& result) {
     calls = static_cast<std::size_t>(parser.calls());
   }
   const char* const reason = finish_reason(result, calls);
+  ordered_json choice = {{"index", index}};
   if (endpoint_ == OpenAiEndpoint::ChatCompletions) {
-    return send_delta(index, ordered_json::object(), nullptr, reason);
+    begin_chat(index);
+    choice["delta"] = ordered_json::object();
+  } else {
+    choice["text"] = echo_once(static_cast<std::size_t>(index));
   }
-  send_choice({{"index", index}, {"text", echo_once(static_cast<std::size_t>(index))}}, nullptr, reason);
+  ordered_json extra = {{"timings", timings_json(timings_of({&result, 1}))}};
+  if (wishes().verbose) extra["__verbose"] = verbose_of(index, result);
+  send_choice(std::move(choice), nullptr, reason, extra);
+}
+
+ordered_json OpenAiAnswer::verbose_of(int index, const Result& result) const {
+  Request request = requests_[static_cast<std::size_t>(index / choices_)];
+  request.sampling.seed += static_cast<std::uint64_t>(index % choices_);
+  const std::string prompt = engine_.detokenize(request.prompt_tokens, true);
+  return completion_json(engine_, {.request = request,
+                                   .result = result,
+                                   .prompt = prompt,
+                                   .model = model_,
+                                   .index = index,
+                                   .slot = slot_of(index),
+                                   .stream = streamed(),
+                                   .has_text = !streamed(),
+                                   .return_tokens = true});
 }
 
 ordered_json OpenAiAnswer::frame(bool chunk) const {
@@ -202,19 +234,32 @@ void OpenAiAnswer::send_pieces(int index, const std::vector<AnswerPiece>& pieces
   if (!logprobs.is_null()) send_delta(index, ordered_json::object(), std::move(logprobs));
 }
 
-void OpenAiAnswer::send_delta(int index, ordered_json delta, ordered_json logprobs,
-                              const char* finish_reason) {
-  if (!begun_[static_cast<std::size_t>(index)]) delta["role"] = "assistant";
+void OpenAiAnswer::begin_chat(int index) {
+  if (begun_[static_cast<std::size_t>(index)]) return;
   begun_[static_cast<std::size_t>(index)] = true;
-  send_choice({{"index", index}, {"delta", std::move(delta)}}, std::move(logprobs), finish_reason);
+  ordered_json chunk = frame(true);
+  chunk["choices"].push_back({{"index", index},
+                              {"delta", {{"role", "assistant"}, {"content", nullptr}}},
+                              {"logprobs", nullptr},
+                              {"finish_reason", nullptr}});
+  exchange().send_event(text_of(chunk));
 }
 
-void OpenAiAnswer::send_choice(ordered_json choice, ordered_json logprobs, const char* finish_reason) {
+void OpenAiAnswer::send_delta(int index, ordered_json delta, ordered_json logprobs) {
+  begin_chat(index);
+  send_choice({{"index", index}, {"delta", std::move(delta)}}, std::move(logprobs), nullptr);
+}
+
+void OpenAiAnswer::send_choice(ordered_json choice, ordered_json logprobs, const char* finish_reason,
+                               const ordered_json& extra) {
+  const int index = choice["index"].get<int>();
   choice["logprobs"] = std::move(logprobs);
   choice["finish_reason"] = finish_reason == nullptr ? ordered_json() : ordered_json(finish_reason);
   if (!speculation_.is_null()) choice["speculation"] = std::exchange(speculation_, nullptr);
   ordered_json chunk = frame(true);
   chunk["choices"].push_back(std::move(choice));
+  if (wishes().timings) chunk["timings"] = timings_json(timings_so_far(index));
+  chunk.update(extra);
   exchange().send_event(text_of(chunk));
 }
 
@@ -223,6 +268,7 @@ void OpenAiAnswer::finish(const std::vector<Result>& results) {
     if (stream_usage_) {
       ordered_json chunk = frame(true);
       chunk["usage"] = usage_of(results, choices_);
+      chunk["timings"] = timings_json(timings_of(results));
       exchange().send_event(text_of(chunk));
     }
     exchange().send_event("[DONE]");
@@ -244,6 +290,8 @@ void OpenAiAnswer::finish(const std::vector<Result>& results) {
     body["choices"].push_back(std::move(choice));
   }
   body["usage"] = usage_of(results, choices_);
+  body["timings"] = timings_json(timings_of(results));
+  if (wishes().verbose) body["__verbose"] = verbose_of(0, results.front());
   exchange().respond(200, text_of(body));
 }
 

@@ -29,6 +29,7 @@ class OpenAiAnswer final : public GenerationAnswer {
  private:
   void take(int index, const TokenEvent& event) override;
   void take_round(int index, const DraftRound& round) override;
+  void take_progress(int index) override;
   bool wants_rounds() const override { return stream_speculation_; }
   void choice_ended(int index, const Result& result) override;
   void finish(const std::vector<Result>& results) override;
@@ -40,15 +41,21 @@ class OpenAiAnswer final : public GenerationAnswer {
   std::string echo_once(std::size_t index);
   void send_text(int index, std::string_view text, nlohmann::ordered_json logprobs);
   void send_pieces(int index, const std::vector<AnswerPiece>& pieces, nlohmann::ordered_json logprobs);
-  void send_delta(int index, nlohmann::ordered_json delta, nlohmann::ordered_json logprobs,
-                  const char* finish_reason = nullptr);
-  void send_choice(nlohmann::ordered_json choice, nlohmann::ordered_json logprobs, const char* finish_reason);
+  void send_delta(int index, nlohmann::ordered_json delta, nlohmann::ordered_json logprobs);
+  /// `extra`: members beside the choices.
+  void send_choice(nlohmann::ordered_json choice, nlohmann::ordered_json logprobs, const char* finish_reason,
+                   const nlohmann::ordered_json& extra = nlohmann::ordered_json::object());
+  /// The first chunk of a chat's choice, which says who speaks.
+  void begin_chat(int index);
+  /// llama.cpp's answer to the same.
+  nlohmann::ordered_json verbose_of(int index, const Result& result) const;
 
   const OpenAiEndpoint endpoint_;
   const bool stream_usage_;
   const bool stream_speculation_;
   const int choices_;  ///< of each request
   const bool logprobs_;
+  const std::vector<Request> requests_;
   const std::vector<EchoedPrompt> echoes_;
   const Engine& engine_;
   const std::string model_;

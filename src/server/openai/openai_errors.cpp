@@ -15,15 +15,22 @@ const char* type_of(int status) {
   if (status == 403) return "permission_error";
   if (status == 404) return "not_found_error";
   if (status == 429) return "rate_limit_error";
+  if (status == 501) return "not_supported_error";
+  if (status == 503) return "unavailable_error";
   return status < 500 ? "invalid_request_error" : "server_error";
 }
 
 std::string error_body(const Problem& problem) {
-  return text_of({{"error",
-                   {{"message", problem.what()},
-                    {"type", type_of(problem.status())},
-                    {"param", problem.field().empty() ? ordered_json() : ordered_json(problem.field())},
-                    {"code", problem.status()}}}});
+  ordered_json error = {{"message", problem.what()},
+                        {"type", type_of(problem.status())},
+                        {"param", problem.field().empty() ? ordered_json() : ordered_json(problem.field())},
+                        {"code", problem.status()}};
+  if (const auto& excess = problem.excess()) {  // as llama.cpp tells it
+    error["type"] = "exceed_context_size_error";
+    error["n_prompt_tokens"] = excess->prompt_tokens;
+    error["n_ctx"] = excess->context;
+  }
+  return text_of({{"error", std::move(error)}});
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "io/big_integers.h"
 #include "server/fields/foreign_fields.h"
 #include "server/fields/json_fields.h"
 #include "server/openai/openai_messages.h"
@@ -24,6 +26,8 @@ struct Draft {
   ToolFields tools;
   bool usage_asked = false;
   bool logprobs = false;
+  std::optional<bool> generation_prompt;  ///< add_generation_prompt
+  bool continues = false;                 ///< continue_final_message
 };
 
 /// A text, or a list of token ids.
@@ -87,7 +91,7 @@ const FieldTable<Draft>& router_fields() {
 }
 
 Field<Draft> token_limit(std::string_view name) {
-  return {{name, FieldType::integer(0, kMostTokens)},
+  return {{name, FieldType::integer(-1, kMostTokens), "-1: as many as the context holds"},
           [](const FieldValue& v, Draft& to) { to.shared.request.max_tokens = v.integer(); }};
 }
 
@@ -96,6 +100,7 @@ FieldTable<Draft> shared_fields() {
   const FieldTable<Draft> own = {
       {{"model", FieldType::text()}, [](const FieldValue& v, Draft& to) { to.to.model = v.text(); }},
       token_limit("max_tokens"),
+      token_limit("n_predict"),
       {{"n", FieldType::integer(1, &Limits::choices), "choices"},
        [](const FieldValue& v, Draft& to) { to.to.choices = static_cast<int>(v.integer()); }},
       {{"stream", FieldType::boolean()}, [](const FieldValue& v, Draft& to) { to.to.stream = v.boolean(); }},
@@ -119,10 +124,11 @@ FieldTable<Draft> shared_fields() {
       {{"priority", FieldType::integer(-1000000, 1000000), "the lowest begins first"},
        [](const FieldValue& v, Draft& to) { to.to.priority = -static_cast<int>(v.integer()); }},
   };
-  return joined<Draft>({fields_of<Draft>(sampling_fields(), shared), fields_of<Draft>(stop_fields(), shared),
-                        fields_of<Draft>(grammar_fields(), shared), fields_of<Draft>(cache_fields(), shared),
-                        router_fields(), caller_fields<Draft>(), vllm_fields<Draft>(),
-                        llamacpp_fields<Draft>(), own});
+  return joined<Draft>(
+      {fields_of<Draft>(sampling_fields(), shared), fields_of<Draft>(stop_fields(), shared),
+       fields_of<Draft>(grammar_fields(), shared), fields_of<Draft>(cache_fields(), shared),
+       fields_of<Draft>(answer_fields(), [](Draft& draft) -> AnswerWishes& { return draft.to.wishes; }),
+       router_fields(), caller_fields<Draft>(), vllm_fields<Draft>(), llamacpp_fields<Draft>(), own});
 }
 
 const FieldTable<Draft>& chat_fields() {
@@ -145,6 +151,17 @@ const FieldTable<Draft>& chat_fields() {
         {{"top_logprobs", FieldType::integer(0, &Limits::logprobs)},
          [](const FieldValue& v, Draft& to) { to.shared.request.logprobs = static_cast<int>(v.integer()); }},
         fixed_field<Draft>("add_special_tokens", "[false]", "the template writes them"),
+        {{"add_generation_prompt", FieldType::boolean(), "the prompt ends where the reply begins (true)"},
+         [](const FieldValue& v, Draft& to) { to.generation_prompt = v.boolean(); }},
+        {{"continue_final_message", FieldType::boolean(),
+          "the prompt ends within the assistant's last message, which is to go on"},
+         [](const FieldValue& v, Draft& to) { to.continues = v.boolean(); }},
+        {{"chat_template_kwargs", FieldType::schema(R"({"type": "object"})"),
+          "further variables for the chat template"},
+         [](const FieldValue& v, Draft& to) {
+           if (!v.json.is_object()) unexpected(v.path, "an object");
+           if (!v.json.empty()) to.shared.request.template_kwargs = write_exact_json(v.json);
+         }},
         fixed_field<Draft>("echo", "[false]")}});
   return table;
 }
@@ -173,6 +190,19 @@ const FieldTable<Draft>& fields(OpenAiEndpoint endpoint) {
   return endpoint == OpenAiEndpoint::ChatCompletions ? chat_fields() : completion_fields();
 }
 
+/// How the prompt ends. llama.cpp's clients write how the reply is to begin as a last message of the
+/// assistant's.
+ChatEnd chat_end(const Draft& draft, const std::vector<Message>& messages, const RequestDefaults& defaults) {
+  if (draft.continues && draft.generation_prompt.value_or(false)) {
+    throw BadRequest("continue_final_message",
+                     "either the last message goes on, or a reply begins (add_generation_prompt)");
+  }
+  if (draft.continues) return ChatEnd::Continue;
+  if (draft.generation_prompt) return *draft.generation_prompt ? ChatEnd::Reply : ChatEnd::Turn;
+  const bool begun = messages.back().role == "assistant" && messages.back().tool_calls.empty();
+  return begun && defaults.prefill_assistant ? ChatEnd::Continue : ChatEnd::Reply;
+}
+
 }  // namespace
 
 OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const ordered_json& body,
@@ -181,6 +211,9 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const ordered_json& 
   Draft draft;
   draft.shared.request.sampling.temperature = 1;
   draft.shared.request.max_tokens = chat ? -1 : 16;
+  draft.shared.seeded = notes.defaults.seed.has_value();
+  draft.to.wishes.verbose = notes.defaults.verbose;
+  notes.defaults.apply(draft.shared.request);
   read_object(fields(endpoint), "", body, notes, draft);
   OpenAiRequest& to = draft.to;
   to.tools = offered_by(draft.tools);
@@ -197,6 +230,7 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const ordered_json& 
   if (request.prompt_logprobs && to.stream) {
     throw BadRequest("echo", "the prompt's log-probabilities are not streamed: expected \"stream\": false");
   }
+  if (chat) request.chat_end = chat_end(draft, to.requests.front().messages, notes.defaults);
   check_stop_bytes("stop", request.stop, to.requests.size() * static_cast<std::size_t>(to.choices),
                    notes.limits);
   for (Request& prompted : to.requests) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "augur/options.h"
+#include "server/fields/answer_fields.h"
 #include "server/fields/request_fields.h"
 #include "server/tools/offered_tools.h"
 
@@ -24,7 +25,8 @@ struct OpenAiRequest {
   bool stream_speculation = false;  ///< `return_speculation`: who proposed each token, and every round's tree
   int priority = 0;
   double seconds = 0;  ///< "timeout": in which it has to end; 0: as long as it takes
-  std::string model;   ///< as the client names it; empty: it does not
+  AnswerWishes wishes;
+  std::string model;  ///< as the client names it; empty: it does not
 };
 
 /// The body of /v1/chat/completions or /v1/completions. Without a seed one is drawn. A plan under

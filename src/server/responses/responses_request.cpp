@@ -133,6 +133,8 @@ ResponsesRequest parse_responses_request(std::string_view text, const Speculatio
   const ordered_json body = parse_body(text, notes.limits);
   Draft draft;
   draft.shared.request.sampling.temperature = 1;
+  draft.shared.seeded = notes.defaults.seed.has_value();
+  notes.defaults.apply(draft.shared.request);
   read_object(fields(), "", body, notes, draft);
   ResponsesRequest& to = draft.to;
   to.text_bias = draft.shared.text_bias;

@@ -8,6 +8,7 @@
 #include "io/big_integers.h"
 #include "server/answers/json_answers.h"
 #include "server/fields/json_fields.h"
+#include "server/tools/described_tools.h"
 #include "server/tools/tool_grammar.h"
 
 namespace augur {
@@ -64,8 +65,8 @@ void require_tool(const std::string& field, const ordered_json& name, OfferedToo
 
 std::optional<ToolParser> offer_tools(const Engine& engine, const OfferedTools& offered, Request& request) {
   if (offered.tools.empty()) return std::nullopt;
-  const std::optional<ToolFormat> format = tool_format(engine.chat_template());
-  if (!format) throw BadRequest("tools", "the model's chat template knows no tools");
+  const std::optional<ToolFormat> own = tool_format(engine.chat_template());
+  const ToolFormat format = own.value_or(kDescribedFormat);
   ordered_json list = ordered_json::array();
   std::vector<std::string> names;
   std::unordered_set<std::string_view> known;
@@ -77,17 +78,21 @@ std::optional<ToolParser> offer_tools(const Engine& engine, const OfferedTools& 
     if (tool.parameters) function["parameters"] = parse_exact_json(*tool.parameters);
     list.push_back({{"type", "function"}, {"function", std::move(function)}});
   }
-  request.tools = text_of(list);
+  if (own) {
+    request.tools = text_of(list);
+  } else {
+    describe_tools(list, request.messages);
+  }
   if (constrains(offered)) {
     const std::string field = offered.required ? offered.choice_field : "tools";
     if (request.grammar) {
       throw BadRequest(field, "the answer's form is said by another field, too: expected one of them");
     }
-    request.grammar = tool_grammar(engine, *format, offered);
+    request.grammar = tool_grammar(engine, format, offered);
   }
-  const std::vector<TokenId> tag = engine.tokenize(tool_tag(*format));
+  const std::vector<TokenId> tag = engine.tokenize(tool_tag(format));
   if (!tag.empty()) request.shown_tokens.push_back(tag.back());
-  return ToolParser(*format, std::move(names), offered.parallel);
+  return ToolParser(format, std::move(names), offered.parallel);
 }
 
 }  // namespace augur

@@ -43,6 +43,32 @@ class EngineTest : public testing_support::StoriesEngineTest {
   }
 };
 
+TEST(ChatTemplateOption, StandsInForTheModelsOwn) {
+  EngineOptions options = stories_engine_options();
+  const Request chat{.messages = {{.role = "user", .content = "Hi"}}};
+  std::vector<std::string> warnings;
+  options.warning = [&](std::string_view text) { warnings.emplace_back(text); };
+  const auto engine = std::make_unique<Engine>(options);
+  EXPECT_FALSE(engine->info().has_chat_template);
+  EXPECT_THROW(engine->render_chat(chat), std::runtime_error);
+
+  options.fallback_template = "{{ 'F ' + messages[0].content }}";
+  const Engine fallback(options);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings[0].find("has no chat template"), std::string::npos);
+  EXPECT_EQ(fallback.render_chat(chat), "F Hi");
+  EXPECT_EQ(fallback.prompt_tokens(chat), fallback.tokenize("F Hi")) << "a text begins as the tokenizer says";
+
+  options.chat_template = "{{ bos_token + messages[0].content }}";
+  const Engine given(options);
+  EXPECT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(given.chat_template(), options.chat_template);
+  EXPECT_EQ(given.prompt_tokens(chat)[0], given.tokenize("")[0]) << "once, whoever writes it";
+  EXPECT_NE(given.prompt_tokens(chat)[1], given.tokenize("")[0]);
+  options.chat_template = "{% if %}";
+  EXPECT_THROW(Engine{options}, std::runtime_error) << "not only when a chat comes";
+}
+
 TEST_F(EngineTest, WritesTheKnownAnswerWithEveryDrafter) {
   for (const SpeculationPlan& spec :
        {speculation({}), speculation({"none"}), speculation({"ngram"}), speculation({"draft"}),
@@ -430,7 +456,7 @@ TEST_F(EngineTest, ReportsProgressWhileLoadingAndReadingThePrompt) {
     done.push_back(tokens);
   };
   engine.generate(request);
-  EXPECT_EQ(done, (std::vector<std::int64_t>{256, 399}));
+  EXPECT_EQ(done, (std::vector<std::int64_t>{0, 256, 399}));
 }
 
 }  // namespace

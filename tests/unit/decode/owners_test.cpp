@@ -88,7 +88,7 @@ class TextsOfOwners : public testing::Test {
     options.max_tokens = 4;
     options.owner = owner;
     options.keep_text = keep;
-    options.on_prefill = [this](auto, auto) { ++read_; };
+    options.on_prefill = [this](auto done, auto) { read_ += done > 0 ? 1 : 0; };
     return std::make_unique<Sequence>(*stories_.model, prompt_, std::move(options));
   }
   std::int64_t cached(const std::string& owner, bool keep = true) {

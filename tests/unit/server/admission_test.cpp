@@ -83,5 +83,18 @@ TEST(Admission, PagesOfForeignOriginsAreRefused) {
   EXPECT_EQ(from("http://localhost:8080"), 0) << "its own page";
 }
 
+TEST(Admission, PagesOfThisMachineMayBeLetIn) {
+  const Admission admission({.cors_origins = {"localhost"}});
+  const auto from = [&](const char* origin) {
+    return refusal(admission, {{"host", "localhost:8080"}, {"origin", origin}});
+  };
+  for (const char* origin : {"http://localhost:1234", "http://127.0.0.1", "http://[::1]:3000"}) {
+    EXPECT_EQ(from(origin), 0) << origin;
+  }
+  for (const char* origin : {"http://localhost.evil.com", "http://notlocalhost", "null"}) {
+    EXPECT_EQ(from(origin), 403) << origin;
+  }
+}
+
 }  // namespace
 }  // namespace augur

@@ -277,7 +277,7 @@ TEST_F(AnswerTest, CallsAreToolCalls) {
   std::string names;
   for (const json& event : streamed->events) {
     const json delta = event["choices"][0]["delta"];
-    content += delta.value("content", "");
+    if (delta.contains("content") && delta["content"].is_string()) content += delta["content"];
     for (const json& call : delta.value("tool_calls", json::array())) {
       names += call["function"].value("name", "");
       arguments[call["index"].get<int>()] += call["function"]["arguments"];

@@ -255,7 +255,7 @@ TEST_F(ServiceTest, ARefusedFieldIsNamed) {
   EXPECT_THAT(refusal("/v1/completions", std::string(100, '[')), HasSubstr("nested deeper"));
   EXPECT_THAT(refusal("/v1/completions", R"({"prompt": [99999]})"), HasSubstr("outside the vocabulary"));
   EXPECT_THAT(refusal("/v1/completions", json{{"prompt", std::vector<int>(600, 5)}}.dump()),
-              HasSubstr("400 'prompt': it has 600 tokens, but the context holds 512"));
+              HasSubstr("400 'prompt': its 600 tokens are a prompt that exceeds the available context size of 512"));
   EXPECT_THAT(refusal("/v1/chat/completions", R"({"messages": [{"role": "user", "content": "Hi"}]})"),
               AllOf(HasSubstr("400 'messages'"), HasSubstr("chat template")));
   EXPECT_THAT(refusal("/v1/chat/completions", R"({"messages": [{"role": "wizard", "content": "Hi"}]})"),

@@ -1,0 +1,71 @@
+#include "server/tools/described_tools.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "io/big_integers.h"
+#include "server/answers/json_answers.h"
+
+namespace augur {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string description(const ordered_json& tools) {
+  std::string text = "You may call these functions, one JSON object a line:\n<tools>\n";
+  for (const ordered_json& tool : tools) text += text_of(tool["function"]) + '\n';
+  return text +
+         "</tools>\nTo call one, write its name and its arguments as JSON between these tags, and wait for "
+         "the result:\n<tool_call>\n{\"name\": \"NAME\", \"arguments\": {}}\n</tool_call>";
+}
+
+void append(std::string& to, std::string_view text, std::string_view between) {
+  if (!to.empty() && !text.empty()) to += between;
+  to += text;
+}
+
+std::string call_text(const ToolCall& call) {
+  const ordered_json written = {{"name", call.name}, {"arguments", parse_exact_json(call.arguments)}};
+  return "<tool_call>\n" + text_of(written) + "\n</tool_call>";
+}
+
+/// The same without what only tools have.
+Message plain(const Message& message) {
+  Message to{.role = message.role, .content = message.content};
+  for (const ToolCall& call : message.tool_calls) append(to.content, call_text(call), "\n");
+  if (message.role == "tool") {
+    to.role = "user";
+    to.content = "<tool_response>\n" + message.content + "\n</tool_response>";
+  }
+  return to;
+}
+
+}  // namespace
+
+void describe_tools(const ordered_json& tools, std::vector<Message>& messages) {
+  std::vector<Message> told;
+  bool after_result = false;
+  for (const Message& message : messages) {
+    Message next = plain(message);
+    const bool result = message.role == "tool";
+    if ((result || after_result) && !told.empty() && told.back().role == next.role) {
+      append(told.back().content, next.content, "\n");
+    } else {
+      told.push_back(std::move(next));
+    }
+    after_result = result;
+  }
+  if (told.front().role == "system") {
+    append(told.front().content, description(tools), "\n\n");
+  } else if (told.front().role == "assistant") {
+    told.insert(told.begin(), {.role = "user", .content = description(tools)});
+  } else {
+    Message& first = told.front();
+    first.content = description(tools) + (first.content.empty() ? "" : "\n\n") + first.content;
+  }
+  messages = std::move(told);
+}
+
+}  // namespace augur
