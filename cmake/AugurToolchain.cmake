@@ -1,11 +1,7 @@
-# Compiler cache, faster linker, and the warnings that every target of the project is built with.
+# Compiler cache, and the warnings that every target of the project is built with.
 find_program(AUGUR_CCACHE ccache)
 if(AUGUR_CCACHE)  # which caches what includes a precompiled header only when told not to mind its time stamp
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${AUGUR_CCACHE})
-endif()
-find_program(AUGUR_MOLD mold)
-if(AUGUR_MOLD)
-  add_link_options(-fuse-ld=mold)
 endif()
 
 add_library(augur_flags INTERFACE)
