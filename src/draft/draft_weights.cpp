@@ -1,6 +1,8 @@
 #include "draft/draft_weights.h"
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "model/product_time.h"
 
@@ -35,8 +37,8 @@ WeightForm automatic(const Checkpoint& head, const Model& target) {
   const std::int64_t n =
       std::clamp(kMostElements / k, PackedMatrix::kPanel, std::max(matrix->shape[0], PackedMatrix::kPanel));
   Backend& backend = target.backend();
-  if (product_ms(backend, DType::Q4_1, n, k) < kWorthwhile * product_ms(backend, form.floats, n, k))
-    form.quantize = DType::Q4_1;
+  const std::vector<double> ms = product_ms(backend, std::array{DType::Q4_1, form.floats}, n, k);
+  if (ms[0] < kWorthwhile * ms[1]) form.quantize = DType::Q4_1;
   return form;
 }
 
