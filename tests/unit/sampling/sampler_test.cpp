@@ -266,7 +266,8 @@ TEST(Sampler, BadLogitsAreErrors) {
     EXPECT_THAT(error_of([&] { sampler.draw(logits, {}, 0); }), HasSubstr("token 7 is nan"));
     logits[7] = kInf;
     EXPECT_THAT(error_of([&] { sampler.draw(logits, {}, 0); }), HasSubstr("token 7 is inf"));
-    EXPECT_THAT(error_of([&] { sampler.draw(std::vector<float>(30, -kInf), {}, 0); }), HasSubstr("no token"));
+    EXPECT_THAT(error_of([&] { sampler.draw(std::vector<float>(30, -kInf), {}, 0); }),
+                HasSubstr("every token that may come next is forbidden"));
     EXPECT_THAT(error_of([&] { sampler.draw(std::vector<float>(29), {}, 0); }),
                 HasSubstr("expected 30 logits"));
   }
