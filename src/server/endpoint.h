@@ -71,13 +71,13 @@ enum class Runs {
   AtOnce,    ///< on the I/O thread: what only looks
 };
 
-/// One method of one path, which may end in "{id}", any name in its place, or in "{path}", anything. `answer`
+/// One method of one path, which may end in "{id}", any name in its place, or in "{path}", anything. `handle`
 /// answers then or later; what it throws becomes an error in the form of `errors`: a Problem as it is,
 /// anything else a 500.
 struct Endpoint {
   std::string_view method;
   std::string_view path;
-  void (*answer)(const Served& served, const HttpRequest& request, const std::shared_ptr<Exchange>& exchange);
+  void (*handle)(const Served& served, const HttpRequest& request, const std::shared_ptr<Exchange>& exchange);
   const ErrorForm* errors = &kOpenAiErrors;
   Runs runs = method == "GET" ? Runs::AtOnce : Runs::OnWorker;
 };

@@ -30,12 +30,12 @@ void ServedExchange::respond(int status, std::string body, HttpHeaders headers) 
 
 void ServedExchange::begin_stream(HttpHeaders headers) {
   const std::lock_guard lock(mutex_);
-  if (state_ == State::Unanswered) begin(std::move(headers));
+  if (state_ == State::Unanswered) write_head(std::move(headers));
 }
 
 void ServedExchange::send_event(std::string data, std::string_view name) {
   const std::lock_guard lock(mutex_);
-  if (state_ == State::Unanswered) begin({});
+  if (state_ == State::Unanswered) write_head({});
   if (state_ == State::Streaming) http_->send_event(std::move(data), name);
 }
 
@@ -72,7 +72,7 @@ bool ServedExchange::client_gone() const {
   return http_->client_gone();
 }
 
-void ServedExchange::begin(HttpHeaders headers) {
+void ServedExchange::write_head(HttpHeaders headers) {
   headers.insert(headers.end(), headers_.begin(), headers_.end());
   http_->begin_stream(std::move(headers));
   state_ = State::Streaming;

@@ -116,7 +116,7 @@ void Service::refuse(const HttpRequest& head, const Problem& problem, std::share
   exchange_of(head, std::move(http), *route.errors, std::make_shared<RequestRecord>())->fail(problem);
 }
 
-void Service::answer(HttpRequest request, std::shared_ptr<HttpExchange> http) {
+void Service::answer_request(HttpRequest request, std::shared_ptr<HttpExchange> http) {
   const Route route = find_route(request.method, request.path);
   const auto record = std::make_shared<RequestRecord>();
   const auto exchange = exchange_of(request, std::move(http), *route.errors, record);
@@ -144,13 +144,13 @@ void Service::answer(HttpRequest request, std::shared_ptr<HttpExchange> http) {
 
 void Service::run(const Endpoint& endpoint, HttpRequest request, const Served& served,
                   const std::shared_ptr<ServedExchange>& exchange) {
-  if (endpoint.runs == Runs::AtOnce) return endpoint.answer(served, request, exchange);
+  if (endpoint.runs == Runs::AtOnce) return endpoint.handle(served, request, exchange);
   workers_.submit({.client = served.caller.client,
                    .abandoned = [exchange] { return exchange->client_gone(); },
                    .run =
                        [&endpoint, request = std::move(request), served, exchange] {
                          try {
-                           endpoint.answer(served, request, exchange);
+                           endpoint.handle(served, request, exchange);
                          } catch (...) {
                            exchange->fail(problem_of(std::current_exception()));
                          }

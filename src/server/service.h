@@ -33,7 +33,7 @@ class Service final : public HttpApplication {
   Session& session() { return *session_; }
 
   void admit(const HttpRequest& head) override;
-  void answer(HttpRequest request, std::shared_ptr<HttpExchange> http) override;
+  void answer_request(HttpRequest request, std::shared_ptr<HttpExchange> http) override;
   void refuse(const HttpRequest& head, const Problem& problem, std::shared_ptr<HttpExchange> http) override;
   void report(std::string_view trouble) override;
 

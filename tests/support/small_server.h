@@ -18,7 +18,7 @@ class SmallApplication final : public HttpApplication {
   explicit SmallApplication(Answer answer) : answer_(std::move(answer)) {}
 
   void admit(const HttpRequest&) override {}
-  void answer(HttpRequest request, std::shared_ptr<HttpExchange> exchange) override {
+  void answer_request(HttpRequest request, std::shared_ptr<HttpExchange> exchange) override {
     answer_(request, exchange);
   }
   void refuse(const HttpRequest&, const Problem& problem, std::shared_ptr<HttpExchange> exchange) override {

@@ -53,7 +53,7 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
       progress_[i].keep = one.cache_prompt;
       progress_[i].owner = {.tenant = served_.caller.tenant, .salt = one.cache_salt};
       one.on_prefill = [self = shared_from_this(), index, prompt](std::int64_t done, std::int64_t) {
-        self->begin(index, prompt);
+        self->begin_choice(index, prompt);
         self->observe_reading(index, done);
       };
       if (stream_ && wants_rounds()) {
@@ -83,18 +83,20 @@ SubmitOptions GenerationAnswer::choice(int index, SubmitOptions options) {
   }
   options.on_token = [self = shared_from_this(), index](const TokenEvent& event) {
     if (event.token >= 0) self->observe_token(index);
-    if (self->stream_ && !self->failed_) self->take(index, event);
+    if (self->stream_ && !self->failed_) self->take_token(index, event);
     return true;
   };
-  options.on_result = [self = shared_from_this(), index](const Result& result) { self->end(index, result); };
+  options.on_result = [self = shared_from_this(), index](const Result& result) {
+    self->end_choice(index, result);
+  };
   return options;
 }
 
-void GenerationAnswer::begin(int index, std::int64_t prompt_tokens) {
+void GenerationAnswer::begin_choice(int index, std::int64_t prompt_tokens) {
   Progress& progress = progress_[static_cast<std::size_t>(index)];
   if (progress.slot >= 0) return;
-  progress.slot = served_.slots.take(prompt_tokens, progress.owner, index == 0 ? wishes_.slot : -1,
-                                     served_.session_options.parallel);
+  progress.slot = served_.slots.occupy(prompt_tokens, progress.owner, index == 0 ? wishes_.slot : -1,
+                                       served_.session_options.parallel);
 }
 
 void GenerationAnswer::observe_reading(int index, std::int64_t done) {
@@ -135,7 +137,7 @@ nlohmann::ordered_json GenerationAnswer::progress_json(int index) const {
 
 void GenerationAnswer::observe_token(int index) {
   Progress& progress = progress_[static_cast<std::size_t>(index)];
-  begin(index, 1);  // a prompt of one token is not read on its own
+  begin_choice(index, 1);  // a prompt of one token is not read on its own
   served_.slots.decoded(progress.slot);
   const Clock::time_point now = Clock::now();
   const double seconds = std::chrono::duration<double>(now - progress.last).count();
@@ -171,7 +173,7 @@ void GenerationAnswer::record_end(int index, const Result& result) {
       (record.finish_reasons.empty() ? "" : ",") + std::string(to_string(result.finish_reason));
 }
 
-void GenerationAnswer::end(int index, const Result& result) {
+void GenerationAnswer::end_choice(int index, const Result& result) {
   --missing_;
   record_end(index, result);
   if (failed_) return;

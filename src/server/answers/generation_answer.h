@@ -40,7 +40,7 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
  protected:
   // Called on the session's thread, one at a time.
   /// A token of choice `index`, where the answer is streamed.
-  virtual void take(int index, const TokenEvent& event) = 0;
+  virtual void take_token(int index, const TokenEvent& event) = 0;
   /// What became of a round of choice `index`, after its tokens, where the answer is streamed and asks for
   /// it.
   virtual void take_round(int /*index*/, const DraftRound& /*round*/) {}
@@ -80,10 +80,10 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
     TextOwner owner = {};
   };
 
-  void begin(int index, std::int64_t prompt_tokens);
+  void begin_choice(int index, std::int64_t prompt_tokens);
   void observe_reading(int index, std::int64_t done);
   void observe_token(int index);
-  void end(int index, const Result& result);
+  void end_choice(int index, const Result& result);
   void record_end(int index, const Result& result);
 
   const Served served_;

@@ -24,8 +24,8 @@ ParsedAnswer parse_answer(std::optional<ToolParser> parser, std::string_view tex
     answer.content = text;
     return answer;
   }
-  add(parser->take(text), answer);
-  add(parser->end(), answer);
+  add(parser->read_text(text), answer);
+  add(parser->read_end(), answer);
   return answer;
 }
 

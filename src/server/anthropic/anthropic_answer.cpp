@@ -82,17 +82,17 @@ void AnthropicAnswer::send(const ordered_json& event) {
   exchange().send_event(text_of(event), event["type"].get<std::string>());
 }
 
-void AnthropicAnswer::begin() {
+void AnthropicAnswer::begin_message() {
   if (std::exchange(begun_, true)) return;
   send({{"type", "message_start"}, {"message", message()}});
   send({{"type", "ping"}});
 }
 
-void AnthropicAnswer::take(int, const TokenEvent& event) {
-  begin();
+void AnthropicAnswer::take_token(int, const TokenEvent& event) {
+  begin_message();
   if (event.text.empty()) return;
   if (!parser_) return send_piece({.text = std::string(event.text)});
-  for (const AnswerPiece& piece : parser_->take(event.text)) send_piece(piece);
+  for (const AnswerPiece& piece : parser_->read_text(event.text)) send_piece(piece);
 }
 
 void AnthropicAnswer::begin_block(Block block, ordered_json content) {
@@ -121,10 +121,10 @@ void AnthropicAnswer::send_piece(const AnswerPiece& piece) {
 }
 
 void AnthropicAnswer::end_stream(const Result& result) {
-  begin();
+  begin_message();
   std::size_t calls = 0;
   if (parser_) {
-    for (const AnswerPiece& piece : parser_->end()) send_piece(piece);
+    for (const AnswerPiece& piece : parser_->read_end()) send_piece(piece);
     calls = static_cast<std::size_t>(parser_->calls());
   }
   end_block();

@@ -21,11 +21,11 @@ class AnthropicAnswer final : public GenerationAnswer {
  private:
   enum class Block { None, Text, ToolUse };
 
-  void take(int index, const TokenEvent& event) override;
+  void take_token(int index, const TokenEvent& event) override;
   void finish(const std::vector<Result>& results) override;
   nlohmann::ordered_json message() const;
   void send(const nlohmann::ordered_json& event);
-  void begin();
+  void begin_message();
   void send_piece(const AnswerPiece& piece);
   void begin_block(Block block, nlohmann::ordered_json content);
   void end_block();

@@ -173,7 +173,7 @@ void Connection::hand_over(HttpRequest& request, std::optional<Problem>& problem
   const auto handle = std::make_shared<Handle>(shared_from_this(), ++number_);
   if (!problem) {
     try {
-      return all_.application.answer(std::move(request), handle);
+      return all_.application.answer_request(std::move(request), handle);
     } catch (...) {
       problem = problem_of(std::current_exception());
     }

@@ -15,7 +15,7 @@ class HttpApplication {
   /// Lets a request in by its header, before its body is read. Throws a Problem for one that may not ask.
   virtual void admit(const HttpRequest& head) = 0;
   /// Answers a request that was let in, now or later, from any thread. What it throws is given to refuse().
-  virtual void answer(HttpRequest request, std::shared_ptr<HttpExchange> exchange) = 0;
+  virtual void answer_request(HttpRequest request, std::shared_ptr<HttpExchange> exchange) = 0;
   /// Answers one that is not HTTP, is too large, or was not let in: `head` is what is known of it. The
   /// connection ends with this answer.
   virtual void refuse(const HttpRequest& head, const Problem& problem,

@@ -53,7 +53,7 @@ ordered_json LlamaCppAnswer::chunk(int index, std::string_view text) const {
   return chunk;
 }
 
-void LlamaCppAnswer::take(int index, const TokenEvent& event) {
+void LlamaCppAnswer::take_token(int index, const TokenEvent& event) {
   if (event.token >= 0) ++written_[static_cast<std::size_t>(index)];
   ordered_json one = chunk(index, event.text);
   if (event.token >= 0) one["tokens"].push_back(event.token);

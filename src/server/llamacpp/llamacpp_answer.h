@@ -16,7 +16,7 @@ class LlamaCppAnswer final : public GenerationAnswer {
   LlamaCppAnswer(LlamaCppRequest request, const Served& served, std::shared_ptr<Exchange> exchange);
 
  private:
-  void take(int index, const TokenEvent& event) override;
+  void take_token(int index, const TokenEvent& event) override;
   void take_progress(int index) override;
   void choice_ended(int index, const Result& result) override;
   void finish(const std::vector<Result>& results) override;

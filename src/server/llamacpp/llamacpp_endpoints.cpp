@@ -17,7 +17,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-void answer(const Served& served, LlamaCppRequest parsed, const std::shared_ptr<Exchange>& exchange) {
+void answer_completion(const Served& served, LlamaCppRequest parsed,
+                       const std::shared_ptr<Exchange>& exchange) {
   const std::vector<Request> requests = parsed.requests;
   std::make_shared<LlamaCppAnswer>(std::move(parsed), served, exchange)->submit(requests, {});
 }
@@ -26,14 +27,14 @@ void completion(const Served& served, const HttpRequest& http, const std::shared
   FieldNotes notes = field_notes(served);
   LlamaCppRequest parsed = parse_completion(served.engine, http.body, served.options.speculation, notes);
   tell_ignored(notes, served, *exchange);
-  answer(served, std::move(parsed), exchange);
+  answer_completion(served, std::move(parsed), exchange);
 }
 
 void infill(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {
   FieldNotes notes = field_notes(served);
   LlamaCppRequest parsed = parse_infill(served.engine, http.body, served.options.speculation, notes);
   tell_ignored(notes, served, *exchange);
-  answer(served, std::move(parsed), exchange);
+  answer_completion(served, std::move(parsed), exchange);
 }
 
 void apply_template(const Served& served, const HttpRequest& http,

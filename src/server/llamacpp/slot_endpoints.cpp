@@ -100,8 +100,8 @@ std::string without_folder(std::string error, const std::string& path) {
 }
 
 /// Tells what became of a file, or why nothing did.
-Session::TextFileCallback answer(const std::shared_ptr<Exchange>& exchange, std::string path,
-                                 std::function<ordered_json(const TextFile&)> told) {
+Session::TextFileCallback tell_outcome(const std::shared_ptr<Exchange>& exchange, std::string path,
+                                       std::function<ordered_json(const TextFile&)> told) {
   return [exchange, path = std::move(path), told = std::move(told)](const TextFile& file) {
     if (file.error.empty()) return exchange->respond(200, text_of(told(file)));
     exchange->fail(Problem(400, without_folder(file.error, path), "filename"));
@@ -112,7 +112,8 @@ Session::TextFileCallback answer(const std::shared_ptr<Exchange>& exchange, std:
 Session::TextFileCallback written(const std::shared_ptr<Exchange>& exchange, const std::string& path,
                                   const SavedTexts& texts,
                                   std::function<ordered_json(const TextFile&)> told) {
-  return [exchange, path, texts, otherwise = answer(exchange, path, std::move(told))](const TextFile& file) {
+  return [exchange, path, texts,
+          otherwise = tell_outcome(exchange, path, std::move(told))](const TextFile& file) {
     if (file.error.starts_with(path)) return exchange->fail(Problem(507, without_folder(file.error, path)));
     if (!file.error.empty() || !texts.is_too_full()) return otherwise(file);
     std::error_code gone;
@@ -147,7 +148,7 @@ void restore(const Served& served, int slot, const SlotRequest& request,
                         {"n_read", file.bytes},
                         {"timings", {{"restore_ms", file.ms}}}};
   };
-  served.session.load_text(path, answer(exchange, path, told), request.owner);
+  served.session.load_text(path, tell_outcome(exchange, path, told), request.owner);
 }
 
 void erase(const Served& served, int slot, std::vector<TokenId> text, const SlotRequest& request,
@@ -155,7 +156,7 @@ void erase(const Served& served, int slot, std::vector<TokenId> text, const Slot
   const auto told = [slot](const TextFile& file) {
     return ordered_json{{"id_slot", slot}, {"n_erased", file.tokens}};
   };
-  served.session.forget_text(std::move(text), answer(exchange, {}, told), request.owner);
+  served.session.forget_text(std::move(text), tell_outcome(exchange, {}, told), request.owner);
 }
 
 void act(const Served& served, const HttpRequest& http, const std::shared_ptr<Exchange>& exchange) {

@@ -6,7 +6,7 @@
 
 namespace augur {
 
-int Slots::take(std::int64_t prompt_tokens, TextOwner owner, int wanted, int places) {
+int Slots::occupy(std::int64_t prompt_tokens, TextOwner owner, int wanted, int places) {
   const std::lock_guard lock(mutex_);
   const bool chosen = wanted >= 0 && wanted < places;
   if (chosen && std::ssize(work_) <= wanted) work_.resize(static_cast<std::size_t>(wanted) + 1);

@@ -21,7 +21,7 @@ class Slots {
 
   /// The place of a request that has begun: the wanted one where it is free and one of `places`, otherwise
   /// the lowest that is.
-  int take(std::int64_t prompt_tokens, TextOwner owner, int wanted = -1, int places = 0);
+  int occupy(std::int64_t prompt_tokens, TextOwner owner, int wanted = -1, int places = 0);
   void decoded(int slot);
   /// Its request has ended with these tokens, prompt and answer; none: they are not to be kept.
   void free(int slot, std::vector<TokenId> text);

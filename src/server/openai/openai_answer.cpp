@@ -101,12 +101,12 @@ OpenAiAnswer::OpenAiAnswer(OpenAiEndpoint endpoint, const OpenAiRequest& request
   if (tools_ && request.stream) parsers_.assign(begun_.size(), *tools_);
 }
 
-void OpenAiAnswer::take(int index, const TokenEvent& event) {
+void OpenAiAnswer::take_token(int index, const TokenEvent& event) {
   if (stream_speculation_ && event.token >= 0) speculation_["token"] = token_json(event);
   const auto i = static_cast<std::size_t>(index);
   ordered_json logprobs = logprobs_of(i, event);
   if (!parsers_.empty()) {
-    send_pieces(index, parsers_[i].take(event.text), std::move(logprobs));
+    send_pieces(index, parsers_[i].read_text(event.text), std::move(logprobs));
   } else if (!event.text.empty() || !logprobs.is_null()) {
     send_text(index, event.text, std::move(logprobs));
   }
@@ -132,7 +132,7 @@ void OpenAiAnswer::choice_ended(int index, const Result& result) {
   std::size_t calls = 0;
   if (!parsers_.empty()) {
     ToolParser& parser = parsers_[static_cast<std::size_t>(index)];
-    send_pieces(index, parser.end(), nullptr);
+    send_pieces(index, parser.read_end(), nullptr);
     calls = static_cast<std::size_t>(parser.calls());
   }
   const char* const reason = finish_reason(result, calls);

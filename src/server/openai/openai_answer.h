@@ -27,7 +27,7 @@ class OpenAiAnswer final : public GenerationAnswer {
                std::optional<ToolParser> tools, const Served& served, std::shared_ptr<Exchange> exchange);
 
  private:
-  void take(int index, const TokenEvent& event) override;
+  void take_token(int index, const TokenEvent& event) override;
   void take_round(int index, const DraftRound& round) override;
   void take_progress(int index) override;
   bool wants_rounds() const override { return stream_speculation_; }

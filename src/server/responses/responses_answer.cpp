@@ -94,9 +94,9 @@ void ResponsesAnswer::finish(const std::vector<Result>& results) {
     for (const ToolCall& call : answer.calls) output_.push_back(call_item(status, call));
     return exchange().respond(200, text_of(ended(result)));
   }
-  begin();
+  begin_response();
   if (parser_) {
-    for (const AnswerPiece& piece : parser_->end()) send_piece(piece);
+    for (const AnswerPiece& piece : parser_->read_end()) send_piece(piece);
   }
   end_item();
   ordered_json body = ended(result);
@@ -123,17 +123,17 @@ void ResponsesAnswer::send(std::string_view type, ordered_json fields) {
   exchange().send_event(text_of(typed(type, std::move(fields))), type);
 }
 
-void ResponsesAnswer::begin() {
+void ResponsesAnswer::begin_response() {
   if (std::exchange(begun_, true)) return;
   send("response.created", {{"response", response("in_progress")}});
   send("response.in_progress", {{"response", response("in_progress")}});
 }
 
-void ResponsesAnswer::take(int, const TokenEvent& event) {
-  begin();
+void ResponsesAnswer::take_token(int, const TokenEvent& event) {
+  begin_response();
   if (event.text.empty()) return;
   if (!parser_) return send_piece({.text = std::string(event.text)});
-  for (const AnswerPiece& piece : parser_->take(event.text)) send_piece(piece);
+  for (const AnswerPiece& piece : parser_->read_text(event.text)) send_piece(piece);
 }
 
 void ResponsesAnswer::send_piece(const AnswerPiece& piece) {

@@ -21,14 +21,14 @@ class ResponsesAnswer final : public GenerationAnswer {
                   std::optional<ToolParser> tools, std::shared_ptr<Exchange> exchange);
 
  private:
-  void take(int index, const TokenEvent& event) override;
+  void take_token(int index, const TokenEvent& event) override;
   void finish(const std::vector<Result>& results) override;
   void write_failure(const Problem& problem) override;
   nlohmann::ordered_json response(std::string_view status) const;
   nlohmann::ordered_json ended(const Result& result) const;
   nlohmann::ordered_json typed(std::string_view type, nlohmann::ordered_json fields);
   void send(std::string_view type, nlohmann::ordered_json fields);
-  void begin();
+  void begin_response();
   void send_piece(const AnswerPiece& piece);
   void begin_item(nlohmann::ordered_json item);
   void end_item();

@@ -12,7 +12,7 @@ bool is_space(char c) {
 
 }  // namespace
 
-std::size_t JsonCallReader::take(std::string_view text) {
+std::size_t JsonCallReader::read_call(std::string_view text) {
   std::size_t taken = 0;
   while (taken < text.size() && state_ == State::Reading) {
     if (!step(text[taken])) state_ = State::Broken;

@@ -12,7 +12,7 @@ class JsonCallReader {
   enum class State { Reading, Done, Broken };
 
   /// Takes what it can of `text`, and says how many bytes: all of it unless the object ends in it or breaks.
-  std::size_t take(std::string_view text);
+  std::size_t read_call(std::string_view text);
   State state() const { return state_; }
   /// Name and the beginning of the arguments are there, or the object has ended with a name.
   bool known() const { return !name_.empty() && (has_arguments_ || state_ == State::Done); }

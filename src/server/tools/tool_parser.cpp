@@ -50,14 +50,14 @@ std::string_view tool_tag(ToolFormat format) {
 ToolParser::ToolParser(ToolFormat format, std::vector<std::string> names, bool parallel)
     : format_(format), names_(std::move(names)), parallel_(parallel) {}
 
-std::vector<AnswerPiece> ToolParser::take(std::string_view text) {
+std::vector<AnswerPiece> ToolParser::read_text(std::string_view text) {
   std::vector<AnswerPiece> pieces;
   pending_ += text;
   advance(false, pieces);
   return pieces;
 }
 
-std::vector<AnswerPiece> ToolParser::end() {
+std::vector<AnswerPiece> ToolParser::read_end() {
   std::vector<AnswerPiece> pieces;
   advance(true, pieces);
   if (calls_ == 0 && !space_.empty()) pieces.push_back({.text = std::exchange(space_, {})});
@@ -138,7 +138,7 @@ bool ToolParser::advance_between(bool last, std::vector<AnswerPiece>& to) {
 }
 
 bool ToolParser::advance_call(bool last, std::vector<AnswerPiece>& to) {
-  const std::size_t taken = reader_.take(pending_);
+  const std::size_t taken = reader_.read_call(pending_);
   withheld_ += pending_.substr(0, taken);
   pending_.erase(0, taken);
   using State = JsonCallReader::State;

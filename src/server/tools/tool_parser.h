@@ -38,9 +38,9 @@ class ToolParser {
   /// is dropped.
   ToolParser(ToolFormat format, std::vector<std::string> names, bool parallel);
 
-  std::vector<AnswerPiece> take(std::string_view text);
+  std::vector<AnswerPiece> read_text(std::string_view text);
   /// The answer has ended.
-  std::vector<AnswerPiece> end();
+  std::vector<AnswerPiece> read_end();
   /// Calls that have begun.
   int calls() const { return calls_; }
 

@@ -53,7 +53,7 @@ void Neighbour::ask() {
   SubmitOptions options;
   options.client = "neighbour";
   options.on_token = [this](const TokenEvent& event) {
-    if (event.token >= 0) take();
+    if (event.token >= 0) take_token();
     return true;
   };
   options.on_result = [this](const Result&) {
@@ -74,7 +74,7 @@ void Neighbour::ask() {
   if (asking_) ticket_ = std::move(ticket);
 }
 
-void Neighbour::take() {
+void Neighbour::take_token() {
   const std::int64_t now = session_.load().steps;
   std::unique_lock lock(mutex_);
   if (last_) longest_ = std::max(longest_, now - *last_ - 1);

@@ -26,7 +26,7 @@ class Neighbour {
 
  private:
   void ask();
-  void take();  ///< a token, on the session's thread
+  void take_token();  ///< a token, on the session's thread
 
   Session& session_;
   std::mutex mutex_;

@@ -21,8 +21,8 @@ std::string parsed(ToolFormat format, std::string_view text, std::size_t step, b
       last = piece.call;
     }
   };
-  for (std::size_t at = 0; at < text.size(); at += step) take(parser.take(text.substr(at, step)));
-  take(parser.end());
+  for (std::size_t at = 0; at < text.size(); at += step) take(parser.read_text(text.substr(at, step)));
+  take(parser.read_end());
   return out;
 }
 
