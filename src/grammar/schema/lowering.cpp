@@ -4,88 +4,27 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "grammar/work_meter.h"
 
 namespace augur {
+namespace {
+
+constexpr std::size_t kFewStates = 64;  ///< up to which an automaton is better than counting
+
+}  // namespace
 
 Lowering::Lowering(Normaliser& normaliser, const SchemaOptions& options)
-    : normaliser_(normaliser), options_(options) {
-  add_basics(options.most_whitespace);
-}
+    : normaliser_(normaliser),
+      options_(options),
+      json_(text_, options.most_whitespace),
+      texts_(text_, json_) {}
 
 void Lowering::refuse(const std::string& what) const {
   throw Error("JSON schema: {}{}", place_ == nullptr ? "#" : normaliser_.document().place(place_), what);
-}
-
-void Lowering::add_basics(int most_whitespace) {
-  const CodeSet kSpace = {{'\t', '\n'}, {'\r', '\r'}, {' ', ' '}};
-  const PiecePtr space = repeat(character(kSpace), 0, most_whitespace);
-  const int space_rule = text_.add_rule("space");
-  text_.define(space_rule, space);
-  space_ = reference(space_rule);
-  comma_ = sequence({space_, literal(","), space_});
-  colon_ = sequence({space_, literal(":"), space_});
-  const auto set = [](CodeSet ranges) { return character(sorted_set(std::move(ranges))); };
-  const PiecePtr hex = set({{'0', '9'}, {'A', 'F'}, {'a', 'f'}});
-  const PiecePtr plain = set({{0x20, 0x21}, {0x23, 0x5b}, {0x5d, kLastCodePoint}});
-  const PiecePtr letter =
-      set({{'"', '"'}, {'\\', '\\'}, {'/', '/'}, {'b', 'b'}, {'f', 'f'}, {'n', 'n'}, {'r', 'r'}, {'t', 't'}});
-
-  const int escape = text_.add_rule("escape");
-  text_.define(escape, choice({letter, sequence({literal("u"), hex, hex, hex, hex})}));
-  string_rest_ = text_.add_rule("string_rest");
-  text_.define(string_rest_,
-               choice({literal("\""), sequence({plain, reference(string_rest_)}),
-                       sequence({literal("\\"), reference(escape), reference(string_rest_)})}),
-               fmt::format("[ \\n\\r\\t]{{0,{}}} [,}}\\]:]", most_whitespace));
-  string_ = text_.add_rule("string");
-  text_.define(string_, sequence({literal("\""), reference(string_rest_)}));
-
-  // One character: halves of surrogate pairs don't come alone, and a pair is one.
-  character_ = text_.add_rule("character");
-  const PiecePtr high =
-      sequence({set({{'D', 'D'}, {'d', 'd'}}), set({{'8', '9'}, {'A', 'B'}, {'a', 'b'}}), hex, hex});
-  const PiecePtr low = sequence({set({{'D', 'D'}, {'d', 'd'}}), set({{'C', 'F'}, {'c', 'f'}}), hex, hex});
-  const PiecePtr whole =
-      choice({sequence({set({{'0', '9'}, {'A', 'C'}, {'E', 'F'}, {'a', 'c'}, {'e', 'f'}}), hex, hex, hex}),
-              sequence({set({{'D', 'D'}, {'d', 'd'}}), set({{'0', '7'}}), hex, hex})});
-  text_.define(character_,
-               choice({plain, sequence({literal("\\"),
-                                        choice({letter, sequence({literal("u"), whole}),
-                                                sequence({literal("u"), high, literal("\\u"), low})})})}));
-
-  const PiecePtr digit = set({{'0', '9'}});
-  const PiecePtr positive = sequence({set({{'1', '9'}}), repeat(digit, 0, -1)});
-  const PiecePtr minus = repeat(literal("-"), 0, 1);
-  integer_ = text_.add_rule("integer");
-  text_.define(integer_, choice({literal("0"), sequence({minus, positive})}));
-  number_ = text_.add_rule("number");
-  text_.define(number_,
-               sequence({minus, choice({literal("0"), positive}),
-                         repeat(sequence({literal("."), repeat(digit, 1, -1)}), 0, 1),
-                         repeat(sequence({set({{'E', 'E'}, {'e', 'e'}}),
-                                          repeat(set({{'+', '+'}, {'-', '-'}}), 0, 1), repeat(digit, 1, -1)}),
-                                0, 1)}));
-  any_ = text_.add_rule("any");
-  array_ = text_.add_rule("array");
-  object_ = text_.add_rule("object");
-  const PiecePtr any = reference(any_);
-  text_.define(any_, choice({reference(number_), reference(string_), literal("true"), literal("false"),
-                             literal("null"), reference(array_), reference(object_)}));
-  text_.define(array_, choice({braced("[", sequence({any, repeat(sequence({comma_, any}), 0, -1)}), "]"),
-                               braced("[", nullptr, "]")}));
-  const PiecePtr member = sequence({reference(string_), colon_, any});
-  text_.define(object_,
-               choice({braced("{", sequence({member, repeat(sequence({comma_, member}), 0, -1)}), "}"),
-                       braced("{", nullptr, "}")}));
-}
-
-PiecePtr Lowering::braced(const char* open, PiecePtr inner, const char* close) const {
-  if (inner == nullptr) return sequence({literal(open), space_, literal(close)});
-  return sequence({literal(open), space_, std::move(inner), space_, literal(close)});
 }
 
 PiecePtr Lowering::rule_of(PiecePtr body) {
@@ -151,7 +90,7 @@ PiecePtr Lowering::of_constraint(const Constraint& constraint) {
   };
   const bool free = constraint.excluded.empty() && constraint.number.any() && constraint.string.any() &&
                     constraint.array.any() && constraint.object.any();
-  if (free && constraint.types == kEveryType) return reference(any_);
+  if (free && constraint.types == kEveryType) return reference(json_.any_rule);
   if ((constraint.types & kNumber) != 0) ways.push_back(of_number(constraint));
   if ((constraint.types & kString) != 0) ways.push_back(of_string(constraint));
   if ((constraint.types & kTrue) != 0 && !excluded(true)) ways.push_back(literal("true"));
@@ -169,16 +108,45 @@ PiecePtr Lowering::of_number(const Constraint& constraint) {
   }
   const bool integers = (constraint.types & kInteger) != 0, fractions = (constraint.types & kFraction) != 0;
   if (constraint.number.any() && excluded.empty() && integers)
-    return reference(fractions ? number_ : integer_);
+    return reference(fractions ? json_.number_rule : json_.integer_rule);
   try {
     Automaton texts = number_texts(constraint.number, integers, fractions);
     for (const Decimal& value : excluded) texts = difference(texts, texts_of_number(value));
-    return of_automaton(texts, false);
+    return texts_.of_automaton(texts, false);
   } catch (const AutomatonTooLarge&) {
     refuse(" asks for numbers in a way that is too large to be enforced");
   } catch (const Error& error) {
     refuse(fmt::format("/multipleOf {}", error.what()));
   }
+}
+
+PiecePtr Lowering::of_string(const Constraint& constraint) {
+  std::vector<std::string> excluded;
+  for (const Json& value : constraint.excluded) {
+    if (value.is_string()) excluded.push_back(value.get<std::string>());
+  }
+  if (constraint.string.any() && excluded.empty()) return reference(json_.string_rule);
+  return sequence({literal("\""), string_body(constraint.string, excluded)});
+}
+
+PiecePtr Lowering::string_body(const StringRules& rules, const std::vector<std::string>& excluded) {
+  const bool only_length = rules.patterns.empty() && rules.not_patterns.empty() && rules.formats.empty();
+  if (only_length && excluded.empty()) {
+    return sequence(
+        {repeat(reference(json_.character_rule), rules.length.least, rules.length.most), literal("\"")});
+  }
+  std::optional<Automaton> texts;
+  try {
+    texts = normaliser_.texts_of(rules);
+    for (const std::string& text : excluded) texts = difference(*texts, one_text(text));
+  } catch (const AutomatonTooLarge&) {
+  }
+  if (!texts || texts->states.size() > kFewStates) {
+    const PiecePtr piece = excluded.empty() ? texts_.counted(rules) : nullptr;
+    if (piece != nullptr) return piece;
+  }
+  if (!texts) refuse("/pattern is too large to be enforced beside what else is said of the string");
+  return texts_.of_automaton(*texts, true);
 }
 
 }  // namespace augur

@@ -6,8 +6,9 @@
 
 #include "grammar/json_schema.h"
 #include "grammar/schema/grammar_text.h"
+#include "grammar/schema/json_rules.h"
 #include "grammar/schema/normaliser.h"
-#include "grammar/schema/regex.h"
+#include "grammar/schema/text_pieces.h"
 
 namespace augur {
 
@@ -32,7 +33,6 @@ class Lowering {
     Conjunction value;
   };
 
-  void add_basics(int most_whitespace);
   PiecePtr of(const Conjunction& literals);
   PiecePtr of_constraint(const Constraint& constraint);
   PiecePtr of_string(const Constraint& constraint);
@@ -43,11 +43,6 @@ class Lowering {
   PiecePtr of_rules(ObjectRules rules);
 
   PiecePtr string_body(const StringRules& rules, const std::vector<std::string>& excluded);
-  PiecePtr counted(const StringRules& rules);
-  PiecePtr of_regex(const EcmaRegex& regex);
-  PiecePtr spelt(const CodeSet& set);
-  /// In JSON's strings up to the closing quote; otherwise as it is.
-  PiecePtr of_automaton(const Automaton& automaton, bool in_string);
   PiecePtr of_value(const Json& value);
   Automaton texts_of_names(const Conjunction& names);
   std::vector<NameClass> further_names(const ObjectRules& rules, const std::vector<std::string>& known);
@@ -59,17 +54,15 @@ class Lowering {
   PiecePtr rest_of_members(const std::vector<Member>& all, std::size_t from, std::size_t to);
   PiecePtr counted_members(const std::vector<Member>& all, const PiecePtr& further, const Counts& count);
   PiecePtr rule_of(PiecePtr body);
-  PiecePtr braced(const char* open, PiecePtr inner, const char* close) const;
   [[noreturn]] void refuse(const std::string& what) const;
 
   Normaliser& normaliser_;
   const SchemaOptions options_;
   GrammarText text_;
+  const JsonRules json_;  ///< of text_
+  TextPieces texts_;      ///< of text_
   std::map<Conjunction, int> known_;
   const Json* place_ = nullptr;  ///< the schema that is being written, for errors
-  int string_ = 0, string_rest_ = 0, any_ = 0, integer_ = 0, number_ = 0, array_ = 0, object_ = 0,
-      character_ = 0;
-  PiecePtr space_, comma_, colon_;
 };
 
 }  // namespace augur

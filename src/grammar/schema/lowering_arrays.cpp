@@ -22,7 +22,7 @@ PiecePtr Lowering::of_array(const Constraint& constraint) {
     rules.length.meet({1, kWithoutEnd});
   }
   if (rules.length.contradictory()) return choice({});
-  if (rules.any()) return reference(array_);
+  if (rules.any()) return reference(json_.array_rule);
   if (rules.unique != nullptr && (rules.length.most == kWithoutEnd || rules.length.most > 1)) {
     const Json* const outer = std::exchange(place_, rules.unique);
     const std::vector<Constraint>& items = normaliser_.expand(Normaliser::of_further_items(rules));
@@ -61,29 +61,30 @@ PiecePtr Lowering::of_array(const Constraint& constraint) {
   if (already == 0) {
     std::vector<PiecePtr> ways;
     if (most != 0) {
-      ways.push_back(braced("[",
-                            sequence({further, repeat(sequence({comma_, further}), std::max(0, least - 1),
-                                                      most == kWithoutEnd ? kWithoutEnd : most - 1)}),
-                            "]"));
+      ways.push_back(
+          json_.braced("[",
+                       sequence({further, repeat(sequence({json_.comma, further}), std::max(0, least - 1),
+                                                 most == kWithoutEnd ? kWithoutEnd : most - 1)}),
+                       "]"));
     }
-    if (least == 0) ways.push_back(braced("[", nullptr, "]"));
+    if (least == 0) ways.push_back(json_.braced("[", nullptr, "]"));
     return choice(std::move(ways));
   }
   // From the last to the first: what may stand behind so many items.
   PiecePtr rest = most != kWithoutEnd && most <= already
                       ? literal("")
-                      : repeat(sequence({comma_, further}), std::max(0, least - already),
+                      : repeat(sequence({json_.comma, further}), std::max(0, least - already),
                                most == kWithoutEnd ? kWithoutEnd : most - already);
   for (int i = already; i-- > 0;) {
     const PiecePtr item = of(Normaliser::of_item(rules, i));
-    PiecePtr with = sequence({i > 0 ? comma_ : literal(""), item, rest});
+    PiecePtr with = sequence({i > 0 ? json_.comma : literal(""), item, rest});
     if (most != kWithoutEnd && i >= most) {
       rest = literal("");
     } else {
       rest = rule_of(i >= least ? choice({literal(""), with}) : with);
     }
   }
-  return braced("[", rest, "]");
+  return json_.braced("[", rest, "]");
 }
 
 /// Sets of so few values are written in every order.
@@ -99,12 +100,12 @@ PiecePtr Lowering::unique_items(const Constraint& constraint, std::vector<Json> 
     for (std::size_t i = 0; i < values.size() && (length.most == kWithoutEnd || count < length.most); ++i) {
       if ((taken >> i & 1) != 0) continue;
       ways.push_back(
-          sequence({count > 0 ? comma_ : literal(""), of_value(values[i]), behind(taken | 1u << i)}));
+          sequence({count > 0 ? json_.comma : literal(""), of_value(values[i]), behind(taken | 1u << i)}));
     }
     text_.define(rule, choice(std::move(ways)));
     return reference(rule);
   };
-  return braced("[", behind(0), "]");
+  return json_.braced("[", behind(0), "]");
 }
 
 /// Items among which some match: counted by position and by matches so far.
@@ -136,7 +137,7 @@ PiecePtr Lowering::items_with(const ArrayRules& rules) {
     std::vector<PiecePtr> ways;
     if (items >= rules.length.least && matches >= contains.matches.least) ways.push_back(literal(""));
     if (open || items < rules.length.most) {
-      const PiecePtr separator = items > 0 ? comma_ : literal("");
+      const PiecePtr separator = items > 0 ? json_.comma : literal("");
       Conjunction plain = Normaliser::of_item(rules, items), matching = plain;
       add(matching, contains.what);
       if (most_matches) add(plain, {contains.what.schema, !contains.what.holds});
@@ -147,7 +148,7 @@ PiecePtr Lowering::items_with(const ArrayRules& rules) {
     }
     text_.define(cells[{items, matches}], choice(std::move(ways)));
   }
-  return braced("[", root, "]");
+  return json_.braced("[", root, "]");
 }
 
 }  // namespace augur

@@ -22,7 +22,7 @@ PiecePtr Lowering::of_object(const Constraint& constraint) {
 
 PiecePtr Lowering::of_rules(ObjectRules rules) {
   if (rules.count.contradictory()) return choice({});
-  if (rules.any()) return reference(object_);
+  if (rules.any()) return reference(json_.object_rule);
   if (rules.others.empty()) return members(rules, nullptr);
   if (rules.others.size() > 1) refuse("/additionalProperties is not enforced under not beside another one");
   const ObjectRules::Other other = rules.others[0];
@@ -73,18 +73,19 @@ PiecePtr Lowering::members(const ObjectRules& rules, const Conjunction* one_more
         !normaliser_.fits(rules.names, name);
     if (forbidden && required) return choice({});
     if (forbidden) continue;
-    known.push_back({sequence({literal(Json(name).dump()), colon_, of(value)}), required});
+    known.push_back({sequence({literal(Json(name).dump()), json_.colon, of(value)}), required});
   }
   std::vector<PiecePtr> others, more;
   for (const NameClass& one : further_names(rules, names)) {
-    const PiecePtr name = one.names.universal(0) ? reference(string_)
-                                                 : sequence({literal("\""), of_automaton(one.names, true)});
+    const PiecePtr name = one.names.universal(0)
+                              ? reference(json_.string_rule)
+                              : sequence({literal("\""), texts_.of_automaton(one.names, true)});
     const PiecePtr key = one.names.universal(0) ? name : rule_of(name);
-    others.push_back(sequence({key, colon_, of(one.value)}));
+    others.push_back(sequence({key, json_.colon, of(one.value)}));
     if (one_more == nullptr) continue;
     Conjunction value = one.value;
     for (const Literal& literal : *one_more) add(value, literal);
-    more.push_back(sequence({key, colon_, of(value)}));
+    more.push_back(sequence({key, json_.colon, of(value)}));
   }
   const PiecePtr further = others.empty() ? nullptr : rule_of(choice(std::move(others)));
   if (known.size() > 2) {
@@ -100,40 +101,40 @@ PiecePtr Lowering::members(const ObjectRules& rules, const Conjunction* one_more
     const PiecePtr another = choice(std::move(more));
     std::vector<PiecePtr> parts;
     for (const Member& one : known) {
-      const PiecePtr part = sequence({one.text, comma_});
+      const PiecePtr part = sequence({one.text, json_.comma});
       parts.push_back(one.required ? part : repeat(part, 0, 1));
     }
-    parts.push_back(repeat(sequence({further, comma_}), 0, -1));
+    parts.push_back(repeat(sequence({further, json_.comma}), 0, -1));
     parts.push_back(another);
-    parts.push_back(repeat(sequence({comma_, further}), 0, -1));
-    return braced("{", sequence(std::move(parts)), "}");
+    parts.push_back(repeat(sequence({json_.comma, further}), 0, -1));
+    return json_.braced("{", sequence(std::move(parts)), "}");
   }
   const bool counted = rules.count.least > static_cast<int>(required) ||
                        (rules.count.most != kWithoutEnd &&
                         (further != nullptr || rules.count.most < static_cast<int>(known.size())));
   if (counted) return counted_members(known, further, rules.count);
-  const PiecePtr tail = further == nullptr ? literal("") : repeat(sequence({comma_, further}), 0, -1);
+  const PiecePtr tail = further == nullptr ? literal("") : repeat(sequence({json_.comma, further}), 0, -1);
   if (required > 0) {
     std::vector<PiecePtr> parts;
     bool first = true;  // none is certain to come before
     for (const Member& one : known) {
       if (first) {
-        parts.push_back(one.required ? one.text : repeat(sequence({one.text, comma_}), 0, 1));
+        parts.push_back(one.required ? one.text : repeat(sequence({one.text, json_.comma}), 0, 1));
         first = !one.required;
       } else {
-        const PiecePtr part = sequence({comma_, one.text});
+        const PiecePtr part = sequence({json_.comma, one.text});
         parts.push_back(one.required ? part : repeat(part, 0, 1));
       }
     }
     parts.push_back(tail);
-    return braced("{", sequence(std::move(parts)), "}");
+    return json_.braced("{", sequence(std::move(parts)), "}");
   }
   std::vector<PiecePtr> ways;
   if (!known.empty()) ways.push_back(sequence({any_of_members(known, 0, known.size()), tail}));
   if (further != nullptr) ways.push_back(sequence({further, tail}));
   std::vector<PiecePtr> objects;
-  if (!ways.empty()) objects.push_back(braced("{", choice(std::move(ways)), "}"));
-  objects.push_back(braced("{", nullptr, "}"));
+  if (!ways.empty()) objects.push_back(json_.braced("{", choice(std::move(ways)), "}"));
+  objects.push_back(json_.braced("{", nullptr, "}"));
   return choice(std::move(objects));
 }
 
@@ -147,7 +148,7 @@ PiecePtr Lowering::any_of_members(const std::vector<Member>& all, std::size_t fr
 
 PiecePtr Lowering::rest_of_members(const std::vector<Member>& all, std::size_t from, std::size_t to) {
   std::vector<PiecePtr> parts;
-  for (std::size_t i = from; i < to; ++i) parts.push_back(repeat(sequence({comma_, all[i].text}), 0, 1));
+  for (std::size_t i = from; i < to; ++i) parts.push_back(repeat(sequence({json_.comma, all[i].text}), 0, 1));
   return rule_of(sequence(std::move(parts)));
 }
 
@@ -173,9 +174,9 @@ PiecePtr Lowering::counted_members(const std::vector<Member>& all, const PiecePt
               "/minProperties can only be enforced up to one more than are required, or where all are named");
         std::vector<PiecePtr> ways;
         if (least == 0) ways.push_back(literal(""));
-        ways.push_back(
-            sequence({so_far > 0 ? comma_ : literal(""), further,
-                      repeat(sequence({comma_, further}), 0, most == kWithoutEnd ? kWithoutEnd : most - 1)}));
+        ways.push_back(sequence(
+            {so_far > 0 ? json_.comma : literal(""), further,
+             repeat(sequence({json_.comma, further}), 0, most == kWithoutEnd ? kWithoutEnd : most - 1)}));
         piece = choice(std::move(ways));
       }
     } else {
@@ -183,14 +184,15 @@ PiecePtr Lowering::counted_members(const std::vector<Member>& all, const PiecePt
       if (count.most == kWithoutEnd || so_far < count.most) {
         const int next =
             count.most == kWithoutEnd ? std::min(so_far + 1, std::max(count.least, 1)) : so_far + 1;
-        ways.push_back(sequence({so_far > 0 ? comma_ : literal(""), all[at].text, behind(at + 1, next)}));
+        ways.push_back(
+            sequence({so_far > 0 ? json_.comma : literal(""), all[at].text, behind(at + 1, next)}));
       }
       if (!all[at].required) ways.push_back(behind(at + 1, so_far));
       piece = choice(std::move(ways));
     }
     return cells[{at, so_far}] = rule_of(std::move(piece));
   };
-  std::vector<PiecePtr> ways = {braced("{", behind(0, 0), "}")};
+  std::vector<PiecePtr> ways = {json_.braced("{", behind(0, 0), "}")};
   return choice(std::move(ways));
 }
 

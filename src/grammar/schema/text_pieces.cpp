@@ -1,14 +1,13 @@
+#include "grammar/schema/text_pieces.h"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "grammar/schema/lowering.h"
 #include "grammar/schema/regex.h"
 
 namespace augur {
 namespace {
-
-constexpr std::size_t kFewStates = 64;  ///< up to which an automaton is better than counting
 
 CodeSet meet(const CodeSet& a, const CodeSet& b) {
   CodeSet both = complement(a), other = complement(b);
@@ -82,36 +81,7 @@ RegexPtr with_length(const RegexPtr& regex, const Counts& length) {
 
 }  // namespace
 
-PiecePtr Lowering::of_string(const Constraint& constraint) {
-  std::vector<std::string> excluded;
-  for (const Json& value : constraint.excluded) {
-    if (value.is_string()) excluded.push_back(value.get<std::string>());
-  }
-  if (constraint.string.any() && excluded.empty()) return reference(string_);
-  return sequence({literal("\""), string_body(constraint.string, excluded)});
-}
-
-PiecePtr Lowering::string_body(const StringRules& rules, const std::vector<std::string>& excluded) {
-  const bool only_length = rules.patterns.empty() && rules.not_patterns.empty() && rules.formats.empty();
-  if (only_length && excluded.empty()) {
-    return sequence({repeat(reference(character_), rules.length.least, rules.length.most), literal("\"")});
-  }
-  std::optional<Automaton> texts;
-  try {
-    texts = normaliser_.texts_of(rules);
-    for (const std::string& text : excluded) texts = difference(*texts, one_text(text));
-  } catch (const AutomatonTooLarge&) {
-  }
-  if (!texts || texts->states.size() > kFewStates) {
-    const PiecePtr piece = excluded.empty() ? counted(rules) : nullptr;
-    if (piece != nullptr) return piece;
-  }
-  if (!texts) refuse("/pattern is too large to be enforced beside what else is said of the string");
-  return of_automaton(*texts, true);
-}
-
-/// One pattern, with counts as counts rather than as states. Null: not to be had.
-PiecePtr Lowering::counted(const StringRules& rules) {
+PiecePtr TextPieces::counted(const StringRules& rules) {
   if (rules.patterns.size() != 1 || !rules.not_patterns.empty() || !rules.formats.empty()) return nullptr;
   RegexPtr regex = parse_regex(rules.patterns[0]);
   if (regex->kind != EcmaRegex::Kind::Sequence) return nullptr;
@@ -121,7 +91,7 @@ PiecePtr Lowering::counted(const StringRules& rules) {
   return regex == nullptr ? nullptr : sequence({of_regex(*regex), literal("\"")});
 }
 
-PiecePtr Lowering::of_regex(const EcmaRegex& regex) {
+PiecePtr TextPieces::of_regex(const EcmaRegex& regex) {
   if (regex.kind == EcmaRegex::Kind::Set) return spelt(regex.set);
   std::vector<PiecePtr> parts;
   for (const RegexPtr& part : regex.parts) parts.push_back(of_regex(*part));
@@ -130,8 +100,8 @@ PiecePtr Lowering::of_regex(const EcmaRegex& regex) {
 }
 
 /// Characters of a string: as they are, or by the one escape that JSON wants; all of them in every way.
-PiecePtr Lowering::spelt(const CodeSet& set) {
-  if (set == CodeSet{{0, kLastCodePoint}}) return reference(character_);
+PiecePtr TextPieces::spelt(const CodeSet& set) {
+  if (set == CodeSet{{0, kLastCodePoint}}) return reference(json_.character_rule);
   const CodeSet kPlain = {{0x20, 0x21}, {0x23, 0x5b}, {0x5d, 0xd7ff}, {0xe000, kLastCodePoint}};
   std::vector<PiecePtr> ways;
   if (const CodeSet plain = meet(set, kPlain); !plain.empty()) ways.push_back(character(plain));
@@ -158,7 +128,7 @@ PiecePtr Lowering::spelt(const CodeSet& set) {
   return choice(std::move(ways));
 }
 
-PiecePtr Lowering::of_automaton(const Automaton& automaton, bool in_string) {
+PiecePtr TextPieces::of_automaton(const Automaton& automaton, bool in_string) {
   if (automaton.empty()) return choice({});
   const std::size_t count = automaton.states.size();
   std::vector<int> entries(count, 0);
@@ -184,14 +154,14 @@ PiecePtr Lowering::of_automaton(const Automaton& automaton, bool in_string) {
   };
   for (std::size_t i = 0; i < count; ++i) {
     if (in_string && automaton.universal(static_cast<int>(i))) {
-      rules[i] = string_rest_;
+      rules[i] = json_.string_rest_rule;
     } else if (is_rule(i)) {
       rules[i] = text_.add_rule();
     }
   }
   const PiecePtr end = literal(in_string ? "\"" : "");
   for (std::size_t i = 0; i < count; ++i) {
-    if (rules[i] < 0 || rules[i] == string_rest_) continue;
+    if (rules[i] < 0 || rules[i] == json_.string_rest_rule) continue;
     std::vector<PiecePtr> choices;
     if (ends(i)) choices.push_back(end);
     for (const auto& way : ways[i]) {
