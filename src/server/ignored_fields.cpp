@@ -32,10 +32,13 @@ std::string listed(std::span<const std::string> texts, std::string_view between,
 }  // namespace
 
 FieldNotes field_notes(const Served& served) {
-  return {.strict = served.options.strict_fields,
-          .limits = served.options.limits,
-          .defaults = served.options.defaults,
-          .ignored = {}};
+  return {
+      .strict = served.options.strict_fields,
+      .limits = served.options.limits,
+      .defaults = served.options.defaults,
+      .ignored = {},
+      .vocab = served.engine.info().vocab,
+      .tokenize = [&engine = served.engine](std::string_view text) { return engine.tokenize_part(text); }};
 }
 
 void tell_ignored(const FieldNotes& notes, const Served& served, Exchange& exchange) {

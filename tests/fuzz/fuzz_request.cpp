@@ -1,6 +1,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 #include "server/anthropic/anthropic_request.h"
 #include "server/fields/bad_request.h"
@@ -10,8 +11,16 @@
 
 namespace {
 
-void read_openai(augur::OpenAiEndpoint endpoint, std::string_view body, const augur::SpeculationPlan& plan) {
+/// Of a model whose every byte is the same token.
+augur::FieldNotes small_notes() {
   augur::FieldNotes notes;
+  notes.vocab = 1;
+  notes.tokenize = [](std::string_view text) { return std::vector<augur::TokenId>(text.size()); };
+  return notes;
+}
+
+void read_openai(augur::OpenAiEndpoint endpoint, std::string_view body, const augur::SpeculationPlan& plan) {
+  augur::FieldNotes notes = small_notes();
   augur::parse_openai_request(endpoint, augur::parse_body(body, {}), plan, notes);
 }
 
@@ -22,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view body(reinterpret_cast<const char*>(data) + 1, size - 1);
   const augur::SpeculationPlan plan;
-  augur::FieldNotes notes;
+  augur::FieldNotes notes = small_notes();
   try {
     switch (data[0] % 5) {
       case 0:

@@ -17,7 +17,6 @@ AnthropicRequest read(AnthropicEndpoint endpoint, const Served& served, const Ht
   FieldNotes notes = field_notes(served);
   AnthropicRequest parsed = parse_anthropic_request(endpoint, http.body, served.options.speculation, notes);
   tell_ignored(notes, served, exchange);
-  complete_bias(served.engine, parsed.text_bias, parsed.request);
   return parsed;
 }
 

@@ -152,7 +152,6 @@ AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string
   notes.defaults.apply(draft.shared.request);
   read_object(fields(endpoint), "", parse_body(text, notes.limits), notes, draft);
   AnthropicRequest& to = draft.to;
-  to.text_bias = draft.shared.text_bias;
   to.request = finish_draft(draft.shared, plan);
   if (!draft.system.empty()) {
     to.request.messages.insert(to.request.messages.begin(),

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "augur/options.h"
 #include "server/fields/json_fields.h"
 #include "server/fields/request_defaults.h"
 #include "server/limits.h"
@@ -22,6 +23,9 @@ struct FieldNotes {
   Limits limits = {};                ///< the server's
   RequestDefaults defaults = {};     ///< the server's
   std::vector<std::string> ignored;  ///< paths of unknown fields, in the order of the text
+  // The model's, for fields that speak of tokens.
+  std::int32_t vocab = 0;                                               ///< tokens that there are
+  std::function<std::vector<TokenId>(std::string_view)> tokenize = {};  ///< a text within a prompt
 };
 
 /// What values a field takes: said in OpenAPI, and checked before its reader sees one.

@@ -26,13 +26,25 @@ float read_bias(const std::string& path, const ordered_json& value) {
   return static_cast<float>(read_number(path, value, -kMostBias, kMostBias));
 }
 
-void add_bias(const std::string& key, float bias, Draft& to) {
+void add_bias(const FieldValue& value, TokenId token, float bias, Draft& to) {
+  if (token >= value.notes.vocab)
+    unexpected(value.path, fmt::format("token ids below {}, found {}", value.notes.vocab, token));
+  to.request.sampling.logit_bias.emplace_back(token, bias);
+}
+
+/// A text stands for its tokens.
+void add_text_bias(const FieldValue& value, const std::string& text, float bias, Draft& to) {
+  for (const TokenId token : value.notes.tokenize(text)) add_bias(value, token, bias, to);
+}
+
+/// A token's id, or else a text.
+void add_key_bias(const FieldValue& value, const std::string& key, float bias, Draft& to) {
   TokenId token = -1;
   const auto [end, problem] = std::from_chars(key.data(), key.data() + key.size(), token);
   if (problem == std::errc{} && end == key.data() + key.size() && token >= 0) {
-    to.request.sampling.logit_bias.emplace_back(token, bias);
+    add_bias(value, token, bias, to);
   } else {
-    to.text_bias.push_back({key, bias});
+    add_text_bias(value, key, bias, to);
   }
 }
 
@@ -42,7 +54,7 @@ void read_logit_bias(const FieldValue& value, Draft& to) {
   if (value.json.is_object()) {
     for (const auto& [key, bias] : value.json.items()) {
       if (key.empty()) unexpected(value.path, "token ids or texts as keys, found an empty one");
-      add_bias(key, read_bias(value.path + "." + key, bias), to);
+      add_key_bias(value, key, read_bias(value.path + "." + key, bias), to);
     }
     return;
   }
@@ -53,11 +65,10 @@ void read_logit_bias(const FieldValue& value, Draft& to) {
     if (!pair.is_array() || pair.size() != 2) unexpected(at, "[token, bias]");
     const float bias = read_bias(at + "[1]", pair[1]);
     if (pair[0].is_string() && !pair[0].get_ref<const std::string&>().empty()) {
-      to.text_bias.push_back({pair[0].get<std::string>(), bias});
+      add_text_bias(value, pair[0].get<std::string>(), bias, to);
     } else {
-      to.request.sampling.logit_bias.emplace_back(
-          static_cast<TokenId>(read_integer(at + "[0]", pair[0], 0, std::numeric_limits<TokenId>::max())),
-          bias);
+      const auto token = read_integer(at + "[0]", pair[0], 0, std::numeric_limits<TokenId>::max());
+      add_bias(value, static_cast<TokenId>(token), bias, to);
     }
   }
 }
@@ -172,19 +183,6 @@ Request finish_draft(const Draft& draft, const SpeculationPlan& plan) {
   if (!draft.seeded) request.sampling.seed = any_seed();
   if (!draft.speculative.empty()) request.speculation = read_speculative(draft.speculative, plan);
   return request;
-}
-
-void complete_bias(const Engine& engine, const std::vector<Draft::TextBias>& biases, Request& to) {
-  for (const Draft::TextBias& bias : biases) {
-    for (const TokenId token : engine.tokenize_part(bias.text)) {
-      to.sampling.logit_bias.emplace_back(token, bias.bias);
-    }
-  }
-  const std::int32_t vocab = engine.info().vocab;
-  for (const auto& [token, bias] : to.sampling.logit_bias) {
-    if (token < vocab) continue;
-    throw BadRequest("logit_bias", fmt::format("expected token ids below {}, found {}", vocab, token));
-  }
 }
 
 std::uint64_t any_seed() {

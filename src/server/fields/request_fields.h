@@ -16,12 +16,7 @@ inline constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
 
 /// What the fields are read into that all APIs share.
 struct RequestDraft {
-  struct TextBias {
-    std::string text;  ///< stands for its tokens
-    float bias;
-  };
   Request request;
-  std::vector<TextBias> text_bias;
   nlohmann::ordered_json speculative = nlohmann::ordered_json::object();
   bool seeded = false;
 };
@@ -40,8 +35,6 @@ const FieldTable<RequestDraft>& cache_fields();
 /// The draft's request: with a seed where it names none, and with its plan laid over `plan`. BadRequest for
 /// what is no plan.
 Request finish_draft(const RequestDraft& draft, const SpeculationPlan& plan);
-/// Biases of texts become those of their tokens. BadRequest for a token that is none.
-void complete_bias(const Engine& engine, const std::vector<RequestDraft::TextBias>& biases, Request& to);
 
 /// Texts that end the answer: one, or a list. BadRequest for an empty one, and for more than the limits
 /// allow.

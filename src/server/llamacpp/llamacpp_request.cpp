@@ -205,7 +205,6 @@ LlamaCppRequest finish(const Engine& engine, Draft& draft, const SpeculationPlan
                        std::vector<std::vector<TokenId>> prompts) {
   LlamaCppRequest& to = draft.to;
   Request shared = finish_draft(draft.shared, plan);
-  complete_bias(engine, draft.shared.text_bias, shared);
   check_stop_bytes("stop", shared.stop, prompts.size() * static_cast<std::size_t>(to.choices), limits);
   for (std::vector<TokenId>& tokens : prompts) {
     Request& request = to.requests.emplace_back(shared);

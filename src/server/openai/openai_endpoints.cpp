@@ -27,7 +27,6 @@ void complete(const Served& served, const HttpRequest& http, const std::shared_p
   for (Request& request : parsed.requests) {
     std::string text = request.prompt;
     tokenize_prompt(served.engine, request);
-    complete_bias(served.engine, parsed.text_bias, request);
     if (!parsed.echo) continue;
     if (text.empty()) text = served.engine.detokenize(request.prompt_tokens, true);
     echoes.push_back({.text = std::move(text), .tokens = request.prompt_tokens});

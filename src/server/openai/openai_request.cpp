@@ -217,7 +217,6 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const ordered_json& 
   read_object(fields(endpoint), "", body, notes, draft);
   OpenAiRequest& to = draft.to;
   to.tools = offered_by(draft.tools);
-  to.text_bias = draft.shared.text_bias;
   Request request = finish_draft(draft.shared, plan);  // but for the prompt
   if (draft.usage_asked && !to.stream) throw BadRequest("stream_options", "goes with \"stream\": true");
   if (to.stream_speculation && !to.stream)

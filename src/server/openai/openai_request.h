@@ -16,9 +16,8 @@ enum class OpenAiEndpoint { ChatCompletions, Completions };
 
 struct OpenAiRequest {
   std::vector<Request> requests;  ///< alike but for their prompts, of which completions take several
-  std::vector<RequestDraft::TextBias> text_bias;  ///< of each
-  OfferedTools tools;                             ///< of chats
-  int choices = 1;                                ///< `n`, of each: choice i is sampled with the seed plus i
+  OfferedTools tools;             ///< of chats
+  int choices = 1;                ///< `n`, of each: choice i is sampled with the seed plus i
   bool echo = false;
   bool stream = false;
   bool stream_usage = false;

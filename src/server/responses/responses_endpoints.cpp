@@ -17,7 +17,6 @@ void respond(const Served& served, const HttpRequest& http, const std::shared_pt
   require_model(served, parsed.model);
   std::optional<ToolParser> tools = offer_tools(served.engine, parsed.tools, parsed.request);
   tokenize_prompt(served.engine, parsed.request);
-  complete_bias(served.engine, parsed.text_bias, parsed.request);
   std::make_shared<ResponsesAnswer>(served, parsed, served.options.model, std::move(tools), exchange)
       ->submit(parsed.request, {});
 }

@@ -137,7 +137,6 @@ ResponsesRequest parse_responses_request(std::string_view text, const Speculatio
   notes.defaults.apply(draft.shared.request);
   read_object(fields(), "", body, notes, draft);
   ResponsesRequest& to = draft.to;
-  to.text_bias = draft.shared.text_bias;
   to.request = finish_draft(draft.shared, plan);
   if (!draft.instructions.empty()) {
     to.request.messages.insert(to.request.messages.begin(),

@@ -12,7 +12,6 @@ namespace augur {
 
 struct ResponsesRequest {
   Request request;
-  std::vector<RequestDraft::TextBias> text_bias;
   OfferedTools tools;
   bool stream = false;
   std::string model;            ///< as the client names it; empty: it does not

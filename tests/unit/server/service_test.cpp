@@ -247,6 +247,8 @@ TEST_F(ServiceTest, ARefusedFieldIsNamed) {
   EXPECT_THAT(completion(R"("speculative": {"type": "eagle3"})"), HasSubstr("400 ")) << "it is not loaded";
   EXPECT_THAT(completion(R"("logit_bias": {"99999": 1})"), HasSubstr("400 "));
   EXPECT_THAT(completion(R"("logit_bias": {"99999": 1}, "stream": true)"), HasSubstr("400 "));
+  EXPECT_THAT(refusal("/tokenize", R"({"prompt": "Once", "logit_bias": {"99999": 1}})"),
+              HasSubstr("400 'logit_bias': expected token ids below"));
   EXPECT_THAT(completion(R"("speculative": {"n_max": 1000000})"), HasSubstr("400 'speculative'"));
   EXPECT_THAT(completion(R"("speculative": {"type": "nothing"})"), HasSubstr("400 'speculative'"));
   EXPECT_THAT(refusal("/v1/completions", "{}"), HasSubstr("400 'prompt': is missing"));
@@ -254,8 +256,9 @@ TEST_F(ServiceTest, ARefusedFieldIsNamed) {
   EXPECT_THAT(refusal("/v1/completions", "[]"), HasSubstr("400 the body is not a JSON object"));
   EXPECT_THAT(refusal("/v1/completions", std::string(100, '[')), HasSubstr("nested deeper"));
   EXPECT_THAT(refusal("/v1/completions", R"({"prompt": [99999]})"), HasSubstr("outside the vocabulary"));
-  EXPECT_THAT(refusal("/v1/completions", json{{"prompt", std::vector<int>(600, 5)}}.dump()),
-              HasSubstr("400 'prompt': its 600 tokens are a prompt that exceeds the available context size of 512"));
+  EXPECT_THAT(
+      refusal("/v1/completions", json{{"prompt", std::vector<int>(600, 5)}}.dump()),
+      HasSubstr("400 'prompt': its 600 tokens are a prompt that exceeds the available context size of 512"));
   EXPECT_THAT(refusal("/v1/chat/completions", R"({"messages": [{"role": "user", "content": "Hi"}]})"),
               AllOf(HasSubstr("400 'messages'"), HasSubstr("chat template")));
   EXPECT_THAT(refusal("/v1/chat/completions", R"({"messages": [{"role": "wizard", "content": "Hi"}]})"),
