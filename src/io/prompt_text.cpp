@@ -45,6 +45,8 @@ void check_continued(const std::vector<Message>& messages) {
     throw Error("the last message is not the assistant's, so it cannot be continued");
   if (!messages.back().tool_calls.empty())
     throw Error("the last message calls functions, so it cannot be continued");
+  if (!messages.back().reasoning.empty())
+    throw Error("the last message has reasoning_content, so it cannot be continued");
   if (messages.size() > 1 && messages[messages.size() - 2].role == "assistant")
     throw Error("the last two messages are the assistant's: expected one that can be continued");
 }

@@ -31,7 +31,7 @@ nlohmann::ordered_json parse_template_kwargs(std::string_view kwargs);
 /// comes from messages, tools and kwargs, but not from own_kwargs, is marked as a client's. To continue a
 /// message is to write those before it, as for a reply, and its content behind. Errors are
 /// ChatTemplate::render's, and for tools that are no list, kwargs that are no object, and a message to be
-/// continued that is not the assistant's or calls functions.
+/// continued that is not the assistant's, calls functions or has reasoning.
 MarkedText render_chat(const ChatTemplate& chat_template, const Tokenizer& tokenizer, const ChatText& chat);
 /// The same of messages alone.
 MarkedText render_chat(const ChatTemplate& chat_template, const Tokenizer& tokenizer,
