@@ -494,6 +494,29 @@ TEST_F(ChatServiceTest, ResponsesAreOpenAIs) {
   EXPECT_EQ(json::parse(post("/v1/responses", body)->body)["output"][0]["content"][0]["text"], text);
 }
 
+TEST_F(ChatServiceTest, StreamsOfResponsesTellTimingsAndProgress) {
+  json body = {{"input", "Once upon a time"}, {"max_output_tokens", 3}, {"stream", true}};
+  const auto told = [&](const char* key) {
+    const std::string stream = post("/v1/responses", body)->body;
+    std::vector<std::string> events;
+    for (std::size_t at = 0; (at = stream.find("data: ", at)) != std::string::npos; at += 6) {
+      const json event = json::parse(stream.substr(at + 6, stream.find('\n', at) - at - 6));
+      if (event.contains(key)) events.push_back(event["type"]);
+    }
+    return events;
+  };
+  EXPECT_THAT(told("timings"), testing::IsEmpty());
+  EXPECT_THAT(told("prompt_progress"), testing::IsEmpty());
+  body["timings_per_token"] = true;
+  body["return_progress"] = true;
+  const std::vector<std::string> timings = told("timings");
+  EXPECT_THAT(timings, testing::Contains("response.output_text.delta"));
+  EXPECT_EQ(timings.back(), "response.incomplete");
+  const std::vector<std::string> progress = told("prompt_progress");
+  EXPECT_THAT(progress, testing::Not(testing::IsEmpty()));
+  EXPECT_THAT(progress, testing::Each("response.in_progress"));
+}
+
 TEST_F(ChatServiceTest, ResponsesThatCannotBeAreNamed) {
   const auto response = [&](const json& more) {
     json body = {{"input", "Hi"}, {"max_output_tokens", 4}};
