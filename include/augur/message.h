@@ -21,6 +21,7 @@ struct Message {
   /// How a template sees content that is empty: as a text, as none, or not at all.
   enum class Absence { Empty, Null, Missing };
   Absence absence = Absence::Empty;
+  std::string reasoning = {};  ///< the assistant's thoughts before its content; empty: not said
 };
 
 /// How the prompt that a conversation becomes ends.

@@ -71,6 +71,12 @@ struct EngineOptions {
   std::string chat_template;
   /// The same for a model that has none, which a warning tells; empty: such a model has no chats.
   std::string fallback_template;
+  /// Further variables for the template, which a request's go before: a JSON object; empty: none. Control
+  /// tokens in them are tokens, as in the template itself.
+  std::string template_kwargs;
+  /// The template gets today's date as llama.cpp's programs give it, as `date_string` ("26 Jul 2024") and
+  /// `datetime` ("Jul 26 2024"): prompts of templates that ask for these change by the day.
+  bool template_date = false;
   TemplateLimits template_limits;
   GrammarBudget grammar_budget;
   /// Policies that decide by time measure the model and its drafters once, when they are first used. Folder

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "api/measured_file.h"
@@ -23,11 +24,14 @@ LoadedTarget::LoadedTarget(const EngineOptions& options)
               options.isa.empty() ? select_isa() : parse_isa(options.isa)),
       checkpoint(Checkpoint::open(options.model)),
       tokenizer(checkpoint.load_tokenizer()),
-      template_limits(options.template_limits) {
+      template_limits(options.template_limits),
+      template_kwargs(options.template_kwargs),
+      template_date(options.template_date) {
   if (options.context < 0) throw Error("the context is {}: expected 0 or more tokens", options.context);
   if (template_limits.steps < 1 || template_limits.bytes < 1)
     throw Error("a template's limits are {} steps and {} bytes: expected positive numbers",
                 template_limits.steps, template_limits.bytes);
+  if (!template_kwargs.empty()) parse_template_kwargs(template_kwargs);  // its errors come before any request
   choose_template(options);
 }
 
@@ -67,7 +71,9 @@ MarkedText LoadedTarget::render(const Request& request) const {
   const ChatText chat{.messages = request.messages,
                       .tools = request.tools,
                       .kwargs = request.template_kwargs,
-                      .end = request.chat_end};
+                      .end = request.chat_end,
+                      .own_kwargs = template_kwargs,
+                      .date = template_date};
   // Parsing again where it failed at load gives its error.
   return chat_template ? render_chat(*chat_template, *tokenizer, chat)
                        : render_chat(ChatTemplate(template_source, template_limits), *tokenizer, chat);

@@ -32,6 +32,8 @@ struct LoadedTarget {
   /// It is not the model's own, and knows nothing of what its texts begin with.
   bool foreign_template = false;
   std::optional<ChatTemplate> chat_template;
+  std::string template_kwargs;   ///< EngineOptions::template_kwargs
+  bool template_date;            ///< EngineOptions::template_date
   std::unique_ptr<Model> model;  ///< null until load()
 
   /// Everything but the weights.

@@ -4,13 +4,16 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "base/similar_word.h"
 #include "cli/text_file.h"
+#include "io/big_integers.h"
 #include "io/known_templates.h"
+#include "io/prompt_text.h"
 
 namespace augur::cli {
 
@@ -25,6 +28,45 @@ std::string chat_template_of(const std::string& given) {
   throw Error("--chat-template {}: expected a file, a template's text, or one of {}{}", given,
               fmt::join(names, ", "), meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant));
 }
+
+namespace {
+
+/// Variables beside those that other flags gave. Error for one that is given twice with different values.
+void add_kwargs(std::string& kwargs, const nlohmann::ordered_json& more, std::string_view flag) {
+  auto all = nlohmann::ordered_json::object();
+  if (!kwargs.empty()) all = parse_template_kwargs(kwargs);
+  for (const auto& [name, value] : more.items()) {
+    if (all.contains(name) && all[name] != value) throw Error("{}: {} has two values", flag, name);
+    all[name] = value;
+  }
+  kwargs = write_exact_json(all);
+}
+
+void add_reasoning_flags(CLI::App& command, EngineOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--reasoning",
+          [&options](const std::string& said) {
+            // Without the variable some templates do not think: llama.cpp's auto is on where a template can.
+            add_kwargs(options.template_kwargs, {{"enable_thinking", said != "off"}}, "--reasoning");
+          },
+          "What templates get as enable_thinking: on, off, or auto, which is on (not given: nothing)")
+      ->check(CLI::IsMember({"on", "off", "auto"}))
+      ->type_name("WORD");
+  command
+      .add_option_function<std::string>(
+          "--reasoning-format", [](const std::string&) {},
+          "none: thoughts stay in the answer's text as they were written")
+      ->check(CLI::IsMember({"none", "auto"}))
+      ->type_name("WORD");
+  command
+      .add_option_function<int>(
+          "--reasoning-budget", [](int) {}, "-1: thoughts are as long as they are (--reasoning off: none)")
+      ->check(CLI::IsMember({-1}))
+      ->type_name("N");
+}
+
+}  // namespace
 
 void add_template_flags(CLI::App& command, EngineOptions& options) {
   options.fallback_template = known_template("chatml");
@@ -42,6 +84,17 @@ void add_template_flags(CLI::App& command, EngineOptions& options) {
           "The same from a file")
       ->excludes(by_name)
       ->type_name("FILE");
+  command
+      .add_option_function<std::string>(
+          "--chat-template-kwargs",
+          [&options](const std::string& given) {
+            add_kwargs(options.template_kwargs, parse_template_kwargs(given), "--chat-template-kwargs");
+          },
+          "Variables for the chat template, over which a request's own go")
+      ->type_name("JSON");
+  command.add_flag("--template-date", options.template_date,
+                   "The chat template gets today's date as llama.cpp gives it: date_string, datetime");
+  add_reasoning_flags(command, options);
 }
 
 }  // namespace augur::cli

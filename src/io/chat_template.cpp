@@ -27,6 +27,7 @@ nlohmann::ordered_json as_variables(const Message& message, std::size_t number) 
     variables["content"] = nullptr;
   else if (message.absence != Message::Absence::Missing || !message.content.empty())
     variables["content"] = to_valid_utf8(message.content);
+  if (!message.reasoning.empty()) variables["reasoning_content"] = to_valid_utf8(message.reasoning);
   if (!message.tool_calls.empty()) {
     ordered_json calls = ordered_json::array();
     for (const ToolCall& call : message.tool_calls) {

@@ -1,10 +1,12 @@
 #include "io/prompt_text.h"
 
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
 #include "base/error.h"
+#include "base/local_time.h"
 #include "io/big_integers.h"
 #include "io/unicode.h"
 
@@ -13,18 +15,28 @@ namespace augur {
 namespace {
 
 /// A client's own, by its text.
-nlohmann::ordered_json variables(const ChatText& chat) {
+nlohmann::ordered_json client_variables(const ChatText& chat) {
   auto client = nlohmann::ordered_json::object();
-  if (!chat.kwargs.empty()) client = parse_exact_json(chat.kwargs);
-  if (!client.is_object()) throw Error("chat_template_kwargs: expected a JSON object");
-  for (const char* const name : {"messages", "tools", "add_generation_prompt"}) {
-    if (client.contains(name)) throw Error("chat_template_kwargs.{}: say it in the request itself", name);
-  }
+  if (!chat.kwargs.empty()) client = parse_template_kwargs(chat.kwargs);
   if (!chat.tools.empty()) {
     client["tools"] = parse_exact_json(chat.tools);
     if (!client["tools"].is_array()) throw Error("tools: expected a JSON list");
   }
   return client;
+}
+
+/// Those that are not a client's.
+nlohmann::ordered_json own_variables(const ChatText& chat, const Tokenizer& tokenizer) {
+  auto own = nlohmann::ordered_json::object();
+  if (chat.date) {
+    const std::time_t now = std::time(nullptr);
+    own["date_string"] = local_time(now, "%d %b %Y");
+    own["datetime"] = local_time(now, "%b %d %Y");
+  }
+  own["bos_token"] = tokenizer.bos ? tokenizer.token_bytes(*tokenizer.bos) : "";
+  own["eos_token"] = tokenizer.eos.empty() ? "" : tokenizer.token_bytes(tokenizer.eos.front());
+  if (!chat.own_kwargs.empty()) own.update(parse_template_kwargs(chat.own_kwargs));
+  return own;
 }
 
 /// The assistant's last message is to go on.
@@ -33,17 +45,26 @@ void check_continued(const std::vector<Message>& messages) {
     throw Error("the last message is not the assistant's, so it cannot be continued");
   if (!messages.back().tool_calls.empty())
     throw Error("the last message calls functions, so it cannot be continued");
+  if (!messages.back().reasoning.empty())
+    throw Error("the last message has reasoning_content, so it cannot be continued");
   if (messages.size() > 1 && messages[messages.size() - 2].role == "assistant")
     throw Error("the last two messages are the assistant's: expected one that can be continued");
 }
 
 }  // namespace
 
+nlohmann::ordered_json parse_template_kwargs(std::string_view kwargs) {
+  auto variables = parse_exact_json(kwargs);
+  if (!variables.is_object()) throw Error("chat_template_kwargs: expected a JSON object");
+  for (const char* const name : {"messages", "tools", "add_generation_prompt"}) {
+    if (variables.contains(name)) throw Error("chat_template_kwargs.{}: say it in the request itself", name);
+  }
+  return variables;
+}
+
 MarkedText render_chat(const ChatTemplate& chat_template, const Tokenizer& tokenizer, const ChatText& chat) {
-  const nlohmann::ordered_json own = {
-      {"bos_token", tokenizer.bos ? tokenizer.token_bytes(*tokenizer.bos) : ""},
-      {"eos_token", tokenizer.eos.empty() ? "" : tokenizer.token_bytes(tokenizer.eos.front())}};
-  const nlohmann::ordered_json client = variables(chat);
+  const nlohmann::ordered_json own = own_variables(chat, tokenizer);
+  const nlohmann::ordered_json client = client_variables(chat);
   if (chat.end != ChatEnd::Continue)
     return chat_template.render(chat.messages, chat.end == ChatEnd::Reply, client, own);
   check_continued(chat.messages);

@@ -1,4 +1,5 @@
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,15 +14,24 @@ namespace augur {
 struct ChatText {
   const std::vector<Message>& messages;
   std::string_view tools = {};   ///< a JSON list in OpenAI's form; empty: none
-  std::string_view kwargs = {};  ///< further variables: a JSON object; empty: none
+  std::string_view kwargs = {};  ///< a client's further variables: a JSON object; empty: none
   ChatEnd end = ChatEnd::Reply;
+  /// Variables in the same form that are the user's own, as the template is; a client's go before them.
+  std::string_view own_kwargs = {};
+  /// Today's date as llama.cpp gives it to templates, before all others: `date_string` ("26 Jul 2024") and
+  /// `datetime` ("Jul 26 2024").
+  bool date = false;
 };
 
+/// Further variables of a template. Error for what is no JSON object, and for names that a request has fields
+/// for (`messages`, `tools`, `add_generation_prompt`).
+nlohmann::ordered_json parse_template_kwargs(std::string_view kwargs);
+
 /// A conversation as the model's template writes it, with the tokenizer's `bos_token` and `eos_token`. What
-/// comes from messages, tools and kwargs is marked as a client's. To continue a message is to write those
-/// before it, as for a reply, and its content behind. Errors are ChatTemplate::render's, and for tools that
-/// are no list, kwargs that are no object, and a message to be continued that is not the assistant's or calls
-/// functions.
+/// comes from messages, tools and kwargs, but not from own_kwargs, is marked as a client's. To continue a
+/// message is to write those before it, as for a reply, and its content behind. Errors are
+/// ChatTemplate::render's, and for tools that are no list, kwargs that are no object, and a message to be
+/// continued that is not the assistant's, calls functions or has reasoning.
 MarkedText render_chat(const ChatTemplate& chat_template, const Tokenizer& tokenizer, const ChatText& chat);
 /// The same of messages alone.
 MarkedText render_chat(const ChatTemplate& chat_template, const Tokenizer& tokenizer,

@@ -40,6 +40,28 @@ TEST(Serve, TakesAChatTemplateByNameOrFile) {
   EXPECT_EQ(serve({"--chat-template", "{% if %}"}).code, 1) << "no template";
 }
 
+TEST(Serve, TakesVariablesForTheChatTemplate) {
+  const auto serve = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"serve", "-m", stories260k(), "-t", "1", "--port", "0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_augur(arguments, {.signal = SIGTERM, .signal_after_bytes = 20});
+  };
+  const Outcome all = serve({"--chat-template-kwargs", R"({"mood": "calm"})", "--reasoning", "off",
+                             "--reasoning-format", "none", "--reasoning-budget", "-1", "--template-date"});
+  EXPECT_EQ(all.code, 0) << all.err;
+  EXPECT_EQ(serve({"--reasoning", "auto"}).code, 0);
+  EXPECT_NE(serve({"--reasoning", "perhaps"}).code, 0);
+  EXPECT_NE(serve({"--reasoning-format", "deepseek"}).code, 0) << "thoughts are not taken out of the text";
+  EXPECT_NE(serve({"--reasoning-budget", "100"}).code, 0);
+  const Outcome list = serve({"--chat-template-kwargs", "[1]"});
+  EXPECT_EQ(list.code, 1);
+  EXPECT_THAT(list.err, HasSubstr("expected a JSON object"));
+  const Outcome both =
+      serve({"--reasoning", "on", "--chat-template-kwargs", R"({"enable_thinking": false})"});
+  EXPECT_EQ(both.code, 1);
+  EXPECT_THAT(both.err, HasSubstr("enable_thinking has two values"));
+}
+
 TEST(Serve, SuggestsTheWordThatWasMeant) {
   EXPECT_THAT(run_augur({"serv"}).err, HasSubstr("augur: serv is not known: did you mean serve?"));
   EXPECT_THAT(run_augur({"serve", "-m", "x", "--prot", "80"}).err,

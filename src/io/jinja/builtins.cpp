@@ -5,6 +5,7 @@
 #include <charconv>
 #include <ctime>
 
+#include "base/local_time.h"
 #include "io/unicode.h"
 
 namespace augur::jinja {
@@ -90,13 +91,9 @@ Value strftime_now(const CallArguments& arguments, Arena& arena) {
   const Text given = BoundArguments("strftime_now()", arguments, {"format"}, 1).text(0);
   const std::string format(given.bytes());
   if (format.empty()) return Text();
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  std::array<char, 1024> buffer;
-  const std::size_t length = std::strftime(buffer.data(), buffer.size(), format.c_str(), &local);
-  if (length == 0) throw Error("strftime_now(): the result of \"{}\" is empty or too long", format);
-  return arena.text(to_valid_utf8({buffer.data(), length}), given.any_client());
+  const std::string now = local_time(std::time(nullptr), format);
+  if (now.empty()) throw Error("strftime_now(): the result of \"{}\" is empty or too long", format);
+  return arena.text(to_valid_utf8(now), given.any_client());
 }
 
 constexpr std::array<std::string_view, 5> kFunctions = {"range", "namespace", "dict", "raise_exception",

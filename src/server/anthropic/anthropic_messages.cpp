@@ -75,13 +75,17 @@ void read_message(const std::string& field, const ordered_json& value, FieldNote
     if (type == "text") {
       append_line(message.content, text_block(at, content[i], notes));
       said = true;
+    } else if (type == "thinking" && role == "assistant") {
+      note_unknown_members(at, content[i], {"type", "thinking", "signature"}, notes);
+      append_line(message.reasoning, string_in(at, content[i], "thinking"));
+      said = true;
     } else if (type == "tool_use" && role == "assistant") {
       message.tool_calls.push_back(tool_use(at, content[i], notes));
       said = true;
     } else if (type == "tool_result" && role == "user") {
       to.push_back(tool_result(at, content[i], notes));
     } else {
-      refuse_part(at + ".type", type, role == "user" ? "text or tool_result" : "text or tool_use");
+      refuse_part(at + ".type", type, role == "user" ? "text or tool_result" : "text, thinking or tool_use");
     }
   }
   if (said) to.push_back(std::move(message));

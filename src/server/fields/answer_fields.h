@@ -11,7 +11,9 @@ struct AnswerWishes {
   int slot = -1;          ///< the place that the first choice is to get, where it is free; -1: any
 };
 
-/// `timings_per_token`, `return_progress`, `verbose`, `id_slot`.
+/// `timings_per_token`, `return_progress`.
+const FieldTable<AnswerWishes>& stream_fields();
+/// These, `verbose` and `id_slot`.
 const FieldTable<AnswerWishes>& answer_fields();
 
 }  // namespace augur

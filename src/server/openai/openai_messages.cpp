@@ -71,16 +71,22 @@ Message message(const std::string& field, const json& value, FieldNotes& notes) 
       to.tool_call_id = read_string(at, item);
     } else if (key == "name") {
       to.name = read_string(at, item);
+    } else if (key == "reasoning_content") {
+      to.reasoning = read_string(at, item);
     }
   }
   note_unknown_members(field, value,
-                       {"role", "content", "tool_calls", "tool_call_id", "name", "refusal", "annotations"},
+                       {"role", "content", "reasoning_content", "tool_calls", "tool_call_id", "name",
+                        "refusal", "annotations"},
                        notes);
   if (to.role.empty()) throw BadRequest(field + ".role", "is missing");
   if (to.absence != Message::Absence::Empty && to.tool_calls.empty())
     throw BadRequest(field + ".content", "is missing");
   if (!to.tool_calls.empty() && to.role != "assistant") {
     throw BadRequest(field + ".tool_calls", "only the assistant calls functions");
+  }
+  if (!to.reasoning.empty() && to.role != "assistant") {
+    throw BadRequest(field + ".reasoning_content", "goes with role \"assistant\"");
   }
   if (to.role == "tool" && to.tool_call_id.empty()) throw BadRequest(field + ".tool_call_id", "is missing");
   if (to.role != "tool" && !to.tool_call_id.empty()) {

@@ -47,7 +47,7 @@ bool is_message(const ordered_json& item) {
 
 ResponsesAnswer::ResponsesAnswer(const Served& served, const ResponsesRequest& request, std::string model,
                                  std::optional<ToolParser> tools, std::shared_ptr<Exchange> exchange)
-    : GenerationAnswer(served, std::move(exchange), request.stream, 1),
+    : GenerationAnswer(served, std::move(exchange), request.stream, 1, request.wishes),
       model_(std::move(model)),
       echo_(request.echo),
       tools_(std::move(tools)),
@@ -101,7 +101,9 @@ void ResponsesAnswer::finish(const std::vector<Result>& results) {
   end_item();
   ordered_json body = ended(result);
   const std::string type = "response." + body["status"].get<std::string>();
-  send(type, {{"response", std::move(body)}});
+  ordered_json fields = {{"response", std::move(body)}};
+  if (wishes().timings) fields["timings"] = timings_json(timings_of({&result, 1}));
+  send(type, std::move(fields));
   exchange().end_stream();
 }
 
@@ -123,10 +125,21 @@ void ResponsesAnswer::send(std::string_view type, ordered_json fields) {
   exchange().send_event(text_of(typed(type, std::move(fields))), type);
 }
 
+void ResponsesAnswer::send_delta(std::string_view type, ordered_json fields) {
+  if (wishes().timings) fields["timings"] = timings_json(timings_so_far(0));
+  send(type, std::move(fields));
+}
+
 void ResponsesAnswer::begin_response() {
   if (std::exchange(begun_, true)) return;
   send("response.created", {{"response", response("in_progress")}});
   send("response.in_progress", {{"response", response("in_progress")}});
+}
+
+void ResponsesAnswer::take_progress(int index) {
+  begin_response();
+  send("response.in_progress",
+       {{"response", response("in_progress")}, {"prompt_progress", progress_json(index)}});
 }
 
 void ResponsesAnswer::take_token(int, const TokenEvent& event) {
@@ -144,8 +157,8 @@ void ResponsesAnswer::send_piece(const AnswerPiece& piece) {
     if (piece.text.empty()) return;
     std::string& arguments = (*item_)["arguments"].get_ref<std::string&>();
     arguments += piece.text;
-    return send("response.function_call_arguments.delta",
-                {{"item_id", (*item_)["id"]}, {"output_index", output_.size()}, {"delta", piece.text}});
+    return send_delta("response.function_call_arguments.delta",
+                      {{"item_id", (*item_)["id"]}, {"output_index", output_.size()}, {"delta", piece.text}});
   }
   if (!item_ || !is_message(*item_)) {
     begin_item(message_item("in_progress", ordered_json::array()));
@@ -156,11 +169,11 @@ void ResponsesAnswer::send_piece(const AnswerPiece& piece) {
                                          {"part", text_part("")}});
   }
   (*item_)["content"][0]["text"].get_ref<std::string&>() += piece.text;
-  send("response.output_text.delta", {{"item_id", (*item_)["id"]},
-                                      {"output_index", output_.size()},
-                                      {"content_index", 0},
-                                      {"delta", piece.text},
-                                      {"logprobs", ordered_json::array()}});
+  send_delta("response.output_text.delta", {{"item_id", (*item_)["id"]},
+                                            {"output_index", output_.size()},
+                                            {"content_index", 0},
+                                            {"delta", piece.text},
+                                            {"logprobs", ordered_json::array()}});
 }
 
 void ResponsesAnswer::begin_item(ordered_json item) {

@@ -22,12 +22,14 @@ class ResponsesAnswer final : public GenerationAnswer {
 
  private:
   void take_token(int index, const TokenEvent& event) override;
+  void take_progress(int index) override;
   void finish(const std::vector<Result>& results) override;
   void write_failure(const Problem& problem) override;
   nlohmann::ordered_json response(std::string_view status) const;
   nlohmann::ordered_json ended(const Result& result) const;
   nlohmann::ordered_json typed(std::string_view type, nlohmann::ordered_json fields);
   void send(std::string_view type, nlohmann::ordered_json fields);
+  void send_delta(std::string_view type, nlohmann::ordered_json fields);
   void begin_response();
   void send_piece(const AnswerPiece& piece);
   void begin_item(nlohmann::ordered_json item);

@@ -81,6 +81,7 @@ const FieldTable<Draft>& fields() {
       {fields_of<Draft>(sampling_fields(), shared),
        fields_of<Draft>(stop_fields(), shared),
        fields_of<Draft>(cache_fields(), shared),
+       fields_of<Draft>(stream_fields(), [](Draft& draft) -> AnswerWishes& { return draft.to.wishes; }),
        caller_fields<Draft>(),
        {{{"input",
           FieldType::schema(R"({"oneOf": [{"type": "string"}, {"type": "array",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "augur/options.h"
+#include "server/fields/answer_fields.h"
 #include "server/fields/request_fields.h"
 #include "server/tools/offered_tools.h"
 
@@ -14,6 +15,7 @@ struct ResponsesRequest {
   Request request;
   OfferedTools tools;
   bool stream = false;
+  AnswerWishes wishes;          ///< timings and progress
   std::string model;            ///< as the client names it; empty: it does not
   nlohmann::ordered_json echo;  ///< what the answer repeats of the request
 };

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <ctime>
 #include <new>
 #include <stdexcept>
 
+#include "base/local_time.h"
 #include "support/error_of.h"
 #include "support/stories_engine.h"
 #include "unit/io/test_files.h"
@@ -67,6 +69,51 @@ TEST(ChatTemplateOption, StandsInForTheModelsOwn) {
   EXPECT_NE(given.prompt_tokens(chat)[1], given.tokenize("")[0]);
   options.chat_template = "{% if %}";
   EXPECT_THROW(Engine{options}, std::runtime_error) << "not only when a chat comes";
+}
+
+TEST(TemplateVariables, AreTheUsersUnlessARequestSaysOthers) {
+  EngineOptions options = stories_engine_options();
+  options.chat_template =
+      "{% if enable_thinking is defined %}{{ enable_thinking }}{% else %}nothing{% endif %}|{{ mood }}";
+  Request chat{.messages = {{.role = "user", .content = "Hi"}}};
+  EXPECT_EQ(Engine(options).render_chat(chat), "nothing|") << "as templates are without";
+
+  options.template_kwargs = R"({"enable_thinking": true, "mood": "</s>"})";
+  const Engine engine(options);
+  EXPECT_EQ(engine.render_chat(chat), "True|</s>");
+  const auto ends = [&] {
+    const std::vector<TokenId> ids = engine.prompt_tokens(chat);
+    return std::count(ids.begin(), ids.end(), engine.info().end_tokens.front());
+  };
+  EXPECT_EQ(ends(), 1) << "the user's own text may hold control tokens";
+  chat.template_kwargs = R"({"enable_thinking": false})";
+  EXPECT_EQ(engine.render_chat(chat), "False|</s>");
+  chat.template_kwargs = R"({"mood": "</s>"})";
+  EXPECT_EQ(engine.render_chat(chat), "True|</s>");
+  EXPECT_EQ(ends(), 0) << "a client's may not";
+
+  for (const char* const wrong : {"[1]", "{", R"({"messages": []})", R"({"tools": []})"}) {
+    options.template_kwargs = wrong;
+    EXPECT_THROW(Engine{options}, std::runtime_error) << wrong << ": not only when a chat comes";
+  }
+}
+
+TEST(TemplateVariables, TellTheDateWhereItIsAskedFor) {
+  EngineOptions options = stories_engine_options();
+  options.chat_template = "{{ date_string is defined }}|{{ date_string }}|{{ datetime }}";
+  const Request chat{.messages = {{.role = "user", .content = "Hi"}}};
+  EXPECT_EQ(Engine(options).render_chat(chat), "False||") << "prompts do not change by the day";
+  options.template_date = true;
+  const Engine engine(options);
+  const auto expected = [] {
+    const std::time_t now = std::time(nullptr);
+    return "True|" + local_time(now, "%d %b %Y") + "|" + local_time(now, "%b %d %Y");
+  };
+  const std::string before = expected();
+  const std::string rendered = engine.render_chat(chat);
+  EXPECT_TRUE(rendered == before || rendered == expected()) << rendered;
+  options.template_kwargs = R"({"date_string": "1 Jan 2000"})";
+  EXPECT_THAT(Engine(options).render_chat(chat), testing::StartsWith("True|1 Jan 2000|"));
 }
 
 TEST_F(EngineTest, WritesTheKnownAnswerWithEveryDrafter) {

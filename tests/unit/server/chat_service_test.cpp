@@ -23,8 +23,9 @@ using testing::HasSubstr;
 constexpr const char* kTemplate =
     "{% if tools %}Tools: {{ tools | tojson }} <tool_call>{% endif %}"
     "{% for m in messages %}{{ m.role }}{% if m.tool_calls %} calls{% for c in m.tool_calls %} "
-    "{{ c.function.name }} {{ c.function.arguments.a }}{% endfor %}{% endif %}: {{ m.content }}\n{% endfor "
-    "%}";
+    "{{ c.function.name }} {{ c.function.arguments.a }}{% endfor %}{% endif %}: "
+    "{% if m.reasoning_content is defined %}({{ m.reasoning_content }}){% endif %}{{ m.content }}\n"
+    "{% endfor %}";
 
 /// A server of the stories model with a chat template that knows tools.
 class ChatServiceTest : public testing::Test {
@@ -102,6 +103,36 @@ TEST_F(ChatServiceTest, ContentBesideToolCallsIsWhatItWas) {
   EXPECT_THAT(prompt("x"), HasSubstr("assistant calls f : x\n"));
   EXPECT_THAT(prompt(nullptr), HasSubstr("assistant calls f : None\n"));  // as jinja2 writes it
   EXPECT_THAT(prompt(nullptr, false), HasSubstr("assistant calls f : \n"));
+}
+
+TEST_F(ChatServiceTest, ThoughtsOfEarlierTurnsReachTheTemplate) {
+  const json call = {{"id", "abc"}, {"type", "function"}, {"function", {{"name", "f"}, {"arguments", "{}"}}}};
+  json chat = {
+      {"messages",
+       {{{"role", "user"}, {"content", "q"}},
+        {{"role", "assistant"}, {"content", "x"}, {"reasoning_content", "Hm."}, {"tool_calls", {call}}},
+        {{"role", "tool"}, {"tool_call_id", "abc"}, {"content", "7"}}}}};
+  EXPECT_THAT(prompt_of(chat), HasSubstr("assistant calls f : (Hm.)x\n"));
+  chat["messages"][1]["reasoning_content"] = nullptr;
+  EXPECT_THAT(prompt_of(chat), HasSubstr("assistant calls f : x\n"));
+  chat["messages"][0]["reasoning_content"] = "I wonder";
+  EXPECT_THAT(refusal("/v1/chat/completions", chat),
+              HasSubstr("400 'messages[0].reasoning_content' goes with role"));
+  chat = {{"messages",
+           {{{"role", "user"}, {"content", "q"}},
+            {{"role", "assistant"}, {"content", "x"}, {"reasoning_content", "Hm."}}}}};
+  EXPECT_THAT(refusal("/v1/chat/completions", chat), HasSubstr("so it cannot be continued"));
+
+  const auto tokens = [&](const json& blocks) {
+    const json messages = {{{"role", "user"}, {"content", "q"}},
+                           {{"role", "assistant"}, {"content", blocks}},
+                           {{"role", "user"}, {"content", "And?"}}};
+    const json answer = json::parse(post("/v1/messages/count_tokens", {{"messages", messages}})->body);
+    return answer["input_tokens"].get<int>();
+  };
+  const json text = {{"type", "text"}, {"text", "x"}};
+  const json thought = {{"type", "thinking"}, {"thinking", "Hm."}, {"signature", "s"}};
+  EXPECT_GT(tokens({thought, text}), tokens({text}));
 }
 
 TEST_F(ChatServiceTest, ToolsAreWhatTheyWereGivenAs) {
@@ -461,6 +492,29 @@ TEST_F(ChatServiceTest, ResponsesAreOpenAIs) {
                     {"role", "user"},
                     {"content", {{{"type", "input_text"}, {"text", "Once upon a time"}}}}}};
   EXPECT_EQ(json::parse(post("/v1/responses", body)->body)["output"][0]["content"][0]["text"], text);
+}
+
+TEST_F(ChatServiceTest, StreamsOfResponsesTellTimingsAndProgress) {
+  json body = {{"input", "Once upon a time"}, {"max_output_tokens", 3}, {"stream", true}};
+  const auto told = [&](const char* key) {
+    const std::string stream = post("/v1/responses", body)->body;
+    std::vector<std::string> events;
+    for (std::size_t at = 0; (at = stream.find("data: ", at)) != std::string::npos; at += 6) {
+      const json event = json::parse(stream.substr(at + 6, stream.find('\n', at) - at - 6));
+      if (event.contains(key)) events.push_back(event["type"]);
+    }
+    return events;
+  };
+  EXPECT_THAT(told("timings"), testing::IsEmpty());
+  EXPECT_THAT(told("prompt_progress"), testing::IsEmpty());
+  body["timings_per_token"] = true;
+  body["return_progress"] = true;
+  const std::vector<std::string> timings = told("timings");
+  EXPECT_THAT(timings, testing::Contains("response.output_text.delta"));
+  EXPECT_EQ(timings.back(), "response.incomplete");
+  const std::vector<std::string> progress = told("prompt_progress");
+  EXPECT_THAT(progress, testing::Not(testing::IsEmpty()));
+  EXPECT_THAT(progress, testing::Each("response.in_progress"));
 }
 
 TEST_F(ChatServiceTest, ResponsesThatCannotBeAreNamed) {

@@ -261,6 +261,27 @@ TEST_F(LlamaCppChats, ConversationsMayGoOnAsTheyAreWithoutPrefill) {
   service.drain();
 }
 
+TEST_F(LlamaCppChats, ARequestsVariablesGoBeforeTheServers) {
+  service_.drain();
+  EngineOptions options = testing_support::stories_engine_options();
+  options.chat_template = kTemplate;
+  options.template_kwargs = R"({"mood": "calm"})";
+  Engine engine(options);
+  Service service{{.model = "stories", .api_keys = {}, .speculation = {}}};
+  HttpServer server{{.port = 0}, service};
+  service.open(engine, {.parallel = 1});
+  httplib::Client client("127.0.0.1", server.port());
+  json body = {{"messages", {said("user", "Hi")}}};
+  const auto prompt = [&] {
+    const auto result = client.Post("/apply-template", body.dump(), "application/json");
+    return json::parse(result->body)["prompt"].get<std::string>();
+  };
+  EXPECT_EQ(prompt(), "user:Hi|(calm)assistant:");
+  body["chat_template_kwargs"] = {{"mood", "wild"}};
+  EXPECT_EQ(prompt(), "user:Hi|(wild)assistant:");
+  service.drain();
+}
+
 TEST_F(LlamaCppChats, VerboseShowsPromptAndSettings) {
   json chat = {{"messages", {said("user", "Hi")}}, {"max_tokens", 3}, {"verbose", true}, {"seed", 5}};
   const json whole = answer("/v1/chat/completions", chat);
