@@ -4,19 +4,20 @@
 
   scripts/fuzz_schemas.py --count 20000 --seed 1 > FILE.jsonl && build/release/augur-lab bench schemas FILE.jsonl
 
-jsonschema and, where it is installed, jsonschema-rs say which instances fit; those on which the two differ are left
-out. At most --each of a kind are kept for a schema.
+jsonschema and jsonschema-rs (both from PyPI) say which instances fit; those on which the two differ are left out: by
+Python's rules alone "b$" fits a text that ends in a line break. At most --each of a kind are kept for a schema. A schema
+depends on --seed and its number alone, whatever --jobs; each is written as soon as it is there, and stderr says how many
+are.
 """
 import argparse
+import functools
 import json
+import multiprocessing
 import random
+import sys
 
 import jsonschema
-
-try:
-    import jsonschema_rs
-except ImportError:
-    jsonschema_rs = None
+import jsonschema_rs
 
 DRAFTS = {"http://json-schema.org/draft-04/schema#": 4, "http://json-schema.org/draft-07/schema#": 7,
           "https://json-schema.org/draft/2020-12/schema": 2020}
@@ -101,39 +102,47 @@ def constants(part):
             yield from constants(inner)
 
 
+def entry(args, number):
+    """A line: a schema with its instances."""
+    pick = random.Random(f"{args.seed}/{number}")
+    uri, draft = pick.choice(list(DRAFTS.items()))
+    drawn = {"$schema": uri}
+    while len(drawn) < 2:
+        drawn.update(dict(keyword(pick, draft, 2) for _ in range(pick.randint(1, 4))))
+        if draft == 4 and "exclusiveMinimum" in drawn and "minimum" not in drawn:
+            del drawn["exclusiveMinimum"]
+    judges = [jsonschema.validators.validator_for(drawn)(drawn).is_valid, jsonschema_rs.validator_for(drawn).is_valid]
+    kept, seen = {True: [], False: []}, set()
+    known = list(constants(drawn))
+    if draft == 4:  # where 10.0 is no integer, though 10 is: a value is judged as it is written
+        known = [data for data in known if "." not in json.dumps(data)]
+    for _ in range(args.tries):
+        data = pick.choice(known) if known and pick.random() < 0.2 else value(pick)
+        text = json.dumps(data, sort_keys=True)
+        if text in seen or (draft == 4 and ".0" in text):
+            continue
+        seen.add(text)
+        verdicts = {judge(data) for judge in judges}
+        if len(verdicts) == 1 and len(kept[verdict := verdicts.pop()]) < args.each:
+            kept[verdict].append(data)
+    tests = [{"valid": valid, "data": data} for valid, found in kept.items() for data in found]
+    return json.dumps({"name": f"seed {args.seed}, number {number}", "schema": drawn, "tests": tests})
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--each", type=int, default=5)
     parser.add_argument("--tries", type=int, default=120)
+    parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
-    pick = random.Random(args.seed)
-    for number in range(args.count):
-        uri, draft = pick.choice(list(DRAFTS.items()))
-        drawn = {"$schema": uri}
-        while len(drawn) < 2:
-            drawn.update(dict(keyword(pick, draft, 2) for _ in range(pick.randint(1, 4))))
-            if draft == 4 and "exclusiveMinimum" in drawn and "minimum" not in drawn:
-                del drawn["exclusiveMinimum"]
-        judges = [jsonschema.validators.validator_for(drawn)(drawn).is_valid]
-        if jsonschema_rs is not None:
-            judges.append(jsonschema_rs.validator_for(drawn).is_valid)
-        kept, seen = {True: [], False: []}, set()
-        known = list(constants(drawn))
-        if draft == 4:  # where 10.0 is no integer, though 10 is: a value is judged as it is written
-            known = [data for data in known if "." not in json.dumps(data)]
-        for _ in range(args.tries):
-            data = pick.choice(known) if known and pick.random() < 0.2 else value(pick)
-            text = json.dumps(data, sort_keys=True)
-            if text in seen or (draft == 4 and ".0" in text):
-                continue
-            seen.add(text)
-            verdicts = {judge(data) for judge in judges}
-            if len(verdicts) == 1 and len(kept[verdict := verdicts.pop()]) < args.each:
-                kept[verdict].append(data)
-        tests = [{"valid": valid, "data": data} for valid, found in kept.items() for data in found]
-        print(json.dumps({"name": f"seed {args.seed}, number {number}", "schema": drawn, "tests": tests}))
+    with multiprocessing.Pool(args.jobs) as pool:
+        lines = pool.imap(functools.partial(entry, args), range(args.count), chunksize=8)
+        for number, line in enumerate(lines, 1):
+            print(line, flush=True)
+            if number % 500 == 0 or number == args.count:
+                print(f"{number} of {args.count} schemas", file=sys.stderr)
 
 
 if __name__ == "__main__":
