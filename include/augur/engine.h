@@ -74,8 +74,10 @@ struct Result {
   std::string stop_string;                          ///< that the text ended before; empty: none
   /// What of the request's grammar constrains nothing though it may have been meant to, with its place.
   std::vector<std::string> warnings;
-  std::string error;          ///< why, where finish_reason is Error
-  bool refused = false;       ///< the request is not as it must be: by a Session, before it begins, or for its biases
+  std::string error;  ///< why, where finish_reason is Error
+  /// The request is not as it must be: by a Session, before it begins, or for its biases or what its grammar
+  /// takes in the text.
+  bool refused = false;
   std::string refused_field;  ///< of a refused request, Grammar::field where its grammar is to blame,
                               ///< "speculative" where its plan asks for too much
   bool expired = false;       ///< by a Session: SubmitOptions::seconds have passed

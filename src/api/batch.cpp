@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "grammar/field_error.h"
 #include "sampling/nothing_allowed.h"
 
 namespace augur {
@@ -15,14 +16,18 @@ void make_room_for_one(std::vector<T>& list) {
   if (list.size() == list.capacity()) list.reserve(std::max<std::size_t>(16, 2 * list.size()));
 }
 
-bool allows_nothing(const std::exception_ptr& why) noexcept {
+/// Says which of the request's fields is to blame, where that is so.
+void blame(const std::exception_ptr& why, Result& result) {
   try {
     std::rethrow_exception(why);
   } catch (const NothingAllowed&) {
-    return true;
+    result.refused_field = "logit_bias";
+  } catch (const FieldError& error) {
+    result.refused_field = error.field();
   } catch (...) {
-    return false;
+    return;
   }
+  result.refused = true;
 }
 
 }  // namespace
@@ -32,12 +37,9 @@ Result failed(const std::exception_ptr& why) noexcept {
   result.finish_reason = FinishReason::Error;
   try {
     result.error = describe(why);
+    blame(why, result);
   } catch (...) {
     result.error = "out of memory";  // so short that it takes none
-  }
-  if (allows_nothing(why)) {
-    result.refused = true;
-    result.refused_field = "logit_bias";
   }
   return result;
 }

@@ -8,6 +8,7 @@
 #include "api/owner_name.h"
 #include "base/elementary.h"
 #include "base/error.h"
+#include "grammar/field_error.h"
 
 namespace augur {
 namespace {
@@ -94,6 +95,7 @@ Generation::Generation(const GenerationContext& context, const Request& request,
       throw Error("ignore_eos: a grammar says where the text ends, so they don't go together");
     const auto grammar = context.grammar ? context.grammar : context.grammars.compile(*request.grammar);
     options.constraint = grammar->begin();
+    grammar_field_ = request.grammar->field;
     warnings_ = grammar->warnings();
   }
   options.owner = owner_name(context.tenant, request.cache_salt);
@@ -171,8 +173,17 @@ void Generation::poll_cancel() {
   }
 }
 
+/// Of what its grammar takes, the request is to blame.
+void Generation::rethrow(const std::exception_ptr& failure) const {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const GrammarTooDear& error) {
+    throw FieldError(grammar_field_, error);
+  }
+}
+
 Result Generation::finish() {
-  if (sequence_->failure()) std::rethrow_exception(sequence_->failure());
+  if (sequence_->failure()) rethrow(sequence_->failure());
   const std::string rest = text_stream_.flush();
   text_ += rest;
   if (on_token_ && !rest.empty()) on_token_({.text = rest});

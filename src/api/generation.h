@@ -1,4 +1,5 @@
 #pragma once
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -44,6 +45,7 @@ class Generation {
   Result finish();
 
  private:
+  [[noreturn]] void rethrow(const std::exception_ptr& failure) const;
   AfterToken take(const EmittedToken& token);
   std::string_view proposer_name(ProposerId proposer) const;
   /// Tells a step to whoever asked for rounds.
@@ -56,6 +58,7 @@ class Generation {
   TextStream text_stream_;
   std::string text_;
   std::vector<std::string> warnings_;  ///< of its grammar
+  std::string grammar_field_;          ///< that it came in
   DraftRound round_;                   ///< the last one that was told
   std::vector<TokenLogprobs> logprobs_;
   std::unique_ptr<Sequence> sequence_;

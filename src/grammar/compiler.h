@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "augur/options.h"
+#include "base/error.h"
 #include "io/tokenizer.h"
 #include "sampling/token_constraint.h"
 
@@ -32,6 +33,12 @@ class CompiledGrammar {
 
 /// Whether this build can do it at all (AUGUR_GRAMMAR).
 bool have_grammars();
+
+/// A grammar, or a text of it, takes more than its budget.
+class GrammarTooDear : public Error {
+ public:
+  using Error::Error;
+};
 
 /// Nobody wants the grammar any more.
 class GrammarStopped : public std::runtime_error {
@@ -60,8 +67,8 @@ class GrammarCompiler {
   GrammarCompiler(const GrammarCompiler&) = delete;
   GrammarCompiler& operator=(const GrammarCompiler&) = delete;
 
-  /// Error for what is no grammar of its kind, asks for what cannot be enforced, naming it, is too large, or
-  /// goes beyond the budget, which does not count what is kept.
+  /// Error for what is no grammar of its kind, asks for what cannot be enforced, naming it, or is too large.
+  /// GrammarTooDear for what goes beyond the budget, which does not count what is kept.
   std::shared_ptr<const CompiledGrammar> compile(const Grammar& grammar, const CompileWatch& watch = {});
   /// One that is kept; null: it has to be compiled.
   std::shared_ptr<const CompiledGrammar> find(const Grammar& grammar);

@@ -19,7 +19,6 @@
 #include "base/error.h"
 #include "base/system_memory.h"
 #include "draft/lookup/earlier_outputs.h"
-#include "grammar/field_error.h"
 #include "serve/job_pool.h"
 #include "serve/kept_text_file.h"
 #include "serve/kv_budget.h"
@@ -611,11 +610,9 @@ class Session::Impl {
       generation->sequence().limit_text(budget_.most_tokens(generation->sequence()));
       batch_.add(std::move(generation), done, s->turn.number);
       started(*s);
-    } catch (const Error& error) {
-      if (const auto* const in = dynamic_cast<const FieldError*>(&error)) field = in->field();
+    } catch (const Error&) {
       Result refusal = failed(std::current_exception());
-      refusal.refused = true;
-      refusal.refused_field = field;
+      if (!std::exchange(refusal.refused, true)) refusal.refused_field = field;
       done(std::move(refusal));
     } catch (...) {
       done(failed(std::current_exception()));

@@ -1,6 +1,5 @@
 #include "grammar/xgrammar/budget.h"
 
-#include "base/error.h"
 #include "base/thread_clock.h"
 
 namespace augur {
@@ -19,12 +18,12 @@ double CompileBudget::seconds() const {
 void CompileBudget::Look() {
   if (watch_.stopped && watch_.stopped()) throw GrammarStopped();
   if (Bytes() > budget_.bytes) {
-    throw Error("grammar: {} takes more than {:.4g} MiB of memory, which is as much as it may take", work_,
-                static_cast<double>(budget_.bytes) / (1 << 20));
+    throw GrammarTooDear("grammar: {} takes more than {:.4g} MiB of memory, which is as much as it may take",
+                         work_, static_cast<double>(budget_.bytes) / (1 << 20));
   }
   if (seconds() - begun_ > budget_.seconds) {
-    throw Error("grammar: {} takes more than {:.4g} s of one core, which is as much as it may take", work_,
-                budget_.seconds);
+    throw GrammarTooDear("grammar: {} takes more than {:.4g} s of one core, which is as much as it may take",
+                         work_, budget_.seconds);
   }
   next_look_ = Steps() + kGrammarStepsBetweenLooks;
 }
