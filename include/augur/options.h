@@ -106,8 +106,8 @@ struct Request {
   /// Rendered with the model's chat template. In what they and the tools say, control tokens are text; in the
   /// template's own text they are tokens.
   std::vector<Message> messages;
-  std::string tools;              ///< for the template: a JSON list in OpenAI's form; empty: none
-  std::string template_kwargs;    ///< further variables for it: a JSON object; empty: none
+  std::string tools;            ///< for the template: a JSON list in OpenAI's form; empty: none
+  std::string template_kwargs;  ///< further variables for it: a JSON object; empty: none
   ChatEnd chat_end = ChatEnd::Reply;
   std::int64_t max_tokens = -1;   ///< < 0: as many as the context holds
   std::vector<std::string> stop;  ///< generation ends before any of these; they are not part of the text

@@ -108,11 +108,9 @@ void Admission::check_origin(const HttpRequest& head) const {
 bool Admission::allows_origin(const HttpRequest& head) const {
   const std::string_view origin = head.header("origin");
   return !origin.empty() &&
-         std::any_of(rules_.cors_origins.begin(), rules_.cors_origins.end(),
-                     [&](const std::string& allowed) {
-                       return allowed == "*" || allowed == origin ||
-                              (allowed == "localhost" && is_local_origin(origin));
-                     });
+         std::any_of(rules_.cors_origins.begin(), rules_.cors_origins.end(), [&](const std::string& allowed) {
+           return allowed == "*" || allowed == origin || (allowed == "localhost" && is_local_origin(origin));
+         });
 }
 
 void Admission::check_key(const HttpRequest& head) const {
