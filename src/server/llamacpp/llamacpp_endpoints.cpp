@@ -99,12 +99,12 @@ std::span<const Endpoint> llamacpp_endpoints() {
       Endpoint{"POST", "/apply-template", apply_template},
       Endpoint{"GET", "/props", props},
       Endpoint{"GET", "/lora-adapters", adapters},
-      Endpoint{"POST", "/embedding", unable, &kOpenAiErrors, Runs::AtOnce},
-      Endpoint{"POST", "/embeddings", unable, &kOpenAiErrors, Runs::AtOnce},
-      Endpoint{"POST", "/v1/embeddings", unable, &kOpenAiErrors, Runs::AtOnce},
-      Endpoint{"POST", "/rerank", unable, &kOpenAiErrors, Runs::AtOnce},
-      Endpoint{"POST", "/reranking", unable, &kOpenAiErrors, Runs::AtOnce},
-      Endpoint{"POST", "/v1/rerank", unable, &kOpenAiErrors, Runs::AtOnce},
+      Endpoint{"POST", "/embedding", unable},
+      Endpoint{"POST", "/embeddings", unable},
+      Endpoint{"POST", "/v1/embeddings", unable},
+      Endpoint{"POST", "/rerank", unable},
+      Endpoint{"POST", "/reranking", unable},
+      Endpoint{"POST", "/v1/rerank", unable},
   };
   return kEndpoints;
 }

@@ -174,6 +174,16 @@ TEST_F(GrammarBudgetTest, WhatTakesTooLongIsRefused) {
   EXPECT_NEAR(seconds, 9.0, 0.05);
 }
 
+/// A text that is forced for longer than memory reaches is told in part: nobody drafts more at once.
+TEST_F(GrammarBudgetTest, WhatIsForcedHasAnEnd) {
+  GrammarCompiler compiler(tokenizer(), tokenizer().vocab_size());
+  const auto forced = [&](const std::string& regex) {
+    return compiler.compile({GrammarKind::Regex, regex, {}})->begin()->forced();
+  };
+  EXPECT_EQ(forced("ba{100}c?"), "b" + repeated("a", 100));
+  EXPECT_EQ(forced("((a{9999}){9999}){9999}"), repeated("a", 4096));
+}
+
 TEST_F(GrammarBudgetTest, MemoryIsBoundedInFact) {
   constexpr std::int64_t kBytes = 16 << 20;
   GrammarCompiler compiler(tokenizer(), tokenizer().vocab_size(), {.seconds = 1e9, .bytes = kBytes});

@@ -117,7 +117,7 @@ TEST_F(ChatServiceTest, ThoughtsOfEarlierTurnsReachTheTemplate) {
   EXPECT_THAT(prompt_of(chat), HasSubstr("assistant calls f : x\n"));
   chat["messages"][0]["reasoning_content"] = "I wonder";
   EXPECT_THAT(refusal("/v1/chat/completions", chat),
-              HasSubstr("400 'messages[0].reasoning_content' goes with role"));
+              HasSubstr("400 'messages[0].reasoning_content': goes with role"));
   chat = {{"messages",
            {{{"role", "user"}, {"content", "q"}},
             {{"role", "assistant"}, {"content", "x"}, {"reasoning_content", "Hm."}}}}};
@@ -132,7 +132,7 @@ TEST_F(ChatServiceTest, ThoughtsOfEarlierTurnsReachTheTemplate) {
   };
   const json text = {{"type", "text"}, {"text", "x"}};
   const json thought = {{"type", "thinking"}, {"thinking", "Hm."}, {"signature", "s"}};
-  EXPECT_GT(tokens({thought, text}), tokens({text}));
+  EXPECT_GT(tokens(json::array({thought, text})), tokens(json::array({text})));
 }
 
 TEST_F(ChatServiceTest, ToolsAreWhatTheyWereGivenAs) {
