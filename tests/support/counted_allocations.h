@@ -56,6 +56,13 @@ class AllocationCount {
 void* operator new(std::size_t bytes) {
   return augur::testing_support::AllocationCount::allocate(bytes);
 }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {  // of the library's sorting, too
+  try {
+    return augur::testing_support::AllocationCount::allocate(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* memory) noexcept {
   augur::testing_support::AllocationCount::free(memory);
 }

@@ -95,6 +95,13 @@ TEST_F(MemoryTest, AWorkerHasNoneForAConversation) {
 void* operator new(std::size_t bytes) {
   return augur::hostile::allocate(bytes);
 }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {  // of the library's sorting, too
+  try {
+    return augur::hostile::allocate(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* memory) noexcept {
   augur::hostile::release(memory);
 }

@@ -218,7 +218,7 @@ TEST_F(LlamaCppClients, WhatEndsATextIsForbiddenWhereItIsIgnored) {
 }
 
 TEST_F(LlamaCppChats, HowAPromptEnds) {
-  const json asked = {said("user", "Hi")};
+  const json asked = json::array({said("user", "Hi")});
   const json begun = {said("user", "Hi"), said("assistant", "Well")};
   const json empty = json::object();
   EXPECT_EQ(prompt_of(empty, asked), "user:Hi|assistant:");
