@@ -166,8 +166,9 @@ def test_fields_that_nobody_knows_are_named(client):
 def test_errors_are_the_clients_own(client, model):
     with pytest.raises(openai.NotFoundError):
         chat(client, model="other")
-    with pytest.raises(openai.NotFoundError):
+    with pytest.raises(openai.InternalServerError) as unable:
         client.embeddings.create(model="stories", input="a")
+    assert unable.value.status_code == 501
     with pytest.raises(openai.APITimeoutError):
         chat(client.with_options(timeout=0.001), n=16, max_tokens=400, extra_body={"ignore_eos": True})
     locked = Server(model, "--api-key", "sesame")
