@@ -152,7 +152,6 @@ void Sequence::limit_text(std::int64_t tokens) {
   limit_ = generation_limit(static_cast<std::int64_t>(prompt_size_), tokens, limit_);
 }
 
-/// Tells the drafters where the text stands.
 bool Sequence::mask_ready(const RunElsewhere& elsewhere) {
   if (!masks_) return true;
   if (dear_mask_) {
@@ -165,6 +164,7 @@ bool Sequence::mask_ready(const RunElsewhere& elsewhere) {
   return false;
 }
 
+/// Tells the drafters where the text stands.
 void Sequence::begin_round() {
   const auto limited = [](std::int64_t n) {
     return static_cast<int>(std::min<std::int64_t>(n, std::numeric_limits<int>::max()));

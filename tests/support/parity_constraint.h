@@ -10,7 +10,7 @@ namespace augur::testing_support {
 
 /// A constraint of a few lines: t may follow s where (7 s + 5 t + n) % 3 is not 0 at position n, so that what
 /// may come next depends on the path. Every fifth token is forced.
-class ParityConstraint final : public TokenConstraint {
+class ParityConstraint : public TokenConstraint {
  public:
   explicit ParityConstraint(std::int64_t vocab) : vocab_(vocab) {}
 
@@ -40,6 +40,9 @@ class ParityConstraint final : public TokenConstraint {
       if (follows(last(), std::ssize(text_), t)) mask[static_cast<std::size_t>(t / 32)] |= 1u << (t % 32);
     }
   }
+
+ protected:
+  std::int64_t length() const { return std::ssize(text_); }  ///< tokens accepted
 
  private:
   std::int64_t last() const { return text_.empty() ? 0 : text_.back(); }

@@ -75,9 +75,18 @@ std::int32_t MaskTree::at(const DraftTree& tree, std::int32_t node) {
   return at;
 }
 
-std::vector<std::uint32_t>& MaskTree::next_mask() {
+/// Has a state's mask filled, and keeps it where `fill` says that it is there. What that took, in
+/// TokenConstraint::work().
+template <class Fill>
+std::int64_t MaskTree::make_mask(std::int32_t at, const Fill& fill) {
+  go_to(at);
   if (masks_.size() == masks_used_) masks_.emplace_back(words_);
-  return masks_[masks_used_];
+  const std::int64_t before = constraint_->work();
+  const bool filled = fill(masks_[masks_used_]);
+  const std::int64_t took = constraint_->work() - before;
+  dearest_ = std::max(dearest_, took);
+  if (filled) state(at).mask = static_cast<std::int32_t>(masks_used_++);
+  return took;
 }
 
 TokenMask MaskTree::allowed(std::int32_t at) {
@@ -92,36 +101,25 @@ bool MaskTree::knows(std::int32_t at) {
     return true;
   }
   if (work_left() <= 0) return false;
-  go_to(at);
-  const std::int64_t before = constraint_->work();
-  const bool filled = constraint_->try_fill(next_mask(), work_left());
-  dearest_ = std::max(dearest_, constraint_->work() - before);
-  if (filled) state(at).mask = static_cast<std::int32_t>(masks_used_++);
-  return filled;
+  make_mask(at, [&](std::vector<std::uint32_t>& mask) { return constraint_->try_fill(mask, work_left()); });
+  return state(at).mask >= 0;
 }
 
 bool MaskTree::try_text_mask() {
   if (state(kText).ended || state(kText).mask >= 0) return true;
-  go_to(kText);
-  const std::int64_t before = constraint_->work();
-  const bool filled = constraint_->try_fill(next_mask(), kRoundWork);
-  text_ = constraint_->work() - before;
-  dearest_ = std::max(dearest_, text_);
-  if (filled)
-    state(kText).mask = static_cast<std::int32_t>(masks_used_++);
-  else
-    begun_ += text_;
-  return filled;
+  text_ = make_mask(
+      kText, [&](std::vector<std::uint32_t>& mask) { return constraint_->try_fill(mask, kRoundWork); });
+  if (state(kText).mask >= 0) return true;
+  begun_ += text_;
+  return false;
 }
 
 void MaskTree::make_text_mask(const std::function<bool()>& stopped) {
-  go_to(kText);
-  const std::int64_t before = constraint_->work();
-  constraint_->fill_unless(next_mask(), stopped);
-  text_ = constraint_->work() - before;
-  dearest_ = std::max(dearest_, text_);
+  text_ = make_mask(kText, [&](std::vector<std::uint32_t>& mask) {
+    constraint_->fill_unless(mask, stopped);
+    return true;
+  });
   begun_ += text_;
-  state(kText).mask = static_cast<std::int32_t>(masks_used_++);
 }
 
 std::string MaskTree::forced(std::int32_t at) {

@@ -64,7 +64,8 @@ class MaskTree {
   void go_to(std::int32_t target);
   std::int64_t work_left() const { return kRoundWork - (constraint_->work() - begun_); }
   bool affordable() const;
-  std::vector<std::uint32_t>& next_mask();
+  template <class Fill>
+  std::int64_t make_mask(std::int32_t at, const Fill& fill);
 
   std::unique_ptr<TokenConstraint> constraint_;
   std::size_t words_;

@@ -18,21 +18,11 @@ using testing_support::ParityConstraint;
 using testing_support::Stories;
 
 /// Every third mask takes more than a round has.
-class DearConstraint final : public TokenConstraint {
+class DearConstraint final : public ParityConstraint {
  public:
-  bool accept(TokenId token) override {
-    if (!inner_.accept(token)) return false;
-    ++length_;
-    return true;
-  }
-  void roll_back(int tokens) override {
-    inner_.roll_back(tokens);
-    length_ -= tokens;
-  }
-  bool ended() const override { return false; }
-  void fill(std::span<std::uint32_t> mask) override { inner_.fill(mask); }
+  DearConstraint() : ParityConstraint(512) {}
   bool try_fill(std::span<std::uint32_t> mask, std::int64_t steps) override {
-    if (length_ % 3 == 2) {
+    if (length() % 3 == 2) {
       work_ += steps;
       return false;
     }
@@ -49,9 +39,7 @@ class DearConstraint final : public TokenConstraint {
   bool fails = false;
 
  private:
-  int length_ = 0;
   std::int64_t work_ = 0;
-  ParityConstraint inner_{512};
 };
 
 class DearMaskTest : public testing::Test {

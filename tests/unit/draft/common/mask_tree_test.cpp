@@ -101,25 +101,15 @@ TEST(MaskTree, DraftsLessWhereMasksAreDear) {
 }
 
 /// Masks behind so many tokens and more take more than a round has, and are not made within it.
-class DeepConstraint final : public TokenConstraint {
+class DeepConstraint final : public ParityConstraint {
  public:
-  explicit DeepConstraint(int dear) : dear_(dear) {}
-  bool accept(TokenId token) override {
-    if (!inner_.accept(token)) return false;
-    ++length_;
-    return true;
-  }
-  void roll_back(int tokens) override {
-    inner_.roll_back(tokens);
-    length_ -= tokens;
-  }
-  bool ended() const override { return false; }
+  explicit DeepConstraint(int dear) : ParityConstraint(kVocab), dear_(dear) {}
   void fill(std::span<std::uint32_t> mask) override {
-    work_ += length_ < dear_ ? 10 : 3 * MaskTree::kRoundWork;
-    inner_.fill(mask);
+    work_ += length() < dear_ ? 10 : 3 * MaskTree::kRoundWork;
+    ParityConstraint::fill(mask);
   }
   bool try_fill(std::span<std::uint32_t> mask, std::int64_t steps) override {
-    if (length_ >= dear_ && steps < 3 * MaskTree::kRoundWork) {
+    if (length() >= dear_ && steps < 3 * MaskTree::kRoundWork) {
       work_ += steps;
       return false;
     }
@@ -130,9 +120,7 @@ class DeepConstraint final : public TokenConstraint {
 
  private:
   const int dear_;
-  int length_ = 0;
   std::int64_t work_ = 0;
-  ParityConstraint inner_{kVocab};
 };
 
 TEST(MaskTree, AMaskBeyondTheRoundIsNotKnownAndNothingIsDraftedBehindIt) {
