@@ -31,9 +31,13 @@ const std::vector<Kind>& catalogue() {
   return all;
 }
 
+std::string head(std::string_view method, std::string_view path) {
+  return std::string(method) + " " + std::string(path) +
+         " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+}
+
 std::string post(std::string_view path, std::string_view body, std::string_view fields) {
-  std::string request = "POST " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
-  request += fields;
+  std::string request = head("POST", path) + std::string(fields);
   const bool framed = fields.find("Content-Length") != std::string_view::npos ||
                       fields.find("Transfer-Encoding") != std::string_view::npos;
   if (!framed) request += "Content-Length: " + std::to_string(body.size()) + "\r\n";
@@ -41,8 +45,7 @@ std::string post(std::string_view path, std::string_view body, std::string_view 
 }
 
 std::string get(std::string_view path, std::string_view fields) {
-  return "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
-         std::string(fields) + "\r\n";
+  return head("GET", path) + std::string(fields) + "\r\n";
 }
 
 std::string completions(std::string_view more) {

@@ -52,6 +52,8 @@ constexpr std::string_view kBob = "bob-9876543210";
 
 // Requests as text.
 
+/// What every header begins with: the request line, Host, and that the connection ends with the answer.
+std::string head(std::string_view method, std::string_view path);
 /// "HEADER FIELDS\r\n\r\nBODY" of a POST, with Host, and with Content-Length where `fields` say nothing of
 /// it.
 std::string post(std::string_view path, std::string_view body, std::string_view fields = {});

@@ -1,14 +1,7 @@
 #include "server/hostile/catalogue.h"
+#include "server/hostile/kinds/small_requests.h"
 
 namespace augur::hostile {
-namespace {
-
-const std::string kGet = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
-const std::string kPost = "POST /detokenize HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
-const std::string kBody = R"({"tokens": [1]})";  // 15 bytes
-const std::string kChunked = kPost + "Transfer-Encoding: chunked\r\n\r\n";
-
-}  // namespace
 
 /// Where a request ends, and who is meant: one reading each, or a refusal that ends the connection.
 std::vector<Case> framing() {
