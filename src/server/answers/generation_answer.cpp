@@ -33,7 +33,7 @@ GenerationAnswer::GenerationAnswer(const Served& served, std::shared_ptr<Exchang
       progress_(results_.size(), {.last = submitted_}) {}
 
 void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOptions& options) {
-  const std::size_t choices = results_.size() / requests.size();
+  const int choices = static_cast<int>(results_.size() / requests.size());
   served_.record->choices = missing_;
   if (missing_ > served_.session_options.queue) {
     throw BadRequest(requests.size() > 1 ? "prompt" : "n",
@@ -44,10 +44,9 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
   std::vector<Ticket> tickets;
   try {
     for (std::size_t i = 0; i < results_.size(); ++i) {
-      Request one = requests[i / choices];
-      one.sampling.seed += i % choices;
-      if (one.tpot_ms == 0) one.tpot_ms = served_.options.tpot_ms;
       const int index = static_cast<int>(i);
+      Request one = request_of_choice(requests, choices, index);
+      if (one.tpot_ms == 0) one.tpot_ms = served_.options.tpot_ms;
       const std::int64_t prompt = std::ssize(one.prompt_tokens);
       progress_[i].prompt = one.prompt_tokens;
       progress_[i].keep = one.cache_prompt;
@@ -186,6 +185,12 @@ void GenerationAnswer::end_choice(int index, const Result& result) {
   results_[static_cast<std::size_t>(index)] = result;
   choice_ended(index, result);
   if (missing_ == 0) finish(results_);
+}
+
+Request request_of_choice(std::span<const Request> requests, int choices, int index) {
+  Request request = requests[static_cast<std::size_t>(index / choices)];
+  request.sampling.seed += static_cast<std::uint64_t>(index % choices);
+  return request;
 }
 
 void tokenize_prompt(const Engine& engine, Request& request) {

@@ -148,8 +148,7 @@ AnthropicRequest parse_anthropic_request(AnthropicEndpoint endpoint, std::string
                                          const SpeculationPlan& plan, FieldNotes& notes) {
   Draft draft;
   draft.shared.request.sampling.temperature = 1;
-  draft.shared.seeded = notes.defaults.seed.has_value();
-  notes.defaults.apply(draft.shared.request);
+  lay_defaults(notes.defaults, draft.shared);
   read_object(fields(endpoint), "", parse_body(text, notes.limits), notes, draft);
   AnthropicRequest& to = draft.to;
   to.request = finish_draft(draft.shared, plan);

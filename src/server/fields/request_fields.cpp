@@ -178,6 +178,11 @@ const FieldTable<Draft>& cache_fields() {
   return table;
 }
 
+void lay_defaults(const RequestDefaults& defaults, Draft& draft) {
+  draft.seeded = defaults.seed.has_value();
+  defaults.apply(draft.request);
+}
+
 Request finish_draft(const Draft& draft, const SpeculationPlan& plan) {
   Request request = draft.request;
   if (!draft.seeded) request.sampling.seed = any_seed();

@@ -32,6 +32,9 @@ const FieldTable<RequestDraft>& grammar_fields();
 /// What may be taken over of a text that was read before.
 const FieldTable<RequestDraft>& cache_fields();
 
+/// Lays the server's defaults over what the draft's API has.
+void lay_defaults(const RequestDefaults& defaults, RequestDraft& draft);
+
 /// The draft's request: with a seed where it names none, and with its plan laid over `plan`. BadRequest for
 /// what is no plan.
 Request finish_draft(const RequestDraft& draft, const SpeculationPlan& plan);

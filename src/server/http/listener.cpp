@@ -97,7 +97,6 @@ void Listener::listen(const StreamProtocol::endpoint& endpoint, const std::strin
 }
 
 asio::awaitable<void> Listener::accept() {
-  bool no_memory = false;
   while (acceptor_.is_open()) {
     error_code error;
     auto socket = co_await acceptor_.async_accept(asio::redirect_error(use_awaitable, error));
@@ -108,13 +107,14 @@ asio::awaitable<void> Listener::accept() {
     if (error) continue;  // a client that has gone again, or the end
     if (!std::exchange(has_room_, true)) all_.application.report("clients are accepted again");
     socket.set_option(tcp::no_delay(true), error);  // UNIX sockets have no such thing
+    bool no_memory = false;
     try {
       std::string client = address_of(socket);
       Connection::start(std::make_shared<Connection>(all_, std::move(socket), std::move(client)));
     } catch (const std::bad_alloc&) {  // this one is lost, and others may do
       no_memory = true;
     }
-    if (std::exchange(no_memory, false)) co_await wait_for_room("no memory is left");
+    if (no_memory) co_await wait_for_room("no memory is left");
   }
 }
 

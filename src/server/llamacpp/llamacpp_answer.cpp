@@ -71,8 +71,7 @@ void LlamaCppAnswer::take_progress(int index) {
 }
 
 ordered_json LlamaCppAnswer::body_of(int index, const Result& result) const {
-  Request request = request_.requests[request_of(index)];
-  request.sampling.seed += static_cast<std::uint64_t>(index % request_.choices);
+  const Request request = request_of_choice(request_.requests, request_.choices, index);
   const ordered_json body = completion_json(engine_, {.request = request,
                                                       .result = result,
                                                       .prompt = request_.prompts[request_of(index)],

@@ -196,8 +196,8 @@ std::vector<std::vector<TokenId>> all_prompts(const Engine& engine, const ordere
 
 Draft begin_draft(const RequestDefaults& defaults) {
   Draft draft;
-  draft.shared.request = llamacpp_defaults(defaults);
-  draft.shared.seeded = defaults.seed.has_value();
+  draft.shared.request = llamacpp_defaults({});
+  lay_defaults(defaults, draft.shared);
   return draft;
 }
 

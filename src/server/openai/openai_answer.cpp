@@ -149,8 +149,7 @@ void OpenAiAnswer::choice_ended(int index, const Result& result) {
 }
 
 ordered_json OpenAiAnswer::verbose_of(int index, const Result& result) const {
-  Request request = requests_[static_cast<std::size_t>(index / choices_)];
-  request.sampling.seed += static_cast<std::uint64_t>(index % choices_);
+  const Request request = request_of_choice(requests_, choices_, index);
   const std::string prompt = engine_.detokenize(request.prompt_tokens, true);
   return completion_json(engine_, {.request = request,
                                    .result = result,

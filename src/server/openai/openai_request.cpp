@@ -211,9 +211,8 @@ OpenAiRequest parse_openai_request(OpenAiEndpoint endpoint, const ordered_json& 
   Draft draft;
   draft.shared.request.sampling.temperature = 1;
   draft.shared.request.max_tokens = chat ? -1 : 16;
-  draft.shared.seeded = notes.defaults.seed.has_value();
   draft.to.wishes.verbose = notes.defaults.verbose;
-  notes.defaults.apply(draft.shared.request);
+  lay_defaults(notes.defaults, draft.shared);
   read_object(fields(endpoint), "", body, notes, draft);
   OpenAiRequest& to = draft.to;
   to.tools = offered_by(draft.tools);

@@ -134,8 +134,7 @@ ResponsesRequest parse_responses_request(std::string_view text, const Speculatio
   const ordered_json body = parse_body(text, notes.limits);
   Draft draft;
   draft.shared.request.sampling.temperature = 1;
-  draft.shared.seeded = notes.defaults.seed.has_value();
-  notes.defaults.apply(draft.shared.request);
+  lay_defaults(notes.defaults, draft.shared);
   read_object(fields(), "", body, notes, draft);
   ResponsesRequest& to = draft.to;
   to.request = finish_draft(draft.shared, plan);

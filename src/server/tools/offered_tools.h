@@ -44,9 +44,9 @@ bool read_tool_choice_word(const std::string& field, const nlohmann::ordered_jso
 void require_tool(const std::string& field, const nlohmann::ordered_json& name, OfferedTools& to);
 
 /// Writes the tools into the request's conversation, by the model's chat template, or as text where it knows
-/// none (described_tools.h), and, where calls are
-/// required or strict, the grammar of the answer into the request. What takes answers apart; nothing where no
-/// tools are offered. BadRequest naming the field of what cannot be enforced.
+/// none (described_tools.h), and, where calls are required or strict, the grammar of the answer into the
+/// request. What takes answers apart; nothing where no tools are offered. BadRequest naming the field of what
+/// cannot be enforced.
 std::optional<ToolParser> offer_tools(const Engine& engine, const OfferedTools& offered, Request& request);
 
 }  // namespace augur
