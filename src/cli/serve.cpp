@@ -22,6 +22,7 @@
 #include "cli/template_flags.h"
 #include "cli/text_file.h"
 #include "cli/validators.h"
+#include "server/fields/request_fields.h"
 #include "server/http/http_server.h"
 #include "server/limits.h"
 #include "server/service.h"
@@ -188,7 +189,7 @@ void add_default_flags(CLI::App& command, RequestDefaults& defaults) {
       .add_option_function<std::int64_t>(
           "-n,--predict,--n-predict", [&defaults](std::int64_t value) { defaults.max_tokens = value; },
           "Tokens of an answer; -1: as many as the context holds")
-      ->check(in_range<std::int64_t>(-1, std::int64_t{1} << 31))
+      ->check(in_range<std::int64_t>(-1, kMostTokens))
       ->type_name("N");
   command.add_flag("--prefill-assistant,!--no-prefill-assistant", defaults.prefill_assistant,
                    "A chat that ends with the assistant's message goes on from there (it does)");
