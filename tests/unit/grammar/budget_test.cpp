@@ -67,8 +67,8 @@ std::string rules(const std::string& left, const std::string& right) {
   return text + "r40 ::= \"a\"";
 }
 
-/// Rules that begin with one another: days of work.
-std::string endless_rules() {
+/// Rules that begin with one another.
+std::string rules_in_circles() {
   std::string text = "root ::= r0\n";
   for (int i = 0; i < 200; ++i) {
     text += "r" + std::to_string(i) + " ::= \"q\"";
@@ -96,7 +96,7 @@ std::vector<Grammar> hostile() {
       {GrammarKind::Ebnf, rules(" ", ""), {}},
       {GrammarKind::Ebnf, rules(" \"x\" | ", " \"y\""), {}},
       {GrammarKind::Ebnf, "root ::= root root root root | root root root | root root | [a-z]", {}},
-      {GrammarKind::Ebnf, endless_rules(), {}},
+      {GrammarKind::Ebnf, rules_in_circles(), {}},
       {GrammarKind::Gbnf, "root ::= [a-z]{9999}{9999}{9999}", {}},
       properties(1000, R"({"type":"array","items":{"type":"string"}})"),
       properties(1000, R"({"anyOf":[{"type":"string"},{"type":"null"}]})"),
@@ -168,7 +168,7 @@ TEST_F(GrammarBudgetTest, RepetitionsAreBoundedInEveryNotation) {
 TEST_F(GrammarBudgetTest, WhatTakesTooLongIsRefused) {
   GrammarCompiler compiler(tokenizer(), tokenizer().vocab_size(), {.seconds = 2, .bytes = 1 << 30});
   double seconds = 7;
-  const Grammar endless{GrammarKind::Ebnf, endless_rules(), {}};
+  const Grammar endless{GrammarKind::Ebnf, rules_in_circles(), {}};
   EXPECT_THAT(error_of([&] { compiler.compile(endless, {.seconds = [&] { return seconds += 0.01; }}); }),
               HasSubstr("2 s of one core"));
   EXPECT_NEAR(seconds, 9.0, 0.05);
