@@ -39,7 +39,9 @@ struct ServeFlags {
   std::string alias;
   std::vector<std::string> api_keys;
   double tpot_ms = 0;
+  double lame_duck_seconds = 0;
   double drain_seconds = 60;
+  double final_scrape_seconds = 0;
   std::string api_key_file;
   std::vector<std::string> cors_origins;
   LogOptions log;
@@ -89,8 +91,30 @@ std::string address(const HttpOptions& http, std::uint16_t port) {
   return fmt::format("http://{}:{}", v6 ? "[" + http.host + "]" : http.host, port);
 }
 
-int serve(const ServeFlags& flags) {
+void sleep_for(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+/// The exit code.
+int wind_down(Service& service, HttpServer& server, const ServeFlags& flags) {
   constexpr double kSecondsToWrite = 10;  // the last answers, to clients that read slowly
+  service.leave();
+  server.keep_no_connections();
+  sleep_for(flags.lame_duck_seconds);
+  const std::size_t left = service.drain(flags.drain_seconds);
+  if (left > 0) {
+    fmt::print(
+        stderr,
+        "augur: {} request{} had not ended {:.6g} s after the signal and {} cancelled (--drain-timeout)\n",
+        left, left == 1 ? "" : "s", flags.lame_duck_seconds + flags.drain_seconds,
+        left == 1 ? "was" : "were");
+  }
+  service.wait_for_reader(flags.final_scrape_seconds);
+  server.finish(kSecondsToWrite);
+  return left == 0 ? 0 : 1;
+}
+
+int serve(const ServeFlags& flags) {
   std::vector<std::string> keys = flags.api_keys;
   if (!flags.api_key_file.empty()) {
     const std::vector<std::string> more = read_keys(flags.api_key_file);
@@ -146,16 +170,8 @@ int serve(const ServeFlags& flags) {
   service.open(*engine, session);
   Output out;
   out.line(fmt::format("{} is served at {}", name, address(flags.http, server.port())));
-  while (!interrupt.interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  const std::size_t left = service.drain(flags.drain_seconds);
-  if (left > 0) {
-    fmt::print(
-        stderr,
-        "augur: {} request{} had not ended {:.6g} s after the signal and {} cancelled (--drain-timeout)\n",
-        left, left == 1 ? "" : "s", flags.drain_seconds, left == 1 ? "was" : "were");
-  }
-  server.finish(kSecondsToWrite);
-  return left == 0 ? 0 : 1;
+  while (!interrupt.interrupted()) sleep_for(0.05);
+  return wind_down(service, server, flags);
 }
 
 /// What requests get that say nothing, under the names of `augur generate`, and of llama.cpp's server.
@@ -280,13 +296,16 @@ void add_serve(CLI::App& app, Action& action) {
       ->check(in_range(1, 1 << 20))
       ->capture_default_str()
       ->type_name("N");
-  command
-      ->add_option(
-          "--drain-timeout", flags->drain_seconds,
-          "Seconds in which running requests may end after SIGTERM or SIGINT; then they are cancelled")
-      ->check(in_range(0.0, 1e6))
-      ->capture_default_str()
-      ->type_name("S");
+  const auto seconds = [command](const char* name, double& to, const char* help) {
+    command->add_option(name, to, help)->check(in_range(0.0, 1e6))->capture_default_str()->type_name("S");
+  };
+  seconds(
+      "--lame-duck", flags->lame_duck_seconds,
+      "Seconds after SIGTERM or SIGINT in which requests are still taken, while /health says that it ends");
+  seconds("--drain-timeout", flags->drain_seconds,
+          "Seconds in which running requests may end after that; then they are cancelled");
+  seconds("--final-scrape", flags->final_scrape_seconds,
+          "Seconds after that in which /metrics may be read once more; it ends as soon as it was");
   command
       ->add_option("--prompt-share", flags->session.prompt_share,
                    "By what share of its time new prompts may lengthen a step of running requests")

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "server/health.h"
 #include "server/page.h"
 #include "server/problem.h"
 #include "server/same_key.h"
@@ -72,7 +73,7 @@ Admission::Admission(Rules rules) : rules_(std::move(rules)) {
 }
 
 void Admission::check(const HttpRequest& head) const {
-  if (head.path == "/health") return;  // which says nothing that matters to whoever asks
+  if (is_open_health(head.path)) return;
   check_host(head);
   check_origin(head);
   if (has_key_in_query(head.query)) {
@@ -114,7 +115,7 @@ bool Admission::allows_origin(const HttpRequest& head) const {
 }
 
 void Admission::check_key(const HttpRequest& head) const {
-  if (rules_.api_keys.empty() || head.path == "/health" || is_page_file(head.path)) return;
+  if (rules_.api_keys.empty() || is_page_file(head.path)) return;
   if (head.method == "OPTIONS" && allows_origin(head)) return;  // a browser asks before it sends the key
   const std::string_view key = key_in(head);
   bool found = is_one_of_keys(key, rules_.api_keys);

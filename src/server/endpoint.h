@@ -14,6 +14,7 @@
 #include "server/limits.h"
 #include "server/llamacpp/slots.h"
 #include "server/openai/openai_errors.h"
+#include "server/phase.h"
 #include "server/request_log.h"
 #include "server/server_metrics.h"
 #include "server/tenants.h"
@@ -68,18 +69,20 @@ void tell_warnings(std::span<const std::string> warnings, const Served& served, 
 /// Where an endpoint's answer is made.
 enum class Runs {
   OnWorker,  ///< what parses, fills templates, tokenises. The exchange says whether its client has gone
-  AtOnce,    ///< on the I/O thread: what only looks
+  AtOnce,    ///< on the I/O thread: what only looks, which is answered while the server drains, too
 };
 
 /// One method of one path, which may end in "{id}", any name in its place, or in "{path}", anything. `handle`
 /// answers then or later; what it throws becomes an error in the form of `errors`: a Problem as it is,
-/// anything else a 500.
+/// anything else a 500. In its place `probe` answers from the phase alone, in every phase.
 struct Endpoint {
   std::string_view method;
   std::string_view path;
-  void (*handle)(const Served& served, const HttpRequest& request, const std::shared_ptr<Exchange>& exchange);
+  void (*handle)(const Served& served, const HttpRequest& request,
+                 const std::shared_ptr<Exchange>& exchange) = nullptr;
   const ErrorForm* errors = &kOpenAiErrors;
   Runs runs = method == "GET" ? Runs::AtOnce : Runs::OnWorker;
+  void (*probe)(Phase phase, Exchange& exchange) = nullptr;
 };
 
 /// Whether this is one of the served model's names.

@@ -20,10 +20,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-void health(const Served&, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
-  exchange->respond(200, R"({"status":"ok"})");
-}
-
 void load(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
   const SessionLoad load = load_for(served);
   const ordered_json body = {{"running", load.running},
@@ -188,8 +184,6 @@ void detokenize(const Served& served, const HttpRequest& request, const std::sha
 
 std::span<const Endpoint> model_endpoints() {
   static constexpr std::array kEndpoints = {
-      Endpoint{"GET", "/health", health},
-      Endpoint{"GET", "/v1/health", health},
       Endpoint{"GET", "/load", load},
       Endpoint{"GET", "/metrics", metrics},
       Endpoint{"GET", "/v1/models", models},

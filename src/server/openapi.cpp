@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "server/anthropic/anthropic_request.h"
+#include "server/health.h"
 #include "server/llamacpp/llamacpp_request.h"
 #include "server/llamacpp/slot_endpoints.h"
 #include "server/openai/openai_request.h"
@@ -112,7 +113,9 @@ constexpr std::array kOperations = {
               {},
               "401 403 431 501 503"},
     Operation{"get", "/health", "Server", "Whether it serves", {}, "Health", "403 431 503"},
-    Operation{"get", "/v1/health", "Server", "The same", {}, "Health", kGets},
+    Operation{"get", "/health/ready", "Server", "The same", {}, "Health", "403 431 503"},
+    Operation{"get", "/health/live", "Server", "Whether it runs, loads or drains", {}, "Health", "403 431"},
+    Operation{"get", "/v1/health", "Server", "Whether it serves", {}, "Health", kGets},
     Operation{"get", "/openapi.json", "Server", "This description", {}, "Object", kGets},
 };
 
@@ -153,7 +156,7 @@ ordered_json slot_parameters() {
 
 ordered_json operation_json(const Operation& from) {
   ordered_json to = {{"tags", {from.tag}}, {"summary", from.summary}};
-  if (from.path == "/health") to["security"] = ordered_json::parse("[{}]");
+  if (is_open_health(from.path)) to["security"] = ordered_json::parse("[{}]");
   if (from.path == "/slots/{id}") to["parameters"] = slot_parameters();
   if (from.path.ends_with("{path}")) {
     to["parameters"] = ordered_json::parse(

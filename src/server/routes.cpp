@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "server/health.h"
+
 namespace augur {
 namespace {
 
@@ -24,8 +26,8 @@ const std::vector<Endpoint>& endpoints() {
   static const std::vector<Endpoint> all = [] {
     std::vector<Endpoint> list;
     for (const std::span<const Endpoint> api :
-         {model_endpoints(), openai_endpoints(), responses_endpoints(), anthropic_endpoints(),
-          llamacpp_endpoints(), slot_endpoints(), openapi_endpoints()}) {
+         {health_endpoints(), model_endpoints(), openai_endpoints(), responses_endpoints(),
+          anthropic_endpoints(), llamacpp_endpoints(), slot_endpoints(), openapi_endpoints()}) {
       list.insert(list.end(), api.begin(), api.end());
     }
     return list;

@@ -6,6 +6,10 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
 #include "io/unicode.h"
 
 namespace augur {
@@ -55,6 +59,10 @@ struct ServerMetrics::Families {
           load.cached_tokens);
     return asked.Collect();
   }
+
+  std::mutex mutex;
+  std::condition_variable was_read;
+  int reads = 0;
 
   const Labels labels;
   prometheus::Registry registry{prometheus::Registry::InsertBehavior::Merge};
@@ -145,8 +153,20 @@ std::string ServerMetrics::text(const SessionLoad& load) {
   f.memory.Set(static_cast<double>(load.memory));
   f.memory_in_use.Set(static_cast<double>(load.memory_in_use));
   f.kept.Set(static_cast<double>(load.cache_bytes_in_use));
+  {
+    const std::lock_guard lock(f.mutex);
+    ++f.reads;
+    f.was_read.notify_all();
+  }
   const prometheus::TextSerializer serializer;
   return serializer.Serialize(f.registry.Collect()) + serializer.Serialize(f.lookups(load));
+}
+
+bool ServerMetrics::wait_for_reader(double seconds) {
+  Families& f = *families_;
+  std::unique_lock lock(f.mutex);
+  return f.was_read.wait_for(lock, std::chrono::duration<double>(seconds),
+                             [&f, before = f.reads] { return f.reads != before; });
 }
 
 }  // namespace augur

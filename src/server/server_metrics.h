@@ -27,6 +27,8 @@ class ServerMetrics {
   void count_refusal(int status);
 
   std::string text(const SessionLoad& load);
+  /// Returns when text() has been called once more, at the latest after `seconds`. Whether it was.
+  bool wait_for_reader(double seconds);
 
  private:
   struct Families;

@@ -94,11 +94,15 @@ void Service::open(Engine& engine, const SessionOptions& options) {
   engine_ = &engine;
   session_ = std::make_unique<Session>(engine, options);
   session_options_ = options;
-  serving_ = true;
+  phase_ = Phase::Serving;
+}
+
+void Service::leave() {
+  phase_ = Phase::Leaving;
 }
 
 std::size_t Service::drain(double seconds) {
-  draining_ = true;
+  phase_ = Phase::Draining;
   workers_.drain();
   return session_ ? session_->drain(seconds) : 0;
 }
@@ -125,8 +129,10 @@ void Service::answer_request(HttpRequest request, std::shared_ptr<HttpExchange> 
       return answer_preflight(request, *exchange);
     if (options_.serves_page && answer_page(request, *exchange)) return;
     check_route(route, request);
-    if (!serving_) throw Problem(503, "the model is loading", {}, {{"Retry-After", "1"}});
-    if (draining_) throw Problem(503, "the server is about to end", {}, {{"Retry-After", "1"}});
+    const Phase phase = phase_;
+    if (route.endpoint->probe != nullptr) return route.endpoint->probe(phase, *exchange);
+    const bool late = phase == Phase::Draining && route.endpoint->runs == Runs::OnWorker;
+    if (phase == Phase::Loading || late) throw problem_of_phase(phase);
     const Served served = {.options = options_,
                            .engine = *engine_,
                            .session = *session_,

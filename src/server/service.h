@@ -16,7 +16,8 @@
 namespace augur {
 
 /// Answers HTTP requests with an engine: finds the endpoint, and lets in whom it may (docs/serving.md).
-/// Before open() and after drain() everything is answered 503. Thread-safe.
+/// Before open() everything but /health/live is answered 503; after drain() what only looks is still
+/// answered. Thread-safe.
 class Service final : public HttpApplication {
  public:
   explicit Service(ServiceOptions options);
@@ -26,9 +27,13 @@ class Service final : public HttpApplication {
 
   /// Begins to serve. `engine` outlives it, and nobody else uses it.
   void open(Engine& engine, const SessionOptions& options);
-  /// Refuses what comes, returns when what has begun is done; what is not within `seconds` is cancelled.
-  /// Returns how many requests that were.
+  /// Tells those that ask whether it is ready that it is about to end, and still serves.
+  void leave();
+  /// Refuses what comes, but what only looks; returns when what has begun is done; what is not within
+  /// `seconds` is cancelled. Returns how many requests that were.
   std::size_t drain(double seconds = std::numeric_limits<double>::infinity());
+  /// Returns when the metrics have been read once more, at the latest after `seconds`. Whether they were.
+  bool wait_for_reader(double seconds) { return metrics_.wait_for_reader(seconds); }
   /// What all requests are decoded in. After open().
   Session& session() { return *session_; }
 
@@ -56,8 +61,7 @@ class Service final : public HttpApplication {
   Engine* engine_ = nullptr;
   std::unique_ptr<Session> session_;
   SessionOptions session_options_;
-  std::atomic<bool> serving_ = false;
-  std::atomic<bool> draining_ = false;
+  std::atomic<Phase> phase_ = Phase::Loading;
   Workers workers_;  // first to end: its jobs use the others
 };
 

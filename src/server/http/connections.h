@@ -26,7 +26,7 @@ struct Connections {
   const std::string name;  ///< what the header Server says
   HttpApplication& application;
   std::set<Connection*> open;
-  bool finishing = false;  ///< no request is read any more
+  bool finishing = false;  ///< a connection ends with its answer
   std::atomic<std::int64_t> held_bytes =
       0;  ///< of bodies and of answers that are not read; any thread may look
 

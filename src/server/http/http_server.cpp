@@ -35,11 +35,13 @@ class HttpServer::Impl {
   std::uint16_t port() const { return listener_.port(); }
   std::int64_t held_bytes() const { return all_.held_bytes; }
 
+  void keep_no_connections() {
+    asio::post(all_.io, [this] { all_.finishing = true; });
+  }
+
   void finish(double seconds) {
-    asio::post(all_.io, [this] {
-      all_.finishing = true;
-      listener_.stop();
-    });
+    keep_no_connections();
+    asio::post(all_.io, [this] { listener_.stop(); });
     all_.wait_for_answers(seconds);
   }
 
@@ -71,6 +73,10 @@ std::uint16_t HttpServer::port() const {
 
 std::int64_t HttpServer::held_bytes() const {
   return impl_->held_bytes();
+}
+
+void HttpServer::keep_no_connections() {
+  impl_->keep_no_connections();
 }
 
 void HttpServer::finish(double seconds) {

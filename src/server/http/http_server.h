@@ -33,6 +33,8 @@ class HttpServer {
   std::uint16_t port() const;  ///< 0: of a UNIX socket
   /// Of bodies and of answers that are not read, of all clients: at most Limits::http_bytes. Thread-safe.
   std::int64_t held_bytes() const;
+  /// From now on each connection ends with its answer: its client looks for a server anew.
+  void keep_no_connections();
   /// Returns when everything that has begun is answered, at the latest after so many seconds. New connections
   /// are refused from now on.
   void finish(double seconds);
