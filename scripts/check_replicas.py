@@ -30,8 +30,10 @@ from server_process import Server, add_arguments, drafting
 DEPLOY = pathlib.Path(__file__).resolve().parent.parent / "deploy"
 KEY = "key-of-the-check"
 HEADERS = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
-# As the runbook has it; the last one only as long as it takes until this program looks again.
-ENDS = ["--lame-duck", "3", "--drain-timeout", "60", "--final-scrape", "10"]
+# As the runbook has it: nginx notices nothing before it is refused something. The last scrape is there as soon as this
+# program looks again.
+LAME_DUCK = {"nginx": "0", "haproxy": "3"}
+ENDS = ["--drain-timeout", "60", "--final-scrape", "10"]
 SPREAD = 25  # seconds that the requests take at least: about as long as the restarts do
 SETTLES = 2  # seconds until a proxy has noticed that a replica is back
 OPENINGS = ["Once upon a time", "One day, Tom", "There was a little cat", "Lily and Ben", "The sun was", "A big dog"]
@@ -284,7 +286,8 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started ends, too
 
     ports = [free_port() for _ in range(3)]
-    serve = [args.augur, "serve", "-m", args.model, "--api-key", KEY, "--no-log-requests", *ENDS, *drafting(args)]
+    serve = [args.augur, "serve", "-m", args.model, "--api-key", KEY, "--no-log-requests", *ENDS,
+             "--lame-duck", LAME_DUCK[args.proxy], *drafting(args)]
     replicas, proxy, fine = [], None, False
     with tempfile.TemporaryDirectory() as folder:
         try:
