@@ -12,28 +12,10 @@ import urllib.request
 
 import pytest
 
-from conftest import Server
+from conftest import ROOT, Server
 
 BODY = {"model": "stories", "prompt": "Once upon a time", "max_tokens": 400, "temperature": 1, "seed": 7,
         "ignore_eos": True, "logprobs": 1}
-HAPROXY = """
-defaults
-  mode http
-  timeout connect 2s
-  timeout client 60s
-  timeout server 60s
-  retries 3
-  retry-on conn-failure empty-response response-timeout 503
-  option redispatch 1
-frontend all
-  bind 127.0.0.1:{port}
-  default_backend augur
-backend augur
-  option httpchk GET /health
-  default-server check inter 100ms fall 1 rise 1
-  server a {a}
-  server b {b}
-"""
 
 
 def free_port():
@@ -49,7 +31,10 @@ def haproxy(replicas, folder):
     port = free_port()
     config = folder / "haproxy.cfg"
     a, b = (replica.url.removeprefix("http://") for replica in replicas)
-    config.write_text(HAPROXY.format(port=port, a=a, b=b))
+    text = (ROOT / "deploy/haproxy/haproxy.cfg").read_text()
+    for written, here in (("8000", f"127.0.0.1:{port}"), ("8081", a), ("8082", b)):
+        text = text.replace(f"127.0.0.1:{written}", here)
+    config.write_text(text)
     return port, subprocess.Popen([program, "-db", "-f", str(config)])
 
 
