@@ -59,6 +59,11 @@ serve() { # NAME FLAG...
   done
 }
 
+# A port that is free.
+free_port() {
+  python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
 # --- Checks -----------------------------------------------------------------------------------------------------
 
 # REQUESTS: how many; half of them are streams.
@@ -70,6 +75,36 @@ check_nginx() {
 check_haproxy() {
   need haproxy haproxy
   scripts/check_replicas.py --augur "$AUGUR" -m "$MODEL" --proxy haproxy --requests "${REQUESTS:-5000}"
+}
+
+# What a server writes after it was told to end is in Prometheus.
+check_final_scrape() {
+  need prometheus prometheus
+  local port tokens counted
+  serve last --api-key key --metrics-key look --final-scrape 30
+  port=$(free_port)
+  cat > "$work/prometheus.yml" << END
+global: {scrape_interval: 2s, scrape_timeout: 2s}
+scrape_configs:
+  - job_name: augur
+    authorization: {credentials: look}
+    static_configs: [{targets: ["${url#http://}"]}]
+END
+  prometheus --config.file "$work/prometheus.yml" --storage.tsdb.path "$work/data" --web.listen-address "127.0.0.1:$port" \
+    --log.level error &
+  asked() { curl -s "http://127.0.0.1:$port/api/v1/query" --data-urlencode "query=$1" | sed -n 's/.*"value":\[[^"]*"\([0-9.]*\)".*/\1/p'; }
+  for ((i = 0; i < 300; ++i)); do [[ $(asked up) != 1 ]] || break; sleep 0.1; done
+  [[ $(asked up) == 1 ]] || fail "Prometheus has not read the server"
+  : > "$work/stream"
+  curl -sN -H "Authorization: Bearer key" "$url/v1/completions" > "$work/stream" -d '{"prompt": "Once upon a time",
+    "max_tokens": 400, "ignore_eos": true, "stream": true, "stream_options": {"include_usage": true}}' &
+  until grep -q '^data: {' "$work/stream"; do sleep 0.01; done
+  kill -TERM "$server"
+  wait "$server" || fail "the server ended with $?"
+  tokens=$(sed -n 's/.*"completion_tokens":\([0-9]*\).*/\1/p' "$work/stream" | tail -n 1)
+  counted=$(asked 'max_over_time(vllm:generation_tokens_total[1m])')
+  echo "written: $tokens tokens, in Prometheus: $counted"
+  [[ $tokens == 400 && $counted == 400 ]]
 }
 
 # The drop-in that makes the unit one of several.
