@@ -3,7 +3,8 @@
 
 Links lead to files and headings that exist. Pages of docs/ have at most 200 lines of 120 characters, and no dates;
 elsewhere prose keeps to 120 characters. Paths in code spans and code blocks exist. Functions that the tour names stand
-in the files it names. Flags of `augur` commands are in that command's --help, where the programs are built.
+in the files it names. Flags of `augur` commands are in that command's --help, where the programs are built. The runbook
+says of every alert in deploy/ what it means.
 
 usage: scripts/check_docs.py [PROGRAM]     PROGRAM: default build/release/augur
 """
@@ -117,6 +118,14 @@ def check_flags(name, text):
                 problems.append(f"{name}: {shown} has no {flag}")
 
 
+def check_alerts():
+    rows = set(re.findall(r"^\| (\w+) \|", (ROOT / "docs/runbook.md").read_text(encoding="utf-8"), re.MULTILINE))
+    for file in sorted((ROOT / "deploy").rglob("*.yml")):
+        for alert in re.findall(r"^ *- alert: (\w+)$", file.read_text(encoding="utf-8"), re.MULTILINE):
+            if alert not in rows:
+                problems.append(f"docs/runbook.md: nothing on {alert} of {file.relative_to(ROOT)}")
+
+
 def main():
     names = pages()
     links = 0
@@ -131,6 +140,7 @@ def main():
             check_functions(name, text)
             if PROGRAM.exists():
                 check_flags(name, text)
+    check_alerts()
     print("\n".join(problems) or f"{len(names)} pages, {links} links: all as promised", file=sys.stderr if problems else sys.stdout)
     if not PROGRAM.exists():
         print(f"flags not checked: {PROGRAM} is not built", file=sys.stderr)
