@@ -14,11 +14,13 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/similar_word.h"
 #include "cli/bus_error.h"
+#include "cli/secret_flags.h"
 
 namespace augur::cli {
 namespace {
@@ -59,6 +61,18 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, std::span<con
   return kUsageError;
 }
 
+/// Overwrites the keys among the arguments, which everybody on the machine may read (ps).
+void hide_secrets(int argc, char** argv) {
+  const auto hide = [](char* text) { std::memset(text, '*', std::strlen(text)); };
+  for (int i = 1; i < argc; ++i) {
+    for (const std::string_view flag : kSecretFlags) {
+      if (flag == argv[i] && i + 1 < argc) hide(argv[i + 1]);
+      const std::string with_value = std::string(flag) + '=';
+      if (std::string_view(argv[i]).starts_with(with_value)) hide(argv[i] + with_value.size());
+    }
+  }
+}
+
 /// The arguments after the program's name, last first, as CLI11 takes them. llama.cpp's -md and -sys are no
 /// flags that CLI11 can know (it reads -m with the value "d").
 std::vector<std::string> arguments(int argc, char** argv) {
@@ -70,13 +84,12 @@ std::vector<std::string> arguments(int argc, char** argv) {
   return result;
 }
 
-int run(CLI::App& app, const Action& action, int argc, char** argv) {
+int run(CLI::App& app, const Action& action, std::vector<std::string> words) {
   try {
-    app.parse(arguments(argc, argv));
+    app.parse(std::vector<std::string>(words));
   } catch (const CLI::Success& request) {  // --help, --version
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
-    std::vector<std::string> words = arguments(argc, argv);
     std::reverse(words.begin(), words.end());
     return usage_error(app, error, words);
   }
@@ -92,7 +105,9 @@ int run_program(CLI::App& app, const Action& action, int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   report_bus_errors();
   try {
-    return run(app, action, argc, argv);
+    std::vector<std::string> words = arguments(argc, argv);
+    hide_secrets(argc, argv);
+    return run(app, action, std::move(words));
   } catch (const Error& error) {
     fmt::print(stderr, "augur: {}\n", error.what());
   } catch (const std::bad_alloc&) {

@@ -12,15 +12,14 @@
 #include <thread>
 
 #include "augur/session.h"
-#include "base/error.h"
 #include "cli/commands.h"
 #include "cli/engine_flags.h"
+#include "cli/hangup.h"
 #include "cli/interrupt.h"
 #include "cli/limit_flags.h"
 #include "cli/output.h"
 #include "cli/plan_flags.h"
 #include "cli/template_flags.h"
-#include "cli/text_file.h"
 #include "cli/validators.h"
 #include "server/fields/request_fields.h"
 #include "server/http/http_server.h"
@@ -63,18 +62,6 @@ bool is_loopback(const std::string& host) {
   return host.starts_with("127.") || host == "::1" || host == "localhost" || HttpServer::is_socket(host);
 }
 
-/// One key a line; empty lines and those that begin with # are none.
-std::vector<std::string> read_keys(const std::string& file) {
-  std::vector<std::string> keys;
-  std::istringstream lines(read_text(file));
-  for (std::string line; std::getline(lines, line);) {
-    line.erase(line.find_last_not_of(" \t\r") + 1);
-    if (!line.empty() && line.front() != '#') keys.push_back(line);
-  }
-  if (keys.empty()) throw Error("{}: expected an API key in each line, found none", file);
-  return keys;
-}
-
 /// Of a list with commas.
 std::vector<std::string> split_names(const std::string& list) {
   std::vector<std::string> names;
@@ -115,12 +102,7 @@ int wind_down(Service& service, HttpServer& server, const ServeFlags& flags) {
 }
 
 int serve(const ServeFlags& flags) {
-  std::vector<std::string> keys = flags.api_keys;
-  if (!flags.api_key_file.empty()) {
-    const std::vector<std::string> more = read_keys(flags.api_key_file);
-    keys.insert(keys.end(), more.begin(), more.end());
-  }
-  if (!is_loopback(flags.http.host) && keys.empty()) {
+  if (!is_loopback(flags.http.host) && flags.api_keys.empty() && flags.api_key_file.empty()) {
     fmt::print(stderr, "augur: warning: {} can be reached by others, and no --api-key keeps them out\n",
                flags.http.host);
   }
@@ -128,6 +110,7 @@ int serve(const ServeFlags& flags) {
   hosts.push_back(flags.http.host);
   const Limits& limits = flags.http.limits;
   const InterruptGuard interrupt;
+  HangupGuard hangup;
   std::string name;
   std::vector<std::string> aliases = split_names(flags.alias);
   if (!aliases.empty()) {
@@ -137,7 +120,7 @@ int serve(const ServeFlags& flags) {
   if (name.empty()) name = std::filesystem::path(flags.engine.model).lexically_normal().filename().string();
   std::optional<Engine> engine;
   Service service({.model = name,
-                   .api_keys = keys,
+                   .api_keys = flags.api_keys,
                    .metrics_key = flags.metrics_key,
                    .speculation = flags.engine.speculation,
                    .tpot_ms = flags.tpot_ms,
@@ -155,7 +138,8 @@ int serve(const ServeFlags& flags) {
                    .limits = limits,
                    .defaults = flags.defaults,
                    .aliases = aliases,
-                   .tags = flags.tags});
+                   .tags = flags.tags,
+                   .api_key_file = flags.api_key_file});
   HttpServer server(flags.http, service);
   EngineOptions loaded = flags.engine;
   engine_limits(limits).apply_to(loaded);
@@ -170,7 +154,10 @@ int serve(const ServeFlags& flags) {
   service.open(*engine, session);
   Output out;
   out.line(fmt::format("{} is served at {}", name, address(flags.http, server.port())));
-  while (!interrupt.interrupted()) sleep_for(0.05);
+  while (!interrupt.interrupted()) {
+    sleep_for(0.05);
+    if (hangup.came()) service.reload_keys();
+  }
   return wind_down(service, server, flags);
 }
 
@@ -237,9 +224,18 @@ void add_serve(CLI::App& app, Action& action) {
           "What /v1/models says of the model beside")
       ->type_name("TAG,...");
   add_template_flags(*command, flags->engine);
-  command->add_option("--api-key", flags->api_keys, "Key that clients must send; repeatable")
-      ->allow_extra_args(false);
-  command->add_option("--api-key-file", flags->api_key_file, "File with such a key in each line")
+  command
+      ->add_option(
+          "--api-key", flags->api_keys,
+          "Key that clients must send, and whose it is; repeatable. Better in the file: a command line "
+          "stays in histories")
+      ->allow_extra_args(false)
+      ->type_name("[NAME:]KEY");
+  command
+      ->add_option(
+          "--api-key-file", flags->api_key_file,
+          "File of keys, one a line: NAME:KEY [requests=N] [tokens-per-minute=N] [metrics]. SIGHUP has "
+          "it read again")
       ->type_name("FILE");
   command->add_option("--metrics-key", flags->metrics_key,
                       "Key that opens /metrics, /load and /slots of all clients, and nothing else");

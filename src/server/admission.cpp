@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <utility>
 
-#include "base/error.h"
 #include "server/health.h"
 #include "server/page.h"
 #include "server/problem.h"
-#include "server/same_key.h"
 #include "server/tenants.h"
 
 namespace augur {
@@ -66,21 +63,16 @@ bool is_measured(std::string_view path) {
 
 }  // namespace
 
-Admission::Admission(Rules rules) : rules_(std::move(rules)) {
-  for (const std::string& key : rules_.api_keys) {
-    if (key.empty()) throw Error("an API key is empty: expected one that clients can send, or none at all");
-  }
-}
-
 void Admission::check(const HttpRequest& head) const {
   if (is_open_health(head.path)) return;
   check_host(head);
   check_origin(head);
   if (has_key_in_query(head.query)) {
-    throw Problem(
-        400, "expected no key in the URL, where logs and histories keep it: send Authorization: Bearer KEY");
+    throw Refusal(
+        400, "key in the URL",
+        "expected no key in the URL, where logs and histories keep it: send Authorization: Bearer KEY");
   }
-  check_key(head);
+  if (keys_.locks()) check_key(head, keys_.find(key_in(head)));
 }
 
 /// A page may have its own name lead here (DNS rebinding): then the request names a host that is not this
@@ -92,8 +84,8 @@ void Admission::check_host(const HttpRequest& head) const {
   const bool known = std::any_of(rules_.hosts.begin(), rules_.hosts.end(), [&](const std::string& host) {
     return host == "*" || same_letters(name, host);
   });
-  if (known || !rules_.api_keys.empty()) return;  // a foreign page has no key
-  throw Problem(403,
+  if (known || keys_.locks()) return;  // a foreign page has no key
+  throw Refusal(403, "foreign host",
                 fmt::format("the host '{}' is not known here: expected localhost, an address, or a name that "
                             "--allowed-host tells",
                             name));
@@ -103,7 +95,8 @@ void Admission::check_host(const HttpRequest& head) const {
 void Admission::check_origin(const HttpRequest& head) const {
   const std::string_view origin = head.header("origin");
   if (origin.empty() || allows_origin(head) || is_own_origin(origin, head.header("host"))) return;
-  throw Problem(403, fmt::format("pages of '{}' may not ask here: --cors-origin lets them", origin));
+  throw Refusal(403, "foreign page",
+                fmt::format("pages of '{}' may not ask here: --cors-origin lets them", origin));
 }
 
 bool Admission::allows_origin(const HttpRequest& head) const {
@@ -114,15 +107,17 @@ bool Admission::allows_origin(const HttpRequest& head) const {
          });
 }
 
-void Admission::check_key(const HttpRequest& head) const {
-  if (rules_.api_keys.empty() || is_page_file(head.path)) return;
+void Admission::check_key(const HttpRequest& head, const KeyRing::Holder& holder) const {
+  if (!keys_.locks() || is_open_health(head.path) || is_page_file(head.path)) return;
   if (head.method == "OPTIONS" && allows_origin(head)) return;  // a browser asks before it sends the key
-  const std::string_view key = key_in(head);
-  bool found = is_one_of_keys(key, rules_.api_keys);
-  if (is_measured(head.path) && !rules_.metrics_key.empty()) found |= is_same_key(key, rules_.metrics_key);
-  if (found) return;
-  throw Problem(401, "expected one of this server's API keys: Authorization: Bearer KEY, or x-api-key: KEY",
-                {}, {{"WWW-Authenticate", "Bearer"}});
+  const bool known = holder.account != nullptr;
+  if (known && (!holder.metrics_only || is_measured(head.path))) return;
+  throw Refusal(401,
+                known                  ? "key for metrics"
+                : key_in(head).empty() ? "no key"
+                                       : "unknown key",
+                "expected one of this server's API keys: Authorization: Bearer KEY, or x-api-key: KEY",
+                {{"WWW-Authenticate", "Bearer"}});
 }
 
 }  // namespace augur

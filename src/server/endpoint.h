@@ -23,8 +23,8 @@ namespace augur {
 
 struct ServiceOptions {
   std::string model;                  ///< by which clients know it
-  std::vector<std::string> api_keys;  ///< any of them opens everything but /health; none: everything is open
-  std::string metrics_key;            ///< opens /metrics, /load and /slots, of all clients, and nothing else
+  std::vector<std::string> api_keys;  ///< KeySources::lines; neither these nor a file: everything is open
+  std::string metrics_key;            ///< KeySources
   SpeculationPlan speculation;        ///< the engine's, which requests are laid over
   double tpot_ms = 0;                 ///< Request::tpot_ms of requests that do not say
   /// Pages of these origins may use the server from a browser ("https://chat.example.org"; "*": any).
@@ -44,6 +44,7 @@ struct ServiceOptions {
   RequestDefaults defaults = {};
   std::vector<std::string> aliases = {};  ///< further names of the model
   std::vector<std::string> tags = {};     ///< what /v1/models says of it
+  std::string api_key_file = {};          ///< KeySources
 };
 
 /// What endpoints answer with. All that is referred to outlives every exchange.
@@ -55,6 +56,7 @@ struct Served {
   ServerMetrics& metrics;
   Slots& slots;
   CacheUse& cache_use;
+  const KeyRing& keys;
   Caller caller;
   std::shared_ptr<RequestRecord> record;  ///< of the request, for the log
 };

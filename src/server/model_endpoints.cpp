@@ -12,6 +12,7 @@
 #include "server/answers/json_answers.h"
 #include "server/endpoint.h"
 #include "server/fields/json_fields.h"
+#include "server/keys/key_metrics.h"
 #include "server/openai/openai_request.h"
 #include "server/tokenize_fields.h"
 
@@ -37,7 +38,7 @@ void load(const Served& served, const HttpRequest&, const std::shared_ptr<Exchan
 
 void metrics(const Served& served, const HttpRequest&, const std::shared_ptr<Exchange>& exchange) {
   if (!served.options.serves_metrics) throw Problem(501, "this server was started with --no-metrics");
-  exchange->respond(200, served.metrics.text(load_for(served)),
+  exchange->respond(200, served.metrics.text(load_for(served)) + key_metrics(served),
                     {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}});
 }
 

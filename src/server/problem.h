@@ -30,15 +30,28 @@ class Problem : public std::runtime_error {
   const std::string& field() const { return field_; }      ///< of the request, that is to blame; empty: none
   const HttpHeaders& headers() const { return headers_; }  ///< of the answer
   const std::optional<Excess>& excess() const { return excess_; }
+  const std::string& refused() const { return refused_; }  ///< Refusal; empty: it is none
 
  protected:
   void set_excess(Excess excess) { excess_ = excess; }
+  void set_refused(std::string reason) { refused_ = std::move(reason); }
 
  private:
   int status_;
   std::string field_;
   HttpHeaders headers_;
   std::optional<Excess> excess_;
+  std::string refused_;
+};
+
+/// Who asks may not: what is written to the log for whoever watches over the keys.
+class Refusal : public Problem {
+ public:
+  /// `reason`: a few words, by which such lines are found.
+  Refusal(int status, std::string reason, const std::string& message, HttpHeaders headers = {})
+      : Problem(status, message, {}, std::move(headers)) {
+    set_refused(std::move(reason));
+  }
 };
 
 /// What was thrown while a request was answered: a Problem as it is, 503 where memory ran out, otherwise 500.

@@ -15,7 +15,9 @@ using nlohmann::ordered_json;
 ordered_json fields_of(const RequestRecord& r) {
   ordered_json fields = {{"msg", "request"}, {"id", r.id}};
   if (!r.traceparent.empty()) fields["traceparent"] = r.traceparent;
-  fields.update({{"method", r.method}, {"path", r.path}, {"client", r.client}, {"status", r.status}});
+  fields.update({{"method", r.method}, {"path", r.path}, {"client", r.client}});
+  if (!r.key.empty()) fields["key"] = r.key;
+  fields["status"] = r.status;
   fields["ms"] = std::round(r.ms * 1e3) / 1e3;
   if (!r.ignored_fields.empty()) fields["ignored"] = r.ignored_fields;
   if (!r.warnings.empty()) fields["warnings"] = r.warnings;
@@ -70,6 +72,24 @@ void RequestLog::write(const RequestRecord& record) {
 
 void RequestLog::write_trouble(std::string_view message) {
   write_line(spdlog::level::err, {{"msg", message}});
+}
+
+void RequestLog::write_audit(const ordered_json& fields) {
+  if (!logger_->should_log(spdlog::level::warn)) return;
+  ordered_json line = {{"msg", "audit"}};
+  line.update(fields);
+  write_line(spdlog::level::warn, line);
+}
+
+void RequestLog::write_refusal(const RequestRecord& record, std::string_view reason, int status) {
+  write_audit({{"event", "refused"},
+               {"reason", reason},
+               {"id", record.id},
+               {"method", record.method},
+               {"path", record.path},
+               {"client", record.client},
+               {"key", record.key},
+               {"status", status}});
 }
 
 void RequestLog::write_line(int level, const ordered_json& fields) {

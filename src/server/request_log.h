@@ -27,6 +27,7 @@ struct RequestRecord {
   std::string method;
   std::string path;
   std::string client;
+  std::string key;             ///< the name of its API key; empty: none was needed, or it is unknown
   int status = 0;              ///< 499: the client went away before its answer was there
   double ms = 0;               ///< until the answer was given
   std::string ignored_fields;  ///< with commas between them
@@ -52,6 +53,10 @@ class RequestLog {
   void write(const RequestRecord& record);
   /// A line of its own, at level "error".
   void write_trouble(std::string_view message);
+  /// What concerns the keys, at level "warning": msg=audit and these fields.
+  void write_audit(const nlohmann::ordered_json& fields);
+  /// A request is refused (Refusal).
+  void write_refusal(const RequestRecord& record, std::string_view reason, int status);
 
  private:
   void write_line(int level, const nlohmann::ordered_json& fields);

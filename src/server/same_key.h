@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <optional>
 
 namespace augur {
 
@@ -16,11 +17,13 @@ bool is_same_key(const Sent& sent, const Key& key) {
   return difference == 0;
 }
 
-/// Whether it is one of the keys. Compares it with all of them.
+/// Which of the keys it is; none: nothing. Compares it with all of them.
 template <class Sent, class Keys>
-bool is_one_of_keys(const Sent& sent, const Keys& keys) {
-  bool found = false;
-  for (const auto& key : keys) found |= is_same_key(sent, key);
+std::optional<std::size_t> index_of_key(const Sent& sent, const Keys& keys) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (is_same_key(sent, keys[i])) found = i;
+  }
   return found;
 }
 

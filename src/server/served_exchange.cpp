@@ -48,6 +48,7 @@ void ServedExchange::end_stream() {
 
 void ServedExchange::fail(const Problem& problem) {
   const std::lock_guard lock(mutex_);
+  if (state_ != State::Ended) note(problem);
   if (state_ == State::Unanswered) {
     send_response(problem.status(), form_.body(problem), problem.headers());
   } else if (state_ == State::Streaming) {
@@ -57,6 +58,7 @@ void ServedExchange::fail(const Problem& problem) {
 
 void ServedExchange::fail(const Problem& problem, std::string data, std::string_view name) {
   const std::lock_guard lock(mutex_);
+  if (state_ != State::Ended) note(problem);
   if (state_ == State::Unanswered) {
     send_response(problem.status(), form_.body(problem), problem.headers());
   } else if (state_ == State::Streaming) {
@@ -70,6 +72,11 @@ void ServedExchange::when_closed(std::function<void()> closed) {
 
 bool ServedExchange::client_gone() const {
   return http_->client_gone();
+}
+
+/// Before it is told.
+void ServedExchange::note(const Problem& problem) {
+  if (!problem.refused().empty()) log_.write_refusal(*record_, problem.refused(), problem.status());
 }
 
 void ServedExchange::write_head(HttpHeaders headers) {

@@ -36,6 +36,7 @@ class ServedExchange final : public Exchange {
   enum class State { Unanswered, Streaming, Ended };
 
   // All with the mutex held.
+  void note(const Problem& problem);
   void write_head(HttpHeaders headers);
   void send_response(int status, std::string body, HttpHeaders headers);
   void break_off(int status, std::string data, std::string_view name);

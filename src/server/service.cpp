@@ -43,6 +43,10 @@ std::string allowed_headers(const HttpRequest& request) {
   return headers;
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
 /// Tells a browser what the page that asks may send.
 void answer_preflight(const HttpRequest& request, Exchange& exchange) {
   exchange.respond(200, "",
@@ -77,14 +81,10 @@ SessionLoad load_for(const Served& served) {
 
 Service::Service(ServiceOptions options)
     : options_(std::move(options)),
-      admission_({.api_keys = options_.api_keys,
-                  .metrics_key = options_.metrics_key,
-                  .cors_origins = options_.cors_origins,
-                  .hosts = options_.allowed_hosts}),
-      tenants_({.api_keys = options_.api_keys,
-                .metrics_key = options_.metrics_key,
-                .share_prefixes = options_.share_prefixes,
-                .trusted_proxies = options_.trusted_proxies}),
+      keys_({.lines = options_.api_keys, .file = options_.api_key_file, .metrics_key = options_.metrics_key}),
+      admission_({.cors_origins = options_.cors_origins, .hosts = options_.allowed_hosts}, keys_),
+      tenants_({.share_prefixes = options_.share_prefixes, .trusted_proxies = options_.trusted_proxies},
+               keys_),
       log_(options_.log),
       metrics_(options_.model),
       workers_(static_cast<int>(options_.limits.http_threads)) {}
@@ -99,6 +99,18 @@ void Service::open(Engine& engine, const SessionOptions& options) {
 
 void Service::leave() {
   phase_ = Phase::Leaving;
+}
+
+void Service::reload_keys() {
+  try {
+    const KeyChange change = keys_.reload();
+    log_.write_audit({{"event", "keys were read"},
+                      {"added", joined(change.added)},
+                      {"removed", joined(change.removed)},
+                      {"changed", joined(change.changed)}});
+  } catch (const std::exception& error) {
+    log_.write_trouble(fmt::format("the API keys stay as they were: {}", error.what()));
+  }
 }
 
 std::size_t Service::drain(double seconds) {
@@ -125,6 +137,9 @@ void Service::answer_request(HttpRequest request, std::shared_ptr<HttpExchange> 
   const auto record = std::make_shared<RequestRecord>();
   const auto exchange = exchange_of(request, std::move(http), *route.errors, record);
   try {
+    Caller caller = tenants_.caller(request);
+    admission_.check_key(request, caller.key);  // it may have been taken away since the request began
+    if (caller.key.account) caller.key.account->count_request();
     if (request.method == "OPTIONS" && admission_.allows_origin(request))
       return answer_preflight(request, *exchange);
     if (options_.serves_page && answer_page(request, *exchange)) return;
@@ -140,7 +155,8 @@ void Service::answer_request(HttpRequest request, std::shared_ptr<HttpExchange> 
                            .metrics = metrics_,
                            .slots = slots_,
                            .cache_use = cache_use_,
-                           .caller = tenants_.caller(request),
+                           .keys = keys_,
+                           .caller = std::move(caller),
                            .record = record};
     run(*route.endpoint, std::move(request), served, exchange);
   } catch (...) {
@@ -170,7 +186,9 @@ std::shared_ptr<ServedExchange> Service::exchange_of(const HttpRequest& head,
   record->id = request_id(head.header("x-request-id"));
   record->method = head.method;
   record->path = head.path;
-  record->client = tenants_.caller(head).address;
+  const Caller caller = tenants_.caller(head);
+  record->client = caller.address;
+  if (caller.key.account) record->key = caller.key.account->name();
   const auto exchange = std::make_shared<ServedExchange>(std::move(http), form, record, log_, metrics_);
   exchange->add_header("X-Request-Id", record->id);
   if (const std::string_view trace = head.header("traceparent"); is_plain(trace)) {

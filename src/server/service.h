@@ -20,6 +20,7 @@ namespace augur {
 /// answered. Thread-safe.
 class Service final : public HttpApplication {
  public:
+  /// Error for keys that cannot be (KeyRing).
   explicit Service(ServiceOptions options);
   ~Service() override;
   Service(const Service&) = delete;
@@ -27,6 +28,9 @@ class Service final : public HttpApplication {
 
   /// Begins to serve. `engine` outlives it, and nobody else uses it.
   void open(Engine& engine, const SessionOptions& options);
+  /// Reads the file of keys again, and says in the log what has come of it: where it cannot be, the keys stay
+  /// as they are. What has begun goes on. One thread at a time.
+  void reload_keys();
   /// Tells those that ask whether it is ready that it is about to end, and still serves.
   void leave();
   /// Refuses what comes, but what only looks; returns when what has begun is done; what is not within
@@ -52,6 +56,7 @@ class Service final : public HttpApplication {
            const std::shared_ptr<ServedExchange>& exchange);
 
   const ServiceOptions options_;
+  KeyRing keys_;
   const Admission admission_;
   const Tenants tenants_;
   RequestLog log_;

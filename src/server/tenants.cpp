@@ -1,13 +1,11 @@
 #include "server/tenants.h"
 
 #include <algorithm>
-#include <boost/uuid/name_generator_sha1.hpp>
-#include <boost/uuid/string_generator.hpp>
-#include <boost/uuid/uuid_io.hpp>
 #include <utility>
 
 #include "api/owner_name.h"
 #include "base/error.h"
+#include "server/digest.h"
 
 namespace augur {
 namespace {
@@ -15,13 +13,6 @@ namespace {
 namespace ip = boost::asio::ip;
 
 constexpr std::string_view kSockets = "unix";
-
-/// A UUID of the text (RFC 9562, version 5), in a name space of this project's.
-std::string digest(std::string_view text) {
-  static const boost::uuids::uuid kSpace =
-      boost::uuids::string_generator()("5b0b2f6e-3f5d-4b0e-9a4f-6d1c8f8f2b1a");
-  return boost::uuids::to_string(boost::uuids::name_generator_sha1(kSpace)(std::string(text)));
-}
 
 /// IPv4 in IPv6's clothes is IPv4.
 ip::address plain(const ip::address& address) {
@@ -73,10 +64,8 @@ std::string client_at(const std::optional<ip::address>& address) {
 
 }  // namespace
 
-Tenants::Tenants(const TenantOptions& options)
-    : keys_(options.api_keys.size()),
-      metrics_account_(options.metrics_key.empty() ? std::string() : digest(options.metrics_key)),
-      share_prefixes_(options.share_prefixes) {
+Tenants::Tenants(const TenantOptions& options, const KeyRing& keys)
+    : keys_(keys), share_prefixes_(options.share_prefixes) {
   for (const std::string& text : options.trusted_proxies) {
     if (text == kSockets) {
       trusts_sockets_ = true;
@@ -124,10 +113,13 @@ Caller Tenants::caller(const HttpRequest& request) const {
   const std::optional<Address> address = address_of(request);
   Caller caller;
   if (address) caller.address = address->to_string();
-  if (keys_ > 0) caller.account = digest(key_in(request));
-  caller.client = keys_ > 0 ? caller.account : client_at(address);
+  if (keys_.locks()) {
+    caller.key = keys_.find(key_in(request));
+    if (caller.key.account) caller.account = caller.key.account->id();
+    caller.sees_all = caller.key.metrics_only || share_prefixes_ || keys_.accounts() < 2;
+  }
+  caller.client = keys_.locks() ? caller.account : client_at(address);
   if (!share_prefixes_) caller.tenant = caller.account;
-  caller.sees_all = keys_ < 2 || share_prefixes_ || caller.account == metrics_account_;
   return caller;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/http/http_message.h"
+#include "server/keys/key_ring.h"
 
 namespace augur {
 
@@ -18,25 +19,23 @@ struct Caller {
   std::string client;    ///< SubmitOptions::client: whose turn a request is
   std::string tenant;    ///< SubmitOptions::tenant: whose texts it may notice; empty: all clients share
   bool sees_all = true;  ///< it may know what is cached of others' texts
+  KeyRing::Holder key;   ///< its key's; of an account that is null: none was needed, or it is unknown
 };
 
 struct TenantOptions {
-  std::vector<std::string> api_keys;
-  std::string metrics_key;      ///< sees what concerns all clients; empty: there is none
   bool share_prefixes = false;  ///< of all keys
   /// Addresses (192.0.2.1, 2001:db8::/32) whose X-Forwarded-For is believed; "unix": of UNIX sockets.
   std::vector<std::string> trusted_proxies;
 };
 
-/// Maps what comes with a request to who asks. With keys each key is a client and a tenant, wherever it is
-/// used from; without them the address is the client, whatever key a request names, and all are one tenant.
-/// Of IPv6 a client has a /64. Thread-safe.
+/// Maps what comes with a request to who asks. With keys each account is a client and a tenant, wherever its
+/// keys are used from; without them the address is the client, whatever key a request names, and all are one
+/// tenant. Of IPv6 a client has a /64. Thread-safe.
 class Tenants {
  public:
-  /// Error for a trusted proxy that is no address or network.
-  explicit Tenants(const TenantOptions& options);
+  /// `keys` outlives it. Error for a trusted proxy that is no address or network.
+  Tenants(const TenantOptions& options, const KeyRing& keys);
 
-  /// Of a request that has been let in.
   Caller caller(const HttpRequest& request) const;
 
  private:
@@ -45,8 +44,7 @@ class Tenants {
   std::optional<Address> address_of(const HttpRequest& request) const;
   bool trusts(const std::optional<Address>& address) const;
 
-  const std::size_t keys_;
-  const std::string metrics_account_;
+  const KeyRing& keys_;
   const bool share_prefixes_;
   bool trusts_sockets_ = false;
   std::vector<boost::asio::ip::network_v4> v4_;

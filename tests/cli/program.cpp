@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -13,6 +14,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <utility>
 
 #include "support/temporary_folder.h"
 
@@ -109,6 +112,60 @@ Outcome run_augur(const std::vector<std::string>& arguments, const ProgramOption
   ::waitpid(child, &status, 0);
   if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
+  return outcome;
+}
+
+RunningAugur::RunningAugur(const std::vector<std::string>& arguments,
+                           const std::vector<std::string>& environment, int terminal)
+    : err_(temporary_file("stderr")) {
+  Pipe out;
+  const int err = ::open(err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::setsid();
+    if (terminal >= 0) ::ioctl(terminal, TIOCSCTTY, 0);
+    become_program(arguments, {.input = {}, .environment = environment, .stdout_path = {}}, nothing,
+                   out.write, err);
+  }
+  ::close(err);
+  ::close(nothing);
+  out_ = std::exchange(out.read, -1);
+}
+
+RunningAugur::~RunningAugur() {
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  ::close(out_);
+}
+
+std::uint16_t RunningAugur::port() {
+  std::string said;
+  char byte = 0;
+  while (::read(out_, &byte, 1) == 1 && byte != '\n') said += byte;
+  const std::size_t colon = said.rfind(':');
+  return colon == std::string::npos ? 0 : static_cast<std::uint16_t>(std::stoi(said.substr(colon + 1)));
+}
+
+void RunningAugur::signal(int number) const {
+  ::kill(pid_, number);
+}
+
+std::string RunningAugur::err() const {
+  std::ifstream file(err_, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Outcome RunningAugur::wait() {
+  int status = 0;
+  ::waitpid(std::exchange(pid_, -1), &status, 0);
+  Outcome outcome;
+  if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
+  outcome.err = err();
   return outcome;
 }
 

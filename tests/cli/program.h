@@ -1,4 +1,7 @@
 #pragma once
+#include <sys/types.h>
+
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -24,6 +27,32 @@ struct ProgramOptions {
 
 /// Runs the program under test to its end.
 Outcome run_augur(const std::vector<std::string>& arguments, const ProgramOptions& options = {});
+
+/// The program under test while it runs. Killed at the end, if it has not ended.
+class RunningAugur {
+ public:
+  /// `terminal`: a terminal that becomes its own; -1: it has none.
+  explicit RunningAugur(const std::vector<std::string>& arguments,
+                        const std::vector<std::string>& environment = {}, int terminal = -1);
+  ~RunningAugur();
+  RunningAugur(const RunningAugur&) = delete;
+  RunningAugur& operator=(const RunningAugur&) = delete;
+
+  pid_t pid() const { return pid_; }
+  /// The port in "… is served at http://ADDRESS:PORT", when it has been said; 0 where the program ends
+  /// before.
+  std::uint16_t port();
+  void signal(int number) const;
+  /// What it has written to stderr so far.
+  std::string err() const;
+  /// Waits until it ends; Outcome::out has nothing.
+  Outcome wait();
+
+ private:
+  std::filesystem::path err_;
+  int out_ = -1;
+  pid_t pid_ = -1;
+};
 
 /// The tiny model that ships with the project.
 std::string stories260k();

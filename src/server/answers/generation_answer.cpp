@@ -30,17 +30,22 @@ GenerationAnswer::GenerationAnswer(const Served& served, std::shared_ptr<Exchang
       results_(static_cast<std::size_t>(choices)),
       missing_(choices),
       submitted_(Clock::now()),
-      progress_(results_.size(), {.last = submitted_}) {}
+      progress_(results_.size(), {.last = submitted_}),
+      lease_(served.caller.key.account) {}
 
 void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOptions& options) {
   const int choices = static_cast<int>(results_.size() / requests.size());
   served_.record->choices = missing_;
+  const char* const many = requests.size() > 1 ? "prompt" : "n";
   if (missing_ > served_.session_options.queue) {
-    throw BadRequest(requests.size() > 1 ? "prompt" : "n",
+    throw BadRequest(many,
                      fmt::format("it asks for {0} answers at once, but no more than {1} requests may wait: "
                                  "expected at most {1} (--queue)",
                                  missing_, served_.session_options.queue));
   }
+  std::int64_t prompt_tokens = 0;
+  for (const Request& request : requests) prompt_tokens += choices * std::ssize(request.prompt_tokens);
+  lease_.take(missing_, prompt_tokens, many);
   std::vector<Ticket> tickets;
   try {
     for (std::size_t i = 0; i < results_.size(); ++i) {
@@ -64,6 +69,9 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
     }
   } catch (const std::exception& error) {
     for (Ticket& ticket : tickets) ticket.cancel();
+    for (std::size_t i = tickets.size(); i < results_.size(); ++i) {
+      lease_.give_back(std::ssize(requests[i / static_cast<std::size_t>(choices)].prompt_tokens));
+    }
     const bool full = dynamic_cast<const QueueFull*>(&error) != nullptr;
     return write_failure({full ? 429 : 503, error.what(), {}, {{"Retry-After", "1"}}});
   }
@@ -94,6 +102,7 @@ SubmitOptions GenerationAnswer::choice(int index, SubmitOptions options) {
 void GenerationAnswer::begin_choice(int index, std::int64_t prompt_tokens) {
   Progress& progress = progress_[static_cast<std::size_t>(index)];
   if (progress.slot >= 0) return;
+  lease_.prompt_begins(std::ssize(progress.prompt));
   progress.slot = served_.slots.occupy(prompt_tokens, progress.owner, index == 0 ? wishes_.slot : -1,
                                        served_.session_options.parallel);
 }
@@ -147,18 +156,22 @@ void GenerationAnswer::observe_token(int index) {
     progress.read = std::ssize(progress.prompt);
     if (stream_ && wishes_.progress && !failed_) take_progress(index);
   }
+  lease_.wrote(1);
   ++progress.written;
   progress.last = now;
 }
 
 void GenerationAnswer::record_end(int index, const Result& result) {
-  if (Progress& progress = progress_[static_cast<std::size_t>(index)]; progress.slot >= 0) {
+  Progress& progress = progress_[static_cast<std::size_t>(index)];
+  if (progress.slot < 0) lease_.give_back(std::ssize(progress.prompt));
+  lease_.answer_ended();
+  if (progress.slot >= 0) {
     std::vector<TokenId> text = std::move(progress.prompt);
     text.insert(text.end(), result.tokens.begin(), result.tokens.end());
     if (!progress.keep) text.clear();
     served_.slots.free(progress.slot, std::move(text));
   }
-  if (progress_[static_cast<std::size_t>(index)].keep) {
+  if (progress.keep) {
     served_.cache_use.add(served_.caller.account,
                           {.prompt = result.prompt_tokens, .cached = result.cached_tokens});
   }

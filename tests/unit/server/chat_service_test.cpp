@@ -271,6 +271,7 @@ class AnswerTest : public testing_support::StoriesEngineTest {
   ServerMetrics metrics_{"m"};
   Slots slots_;
   CacheUse cache_use_;
+  const KeyRing keys_{{}};
   const SessionOptions session_options_{};
   const Served served_{.options = options_,
                        .engine = *engine_,
@@ -279,6 +280,7 @@ class AnswerTest : public testing_support::StoriesEngineTest {
                        .metrics = metrics_,
                        .slots = slots_,
                        .cache_use = cache_use_,
+                       .keys = keys_,
                        .caller = {},
                        .record = std::make_shared<RequestRecord>()};
   const ToolParser parser_{ToolFormat::Hermes, {"add"}, true};

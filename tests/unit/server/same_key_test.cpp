@@ -52,8 +52,8 @@ TEST(SameKey, TellsNothingOfAKeysLength) {
 
 TEST(SameKey, IsComparedWithAllOfThem) {
   const std::vector<WatchedText> keys = {WatchedText("first"), WatchedText("second"), WatchedText("third")};
-  EXPECT_TRUE(is_one_of_keys(std::string("first"), keys));
-  EXPECT_FALSE(is_one_of_keys(std::string("fifth"), keys));
+  EXPECT_EQ(index_of_key(std::string("first"), keys), 0U);
+  EXPECT_EQ(index_of_key(std::string("fifth"), keys), std::nullopt);
   for (const WatchedText& key : keys) EXPECT_EQ(key.reads(), 10);
 }
 

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <regex>
 #include <string>
@@ -13,6 +15,7 @@
 
 #include "base/error.h"
 #include "support/error_of.h"
+#include "support/raw_client.h"
 #include "support/server_fixture.h"
 #include "support/temporary_folder.h"
 
@@ -22,6 +25,8 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
+
+const KeyRing kOpen({});
 
 HttpRequest from(const std::string& address, std::vector<std::string> forwarded = {},
                  const std::string& key = {}) {
@@ -33,7 +38,7 @@ HttpRequest from(const std::string& address, std::vector<std::string> forwarded 
 }
 
 TEST(Callers, WithoutKeysTheAddressIsTheClientWhateverABearerSays) {
-  const Tenants tenants(TenantOptions{});
+  const Tenants tenants({}, kOpen);
   const Caller one = tenants.caller(from("192.0.2.1", {}, "x"));
   EXPECT_EQ(one.client, tenants.caller(from("192.0.2.1", {}, "y")).client);
   EXPECT_EQ(one.client, tenants.caller(from("::ffff:192.0.2.1")).client);
@@ -46,7 +51,8 @@ TEST(Callers, WithoutKeysTheAddressIsTheClientWhateverABearerSays) {
 }
 
 TEST(Callers, WithKeysTheKeyIsClientAndTenant) {
-  const Tenants tenants({.api_keys = {"one", "two"}});
+  const KeyRing keys({.lines = {"one", "two"}});
+  const Tenants tenants({}, keys);
   const Caller one = tenants.caller(from("192.0.2.1", {}, "one"));
   EXPECT_EQ(one.client, tenants.caller(from("192.0.2.9", {}, "one")).client);
   EXPECT_NE(one.client, tenants.caller(from("192.0.2.1", {}, "two")).client);
@@ -55,13 +61,13 @@ TEST(Callers, WithKeysTheKeyIsClientAndTenant) {
   HttpRequest anthropic = from("192.0.2.1");
   anthropic.headers.emplace_back("x-api-key", "one");
   EXPECT_EQ(tenants.caller(anthropic).tenant, one.tenant);
-  const Tenants sharing({.api_keys = {"one", "two"}, .share_prefixes = true});
+  const Tenants sharing({.share_prefixes = true, .trusted_proxies = {}}, keys);
   EXPECT_EQ(sharing.caller(from("", {}, "one")).tenant, "");
   EXPECT_NE(sharing.caller(from("", {}, "one")).client, sharing.caller(from("", {}, "two")).client);
 }
 
 TEST(Callers, OnlyTrustedProxiesAreBelievedFromTheRight) {
-  const Tenants tenants({.trusted_proxies = {"10.0.0.0/8", "fd00::/8", "192.0.2.7"}});
+  const Tenants tenants({.trusted_proxies = {"10.0.0.0/8", "fd00::/8", "192.0.2.7"}}, kOpen);
   const auto address = [&](const std::string& peer, std::vector<std::string> forwarded) {
     return tenants.caller(from(peer, std::move(forwarded))).address;
   };
@@ -80,13 +86,13 @@ TEST(Callers, OnlyTrustedProxiesAreBelievedFromTheRight) {
   EXPECT_EQ(address("192.0.2.8", {"198.51.100.1"}), "192.0.2.8");
   EXPECT_EQ(address("10.1.2.3", {" , ,"}), "10.1.2.3");
   EXPECT_EQ(address("", {"198.51.100.1"}), "") << "a socket is not trusted unless it is said";
-  const Tenants sockets({.trusted_proxies = {"unix"}});
+  const Tenants sockets({.trusted_proxies = {"unix"}}, kOpen);
   EXPECT_EQ(sockets.caller(from("", {"198.51.100.1"})).address, "198.51.100.1");
 }
 
 TEST(Callers, WhatIsNoNetworkIsNamed) {
   for (const char* text : {"", "10.0.0.0/33", "proxy.example.org", "10.0.0", "fd00::/129", "10.0.0.1/x"}) {
-    EXPECT_THAT(testing_support::error_of([&] { Tenants({.trusted_proxies = {text}}); }),
+    EXPECT_THAT(testing_support::error_of([&] { Tenants({.trusted_proxies = {text}}, kOpen); }),
                 HasSubstr("trusted proxy '" + std::string(text) + "'"));
   }
 }
@@ -378,6 +384,172 @@ TEST_F(TwoKeys, ABatchThatCanNeverFitIsNamed) {
   EXPECT_EQ(refusal({{"n", 2}, {"prompt", json::array({"a", "b", "c"})}}), "400 prompt");
   EXPECT_EQ(server.ask("mine", "/v1/completions", completion("One", {{"n", 4}, {"max_tokens", 2}}))->status,
             200);
+}
+
+/// Names, limits and a file that changes, as a client and whoever reads the log see them.
+class NamedKeys : public testing_support::StoriesEngineTest {
+ protected:
+  void write(const std::string& text) {
+    std::ofstream(file_ + ".new") << text;
+    std::filesystem::rename(file_ + ".new", file_);
+  }
+  std::unique_ptr<Service> serve(const std::string& keys) {
+    write(keys);
+    ServiceOptions options = {.model = "stories", .api_keys = {}, .speculation = {}};
+    options.api_key_file = file_;
+    auto service = std::make_unique<Service>(options);
+    engine_->forget();
+    service->open(*engine_, {.parallel = 4});
+    return service;
+  }
+  static httplib::Result ask(const HttpServer& http, const std::string& key, const json& body) {
+    httplib::Client client("127.0.0.1", http.port());
+    return client.Post("/v1/completions", {{"Authorization", "Bearer " + key}}, body.dump(),
+                       "application/json");
+  }
+  static std::string metrics(const HttpServer& http, const std::string& key) {
+    httplib::Client client("127.0.0.1", http.port());
+    return client.Get("/metrics", {{"Authorization", "Bearer " + key}})->body;
+  }
+  static json story(int tokens) {
+    return {{"prompt", "Once upon a time"}, {"max_tokens", tokens}, {"temperature", 0}, {"ignore_eos", true}};
+  }
+
+  const testing_support::TemporaryFolder folder_;
+  const std::string file_ = (folder_.path() / "keys").string();
+};
+
+TEST_F(NamedKeys, AReloadHasEffectAtOnceAndLeavesAnAuditLine) {
+  testing::internal::CaptureStderr();
+  {
+    const std::unique_ptr<Service> service = serve("alice:SECRET1\nbob:SECRET2\n");
+    const HttpServer http({.port = 0}, *service);
+    EXPECT_EQ(ask(http, "SECRET1", story(2))->status, 200);
+    write("alice:SECRET3\ncarol:SECRET4\n");
+    EXPECT_EQ(ask(http, "SECRET3", story(2))->status, 401) << "nobody has said so";
+    service->reload_keys();
+    EXPECT_EQ(ask(http, "SECRET1", story(2))->status, 401);
+    EXPECT_EQ(ask(http, "SECRET2", story(2))->status, 401);
+    EXPECT_EQ(ask(http, "SECRET3", story(2))->status, 200);
+    write("alice:SECRET5 twice as much\n");
+    service->reload_keys();
+    EXPECT_EQ(ask(http, "SECRET3", story(2))->status, 200) << "all stays as it was";
+    EXPECT_EQ(ask(http, "SECRET5", story(2))->status, 401);
+    service->drain();
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, Not(HasSubstr("SECRET")));
+  EXPECT_THAT(log, HasSubstr("level=warning msg=audit event=refused reason=\"unknown key\""));
+  EXPECT_THAT(log, HasSubstr("event=\"keys were read\" added=carol removed=bob changed=alice"));
+  EXPECT_THAT(log, HasSubstr("client=127.0.0.1 key=alice status=200"));
+  EXPECT_THAT(log,
+              HasSubstr("level=error msg=\"the API keys stay as they were: " + file_ + ": line 1: expected"));
+}
+
+/// What a removed key has begun is finished, and what it sends on is not let in.
+TEST_F(NamedKeys, WhatHasBegunGoesOnWhenItsKeyIsRemoved) {
+  const std::unique_ptr<Service> service = serve("alice:one\nbob:two\n");
+  const HttpServer http({.port = 0}, *service);
+  httplib::Client client("127.0.0.1", http.port());
+  client.set_keep_alive(true);
+  httplib::Request request;
+  request.method = "POST";
+  request.path = "/v1/completions";
+  request.headers = {{"Authorization", "Bearer one"}};
+  json body = story(300);
+  body["stream"] = true;
+  request.body = body.dump();
+  bool removed = false;
+  std::string text;
+  request.content_receiver = [&](const char* data, std::size_t size, std::uint64_t, std::uint64_t) {
+    text.append(data, size);
+    if (!std::exchange(removed, true)) {
+      write("bob:two\n");
+      service->reload_keys();
+    }
+    return true;
+  };
+  ASSERT_TRUE(client.send(request));
+  EXPECT_THAT(text, testing::EndsWith("data: [DONE]\n\n"));
+  EXPECT_EQ(client.Get("/v1/models", {{"Authorization", "Bearer one"}})->status, 401)
+      << "the same connection";
+  EXPECT_EQ(client.Get("/v1/models", {{"Authorization", "Bearer two"}})->status, 200);
+  service->drain();
+}
+
+/// The header was let in, the body comes later: the key was good for nothing else.
+TEST_F(NamedKeys, ABodyThatComesAfterItsKeyHasGoneIsRefused) {
+  const std::unique_ptr<Service> service = serve("alice:one\nbob:two\n");
+  const HttpServer http({.port = 0}, *service);
+  testing_support::RawClient raw(http.port());
+  const std::string body = story(2).dump();
+  raw.send(
+      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer one\r\n"
+      "Expect: 100-continue\r\nContent-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n");
+  EXPECT_THAT(raw.read_until("Continue\r\n\r\n"), HasSubstr("100 Continue"));
+  write("bob:two\n");
+  service->reload_keys();
+  raw.send(body);
+  EXPECT_THAT(raw.read_all(), HasSubstr("HTTP/1.1 401"));
+  service->drain();
+}
+
+TEST_F(NamedKeys, LimitsAreAKeysOwn) {
+  testing::internal::CaptureStderr();
+  {
+    const std::unique_ptr<Service> service =
+        serve("few:a requests=2\nlittle:b tokens-per-minute=20\nfree:c\ngauge:d metrics\n");
+    const HttpServer http({.port = 0}, *service);
+    json three = story(2);
+    three["n"] = 3;
+    const httplib::Result many = ask(http, "a", three);
+    EXPECT_EQ(many->status, 400);
+    EXPECT_EQ(json::parse(many->body)["error"]["param"], "n");
+    EXPECT_THAT(many->body, HasSubstr("expected at most 2"));
+    three["n"] = 2;
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(http, "a", three)->status, 200) << "one after another";
+    EXPECT_EQ(ask(http, "b", story(40))->status, 200) << "what has begun is finished";
+    const httplib::Result beyond = ask(http, "b", story(1));
+    EXPECT_EQ(beyond->status, 429);
+    EXPECT_EQ(json::parse(beyond->body)["error"]["type"], "rate_limit_error");
+    EXPECT_GT(std::stoi(beyond->get_header_value("Retry-After")), 30);
+    EXPECT_EQ(ask(http, "c", three)->status, 200);
+
+    const std::string all = metrics(http, "d");
+    EXPECT_THAT(all, HasSubstr("augur:key_refused_total{model_name=\"stories\",key=\"little\",limit=\"tokens-"
+                               "per-minute\"} 1\n"));
+    EXPECT_THAT(all,
+                HasSubstr("augur:key_generation_tokens_total{model_name=\"stories\",key=\"little\"} 40\n"));
+    EXPECT_THAT(all, HasSubstr("augur:key_generation_tokens_total{model_name=\"stories\",key=\"few\"} 12\n"));
+    EXPECT_THAT(all, HasSubstr("augur:key_answers_running{model_name=\"stories\",key=\"few\"} 0\n"));
+    const std::string own = metrics(http, "c");
+    EXPECT_THAT(own, HasSubstr("key=\"free\""));
+    EXPECT_THAT(own,
+                Not(testing::AnyOf(HasSubstr("\"few\""), HasSubstr("\"little\""), HasSubstr("\"gauge\""))));
+    service->drain();
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("msg=audit event=refused reason=\"tokens a minute\""));
+}
+
+/// A reload changes neither whose texts they are nor what is owed.
+TEST_F(NamedKeys, ANewKeyOfANameFindsItsTexts) {
+  const std::unique_ptr<Service> service = serve("alice:one tokens-per-minute=60\nbob:two\n");
+  const HttpServer http({.port = 0}, *service);
+  const auto cached = [](const httplib::Result& result) {
+    return json::parse(result->body)["usage"]["prompt_tokens_details"]["cached_tokens"].get<int>();
+  };
+  EXPECT_EQ(cached(ask(http, "one", story(40))), 0);
+  write("alice:three tokens-per-minute=60\nbob:two\n");
+  service->reload_keys();
+  EXPECT_GT(cached(ask(http, "three", story(40))), 2);
+  EXPECT_EQ(cached(ask(http, "two", story(2))), 0);
+  EXPECT_EQ(ask(http, "three", story(1))->status, 429);
+  write("alice:four tokens-per-minute=60\nbob:two\n");
+  service->reload_keys();
+  EXPECT_EQ(ask(http, "four", story(1))->status, 429) << "a new key is no new minute";
+  service->drain();
 }
 
 }  // namespace
