@@ -19,6 +19,7 @@
 #include "cli/limit_flags.h"
 #include "cli/output.h"
 #include "cli/plan_flags.h"
+#include "cli/settings.h"
 #include "cli/template_flags.h"
 #include "cli/validators.h"
 #include "server/fields/request_fields.h"
@@ -204,6 +205,7 @@ void add_default_flags(CLI::App& command, RequestDefaults& defaults) {
 void add_serve(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ServeFlags>();
   CLI::App* command = app.add_subcommand("serve", "Serve OpenAI's API: many requests in one batch");
+  const std::shared_ptr<Settings> settings = Settings::add_to(*command);
   add_engine_flags(*command, flags->engine);
   command->option_defaults()->group("Server");
   command
@@ -336,7 +338,15 @@ void add_serve(CLI::App& app, Action& action) {
                    [&limits, member = limit.member](std::int64_t value) { limits.*member = value; });
   }
   add_speculation_flags(*command, flags->engine.speculation);
-  command->callback([flags, &action] { action = [flags] { return serve(*flags); }; });
+  command->callback([flags, settings, &action] {
+    action = [flags, settings] {
+      if (!settings->wants_text()) return serve(*flags);
+      Output out;
+      out.write(settings->text());
+      out.finish();
+      return 0;
+    };
+  });
 }
 
 }  // namespace augur::cli
