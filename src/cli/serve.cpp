@@ -24,6 +24,7 @@
 #include "cli/validators.h"
 #include "server/fields/request_fields.h"
 #include "server/http/http_server.h"
+#include "server/keys/api_key.h"
 #include "server/limits.h"
 #include "server/service.h"
 
@@ -106,6 +107,11 @@ int serve(const ServeFlags& flags) {
   if (!is_loopback(flags.http.host) && flags.api_keys.empty() && flags.api_key_file.empty()) {
     fmt::print(stderr, "augur: warning: {} can be reached by others, and no --api-key keeps them out\n",
                flags.http.host);
+  }
+  if (is_open_to_all(flags.api_key_file)) {
+    fmt::print(stderr,
+               "augur: warning: {}: everybody on this machine may read the keys: expected mode 0600\n",
+               flags.api_key_file);
   }
   std::vector<std::string> hosts = flags.allowed_hosts;
   hosts.push_back(flags.http.host);

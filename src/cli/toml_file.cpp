@@ -52,6 +52,9 @@ std::vector<TomlKey> read_toml(const std::string& path) {
   for (const auto& [name, node] : parsed.table()) {
     TomlKey key;
     key.name = name.str();
+    const bool plain =
+        std::all_of(key.name.begin(), key.name.end(), [](char c) { return c > ' ' && c <= '~'; });
+    if (!plain) key.name = toml_text(key.name);  // which no flag has, and one line shows
     key.line = static_cast<int>(name.source().begin.line);
     const std::string where = fmt::format("{}: line {}: {}", path, key.line, key.name);
     if (node.is_table() || node.is_array_of_tables()) {

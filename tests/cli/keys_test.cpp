@@ -127,6 +127,19 @@ TEST_F(KeysOfAServer, AHangupWithADamagedFileEndsNothing) {
   EXPECT_EQ(server.wait().code, 0);
 }
 
+TEST_F(KeysOfAServer, AFileThatEverybodyMayReadIsNamed) {
+  const auto warning = [&](std::filesystem::perms mode) {
+    std::filesystem::permissions(file_, mode);
+    const std::vector<std::string> arguments = serving({"--api-key-file", file_.string()});
+    return run_augur(arguments, {.signal = SIGTERM, .signal_after_bytes = 20}).err;
+  };
+  using std::filesystem::perms;
+  const auto own = perms::owner_read | perms::owner_write;
+  const std::string said = file_.string() + ": everybody on this machine may read the keys";
+  EXPECT_THAT(warning(own | perms::others_read), HasSubstr("augur: warning: " + said));
+  EXPECT_THAT(warning(own | perms::group_read), Not(HasSubstr("may read the keys")));
+}
+
 /// Whoever may list processes does not see keys.
 TEST_F(KeysOfAServer, KeysAreNotSeenAmongTheArguments) {
   RunningAugur server(serving({"--api-key", "SECRET1", "--api-key=bob:SECRET2", "--metrics-key", "SECRET3"}));

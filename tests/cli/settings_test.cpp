@@ -133,6 +133,7 @@ TEST(Settings, WhatAFileGetsWrongIsNamed) {
   wrong("[[serve]]\nport = 1\n", "line 1: serve: expected keys without a table");
   wrong("port = \n", "line 1: ");
   wrong("# good\nhost = \"a\nport = 1\n", "line 2: ");
+  wrong("\"po\\nrt\" = 1\n", "line 1: \"po\\u000Art\" is not known");
   wrong("port 8080\n", "line 1: ");
   wrong("spec-type = \"nonsense\"\n", "line 1: spec-type: ");
   wrong(std::string("port = 1\0\n", 10), "line 1: ");

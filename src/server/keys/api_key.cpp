@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <system_error>
 
 #include "base/error.h"
 
@@ -120,6 +121,13 @@ std::vector<ApiKey> parse_keys(std::string_view text, const std::string& source)
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return keys;
+}
+
+bool is_open_to_all(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  return !error && std::filesystem::is_regular_file(status) &&
+         (status.permissions() & std::filesystem::perms::others_read) != std::filesystem::perms::none;
 }
 
 std::vector<ApiKey> read_key_file(const std::string& path) {

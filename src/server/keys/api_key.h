@@ -31,6 +31,9 @@ struct ApiKey {
 /// word. Error naming `source` and the line, and never what stands there.
 std::vector<ApiKey> parse_keys(std::string_view text, const std::string& source);
 
+/// Whether everybody on the machine may read a file.
+bool is_open_to_all(const std::string& path);
+
 /// Those in a file ("-": standard input). Error naming it where it cannot be read, or is larger than a
 /// mebibyte.
 std::vector<ApiKey> read_key_file(const std::string& path);
