@@ -18,7 +18,6 @@ namespace augur {
 namespace {
 
 constexpr std::size_t kLongestName = 64;
-constexpr std::size_t kLongestSecret = 1024;
 constexpr std::size_t kLargestFile = std::size_t{1} << 20;
 constexpr std::int64_t kMost = std::int64_t{1} << 40;
 constexpr std::string_view kBlanks = " \t\r";
@@ -97,8 +96,9 @@ ApiKey read_line(std::vector<std::string_view> words, const std::string& where) 
   }
   if (secret.empty()) throw Error("{}: the key of '{}' is missing: expected NAME:KEY", where, key.name);
   const bool plain = std::all_of(secret.begin(), secret.end(), [](char c) { return c > ' ' && c <= '~'; });
-  if (!plain || secret.size() > kLongestSecret) {
-    throw Error("{}: expected a key of at most {} printable characters of ASCII", where, kLongestSecret);
+  if (!plain || secret.size() > ApiKey::kLongestSecret) {
+    throw Error("{}: expected a key of at most {} printable characters of ASCII", where,
+                ApiKey::kLongestSecret);
   }
   key.secret = secret;
   for (const std::string_view word : words) read_word(word, key);

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,8 +21,10 @@ struct KeyLimits {
 ///
 /// The name has letters, digits, '.', '_', '@' and '-'. Without "NAME:" the key has none.
 struct ApiKey {
+  static constexpr std::size_t kLongestSecret = 1024;
+
   std::string name;    ///< whose it is; empty: it does not say
-  std::string secret;  ///< printable ASCII without blanks
+  std::string secret;  ///< printable ASCII without blanks, of at most kLongestSecret
   KeyLimits limits;
   bool metrics_only = false;  ///< it opens /metrics, /load and /slots, of all clients, and nothing else
   std::string origin;         ///< where it stands, for errors
