@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "augur/session.h"
+#include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/engine_flags.h"
 #include "cli/hangup.h"
@@ -84,12 +85,22 @@ void sleep_for(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
+/// Waits while `goes_on()`, and has the keys read again whenever a hangup asks for that.
+template <class Condition>
+void stand_by(Service& service, HangupGuard& hangup, const Condition& goes_on) {
+  while (goes_on()) {
+    sleep_for(0.05);
+    if (hangup.came()) service.reload_keys();
+  }
+}
+
 /// The exit code.
-int wind_down(Service& service, HttpServer& server, const ServeFlags& flags) {
+int wind_down(Service& service, HttpServer& server, HangupGuard& hangup, const ServeFlags& flags) {
   constexpr double kSecondsToWrite = 10;  // the last answers, to clients that read slowly
   service.leave();
   server.keep_no_connections();
-  sleep_for(flags.lame_duck_seconds);
+  const Stopwatch watch;
+  stand_by(service, hangup, [&] { return watch.ms() < flags.lame_duck_seconds * 1e3; });
   const std::size_t left = service.drain(flags.drain_seconds);
   if (left > 0) {
     fmt::print(
@@ -161,11 +172,8 @@ int serve(const ServeFlags& flags) {
   service.open(*engine, session);
   Output out;
   out.line(fmt::format("{} is served at {}", name, address(flags.http, server.port())));
-  while (!interrupt.interrupted()) {
-    sleep_for(0.05);
-    if (hangup.came()) service.reload_keys();
-  }
-  return wind_down(service, server, flags);
+  stand_by(service, hangup, [&] { return !interrupt.interrupted(); });
+  return wind_down(service, server, hangup, flags);
 }
 
 /// What requests get that say nothing, under the names of `augur generate`, and of llama.cpp's server.
