@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/plan_flags.h"
 #include "cli/request_flags.h"
+#include "cli/tell.h"
 #include "cli/turn_reader.h"
 
 namespace augur::cli {
@@ -39,7 +40,7 @@ int chat(const ChatFlags& flags) {
   TurnReader reader;
   Conversation conversation(engine, std::move(request), flags.request.system, tints(flags.color),
                             reader.interactive());
-  if (reader.interactive()) fmt::print(stderr, "/help lists the commands.\n");
+  if (reader.interactive()) tell("/help lists the commands.\n");
   while (const std::optional<std::string> turn = reader.next()) {
     if (!conversation.take(*turn)) break;
   }

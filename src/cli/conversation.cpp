@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cli/interrupt.h"
 #include "cli/result_text.h"
+#include "cli/tell.h"
 #include "cli/tint.h"
 
 namespace augur::cli {
@@ -74,7 +75,7 @@ bool Conversation::command(std::string_view name, const std::string& argument) {
 
 /// What is about the conversation is not part of it: it goes to stderr.
 void Conversation::say(std::string_view text) {
-  fmt::print(stderr, "{}", text);
+  tell("{}", text);
 }
 
 void Conversation::answer() {

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/tell.h"
 
 namespace augur::cli {
 namespace {
@@ -17,7 +18,7 @@ int convert(const std::string& in, const std::string& out) {
   convert_to_folder(Checkpoint::open(in), out,
                     [&](int done, int total) { progress.update(static_cast<double>(done) / total); });
   progress.done();
-  fmt::print(stderr, "written: {}\n", out);
+  tell("written: {}\n", out);
   return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "cli/limit_flags.h"
 #include "cli/plan_flags.h"
 #include "cli/progress.h"
+#include "cli/tell.h"
 #include "cli/validators.h"
 
 namespace augur::cli {
@@ -132,7 +133,7 @@ Engine load_engine(const EngineOptions& options) {
   EngineOptions with_progress = options;
   with_progress.progress = [&](std::string_view what, double fraction) { progress.update(fraction, what); };
   // Later ones (a request's own policy) come when the bar is gone.
-  with_progress.warning = [](std::string_view text) { fmt::print(stderr, "augur: warning: {}\n", text); };
+  with_progress.warning = [](std::string_view text) { tell("augur: warning: {}\n", text); };
   return Engine(with_progress);
 }
 

@@ -18,6 +18,7 @@
 #include "cli/progress.h"
 #include "cli/request_flags.h"
 #include "cli/result_text.h"
+#include "cli/tell.h"
 #include "cli/text_file.h"
 #include "cli/tint.h"
 #include "cli/validators.h"
@@ -59,12 +60,12 @@ int generate_one(Engine& engine, const GenerateFlags& flags) {
     prefill.done();
     return flags.json || out.write(color ? tinted(event) : std::string(event.text));
   });
-  for (const std::string& warning : result.warnings) fmt::print(stderr, "\nwarning: {}", warning);
+  for (const std::string& warning : result.warnings) tell("\nwarning: {}", warning);
   if (flags.json) {
     out.line(to_line(to_json(result)));
   } else {
     if (stdout_is_terminal()) out.write("\n");
-    fmt::print(stderr, "\n{}", to_statistics(result));
+    tell("\n{}", to_statistics(result));
   }
   out.finish();
   return interrupt.exit_code();

@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/result_text.h"
+#include "cli/tell.h"
 #include "io/prompt_file.h"
 
 namespace augur::cli {
@@ -26,7 +27,7 @@ class OrderedPrinter {
   void add(std::size_t index, const Result& result) {
     nlohmann::ordered_json object = {{"id", prompts_[index].id}};
     if (result.finish_reason == FinishReason::Error) {
-      fmt::print(stderr, "augur: prompt {}: {}\n", prompts_[index].id.dump(), result.error);
+      tell("augur: prompt {}: {}\n", prompts_[index].id.dump(), result.error);
       object["error"] = result.error;
       ++refused_;
     } else {
@@ -68,7 +69,7 @@ struct Totals {
 int generate_many(Engine& engine, const RequestFlags& flags, const ManyOptions& options) {
   const PromptFile file = read_prompt_file(options.file, options.limit);
   if (!file.error.empty()) {
-    fmt::print(stderr, "augur: {}; running the {} prompts before it\n", file.error, file.prompts.size());
+    tell("augur: {}; running the {} prompts before it\n", file.error, file.prompts.size());
   }
   const InterruptGuard interrupt;
   std::vector<Request> requests;
@@ -95,11 +96,10 @@ int generate_many(Engine& engine, const RequestFlags& flags, const ManyOptions& 
   printer.flush();
   progress.done();
   const double seconds = watch.ms() / 1000;
-  fmt::print(stderr,
-             "{} of {} prompts, {} tokens in {:.1f} s: {:.1f} tokens/s in total, {:.2f} tokens a call\n",
-             totals.results, requests.size(), totals.tokens, seconds,
-             seconds > 0 ? static_cast<double>(totals.tokens) / seconds : 0.0,
-             totals.calls > 0 ? static_cast<double>(totals.tokens) / static_cast<double>(totals.calls) : 0.0);
+  tell("{} of {} prompts, {} tokens in {:.1f} s: {:.1f} tokens/s in total, {:.2f} tokens a call\n",
+       totals.results, requests.size(), totals.tokens, seconds,
+       seconds > 0 ? static_cast<double>(totals.tokens) / seconds : 0.0,
+       totals.calls > 0 ? static_cast<double>(totals.tokens) / static_cast<double>(totals.calls) : 0.0);
   out.finish();
   if (interrupt.interrupted()) return interrupt.exit_code();
   return file.error.empty() && printer.refused() == 0 ? 0 : 1;

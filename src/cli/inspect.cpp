@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/inspect_costs.h"
 #include "cli/output.h"
+#include "cli/tell.h"
 #include "cli/validators.h"
 #include "io/checkpoint.h"
 #include "io/gguf/gguf.h"
@@ -249,7 +250,7 @@ int inspect(const std::string& path, bool json) {
     print(found, out);
   }
   for (const ordered_json& problem : found["problems"]) {
-    fmt::print(stderr, "augur: {}\n", problem.get<std::string>());
+    tell("augur: {}\n", problem.get<std::string>());
   }
   out.finish();
   return found["problems"].empty() ? 0 : 1;

@@ -21,6 +21,7 @@
 #include "base/similar_word.h"
 #include "cli/bus_error.h"
 #include "cli/secret_flags.h"
+#include "cli/tell.h"
 
 namespace augur::cli {
 namespace {
@@ -57,7 +58,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, std::span<con
   const bool misspelt = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
                         dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const std::string better = misspelt ? correction(*command, words) : std::string();
-  fmt::print(stderr, "augur: {}\nTry '{} --help'.\n", better.empty() ? error.what() : better, path);
+  tell("augur: {}\nTry '{} --help'.\n", better.empty() ? error.what() : better, path);
   return kUsageError;
 }
 
@@ -109,11 +110,11 @@ int run_program(CLI::App& app, const Action& action, int argc, char** argv) {
     hide_secrets(argc, argv);
     return run(app, action, std::move(words));
   } catch (const Error& error) {
-    fmt::print(stderr, "augur: {}\n", error.what());
+    tell("augur: {}\n", error.what());
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "augur: {}\n", describe(std::current_exception()));
+    tell("augur: {}\n", describe(std::current_exception()));
   } catch (...) {
-    fmt::print(stderr, "augur: internal error: {}\n", describe(std::current_exception()));
+    tell("augur: internal error: {}\n", describe(std::current_exception()));
   }
   return 1;
 }

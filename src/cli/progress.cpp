@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/output.h"
+#include "cli/tell.h"
 
 namespace augur::cli {
 namespace {
@@ -24,15 +25,15 @@ void Progress::update(double fraction, std::string_view detail) {
   if (now < kQuietMs || (visible_ && now - last_ms_ < kRefreshMs)) return;
   last_ms_ = now;
   visible_ = true;
-  fmt::print(stderr, "\r{}{}{} {:3.0f}%\x1b[K", what_, detail.empty() ? "" : " ", detail,
-             100 * std::clamp(fraction, 0.0, 1.0));
+  tell("\r{}{}{} {:3.0f}%\x1b[K", what_, detail.empty() ? "" : " ", detail,
+       100 * std::clamp(fraction, 0.0, 1.0));
   std::fflush(stderr);
 }
 
 void Progress::done() {
   if (!visible_) return;
   visible_ = false;
-  fmt::print(stderr, "\r\x1b[K");
+  tell("\r\x1b[K");
   std::fflush(stderr);
 }
 

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/tell.h"
 #include "cli/text_file.h"
 #include "cli/validators.h"
 #include "io/prompt_text.h"
@@ -52,8 +53,8 @@ int quantize(const Options& options) {
                   .importance = importance ? &*importance : nullptr,
                   .progress = [&](double fraction) { progress.update(fraction); }});
   progress.done();
-  fmt::print(stderr, "written: {}, {:.1f} MB\n", options.out,
-             static_cast<double>(std::filesystem::file_size(options.out)) / 1e6);
+  tell("written: {}, {:.1f} MB\n", options.out,
+       static_cast<double>(std::filesystem::file_size(options.out)) / 1e6);
   return 0;
 }
 
