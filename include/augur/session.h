@@ -97,13 +97,15 @@ class Ticket {
 
 struct SessionLoad {
   std::size_t running = 0;
-  std::size_t waiting = 0;  ///< for a place, or for memory
-  std::int64_t steps = 0;   ///< that the batch has made so far
-  std::int64_t memory = 0;  ///< SessionOptions::memory, as it was chosen
+  std::size_t waiting = 0;       ///< for a place, or for memory
+  std::int64_t steps = 0;        ///< that the batch has made so far
+  std::int64_t preemptions = 0;  ///< of requests that had to wait again, for memory or for others' turn
+  std::int64_t memory = 0;       ///< SessionOptions::memory, as it was chosen
   std::int64_t memory_in_use = 0;
-  int page_tokens = 0;          ///< memory is taken in pages of so many tokens,
-  std::int64_t page_bytes = 0;  ///< which take so much for the model alone, without drafters
-  bool keeps_texts = false;     ///< SessionOptions::cache_bytes is not 0
+  std::int64_t memory_running = 0;  ///< of these, of requests that run; kept texts may share them
+  int page_tokens = 0;              ///< memory is taken in pages of so many tokens,
+  std::int64_t page_bytes = 0;      ///< which take so much for the model alone, without drafters
+  bool keeps_texts = false;         ///< SessionOptions::cache_bytes is not 0
   std::int64_t cache_bytes_in_use =
       0;  ///< of these, of texts that are kept; pages of running requests may be among them
   std::int64_t prompt_tokens = 0;    ///< that were looked for among kept texts so far

@@ -117,6 +117,14 @@ class Sequence {
       if (const TextRows* const rows = s.drafter->text_rows()) rows->cache().for_pools(call);
     }
   }
+  /// Calls call(address, bytes) for every page that its caches hold, as KvCache::for_pages().
+  template <class Call>
+  void for_pages(const Call& call) const {
+    cache_.for_pages(call);
+    for (const Speculator& s : draft_.speculators) {
+      if (const TextRows* const rows = s.drafter->text_rows()) rows->cache().for_pages(call);
+    }
+  }
   /// Drafts no more, and gives back what its drafters hold. The text goes on as it would have.
   void stop_drafting();
   /// What all texts share (a drafter's list of usual tokens) may learn from this one: any other can see it.

@@ -90,4 +90,17 @@ std::int64_t KvBudget::in_use() const {
   return bytes;
 }
 
+std::int64_t KvBudget::held_by(std::span<const Sequence* const> running) {
+  held_.clear();
+  for (const Sequence* s : running) {
+    s->for_pages([&](const std::byte* page, std::int64_t bytes) { held_.emplace_back(page, bytes); });
+  }
+  std::sort(held_.begin(), held_.end());
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    if (i == 0 || held_[i].first != held_[i - 1].first) bytes += held_[i].second;
+  }
+  return bytes;
+}
+
 }  // namespace augur

@@ -1,6 +1,8 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "api/drafters.h"
@@ -33,6 +35,8 @@ class KvBudget {
   bool make_room(std::int64_t bytes);
 
   std::int64_t in_use() const;
+  /// What the caches of `running` take of it; pages that several of them hold count once.
+  std::int64_t held_by(std::span<const Sequence* const> running);
 
  private:
   const std::int64_t bytes_;
@@ -40,6 +44,7 @@ class KvBudget {
   PrefixCache& kept_;
   Drafters& drafters_;
   std::vector<const KvPagePool*> pools_;
+  std::vector<std::pair<const std::byte*, std::int64_t>> held_;  ///< scratch: pages and their bytes
 };
 
 }  // namespace augur

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -453,6 +454,7 @@ class Session::Impl {
     if (batch_.size() < 2) return false;
     const std::vector<const Turn*> running = turns_of(batch_.running_numbers());
     batch_.suspend(running[turns_.last(running)]->number);
+    ++preemptions_;
     return true;
   }
 
@@ -467,14 +469,26 @@ class Session::Impl {
     return turns;
   }
 
+  /// Where there is no memory to look it up, what it was.
+  std::int64_t memory_running() {
+    try {
+      return budget_.held_by(batch_.running());
+    } catch (const std::bad_alloc&) {
+      return load_.memory_running;
+    }
+  }
+
   void note_load() {
     const std::size_t running = batch_.size();
+    const std::int64_t memory_running = this->memory_running();
     const std::lock_guard lock(shared_->mutex);
     load_ = {.running = running,
              .waiting = running_.size() - std::min(running, running_.size()),
              .steps = steps_,
+             .preemptions = preemptions_,
              .memory = options_.memory,
              .memory_in_use = budget_.in_use(),
+             .memory_running = memory_running,
              .page_tokens = static_cast<int>(kKvPageSlots),
              .page_bytes = form_.target.page_bytes(),
              .keeps_texts = options_.cache_bytes > 0,
@@ -558,6 +572,7 @@ class Session::Impl {
 
   /// Gives a running request's place to one that waits.
   void pause(Submitted& running, Submitted& waiting) {
+    ++preemptions_;
     running->pausing = true;
     waiting->turn.settled = false;
     pausing_.push_back(running);
@@ -688,7 +703,8 @@ class Session::Impl {
   PrefixCache kept_;
   KvBudget budget_;
   Batch batch_;
-  std::int64_t steps_ = 0;  ///< of the batch
+  std::int64_t steps_ = 0;        ///< of the batch
+  std::int64_t preemptions_ = 0;  ///< SessionLoad::preemptions
   const Turns turns_;
   const KeptTextForm form_;
   std::thread thread_;
