@@ -21,6 +21,7 @@
 #include "cli/output.h"
 #include "cli/plan_flags.h"
 #include "cli/settings.h"
+#include "cli/tell.h"
 #include "cli/template_flags.h"
 #include "cli/validators.h"
 #include "server/fields/request_fields.h"
@@ -51,6 +52,8 @@ struct ServeFlags {
   bool strict_fields = false;
   bool strict_model = false;
   bool metrics = true;
+  TraceOptions traces;
+  bool llamacpp_metrics = false;
   bool slots = true;
   bool page = true;
   std::string metrics_key;
@@ -85,12 +88,15 @@ void sleep_for(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-/// Waits while `goes_on()`, and has the keys read again whenever a hangup asks for that.
+/// Waits while `goes_on()`, and whenever a hangup asks for it, has the log opened anew and the keys read
+/// again.
 template <class Condition>
 void stand_by(Service& service, HangupGuard& hangup, const Condition& goes_on) {
   while (goes_on()) {
     sleep_for(0.05);
-    if (hangup.came()) service.reload_keys();
+    if (!hangup.came()) continue;
+    service.reopen_log();
+    service.reload_keys();
   }
 }
 
@@ -103,11 +109,9 @@ int wind_down(Service& service, HttpServer& server, HangupGuard& hangup, const S
   stand_by(service, hangup, [&] { return watch.ms() < flags.lame_duck_seconds * 1e3; });
   const std::size_t left = service.drain(flags.drain_seconds);
   if (left > 0) {
-    fmt::print(
-        stderr,
-        "augur: {} request{} had not ended {:.6g} s after the signal and {} cancelled (--drain-timeout)\n",
-        left, left == 1 ? "" : "s", flags.lame_duck_seconds + flags.drain_seconds,
-        left == 1 ? "was" : "were");
+    service.report(fmt::format(
+        "{} request{} had not ended {:.6g} s after the signal and {} cancelled (--drain-timeout)", left,
+        left == 1 ? "" : "s", flags.lame_duck_seconds + flags.drain_seconds, left == 1 ? "was" : "were"));
   }
   service.wait_for_reader(flags.final_scrape_seconds);
   server.finish(kSecondsToWrite);
@@ -116,13 +120,11 @@ int wind_down(Service& service, HttpServer& server, HangupGuard& hangup, const S
 
 int serve(const ServeFlags& flags) {
   if (!is_loopback(flags.http.host) && flags.api_keys.empty() && flags.api_key_file.empty()) {
-    fmt::print(stderr, "augur: warning: {} can be reached by others, and no --api-key keeps them out\n",
-               flags.http.host);
+    tell("augur: warning: {} can be reached by others, and no --api-key keeps them out\n", flags.http.host);
   }
   if (is_open_to_all(flags.api_key_file)) {
-    fmt::print(stderr,
-               "augur: warning: {}: everybody on this machine may read the keys: expected mode 0600\n",
-               flags.api_key_file);
+    tell("augur: warning: {}: everybody on this machine may read the keys: expected mode 0600\n",
+         flags.api_key_file);
   }
   std::vector<std::string> hosts = flags.allowed_hosts;
   hosts.push_back(flags.http.host);
@@ -147,6 +149,8 @@ int serve(const ServeFlags& flags) {
                    .strict_fields = flags.strict_fields,
                    .strict_model = flags.strict_model,
                    .serves_metrics = flags.metrics,
+                   .traces = flags.traces,
+                   .llamacpp_metrics = flags.llamacpp_metrics,
                    .serves_slots = flags.slots,
                    .serves_page = flags.page,
                    .slot_save_path = flags.slot_save_path,
@@ -280,11 +284,14 @@ void add_serve(CLI::App& app, Action& action) {
   command
       ->add_option_function<std::string>(
           "--log-format", [flags](const std::string& format) { flags->log.json = format == "json"; },
-          "Form of the log on standard error")
+          "Form of the log")
       ->check(CLI::IsMember({"logfmt", "json"}))
       ->default_str("logfmt");
-  command->add_option("--log-level", flags->log.level, "What is logged")
-      ->check(CLI::IsMember({"info", "error", "off"}))
+  command
+      ->add_option("--log-file", flags->log.file, "File that the log is added to (default: standard error)")
+      ->type_name("FILE");
+  command->add_option("--log-level", flags->log.level, "What is logged; debug: probes and scrapes, too")
+      ->check(CLI::IsMember({"debug", "info", "error", "off"}))
       ->capture_default_str();
   command
       ->add_option("--slot-save-path", flags->slot_save_path,
@@ -296,6 +303,18 @@ void add_serve(CLI::App& app, Action& action) {
   command->add_flag("--strict-model", flags->strict_model,
                     "Refuse requests for a model of another name (otherwise the one that there is answers)");
   command->add_flag("--metrics,!--no-metrics", flags->metrics, "GET /metrics answers (it does)");
+  command->add_flag("--llamacpp-metrics", flags->llamacpp_metrics,
+                    "/metrics has the names of llama.cpp's server, too");
+  command
+      ->add_option("--otlp-endpoint", flags->traces.endpoint,
+                   "Collector that traces of requests are sent to, by OTLP over HTTP (http://HOST:4318)")
+      ->type_name("URL");
+  command
+      ->add_option("--otlp-share", flags->traces.share,
+                   "Of requests whose callers do not say, 0 to 1, those that are traced")
+      ->check(in_range(0.0, 1.0))
+      ->capture_default_str()
+      ->type_name("X");
   command->add_flag("--slots,!--no-slots", flags->slots, "GET /slots answers (it does)");
   command->add_flag("--webui,--ui,!--no-webui,!--no-ui", flags->page, "GET / is the chat page (it is)");
   command->add_flag("!--no-log-requests", flags->log.requests, "No line for each request");

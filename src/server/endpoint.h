@@ -18,6 +18,7 @@
 #include "server/request_log.h"
 #include "server/server_metrics.h"
 #include "server/tenants.h"
+#include "server/traces/request_trace.h"
 
 namespace augur {
 
@@ -33,6 +34,8 @@ struct ServiceOptions {
   bool strict_fields = false;  ///< an unknown field is refused
   bool strict_model = false;   ///< so is a request for a model of another name
   bool serves_metrics = true;
+  TraceOptions traces = {};
+  bool llamacpp_metrics = false;  ///< /metrics has llama.cpp's names beside
   bool serves_slots = true;
   bool serves_page = true;
   /// Folder for saved texts, in which each tenant has one of its own; empty: none are saved.
@@ -59,6 +62,7 @@ struct Served {
   const KeyRing& keys;
   Caller caller;
   std::shared_ptr<RequestRecord> record;  ///< of the request, for the log
+  std::shared_ptr<RequestTrace> trace;    ///< the same for its trace; null: it has none
 };
 
 /// As what an endpoint reads a request's fields.
@@ -85,6 +89,10 @@ struct Endpoint {
   const ErrorForm* errors = &kOpenAiErrors;
   Runs runs = method == "GET" ? Runs::AtOnce : Runs::OnWorker;
   void (*probe)(Phase phase, Exchange& exchange) = nullptr;
+  bool polled = false;  ///< is_polled(), as probes are
+
+  /// Machines ask it all the time: answers that these expect are not logged, and none is traced.
+  bool is_polled() const { return polled || probe != nullptr; }
 };
 
 /// Whether this is one of the served model's names.

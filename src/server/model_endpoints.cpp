@@ -185,8 +185,8 @@ void detokenize(const Served& served, const HttpRequest& request, const std::sha
 
 std::span<const Endpoint> model_endpoints() {
   static constexpr std::array kEndpoints = {
-      Endpoint{"GET", "/load", load},
-      Endpoint{"GET", "/metrics", metrics},
+      Endpoint{.method = "GET", .path = "/load", .handle = load, .polled = true},
+      Endpoint{.method = "GET", .path = "/metrics", .handle = metrics, .polled = true},
       Endpoint{"GET", "/v1/models", models},
       Endpoint{"GET", "/models", models},
       Endpoint{"GET", "/v1/models/{path}", model_of_v1},

@@ -12,11 +12,8 @@ enum class Phase {
 };
 
 /// What is answered to those that come too early or too late: another server of the same kind may do.
-inline Problem problem_of_phase(Phase phase) {
-  return {503,
-          phase == Phase::Loading ? "the model is loading" : "the server is about to end",
-          {},
-          {{"Retry-After", "1"}}};
+inline NotServing problem_of_phase(Phase phase) {
+  return NotServing(phase == Phase::Loading ? "the model is loading" : "the server is about to end");
 }
 
 }  // namespace augur

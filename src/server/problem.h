@@ -31,10 +31,12 @@ class Problem : public std::runtime_error {
   const HttpHeaders& headers() const { return headers_; }  ///< of the answer
   const std::optional<Excess>& excess() const { return excess_; }
   const std::string& refused() const { return refused_; }  ///< Refusal; empty: it is none
+  bool expected() const { return expected_; }  ///< it passes by itself, and nothing is wrong (NotServing)
 
  protected:
   void set_excess(Excess excess) { excess_ = excess; }
   void set_refused(std::string reason) { refused_ = std::move(reason); }
+  void set_expected() { expected_ = true; }
 
  private:
   int status_;
@@ -42,6 +44,7 @@ class Problem : public std::runtime_error {
   HttpHeaders headers_;
   std::optional<Excess> excess_;
   std::string refused_;
+  bool expected_ = false;
 };
 
 /// Who asks may not: what is written to the log for whoever watches over the keys.
@@ -51,6 +54,14 @@ class Refusal : public Problem {
   Refusal(int status, std::string reason, const std::string& message, HttpHeaders headers = {})
       : Problem(status, message, {}, std::move(headers)) {
     set_refused(std::move(reason));
+  }
+};
+
+/// The model is loading, or the server is about to end: another one answers, or this one does soon.
+class NotServing : public Problem {
+ public:
+  explicit NotServing(const std::string& message) : Problem(503, message, {}, {{"Retry-After", "1"}}) {
+    set_expected();
   }
 };
 

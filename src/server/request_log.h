@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "server/log_writer.h"
+
 namespace spdlog {
 class logger;
 namespace sinks {
@@ -16,8 +18,9 @@ namespace augur {
 
 struct LogOptions {
   bool json = false;           ///< otherwise logfmt: key=value
-  std::string level = "info";  ///< "info", "error" or "off"
+  std::string level = "info";  ///< "debug": probes, too; "info", "error" or "off"
   bool requests = true;
+  std::string file = {};  ///< LogTarget; empty: standard error
 };
 
 /// What a request's line says: never a prompt, an answer or a key.
@@ -29,6 +32,9 @@ struct RequestRecord {
   std::string client;
   std::string key;             ///< the name of its API key; empty: none was needed, or it is unknown
   int status = 0;              ///< 499: the client went away before its answer was there
+  std::string error;           ///< what the client was told of it; empty: nothing went wrong
+  bool expected = false;       ///< Problem::expected()
+  bool polled = false;         ///< Endpoint::is_polled()
   double ms = 0;               ///< until the answer was given
   std::string ignored_fields;  ///< with commas between them
   std::string warnings;        ///< of the grammar's schemas, with semicolons between them
@@ -42,28 +48,39 @@ struct RequestRecord {
   std::string finish_reasons;  ///< by choice
 };
 
-/// One line for each request, on standard error. Thread-safe.
+/// One line for each request, in a file or on standard error, by a LogWriter: nobody waits for it, and
+/// nothing is thrown where there is no memory for a line, or no room. Thread-safe.
 class RequestLog {
  public:
+  /// Error where the file cannot be opened.
   explicit RequestLog(const LogOptions& options);
+  /// Where the lines go themselves, at once.
   RequestLog(const LogOptions& options, std::shared_ptr<spdlog::sinks::sink> sink);
   ~RequestLog();
 
-  /// At level "error" where the server is to blame, otherwise "info".
-  void write(const RequestRecord& record);
+  /// At level "error" where the server is to blame, "debug" where a probe has an answer as it may expect,
+  /// otherwise "info".
+  void write(const RequestRecord& record) noexcept;
   /// A line of its own, at level "error".
-  void write_trouble(std::string_view message);
+  void write_trouble(std::string_view message) noexcept;
   /// What concerns the keys, at level "warning": msg=audit and these fields.
-  void write_audit(const nlohmann::ordered_json& fields);
+  void write_audit(const nlohmann::ordered_json& fields) noexcept;
   /// A request is refused (Refusal).
-  void write_refusal(const RequestRecord& record, std::string_view reason, int status);
+  void write_refusal(const RequestRecord& record, std::string_view reason, int status) noexcept;
+  /// LogWriter::reopen(): another file has the name of the log's.
+  void reopen();
+  /// Lines that are lost so far.
+  std::int64_t dropped() const;
 
  private:
   void write_line(int level, const nlohmann::ordered_json& fields);
+  template <class Write>
+  void guarded(const Write& write) noexcept;
 
-  std::unique_ptr<spdlog::logger> logger_;
   const bool json_;
   const bool requests_;
+  std::unique_ptr<spdlog::logger> logger_;
+  std::unique_ptr<LogWriter> writer_;  ///< first to end: it reports here. Null: there is none
 };
 
 }  // namespace augur

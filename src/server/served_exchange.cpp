@@ -10,12 +10,20 @@ constexpr int kClientGone = 499;  // as nginx has it
 }  // namespace
 
 ServedExchange::ServedExchange(std::shared_ptr<HttpExchange> http, const ErrorForm& form,
-                               std::shared_ptr<RequestRecord> record, RequestLog& log, ServerMetrics& metrics)
-    : http_(std::move(http)), form_(form), record_(std::move(record)), log_(log), metrics_(metrics) {}
+                               std::shared_ptr<RequestRecord> record, RequestLog& log, ServerMetrics& metrics,
+                               std::shared_ptr<RequestTrace> trace, std::string_view model)
+    : http_(std::move(http)),
+      form_(form),
+      record_(std::move(record)),
+      log_(log),
+      metrics_(metrics),
+      trace_(std::move(trace)),
+      model_(model) {}
 
 ServedExchange::~ServedExchange() {
   fail(Problem(500, "the request was dropped"));
   log_.write(*record_);
+  if (trace_) trace_->finish(*record_, model_);
 }
 
 void ServedExchange::add_header(std::string name, std::string value) {
@@ -76,6 +84,8 @@ bool ServedExchange::client_gone() const {
 
 /// Before it is told.
 void ServedExchange::note(const Problem& problem) {
+  record_->error = problem.what();
+  record_->expected = problem.expected();
   if (!problem.refused().empty()) log_.write_refusal(*record_, problem.refused(), problem.status());
 }
 
@@ -103,6 +113,7 @@ void ServedExchange::end_with(int status) {
   state_ = State::Ended;
   record_->status = http_->client_gone() ? kClientGone : status;
   record_->ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun_).count();
+  if (record_->status == kClientGone) record_->error.clear();  // nobody is told it
   if (status >= 400 && record_->status != kClientGone) metrics_.count_refusal(status);
 }
 

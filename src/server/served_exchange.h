@@ -8,6 +8,7 @@
 #include "server/exchange.h"
 #include "server/request_log.h"
 #include "server/server_metrics.h"
+#include "server/traces/request_trace.h"
 
 namespace augur {
 
@@ -16,9 +17,10 @@ namespace augur {
 /// belongs to the request has ended.
 class ServedExchange final : public Exchange {
  public:
-  /// What is referred to outlives it.
+  /// What is referred to outlives it. `trace`: ends with it; null: there is none. `model`: its name.
   ServedExchange(std::shared_ptr<HttpExchange> http, const ErrorForm& form,
-                 std::shared_ptr<RequestRecord> record, RequestLog& log, ServerMetrics& metrics);
+                 std::shared_ptr<RequestRecord> record, RequestLog& log, ServerMetrics& metrics,
+                 std::shared_ptr<RequestTrace> trace, std::string_view model);
   /// A request that nobody has answered is a 500.
   ~ServedExchange() override;
 
@@ -31,6 +33,7 @@ class ServedExchange final : public Exchange {
   void fail(const Problem& problem, std::string data, std::string_view name) override;
   void when_closed(std::function<void()> closed) override;
   bool client_gone() const override;
+  const std::shared_ptr<RequestTrace>& trace() const { return trace_; }
 
  private:
   enum class State { Unanswered, Streaming, Ended };
@@ -47,6 +50,8 @@ class ServedExchange final : public Exchange {
   const std::shared_ptr<RequestRecord> record_;
   RequestLog& log_;
   ServerMetrics& metrics_;
+  const std::shared_ptr<RequestTrace> trace_;
+  const std::string_view model_;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 
   std::mutex mutex_;

@@ -11,6 +11,8 @@
 namespace augur {
 namespace {
 
+constexpr std::size_t kMostTraceState = 512;  // bytes, which W3C has all pass on
+
 /// Short, and printable: fit for a header and a log.
 bool is_plain(std::string_view text) {
   return !text.empty() && text.size() <= 128 &&
@@ -86,8 +88,23 @@ Service::Service(ServiceOptions options)
       tenants_({.share_prefixes = options_.share_prefixes, .trusted_proxies = options_.trusted_proxies},
                keys_),
       log_(options_.log),
-      metrics_(options_.model),
-      workers_(static_cast<int>(options_.limits.http_threads)) {}
+      metrics_(options_.model, options_.llamacpp_metrics),
+      workers_(static_cast<int>(options_.limits.http_threads)) {
+  if (!options_.traces.endpoint.empty()) {
+    exporter_ =
+        std::make_unique<SpanExporter>(options_.traces,
+                                       SpanAttributes{{"service.name", "augur"},
+                                                      {"service.version", std::string(version())},
+                                                      {"service.instance.id", random_span_id()}},
+                                       [this](const std::string& trouble) { log_.write_trouble(trouble); });
+    metrics_.add_total("augur:trace_spans_total", "Spans that the collector has taken.",
+                       [this] { return exporter_->sent(); });
+    metrics_.add_total("augur:trace_spans_dropped_total", "Spans that are lost.",
+                       [this] { return exporter_->dropped(); });
+  }
+  metrics_.add_total("augur:log_lines_dropped_total", "Lines of the log that are lost.",
+                     [this] { return log_.dropped(); });
+}
 Service::~Service() = default;
 
 void Service::open(Engine& engine, const SessionOptions& options) {
@@ -127,15 +144,19 @@ void Service::report(std::string_view trouble) {
   log_.write_trouble(trouble);
 }
 
+void Service::reopen_log() {
+  log_.reopen();
+}
+
 void Service::refuse(const HttpRequest& head, const Problem& problem, std::shared_ptr<HttpExchange> http) {
   const Route route = find_route(head.method, head.path);
-  exchange_of(head, std::move(http), *route.errors, std::make_shared<RequestRecord>())->fail(problem);
+  exchange_of(head, std::move(http), route, std::make_shared<RequestRecord>())->fail(problem);
 }
 
 void Service::answer_request(HttpRequest request, std::shared_ptr<HttpExchange> http) {
   const Route route = find_route(request.method, request.path);
   const auto record = std::make_shared<RequestRecord>();
-  const auto exchange = exchange_of(request, std::move(http), *route.errors, record);
+  const auto exchange = exchange_of(request, std::move(http), route, record);
   try {
     Caller caller = tenants_.caller(request);
     admission_.check_key(request, caller.key);  // it may have been taken away since the request began
@@ -157,7 +178,8 @@ void Service::answer_request(HttpRequest request, std::shared_ptr<HttpExchange> 
                            .cache_use = cache_use_,
                            .keys = keys_,
                            .caller = std::move(caller),
-                           .record = record};
+                           .record = record,
+                           .trace = exchange->trace()};
     run(*route.endpoint, std::move(request), served, exchange);
   } catch (...) {
     exchange->fail(problem_of(std::current_exception()));
@@ -179,9 +201,22 @@ void Service::run(const Endpoint& endpoint, HttpRequest request, const Served& s
                        }});
 }
 
+std::shared_ptr<RequestTrace> Service::trace_of(const HttpRequest& head, const Route& route) const {
+  if (exporter_ == nullptr || route.endpoint == nullptr || route.endpoint->is_polled()) return nullptr;
+  std::optional<TraceContext> context = parse_traceparent(head.header("traceparent"));
+  if (!context) {
+    context = {.trace = random_trace_id(), .span = {}, .sampled = false};
+    context->sampled = is_in_share(context->trace, exporter_->share());
+  }
+  if (!context->sampled) return nullptr;
+  const std::string_view state = head.header("tracestate");
+  return std::make_shared<RequestTrace>(
+      *exporter_, *context, context->span.empty() || state.size() > kMostTraceState ? "" : std::string(state),
+      fmt::format("{} {}", route.endpoint->method, route.endpoint->path));
+}
+
 std::shared_ptr<ServedExchange> Service::exchange_of(const HttpRequest& head,
-                                                     std::shared_ptr<HttpExchange> http,
-                                                     const ErrorForm& form,
+                                                     std::shared_ptr<HttpExchange> http, const Route& route,
                                                      const std::shared_ptr<RequestRecord>& record) {
   record->id = request_id(head.header("x-request-id"));
   record->method = head.method;
@@ -189,7 +224,9 @@ std::shared_ptr<ServedExchange> Service::exchange_of(const HttpRequest& head,
   const Caller caller = tenants_.caller(head);
   record->client = caller.address;
   if (caller.key.account) record->key = caller.key.account->name();
-  const auto exchange = std::make_shared<ServedExchange>(std::move(http), form, record, log_, metrics_);
+  record->polled = route.endpoint != nullptr && route.endpoint->is_polled();
+  const auto exchange = std::make_shared<ServedExchange>(std::move(http), *route.errors, record, log_,
+                                                         metrics_, trace_of(head, route), options_.model);
   exchange->add_header("X-Request-Id", record->id);
   if (const std::string_view trace = head.header("traceparent"); is_plain(trace)) {
     record->traceparent = trace;

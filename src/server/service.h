@@ -38,6 +38,8 @@ class Service final : public HttpApplication {
   std::size_t drain(double seconds = std::numeric_limits<double>::infinity());
   /// Returns when the metrics have been read once more, at the latest after `seconds`. Whether they were.
   bool wait_for_reader(double seconds) { return metrics_.wait_for_reader(seconds); }
+  /// Another file has the name of the log's (RequestLog::reopen()).
+  void reopen_log();
   /// What all requests are decoded in. After open().
   Session& session() { return *session_; }
 
@@ -49,8 +51,10 @@ class Service final : public HttpApplication {
  private:
   /// What answers a request, with the headers that all its answers have.
   std::shared_ptr<ServedExchange> exchange_of(const HttpRequest& head, std::shared_ptr<HttpExchange> http,
-                                              const ErrorForm& form,
+                                              const Route& route,
                                               const std::shared_ptr<RequestRecord>& record);
+  /// Null: it is not traced.
+  std::shared_ptr<RequestTrace> trace_of(const HttpRequest& head, const Route& route) const;
   /// Hands the request to its endpoint, here or on a worker.
   void run(const Endpoint& endpoint, HttpRequest request, const Served& served,
            const std::shared_ptr<ServedExchange>& exchange);
@@ -61,6 +65,7 @@ class Service final : public HttpApplication {
   const Tenants tenants_;
   RequestLog log_;
   ServerMetrics metrics_;
+  std::unique_ptr<SpanExporter> exporter_;  ///< null: there are no traces
   Slots slots_;
   CacheUse cache_use_;
   Engine* engine_ = nullptr;

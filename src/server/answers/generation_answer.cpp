@@ -14,6 +14,10 @@ namespace augur {
 
 namespace {
 
+double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
 /// Of a request that has failed.
 int status_of(const Result& result) {
   return result.refused ? 400 : result.crowded_out ? 429 : result.expired ? 504 : 500;
@@ -46,6 +50,7 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
   std::int64_t prompt_tokens = 0;
   for (const Request& request : requests) prompt_tokens += choices * std::ssize(request.prompt_tokens);
   lease_.take(missing_, prompt_tokens, many);
+  served_.metrics.asked(missing_, requests.front().max_tokens);
   std::vector<Ticket> tickets;
   try {
     for (std::size_t i = 0; i < results_.size(); ++i) {
@@ -60,11 +65,9 @@ void GenerationAnswer::submit(std::span<const Request> requests, const SubmitOpt
         self->begin_choice(index, prompt);
         self->observe_reading(index, done);
       };
-      if (stream_ && wants_rounds()) {
-        one.on_round = [self = shared_from_this(), index](const DraftRound& round) {
-          if (!self->failed_) self->take_round(index, round);
-        };
-      }
+      one.on_round = [self = shared_from_this(), index](const DraftRound& round) {
+        self->observe_round(index, round);
+      };
       tickets.push_back(served_.session.submit(std::move(one), choice(index, options)));
     }
   } catch (const std::exception& error) {
@@ -89,7 +92,7 @@ SubmitOptions GenerationAnswer::choice(int index, SubmitOptions options) {
     };
   }
   options.on_token = [self = shared_from_this(), index](const TokenEvent& event) {
-    if (event.token >= 0) self->observe_token(index);
+    if (event.token >= 0) self->observe_token(index, event);
     if (self->stream_ && !self->failed_) self->take_token(index, event);
     return true;
   };
@@ -103,6 +106,8 @@ void GenerationAnswer::begin_choice(int index, std::int64_t prompt_tokens) {
   Progress& progress = progress_[static_cast<std::size_t>(index)];
   if (progress.slot >= 0) return;
   lease_.prompt_begins(std::ssize(progress.prompt));
+  progress.begun = Clock::now();
+  served_.metrics.began(seconds_between(submitted_, progress.begun));
   progress.slot = served_.slots.occupy(prompt_tokens, progress.owner, index == 0 ? wishes_.slot : -1,
                                        served_.session_options.parallel);
 }
@@ -143,16 +148,26 @@ nlohmann::ordered_json GenerationAnswer::progress_json(int index) const {
           {"time_ms", timings.read_ms}};
 }
 
-void GenerationAnswer::observe_token(int index) {
+void GenerationAnswer::observe_round(int index, const DraftRound& round) {
+  const std::int64_t drafted = std::ssize(round.nodes) - 1;  // without the root
+  if (drafted > 0) served_.metrics.drafted(drafted);
+  if (served_.trace) progress_[static_cast<std::size_t>(index)].rounds.note(round);
+  if (stream_ && wants_rounds() && !failed_) take_round(index, round);
+}
+
+void GenerationAnswer::observe_token(int index, const TokenEvent& event) {
   Progress& progress = progress_[static_cast<std::size_t>(index)];
   begin_choice(index, 1);  // a prompt of one token is not read on its own
   served_.slots.decoded(progress.slot);
   const Clock::time_point now = Clock::now();
-  const double seconds = std::chrono::duration<double>(now - progress.last).count();
-  progress.written > 0 ? served_.metrics.next_token(seconds) : served_.metrics.first_token(seconds);
-  if (progress.written == 0 && served_.record->first_token_ms == 0)
-    served_.record->first_token_ms = seconds * 1e3;
-  if (progress.written == 0) {
+  const double seconds = seconds_between(progress.last, now);
+  if (event.depth > 0) served_.metrics.accepted_token(event.depth);
+  if (progress.written > 0) {
+    served_.metrics.next_token(seconds);
+  } else {
+    served_.metrics.first_token(seconds, std::ssize(progress.prompt));
+    if (served_.record->first_token_ms == 0) served_.record->first_token_ms = seconds * 1e3;
+    progress.first_token = now;
     progress.read = std::ssize(progress.prompt);
     if (stream_ && wishes_.progress && !failed_) take_progress(index);
   }
@@ -165,6 +180,20 @@ void GenerationAnswer::record_end(int index, const Result& result) {
   Progress& progress = progress_[static_cast<std::size_t>(index)];
   if (progress.slot < 0) lease_.give_back(std::ssize(progress.prompt));
   lease_.answer_ended();
+  const bool has_token = progress.written > 0;
+  served_.metrics.ended(result,
+                        {.whole = seconds_between(submitted_, Clock::now()),
+                         .prompt = has_token ? seconds_between(progress.begun, progress.first_token) : 0,
+                         .writing = has_token ? seconds_between(progress.first_token, progress.last) : 0,
+                         .has_token = has_token});
+  if (served_.trace) {
+    served_.trace->add_answer(index, result,
+                              {.submitted = submitted_,
+                               .began = progress.begun,
+                               .first_token = progress.first_token,
+                               .last_token = progress.last},
+                              progress.rounds);
+  }
   if (progress.slot >= 0) {
     std::vector<TokenId> text = std::move(progress.prompt);
     text.insert(text.end(), result.tokens.begin(), result.tokens.end());
@@ -175,7 +204,6 @@ void GenerationAnswer::record_end(int index, const Result& result) {
     served_.cache_use.add(served_.caller.account,
                           {.prompt = result.prompt_tokens, .cached = result.cached_tokens});
   }
-  served_.metrics.ended(result, std::chrono::duration<double>(Clock::now() - submitted_).count());
   RequestRecord& record = *served_.record;
   record.prompt_tokens += result.prompt_tokens;
   record.cached_tokens += result.cached_tokens;

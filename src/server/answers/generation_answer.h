@@ -76,15 +76,19 @@ class GenerationAnswer : public std::enable_shared_from_this<GenerationAnswer> {
     std::int64_t read = 0;     ///< of the prompt, those included
     Clock::time_point read_begun = {};
     Clock::time_point read_until = {};
-    int slot = -1;  ///< -1: it has not begun
+    Clock::time_point begun = {};        ///< it has its place; {}: it has none yet
+    Clock::time_point first_token = {};  ///< {}: there is none yet
+    int slot = -1;                       ///< -1: it has not begun
     std::vector<TokenId> prompt = {};
     bool keep = true;  ///< Request::cache_prompt
     TextOwner owner = {};
+    AnswerRounds rounds = {};  ///< where the request is traced
   };
 
   void begin_choice(int index, std::int64_t prompt_tokens);
   void observe_reading(int index, std::int64_t done);
-  void observe_token(int index);
+  void observe_token(int index, const TokenEvent& event);
+  void observe_round(int index, const DraftRound& round);
   void end_choice(int index, const Result& result);
   void record_end(int index, const Result& result);
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "grammar/compiler.h"
 #include "server/request_log.h"
+#include "support/poll_until.h"
 #include "support/server_fixture.h"
 #include "support/temporary_folder.h"
 
@@ -57,6 +58,68 @@ TEST_F(OperationsTest, MetricsCountWhatWasDone) {
   EXPECT_GT(
       value(R"(vllm:spec_decode_num_accepted_tokens_per_pos_total\{model_name="stories",position="0"\})"), 0);
   EXPECT_EQ(value(R"(augur:mean_accepted_length_count\{model_name="stories",drafter="draft"\})"), 1);
+}
+
+/// While a request runs, and when nothing does.
+TEST_F(OperationsTest, MetricsShowWhatIsBeingDone) {
+  open();
+  const auto value = [&](const std::string& text, const std::string& name) {
+    std::smatch match;
+    const std::regex line("\n" + name + R"(\{model_name="stories"\} ([0-9.e+-]+))");
+    return std::regex_search(text, match, line) ? std::stod(match[1]) : -1.0;
+  };
+  httplib::Request request;
+  request.method = "POST";
+  request.path = "/v1/completions";
+  request.body =
+      R"({"prompt": "Once upon a time", "max_tokens": 400, "n": 8, "stream": true, "ignore_eos": true})";
+  std::string running;
+  request.content_receiver = [&](const char*, std::size_t, std::uint64_t, std::uint64_t) {
+    if (running.empty()) running = metrics();
+    return true;
+  };
+  ASSERT_TRUE(httplib::Client("127.0.0.1", server_.port()).send(request));
+  EXPECT_GT(value(running, "vllm:generation_tokens_total"), 0) << "they count as they are made";
+  EXPECT_LT(value(running, "vllm:generation_tokens_total"), 3200);
+  EXPECT_GT(value(running, "vllm:prompt_tokens_total"), 0);
+  EXPECT_GT(value(running, "vllm:request_queue_time_seconds_count"), 0);
+  std::string idle;
+  ASSERT_TRUE(
+      testing_support::poll_until([&] { return value(idle = metrics(), "vllm:num_requests_running") == 0; }));
+  EXPECT_EQ(value(idle, "vllm:generation_tokens_total"), 3200);
+  EXPECT_EQ(value(idle, "vllm:kv_cache_usage_perc"), 0) << "kept texts give way";
+  EXPECT_EQ(value(idle, "augur:kv_memory_running_bytes"), 0);
+  EXPECT_GT(value(idle, "augur:prefix_cache_bytes"), 0);
+}
+
+/// A client that has all places gives one to another.
+TEST_F(OperationsTest, PreemptionsAreCounted) {
+  Service service({.model = "stories", .api_keys = {}, .speculation = {}, .trusted_proxies = {"127.0.0.1"}});
+  service.open(*engine_, {.parallel = 2});
+  HttpServer server({.port = 0}, service);
+  const auto ask = [&](const char* from, int choices, int tokens, const std::function<void()>& during) {
+    httplib::Request request;
+    request.method = "POST";
+    request.path = "/v1/completions";
+    request.headers = {{"X-Forwarded-For", from}};
+    request.body = json{
+        {"prompt", "Once"},
+        {"max_tokens", tokens},
+        {"n", choices},
+        {"ignore_eos", true},
+        {"stream",
+         true}}.dump();
+    bool asked = false;
+    request.content_receiver = [&](const char*, std::size_t, std::uint64_t, std::uint64_t) {
+      if (!std::exchange(asked, true)) during();
+      return true;
+    };
+    return httplib::Client("127.0.0.1", server.port()).send(request);
+  };
+  ASSERT_TRUE(ask("203.0.113.1", 16, 400, [&] { ASSERT_TRUE(ask("203.0.113.2", 1, 5, [] {})); }));
+  EXPECT_THAT(httplib::Client("127.0.0.1", server.port()).Get("/metrics")->body,
+              HasSubstr("vllm:num_preemptions_total{model_name=\"stories\"} 1\n"));
+  service.drain();
 }
 
 TEST_F(OperationsTest, SlotsShowWhatRuns) {
