@@ -159,6 +159,100 @@ END
   [[ $(curl -s -o "$work/answer" -w '%{http_code}' "$url/health/ready") == 503 ]] || fail "it is to end, and ready"
 }
 
+# The rules and the dashboard in deploy/ against a Prometheus that scrapes a server with the example's credentials: all
+# queries are such, and every name in them is one that there is.
+check_prometheus() {
+  need prometheus prometheus
+  need promtool prometheus
+  promtool check rules deploy/prometheus/alerts.yml
+  promtool test rules deploy/prometheus/alerts_test.yml
+  echo secret > "$work/key"
+  # Nobody listens at the collector's address.
+  serve metrics --api-key other --metrics-key secret --llamacpp-metrics --spec-type ngram \
+    --otlp-endpoint http://127.0.0.1:1
+  cp deploy/prometheus/alerts.yml "$work/"
+  sed -e "s|/etc/prometheus/augur-metrics-key|$work/key|; s|targets: .*|targets: [${url#http://}]|" \
+    -e 's/_interval: 15s/_interval: 1s/' deploy/prometheus/prometheus.yml > "$work/prometheus.yml"
+  promtool check config "$work/prometheus.yml"
+  ask() { curl -s -H 'Authorization: Bearer other' -d "$1" -o "$work/answer" "$url/v1/completions"; }
+  ask '{"prompt": "Once upon a time", "max_tokens": 40, "ignore_eos": true}'
+  ask '{"prompt": 7}'
+  curl -sf -H 'Authorization: Bearer secret' "$url/metrics" > "$work/metrics"
+  # promtool has one complaint: about the colons, which vLLM's names have.
+  promtool check metrics < "$work/metrics" > "$work/lint" 2>&1 || true
+  ! grep -v "metric names should not contain ':'" "$work/lint" || fail "promtool has something against the metrics"
+  prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/data" --web.listen-address=127.0.0.1:0 \
+    2> "$work/prometheus.log" &
+  until listening=$(grep -om1 'Listening on.*address=[0-9.:]*' "$work/prometheus.log"); do
+    kill -0 $! 2> /dev/null || fail "Prometheus did not start: $(tail -n 3 "$work/prometheus.log")"
+    sleep 0.1
+  done
+  python3 - "http://${listening##*=}" deploy/grafana.json deploy/prometheus/alerts.yml << 'END'
+import json, re, sys, time, urllib.parse, urllib.request
+
+def ask(path, **parameters):
+    with urllib.request.urlopen(f"{sys.argv[1]}/api/v1/{path}?{urllib.parse.urlencode(parameters)}") as answer:
+        return json.load(answer)["data"]
+
+def value(query):
+    result = ask("query", query=query)["result"]
+    return float(result[0]["value"][1]) if result else 0.0
+
+for _ in range(600):
+    if value('count_over_time(up{job="augur"}[1m])') >= 3:
+        break
+    time.sleep(0.1)
+assert value('up{job="augur"}') == 1, ask("targets")
+rules = [rule for group in ask("rules")["groups"] for rule in group["rules"]]
+panels = [t["expr"].replace("$model", ".*") for p in json.load(open(sys.argv[2]))["panels"] for t in p["targets"]]
+queries = panels + [rule["query"] for rule in rules]
+known = set(ask("label/__name__/values"))
+for query in queries:
+    ask("query", query=query)  # one that is none raises
+    for name in re.findall(r"\b(?:vllm:|augur:|process_)[a-z_:]+", query):
+        assert name in known, f"{query}: there is no {name}"
+assert rules and all(rule["health"] == "ok" for rule in rules), rules
+assert not [rule["name"] for rule in rules if rule["state"] == "firing"], rules
+assert value("vllm:generation_tokens_total") == 40 and value("vllm:kv_cache_usage_perc") == 0
+print(f"{len(queries)} queries, {len(known)} names")
+END
+}
+
+# Whoever reads the log, or what it lies on, holds nobody up. FILE: --log-file; empty: there is none.
+serves_without_log() { # NAME FILE STDERR
+  local name=$1 i
+  "$AUGUR" serve -m "$MODEL" --port 0 ${2:+--log-file "$2"} > "$work/$name.out" 2> "$3" &
+  server=$!
+  until url=$(grep -osm1 'http://[0-9.]*:[0-9]*' "$work/$name.out"); do
+    kill -0 "$server" 2> /dev/null || fail "$name: the server did not start"
+    sleep 0.1
+  done
+  printf 'url = "%s/%s"\noutput = /dev/null\n' "$url" "$(printf 'x%.0s' {1..20000})" > "$work/long"
+  for i in {1..100}; do cat "$work/long"; done | curl -s -m 60 -K - || fail "$name: requests are not answered"
+  curl -sf -m 60 -d '{"prompt": "Once", "max_tokens": 3}' -o "$work/answer" "$url/v1/completions" \
+    || fail "$name: completions are not answered"
+  curl -sf -m 60 "$url/metrics" | grep '^augur:log_lines_dropped_total' | grep -qv ' 0$' \
+    || fail "$name: no line was dropped"
+  kill -TERM "$server"
+  timeout 60 tail --pid="$server" -f /dev/null || fail "$name: SIGTERM does not end it"
+  wait "$server" || fail "$name: it ended with $?"
+}
+
+check_log() {
+  mkfifo "$work/pipe"
+  sleep 1000 < "$work/pipe" &
+  serves_without_log 'a pipe that nobody reads' "" "$work/pipe"
+  serves_without_log 'a full device' "" /dev/full
+  serves_without_log 'a full device as a file' /dev/full "$work/stderr"
+  mkdir "$work/disk"
+  if ! mount -t tmpfs -o size=64k tmpfs "$work/disk" 2> /dev/null; then
+    echo "a full disk: not tried, as nothing can be mounted here"
+    return
+  fi
+  serves_without_log 'a full disk' "$work/disk/log" "$work/stderr"
+  umount "$work/disk"
+}
+
 # --- All of them --------------------------------------------------------------------------------------------------
 
 mapfile -t all < <(sed -n 's/^check_\([a-z_]*\)() .*/\1/p' "$0")
