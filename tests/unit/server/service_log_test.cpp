@@ -31,7 +31,7 @@ TEST_F(ServiceLogTest, LoadingAndDrainingAreNoErrors) {
   EXPECT_TRUE(server.comes_to_log("error=\"the model is loading\""));
   server.open(*engine_);
   server.service().drain();
-  EXPECT_EQ(server.get("/v1/models")->status, 503);
+  EXPECT_EQ(server.post("/v1/completions", {{"prompt", "Once"}})->status, 503);
   EXPECT_TRUE(server.comes_to_log("error=\"the server is about to end\""));
   EXPECT_THAT(server.log(), Not(HasSubstr("level=error")));
 }
