@@ -43,8 +43,11 @@ struct SessionOptions {
   double prompt_share = 1.0;
   /// Bytes that the caches of running requests, and of texts that are kept, may take together. Requests
   /// beyond it wait, the newest first, and go on with the same tokens; a request that would not fit alone
-  /// ends where its memory does. 0: four fifths of what is available when the session opens.
+  /// ends where its memory does. Where the system has less when it comes to that, they wait in the same way.
+  /// Less than a page of tokens takes is an error. 0: `memory_share` of what is available when the session
+  /// opens.
   std::int64_t memory = 0;
+  double memory_share = 0.8;  ///< above 0, at most 1
   /// Of these, what texts that have been read or written may take, so that requests that begin like them need
   /// not read them again. Those used least recently go first. 0: none are kept.
   std::int64_t cache_bytes = std::int64_t{8} << 30;
@@ -155,6 +158,9 @@ class Session {
   /// longest.
   void forget_text(std::vector<TokenId> tokens, TextFileCallback done, TextOwner owner = {});
 
+  /// Calls `done` on the session's own thread, between two steps: whoever waits for that knows it alive. `done`
+  /// throws nothing.
+  void ping(std::function<void()> done);
   /// Takes in no more requests, and returns when all have ended; what has not within `seconds` is cancelled.
   /// Returns how many that were. Not from a callback.
   std::size_t drain(double seconds = std::numeric_limits<double>::infinity());

@@ -144,11 +144,9 @@ void Batch::end(Running ended) {
 }
 
 void Batch::fail(const std::exception_ptr& why) {
-  for (std::vector<Running>* some : {&running_, &waiting_}) {
-    for (Running& r : std::exchange(*some, {})) {
-      r.generation.reset();
-      r.done(failed(why));
-    }
+  for (Running& r : std::exchange(running_, {})) {
+    r.generation.reset();
+    r.done(failed(why));
   }
 }
 

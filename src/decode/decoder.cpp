@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/out_of_memory.h"
 #include "draft/usual_sizes.h"
 
 namespace augur {
@@ -201,11 +202,16 @@ void Decoder::build_batch() {
   }
   forward_.begin(tap_layers_.empty() ? target_.config().layers : tap_layers_.front(), parts_.size(), rows);
   std::size_t kept = 0;
-  for (Part& part : parts_) {  // whoever gets no room in its cache is out of the step
-    if (guarded(*part.sequence, [&] { open(part); })) {
-      add_rows(part);
-      parts_[kept++] = part;
+  for (Part& part : parts_) {
+    try {
+      open(part);
+    } catch (...) {
+      if (throws_for_pages_ && parts_.size() > 1 && is_want_of_memory(std::current_exception())) throw;
+      part.sequence->fail(std::current_exception());
+      continue;
     }
+    add_rows(part);
+    parts_[kept++] = part;
   }
   parts_.resize(kept);
 }

@@ -41,6 +41,9 @@ class Decoder {
   /// as the costs say (no less than a few rows, so that they get on). Without it they take all of
   /// prefill_rows.
   void limit_prompts(double share) { prompt_share_ = share; }
+  /// Pages that one of several sequences cannot have make step() throw, as the others may have some to give.
+  /// Otherwise they end that sequence.
+  void throw_for_pages(bool throws) { throws_for_pages_ = throws; }
 
   /// From now on texts begin with what `kept` knows of them, and are kept in it as far as they have been run.
   /// It outlives the decoder; null: none any more.
@@ -96,6 +99,7 @@ class Decoder {
   PrefixCache* kept_ = nullptr;
   RunElsewhere elsewhere_;
   double prompt_share_ = std::numeric_limits<double>::infinity();
+  bool throws_for_pages_ = false;
   CostModel costs_;
   Round round_{costs_, *options_.clock};
   StepTimes times_{costs_};

@@ -41,6 +41,12 @@ std::int64_t tokens_in(std::int64_t bytes, std::int64_t page_bytes) {
 
 }  // namespace
 
+std::int64_t KvBudget::least(const KvCache& target) {
+  std::int64_t all = 0;
+  target.for_pools([&](const KvPagePool& pool, std::int64_t) { all += pool.page_bytes(); });
+  return pages_of(kKvPageSlots + kStepSlots) * all;
+}
+
 void KvBudget::count(const Sequence& sequence) {
   sequence.for_page_pools([&](const KvPagePool& pool, std::int64_t) {
     if (std::find(pools_.begin(), pools_.end(), &pool) == pools_.end()) pools_.push_back(&pool);
@@ -73,10 +79,26 @@ std::int64_t KvBudget::whole(const Sequence& sequence) {
 }
 
 bool KvBudget::make_room(std::int64_t bytes) {
-  while (in_use() + bytes > bytes_ && kept_.texts() > 0) kept_.drop_oldest();
-  while (in_use() + bytes > bytes_ && drafters_.drop_learnt()) {
+  while (in_use() + bytes > bytes_now_ && kept_.texts() > 0) kept_.drop_oldest();
+  while (in_use() + bytes > bytes_now_ && drafters_.drop_learnt()) {
   }
-  return in_use() + bytes <= bytes_;
+  return in_use() + bytes <= bytes_now_;
+}
+
+bool KvBudget::drop_kept() {
+  bool dropped = kept_.texts() > 0;
+  while (kept_.texts() > 0) kept_.drop_oldest();
+  while (drafters_.drop_learnt()) dropped = true;
+  return dropped;
+}
+
+void KvBudget::shrink(std::int64_t bytes) {
+  bytes_now_ = std::min(bytes_now_, in_use() + bytes);
+}
+
+void KvBudget::recover() {
+  constexpr std::int64_t kSteps = 256;  // to grow from nothing
+  bytes_now_ = bytes_ - bytes_now_ <= bytes_ / kSteps ? bytes_ : bytes_now_ + bytes_ / kSteps;
 }
 
 void KvBudget::settle() {

@@ -8,6 +8,7 @@
 #include "api/drafters.h"
 #include "decode/prefix_cache.h"
 #include "decode/sequence.h"
+#include "model/kv_cache.h"
 
 namespace augur {
 
@@ -17,7 +18,9 @@ class KvBudget {
  public:
   /// `kept` and `drafters` outlive it. Of all bytes so many may be taken by what is kept and learnt.
   KvBudget(std::int64_t bytes, std::int64_t kept_bytes, PrefixCache& kept, Drafters& drafters)
-      : bytes_(bytes), kept_bytes_(kept_bytes), kept_(kept), drafters_(drafters) {}
+      : bytes_(bytes), bytes_now_(bytes), kept_bytes_(kept_bytes), kept_(kept), drafters_(drafters) {}
+  /// Bytes without which no text fits that is worth serving: a page of tokens, and a step.
+  static std::int64_t least(const KvCache& target);
   /// Drops what is kept and learnt beyond its share.
   void settle();
 
@@ -34,12 +37,22 @@ class KvBudget {
   /// Drops kept texts, then what is learnt, until so many more bytes fit. False: they do not fit even so.
   bool make_room(std::int64_t bytes);
 
+  /// Drops all that is kept and learnt. False: there was nothing.
+  bool drop_kept();
+
+  /// The system has no more memory than is in use now, and so many bytes: others have taken what the budget
+  /// was to have.
+  void shrink(std::int64_t bytes);
+  /// A step has found its memory: the budget grows again a little, towards what it was.
+  void recover();
+
   std::int64_t in_use() const;
   /// What the caches of `running` take of it; pages that several of them hold count once.
   std::int64_t held_by(std::span<const Sequence* const> running);
 
  private:
   const std::int64_t bytes_;
+  std::int64_t bytes_now_;
   const std::int64_t kept_bytes_;
   PrefixCache& kept_;
   Drafters& drafters_;

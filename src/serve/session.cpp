@@ -18,6 +18,7 @@
 #include "api/engine_access.h"
 #include "api/owner_name.h"
 #include "base/error.h"
+#include "base/out_of_memory.h"
 #include "base/system_memory.h"
 #include "draft/lookup/earlier_outputs.h"
 #include "serve/job_pool.h"
@@ -98,6 +99,13 @@ class Session::Impl {
               .target = EngineAccess::model(engine).make_cache(),
               .drafters = EngineAccess::text_keepers(engine)},
         compilers_(options_.compilers) {
+    if (const std::int64_t least = KvBudget::least(form_.target); options_.memory < least) {
+      const auto mib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+      throw Error(
+          "session: {:.1f} MiB of memory for the keys and values of requests: expected {:.1f} MiB at least, "
+          "which {} tokens take",
+          mib(options_.memory), mib(least), kKvPageSlots);
+    }
     // Who is taken in is not to be lost for want of memory.
     constexpr std::size_t kMost = 1 << 16;
     const std::size_t most = std::min(
@@ -110,6 +118,7 @@ class Session::Impl {
     EngineAccess::measure_costs(engine);
     Decoder& decoder = EngineAccess::decoder(engine);
     decoder.limit_prompts(options.prompt_share);
+    decoder.throw_for_pages(true);
     if (options.cache_bytes > 0) decoder.reuse_prefixes(&kept_);
     decoder.make_masks_elsewhere([this](std::function<void()> job) {
       compilers_.add([this, job = std::move(job)] {
@@ -138,10 +147,16 @@ class Session::Impl {
       throw Error("session: {} bytes of memory, {} of them to keep texts: expected 0 or more", options.memory,
                   options.cache_bytes);
     }
+    if (!(options.memory_share > 0 && options.memory_share <= 1)) {
+      throw Error("session: a share of {} of the memory: expected more than 0, at most 1",
+                  options.memory_share);
+    }
     if (options.memory == 0) {
       const std::optional<std::int64_t> available = available_memory();
       if (available == 0) throw Error("session: no memory is left for the texts of requests");
-      options.memory = available ? *available / 5 * 4 : std::numeric_limits<std::int64_t>::max();
+      options.memory = available
+                           ? static_cast<std::int64_t>(static_cast<double>(*available) * options.memory_share)
+                           : std::numeric_limits<std::int64_t>::max();
     }
     return options;
   }
@@ -160,6 +175,7 @@ class Session::Impl {
     }
     thread_.join();
     EngineAccess::decoder(engine_).limit_prompts(std::numeric_limits<double>::infinity());
+    EngineAccess::decoder(engine_).throw_for_pages(false);
     EngineAccess::decoder(engine_).reuse_prefixes(nullptr);
     EngineAccess::decoder(engine_).make_masks_elsewhere(nullptr);
     EngineAccess::drafters(engine_).limit_learnt(EarlierOutputs::kUsualBytes);
@@ -425,8 +441,9 @@ class Session::Impl {
         share_memory();
         ++steps_;
         batch_.step();
+        budget_.recover();
       } catch (...) {
-        batch_.fail(std::current_exception());
+        step_failed(std::current_exception());
       }
       budget_.settle();  // texts that have ended have left what they taught
       note_load();
@@ -448,6 +465,20 @@ class Session::Impl {
       if (!budget_.make_room(room) && !running.empty()) break;
       batch_.begin(next.number);
     }
+  }
+
+  /// A step that finds no memory, though the budget has some left, has changed nothing, and is made again
+  /// with less: without kept texts; then without the last request, which waits; then without the only one's
+  /// drafters.
+  void step_failed(const std::exception_ptr& why) {
+    try {
+      if (is_want_of_memory(why) && (budget_.drop_kept() || suspend_one() || batch_.stop_drafting())) {
+        budget_.shrink(KvBudget::growth(batch_.running()));
+        return;
+      }
+    } catch (...) {  // there is no memory even for that
+    }
+    batch_.fail(why);
   }
 
   bool suspend_one() {
@@ -731,6 +762,10 @@ void Session::load_text(std::string path, TextFileCallback done, TextOwner owner
 
 void Session::forget_text(std::vector<TokenId> tokens, TextFileCallback done, TextOwner owner) {
   impl_->forget_text(std::move(tokens), std::move(done), owner);
+}
+
+void Session::ping(std::function<void()> done) {
+  impl_->post(std::move(done));
 }
 
 std::size_t Session::drain(double seconds) {

@@ -1,8 +1,7 @@
 #include "server/problem.h"
 
-#include <new>
-
 #include "base/error.h"
+#include "base/out_of_memory.h"
 
 namespace augur {
 
@@ -11,9 +10,10 @@ Problem problem_of(const std::exception_ptr& thrown) {
     std::rethrow_exception(thrown);
   } catch (const Problem& problem) {
     return problem;
-  } catch (const std::bad_alloc&) {
-    return {503, "the server has no memory left for this request", {}, {{"Retry-After", "1"}}};
   } catch (...) {
+    if (is_want_of_memory(thrown)) {
+      return {503, "the server has no memory left for this request", {}, {{"Retry-After", "1"}}};
+    }
     return {500, describe(thrown)};
   }
 }

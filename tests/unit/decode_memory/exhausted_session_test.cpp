@@ -2,8 +2,10 @@
 // request with an error, or several, and never the process. The others' ids are what they would have been.
 #include <gtest/gtest.h>
 
+#include <future>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "augur/session.h"
@@ -74,6 +76,52 @@ TEST(ExhaustedSession, EveryRequestHasAResult) {
     heap::fail_at(0);
   }
   EXPECT_GT(failures, 20);
+}
+
+/// What the system refuses in the middle of a batch, though the budget has it, ends nobody: the last request
+/// waits, and all have the tokens that they have alone.
+TEST(ExhaustedSession, ARefusedReservationHasRequestsWait) {
+  EngineOptions options;
+  options.model = stories_path().string();
+  options.threads = 1;
+  options.cost_cache = "none";
+  std::vector<std::vector<TokenId>> expected;
+  bool reached = true;
+  int refused = 0;
+  for (std::int64_t n = 1; reached; ++n) {
+    SCOPED_TRACE(testing::Message() << "mapping " << n);
+    Engine engine(options);  // that has made no room for more than one text yet
+    if (expected.empty()) {
+      Engine other(options);
+      for (const Request& r : requests()) expected.push_back(other.generate(r).tokens);
+    }
+    Session session(engine, {.parallel = 4, .cache_bytes = 0});
+    std::vector<Request> all = requests();
+    std::promise<void> running;
+    std::promise<void> go_on;
+    bool first = true;
+    std::vector<Ticket> tickets;
+    tickets.push_back(session.submit(all[0], {.on_token = [&](const TokenEvent&) {
+                                       if (std::exchange(first, false)) {
+                                         running.set_value();
+                                         go_on.get_future().wait();
+                                       }
+                                       return true;
+                                     }}));
+    running.get_future().wait();
+    for (std::size_t i = 1; i < all.size(); ++i) tickets.push_back(session.submit(all[i]));
+    heap::fail_mapping_at(n);
+    go_on.set_value();
+    for (std::size_t i = 0; i < tickets.size(); ++i) {
+      const Result result = tickets[i].wait();
+      EXPECT_EQ(result.error, "") << i;
+      EXPECT_EQ(result.tokens, expected[i]) << i;
+    }
+    reached = heap::has_failed();
+    heap::fail_mapping_at(0);
+    refused += reached;
+  }
+  EXPECT_GT(refused, 0);
 }
 
 /// A drafter that ends keeps as much of its output as there is memory for.

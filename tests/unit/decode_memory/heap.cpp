@@ -13,7 +13,8 @@ namespace augur::heap {
 namespace {
 
 std::atomic<std::int64_t> count{0};
-std::atomic<std::int64_t> failing{0};  ///< number of the call that fails; 0: none
+std::atomic<std::int64_t> failing{0};          ///< number of the call that fails; 0: none
+std::atomic<std::int64_t> failing_mapping{0};  ///< calls of mmap until then; 0: none
 std::atomic<bool> failed{false};
 
 /// Counts a call. True: it is to fail.
@@ -21,6 +22,15 @@ bool refuse() {
   if (++count != failing) return false;
   failed = true;
   return true;
+}
+
+/// The same of a call of mmap.
+bool refuse_mapping() {
+  if (failing_mapping > 0 && --failing_mapping == 0) {
+    failed = true;
+    return true;
+  }
+  return refuse();
 }
 
 }  // namespace
@@ -32,6 +42,11 @@ std::int64_t allocations() {
 void fail_at(std::int64_t n) {
   failed = false;
   failing = n == 0 ? 0 : count + n;
+}
+
+void fail_mapping_at(std::int64_t n) {
+  failed = false;
+  failing_mapping = n;
 }
 
 bool has_failed() {
@@ -54,7 +69,7 @@ bool has_failed() {
 
 extern "C" [[gnu::noinline]] void* mmap(void* address, std::size_t length, int protection, int flags,
                                         int descriptor, off_t offset) noexcept {
-  if (augur::heap::refuse()) {
+  if (augur::heap::refuse_mapping()) {
     errno = ENOMEM;
     return MAP_FAILED;
   }

@@ -12,6 +12,8 @@ std::int64_t allocations();
 /// The `n`-th allocation from now on fails, as if memory had run out: operator new throws std::bad_alloc,
 /// mmap reports ENOMEM. 0: none does.
 void fail_at(std::int64_t n);
+/// The same of the calls of mmap alone.
+void fail_mapping_at(std::int64_t n);
 /// Whether it has come to that.
 bool has_failed();
 

@@ -422,12 +422,38 @@ TEST_F(SessionTest, ATextEndsWhereItsMemoryDoes) {
   }
 }
 
+/// A session in whose memory no text fits would refuse every request.
+TEST_F(SessionTest, SaysHowMuchMemoryItNeeds) {
+  constexpr std::int64_t kPage = 40960;
+  try {
+    const Session session(*engine_, {.memory = 3 * kPage});
+    ADD_FAILURE() << "it serves nobody";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("expected 0.2 MiB at least, which 64 tokens take"));
+  }
+  Session session(*engine_, {.memory = 4 * kPage, .cache_bytes = 0});
+  Request r = request("Once", -1);
+  r.ignore_eos = true;
+  const Result result = session.submit(r).wait();
+  EXPECT_EQ(result.error, "");
+  EXPECT_GT(result.tokens.size(), 30U);
+}
+
+/// Of two servers on a machine each takes its part.
+TEST_F(SessionTest, TakesItsShareOfTheMemory) {
+  const Session whole(*engine_, {.memory_share = 0.8});
+  const Session part(*engine_, {.memory_share = 0.2});
+  EXPECT_LT(part.load().memory, whole.load().memory / 2);
+}
+
 TEST_F(SessionTest, RefusesWhatCannotBe) {
   EXPECT_THROW(Session(*engine_, {.parallel = 0}), std::runtime_error);
   EXPECT_THROW(Session(*engine_, {.parallel = Engine::kMostParallel + 1}), std::runtime_error);
   EXPECT_THROW(Session(*engine_, {.queue = 0}), std::runtime_error);
   EXPECT_THROW(Session(*engine_, {.prompt_share = -1}), std::runtime_error);
   EXPECT_THROW(Session(*engine_, {.memory = -1}), std::runtime_error);
+  EXPECT_THROW(Session(*engine_, {.memory_share = 0}), std::runtime_error);
+  EXPECT_THROW(Session(*engine_, {.memory_share = 1.5}), std::runtime_error);
   EXPECT_THROW(Session(*engine_, {.cache_bytes = -1}), std::runtime_error);
   Session session(*engine_);
   const std::atomic<bool> flag = false;

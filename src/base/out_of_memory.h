@@ -1,0 +1,17 @@
+#pragma once
+#include <exception>
+
+#include "base/error.h"
+
+namespace augur {
+
+/// The system has refused memory. The message says how much.
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Whether it was thrown for want of memory: this, or std::bad_alloc. `thrown` is not null.
+bool is_want_of_memory(const std::exception_ptr& thrown);
+
+}  // namespace augur
