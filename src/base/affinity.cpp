@@ -1,5 +1,7 @@
 #include "base/affinity.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -27,6 +29,13 @@ class CpuSet {
   std::vector<Word> words_;
 };
 
+int bind(pthread_t thread, std::span<const int> cpus) {
+  if (cpus.empty()) return 0;
+  CpuSet set(static_cast<std::size_t>(*std::max_element(cpus.begin(), cpus.end())) + 1);
+  for (const int cpu : cpus) set.add(cpu);
+  return pthread_setaffinity_np(thread, set.bytes(), set.data());
+}
+
 }  // namespace
 
 std::vector<int> allowed_cpus(const ReadAffinity& read) {
@@ -46,11 +55,12 @@ std::vector<int> allowed_cpus(const ReadAffinity& read) {
   return cpus;
 }
 
-void bind_thread(std::span<const int> cpus) {
-  if (cpus.empty()) return;
-  CpuSet set(static_cast<std::size_t>(*std::max_element(cpus.begin(), cpus.end())) + 1);
-  for (const int cpu : cpus) set.add(cpu);
-  sched_setaffinity(0, set.bytes(), set.data());
+int bind_thread(std::span<const int> cpus) {
+  return bind(pthread_self(), cpus);
+}
+
+int bind_thread(std::thread& thread, std::span<const int> cpus) {
+  return bind(thread.native_handle(), cpus);
 }
 
 int usable_cpus(std::size_t allowed, std::optional<double> granted) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <thread>
 #include <vector>
 
 namespace augur {
@@ -18,8 +19,11 @@ std::vector<int> allowed_cpus(const ReadAffinity& read = [](std::size_t bytes, c
   return sched_getaffinity(0, bytes, set);
 });
 
-/// From now on the calling thread runs on these only; where the system refuses, it runs on as before.
-void bind_thread(std::span<const int> cpus);
+/// From now on the calling thread runs on these only. 0, or errno where the system refuses: it runs on as
+/// before.
+int bind_thread(std::span<const int> cpus);
+/// The same of another.
+int bind_thread(std::thread& thread, std::span<const int> cpus);
 
 /// Threads of a team that is given no size: one for each of the `allowed` processors, or for each that
 /// control groups grant the time of (GroupLimits::cpus), rounded up. At least 1.

@@ -1,6 +1,7 @@
 #include "base/thread_pool.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <system_error>
@@ -40,6 +41,21 @@ class BoundHere {
   const std::vector<int> before_;
 };
 
+Error cannot_bind(int cpu, int error) {
+  return Error("threads: one cannot be bound to processor {}: {}", cpu, std::strerror(error));
+}
+
+/// Error where not every thread can have a processor of its own, the caller's being the first.
+void check_bindable(const std::vector<int>& cpus, int threads) {
+  if (static_cast<std::size_t>(threads) > cpus.size()) {
+    throw Error("threads: {} cannot be bound to a processor each, as this process may use {}", threads,
+                cpus.size());
+  }
+  const int error = bind_thread(std::span(cpus).first(1));
+  if (error == 0) bind_thread(cpus);
+  if (error != 0) throw cannot_bind(cpus.front(), error);
+}
+
 int usable(std::size_t allowed) {
   return usable_cpus(allowed, group_limits().cpus);
 }
@@ -73,13 +89,14 @@ void SpinBarrier::wait() {
 
 ThreadPool::ThreadPool(int threads, bool pin, CoreWatch::Source company)
     : cpus_(allowed_cpus()),
-      pin_(pin && !cpus_.empty()),
+      pin_(pin),
       size_(thread_count(threads, cpus_.size())),
       spins_(size_ > usable(cpus_.size()) ? 0 : kBarrierSpins),
       watch_(cpus_, std::move(company)),
       team_(size_),
       barrier_(size_, spins_),
       workers_(static_cast<std::size_t>(size_ - 1)) {
+  if (pin_) check_bindable(cpus_, size_);
   int rank = 1;
   try {
     for (; rank < size_; ++rank)
@@ -87,6 +104,12 @@ ThreadPool::ThreadPool(int threads, bool pin, CoreWatch::Source company)
   } catch (const std::system_error& error) {
     stop();
     throw Error("threads: only {} of {} could be started: {}", rank, size_, error.what());
+  }
+  for (std::size_t i = 0; pin_ && i < workers_.size(); ++i) {
+    const int error = bind_thread(workers_[i].thread, std::span(&cpus_[i + 1], 1));
+    if (error == 0) continue;
+    stop();
+    throw cannot_bind(cpus_[i + 1], error);
   }
 }
 
@@ -130,7 +153,6 @@ void ThreadPool::run_region(RegionFn fn, void* context) {
 }
 
 void ThreadPool::worker(int rank) {
-  if (pin_) bind_thread(std::span(&cpus_[static_cast<std::size_t>(rank) % cpus_.size()], 1));
   const std::atomic<std::uint32_t>& regions = workers_[static_cast<std::size_t>(rank - 1)].regions;
   std::uint32_t seen = 0;
   while (true) {

@@ -1,5 +1,7 @@
 #include "cli/text_file.h"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -19,7 +21,8 @@ std::string read_text(const std::string& path) {
   };
   if (path == "-") return slurp(std::cin);
   std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) throw Error("{}: cannot be read", path);
+  if (!file) throw Error("{}: cannot be read: {}", path, std::strerror(errno));
+  if (std::filesystem::is_directory(path)) throw Error("{}: cannot be read: {}", path, std::strerror(EISDIR));
   return slurp(file);
 }
 

@@ -14,8 +14,11 @@
 namespace augur {
 
 bool file_exists(const std::filesystem::path& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
+  std::error_code error;
+  const bool exists = std::filesystem::exists(path, error);
+  if (error == std::errc::permission_denied)
+    throw Error("{}: cannot be looked up: {}", path.string(), error.message());
+  return exists;
 }
 
 MappedFile::MappedFile(const std::filesystem::path& path) : path_(path.string()) {

@@ -93,6 +93,20 @@ TEST(ThreadPool, PinnedThreadsSitOnDifferentCores) {
   EXPECT_EQ(ThreadPool(0, true).size(), usable_cpus(allowed, group_limits().cpus));
 }
 
+TEST(ThreadPool, SaysWhyItCannotPin) {
+  const auto allowed = static_cast<int>(cores_allowed());
+  try {
+    const ThreadPool pool(allowed + 1, true);
+    ADD_FAILURE() << "two threads share a core";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 fmt::format("threads: {} cannot be bound to a processor each, as this process may use {}",
+                             allowed + 1, allowed)
+                     .c_str());
+  }
+  EXPECT_EQ(cores_allowed(), static_cast<std::size_t>(allowed)) << "the caller stays bound";
+}
+
 TEST(ThreadPool, MakesWayForWhoTakesACore) {
   cpu_set_t set;
   CPU_ZERO(&set);

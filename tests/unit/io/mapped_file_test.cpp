@@ -1,6 +1,7 @@
 #include "io/mapped_file.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "unit/io/test_files.h"
 
@@ -31,6 +32,20 @@ TEST(MappedFile, RefusesWhatIsNoFile) {
   ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
   expect_error([&] { MappedFile(folder / "fifo"); },
                {"fifo", "regular file"});  // and does not wait for a writer
+}
+
+/// What may not be looked up is not missing: whoever starts the server as another user is told so.
+TEST(FileExists, SaysWhatItMayNotLookUp) {
+  const TemporaryFolder folder;
+  const std::filesystem::path closed = folder / "closed";
+  std::filesystem::create_directory(closed);
+  EXPECT_FALSE(file_exists(closed / "model.gguf"));
+  std::filesystem::permissions(closed, std::filesystem::perms::none);
+  const bool root = ::geteuid() == 0;  // who may look anywhere
+  ASSERT_EQ(root ? ::seteuid(65534) : 0, 0);
+  expect_error([&] { file_exists(closed / "model.gguf"); }, {"model.gguf", "Permission denied"});
+  ASSERT_EQ(root ? ::seteuid(0) : 0, 0);
+  std::filesystem::permissions(closed, std::filesystem::perms::owner_all);
 }
 
 }  // namespace
