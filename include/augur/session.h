@@ -158,8 +158,8 @@ class Session {
   /// longest.
   void forget_text(std::vector<TokenId> tokens, TextFileCallback done, TextOwner owner = {});
 
-  /// Calls `done` on the session's own thread, between two steps: whoever waits for that knows it alive. `done`
-  /// throws nothing.
+  /// Calls `done` on the session's own thread, between two steps: whoever waits for that knows it alive.
+  /// `done` throws nothing.
   void ping(std::function<void()> done);
   /// Takes in no more requests, and returns when all have ended; what has not within `seconds` is cancelled.
   /// Returns how many that were. Not from a callback.

@@ -14,16 +14,20 @@
 #include "augur/session.h"
 #include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/door_flags.h"
 #include "cli/engine_flags.h"
 #include "cli/hangup.h"
 #include "cli/interrupt.h"
 #include "cli/limit_flags.h"
 #include "cli/output.h"
 #include "cli/plan_flags.h"
+#include "cli/service_manager.h"
 #include "cli/settings.h"
 #include "cli/tell.h"
 #include "cli/template_flags.h"
 #include "cli/validators.h"
+#include "cli/watchdog.h"
+#include "server/admin_door.h"
 #include "server/fields/request_fields.h"
 #include "server/http/http_server.h"
 #include "server/keys/api_key.h"
@@ -39,6 +43,7 @@ struct ServeFlags {
   std::int64_t cache_mib = SessionOptions{}.cache_bytes >> 20;
   SessionOptions session;
   HttpOptions http;
+  std::optional<HttpOptions> admin;  ///< the listener for those who operate the server
   std::string alias;
   std::vector<std::string> api_keys;
   double tpot_ms = 0;
@@ -64,10 +69,6 @@ struct ServeFlags {
   std::vector<std::string> tags;
 };
 
-bool is_loopback(const std::string& host) {
-  return host.starts_with("127.") || host == "::1" || host == "localhost" || HttpServer::is_socket(host);
-}
-
 /// Of a list with commas.
 std::vector<std::string> split_names(const std::string& list) {
   std::vector<std::string> names;
@@ -78,10 +79,25 @@ std::vector<std::string> split_names(const std::string& list) {
   return names;
 }
 
-std::string address(const HttpOptions& http, std::uint16_t port) {
-  if (HttpServer::is_socket(http.host)) return "unix:" + http.host;
-  const bool v6 = http.host.find(':') != std::string::npos;
-  return fmt::format("http://{}:{}", v6 ? "[" + http.host + "]" : http.host, port);
+HttpOptions admin_options(const ServeFlags& flags) {
+  HttpOptions admin = *flags.admin;
+  admin.socket_mode = flags.http.socket_mode;
+  admin.socket_group = flags.http.socket_group;
+  if (!is_loopback(admin.host)) {
+    fmt::print(stderr, "augur: warning: {} can be reached by others, and tells them /metrics without a key\n",
+               admin.host);
+  }
+  return admin;
+}
+
+/// Tells the manager that all goes well as often as it wants, and once more. Null: it does not want it.
+std::unique_ptr<Watchdog> watch(const ServiceManager& manager, Service& service, HttpServer& server) {
+  if (!manager.watchdog()) return nullptr;
+  std::vector<Watchdog::Ask> threads = {
+      [&server](std::function<void()> alive) { server.post(std::move(alive)); },
+      [&service](std::function<void()> alive) { service.session().ping(std::move(alive)); }};
+  return std::make_unique<Watchdog>(std::move(threads), *manager.watchdog() / 2,
+                                    [&manager] { manager.tell("WATCHDOG=1"); });
 }
 
 void sleep_for(double seconds) {
@@ -128,7 +144,10 @@ int serve(const ServeFlags& flags) {
   }
   std::vector<std::string> hosts = flags.allowed_hosts;
   hosts.push_back(flags.http.host);
-  const Limits& limits = flags.http.limits;
+  HttpOptions http = flags.http;
+  fit_descriptors(http.limits);
+  const Limits& limits = http.limits;
+  const ServiceManager manager;
   const InterruptGuard interrupt;
   HangupGuard hangup;
   std::string name;
@@ -162,7 +181,10 @@ int serve(const ServeFlags& flags) {
                    .aliases = aliases,
                    .tags = flags.tags,
                    .api_key_file = flags.api_key_file});
-  HttpServer server(flags.http, service);
+  AdminDoor door(service);
+  std::optional<HttpServer> admin;
+  if (flags.admin) admin.emplace(admin_options(flags), door);
+  HttpServer server(http, service);
   EngineOptions loaded = flags.engine;
   engine_limits(limits).apply_to(loaded);
   engine.emplace(load_engine(loaded));
@@ -175,8 +197,12 @@ int serve(const ServeFlags& flags) {
   session.cache_bytes = flags.cache_mib << 20;
   service.open(*engine, session);
   Output out;
-  out.line(fmt::format("{} is served at {}", name, address(flags.http, server.port())));
+  out.line(fmt::format("{} is served at {}", name, address_of(http, server.port())));
+  if (admin) out.line(fmt::format("health and metrics are at {}", address_of(*flags.admin, admin->port())));
+  manager.tell("READY=1");
+  const std::unique_ptr<Watchdog> watchdog = watch(manager, service, server);
   stand_by(service, hangup, [&] { return !interrupt.interrupted(); });
+  manager.tell("STOPPING=1");
   return wind_down(service, server, hangup, flags);
 }
 
@@ -226,13 +252,7 @@ void add_serve(CLI::App& app, Action& action) {
   const std::shared_ptr<Settings> settings = Settings::add_to(*command);
   add_engine_flags(*command, flags->engine);
   command->option_defaults()->group("Server");
-  command
-      ->add_option("--host", flags->http.host,
-                   "Address to listen at, localhost, or a UNIX socket (/path/NAME.sock)")
-      ->capture_default_str();
-  command->add_option("--port", flags->http.port, "Port; 0: any that is free")
-      ->check(in_range(0, 65535))
-      ->capture_default_str();
+  add_door_flags(*command, flags->http, flags->admin);
   command
       ->add_option("-a,--alias", flags->alias,
                    "Names of the model for clients, the first of which it tells of itself (default: the "
@@ -346,10 +366,17 @@ void add_serve(CLI::App& app, Action& action) {
   constexpr std::int64_t kMostMib = std::int64_t{1} << 30;
   command
       ->add_option("--kv-memory", flags->memory_mib,
-                   "MiB for the caches of requests and of kept texts; 0: four fifths of what is available")
+                   "MiB for the caches of requests and of kept texts; 0: --kv-memory-share")
       ->check(in_range(std::int64_t{0}, kMostMib))
       ->capture_default_str()
       ->type_name("MIB");
+  command
+      ->add_option(
+          "--kv-memory-share", flags->session.memory_share,
+          "Share of the available memory that --kv-memory 0 takes. Of two servers on a machine 0.4 each")
+      ->check(in_range(0.001, 1.0))
+      ->capture_default_str()
+      ->type_name("X");
   command
       ->add_option("--cache-ram", flags->cache_mib,
                    "MiB of these for texts that are kept, so that what begins alike is read once; 0: none")

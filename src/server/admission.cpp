@@ -56,16 +56,15 @@ bool has_key_in_query(std::string_view query) {
   return false;
 }
 
-/// What the metrics' key opens.
+}  // namespace
+
 bool is_measured(std::string_view path) {
   return path == "/metrics" || path == "/load" || path == "/slots";
 }
 
-}  // namespace
-
 void Admission::check(const HttpRequest& head) const {
   if (is_open_health(head.path)) return;
-  check_host(head);
+  check_host(head, keys_.locks());
   check_origin(head);
   if (has_key_in_query(head.query)) {
     throw Refusal(
@@ -75,16 +74,21 @@ void Admission::check(const HttpRequest& head) const {
   if (keys_.locks()) check_key(head, keys_.find(key_in(head)));
 }
 
+void Admission::check_without_key(const HttpRequest& head) const {
+  check_host(head, false);
+  check_origin(head);
+}
+
 /// A page may have its own name lead here (DNS rebinding): then the request names a host that is not this
 /// one.
-void Admission::check_host(const HttpRequest& head) const {
+void Admission::check_host(const HttpRequest& head, bool keyed) const {
   const std::string_view name = host_name(head.header("host"));
   const bool by_socket = head.client.empty();  // to which no page leads
   if (by_socket || name.empty() || is_address(name) || same_letters(name, "localhost")) return;
   const bool known = std::any_of(rules_.hosts.begin(), rules_.hosts.end(), [&](const std::string& host) {
     return host == "*" || same_letters(name, host);
   });
-  if (known || keys_.locks()) return;  // a foreign page has no key
+  if (known || keyed) return;  // a foreign page has no key
   throw Refusal(403, "foreign host",
                 fmt::format("the host '{}' is not known here: expected localhost, an address, or a name that "
                             "--allowed-host tells",

@@ -24,15 +24,20 @@ class Admission {
   void check(const HttpRequest& head) const;
   /// The key's part of check(), for a request whose key `holder` has.
   void check_key(const HttpRequest& head, const KeyRing::Holder& holder) const;
+  /// The same where nobody needs a key: a host that is not this server is refused all the more.
+  void check_without_key(const HttpRequest& head) const;
   /// Whether pages of the request's origin may read the answer.
   bool allows_origin(const HttpRequest& head) const;
 
  private:
-  void check_host(const HttpRequest& head) const;
+  void check_host(const HttpRequest& head, bool keyed) const;
   void check_origin(const HttpRequest& head) const;
 
   const Rules rules_;
   const KeyRing& keys_;
 };
+
+/// Whether a path tells what concerns the whole server, which is what the metrics' key opens.
+bool is_measured(std::string_view path);
 
 }  // namespace augur

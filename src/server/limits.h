@@ -14,6 +14,7 @@ namespace augur {
 struct Limits {
   // Connections.
   std::int64_t connections = 1024;
+  std::int64_t address_connections = 256;
   std::int64_t client_ms = 60'000;
   std::int64_t header_bytes = std::int64_t{64} << 10;
   std::int64_t header_fields = 128;

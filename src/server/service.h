@@ -40,12 +40,14 @@ class Service final : public HttpApplication {
   bool wait_for_reader(double seconds) { return metrics_.wait_for_reader(seconds); }
   /// Another file has the name of the log's (RequestLog::reopen()).
   void reopen_log();
+  const Admission& admission() const { return admission_; }
   /// What all requests are decoded in. After open().
   Session& session() { return *session_; }
 
   void admit(const HttpRequest& head) override;
   void answer_request(HttpRequest request, std::shared_ptr<HttpExchange> http) override;
   void refuse(const HttpRequest& head, const Problem& problem, std::shared_ptr<HttpExchange> http) override;
+  std::string counted_as(const std::string& client) const override { return tenants_.counted_as(client); }
   void report(std::string_view trouble) override;
 
  private:

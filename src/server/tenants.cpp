@@ -109,6 +109,11 @@ std::optional<Tenants::Address> Tenants::address_of(const HttpRequest& request) 
   return address;
 }
 
+std::string Tenants::counted_as(const std::string& client) const {
+  const std::optional<Address> address = client.empty() ? std::nullopt : parse_address(client);
+  return trusts(address) ? std::string() : client_at(address);
+}
+
 Caller Tenants::caller(const HttpRequest& request) const {
   const std::optional<Address> address = address_of(request);
   Caller caller;
@@ -120,6 +125,7 @@ Caller Tenants::caller(const HttpRequest& request) const {
   }
   caller.client = keys_.locks() ? caller.account : client_at(address);
   if (!share_prefixes_) caller.tenant = caller.account;
+  if (request.for_operators) caller.sees_all = true;
   return caller;
 }
 

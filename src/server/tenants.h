@@ -36,6 +36,9 @@ class Tenants {
   /// `keys` outlives it. Error for a trusted proxy that is no address or network.
   Tenants(const TenantOptions& options, const KeyRing& keys);
 
+  /// HttpApplication::counted_as(): of IPv6 a /64; empty for trusted proxies and for UNIX sockets.
+  std::string counted_as(const std::string& client) const;
+  /// Of a request that has been let in.
   Caller caller(const HttpRequest& request) const;
 
  private:

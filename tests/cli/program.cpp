@@ -59,6 +59,7 @@ std::string cache_folder() {
     const rlimit limit{options.memory, options.memory};
     ::setrlimit(RLIMIT_AS, &limit);
   }
+  if (options.descriptors) ::setrlimit(RLIMIT_NOFILE, &*options.descriptors);
   ::dup2(in, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);

@@ -1,8 +1,10 @@
 #pragma once
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +23,9 @@ struct ProgramOptions {
   std::string stdout_path;               ///< goes there instead of into Outcome::out
   int signal = 0;                        ///< sent once stdout has `signal_after_bytes` bytes; 0: none
   int signal_after_bytes = 0;
-  std::size_t memory = 0;  ///< bytes of address space that it gets; 0: no limit
-  bool unread = false;     ///< the reading end of stdout is closed when it begins
+  std::size_t memory = 0;             ///< bytes of address space that it gets; 0: no limit
+  std::optional<rlimit> descriptors;  ///< that it may have open
+  bool unread = false;                ///< the reading end of stdout is closed when it begins
 };
 
 /// Runs the program under test to its end.

@@ -1,6 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "cli/program.h"
@@ -8,9 +13,11 @@
 namespace augur::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(Serve, SaysWhereItServesAndEndsWell) {
   const Outcome outcome =
@@ -60,6 +67,58 @@ TEST(Serve, TakesVariablesForTheChatTemplate) {
       serve({"--reasoning", "on", "--chat-template-kwargs", R"({"enable_thinking": false})"});
   EXPECT_EQ(both.code, 1);
   EXPECT_THAT(both.err, HasSubstr("enable_thinking has two values"));
+}
+
+TEST(Serve, TellsItsManagerThatItServesLivesAndEnds) {
+  const std::string path = temporary_file("notify").string();
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  std::copy(path.begin(), path.end(), address.sun_path);
+  const int manager = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(::bind(manager, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  const Outcome outcome =
+      run_augur({"serve", "-m", stories260k(), "-t", "1", "--port", "0", "--admin-listen", "127.0.0.1:0"},
+                {.environment = {"NOTIFY_SOCKET=" + path, "WATCHDOG_USEC=60000000"},
+                 .signal = SIGTERM,
+                 .signal_after_bytes = 80});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, MatchesRegex("stories260k is served at http://127.0.0.1:[1-9][0-9]*\n"
+                                        "health and metrics are at http://127.0.0.1:[1-9][0-9]*\n"));
+  std::string told;
+  char text[64];
+  for (ssize_t got; (got = ::recv(manager, text, sizeof(text), MSG_DONTWAIT)) > 0;) {
+    told.append(text, static_cast<std::size_t>(got)).append(" ");
+  }
+  ::close(manager);
+  EXPECT_THAT(told, AllOf(StartsWith("READY=1 "), HasSubstr(" WATCHDOG=1 "), HasSubstr(" STOPPING=1 ")));
+}
+
+TEST(Serve, RaisesItsDescriptorsAndSaysWhatFits) {
+  const auto serve = [](rlim_t soft, rlim_t hard) {
+    ProgramOptions options{.signal = SIGTERM, .signal_after_bytes = 20};
+    options.descriptors = rlimit{.rlim_cur = soft, .rlim_max = hard};
+    return run_augur({"serve", "-m", stories260k(), "-t", "1", "--port", "0"}, options).err;
+  };
+  EXPECT_THAT(serve(256, 2048), Not(HasSubstr("--max-connections")));
+  EXPECT_THAT(serve(256, 300), HasSubstr("108 clients may be connected, not 1024"));
+}
+
+TEST(Serve, RefusesDoorsThatCannotBe) {
+  const auto error = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"serve", "-m", stories260k()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run_augur(arguments);
+    EXPECT_NE(outcome.code, 0);
+    return outcome.err;
+  };
+  for (const char* mode : {"0999", "10000", "rw", ""}) {
+    EXPECT_THAT(error({"--socket-mode", mode}), HasSubstr("is no octal number from 0 to 0777")) << mode;
+  }
+  for (const char* at : {"9090", ":9090", "localhost:", "localhost:99999", "localhost:x"}) {
+    EXPECT_THAT(error({"--admin-listen", at}), HasSubstr("is no ADDRESS:PORT")) << at;
+  }
+  EXPECT_THAT(error({"--admin-listen", "nowhere:9090"}), HasSubstr("'nowhere' is not an address"));
 }
 
 TEST(Serve, SuggestsTheWordThatWasMeant) {

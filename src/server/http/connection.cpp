@@ -117,11 +117,12 @@ class Connection::Handle final : public HttpExchange {
   asio::executor_work_guard<asio::io_context::executor_type> io_;
 };
 
-Connection::Connection(Connections& all, Protocol::socket socket, std::string client)
+Connection::Connection(Connections& all, Protocol::socket socket, std::string client, std::string counted_as)
     : all_(all),
       stream_(std::move(socket)),
       changed_(all.io, asio::steady_timer::time_point::max()),
       client_(std::move(client)),
+      counted_as_(std::move(counted_as)),
       // A header fits, and so does as much of a body as is read at once.
       buffer_(static_cast<std::size_t>(all.limits.header_bytes) + (std::size_t{64} << 10)) {
   all_.open.insert(this);
@@ -129,13 +130,30 @@ Connection::Connection(Connections& all, Protocol::socket socket, std::string cl
 
 Connection::~Connection() {
   release(held_);
+  leave_place();
   all_.open.erase(this);
 }
 
 void Connection::start(std::shared_ptr<Connection> connection) {
+  if (!connection->take_place()) return;
   auto& io = connection->all_.io;
   asio::co_spawn(
       io, [connection = std::move(connection)] { return connection->serve(); }, asio::detached);
+}
+
+/// False: it has none, and as many are being told so as may.
+bool Connection::take_place() {
+  refusal_ = all_.take_place(counted_as_);
+  if (refusal_ && all_.refused >= Connections::kMostRefused) return false;
+  place_ = refusal_ ? Place::Refused : Place::Taken;
+  if (refusal_) ++all_.refused;
+  return true;
+}
+
+void Connection::leave_place() {
+  const Place left = std::exchange(place_, Place::None);
+  if (left == Place::Taken) all_.leave_place(counted_as_);
+  if (left == Place::Refused) --all_.refused;
 }
 
 asio::awaitable<void> Connection::serve() {
@@ -161,6 +179,7 @@ asio::awaitable<void> Connection::serve_request() {
   co_await first_of(write_answer(), client_goes_away());
   if (state_ == State::Closed) throw_closed();
   state_ = State::Reading;
+  reading_since_ = Clock::now();
   all_.count_unanswered(-1);
   closed_ = {};
   release(held_);
@@ -185,9 +204,7 @@ void Connection::hand_over(HttpRequest& request, std::optional<Problem>& problem
 /// A request that cannot be read, or is not let in, leaves a problem. Throws when the connection ends.
 asio::awaitable<void> Connection::read(HttpRequest& request, std::optional<Problem>& problem) {
   try {
-    if (number_ == 0 && std::ssize(all_.open) > all_.limits.connections) {
-      throw Problem(503, "too many clients are connected", {}, {{"Retry-After", "1"}});
-    }
+    if (refusal_) throw Problem(*refusal_);
     co_await read_header(request);
     all_.application.admit(request);
     co_await read_body(request);
@@ -380,6 +397,7 @@ void Connection::close() {
   if (state_ == State::Closed) return;
   const bool unanswered = state_ != State::Reading;
   state_ = State::Closed;
+  if (place_ == Place::Taken) leave_place();
   beast::error_code ignored;
   stream_.socket().shutdown(Protocol::socket::shutdown_both, ignored);
   stream_.close();
@@ -388,6 +406,11 @@ void Connection::close() {
   lost_ = number_;
   all_.count_unanswered(-1);
   if (const auto closed = std::exchange(closed_, {})) closed();
+}
+
+std::optional<Connection::Clock::time_point> Connection::idle_since() const {
+  if (place_ != Place::Taken || state_ != State::Reading) return std::nullopt;
+  return reading_since_;
 }
 
 template <class Message>

@@ -32,15 +32,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Protocol = boost::asio::generic::stream_protocol;  // TCP, or UNIX sockets
 
-  Connection(Connections& all, Protocol::socket socket, std::string client);
+  using Clock = std::chrono::steady_clock;
+
+  /// `counted_as`: HttpApplication::counted_as() of `client`.
+  Connection(Connections& all, Protocol::socket socket, std::string client, std::string counted_as);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Serves it until it ends, which nobody need wait for.
+  /// Serves it until it ends, which nobody need wait for; where there is no place for it, tells it so.
   static void start(std::shared_ptr<Connection> connection);
-  /// Ends it, whatever it is about.
+  /// Ends it, whatever it is about, and leaves its place.
   void close();
+  const std::string& counted_as() const { return counted_as_; }
+  /// Since when it has a place, and no request that has been read; none: that is not so.
+  std::optional<Clock::time_point> idle_since() const;
 
  private:
   class Handle;
@@ -60,6 +66,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   template <class T>
   using Awaitable = boost::asio::awaitable<T>;
 
+  bool take_place();
+  void leave_place();
   Awaitable<void> serve();
   Awaitable<void> serve_request();
   void hand_over(HttpRequest& request, std::optional<Problem>& problem);
@@ -97,6 +105,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::beast::basic_stream<Protocol> stream_;
   boost::asio::steady_timer changed_;  ///< is cancelled whenever something has come for wait_for_more()
   const std::string client_;           ///< HttpRequest::client
+  const std::string counted_as_;
+  enum class Place { None, Taken, Refused } place_ = Place::None;
+  std::optional<Problem> refusal_;  ///< of a place
+  Clock::time_point reading_since_ = Clock::now();
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<TextBody>> parser_;
 

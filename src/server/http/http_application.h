@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "server/http/http_exchange.h"
@@ -20,6 +21,9 @@ class HttpApplication {
   /// connection ends with this answer.
   virtual void refuse(const HttpRequest& head, const Problem& problem,
                       std::shared_ptr<HttpExchange> exchange) = 0;
+  /// Under which name connections from this address (HttpRequest::client) are counted together
+  /// (Limits::address_connections); empty: they are not, as it stands for many clients.
+  virtual std::string counted_as(const std::string& client) const { return client; }
   /// Trouble of the server itself, for whoever operates it.
   virtual void report(std::string_view trouble) = 0;
 };

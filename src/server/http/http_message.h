@@ -15,6 +15,8 @@ struct HttpRequest {
   std::string client;      ///< its address; empty: of this machine, by a UNIX socket
   HttpHeaders headers;     ///< names in small letters
   std::string query = {};  ///< what is behind the path's "?"
+  /// It came by the listener of those who operate the server (AdminDoor), and needs no key.
+  bool for_operators = false;
 
   /// Empty: there is none. `name` in small letters.
   std::string_view header(std::string_view name) const {

@@ -18,7 +18,7 @@ namespace asio = boost::asio;
 class HttpServer::Impl {
  public:
   Impl(const HttpOptions& options, HttpApplication& application)
-      : all_(options.limits, options.server, application), listener_(all_, options.host, options.port) {
+      : all_(options.limits, options.server, application), listener_(all_, options) {
     asio::co_spawn(
         all_.io, [this] { return listener_.accept(); }, asio::detached);
     thread_ = std::thread([this] { run(); });
@@ -38,6 +38,8 @@ class HttpServer::Impl {
   void keep_no_connections() {
     asio::post(all_.io, [this] { all_.finishing = true; });
   }
+
+  void post(std::function<void()> job) { asio::post(all_.io, std::move(job)); }
 
   void finish(double seconds) {
     keep_no_connections();
@@ -77,6 +79,10 @@ std::int64_t HttpServer::held_bytes() const {
 
 void HttpServer::keep_no_connections() {
   impl_->keep_no_connections();
+}
+
+void HttpServer::post(std::function<void()> job) {
+  impl_->post(std::move(job));
 }
 
 void HttpServer::finish(double seconds) {

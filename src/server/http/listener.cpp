@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/un.h>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -18,7 +17,6 @@
 
 #include "base/error.h"
 #include "server/http/connection.h"
-#include "server/http/http_server.h"
 
 namespace augur {
 namespace {
@@ -54,46 +52,57 @@ bool is_short_of_room(error_code error) {
 
 }  // namespace
 
-Listener::Listener(Connections& all, const std::string& host, std::uint16_t port)
+Listener::Listener(Connections& all, const HttpOptions& options)
     : all_(all), acceptor_(all.io), pause_(all.io) {
-  if (HttpServer::is_socket(host)) {
-    listen_at_socket(host);
+  if (HttpServer::is_socket(options.host)) {
+    listen_at_socket(options);
     return;
   }
   error_code error;
+  const std::string& host = options.host;
   const auto address = asio::ip::make_address(host == "localhost" ? "127.0.0.1" : host, error);
   if (error) throw Error("'{}' is not an address to listen at", host);
-  listen(tcp::endpoint(address, port), fmt::format("{} port {}", host, port));
+  const std::string name = fmt::format("{} port {}", host, options.port);
+  bind(tcp::endpoint(address, options.port), name);
+  listen(name);
   port_ = as_tcp(acceptor_.local_endpoint())->port();
 }
 
 Listener::~Listener() {
-  if (!socket_path_.empty()) ::unlink(socket_path_.c_str());
+  remove_socket();
 }
 
-/// Where a server that was killed has left its socket, nobody listens at it: it makes room. Anything else of
-/// that name stays.
-void Listener::listen_at_socket(const std::string& path) {
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) == 0) {
-    if (!S_ISSOCK(status.st_mode))
-      throw Error("cannot listen at {}: there is something that is no socket", path);
-    asio::local::stream_protocol::socket probe(all_.io);
-    error_code error;
-    probe.connect(asio::local::stream_protocol::endpoint(path), error);
-    if (error == asio::error::connection_refused) ::unlink(path.c_str());
+void Listener::listen_at_socket(const HttpOptions& options) {
+  const std::string& path = options.host;
+  if (path.size() >= sizeof(sockaddr_un::sun_path)) {
+    throw Error("cannot listen at {}: expected a path of fewer than {} bytes", path,
+                sizeof(sockaddr_un::sun_path));
   }
-  listen(asio::local::stream_protocol::endpoint(path), path);
-  socket_path_ = path;
+  UnixSocket::clear(path);
+  bind(asio::local::stream_protocol::endpoint(path), path);
+  socket_.emplace(path, options.socket_mode, options.socket_group);
+  listen(path);
 }
 
-void Listener::listen(const StreamProtocol::endpoint& endpoint, const std::string& name) {
+void Listener::bind(const StreamProtocol::endpoint& endpoint, const std::string& name) {
   error_code error;
   acceptor_.open(endpoint.protocol(), error);
   if (!error && as_tcp(endpoint)) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
   if (!error) acceptor_.bind(endpoint, error);
-  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
   if (error) throw Error("cannot listen at {}: {}", name, error.message());
+}
+
+void Listener::listen(const std::string& name) {
+  error_code error;
+  acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  if (!error) return;
+  remove_socket();
+  throw Error("cannot listen at {}: {}", name, error.message());
+}
+
+void Listener::remove_socket() {
+  if (socket_) socket_->remove();
+  socket_.reset();
 }
 
 asio::awaitable<void> Listener::accept() {
@@ -110,7 +119,9 @@ asio::awaitable<void> Listener::accept() {
     bool no_memory = false;
     try {
       std::string client = address_of(socket);
-      Connection::start(std::make_shared<Connection>(all_, std::move(socket), std::move(client)));
+      std::string counted_as = all_.application.counted_as(client);
+      Connection::start(
+          std::make_shared<Connection>(all_, std::move(socket), std::move(client), std::move(counted_as)));
     } catch (const std::bad_alloc&) {  // this one is lost, and others may do
       no_memory = true;
     }
@@ -133,6 +144,7 @@ asio::awaitable<void> Listener::wait_for_room(const std::string& reason) {
 void Listener::stop() {
   error_code ignored;
   acceptor_.close(ignored);
+  remove_socket();
   pause_.cancel();
 }
 
