@@ -2,11 +2,18 @@
 """What others notice of hostile requests: the catalogue of tests/server/hostile against a server of a real model.
 
   scripts/bench_hostile.py -m MODEL [--augur PROGRAM] [--tests build/release/bin/hostile_tests] [--clients 2]
+  scripts/bench_hostile.py -m MODEL [--augur PROGRAM] --crowd 2000
 
 A neighbour streams without end, one token a step, and /health is asked all the time: first beside ordinary requests of
 32 tokens, then beside the catalogue, which the tests write. Bars: /health p99 at most 0.5 s; the neighbour's time
 between tokens, p99, at most twice that beside the ordinary requests; the server's memory at most what it takes when it
 has loaded, and what its flags allow, and 64 MiB; no 500, and the server ends with 0. Exits with 1 where one is missed.
+
+With --crowd N instead, all that a bad day has, at once: N connections that say nothing and come again when they are
+closed, a client that sends its header by the byte and one that reads its stream by the byte, a log that nobody reads,
+and texts to be saved on a full disk. Bars: every request of a client with a key is answered; its time between tokens,
+p99, at most twice that when it is alone; saves are a 507; after SIGTERM its stream goes on to its end and the server
+ends with 0.
 Times mean something on a machine that does nothing else.
 """
 import argparse
@@ -15,6 +22,8 @@ import json
 import os
 import pathlib
 import re
+import resource
+import select
 import socket
 import subprocess
 import sys
@@ -32,10 +41,15 @@ ALLOWED = (KV_MEMORY + CACHE_RAM + HTTP_MEMORY + GRAMMAR_THREADS * GRAMMAR_MEMOR
 SPARE = 64
 HOSTILE_ADDRESS = "127.0.0.2"  # a client of its own beside the neighbour
 PATIENCE = 120
+SLOTS = 4  # whose texts are saved
 
 
 def p99(times):
     return sorted(times)[int(0.99 * (len(times) - 1))] if times else float("nan")
+
+
+KEY = "key-of-the-neighbour"
+HEADERS = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
 
 
 class Watch:
@@ -43,6 +57,7 @@ class Watch:
 
     def __init__(self, server):
         self.server, self.stop = server, threading.Event()
+        self.streams = 0  # that the neighbour has read to their ends
         self.tokens, self.health, self.faults = [], [], []
         self.threads = [threading.Thread(target=self.guard, args=(work,)) for work in (self.neighbour, self.look)]
 
@@ -68,7 +83,7 @@ class Watch:
         connection = self.server.connect(PATIENCE)
         connection.request("POST", "/v1/completions", json.dumps(
             {"prompt": "Once upon a time", "max_tokens": 512, "ignore_eos": True, "stream": True, "temperature": 0,
-             "speculative": {"type": "none"}}))
+             "speculative": {"type": "none"}}), HEADERS)
         answer = connection.getresponse()
         if answer.status != 200:
             raise ValueError(f"status {answer.status}")
@@ -76,6 +91,7 @@ class Watch:
         for line in answer:
             if self.stop.is_set():
                 break
+            self.streams += line.startswith(b"data: [DONE]")
             if not line.startswith(b"data: {"):
                 continue
             now = time.perf_counter()
@@ -143,6 +159,157 @@ def send_all(server, cases, clients):
     return counts, faults
 
 
+def connect_from(server, address):
+    client = socket.socket()
+    client.bind((address, 0))
+    client.settimeout(PATIENCE)
+    client.connect((server.host, server.port))
+    return client
+
+
+class Crowd:
+    """What a bad day has, as long as it is entered."""
+
+    def __init__(self, server, idle):
+        self.server, self.idle, self.stop = server, idle, threading.Event()
+        self.opened, self.statuses, self.faults = 0, collections.Counter(), []
+        self.threads = [threading.Thread(target=self.again, args=(work,))
+                        for work in (self.say_nothing, self.ask_slowly, self.read_slowly, self.save)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        for thread in self.threads:
+            thread.join()
+
+    def again(self, work):
+        while not self.stop.is_set():
+            try:
+                work()
+            except OSError:  # the server had enough of it
+                self.stop.wait(0.1)
+
+    def say_nothing(self):
+        """Many connections; those that the server closes come again."""
+        poll, open_ = select.poll(), {}
+        try:
+            while not self.stop.is_set():
+                for _ in range(min(50, self.idle - len(open_))):
+                    client = connect_from(self.server, HOSTILE_ADDRESS)
+                    open_[client.fileno()] = client
+                    poll.register(client, select.POLLIN | select.POLLHUP)
+                    self.opened += 1
+                for fileno, _ in poll.poll(20):
+                    poll.unregister(fileno)
+                    open_.pop(fileno).close()
+        finally:
+            for client in open_.values():
+                client.close()
+
+    def ask_slowly(self):
+        with connect_from(self.server, HOSTILE_ADDRESS) as client:
+            for byte in b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nX-Slow: " + b"x" * 10_000:
+                client.send(bytes([byte]))
+                if self.stop.wait(0.05):
+                    break
+
+    def read_slowly(self):
+        body = json.dumps({"prompt": "Once", "max_tokens": 400, "ignore_eos": True, "stream": True, "logprobs": 5})
+        with connect_from(self.server, HOSTILE_ADDRESS) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.sendall((f"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {KEY}\r\n"
+                            f"Content-Length: {len(body)}\r\n\r\n{body}").encode())
+            while client.recv(1) and not self.stop.wait(0.05):
+                pass
+
+    def save(self):
+        connection = self.server.connect(PATIENCE)
+        for slot in range(SLOTS):
+            connection.request("POST", f"/slots/{slot}?action=save", json.dumps({"filename": f"text{slot}"}), HEADERS)
+            answer = connection.getresponse()
+            answer.read()
+            self.statuses[answer.status] += 1
+            if answer.status in (200, 500):
+                self.faults.append(f"a text is saved on a full disk: {answer.status}, expected 507")
+        connection.close()
+        self.stop.wait(0.2)
+
+
+def fill_slots(server, count):
+    """Has a text at each of the first places."""
+    body = {"prompt": "Once upon a time", "max_tokens": 32, "ignore_eos": True}
+    def ask():
+        connection = server.connect(PATIENCE)
+        connection.request("POST", "/v1/completions", json.dumps(body), HEADERS)
+        connection.getresponse().read()
+    threads = [threading.Thread(target=ask) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def end_in_the_middle(server):
+    """What goes wrong when SIGTERM comes in the middle of a stream."""
+    connection = server.connect(PATIENCE)
+    connection.request("POST", "/v1/completions", json.dumps(
+        {"prompt": "Once upon a time", "max_tokens": 200, "ignore_eos": True, "stream": True}), HEADERS)
+    answer = connection.getresponse()
+    lines = iter(answer)
+    next(line for line in lines if line.startswith(b"data: {"))
+    server.process.terminate()
+    faults = [] if any(line.startswith(b"data: [DONE]") for line in lines) else ["the stream was cut off by SIGTERM"]
+    try:
+        if server.process.wait(PATIENCE) != 0:
+            faults.append(f"the server ended with {server.process.returncode}")
+    except subprocess.TimeoutExpired:
+        server.process.kill()
+        faults.append("the server does not end")
+    return faults
+
+
+def bench_crowd(args):
+    """Exits with 1 where a bar is missed."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with tempfile.TemporaryDirectory() as folder:
+        # A file system of its own, which is full.
+        script = 'mount -t tmpfs -o size=64k none "$0" && { head -c 1M /dev/zero > "$0/full"; exec "$@"; }'
+        log, unread = os.pipe()  # holds what a pipe holds; nobody reads it
+        server = Server(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, folder,
+                         args.augur, "serve", "-m", args.model, "--port", "0", "--api-key", KEY,
+                         "--slot-save-path", folder, *drafting(args)], stderr=unread)
+        os.close(unread)
+        fill_slots(server, SLOTS)
+        with Watch(server) as alone:
+            time.sleep(args.seconds)
+        with Crowd(server, args.crowd) as crowd:
+            while crowd.opened < args.crowd:
+                time.sleep(0.1)
+            with Watch(server) as beside:
+                time.sleep(args.seconds)
+            faults = crowd.faults + end_in_the_middle(server)
+        os.close(log)
+    print(f"{crowd.opened} connections that say nothing, saves {dict(crowd.statuses)}, streams of the client with a "
+          f"key: {alone.streams} alone, {beside.streams} beside them")
+    usual, crowded = p99(alone.tokens), p99(beside.tokens)
+    print("| | in the crowd | bar | alone |\n| --- | --- | --- | --- |")
+    print(f"| between tokens p99, s | {crowded:.4g} | {2 * usual:.4g} | {usual:.4g} |")
+    print(f"| /health p99, s | {p99(beside.health):.4g} | | {p99(alone.health):.4g} |")
+    if not crowded <= 2 * usual:
+        faults.append(f"between tokens p99: {crowded:.4g}, expected at most {2 * usual:.4g}")
+    if crowd.statuses.keys() - {409, 507} or not crowd.statuses[507]:
+        faults.append(f"saves: {dict(crowd.statuses)}, expected 507 (409 while the place is taken)")
+    faults += alone.faults + beside.faults
+    for fault in faults:
+        print(fault)
+    sys.exit(1 if faults else 0)
+
+
 def memory(server, name):
     text = pathlib.Path(f"/proc/{server.process.pid}/status").read_text(encoding="ascii")
     return int(re.search(rf"{name}:\s+(\d+)", text).group(1)) / 1024
@@ -153,8 +320,12 @@ def main():
     add_arguments(parser)
     parser.add_argument("--tests", default="build/release/bin/hostile_tests")
     parser.add_argument("--clients", type=int, default=2, help="that send the catalogue")
-    parser.add_argument("--seconds", type=float, default=30, help="of ordinary requests")
+    parser.add_argument("--seconds", type=float, default=30, help="of ordinary requests; of each part of --crowd")
+    parser.add_argument("--crowd", type=int, metavar="N",
+                        help="connections that say nothing, instead of the catalogue")
     args = parser.parse_args()
+    if args.crowd:
+        bench_crowd(args)
 
     with tempfile.TemporaryDirectory() as folder:
         catalogue = pathlib.Path(folder, "catalogue.jsonl")

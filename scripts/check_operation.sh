@@ -107,6 +107,50 @@ END
   [[ $tokens == 400 && $counted == 400 ]]
 }
 
+# The unit: well-formed, little exposed (3.0 of 10 at most), and its filter lets through every system call that the
+# program makes: at a socket with a group, pinned, asked, and ended.
+check_unit() {
+  need systemd-analyze systemd
+  need strace strace
+  local said
+  sed "s|/usr/local/bin/augur|$(realpath "$AUGUR")|" deploy/augur.service > "$work/augur.service"
+  said=$(systemd-analyze verify --man=no "$work/augur.service" 2>&1)
+  [[ -z $said ]] || fail "systemd has found something: $said"
+  systemd-analyze security --offline=true --threshold=30 "$work/augur.service" > "$work/exposure" ||
+    fail "$(tail -n 1 "$work/exposure")"
+  tail -n 1 "$work/exposure"
+  mkdir "$work/saved"
+  strace -f -qq -o "$work/calls" -e signal=none "$AUGUR" serve -m "$MODEL" --pin --slot-save-path "$work/saved" \
+    --host "$work/a.sock" --socket-mode 0660 --socket-group "$(id -gn)" --admin-listen 127.0.0.1:0 \
+    > "$work/out" 2> "$work/log" &
+  until grep -q metrics "$work/out"; do kill -0 $! || fail "$(cat "$work/log")"; sleep 0.1; done
+  [[ $(stat -c %a "$work/a.sock") == 660 ]] || fail "the socket has other permissions than it was to have"
+  curl -sf --unix-socket "$work/a.sock" http://localhost/v1/completions -o "$work/answer" \
+    -d '{"prompt": "Once upon a time", "max_tokens": 64, "ignore_eos": true}'
+  curl -sf --unix-socket "$work/a.sock" 'http://localhost/slots/0?action=save' -o "$work/answer" \
+    -d '{"filename": "one"}'
+  curl -sf "$(sed -n 's/.*are at //p' "$work/out")/metrics" -o "$work/answer"
+  kill -TERM "$(pgrep -P $!)"
+  wait $! || fail "the program ended with $?: $(tail -n 3 "$work/log")"
+  python3 - "$work/augur.service" "$work/calls" << 'END'
+import re, subprocess, sys
+def calls(name):
+    if not name.startswith("@"):
+        return {name}
+    said = subprocess.run(["systemd-analyze", "syscall-filter", name], check=True, capture_output=True, text=True)
+    lines = [line.strip() for line in said.stdout.splitlines()[1:]]
+    return set().union(*(calls(line) for line in lines if not line.startswith("#")))
+allowed = set()
+for value in re.findall(r"^SystemCallFilter=(.*)", open(sys.argv[1]).read(), re.MULTILINE):
+    named = set().union(*map(calls, value.lstrip("~").split()))
+    allowed = allowed - named if value.startswith("~") else allowed | named
+made = set(re.findall(r"^\d+ +([a-z_0-9]+)\(", open(sys.argv[2]).read(), re.MULTILINE))
+print(f"{len(made)} system calls, {len(allowed)} allowed")
+refused = made - allowed
+sys.exit(f"the unit's filter refuses {', '.join(sorted(refused))}" if refused or len(made) < 20 else 0)
+END
+}
+
 # The drop-in that makes the unit one of several.
 check_replica_unit() {
   need systemd-analyze systemd
