@@ -144,7 +144,7 @@ void Batch::end(Running ended) {
 }
 
 void Batch::fail(const std::exception_ptr& why) {
-  for (Running& r : std::exchange(running_, {})) {
+  for (Running& r : std::exchange(running_.empty() ? waiting_ : running_, {})) {
     r.generation.reset();
     r.done(failed(why));
   }

@@ -45,7 +45,7 @@ class Batch {
   /// One step for all; those that have ended by then are gone. Throws what makes going on impossible
   /// (Decoder::step): nothing is lost, and the step may be tried again.
   void step();
-  /// Ends all that run with finish_reason Error.
+  /// Ends all that run, or, where none does, all that wait, with finish_reason Error.
   void fail(const std::exception_ptr& why);
 
  private:

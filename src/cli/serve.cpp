@@ -2,10 +2,14 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -100,6 +104,26 @@ std::unique_ptr<Watchdog> watch(const ServiceManager& manager, Service& service,
                                     [&manager] { manager.tell("WATCHDOG=1"); });
 }
 
+/// As long as it lives a signal ends the program at once: loading and measuring cannot be stopped in the
+/// middle, and there is nothing to finish.
+std::jthread end_at_signal(const InterruptGuard& interrupt, HttpServer& server) {
+  return std::jthread([&interrupt, &server](const std::stop_token& stop) {
+    constexpr std::chrono::milliseconds kLook{20};
+    constexpr std::chrono::seconds kPatience{1};
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    while (!never.wait_for(lock, stop, kLook, [&] { return interrupt.interrupted(); })) {
+      if (stop.stop_requested()) return;
+    }
+    server.finish(0);  // which removes its socket
+    std::promise<void> finished;
+    server.post([&] { finished.set_value(); });
+    finished.get_future().wait_for(kPatience);
+    std::_Exit(0);
+  });
+}
+
 void sleep_for(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
@@ -185,6 +209,7 @@ int serve(const ServeFlags& flags) {
   std::optional<HttpServer> admin;
   if (flags.admin) admin.emplace(admin_options(flags), door);
   HttpServer server(http, service);
+  std::jthread loading = end_at_signal(interrupt, server);
   EngineOptions loaded = flags.engine;
   engine_limits(limits).apply_to(loaded);
   engine.emplace(load_engine(loaded));
@@ -196,6 +221,7 @@ int serve(const ServeFlags& flags) {
   session.memory = flags.memory_mib << 20;
   session.cache_bytes = flags.cache_mib << 20;
   service.open(*engine, session);
+  loading = {};
   Output out;
   out.line(fmt::format("{} is served at {}", name, address_of(http, server.port())));
   if (admin) out.line(fmt::format("health and metrics are at {}", address_of(*flags.admin, admin->port())));

@@ -309,13 +309,18 @@ TEST(HttpServer, RefusesBodiesThatTakeTooMuchTogether) {
 TEST(HttpServer, RefusesMoreClientsThanMayBe) {
   HttpOptions options = any_port();
   options.limits.connections = 1;
-  SmallServer server(options, echo);
+  std::promise<std::shared_ptr<HttpExchange>> asked;
+  SmallServer server(options, [&](const HttpRequest&, const std::shared_ptr<HttpExchange>& exchange) {
+    asked.set_value(exchange);
+  });
   RawClient first(server.port());
   first.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
-  EXPECT_THAT(first.read_until("GET /1"), HasSubstr(" 200 "));
+  const std::shared_ptr<HttpExchange> exchange = awaited(asked.get_future());
   RawClient second(server.port());
   second.send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(second.read_all(), StartsWith("HTTP/1.1 503"));
+  exchange->respond(200, "one");
+  EXPECT_THAT(first.read_until("one"), HasSubstr(" 200 "));
 }
 
 /// Without a free descriptor clients wait, the operator is told once, and it goes on when there is one.
