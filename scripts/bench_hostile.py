@@ -241,7 +241,7 @@ class Crowd:
 
 def fill_slots(server, count):
     """Has a text at each of the first places."""
-    body = {"prompt": "Once upon a time", "max_tokens": 32, "ignore_eos": True}
+    body = {"prompt": "Once upon a time", "max_tokens": 200, "ignore_eos": True}
     def ask():
         connection = server.connect(PATIENCE)
         connection.request("POST", "/v1/completions", json.dumps(body), HEADERS)

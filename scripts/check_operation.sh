@@ -120,6 +120,7 @@ check_unit() {
     fail "$(tail -n 1 "$work/exposure")"
   tail -n 1 "$work/exposure"
   mkdir "$work/saved"
+  : > "$work/out"
   strace -f -qq -o "$work/calls" -e signal=none "$AUGUR" serve -m "$MODEL" --pin --slot-save-path "$work/saved" \
     --host "$work/a.sock" --socket-mode 0660 --socket-group "$(id -gn)" --admin-listen 127.0.0.1:0 \
     > "$work/out" 2> "$work/log" &

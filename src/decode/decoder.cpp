@@ -85,6 +85,13 @@ void Decoder::reserve(std::size_t sequences) {
   parts_.reserve(sequences);
   txns_.reserve(sequences);
   batch_sequences_.reserve(sequences);
+  failures_.resize(sequences);
+}
+
+/// Of a step that has committed nothing yet.
+void Decoder::fail(Sequence& s, const std::exception_ptr& why) const {
+  if (throws_for_memory_ && is_want_of_memory(why)) std::rethrow_exception(why);
+  s.fail(why);
 }
 
 /// What is thrown for a sequence fails it, and no other. True: nothing was.
@@ -118,7 +125,7 @@ void Decoder::draft(std::span<Sequence* const> sequences) {
   }
   round_.draft(drafts_);
   for (Sequence* s : drafting_) {
-    if (s->draft_.failure) s->fail(s->draft_.failure);
+    if (s->draft_.failure) fail(*s, s->draft_.failure);
   }
   std::erase_if(drafting_, [](const Sequence* s) { return s->finished(); });
 }
@@ -206,8 +213,7 @@ void Decoder::build_batch() {
     try {
       open(part);
     } catch (...) {
-      if (throws_for_pages_ && parts_.size() > 1 && is_want_of_memory(std::current_exception())) throw;
-      part.sequence->fail(std::current_exception());
+      fail(*part.sequence, std::current_exception());
       continue;
     }
     add_rows(part);
@@ -276,6 +282,7 @@ void Decoder::run_target() {
 }
 
 void Decoder::verify_trees() {
+  std::fill(failures_.begin(), failures_.end(), nullptr);
   for (std::size_t begin = 0; begin < parts_.size() && !parts_[begin].prompt;) {
     // As many trees as the logits' buffer is meant for.
     logit_rows_.clear();
@@ -297,12 +304,15 @@ void Decoder::verify_trees() {
         try {
           part.sequence->verify(logits_.span().subspan(offset, count), logits_stride_);
         } catch (...) {
-          part.sequence->fail(std::current_exception());
+          failures_[i] = std::current_exception();
         }
       }
     };
     target_.backend().pool.run(verify_some);
     begin = end;
+  }
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (failures_[i]) fail(*parts_[i].sequence, failures_[i]);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <span>
 #include <utility>
@@ -41,9 +42,9 @@ class Decoder {
   /// as the costs say (no less than a few rows, so that they get on). Without it they take all of
   /// prefill_rows.
   void limit_prompts(double share) { prompt_share_ = share; }
-  /// Pages that one of several sequences cannot have make step() throw, as the others may have some to give.
-  /// Otherwise they end that sequence.
-  void throw_for_pages(bool throws) { throws_for_pages_ = throws; }
+  /// What there is no memory for before anything is committed makes step() throw, as others may have some to
+  /// give. Otherwise it ends the sequence that needs it.
+  void throw_for_memory(bool throws) { throws_for_memory_ = throws; }
 
   /// From now on texts begin with what `kept` knows of them, and are kept in it as far as they have been run.
   /// It outlives the decoder; null: none any more.
@@ -72,6 +73,7 @@ class Decoder {
   template <class Call>
   static bool guarded(Sequence& sequence, Call&& call);
   void reserve(std::size_t sequences);
+  void fail(Sequence& sequence, const std::exception_ptr& why) const;
   void draft(std::span<Sequence* const> sequences);
   int coming_prompt_rows(std::span<Sequence* const> sequences) const;
   int prompt_rows(std::int64_t text) const;  ///< for one of which so much is read
@@ -99,7 +101,7 @@ class Decoder {
   PrefixCache* kept_ = nullptr;
   RunElsewhere elsewhere_;
   double prompt_share_ = std::numeric_limits<double>::infinity();
-  bool throws_for_pages_ = false;
+  bool throws_for_memory_ = false;
   CostModel costs_;
   Round round_{costs_, *options_.clock};
   StepTimes times_{costs_};
@@ -109,7 +111,8 @@ class Decoder {
   std::vector<SequenceDraft*> drafts_;
   std::vector<StepTrace> traces_;
   std::vector<Part> parts_;
-  std::vector<KvTxn> txns_;  ///< by part; rolled back if the step throws
+  std::vector<KvTxn> txns_;                   ///< by part; rolled back if the step throws
+  std::vector<std::exception_ptr> failures_;  ///< of the parts' verification
   std::vector<TokenId> tokens_;
   std::vector<std::int32_t> positions_;
   std::vector<std::int32_t> parents_;

@@ -118,7 +118,7 @@ class Session::Impl {
     EngineAccess::measure_costs(engine);
     Decoder& decoder = EngineAccess::decoder(engine);
     decoder.limit_prompts(options.prompt_share);
-    decoder.throw_for_pages(true);
+    decoder.throw_for_memory(true);
     if (options.cache_bytes > 0) decoder.reuse_prefixes(&kept_);
     decoder.make_masks_elsewhere([this](std::function<void()> job) {
       compilers_.add([this, job = std::move(job)] {
@@ -175,7 +175,7 @@ class Session::Impl {
     }
     thread_.join();
     EngineAccess::decoder(engine_).limit_prompts(std::numeric_limits<double>::infinity());
-    EngineAccess::decoder(engine_).throw_for_pages(false);
+    EngineAccess::decoder(engine_).throw_for_memory(false);
     EngineAccess::decoder(engine_).reuse_prefixes(nullptr);
     EngineAccess::decoder(engine_).make_masks_elsewhere(nullptr);
     EngineAccess::drafters(engine_).limit_learnt(EarlierOutputs::kUsualBytes);
