@@ -133,6 +133,8 @@ check_unit() {
   curl -sf "$(sed -n 's/.*are at //p' "$work/out")/metrics" -o "$work/answer"
   kill -TERM "$(pgrep -P $!)"
   wait $! || fail "the program ended with $?: $(tail -n 3 "$work/log")"
+  ! grep -q '^MemoryDenyWriteExecute=yes' "$work/augur.service" || ! grep -q 'PROT_WRITE|PROT_EXEC' "$work/calls" ||
+    fail "the program makes machine code, and the unit forbids it"
   python3 - "$work/augur.service" "$work/calls" << 'END'
 import re, subprocess, sys
 def calls(name):
