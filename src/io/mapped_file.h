@@ -6,7 +6,7 @@
 
 namespace augur {
 
-/// Whether there is something at `path`; false also where that cannot be looked up.
+/// Whether there is something at `path`. Error where this process may not look it up.
 bool file_exists(const std::filesystem::path& path);
 
 /// A file mapped read-only, unmapped in the destructor. Thread-safe. Readers check every size that the file
