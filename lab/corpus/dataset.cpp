@@ -32,7 +32,12 @@ std::vector<TokenId> token_ids(const nlohmann::json& record, const char* key, st
 
 }  // namespace
 
-void Dataset::append(std::span<const TokenId> tokens, std::span<const std::uint8_t> learn) {
+void Dataset::append(std::span<const TokenId> tokens, std::span<const std::uint8_t> learn,
+                     const std::string& where) {
+  if (options_.refuses && options_.refuses(tokens, where)) {
+    ++refused_;
+    return;
+  }
   const auto length = std::min(tokens.size(), static_cast<std::size_t>(options_.max_length));
   tokens = tokens.first(length);
   learn = learn.first(length);
@@ -77,10 +82,10 @@ void Dataset::add_chat(const std::vector<Message>& messages, const std::string& 
     const auto end = i + 1 == turns ? std::ssize(tokens) : tokens_of(answered) - tokens.begin();
     std::fill(learn.begin() + begin, learn.begin() + std::max(begin, end), 1);
   }
-  append(tokens, learn);
+  append(tokens, learn, where);
 }
 
-void Dataset::add_text(const std::string& text) {
+void Dataset::add_text(const std::string& text, const std::string& where) {
   std::vector<TokenId> tokens = encode_text(tokenizer_, text);
   if (options_.eos >= 0) tokens.push_back(options_.eos);
   const std::size_t lead = tokenizer_.add_bos && !tokens.empty() && tokens.front() == tokenizer_.bos ? 1 : 0;
@@ -91,7 +96,7 @@ void Dataset::add_text(const std::string& text) {
     piece.insert(piece.end(), from, from + static_cast<long>(std::min(room, tokens.size() - begin)));
     std::vector<std::uint8_t> learn(piece.size(), 1);
     std::fill_n(learn.begin(), lead, 0);
-    append(piece, learn);
+    append(piece, learn, where);
   }
 }
 
@@ -108,9 +113,9 @@ void Dataset::add_record(const std::string& line, const std::string& where) {
     tokens.insert(tokens.end(), response.begin(), response.end());
     std::vector<std::uint8_t> learn(tokens.size(), 1);
     std::fill_n(learn.begin(), prompt, 0);
-    append(tokens, learn);
+    append(tokens, learn, where);
   } else if (record.contains("text") && record["text"].is_string()) {
-    add_text(record["text"].get_ref<const std::string&>());
+    add_text(record["text"].get_ref<const std::string&>(), where);
   } else {
     throw Error("{}: expected one of the keys text, messages, or prompt_ids with response_ids", where);
   }
@@ -122,10 +127,10 @@ void Dataset::add_file(const std::filesystem::path& path, const std::function<vo
   std::int64_t records = 0;
   for (std::string line; reader.next(line);) {
     if (line.find_first_not_of(" \t") == std::string::npos) continue;
-    const std::int64_t sequences = size();
+    const std::int64_t sequences = size() + refused();
     add_record(line, fmt::format("{}: line {}", reader.file(), reader.number()));
     ++records;
-    if (size() == sequences) ++left_out_;
+    if (size() + refused() == sequences) ++left_out_;
     if (progress && reader.number() % 1000 == 0) progress(tokens());
     if (options_.max_tokens > 0 && tokens() - before >= options_.max_tokens) return;
   }

@@ -41,6 +41,8 @@ class Dataset {
     std::int64_t max_length = 512;  ///< 3 at least
     std::int64_t max_tokens = 0;    ///< stop after about so many; 0: read everything
     int eos = -1;                   ///< appended to plain text; -1: nothing
+    /// Sequences that it is true of are left out. `where`: file and line.
+    std::function<bool(std::span<const TokenId>, const std::string& where)> refuses = {};
   };
 
   Dataset(const Tokenizer& tokenizer, const ChatTemplate* chat_template, const Options& options)
@@ -54,13 +56,15 @@ class Dataset {
   std::int64_t tokens() const { return static_cast<std::int64_t>(tokens_.size()); }
   /// Records of all files that hold nothing to learn.
   std::int64_t left_out() const { return left_out_; }
+  /// Sequences of all files that Options::refuses is true of.
+  std::int64_t refused() const { return refused_; }
   Example operator[](std::int64_t index) const;
 
  private:
   void add_record(const std::string& line, const std::string& where);
   void add_chat(const std::vector<Message>& messages, const std::string& where);
-  void add_text(const std::string& text);
-  void append(std::span<const TokenId> tokens, std::span<const std::uint8_t> learn);
+  void add_text(const std::string& text, const std::string& where);
+  void append(std::span<const TokenId> tokens, std::span<const std::uint8_t> learn, const std::string& where);
 
   const Tokenizer& tokenizer_;
   const ChatTemplate* template_;
@@ -69,6 +73,7 @@ class Dataset {
   std::vector<std::uint8_t> learn_;
   std::vector<std::size_t> begins_ = {0};
   std::int64_t left_out_ = 0;
+  std::int64_t refused_ = 0;
 };
 
 /// The order in which a run visits a dataset: a fresh permutation each epoch that depends on (seed, epoch)
