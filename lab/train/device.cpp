@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <fmt/format.h>
+#include <torch/version.h>
 
 #include <charconv>
 #include <limits>
@@ -10,10 +11,28 @@
 
 namespace augur {
 
+namespace {
+
+/// Products on GPUs are summed in float32, as on the CPU; cuBLAS may add parts of long sums in bfloat16.
+torch::Device cuda(int index) {
+#if TORCH_VERSION_MAJOR >= 2
+  at::globalContext().setAllowBF16ReductionCuBLAS(false);
+#endif
+  return {torch::kCUDA, static_cast<torch::DeviceIndex>(index)};
+}
+
+}  // namespace
+
+void without_flash_attention() {
+#if TORCH_VERSION_MAJOR >= 2
+  at::globalContext().setSDPUseFlash(false);
+#endif
+}
+
 torch::Device choose_device(const std::string& name) {
   const auto devices = static_cast<int>(torch::cuda::device_count());
   if (name == "cpu" || (name == "auto" && devices == 0)) return torch::kCPU;
-  if (name == "auto") return {torch::kCUDA, 0};
+  if (name == "auto") return cuda(0);
   constexpr std::string_view kCuda = "cuda";
   int index = 0;
   bool known = name == kCuda;
@@ -27,7 +46,7 @@ torch::Device choose_device(const std::string& name) {
   if (!at::Context::hasCUDART()) throw Error("--device {}: this libtorch was built without CUDA", name);
   if (devices == 0) throw Error("--device {}: no CUDA device", name);
   if (index >= devices) throw Error("--device {}: there are {} CUDA devices", name, devices);
-  return {torch::kCUDA, static_cast<torch::DeviceIndex>(index)};
+  return cuda(index);
 }
 
 }  // namespace augur

@@ -13,4 +13,7 @@ namespace augur {
 /// for a device that this libtorch or this machine does not have.
 torch::Device choose_device(const std::string& name);
 
+/// Attention of packs is libtorch's flash attention no more, where it was.
+void without_flash_attention();
+
 }  // namespace augur

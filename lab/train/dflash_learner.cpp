@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "lab/train/block_attention.h"
 #include "lab/train/vocabulary_loss.h"
 
 namespace augur {
@@ -18,18 +18,6 @@ ModelConfig layer_shape(const ModelConfig& target, const DflashLearner::Options&
   if (options.intermediate > 0) shape.intermediate = options.intermediate;
   shape.kinds[0].qk_norm = QkNorm::PerHead;
   return shape;
-}
-
-/// Additive mask [blocks * size, text + blocks * size]: a block sees the text before its anchor, and itself.
-torch::Tensor block_mask(const torch::Tensor& anchors, std::int64_t size, std::int64_t text) {
-  const torch::Tensor anchor_of = anchors.repeat_interleave(size).unsqueeze(1);
-  const torch::Device device = anchors.device();
-  const torch::Tensor block_of = torch::arange(anchors.size(0), device).repeat_interleave(size);
-  const torch::Tensor sees_text = torch::arange(text, device).unsqueeze(0) < anchor_of;
-  const torch::Tensor sees_block = block_of.unsqueeze(1) == block_of.unsqueeze(0);
-  const torch::Tensor hidden = torch::cat({sees_text, sees_block}, 1).logical_not();
-  return torch::zeros_like(hidden, torch::kFloat32)
-      .masked_fill(hidden, -std::numeric_limits<float>::infinity());
 }
 
 }  // namespace
@@ -89,19 +77,25 @@ NamedTensors DflashLearner::parameters() {
   return all;
 }
 
-std::vector<std::int64_t> DflashLearner::pick_anchors(const Lesson& lesson, std::uint64_t key) const {
-  std::vector<std::int64_t> candidates;
-  for (std::int64_t n = 1; n < lesson.length(); ++n) {
-    if (lesson.row_of[static_cast<std::size_t>(n)] >= 0) candidates.push_back(n);
-  }
-  const auto wanted = static_cast<std::size_t>(options_.anchors);
-  if (candidates.size() <= wanted) return candidates;
-  torch::Generator generator = keyed_generator(key);
-  const torch::Tensor order = torch::randperm(static_cast<std::int64_t>(candidates.size()), generator);
+std::vector<std::int64_t> DflashLearner::pick_anchors(const Lesson& lesson) const {
   std::vector<std::int64_t> picked;
-  for (std::size_t i = 0; i < wanted; ++i)
-    picked.push_back(candidates[static_cast<std::size_t>(order.data_ptr<std::int64_t>()[i])]);
-  std::sort(picked.begin(), picked.end());
+  for (const Lesson::Sequence& s : lesson.sequences) {
+    std::vector<std::int64_t> candidates;
+    for (std::int64_t row = s.begin + 1; row < s.begin + s.length; ++row) {
+      if (lesson.row_of[static_cast<std::size_t>(row)] >= 0) candidates.push_back(row);
+    }
+    const auto wanted = static_cast<std::size_t>(options_.anchors);
+    if (candidates.size() > wanted) {
+      torch::Generator generator = keyed_generator(s.key);
+      const torch::Tensor order = torch::randperm(std::ssize(candidates), generator);
+      std::vector<std::int64_t> some;
+      for (std::size_t i = 0; i < wanted; ++i)
+        some.push_back(candidates[static_cast<std::size_t>(order.data_ptr<std::int64_t>()[i])]);
+      std::sort(some.begin(), some.end());
+      candidates = std::move(some);
+    }
+    picked.insert(picked.end(), candidates.begin(), candidates.end());
+  }
   return picked;
 }
 
@@ -109,30 +103,25 @@ torch::Tensor DflashLearner::run_blocks(const Lesson& lesson,
                                         const std::vector<std::int64_t>& anchors) const {
   const double eps = shape_.norm_eps;
   const std::int64_t size = options_.block;
-  const auto blocks = static_cast<std::int64_t>(anchors.size());
+  const auto blocks = std::ssize(anchors);
   const torch::Device device = target_.device();
-  const torch::Tensor at = index_tensor(anchors, device);
-  // No anchor sees further than the one before the last.
-  const std::int64_t text = anchors.back();
-  std::vector<torch::Tensor> taps;
-  for (const torch::Tensor& tap : lesson.target.taps) taps.push_back(tap.slice(0, 0, text));
-  const torch::Tensor context = rms_norm(linear_bf16(torch::cat(taps, 1), fc_), hidden_norm_, eps);
-  const Rotation text_rotation = make_rotation(rope_, 0, text, device);
-  const torch::Tensor positions = (at.unsqueeze(1) + torch::arange(size, device).unsqueeze(0)).flatten();
-  const Rotation rotation = make_rotation(rope_, positions);
-  const torch::Tensor mask = block_mask(at, size, text);
+  const BlockSight sight(lesson, anchors, size, device);
+  const torch::Tensor context =
+      rms_norm(linear_rows(torch::cat(lesson.target.taps, 1), fc_), hidden_norm_, eps);
+  const Rotation text_rotation = make_rotation(rope_, PackLayout(lesson.lengths(), device).positions());
+  const Rotation rotation = make_rotation(rope_, sight.positions());
 
-  const torch::Tensor anchor_rows = lesson.embedded.index_select(0, at).unsqueeze(1);
+  const torch::Tensor anchor_rows =
+      lesson.embedded.index_select(0, index_tensor(anchors, device)).unsqueeze(1);
   const torch::Tensor placeholder = target_.embed(index_tensor({options_.mask_token}, device)).unsqueeze(0);
   torch::Tensor x =
       torch::cat({anchor_rows, placeholder.expand({blocks, size - 1, -1})}, 1).reshape({blocks * size, -1});
   for (const TorchLayer& layer : layers_) {
     const Attended seen = project_context(layer, shape_, context, text_rotation);
     const Attended own = project(layer, shape_, rms_norm(x, layer.input_norm, eps), rotation);
-    const torch::Tensor k = torch::cat({seen.k, own.k}, 1);
-    const torch::Tensor v = torch::cat({seen.v, own.v}, 1);
-    const torch::Tensor p = (attention_scores(layer, own.q, k) + mask).softmax(-1).to(torch::kBFloat16);
-    x = feed_forward(layer, shape_, x + attention_output(layer, shape_, product(p, v)));
+    const torch::Tensor mixed =
+        block_attention(own.q, seen.k, seen.v, own.k, own.v, sight, attention_rule(layer, shape_).scale);
+    x = feed_forward(layer, shape_, x + attention_output(layer, shape_, mixed));
   }
   return rms_norm(x, norm_, eps);
 }
@@ -149,22 +138,20 @@ torch::Tensor DflashLearner::confidence(const torch::Tensor& states, const torch
 }
 
 Grade DflashLearner::run(std::span<const Example> examples, bool learn) {
-  return run_each(examples, [&](const Example& example) { return run_one(example, learn); });
-}
-
-Grade DflashLearner::run_one(const Example& example, bool learn) {
   Grade grade(depths());
-  const Lesson lesson = prepare_lesson(target_, {&example, 1}, options_.taps, &vocabulary_);
+  const Lesson lesson = prepare_lesson(target_, examples, options_.taps, &vocabulary_);
   if (lesson.empty()) return grade;
-  const std::vector<std::int64_t> anchors = pick_anchors(lesson, example.key);
+  const std::vector<std::int64_t> anchors = pick_anchors(lesson);
   if (anchors.empty()) return grade;
   const torch::AutoGradMode mode(learn);
   const torch::Tensor states = run_blocks(lesson, anchors);
 
   std::vector<std::int64_t> rows, wanted, before, depth;
   std::vector<float> weights;
+  auto sequence = lesson.sequences.begin();
   for (std::size_t a = 0; a < anchors.size(); ++a) {
-    for (int d = 0; d < depths() && anchors[a] + d < lesson.length(); ++d) {
+    while (anchors[a] >= sequence->begin + sequence->length) ++sequence;
+    for (int d = 0; d < depths() && anchors[a] + d < sequence->begin + sequence->length; ++d) {
       const std::int64_t row = lesson.row_of[static_cast<std::size_t>(anchors[a] + d)];
       if (row < 0) continue;
       rows.push_back(static_cast<std::int64_t>(a) * options_.block + d + first_slot());
@@ -179,7 +166,7 @@ Grade DflashLearner::run_one(const Example& example, bool learn) {
       .hidden = states.index_select(0, index_tensor(rows, device)), .weight = head(), .form = form()};
   VocabularyTargets targets{.targets = lesson.distributions,
                             .wanted = index_tensor(wanted, device),
-                            .weights = torch::tensor(weights).to(device)};
+                            .weights = on_device(torch::tensor(weights), device)};
   torch::Tensor markov;
   if (options_.dspark) {
     markov = markov_embedding(lesson.ids.index_select(0, index_tensor(before, device)));
@@ -197,12 +184,12 @@ Grade DflashLearner::run_one(const Example& example, bool learn) {
                      targets.weights)
                         .sum();
   }
+  if (learn) total.backward();
   const torch::Tensor hits = loss.agreed.cpu();
   const bool* agreed = hits.data_ptr<bool>();
   for (std::size_t i = 0; i < rows.size(); ++i) grade.count(static_cast<int>(depth[i]), agreed[i] ? 1 : 0, 1);
   grade.rows = static_cast<std::int64_t>(anchors.size());
   grade.loss = total.item<double>();
-  if (learn) total.backward();
   return grade;
 }
 

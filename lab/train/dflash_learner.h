@@ -55,11 +55,11 @@ class DflashLearner final : public Learner {
   nlohmann::json config() const override;
 
  private:
-  Grade run_one(const Example& example, bool learn);
   /// DSpark's anchor slot predicts, DFlash's does not.
   int first_slot() const { return options_.dspark ? 0 : 1; }
   int depths() const { return options_.block - first_slot(); }
-  std::vector<std::int64_t> pick_anchors(const Lesson& lesson, std::uint64_t key) const;
+  /// Rows to learn from, ascending.
+  std::vector<std::int64_t> pick_anchors(const Lesson& lesson) const;
   /// Normed states of the blocks' slots, [anchors * block, hidden].
   torch::Tensor run_blocks(const Lesson& lesson, const std::vector<std::int64_t>& anchors) const;
   /// Of what it gives.

@@ -76,7 +76,7 @@ NamedTensors Eagle3Learner::parameters() {
 }
 
 torch::Tensor Eagle3Learner::states(const Lesson& lesson, bool /*learn*/) const {
-  return linear_bf16(torch::cat(lesson.target.taps, 1), fc_).to(torch::kFloat32);
+  return linear_rows(torch::cat(lesson.target.taps, 1), fc_).to(torch::kFloat32);
 }
 
 RecurrentLearner::Entrance Eagle3Learner::enter(const torch::Tensor& states,

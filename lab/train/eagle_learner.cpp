@@ -34,18 +34,20 @@ NamedTensors EagleLearner::parameters() {
 torch::Tensor EagleLearner::states(const Lesson& lesson, bool learn) const {
   const torch::Tensor states = target_.final_norm(lesson.target.last);
   if (!learn || options_.noise == 0) return states;
-  std::vector<torch::Tensor> noise;
+  torch::Tensor noise = torch::empty({lesson.length(), states.size(1)});
+  std::vector<float> widths;
   for (const Lesson::Sequence& s : lesson.sequences) {
-    torch::Generator generator = keyed_generator(s.key);
-    const double width = options_.noise * 512.0 / static_cast<double>(s.length);
-    noise.push_back((torch::rand({s.length, states.size(1)}, generator) - 0.5) * width);
+    noise.slice(0, s.begin, s.begin + s.length).uniform_(-0.5, 0.5, keyed_generator(s.key));
+    widths.resize(static_cast<std::size_t>(s.begin + s.length),
+                  static_cast<float>(options_.noise * 512.0 / static_cast<double>(s.length)));
   }
-  return states + torch::cat(noise).to(states.device());
+  const torch::Device device = states.device();
+  return states + on_device(noise, device) * on_device(torch::tensor(widths), device).unsqueeze(1);
 }
 
 RecurrentLearner::Entrance EagleLearner::enter(const torch::Tensor& states,
                                                const torch::Tensor& embedded) const {
-  const torch::Tensor x = linear_bf16(torch::cat({embedded, states}, 1), fc_).to(torch::kFloat32);
+  const torch::Tensor x = linear_rows(torch::cat({embedded, states}, 1), fc_).to(torch::kFloat32);
   return {x, x};
 }
 

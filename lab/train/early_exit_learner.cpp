@@ -43,7 +43,7 @@ NamedTensors EarlyExitLearner::parameters() {
 torch::Tensor EarlyExitLearner::apply(const Lesson& lesson, const torch::Tensor& rows) const {
   torch::Tensor x = lesson.target.taps.front().index_select(0, rows);
   for (const Block& block : blocks_) {
-    x = x + torch::silu(linear_bf16(x, block.weight).to(torch::kFloat32) + block.bias);
+    x = x + torch::silu(linear_rows(x, block.weight).to(torch::kFloat32) + block.bias);
   }
   return target_.final_norm(x);
 }

@@ -12,9 +12,10 @@
 namespace augur {
 
 /// A frozen target's forward pass by the engine's own kernels, with bfloat16 weights: on a CPU faster than
-/// libtorch's (docs/training.md). Rows have the same bits whatever the number of threads, callers or rows in
-/// a pass. forward() is safe to call from several threads: each takes activations and a cache of its own, and
-/// a team of as many threads as libtorch gives the caller; the weights are shared.
+/// libtorch's (docs/training.md). Sequences share passes. Rows have the same bits whatever the number of
+/// threads, callers or rows in a pass. forward() is safe to call from several threads: each takes activations
+/// and a cache of its own, and a team of as many threads as libtorch gives the caller; the weights are
+/// shared.
 class EngineTarget {
  public:
   /// Packs the layers. Error naming file and tensor.
@@ -22,7 +23,7 @@ class EngineTarget {
   ~EngineTarget();
 
   /// As TorchLlama::forward(), without favourites. Error for a sequence beyond the model's context.
-  TorchLlama::Output forward(std::span<const TokenId> tokens, std::span<const int> taps);
+  TorchLlama::Output forward(TorchLlama::Sequences sequences, std::span<const int> taps);
 
   const Checkpoint& checkpoint() const { return checkpoint_; }
 

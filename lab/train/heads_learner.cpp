@@ -100,20 +100,17 @@ NamedTensors HeadsLearner::parameters() {
 torch::Tensor HeadsLearner::states(const Lesson& lesson) const {
   const torch::Tensor states = target_.final_norm(lesson.target.last);
   if (!options_.prefix) return states;
-  std::vector<torch::Tensor> out;
-  for (const Lesson::Sequence& s : lesson.sequences) {
-    out.push_back(run_layer(prefix_, shape_, states.slice(0, s.begin, s.begin + s.length),
-                            make_rotation(rope_, 0, s.length, target_.device()),
-                            causal_mask(s.length, target_.device())));
-  }
-  return rms_norm(torch::cat(out), prefix_norm_, target_.config().norm_eps);
+  const auto layout = c10::make_intrusive<PackLayout>(lesson.lengths(), target_.device());
+  const torch::Tensor out =
+      run_layer(prefix_, shape_, states, make_rotation(rope_, layout->positions()), layout);
+  return rms_norm(out, prefix_norm_, target_.config().norm_eps);
 }
 
 torch::Tensor HeadsLearner::apply(int depth, const torch::Tensor& states, const Lesson& lesson,
                                   const torch::Tensor& rows) const {
   const Head& head = heads_[static_cast<std::size_t>(depth)];
   const auto product = [](const Block& block, const torch::Tensor& x) {
-    return linear_bf16(x, block.weight).to(torch::kFloat32) + block.bias;
+    return linear_rows(x, block.weight).to(torch::kFloat32) + block.bias;
   };
   torch::Tensor x = states.index_select(0, rows);
   if (options_.grounded) {
@@ -140,7 +137,13 @@ Grade HeadsLearner::run(std::span<const Example> examples, bool learn) {
   if (lesson.empty()) return grade;
   const torch::AutoGradMode mode(learn);
   const torch::Tensor given = states(lesson);
-  torch::Tensor total = torch::zeros({}, target_.device());
+  torch::Tensor total;
+  struct Depth {
+    int depth;
+    std::int64_t tries;
+  };
+  std::vector<Depth> depths;
+  std::vector<torch::Tensor> agreed;
   double weight = 1;
   for (int d = 0; d < options_.heads; ++d, weight *= options_.decay) {
     const Lesson::Pairs pairs = lesson.pairs(1 + d);
@@ -150,12 +153,17 @@ Grade HeadsLearner::run(std::span<const Example> examples, bool learn) {
         over_vocabulary(d, apply(d, given, lesson, rows)),
         {.targets = lesson.distributions, .wanted = index_tensor(pairs.wanted, target_.device())});
     const auto tries = static_cast<std::int64_t>(pairs.rows.size());
-    grade.count(d, loss.agreed.sum().item<std::int64_t>(), tries);
+    agreed.emplace_back(loss.agreed.sum());
+    depths.push_back({d, tries});
     grade.rows = std::max(grade.rows, tries);
-    total = total + loss.sum * weight;
+    total = total.defined() ? total + loss.sum * weight : loss.sum;  // the first is depth 0, which weighs 1
   }
+  if (depths.empty()) return grade;
+  if (learn) total.backward();
+  const torch::Tensor hits = torch::stack(agreed).cpu();
+  for (std::size_t i = 0; i < depths.size(); ++i)
+    grade.count(depths[i].depth, hits.data_ptr<std::int64_t>()[i], depths[i].tries);
   grade.loss = total.item<double>();
-  if (learn && grade.rows > 0) total.backward();
   return grade;
 }
 

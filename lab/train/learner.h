@@ -69,13 +69,6 @@ class Learner {
   void load(const std::filesystem::path& folder);
 
  protected:
-  /// A learner's `run` that works on one sequence after the other: `one(example)` grades each.
-  template <typename One>
-  static Grade run_each(std::span<const Example> examples, const One& one) {
-    Grade grade;
-    for (const Example& example : examples) grade.add(one(example));
-    return grade;
-  }
   /// Name of the weights' file.
   virtual std::string file() const { return "model.safetensors"; }
   /// What is stored beside the parameters and never changes, such as a map of vocabularies.

@@ -3,17 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lab/train/part_times.h"
 #include "lab/train/row_grade.h"
 
 namespace augur {
-
-namespace {
-/// Rows whose logits over the target's whole vocabulary stay in a processor's cache; elsewhere memory is what
-/// limits them.
-std::int64_t chunk_rows(torch::Device device) {
-  return device.is_cpu() ? 128 : 2048;
-}
-}  // namespace
 
 Lesson::Pairs Lesson::pairs(std::int64_t ahead) const {
   Pairs pairs;
@@ -28,45 +21,11 @@ Lesson::Pairs Lesson::pairs(std::int64_t ahead) const {
   return pairs;
 }
 
-std::vector<std::int64_t> Lesson::rows_ahead(std::int64_t ahead) const {
-  std::vector<std::int64_t> rows;
-  for (const Sequence& s : sequences) {
-    for (std::int64_t i = 0; i < s.length; ++i) rows.push_back(s.begin + std::min(i + ahead, s.length - 1));
-  }
-  return rows;
+std::vector<std::int64_t> Lesson::lengths() const {
+  std::vector<std::int64_t> lengths;
+  for (const Sequence& s : sequences) lengths.push_back(s.length);
+  return lengths;
 }
-
-std::vector<std::int64_t> Lesson::positions() const {
-  std::vector<std::int64_t> positions;
-  for (const Sequence& s : sequences) {
-    for (std::int64_t i = 0; i < s.length; ++i) positions.push_back(i);
-  }
-  return positions;
-}
-
-namespace {
-
-/// The target's outputs for all sequences, their rows one after another.
-TorchLlama::Output outputs_of(const TorchLlama& target, std::span<const Example> examples,
-                              std::span<const int> taps) {
-  if (examples.size() == 1) return target.forward(examples[0].tokens, taps);
-  std::vector<TorchLlama::Output> each;
-  for (const Example& example : examples) each.push_back(target.forward(example.tokens, taps));
-  const auto together = [&](const auto& member) {
-    std::vector<torch::Tensor> parts;
-    for (const TorchLlama::Output& one : each) parts.push_back(member(one));
-    return torch::cat(parts);
-  };
-  TorchLlama::Output all;
-  for (std::size_t tap = 0; tap < taps.size(); ++tap)
-    all.taps.push_back(together([&](const TorchLlama::Output& one) { return one.taps[tap]; }));
-  all.last = together([](const TorchLlama::Output& one) { return one.last; });
-  if (each[0].favourites.defined())
-    all.favourites = together([](const TorchLlama::Output& one) { return one.favourites; });
-  return all;
-}
-
-}  // namespace
 
 Lesson prepare_lesson(const TorchLlama& target, std::span<const Example> examples, std::span<const int> taps,
                       const DraftVocabulary* vocabulary, const torch::Tensor& head) {
@@ -74,9 +33,11 @@ Lesson prepare_lesson(const TorchLlama& target, std::span<const Example> example
   Lesson lesson;
   const torch::Device device = target.device();
   std::vector<std::int64_t> ids, graded;
+  std::vector<std::span<const TokenId>> texts;
   for (const Example& example : examples) {
     const std::int64_t begin = std::ssize(ids);
     lesson.sequences.push_back({begin, std::ssize(example.tokens), example.key});
+    texts.push_back(example.tokens);
     ids.insert(ids.end(), example.tokens.begin(), example.tokens.end());
     for (std::size_t j = 0; j + 1 < example.tokens.size(); ++j) {
       if (example.learn[j + 1] != 0) graded.push_back(begin + static_cast<std::int64_t>(j));
@@ -84,15 +45,19 @@ Lesson prepare_lesson(const TorchLlama& target, std::span<const Example> example
   }
   lesson.ids = index_tensor(ids, device);
   lesson.embedded = target.embed(lesson.ids);
-  lesson.target = outputs_of(target, examples, taps);
+  {
+    const TimedPart timed("target", device);
+    lesson.target = target.forward(texts, taps);
+  }
   lesson.row_of.assign(ids.size(), -1);
   if (vocabulary == nullptr || graded.empty()) return lesson;
 
+  const TimedPart timed("distributions", device);
   const torch::Tensor positions = index_tensor(graded, device);
   const torch::Tensor rows = target.final_norm(lesson.target.last.index_select(0, positions));
   const auto count = std::ssize(graded);
   lesson.distributions =
-      torch::empty({count, vocabulary->size()}, torch::dtype(torch::kBFloat16).device(device));
+      torch::empty({count, vocabulary->size()}, torch::dtype(product_type()).device(device));
   // A target that remembers has named its favourites: only the draft vocabulary's logits are left to compute.
   const bool known = lesson.target.favourites.defined();
   const torch::Tensor matrix = !known           ? target.head()
@@ -100,10 +65,10 @@ Lesson prepare_lesson(const TorchLlama& target, std::span<const Example> example
                                                 : vocabulary->rows(target.head());
   std::vector<torch::Tensor> favourites;
   if (known) favourites.push_back(lesson.target.favourites.index_select(0, positions));
-  const std::int64_t rows_at_once = chunk_rows(device);
+  const std::int64_t rows_at_once = target.rows_at_once();
   for (std::int64_t begin = 0; begin < count; begin += rows_at_once) {
     const std::int64_t end = std::min(begin + rows_at_once, count);
-    const torch::Tensor logits = linear_bf16(rows.slice(0, begin, end), matrix);
+    const torch::Tensor logits = linear_rows(rows.slice(0, begin, end), matrix);
     if (!known) favourites.push_back(row_favourites(logits));
     const torch::Tensor drafted = known ? logits : vocabulary->columns(logits);
     torch::Tensor out = lesson.distributions.slice(0, begin, end);

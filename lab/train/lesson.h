@@ -23,9 +23,9 @@ struct Lesson {
   torch::Tensor ids;          ///< [T] int64
   torch::Tensor embedded;     ///< [T, hidden] float32, the target's embedding
   TorchLlama::Output target;  ///< but for its favourites
-  /// The target's softmax over the draft vocabulary at the positions to learn from, bfloat16, and by position
-  /// the row that holds what follows its token; -1 where there is nothing to learn: the next token is not one
-  /// to be learnt, or the target's favourite is not in the draft vocabulary.
+  /// The target's softmax over the draft vocabulary at the positions to learn from, in product_type(), and by
+  /// position the row that holds what follows its token; -1 where there is nothing to learn: the next token
+  /// is not one to be learnt, or the target's favourite is not in the draft vocabulary.
   torch::Tensor distributions;
   std::vector<std::int64_t> row_of;
 
@@ -38,10 +38,7 @@ struct Lesson {
     std::vector<std::int64_t> rows, wanted;
   };
   Pairs pairs(std::int64_t ahead) const;
-  /// For every row the one `ahead` rows later, or its sequence's last. [T]
-  std::vector<std::int64_t> rows_ahead(std::int64_t ahead) const;
-  /// Positions of all rows in their sequences. [T]
-  std::vector<std::int64_t> positions() const;
+  std::vector<std::int64_t> lengths() const;
 };
 
 /// Without `vocabulary` no distributions are made. `head`: the rows of the target's head for the vocabulary's

@@ -25,35 +25,39 @@ LmLearner::LmLearner(const Options& options) : options_(options), model_(fresh(o
 }
 
 Grade LmLearner::run(std::span<const Example> examples, bool learn) {
-  return run_each(examples, [&](const Example& example) { return run_one(example, learn); });
-}
-
-Grade LmLearner::run_one(const Example& example, bool learn) {
   Grade grade(1);
+  std::vector<std::span<const TokenId>> texts;
   std::vector<std::int64_t> rows;  // that are followed by a token to learn
-  for (std::size_t i = 0; i + 1 < example.tokens.size(); ++i) {
-    if (example.learn[i + 1] != 0) rows.push_back(static_cast<std::int64_t>(i));
+  std::vector<std::int64_t> next;  // the token behind each row
+  for (const Example& example : examples) {
+    const std::int64_t begin = std::ssize(next);
+    texts.push_back(example.tokens);
+    for (std::size_t i = 0; i < example.tokens.size(); ++i) {
+      const bool last = i + 1 == example.tokens.size();
+      if (!last && example.learn[i + 1] != 0) rows.push_back(begin + static_cast<std::int64_t>(i));
+      next.push_back(last ? 0 : example.tokens[i + 1]);
+    }
   }
   if (rows.empty()) return grade;
   VocabularyTargets targets;
   if (options_.target != nullptr) {
     const DraftVocabulary all(options_.shape.vocab);
-    const Lesson lesson = prepare_lesson(*options_.target, {&example, 1}, {}, &all);
+    const Lesson lesson = prepare_lesson(*options_.target, examples, {}, &all);
     targets.targets = lesson.distributions;
     targets.wanted = index_tensor(lesson.pairs(0).wanted, options_.device);
   } else {
-    targets.targets = index_tensor({example.tokens.begin() + 1, example.tokens.end()}, options_.device);
+    targets.targets = index_tensor(next, options_.device);
     targets.wanted = index_tensor(rows, options_.device);
   }
   const torch::AutoGradMode mode(learn);
   const torch::Tensor hidden =
-      model_.forward(example.tokens).last.index_select(0, index_tensor(rows, options_.device));
+      model_.forward(texts).last.index_select(0, index_tensor(rows, options_.device));
   const VocabularyLoss loss =
       vocabulary_loss({.hidden = model_.final_norm(hidden), .weight = model_.head()}, targets);
+  if (learn) loss.sum.backward();
   grade.rows = static_cast<std::int64_t>(rows.size());
   grade.count(0, loss.agreed.sum().item<std::int64_t>(), grade.rows);
   grade.loss = loss.sum.item<double>();
-  if (learn) loss.sum.backward();
   return grade;
 }
 

@@ -37,7 +37,6 @@ class LmLearner final : public Learner {
   nlohmann::json config() const override;
 
  private:
-  Grade run_one(const Example& example, bool learn);
   Options options_;
   TorchLlama model_;
 };

@@ -39,7 +39,7 @@ RecurrentLearner::Entrance MtpLearner::enter(const torch::Tensor& states,
   const double eps = shape().norm_eps;
   const torch::Tensor pair =
       torch::cat({rms_norm(embedded, token_norm_, eps), rms_norm(states, hidden_norm_, eps)}, 1);
-  const torch::Tensor x = linear_bf16(pair, projection_).to(torch::kFloat32);
+  const torch::Tensor x = linear_rows(pair, projection_).to(torch::kFloat32);
   return {rms_norm(x, layer_.input_norm, eps), x};
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "lab/train/part_times.h"
+
 namespace augur {
 
 RecurrentLearner::RecurrentLearner(const TorchLlama& target, DraftVocabulary vocabulary,
@@ -16,32 +18,26 @@ RecurrentLearner::RecurrentLearner(const TorchLlama& target, DraftVocabulary voc
   options_.evaluated = std::max(options_.evaluated, options_.steps);
 }
 
-/// The steps of a lesson's sequences; keys and values of earlier steps. Products are of all rows at once,
-/// attention is a sequence's own. A row whose tokens lie behind its sequence's end repeats the last one:
-/// nothing is graded there, and no row before it sees it.
+/// The steps of a lesson's sequences; keys and values of earlier steps. A row whose tokens lie behind its
+/// sequence's end repeats the last one: nothing is graded there, and no row before it sees it.
 class RecurrentLearner::Unrolled {
  public:
   Unrolled(const RecurrentLearner& learner, const Lesson& lesson, const torch::Tensor& states)
       : learner_(learner),
-        lesson_(lesson),
         padding_((kRowsMultiple - lesson.length() % kRowsMultiple) % kRowsMultiple),
-        state_(padded(states)) {
-    std::int64_t longest = 0;
-    for (const Lesson::Sequence& s : lesson.sequences) longest = std::max(longest, s.length);
-    mask_ = causal_mask(longest, states.device());
+        state_(padded(states)),
+        embedded_(padded(lesson.embedded)) {
+    std::vector<std::int64_t> lengths = lesson.lengths();
+    if (padding_ > 0) lengths.push_back(padding_);
+    layout_ = c10::make_intrusive<PackLayout>(std::move(lengths), states.device());
   }
 
   /// What leaves the layer in the next step. [>= T, hidden]: rows behind the last are nobody's.
   torch::Tensor next() {
     const ModelConfig& c = learner_.shape();
-    const torch::Device device = state_.device();
-    const torch::Tensor tokens = index_tensor(lesson_.rows_ahead(1 + step_), device);
-    std::vector<std::int64_t> positions = lesson_.positions();
-    for (std::int64_t& position : positions) position += step_;
-    positions.resize(positions.size() + static_cast<std::size_t>(padding_), 0);
-    const Entrance in = learner_.enter(state_, padded(lesson_.embedded.index_select(0, tokens)));
+    const Entrance in = learner_.enter(state_, embedded_.index_select(0, layout_->rows_ahead(1 + step_)));
     const Attended now = project(learner_.layer_, c, in.attention,
-                                 make_rotation(learner_.rope_, index_tensor(positions, device)));
+                                 make_rotation(learner_.rope_, layout_->positions() + step_));
     const torch::Tensor out =
         feed_forward(learner_.layer_, c, in.residual + attention_output(learner_.layer_, c, attend(now)));
     state_ = learner_.next_state(out);
@@ -61,40 +57,23 @@ class RecurrentLearner::Unrolled {
     if (step_ == 0) {
       first_ = now;
     } else {
-      later_.push_back(now);
+      own_keys_.push_back(now.k);
+      own_values_.push_back(now.v);
     }
-    std::vector<torch::Tensor> mixed;
-    for (const Lesson::Sequence& s : lesson_.sequences) mixed.push_back(attend_sequence(now, s));
-    if (padding_ > 0) mixed.push_back(torch::zeros_like(now.q.slice(1, 0, padding_)));
-    return torch::cat(mixed, 1);
-  }
-
-  torch::Tensor attend_sequence(const Attended& now, const Lesson::Sequence& s) const {
-    const auto rows = [&](const torch::Tensor& x) { return x.slice(1, s.begin, s.begin + s.length); };
-    const torch::Tensor q = rows(now.q);
-    const torch::Tensor mask = mask_.slice(0, 0, s.length).slice(1, 0, s.length);
-    std::vector<torch::Tensor> scores = {attention_scores(learner_.layer_, q, rows(first_.k)).add_(mask)};
-    const double scale = 1 / std::sqrt(static_cast<double>(q.size(-1)));
-    for (const Attended& earlier : later_)
-      scores.push_back((q * rows(earlier.k)).sum(-1, true, torch::kFloat32) * scale);
-    const torch::Tensor all = later_.empty() ? scores[0] : torch::cat(scores, -1);
-    const torch::Tensor p = all.softmax(-1).to(torch::kBFloat16);
-    torch::Tensor mixed = product(p.slice(2, 0, s.length), rows(first_.v));
-    for (std::size_t j = 0; j < later_.size(); ++j) {
-      const auto column = s.length + static_cast<std::int64_t>(j);
-      mixed = mixed + p.slice(2, column, column + 1) * rows(later_[j].v);
-    }
-    return mixed;
+    const auto own = [](const std::vector<torch::Tensor>& rows) {
+      return rows.empty() ? torch::Tensor() : torch::stack(rows);
+    };
+    return packed_attention(now.q, first_.k, first_.v, own(own_keys_), own(own_values_), layout_,
+                            attention_rule(learner_.layer_, learner_.shape()));
   }
 
   const RecurrentLearner& learner_;
-  const Lesson& lesson_;
   std::int64_t padding_;
-  torch::Tensor state_;
+  torch::Tensor state_, embedded_;
+  PackLayoutPtr layout_;
   int step_ = 0;
-  Attended first_;               ///< step 0, which all later rows see
-  std::vector<Attended> later_;  ///< step 1, 2, ..., of which a row sees its own
-  torch::Tensor mask_;
+  Attended first_;                                    ///< step 0, which all later rows see
+  std::vector<torch::Tensor> own_keys_, own_values_;  ///< of step 1, 2, ..., of which a row sees its own
 };
 
 /// Rows to grade, of all steps: one product with the vocabulary's matrix is cheaper than one for each.
@@ -122,34 +101,42 @@ Grade RecurrentLearner::run(std::span<const Example> examples, bool learn) {
   torch::Tensor total = torch::zeros({}, target_.device());
   double weight = cross_entropy_weight();
   const int steps = learn ? options_.steps : options_.evaluated;
-  for (int s = 0; s < steps; ++s, weight *= options_.decay) {
-    const torch::Tensor out = unrolled.next();
-    const Lesson::Pairs pairs = lesson.pairs(1 + s);
-    if (pairs.rows.empty()) break;
-    const torch::Tensor rows = index_tensor(pairs.rows, target_.device());
-    const torch::Tensor learnt = out.index_select(0, rows);
-    graded.add(exit(learnt), pairs, s < options_.steps ? weight : 0);  // steps beyond are only graded
-    if (s > 0) continue;
-    grade.rows = std::ssize(pairs.rows);
-    const torch::Tensor more = state_loss(lesson, learnt, rows);
-    if (more.defined()) total = total + more;
+  {
+    const TimedPart timed("steps", target_.device());
+    for (int s = 0; s < steps; ++s, weight *= options_.decay) {
+      const torch::Tensor out = unrolled.next();
+      const Lesson::Pairs pairs = lesson.pairs(1 + s);
+      if (pairs.rows.empty()) break;
+      const torch::Tensor rows = index_tensor(pairs.rows, target_.device());
+      const torch::Tensor learnt = out.index_select(0, rows);
+      graded.add(exit(learnt), pairs, s < options_.steps ? weight : 0);  // steps beyond are only graded
+      if (s > 0) continue;
+      grade.rows = std::ssize(pairs.rows);
+      const torch::Tensor more = state_loss(lesson, learnt, rows);
+      if (more.defined()) total = total + more;
+    }
   }
   if (grade.rows == 0) return grade;
-  const VocabularyLoss loss =
-      vocabulary_loss(over_vocabulary(torch::cat(graded.hidden)),
-                      {.targets = lesson.distributions,
-                       .wanted = index_tensor(graded.wanted, target_.device()),
-                       .weights = torch::tensor(graded.weights).to(target_.device())});
-  std::int64_t begin = 0;
-  for (std::size_t s = 0; s < graded.rows_of_step.size(); ++s) {
-    const std::int64_t rows = graded.rows_of_step[s];
-    grade.count(static_cast<int>(s), loss.agreed.slice(0, begin, begin + rows).sum().item<std::int64_t>(),
-                rows);
-    begin += rows;
+  VocabularyLoss loss;
+  {
+    const TimedPart timed("loss", target_.device());
+    loss = vocabulary_loss(over_vocabulary(torch::cat(graded.hidden)),
+                           {.targets = lesson.distributions,
+                            .wanted = index_tensor(graded.wanted, target_.device()),
+                            .weights = on_device(torch::tensor(graded.weights), target_.device())});
   }
   total = total + loss.sum;
+  if (learn) {
+    const TimedPart timed("backward", target_.device());
+    total.backward();
+  }
+  std::vector<torch::Tensor> results;
+  for (const torch::Tensor& step : loss.agreed.split_with_sizes(graded.rows_of_step))
+    results.push_back(step.sum());
+  const torch::Tensor agreed = torch::stack(results).cpu();
+  for (std::size_t s = 0; s < graded.rows_of_step.size(); ++s)
+    grade.count(static_cast<int>(s), agreed.data_ptr<std::int64_t>()[s], graded.rows_of_step[s]);
   grade.loss = total.item<double>();
-  if (learn) total.backward();
   return grade;
 }
 

@@ -4,36 +4,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/dtype.h"
 #include "kernels/ops.h"
+#include "lab/train/torch_rows.h"
 
 namespace augur {
 
 namespace {
 
 constexpr std::int64_t kLanes = 16;  // sums in so many parts, which compilers make vectors of
-
-/// Rows of a matrix as the engine's kernels see them.
-class Rows {
- public:
-  explicit Rows(const torch::Tensor& x)
-      : first_(reinterpret_cast<BF16*>(x.data_ptr<at::BFloat16>())), width_(x.size(1)) {
-    TORCH_CHECK(x.is_contiguous(), "rows that are graded lie one after another");
-  }
-  std::int64_t width() const { return width_; }
-  BF16* row(std::int64_t r) const { return first_ + r * width_; }
-  void read(std::int64_t r, std::vector<float>& out) const {
-    const BF16* in = row(r);
-    for (std::int64_t i = 0; i < width_; ++i) out[static_cast<std::size_t>(i)] = to_float(in[i]);
-  }
-  void write(std::int64_t r, const std::vector<float>& in) const {
-    convert_row(in.data(), width_, DType::BF16, row(r));
-  }
-
- private:
-  BF16* first_;
-  std::int64_t width_;
-};
 
 /// sum p_i and sum p_i x_i.
 std::array<float, 2> moments(const float* p, const float* x, std::int64_t n) {
@@ -62,15 +40,15 @@ std::array<float, 2> moments(const float* p, const float* x, std::int64_t n) {
 RowGrades grade_rows(torch::Tensor& logits, const torch::Tensor& targets, const torch::Tensor& wanted,
                      const torch::Tensor& weights, bool learning) {
   const std::int64_t rows = logits.size(0);
-  const Rows outputs(logits), distributions(targets);
+  const TorchRows outputs(logits), distributions(targets);
   const std::int64_t width = outputs.width();
   RowGrades out{.loss = torch::empty({rows}, torch::kFloat32), .agreed = torch::empty({rows}, torch::kBool)};
   const auto* target = wanted.data_ptr<std::int64_t>();
   const float* weight = weights.defined() ? weights.data_ptr<float>() : nullptr;
   std::vector<float> x(static_cast<std::size_t>(width)), p(x.size()), q(x.size());
   for (std::int64_t r = 0; r < rows; ++r) {
-    outputs.read(r, x);
-    distributions.read(target[r], p);
+    outputs.read(r, 0, x);
+    distributions.read(target[r], 0, p);
     const float w = weight != nullptr ? weight[r] : 1;
     const float norm = log_sum_exp(x.data(), width);
     const auto [sum, product] = moments(p.data(), x.data(), width);
@@ -79,18 +57,18 @@ RowGrades grade_rows(torch::Tensor& logits, const torch::Tensor& targets, const 
     if (!learning) continue;
     exp_row(x.data(), width, norm, 1.0f, q.data());
     for (std::size_t i = 0; i < q.size(); ++i) q[i] = w * (q[i] - p[i]);
-    outputs.write(r, q);
+    outputs.write(r, 0, q);
   }
   return out;
 }
 
 torch::Tensor row_favourites(const torch::Tensor& x) {
   if (!x.is_cpu()) return x.argmax(-1);
-  const Rows rows(x);
+  const TorchRows rows(x);
   torch::Tensor out = torch::empty({x.size(0)}, torch::kInt64);
   std::vector<float> row(static_cast<std::size_t>(rows.width()));
   for (std::int64_t r = 0; r < x.size(0); ++r) {
-    rows.read(r, row);
+    rows.read(r, 0, row);
     out.data_ptr<std::int64_t>()[r] = argmax(row.data(), rows.width());
   }
   return out;
@@ -101,12 +79,12 @@ void row_softmax(const torch::Tensor& x, torch::Tensor& out) {
     out.copy_(x.to(torch::kFloat32).softmax(-1));
     return;
   }
-  const Rows rows(x), results(out);
+  const TorchRows rows(x), results(out);
   std::vector<float> row(static_cast<std::size_t>(rows.width()));
   for (std::int64_t r = 0; r < x.size(0); ++r) {
-    rows.read(r, row);
+    rows.read(r, 0, row);
     softmax(row.data(), rows.width(), 1, row.data());
-    results.write(r, row);
+    results.write(r, 0, row);
   }
 }
 

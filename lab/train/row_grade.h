@@ -4,7 +4,8 @@
 namespace augur {
 
 // Rows of logits. On the CPU each is worked through while it is in the core's cache: libtorch's operations
-// would pass over all rows a dozen times. Matrices are bfloat16 and, on the CPU, contiguous.
+// would pass over all rows a dozen times. Matrices are bfloat16 or float32
+// and, on the CPU, contiguous.
 
 /// What rows of logits are worth against target distributions.
 struct RowGrades {

@@ -24,8 +24,8 @@ torch::Tensor normed_heads(const TorchLayer& layer, const ModelConfig& c, const 
 torch::Tensor keys(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x,
                    const Rotation& rotation) {
   const torch::Tensor k =
-      normed_heads(layer, c, linear_bf16(x, layer.k, layer.k_bias), c.kv_heads, layer.k_norm);
-  return spread_heads(rotate(k, rotation), c.heads).to(torch::kBFloat16);
+      normed_heads(layer, c, linear_rows(x, layer.k, layer.k_bias), c.kv_heads, layer.k_norm);
+  return rotate(k, rotation).to(product_type());
 }
 
 /// The stream plus a block's result, on its way normed and scaled.
@@ -41,8 +41,7 @@ torch::Tensor normed(const torch::Tensor& x, const torch::Tensor& norm, double e
 }
 
 torch::Tensor values(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x) {
-  return spread_heads(linear_bf16(x, layer.v, layer.v_bias).view({x.size(0), c.kv_heads, c.head_dim}),
-                      c.heads);
+  return linear_rows(x, layer.v, layer.v_bias).view({x.size(0), c.kv_heads, c.head_dim});
 }
 
 }  // namespace
@@ -94,50 +93,45 @@ NamedTensors TorchLayer::named(const std::string& prefix) const {
 
 Attended project(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x,
                  const Rotation& rotation) {
-  const torch::Tensor rows = x.to(torch::kBFloat16);
+  const torch::Tensor rows = x.to(product_type());
   const torch::Tensor q =
-      normed_heads(layer, c, linear_bf16(rows, layer.q, layer.q_bias), c.heads, layer.q_norm);
-  return {rotate(q, rotation).transpose(0, 1).to(torch::kBFloat16), keys(layer, c, rows, rotation),
-          values(layer, c, rows)};
+      normed_heads(layer, c, linear_rows(rows, layer.q, layer.q_bias), c.heads, layer.q_norm);
+  return {rotate(q, rotation).to(product_type()), keys(layer, c, rows, rotation), values(layer, c, rows)};
 }
 
 Attended project_context(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x,
                          const Rotation& rotation) {
-  const torch::Tensor rows = x.to(torch::kBFloat16);
+  const torch::Tensor rows = x.to(product_type());
   return {{}, keys(layer, c, rows, rotation), values(layer, c, rows)};
 }
 
-torch::Tensor attention_scores(const TorchLayer& layer, const torch::Tensor& q, const torch::Tensor& k) {
-  torch::Tensor scores = product(q, k.transpose(1, 2)).to(torch::kFloat32);
-  if (layer.spec.score_scale > 0) {
-    scores.mul_(layer.spec.score_scale);
-  } else {
-    scores.div_(std::sqrt(static_cast<double>(q.size(-1))));
-  }
-  const double cap = layer.spec.score_cap;
-  return cap > 0 ? scores.div_(cap).tanh_().mul_(cap) : scores;
+AttentionRule attention_rule(const TorchLayer& layer, const ModelConfig& c) {
+  const double given = layer.spec.score_scale;
+  return {.scale = given > 0 ? given : 1 / std::sqrt(static_cast<double>(c.head_dim)),
+          .cap = layer.spec.score_cap,
+          .window = layer.spec.window};
 }
 
 torch::Tensor attention_output(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& mixed) {
-  const torch::Tensor out =
-      linear_bf16(mixed.transpose(0, 1).reshape({mixed.size(1), -1}), layer.o, layer.o_bias);
+  const torch::Tensor out = linear_rows(mixed.flatten(1), layer.o, layer.o_bias);
   return normed(out, layer.attention_after_norm, c.norm_eps);
 }
 
 torch::Tensor feed_forward(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x) {
-  const torch::Tensor m = normed(x, layer.post_norm, c.norm_eps).to(torch::kBFloat16);
-  const torch::Tensor gate = linear_bf16(m, layer.gate, layer.gate_bias);
-  const torch::Tensor up = linear_bf16(m, layer.up, layer.up_bias);
+  const torch::Tensor m = normed(x, layer.post_norm, c.norm_eps).to(product_type());
+  const torch::Tensor gate = linear_rows(m, layer.gate, layer.gate_bias);
+  const torch::Tensor up = linear_rows(m, layer.up, layer.up_bias);
   const torch::Tensor opened =
       layer.spec.activation == Activation::Silu ? torch::silu(gate) : torch::gelu(gate, "tanh");
-  return added(layer, c, x, linear_bf16(opened * up, layer.down, layer.down_bias), layer.mlp_after_norm);
+  return added(layer, c, x, linear_rows(opened * up, layer.down, layer.down_bias), layer.mlp_after_norm);
 }
 
 torch::Tensor run_layer(const TorchLayer& layer, const ModelConfig& c, const torch::Tensor& x,
-                        const Rotation& rotation, const torch::Tensor& mask) {
+                        const Rotation& rotation, const PackLayoutPtr& layout) {
   const Attended rows = project(layer, c, normed(x, layer.input_norm, c.norm_eps), rotation);
-  const torch::Tensor p = attention_scores(layer, rows.q, rows.k).add_(mask).softmax(-1).to(torch::kBFloat16);
-  return feed_forward(layer, c, added(layer, c, x, attention_output(layer, c, product(p, rows.v)), {}));
+  const torch::Tensor mixed =
+      packed_attention(rows.q, rows.k, rows.v, {}, {}, layout, attention_rule(layer, c));
+  return feed_forward(layer, c, added(layer, c, x, attention_output(layer, c, mixed), {}));
 }
 
 }  // namespace augur

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "lab/train/packed_attention.h"
 #include "lab/train/torch_ops.h"
 #include "lab/train/torch_tensors.h"
 #include "model/config.h"
@@ -29,7 +30,7 @@ struct TorchLayer {
   NamedTensors named(const std::string& prefix) const;
 };
 
-/// [heads, R, head_dim] bfloat16, kv heads repeated for their query heads, q and k rotated.
+/// q [R, heads, head_dim], k and v [R, kv heads, head_dim] in product_type(), q and k rotated.
 struct Attended {
   torch::Tensor q, k, v;
 };
@@ -40,16 +41,16 @@ Attended project(const TorchLayer& layer, const ModelConfig& config, const torch
 Attended project_context(const TorchLayer& layer, const ModelConfig& config, const torch::Tensor& x,
                          const Rotation& rotation);
 
-/// Scaled products of queries and keys, capped where the layer does, [heads, R, K] float32; a fresh tensor.
-torch::Tensor attention_scores(const TorchLayer& layer, const torch::Tensor& q, const torch::Tensor& k);
-/// What attention adds to the residual stream, of mixed values [heads, R, head_dim].
+/// What the layer makes of products of queries and keys.
+AttentionRule attention_rule(const TorchLayer& layer, const ModelConfig& config);
+/// What attention adds to the residual stream, of mixed values [R, heads, head_dim].
 torch::Tensor attention_output(const TorchLayer& layer, const ModelConfig& config,
                                const torch::Tensor& mixed);
 /// x plus what the feed-forward adds.
 torch::Tensor feed_forward(const TorchLayer& layer, const ModelConfig& config, const torch::Tensor& x);
 
-/// The whole layer over rows that see one another as an additive `mask` [T, T] says. x [T, hidden] float32.
+/// The whole layer over a pack's rows. x [T, hidden] float32.
 torch::Tensor run_layer(const TorchLayer& layer, const ModelConfig& config, const torch::Tensor& x,
-                        const Rotation& rotation, const torch::Tensor& mask);
+                        const Rotation& rotation, const PackLayoutPtr& layout);
 
 }  // namespace augur

@@ -152,34 +152,79 @@ void TorchLlama::remember(std::int64_t bytes) {
   memory_ = std::make_shared<TargetMemory>(bytes);
 }
 
-TorchLlama::Output TorchLlama::forward(std::span<const TokenId> tokens, std::span<const int> taps) const {
-  if (memory_ == nullptr) return compute(tokens, taps);
-  if (std::optional<Output> known = memory_->find(tokens, taps)) return *std::move(known);
-  Output out = TargetMemory::rounded(compute(tokens, taps));
-  std::vector<torch::Tensor> favourites;
-  constexpr std::int64_t kRows = 128;  // whose logits stay in a cache
-  for (std::int64_t begin = 0; begin < out.last.size(0); begin += kRows) {
-    const torch::Tensor rows = out.last.slice(0, begin, std::min(begin + kRows, out.last.size(0)));
-    const torch::Tensor logits = linear_bf16(final_norm(rows), head());
-    favourites.push_back(row_favourites(logits));
+TorchLlama::Output TorchLlama::forward(Sequences sequences, std::span<const int> taps) const {
+  if (memory_ == nullptr) return compute(sequences, taps);
+  std::vector<Output> each(sequences.size());
+  std::vector<std::span<const TokenId>> fresh;
+  std::vector<std::size_t> places;  // of the fresh ones
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    if (std::optional<Output> known = memory_->find(sequences[i], taps)) {
+      each[i] = *std::move(known);
+    } else {
+      fresh.push_back(sequences[i]);
+      places.push_back(i);
+    }
   }
-  out.favourites = torch::cat(favourites);
-  memory_->keep(tokens, taps, out);
+  if (!fresh.empty()) {
+    Output out = TargetMemory::rounded(compute(fresh, taps));
+    out.favourites = favourites(out.last);
+    std::int64_t begin = 0;
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      const std::int64_t end = begin + std::ssize(fresh[i]);
+      each[places[i]] = out.rows(begin, end);
+      memory_->keep(fresh[i], taps, each[places[i]]);
+      begin = end;
+    }
+  }
+  return Output::joined(each);
+}
+
+TorchLlama::Output TorchLlama::Output::rows(std::int64_t begin, std::int64_t end) const {
+  Output out{.taps = {}, .last = last.slice(0, begin, end), .favourites = {}};
+  for (const torch::Tensor& tap : taps) out.taps.push_back(tap.slice(0, begin, end));
+  if (favourites.defined()) out.favourites = favourites.slice(0, begin, end).clone();
   return out;
 }
 
-TorchLlama::Output TorchLlama::compute(std::span<const TokenId> tokens, std::span<const int> taps) const {
-  if (engine_ != nullptr) return engine_->forward(tokens, taps);
-  const auto length = static_cast<std::int64_t>(tokens.size());
-  std::vector<Rotation> rotations;
-  std::vector<torch::Tensor> masks;
-  for (std::size_t kind = 0; kind < ropes_.size(); ++kind) {
-    rotations.push_back(make_rotation(ropes_[kind], 0, length, device()));
-    masks.push_back(causal_mask(length, device(), config_.kinds[kind].window));
+TorchLlama::Output TorchLlama::Output::joined(const std::vector<Output>& parts) {
+  if (parts.size() == 1) return parts[0];
+  const auto together = [&](const auto& member) {
+    std::vector<torch::Tensor> all;
+    for (const Output& part : parts) all.push_back(member(part));
+    return torch::cat(all);
+  };
+  Output out;
+  for (std::size_t tap = 0; tap < parts[0].taps.size(); ++tap)
+    out.taps.push_back(together([&](const Output& part) { return part.taps[tap]; }));
+  out.last = together([](const Output& part) { return part.last; });
+  if (parts[0].favourites.defined())
+    out.favourites = together([](const Output& part) { return part.favourites; });
+  return out;
+}
+
+torch::Tensor TorchLlama::favourites(const torch::Tensor& last) const {
+  const std::int64_t at_once = rows_at_once();
+  std::vector<torch::Tensor> parts;
+  for (std::int64_t begin = 0; begin < last.size(0); begin += at_once) {
+    const torch::Tensor rows = last.slice(0, begin, std::min(begin + at_once, last.size(0)));
+    parts.push_back(row_favourites(linear_rows(final_norm(rows), head())));
   }
+  return torch::cat(parts);
+}
+
+TorchLlama::Output TorchLlama::compute(Sequences sequences, std::span<const int> taps) const {
+  if (engine_ != nullptr) return engine_->forward(sequences, taps);
+  std::vector<std::int64_t> lengths, ids;
+  for (const std::span<const TokenId> tokens : sequences) {
+    lengths.push_back(std::ssize(tokens));
+    ids.insert(ids.end(), tokens.begin(), tokens.end());
+  }
+  const auto layout = c10::make_intrusive<PackLayout>(std::move(lengths), device());
+  std::vector<Rotation> rotations;
+  for (const RopeTable& rope : ropes_) rotations.push_back(make_rotation(rope, layout->positions()));
   Output out;
   out.taps.resize(taps.size());
-  torch::Tensor x = embed(index_tensor({tokens.begin(), tokens.end()}, device()));
+  torch::Tensor x = embed(index_tensor(ids, device()));
   if (config_.embedding_scale != 1.0f) x = x * config_.embedding_scale;
   const auto tap = [&](int layer) {
     for (std::size_t i = 0; i < taps.size(); ++i) {
@@ -188,16 +233,20 @@ TorchLlama::Output TorchLlama::compute(std::span<const TokenId> tokens, std::spa
   };
   for (int i = 0; i < config_.layers; ++i) {
     tap(i);
-    const std::size_t kind = config_.kind(i);
-    x = run_layer(layers_[static_cast<std::size_t>(i)], config_, x, rotations[kind], masks[kind]);
+    x = run_layer(layers_[static_cast<std::size_t>(i)], config_, x, rotations[config_.kind(i)], layout);
   }
   tap(config_.layers);
   out.last = x;
   return out;
 }
 
+std::int64_t TorchLlama::rows_at_once() const {
+  const std::int64_t logits = device().is_cpu() ? 6 << 20 : 384 << 20;
+  return std::max<std::int64_t>(64, logits / config_.vocab);
+}
+
 torch::Tensor TorchLlama::logits(const torch::Tensor& hidden) const {
-  return shaped(linear_bf16(final_norm(hidden), head()).to(torch::kFloat32), logit_form());
+  return shaped(linear_rows(final_norm(hidden), head()).to(torch::kFloat32), logit_form());
 }
 
 std::vector<int> default_taps(const ModelConfig& target) {

@@ -20,7 +20,7 @@ enum class TargetForward { Libtorch, Engine };
 
 /// A decoder-only transformer in libtorch: the frozen target that every trainer asks for hidden states and
 /// distributions, or a language model in training. The same families and the same arithmetic as the engine's
-/// Model (products in bfloat16, the rest in float32). One sequence at a time, from position 0.
+/// Model (products in product_type(), the rest in float32). Sequences are run together, each from position 0.
 class TorchLlama {
  public:
   /// Frozen: bfloat16 matrices, nothing collects gradients. With the engine's forward, which is for the CPU,
@@ -33,23 +33,34 @@ class TorchLlama {
   const ModelConfig& config() const { return config_; }
   torch::Device device() const { return embedding_.device(); }
 
+  /// Of sequences one after another, T rows in all.
   struct Output {
     std::vector<torch::Tensor> taps;  ///< [T, hidden] each: the residual stream entering the asked layers
     torch::Tensor last;               ///< [T, hidden] after the last layer, before the final norm
     torch::Tensor favourites;         ///< [T] int64: the likeliest token after each; a remembering target's
+
+    Output rows(std::int64_t begin, std::int64_t end) const;
+    static Output joined(const std::vector<Output>& parts);  ///< one after another; one part at least
   };
   /// From now on outputs of sequences seen before come from memory, up to `bytes` of them. For targets that
   /// do not learn.
   void remember(std::int64_t bytes);
 
+  using Sequences = std::span<const std::span<const TokenId>>;
   /// Tap id = layers means after the last layer.
-  Output forward(std::span<const TokenId> tokens, std::span<const int> taps = {}) const;
+  Output forward(Sequences sequences, std::span<const int> taps = {}) const;
+  Output forward(std::span<const TokenId> tokens, std::span<const int> taps = {}) const {
+    return forward(Sequences{&tokens, 1}, taps);
+  }
 
   /// Embedding rows as they are stored, without the model's scale, float32. ids [n] int64
   torch::Tensor embed(const torch::Tensor& ids) const;
   torch::Tensor final_norm(const torch::Tensor& hidden) const {
     return rms_norm(hidden, norm_, config_.norm_eps);  // whose weights have the offset
   }
+  /// Rows whose logits over the whole vocabulary are good to make at a time: on a CPU they shall stay in its
+  /// cache, elsewhere memory is what limits them.
+  std::int64_t rows_at_once() const;
   /// [R, vocab] float32 logits of rows before the final norm.
   torch::Tensor logits(const torch::Tensor& hidden) const;
 
@@ -62,7 +73,8 @@ class TorchLlama {
   NamedTensors named() const;
 
  private:
-  Output compute(std::span<const TokenId> tokens, std::span<const int> taps) const;
+  Output compute(Sequences sequences, std::span<const int> taps) const;
+  torch::Tensor favourites(const torch::Tensor& last) const;
 
   ModelConfig config_;
   std::vector<RopeTable> ropes_;  ///< by kind of layer

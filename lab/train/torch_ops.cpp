@@ -3,6 +3,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 
@@ -11,21 +12,34 @@
 namespace augur {
 
 namespace {
+
+std::atomic<torch::Dtype> products = torch::kBFloat16;
+
 /// Whether libtorch's own products of bfloat16 are summed in float32.
 bool sums_in_float32(torch::Device device) {
   return device.is_cuda() ||
          (supported(Isa::Avx512) && at::hasMKLDNN() && at::globalContext().userEnabledMkldnn());
 }
+
 }  // namespace
 
+torch::Dtype product_type() {
+  return products;
+}
+
+void set_product_type(torch::Dtype type) {
+  products = type;
+}
+
 torch::Tensor product(const torch::Tensor& a, const torch::Tensor& b) {
-  if (sums_in_float32(a.device())) return torch::matmul(a, b);
+  if (a.scalar_type() == torch::kFloat32 || sums_in_float32(a.device())) return torch::matmul(a, b);
   return torch::matmul(a.to(torch::kFloat32), b.to(torch::kFloat32)).to(torch::kBFloat16);
 }
 
-torch::Tensor linear_bf16(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias) {
-  const torch::Tensor y = product(x.to(torch::kBFloat16), weight.to(torch::kBFloat16).t());
-  return bias.defined() ? y + bias.to(torch::kBFloat16) : y;
+torch::Tensor linear_rows(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias) {
+  const torch::Dtype type = product_type();
+  const torch::Tensor y = product(x.to(type), weight.to(type).t());
+  return bias.defined() ? y + bias.to(type) : y;
 }
 
 torch::Tensor shaped(const torch::Tensor& results, const LogitForm& form) {
@@ -40,18 +54,13 @@ torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, doub
   return f * torch::rsqrt(f.square().mean(-1, true) + eps) * weight;
 }
 
-Rotation make_rotation(const RopeTable& table, std::int64_t first, std::int64_t count, torch::Device device) {
-  return make_rotation(table,
-                       torch::arange(first, first + count, torch::dtype(torch::kInt64).device(device)));
-}
-
 Rotation make_rotation(const RopeTable& table, const torch::Tensor& positions) {
   if (table.inverse_frequencies.empty()) return {};
   const torch::Tensor frequencies =
       torch::tensor(std::vector<double>(table.inverse_frequencies.begin(), table.inverse_frequencies.end()),
-                    torch::kFloat64)
-          .to(positions.device());
-  const torch::Tensor angles = torch::outer(positions.to(torch::kFloat64), frequencies);
+                    torch::kFloat64);
+  const torch::Tensor angles =
+      torch::outer(positions.to(torch::kFloat64), on_device(frequencies, positions.device()));
   const torch::Tensor both = torch::cat({angles, angles}, 1);
   return {(both.cos() * table.magnitude).to(torch::kFloat32),
           (both.sin() * table.magnitude).to(torch::kFloat32)};
@@ -68,24 +77,18 @@ torch::Tensor rotate(const torch::Tensor& x, const Rotation& rotation) {
   return f * rotation.cos.unsqueeze(1) + turned * rotation.sin.unsqueeze(1);
 }
 
-torch::Tensor spread_heads(const torch::Tensor& x, std::int64_t heads) {
-  const std::int64_t length = x.size(0);
-  const std::int64_t kv_heads = x.size(1);
-  const std::int64_t width = x.size(2);
-  return x.transpose(0, 1)
-      .unsqueeze(1)
-      .expand({kv_heads, heads / kv_heads, length, width})
-      .reshape({heads, length, width});
-}
-
 torch::Tensor causal_mask(std::int64_t length, torch::Device device, std::int64_t window) {
   const torch::Tensor hidden = torch::full({length, length}, -std::numeric_limits<float>::infinity(), device);
   torch::Tensor mask = hidden.triu(1);
   return window > 0 && window < length ? mask + hidden.tril(-window) : mask;
 }
 
+torch::Tensor on_device(const torch::Tensor& x, torch::Device device) {
+  return x.device() == device ? x : x.to(device, x.scalar_type(), /*non_blocking=*/true);
+}
+
 torch::Tensor index_tensor(const std::vector<std::int64_t>& indices, torch::Device device) {
-  return torch::tensor(indices, torch::kInt64).to(device);
+  return on_device(torch::tensor(indices, torch::kInt64), device);
 }
 
 torch::Generator keyed_generator(std::uint64_t key) {

@@ -10,16 +10,20 @@
 namespace augur {
 
 // The transformer's operations for training: float32 residual stream, products in bfloat16, as the engine
-// computes them. All are differentiable; T is the sequence length.
+// computes them. All are differentiable; T is the number of rows of a pack.
 
-/// The matrix product of two bfloat16 matrices, or of as many as a batch [B, ., .] holds: summed in float32,
-/// rounded once. libtorch's own does so on GPUs and, by oneDNN, on CPUs with AVX-512; what it falls back on
-/// elsewhere may round every partial sum (Debian's 1.13: 1.6% off where this is 0.2%), so float32 copies are
-/// multiplied there.
+/// The type of all products, bfloat16 or float32, in the whole program. To be set before anything is trained.
+torch::Dtype product_type();
+void set_product_type(torch::Dtype type);
+
+/// The product of two matrices of one type, or of as many as a batch [B, ., .] holds: of bfloat16 ones summed
+/// in float32 and rounded once. libtorch's own does so on GPUs and, by oneDNN, on CPUs with AVX-512; what it
+/// falls back on elsewhere may round every partial sum (Debian's 1.13: 1.6% off where this is 0.2%), so
+/// float32 copies are multiplied there.
 torch::Tensor product(const torch::Tensor& a, const torch::Tensor& b);
 
-/// x[T, in] W[out, in]^T (+ bias) in bfloat16; the result is bfloat16.
-torch::Tensor linear_bf16(const torch::Tensor& x, const torch::Tensor& weight,
+/// x[T, in] W[out, in]^T (+ bias) in product_type(), which the result is of.
+torch::Tensor linear_rows(const torch::Tensor& x, const torch::Tensor& weight,
                           const torch::Tensor& bias = {});
 
 /// What a target makes of its output matrix's results, in their type; computed in float32.
@@ -33,19 +37,18 @@ struct Rotation {
   torch::Tensor cos;
   torch::Tensor sin;
 };
-/// For positions first..first+count-1, or for any [R] int64, on their device.
-Rotation make_rotation(const RopeTable& table, std::int64_t first, std::int64_t count, torch::Device device);
+/// For positions [R] int64, on their device.
 Rotation make_rotation(const RopeTable& table, const torch::Tensor& positions);
 
 /// Rotates the halves of the leading dimensions of x[T, heads, head_dim] by a rotation of T positions.
 torch::Tensor rotate(const torch::Tensor& x, const Rotation& rotation);
 
-/// [T, kv_heads, d] -> [heads, T, d], each kv head repeated for its query heads.
-torch::Tensor spread_heads(const torch::Tensor& x, std::int64_t heads);
-
 /// Additive causal mask [T, T]: 0 on and below the diagonal, -infinity above, and, with a window, below the
 /// last so many.
 torch::Tensor causal_mask(std::int64_t length, torch::Device device, std::int64_t window = 0);
+
+/// A tensor of the CPU's on a device. Work that is queued there is not waited for.
+torch::Tensor on_device(const torch::Tensor& x, torch::Device device);
 
 /// [n] int64, to pick rows with.
 torch::Tensor index_tensor(const std::vector<std::int64_t>& indices, torch::Device device);

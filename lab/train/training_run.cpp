@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "io/json_reader.h"
 #include "io/safetensors.h"
+#include "lab/train/part_times.h"
 #include "lab/train/torch_tensors.h"
 
 namespace augur {
@@ -25,16 +26,15 @@ std::uint64_t visit_key(std::uint64_t seed, std::int64_t position, bool evaluati
   return seed * 0x9E3779B97F4A7C15u + 2 * static_cast<std::uint64_t>(position) + (evaluation ? 1 : 0);
 }
 
-/// The examples in their order, as many at a time as make up `pack_tokens`.
+/// The examples in their order, as many at a time as make up `pack_tokens`: a step of no more tokens is one
+/// pack.
 Grade run_packs(Learner& learner, std::span<const Example> examples, std::int64_t pack_tokens, bool learn) {
   Grade grade;
   std::size_t begin = 0;
   while (begin < examples.size()) {
     std::size_t end = begin;
     std::int64_t tokens = 0;
-    while (end < examples.size() &&
-           (end == begin || tokens + std::ssize(examples[end].tokens) <= pack_tokens))
-      tokens += std::ssize(examples[end++].tokens);
+    while (end < examples.size() && tokens < pack_tokens) tokens += std::ssize(examples[end++].tokens);
     grade.add(learner.run(examples.subspan(begin, end - begin), learn));
     begin = end;
   }
@@ -182,6 +182,7 @@ void TrainingRun::step() {
   recent_.add(grade);
   if (grade.rows == 0) return;
   ++steps_;
+  const TimedPart timed("optimizer", optimizer_.parameters().front().second.device());
   const double norm = optimizer_.step(static_cast<double>(grade.rows), along());
   if (!std::isfinite(norm)) throw Error("training: the gradient is not finite at step {}", steps_);
 }
@@ -208,6 +209,7 @@ void TrainingRun::log_progress() {
   log_(fmt::format("{:>10} tokens ({:.1f}%)  {:>6.0f} tok/s  {} left  lr {:.2e}  {}", tokens_,
                    100 * static_cast<double>(tokens_) / static_cast<double>(options_.total_tokens), seen,
                    duration(left), options_.learning_rate * schedule().at(along()), recent_.summary()));
+  if (const std::string times = part_times(); !times.empty()) log_("  " + times);
   recent_ = {};
   logged_ = tokens_;
 }

@@ -11,16 +11,16 @@ namespace {
 
 /// Every chunk adds to the whole matrix's gradient, so few are good; their logits take memory.
 std::int64_t chunk_rows(torch::Device device, std::int64_t vocabulary) {
-  constexpr std::int64_t kLogits = 12 << 20;
-  return device.is_cpu() ? std::max<std::int64_t>(64, kLogits / vocabulary) : 2048;
+  const std::int64_t logits = device.is_cpu() ? 12 << 20 : 128 << 20;
+  return std::max<std::int64_t>(64, logits / vocabulary);
 }
 
 bool is_there(const torch::Tensor& x) {
   return x.numel() > 0;
 }
 
-torch::Tensor half(const torch::Tensor& x) {
-  return x.detach().to(torch::kBFloat16);
+torch::Tensor factor(const torch::Tensor& x) {
+  return x.detach().to(product_type());
 }
 
 /// Where a tensor's gradient is to be collected; undefined where nobody wants it.
@@ -32,9 +32,10 @@ torch::Tensor gradient_of(const torch::Tensor& x, bool learning) {
 /// A chunk's loss by rows, and d loss / d logits where it is wanted.
 struct Chunk {
   torch::Tensor loss;      ///< [r]
-  torch::Tensor gradient;  ///< [r, V] bfloat16
+  torch::Tensor gradient;  ///< [r, V] in product_type()
   torch::Tensor agreed;    ///< [r] bool
   torch::Tensor distance;  ///< [r]
+  torch::Tensor weights;   ///< [r] that the gradient's rows have yet to be multiplied by; undefined: none
 };
 
 /// `log_q` [r, V] is overwritten: these are the largest tensors of a step, and memory is what they cost.
@@ -73,13 +74,45 @@ Chunk grade(torch::Tensor log_q, const VocabularyTargets& t, std::int64_t begin,
     out.loss = out.loss * w;
     if (learning) out.gradient.mul_(w.unsqueeze(1));
   }
-  if (learning) out.gradient = out.gradient.to(torch::kBFloat16);
+  if (learning) out.gradient = out.gradient.to(product_type());
   return out;
 }
 
 /// Cross-entropy against distributions, and nothing else.
 bool is_plain(const VocabularyTargets& t) {
   return t.targets.dim() == 2 && t.cross_entropy == 1 && t.l1 == 0;
+}
+
+/// What is asked of every distribution as often as it is a row's target.
+struct KnownOfTargets {
+  torch::Tensor favourites;  ///< [T] int64
+  torch::Tensor masses;      ///< [T] float32: sums, 1 but for rounding
+};
+
+KnownOfTargets known_of(const VocabularyTargets& t) {
+  if (t.targets.is_cpu() || !is_plain(t))
+    return {};  // where rows are worked through one by one they cost nothing
+  return {.favourites = t.targets.argmax(-1), .masses = t.targets.sum(-1, false, torch::kFloat32)};
+}
+
+/// Like grade_plainly() by operations that each pass over all rows: as few as will do.
+Chunk grade_in_passes(torch::Tensor logits, const VocabularyTargets& t, const KnownOfTargets& known,
+                      std::int64_t begin, std::int64_t end, bool learning) {
+  const torch::Tensor wanted = t.wanted.slice(0, begin, end);
+  const torch::Tensor p = t.targets.index_select(0, wanted);
+  const auto [largest, favourite] = logits.max(-1, true);
+  const torch::Tensor x = logits.to(torch::kFloat32);
+  const torch::Tensor q = x.softmax(-1);
+  const torch::Tensor norm = (largest - q.gather(1, favourite).log()).squeeze(1);  // log-sum-exp
+  Chunk out;
+  out.loss = known.masses.index_select(0, wanted) * norm - (x * p).sum(-1);
+  out.agreed = favourite.squeeze(1) == known.favourites.index_select(0, wanted);
+  if (t.weights.defined()) {
+    out.weights = t.weights.slice(0, begin, end);
+    out.loss = out.loss * out.weights;
+  }
+  if (learning) out.gradient = torch::sub_out(logits, q, p);
+  return out;
 }
 
 Chunk grade_plainly(torch::Tensor logits, const VocabularyTargets& t, std::int64_t begin, std::int64_t end,
@@ -89,7 +122,8 @@ Chunk grade_plainly(torch::Tensor logits, const VocabularyTargets& t, std::int64
   return {.loss = rows.loss,
           .gradient = learning ? logits : torch::Tensor(),
           .agreed = rows.agreed,
-          .distance = {}};
+          .distance = {},
+          .weights = {}};
 }
 
 /// d form(x) / d x where form(x) = `shaped` [r, V].
@@ -110,18 +144,20 @@ class Loss : public torch::autograd::Function<Loss> {
     const torch::Tensor grad_extra = gradient_of(extra, learning);
     const torch::Tensor grad_extra_weight = gradient_of(extra_weight, learning);
     const torch::Tensor grad_bias = gradient_of(bias, learning);
-    const torch::Tensor w = half(weight), e = half(extra_weight), h = half(hidden), x = half(extra);
+    const torch::Tensor w = factor(weight), e = factor(extra_weight), h = factor(hidden), x = factor(extra);
     std::vector<torch::Tensor> agreed, distance;
     torch::Tensor sum = torch::zeros({}, torch::dtype(torch::kFloat64).device(h.device()));
     const std::int64_t rows_at_once = chunk_rows(h.device(), w.size(0));
+    const KnownOfTargets known = known_of(*targets);
     for (std::int64_t begin = 0; begin < h.size(0); begin += rows_at_once) {
       const std::int64_t end = std::min(begin + rows_at_once, h.size(0));
-      const torch::Tensor rows = h.slice(0, begin, end);
+      torch::Tensor rows = h.slice(0, begin, end);
       torch::Tensor scores = product(rows, w.t());
       Chunk chunk;
       torch::Tensor steepness;
-      if (h.is_cpu() && is_plain(*targets) && form.is_identity() && !is_there(x) && !is_there(bias)) {
-        chunk = grade_plainly(std::move(scores), *targets, begin, end, learning);
+      if (is_plain(*targets) && form.is_identity() && !is_there(x) && !is_there(bias)) {
+        chunk = h.is_cpu() ? grade_plainly(std::move(scores), *targets, begin, end, learning)
+                           : grade_in_passes(std::move(scores), *targets, known, begin, end, learning);
       } else {
         torch::Tensor logits = scores.to(torch::kFloat32);
         if (is_there(bias)) logits = logits.add_(bias.detach());
@@ -137,7 +173,12 @@ class Loss : public torch::autograd::Function<Loss> {
       if (grad_extra_weight.defined())
         grad_extra_weight.add_(product(chunk.gradient.t(), x.slice(0, begin, end)));
       if (steepness.defined()) chunk.gradient.mul_(steepness);
-      if (grad_hidden.defined()) grad_hidden.slice(0, begin, end).copy_(product(chunk.gradient, w));
+      if (grad_hidden.defined()) {
+        torch::Tensor part = grad_hidden.slice(0, begin, end);
+        part.copy_(product(chunk.gradient, w));
+        if (chunk.weights.defined()) part.mul_(chunk.weights.unsqueeze(1));
+      }
+      if (chunk.weights.defined()) rows = (rows * chunk.weights.unsqueeze(1)).to(rows.scalar_type());
       if (grad_weight.defined()) grad_weight.add_(product(chunk.gradient.t(), rows));
       if (grad_bias.defined()) grad_bias.add_(chunk.gradient.sum(0, false, torch::kFloat32));
     }
@@ -163,10 +204,10 @@ class Loss : public torch::autograd::Function<Loss> {
 }  // namespace
 
 torch::Tensor TorchHead::logits() const {
-  torch::Tensor y = linear_bf16(hidden, weight).to(torch::kFloat32);
+  torch::Tensor y = linear_rows(hidden, weight).to(torch::kFloat32);
   if (bias.defined()) y = y + bias;
   y = shaped(y, form);
-  return extra.defined() ? y + linear_bf16(extra, extra_weight) : y;
+  return extra.defined() ? y + linear_rows(extra, extra_weight) : y;
 }
 
 VocabularyLoss vocabulary_loss(const TorchHead& head, const VocabularyTargets& targets) {

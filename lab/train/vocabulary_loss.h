@@ -19,9 +19,9 @@ struct TorchHead {
   torch::Tensor logits() const;
 };
 
-/// What the rows should say. `wanted` are indices [R] into `targets`: [T, V] probabilities in bfloat16, or
-/// [T] int64 tokens. The loss of a row is weight * (cross_entropy * CE(p, q) + l1 * sum |q - p|), with p the
-/// target and q the head's softmax.
+/// What the rows should say. `wanted` are indices [R] into `targets`: [T, V] probabilities in product_type(),
+/// or [T] int64 tokens. The loss of a row is weight * (cross_entropy * CE(p, q) + l1 * sum |q - p|), with p
+/// the target and q the head's softmax.
 struct VocabularyTargets {
   torch::Tensor targets;
   torch::Tensor wanted;

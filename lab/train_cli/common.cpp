@@ -4,12 +4,17 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <fstream>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "cli/interrupt.h"
 #include "cli/validators.h"
+#include "lab/corpus/contamination.h"
 #include "lab/train/device.h"
+#include "lab/train/part_times.h"
 #include "lab/train/torch_memory.h"
+#include "lab/train/torch_ops.h"
 
 namespace augur {
 
@@ -22,6 +27,8 @@ void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
   app.option_defaults()->always_capture_default();
   app.add_option("-m,--model", model, model_help)->required();
   app.add_option("--data", data, "JSON lines to learn from (.jsonl or .jsonl.xz); repeatable")->required();
+  app.add_option("--exclude-prompts", exclude,
+                 "Leave out what repeats these prompts (JSON lines) or comes near it; repeatable");
   app.add_option("-o,--out", out, "Folder for checkpoints and the result")->required();
   app.add_option("--tokens", training.total_tokens, "Length of the schedule in tokens")
       ->required()
@@ -36,6 +43,8 @@ void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
       ->check(cli::in_range(0.0, kMostMinutes));
   app.add_option("-t,--threads", threads, "Threads (0: all cores)")->check(cli::in_range(0, 1024));
   add_device(app, device);
+  app.add_option("--products", products, "Type of matrix products: bfloat16, or float32, which is slower")
+      ->check(CLI::IsMember({"bfloat16", "float32"}));
   app.add_option("--workers", workers,
                  "Sequences learnt from at a time (0: one for every thread; on a CUDA device one)")
       ->check(cli::in_range(0, 256));
@@ -57,6 +66,11 @@ void TrainFlags::add_to(CLI::App& app, const std::string& model_help) {
   app.add_option("--weight-decay", training.weight_decay, "AdamW weight decay of matrices")
       ->check(cli::in_range(0.0, 1e3));
   app.add_option("--clip", training.clip, "Largest gradient norm")->check(cli::in_range(1e-12, 1e12));
+  app.add_flag("--no-flash", no_flash,
+               "On a GPU: attention by matrices of scores, not libtorch's flash attention");
+  app.add_flag("--time-parts", time_parts, "Log what the time goes to (and take a little more of it)");
+  app.add_option("--log-seconds", training.log_seconds, "Seconds between lines of progress")
+      ->check(cli::in_range(0.0, 1e6));
   app.add_option("--seed", training.seed, "Order of the data and initial weights");
   app.add_option("--checkpoint-tokens", training.checkpoint_tokens, "Tokens between checkpoints")
       ->check(cli::in_range<std::int64_t>(1, kMost));
@@ -70,6 +84,27 @@ void add_device(CLI::App& app, std::string& device) {
   app.add_option("--device", device, "auto (a CUDA device if there is one), cpu, cuda or cuda:N");
 }
 
+namespace {
+
+/// Whether a sequence repeats one of the prompts to exclude. Each that does is noted in the result's folder.
+std::function<bool(std::span<const TokenId>, const std::string&)> repeats_prompts(
+    const TrainFlags& flags, const Tokenizer& tokenizer) {
+  const auto prompts = std::make_shared<Contamination>();
+  for (const std::string& file : flags.exclude) prompts->add_file(file);
+  const std::filesystem::path path = std::filesystem::path(flags.out) / "left_out.tsv";
+  std::filesystem::create_directories(flags.out);
+  const auto log = std::make_shared<std::ofstream>(path);
+  if (!*log) throw Error("{}: cannot be written", path.string());
+  *log << "record\tprompt\tshared_runs\truns_of_prompt\n";
+  return [prompts, log, &tokenizer](std::span<const TokenId> tokens, const std::string& where) {
+    const auto match = prompts->find(tokenizer.decode({tokens.begin(), tokens.end()}));
+    if (match) *log << fmt::format("{}\t{}\t{}\t{}\n", where, match->prompt, match->shared, match->of);
+    return match.has_value();
+  };
+}
+
+}  // namespace
+
 TrainingInput read_input(const TrainFlags& flags) {
   const torch::Device device = choose_device(flags.device);
   if (device.is_cpu()) {
@@ -77,26 +112,35 @@ TrainingInput read_input(const TrainFlags& flags) {
   } else {
     log_line("device: " + device.str());
   }
+  set_product_type(flags.products == "float32" ? torch::kFloat32 : torch::kBFloat16);
+  if (flags.no_flash) without_flash_attention();
+  if (flags.time_parts) time_parts();
   if (flags.threads > 0) at::set_num_threads(flags.threads);
   TrainingInput input{Checkpoint::open(flags.model), nullptr, nullptr, nullptr, {}, device, {}};
   input.tokenizer = input.checkpoint.load_tokenizer();
   if (const auto source = input.checkpoint.chat_template())
     input.chat_template = std::make_unique<ChatTemplate>(*source);
   const int eos = input.tokenizer->eos.empty() ? -1 : input.tokenizer->eos.front();
-  input.data = std::make_unique<Dataset>(
-      *input.tokenizer, input.chat_template.get(),
-      Dataset::Options{.max_length = flags.max_length, .max_tokens = flags.max_tokens_per_file, .eos = eos});
+  Dataset::Options options{
+      .max_length = flags.max_length, .max_tokens = flags.max_tokens_per_file, .eos = eos};
+  if (!flags.exclude.empty()) options.refuses = repeats_prompts(flags, *input.tokenizer);
+  input.data = std::make_unique<Dataset>(*input.tokenizer, input.chat_template.get(), options);
   Stopwatch clock;
   for (const std::string& file : flags.data) {
     const std::int64_t sequences = input.data->size();
     const std::int64_t tokens = input.data->tokens();
     const std::int64_t left_out = input.data->left_out();
+    const std::int64_t refused = input.data->refused();
     input.data->add_file(file);
     input.files.push_back(fmt::format("`{}`: {} sequences, {} tokens",
                                       std::filesystem::path(file).filename().string(),
                                       input.data->size() - sequences, input.data->tokens() - tokens));
     log_line(fmt::format("{}: {} sequences, {} tokens so far, {:.0f} s", file, input.data->size(),
                          input.data->tokens(), clock.ms() / 1e3));
+    if (const std::int64_t here = input.data->refused() - refused; here > 0) {
+      log_line(fmt::format("{}: {} sequences left out: near prompts of --exclude-prompts", file, here));
+      input.files.back() += fmt::format(", {} left out that come near prompts of --exclude-prompts", here);
+    }
     if (const std::int64_t here = input.data->left_out() - left_out; here > 0)
       log_line(fmt::format("{}: {} records left out: nothing to learn", file, here));
   }

@@ -20,6 +20,7 @@ namespace augur {
 struct TrainFlags {
   std::string model;
   std::vector<std::string> data;
+  std::vector<std::string> exclude;  ///< files of prompts that no sequence of the data may repeat
   std::string out;
   std::string init_from;
   std::int64_t max_length = 512;
@@ -28,6 +29,9 @@ struct TrainFlags {
   int threads = 0;
   int workers = 0;  ///< sequences at a time; 0: one for every thread, on a CUDA device one
   std::string device = "auto";
+  std::string products = "bfloat16";  ///< their type
+  bool no_flash = false;
+  bool time_parts = false;
   double target_memory = 0;  ///< GiB of the target's outputs that later epochs find again
   TrainingOptions training;
 

@@ -31,6 +31,11 @@ std::vector<TokenId> long_text(int length) {
   return toy_tokens(5, length);
 }
 
+TorchLlama::Output forward(EngineTarget& target, std::span<const TokenId> tokens,
+                           std::span<const int> taps = {}) {
+  return target.forward({&tokens, 1}, taps);
+}
+
 bool same(const TorchLlama::Output& a, const TorchLlama::Output& b) {
   return a.last.equal(b.last) && std::equal(a.taps.begin(), a.taps.end(), b.taps.begin(), b.taps.end(),
                                             [](const auto& x, const auto& y) { return x.equal(y); });
@@ -69,12 +74,32 @@ TEST(EngineTarget, IsTheEnginesModelBitForBit) {
   EXPECT_TRUE(std::equal(hidden.begin(), hidden.end(), last.data_ptr<float>()));
 }
 
+// Whatever the others are, and wherever passes of 256 rows are cut.
+TEST(EngineTarget, SequencesTogetherGetTheBitsOfEachAlone) {
+  EngineTarget target(Checkpoint::open(golden_head_path("target")));
+  const std::vector<int> taps = {2, 8};
+  std::vector<std::vector<TokenId>> texts;
+  for (const int length : {40, 1, 300, 17, 155, 256, 3, 90, 400})
+    texts.push_back(toy_tokens(static_cast<std::uint32_t>(length), length));
+  const std::vector<std::span<const TokenId>> sequences(texts.begin(), texts.end());
+  for (int round = 0; round < 2; ++round) {  // what a pack leaves behind is in nobody's way
+    const TorchLlama::Output together = target.forward(sequences, taps);
+    std::int64_t begin = 0;
+    for (const auto& text : texts) {
+      const std::int64_t end = begin + std::ssize(text);
+      EXPECT_TRUE(same(together.rows(begin, end), forward(target, text, taps))) << text.size();
+      begin = end;
+    }
+    EXPECT_EQ(together.last.size(0), begin);
+  }
+}
+
 TEST(EngineTarget, ManyCallersGetTheSameBits) {
   EngineTarget target(Checkpoint::open(golden_head_path("target")));
   const std::vector<int> taps = {2, 8};
   std::vector<TorchLlama::Output> expected;
   for (int i = 0; i < 6; ++i)
-    expected.push_back(target.forward(toy_tokens(static_cast<std::uint32_t>(i), 270 - 40 * i), taps));
+    expected.push_back(forward(target, toy_tokens(static_cast<std::uint32_t>(i), 270 - 40 * i), taps));
   std::vector<std::future<bool>> workers;
   for (int w = 0; w < 3; ++w) {
     workers.push_back(std::async(std::launch::async, [&, w] {
@@ -82,7 +107,7 @@ TEST(EngineTarget, ManyCallersGetTheSameBits) {
       bool all = true;
       for (int round = 0; round < 12; ++round) {
         const int i = (round * 5 + w) % 6;
-        all = all && same(target.forward(toy_tokens(static_cast<std::uint32_t>(i), 270 - 40 * i), taps),
+        all = all && same(forward(target, toy_tokens(static_cast<std::uint32_t>(i), 270 - 40 * i), taps),
                           expected[static_cast<std::size_t>(i)]);
       }
       return all;
@@ -107,10 +132,10 @@ TEST(EngineTarget, ASequenceBeyondTheContextIsAnErrorAndHarmsNoOther) {
   EngineTarget target(checkpoint);
   const auto context =
       static_cast<int>(ModelConfig::from_json(checkpoint.config(), checkpoint.path().string()).max_context);
-  const TorchLlama::Output before = target.forward(long_text(20), {});
-  EXPECT_THAT(error_of([&] { target.forward(long_text(context + 1), {}); }),
+  const TorchLlama::Output before = forward(target, long_text(20));
+  EXPECT_THAT(error_of([&] { forward(target, long_text(context + 1)); }),
               testing::HasSubstr(std::to_string(context)));
-  EXPECT_TRUE(same(target.forward(long_text(20), {}), before));
+  EXPECT_TRUE(same(forward(target, long_text(20)), before));
 }
 
 }  // namespace
