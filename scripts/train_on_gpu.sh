@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# Trains on a machine that has a GPU, Python's PyTorch (hence a CUDA libtorch), CMake, ninja, g++ and nvcc, but
-# neither Debian's packages nor a network, in commands of a few minutes.
+# Trains on a machine that has a GPU and Python's PyTorch (hence a CUDA libtorch), but neither Debian's packages nor a
+# network, in commands of a few minutes. The program is built here, against the same PyTorch's wheel, or there, where
+# there are CMake, ninja, g++ and nvcc.
 #
 # usage: scripts/train_on_gpu.sh COMMAND ...
+#   program FILE WHEEL           here, where the project builds: augur-train for that PyTorch, whose unpacked wheel
+#                                WHEEL is, with the libraries that such a machine lacks, as a .tar.xz
 #   libraries FILE               here, where the project builds: the headers and libraries that such a machine
 #                                lacks, as a .tar.xz of a few megabytes
 #   build FILE [BUILD_FOLDER]    there, in a checkout: unpacks them and builds augur-train against PyTorch's
@@ -26,6 +29,35 @@ packages=(
   libssl-dev zlib1g-dev libbrotli-dev  # which pkg-config asks for beside cpp-httplib
   pkgconf-bin libpkgconf3
 )
+
+program() {
+  local file=$1 wheel folder=$here/build/gpu stage
+  wheel=$(cd "$2" && pwd)
+  cmake -S "$here" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DAUGUR_BUILD_TRAINING=ON -DAUGUR_GRAMMAR=OFF \
+    -DTorch_DIR="$here/cmake/wheel" -DAUGUR_TORCH_WHEEL="$wheel" --log-level=WARNING
+  cmake --build "$folder" -j "${JOBS:-$(nproc)}" --target augur_train_program
+  stage=$(mktemp -d)
+  trap 'rm -rf "$stage"' RETURN
+  mkdir -p "$stage/lib"
+  strip -o "$stage/lib/augur-train" "$folder/augur-train"
+  local library
+  while read -r library; do
+    case "$library" in
+      "$wheel"/* | */libc.so* | */libm.so* | */libstdc++.so* | */libgcc_s.so* | */libpthread.so* | */libdl.so* | */librt.so*) ;;
+      *) cp -L "$library" "$stage/lib/" ;;
+    esac
+  done < <(LD_LIBRARY_PATH=$wheel/torch/lib ldd "$folder/augur-train" | awk '$3 ~ /^\// {print $3}')
+  cat >"$stage/augur-train" <<'RUN'
+#!/bin/sh
+# augur-train with the libtorch of Python's PyTorch
+here=$(cd "$(dirname "$0")" && pwd)
+torch=$("${PYTHON:-python3}" -c 'import importlib.util, os; print(os.path.dirname(importlib.util.find_spec("torch").origin))')
+LD_LIBRARY_PATH=$here/lib:$torch/lib:$LD_LIBRARY_PATH exec "$here/lib/augur-train" "$@"
+RUN
+  chmod +x "$stage/augur-train"
+  tar -C "$stage" -cJf "$file" augur-train lib
+  echo "$file: $(du -k "$file" | cut -f1) KB" >&2
+}
 
 libraries() {
   local file=$1 folder
@@ -104,6 +136,7 @@ join_result() {
 command=$1
 shift
 case "$command" in
+  program) [[ $# -eq 2 ]] || usage; program "$@" ;;
   libraries) libraries "$1" ;;
   build) build "$@" ;;
   train) train "$@" ;;
