@@ -43,8 +43,8 @@ program() {
   local library
   while read -r library; do
     case "$library" in
-      "$wheel"/* | */libc.so* | */libm.so* | */libstdc++.so* | */libgcc_s.so* | */libpthread.so* | */libdl.so* | */librt.so*) ;;
-      *) cp -L "$library" "$stage/lib/" ;;
+      */libc.so* | */libm.so* | */libstdc++.so* | */libgcc_s.so* | */libpthread.so* | */libdl.so* | */librt.so* | */libutil.so*) ;;
+      /lib/* | /usr/lib/*) cp -L "$library" "$stage/lib/" ;;
     esac
   done < <(LD_LIBRARY_PATH=$wheel/torch/lib ldd "$folder/augur-train" | awk '$3 ~ /^\// {print $3}')
   cat >"$stage/augur-train" <<'RUN'

@@ -1,8 +1,26 @@
 #include "lab/train/eagle_learner.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/philox.h"
+
 namespace augur {
+
+namespace {
+
+/// Numbers in +-width/2 that depend on their place and `key` only.
+void fill_uniformly(float* out, std::int64_t count, std::uint64_t key, float width) {
+  constexpr float kStep = 0x1p-24f;
+  for (std::int64_t i = 0; i < count; i += 4) {
+    const auto drawn =
+        philox4x32({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), 0, 0}, key);
+    for (std::int64_t j = 0; j < std::min<std::int64_t>(4, count - i); ++j)
+      out[i + j] = (static_cast<float>(drawn[static_cast<std::size_t>(j)] >> 8) * kStep - 0.5f) * width;
+  }
+}
+
+}  // namespace
 
 torch::Tensor pair_projection(const TorchLlama& target, bool normed, torch::Generator& generator) {
   constexpr double kMixed = 0.5;  // of the state's own size
@@ -35,14 +53,11 @@ torch::Tensor EagleLearner::states(const Lesson& lesson, bool learn) const {
   const torch::Tensor states = target_.final_norm(lesson.target.last);
   if (!learn || options_.noise == 0) return states;
   torch::Tensor noise = torch::empty({lesson.length(), states.size(1)});
-  std::vector<float> widths;
   for (const Lesson::Sequence& s : lesson.sequences) {
-    noise.slice(0, s.begin, s.begin + s.length).uniform_(-0.5, 0.5, keyed_generator(s.key));
-    widths.resize(static_cast<std::size_t>(s.begin + s.length),
-                  static_cast<float>(options_.noise * 512.0 / static_cast<double>(s.length)));
+    fill_uniformly(noise.data_ptr<float>() + s.begin * states.size(1), s.length * states.size(1), s.key,
+                   static_cast<float>(options_.noise * 512.0 / static_cast<double>(s.length)));
   }
-  const torch::Device device = states.device();
-  return states + on_device(noise, device) * on_device(torch::tensor(widths), device).unsqueeze(1);
+  return states + on_device(noise, states.device());
 }
 
 RecurrentLearner::Entrance EagleLearner::enter(const torch::Tensor& states,

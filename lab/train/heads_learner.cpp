@@ -110,13 +110,13 @@ torch::Tensor HeadsLearner::apply(int depth, const torch::Tensor& states, const 
                                   const torch::Tensor& rows) const {
   const Head& head = heads_[static_cast<std::size_t>(depth)];
   const auto product = [](const Block& block, const torch::Tensor& x) {
-    return linear_rows(x, block.weight).to(torch::kFloat32) + block.bias;
+    return linear_rows(x, block.weight) + block.bias;  // float32, as biases are
   };
   torch::Tensor x = states.index_select(0, rows);
   if (options_.grounded) {
     std::vector<torch::Tensor> input = {x};
     for (int i = 0; i <= depth; ++i) input.push_back(lesson.embedded.index_select(0, rows + (1 + i)));
-    const torch::Tensor u = torch::cat(input, 1);
+    const torch::Tensor u = torch::cat(input, 1).to(product_type());
     x = product(head.entry_residual, u) + torch::silu(product(head.entry, u));
   }
   for (const Block& block : head.blocks) x = x + torch::silu(product(block, x));

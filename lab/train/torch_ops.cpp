@@ -32,13 +32,17 @@ void set_product_type(torch::Dtype type) {
 }
 
 torch::Tensor product(const torch::Tensor& a, const torch::Tensor& b) {
-  if (a.scalar_type() == torch::kFloat32 || sums_in_float32(a.device())) return torch::matmul(a, b);
-  return torch::matmul(a.to(torch::kFloat32), b.to(torch::kFloat32)).to(torch::kBFloat16);
+  const auto multiplied = [](const torch::Tensor& x, const torch::Tensor& y) {
+    return x.dim() == 2 ? x.mm(y) : x.bmm(y);
+  };
+  if (a.scalar_type() == torch::kFloat32 || sums_in_float32(a.device())) return multiplied(a, b);
+  return multiplied(a.to(torch::kFloat32), b.to(torch::kFloat32)).to(torch::kBFloat16);
 }
 
 torch::Tensor linear_rows(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias) {
   const torch::Dtype type = product_type();
-  const torch::Tensor y = product(x.to(type), weight.to(type).t());
+  const auto typed = [&](const torch::Tensor& t) { return t.scalar_type() == type ? t : t.to(type); };
+  const torch::Tensor y = product(typed(x), typed(weight).t());
   return bias.defined() ? y + bias.to(type) : y;
 }
 

@@ -20,7 +20,7 @@ bool is_there(const torch::Tensor& x) {
 }
 
 torch::Tensor factor(const torch::Tensor& x) {
-  return x.detach().to(product_type());
+  return is_there(x) ? x.detach().to(product_type()) : x;
 }
 
 /// Where a tensor's gradient is to be collected; undefined where nobody wants it.
