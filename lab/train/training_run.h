@@ -29,7 +29,7 @@ struct TrainingOptions {
   std::int64_t checkpoint_tokens = 200'000;  ///< between checkpoints
   std::int64_t evaluate_tokens = 500'000;    ///< between evaluations on the held-out sequences
   std::int64_t held_out = 100;               ///< sequences kept for evaluation, chosen by the seed
-  std::int64_t pack_tokens = 16384;          ///< of sequences that a worker runs together, about
+  std::int64_t pack_tokens = 20480;          ///< of sequences that a worker runs together, about
   bool learn_prompts = false;  ///< from all of a sequence's tokens; held-out ones are graded as ever
   double log_seconds = 15;     ///< between progress lines
 };

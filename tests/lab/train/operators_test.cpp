@@ -51,7 +51,7 @@ TEST_P(Operators, AreFewForAThousandTokens) {
   const TrainTarget target;
   std::vector<std::vector<TokenId>> texts;
   std::int64_t tokens = 0;
-  for (std::uint32_t i = 0; tokens < 16'000; ++i) {
+  for (std::uint32_t i = 0; tokens < 20'000; ++i) {
     texts.push_back(toy_tokens(i, 24 + static_cast<int>(i * 7 % 40)));
     tokens += std::ssize(texts.back());
   }
