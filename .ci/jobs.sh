@@ -1,0 +1,218 @@
+# The jobs of .ci/run, which it sources: job_NAME PART PARTS, where a job that can be cut does that part of its work.
+fuzz_seconds=${AUGUR_CI_FUZZ_SECONDS:-20}
+
+# The lines of a list that a part of it gets: every PARTS-th.
+part_of() { # PART PARTS
+  awk -v part="$1" -v parts="$2" 'NR % parts == part % parts'
+}
+
+trained() {
+  make train && cmake --build --preset release -j "$(nproc)" --target train_tests &&
+    scripts/run_tests.sh release -L '^train$'
+}
+
+# Builds the test programs of some modules under a sanitizer and runs them.
+sanitized() { # PRESET LEFT_OUT MODULE...
+  local preset=$1 left_out=$2 modules
+  shift 2
+  modules=$(IFS='|'; echo "$*")
+  cmake --preset "$preset" --log-level=WARNING &&
+    cmake --build --preset "$preset" -j "$(nproc)" --target "${@/%/_tests}" &&
+    scripts/run_tests.sh "$preset" -L "^($modules)\$" -E "$left_out"
+}
+
+# The fuzzers' build is that of the address sanitizer's tests.
+fuzzer_folder=build/asan-ubsan/bin
+
+# Runs a fuzzer on its seeds and on what earlier runs found. What it prints of use is kept for the report.
+fuzz() { # NAME
+  local name=$1 seeds=()
+  [[ -d tests/fuzz/corpus/$name ]] && seeds=("tests/fuzz/corpus/$name")
+  mkdir -p "build/fuzzing/corpus/$name"
+  timeout $((fuzz_seconds + 60)) "$fuzzer_folder/fuzz_$name" -max_total_time="$fuzz_seconds" -timeout=20 \
+    -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -artifact_prefix="build/fuzzing/$name-" \
+    "build/fuzzing/corpus/$name" "${seeds[@]}" >"build/fuzzing/$name.log" 2>&1
+  echo $? >"build/fuzzing/$name.status"
+}
+
+fuzz_report() { # NAME
+  local status input
+  status=$(cat "build/fuzzing/$1.status")
+  grep -E '^(stat::(number|average)|SUMMARY|Done|terminate|[A-Za-z]*[Ee]rror)|what\(\):|ERROR|artifact' \
+    "build/fuzzing/$1.log" | tail -n 20
+  if [[ $status -ne 0 ]]; then  # where it failed, and the input itself: this report may be all that is kept
+    grep -E '^ *#[0-9]+ .*(augur|src/)' "build/fuzzing/$1.log" | head -n 12
+    for input in "build/fuzzing/$1-"*; do
+      [[ -s $input ]] && echo "input, base64: $(head -c 16384 "$input" | base64 -w 0)"
+    done
+  fi
+  return "$status"
+}
+
+job_test() {
+  heading "a real model for the tests that take one"
+  scripts/bootstrap.sh && scripts/get_model.sh || echo "going on without: those tests skip themselves"
+  tests "make test" make test
+}
+
+job_style() {
+  check "format" make format-check
+  check "links in the documentation" make docs
+}
+
+# Real models and the simulations of `auto` are left to `make test`: what they would add under sanitizers is not worth
+# their minutes.
+job_address() {
+  tests "address and undefined-behaviour sanitizers" sanitized asan-ubsan 'SmolLM2|Gemma3|^(Auto|Prompt)Simulation' \
+    base plan io grammar kernels sampling model vocab tree policy auto draft verify decode api serve server hostile capi \
+    parity corpus trace suite
+}
+
+# With two kernel variants; the kernels' own tests cover all.
+job_lossless() {
+  tests "whole decodings under the sanitizers" sanitized asan-ubsan 'SmolLM2|Gemma3|^Isas/Lossless.*/(portable|avx512)$' lossless
+}
+
+# Each fuzzer for a while.
+job_fuzz() {
+  local names=() name
+  mapfile -t names < <(basename -s .cpp -a tests/fuzz/fuzz_*.cpp | sed 's/^fuzz_//' | part_of "$@")
+  heading "fuzzers: ${names[*]}"
+  if ! cmake --preset asan-ubsan --log-level=WARNING ||
+    ! cmake --build --preset asan-ubsan -j "$(nproc)" --target "${names[@]/#/fuzz_}"; then
+    fail "the fuzzers do not build"
+    return
+  fi
+  for name in "${names[@]}"; do
+    fuzz "$name" &
+    while [[ $(jobs -rp | wc -l) -ge $(nproc) ]]; do wait -n; done
+  done
+  wait
+  for name in "${names[@]}"; do check "fuzzer: $name" fuzz_report "$name"; done
+}
+
+# What shares memory between threads: the team, and sessions that share it. One kernel variant shows that.
+job_thread() {
+  tests "thread sanitizer" sanitized tsan 'SmolLM2|^Isas/' base decode serve server
+}
+
+job_train() {
+  heading "libtorch"
+  if ! scripts/bootstrap.sh --train; then
+    skip "training (libtorch could not be installed)"
+    return
+  fi
+  tests "training" trained
+  # These skipped themselves in `make test`: the training program was not there.
+  tests "augur train" scripts/run_tests.sh release -L '^cli$' -R '^Training'
+}
+
+job_clients() {
+  heading "clients"
+  if ! cmake --preset release --log-level=WARNING ||
+    ! cmake --build --preset release -j "$(nproc)" --target augur_program; then
+    fail "the program does not build"
+    return
+  fi
+  check "soak" scripts/soak.py -m models/stories260k --minutes 1 --cache-ram 2
+  check "operation" timeout 300 scripts/check_operation.sh --install
+  heading "clients of others"
+  scripts/check_clients.sh -q
+  case $? in
+    0) passed=$((passed + 1)) ;;
+    77) skip "clients (their packages could not be installed)" ;;
+    *) fail "clients" ;;
+  esac
+}
+
+# Each header compiled by itself: precompiled headers and the order of includes hide one that is missing.
+job_headers() {
+  check "headers alone, part $1 of $2" headers_alone "$@"
+}
+
+headers_alone() {
+  cmake --preset release -B build/alone -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DAUGUR_BUILD_TESTS=OFF --log-level=WARNING &&
+    cmake --build build/alone -j "$(nproc)" --target "headers_alone_$1_of_$2"
+}
+
+job_tidy() {
+  check "clang-tidy, part $1 of $2" tidy "$@"
+}
+
+# clang can't read GCC's precompiled headers.
+tidy() {
+  cmake --preset release -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON --log-level=WARNING &&
+    find src -name '*.cpp' | sort | part_of "$@" | xargs run-clang-tidy -quiet -p build/tidy -j "$(nproc)"
+}
+
+# The program in what the container's image has.
+job_image() {
+  heading "image"
+  if ! cmake --preset release --log-level=WARNING ||
+    ! cmake --build --preset release -j "$(nproc)" --target augur_program; then
+    fail "the program does not build"
+    return
+  fi
+  scripts/check_dockerfile.sh
+  case $? in
+    0) passed=$((passed + 1)) ;;
+    77) skip "image (says why above)" ;;
+    *) fail "image" ;;
+  esac
+}
+
+# The same tokens on processors that this machine is not.
+job_emulator() {
+  heading "emulator"
+  if ! command -v qemu-x86_64 >/dev/null && ! as_root apt-get install -y -qq qemu-user >/dev/null; then
+    skip "emulator (qemu-user could not be installed)"
+    return
+  fi
+  if ! cmake --preset release --log-level=WARNING ||
+    ! cmake --build --preset release -j "$(nproc)" --target augur_program kernels_tests; then
+    fail "the program does not build"
+    return
+  fi
+  local cpu
+  for cpu in Nehalem Haswell; do
+    check "the same tokens on $cpu" same_tokens "$cpu"
+    check "kernels on $cpu" qemu-x86_64 -cpu "$cpu" build/release/bin/kernels_tests \
+      --gtest_filter='*Attention*:*TopK*:*Quantize*' --gtest_brief=1
+  done
+}
+
+as_root() {
+  if [[ $EUID -eq 0 ]]; then "$@"; else sudo "$@"; fi
+}
+
+# Plainly and with look-ups, of weights as they are and of quantised ones.
+same_tokens() { # CPU
+  local flags here there
+  for flags in "" "--spec-type ngram" "--weights q8_0" "--weights q4_1 --spec-type ngram"; do
+    # shellcheck disable=SC2206
+    local command=(build/release/augur generate -m models/stories260k -p "Once upon a time" -n 48 --temp 0.7 --seed 5
+      --json $flags)
+    here=$("${command[@]}" | python3 -c 'import json, sys; print(json.load(sys.stdin)["tokens"])') || return 1
+    there=$(qemu-x86_64 -cpu "$1" "${command[@]}" |
+      python3 -c 'import json, sys; print(json.load(sys.stdin)["tokens"])') || return 1
+    if [[ $here != "$there" ]]; then
+      printf '%s %s\nhere: %s\n%s: %s\n' "${command[@]:1}" "$here" "$1" "$there"
+      return 1
+    fi
+  done
+}
+
+# llama.cpp beside us: it builds, both answer.
+job_peers() {
+  heading "peers"
+  if ! scripts/get_llama_cpp.sh >/dev/null; then
+    skip "peers (llama.cpp could not be had)"
+    return
+  fi
+  if ! cmake --preset release --log-level=WARNING ||
+    ! cmake --build --preset release -j "$(nproc)" --target augur_program augur_lab_program; then
+    fail "the program does not build"
+    return
+  fi
+  check "llama.cpp beside us" env LIMIT=1 ROUNDS=1 TOKENS=16 OUT=build/ci-peers scripts/bench_peers.sh prompts/mt_bench.jsonl
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Whose turn it is: CI has more jobs than time, so every run takes the next ones of a circle.
+
+usage: .ci/turns.py always                             the jobs of every run, in their order
+       .ci/turns.py all                                these and every turn
+       .ci/turns.py pace SECONDS JOB...                how many times the table's minutes these jobs took together
+       .ci/turns.py next COMMIT PACE LEFT [TRIED...]   the next turn of this run, or nothing
+       .ci/turns.py left COMMIT [RUN...]               the turns that were not taken, in the circle's order
+
+COMMIT: its hash, which decides where the circle begins. PACE: how many times the table's minutes this machine takes.
+LEFT: minutes. TRIED: turns that are over, in this run."""
+import pathlib
+import sys
+from typing import NamedTuple, Optional, Sequence
+
+TABLE = pathlib.Path(__file__).with_name("turns.tsv")
+
+
+class Job(NamedTuple):
+    when: str
+    name: str
+    minutes: float
+
+
+def read_jobs(text: str) -> list[Job]:
+    jobs = []
+    for line in text.splitlines():
+        if not line or line.startswith("#"):
+            continue
+        when, name, minutes = line.split("\t")
+        if when not in ("always", "turn"):
+            raise ValueError(f"turns.tsv: {line!r}: expected always or turn")
+        jobs.append(Job(when, name, float(minutes)))
+    return jobs
+
+
+def circle(jobs: Sequence[Job], commit: str) -> list[Job]:
+    """All turns, from the one that the commit decides on."""
+    turns = [job for job in jobs if job.when == "turn"]
+    first = int(commit, 16) % len(turns)
+    return turns[first:] + turns[:first]
+
+
+def next_turn(jobs: Sequence[Job], commit: str, pace: float, left: float, tried: Sequence[str]) -> Optional[Job]:
+    """The first one that nobody has tried and that ends in time. What is too long for what is left is passed over."""
+    for job in circle(jobs, commit):
+        if job.name not in tried and job.minutes * pace <= left:
+            return job
+    return None
+
+
+def pace(jobs: Sequence[Job], seconds: float, run: Sequence[str]) -> float:
+    """Half at least: what was in a cache for these jobs need not be for the next."""
+    return max(0.5, seconds / 60 / sum(job.minutes for job in jobs if job.name in run))
+
+
+def main(arguments: list[str]) -> None:
+    jobs = read_jobs(TABLE.read_text())
+    match arguments:
+        case ["always"]:
+            names = [job.name for job in jobs if job.when == "always"]
+        case ["all"]:
+            names = [job.name for job in jobs]
+        case ["pace", seconds, *run]:
+            names = [str(pace(jobs, float(seconds), run))]
+        case ["next", commit, pace, left, *tried]:
+            job = next_turn(jobs, commit, float(pace), float(left), tried)
+            names = [job.name] if job else []
+        case ["left", commit, *run]:
+            names = [job.name for job in circle(jobs, commit) if job.name not in run]
+        case _:
+            sys.exit(__doc__)
+    for name in names:
+        print(name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""CI's choice of turns: over a hundred commits each is taken, on the slowest machine too, and no run is too long."""
+import hashlib
+import importlib.util
+import pathlib
+import unittest
+
+CI = pathlib.Path(__file__).resolve().parents[2] / ".ci"
+spec = importlib.util.spec_from_file_location("turns", CI / "turns.py")
+turns = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(turns)
+
+LIMIT = 75  # minutes, of a whole run
+RUNS = 100
+
+
+def run(jobs, commit, pace):
+    """Names that a run takes, and how long it lasts."""
+    spent = pace * sum(job.minutes for job in jobs if job.when == "always")
+    taken = []
+    while job := turns.next_turn(jobs, commit, pace, LIMIT - spent, taken):
+        taken.append(job.name)
+        spent += pace * job.minutes
+    return taken, spent
+
+
+class Turns(unittest.TestCase):
+    def setUp(self):
+        self.jobs = turns.read_jobs((CI / "turns.tsv").read_text())
+        self.commits = [hashlib.sha1(str(i).encode()).hexdigest() for i in range(RUNS)]
+
+    def test_every_turn_comes_on_the_slowest_machine(self):
+        names = {job.name for job in self.jobs if job.when == "turn"}
+        for pace in (1.0, 0.5):
+            runs = [run(self.jobs, commit, pace) for commit in self.commits]
+            self.assertEqual(names, {name for taken, _ in runs for name in taken})
+            self.assertLessEqual(max(spent for _, spent in runs), LIMIT)
+
+    def test_runs_begin_all_around_the_circle(self):
+        first = {turns.circle(self.jobs, commit)[0].name for commit in self.commits}
+        self.assertGreater(len(first), len([j for j in self.jobs if j.when == "turn"]) // 2)
+
+    def test_a_long_turn_gives_way_to_a_shorter_one(self):
+        jobs = turns.read_jobs("always\ta\t60\nturn\tlong\t20\nturn\tshort\t5\n")
+        self.assertEqual((["short"], 65), run(jobs, "0", 1.0))
+
+    def test_a_turn_is_taken_once(self):
+        for commit in self.commits[:10]:
+            taken, _ = run(self.jobs, commit, 0.1)
+            self.assertEqual(len(taken), len(set(taken)))
+            self.assertEqual(len(taken), len([j for j in self.jobs if j.when == "turn"]))
+
+    def test_a_pace_is_of_what_was_run(self):
+        jobs = turns.read_jobs("always\ta\t10\nalways\tb\t20\nturn\tc\t30\n")
+        self.assertEqual(2.0, turns.pace(jobs, 3600, ["a", "b"]))
+        self.assertEqual(0.5, turns.pace(jobs, 60, ["a", "b"]))
+
+    def test_a_line_of_another_kind_is_an_error(self):
+        with self.assertRaisesRegex(ValueError, "sometimes"):
+            turns.read_jobs("sometimes\ttest\t3\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
