@@ -4,6 +4,7 @@
 #include <future>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 
 namespace augur::testing_support {
 
@@ -28,6 +29,17 @@ T awaited(std::future<T> future) {
 template <class Condition>
 void wait_until(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, Condition condition) {
   if (!changed.wait_for(lock, kForEver, condition)) throw std::runtime_error("what was waited for never is");
+}
+
+/// Whether `condition` comes true, of whose changes nobody tells.
+template <class Condition>
+bool poll_until(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + kForEver;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
 }
 
 }  // namespace augur::testing_support

@@ -12,7 +12,7 @@
 
 #include "server/http/http_server.h"
 #include "server/service.h"
-#include "support/poll_until.h"
+#include "support/eventually.h"
 #include "support/temporary_folder.h"
 
 namespace augur::testing_support {

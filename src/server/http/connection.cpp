@@ -160,7 +160,7 @@ asio::awaitable<void> Connection::serve() {
   try {
     do {
       co_await serve_request();
-    } while (keep_alive_ && !all_.finishing);
+    } while (keep_alive_);
   } catch (...) {
     // The client has gone, or was too slow; or there is no memory even for a refusal.
   }
@@ -414,11 +414,12 @@ std::optional<Connection::Clock::time_point> Connection::idle_since() const {
 }
 
 template <class Message>
-void Connection::complete(Message& message, const HttpHeaders& headers) const {
+void Connection::complete(Message& message, const HttpHeaders& headers) {
   message.set(http::field::server, all_.name);
   message.set(http::field::date, now_as_date());
   for (const auto& [name, value] : headers) message.set(name, value);
-  message.keep_alive(keep_alive_ && !all_.finishing);
+  keep_alive_ = keep_alive_ && !all_.finishing;  // what the client is told is kept to
+  message.keep_alive(keep_alive_);
 }
 
 bool Connection::hold(std::size_t bytes) {

@@ -95,7 +95,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   /// Adds the headers that every answer has.
   template <class Message>
-  void complete(Message& message, const HttpHeaders& headers) const;
+  void complete(Message& message, const HttpHeaders& headers);
   /// Counts bytes that are held for this client. False: all clients hold as many as they may.
   bool hold(std::size_t bytes);
   void release(std::size_t bytes);

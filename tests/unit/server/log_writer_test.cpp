@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "support/error_of.h"
-#include "support/poll_until.h"
+#include "support/eventually.h"
 #include "support/temporary_folder.h"
 
 namespace augur {
@@ -148,6 +148,8 @@ TEST_F(LogWriterTest, EndsWhereNobodyReads) {
   begin();
   for (int i = 0; i < 200; ++i) writer_->write(std::string(1000, 'x') + "\n");
   writer_.reset();
+  char buffer[65536];
+  EXPECT_GT(::read(reader, buffer, sizeof(buffer)), 0) << "what the pipe had room for";
   ::close(reader);
 }
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "grammar/compiler.h"
 #include "server/request_log.h"
-#include "support/poll_until.h"
+#include "support/eventually.h"
 #include "support/server_fixture.h"
 #include "support/temporary_folder.h"
 

@@ -53,7 +53,8 @@ TEST_F(ServiceLogTest, ProbesAreLoggedWhereTheyAreRefusedOrWanted) {
   options.api_keys = {"key"};
   LoggedServer strict(std::move(options));
   EXPECT_EQ(strict.get("/metrics")->status, 401);
-  EXPECT_TRUE(strict.comes_to_log("path=/metrics")) << "somebody scrapes with a wrong key";
+  EXPECT_TRUE(strict.comes_to_log("path=/metrics", 2))
+      << "somebody scrapes with a wrong key: the refusal, the request";
   options = stories();
   options.log.level = "debug";
   LoggedServer wordy(std::move(options));
