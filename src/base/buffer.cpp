@@ -22,7 +22,8 @@ PageMemory::PageMemory(std::size_t bytes) : bytes_(bytes) {
   const std::size_t length = (bytes + page - 1) / page * page;
   void* base = mmap(nullptr, length + slack, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) throw OutOfMemory("cannot reserve {} bytes of memory: {}", bytes, std::strerror(errno));
+  if (base == MAP_FAILED)
+    throw OutOfMemory("cannot reserve {} bytes of memory: {}", bytes, std::strerror(errno));
   auto* first = static_cast<std::byte*>(base);
   if (slack != 0) {
     const auto misaligned = reinterpret_cast<std::uintptr_t>(first) % kHugePage;

@@ -79,8 +79,8 @@ class Team {
 class ThreadPool {
  public:
   /// `threads` counts the caller; 0: usable_cpus() of base/affinity.h. `pin` binds rank i to the i-th core
-  /// that the caller may use, the caller itself while a region runs. Error for a negative or absurd count, and
-  /// for threads that the system does not start or bind. `company`: what make_way() goes by.
+  /// that the caller may use, the caller itself while a region runs. Error for a negative or absurd count,
+  /// and for threads that the system does not start or bind. `company`: what make_way() goes by.
   explicit ThreadPool(int threads = 0, bool pin = false,
                       CoreWatch::Source company = CoreWatch::Source::system());
   ~ThreadPool();

@@ -26,8 +26,8 @@ struct CollectorReply {
   std::string reason() const;
 };
 
-/// Sends a body, and waits for the answer as long as it may take, or until `io`, which has nothing else to do,
-/// is stopped: then nothing of it runs any more. One thread at a time.
+/// Sends a body, and waits for the answer as long as it may take, or until `io`, which has nothing else to
+/// do, is stopped: then nothing of it runs any more. One thread at a time.
 CollectorReply send_spans(boost::asio::io_context& io, const CollectorAddress& to, const std::string& body);
 
 }  // namespace augur

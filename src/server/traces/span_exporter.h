@@ -71,7 +71,7 @@ class SpanExporter {
   bool ended_ = false;
 
   std::atomic<bool> given_up_ = false;  ///< nothing is sent any more
-  bool failing_ = false;  ///< the thread's own: it was told of
+  bool failing_ = false;                ///< the thread's own: it was told of
   boost::asio::io_context io_{1};
   std::thread thread_;
 };
