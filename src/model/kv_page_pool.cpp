@@ -3,7 +3,21 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/out_of_memory.h"
+
 namespace augur {
+namespace {
+
+/// Whoever reads the error knows what the memory was for.
+PageMemory memory_of_pages(std::size_t bytes) {
+  try {
+    return PageMemory(bytes);
+  } catch (const OutOfMemory& error) {
+    throw OutOfMemory("keys and values of more tokens: {}", error.what());
+  }
+}
+
+}  // namespace
 
 KvPagePool::KvPagePool(std::int64_t page_bytes) : page_bytes_(page_bytes) {
   assert(page_bytes > 0 && page_bytes % 64 == 0);
@@ -26,7 +40,7 @@ void KvPagePool::add_pages() {
   const auto bytes = static_cast<std::size_t>(page_bytes_);
   const std::size_t count = std::max<std::size_t>(1, kPieceBytes / bytes);
   const std::size_t whole = (count * bytes + kHugePage - 1) / kHugePage * kHugePage;  // the last one, too
-  Piece piece{.memory = PageMemory(whole), .entries = std::make_unique<Entry[]>(count)};
+  Piece piece{.memory = memory_of_pages(whole), .entries = std::make_unique<Entry[]>(count)};
   free_.reserve((pieces_.size() + 1) * count);
   pieces_.push_back(std::move(piece));
   for (std::size_t i = count; i-- > 0;) {

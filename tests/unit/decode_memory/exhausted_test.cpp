@@ -31,7 +31,7 @@ bool is_want_of_memory(const std::exception_ptr& thrown) {
   } catch (const std::bad_alloc&) {
     return true;
   } catch (const Error& error) {
-    return std::string_view(error.what()).starts_with("cannot reserve");
+    return std::string_view(error.what()).find("cannot reserve") != std::string_view::npos;
   }
 }
 
