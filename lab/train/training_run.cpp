@@ -225,9 +225,10 @@ bool TrainingRun::train(const std::function<bool()>& stop) {
   while (tokens_ < options_.total_tokens) {
     const std::int64_t before = tokens_;
     step();
-    if (clock_.ms() >= options_.log_seconds * 1e3) log_progress();
     const bool ended = tokens_ >= options_.total_tokens;
-    if (ended || boundary(before, options_.evaluate_tokens)) record_evaluation();
+    const bool evaluates = ended || boundary(before, options_.evaluate_tokens);
+    if (evaluates || clock_.ms() >= options_.log_seconds * 1e3) log_progress();  // grading is no part of its rate
+    if (evaluates) record_evaluation();
     const bool stopped = !ended && stop();
     if (ended || stopped || boundary(before, options_.checkpoint_tokens)) save_all();
     if (stopped) return false;
