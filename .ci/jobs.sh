@@ -185,10 +185,10 @@ as_root() {
   if [[ $EUID -eq 0 ]]; then "$@"; else sudo "$@"; fi
 }
 
-# Plainly and with look-ups, of weights as they are and of quantised ones.
+# Plainly and with look-ups, in several types of weights, keys and values.
 same_tokens() { # CPU
   local flags here there
-  for flags in "" "--spec-type ngram" "--weights q8_0" "--weights q4_1 --spec-type ngram"; do
+  for flags in "" "--spec-type ngram" "--weights f32" "--kv-type f32 --spec-type ngram"; do
     # shellcheck disable=SC2206
     local command=(build/release/augur generate -m models/stories260k -p "Once upon a time" -n 48 --temp 0.7 --seed 5
       --json $flags)
