@@ -227,7 +227,8 @@ bool TrainingRun::train(const std::function<bool()>& stop) {
     step();
     const bool ended = tokens_ >= options_.total_tokens;
     const bool evaluates = ended || boundary(before, options_.evaluate_tokens);
-    if (evaluates || clock_.ms() >= options_.log_seconds * 1e3) log_progress();  // grading is no part of its rate
+    if (evaluates || clock_.ms() >= options_.log_seconds * 1e3)
+      log_progress();  // grading is no part of its rate
     if (evaluates) record_evaluation();
     const bool stopped = !ended && stop();
     if (ended || stopped || boundary(before, options_.checkpoint_tokens)) save_all();
