@@ -63,8 +63,8 @@ def main(arguments: list[str]) -> None:
             names = [job.name for job in jobs]
         case ["pace", seconds, *run]:
             names = [str(pace(jobs, float(seconds), run))]
-        case ["next", commit, pace, left, *tried]:
-            job = next_turn(jobs, commit, float(pace), float(left), tried)
+        case ["next", commit, times, left, *tried]:
+            job = next_turn(jobs, commit, float(times), float(left), tried)
             names = [job.name] if job else []
         case ["left", commit, *run]:
             names = [job.name for job in circle(jobs, commit) if job.name not in run]

@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import pathlib
+import subprocess
 import unittest
 
 CI = pathlib.Path(__file__).resolve().parents[2] / ".ci"
@@ -54,6 +55,18 @@ class Turns(unittest.TestCase):
         jobs = turns.read_jobs("always\ta\t10\nalways\tb\t20\nturn\tc\t30\n")
         self.assertEqual(2.0, turns.pace(jobs, 3600, ["a", "b"]))
         self.assertEqual(0.5, turns.pace(jobs, 60, ["a", "b"]))
+
+    def test_the_command_answers_what_ci_asks(self):
+        def ask(*arguments):
+            return subprocess.run([CI / "turns.py", *arguments], check=True, capture_output=True, text=True).stdout.split("\n")[:-1]
+
+        always = ask("always")
+        self.assertIn("test", always)
+        self.assertEqual(["0.5"], ask("pace", "1", *always))
+        taken = ask("next", self.commits[0], "0.5", "60")
+        self.assertEqual(1, len(taken))
+        self.assertEqual(set(ask("all")), {*always, *taken, *ask("left", self.commits[0], *taken)})
+        self.assertEqual([], ask("next", self.commits[0], "0.5", "0"))
 
     def test_a_line_of_another_kind_is_an_error(self):
         with self.assertRaisesRegex(ValueError, "sometimes"):
