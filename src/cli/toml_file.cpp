@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "base/error.h"
+#include "base/small_file.h"
 #include "io/unicode.h"
 
 #define TOML_EXCEPTIONS 0
@@ -18,20 +15,6 @@
 
 namespace augur::cli {
 namespace {
-
-constexpr std::size_t kLargestFile = std::size_t{1} << 20;
-
-std::string read_whole(const std::string& path) {
-  if (std::filesystem::is_directory(path)) throw Error("{}: is a folder: expected a file", path);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error("{}: cannot be read: {}", path, std::strerror(errno));
-  std::string text(kLargestFile + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) throw Error("{}: reading failed", path);
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kLargestFile) throw Error("{}: expected a configuration of at most 1 MiB", path);
-  return text;
-}
 
 std::string value_of(const toml::node& node, const std::string& where) {
   if (const auto* text = node.as_string()) return text->get();
@@ -44,7 +27,7 @@ std::string value_of(const toml::node& node, const std::string& where) {
 }  // namespace
 
 std::vector<TomlKey> read_toml(const std::string& path) {
-  const toml::parse_result parsed = toml::parse(read_whole(path), path);
+  const toml::parse_result parsed = toml::parse(read_small_file(path, "a configuration"), path);
   if (parsed.failed()) {
     throw Error("{}: line {}: {}", path, parsed.error().source().begin.line, parsed.error().description());
   }

@@ -3,22 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <system_error>
 
 #include "base/error.h"
+#include "base/small_file.h"
 
 namespace augur {
 namespace {
 
 constexpr std::size_t kLongestName = 64;
-constexpr std::size_t kLargestFile = std::size_t{1} << 20;
 constexpr std::int64_t kMost = std::int64_t{1} << 40;
 constexpr std::string_view kBlanks = " \t\r";
 
@@ -131,16 +127,8 @@ bool is_open_to_all(const std::string& path) {
 }
 
 std::vector<ApiKey> read_key_file(const std::string& path) {
-  const std::string name = path == "-" ? "/dev/stdin" : path;
-  if (std::filesystem::is_directory(name)) throw Error("{}: is a folder: expected a file of API keys", path);
-  std::ifstream file(name, std::ios::binary);
-  if (!file) throw Error("{}: cannot be read: {}", path, std::strerror(errno));
-  std::string text(kLargestFile + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) throw Error("{}: reading failed", path);
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kLargestFile) throw Error("{}: expected a file of API keys of at most 1 MiB", path);
-  return parse_keys(text, path);
+  const std::string file = path == "-" ? "/dev/stdin" : path;
+  return parse_keys(read_small_file(file, "a file of API keys", path), path);
 }
 
 }  // namespace augur
