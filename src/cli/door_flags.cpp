@@ -8,6 +8,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "cli/tell.h"
 #include "cli/validators.h"
 #include "server/http/connections.h"
 
@@ -109,10 +110,10 @@ void fit_descriptors(Limits& limits) {
   const auto all = static_cast<std::int64_t>(descriptors.rlim_cur);
   const std::int64_t fit = std::max<std::int64_t>(1, all - kOtherDescriptors - Connections::kMostRefused);
   if (fit >= limits.connections) return;
-  fmt::print(stderr,
-             "augur: warning: {} clients may be connected, not {} (--max-connections): this process may have "
-             "{} files open (ulimit -n, LimitNOFILE=)\n",
-             fit, limits.connections, all);
+  tell(
+      "augur: warning: {} clients may be connected, not {} (--max-connections): this process may have "
+      "{} files open (ulimit -n, LimitNOFILE=)\n",
+      fit, limits.connections, all);
   limits.connections = fit;
 }
 

@@ -88,8 +88,7 @@ HttpOptions admin_options(const ServeFlags& flags) {
   admin.socket_mode = flags.http.socket_mode;
   admin.socket_group = flags.http.socket_group;
   if (!is_loopback(admin.host)) {
-    fmt::print(stderr, "augur: warning: {} can be reached by others, and tells them /metrics without a key\n",
-               admin.host);
+    tell("augur: warning: {} can be reached by others, and tells them /metrics without a key\n", admin.host);
   }
   return admin;
 }

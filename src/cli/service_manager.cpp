@@ -15,6 +15,8 @@
 #include <cstring>
 #include <utility>
 
+#include "cli/tell.h"
+
 namespace augur::cli {
 namespace {
 
@@ -63,8 +65,7 @@ void ServiceManager::tell(std::string_view state) const {
   if (socket_.empty()) return;
   const int error = send(socket_, state);
   if (error == 0 || said_.exchange(true)) return;
-  fmt::print(stderr, "augur: warning: NOTIFY_SOCKET {} cannot be told {}: {}\n", socket_, state,
-             std::strerror(error));
+  cli::tell("augur: warning: NOTIFY_SOCKET {} cannot be told {}: {}\n", socket_, state, std::strerror(error));
 }
 
 }  // namespace augur::cli

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/similar_word.h"
 #include "cli/secret_flags.h"
+#include "cli/tell.h"
 #include "cli/toml_file.h"
 
 namespace augur::cli {
@@ -132,10 +133,10 @@ void Settings::read_environment() {
       const char* const found = std::getenv(variable.c_str());
       if (found == nullptr) continue;
       if (is_of_kubernetes(found)) {
-        fmt::print(stderr,
-                   "augur: warning: {} is left out: it is what Kubernetes sets for a service of that name "
-                   "(enableServiceLinks: false)\n",
-                   variable);
+        tell(
+            "augur: warning: {} is left out: it is what Kubernetes sets for a service of that name "
+            "(enableServiceLinks: false)\n",
+            variable);
         continue;
       }
       if (const auto other = origins_.find(option); other != origins_.end()) {

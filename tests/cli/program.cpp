@@ -55,6 +55,8 @@ std::string cache_folder() {
   for (const std::string& variable : options.environment) ::putenv(const_cast<char*>(variable.c_str()));
   if (!options.stdout_path.empty())
     out = ::open(options.stdout_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (!options.stderr_path.empty())
+    err = ::open(options.stderr_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (options.memory != 0) {
     const rlimit limit{options.memory, options.memory};
     ::setrlimit(RLIMIT_AS, &limit);

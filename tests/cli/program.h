@@ -21,6 +21,7 @@ struct ProgramOptions {
   std::string input;                     ///< stdin
   std::vector<std::string> environment;  ///< "NAME=value", added to this process's
   std::string stdout_path;               ///< goes there instead of into Outcome::out
+  std::string stderr_path = {};          ///< likewise
   int signal = 0;                        ///< sent once stdout has `signal_after_bytes` bytes; 0: none
   int signal_after_bytes = 0;
   std::size_t memory = 0;             ///< bytes of address space that it gets; 0: no limit

@@ -175,5 +175,15 @@ TEST(Settings, WhatOthersPutIntoTheEnvironmentEndsNothing) {
   EXPECT_THAT(outcome.err, HasSubstr("warning: AUGUR_PORT is left out"));
 }
 
+TEST(Settings, AWarningThatNobodyTakesStopsNothing) {
+  const Outcome outcome =
+      run_augur({"serve", "--print-config", "-m", "m"}, {.input = {},
+                                                         .environment = {"AUGUR_PORT=tcp://10.0.0.1:80"},
+                                                         .stdout_path = {},
+                                                         .stderr_path = "/dev/full"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("\n# port = "));
+}
+
 }  // namespace
 }  // namespace augur::test
