@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <exception>
 #include <functional>
-#include <new>
-#include <string_view>
 
-#include "base/error.h"
+#include "base/out_of_memory.h"
 #include "draft/ngram_drafter.h"
 #include "heap.h"
 #include "support/generation.h"
@@ -23,17 +21,6 @@ namespace {
 using testing_support::GoldenTarget;
 using testing_support::one;
 using testing_support::Stories;
-
-/// What operator new throws, or PageMemory.
-bool is_want_of_memory(const std::exception_ptr& thrown) {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const std::bad_alloc&) {
-    return true;
-  } catch (const Error& error) {
-    return std::string_view(error.what()).find("cannot reserve") != std::string_view::npos;
-  }
-}
 
 struct Case {
   std::function<Model&()> model;  ///< asked for in every run

@@ -45,6 +45,30 @@ std::string ask(RawClient& client, const std::string& path) {
   return client.read_until("\r\n\r\n" + path);
 }
 
+/// Answers all but /held, and that when it is let go.
+class HoldingServer {
+ public:
+  explicit HoldingServer(const HttpOptions& options)
+      : server_(options, [this](const HttpRequest& request, const std::shared_ptr<HttpExchange>& exchange) {
+          if (request.path != "/held") return exchange->respond(200, request.path);
+          held_ = exchange;
+          asked_.set_value();
+        }) {}
+
+  std::uint16_t port() const { return server_.port(); }
+  /// Whether the client's request has come, whose answer waits from then on.
+  bool holds(RawClient& client) {
+    client.send("GET /held HTTP/1.1\r\nHost: x\r\n\r\n");
+    return comes(asked_.get_future());
+  }
+  void let_go() { std::exchange(held_, nullptr)->respond(200, "/held"); }
+
+ private:
+  std::shared_ptr<HttpExchange> held_;
+  std::promise<void> asked_;
+  SmallServer server_;
+};
+
 TEST(Door, IdleClientsKeepNobodyOut) {
   SmallServer server(few(4, 2), echo);
   RawClient first(server.port(), kElsewhere);
@@ -66,40 +90,24 @@ TEST(Door, IdleClientsKeepNobodyOut) {
 }
 
 TEST(Door, RefusesAnAddressWhoseClientsAreAllAnswered) {
-  std::shared_ptr<HttpExchange> held;
-  std::promise<void> asked;
-  SmallServer server(few(3, 1),
-                     [&](const HttpRequest& request, const std::shared_ptr<HttpExchange>& exchange) {
-                       if (request.path != "/held") return exchange->respond(200, request.path);
-                       held = exchange;
-                       asked.set_value();
-                     });
+  HoldingServer server(few(3, 1));
   RawClient first(server.port(), kElsewhere);
-  first.send("GET /held HTTP/1.1\r\nHost: x\r\n\r\n");
-  ASSERT_TRUE(comes(asked.get_future()));
+  ASSERT_TRUE(server.holds(first));
   RawClient second(server.port(), kElsewhere);
   const std::string refusal = second.read_all();
   EXPECT_THAT(refusal, AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("Retry-After"),
                              HasSubstr("--max-connections-per-address")));
   RawClient other(server.port());
   EXPECT_THAT(ask(other, "/other"), HasSubstr(" 200 "));
-  std::exchange(held, nullptr)->respond(200, "/held");
+  server.let_go();
   EXPECT_THAT(first.read_until("\r\n\r\n/held"), HasSubstr(" 200 "));
 }
 
 /// However many are refused, descriptors are there for others.
 TEST(Door, ClosesWithoutAnAnswerWhoAreRefusedInCrowds) {
-  std::shared_ptr<HttpExchange> held;
-  std::promise<void> asked;
-  SmallServer server(few(2, 1),
-                     [&](const HttpRequest& request, const std::shared_ptr<HttpExchange>& exchange) {
-                       if (request.path != "/held") return exchange->respond(200, request.path);
-                       held = exchange;
-                       asked.set_value();
-                     });
+  HoldingServer server(few(2, 1));
   RawClient first(server.port(), kElsewhere);
-  first.send("GET /held HTTP/1.1\r\nHost: x\r\n\r\n");
-  ASSERT_TRUE(comes(asked.get_future()));
+  ASSERT_TRUE(server.holds(first));
   std::vector<std::unique_ptr<RawClient>> crowd;
   for (int i = 0; i < 200; ++i) crowd.push_back(std::make_unique<RawClient>(server.port(), kElsewhere));
   int refused = 0;
@@ -113,7 +121,7 @@ TEST(Door, ClosesWithoutAnAnswerWhoAreRefusedInCrowds) {
   EXPECT_GT(closed, 0);
   RawClient other(server.port());
   EXPECT_THAT(ask(other, "/other"), HasSubstr(" 200 "));
-  std::exchange(held, nullptr)->respond(200, "/held");
+  server.let_go();
 }
 
 TEST(Door, ASocketHasItsPermissionsAndGroup) {
