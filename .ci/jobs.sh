@@ -21,6 +21,28 @@ sanitized() { # PRESET LEFT_OUT MODULE...
     scripts/run_tests.sh "$preset" -L "^($modules)\$" -E "$left_out"
 }
 
+# Builds targets, or fails the job that asks.
+built() { # PRESET TARGET...
+  local preset=$1
+  shift
+  cmake --preset "$preset" --log-level=WARNING && cmake --build --preset "$preset" -j "$(nproc)" --target "$@" && return
+  fail "it does not build: $*"
+  return 1
+}
+
+# A check that exits with 77 where it cannot be made, and says why.
+check_or_skip() { # NAME COMMAND...
+  local name=$1
+  shift
+  heading "$name"
+  "$@"
+  case $? in
+    0) passed=$((passed + 1)) ;;
+    77) skip "$name (says why above)" ;;
+    *) fail "$name" ;;
+  esac
+}
+
 # The fuzzers' build is that of the address sanitizer's tests.
 fuzzer_folder=build/asan-ubsan/bin
 
@@ -78,11 +100,7 @@ job_fuzz() {
   local names=() name
   mapfile -t names < <(basename -s .cpp -a tests/fuzz/fuzz_*.cpp | sed 's/^fuzz_//' | part_of "$@")
   heading "fuzzers: ${names[*]}"
-  if ! cmake --preset asan-ubsan --log-level=WARNING ||
-    ! cmake --build --preset asan-ubsan -j "$(nproc)" --target "${names[@]/#/fuzz_}"; then
-    fail "the fuzzers do not build"
-    return
-  fi
+  built asan-ubsan "${names[@]/#/fuzz_}" || return
   for name in "${names[@]}"; do
     fuzz "$name" &
     while [[ $(jobs -rp | wc -l) -ge $(nproc) ]]; do wait -n; done
@@ -109,20 +127,10 @@ job_train() {
 
 job_clients() {
   heading "clients"
-  if ! cmake --preset release --log-level=WARNING ||
-    ! cmake --build --preset release -j "$(nproc)" --target augur_program; then
-    fail "the program does not build"
-    return
-  fi
+  built release augur_program || return
   check "soak" scripts/soak.py -m models/stories260k --minutes 1 --cache-ram 2
   check "operation" timeout 300 scripts/check_operation.sh --install
-  heading "clients of others"
-  scripts/check_clients.sh -q
-  case $? in
-    0) passed=$((passed + 1)) ;;
-    77) skip "clients (their packages could not be installed)" ;;
-    *) fail "clients" ;;
-  esac
+  check_or_skip "clients of others" scripts/check_clients.sh -q
 }
 
 # Each header compiled by itself: precompiled headers and the order of includes hide one that is missing.
@@ -131,7 +139,8 @@ job_headers() {
 }
 
 headers_alone() {
-  cmake --preset release -B build/alone -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DAUGUR_BUILD_TESTS=OFF --log-level=WARNING &&
+  cmake --preset release -B build/alone -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DAUGUR_BUILD_TESTS=OFF \
+    -DAUGUR_HEADERS_ALONE=ON --log-level=WARNING &&
     cmake --build build/alone -j "$(nproc)" --target "headers_alone_$1_of_$2"
 }
 
@@ -147,18 +156,8 @@ tidy() {
 
 # The program in what the container's image has.
 job_image() {
-  heading "image"
-  if ! cmake --preset release --log-level=WARNING ||
-    ! cmake --build --preset release -j "$(nproc)" --target augur_program; then
-    fail "the program does not build"
-    return
-  fi
-  scripts/check_dockerfile.sh
-  case $? in
-    0) passed=$((passed + 1)) ;;
-    77) skip "image (says why above)" ;;
-    *) fail "image" ;;
-  esac
+  built release augur_program || return
+  check_or_skip "image" scripts/check_dockerfile.sh
 }
 
 # The same tokens on processors that this machine is not.
@@ -168,11 +167,7 @@ job_emulator() {
     skip "emulator (qemu-user could not be installed)"
     return
   fi
-  if ! cmake --preset release --log-level=WARNING ||
-    ! cmake --build --preset release -j "$(nproc)" --target augur_program kernels_tests; then
-    fail "the program does not build"
-    return
-  fi
+  built release augur_program kernels_tests || return
   local cpu
   for cpu in Nehalem Haswell; do
     check "the same tokens on $cpu" same_tokens "$cpu"
@@ -209,10 +204,6 @@ job_peers() {
     skip "peers (llama.cpp could not be had)"
     return
   fi
-  if ! cmake --preset release --log-level=WARNING ||
-    ! cmake --build --preset release -j "$(nproc)" --target augur_program augur_lab_program; then
-    fail "the program does not build"
-    return
-  fi
+  built release augur_program augur_lab_program || return
   check "llama.cpp beside us" env LIMIT=1 ROUNDS=1 TOKENS=16 OUT=build/ci-peers scripts/bench_peers.sh prompts/mt_bench.jsonl
 }
