@@ -52,14 +52,12 @@ KEY = "key-of-the-neighbour"
 HEADERS = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
 
 
-class Watch:
-    """A neighbour and a look at /health, as long as it is entered."""
+class Busy:
+    """What goes on again and again, a thread each, as long as it is entered."""
 
-    def __init__(self, server):
+    def __init__(self, server, *works):
         self.server, self.stop = server, threading.Event()
-        self.streams = 0  # that the neighbour has read to their ends
-        self.tokens, self.health, self.faults = [], [], []
-        self.threads = [threading.Thread(target=self.guard, args=(work,)) for work in (self.neighbour, self.look)]
+        self.threads = [threading.Thread(target=self.again, args=(work,)) for work in works]
 
     def __enter__(self):
         for thread in self.threads:
@@ -71,7 +69,16 @@ class Watch:
         for thread in self.threads:
             thread.join()
 
-    def guard(self, work):
+
+class Watch(Busy):
+    """A neighbour and a look at /health."""
+
+    def __init__(self, server):
+        super().__init__(server, self.neighbour, self.look)
+        self.streams = 0  # that the neighbour has read to their ends
+        self.tokens, self.health, self.faults = [], [], []
+
+    def again(self, work):
         while not self.stop.is_set():
             try:
                 work()
@@ -167,24 +174,13 @@ def connect_from(server, address):
     return client
 
 
-class Crowd:
-    """What a bad day has, as long as it is entered."""
+class Crowd(Busy):
+    """What a bad day has."""
 
     def __init__(self, server, idle):
-        self.server, self.idle, self.stop = server, idle, threading.Event()
+        super().__init__(server, self.say_nothing, self.ask_slowly, self.read_slowly, self.save)
+        self.idle = idle
         self.opened, self.statuses, self.faults = 0, collections.Counter(), []
-        self.threads = [threading.Thread(target=self.again, args=(work,))
-                        for work in (self.say_nothing, self.ask_slowly, self.read_slowly, self.save)]
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stop.set()
-        for thread in self.threads:
-            thread.join()
 
     def again(self, work):
         while not self.stop.is_set():
