@@ -127,6 +127,30 @@ TEST_F(KeysOfAServer, AHangupWithADamagedFileEndsNothing) {
   EXPECT_EQ(server.wait().code, 0);
 }
 
+/// logrotate moves the file, then sends SIGHUP.
+TEST_F(KeysOfAServer, AHangupHasTheLogOpenedAnew) {
+  const std::filesystem::path log = temporary_file("log");
+  const std::filesystem::path moved = log.string() + ".1";
+  const auto content = [](const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(in), {}};
+  };
+  RunningAugur server(serving({"--api-key-file", file_.string(), "--log-file", log.string()}));
+  const std::uint16_t port = server.port();
+  ASSERT_NE(port, 0) << server.err();
+  EXPECT_EQ(status(port, "alice-0"), 200);
+  EXPECT_TRUE(
+      testing_support::poll_until([&] { return content(log).find("key=alice") != std::string::npos; }));
+  std::filesystem::rename(log, moved);
+  server.signal(SIGHUP);
+  EXPECT_TRUE(testing_support::poll_until([&] { return std::filesystem::exists(log); }));
+  EXPECT_EQ(status(port, "bob-0"), 200);
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait().code, 0);
+  EXPECT_THAT(content(log), HasSubstr("key=bob"));
+  EXPECT_THAT(content(moved), Not(HasSubstr("key=bob")));
+}
+
 TEST_F(KeysOfAServer, AFileThatEverybodyMayReadIsNamed) {
   const auto warning = [&](std::filesystem::perms mode) {
     std::filesystem::permissions(file_, mode);
