@@ -147,7 +147,7 @@ bool has_tokenizer(const Checkpoint& checkpoint) {
 
 /// Everything that could be found out, section by section. A section that is not there is null; so is one
 /// that cannot be read, and "problems" says why.
-ordered_json describe(const std::string& path) {
+ordered_json describe_file(const std::string& path) {
   const Checkpoint checkpoint = Checkpoint::open(path);
   ordered_json problems = ordered_json::array();
   const auto section = [&](bool present, auto&& make) -> ordered_json {
@@ -242,7 +242,7 @@ void print(const ordered_json& found, Output& out) {
 }
 
 int inspect(const std::string& path, bool json) {
-  const ordered_json found = describe(path);
+  const ordered_json found = describe_file(path);
   Output out;
   if (json) {
     out.line(found.dump(2, ' ', false, ordered_json::error_handler_t::replace));

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "base/error.h"
+#include "io/unicode.h"
 
 namespace augur {
 namespace {
 
 constexpr int kMostRepetitions = 10000;
 constexpr int kDeepest = 200;  // levels of parentheses
-constexpr std::uint32_t kLastCodePoint = 0x10FFFF;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';

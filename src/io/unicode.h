@@ -7,6 +7,7 @@
 namespace augur {
 
 inline constexpr char32_t kReplacementCharacter = 0xFFFD;
+inline constexpr char32_t kLastCodePoint = 0x10FFFF;
 
 /// One step of UTF-8 decoding. `length` >= 1: how many bytes the character takes, or, when invalid, how many
 /// bytes one U+FFFD replaces (the "maximal subpart" rule of the Unicode standard, section 3.9). Own code:

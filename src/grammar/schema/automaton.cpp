@@ -324,7 +324,7 @@ Automaton between_markers(const Automaton& automaton) {
     state.accepts = end >= 0 && automaton.states[end].accepts;
     for (const auto& edge : automaton.states[i].edges) {
       if (edge.first > kLastCodePoint) continue;
-      state.edges.push_back({edge.first, std::min(edge.last, kLastCodePoint), renamed(edge.to)});
+      state.edges.push_back({edge.first, std::min<CodePoint>(edge.last, kLastCodePoint), renamed(edge.to)});
     }
   }
   return minimal(result);

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "grammar/work_meter.h"
+#include "io/unicode.h"
 
 namespace augur {
 
 using CodePoint = std::uint32_t;
-inline constexpr CodePoint kLastCodePoint = 0x10ffff;
 /// What stands before and behind every text while an expression with anchors is compiled.
 inline constexpr CodePoint kTextBegin = kLastCodePoint + 1;
 inline constexpr CodePoint kTextEnd = kLastCodePoint + 2;

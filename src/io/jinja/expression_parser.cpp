@@ -11,7 +11,7 @@ namespace {
 
 // Of brackets and unary operators, and of the tree that chains of operators build: both are recursed over.
 constexpr int kMaxNesting = 60;
-constexpr int kMaxDepth = 300;
+constexpr int kMaxExpressionDepth = 300;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ ExpressionPtr ExpressionParser::make(Kind kind, int line) const {
 void ExpressionParser::adopt(Expression& parent, ExpressionPtr child) const {
   if (child) {
     parent.depth = std::max(parent.depth, child->depth + 1);
-    if (parent.depth > kMaxDepth) fail("the expression is nested too deeply");
+    if (parent.depth > kMaxExpressionDepth) fail("the expression is nested too deeply");
   }
   parent.operands.push_back(std::move(child));
 }
@@ -347,7 +347,7 @@ void ExpressionParser::parse_arguments(Expression& call) {
   expect_operator("(");
   const auto deepen = [&](const Expression& child) {
     call.depth = std::max(call.depth, child.depth + 1);
-    if (call.depth > kMaxDepth) fail("the expression is nested too deeply");
+    if (call.depth > kMaxExpressionDepth) fail("the expression is nested too deeply");
   };
   while (!at_operator(")")) {
     if (at_operator("*") || at_operator("**")) fail("unsupported construct: {} in a call", current().text);
@@ -420,7 +420,7 @@ ExpressionPtr ExpressionParser::parse_test(ExpressionPtr operand) {
              at_operator("[") || at_operator("{")) {
     node->arguments.positional.push_back(parse_postfix(parse_primary()));
     node->depth = std::max(node->depth, node->arguments.positional.back()->depth + 1);
-    if (node->depth > kMaxDepth) fail("the expression is nested too deeply");
+    if (node->depth > kMaxExpressionDepth) fail("the expression is nested too deeply");
   }
   if (!negated) return node;
   auto inverted = make(Kind::Not, line);

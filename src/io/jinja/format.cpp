@@ -137,7 +137,7 @@ void add_integer(std::int64_t value, const Spec& spec, TextBuilder& out, Arena& 
     case 'X':
       return add_number(value < 0, prefix("0X"), upper(in_base(size, 16)), spec, out, arena);
     case 'c': {
-      if (value < 0 || value > 0x10FFFF) throw Error("{} is no character", value);
+      if (value < 0 || value > kLastCodePoint) throw Error("{} is no character", value);
       std::string character;
       append_utf8(character, static_cast<char32_t>(value));
       return add_padded(Text::client(character), spec, spec.align != 0 ? spec.align : '<', out, arena);

@@ -37,7 +37,7 @@ struct Scope {
 namespace {
 
 // Evaluation recurses over the tree and into macros; this bounds the stack it takes.
-constexpr int kMaxDepth = 800;
+constexpr int kMaxCallDepth = 800;
 
 class Interpreter {
  public:
@@ -62,7 +62,7 @@ class Interpreter {
 
   struct Deeper {
     explicit Deeper(int& depth) : depth_(depth) {
-      if (++depth_ > kMaxDepth) {
+      if (++depth_ > kMaxCallDepth) {
         --depth_;
         throw Error("macros or values are nested too deeply");
       }

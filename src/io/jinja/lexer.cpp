@@ -283,10 +283,11 @@ class Lexer {
                         : h >= 'a' && h <= 'f' ? h - 'a' + 10
                         : h >= 'A' && h <= 'F' ? h - 'A' + 10
                                                : -1;
-      if (value < 0 || code > 0x10FFFF) throw Error("line {}: malformed \\{} escape in a string", line_, c);
+      if (value < 0 || code > kLastCodePoint)
+        throw Error("line {}: malformed \\{} escape in a string", line_, c);
       code = code * 16 + static_cast<char32_t>(value);
     }
-    if (code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
+    if (code > kLastCodePoint || (code >= 0xD800 && code <= 0xDFFF))
       throw Error("line {}: \\{} escape of no character in a string", line_, c);
     append_utf8(text, code);
     return i + 1 + static_cast<std::size_t>(digits);

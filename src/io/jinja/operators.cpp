@@ -12,12 +12,6 @@
 namespace augur::jinja {
 namespace {
 
-bool as_integer(const Value& value, std::int64_t& out) {
-  if (const auto* b = std::get_if<bool>(&value)) return out = *b, true;
-  if (const auto* i = std::get_if<std::int64_t>(&value)) return out = *i, true;
-  return false;
-}
-
 bool as_number(const Value& value, double& out) {
   std::int64_t i = 0;
   if (as_integer(value, i)) return out = static_cast<double>(i), true;

@@ -20,14 +20,7 @@ const T* get(const Value& value) {
   return std::get_if<T>(&value);
 }
 
-// Booleans are numbers, as in Python.
-bool as_integer(const Value& value, std::int64_t& out) {
-  if (const auto* b = get<bool>(value)) return out = *b, true;
-  if (const auto* i = get<std::int64_t>(value)) return out = *i, true;
-  return false;
-}
-
-bool as_number(const Value& value, double& out) {
+bool as_comparable_number(const Value& value, double& out) {
   std::int64_t i = 0;
   if (as_integer(value, i)) return out = static_cast<double>(i), true;
   if (const auto* d = get<double>(value)) return out = *d, true;
@@ -42,7 +35,7 @@ std::optional<bool> equal_scalars(const Value& a, const Value& b) {
   if (as_integer(a, ia) && as_integer(b, ib)) return ia == ib;
   double da = 0;
   double db = 0;
-  if (as_number(a, da) && as_number(b, db)) return da == db;
+  if (as_comparable_number(a, da) && as_comparable_number(b, db)) return da == db;
   if (a.index() != b.index()) return false;
   if (const auto* big = get<BigInteger>(a)) return big->digits == std::get<BigInteger>(b).digits;
   if (const auto* text = bytes_of(a)) return *text == *bytes_of(b);
@@ -221,6 +214,12 @@ Value from_json(const nlohmann::ordered_json& json, bool client, Arena& arena) {
   return from_json_at(json, client, arena, 0);
 }
 
+bool as_integer(const Value& value, std::int64_t& out) {
+  if (const auto* b = get<bool>(value)) return out = *b, true;
+  if (const auto* i = get<std::int64_t>(value)) return out = *i, true;
+  return false;
+}
+
 bool truth(const Value& value) {
   if (const auto* b = get<bool>(value)) return *b;
   if (const auto* i = get<std::int64_t>(value)) return *i != 0;
@@ -251,7 +250,7 @@ bool less(const Value& a, const Value& b, Arena& arena) {
     return less_digits(digits(a, ia), digits(b, ib));
   double da = 0;
   double db = 0;
-  if (as_number(a, da) && as_number(b, db)) return da < db;
+  if (as_comparable_number(a, da) && as_comparable_number(b, db)) return da < db;
   const auto* ta = bytes_of(a);
   const auto* tb = bytes_of(b);
   if (ta != nullptr && tb != nullptr) {

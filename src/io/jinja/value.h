@@ -105,6 +105,8 @@ class Arena {
 /// All of it is a client's, or none.
 Value from_json(const nlohmann::ordered_json& json, bool client, Arena& arena);
 
+/// Whether it is an integer, which then is in `out`. Booleans are numbers, as in Python.
+bool as_integer(const Value& value, std::int64_t& out);
 bool truth(const Value& value);
 bool equal(const Value& a, const Value& b, Arena& arena);
 /// Python's `<` of numbers and strings; Error for anything else.
