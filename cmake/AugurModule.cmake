@@ -1,12 +1,44 @@
-# augur_module(NAME [FUZZED] [OWN_HEADERS] [DEPENDS modules...] [LIBRARIES targets...])
+# augur_unite(TARGET files...): compiles each folder's files together, at most eight at a time, where most of a file's time
+# is in headers that its neighbours read, too (nlohmann/json.hpp, CLI11). A file that is added moves no other folder's.
+option(AUGUR_UNITE "Compile files that share heavy headers together: quicker from nothing, slower behind a small change" ON)
+function(augur_unite target)
+  if(NOT AUGUR_UNITE)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # A class of a source file may have members of its unnamed namespace; GCC takes the file for a header here.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
+  foreach(file IN LISTS ARGN)
+    cmake_path(GET file PARENT_PATH folder)
+    list(APPEND folders ${folder})
+    list(APPEND ${folder}_files ${file})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE name)
+    string(MAKE_C_IDENTIFIER ${name} name)
+    list(LENGTH ${folder}_files count)
+    math(EXPR groups "(${count} + 7) / 8")
+    set(index 0)
+    foreach(file IN LISTS ${folder}_files)
+      math(EXPR group "${index} * ${groups} / ${count}")
+      math(EXPR index "${index} + 1")
+      set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${name}_${group})
+    endforeach()
+  endforeach()
+endfunction()
+
+# augur_module(NAME [FUZZED] [OWN_HEADERS] [UNITED] [DEPENDS modules...] [LIBRARIES targets...])
 # One static library augur_NAME from every .cpp below the calling folder. Sources are globbed, so a new
 # drafter or policy is one new file. DEPENDS names the modules whose headers it includes: dependencies point
 # one way, and scripts/check_layers.py holds the includes against them. A module of lab/ is included by its path
 # from the root ("lab/suite/runner.h"), which modules of src/ do not have among their include directories.
 # FUZZED: what fuzzers read input with; built with their coverage counters where fuzzers are built. OWN_HEADERS: without
-# the headers that are precompiled for all of them.
+# the headers that are precompiled for all of them. UNITED: see augur_unite.
 function(augur_module name)
-  cmake_parse_arguments(ARG "FUZZED;OWN_HEADERS" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "FUZZED;OWN_HEADERS;UNITED" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(augur_${name} STATIC ${sources})
   set_property(GLOBAL APPEND PROPERTY AUGUR_MODULES augur_${name})
@@ -22,6 +54,9 @@ function(augur_module name)
   if(TARGET augur_headers AND NOT ARG_OWN_HEADERS)
     target_compile_options(augur_${name} PRIVATE ${AUGUR_PRECOMPILED_FLAGS})
     target_precompile_headers(augur_${name} REUSE_FROM augur_headers)
+  endif()
+  if(ARG_UNITED)
+    augur_unite(augur_${name} ${sources})
   endif()
 endfunction()
 
