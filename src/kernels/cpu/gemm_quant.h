@@ -235,7 +235,6 @@ struct QuantTile {
       constexpr int kScaleLines = kLayout.lines - kLayout.blocks * kLayout.block_lines;
       prefetch_lines<P, kScaleLines, 3>(t, at(near, quant_scales_at(kLayout)));
       prefetch_lines<P, kScaleLines, 2>(t, at(far, quant_scales_at(kLayout)));
-#pragma GCC unroll 2
       for (int i = 0; i < kLayout.blocks; ++i) {
         const int values_at = quant_values_at(kLayout, i);
         walk.template prefetch<kWalkLevel>(walk_lines);
