@@ -16,6 +16,7 @@ void add_bench(CLI::App& app, Action& action) {
   add_bench_serve(*command, action);
   add_bench_schemas(*command, action);
   add_bench_report(*command, action);
+  add_bench_rounds(*command, action);
   add_bench_paper(*command, action);
   add_bench_project(*command, action);
 }

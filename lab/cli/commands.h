@@ -18,6 +18,7 @@ void add_bench_suite(CLI::App& bench, Action& action);
 void add_bench_serve(CLI::App& bench, Action& action);
 void add_bench_schemas(CLI::App& bench, Action& action);
 void add_bench_report(CLI::App& bench, Action& action);
+void add_bench_rounds(CLI::App& bench, Action& action);
 void add_bench_paper(CLI::App& bench, Action& action);
 void add_bench_project(CLI::App& bench, Action& action);
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lab/suite/csv.h"
 #include "lab/suite/keys.h"
 
 namespace augur {
@@ -28,17 +29,6 @@ ordered_json row_of(const SuitePrompt& prompt, const Method& method, const Cell&
           {"verify_ms", s.verify_ms},
           {"other_ms", s.other_ms},
           {"output", cell.output}};
-}
-
-std::string field(const ordered_json& value) {
-  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + "\"";
 }
 
 }  // namespace
@@ -69,8 +59,8 @@ std::string csv_of_cells(const ordered_json& document) {
         for (const auto& [name, unused] : row.items()) csv += "," + name;
         csv += "\n";
       }
-      csv += field(suite["name"]);
-      for (const auto& [unused, value] : row.items()) csv += "," + field(value);
+      csv += csv_field(suite["name"]);
+      for (const auto& [unused, value] : row.items()) csv += "," + csv_field(value);
       csv += "\n";
     }
   }

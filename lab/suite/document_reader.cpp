@@ -37,8 +37,8 @@ void check_rows(const ordered_json& rows, std::size_t methods, const std::string
   }
   for (const ordered_json& row : rows) {
     check(row,
-          {"tokens_per_second", "speedup", "tau", "calls", "verified_tokens", "draft_ms", "verify_ms",
-           "other_ms", "different"},
+          {"tokens_per_second", "speedup", "tau", "accept_length", "tokens", "calls", "verified_tokens",
+           "draft_ms", "verify_ms", "other_ms", "different"},
           kNumber, where);
     for (const char* key : {"speedup_by_round", "speedup_by_prompt"}) {
       const ordered_json& spread = field(row, key, kList, where);

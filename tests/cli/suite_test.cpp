@@ -125,6 +125,10 @@ TEST(BenchSpec, FindsTheSameTokens) {
   std::string line;
   ASSERT_TRUE(std::getline(rounds, line));
   EXPECT_EQ(json::parse(line)["variant"], "plain");
+  const Outcome priced = run_augur({"bench", "rounds", log.string()});
+  EXPECT_EQ(priced.code, 0) << priced.err;
+  EXPECT_THAT(priced.out, AllOf(HasSubstr("prompt\n  plain  "), HasSubstr(" of the best fixed; measured ")));
+  EXPECT_THAT(run_augur({"bench", "rounds", file.string()}).err, HasSubstr("spec.json line 1"));
 }
 
 TEST(BenchSpec, ComparesWhatIsAtHandAndKeepsNothingUnasked) {
@@ -163,6 +167,16 @@ TEST(BenchReport, TablesInMarkdownFromTheFigures) {
   EXPECT_THAT(tables.out, HasSubstr("| `plain` | 1.00 (1.00-1.00) |  | 1.00 | 1.00 |"));
   EXPECT_THAT(tables.out, HasSubstr("| speedup by suite | quick |\n| --- | --- |\n| `plain`, tokens/s |"));
   EXPECT_THAT(tables.out, HasSubstr("temperature 0.0, 12 tokens, 2 rounds"));
+
+  const Outcome csv = run_augur({"bench", "report", path.string(), "--csv", "-"});
+  EXPECT_EQ(csv.code, 0) << csv.err;
+  EXPECT_THAT(csv.out, HasSubstr("\nquick,2,plain,"));
+  const Outcome lengths = run_augur({"bench", "report", path.string(), path.string(), "--lengths"});
+  EXPECT_THAT(lengths.out, HasSubstr("`ngram`\n\n| | quick | all | suites |\n")) << lengths.err;
+  EXPECT_THAT(run_augur({"bench", "report", path.string(), "--bars"}).out, HasSubstr("  ngram  "));
+  EXPECT_THAT(run_augur({"bench", "report", path.string(), path.string(), "--markdown"}).err,
+              HasSubstr("2 files: expected one, or --lengths"));
+  EXPECT_EQ(run_augur({"bench", "report", path.string(), "--markdown", "--bars"}).code, 2);
 
   // A file that somebody edited is refused by the field.
   const auto error = [&](auto&& damage) {
