@@ -8,52 +8,20 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/text_file.h"
 #include "cli/validators.h"
 #include "lab/bench/machine_probe.h"
 #include "lab/cli/commands.h"
-#include "lab/load/load_test.h"
+#include "lab/cli/serve_bench.h"
 
 namespace augur::cli {
 namespace {
 
 using nlohmann::json;
 
-struct Options {
-  std::string url;
-  std::string api_key;
-  std::string prompts;
-  std::size_t limit = 0;
-  std::int64_t tokens = 128;
-  std::int64_t text_bytes = 2000;
-  std::vector<int> clients = {1, 4, 16};
-  int rounds = 3;
-  std::vector<std::string> methods;
-  std::string json_file;
-};
-
-/// A way of asking: the server, and fields that are laid over every request.
-struct Method {
-  std::string name;
-  std::string url;
-  json fields;
-};
-
-Method parse_method(const std::string& text, const std::string& url) {
-  const std::size_t equals = text.find('=');
-  const json fields = json::parse(equals == std::string::npos ? "" : text.substr(equals + 1), nullptr, false);
-  const std::string asked = text.substr(0, equals);
-  const std::size_t at = asked.find('@');
-  if (equals == 0 || at == 0 || !fields.is_object()) {
-    throw Error("--method {}: expected NAME={{\"field\": value, ...}} or NAME@URL={{...}}", text);
-  }
-  return {.name = asked.substr(0, at),
-          .url = at == std::string::npos ? url : asked.substr(at + 1),
-          .fields = fields};
-}
+constexpr std::int64_t kAnswerTokens = 128;
 
 /// Of one method and number of clients, over all rounds.
 struct Cell {
@@ -98,41 +66,35 @@ void print(const std::vector<Cell>& cells, Output& out) {
   }
 }
 
-int bench_serve(const Options& options) {
-  std::vector<Method> methods;
-  for (const std::string& text : options.methods) methods.push_back(parse_method(text, options.url));
-  if (methods.empty()) methods.push_back({.name = "default", .url = options.url, .fields = json::object()});
-  std::vector<ServerAddress> servers;
-  for (const Method& method : methods) servers.push_back(ServerAddress::parse(method.url));
+}  // namespace
 
-  std::vector<TrainingPrompt> prompts;
-  read_training_prompts(options.prompts, options.text_bytes, [&](TrainingPrompt prompt) {
-    prompts.push_back(std::move(prompt));
-    return options.limit == 0 || prompts.size() < options.limit;
-  });
-  if (prompts.empty()) throw Error("{}: no prompts", options.prompts);
-
+int bench_load(const ServeBench& bench) {
+  const std::vector<WayOfAsking> ways =
+      ways_of_asking(bench, *std::max_element(bench.clients.begin(), bench.clients.end()));
+  const std::vector<TrainingPrompt> prompts = serve_prompts(bench);
   std::vector<std::vector<LoadRequest>> requests;
-  for (const Method& method : methods) {
+  for (const WayOfAsking& way : ways) {
     requests.emplace_back();
     for (const TrainingPrompt& prompt : prompts) {
-      requests.back().push_back(load_request(prompt, options.tokens, method.fields));
+      requests.back().push_back(
+          load_request(prompt, bench.tokens > 0 ? bench.tokens : kAnswerTokens, way.fields));
     }
   }
   std::map<std::string, std::vector<std::string>> texts;  // by server
   std::vector<Cell> cells;
   Progress progress("serving");
-  const auto passes = static_cast<double>(options.clients.size() * methods.size()) * (options.rounds + 1);
+  const auto passes = static_cast<double>(bench.clients.size() * ways.size()) * (bench.rounds + 1);
   int done = 0;
-  for (const int clients : options.clients) {
+  for (const int clients : bench.clients) {
     const std::size_t first_cell = cells.size();
-    for (const Method& method : methods) cells.push_back({.clients = clients, .method = method.name});
-    for (int round = -1; round < options.rounds; ++round) {  // the first one warms up
-      for (std::size_t m = 0; m < methods.size(); ++m) {
-        const LoadPass pass = run_load(servers[m], options.api_key, requests[m], clients);
+    for (const WayOfAsking& way : ways) cells.push_back({.clients = clients, .method = way.name});
+    for (int round = -1; round < bench.rounds; ++round) {  // the first one warms up
+      for (std::size_t w = 0; w < ways.size(); ++w) {
+        const auto awake = ways[w].awake();
+        const LoadPass pass = run_load(ways[w].server, bench.api_key, requests[w], clients);
         progress.update(++done / passes);
-        Cell& cell = cells[first_cell + m];
-        std::vector<std::string>& expected = texts[methods[m].url];
+        Cell& cell = cells[first_cell + w];
+        std::vector<std::string>& expected = texts[ways[w].url];
         const bool first = expected.empty();
         for (std::size_t i = 0; i < prompts.size(); ++i) {
           if (first) expected.push_back(pass.requests[i].text);
@@ -150,27 +112,27 @@ int bench_serve(const Options& options) {
   progress.done();
   Output out;
   print(cells, out);
-  if (!options.json_file.empty()) {
+  if (!bench.json_file.empty()) {
     json all = json::array();
     for (const Cell& cell : cells) all.push_back(to_json(cell));
-    write_text(options.json_file, all.dump(2) + "\n");
+    write_text(bench.json_file, all.dump(2) + "\n");
   }
   return 0;
 }
 
-}  // namespace
-
 void add_bench_serve(CLI::App& bench, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ServeBench>();
   CLI::App* command = bench.add_subcommand(
       "serve", "A server of OpenAI's API under load: throughput and latencies, for several ways of asking");
   command->add_option("--url", options->url, "The server: http://HOST:PORT")->required();
   command->add_option("--api-key", options->api_key, "Its key");
-  command->add_option("--prompts", options->prompts, "JSON lines with messages, turns or text")->required();
+  auto* prompts =
+      command->add_option("--prompts", options->prompts, "JSON lines with messages, turns or text");
   command->add_option("--limit", options->limit, "Only the first N of them")->type_name("N");
-  command->add_option("-n,--predict", options->tokens, "Tokens to generate for each, at most")
-      ->check(in_range<std::int64_t>(1, std::int64_t{1} << 24))
-      ->capture_default_str();
+  command
+      ->add_option("-n,--predict", options->tokens,
+                   "Tokens to generate for each, at most (default: 128; of streams beside a long prompt 600)")
+      ->check(in_range<std::int64_t>(1, std::int64_t{1} << 24));
   command->add_option("--text-bytes", options->text_bytes, "Of a text, what is sent to be continued")
       ->capture_default_str();
   command->add_option("--clients", options->clients, "How many ask at once, separated by commas")
@@ -181,14 +143,48 @@ void add_bench_serve(CLI::App& bench, Action& action) {
       ->add_option("--rounds", options->rounds, "Passes over all prompts of each, behind one that warms up")
       ->check(in_range(1, 1000))
       ->capture_default_str();
+  auto* long_prompt =
+      command
+          ->add_option("--prompt-tokens", options->prompt_tokens,
+                       "In place of throughput, what a prompt of about N tokens does to the gaps of streams "
+                       "that read along, and the first token of its conversation's two turns")
+          ->check(in_range<std::int64_t>(1, std::int64_t{1} << 24))
+          ->type_name("N");
+  command->option_defaults()->group("Ways of asking");
   command
       ->add_option(
           "--method", options->methods,
           "A way of asking, NAME={\"field\": value, ...} laid over every request, NAME@URL={...} of another "
           "server; repeatable, interleaved")
       ->allow_extra_args(false);
+  command->add_option("--fields", options->fields,
+                      "Fields that are laid over every request of every method and peer, as JSON");
+  auto* model = command->add_option("-m,--model", options->peer_settings.model, "The model that peers load");
+  auto* peers =
+      command
+          ->add_option("--peers", options->peers,
+                       "Other engines to run beside, as of 'bench suite': llama.cpp, or a file; stopped "
+                       "while others are measured")
+          ->needs(model);
+  model->needs(peers);
+  command
+      ->add_option("--spec-draft-model", options->peer_settings.draft,
+                   "(-md) A GGUF file that peers draft with")
+      ->needs(peers);
+  command->add_option("-t,--threads", options->peer_settings.threads, "Threads of a peer")
+      ->needs(peers)
+      ->check(in_range(1, 1024))
+      ->capture_default_str();
+  command->option_defaults()->group("Results");
   command->add_option("--json", options->json_file, "Write the figures to this file");
-  command->callback([options, &action] { action = [options] { return bench_serve(*options); }; });
+  command->callback([options, prompts, long_prompt, &action] {
+    if (prompts->count() + long_prompt->count() == 0) {
+      throw CLI::ValidationError("one of --prompts and --prompt-tokens says what is asked");
+    }
+    action = [options] {
+      return options->prompt_tokens > 0 ? bench_long_prompt(*options) : bench_load(*options);
+    };
+  });
 }
 
 }  // namespace augur::cli

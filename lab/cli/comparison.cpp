@@ -73,7 +73,8 @@ std::vector<Method> read_methods(const Comparison& c, const Fingerprint& target)
     if (c.budget > 0) use_budget(methods.back(), c.budget);
   }
   if (c.peers.empty()) return methods;
-  for (Method& peer : read_peers(c.peers)) methods.push_back(std::move(peer));
+  const bool has_draft = fs::path(c.engine.draft_model).extension() == ".gguf";
+  for (Method& peer : find_peers(c.peers, has_draft)) methods.push_back(std::move(peer));
   return methods;
 }
 

@@ -106,9 +106,12 @@ void add_method_flags(CLI::App& command, Comparison& c) {
           "token; 0: as many as its own limits say")
       ->check(in_range(0, 1024))
       ->capture_default_str();
-  command.add_option("--peers", c.peers,
-                     "File of other engines to run beside, one a line: NAME: COMMAND, which starts a server "
-                     "of OpenAI's API; MODEL, THREADS and PORT are in its environment (docs/benchmarks.md)");
+  command.add_option(
+      "--peers", c.peers,
+      "Other engines to run beside: llama.cpp (its llama-server in the folder LLAMA, or on the "
+      "path; with -md FILE.gguf its drafts, too), or a file with one a line, NAME: COMMAND, "
+      "which starts a server of OpenAI's API; MODEL, DRAFT, THREADS, PARALLEL and PORT are in "
+      "its environment (docs/benchmarks.md)");
   command.add_flag("--quick", c.quick, "Few prompts, methods and tokens: at most two minutes of measuring");
   command.parse_complete_callback([&command, &c] {
     if (!c.quick) return;

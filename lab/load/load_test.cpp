@@ -20,41 +20,6 @@ double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-ServedRequest serve_one(const ServerAddress& server, const std::string& api_key, const LoadRequest& request) {
-  ServedRequest served;
-  const Clock::time_point begin = Clock::now();
-  double last_ms = 0;
-  const auto take_text = [&](const std::string& text) {
-    const double now_ms = ms_since(begin);
-    if (served.text.empty()) {
-      served.first_ms = now_ms;
-    } else {
-      served.gaps_ms.push_back(now_ms - last_ms);
-    }
-    last_ms = now_ms;
-    served.text += text;
-  };
-  post_stream(server, request.path, api_key, request.body.dump(), [&](std::string_view data) {
-    if (data == "[DONE]") return;
-    const json event = json::parse(data);
-    if (event.contains("error")) throw Error("{}: {}", request.path, event["error"].dump());
-    if (const auto usage = event.find("usage"); usage != event.end() && usage->is_object()) {
-      served.tokens = usage->value("completion_tokens", std::int64_t{0});
-    }
-    for (const json& choice : event.value("choices", json::array())) {
-      const json& from = choice.contains("delta") ? choice["delta"] : choice;
-      for (const char* field : {"content", "text"}) {
-        const auto text = from.find(field);
-        if (text != from.end() && text->is_string() && !text->get_ref<const std::string&>().empty()) {
-          take_text(*text);
-        }
-      }
-    }
-  });
-  served.total_ms = ms_since(begin);
-  return served;
-}
-
 }  // namespace
 
 std::int64_t LoadPass::tokens() const {
@@ -86,6 +51,45 @@ LoadRequest load_request(const TrainingPrompt& prompt, std::int64_t max_tokens, 
   return request;
 }
 
+ServedRequest serve_request(const ServerAddress& server, const std::string& api_key,
+                            const LoadRequest& request, const std::function<void()>& on_first) {
+  ServedRequest served;
+  const Clock::time_point begin = Clock::now();
+  served.sent = begin;
+  double last_ms = 0;
+  const auto take_text = [&](const std::string& text) {
+    const double now_ms = ms_since(begin);
+    if (served.text.empty()) {
+      served.first_ms = now_ms;
+      if (on_first) on_first();
+    } else {
+      served.gaps_ms.push_back(now_ms - last_ms);
+    }
+    last_ms = now_ms;
+    served.text += text;
+  };
+  post_stream(server, request.path, api_key, request.body.dump(), [&](std::string_view data) {
+    if (data == "[DONE]") return;
+    const json event = json::parse(data);
+    if (event.contains("error")) throw Error("{}: {}", request.path, event["error"].dump());
+    if (const auto usage = event.find("usage"); usage != event.end() && usage->is_object()) {
+      served.tokens = usage->value("completion_tokens", std::int64_t{0});
+      served.prompt_tokens = usage->value("prompt_tokens", std::int64_t{0});
+    }
+    for (const json& choice : event.value("choices", json::array())) {
+      const json& from = choice.contains("delta") ? choice["delta"] : choice;
+      for (const char* field : {"content", "text"}) {
+        const auto text = from.find(field);
+        if (text != from.end() && text->is_string() && !text->get_ref<const std::string&>().empty()) {
+          take_text(*text);
+        }
+      }
+    }
+  });
+  served.total_ms = ms_since(begin);
+  return served;
+}
+
 LoadPass run_load(const ServerAddress& server, const std::string& api_key,
                   std::span<const LoadRequest> requests, int clients) {
   LoadPass pass;
@@ -96,7 +100,7 @@ LoadPass run_load(const ServerAddress& server, const std::string& api_key,
   const auto client = [&] {
     for (std::size_t i; (i = next.fetch_add(1)) < requests.size();) {
       try {
-        pass.requests[i] = serve_one(server, api_key, requests[i]);
+        pass.requests[i] = serve_request(server, api_key, requests[i]);
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!failure) failure = std::current_exception();

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -13,10 +14,12 @@ namespace augur {
 
 /// What became of one streamed request, times in ms from when it was sent.
 struct ServedRequest {
+  std::chrono::steady_clock::time_point sent;
   double first_ms = 0;          ///< to the first text
   std::vector<double> gaps_ms;  ///< between the events with text that followed
   double total_ms = 0;
-  std::int64_t tokens = 0;  ///< as the server counts them
+  std::int64_t tokens = 0;         ///< as the server counts them
+  std::int64_t prompt_tokens = 0;  ///< likewise; 0: it does not say
   std::string text;
 };
 
@@ -36,6 +39,11 @@ struct LoadRequest {
   nlohmann::json body;
 };
 LoadRequest load_request(const TrainingPrompt& prompt, std::int64_t max_tokens, const nlohmann::json& fields);
+
+/// Sends a request and waits for the end of its answer. `on_first` (may be empty) is called when the first
+/// text has come. Error for a refusal, and for an error among the events.
+ServedRequest serve_request(const ServerAddress& server, const std::string& api_key,
+                            const LoadRequest& request, const std::function<void()>& on_first = {});
 
 /// Sends all requests, each client the next one as soon as its last has ended. Error for the first that
 /// fails.

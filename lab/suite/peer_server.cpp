@@ -90,13 +90,15 @@ pid_t start(const std::string& command, std::vector<std::string> environment, co
 
 }  // namespace
 
-PeerServer::PeerServer(const std::string& name, const std::string& command, const std::string& model,
-                       int threads, const std::atomic<bool>* cancel)
+PeerServer::PeerServer(const std::string& name, const std::string& command, const PeerSettings& settings,
+                       const std::atomic<bool>* cancel)
     : name_(name), log_(std::filesystem::temp_directory_path() / "augur-peer", ".log"), port_(free_port()) {
-  process_ = start(command,
-                   environment_with({fmt::format("PORT={}", port_), fmt::format("MODEL={}", model),
-                                     fmt::format("THREADS={}", threads)}),
-                   log_);
+  process_ = start(
+      command,
+      environment_with({fmt::format("PORT={}", port_), fmt::format("MODEL={}", settings.model),
+                        fmt::format("DRAFT={}", settings.draft), fmt::format("THREADS={}", settings.threads),
+                        fmt::format("PARALLEL={}", settings.parallel)}),
+      log_);
   try {
     wait_until_ready(cancel);
   } catch (...) {
@@ -130,12 +132,25 @@ bool PeerServer::answers() const {
   return false;
 }
 
+PeerServer::Awake::Awake(const PeerServer& server) : server_(server) {
+  server_.signal(SIGCONT);
+}
+
+PeerServer::Awake::~Awake() {
+  server_.signal(SIGSTOP);
+}
+
+std::string PeerServer::url() const {
+  return fmt::format("http://127.0.0.1:{}", port_);
+}
+
 json PeerServer::post(const std::string& path, const json& body) {
-  signal(SIGCONT);
-  httplib::Client client("127.0.0.1", port_);
-  client.set_read_timeout(std::chrono::hours(1));
-  const auto answer = client.Post(path.c_str(), body.dump(), "application/json");
-  signal(SIGSTOP);
+  const auto answer = [&] {
+    const Awake awake(*this);
+    httplib::Client client("127.0.0.1", port_);
+    client.set_read_timeout(std::chrono::hours(1));
+    return client.Post(path.c_str(), body.dump(), "application/json");
+  }();
   if (!answer) {
     throw Error("{}: POST {}: {}; its server said:\n{}", name_, path, httplib::to_string(answer.error()),
                 said());

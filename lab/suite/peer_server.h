@@ -9,18 +9,40 @@
 
 namespace augur {
 
+/// What another engine's server runs with: the variables of its command.
+struct PeerSettings {
+  std::string model;       ///< MODEL
+  std::string draft = {};  ///< DRAFT: a draft model; empty: none
+  int threads = 1;         ///< THREADS
+  int parallel = 1;        ///< PARALLEL: requests at a time
+};
+
 /// Another engine's server in a process of its own. Between requests its processes are stopped (SIGSTOP), so
 /// that threads which spin while they wait take no time from what is measured next. One thread at a time.
 class PeerServer {
  public:
-  /// Runs `command` by /bin/sh in a process group of its own, with MODEL, THREADS and a free PORT in its
+  /// Runs `command` by /bin/sh in a process group of its own, with the settings and a free PORT in its
   /// environment, and waits until it answers (GET /health, or /v1/models). Error with the end of what it
   /// printed when it ends before, or isn't ready after ten minutes.
-  PeerServer(const std::string& name, const std::string& command, const std::string& model, int threads,
+  PeerServer(const std::string& name, const std::string& command, const PeerSettings& settings,
              const std::atomic<bool>* cancel);
   ~PeerServer();
   PeerServer(const PeerServer&) = delete;
   PeerServer& operator=(const PeerServer&) = delete;
+
+  /// Lets it work while it lives.
+  class Awake {
+   public:
+    explicit Awake(const PeerServer& server);
+    ~Awake();
+    Awake(const Awake&) = delete;
+    Awake& operator=(const Awake&) = delete;
+
+   private:
+    const PeerServer& server_;
+  };
+
+  std::string url() const;
 
   /// POST to `path`; the answer's JSON. Error naming the peer for anything but status 200 with a JSON object.
   nlohmann::json post(const std::string& path, const nlohmann::json& body);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +14,15 @@ namespace augur {
 namespace {
 
 using nlohmann::json;
+
+// Written beside this file in peers/, embedded by the build.
+constexpr const char* kLlamaCpp =
+#include "llama_cpp.inc"
+    ;
+
+bool needs_draft(const Method& peer) {
+  return peer.server.find("$DRAFT") != std::string::npos || peer.server.find("${DRAFT") != std::string::npos;
+}
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";
@@ -112,6 +122,22 @@ std::vector<Method> read_peers(std::istream& in, const std::filesystem::path& fi
   return peers;
 }
 
+std::vector<Method> find_peers(const std::string& name_or_file, bool has_draft) {
+  if (name_or_file == "llama.cpp") {
+    std::istringstream in(kLlamaCpp);
+    std::vector<Method> peers = read_peers(in, name_or_file);
+    if (!has_draft) std::erase_if(peers, needs_draft);
+    return peers;
+  }
+  std::vector<Method> peers = read_peers(name_or_file);
+  const auto drafting = std::find_if(peers.begin(), peers.end(), needs_draft);
+  if (drafting != peers.end() && !has_draft) {
+    throw Error("{}: {} is started with $DRAFT: expected -md with a GGUF file", name_or_file,
+                drafting->label);
+  }
+  return peers;
+}
+
 bool PeerServers::run(const Method& peer, const SuitePrompt& prompt, const SuiteRequest& how,
                       const std::atomic<bool>* cancel, Cell& cell) {
   const auto cancelled = [&] { return cancel != nullptr && cancel->load(); };
@@ -141,8 +167,7 @@ bool PeerServers::run(const Method& peer, const SuitePrompt& prompt, const Suite
 
 PeerServer& PeerServers::server(const Method& peer, const std::atomic<bool>* cancel) {
   std::unique_ptr<PeerServer>& server = servers_[peer.text];
-  if (server == nullptr)
-    server = std::make_unique<PeerServer>(peer.label, peer.server, model_, threads_, cancel);
+  if (server == nullptr) server = std::make_unique<PeerServer>(peer.label, peer.server, settings_, cancel);
   return *server;
 }
 

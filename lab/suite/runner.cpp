@@ -56,7 +56,11 @@ void drop_done(std::vector<Task>& tasks, const std::vector<Method>& methods, con
 class CellRunner {
  public:
   CellRunner(Workbench& bench, const SuiteRunOptions& options)
-      : bench_(bench), peers_(bench.info().path, bench.info().threads), options_(options) {}
+      : bench_(bench),
+        peers_({.model = bench.info().path,
+                .draft = options.default_draft_model,
+                .threads = bench.info().threads}),
+        options_(options) {}
 
   /// Fills in what `cell` measures. False when the run was cancelled.
   bool run(const Method& method, const SuitePrompt& prompt, const SuiteRequest& how, RoundLog* log,

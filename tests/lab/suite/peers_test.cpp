@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <sstream>
 
 #include "support/error_of.h"
+#include "support/temporary_folder.h"
 
 namespace augur {
 namespace {
@@ -46,8 +48,36 @@ TEST(ReadPeers, RefusesWhatIsNone) {
   EXPECT_THAT(error_of([] { read_peers("no/such/file"); }), HasSubstr("no/such/file"));
 }
 
+TEST(FindPeers, LlamaCppIsPartOfTheProgram) {
+  const auto labels = [](bool has_draft) {
+    std::vector<std::string> names;
+    for (const Method& peer : find_peers("llama.cpp", has_draft)) names.push_back(peer.label);
+    return names;
+  };
+  EXPECT_THAT(labels(false), testing::ElementsAre("llama.cpp", "llama.cpp ngram"));
+  EXPECT_THAT(labels(true),
+              testing::ElementsAre("llama.cpp", "llama.cpp ngram", "llama.cpp draft-3", "llama.cpp draft-8"));
+  EXPECT_THAT(find_peers("llama.cpp", false)[0].server, HasSubstr("llama-server -m \"$MODEL\""));
+}
+
+TEST(FindPeers, AFileThatAsksForADraftModelNeedsOne) {
+  const testing_support::TemporaryFolder folder;
+  const std::string file = (folder.path() / "peers.txt").string();
+  std::ofstream(file) << "one: run $PORT\ntwo: run -md ${DRAFT} $PORT\n";
+  EXPECT_EQ(find_peers(file, true).size(), 2U);
+  EXPECT_THAT(error_of([&] { find_peers(file, false); }), HasSubstr("two is started with $DRAFT"));
+}
+
+TEST(PeerServers, TheirCommandsGetTheSettings) {
+  PeerServers servers({.model = "the model", .draft = "the draft", .threads = 3, .parallel = 16});
+  Cell cell;
+  const Method peer = read("env: echo $MODEL, $DRAFT, $THREADS, $PARALLEL, $((PORT > 0)); exit 1").front();
+  EXPECT_THAT(error_of([&] { servers.run(peer, kPrompt, kHow, nullptr, cell); }),
+              HasSubstr("the model, the draft, 3, 16, 1"));
+}
+
 TEST(PeerServers, AConversationIsSentWithTheServersOwnAnswers) {
-  PeerServers servers("the model", 3);
+  PeerServers servers({.model = "the model", .threads = 3});
   Cell cell;
   ASSERT_TRUE(servers.run(fake(), kPrompt, kHow, nullptr, cell));
   // The server counts the words it is sent, and answers with as many tokens as it is allowed: 7.
@@ -62,13 +92,13 @@ TEST(PeerServers, AConversationIsSentWithTheServersOwnAnswers) {
 }
 
 TEST(PeerServers, NothingOfTheSamplingIsLeftToTheirDefaults) {
-  PeerServers servers("the model", 3);
+  PeerServers servers({.model = "the model", .threads = 3});
   Cell cell;
   EXPECT_TRUE(servers.run(fake("--own-defaults-count"), kPrompt, kHow, nullptr, cell));
 }
 
 TEST(PeerServers, WithoutAChatTurnsAndAnswersFollowOneAnother) {
-  PeerServers servers("the model", 3);
+  PeerServers servers({.model = "the model", .threads = 3});
   Cell cell;
   SuiteRequest how = kHow;
   how.chat = false;
@@ -81,7 +111,7 @@ TEST(PeerServers, WithoutAChatTurnsAndAnswersFollowOneAnother) {
 }
 
 TEST(PeerServers, WithoutTimingsTheRequestsTimeCounts) {
-  PeerServers servers("m", 1);
+  PeerServers servers({.model = "m"});
   Cell cell;
   ASSERT_TRUE(servers.run(fake("--no-timings"), kPrompt, kHow, nullptr, cell));
   EXPECT_EQ(cell.tokens, 14);
@@ -91,7 +121,7 @@ TEST(PeerServers, WithoutTimingsTheRequestsTimeCounts) {
 
 TEST(PeerServers, ErrorsNameThePeerAndShowWhatItSaid) {
   Cell cell;
-  PeerServers servers("m", 1);
+  PeerServers servers({.model = "m"});
   const auto ask = [&](const Method& peer) {
     return error_of([&] { servers.run(peer, kPrompt, kHow, nullptr, cell); });
   };
