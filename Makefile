@@ -33,7 +33,9 @@ test: build      ## build and run every test; the last line counts them
 
 bench: configure ## kernels and whole model on this machine
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target augur_program augur_lab_program
-	@scripts/bench.sh build/$(PRESET)/augur
+	@mkdir -p build/bench
+	@build/$(PRESET)/augur bench kernels --k 4096 --n 14336 --dtype bf16 --json build/bench/kernels.json
+	@build/$(PRESET)/augur bench decode -m $$(scripts/get_model.sh || echo models/stories260k) --json build/bench/decode.json
 
 install: build   ## cmake --install (PREFIX=/usr/local)
 	@cmake --install build/$(PRESET) $(if $(PREFIX),--prefix $(PREFIX))

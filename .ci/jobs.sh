@@ -200,10 +200,16 @@ same_tokens() { # CPU
 # llama.cpp beside us: it builds, both answer.
 job_peers() {
   heading "peers"
-  if ! scripts/get_llama_cpp.sh >/dev/null; then
+  local llama
+  if ! llama=$(scripts/get_llama_cpp.sh); then
     skip "peers (llama.cpp could not be had)"
     return
   fi
   built release augur_program augur_lab_program || return
-  check "llama.cpp beside us" env LIMIT=1 ROUNDS=1 TOKENS=16 OUT=build/ci-peers scripts/bench_peers.sh prompts/mt_bench.jsonl
+  mkdir -p build/ci-peers
+  local draft=build/ci-peers/draft.gguf
+  [[ -s $draft ]] || check "a draft for both" build/release/augur quantize models/smollm2-draft-11m $draft q4_1 || return
+  check "llama.cpp beside us" env LLAMA="$llama" build/release/augur bench suite -m "$(scripts/get_model.sh)" -md $draft \
+    --peers llama.cpp --methods ngram:n-max=8 draft:n-max=3 --prompts prompts/mt_bench.jsonl --limit 1 --turns 1 --rounds 1 -n 16 \
+    --analyse 0 --samples 0 --json build/ci-peers/peers.json
 }

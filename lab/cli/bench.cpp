@@ -17,6 +17,7 @@ void add_bench(CLI::App& app, Action& action) {
   add_bench_schemas(*command, action);
   add_bench_report(*command, action);
   add_bench_rounds(*command, action);
+  add_bench_random_model(*command, action);
   add_bench_paper(*command, action);
   add_bench_project(*command, action);
 }

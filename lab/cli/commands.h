@@ -19,6 +19,7 @@ void add_bench_serve(CLI::App& bench, Action& action);
 void add_bench_schemas(CLI::App& bench, Action& action);
 void add_bench_report(CLI::App& bench, Action& action);
 void add_bench_rounds(CLI::App& bench, Action& action);
+void add_bench_random_model(CLI::App& bench, Action& action);
 void add_bench_paper(CLI::App& bench, Action& action);
 void add_bench_project(CLI::App& bench, Action& action);
 

@@ -59,7 +59,7 @@ std::vector<PromptSet> read_sets(const Comparison& c) {
 
 /// Plain first.
 std::vector<Method> read_methods(const Comparison& c, const Fingerprint& target) {
-  std::vector<std::string> texts = c.methods;
+  std::vector<std::string> texts = with_method_files(c.methods);
   if (texts.empty()) {
     const bool has_parts = fs::is_directory(c.parts);
     texts = default_methods(has_parts ? find_parts(c.parts, target) : std::vector<FoundPart>{}, c.quick,

@@ -94,7 +94,8 @@ void add_method_flags(CLI::App& command, Comparison& c) {
   command.option_defaults()->group("What is compared");
   command.add_option(
       "--methods,--with", c.methods,
-      "What is compared with plain, TYPE[,TYPE...][:KEY=VALUE,...], one an argument; keys model (a draft "
+      "What is compared with plain, TYPE[,TYPE...][:KEY=VALUE,...], one an argument, or @FILE with one a "
+      "line; keys model (a draft "
       "model), vocab, label, keep (1: what it learns from texts stays with it for a round), policy (its "
       "settings "
       "separated by ;), topk, depth, size, n-max, n-min, p-min, tree, exit, coupling. Default: what is at "

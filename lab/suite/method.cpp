@@ -1,5 +1,6 @@
 #include "lab/suite/method.h"
 
+#include <fstream>
 #include <string_view>
 
 #include "api/plan_names.h"
@@ -56,6 +57,27 @@ std::string take(PlanText& text, std::string_view key) {
 }
 
 }  // namespace
+
+std::vector<std::string> with_method_files(const std::vector<std::string>& texts) {
+  std::vector<std::string> methods;
+  for (const std::string& text : texts) {
+    if (!text.starts_with('@')) {
+      methods.push_back(text);
+      continue;
+    }
+    const std::string file = text.substr(1);
+    std::ifstream in(file);
+    if (!in) throw Error("{}: can't be read", file);
+    const std::size_t before = methods.size();
+    for (std::string line; std::getline(in, line);) {
+      const std::size_t begin = line.find_first_not_of(" \t\r");
+      if (begin == std::string::npos || line[begin] == '#') continue;
+      methods.push_back(line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin));
+    }
+    if (methods.size() == before) throw Error("{}: names no method", file);
+  }
+  return methods;
+}
 
 std::string part_path(const std::string& name, const fs::path& parts) {
   if (!parts.empty() && fs::exists(parts / name)) return (parts / name).string();

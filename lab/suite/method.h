@@ -29,6 +29,10 @@ struct Method {
 Method parse_method(const std::string& text, const SpeculationPlan& base,
                     const std::filesystem::path& parts = {});
 
+/// `texts` with every "@FILE" replaced by the methods that the file has, one a line; blank lines and those
+/// that begin with '#' are none. Error for a file that can't be read or names no method.
+std::vector<std::string> with_method_files(const std::vector<std::string>& texts);
+
 /// The file or folder that `name` means: in `parts` where there is one of that name, otherwise as it is.
 std::string part_path(const std::string& name, const std::filesystem::path& parts);
 

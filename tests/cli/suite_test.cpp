@@ -202,7 +202,7 @@ TEST(BenchSuite, ThePageRendersAtPhoneAndDesktopWidth) {
   const Outcome outcome = run_augur(small_run(path));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const std::string check =
-      std::string(AUGUR_SOURCE_DIR) + "/scripts/check_report.sh '" + path.string() + ".html'";
+      std::string(AUGUR_SOURCE_DIR) + "/tests/cli/check_report.sh '" + path.string() + ".html'";
   const int status = std::system(check.c_str());
   ASSERT_TRUE(WIFEXITED(status));
   if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no Chromium here: the page was made, but not opened";

@@ -294,5 +294,38 @@ TEST(Bench, DecodeMeasuresAModelAndAShape) {
   EXPECT_EQ(run_augur({"bench", "decode", "-m", stories260k(), "--context", "100000"}).code, 1);
 }
 
+TEST(RandomModel, HasTheShapesOfAnyFamilyAndIsLoaded) {
+  const std::filesystem::path golden = std::filesystem::path(AUGUR_SOURCE_DIR) / "tests/golden/models";
+  for (const auto& shapes : std::filesystem::directory_iterator(golden)) {
+    SCOPED_TRACE(shapes.path().filename().string());
+    const auto out = temporary_file("random-" + shapes.path().filename().string());
+    const Outcome made = run_augur({"bench", "random-model", shapes.path().string(), out.string()});
+    ASSERT_EQ(made.code, 0) << made.err;
+    const Outcome run = run_augur({"bench", "decode", "-m", out.string(), "--rows", "1", "--context", "0",
+                                   "--repetitions", "1", "-t", "1"});
+    EXPECT_EQ(run.code, 0) << run.err;
+  }
+}
+
+TEST(RandomModel, GeneratesTheSameForTheSameSeed) {
+  const auto answer = [](const std::string& seed) {
+    const auto out = temporary_file("random-" + seed);
+    std::filesystem::remove_all(out);
+    const Outcome made = run_augur(
+        {"bench", "random-model", stories260k(), out.string(), "--tokenizer", stories260k(), "--seed", seed});
+    EXPECT_EQ(made.code, 0) << made.err;
+    const Outcome refused = run_augur({"bench", "random-model", stories260k(), out.string()});
+    EXPECT_THAT(refused.err, HasSubstr("expected a new or empty folder"));
+    const Outcome run = run_augur(
+        {"generate", "-m", out.string(), "-p", "Once", "-n", "12", "--ignore-eos", "-t", "1", "--json"});
+    EXPECT_EQ(run.code, 0) << run.err;
+    return json::parse(run.out)["tokens"];
+  };
+  const json first = answer("1");
+  EXPECT_EQ(first.size(), 12U);
+  EXPECT_EQ(answer("1"), first);
+  EXPECT_NE(answer("2"), first);
+}
+
 }  // namespace
 }  // namespace augur::test

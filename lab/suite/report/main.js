@@ -33,7 +33,7 @@ page.replaceChildren(...[
 ].filter(Boolean));
 redraws.forEach((again) => again(false));
 
-// For scripts/check_report.sh: labels that lie over one another, or beyond their drawing.
+// For tests/cli/check_report.sh: labels that lie over one another, or beyond their drawing.
 function faults() {
   const found = [], slack = 2;
   for (const drawing of document.querySelectorAll("svg")) {

@@ -1,5 +1,5 @@
 #pragma once
-// Written by scripts/make_iq_grids.py out of gguf/quants.py of the `gguf` Python package, whose grids are
+// Written by src/io/gguf/make_iq_grids.py out of gguf/quants.py of the `gguf` Python package, whose grids are
 // those of ggml-common.h: facts of the file format. Both are part of llama.cpp, under the MIT licence,
 // copyright (c) 2023-2024 The ggml authors.
 #include <cstdint>

@@ -65,8 +65,8 @@ class Reader {
     if (body.contains("short")) return finish(*exchange, prompt);
     streams_ += 1;
     held_.emplace_back([this, exchange, prompt, hold = streams_ > alone_] {
-      std::unique_lock lock(mutex_);
-      read_.wait(lock, [&] { return !hold || prompts_ > 0; });
+      std::unique_lock waiting(mutex_);
+      read_.wait(waiting, [&] { return !hold || prompts_ > 0; });
       say(*exchange, "b");
       finish(*exchange, prompt);
     });

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "io/json_reader.h"
@@ -127,6 +129,30 @@ TEST(DefaultMethods, BeginWithPlainAndUsePartsWithTheirOwnDrafterOnly) {
   EXPECT_THAT(methods, Contains("eagle3,ngram:model=head,policy=auto"));
   for (const std::string& text : methods) EXPECT_NO_THROW(parse_method(text, {})) << text;
   EXPECT_LT(default_methods(parts, true).size(), methods.size());
+}
+
+TEST(WithMethodFiles, AFileStandsForItsLines) {
+  const testing_support::TemporaryFolder folder;
+  const std::string file = (folder.path() / "methods.txt").string();
+  std::ofstream(file) << "# some\n\nngram:n-max=8\n  draft:topk=4\r\n";
+  EXPECT_THAT(with_method_files({"plain", "@" + file, "ngram"}),
+              ElementsAre("plain", "ngram:n-max=8", "draft:topk=4", "ngram"));
+  std::ofstream(file) << "# nothing\n";
+  EXPECT_THAT(error_of([&] { with_method_files({"@" + file}); }), HasSubstr("methods.txt: names no method"));
+  EXPECT_THAT(error_of([&] { with_method_files({"@no/such"}); }), HasSubstr("no/such: can't be read"));
+}
+
+/// The lists that the project comes with, for the parts that it comes with.
+TEST(WithMethodFiles, TheProjectsOwnAreMethods) {
+  const std::string folder = std::string(AUGUR_SOURCE_DIR) + "/lab/suite/methods/";
+  for (const char* name : {"drafters.txt", "policies.txt"}) {
+    const std::vector<std::string> texts = with_method_files({"@" + folder + name});
+    EXPECT_EQ(texts.front(), "plain");
+    for (const std::string& text : texts) {
+      const Method method = parse_method(text, {}, std::string(AUGUR_SOURCE_DIR) + "/models");
+      if (!method.draft_model.empty()) EXPECT_TRUE(std::filesystem::exists(method.draft_model)) << text;
+    }
+  }
 }
 
 }  // namespace

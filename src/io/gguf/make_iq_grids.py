@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 """Writes src/io/gguf/iq_grids.h: the grids of GGUF's IQ1, IQ2 and IQ3 types, out of the `gguf` Python package.
 
-    pip install gguf numpy && python3 scripts/make_iq_grids.py
+    pip install gguf numpy && python3 src/io/gguf/make_iq_grids.py
 """
 import pathlib
 
 from gguf import quants
 
-OUT = pathlib.Path(__file__).resolve().parent.parent / "src/io/gguf/iq_grids.h"
+OUT = pathlib.Path(__file__).resolve().parent / "iq_grids.h"
 GRIDS = [("kIq2XxsGrid", quants.IQ2_XXS, 2), ("kIq2XsGrid", quants.IQ2_XS, 2), ("kIq2SGrid", quants.IQ2_S, 2),
          ("kIq3XxsGrid", quants.IQ3_XXS, 3), ("kIq3SGrid", quants.IQ3_S, 3), ("kIq1Grid", quants.IQ1_S, 2)]
 HEAD = """#pragma once
-// Written by scripts/make_iq_grids.py out of gguf/quants.py of the `gguf` Python package, whose grids are those of
-// ggml-common.h: facts of the file format. Both are part of llama.cpp, under the MIT licence, copyright (c)
-// 2023-2024 The ggml authors.
+// Written by src/io/gguf/make_iq_grids.py out of gguf/quants.py of the `gguf` Python package, whose grids are
+// those of ggml-common.h: facts of the file format. Both are part of llama.cpp, under the MIT licence,
+// copyright (c) 2023-2024 The ggml authors.
 #include <cstdint>
 
 namespace augur {

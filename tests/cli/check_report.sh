@@ -3,7 +3,7 @@
 # fails where its script fails, the page is wider than the window, or labels of its drawings lie over one another or
 # beyond the drawing. Screenshots go to OUT, if given.
 #
-# usage: scripts/check_report.sh PAGE [OUT]     exit status 77: there is no Chromium
+# usage: tests/cli/check_report.sh PAGE [OUT]     exit status 77: there is no Chromium
 set -euo pipefail
 
 page=$(realpath "$1")
