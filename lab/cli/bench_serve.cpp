@@ -171,10 +171,11 @@ void add_bench_serve(CLI::App& bench, Action& action) {
       ->add_option("--spec-draft-model", options->peer_settings.draft,
                    "(-md) A GGUF file that peers draft with")
       ->needs(peers);
-  command->add_option("-t,--threads", options->peer_settings.threads, "Threads of a peer")
+  command
+      ->add_option("-t,--threads", options->peer_settings.threads,
+                   "Threads of a peer; 0: one for each core that it may use")
       ->needs(peers)
-      ->check(in_range(1, 1024))
-      ->capture_default_str();
+      ->check(in_range(0, 1024));
   command->option_defaults()->group("Results");
   command->add_option("--json", options->json_file, "Write the figures to this file");
   command->callback([options, prompts, long_prompt, &action] {

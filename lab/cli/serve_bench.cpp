@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/affinity.h"
+#include "base/control_group.h"
 #include "base/error.h"
 #include "lab/suite/peers.h"
 
@@ -49,6 +51,7 @@ std::vector<WayOfAsking> ways_of_asking(const ServeBench& bench, int parallel) {
   if (bench.peers.empty()) return ways;
   PeerSettings settings = bench.peer_settings;
   settings.parallel = parallel;
+  if (settings.threads == 0) settings.threads = usable_cpus(allowed_cpus().size(), group_limits().cpus);
   const bool has_draft = std::filesystem::path(settings.draft).extension() == ".gguf";
   for (const Method& peer : find_peers(bench.peers, has_draft)) {
     auto server = std::make_unique<PeerServer>(peer.label, peer.server, settings, nullptr);

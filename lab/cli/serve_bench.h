@@ -22,9 +22,9 @@ struct ServeBench {
   int rounds = 3;
   std::vector<std::string> methods;
   std::string fields = "{}";
-  std::int64_t prompt_tokens = 0;  ///< of the long prompt; 0: the load is measured
-  std::string peers;               ///< file or table; empty: none
-  PeerSettings peer_settings;
+  std::int64_t prompt_tokens = 0;                            ///< of the long prompt; 0: the load is measured
+  std::string peers;                                         ///< file or table; empty: none
+  PeerSettings peer_settings = {.model = {}, .threads = 0};  ///< threads 0: one for each core
   std::string json_file;
 };
 
