@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/text_file.h"
@@ -110,12 +111,14 @@ std::vector<LoadRequest> streams_of(const ServeBench& bench, const std::vector<T
 }  // namespace
 
 int bench_long_prompt(const ServeBench& bench) {
-  const std::vector<WayOfAsking> ways =
-      ways_of_asking(bench, *std::max_element(bench.clients.begin(), bench.clients.end()) + 1);
+  const InterruptGuard interrupt;  // peers are ended with us
+  const std::vector<WayOfAsking> ways = ways_of_asking(
+      bench, *std::max_element(bench.clients.begin(), bench.clients.end()) + 1, interrupt.stop());
   const std::vector<TrainingPrompt> prompts =
       bench.prompts.empty() ? std::vector<TrainingPrompt>() : serve_prompts(bench);
   std::vector<std::string> texts;
   for (const WayOfAsking& way : ways) {
+    if (interrupt.stop()) return interrupt.exit_code();
     const auto awake = way.awake();
     texts.push_back(long_text(way.server, bench.api_key, bench.prompt_tokens));
   }
@@ -131,7 +134,7 @@ int bench_long_prompt(const ServeBench& bench) {
       cell.method = way.name;
     }
     for (int round = -1; round < bench.rounds; ++round) {  // the first one warms up
-      for (std::size_t w = 0; w < ways.size(); ++w) {
+      for (std::size_t w = 0; w < ways.size() && !interrupt.stop(); ++w) {
         const WayOfAsking& way = ways[w];
         const auto awake = way.awake();
         const LongPromptPass pass = run_long_prompt(
@@ -143,6 +146,7 @@ int bench_long_prompt(const ServeBench& bench) {
     }
   }
   progress.done();
+  std::erase_if(cells, [](const Cell& cell) { return cell.read_ms.empty(); });
   Output out;
   print(cells, out);
   if (!bench.json_file.empty()) {
@@ -151,7 +155,7 @@ int bench_long_prompt(const ServeBench& bench) {
     write_text(bench.json_file, all.dump(2) + "\n");
   }
   out.finish();
-  return 0;
+  return interrupt.exit_code();
 }
 
 }  // namespace augur::cli

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/text_file.h"
@@ -69,8 +70,9 @@ void print(const std::vector<Cell>& cells, Output& out) {
 }  // namespace
 
 int bench_load(const ServeBench& bench) {
+  const InterruptGuard interrupt;  // peers are ended with us
   const std::vector<WayOfAsking> ways =
-      ways_of_asking(bench, *std::max_element(bench.clients.begin(), bench.clients.end()));
+      ways_of_asking(bench, *std::max_element(bench.clients.begin(), bench.clients.end()), interrupt.stop());
   const std::vector<TrainingPrompt> prompts = serve_prompts(bench);
   std::vector<std::vector<LoadRequest>> requests;
   for (const WayOfAsking& way : ways) {
@@ -88,10 +90,12 @@ int bench_load(const ServeBench& bench) {
   for (const int clients : bench.clients) {
     const std::size_t first_cell = cells.size();
     for (const WayOfAsking& way : ways) cells.push_back({.clients = clients, .method = way.name});
-    for (int round = -1; round < bench.rounds; ++round) {  // the first one warms up
+    for (int round = -1; round < bench.rounds && !interrupt.stop(); ++round) {  // the first one warms up
       for (std::size_t w = 0; w < ways.size(); ++w) {
         const auto awake = ways[w].awake();
-        const LoadPass pass = run_load(ways[w].server, bench.api_key, requests[w], clients);
+        const LoadPass pass =
+            run_load(ways[w].server, bench.api_key, requests[w], clients, &interrupt.stop());
+        if (interrupt.stop()) break;
         progress.update(++done / passes);
         Cell& cell = cells[first_cell + w];
         std::vector<std::string>& expected = texts[ways[w].url];
@@ -110,6 +114,7 @@ int bench_load(const ServeBench& bench) {
     }
   }
   progress.done();
+  std::erase_if(cells, [](const Cell& cell) { return cell.tokens_per_second.empty(); });
   Output out;
   print(cells, out);
   if (!bench.json_file.empty()) {
@@ -117,7 +122,7 @@ int bench_load(const ServeBench& bench) {
     for (const Cell& cell : cells) all.push_back(to_json(cell));
     write_text(bench.json_file, all.dump(2) + "\n");
   }
-  return 0;
+  return interrupt.exit_code();
 }
 
 void add_bench_serve(CLI::App& bench, Action& action) {

@@ -44,7 +44,8 @@ std::unique_ptr<PeerServer::Awake> WayOfAsking::awake() const {
   return peer == nullptr ? nullptr : std::make_unique<PeerServer::Awake>(*peer);
 }
 
-std::vector<WayOfAsking> ways_of_asking(const ServeBench& bench, int parallel) {
+std::vector<WayOfAsking> ways_of_asking(const ServeBench& bench, int parallel,
+                                        const std::atomic<bool>& cancel) {
   std::vector<WayOfAsking> ways;
   for (const std::string& text : bench.methods) ways.push_back(parse_method(text, bench));
   if (ways.empty()) ways.push_back(parse_method("default={}", bench));
@@ -54,7 +55,8 @@ std::vector<WayOfAsking> ways_of_asking(const ServeBench& bench, int parallel) {
   if (settings.threads == 0) settings.threads = usable_cpus(allowed_cpus().size(), group_limits().cpus);
   const bool has_draft = std::filesystem::path(settings.draft).extension() == ".gguf";
   for (const Method& peer : find_peers(bench.peers, has_draft)) {
-    auto server = std::make_unique<PeerServer>(peer.label, peer.server, settings, nullptr);
+    if (cancel) break;
+    auto server = std::make_unique<PeerServer>(peer.label, peer.server, settings, &cancel);
     const std::string url = server->url();
     ways.push_back({.name = peer.label,
                     .url = url,

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -42,8 +43,9 @@ struct WayOfAsking {
 };
 
 /// --method in its order ("default" where there is none), then --peers, whose servers are started for
-/// `parallel` requests at a time. Error naming the flag for what is none.
-std::vector<WayOfAsking> ways_of_asking(const ServeBench& bench, int parallel);
+/// `parallel` requests at a time, unless `cancel` is set. Error naming the flag for what is none.
+std::vector<WayOfAsking> ways_of_asking(const ServeBench& bench, int parallel,
+                                        const std::atomic<bool>& cancel);
 
 /// Throughput and latencies of all prompts, by clients and ways of asking. Returns the exit code.
 int bench_load(const ServeBench& bench);

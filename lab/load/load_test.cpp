@@ -91,7 +91,7 @@ ServedRequest serve_request(const ServerAddress& server, const std::string& api_
 }
 
 LoadPass run_load(const ServerAddress& server, const std::string& api_key,
-                  std::span<const LoadRequest> requests, int clients) {
+                  std::span<const LoadRequest> requests, int clients, const std::atomic<bool>* cancel) {
   LoadPass pass;
   pass.requests.resize(requests.size());
   std::atomic<std::size_t> next{0};
@@ -99,6 +99,7 @@ LoadPass run_load(const ServerAddress& server, const std::string& api_key,
   std::exception_ptr failure;
   const auto client = [&] {
     for (std::size_t i; (i = next.fetch_add(1)) < requests.size();) {
+      if (cancel != nullptr && cancel->load()) return;
       try {
         pass.requests[i] = serve_request(server, api_key, requests[i]);
       } catch (...) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -46,9 +47,10 @@ ServedRequest serve_request(const ServerAddress& server, const std::string& api_
                             const LoadRequest& request, const std::function<void()>& on_first = {});
 
 /// Sends all requests, each client the next one as soon as its last has ended. Error for the first that
-/// fails.
+/// fails. Once `cancel` (may be null) is set no more are sent.
 LoadPass run_load(const ServerAddress& server, const std::string& api_key,
-                  std::span<const LoadRequest> requests, int clients);
+                  std::span<const LoadRequest> requests, int clients,
+                  const std::atomic<bool>* cancel = nullptr);
 
 /// The smallest value that the share `of` of the values does not exceed; 0 of none.
 double percentile(std::vector<double> values, double of);

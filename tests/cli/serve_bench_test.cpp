@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.h"
+#include "support/eventually.h"
 
 namespace augur::test {
 namespace {
@@ -64,6 +66,17 @@ TEST_F(BenchServe, ALongPromptAmongStreams) {
   EXPECT_GT(cell["alone"]["itl_ms_p99"], 0.0);
   EXPECT_GE(cell["with_prompt"]["itl_ms_max"], cell["with_prompt"]["itl_ms_p50"]);
   EXPECT_EQ(cell["ttft_ms_second_turn"].size(), 1U);
+}
+
+TEST_F(BenchServe, ASignalEndsThePeersToo) {
+  const auto pid = temporary_file("pid");
+  const auto peers = temporary_file("peers.txt", "slow: echo $$ > '" + pid.string() + "'; exec sleep 1000\n");
+  RunningAugur running(bench({"--prompt-tokens", "60", "--peers", peers.string(), "-m", "none"}));
+  pid_t peer = 0;
+  ASSERT_TRUE(testing_support::poll_until([&] { return bool(std::ifstream(pid) >> peer); }));
+  running.signal(SIGTERM);
+  EXPECT_EQ(running.wait().code, 128 + SIGTERM);
+  EXPECT_EQ(::kill(peer, 0), -1) << "it has ended";
 }
 
 TEST_F(BenchServe, SaysWhatIsWrong) {
