@@ -48,7 +48,8 @@ Settings settings_of(const ordered_json& method) {
   // Who gives neither a policy nor limits has `auto`.
   SpeculationPlan plan;
   apply(shape, plan);
-  if (text.drafters != std::vector<std::string>{"plain"} && policy_of(plan).name == "auto") settings.policy = "auto";
+  if (text.drafters != std::vector<std::string>{"plain"} && policy_of(plan).name == "auto")
+    settings.policy = "auto";
   return settings;
 }
 
