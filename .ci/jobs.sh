@@ -1,4 +1,4 @@
-# The jobs of .ci/run, which it sources: job_NAME PART PARTS, where a job that can be cut does that part of its work.
+# The jobs of CI, which .ci/job sources: job_NAME PART PARTS, where a job that can be cut does that part of its work.
 fuzz_seconds=${AUGUR_CI_FUZZ_SECONDS:-20}
 
 # The lines of a list that a part of it gets: every PARTS-th.
@@ -30,19 +30,6 @@ built() { # PRESET TARGET...
   return 1
 }
 
-# A check that exits with 77 where it cannot be made, and says why.
-check_or_skip() { # NAME COMMAND...
-  local name=$1
-  shift
-  heading "$name"
-  "$@"
-  case $? in
-    0) passed=$((passed + 1)) ;;
-    77) skip "$name (says why above)" ;;
-    *) fail "$name" ;;
-  esac
-}
-
 # The fuzzers' build is that of the address sanitizer's tests.
 fuzzer_folder=build/asan-ubsan/bin
 
@@ -51,7 +38,7 @@ fuzz() { # NAME
   local name=$1 seeds=()
   [[ -d tests/fuzz/corpus/$name ]] && seeds=("tests/fuzz/corpus/$name")
   mkdir -p "build/fuzzing/corpus/$name"
-  timeout $((fuzz_seconds + 60)) "$fuzzer_folder/fuzz_$name" -max_total_time="$fuzz_seconds" -timeout=20 \
+  timeout --foreground $((fuzz_seconds + 60)) "$fuzzer_folder/fuzz_$name" -max_total_time="$fuzz_seconds" -timeout=20 \
     -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -artifact_prefix="build/fuzzing/$name-" \
     "build/fuzzing/corpus/$name" "${seeds[@]}" >"build/fuzzing/$name.log" 2>&1
   echo $? >"build/fuzzing/$name.status"
@@ -133,25 +120,19 @@ job_clients() {
   check_or_skip "clients of others" scripts/check_clients.sh -q
 }
 
-# Each header compiled by itself: precompiled headers and the order of includes hide one that is missing.
+# Headers compiled by themselves: precompiled headers and the order of includes hide an include that is missing.
 job_headers() {
-  check "headers alone, part $1 of $2" headers_alone "$@"
+  check "headers alone" headers_alone
 }
 
 headers_alone() {
   cmake --preset release -B build/alone -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DAUGUR_BUILD_TESTS=OFF \
     -DAUGUR_HEADERS_ALONE=ON --log-level=WARNING &&
-    cmake --build build/alone -j "$(nproc)" --target "headers_alone_$1_of_$2"
+    cmake --build build/alone -j "$(nproc)" --target headers_alone
 }
 
 job_tidy() {
-  check "clang-tidy, part $1 of $2" tidy "$@"
-}
-
-# clang can't read GCC's precompiled headers.
-tidy() {
-  cmake --preset release -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON --log-level=WARNING &&
-    find src -name '*.cpp' | sort | part_of "$@" | xargs run-clang-tidy -quiet -p build/tidy -j "$(nproc)"
+  check "clang-tidy, part $1 of $2" make tidy FILES="$(find src -name '*.cpp' | sort | part_of "$@" | paste -sd' ')"
 }
 
 # The program in what the container's image has.

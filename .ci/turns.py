@@ -3,17 +3,25 @@
 
 usage: .ci/turns.py always                             the jobs of every run, in their order
        .ci/turns.py all                                these and every turn
+       .ci/turns.py limit JOB                          the table's minutes for it; seconds after which it has hung
        .ci/turns.py pace SECONDS JOB...                how many times the table's minutes these jobs took together
-       .ci/turns.py next COMMIT PACE LEFT [TRIED...]   the next turn of this run, or nothing
+       .ci/turns.py next COMMIT PACE SPENT [TRIED...]  the next turn of this run, or nothing
        .ci/turns.py left COMMIT [RUN...]               the turns that were not taken, in the circle's order
 
 COMMIT: its hash, which decides where the circle begins. PACE: how many times the table's minutes this machine takes.
-LEFT: minutes. TRIED: turns that are over, in this run."""
+SPENT: seconds that the run has taken. TRIED: turns that are over, in this run.
+
+AUGUR_CI_MINUTES: when the last turn shall have ended (70)
+AUGUR_CI_PATIENCE: how many times its minutes a job may take before it counts as hung (2)"""
+import os
 import pathlib
 import sys
 from typing import NamedTuple, Optional, Sequence
 
 TABLE = pathlib.Path(__file__).with_name("turns.tsv")
+MINUTES = float(os.environ.get("AUGUR_CI_MINUTES", 70))
+PATIENCE = float(os.environ.get("AUGUR_CI_PATIENCE", 2))
+ELSE = 60  # minutes of a job that is not in the table
 
 
 class Job(NamedTuple):
@@ -41,12 +49,16 @@ def circle(jobs: Sequence[Job], commit: str) -> list[Job]:
     return turns[first:] + turns[:first]
 
 
-def next_turn(jobs: Sequence[Job], commit: str, pace: float, left: float, tried: Sequence[str]) -> Optional[Job]:
+def next_turn(jobs: Sequence[Job], commit: str, pace: float, spent: float, tried: Sequence[str]) -> Optional[Job]:
     """The first one that nobody has tried and that ends in time. What is too long for what is left is passed over."""
     for job in circle(jobs, commit):
-        if job.name not in tried and job.minutes * pace <= left:
+        if job.name not in tried and job.minutes * pace <= MINUTES - spent:
             return job
     return None
+
+
+def minutes(jobs: Sequence[Job], name: str) -> float:
+    return next((job.minutes for job in jobs if job.name == name), ELSE)
 
 
 def pace(jobs: Sequence[Job], seconds: float, run: Sequence[str]) -> float:
@@ -61,10 +73,12 @@ def main(arguments: list[str]) -> None:
             names = [job.name for job in jobs if job.when == "always"]
         case ["all"]:
             names = [job.name for job in jobs]
+        case ["limit", name]:
+            names = [f"{minutes(jobs, name):g} {60 * PATIENCE * minutes(jobs, name):.0f}"]
         case ["pace", seconds, *run]:
-            names = [str(pace(jobs, float(seconds), run))]
-        case ["next", commit, times, left, *tried]:
-            job = next_turn(jobs, commit, float(times), float(left), tried)
+            names = [f"{pace(jobs, float(seconds), run):.2f}"]
+        case ["next", commit, times, spent, *tried]:
+            job = next_turn(jobs, commit, float(times), float(spent) / 60, tried)
             names = [job.name] if job else []
         case ["left", commit, *run]:
             names = [job.name for job in circle(jobs, commit) if job.name not in run]

@@ -93,6 +93,8 @@ function(augur_tests name)
 endfunction()
 
 # augur_embed(MODULE NAME files...): NAME.inc, a string literal of the files' content, for the sources of the module.
+# The target augur_embedded is all of them, for tools that read sources without building them.
+add_custom_target(augur_embedded)
 function(augur_embed module name)
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
   list(JOIN files "|" joined)
@@ -102,6 +104,8 @@ function(augur_embed module name)
     COMMAND ${CMAKE_COMMAND} -DIN=${joined} -DOUT=${out} -P ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake
     DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake
     VERBATIM)
+  add_custom_target(augur_embedded_${name} DEPENDS ${out})
+  add_dependencies(augur_embedded augur_embedded_${name})
   target_sources(augur_${module} PRIVATE ${out})
   target_include_directories(augur_${module} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/embedded)
 endfunction()
