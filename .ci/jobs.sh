@@ -16,18 +16,16 @@ sanitized() { # PRESET LEFT_OUT MODULE...
   local preset=$1 left_out=$2 modules
   shift 2
   modules=$(IFS='|'; echo "$*")
-  cmake --preset "$preset" --log-level=WARNING &&
-    cmake --build --preset "$preset" -j "$(nproc)" --target "${@/%/_tests}" &&
-    scripts/run_tests.sh "$preset" -L "^($modules)\$" -E "$left_out"
+  build_targets "$preset" "${@/%/_tests}" && scripts/run_tests.sh "$preset" -L "^($modules)\$" -E "$left_out"
 }
 
 # Builds targets, or fails the job that asks.
 built() { # PRESET TARGET...
-  local preset=$1
-  shift
-  cmake --preset "$preset" --log-level=WARNING && cmake --build --preset "$preset" -j "$(nproc)" --target "$@" && return
-  fail "it does not build: $*"
-  return 1
+  need "build of ${*:2}" build_targets "$@"
+}
+
+build_targets() { # PRESET TARGET...
+  cmake --preset "$1" --log-level=WARNING && cmake --build --preset "$1" -j "$(nproc)" --target "${@:2}"
 }
 
 # The fuzzers' build is that of the address sanitizer's tests.

@@ -27,6 +27,7 @@ job_full() { ln -sf /dev/full "$folder/results"; check "a check" true; rm -f "$f
 job_part() { check "part $1 of $2" true; }
 job_ctest() { tests "many" cat ctest.log; }
 job_unbuilt() { tests "many" bash -c 'cat build.log; exit 1'; }
+job_needy() { need "the build" bash -c 'cat build.log; exit 1' || return; check "what needs it" true; }
 job_said() { check "a talker" bash -c 'cat said.log; exit 1'; }
 """
 TURNS = "always\tgood\t1\nalways\tbad\t1\nturn\tpart 1/2\t1\nturn\tpart 2/2\t1\nturn\thanging\t0.02\n"
@@ -194,6 +195,11 @@ class WhatFailedIsTold(unittest.TestCase):
         self.assertIn("FAILED: many (exit 1)", told)
         self.assertIn("src/a.cpp:3:5: error: ‘b’ was not declared in this scope\n    3 |   b();", told)
         self.assertNotIn("Building", told)
+
+    def test_what_a_job_needs_and_cannot_have(self):
+        told = self.told("needy", "build.log", BUILD)
+        self.assertIn("FAILED: the build (exit 1)", told)
+        self.assertIn("error: ‘b’ was not declared", told)
 
     def test_a_link_that_fails(self):
         self.assertIn("undefined reference to `augur::f()'", self.told("unbuilt", "build.log", LINK))
