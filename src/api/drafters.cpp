@@ -8,7 +8,7 @@
 
 namespace augur {
 
-void Drafters::load(const DrafterSource& source, std::string_view head, std::string files) {
+void Drafters::load(const DrafterSource& source, std::string_view head, const std::string& files) {
   for (const DrafterType& type : drafter_types()) {
     if (type.needs_head && type.name != head) continue;
     std::string vocabulary;

@@ -18,7 +18,7 @@ class Drafters {
  public:
   /// Loads every type that needs no draft model, and `head`, the type that source.head is used as (empty:
   /// there is none). `files`: tells the draft model from others (draft_identity).
-  void load(const DrafterSource& source, std::string_view head, std::string files);
+  void load(const DrafterSource& source, std::string_view head, const std::string& files);
 
   /// One more, by a name of its own ("@NAME"): of the type `type`, which source.head is used as.
   void load_named(const std::string& name, std::string_view type, const DrafterSource& source,

@@ -398,8 +398,9 @@ void Decoder::commit_tree(const Part& part, KvTxn& txn) {
   path_tokens_.clear();
   path_slots_.clear();
   for (const std::int32_t node : s.verdict_.path) {
-    path_slots_.push_back(forward_.offsets()[static_cast<std::size_t>(part.first_row + node)]);
-    path_rows_.push_back(part.first_row + node);
+    const std::int32_t row = part.first_row + node;
+    path_slots_.push_back(forward_.offsets()[static_cast<std::size_t>(row)]);
+    path_rows_.push_back(row);
     path_tokens_.push_back(s.draft_.tree.tokens()[static_cast<std::size_t>(node)]);
   }
   txn.commit(path_slots_);

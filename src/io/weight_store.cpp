@@ -85,6 +85,7 @@ void WeightStore::split(const std::string& name, std::span<const Part> parts) {
   wholes_.emplace(name, whole);
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): what is in `parts` is moved out of it
 void WeightStore::replace(std::span<const std::string> names, std::vector<StoredTensor> parts) {
   for (const std::string& name : names) tensors_.erase(name);
   for (StoredTensor& part : parts) {

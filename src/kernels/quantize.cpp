@@ -406,7 +406,8 @@ float fit_curve(const float* x, const float* w) {
   float best = -1.0f;
   for (int step = 0; step < 16; ++step) {
     // Half of those that are tried put the largest near the curve's lower end, half near its upper one.
-    const float end = (step % 2 == 0 ? -127.0f : 113.0f) + 6.0f * static_cast<float>(step / 2) - 21.0f;
+    const int place = step / 2;
+    const float end = (step % 2 == 0 ? -127.0f : 113.0f) + 6.0f * static_cast<float>(place) - 21.0f;
     const float inverse = end / largest;
     Lanes xq = {}, qq = {};
     for (int i = 0; i < 32; i += kLanes) {

@@ -47,7 +47,8 @@ DType choose_kv_type(const ModelConfig& config, const ModelOptions& options) {
     return choose_form(options).floats;
   }();
   // Fails here for what no cache can be.
-  KvCache({.layers = 1, .kv_heads = 1, .head_dim = config.head_dim, .capacity = 1, .type = type});
+  const KvCache smallest(
+      {.layers = 1, .kv_heads = 1, .head_dim = config.head_dim, .capacity = 1, .type = type});
   return type;
 }
 

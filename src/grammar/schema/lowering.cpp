@@ -142,8 +142,7 @@ PiecePtr Lowering::string_body(const StringRules& rules, const std::vector<std::
   } catch (const AutomatonTooLarge&) {
   }
   if (!texts || texts->states.size() > kFewStates) {
-    const PiecePtr piece = excluded.empty() ? texts_.counted(rules) : nullptr;
-    if (piece != nullptr) return piece;
+    if (PiecePtr piece = excluded.empty() ? texts_.counted(rules) : nullptr) return piece;
   }
   if (!texts) refuse("/pattern is too large to be enforced beside what else is said of the string");
   return texts_.of_automaton(*texts, true);

@@ -87,8 +87,8 @@ std::string real_digits(double value, const Spec& spec, char type) {
   return out;
 }
 
-void add_number(bool negative, std::string prefix, std::string digits, const Spec& spec, TextBuilder& out,
-                Arena& arena) {
+void add_number(bool negative, const std::string& prefix, std::string digits, const Spec& spec,
+                TextBuilder& out, Arena& arena) {
   if (spec.grouping != 0) digits = grouped(std::move(digits), spec.grouping, prefix.empty() ? 3 : 4);
   std::string sign = negative ? "-" : spec.sign == '+' ? "+" : spec.sign == ' ' ? " " : "";
   sign += prefix;

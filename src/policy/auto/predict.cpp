@@ -53,7 +53,7 @@ Calibrator::Calibrator() {
 }
 
 Calibrator::Place Calibrator::place(double log_prob, int depth) {
-  constexpr double kRange = (kKnots - 1) / 2;
+  constexpr double kRange = (kKnots - 1) / 2.0;
   // log(q / (1 - q)) without losing what is left of 1 - q near 1.
   const double odds =
       log_prob >= 0 ? kRange : std::clamp(log_prob - std::log(-std::expm1(log_prob)), -kRange, kRange);

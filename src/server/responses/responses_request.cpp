@@ -143,9 +143,9 @@ ResponsesRequest parse_responses_request(std::string_view text, const Speculatio
                                {.role = "system", .content = draft.instructions});
   }
   if (!draft.choice.is_null()) read_tool_choice(draft.choice, to.tools);
-  const auto repeat = [&](const char* key, ordered_json otherwise) {
+  const auto repeat = [&](const char* key, const ordered_json& otherwise) {
     const auto found = body.find(key);
-    to.echo[key] = found == body.end() || found->is_null() ? std::move(otherwise) : *found;
+    to.echo[key] = found == body.end() || found->is_null() ? otherwise : *found;
   };
   for (const char* key : {"instructions", "max_output_tokens", "user"}) repeat(key, nullptr);
   repeat("metadata", ordered_json::object());

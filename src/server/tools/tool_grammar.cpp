@@ -98,7 +98,7 @@ ordered_json tag(const Engine& engine, ToolFormat format, const OfferedTools& of
 /// Nothing but calls.
 ordered_json required_format(const Engine& engine, ToolFormat format, const OfferedTools& offered) {
   if (format == ToolFormat::Llama3) return call(offered, "parameters");
-  const ordered_json one = tag(engine, format, offered);
+  ordered_json one = tag(engine, format, offered);
   if (format == ToolFormat::Mistral || !offered.parallel) return one;
   return sequence({one, some("star", sequence({text("\n"), one}))});
 }
@@ -113,7 +113,7 @@ ordered_json free_format(const Engine& engine, ToolFormat format, const OfferedT
                    {{"type", "grammar"}, {"grammar", R"(root ::= ([^{ \n\t\r] [\u0000-\U0010FFFF]*)?)"}}});
   }
   const ordered_json one = tag(engine, format, offered);
-  const ordered_json begin = one["begin"];
+  const ordered_json& begin = one["begin"];
   const bool by_token = begin.is_object();
   return {{"type", by_token ? "token_triggered_tags" : "triggered_tags"},
           {by_token ? "trigger_tokens" : "triggers", {by_token ? begin["token"] : begin}},
