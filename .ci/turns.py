@@ -57,8 +57,11 @@ def next_turn(jobs: Sequence[Job], commit: str, pace: float, spent: float, tried
     return None
 
 
-def minutes(jobs: Sequence[Job], name: str) -> float:
-    return next((job.minutes for job in jobs if job.name == name), ELSE)
+def limit(jobs: Sequence[Job], name: str) -> str:
+    """The table's minutes (?: it has none), and the limit in seconds."""
+    table = next((job.minutes for job in jobs if job.name == name), None)
+    seconds = 60 * PATIENCE * (ELSE if table is None else table)
+    return f"{'?' if table is None else f'{table:g}'} {seconds:.0f}"
 
 
 def pace(jobs: Sequence[Job], seconds: float, run: Sequence[str]) -> float:
@@ -74,7 +77,7 @@ def main(arguments: list[str]) -> None:
         case ["all"]:
             names = [job.name for job in jobs]
         case ["limit", name]:
-            names = [f"{minutes(jobs, name):g} {60 * PATIENCE * minutes(jobs, name):.0f}"]
+            names = [limit(jobs, name)]
         case ["pace", seconds, *run]:
             names = [f"{pace(jobs, float(seconds), run):.2f}"]
         case ["next", commit, times, spent, *tried]:

@@ -117,7 +117,9 @@ class Run(unittest.TestCase):
         self.assertIn("FAILED: typo checked nothing", self.failing("typo", last="1 passed, 1 failed"))
 
     def test_what_every_run_must_do_may_not_be_skipped(self):
-        self.assertEqual("1 passed, 0 failed", self.clone.run("missing")[1][-1])
+        lines = self.clone.run("missing")[1]
+        self.assertEqual("1 passed, 0 failed", lines[-1])
+        self.assertIn("SKIPPED: a tool (could not be had)", report(lines))
         (self.folder / ".ci/turns.tsv").write_text("always\tmissing\t1\nturn\tgood\t1\n")
         self.assertIn("FAILED: a tool", self.failing(last="2 passed, 1 failed"))
 
@@ -185,6 +187,7 @@ class WhatFailedIsTold(unittest.TestCase):
         self.assertIn("FAILED: many: Suite.Bad/one two (Failed)\nFAILED: many: crash (SEGFAULT)\n", told)
         self.assertIn("src/x.cpp:12: Failure\nExpected: 1\n", told)
         self.assertNotIn("Building", told)
+        self.assertIn("SKIPPED: many: 1 tests", told)
 
     def test_a_test_that_ctest_does_not_name(self):
         told = self.told("ctest", "ctest.log", CTEST.replace("\t  3 - crash (SEGFAULT)\n", ""), last="9 passed, 2 failed")
@@ -243,7 +246,7 @@ The following tests FAILED:
 \t  2 - Suite.Bad/one two (Failed)
 \t  3 - crash (SEGFAULT)
 
-8 passed, 2 failed
+8 passed, 2 failed, 1 skipped
 """
 BUILD = """FAILED: a.o
 /usr/bin/c++ -c src/a.cpp
