@@ -81,7 +81,7 @@ std::string toml_value(const std::string& text) {
 }  // namespace
 
 std::shared_ptr<Settings> Settings::add_to(CLI::App& command) {
-  const std::shared_ptr<Settings> settings(new Settings(command));
+  std::shared_ptr<Settings> settings(new Settings(command));
   command.option_defaults()->group("Configuration");
   command
       .add_option_function<std::string>(

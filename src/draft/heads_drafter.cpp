@@ -126,6 +126,7 @@ void HeadsDrafter::append_input(const DraftTree& tree, std::int32_t node, int de
   if (!w.grounded) return;
   w.inputs.resize(w.inputs.size() + at(depth + 1) * width);
   float* out = w.inputs.data() + w.inputs.size();
+  // NOLINTNEXTLINE(bugprone-infinite-loop): a parent comes before its nodes, and the root has -1
   for (std::int32_t n = node; n >= 0; n = tree.parents()[at(n)]) {
     out -= width;
     w.target.embed(tree.tokens().subspan(at(n), 1), out);

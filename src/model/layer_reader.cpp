@@ -187,8 +187,8 @@ void LayerReader::read_rotations(std::int64_t max_positions) {
   for (std::size_t i = 0; i < rotates_.size(); ++i) {
     if (list == nullptr) {
       rotates_[i] = (i + 1) % interval != 0;
-    } else if ((*list)[i] == 0 || (*list)[i] == 1) {
-      rotates_[i] = (*list)[i] == 1;  // the key has it the other way round from its name
+    } else if ((*list)[i] == 0 || (*list)[i] == 1) {  // NOLINT(misc-redundant-expression): of JSON
+      rotates_[i] = (*list)[i] == 1;                  // the key has it the other way round from its name
     } else {
       fields_.fail("no_rope_layers", fmt::format("expected 0 or 1, found {}", (*list)[i].dump()));
     }

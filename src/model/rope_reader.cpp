@@ -143,7 +143,7 @@ std::optional<Fields> parameters(const Fields& fields, const RopeSource& source)
   if (all->find("full_attention") == nullptr && all->find("sliding_attention") == nullptr) {
     return source.scaled ? all : std::nullopt;
   }
-  const auto own = all->find_object(source.layer_type);
+  auto own = all->find_object(source.layer_type);
   if (!own) all->fail(source.layer_type, "missing");
   return own;
 }

@@ -751,6 +751,7 @@ Ticket Session::submit(Request request, SubmitOptions options) {
   return Ticket(impl_->submit(std::move(request), std::move(options)));
 }
 
+// NOLINTBEGIN(performance-unnecessary-value-param): callers name the owner in place
 void Session::save_text(std::vector<TokenId> tokens, std::string path, TextFileCallback done,
                         TextOwner owner) {
   impl_->save_text(std::move(tokens), std::move(path), std::move(done), owner);
@@ -763,6 +764,7 @@ void Session::load_text(std::string path, TextFileCallback done, TextOwner owner
 void Session::forget_text(std::vector<TokenId> tokens, TextFileCallback done, TextOwner owner) {
   impl_->forget_text(std::move(tokens), std::move(done), owner);
 }
+// NOLINTEND(performance-unnecessary-value-param)
 
 void Session::ping(std::function<void()> done) {
   impl_->post(std::move(done));

@@ -226,8 +226,8 @@ std::shared_ptr<ServedExchange> Service::exchange_of(const HttpRequest& head,
   record->client = caller.address;
   if (caller.key.account) record->key = caller.key.account->name();
   record->polled = route.endpoint != nullptr && route.endpoint->is_polled();
-  const auto exchange = std::make_shared<ServedExchange>(std::move(http), *route.errors, record, log_,
-                                                         metrics_, trace_of(head, route), options_.model);
+  auto exchange = std::make_shared<ServedExchange>(std::move(http), *route.errors, record, log_, metrics_,
+                                                   trace_of(head, route), options_.model);
   exchange->add_header("X-Request-Id", record->id);
   if (const std::string_view trace = head.header("traceparent"); is_plain(trace)) {
     record->traceparent = trace;

@@ -139,7 +139,7 @@ PiecePtr character(const CodeSet& set) {
   return made(std::move(piece));
 }
 
-PiecePtr sequence(std::vector<PiecePtr> parts) {
+PiecePtr sequence(const std::vector<PiecePtr>& parts) {
   std::vector<PiecePtr> flat;
   const auto put = [&](const PiecePtr& part) {
     if (part->kind == Kind::Literal && part->text.empty()) return;

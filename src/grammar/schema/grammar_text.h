@@ -11,11 +11,11 @@ namespace augur {
 struct Piece;
 using PiecePtr = std::shared_ptr<const Piece>;
 
-PiecePtr literal(std::string text);                   ///< these bytes
-PiecePtr character(const CodeSet& set);               ///< one of these characters
-PiecePtr sequence(std::vector<PiecePtr> parts);       ///< one after the other
-PiecePtr choice(std::vector<PiecePtr> parts);         ///< one of them; none: nothing can stand there
-PiecePtr repeat(PiecePtr part, int least, int most);  ///< most -1: without end
+PiecePtr literal(std::string text);                     ///< these bytes
+PiecePtr character(const CodeSet& set);                 ///< one of these characters
+PiecePtr sequence(const std::vector<PiecePtr>& parts);  ///< one after the other
+PiecePtr choice(std::vector<PiecePtr> parts);           ///< one of them; none: nothing can stand there
+PiecePtr repeat(PiecePtr part, int least, int most);    ///< most -1: without end
 PiecePtr reference(int rule);
 
 /// Rules in the making, printed as xgrammar's EBNF. What can't be completed (a choice of nothing, a rule that

@@ -49,7 +49,7 @@ PiecePtr Lowering::of_array(const Constraint& constraint) {
     }
     Constraint one;
     one.array = rules;
-    const PiecePtr piece = unique_items(one, std::move(values));
+    PiecePtr piece = unique_items(one, std::move(values));
     place_ = outer;
     return piece;
   }

@@ -107,7 +107,7 @@ PiecePtr Lowering::members(const ObjectRules& rules, const Conjunction* one_more
     parts.push_back(repeat(sequence({further, json_.comma}), 0, -1));
     parts.push_back(another);
     parts.push_back(repeat(sequence({json_.comma, further}), 0, -1));
-    return json_.braced("{", sequence(std::move(parts)), "}");
+    return json_.braced("{", sequence(parts), "}");
   }
   const bool counted = rules.count.least > static_cast<int>(required) ||
                        (rules.count.most != kWithoutEnd &&
@@ -127,7 +127,7 @@ PiecePtr Lowering::members(const ObjectRules& rules, const Conjunction* one_more
       }
     }
     parts.push_back(tail);
-    return json_.braced("{", sequence(std::move(parts)), "}");
+    return json_.braced("{", sequence(parts), "}");
   }
   std::vector<PiecePtr> ways;
   if (!known.empty()) ways.push_back(sequence({any_of_members(known, 0, known.size()), tail}));
@@ -149,7 +149,7 @@ PiecePtr Lowering::any_of_members(const std::vector<Member>& all, std::size_t fr
 PiecePtr Lowering::rest_of_members(const std::vector<Member>& all, std::size_t from, std::size_t to) {
   std::vector<PiecePtr> parts;
   for (std::size_t i = from; i < to; ++i) parts.push_back(repeat(sequence({json_.comma, all[i].text}), 0, 1));
-  return rule_of(sequence(std::move(parts)));
+  return rule_of(sequence(parts));
 }
 
 PiecePtr Lowering::counted_members(const std::vector<Member>& all, const PiecePtr& further,

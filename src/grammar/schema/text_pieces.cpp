@@ -31,7 +31,7 @@ bool is_marker(const RegexPtr& regex, CodePoint which) {
   return regex->kind == EcmaRegex::Kind::Set && regex->set == CodeSet{{which, which}};
 }
 
-RegexPtr whole(RegexPtr regex) {
+RegexPtr whole(const RegexPtr& regex) {
   std::vector<RegexPtr> parts = regex->kind == EcmaRegex::Kind::Sequence ? regex->parts : std::vector{regex};
   const RegexPtr all = regex_repeat(regex_set({{0, kLastCodePoint}}), 0, -1);
   if (!parts.empty() && is_marker(parts.front(), kTextBegin)) {
@@ -96,7 +96,7 @@ PiecePtr TextPieces::of_regex(const EcmaRegex& regex) {
   std::vector<PiecePtr> parts;
   for (const RegexPtr& part : regex.parts) parts.push_back(of_regex(*part));
   if (regex.kind == EcmaRegex::Kind::Repeat) return repeat(parts[0], regex.least, regex.most);
-  return regex.kind == EcmaRegex::Kind::Choice ? choice(std::move(parts)) : sequence(std::move(parts));
+  return regex.kind == EcmaRegex::Kind::Choice ? choice(std::move(parts)) : sequence(parts);
 }
 
 /// Characters of a string: as they are, or by the one escape that JSON wants; all of them in every way.
@@ -183,7 +183,7 @@ PiecePtr TextPieces::of_automaton(const Automaton& automaton, bool in_string) {
         }
         at = &ways[to][0];
       }
-      choices.push_back(sequence(std::move(parts)));
+      choices.push_back(sequence(parts));
     }
     text_.define(rules[i], choice(std::move(choices)));
   }

@@ -276,7 +276,7 @@ Value string_method(const Text& text, std::string_view name, const CallArguments
     const std::string_view affix = BoundArguments("removesuffix()", arguments, {"suffix"}, 1).bytes(0);
     return bytes.ends_with(affix) ? text.part(0, bytes.size() - affix.size()) : text;
   }
-  BoundArguments(name, arguments, {});
+  const BoundArguments none(name, arguments, {});
   if (name == "upper" || name == "lower" || name == "capitalize") return apply_filter(name, text, {}, arena);
   if (name == "title") return title(text, arena);
   if (name == "isdigit") return all_characters(bytes, is_decimal);
@@ -333,7 +333,7 @@ Value dict_method(Dict& dict, std::string_view name, const CallArguments& argume
     return found != nullptr ? *found : bound[1];
   }
   if (name == "pop") return pop_key(dict, arguments, arena);
-  BoundArguments(name, arguments, {});
+  const BoundArguments none(name, arguments, {});
   List* out = arena.list();
   for (const auto& [key, value] : dict.items) {
     if (name == "items") {

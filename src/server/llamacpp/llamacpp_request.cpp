@@ -201,6 +201,7 @@ Draft begin_draft(const RequestDefaults& defaults) {
   return draft;
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): what is in `prompts` is moved out of it
 LlamaCppRequest finish(const Engine& engine, Draft& draft, const SpeculationPlan& plan, const Limits& limits,
                        std::vector<std::vector<TokenId>> prompts) {
   LlamaCppRequest& to = draft.to;

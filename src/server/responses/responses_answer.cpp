@@ -103,7 +103,7 @@ void ResponsesAnswer::finish(const std::vector<Result>& results) {
   const std::string type = "response." + body["status"].get<std::string>();
   ordered_json fields = {{"response", std::move(body)}};
   if (wishes().timings) fields["timings"] = timings_json(timings_of({&result, 1}));
-  send(type, std::move(fields));
+  send(type, fields);
   exchange().end_stream();
 }
 
@@ -115,19 +115,19 @@ void ResponsesAnswer::write_failure(const Problem& problem) {
   exchange().fail(problem, text_of(typed(kType, {{"response", std::move(body)}})), kType);
 }
 
-ordered_json ResponsesAnswer::typed(std::string_view type, ordered_json fields) {
+ordered_json ResponsesAnswer::typed(std::string_view type, const ordered_json& fields) {
   ordered_json event = {{"type", type}, {"sequence_number", sequence_++}};
   event.update(fields);
   return event;
 }
 
-void ResponsesAnswer::send(std::string_view type, ordered_json fields) {
-  exchange().send_event(text_of(typed(type, std::move(fields))), type);
+void ResponsesAnswer::send(std::string_view type, const ordered_json& fields) {
+  exchange().send_event(text_of(typed(type, fields)), type);
 }
 
 void ResponsesAnswer::send_delta(std::string_view type, ordered_json fields) {
   if (wishes().timings) fields["timings"] = timings_json(timings_so_far(0));
-  send(type, std::move(fields));
+  send(type, fields);
 }
 
 void ResponsesAnswer::begin_response() {
@@ -186,10 +186,10 @@ void ResponsesAnswer::end_item() {
   if (!item_) return;
   ordered_json item = std::move(*std::exchange(item_, std::nullopt));
   const ordered_json place = {{"item_id", item["id"]}, {"output_index", output_.size()}};
-  const auto send_at = [&](std::string_view type, ordered_json fields) {
+  const auto send_at = [&](std::string_view type, const ordered_json& fields) {
     ordered_json all = place;
     all.update(fields);
-    send(type, std::move(all));
+    send(type, all);
   };
   if (is_message(item)) {
     const ordered_json& part = item["content"][0];

@@ -27,8 +27,8 @@ class ResponsesAnswer final : public GenerationAnswer {
   void write_failure(const Problem& problem) override;
   nlohmann::ordered_json response(std::string_view status) const;
   nlohmann::ordered_json ended(const Result& result) const;
-  nlohmann::ordered_json typed(std::string_view type, nlohmann::ordered_json fields);
-  void send(std::string_view type, nlohmann::ordered_json fields);
+  nlohmann::ordered_json typed(std::string_view type, const nlohmann::ordered_json& fields);
+  void send(std::string_view type, const nlohmann::ordered_json& fields);
   void send_delta(std::string_view type, nlohmann::ordered_json fields);
   void begin_response();
   void send_piece(const AnswerPiece& piece);
