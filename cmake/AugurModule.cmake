@@ -5,6 +5,7 @@ function(augur_unite target)
   if(NOT AUGUR_UNITE)
     return()
   endif()
+  # By groups, CMake leaves files that are in none as they are.
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # A class of a source file may have members of its unnamed namespace; GCC takes the file for a header here.

@@ -23,7 +23,7 @@ constexpr int kRepetitions = 5;
 /// Row counts, the most telling first: with the first three the curve has its shape. Small ones, which cost
 /// little and matter most, come again: what disturbs one of their measurements may spare another.
 constexpr std::array<int, 16> kRowCounts = {64, 16, 8, 32, 4, 128, 24, 2, 12, 8, 48, 20, 4, 6, 2, 96};
-constexpr int kUsualRows = 64;  ///< more come once
+constexpr int kOftenMeasuredRows = 64;  ///< more come once
 
 /// Whatever disturbs a measurement makes it longer.
 double shortest(const std::vector<double>& times) {
@@ -83,7 +83,7 @@ void measure_forwards(ForwardTimer& timer, std::int64_t capacity, CostModel& cos
   for (int repetition = 0; repetition < kRepetitions; ++repetition) {
     for (std::size_t i = 0; i < kRowCounts.size(); ++i) {
       const int rows = kRowCounts[i];
-      if (rows > capacity - timer.length() || (repetition > 0 && rows > kUsualRows)) continue;
+      if (rows > capacity - timer.length() || (repetition > 0 && rows > kOftenMeasuredRows)) continue;
       if ((repetition > 0 || i >= 3) && timer.clock().now_ms() > began + budget_ms) break;
       const double plain_ms = timer.time(1).ms();
       const ForwardTimer::Times times = timer.time(rows);

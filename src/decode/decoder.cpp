@@ -13,7 +13,6 @@
 namespace augur {
 namespace {
 
-constexpr std::size_t kUsualRows = 512;
 constexpr int kLeastPromptRows = 8;  ///< half a kernel's tile: next to free beside others
 
 }  // namespace

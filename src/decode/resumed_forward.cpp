@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "draft/usual_sizes.h"
+
 namespace augur {
 namespace {
 
@@ -18,7 +20,6 @@ void ResumedForward::begin(int lowest_tap, std::size_t sequences, std::size_t ro
   early_row_.clear();
   offsets_.clear();
   // Trees differ in size from round to round.
-  constexpr std::size_t kUsualRows = 512;
   offsets_.reserve(std::max(rows, kUsualRows));
   early_row_.reserve(std::max(rows, kUsualRows));
   early_.reserve(sequences);
