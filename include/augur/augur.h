@@ -98,6 +98,9 @@ typedef struct augur_request {
 typedef int32_t (*augur_token_callback)(const char* text, size_t length, int32_t token, void* user);
 
 const char* augur_version(void);
+/* The commit that the library is built from, twelve hexadecimal digits, with "-dirty" behind where files
+ * differed; or "unknown". */
+const char* augur_commit(void);
 /* Message of this thread's last failure; "" when there was none. Valid until the thread's next call. */
 const char* augur_last_error(void);
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "augur/build_info.h"
 #include "augur/engine.h"
 #include "io/mapped_file.h"
 #include "lab/suite/cell.h"
@@ -64,8 +65,19 @@ std::uint64_t ContentHashes::of(const fs::path& path) {
   return hash;
 }
 
+std::uint64_t hash_without(const fs::path& file, std::string_view text) {
+  const MappedFile mapped(file.string());
+  std::string bytes(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
+  if (!text.empty()) {
+    for (std::size_t at = 0; (at = bytes.find(text, at)) != std::string::npos; at += text.size()) {
+      std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), text.size(), '\0');
+    }
+  }
+  return hash_content(std::as_bytes(std::span(bytes)));
+}
+
 std::string program_identity() {
-  return fmt::format("{} {}", version(), hex(ContentHashes().of("/proc/self/exe")));
+  return fmt::format("{} {}", version(), hex(hash_without("/proc/self/exe", build_info().commit)));
 }
 
 }  // namespace augur

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace augur {
@@ -21,7 +22,12 @@ class ContentHashes {
   std::map<std::filesystem::path, std::uint64_t> known_;
 };
 
-/// The version of this program and the hash of its file: another build may be faster or slower.
+/// Of what a file holds with a text in it, wherever it stands, as zeros. Error naming a file that cannot be
+/// read.
+std::uint64_t hash_without(const std::filesystem::path& file, std::string_view text);
+
+/// The version of this program and the hash of its file: another build may be faster or slower. The name of
+/// its commit, which nothing depends on, is left out.
 std::string program_identity();
 
 }  // namespace augur

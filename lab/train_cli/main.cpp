@@ -5,6 +5,7 @@
 #include <new>
 #include <string>
 
+#include "cli/version.h"
 #include "parts.h"
 
 namespace {
@@ -24,6 +25,7 @@ std::string typed(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   CLI::App app{"Train the learned parts of speculative decoding for a target model", "augur train"};
+  app.set_version_flag("--version", augur::cli::version_text, "Print version, kernel variants and build");
   app.require_subcommand(1);
   app.footer(
       "Without libtorch: augur train frspec, augur train dynaspec (draft vocabularies; each has --help)");
@@ -39,7 +41,7 @@ int main(int argc, char** argv) {
       {"acceptance", augur::add_acceptance(program)}, {"hetero", augur::add_hetero(program)}};
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& request) {  // --help
+  } catch (const CLI::Success& request) {  // --help, --version
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
     const auto chosen = app.get_subcommands();

@@ -16,6 +16,7 @@
 #include "api/memory_check.h"
 #include "api/plan_names.h"
 #include "api/policy_cache.h"
+#include "augur/build_info.h"
 #include "base/error.h"
 #include "decode/decoder.h"
 #include "draft/common/text_rows.h"
@@ -26,14 +27,10 @@
 #include "io/part_location.h"
 #include "io/prompt_text.h"
 
-#ifndef AUGUR_VERSION
-#error "AUGUR_VERSION comes from the build"
-#endif
-
 namespace augur {
 
 std::string_view version() {
-  return AUGUR_VERSION;
+  return build_info().version;
 }
 
 EngineOptions::NamedDraftModel EngineOptions::NamedDraftModel::parse(std::string_view text) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "augur/augur.h"
+#include "augur/build_info.h"
 #include "augur/engine.h"
 #include "augur/session.h"
 #include "base/error.h"
@@ -202,7 +203,11 @@ augur::Request request_of(const augur_request& from) {
 }  // namespace
 
 const char* augur_version(void) {
-  return augur::version().data();
+  return augur::build_info().version.data();
+}
+
+const char* augur_commit(void) {
+  return augur::build_info().commit.data();
 }
 
 const char* augur_last_error(void) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "augur/build_info.h"
 #include "augur/engine.h"
 #include "io/unicode.h"
 #include "server/process_metrics.h"
@@ -168,9 +169,12 @@ std::vector<prometheus::MetricFamily> ServerMetrics::Families::as_llamacpp(const
 
 ServerMetrics::ServerMetrics(const std::string& model, bool llamacpp)
     : families_(std::make_unique<Families>(model, llamacpp)) {
+  const BuildInfo& build = build_info();
   families_
       ->gauge("augur:build_info", "The program.",
-              {{"version", std::string(version())}, {"compiler", __VERSION__}})
+              {{"version", std::string(build.version)},
+               {"commit", std::string(build.commit)},
+               {"compiler", std::string(build.compiler)}})
       .Set(1);
 }
 ServerMetrics::~ServerMetrics() = default;

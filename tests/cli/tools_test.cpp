@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "augur/build_info.h"
 #include "cli/program.h"
 
 namespace augur::test {
@@ -26,7 +27,11 @@ using ::testing::StartsWith;
 TEST(Program, VersionNamesKernelsAndBuild) {
   const Outcome outcome = run_augur({"--version"});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.out, AllOf(StartsWith("augur "), HasSubstr("kernels: "), HasSubstr("build: ")));
+  const BuildInfo& build = build_info();
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(StartsWith(fmt::format("augur {} ({})\nkernels: ", build.version, build.commit)),
+            HasSubstr(fmt::format("\nbuild: {}, {}, {}\n", build.compiler, build.type, build.flags))));
 }
 
 TEST(Program, HelpOfEverySubcommand) {

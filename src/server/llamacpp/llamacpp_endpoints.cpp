@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "augur/build_info.h"
 #include "server/answers/json_answers.h"
 #include "server/endpoint.h"
 #include "server/fields/json_fields.h"
@@ -75,7 +76,7 @@ void props(const Served& served, const HttpRequest&, const std::shared_ptr<Excha
       {"bos_token", model.bos_token},
       {"eos_token", model.eos_token},
       {"speculative", speculative_props(served)},
-      {"build_info", "augur " + std::string(version())},
+      {"build_info", fmt::format("augur {} ({})", build_info().version, build_info().commit)},
       {"system_fingerprint", model.fingerprint}};
   exchange->respond(200, text_of(body));
 }

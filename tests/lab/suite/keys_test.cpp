@@ -105,6 +105,24 @@ TEST_F(Keys, TheStatesHeaderKnowsProgramModelAndDatastore) {
   EXPECT_NE(header()["datastore"], before["datastore"]);
 }
 
+TEST(ContentHashes, OfAProgramLeaveItsCommitOut) {
+  const testing_support::TemporaryFolder folder;
+  const auto hash_of = [&](const std::string& bytes, std::string_view commit) {
+    const fs::path file = folder.path() / "program";
+    std::ofstream(file, std::ios::binary) << bytes;
+    return hash_without(file, commit);
+  };
+  const std::string_view clean("0123456789ab"), dirty("ba9876543210-dirty");
+  const auto program = [](std::string commit, char code) {
+    commit.resize(32, '\0');  // as build_info.cpp keeps it
+    return "code" + commit + code;
+  };
+  EXPECT_EQ(hash_of(program(std::string(clean), 'a'), clean),
+            hash_of(program(std::string(dirty), 'a'), dirty));
+  EXPECT_NE(hash_of(program(std::string(clean), 'a'), clean),
+            hash_of(program(std::string(clean), 'b'), clean));
+}
+
 TEST(ContentHashes, TellApartWhatDiffersInAnyByte) {
   const testing_support::TemporaryFolder folder;
   const fs::path file = folder.path() / "file";

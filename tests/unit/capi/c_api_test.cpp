@@ -10,9 +10,15 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::StartsWith;
 
 const std::string kModel = std::string(AUGUR_SOURCE_DIR) + "/models/stories260k";
+
+TEST(CApi, TellsVersionAndCommit) {
+  EXPECT_THAT(augur_version(), MatchesRegex("[0-9]+[.][0-9]+[.][0-9]+"));
+  EXPECT_THAT(augur_commit(), MatchesRegex("[0-9a-f]{12}(-dirty)?|unknown"));
+}
 
 TEST(CApi, LoadsStreamsAndStops) {
   augur_engine_options options = augur_engine_options_default();

@@ -1,11 +1,13 @@
 #include "server/server_metrics.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <ctime>
 #include <string>
 
+#include "augur/build_info.h"
 #include "io/unicode.h"
 
 namespace augur {
@@ -95,9 +97,14 @@ TEST(ServerMetrics, UsageIsOfWhatRuns) {
 }
 
 TEST(ServerMetrics, TellsOfTheProcess) {
+  const BuildInfo& build = build_info();
+  const std::string built =
+      fmt::format("augur:build_info{{model_name=\"m\",commit=\"{}\",compiler=\"{}\",version=\"{}\"}} 1\n",
+                  build.commit, build.compiler, build.version);
   while (std::clock() < CLOCKS_PER_SEC / 20) {  // some ticks of the system's clock
   }
   const std::string text = ServerMetrics("m").text({});
+  EXPECT_THAT(text, HasSubstr(built));
   for (const char* name :
        {"process_cpu_seconds_total ", "process_resident_memory_bytes ", "process_open_fds ",
         "process_max_fds ", "process_start_time_seconds ", "process_threads ",

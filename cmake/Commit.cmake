@@ -1,0 +1,23 @@
+# cmake -D SOURCE=folder -D OUT=file -P Commit.cmake: writes a header with the commit of the source, if it is not what
+# the file says. An archive has it in commit.txt, where git wrote it (export-subst in .gitattributes); a clone asks git.
+file(READ ${CMAKE_CURRENT_LIST_DIR}/commit.txt commit)
+string(STRIP "${commit}" commit)
+if(NOT commit MATCHES "^[0-9a-f]+$")
+  set(commit "")
+  set(git git --no-optional-locks -C ${SOURCE})
+  # Of the repository that the source is, not of one that it happens to lie in.
+  execute_process(COMMAND ${git} rev-parse --show-prefix HEAD OUTPUT_VARIABLE said ERROR_QUIET RESULT_VARIABLE failed)
+  if(NOT failed AND said MATCHES "^\n([0-9a-f]+)\n$")
+    set(commit ${CMAKE_MATCH_1})
+    execute_process(COMMAND ${git} diff-index --quiet HEAD -- RESULT_VARIABLE changed OUTPUT_QUIET ERROR_QUIET)
+  endif()
+endif()
+if(commit)
+  string(SUBSTRING ${commit} 0 12 commit)
+  if(changed)
+    string(APPEND commit "-dirty")
+  endif()
+else()
+  set(commit unknown)
+endif()
+file(CONFIGURE OUTPUT ${OUT} CONTENT "#define AUGUR_COMMIT \"${commit}\"\n")
