@@ -1,11 +1,15 @@
-# xgrammar, the library behind src/grammar, compiled from the source that scripts/get_xgrammar.sh fetches: target
-# augur_xgrammar with its headers, or no such target where AUGUR_GRAMMAR is off or the source cannot be had.
+# xgrammar, the library behind src/grammar, compiled from the source that scripts/get_xgrammar.sh fetches, or that a
+# release's archive has in third_party/: target augur_xgrammar with its headers, or no such target where AUGUR_GRAMMAR is
+# off or the source cannot be had.
 option(AUGUR_GRAMMAR "Structured output: JSON schemas, regular expressions and grammars (fetches xgrammar)" ON)
-set(AUGUR_XGRAMMAR_SOURCE "" CACHE PATH "Source tree of xgrammar 0.2.8; empty: what scripts/get_xgrammar.sh fetches")
+set(AUGUR_XGRAMMAR_SOURCE "" CACHE PATH "Source tree of xgrammar 0.2.8; empty: third_party/, or what scripts/get_xgrammar.sh fetches")
 if(NOT AUGUR_GRAMMAR)
   return()
 endif()
 set(xgrammar ${AUGUR_XGRAMMAR_SOURCE})
+if(NOT xgrammar AND EXISTS ${CMAKE_SOURCE_DIR}/third_party/xgrammar)
+  set(xgrammar ${CMAKE_SOURCE_DIR}/third_party/xgrammar)
+endif()
 if(NOT xgrammar)
   execute_process(COMMAND ${CMAKE_SOURCE_DIR}/scripts/get_xgrammar.sh OUTPUT_VARIABLE xgrammar
                   OUTPUT_STRIP_TRAILING_WHITESPACE)

@@ -2,9 +2,10 @@
 # Installs the Debian packages that Augur is built with. Only missing ones: with everything in place it
 # changes nothing, needs no privileges and takes a fraction of a second.
 #
-# usage: scripts/bootstrap.sh [--dev] [--train]
+# usage: scripts/bootstrap.sh [--dev] [--train] [--release]
 #   --dev    clang's format, tidy and fuzzing tools, and what checks with real clients need, too
 #   --train  what `augur train` is built with, too (libtorch)
+#   --release  what scripts/release.sh makes packages and an image with, too
 # AUGUR_SKIP_BOOTSTRAP=1 trusts that the tools are there (other distributions, containers without apt).
 set -euo pipefail
 
@@ -18,13 +19,15 @@ build_packages=(
 )
 dev_packages=(clang clang-format clang-tidy libclang-rt-14-dev python3-venv)
 train_packages=(libtorch-dev)
+release_packages=(debhelper dpkg-dev lintian help2man man-db patchelf mmdebstrap umoci curl systemd)
 
 packages=("${build_packages[@]}")
 for option in "$@"; do
   case "$option" in
     --dev) packages+=("${dev_packages[@]}") ;;
     --train) packages+=("${train_packages[@]}") ;;
-    *) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    --release) packages+=("${release_packages[@]}") ;;
+    *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
 
