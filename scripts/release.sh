@@ -54,6 +54,7 @@ else
   version=$declared~git$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y%m%d).${hash:0:12}
 fi
 name=augur-$version
+image_tag=${version//\~/-}  # which may have no tilde
 out=$(realpath -m "${out:-build/releases/$version}")
 work=$(mktemp -d)
 server=
@@ -131,7 +132,7 @@ make_packages() {
     "$maintainer" "$(date -u -R -d "@$SOURCE_DATE_EPOCH")" >"$work/package/augur/debian/changelog"
   (cd "$work/package/augur" && DEB_BUILD_OPTIONS=noautodbgsym AUGUR_BUILD=$build dpkg-buildpackage -b -us -uc) \
     >"$work/package.log" 2>&1 || { tail -n 30 "$work/package.log" >&2; die "the packages could not be made"; }
-  lintian --fail-on error "$work"/package/*.deb >&2 || die "lintian has found errors"
+  lintian --fail-on error --suppress-tags initial-upload-closes-no-bugs "$work"/package/*.deb >&2 || die "lintian has found errors"
   cp "$work"/package/*.deb "$out/"
 }
 
@@ -156,9 +157,9 @@ make_image() {
   while read -r word; do settings+=(--config.entrypoint "$word"); done < <(
     dockerfile ENTRYPOINT | python3 -c 'import json, sys; print("\n".join(json.load(sys.stdin)))')
   umoci init --layout "$work/image"
-  umoci new --image "$work/image:$version"
-  umoci raw add-layer --image "$work/image:${version}" "$work/image.tar"
-  umoci config --image "$work/image:$version" --created "$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)" \
+  umoci new --image "$work/image:$image_tag"
+  umoci raw add-layer --image "$work/image:$image_tag" "$work/image.tar"
+  umoci config --image "$work/image:$image_tag" --created "$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)" \
     --config.user "$(dockerfile USER)" --config.exposedports "$(dockerfile EXPOSE)" --config.volume "$(dockerfile VOLUME)" \
     --config.env "$(dockerfile ENV)" --config.env PATH=/usr/local/bin:/usr/bin:/bin --config.stopsignal "$(dockerfile STOPSIGNAL)" \
     --config.label "org.opencontainers.image.version=$version" --config.label "org.opencontainers.image.revision=$hash" \
@@ -247,7 +248,7 @@ check_release() {
   say "the image"
   mkdir "$work/layout"
   tar -xf "$out/$name-image.oci.tar" -C "$work/layout"
-  umoci unpack --image "$work/layout:$version" "$work/bundle" 2>"$work/unpack.log" || { cat "$work/unpack.log" >&2; die "umoci unpack"; }
+  umoci unpack --image "$work/layout:$image_tag" "$work/bundle" 2>"$work/unpack.log" || { cat "$work/unpack.log" >&2; die "umoci unpack"; }
   user=--userspec=$(dockerfile USER)
   no_compiler "$work/bundle/rootfs"
   demo "$work/bundle/rootfs" augur "$user"

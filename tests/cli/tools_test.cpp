@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "augur/build_info.h"
 #include "cli/program.h"
 
 namespace augur::test {
@@ -22,16 +21,15 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 
 TEST(Program, VersionNamesKernelsAndBuild) {
   const Outcome outcome = run_augur({"--version"});
   EXPECT_EQ(outcome.code, 0);
-  const BuildInfo& build = build_info();
-  EXPECT_THAT(
-      outcome.out,
-      AllOf(StartsWith(fmt::format("augur {} ({})\nkernels: ", build.version, build.commit)),
-            HasSubstr(fmt::format("\nbuild: {}, {}, {}\n", build.compiler, build.type, build.flags))));
+  EXPECT_THAT(outcome.out,
+              MatchesRegex("augur [0-9]+[.][0-9]+[.][0-9]+ [(]([0-9a-f]{12}(-dirty)?|unknown)[)]\n"
+                           "kernels: .+\nbuild: .+, .*, .*\n"));
 }
 
 TEST(Program, HelpOfEverySubcommand) {
