@@ -139,6 +139,27 @@ job_image() {
   check_or_skip "image" scripts/check_dockerfile.sh
 }
 
+# A release of this commit, made and proved in clean roots.
+job_package() {
+  heading "package"
+  scripts/bootstrap.sh --release || { skip "package (its tools could not be installed)"; return; }
+  built release augur_program augur_lab_program augur_shared || return
+  check_or_skip "package" scripts/release.sh --build build/release --out build/package --check
+  check "bill of materials" bill_is_valid build/package/*.cdx.json
+}
+
+bill_is_valid() { # FILE
+  { [[ -x build/cyclonedx/bin/pip ]] || python3 -m venv build/cyclonedx; } &&
+    build/cyclonedx/bin/pip install -q 'cyclonedx-python-lib[json-validation]==11.12.0' &&
+    build/cyclonedx/bin/python - "$1" <<'END'
+import sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+problem = JsonStrictValidator(SchemaVersion.V1_5).validate_str(open(sys.argv[1]).read())
+sys.exit(str(problem) if problem else 0)
+END
+}
+
 # The same tokens on processors that this machine is not.
 job_emulator() {
   heading "emulator"
