@@ -92,7 +92,7 @@ with open(f"{work}/{name}", "wb") as out:
 PY
 
 if ! is_right "$work/$file"; then
-  say "$file has the wrong size or SHA-256: expected $size bytes, $sha256"
+  say "$file: expected $size bytes with SHA-256 $sha256, found $(stat -c %s "$work/$file") with $(sha256sum <"$work/$file" | cut -d' ' -f1)"
   exit 1
 fi
 mv -f "$work/$file" "$target"

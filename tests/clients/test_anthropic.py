@@ -2,8 +2,7 @@
 import anthropic
 import pytest
 
-from asking import PARAMETERS, QUESTION, Distance, measure
-from conftest import Server
+from asking import PARAMETERS, QUESTION, Distance, measure, serve
 
 ASKED = {"model": "stories", "max_tokens": 30, "extra_body": {"temperature": 0},
          "messages": [{"role": "user", "content": QUESTION}]}
@@ -78,11 +77,8 @@ def test_errors_are_anthropics(client, model):
         client.messages.create(**ASKED, thinking={"type": "enabled", "budget_tokens": 1024})
     assert refused.value.body["error"]["type"] == "invalid_request_error"
     assert "thinking" in refused.value.body["error"]["message"]
-    locked = Server(model, "--api-key", "sesame")
-    try:
+    with serve(model, "--api-key", "sesame") as locked:
         with pytest.raises(anthropic.AuthenticationError) as refused:
             anthropic.Anthropic(base_url=locked.url, api_key="none", max_retries=0).messages.create(**ASKED)
         assert refused.value.body["error"]["type"] == "authentication_error"
         anthropic.Anthropic(base_url=locked.url, api_key="sesame", max_retries=0).messages.create(**ASKED)
-    finally:
-        locked.close()

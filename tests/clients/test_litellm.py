@@ -2,7 +2,7 @@
 import litellm
 import pytest
 
-from conftest import Server
+from asking import serve
 
 MESSAGES = [{"role": "user", "content": "Once upon a time"}]
 ASKED = {"messages": MESSAGES, "max_tokens": 30, "temperature": 0}
@@ -27,12 +27,12 @@ def test_refusals_are_its_own_errors(server):
 
 
 def test_router_asks_the_other_replica(model):
-    replicas = [Server(model), Server(model)]
-    # One failure takes a replica out: otherwise each retry is drawn anew, and may go where the last one failed.
-    router = litellm.Router(num_retries=3, allowed_fails=0, cooldown_time=60, model_list=[
-        {"model_name": "local", "litellm_params": of(replica)} for replica in replicas])
-    before = router.completion(model="local", **ASKED).choices[0].message.content
-    replicas[0].process.kill()
-    for _ in range(4):
-        assert router.completion(model="local", **ASKED).choices[0].message.content == before
-    replicas[1].close()
+    with serve(model) as first, serve(model) as second:
+        # One failure takes a replica out: otherwise each retry is drawn anew, and may go where the last one failed.
+        router = litellm.Router(num_retries=3, allowed_fails=0, cooldown_time=60, model_list=[
+            {"model_name": "local", "litellm_params": of(replica)} for replica in (first, second)])
+        before = router.completion(model="local", **ASKED).choices[0].message.content
+        first.kill()
+        for _ in range(4):
+            assert router.completion(model="local", **ASKED).choices[0].message.content == before
+        second.close()

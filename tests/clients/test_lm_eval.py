@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from conftest import Server
+from asking import serve
 
 TASKS = pathlib.Path(__file__).parent / "tasks"
 
@@ -34,11 +34,11 @@ def scores(server, folder):
 def test_scores_are_those_without_speculation(model, tmp_path, flags):
     found, drafted = [], []
     for which, more in (("plain", ("--spec-type", "none")), ("drafted", flags)):
-        server = Server(model, *more)
         (tmp_path / which).mkdir()
-        found.append(scores(server, tmp_path / which))
-        drafted.append(server.load()["num_draft_tokens"])
-        server.close()
+        with serve(model, *more) as server:
+            found.append(scores(server, tmp_path / which))
+            drafted.append(server.load()["num_draft_tokens"])
+            server.close()
     assert found[0] == found[1]
     assert drafted[0] == 0 and drafted[1] > 0
     results, answers = found[0]

@@ -5,8 +5,7 @@ import json
 import openai
 import pytest
 
-from asking import PARAMETERS, QUESTION, Distance, measure
-from conftest import Server
+from asking import PARAMETERS, QUESTION, Distance, measure, serve
 
 MESSAGES = [{"role": "user", "content": QUESTION}]
 TOOL = {"type": "function", "function": {"name": "measure", "description": "Measures.", "parameters": PARAMETERS}}
@@ -171,10 +170,7 @@ def test_errors_are_the_clients_own(client, model):
     assert unable.value.status_code == 501
     with pytest.raises(openai.APITimeoutError):
         chat(client.with_options(timeout=0.001), n=16, max_tokens=400, extra_body={"ignore_eos": True})
-    locked = Server(model, "--api-key", "sesame")
-    try:
+    with serve(model, "--api-key", "sesame") as locked:
         with pytest.raises(openai.AuthenticationError):
             chat(openai.OpenAI(base_url=locked.url + "/v1", api_key="none", max_retries=0))
         chat(openai.OpenAI(base_url=locked.url + "/v1", api_key="sesame", max_retries=0))
-    finally:
-        locked.close()

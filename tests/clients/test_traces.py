@@ -7,7 +7,8 @@ from google.protobuf import json_format
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from conftest import ROOT, Server
+from asking import serve
+from augur_server import STORIES
 
 
 def test_spans():
@@ -25,11 +26,11 @@ def test_spans():
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector) as collector:
         threading.Thread(target=collector.serve_forever, daemon=True).start()
-        server = Server(ROOT / "models/stories260k", "--spec-type", "ngram",
-                        "--otlp-endpoint", f"http://localhost:{collector.server_port}")
-        asked = {"prompt": "Once upon a time", "max_tokens": 30, "n": 2}
-        assert requests.post(server.url + "/v1/completions", json=asked, timeout=60).status_code == 200
-        server.close()  # it sends what waits
+        with serve(STORIES, "--spec-type", "ngram",
+                   "--otlp-endpoint", f"http://localhost:{collector.server_port}") as server:
+            asked = {"prompt": "Once upon a time", "max_tokens": 30, "n": 2}
+            assert requests.post(server.url + "/v1/completions", json=asked, timeout=60).status_code == 200
+            server.close()  # it sends what waits
         collector.shutdown()
     spans = []
     for path, body in bodies:

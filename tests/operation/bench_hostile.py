@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What others notice of hostile requests: the catalogue of tests/server/hostile against a server of a real model.
 
-  scripts/bench_hostile.py -m MODEL [--augur PROGRAM] [--tests build/release/bin/hostile_tests] [--clients 2]
-  scripts/bench_hostile.py -m MODEL [--augur PROGRAM] --crowd 2000
+  tests/operation/bench_hostile.py -m MODEL [-md DRAFT] [--tests build/release/bin/hostile_tests] [--clients 2]
+  tests/operation/bench_hostile.py -m MODEL [-md DRAFT] --crowd 2000
 
 A neighbour streams without end, one token a step, and /health is asked all the time: first beside ordinary requests of
 32 tokens, then beside the catalogue, which the tests write. Bars: /health p99 at most 0.5 s; the neighbour's time
@@ -14,7 +14,7 @@ closed, a client that sends its header by the byte and one that reads its stream
 and texts to be saved on a full disk. Bars: every request of a client with a key is answered; its time between tokens,
 p99, at most twice that when it is alone; saves are a 507; after SIGTERM its stream goes on to its end and the server
 ends with 0.
-Times mean something on a machine that does nothing else.
+Times mean something on a machine that does nothing else. AUGUR names another program than the one that is built.
 """
 import argparse
 import collections
@@ -31,7 +31,8 @@ import tempfile
 import threading
 import time
 
-from server_process import Server, add_arguments, drafting
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from augur_server import PATIENCE, Server, events  # noqa: E402
 
 MIB = 1 << 20
 # What the flags of this server let requests take, in MiB.
@@ -40,7 +41,6 @@ HTTP_THREADS, GRAMMAR_THREADS = 2, 2
 ALLOWED = (KV_MEMORY + CACHE_RAM + HTTP_MEMORY + GRAMMAR_THREADS * GRAMMAR_MEMORY + HTTP_THREADS * TEMPLATE_MEMORY)
 SPARE = 64
 HOSTILE_ADDRESS = "127.0.0.2"  # a client of its own beside the neighbour
-PATIENCE = 120
 SLOTS = 4  # whose texts are saved
 
 
@@ -95,11 +95,11 @@ class Watch(Busy):
         if answer.status != 200:
             raise ValueError(f"status {answer.status}")
         before = None
-        for line in answer:
+        for event in events(answer):
             if self.stop.is_set():
                 break
-            self.streams += line.startswith(b"data: [DONE]")
-            if not line.startswith(b"data: {"):
+            if event is None:
+                self.streams += 1
                 continue
             now = time.perf_counter()
             if before is not None:
@@ -109,11 +109,8 @@ class Watch(Busy):
 
     def look(self):
         begin = time.perf_counter()
-        connection = self.server.connect(PATIENCE)
-        connection.request("GET", "/health")
-        if connection.getresponse().status != 200:
+        if self.server.ask("GET", "/health", timeout=PATIENCE)[0] != 200:
             raise ValueError("/health is not 200")
-        connection.close()
         self.health.append(time.perf_counter() - begin)
         time.sleep(0.01)
 
@@ -223,26 +220,19 @@ class Crowd(Busy):
                 pass
 
     def save(self):
-        connection = self.server.connect(PATIENCE)
         for slot in range(SLOTS):
-            connection.request("POST", f"/slots/{slot}?action=save", json.dumps({"filename": f"text{slot}"}), HEADERS)
-            answer = connection.getresponse()
-            answer.read()
-            self.statuses[answer.status] += 1
-            if answer.status in (200, 500):
-                self.faults.append(f"a text is saved on a full disk: {answer.status}, expected 507")
-        connection.close()
+            status, _ = self.server.ask("POST", f"/slots/{slot}?action=save", {"filename": f"text{slot}"}, HEADERS)
+            self.statuses[status] += 1
+            if status in (200, 500):
+                self.faults.append(f"a text is saved on a full disk: {status}, expected 507")
         self.stop.wait(0.2)
 
 
 def fill_slots(server, count):
     """Has a text at each of the first places."""
     body = {"prompt": "Once upon a time", "max_tokens": 200, "ignore_eos": True}
-    def ask():
-        connection = server.connect(PATIENCE)
-        connection.request("POST", "/v1/completions", json.dumps(body), HEADERS)
-        connection.getresponse().read()
-    threads = [threading.Thread(target=ask) for _ in range(count)]
+    threads = [threading.Thread(target=server.ask, args=("POST", "/v1/completions", body, HEADERS))
+               for _ in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -254,21 +244,19 @@ def end_in_the_middle(server):
     connection = server.connect(PATIENCE)
     connection.request("POST", "/v1/completions", json.dumps(
         {"prompt": "Once upon a time", "max_tokens": 200, "ignore_eos": True, "stream": True}), HEADERS)
-    answer = connection.getresponse()
-    lines = iter(answer)
-    next(line for line in lines if line.startswith(b"data: {"))
-    server.process.terminate()
-    faults = [] if any(line.startswith(b"data: [DONE]") for line in lines) else ["the stream was cut off by SIGTERM"]
+    stream = events(connection.getresponse())
+    next(stream)
+    server.terminate()
+    faults = [] if None in list(stream) else ["the stream was cut off by SIGTERM"]
     try:
-        if server.process.wait(PATIENCE) != 0:
-            faults.append(f"the server ended with {server.process.returncode}")
+        if (code := server.ended()) != 0:
+            faults.append(f"the server ended with {code}")
     except subprocess.TimeoutExpired:
-        server.process.kill()
         faults.append("the server does not end")
     return faults
 
 
-def bench_crowd(args):
+def bench_crowd(args, drafting):
     """Exits with 1 where a bar is missed."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -276,9 +264,8 @@ def bench_crowd(args):
         # A file system of its own, which is full.
         script = 'mount -t tmpfs -o size=64k none "$0" && { head -c 1M /dev/zero > "$0/full"; exec "$@"; }'
         log, unread = os.pipe()  # holds what a pipe holds; nobody reads it
-        server = Server(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, folder,
-                         args.augur, "serve", "-m", args.model, "--port", "0", "--api-key", KEY,
-                         "--slot-save-path", folder, *drafting(args)], stderr=unread)
+        server = Server(args.model, "--api-key", KEY, "--slot-save-path", folder, *drafting, stderr=unread,
+                        before=["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, folder])
         os.close(unread)
         fill_slots(server, SLOTS)
         with Watch(server) as alone:
@@ -307,22 +294,20 @@ def bench_crowd(args):
     sys.exit(1 if faults else 0)
 
 
-def memory(server, name):
-    text = pathlib.Path(f"/proc/{server.process.pid}/status").read_text(encoding="ascii")
-    return int(re.search(rf"{name}:\s+(\d+)", text).group(1)) / 1024
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_arguments(parser)
+    parser.add_argument("-m", dest="model", required=True)
+    parser.add_argument("-md", dest="draft")
+    parser.add_argument("--spec-type")
     parser.add_argument("--tests", default="build/release/bin/hostile_tests")
     parser.add_argument("--clients", type=int, default=2, help="that send the catalogue")
     parser.add_argument("--seconds", type=float, default=30, help="of ordinary requests; of each part of --crowd")
     parser.add_argument("--crowd", type=int, metavar="N",
                         help="connections that say nothing, instead of the catalogue")
     args = parser.parse_args()
+    drafting = (["-md", args.draft] if args.draft else []) + (["--spec-type", args.spec_type] if args.spec_type else [])
     if args.crowd:
-        bench_crowd(args)
+        bench_crowd(args, drafting)
 
     with tempfile.TemporaryDirectory() as folder:
         catalogue = pathlib.Path(folder, "catalogue.jsonl")
@@ -331,14 +316,12 @@ def main():
         cases = [json.loads(line) for line in catalogue.read_text(encoding="utf-8").splitlines()]
         saved = pathlib.Path(folder, "saved")
         saved.mkdir()
-        server = Server([args.augur, "serve", "-m", args.model, "--port", "0", "--no-log-requests",
-                         "--kv-memory", str(KV_MEMORY), "--cache-ram", str(CACHE_RAM),
-                         "--http-memory", str(HTTP_MEMORY), "--threads-http", str(HTTP_THREADS),
-                         "--grammar-memory", str(GRAMMAR_MEMORY), "--grammar-threads", str(GRAMMAR_THREADS),
-                         "--template-memory", str(TEMPLATE_MEMORY), "--timeout", "5",
-                         "--slot-save-path", str(saved),
-                         *drafting(args)])
-        loaded = memory(server, "VmRSS")
+        server = Server(args.model, "--no-log-requests", "--kv-memory", str(KV_MEMORY), "--cache-ram", str(CACHE_RAM),
+                        "--http-memory", str(HTTP_MEMORY), "--threads-http", str(HTTP_THREADS),
+                        "--grammar-memory", str(GRAMMAR_MEMORY), "--grammar-threads", str(GRAMMAR_THREADS),
+                        "--template-memory", str(TEMPLATE_MEMORY), "--timeout", "5", "--slot-save-path", str(saved),
+                        *drafting)
+        loaded = server.memory()
         ordinary = {"kind": "ordinary", "name": "32 tokens", "then": "reads", "bytes":
                     'POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n'
                     'Content-Length: 67\r\n\r\n'
@@ -351,7 +334,7 @@ def main():
         begin = time.monotonic()
         with Watch(server) as beside_hostile:
             counts, faults = send_all(server, cases, args.clients)
-        peak = memory(server, "VmHWM")
+        peak = server.memory("VmHWM")
         took = time.monotonic() - begin
         server.close()
 

@@ -1,29 +1,27 @@
-#!/usr/bin/env python3
-"""The chat page in headless Chromium against a running server: a chat, a stop, a tree opened, a race that ends in
-"identical", at phone and desktop width, light and dark. Needs chromium, chromium-driver and PyPI's selenium.
-
-usage: scripts/check_page.py http://127.0.0.1:8080 [FOLDER]     FOLDER gets the screenshots"""
-import sys
-from pathlib import Path
-
+"""The chat page in headless Chromium: a chat, a stop, a tree opened, a race that ends in "identical", at phone and
+desktop width, light and dark. --screenshots names a folder for what it looks like."""
+import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+from augur_server import PATIENCE, Server
+
 WIDTHS = {"phone": (390, 844), "desktop": (1280, 860)}
-SECONDS = 120
 
 
 class Page:
-    def __init__(self, url, name, size, theme, folder):
+    def __init__(self, url, name, theme, folder, chromium, chromedriver):
         self.name = f"{name}-{theme}"
         self.folder = folder
+        size = WIDTHS[name]
         options = webdriver.ChromeOptions()
+        options.binary_location = chromium
         for flag in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-gpu"):
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
+        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(chromedriver))
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
             "width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False})
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
@@ -38,7 +36,7 @@ class Page:
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
     def until(self, condition):
-        return WebDriverWait(self.driver, SECONDS, poll_frequency=0.1).until(lambda _: condition())
+        return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.1).until(lambda _: condition())
 
     def shot(self, what):
         if self.folder:
@@ -61,7 +59,7 @@ class Page:
     def check(self, condition, what):
         if not condition:
             self.shot("failed")
-            raise SystemExit(f"{self.name}: {what}")
+            raise AssertionError(f"{self.name}: {what}")
 
     def wider(self):
         return self.driver.execute_script("return document.documentElement.scrollWidth > innerWidth")
@@ -129,26 +127,26 @@ def settings(page):
     page.one("#close-settings").click()
 
 
-def main():
-    if len(sys.argv) not in (2, 3):
-        raise SystemExit(__doc__)
-    folder = Path(sys.argv[2]) if len(sys.argv) == 3 else None
+@pytest.fixture(scope="module")
+def server(smollm2):
+    with Server(smollm2, "--spec-type", "ngram") as running:
+        yield running
+        running.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_page(request, need, server, width, theme):
+    folder = request.config.getoption("--screenshots")
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
-    for name, size in WIDTHS.items():
-        for theme in ("light", "dark"):
-            page = Page(sys.argv[1], name, size, theme, folder)
-            try:
-                page.shot("welcome")
-                for part in (chat, tree, settings, stop, race):
-                    part(page)
-                    page.check(not page.wider(), f"{part.__name__}: the page is wider than the window")
-                    log = page.driver.get_log("browser")
-                    page.check(not log, f"{part.__name__}: the console says {log}")
-                print(f"{page.name}: a chat, a tree, a stop, a race: {page.one('.verdict').text}")
-            finally:
-                page.driver.quit()
-
-
-if __name__ == "__main__":
-    main()
+    page = Page(server.url, width, theme, folder, need("chromium", "chromium"), need("chromedriver", "chromium-driver"))
+    try:
+        page.shot("welcome")
+        for part in (chat, tree, settings, stop, race):
+            part(page)
+            page.check(not page.wider(), f"{part.__name__}: the page is wider than the window")
+            log = page.driver.get_log("browser")
+            page.check(not log, f"{part.__name__}: the console says {log}")
+    finally:
+        page.driver.quit()

@@ -1,37 +1,30 @@
-#!/usr/bin/env python3
 """Two replicas of `augur serve` behind a proxy with the file that deploy/ has for it.
 
-  scripts/check_replicas.py -m MODEL --proxy nginx|haproxy [--requests 5000] [--restarts 4] [--clients 16]
-
 First conversations: each has to find its beginning where it was kept, nearly as often as with one server. Then a
-rolling restart under load: the replicas are ended (SIGTERM) and started again in turns, while clients ask, half of them
-for streams, some with bodies of a megabyte. No request may fail, the same request has to have the same answer whoever
-gives it, and vllm:generation_tokens_total of all processes together has to be what the clients have got. Exits with 1
-where anything is wrong.
+rolling restart under load: the replicas are ended (SIGTERM) and started again in turns, while clients ask (--requests in
+all), half of them for streams, some with bodies of a megabyte. No request may fail, the same request has to have the
+same answer whoever gives it, and vllm:generation_tokens_total of all processes together has to be what the clients have
+got.
 """
-import argparse
 import collections
+import contextlib
 import http.client
 import json
-import pathlib
 import random
 import re
-import shutil
-import signal
-import socket
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 
-from server_process import Server, add_arguments, drafting
+import pytest
 
-DEPLOY = pathlib.Path(__file__).resolve().parent.parent / "deploy"
+from augur_server import Server, events, free_port
+from proxies import proxy
+
+CLIENTS, RESTARTS = 16, 4
 KEY = "key-of-the-check"
 HEADERS = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
 # As the runbook has it: nginx notices nothing before it is refused something. The last scrape is there as soon as this
-# program looks again.
+# test looks again.
 LAME_DUCK = {"nginx": "0", "haproxy": "3"}
 ENDS = ["--drain-timeout", "60", "--final-scrape", "10"]
 SPREAD = 25  # seconds that the requests take at least: about as long as the restarts do
@@ -43,88 +36,41 @@ GENERATED = re.compile(r"^vllm:generation_tokens_total\{[^}]*\} ([0-9.e+]+)$", r
 class Replica:
     """One of the two; restarts at the same port. What each of its processes has generated is read all the time."""
 
-    def __init__(self, args, port):
-        self.args, self.port = args + ["--port", str(port)], port
+    def __init__(self, model, flags):
+        self.model, self.port = model, free_port()
+        self.flags = [*flags, "--port", str(self.port)]
         self.generated = []  # tokens, by process
         self.ending = threading.Event()
         self.start()
         self.reader = threading.Thread(target=self.read)
+
+    def __enter__(self):
         self.reader.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ending.set()
+        self.reader.join()
+        self.server.kill()
 
     def start(self):
-        self.server = Server(self.args)
+        self.server = Server(self.model, *self.flags)
         self.generated.append(0)
 
     def restart(self):
         self.server.close()  # which wants exit code 0
         self.start()
 
-    def close(self):
-        if self.server.process.poll() is None:
-            self.server.close()
-        self.ending.set()
-        self.reader.join()
-
     def read(self):
         while not self.ending.wait(0.05):
             process = len(self.generated) - 1
             try:
-                found = GENERATED.search(get(self.port, "/metrics"))
+                status, text = self.server.ask("GET", "/metrics", headers=HEADERS, timeout=10)
             except (OSError, http.client.HTTPException):
                 continue  # between two processes
-            if found and process == len(self.generated) - 1:
-                self.generated[process] = max(self.generated[process], int(float(found.group(1))))
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def get(port, path):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    try:
-        connection.request("GET", path, headers=HEADERS)
-        return connection.getresponse().read().decode()
-    finally:
-        connection.close()
-
-
-def configured(name, ports):
-    """A file of deploy/ with the addresses of this run."""
-    text = (DEPLOY / name).read_text()
-    for written, port in zip((8000, 8081, 8082), ports):
-        if text.count(f"127.0.0.1:{written}") != 1:
-            sys.exit(f"deploy/{name}: expected 127.0.0.1:{written} once")
-        text = text.replace(f"127.0.0.1:{written}", f"127.0.0.1:{port}")
-    return text
-
-
-def start_proxy(kind, folder, ports):
-    program = shutil.which(kind) or shutil.which(kind, path="/usr/sbin")
-    if not program:
-        print(f"not run: there is no {kind}")
-        sys.exit(77)
-    if kind == "haproxy":
-        (folder / "haproxy.cfg").write_text(configured("haproxy/haproxy.cfg", ports))
-        command = [program, "-db", "-f", folder / "haproxy.cfg"]
-    else:
-        folder.chmod(0o755)
-        (folder / "augur.conf").write_text(configured("nginx/augur.conf", ports))
-        (folder / "nginx.conf").write_text(
-            f"daemon off; pid {folder}/pid; error_log {folder}/error.log;\n"
-            f"events {{}}\nhttp {{ access_log off; client_body_temp_path {folder}/bodies; include augur.conf; }}\n")
-        command = [program, "-p", folder, "-c", folder / "nginx.conf"]
-    process = subprocess.Popen(command)
-    for _ in range(200):
-        try:
-            if get(ports[0], "/v1/models").startswith('{"object":"list"'):
-                return process
-        except (OSError, http.client.HTTPException):
-            pass
-        time.sleep(0.05)
-    sys.exit(f"{kind} does not answer")
+            if status == 200 and process == len(self.generated) - 1:
+                found = GENERATED.search(text.decode())
+                self.generated[process] = max(self.generated[process], int(float(found.group(1))) if found else 0)
 
 
 def ask(connection, path, body, headers):
@@ -135,21 +81,17 @@ def ask(connection, path, body, headers):
         raise RuntimeError(f"status {answer.status}: {answer.read()[:200]}")
     if not body.get("stream"):
         content = json.loads(answer.read())
-        choice = content["choices"][0]
-        return choice["text"] if "text" in choice else choice["message"]["content"], usage_of(content)
+        return content["choices"][0]["text"], usage_of(content)
     text, tokens, done = "", None, False
-    for line in answer:
-        line = line.decode().strip()
-        if line == "data: [DONE]":
+    for event in events(answer):
+        if event is None:
             done = True
-        elif line.startswith("data: "):
-            event = json.loads(line[6:])
-            if "error" in event:
-                raise RuntimeError(f"in a stream: {event['error']}")
-            for choice in event["choices"]:
-                text += choice["text"]
-            if event.get("usage"):
-                tokens = usage_of(event)
+            continue
+        if "error" in event:
+            raise RuntimeError(f"in a stream: {event['error']}")
+        text += "".join(choice["text"] for choice in event["choices"])
+        if event.get("usage"):
+            tokens = usage_of(event)
     if not done or tokens is None:
         raise RuntimeError("a stream broke off")
     return text, tokens
@@ -162,14 +104,14 @@ def usage_of(content):
 class Load:
     """Clients that ask one thing after another until they are told to end, or have asked ten times what they should."""
 
-    def __init__(self, port, clients, requests):
+    def __init__(self, port, requests):
         self.port, self.most = port, 10 * requests
-        self.pause = SPREAD * clients / requests
+        self.pause = SPREAD * CLIENTS / requests
         self.lock = threading.Lock()
         self.ending = threading.Event()
         self.asked = self.streams = self.tokens = 0
         self.failures, self.answers = [], {}
-        self.threads = [threading.Thread(target=self.client, args=(i,)) for i in range(clients)]
+        self.threads = [threading.Thread(target=self.client, args=(i,)) for i in range(CLIENTS)]
         for thread in self.threads:
             thread.start()
 
@@ -246,65 +188,41 @@ def cached_share(port, salt, names_itself, conversations=16):
     return counts["cached"] / max(1, counts["prompt"])
 
 
-def check_conversations(port, replicas, names_itself):
-    alone = cached_share(replicas[0].port, "alone", names_itself)
-    behind = cached_share(port, "behind the proxy", names_itself)
-    print(f"cached tokens of conversations: {behind:.0%}, of one server {alone:.0%}")
-    return alone > 0.3 and behind > 0.95 * alone
-
-
-def check_restarts(port, replicas, args, before):
-    load = Load(port, args.clients, args.requests)
-    for i in range(args.restarts):
-        load.wait_for((i + 1) * args.requests // (args.restarts + 1))
-        began = time.monotonic()
-        replicas[i % 2].restart()
-        print(f"restart {i + 1} of {'ab'[i % 2]}: {time.monotonic() - began:.1f} s, {load.asked} asked", flush=True)
-        time.sleep(SETTLES)
-    if load.asked >= load.most:
-        load.failures.append("the clients had ended before the last restart had")
-    load.wait_for(args.requests)
-    load.finish()
+def check_restarts(port, replicas, requests, say):
+    time.sleep(0.5)  # what was counted is read
+    before = sum(sum(replica.generated) for replica in replicas)
+    load = Load(port, requests)
+    try:
+        for i in range(RESTARTS):
+            load.wait_for((i + 1) * requests // (RESTARTS + 1))
+            replicas[i % 2].restart()
+            time.sleep(SETTLES)
+        if load.asked >= load.most:
+            load.failures.append("the clients had ended before the last restart had")
+        load.wait_for(requests)
+    finally:
+        load.finish()
     for replica in replicas:
-        replica.close()
+        replica.server.close()
     generated = sum(sum(replica.generated) for replica in replicas) - before
-    for failure in load.failures[:20]:
-        print(failure)
-    print(f"{load.asked} requests, {load.streams} of them streams, over {args.restarts} restarts: "
-          f"{len(load.failures)} failed; {load.tokens} tokens got, {generated} counted")
-    return not load.failures and load.tokens == generated and load.asked >= args.requests
+    say(f"{load.asked} requests, {load.streams} of them streams, over {RESTARTS} restarts: {len(load.failures)} failed; "
+        f"{load.tokens} tokens got, {generated} counted")
+    assert not load.failures, "\n".join(load.failures[:20])
+    assert load.tokens == generated and load.asked >= requests
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    parser.add_argument("--proxy", choices=["nginx", "haproxy"], required=True)
-    parser.add_argument("--requests", type=int, default=5000)
-    parser.add_argument("--restarts", type=int, default=4)
-    parser.add_argument("--clients", type=int, default=16)
-    args = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started ends, too
-
-    ports = [free_port() for _ in range(3)]
-    serve = [args.augur, "serve", "-m", args.model, "--api-key", KEY, "--no-log-requests", *ENDS,
-             "--lame-duck", LAME_DUCK[args.proxy], *drafting(args)]
-    replicas, proxy, fine = [], None, False
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            replicas += [Replica(serve, port) for port in ports[1:]]
-            proxy = start_proxy(args.proxy, pathlib.Path(folder), ports)
-            fine = check_conversations(ports[0], replicas, names_itself=args.proxy == "nginx")  # HAProxy reads bodies
-            time.sleep(0.5)  # what was counted is read
-            before = sum(sum(replica.generated) for replica in replicas)
-            fine &= check_restarts(ports[0], replicas, args, before)
-        finally:
-            for replica in replicas:
-                replica.close()
-            if proxy:
-                proxy.terminate()
-                proxy.wait(30)
-    sys.exit(not fine)
-
-
-if __name__ == "__main__":
-    main()
+@pytest.mark.parametrize("kind", ["nginx", "haproxy"])
+def test_restarts_are_not_noticed(request, need, tmp_path, drafting, say, kind):
+    option = request.config.getoption
+    flags = ["--api-key", KEY, "--no-log-requests", *ENDS, "--lame-duck", LAME_DUCK[kind], *drafting]
+    with contextlib.ExitStack() as stack:
+        replicas = [stack.enter_context(Replica(option("--model"), flags)) for _ in range(2)]
+        addresses = [f"127.0.0.1:{replica.port}" for replica in replicas]
+        url = stack.enter_context(proxy(kind, need, tmp_path, addresses, HEADERS))
+        port = int(url.rsplit(":", 1)[1])
+        names_itself = kind == "nginx"  # HAProxy reads bodies
+        alone = cached_share(replicas[0].port, "alone", names_itself)
+        behind = cached_share(port, "behind the proxy", names_itself)
+        say(f"cached tokens of conversations: {behind:.0%}, of one server {alone:.0%}")
+        assert alone > 0.3 and behind > 0.95 * alone
+        check_restarts(port, replicas, option("--requests") or 5000, say)

@@ -1,7 +1,4 @@
-#!/usr/bin/env python3
-"""Load of every kind for minutes: a server must neither crash, nor lose an answer, nor grow.
-
-  scripts/soak.py -m MODEL [-md DRAFT] [--spec-type TYPES] [--minutes 10] [--clients 32]
+"""Load of every kind for --minutes: a server must neither crash, nor lose an answer, nor grow.
 
 Clients ask whole and streamed, greedy and seeded, raw, chats, under schemas, with plans of their own; some go away at
 once, before the first token, or midway; some send what is no request, send slowly, or read slowly; now and then all ask
@@ -9,22 +6,21 @@ at once, which is more than the queue holds. Checks: a greedy question that come
 answered has one end and one [DONE]; every answer has a status of those that belong to its question; 429 has
 Retry-After; `/metrics` counts as many running and waiting requests as there are, none at the end; and, with a request
 still running, SIGTERM lets it finish and ends the server with 0. The memory in use may grow by 5 % from the first
-third of the time to the end (not under a sanitizer: --no-memory). Exits with 1 where anything is wrong.
+third of the time to the end.
 """
-import argparse
 import collections
 import http.client
 import json
 import random
 import re
 import socket
-import sys
 import threading
 import time
 import traceback
 
-from server_process import Server, add_arguments, drafting
+from augur_server import Server, eventually, events
 
+CLIENTS = 32
 QUESTIONS = ["Once upon a time", "List three colours.", "def add(a, b):", "The capital of France is", "One day, Tom",
              "Write a long story about a cat that learns to swim.", "1, 2, 3, 4, 5, 6,"]
 LONG = "The quick brown fox jumps over the lazy dog. "  # at most 32 tokens
@@ -44,12 +40,12 @@ MEANT_TO_FAIL = {400, 404, 405, 408, 413, 429, 431, 503}
 
 
 class Soak:
-    def __init__(self, server, args):
-        self.server, self.args = server, args
+    def __init__(self, server, minutes):
+        self.server = server
         self.counts, self.faults = collections.Counter(), []
         self.greedy = {}
         self.lock = threading.Lock()
-        self.end = time.monotonic() + 60 * args.minutes
+        self.end = time.monotonic() + 60 * minutes
         self.storm = threading.Event()
         _, counted = server.post("/tokenize", {"prompt": LONG})
         self.long = LONG * min(40, counted["max_model_len"] // 2 // 32)
@@ -61,7 +57,6 @@ class Soak:
     def fault(self, what):
         with self.lock:
             self.faults.append(what)
-            print(what, flush=True)
 
     def body(self, pick):
         question = pick.randrange(len(QUESTIONS))
@@ -96,21 +91,17 @@ class Soak:
             answer = connection.getresponse()
             if not self.status(answer, {200, 429}):
                 return answer.read()
-            text, ends, done, events = "", 0, 0, 0
-            for line in answer:
-                line = line.decode().strip()
-                if not line.startswith("data: "):
-                    continue
-                if line == "data: [DONE]":
+            text, ends, done, seen = "", 0, 0, 0
+            for event in events(answer):
+                if event is None:
                     done += 1
                     continue
-                event = json.loads(line[6:])
                 if "error" in event:
                     return self.fault(f"a stream failed: {event}")
-                events += 1
+                seen += 1
                 text += event["choices"][0]["text"]
                 ends += event["choices"][0]["finish_reason"] is not None
-                if events == leave_after:
+                if seen == leave_after:
                     return self.count("left midway")
                 if slowly:
                     time.sleep(0.02)
@@ -234,18 +225,11 @@ class Soak:
                 where = traceback.extract_tb(error.__traceback__)
                 calls = [frame.name for frame in where if frame.filename == __file__]
                 self.fault(f"{'/'.join(calls)}: {type(error).__name__}: {error}")
-                if self.server.process.poll() is not None:
+                if not self.server.runs:
                     return
 
-    def memory(self):
-        with open(f"/proc/{self.server.process.pid}/status", encoding="ascii") as file:
-            return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1)) / 1024
-
     def gauges(self):
-        connection = self.server.connect(60)
-        connection.request("GET", "/metrics")
-        text = connection.getresponse().read().decode()
-        connection.close()
+        text = self.server.get("/metrics")
         return [float(re.search(rf"^vllm:num_requests_{what}{{[^}}]*}} (\S+)", text, re.M).group(1))
                 for what in ("running", "waiting")]
 
@@ -256,73 +240,49 @@ class Soak:
             {"prompt": QUESTIONS[0], "max_tokens": 300, "ignore_eos": True, "stream": True}))
         answer = connection.getresponse()
         answer.readline()
-        self.server.process.terminate()
-        rest = answer.read().decode()
-        if "[DONE]" not in rest:
+        self.server.terminate()
+        if None not in list(events(answer)):
             self.fault("SIGTERM cut off a stream")
-        code = self.server.process.wait(120)
-        if code != 0:
+        if (code := self.server.ended()) != 0:
             self.fault(f"the server ended with {code}")
 
     def run(self):
-        clients = [threading.Thread(target=self.client, args=(i,)) for i in range(self.args.clients)]
+        """(when, MiB) all the time."""
+        clients = [threading.Thread(target=self.client, args=(i,)) for i in range(CLIENTS)]
         begin = time.monotonic()
         for client in clients:
             client.start()
-        samples, said = [], begin
-        while time.monotonic() < self.end and self.server.process.poll() is None:
+        samples = []
+        while time.monotonic() < self.end and self.server.runs:
+            samples.append((time.monotonic(), self.server.memory()))
             time.sleep(1)
-            now = time.monotonic()
-            samples.append((now, self.memory() if self.server.process.poll() is None else 0))
-            if int(now - begin) % 30 < 6:
+            if int(time.monotonic() - begin) % 30 < 6:
                 self.storm.set()
             else:
                 self.storm.clear()
-            if now - said > 60:
-                said = now
-                print(f"{(now - begin) / 60:.0f} min, {samples[-1][1]:.0f} MiB, {dict(self.counts)}", flush=True)
         for client in clients:
             client.join()
-        if self.server.process.poll() is not None:
+        if not self.server.runs:
             self.fault(f"the server is gone: {self.server.process.returncode}")
             return samples
-        for _ in range(50):
-            gauges = self.gauges()
-            if gauges == [0, 0]:
-                break
-            time.sleep(0.2)
-        else:
-            self.fault(f"nobody asks, but {gauges[0]:.0f} requests run and {gauges[1]:.0f} wait")
+        eventually(lambda: self.gauges() == [0, 0], "nobody asks, and nothing runs or waits")
         self.drain()
         return samples
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--clients", type=int, default=32)
-    parser.add_argument("--cache-ram", type=int, default=32, help="MiB of kept texts: small, so that it is soon full")
-    parser.add_argument("--no-memory", action="store_true", help="don't hold its memory against a bound")
-    args = parser.parse_args()
-    server = Server([args.augur, "serve", "-m", args.model, "--port", "0", "--parallel", "8", "--queue", "16",
-                     "--cache-ram", str(args.cache_ram), "--no-log-requests"] + drafting(args), stderr=None)
-    soak = Soak(server, args)
-    samples = soak.run()
+def test_soak(request, drafting, say):
+    option = request.config.getoption
+    # Few kept texts, so that their memory is soon full: what fills caches is done in seconds, and a leak goes on.
+    with Server(option("--model"), "--parallel", "8", "--queue", "16", "--cache-ram", "2", "--no-log-requests",
+                *drafting) as server:
+        soak = Soak(server, option("--minutes"))
+        samples = soak.run()
     begin, end = samples[0][0], samples[-1][0]
-    # Thirds of the time, not of the work: what fills caches is done in seconds at --cache-ram 2, and a leak goes on.
-    # On a machine that is too slow to fill them in a third, take more --minutes.
     warm = max(m for t, m in samples if t <= begin + (end - begin) / 3)
     last = max(m for t, m in samples if t >= end - (end - begin) / 3)
-    print(f"memory: {warm:.1f} MiB at most in the first third, {last:.1f} in the last")
-    if not args.no_memory and last > 1.05 * warm:
-        soak.fault("its memory grows")
-    if not soak.counts["answered again"]:
-        soak.fault("no question was answered twice: this shows nothing")
-    print(", ".join(f"{what}: {count}" for what, count in sorted(soak.counts.items())))
-    print(f"{len(soak.faults)} faults")
-    sys.exit(bool(soak.faults))
-
-
-if __name__ == "__main__":
-    main()
+    say(f"memory: {warm:.1f} MiB at most in the first third, {last:.1f} in the last")
+    say(", ".join(f"{what}: {count}" for what, count in sorted(soak.counts.items())))
+    assert not soak.faults, "\n".join(soak.faults)
+    assert soak.counts["answered again"], "no question was answered twice: this shows nothing"
+    if not option("--no-memory"):
+        assert last <= 1.05 * warm, "its memory grows"

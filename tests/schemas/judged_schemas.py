@@ -1,20 +1,14 @@
-#!/usr/bin/env python3
-"""Writes random JSON schemas whose keywords stand beside each other, with instances that fit and that don't, as
-`augur-lab bench schemas` reads them:
-
-  scripts/fuzz_schemas.py --count 20000 --seed 1 > FILE.jsonl && build/release/augur-lab bench schemas FILE.jsonl
+"""Random JSON schemas whose keywords stand beside each other, with instances that fit and that don't, as
+`augur-lab bench schemas` reads them.
 
 jsonschema and jsonschema-rs (both from PyPI) say which instances fit; those on which the two differ are left out: by
-Python's rules alone "b$" fits a text that ends in a line break. At most --each of a kind are kept for a schema. A schema
-depends on --seed and its number alone, whatever --jobs; each is written as soon as it is there, and stderr says how many
-are.
+Python's rules alone "b$" fits a text that ends in a line break.
 """
-import argparse
 import functools
 import json
 import multiprocessing
+import os
 import random
-import sys
 
 import jsonschema
 import jsonschema_rs
@@ -25,6 +19,8 @@ NAMES = ("a", "b", "ab", "x y", "q\"", "é")
 STRINGS = ("", "a", "ab", "abc", "b\n", "\"", "\\", "\t\t", "😀", "é1", "12", "a-b", "red", "zzzzzz")
 NUMBERS = (0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 12, 15, 100, -1, -3, 0.5, 1.5, 2.25, -0.5, 10.0, 3.0)
 PATTERNS = ("^a", "b$", "^[a-c]*$", "[0-9]", "^.{1,2}$", "^\\S+$", "^(a|b\\n)$", "\"", "^[^a]", "x y|ab", "^(?!ab)", "")
+TRIES = 120  # instances drawn for a schema
+EACH = 5     # that are kept, of those that fit and of those that don't
 
 
 def value(pick, depth=2):
@@ -102,9 +98,9 @@ def constants(part):
             yield from constants(inner)
 
 
-def entry(args, number):
+def entry(seed, number):
     """A line: a schema with its instances."""
-    pick = random.Random(f"{args.seed}/{number}")
+    pick = random.Random(f"{seed}/{number}")
     uri, draft = pick.choice(list(DRAFTS.items()))
     drawn = {"$schema": uri}
     while len(drawn) < 2:
@@ -116,34 +112,21 @@ def entry(args, number):
     known = list(constants(drawn))
     if draft == 4:  # where 10.0 is no integer, though 10 is: a value is judged as it is written
         known = [data for data in known if "." not in json.dumps(data)]
-    for _ in range(args.tries):
+    for _ in range(TRIES):
         data = pick.choice(known) if known and pick.random() < 0.2 else value(pick)
         text = json.dumps(data, sort_keys=True)
         if text in seen or (draft == 4 and ".0" in text):
             continue
         seen.add(text)
         verdicts = {judge(data) for judge in judges}
-        if len(verdicts) == 1 and len(kept[verdict := verdicts.pop()]) < args.each:
+        if len(verdicts) == 1 and len(kept[verdict := verdicts.pop()]) < EACH:
             kept[verdict].append(data)
     tests = [{"valid": valid, "data": data} for valid, found in kept.items() for data in found]
-    return json.dumps({"name": f"seed {args.seed}, number {number}", "schema": drawn, "tests": tests})
+    return json.dumps({"name": f"seed {seed}, number {number}", "schema": drawn, "tests": tests})
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--each", type=int, default=5)
-    parser.add_argument("--tries", type=int, default=120)
-    parser.add_argument("--jobs", type=int, default=1)
-    args = parser.parse_args()
-    with multiprocessing.Pool(args.jobs) as pool:
-        lines = pool.imap(functools.partial(entry, args), range(args.count), chunksize=8)
-        for number, line in enumerate(lines, 1):
-            print(line, flush=True)
-            if number % 500 == 0 or number == args.count:
-                print(f"{number} of {args.count} schemas", file=sys.stderr)
-
-
-if __name__ == "__main__":
-    main()
+def write_judged_schemas(path, count, seed):
+    """A line depends on the seed and its number alone, however many processes there are."""
+    with multiprocessing.Pool(os.cpu_count()) as pool, path.open("w", encoding="utf-8") as out:
+        for line in pool.imap(functools.partial(entry, seed), range(count), chunksize=8):
+            out.write(line + "\n")
