@@ -17,8 +17,8 @@ BODY = {"model": "stories", "prompt": "Once upon a time", "max_tokens": 400, "te
         "ignore_eos": True, "logprobs": 1}
 
 
-def haproxy(need, folder, replicas):
-    return proxy("haproxy", need, folder, [replica.url.removeprefix("http://") for replica in replicas])
+def haproxy(need, _, replicas):
+    return proxy("haproxy", need, [replica.url.removeprefix("http://") for replica in replicas])
 
 
 def vllm_router(_, folder, replicas):

@@ -25,13 +25,16 @@ class Prometheus:
             return json.load(answer)["data"]
 
     def value(self, query):
-        try:
-            result = self.ask("query", query=query)["result"]
-        except urllib.error.URLError as error:
-            if isinstance(error, urllib.error.HTTPError):
-                raise
-            return None  # it doesn't listen yet
+        """Of its only series; None where there is none."""
+        result = self.ask("query", query=query)["result"]
         return float(result[0]["value"][1]) if result else None
+
+    def has_read(self):
+        """Whether it has read the server; not as long as it doesn't listen, or has nothing to answer with."""
+        try:
+            return self.value('up{job="augur"}') == 1
+        except urllib.error.URLError:
+            return False
 
 
 @contextlib.contextmanager
@@ -43,7 +46,7 @@ def prometheus(need, folder, config):
     with open(folder / "prometheus.log", "wb") as log, subprocess.Popen(command, stderr=log) as process:
         try:
             running = Prometheus(f"http://{here}")
-            eventually(lambda: running.value('up{job="augur"}') == 1, "Prometheus reads the server", of=process)
+            eventually(running.has_read, "Prometheus reads the server", of=process)
             yield running
         finally:
             process.terminate()

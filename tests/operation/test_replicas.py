@@ -212,13 +212,13 @@ def check_restarts(port, replicas, requests, say):
 
 
 @pytest.mark.parametrize("kind", ["nginx", "haproxy"])
-def test_restarts_are_not_noticed(request, need, tmp_path, drafting, say, kind):
+def test_restarts_are_not_noticed(request, need, drafting, say, kind):
     option = request.config.getoption
     flags = ["--api-key", KEY, "--no-log-requests", *ENDS, "--lame-duck", LAME_DUCK[kind], *drafting]
     with contextlib.ExitStack() as stack:
         replicas = [stack.enter_context(Replica(option("--model"), flags)) for _ in range(2)]
         addresses = [f"127.0.0.1:{replica.port}" for replica in replicas]
-        url = stack.enter_context(proxy(kind, need, tmp_path, addresses, HEADERS))
+        url = stack.enter_context(proxy(kind, need, addresses, HEADERS))
         port = int(url.rsplit(":", 1)[1])
         names_itself = kind == "nginx"  # HAProxy reads bodies
         alone = cached_share(replicas[0].port, "alone", names_itself)

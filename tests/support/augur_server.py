@@ -94,9 +94,9 @@ class Server:
         assert status == 200, f"{path}: {status} {answer[:300]}"
         return answer.decode()
 
-    def post(self, path, body, headers=None):
+    def post(self, path, body, headers=None, timeout=600):
         """(status, the answer's JSON)"""
-        status, answer = self.ask("POST", path, body, headers)
+        status, answer = self.ask("POST", path, body, headers, timeout)
         return status, json.loads(answer)
 
     def load(self):

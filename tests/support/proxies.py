@@ -1,6 +1,8 @@
 """HAProxy and nginx with the files that deploy/ has for them, at addresses of a run."""
 import contextlib
+import pathlib
 import subprocess
+import tempfile
 
 from augur_server import ROOT, eventually, free_port, is_answered
 
@@ -28,19 +30,23 @@ def running(command, url, headers=None, **popen):
         process.wait(30)
 
 
-def proxy(kind, need, folder, replicas, headers=None):
+@contextlib.contextmanager
+def proxy(kind, need, replicas, headers=None):
     """A running() of that kind before two servers' addresses (host:port)."""
     program = need(kind, PACKAGES[kind])
     here = f"127.0.0.1:{free_port()}"
-    if kind == "haproxy":
-        (folder / "haproxy.cfg").write_text(configured("haproxy/haproxy.cfg", (here, *replicas)))
-        command = [program, "-db", "-f", folder / "haproxy.cfg"]
-    else:
-        for parent in (folder, folder.parent, folder.parent.parent):
-            parent.chmod(0o755)  # nginx's workers are nobody
-        (folder / "augur.conf").write_text(configured("nginx/augur.conf", (here, *replicas)))
-        (folder / "nginx.conf").write_text(
-            f"daemon off; pid {folder}/pid; error_log {folder}/error.log;\n"
-            f"events {{}}\nhttp {{ access_log off; client_body_temp_path {folder}/bodies; include augur.conf; }}\n")
-        command = [program, "-p", folder, "-c", folder / "nginx.conf"]
-    return running(command, f"http://{here}", headers)
+    # A folder of its own, not one of pytest's, since nginx's workers are nobody.
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        if kind == "haproxy":
+            (folder / "haproxy.cfg").write_text(configured("haproxy/haproxy.cfg", (here, *replicas)))
+            command = [program, "-db", "-f", folder / "haproxy.cfg"]
+        else:
+            (folder / "augur.conf").write_text(configured("nginx/augur.conf", (here, *replicas)))
+            (folder / "nginx.conf").write_text(
+                f"daemon off; pid {folder}/pid; error_log {folder}/error.log;\n"
+                f"events {{}}\nhttp {{ access_log off; client_body_temp_path {folder}/bodies; include augur.conf; }}\n")
+            command = [program, "-p", folder, "-c", folder / "nginx.conf"]
+        with running(command, f"http://{here}", headers) as url:
+            yield url
