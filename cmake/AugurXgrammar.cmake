@@ -11,8 +11,11 @@ if(NOT xgrammar AND EXISTS ${CMAKE_SOURCE_DIR}/third_party/xgrammar)
   set(xgrammar ${CMAKE_SOURCE_DIR}/third_party/xgrammar)
 endif()
 if(NOT xgrammar)
-  execute_process(COMMAND ${CMAKE_SOURCE_DIR}/scripts/get_xgrammar.sh OUTPUT_VARIABLE xgrammar
-                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  execute_process(COMMAND ${CMAKE_SOURCE_DIR}/scripts/get_xgrammar.sh OUTPUT_VARIABLE xgrammar RESULT_VARIABLE failed
+                  ERROR_VARIABLE said ECHO_ERROR_VARIABLE OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT failed EQUAL 0 AND NOT failed EQUAL 3)  # 3: it can't be had, which the build may do without
+    message(FATAL_ERROR "scripts/get_xgrammar.sh: ${said}")
+  endif()
 endif()
 if(NOT EXISTS "${xgrammar}/include/xgrammar/xgrammar.h")
   message(WARNING "The source of xgrammar could not be had (scripts/get_xgrammar.sh needs PyPI): this build has no "

@@ -4,6 +4,7 @@
 #
 # usage: scripts/get_xgrammar.sh
 #   AUGUR_DEPS  where it is kept (~/.cache/augur/deps)
+# exit codes: 0 the path is printed; 3 it can't be had (no network, no pip); 1 anything else, as another hash
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
