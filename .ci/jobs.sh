@@ -110,12 +110,21 @@ job_train() {
   tests "augur train" scripts/run_tests.sh release -L '^cli$' -R '^Training'
 }
 
+# Clients of others as they are, schemas, and what stands around a server. In every run nothing of it may be skipped.
 job_clients() {
   heading "clients"
+  built release augur_program augur_lab_program grammar_tests io_tests || return
+  local strict=()
+  [[ ${AUGUR_CI_EVERY_RUN:-0} == 1 ]] && strict=(--skips-fail)
+  tests "clients, schemas, operation" tests/run_pytest.sh -q --install "${strict[@]}" \
+    tests/clients tests/schemas tests/operation --ignore=tests/operation/test_page.py
+}
+
+# The chat page in a browser, with a real model.
+job_page() {
+  heading "page"
   built release augur_program || return
-  check "soak" scripts/soak.py -m models/stories260k --minutes 1 --cache-ram 2
-  check "operation" timeout 300 scripts/check_operation.sh --install
-  check_or_skip "clients of others" scripts/check_clients.sh -q
+  tests "page" tests/run_pytest.sh -q --install tests/operation/test_page.py
 }
 
 # Headers compiled by themselves: precompiled headers and the order of includes hide an include that is missing.
@@ -131,12 +140,6 @@ headers_alone() {
 
 job_tidy() {
   check "clang-tidy, part $1 of $2" make tidy FILES="$(find src -name '*.cpp' | sort | part_of "$@" | paste -sd' ')"
-}
-
-# The program in what the container's image has.
-job_image() {
-  built release augur_program || return
-  check_or_skip "image" scripts/check_dockerfile.sh
 }
 
 # A release of this commit, made and proved in clean roots.

@@ -17,7 +17,11 @@ PAUSES = {
     "support/eventually.h": "bounds waits that would have no end",
     "unit/serve/session_test.cpp": "the time is what runs out, doubled until a first token comes",
     "unit/server/http_server_test.cpp": "holds an exchange back, so that an end which does not wait for it is seen",
-    "clients/test_proxies.py": "between two looks",
+    "support/augur_server.py": "bounds waits that would have no end",
+    "operation/bench_hostile.py": "measures times; it is no test",
+    "operation/test_replicas.py": "spreads requests over the restarts, and lets a proxy notice one",
+    "operation/test_slow_clients.py": "between two requests",
+    "operation/test_soak.py": "clients that write and read slowly, and looks at the server's memory",
 }
 PAUSE = re.compile(r"\bsleep_(?:for|until)\b|\bu?sleep\(|\.wait_(?:for|until)\(")
 UNBOUNDED = re.compile(r"get_future\(\)\.get\(\)")

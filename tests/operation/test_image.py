@@ -2,9 +2,11 @@
 that its last stage installs, and what they depend on; the program runs in there as the image's user: a text, and a
 server, asked by the image's health check, that leaves what it has measured in the image's volume."""
 import os
+import pathlib
 import re
 import shutil
 import subprocess
+import tempfile
 from typing import NamedTuple
 
 import pytest
@@ -50,12 +52,18 @@ def unpack(packages, root):
         archive.unlink()
 
 
-def test_program_runs_in_the_image(tmp_path, say):
+@pytest.fixture
+def root():
+    """A folder to be the root of a file system."""
     if os.geteuid() != 0:
         pytest.skip("not root")
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        yield pathlib.Path(name)
+
+
+def test_program_runs_in_the_image(root, say):
     image = read_dockerfile()
-    root = tmp_path / "root"
-    root.mkdir(mode=0o755)
     unpack(image.packages + SLIM, root)
     (root / "usr/local/bin").mkdir(parents=True, exist_ok=True)
     shutil.copy(PROGRAM, root / "usr/local/bin/augur")

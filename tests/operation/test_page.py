@@ -98,7 +98,7 @@ def tree(page):
 
 
 def stop(page):
-    page.set("max-tokens", 1000)
+    page.set("max-tokens", 7000)  # which take long enough for a click
     page.ask("Tell me a very long story of a river.")
     page.until(lambda: len(page.all(".turn:last-child .token")) > 5)
     page.one("#stop").click()
@@ -129,7 +129,7 @@ def settings(page):
 
 @pytest.fixture(scope="module")
 def server(smollm2):
-    with Server(smollm2, "--spec-type", "ngram") as running:
+    with Server(smollm2, "--spec-type", "ngram", "--no-log-requests") as running:
         yield running
         running.close()
 

@@ -151,7 +151,7 @@ class Load:
         headers = {"X-Session-Id": f"session-{pick.randrange(64)}"} if pick.random() < 0.5 else {}
         return body, headers
 
-    def wait_for(self, count):
+    def wait_until_asked(self, count):
         while self.asked < count and any(thread.is_alive() for thread in self.threads):
             time.sleep(0.05)
 
@@ -194,12 +194,12 @@ def check_restarts(port, replicas, requests, say):
     load = Load(port, requests)
     try:
         for i in range(RESTARTS):
-            load.wait_for((i + 1) * requests // (RESTARTS + 1))
+            load.wait_until_asked((i + 1) * requests // (RESTARTS + 1))
             replicas[i % 2].restart()
             time.sleep(SETTLES)
         if load.asked >= load.most:
             load.failures.append("the clients had ended before the last restart had")
-        load.wait_for(requests)
+        load.wait_until_asked(requests)
     finally:
         load.finish()
     for replica in replicas:

@@ -5,7 +5,8 @@ those of schemas.jsonl, and random ones (--schemas, --seed). Each is asked for S
 temperatures, the later ones with a bias towards what closes a string, list or object. A schema without the type that its
 keywords belong to is refused, and then asked for with that type, too. What is refused must be a 400. Answers that reach
 TOKENS are cut off: they can't be held against anything. At the end of the run stands a table by group of the suite. A
-schema of schemas.jsonl is neither refused nor does it never end.
+schema of schemas.jsonl is not refused, and where a real model is asked (--model), it ends: the little one goes on with
+digits.
 """
 import collections
 import concurrent.futures
@@ -16,7 +17,7 @@ import tarfile
 
 import jsonschema
 
-from augur_server import Server
+from augur_server import STORIES, Server
 from random_schemas import random_schemas
 
 SAMPLES, TOKENS, CLIENTS = 4, 160, 16
@@ -139,7 +140,7 @@ def test_answers_validate(request, fetched, drafting, say):
 
     groups, faults = {}, []
     for (group, description, schema), result in zip(schemas, results):
-        if group == OWN.name and (result.refused or result.answers == 0):
+        if group == OWN.name and (result.refused or (result.answers == 0 and option("--model") != STORIES)):
             result.faults.append(result.refused or "no answer ended")
         groups.setdefault(group, collections.Counter()).update({
             "schemas": 1, "refused": result.refused is not None, "answers": result.answers, "cut off": result.cut_off,

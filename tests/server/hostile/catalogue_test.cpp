@@ -48,7 +48,7 @@ TEST(Catalogue, HasManyOfEachKindAndNoneTwice) {
 
 constexpr std::array kThen = {"reads", "leaves at once", "leaves midway"};
 
-/// For scripts/bench_hostile.py: one object a line, bytes as characters from U+0000 to U+00FF.
+/// For tests/operation/bench_hostile.py: one object a line, bytes as characters from U+0000 to U+00FF.
 TEST(Catalogue, IsWrittenForOthers) {
   const char* const path = std::getenv("AUGUR_HOSTILE_CATALOGUE");
   if (path == nullptr) GTEST_SKIP() << "AUGUR_HOSTILE_CATALOGUE names no file";

@@ -115,7 +115,7 @@ TEST_F(GbnfTest, WhatIsNoneIsAnErrorWithItsPlace) {
   EXPECT_THAT(problem(deep), HasSubstr("parentheses"));
 }
 
-/// Grammar files of others, with texts that they admit and do not: scripts/check_clients.sh names both.
+/// Grammar files of others, with texts that they admit and do not: tests/clients names both.
 TEST_F(GbnfTest, FilesAdmitWhatTheyAdmitElsewhere) {
   const char* const folder = std::getenv("AUGUR_GBNF_FILES");
   const char* const texts = std::getenv("AUGUR_GBNF_TEXTS");

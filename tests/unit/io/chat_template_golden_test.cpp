@@ -100,7 +100,7 @@ TEST(ChatTemplateGolden, TemplatesInTheMannerOfFamilies) {
   EXPECT_GT(compare_all("families.json"), 900u);
 }
 
-/// Templates that packages carry, and renderings.json: scripts/check_clients.sh names the folder.
+/// Templates that packages carry, and renderings.json: tests/clients names the folder.
 TEST(ChatTemplateGolden, TemplatesOfPackages) {
   const char* const folder = std::getenv("AUGUR_TEMPLATES");
   if (folder == nullptr) GTEST_SKIP() << "AUGUR_TEMPLATES names none";
