@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the tests of one preset with ctest. Failures are printed in full; the last line on stdout is
-# "N passed, N failed" (", N skipped" when some were). Exits non-zero when a test failed or none ran.
+# Runs the tests of one preset with ctest. Failures are printed in full, and at the end which tests were left out, and
+# why; the last line on stdout is "N passed, N failed" (", N skipped" when some were). Exits non-zero when a test failed
+# or none ran.
 #
 # usage: scripts/run_tests.sh PRESET [ctest arguments...]
 set -uo pipefail
@@ -22,6 +23,21 @@ if [[ -z "$total" || "$total" -eq 0 ]]; then
   echo "run_tests: no test ran" >&2
   exit 1
 fi
+[[ $skipped -eq 0 ]] || python3 - "$report" <<'END'
+import re, sys, xml.etree.ElementTree
+reasons = {}
+for case in xml.etree.ElementTree.parse(sys.argv[1]).iter("testcase"):
+    if case.get("status") in ("notrun", "disabled"):
+        # GoogleTest writes FILE:LINE: Skipped, and what was given to GTEST_SKIP(); other tests write a reason alone.
+        said = re.search(r": Skipped\n(.+)|^skipped: (.+)", case.findtext("system-out") or "", re.MULTILINE)
+        why = (said[1] or said[2]) if said else "it does not say why"
+        reasons.setdefault(why, []).append(case.get("name"))
+print("left out:")
+for why, names in sorted(reasons.items(), key=lambda item: -len(item[1])):
+    print(f"  {len(names)} test{'s' * (len(names) > 1)}: {why}")
+    more = [f"and {len(names) - 5} more"] * (len(names) > 5)
+    print(*(f"    {name}" for name in names[:5] + more), sep="\n")
+END
 summary="$((total - failed - skipped)) passed, $failed failed"
 [[ $skipped -gt 0 ]] && summary+=", $skipped skipped"
 echo "$summary"
