@@ -264,19 +264,19 @@ def bench_crowd(args, drafting):
         # A file system of its own, which is full.
         script = 'mount -t tmpfs -o size=64k none "$0" && { head -c 1M /dev/zero > "$0/full"; exec "$@"; }'
         log, unread = os.pipe()  # holds what a pipe holds; nobody reads it
-        server = Server(args.model, "--api-key", KEY, "--slot-save-path", folder, *drafting, stderr=unread,
-                        before=["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, folder])
-        os.close(unread)
-        fill_slots(server, SLOTS)
-        with Watch(server) as alone:
-            time.sleep(args.seconds)
-        with Crowd(server, args.crowd) as crowd:
-            while crowd.opened < args.crowd:
-                time.sleep(0.1)
-            with Watch(server) as beside:
+        with Server(args.model, "--api-key", KEY, "--slot-save-path", folder, *drafting, stderr=unread,
+                    before=["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, folder]) as server:
+            os.close(unread)
+            fill_slots(server, SLOTS)
+            with Watch(server) as alone:
                 time.sleep(args.seconds)
-            saves = dict(crowd.statuses)  # before the server drains, when they are 503
-            faults = crowd.faults + end_in_the_middle(server)
+            with Crowd(server, args.crowd) as crowd:
+                while crowd.opened < args.crowd:
+                    time.sleep(0.1)
+                with Watch(server) as beside:
+                    time.sleep(args.seconds)
+                saves = dict(crowd.statuses)  # before the server drains, when they are 503
+                faults = crowd.faults + end_in_the_middle(server)
         os.close(log)
     print(f"{crowd.opened} connections that say nothing, saves {saves}, streams of the client with a "
           f"key: {alone.streams} alone, {beside.streams} beside them")
@@ -316,27 +316,27 @@ def main():
         cases = [json.loads(line) for line in catalogue.read_text(encoding="utf-8").splitlines()]
         saved = pathlib.Path(folder, "saved")
         saved.mkdir()
-        server = Server(args.model, "--no-log-requests", "--kv-memory", str(KV_MEMORY), "--cache-ram", str(CACHE_RAM),
-                        "--http-memory", str(HTTP_MEMORY), "--threads-http", str(HTTP_THREADS),
-                        "--grammar-memory", str(GRAMMAR_MEMORY), "--grammar-threads", str(GRAMMAR_THREADS),
-                        "--template-memory", str(TEMPLATE_MEMORY), "--timeout", "5", "--slot-save-path", str(saved),
-                        *drafting)
-        loaded = server.memory()
-        ordinary = {"kind": "ordinary", "name": "32 tokens", "then": "reads", "bytes":
-                    'POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n'
-                    'Content-Length: 67\r\n\r\n'
-                    '{"prompt": "The capital of France is", "max_tokens": 32, "seed": 1}'}
-        with Watch(server) as beside_ordinary:
-            end = time.monotonic() + args.seconds
-            while time.monotonic() < end:
-                if send(server, ordinary) != 200:
-                    sys.exit("an ordinary request is not answered")
-        begin = time.monotonic()
-        with Watch(server) as beside_hostile:
-            counts, faults = send_all(server, cases, args.clients)
-        peak = server.memory("VmHWM")
-        took = time.monotonic() - begin
-        server.close()
+        with Server(args.model, "--no-log-requests", "--kv-memory", str(KV_MEMORY), "--cache-ram", str(CACHE_RAM),
+                    "--http-memory", str(HTTP_MEMORY), "--threads-http", str(HTTP_THREADS),
+                    "--grammar-memory", str(GRAMMAR_MEMORY), "--grammar-threads", str(GRAMMAR_THREADS),
+                    "--template-memory", str(TEMPLATE_MEMORY), "--timeout", "5", "--slot-save-path", str(saved),
+                    *drafting) as server:
+            loaded = server.memory()
+            ordinary = {"kind": "ordinary", "name": "32 tokens", "then": "reads", "bytes":
+                        'POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n'
+                        'Content-Length: 67\r\n\r\n'
+                        '{"prompt": "The capital of France is", "max_tokens": 32, "seed": 1}'}
+            with Watch(server) as beside_ordinary:
+                end = time.monotonic() + args.seconds
+                while time.monotonic() < end:
+                    if send(server, ordinary) != 200:
+                        sys.exit("an ordinary request is not answered")
+            begin = time.monotonic()
+            with Watch(server) as beside_hostile:
+                counts, faults = send_all(server, cases, args.clients)
+            peak = server.memory("VmHWM")
+            took = time.monotonic() - begin
+            server.close()
 
     print(f"{len(cases)} hostile requests in {took:.1f} s, statuses {dict(sorted(counts.items()))}")
     most = loaded + ALLOWED + SPARE
