@@ -117,14 +117,7 @@ job_clients() {
   local strict=()
   [[ ${AUGUR_CI_EVERY_RUN:-0} == 1 ]] && strict=(--skips-fail)
   tests "clients, schemas, operation" tests/run_pytest.sh -q --install "${strict[@]}" \
-    tests/clients tests/schemas tests/operation --ignore=tests/operation/test_page.py
-}
-
-# The chat page in a browser, with a real model.
-job_page() {
-  heading "page"
-  built release augur_program || return
-  tests "page" tests/run_pytest.sh -q --install tests/operation/test_page.py
+    tests/clients tests/schemas tests/operation
 }
 
 # Headers compiled by themselves: precompiled headers and the order of includes hide an include that is missing.
