@@ -167,6 +167,18 @@ std::string percent_decoded(std::string_view text) {
   return result;
 }
 
+namespace {
+
+/// What others of the same name may stand in for; "": `"$recursiveAnchor": true`, which has no name.
+std::optional<std::string> dynamic_anchor(const Json& schema) {
+  if (schema.contains("$dynamicAnchor") && schema["$dynamicAnchor"].is_string())
+    return schema["$dynamicAnchor"].get<std::string>();
+  if (schema.contains("$recursiveAnchor") && schema["$recursiveAnchor"] == true) return "";
+  return std::nullopt;
+}
+
+}  // namespace
+
 Document::Document(Json root) : root_(std::move(root)) {
   draft_ = draft_of(root_);
   resources_[""] = &root_;
@@ -198,6 +210,7 @@ void Document::look_through(const Json& schema, const std::string& place, const 
       resources_.try_emplace(base + "#" + schema[name].get<std::string>(), &schema);
     }
   }
+  if (const std::optional<std::string> anchor = dynamic_anchor(schema)) ++dynamic_anchors_[*anchor];
   warn_of(schema, place);
   for (const auto& [key, value] : schema.items()) {
     const Keyword* const word = keyword(key);
@@ -244,6 +257,12 @@ void Document::warn_of(const Json& schema, const std::string& place) {
 std::string Document::place(const Json* schema) const {
   const auto found = places_.find(schema);
   return found == places_.end() ? "#" : found->second;
+}
+
+bool Document::depends_on_path(const Json* target, const std::string& reference) const {
+  const std::optional<std::string> anchor = target->is_object() ? dynamic_anchor(*target) : std::nullopt;
+  // A pointer to a schema that has an anchor is an ordinary reference.
+  return anchor && reference.ends_with("#" + *anchor) && dynamic_anchors_.at(*anchor) > 1;
 }
 
 const Json* Document::resolve(const Json* from, const std::string& reference) {

@@ -25,6 +25,10 @@ class Document {
   std::string place(const Json* schema) const;
   /// Error naming the place of a reference that leads to no schema of this document.
   const Json* resolve(const Json* from, const std::string& reference);
+  /// Whether what a $dynamicRef or $recursiveRef leads to depends on the references that have led to it
+  /// (JSON Schema 2020-12, 8.2.3.2): where its target has an anchor for that, and other schemas have the
+  /// same.
+  bool depends_on_path(const Json* target, const std::string& reference) const;
   /// What is passed over though it may have been meant to constrain: unknown keywords and formats, with their
   /// places.
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -38,6 +42,7 @@ class Document {
   std::unordered_map<const Json*, std::string> places_;
   std::unordered_map<const Json*, std::string> bases_;
   std::map<std::string, const Json*> resources_;  ///< by URI, with "#anchor" where one is named
+  std::map<std::string, int> dynamic_anchors_;    ///< how many schemas have each; "": $recursiveAnchor
   std::vector<std::string> warnings_;
   std::size_t unnamed_ = 0;  ///< warnings beyond those that are kept
 };

@@ -21,7 +21,13 @@ void Normaliser::refuse(const Json& schema, std::string_view key, std::string_vi
 const Json* Normaliser::target(const Json& schema, const std::string& key) {
   const Json& reference = schema[key];
   if (!reference.is_string()) refuse(schema, key, "is to be a string");
-  return document_.resolve(&schema, reference.get<std::string>());
+  const auto written = reference.get<std::string>();
+  const Json* const found = document_.resolve(&schema, written);
+  if (key != "$ref" && document_.depends_on_path(found, written)) {
+    refuse(schema, key,
+           fmt::format("'{}' leads to another schema by each way to it, which is not supported", written));
+  }
+  return found;
 }
 
 unsigned Normaliser::types_of(const Json& schema, const Json& value) {

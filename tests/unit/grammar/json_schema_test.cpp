@@ -49,6 +49,32 @@ TEST_F(SchemaTest, AnEscapeIsOneCharacter) {
   });
 }
 
+TEST_F(SchemaTest, AReferenceThatDependsOnTheWayToItIsRefused) {
+  // The outer anchor of two of a name is meant where a schema is entered through it, and the inner one
+  // elsewhere.
+  const std::string list = R"("$defs":{"list":{"$id":"list","type":"array","items":{"$dynamicRef":"#item"},)"
+                           R"("$defs":{"any":{"$dynamicAnchor":"item"}}})";
+  check({{R"({"$ref":"list",)" + list + "}}", {"[1]", R"(["a"])"}, {"1"}}});
+  EXPECT_THAT(error_of([&] {
+                fits_schema(R"({"$id":"strings","$ref":"list",)" + list +
+                                R"(,"string":{"$dynamicAnchor":"item","type":"string"}}})",
+                            R"(["a"])");
+              }),
+              HasSubstr("$dynamicRef '#item' leads to another schema by each way to it"));
+  const std::string tree =
+      R"("type":"object","additionalProperties":{"$recursiveRef":"#"},"$recursiveAnchor":true})";
+  const std::string draft = R"({"$schema":"https://json-schema.org/draft/2019-09/schema",)";
+  check({{draft + tree, {"{}", R"({"a":{}})"}, {R"({"a":1})"}}});
+  EXPECT_THAT(error_of([&] {
+                fits_schema(draft +
+                                R"("$id":"strict","$recursiveAnchor":true,"maxProperties":1,"$ref":"tree",)"
+                                R"("$defs":{"tree":{"$id":"tree",)" +
+                                tree + "}}",
+                            "{}");
+              }),
+              HasSubstr("$recursiveRef '#' leads to another schema"));
+}
+
 TEST_F(SchemaTest, APatternIsSearchedFor) {
   check({
       {R"({"type":"string","pattern":"foo"})", {R"("foo")", R"("a foo\n b")"}, {R"("fo")"}},
