@@ -146,7 +146,7 @@ job_package() {
 
 bill_is_valid() { # FILE
   { [[ -x build/cyclonedx/bin/pip ]] || python3 -m venv build/cyclonedx; } &&
-    build/cyclonedx/bin/pip install -q 'cyclonedx-python-lib[json-validation]==11.12.0' &&
+    build/cyclonedx/bin/pip install -q --require-hashes --no-deps -r deploy/release/validator_requirements.txt &&
     build/cyclonedx/bin/python - "$1" <<'END'
 import sys
 from cyclonedx.schema import SchemaVersion

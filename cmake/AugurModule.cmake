@@ -1,8 +1,9 @@
 # augur_unite(TARGET files...): compiles each folder's files together, at most eight at a time, where most of a file's time
-# is in headers that its neighbours read, too (nlohmann/json.hpp, CLI11). A file that is added moves no other folder's.
+# is in headers that its neighbours read, too (nlohmann/json.hpp, CLI11). A file that is added moves no other folder's. Not
+# where fuzzers are built: that build shows a file which forgot to include something.
 option(AUGUR_UNITE "Compile files that share heavy headers together: quicker from nothing, slower behind a small change" ON)
 function(augur_unite target)
-  if(NOT AUGUR_UNITE)
+  if(NOT AUGUR_UNITE OR AUGUR_BUILD_FUZZERS)
     return()
   endif()
   # By groups, CMake leaves files that are in none as they are.
