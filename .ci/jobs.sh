@@ -113,7 +113,6 @@ job_train() {
 # Clients of others as they are, schemas, and what stands around a server. In every run nothing of it may be skipped.
 job_clients() {
   heading "clients"
-  built release augur_program augur_lab_program grammar_tests io_tests || return
   local strict=()
   [[ ${AUGUR_CI_EVERY_RUN:-0} == 1 ]] && strict=(--skips-fail)
   tests "clients, schemas, operation" tests/run_pytest.sh -q --install "${strict[@]}" \
