@@ -1,7 +1,7 @@
 #include "lab/train/bpe_trainer.h"
 
+#include "base/utf8.h"
 #include "io/tokenizer/bpe_byte_level.h"
-#include "io/unicode.h"
 #include "lab/train/pair_merger.h"
 
 namespace augur {

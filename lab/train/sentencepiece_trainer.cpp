@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "io/unicode.h"
+#include "base/utf8.h"
 #include "lab/train/pair_merger.h"
 
 namespace augur {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/small_file.h"
-#include "io/unicode.h"
+#include "base/utf8.h"
 
 #define TOML_EXCEPTIONS 0
 #define TOML_HEADER_ONLY 1

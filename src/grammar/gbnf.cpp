@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "io/unicode.h"
+#include "base/utf8.h"
 
 namespace augur {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "base/io_thread.h"
+#include "base/utf8.h"
 #include "io/big_integers.h"
 #include "io/jinja/builtins.h"
 #include "io/jinja/interpreter.h"
 #include "io/jinja/parser.h"
-#include "io/unicode.h"
 
 namespace augur {
 namespace {

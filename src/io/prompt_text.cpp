@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/local_time.h"
+#include "base/utf8.h"
 #include "io/big_integers.h"
-#include "io/unicode.h"
 
 namespace augur {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "io/unicode.h"
+#include "base/utf8.h"
 #include "server/answers/generation_answer.h"
 #include "server/answers/json_answers.h"
 #include "server/endpoint.h"

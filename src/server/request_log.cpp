@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "io/unicode.h"
+#include "base/utf8.h"
 #include "server/answers/json_answers.h"
 
 namespace augur {

@@ -15,7 +15,7 @@
 
 #include "augur/build_info.h"
 #include "augur/engine.h"
-#include "io/unicode.h"
+#include "base/utf8.h"
 #include "server/process_metrics.h"
 
 namespace augur {

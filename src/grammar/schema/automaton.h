@@ -3,8 +3,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
 #include "grammar/work_meter.h"
-#include "io/unicode.h"
 
 namespace augur {
 

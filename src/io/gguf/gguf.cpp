@@ -10,8 +10,8 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "io/gguf/ggml_types.h"
-#include "io/unicode.h"
 
 namespace augur {
 

@@ -7,7 +7,8 @@
 
 #include "io/gguf/architectures.h"
 #include "io/gguf/gguf.h"
-#include "io/tokenizer/loaders.h"
+#include "io/gguf/vocabulary.h"
+#include "io/weight_store.h"
 
 namespace augur {
 

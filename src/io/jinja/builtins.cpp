@@ -6,7 +6,7 @@
 #include <ctime>
 
 #include "base/local_time.h"
-#include "io/unicode.h"
+#include "base/utf8.h"
 
 namespace augur::jinja {
 

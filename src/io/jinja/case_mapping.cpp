@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "io/unicode.h"
+#include "base/utf8.h"
 
 namespace augur::jinja {
 namespace {

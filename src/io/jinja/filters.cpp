@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/elementary.h"
+#include "base/utf8.h"
 #include "io/jinja/builtins.h"
 #include "io/jinja/escape.h"
 #include "io/jinja/format.h"

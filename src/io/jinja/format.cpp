@@ -6,8 +6,8 @@
 #include <cmath>
 #include <optional>
 
+#include "base/utf8.h"
 #include "io/jinja/escape.h"
-#include "io/unicode.h"
 
 namespace augur::jinja {
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "io/jinja/value.h"
-#include "io/unicode.h"
 
 namespace augur::jinja {
 namespace {

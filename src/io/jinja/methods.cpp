@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/utf8.h"
 #include "io/jinja/builtins.h"
 #include "io/jinja/escape.h"
 #include "io/jinja/format.h"
-#include "io/unicode.h"
 
 namespace augur::jinja {
 namespace {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "io/big_integers.h"
 #include "io/unicode.h"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "io/jinja/value.h"
-#include "io/unicode.h"
 
 namespace augur::jinja {
 namespace {

@@ -1,6 +1,6 @@
 #include "io/tokenizer/bpe_byte_level.h"
 
-#include "io/unicode.h"
+#include "base/utf8.h"
 
 namespace augur {
 

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/io_thread.h"
+#include "base/utf8.h"
 #include "io/tokenizer/bpe_byte_level.h"
-#include "io/unicode.h"
 
 namespace augur {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "io/tokenizer/gguf_token_type.h"
-#include "io/unicode.h"
 
 namespace augur {
 namespace {

@@ -7,9 +7,9 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "io/tokenizer/gguf.h"
 #include "io/tokenizer/gguf_token_type.h"
-#include "io/unicode.h"
 
 namespace augur {
 

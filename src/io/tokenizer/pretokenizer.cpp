@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "io/tokenizer/fields.h"
 #include "io/tokenizer/normalizer.h"
-#include "io/unicode.h"
 
 namespace augur {
 namespace {

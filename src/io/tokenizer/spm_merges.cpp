@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "io/unicode.h"
+#include "base/utf8.h"
 
 namespace augur {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "io/unicode.h"
+#include "base/utf8.h"
 
 namespace augur {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "io/tokenizer.h"
-#include "io/unicode.h"
 
 namespace augur {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/elementary.h"
-#include "io/unicode.h"
+#include "base/utf8.h"
 #include "server/answers/json_answers.h"
 
 namespace augur {

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "io/unicode.h"
+#include "base/utf8.h"
 #include "server/endpoint.h"
 #include "server/keys/key_account.h"
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "augur/engine.h"
-#include "io/unicode.h"
+#include "base/utf8.h"
 #include "server/answers/json_answers.h"
 
 namespace augur {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "io/unicode.h"
+#include "base/utf8.h"
 #include "unit/io/tokenizer_files.h"
 
 namespace augur {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "augur/build_info.h"
-#include "io/unicode.h"
+#include "base/utf8.h"
 
 namespace augur {
 namespace {
