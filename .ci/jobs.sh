@@ -71,8 +71,8 @@ job_style() {
 # their minutes.
 job_address() {
   tests "address and undefined-behaviour sanitizers" sanitized asan-ubsan 'SmolLM2|Gemma3|^(Auto|Prompt)Simulation' \
-    base plan io grammar kernels sampling model vocab tree policy auto draft verify decode api serve server hostile capi \
-    parity corpus trace suite
+    base plan files text checkpoint grammar kernels sampling model vocab tree policy auto draft verify decode engine session\
+    server hostile c_api parity corpus trace suite
 }
 
 # With two kernel variants; the kernels' own tests cover all.
@@ -96,7 +96,7 @@ job_fuzz() {
 
 # What shares memory between threads: the team, and sessions that share it. One kernel variant shows that.
 job_thread() {
-  tests "thread sanitizer" sanitized tsan 'SmolLM2|^Isas/' base decode serve server
+  tests "thread sanitizer" sanitized tsan 'SmolLM2|^Isas/' base decode session server
 }
 
 job_train() {

@@ -15,7 +15,7 @@ tests = root / "tests"
 # Files that may pause, or wait for a while, and why no result depends on how long.
 PAUSES = {
     "support/eventually.h": "bounds waits that would have no end",
-    "unit/serve/session_test.cpp": "the time is what runs out, doubled until a first token comes",
+    "unit/session/session_test.cpp": "the time is what runs out, doubled until a first token comes",
     "unit/server/http_server_test.cpp": "holds an exchange back, so that an end which does not wait for it is seen",
     "ci/run_test.py": "looks again for what a run writes and for the end of its processes",
     "support/augur_server.py": "bounds waits that would have no end",

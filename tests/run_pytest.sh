@@ -30,7 +30,7 @@ if [[ $(cat "$venv/installed" 2>/dev/null) != "$wanted" ]]; then
 fi
 if [[ -z ${AUGUR:-} ]]; then
   cmake --preset release --log-level=WARNING
-  cmake --build --preset release -j "$(nproc)" --target augur_program augur_lab_program grammar_tests io_tests
+  cmake --build --preset release -j "$(nproc)" --target augur_program augur_lab_program grammar_tests text_tests
 fi
 folders=(tests/clients tests/schemas tests/operation)
 for argument in "$@"; do [[ ! -e ${argument%%::*} ]] || folders=(); done

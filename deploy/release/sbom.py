@@ -19,7 +19,7 @@ import uuid
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-BINARIES = ["augur", "augur-lab", "src/capi/libaugur.so"]
+BINARIES = ["augur", "augur-lab", "src/c_api/libaugur.so"]
 MODEL = "models/stories260k"
 # The kernel's headers are an interface: no code of it is in a program.
 NO_PART = {"linux"}

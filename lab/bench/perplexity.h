@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "io/tokenizer.h"
 #include "model/model.h"
+#include "text/tokenizer.h"
 
 namespace augur {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "io/safetensors_writer.h"
+#include "files/safetensors_writer.h"
 #include "model/weights.h"
 
 namespace augur {

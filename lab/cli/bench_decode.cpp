@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "api/measured_file.h"
-#include "api/product_plans.h"
 #include "cli/progress.h"
 #include "cli/validators.h"
 #include "decode/cost_probe.h"
+#include "engine/measured_file.h"
+#include "engine/product_plans.h"
 #include "lab/bench/decode_bench.h"
 #include "lab/cli/bench_flags.h"
 #include "lab/cli/commands.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "io/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "lab/cli/commands.h"
 #include "lab/cli/comparison.h"
 #include "lab/papers/paper.h"

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/convert.h"
 #include "cli/progress.h"
 #include "cli/tell.h"
 #include "cli/text_file.h"
-#include "io/checkpoint.h"
-#include "io/convert.h"
 #include "lab/bench/random_model.h"
 #include "lab/cli/commands.h"
 

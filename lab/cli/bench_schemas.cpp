@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "base/thread_clock.h"
+#include "checkpoint/checkpoint.h"
 #include "cli/output.h"
 #include "grammar/compiler.h"
-#include "io/checkpoint.h"
 #include "lab/cli/commands.h"
 #include "lab/schemas/reach.h"
 

@@ -16,7 +16,7 @@
 #include "cli/progress.h"
 #include "cli/text_file.h"
 #include "cli/validators.h"
-#include "io/part_location.h"
+#include "files/part_location.h"
 #include "lab/cli/commands.h"
 #include "lab/suite/figures.h"
 #include "lab/suite/keys.h"

@@ -9,13 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "checkpoint/checkpoint.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/program.h"
 #include "cli/progress.h"
 #include "cli/text_file.h"
 #include "cli/tint.h"
-#include "io/checkpoint.h"
 #include "lab/suite/analysis.h"
 #include "lab/suite/budget.h"
 #include "lab/suite/cell_table.h"

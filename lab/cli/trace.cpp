@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "checkpoint/checkpoint.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -19,10 +20,7 @@
 #include "decode/decoder.h"
 #include "draft/detect.h"
 #include "draft/registry.h"
-#include "io/chat_template.h"
-#include "io/checkpoint.h"
-#include "io/json_reader.h"
-#include "io/prompt_text.h"
+#include "files/json_reader.h"
 #include "kernels/backend.h"
 #include "lab/cli/commands.h"
 #include "lab/trace/mixing.h"
@@ -30,6 +28,8 @@
 #include "lab/trace/target_probabilities.h"
 #include "lab/trace/trace_file.h"
 #include "policy/eagle2_policy.h"
+#include "text/chat_template.h"
+#include "text/prompt_text.h"
 
 namespace augur::cli {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/checkpoint.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/validators.h"
-#include "io/checkpoint.h"
 #include "lab/cli/commands.h"
 #include "lab/corpus/dataset.h"
 #include "vocab/token_order.h"

@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 #include "base/philox.h"
-#include "io/json_reader.h"
-#include "io/prompt_text.h"
+#include "files/json_reader.h"
 #include "lab/corpus/chat_record.h"
 #include "lab/corpus/line_reader.h"
+#include "text/prompt_text.h"
 
 namespace augur {
 

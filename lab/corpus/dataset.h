@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/types.h"
-#include "io/chat_template.h"
-#include "io/tokenizer.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
 
 namespace augur {
 

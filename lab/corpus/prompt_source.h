@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/chat_template.h"
+#include "text/chat_template.h"
 
 namespace augur {
 

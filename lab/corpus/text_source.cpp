@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "io/json_reader.h"
+#include "files/json_reader.h"
 #include "lab/corpus/chat_record.h"
 #include "lab/corpus/line_reader.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "io/json_reader.h"
+#include "files/json_reader.h"
 #include "lab/papers/study_parts.h"
 
 namespace augur {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "io/json_reader.h"
+#include "files/json_reader.h"
 
 namespace augur {
 namespace {

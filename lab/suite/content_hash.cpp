@@ -10,7 +10,7 @@
 
 #include "augur/build_info.h"
 #include "augur/engine.h"
-#include "io/mapped_file.h"
+#include "files/mapped_file.h"
 #include "lab/suite/cell.h"
 
 namespace augur {

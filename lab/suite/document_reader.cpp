@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "io/mapped_file.h"
+#include "files/mapped_file.h"
 #include "lab/suite/document.h"
 
 namespace augur {

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "io/part_location.h"
+#include "files/part_location.h"
 #include "lab/suite/cell.h"
 #include "lab/suite/content_hash.h"
 #include "vocab/vocabulary_spec.h"

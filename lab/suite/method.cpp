@@ -3,8 +3,8 @@
 #include <fstream>
 #include <string_view>
 
-#include "api/plan_names.h"
 #include "base/error.h"
+#include "engine/plan_names.h"
 #include "plan/text.h"
 #include "policy/registry.h"
 #include "vocab/vocabulary_spec.h"

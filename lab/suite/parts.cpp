@@ -7,9 +7,9 @@
 #include <set>
 
 #include "base/error.h"
+#include "checkpoint/checkpoint.h"
 #include "draft/detect.h"
-#include "io/checkpoint.h"
-#include "io/json_reader.h"
+#include "files/json_reader.h"
 
 namespace augur {
 namespace {

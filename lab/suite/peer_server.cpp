@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "io/json_reader.h"
+#include "files/json_reader.h"
 
 namespace augur {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/prompt_file.h"
+#include "text/prompt_file.h"
 
 namespace augur {
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "base/error.h"
-#include "io/json_reader.h"
+#include "files/json_reader.h"
 #include "lab/suite/forecasts.h"
 
 namespace augur {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "api/engine_access.h"
 #include "augur/engine.h"
+#include "engine/engine_access.h"
 #include "lab/suite/method.h"
 #include "lab/suite/prompt_set.h"
 

@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/fnv1a.h"
-#include "io/json_fields.h"
-#include "io/json_reader.h"
+#include "files/json_fields.h"
+#include "files/json_reader.h"
 
 namespace augur {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/atomic_file.h"
-#include "io/mapped_file.h"
+#include "files/mapped_file.h"
 #include "lab/trace/trace.h"
 
 namespace augur {

@@ -1,8 +1,8 @@
 #include "lab/train/bpe_trainer.h"
 
 #include "base/utf8.h"
-#include "io/tokenizer/bpe_byte_level.h"
 #include "lab/train/pair_merger.h"
+#include "text/tokenizer/bpe_byte_level.h"
 
 namespace augur {
 

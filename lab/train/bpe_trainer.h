@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/tokenizer/pretokenizer.h"
+#include "text/tokenizer/pretokenizer.h"
 
 namespace augur {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "io/safetensors.h"
+#include "files/safetensors.h"
 
 namespace augur {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/types.h"
-#include "io/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "lab/train/torch_llama.h"
 #include "model/weights.h"
 

@@ -8,7 +8,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/fnv1a.h"
-#include "io/safetensors.h"
+#include "files/safetensors.h"
 
 namespace augur {
 

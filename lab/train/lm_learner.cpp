@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "io/convert.h"
+#include "checkpoint/convert.h"
 #include "lab/train/vocabulary_loss.h"
 
 namespace augur {

@@ -2,7 +2,7 @@
 #include <memory>
 #include <optional>
 
-#include "io/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "lab/train/learner.h"
 #include "lab/train/lesson.h"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/weight_store.h"
+#include "files/weight_store.h"
 #include "lab/train/muon.h"
 #include "lab/train/schedule.h"
 #include "lab/train/torch_tensors.h"

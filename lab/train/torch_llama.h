@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/types.h"
-#include "io/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "lab/train/torch_layer.h"
 #include "model/config.h"
 

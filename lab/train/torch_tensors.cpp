@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "io/safetensors_writer.h"
+#include "files/safetensors_writer.h"
 
 namespace augur {
 

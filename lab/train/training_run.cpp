@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "io/json_reader.h"
-#include "io/safetensors.h"
+#include "files/json_reader.h"
+#include "files/safetensors.h"
 #include "lab/train/part_times.h"
 #include "lab/train/torch_tensors.h"
 

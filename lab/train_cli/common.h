@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "io/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "lab/corpus/dataset.h"
 #include "lab/train/draft_vocabulary.h"
 #include "lab/train/lesson.h"

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "draft/detect.h"
-#include "io/prompt_text.h"
+#include "text/prompt_text.h"
 #include "vocab/vocabulary_head.h"
 
 namespace augur {

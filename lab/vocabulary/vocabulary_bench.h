@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/checkpoint.h"
 #include "decode/decoder.h"
 #include "draft/registry.h"
-#include "io/checkpoint.h"
 #include "lab/corpus/prompt_source.h"
 #include "lab/vocabulary/router_trainer.h"
 #include "policy/eagle2_policy.h"

@@ -1,4 +1,4 @@
-#include "io/convert.h"
+#include "checkpoint/convert.h"
 
 #include <fmt/format.h>
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "checkpoint/checkpoint.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/text_file.h"
-#include "io/checkpoint.h"
 
 namespace augur::cli {
 namespace {

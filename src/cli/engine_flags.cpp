@@ -10,12 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "api/engine_limits.h"
 #include "cli/limit_flags.h"
 #include "cli/plan_flags.h"
 #include "cli/progress.h"
 #include "cli/tell.h"
 #include "cli/validators.h"
+#include "engine/engine_limits.h"
 
 namespace augur::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "cli/progress.h"
 #include "cli/result_text.h"
 #include "cli/tell.h"
-#include "io/prompt_file.h"
+#include "text/prompt_file.h"
 
 namespace augur::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include <functional>
 #include <string>
 
-#include "api/engine_limits.h"
 #include "cli/validators.h"
+#include "engine/engine_limits.h"
 
 namespace augur::cli {
 

@@ -12,10 +12,10 @@
 #include "cli/tell.h"
 #include "cli/text_file.h"
 #include "cli/validators.h"
-#include "io/prompt_text.h"
 #include "model/calibration.h"
 #include "model/model.h"
 #include "model/quantize_model.h"
+#include "text/prompt_text.h"
 
 namespace augur::cli {
 namespace {

@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "base/similar_word.h"
 #include "cli/text_file.h"
-#include "io/big_integers.h"
-#include "io/known_templates.h"
-#include "io/prompt_text.h"
+#include "files/big_integers.h"
+#include "text/known_templates.h"
+#include "text/prompt_text.h"
 
 namespace augur::cli {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/checkpoint.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/text_file.h"
-#include "io/checkpoint.h"
 
 namespace augur::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/tokenizer.h"
+#include "text/tokenizer.h"
 
 namespace augur {
 

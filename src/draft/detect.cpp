@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "io/gguf/model.h"
-#include "io/mapped_file.h"
+#include "files/gguf/model.h"
+#include "files/mapped_file.h"
 
 namespace augur {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 #include <string_view>
 
-#include "io/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 
 namespace augur {
 

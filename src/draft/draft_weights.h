@@ -1,6 +1,6 @@
 #pragma once
 #include "augur/enums.h"
-#include "io/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "model/model.h"
 
 namespace augur {

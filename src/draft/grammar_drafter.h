@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "draft/drafter.h"
-#include "io/tokenizer.h"
+#include "text/tokenizer.h"
 
 namespace augur {
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "draft/formats/head_file.h"
 #include "draft/registry.h"
-#include "io/mapped_file.h"
+#include "files/mapped_file.h"
 
 namespace augur {
 namespace {

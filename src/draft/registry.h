@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "checkpoint/checkpoint.h"
 #include "draft/drafter.h"
-#include "io/checkpoint.h"
 #include "model/model.h"
 #include "vocab/vocabulary_choice.h"
 

@@ -9,8 +9,8 @@
 
 #include "augur/options.h"
 #include "base/error.h"
-#include "io/tokenizer.h"
 #include "sampling/token_constraint.h"
+#include "text/tokenizer.h"
 
 namespace augur {
 

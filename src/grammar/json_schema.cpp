@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "files/json_reader.h"
 #include "grammar/schema/lowering.h"
-#include "io/json_reader.h"
 
 namespace augur {
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "files/json_reader.h"
 #include "grammar/field_error.h"
 #include "grammar/json_schema.h"
-#include "io/json_reader.h"
 
 namespace augur {
 namespace {

@@ -1,4 +1,4 @@
-// The stored layouts are those of src/io/gguf/dequantize.cpp.
+// The stored layouts are those of src/files/gguf/dequantize.cpp.
 #include "kernels/quant_panel.h"
 
 #include <bit>

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "base/types.h"
-#include "io/importance_matrix.h"
+#include "files/importance_matrix.h"
 #include "model/model.h"
 
 namespace augur {

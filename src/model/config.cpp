@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "io/json_fields.h"
+#include "files/json_fields.h"
 #include "model/config_bounds.h"
 #include "model/families.h"
 #include "model/layer_reader.h"

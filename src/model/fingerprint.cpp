@@ -9,8 +9,8 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/fnv1a.h"
-#include "io/checkpoint.h"
-#include "io/json_fields.h"
+#include "checkpoint/checkpoint.h"
+#include "files/json_fields.h"
 #include "model/families.h"
 #include "model/weights.h"
 

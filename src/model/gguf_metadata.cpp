@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "base/error.h"
-#include "io/gguf/model.h"
-#include "io/tokenizer/to_gguf.h"
+#include "files/gguf/model.h"
 #include "model/families.h"
+#include "text/tokenizer/to_gguf.h"
 
 namespace augur {
 

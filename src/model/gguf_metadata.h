@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "io/checkpoint.h"
-#include "io/gguf/architectures.h"
-#include "io/gguf/writer.h"
+#include "checkpoint/checkpoint.h"
+#include "files/gguf/architectures.h"
+#include "files/gguf/writer.h"
 #include "model/config.h"
 
 namespace augur {

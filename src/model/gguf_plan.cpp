@@ -8,7 +8,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "io/gguf/model.h"
+#include "files/gguf/model.h"
 #include "model/families.h"
 #include "model/gguf_metadata.h"
 

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "io/checkpoint.h"
-#include "io/gguf/writer.h"
-#include "io/importance_matrix.h"
+#include "checkpoint/checkpoint.h"
+#include "files/gguf/writer.h"
+#include "files/importance_matrix.h"
 
 namespace augur {
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "io/json_fields.h"
+#include "files/json_fields.h"
 #include "model/config.h"
 #include "model/families.h"
 

@@ -11,7 +11,7 @@
 
 #include "augur/enums.h"
 #include "base/types.h"
-#include "io/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "kernels/backend.h"
 #include "kernels/logit_form.h"
 #include "model/config.h"

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "io/json_reader.h"
-#include "io/safetensors.h"
+#include "files/json_reader.h"
+#include "files/safetensors.h"
 
 namespace augur {
 

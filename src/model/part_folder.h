@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "io/json_fields.h"
-#include "io/weight_store.h"
+#include "files/json_fields.h"
+#include "files/weight_store.h"
 #include "model/fingerprint.h"
 
 namespace augur {

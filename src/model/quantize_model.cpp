@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "base/error.h"
-#include "io/gguf/writer.h"
+#include "files/gguf/writer.h"
 #include "kernels/quantize.h"
 #include "model/gguf_plan.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/dtype.h"
 #include "base/thread_pool.h"
-#include "io/checkpoint.h"
-#include "io/importance_matrix.h"
+#include "checkpoint/checkpoint.h"
+#include "files/importance_matrix.h"
 
 namespace augur {
 

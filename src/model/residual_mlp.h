@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "io/weight_store.h"
+#include "files/weight_store.h"
 #include "kernels/backend.h"
 #include "model/linear.h"
 #include "model/workspace.h"

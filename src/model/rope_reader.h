@@ -1,5 +1,5 @@
 #pragma once
-#include "io/json_fields.h"
+#include "files/json_fields.h"
 #include "model/layer_spec.h"
 
 namespace augur {

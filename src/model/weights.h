@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "io/weight_store.h"
+#include "files/weight_store.h"
 #include "kernels/packed_matrix.h"
 #include "model/config.h"
 #include "model/fused_matrix.h"

@@ -5,7 +5,7 @@
 
 #include "base/elementary.h"
 #include "base/error.h"
-#include "io/part_location.h"
+#include "files/part_location.h"
 #include "model/model.h"
 #include "policy/auto/cost.h"
 #include "policy/registry.h"

@@ -7,7 +7,7 @@
 
 #include "base/elementary.h"
 #include "base/error.h"
-#include "io/json_fields.h"
+#include "files/json_fields.h"
 #include "model/part_folder.h"
 
 namespace augur {

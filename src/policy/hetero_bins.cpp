@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/elementary.h"
-#include "io/json_fields.h"
+#include "files/json_fields.h"
 #include "model/part_folder.h"
 
 namespace augur {

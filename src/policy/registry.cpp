@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "io/part_location.h"
+#include "files/part_location.h"
 #include "model/model.h"
 
 namespace augur {

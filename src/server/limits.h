@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <span>
 
-#include "api/engine_limits.h"
 #include "augur/session.h"
-#include "io/json_reader.h"
+#include "engine/engine_limits.h"
+#include "files/json_reader.h"
 
 namespace augur {
 

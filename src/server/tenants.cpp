@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/owner_name.h"
 #include "base/error.h"
+#include "engine/owner_name.h"
 #include "server/digest.h"
 
 namespace augur {

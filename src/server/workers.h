@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "serve/job_pool.h"
+#include "session/job_pool.h"
 
 namespace augur {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "io/json_reader.h"
-#include "io/mapped_file.h"
+#include "files/json_reader.h"
+#include "files/mapped_file.h"
 
 namespace augur {
 namespace {

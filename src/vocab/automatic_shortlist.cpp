@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "io/part_location.h"
+#include "files/part_location.h"
 #include "vocab/cluster_router.h"
 
 namespace augur {

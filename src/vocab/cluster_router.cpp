@@ -6,7 +6,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
-#include "io/safetensors_writer.h"
+#include "files/safetensors_writer.h"
 #include "model/part_folder.h"
 
 namespace augur {

@@ -8,11 +8,11 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
-#include "io/json_fields.h"
-#include "io/json_reader.h"
-#include "io/safetensors.h"
-#include "io/safetensors_writer.h"
-#include "io/torch_archive.h"
+#include "files/json_fields.h"
+#include "files/json_reader.h"
+#include "files/safetensors.h"
+#include "files/safetensors_writer.h"
+#include "files/torch_archive.h"
 #include "model/part_folder.h"
 
 namespace augur {

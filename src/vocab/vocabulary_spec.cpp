@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "io/part_location.h"
+#include "files/part_location.h"
 
 namespace augur {
 namespace {

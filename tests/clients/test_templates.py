@@ -27,6 +27,6 @@ def test_render_as_in_jinja2(llama_cpp):
         sandbox=jinja2.sandbox.SandboxedEnvironment, strftime_now=now.strftime)
     (folder / "renderings.json").write_text(json.dumps(renderings, ensure_ascii=False), encoding="utf-8")
     done = subprocess.run(
-        [ROOT / "build/release/bin/io_tests", "--gtest_filter=ChatTemplateGolden.TemplatesOfPackages"], check=False,
+        [ROOT / "build/release/bin/text_tests", "--gtest_filter=ChatTemplateGolden.TemplatesOfPackages"], check=False,
         text=True, stdout=subprocess.PIPE, env={**os.environ, "AUGUR_TEMPLATES": str(folder)})
     assert done.returncode == 0 and "[  PASSED  ] 1 test" in done.stdout, done.stdout[-20000:]

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "io/chat_template.h"
+#include "text/chat_template.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attempt.h"
-#include "io/gguf/model.h"
+#include "files/gguf/model.h"
 #include "read_all.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

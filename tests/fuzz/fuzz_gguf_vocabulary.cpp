@@ -1,6 +1,6 @@
 #include <span>
 
-#include "io/gguf/model.h"
+#include "files/gguf/model.h"
 #include "try_tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

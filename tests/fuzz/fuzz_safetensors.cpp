@@ -1,4 +1,4 @@
-#include "io/safetensors.h"
+#include "files/safetensors.h"
 #include "read_all.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "io/tokenizer/from_memory.h"
+#include "text/tokenizer/from_memory.h"
 #include "try_tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

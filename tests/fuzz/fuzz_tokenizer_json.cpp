@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include "io/json_reader.h"
-#include "io/tokenizer/from_memory.h"
+#include "files/json_reader.h"
+#include "text/tokenizer/from_memory.h"
 #include "try_tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "io/torch/zip_directory.h"
-#include "io/torch_archive.h"
+#include "files/torch/zip_directory.h"
+#include "files/torch_archive.h"
 #include "read_all.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "io/weight_store.h"
+#include "files/weight_store.h"
 
 namespace augur::fuzz {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "io/tokenizer.h"
+#include "text/tokenizer.h"
 
 namespace augur::fuzz {
 

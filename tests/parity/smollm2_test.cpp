@@ -7,8 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "io/chat_template.h"
 #include "parity/greedy.h"
+#include "text/chat_template.h"
 
 // SmolLM2-135M-Instruct against tests/golden/smollm2/golden.json: templates, token ids, prompt likelihoods
 // and teacher-forced greedy steps from an independent float32 forward over the weights rounded to bf16. The

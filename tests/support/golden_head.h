@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/checkpoint.h"
 #include "draft/registry.h"
-#include "io/checkpoint.h"
-#include "io/json_reader.h"
-#include "io/safetensors.h"
+#include "files/json_reader.h"
+#include "files/safetensors.h"
 #include "kernels/ops.h"
 #include "model/model.h"
 #include "support/no_tokenizer.h"

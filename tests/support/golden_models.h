@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "io/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "model/config.h"
 
 namespace augur::testing_support {

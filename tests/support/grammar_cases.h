@@ -8,7 +8,7 @@
 
 #include "augur/options.h"
 #include "grammar/compiler.h"
-#include "io/tokenizer.h"
+#include "text/tokenizer.h"
 
 namespace augur::testing_support {
 

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "io/tokenizer.h"
+#include "text/tokenizer.h"
 
 namespace augur::testing_support {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "io/gguf/gguf.h"
-#include "io/gguf/writer.h"
+#include "files/gguf/gguf.h"
+#include "files/gguf/writer.h"
 #include "kernels/quantize.h"
 #include "model/quantize_model.h"
 #include "support/stories.h"

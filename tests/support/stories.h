@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "io/checkpoint.h"
-#include "io/safetensors_writer.h"
+#include "checkpoint/checkpoint.h"
+#include "files/safetensors_writer.h"
 #include "kernels/backend.h"
 #include "kernels/ops.h"
 #include "model/model.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "draft/registry.h"
-#include "io/weight_store.h"
+#include "files/weight_store.h"
 
 namespace augur {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "draft/registry.h"
-#include "io/json_fields.h"
+#include "files/json_fields.h"
 #include "model/config.h"
 #include "model/layer_stack.h"
 #include "model/weight_packer.h"

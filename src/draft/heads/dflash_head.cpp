@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "io/mapped_file.h"
-#include "io/torch_archive.h"
+#include "files/mapped_file.h"
+#include "files/torch_archive.h"
 #include "model/row_ops.h"
 #include "vocab/head_row.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "draft/heads_drafter.h"
-#include "io/weight_store.h"
+#include "files/weight_store.h"
 #include "model/residual_mlp.h"
 #include "model/weights.h"
 

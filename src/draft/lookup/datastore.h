@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/types.h"
-#include "io/mapped_file.h"
-#include "io/tokenizer.h"
+#include "files/mapped_file.h"
+#include "text/tokenizer.h"
 
 namespace augur {
 

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/similar_word.h"
+#include "files/json_reader.h"
 #include "grammar/string_formats.h"
-#include "io/json_reader.h"
 
 namespace augur {
 namespace {

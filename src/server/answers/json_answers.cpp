@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "io/big_integers.h"
+#include "files/big_integers.h"
 
 namespace augur {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "io/big_integers.h"
+#include "files/big_integers.h"
 #include "server/answers/json_answers.h"
 #include "server/answers/parsed_answer.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/io_thread.h"
-#include "io/big_integers.h"
+#include "files/big_integers.h"
 #include "server/fields/bad_request.h"
 
 namespace augur {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "io/big_integers.h"
+#include "files/big_integers.h"
 #include "server/fields/request_fields.h"
 
 namespace augur {

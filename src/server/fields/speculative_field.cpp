@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "io/big_integers.h"
+#include "files/big_integers.h"
 #include "server/fields/json_fields.h"
 
 namespace augur {

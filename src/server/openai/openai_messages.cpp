@@ -6,7 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "io/big_integers.h"
+#include "files/big_integers.h"
 #include "server/fields/field_table.h"
 
 namespace augur {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "io/big_integers.h"
+#include "files/big_integers.h"
 #include "server/fields/foreign_fields.h"
 #include "server/fields/json_fields.h"
 #include "server/openai/openai_messages.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "io/big_integers.h"
+#include "files/big_integers.h"
 #include "server/fields/field_table.h"
 
 namespace augur {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "io/big_integers.h"
+#include "files/big_integers.h"
 #include "server/answers/json_answers.h"
 
 namespace augur {

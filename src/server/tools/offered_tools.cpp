@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "io/big_integers.h"
+#include "files/big_integers.h"
 #include "server/answers/json_answers.h"
 #include "server/fields/json_fields.h"
 #include "server/tools/described_tools.h"

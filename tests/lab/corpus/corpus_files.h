@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "io/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "support/error_of.h"
 #include "support/temporary_folder.h"
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "io/json_reader.h"
+#include "files/json_reader.h"
 #include "lab/suite/parts.h"
 #include "support/error_of.h"
 #include "support/temporary_folder.h"

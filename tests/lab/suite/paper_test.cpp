@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "io/json_reader.h"
+#include "files/json_reader.h"
 #include "lab/papers/paper_tables.h"
 #include "lab/suite/method.h"
 #include "support/error_of.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "io/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "lab/papers/paper.h"
 #include "lab/papers/paper_tables.h"
 #include "lab/suite/document.h"

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "io/json_reader.h"
-#include "io/safetensors.h"
+#include "files/json_reader.h"
+#include "files/safetensors.h"
 #include "lab/trace/trace_file.h"
 #include "lab/train/classifier.h"
 #include "lab/train/part_writer.h"

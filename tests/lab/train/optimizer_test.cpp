@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "io/safetensors.h"
+#include "files/safetensors.h"
 #include "lab/train/torch_ops.h"
 #include "support/temporary_folder.h"
 

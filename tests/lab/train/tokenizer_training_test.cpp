@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "io/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "lab/corpus/text_source.h"
 #include "lab/train/bpe_trainer.h"
 #include "lab/train/sentencepiece_trainer.h"

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <set>
 
-#include "io/safetensors.h"
+#include "files/safetensors.h"
 #include "lab/train/learning_curve.h"
 #include "support/error_of.h"
 #include "train_fixture.h"

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "api/cost_file.h"
 #include "decode/step_times.h"
-#include "io/json_reader.h"
+#include "engine/cost_file.h"
+#include "files/json_reader.h"
 #include "policy/auto_policy.h"
 #include "support/clocked_round.h"
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "io/mapped_file.h"
+#include "files/mapped_file.h"
 #include "support/temporary_folder.h"
 
 namespace augur::cli {

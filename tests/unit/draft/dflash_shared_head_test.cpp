@@ -6,7 +6,7 @@
 #include <fstream>
 #include <map>
 
-#include "io/safetensors_writer.h"
+#include "files/safetensors_writer.h"
 #include "policy/eagle2_policy.h"
 #include "support/error_of.h"
 #include "support/golden_head.h"

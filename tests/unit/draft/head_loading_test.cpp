@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "draft/detect.h"
-#include "io/safetensors_writer.h"
+#include "files/safetensors_writer.h"
 #include "support/golden_head.h"
 #include "support/stories.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "draft/detect.h"
-#include "io/safetensors_writer.h"
-#include "io/torch_archive.h"
+#include "files/safetensors_writer.h"
+#include "files/torch_archive.h"
 #include "support/golden_head.h"
 #include "support/temporary_folder.h"
 

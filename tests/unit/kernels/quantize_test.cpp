@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "io/gguf/dequantize.h"
+#include "files/gguf/dequantize.h"
 #include "quant_fixture.h"
 
 namespace augur {

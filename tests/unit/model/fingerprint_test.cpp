@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "io/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "model/model.h"
 #include "model/weights.h"
 #include "support/error_of.h"

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "io/checkpoint.h"
-#include "io/gguf/architectures.h"
+#include "checkpoint/checkpoint.h"
+#include "files/gguf/architectures.h"
 #include "model/families.h"
 #include "support/error_of.h"
 #include "support/quantised_models.h"

@@ -12,9 +12,9 @@
 #include <random>
 
 #include "base/error.h"
-#include "io/gguf/model.h"
-#include "io/safetensors.h"
-#include "io/safetensors_writer.h"
+#include "files/gguf/model.h"
+#include "files/safetensors.h"
+#include "files/safetensors_writer.h"
 #include "model/prefill.h"
 #include "support/error_of.h"
 #include "support/golden_models.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "io/json_reader.h"
+#include "files/json_reader.h"
 #include "policy/eagle2_policy.h"
 
 namespace augur {

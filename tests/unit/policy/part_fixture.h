@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/weight_store.h"
+#include "files/weight_store.h"
 
 namespace augur::testing_support {
 

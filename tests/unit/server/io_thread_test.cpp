@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "api/engine_access.h"
+#include "engine/engine_access.h"
 #include "grammar/compiler.h"
-#include "io/chat_template.h"
 #include "server/endpoint.h"
 #include "server/fields/body_parser.h"
 #include "support/stories_engine.h"
+#include "text/chat_template.h"
 
 namespace augur {
 namespace {

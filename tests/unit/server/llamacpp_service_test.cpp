@@ -3,8 +3,8 @@
 
 #include <map>
 
+#include "files/gguf/writer.h"
 #include "grammar/compiler.h"
-#include "io/gguf/writer.h"
 #include "support/quantised_models.h"
 #include "support/server_fixture.h"
 #include "support/temporary_folder.h"

@@ -1,0 +1,230 @@
+#include "checkpoint/checkpoint.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "files/fused_tensors.h"
+#include "files/gguf/model.h"
+#include "files/gpt_oss_experts.h"
+#include "files/json_reader.h"
+#include "files/mapped_file.h"
+#include "files/safetensors.h"
+#include "files/sharded_weights.h"
+#include "files/torch_archive.h"
+#include "text/tokenizer/loaders.h"
+#include "text/tokenizer/turns.h"
+
+namespace augur {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+/// Medusa's and Hydra's heads have file names of their own. Null: there are none.
+std::shared_ptr<WeightStore> open_folder_weights(const fs::path& folder) {
+  if (has_safetensors(folder)) return open_safetensors_folder(folder);
+  if (const auto archive = folder / "pytorch_model.bin"; file_exists(archive)) {
+    return open_torch_archive(archive);
+  }
+  if (const auto index = folder / "pytorch_model.bin.index.json"; file_exists(index)) {
+    return open_sharded_weights(index, open_torch_archive);
+  }
+  for (const char* stem : {"medusa_lm_head", "hydra_lm_head"}) {
+    if (auto heads = open_heads_file(folder, stem)) return heads;
+  }
+  return nullptr;
+}
+
+/// The ids under `key`: none, one, or a list. Error unless each is below `limit`.
+std::vector<TokenId> ids_of(const nlohmann::json& config, const char* key, std::int64_t limit,
+                            const fs::path& path) {
+  std::vector<TokenId> result;
+  const auto it = config.find(key);
+  if (it == config.end() || it->is_null()) return result;
+  const auto add = [&](const nlohmann::json& value) {
+    if (!value.is_number_integer()) {
+      throw Error("{}: {}: expected an id, found {}", path.string(), key, value.type_name());
+    }
+    const bool fits =
+        value.is_number_unsigned() && value.get<std::uint64_t>() < static_cast<std::uint64_t>(limit);
+    if (!fits) {
+      throw Error("{}: {}: id {} is outside the vocabulary of {}", path.string(), key, value.dump(), limit);
+    }
+    result.push_back(static_cast<TokenId>(value.get<std::int64_t>()));
+  };
+  if (it->is_array()) {
+    for (const auto& value : *it) add(value);
+  } else {
+    add(*it);
+  }
+  return result;
+}
+
+/// A chat_template entry: a string, or a list of {"name", "template"} of which "default" is meant.
+std::optional<std::string> template_of(const nlohmann::json& config, const fs::path& path) {
+  const auto it = config.find("chat_template");
+  if (it == config.end() || it->is_null()) return std::nullopt;
+  if (it->is_string()) return it->get<std::string>();
+  if (it->is_array()) {
+    for (const auto& entry : *it) {
+      if (entry.is_object() && entry.value("name", nlohmann::json()) == "default" &&
+          entry.contains("template") && entry["template"].is_string()) {
+        return entry["template"].get<std::string>();
+      }
+    }
+  }
+  throw Error("{}: chat_template: expected a string or a list with a template named default", path.string());
+}
+
+/// Ids lie below the larger of the two sizes: an embedding may have more rows than there are tokens.
+std::int64_t id_limit(const nlohmann::json& config, const Tokenizer& tokenizer, const fs::path& path) {
+  std::int64_t limit = tokenizer.vocab_size();
+  if (const auto it = config.find("vocab_size"); it != config.end()) {
+    if (!it->is_number_unsigned() || it->get<std::uint64_t>() > INT32_MAX) {
+      throw Error("{}: vocab_size: expected a positive integer", path.string());
+    }
+    limit = std::max(limit, it->get<std::int64_t>());
+  }
+  return limit;
+}
+
+std::shared_ptr<const nlohmann::json> shared(nlohmann::json document) {
+  return std::make_shared<const nlohmann::json>(std::move(document));
+}
+
+}  // namespace
+
+Checkpoint Checkpoint::open(const fs::path& path) {
+  if (!file_exists(path)) throw Error("{}: no such file or folder", path.string());
+  Checkpoint result;
+  result.path_ = path;
+  result.config_ = result.generation_config_ = shared(nlohmann::json::object());
+  if (is_folder(path)) {
+    result.open_folder();
+  } else if (is_gguf_file(path)) {
+    result.gguf_ = std::make_shared<const GgufFile>(GgufFile::open(path));
+    // Through text, so that every number has the type that it has when it is read from a config.json.
+    const auto as_read = [&](const nlohmann::json& made) { return parse_json(made.dump(), path.string()); };
+    result.config_ = shared(as_read(gguf_config(*result.gguf_)));
+    result.generation_config_ = shared(as_read(gguf_generation_config(*result.gguf_)));
+  } else {
+    result.open_single_file();
+  }
+  return result;
+}
+
+void Checkpoint::open_folder() {
+  config_ = shared(read_json_object_if_exists(path_ / "config.json"));
+  generation_config_ = shared(read_json_object_if_exists(path_ / "generation_config.json"));
+  if (file_exists(path_ / "tokenizer.json")) {
+    tokenizer_file_ = path_ / "tokenizer.json";
+  } else if (file_exists(path_ / "tokenizer.model")) {
+    tokenizer_file_ = path_ / "tokenizer.model";
+  }
+  if (!file_exists(path_ / "config.json") && tokenizer_file_.empty()) {
+    throw Error("{}: no model: expected config.json (or a tokenizer: tokenizer.json or tokenizer.model)",
+                path_.string());
+  }
+}
+
+void Checkpoint::open_single_file() {
+  if (path_.extension() == ".json") {
+    const auto document = read_json(path_);
+    if (document.is_object() && document.contains("model_type")) {
+      config_ = shared(document);  // a shape without weights
+    } else if (document.is_object() && document.contains("model")) {
+      tokenizer_file_ = path_;
+    } else {
+      throw Error("{}: neither a config.json nor a tokenizer.json", path_.string());
+    }
+  } else if (path_.extension() == ".model") {
+    tokenizer_file_ = path_;
+  } else {
+    throw Error("{}: not a GGUF file; other models are given by their folder (with config.json)",
+                path_.string());
+  }
+}
+
+nlohmann::json Checkpoint::tokenizer_config() const {
+  const auto folder = is_folder(path_) ? path_ : path_.parent_path();
+  return is_gguf() ? nlohmann::json::object() : read_json_object_if_exists(folder / "tokenizer_config.json");
+}
+
+const WeightStore* Checkpoint::find_weights() const {
+  if (weights_ == nullptr) {
+    std::shared_ptr<WeightStore> opened;
+    if (is_gguf()) {
+      opened = open_gguf_weights(gguf_);
+    } else if (is_folder(path_)) {
+      opened = open_folder_weights(path_);
+      if (opened != nullptr && config().value("model_type", nlohmann::json()) == "gpt_oss") {
+        split_gpt_oss_experts(*opened);
+      }
+    }
+    if (opened == nullptr) return nullptr;
+    split_fused_tensors(config(), *opened);
+    weights_ = std::move(opened);
+  }
+  return weights_.get();
+}
+
+const WeightStore& Checkpoint::weights() const {
+  if (const WeightStore* found = find_weights()) return *found;
+  if (is_folder(path_)) open_safetensors_folder(path_);  // whose error says what was expected
+  throw Error("{}: holds no weights", path_.string());
+}
+
+std::unique_ptr<Tokenizer> Checkpoint::load_tokenizer() const {
+  std::unique_ptr<Tokenizer> tokenizer;
+  if (is_gguf()) {
+    const auto vocabulary = gguf_vocabulary(*gguf_);
+    if (!vocabulary)
+      throw Error("{}: has no vocabulary (tokenizer.ggml.model, tokenizer.ggml.tokens)", path_.string());
+    tokenizer = load_gguf_tokenizer(*vocabulary);
+  } else if (tokenizer_file_.empty()) {
+    throw Error("{}: no tokenizer: expected tokenizer.json or tokenizer.model", path_.string());
+  } else if (tokenizer_file_.extension() == ".json") {
+    tokenizer = load_tokenizer_json(tokenizer_file_, tokenizer_config());
+  } else {
+    tokenizer = load_sentencepiece(tokenizer_file_, tokenizer_config());
+  }
+  const std::int64_t limit = id_limit(*config_, *tokenizer, path_);
+  std::unordered_set<TokenId> ends(tokenizer->eos.begin(), tokenizer->eos.end());
+  for (const auto* source : {generation_config_.get(), config_.get()}) {
+    if (const auto bos = ids_of(*source, "bos_token_id", limit, path_); !tokenizer->bos && !bos.empty()) {
+      tokenizer->bos = bos.front();
+    }
+    for (const TokenId id : ids_of(*source, "eos_token_id", limit, path_)) {
+      if (ends.insert(id).second) tokenizer->eos.push_back(id);
+    }
+  }
+  keep_messages_in_turns(*tokenizer);
+  return tokenizer;
+}
+
+std::optional<std::string> Checkpoint::chat_template() const {
+  if (is_gguf()) return gguf_->find_string("tokenizer.chat_template");
+  const auto folder = is_folder(path_) ? path_ : path_.parent_path();
+  if (const auto file = folder / "chat_template.jinja"; file_exists(file)) {
+    const MappedFile source(file);
+    return std::string(reinterpret_cast<const char*>(source.bytes().data()), source.bytes().size());
+  }
+  if (auto found = template_of(tokenizer_config(), folder / "tokenizer_config.json")) return found;
+  return template_of(read_json_object_if_exists(folder / "chat_template.json"),
+                     folder / "chat_template.json");
+}
+
+std::unique_ptr<WeightStore> open_heads_file(const fs::path& folder, const std::string& stem) {
+  if (const auto archive = folder / (stem + ".pt"); file_exists(archive)) return open_torch_archive(archive);
+  if (const auto file = folder / (stem + ".safetensors"); file_exists(file)) return open_safetensors(file);
+  return nullptr;
+}
+
+}  // namespace augur

@@ -1,0 +1,439 @@
+#include "augur/engine.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <list>
+#include <optional>
+#include <utility>
+
+#include "augur/build_info.h"
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "decode/decoder.h"
+#include "draft/common/text_rows.h"
+#include "draft/detect.h"
+#include "draft/draft_weights.h"
+#include "draft/model_drafter.h"
+#include "engine/batch.h"
+#include "engine/drafters.h"
+#include "engine/engine_access.h"
+#include "engine/generation.h"
+#include "engine/live_costs.h"
+#include "engine/loaded_target.h"
+#include "engine/measured_file.h"
+#include "engine/memory_check.h"
+#include "engine/plan_names.h"
+#include "engine/policy_cache.h"
+#include "files/part_location.h"
+#include "text/prompt_text.h"
+
+namespace augur {
+
+std::string_view version() {
+  return build_info().version;
+}
+
+EngineOptions::NamedDraftModel EngineOptions::NamedDraftModel::parse(std::string_view text) {
+  const std::size_t sign = text.find('=');
+  if (sign == std::string_view::npos || sign == 0 || sign + 1 == text.size()) {
+    throw Error("draft model '{}': expected NAME=PATH", text);
+  }
+  return {.name = std::string(text.substr(0, sign)), .path = std::string(text.substr(sign + 1))};
+}
+
+std::vector<SpeculationType> speculation_types() {
+  std::vector<SpeculationType> types;
+  for (const DrafterType& type : drafter_types()) {
+    types.push_back({std::string(type.name), std::string(type.alias), type.needs_head});
+  }
+  return types;
+}
+
+std::vector<SpeculationPolicy> speculation_policies() {
+  std::vector<SpeculationPolicy> policies;
+  for (const PolicyType& type : policy_types()) {
+    policies.push_back({std::string(type.name), std::string(type.summary)});
+  }
+  return policies;
+}
+
+struct Engine::Impl {
+  // Order matters: drafters and decoder use the target, drafters the vocabulary.
+  std::shared_ptr<LoadedTarget> target;
+  std::optional<Checkpoint> draft_checkpoint;
+  std::string head;             ///< type that draft_checkpoint is used as; empty: there is none
+  std::filesystem::path parts;  ///< where what was learned for it lies; empty: there is none
+  VocabularySpec vocabulary_spec;
+  SpeculationPlan plan;  ///< resolved, for requests that bring none
+  std::optional<VocabularyChoice> vocabulary;
+  /// One of EngineOptions::draft_models.
+  struct NamedDraft {
+    std::string name;  ///< "@NAME"
+    Checkpoint checkpoint;
+    std::filesystem::path parts;
+  };
+  std::list<NamedDraft> named_drafts;  ///< drafters refer to their checkpoints
+  Drafters drafters;
+  std::unique_ptr<PolicyCache> policies;
+  std::unique_ptr<GrammarCompiler> grammars;
+  std::unique_ptr<Decoder> decoder;
+  std::unique_ptr<LiveCosts> costs;
+  std::function<void(std::string_view)> warning;
+  ModelInfo info;
+
+  /// Loads the target where it is not loaded yet.
+  Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& options);
+  void open_draft_model(const EngineOptions& options);
+  void open_named_drafts(const EngineOptions& options);
+  /// Error for a draft model whose tokenizer cannot be read or has other tokens.
+  void check_draft_tokenizers() const;
+  std::vector<std::string> draft_names() const;
+  /// Error for a vocabulary that no drafter would use.
+  void check_vocabulary() const;
+  void load_drafters(const EngineOptions& options);
+  /// The plan as this engine carries it out. Error for what it cannot.
+  SpeculationPlan resolve(SpeculationPlan asked) const;
+  void prepare_costs(const std::string& cost_cache);
+  /// The policy of a resolved plan, with what it wants to know; null for plain decoding. `parallel`:
+  /// sequences of a batch, for which the plan's memory is checked. `beside`: drafter_beside(); the policy is
+  /// the plan's with it and without.
+  std::shared_ptr<PolicyModel> prepare_policy(const SpeculationPlan& resolved, int parallel,
+                                              std::string_view beside = {});
+  std::unique_ptr<Generation> start(const Request& request, const TokenCallback& on_token, int parallel,
+                                    const EngineAccess::Prepare& prepare = {},
+                                    const std::shared_ptr<const CompiledGrammar>& grammar = nullptr,
+                                    const std::string& tenant = {});
+  Result run(Generation& generation);
+};
+
+Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& options)
+    : target(std::move(shared)), warning(options.warning) {
+  // What cannot be is found before anything big is read.
+  open_draft_model(options);
+  open_named_drafts(options);
+  check_draft_tokenizers();
+  plan = augur::resolve(options.speculation, head, draft_names());
+  vocabulary_spec = VocabularySpec::parse(plan.draft_vocabulary).located(parts);
+  plan.draft_vocabulary = to_string(vocabulary_spec);
+  check_vocabulary();
+  if (target->model == nullptr) target->load(options);
+  vocabulary.emplace(vocabulary_spec, target->model->fingerprint(), target->tokenizer->eos,
+                     target->model->weight_bytes());
+  load_drafters(options);
+  policies = std::make_unique<PolicyCache>(*target->model, parts);
+  grammars = std::make_unique<GrammarCompiler>(*target->tokenizer, target->model->config().vocab,
+                                               options.grammar_budget);
+  decoder = std::make_unique<Decoder>(*target->model);
+  prepare_costs(options.cost_cache);
+  prepare_policy(plan, 1);
+  info = target->describe();
+}
+
+void Engine::Impl::open_draft_model(const EngineOptions& options) {
+  if (options.draft_model.empty()) return;
+  draft_checkpoint = Checkpoint::open(options.draft_model);
+  parts = parts_folder(options.draft_model);
+  SpeculationPlan named = options.speculation;
+  use_canonical_names(named);
+  for (const std::string& name : drafters_of(named)) {
+    if (name != "auto" && !names_draft_model(name) && find_drafter_type(name).needs_head) head = name;
+  }
+  if (head.empty()) head = detect_drafter_type(*draft_checkpoint);
+}
+
+void Engine::Impl::open_named_drafts(const EngineOptions& options) {
+  for (const EngineOptions::NamedDraftModel& given : options.draft_models) {
+    const bool fine = std::all_of(given.name.begin(), given.name.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+             c == '_' || c == '-';
+    });
+    if (given.name.empty() || !fine) {
+      throw Error("draft model '{}': its name is to be of letters, digits, '.', '_' and '-'", given.name);
+    }
+    const std::string name = "@" + given.name;
+    const std::vector<std::string> names = draft_names();
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      throw Error("draft model '{}': there are two of this name", given.name);
+    }
+    named_drafts.push_back({name, Checkpoint::open(given.path), parts_folder(given.path)});
+  }
+}
+
+void Engine::Impl::check_draft_tokenizers() const {
+  const auto check = [&](const Checkpoint& draft) {
+    require_same_vocabulary(*target->tokenizer, target->path, *draft.load_tokenizer(), draft.path().string());
+  };
+  if (head == kDraftModelType) check(*draft_checkpoint);
+  for (const NamedDraft& draft : named_drafts) {
+    if (detect_drafter_type(draft.checkpoint) == kDraftModelType) check(draft.checkpoint);
+  }
+}
+
+std::vector<std::string> Engine::Impl::draft_names() const {
+  std::vector<std::string> names;
+  for (const NamedDraft& draft : named_drafts) names.push_back(draft.name);
+  return names;
+}
+
+void Engine::Impl::check_vocabulary() const {
+  using Kind = VocabularySpec::Kind;
+  if (vocabulary_spec.kind == Kind::Full || vocabulary_spec.kind == Kind::Auto) return;
+  const auto projects = [](const std::string& name) {
+    return !names_draft_model(name) && find_drafter_type(name).projects;
+  };
+  const std::span<const std::string> names = drafters_of(plan);
+  if (std::any_of(names.begin(), names.end(), projects) || (!head.empty() && projects(head))) return;
+  throw Error("draft vocabulary '{}': nothing that drafts here ({}) has a vocabulary to choose from",
+              plan.draft_vocabulary, fmt::join(plan.drafters, ", "));
+}
+
+void Engine::Impl::load_drafters(const EngineOptions& options) {
+  DrafterSource source{.backend = target->backend,
+                       .target = *target->model,
+                       .tokenizer = *target->tokenizer,
+                       .target_path = target->path,
+                       .context = target->model->context(),
+                       .vocabulary = &*vocabulary,
+                       .datastore = options.datastore,
+                       .progress = loading_stage(options, "draft model")};
+  /// The files that are loaded next. Returns what their costs are kept by: the weights' form counts, too.
+  const auto take = [&](const Checkpoint& files) {
+    source.head = &files;
+    source.form = draft_weight_form(options.draft_weights, files, *target->model);
+    const std::string form = source.form->quantize ? fmt::format(" as {}", name(*source.form->quantize))
+                             : source.form->native ? ""
+                                                   : " as floats";
+    return draft_identity(files) + form;
+  };
+  const std::string files = draft_checkpoint ? take(*draft_checkpoint) : std::string();
+  drafters.load(source, head, files);
+  source.vocabulary = nullptr;
+  for (const NamedDraft& draft : named_drafts) {
+    const std::string identity = take(draft.checkpoint);
+    drafters.load_named(draft.name, detect_drafter_type(draft.checkpoint), source, identity);
+  }
+}
+
+SpeculationPlan Engine::Impl::resolve(SpeculationPlan asked) const {
+  SpeculationPlan resolved = augur::resolve(std::move(asked), head, draft_names());
+  if (!resolved.draft_vocabulary.empty() &&
+      VocabularySpec::parse(resolved.draft_vocabulary).located(parts) != vocabulary_spec) {
+    throw Error("draft vocabulary '{}': this engine was loaded with '{}', and one engine has one",
+                resolved.draft_vocabulary, plan.draft_vocabulary);
+  }
+  resolved.draft_vocabulary = plan.draft_vocabulary;
+  return resolved;
+}
+
+void Engine::Impl::prepare_costs(const std::string& cost_cache) {
+  costs = std::make_unique<LiveCosts>(
+      *target->model, *decoder, drafters,
+      CostCache(measured_folder(cost_cache), *target->model, target->path, warning));
+}
+
+std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan& resolved, int parallel,
+                                                          std::string_view beside) {
+  if (resolved.plain()) return nullptr;
+  // What was learned for a drafter lies beside it.
+  const auto named = std::find_if(named_drafts.begin(), named_drafts.end(), [&](const NamedDraft& draft) {
+    return std::find(resolved.drafters.begin(), resolved.drafters.end(), draft.name) !=
+           resolved.drafters.end();
+  });
+  const auto [policy, fresh] = policies->get(resolved, named == named_drafts.end() ? nullptr : &named->parts);
+  SpeculationPlan drafting = resolved;
+  if (!beside.empty()) drafting.drafters.emplace_back(beside);
+  check_memory(drafting, *policy, target->model->config(), parallel);
+  if (fresh && warning && !policy->warning().empty()) warning(policy->warning());
+  if (policy->needs_costs()) costs->prepare(drafting, false, parallel == 1);
+  return policy;
+}
+
+std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const TokenCallback& on_token,
+                                                int parallel, const EngineAccess::Prepare& prepare,
+                                                const std::shared_ptr<const CompiledGrammar>& grammar,
+                                                const std::string& tenant) {
+  const GenerationContext context{.target = *target->model,
+                                  .tokenizer = *target->tokenizer,
+                                  .context = target->model->context(),
+                                  .parallel = parallel,
+                                  .drafters = drafters,
+                                  .grammars = *grammars,
+                                  .grammar = grammar,
+                                  .tenant = tenant,
+                                  .prepare = prepare};
+  const SpeculationPlan asked = request.speculation ? resolve(*request.speculation) : plan;
+  auto policy = prepare_policy(asked, parallel, drafter_beside(asked, request.grammar.has_value()));
+  return std::make_unique<Generation>(context, request, target->prompt(request), asked, std::move(policy),
+                                      on_token);
+}
+
+Result Engine::Impl::run(Generation& generation) {
+  Sequence* const sequence = &generation.sequence();
+  for (generation.poll_cancel(); !sequence->finished(); generation.poll_cancel()) {
+    decoder->step({&sequence, 1});
+  }
+  return generation.finish();
+}
+
+Engine::Engine(const EngineOptions& options)
+    : impl_(std::make_unique<Impl>(std::make_shared<LoadedTarget>(options), options)) {}
+Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+
+Result Engine::generate(const Request& request, const TokenCallback& on_token) {
+  return impl_->run(*impl_->start(request, on_token, 1));
+}
+
+void Engine::generate_many(std::span<const Request> requests, int parallel, const ResultCallback& on_result,
+                           const IndexedTokenCallback& on_token) {
+  if (parallel < 1 || parallel > kMostParallel) {
+    throw Error("{} parallel generations are not possible: expected 1 to {}", parallel, kMostParallel);
+  }
+  const auto token_callback = [&](std::size_t index) -> TokenCallback {
+    if (!on_token) return {};
+    return [&on_token, index](const TokenEvent& event) { return on_token(index, event); };
+  };
+  Batch batch(*impl_->decoder);
+  std::size_t next = 0;
+  while (next < requests.size() || !batch.empty()) {
+    while (next < requests.size() && batch.size() < static_cast<std::size_t>(parallel)) {
+      const std::size_t index = next++;
+      const auto done = [&on_result, index](Result result) {
+        if (on_result) on_result(index, std::move(result));
+      };
+      try {
+        const auto number = static_cast<std::int64_t>(index);
+        batch.add(impl_->start(requests[index], token_callback(index), parallel), done, number);
+        batch.begin(number);
+      } catch (...) {
+        done(failed(std::current_exception()));
+      }
+    }
+    batch.step();
+  }
+}
+
+void Engine::forget() {
+  impl_->drafters.forget_learnt();
+  impl_->policies->forget_learnt();
+}
+
+MeasuredCosts Engine::costs(bool anew) {
+  impl_->costs->prepare(impl_->plan, anew);
+  return impl_->costs->report();
+}
+
+const ModelInfo& Engine::info() const {
+  return impl_->info;
+}
+
+std::vector<TokenId> Engine::tokenize(std::string_view text, bool parse_special) const {
+  return impl_->target->encode(text, parse_special);
+}
+
+std::vector<TokenId> Engine::tokenize_part(std::string_view text, bool parse_special) const {
+  return encode_part(*impl_->target->tokenizer, text, parse_special);
+}
+
+std::string Engine::detokenize(std::span<const TokenId> tokens, bool show_special) const {
+  return impl_->target->tokenizer->decode({tokens.begin(), tokens.end()}, show_special);
+}
+
+std::string Engine::token_bytes(TokenId token) const {
+  const Tokenizer& tokenizer = *impl_->target->tokenizer;
+  if (token < 0 || token >= impl_->info.vocab) {
+    throw Error("token {} is outside the vocabulary of {}", token, impl_->info.vocab);
+  }
+  return token < tokenizer.vocab_size() ? tokenizer.token_bytes(token) : std::string();
+}
+
+std::string Engine::render_chat(const Request& request) const {
+  return impl_->target->render(request).text;
+}
+
+std::string Engine::chat_template() const {
+  return impl_->target->template_source;
+}
+
+InfillTokens Engine::infill_tokens() const {
+  const Tokenizer::Infill& from = impl_->target->tokenizer->infill;
+  return {.prefix = from.prefix,
+          .suffix = from.suffix,
+          .middle = from.middle,
+          .repository = from.repository,
+          .file = from.file};
+}
+
+const SpeculationPlan& Engine::speculation() const {
+  return impl_->plan;
+}
+
+std::vector<std::string> Engine::drafters() const {
+  return impl_->drafters.names();
+}
+
+std::vector<TokenId> Engine::prompt_tokens(const Request& request) const {
+  return impl_->target->prompt(request);
+}
+
+Engine EngineAccess::sibling(const Engine& engine, const EngineOptions& options) {
+  return Engine(std::make_unique<Engine::Impl>(engine.impl_->target, options));
+}
+
+Result EngineAccess::generate(Engine& engine, const Request& request, const TokenCallback& on_token,
+                              const Prepare& prepare) {
+  return engine.impl_->run(*engine.impl_->start(request, on_token, 1, prepare));
+}
+
+std::unique_ptr<Generation> EngineAccess::start(Engine& engine, const Request& request,
+                                                const TokenCallback& on_token, int parallel,
+                                                const std::shared_ptr<const CompiledGrammar>& grammar,
+                                                const std::string& tenant) {
+  return engine.impl_->start(request, on_token, parallel, {}, grammar, tenant);
+}
+
+Drafters& EngineAccess::drafters(Engine& engine) {
+  return engine.impl_->drafters;
+}
+
+GrammarCompiler& EngineAccess::grammars(Engine& engine) {
+  return *engine.impl_->grammars;
+}
+
+Decoder& EngineAccess::decoder(Engine& engine) {
+  return *engine.impl_->decoder;
+}
+
+void EngineAccess::measure_costs(Engine& engine) {
+  SpeculationPlan every = engine.impl_->plan;
+  every.drafters = engine.impl_->drafters.names();
+  engine.impl_->costs->prepare(every);
+}
+
+Model& EngineAccess::model(Engine& engine) {
+  return *engine.impl_->target->model;
+}
+
+std::vector<EngineAccess::TextKeeper> EngineAccess::text_keepers(Engine& engine) {
+  const Engine::Impl& impl = *engine.impl_;
+  std::vector<TextKeeper> keepers;
+  for (const std::string& name : impl.drafters.names()) {
+    const std::unique_ptr<Drafter> drafter =
+        impl.drafters.make(name, impl.plan, {.tokens = impl.target->model->context(), .owner = {}});
+    TextRows* const rows = drafter->text_rows();
+    if (rows == nullptr) continue;
+    keepers.push_back({.identity = impl.drafters.cost_key(name, impl.plan),
+                       .group = drafter->group(),
+                       .cache = rows->cache(),
+                       .width = rows->width()});
+  }
+  return keepers;
+}
+
+MeasuredCosts EngineAccess::known_costs(const Engine& engine) {
+  return engine.impl_->costs->report();
+}
+
+}  // namespace augur

@@ -1,0 +1,222 @@
+#include "engine/generation.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/elementary.h"
+#include "base/error.h"
+#include "engine/memory_check.h"
+#include "engine/owner_name.h"
+#include "grammar/field_error.h"
+
+namespace augur {
+namespace {
+
+SamplingParams sampling_params(const Request& request, const Tokenizer& tokenizer) {
+  const SamplingOptions& from = request.sampling;
+  SamplingParams to;
+  to.temperature = static_cast<float>(from.temperature);
+  to.top_k = from.top_k;
+  to.top_p = static_cast<float>(from.top_p);
+  to.min_p = static_cast<float>(from.min_p);
+  to.repetition_penalty = static_cast<float>(from.repetition_penalty);
+  to.presence_penalty = static_cast<float>(from.presence_penalty);
+  to.frequency_penalty = static_cast<float>(from.frequency_penalty);
+  to.repeat_last_n = from.penalty_window;
+  to.logit_bias = from.logit_bias;
+  to.seed = from.seed;
+  if (request.ignore_eos) {
+    for (const TokenId id : tokenizer.eos)
+      to.logit_bias.emplace_back(id, -std::numeric_limits<float>::infinity());
+  }
+  return to;
+}
+
+std::string join(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
+  return out;
+}
+
+/// Slots for drafted tokens in a cache, beyond the text's own.
+std::int64_t draft_slots(const PolicyModel* policy) {
+  constexpr std::int64_t kUsual = 512;
+  return policy == nullptr ? kUsual : std::max(kUsual, 2 * policy->bounds().nodes.count);
+}
+
+/// Makes the plan's drafters, and `beside` (drafter_beside()) if there is one, and hands them over to the
+/// policy's steering. Each has its turn in a batch, which nothing but the plan's set of drafters decides: one
+/// controller has texts with `beside` and without, so its turn is left free where it is not there.
+void add_drafters(const Drafters& drafters, const SpeculationPlan& plan, std::string_view beside,
+                  PolicyModel& policy, std::int64_t capacity, SequenceOptions& options) {
+  const Drafters::Text text{.tokens = capacity, .owner = options.owner, .keep_output = options.keep_text};
+  std::vector<Speculator>& made = options.speculators;
+  const auto make = [&](const std::string& name) {
+    return Speculator{.drafter = drafters.make(name, plan, text), .policy = nullptr, .name = name};
+  };
+  for (const std::string& name : drafters_of(plan)) made.push_back(make(name));
+  auto place = made.end();
+  if (policy.lookups_first()) {
+    std::sort(made.begin(), made.end(),
+              [](const Speculator& a, const Speculator& b) { return a.name < b.name; });
+    place = std::stable_partition(made.begin(), made.end(),
+                                  [](const Speculator& s) { return !s.drafter->traits().has_probabilities; });
+  }
+  const auto turn_of_beside = static_cast<int>(place - made.begin());
+  for (int i = 0; i < std::ssize(made); ++i)
+    made[static_cast<std::size_t>(i)].turn = i + (i >= turn_of_beside);
+  if (!beside.empty()) made.insert(place, make(std::string(beside)))->turn = turn_of_beside;
+  std::vector<DrafterIdentity> identities;
+  for (const Speculator& s : made) identities.push_back({s.name, s.drafter->traits()});
+  SequencePolicies policies = policy.make_all(identities);
+  for (std::size_t i = 0; i < made.size(); ++i) made[i].policy = std::move(policies.by_drafter[i]);
+  options.controller = std::move(policies.controller);
+  options.controlled = std::move(policies.text);
+  // Several drafters share the nodes that one would have. Chains and fixed shapes add up.
+  options.tree_nodes = policy.merged_nodes();
+}
+
+}  // namespace
+
+Generation::Generation(const GenerationContext& context, const Request& request, std::vector<TokenId> prompt,
+                       const SpeculationPlan& plan, std::shared_ptr<PolicyModel> policy,
+                       const TokenCallback& on_token)
+    : policy_(std::move(policy)),
+      on_token_(on_token),
+      cancel_(request.cancel),
+      text_stream_(context.tokenizer, prompt, request.stop,
+                   StreamDecoder(context.tokenizer, request.show_special, request.shown_tokens)) {
+  SequenceOptions options;
+  options.sampling = sampling_params(request, context.tokenizer);
+  if (!request.ignore_eos) options.eos = context.tokenizer.eos;
+  if (request.grammar) {
+    if (request.ignore_eos)
+      throw Error("ignore_eos: a grammar says where the text ends, so they don't go together");
+    const auto grammar = context.grammar ? context.grammar : context.grammars.compile(*request.grammar);
+    options.constraint = grammar->begin();
+    grammar_field_ = request.grammar->field;
+    warnings_ = grammar->warnings();
+  }
+  options.owner = owner_name(context.tenant, request.cache_salt);
+  options.reuse_prefix = request.cache_prompt;
+  options.keep_text = request.cache_prompt;
+  options.max_tokens = request.max_tokens;
+  options.context = context.context;
+  const std::int64_t tokens = request.max_tokens < 0 ? context.context : request.max_tokens;
+  const std::int64_t text = std::ssize(prompt) + std::min(tokens, context.context);
+  options.tree_slots = draft_slots(policy_.get());
+  if (policy_ != nullptr) {
+    const std::int64_t capacity = std::min(context.context, text + options.tree_slots);
+    add_drafters(context.drafters, plan, drafter_beside(plan, request.grammar.has_value()), *policy_,
+                 capacity, options);
+  }
+  for (const Speculator& s : options.speculators) proposer_names_.push_back(s.name);
+  options.verification = plan.verification;
+  options.coupling = plan.coupling;
+  options.noise_rows = noise_rows(context.target.config().vocab, context.parallel);
+  options.tpot_ms = request.tpot_ms;
+  options.logprobs = request.logprobs;
+  options.sampled_logprobs = request.sampled_logprobs;
+  options.prompt_logprobs = request.logprobs >= 0 && request.prompt_logprobs;
+  options.on_token = [this](const EmittedToken& token) { return take(token); };
+  options.on_prefill = request.on_prefill;
+  if (request.on_round) {
+    options.on_step = [this, on_round = request.on_round](const StepTrace& step) { tell(step, on_round); };
+  }
+  if (context.prepare) context.prepare(options);
+  sequence_ = std::make_unique<Sequence>(context.target, std::move(prompt), std::move(options));
+}
+
+AfterToken Generation::take(const EmittedToken& token) {
+  const std::string piece = text_stream_.push(token.token);
+  text_ += piece;
+  if (token.logprobs != nullptr) logprobs_.push_back(*token.logprobs);
+  bool go_on = true;
+  if (on_token_) {
+    go_on = on_token_({.token = token.token,
+                       .text = piece,
+                       .proposer = proposer_name(token.proposer),
+                       .depth = token.depth,
+                       .logprobs = token.logprobs});
+  }
+  if (text_stream_.stopped()) return AfterToken::Stop;
+  return go_on ? AfterToken::Continue : AfterToken::Cancel;
+}
+
+std::string_view Generation::proposer_name(ProposerId proposer) const {
+  return proposer == kTargetProposer ? std::string_view() : proposer_names_[proposer - 1u];
+}
+
+void Generation::tell(const StepTrace& step, const RoundCallback& on_round) {
+  const DraftTree& tree = *step.tree;
+  round_.nodes.clear();
+  for (std::size_t i = 0; i < tree.tokens().size(); ++i) {
+    round_.nodes.push_back({.token = tree.tokens()[i],
+                            .parent = tree.parents()[i],
+                            .proposer = proposer_name(tree.proposers()[i]),
+                            .probability = elementary::exp(static_cast<double>(tree.log_probs()[i]))});
+  }
+  for (const std::int32_t node : step.path) round_.nodes[static_cast<std::size_t>(node)].accepted = true;
+  round_.next = step.next;
+  round_.drafted = step.drafted;
+  round_.batch_rows = step.batch_rows;
+  round_.draft_ms = step.draft_ms;
+  round_.verify_ms = step.verify_ms;
+  round_.other_ms = step.other_ms;
+  on_round(round_);
+}
+
+void Generation::poll_cancel() {
+  if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed) && !sequence_->finished()) {
+    sequence_->cancel();
+  }
+}
+
+/// Of what its grammar takes, the request is to blame.
+void Generation::rethrow(const std::exception_ptr& failure) const {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const GrammarTooDear& error) {
+    throw FieldError(grammar_field_, error);
+  }
+}
+
+Result Generation::finish() {
+  if (sequence_->failure()) rethrow(sequence_->failure());
+  const std::string rest = text_stream_.flush();
+  text_ += rest;
+  if (on_token_ && !rest.empty()) on_token_({.text = rest});
+
+  const DecodeStatistics& from = sequence_->statistics();
+  Result result;
+  result.text = std::move(text_);
+  result.tokens.assign(sequence_->generated().begin(), sequence_->generated().end());
+  result.logprobs = std::move(logprobs_);
+  result.prompt_logprobs.assign(sequence_->prompt_logprobs().begin(), sequence_->prompt_logprobs().end());
+  result.prompt_tokens = static_cast<std::int64_t>(sequence_->prompt_size());
+  result.cached_tokens = from.cached_tokens;
+  result.prompt_ms = from.prompt_ms;
+  result.decode_ms = from.decode_ms;
+  if (from.decode_ms > 0) {
+    result.tokens_per_second = 1000.0 * static_cast<double>(result.tokens.size()) / from.decode_ms;
+  }
+  result.finish_reason = sequence_->finish_reason();
+  result.stop_string = text_stream_.stop_string();
+  result.warnings = warnings_;
+  SpeculationStatistics& to = result.speculation;
+  to.type = proposer_names_.empty() ? "none" : join(proposer_names_);
+  to.calls = from.calls;
+  to.verified_tokens = from.verified_tokens;
+  to.drafted_tokens = from.drafted_tokens;
+  to.accepted_tokens = from.accepted_tokens;
+  to.mean_accepted_length = from.mean_accepted_length();
+  to.accepted_per_position = from.accepted_per_position;
+  to.draft_ms = from.draft_ms;
+  to.classify_ms = from.classify_ms;
+  to.verify_ms = from.verify_ms;
+  to.other_ms = from.other_ms;
+  return result;
+}
+
+}  // namespace augur

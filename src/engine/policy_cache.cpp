@@ -1,0 +1,43 @@
+#include "engine/policy_cache.h"
+
+#include <algorithm>
+
+namespace augur {
+namespace {
+
+SpeculationPlan key_of(const SpeculationPlan& plan) {
+  SpeculationPlan key{.drafters = plan.drafters,
+                      .policy = plan.policy,
+                      .draft_max = plan.draft_max,
+                      .draft_min = plan.draft_min,
+                      .draft_p_min = plan.draft_p_min,
+                      .tree_topk = plan.tree_topk,
+                      .tree_depth = plan.tree_depth,
+                      .tree_size = plan.tree_size,
+                      .static_tree = plan.static_tree};
+  std::sort(key.drafters.begin(), key.drafters.end());
+  return key;
+}
+
+}  // namespace
+
+PolicyCache::Found PolicyCache::get(const SpeculationPlan& plan, const std::filesystem::path* parts) {
+  SpeculationPlan key = key_of(plan);
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.key == key; });
+  const bool fresh = found == entries_.end();
+  if (!fresh) {
+    entries_.splice(entries_.begin(), entries_, found);
+  } else {
+    std::shared_ptr<PolicyModel> model = load_policy(key, &target_, parts == nullptr ? parts_ : *parts);
+    entries_.push_front({std::move(key), std::move(model)});
+    if (entries_.size() > kKept) entries_.pop_back();
+  }
+  return {entries_.front().model, fresh};
+}
+
+void PolicyCache::forget_learnt() {
+  for (const Entry& entry : entries_) entry.model->forget_learnt();
+}
+
+}  // namespace augur

@@ -1,0 +1,80 @@
+#include "files/fused_tensors.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace augur {
+
+namespace {
+
+/// A positive size; 0: it is not there.
+std::int64_t size_of(const nlohmann::json& config, const char* key) {
+  constexpr std::int64_t kMax = 1 << 30;
+  const auto it = config.find(key);
+  if (it == config.end() || !it->is_number_integer()) return 0;
+  const auto value = it->get<std::int64_t>();
+  return value < 0 || value > kMax ? 0 : value;
+}
+
+using Parts = std::vector<WeightStore::Part>;
+
+Parts parts_of(const nlohmann::json& config, const StoredTensor& tensor) {
+  const auto with = [&](std::string_view whole, const char* part) {
+    std::string name = tensor.name;
+    return name.replace(name.find(whole), whole.size(), part);
+  };
+  if (tensor.name.find(".self_attn.qkv_proj.") != std::string::npos) {
+    const std::int64_t heads = size_of(config, "num_attention_heads");
+    const std::int64_t stated = size_of(config, "num_key_value_heads");
+    const std::int64_t kv_heads = stated > 0 ? stated : heads;
+    if (heads == 0) return {};
+    const std::int64_t stated_dim = size_of(config, "head_dim");
+    const std::int64_t head_dim = stated_dim > 0 ? stated_dim : size_of(config, "hidden_size") / heads;
+    return {{with("qkv_proj", "q_proj"), heads * head_dim},
+            {with("qkv_proj", "k_proj"), kv_heads * head_dim},
+            {with("qkv_proj", "v_proj"), kv_heads * head_dim}};
+  }
+  if (tensor.name.find(".mlp.gate_up_proj.") != std::string::npos) {
+    const std::int64_t half = size_of(config, "intermediate_size");
+    return {{with("gate_up_proj", "gate_proj"), half}, {with("gate_up_proj", "up_proj"), half}};
+  }
+  if (tensor.name.find(".shared_mlp.input_linear.") != std::string::npos) {
+    const std::int64_t half = size_of(config, "shared_intermediate_size");
+    return {{with("shared_mlp.input_linear", "mlp.gate_proj"), half},
+            {with("shared_mlp.input_linear", "mlp.up_proj"), half}};
+  }
+  if (tensor.name.find(".shared_mlp.output_linear.") != std::string::npos && !tensor.shape.empty()) {
+    return {{with("shared_mlp.output_linear", "mlp.down_proj"), tensor.shape[0]}};
+  }
+  if (tensor.name.ends_with(".self_attn.sinks.weight") && tensor.shape.size() == 1) {
+    return {{with(".sinks.weight", ".sinks"), tensor.shape[0]}};
+  }
+  constexpr std::string_view kExperts = ".experts.";
+  const bool by_expert =
+      tensor.shape.size() == 3 || (tensor.shape.size() == 2 && tensor.name.ends_with(".bias"));
+  constexpr std::int64_t kMostExperts = 4096;
+  if (const auto at = tensor.name.find(kExperts);
+      at != std::string::npos && by_expert && tensor.shape[0] <= kMostExperts) {
+    Parts parts;
+    for (std::int64_t e = 0; e < tensor.shape[0]; ++e) {
+      std::string name = tensor.name;
+      parts.push_back({name.insert(at + kExperts.size(), std::to_string(e) + "."), 1});
+    }
+    return parts;
+  }
+  return {};
+}
+
+}  // namespace
+
+void split_fused_tensors(const nlohmann::json& config, WeightStore& store) {
+  std::vector<std::string> names;
+  for (const auto& entry : store.tensors()) names.push_back(entry.first);
+  for (const std::string& name : names) {
+    const Parts parts = parts_of(config, *store.find(name));
+    if (!parts.empty()) store.split(name, parts);
+  }
+}
+
+}  // namespace augur

@@ -1,0 +1,165 @@
+#include "files/gguf/architectures.h"
+
+#include <array>
+
+namespace augur {
+
+namespace {
+
+using NamePair = std::pair<std::string_view, std::string_view>;
+
+constexpr std::array<NamePair, 3> kNormsOnBothSides = {{
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"ffn_norm", "pre_feedforward_layernorm"},
+    {"post_ffw_norm", "post_feedforward_layernorm"},
+}};
+
+constexpr std::array<NamePair, 2> kNormsAfter = {{
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"post_ffw_norm", "post_feedforward_layernorm"},
+}};
+
+constexpr std::array<NamePair, 2> kFused = {{
+    {"attn_qkv", "self_attn.qkv_proj"},
+    {"ffn_up", "mlp.gate_up_proj"},
+}};
+
+/// Qwen's, of which those before Qwen3 share one.
+constexpr std::array<NamePair, 8> kExperts = {{
+    {"ffn_gate_inp", "mlp.gate"},
+    {"ffn_gate_exps", "mlp.experts.gate_proj"},
+    {"ffn_up_exps", "mlp.experts.up_proj"},
+    {"ffn_down_exps", "mlp.experts.down_proj"},
+    {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
+    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+    {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+    {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
+}};
+
+constexpr std::array<NamePair, 6> kGptOss = {{
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"attn_sinks", "self_attn.sinks"},
+    {"ffn_gate_inp", "mlp.router"},
+    {"ffn_gate_exps", "mlp.experts.gate_proj"},
+    {"ffn_up_exps", "mlp.experts.up_proj"},
+    {"ffn_down_exps", "mlp.experts.down_proj"},
+}};
+
+constexpr std::array<NamePair, 4> kMixtral = {{
+    {"ffn_gate_inp", "block_sparse_moe.gate"},
+    {"ffn_gate_exps", "block_sparse_moe.experts.w1"},
+    {"ffn_up_exps", "block_sparse_moe.experts.w3"},
+    {"ffn_down_exps", "block_sparse_moe.experts.w2"},
+}};
+
+constexpr std::array kArchitectures = {
+    GgufArchitecture{
+        .name = "llama", .model_type = "llama", .model_class = "LlamaForCausalLM", .interleaved = true},
+    GgufArchitecture{.name = "llama",
+                     .model_type = "mistral",
+                     .model_class = "MistralForCausalLM",
+                     .interleaved = true,
+                     .windows = true,
+                     .windows_stated = true},
+    GgufArchitecture{.name = "qwen2",
+                     .model_type = "qwen2",
+                     .model_class = "Qwen2ForCausalLM",
+                     .windows = true,
+                     .windows_opt_in = true,
+                     .windows_stated = true,
+                     .qkv_bias_always = true},
+    GgufArchitecture{.name = "qwen3",
+                     .model_type = "qwen3",
+                     .model_class = "Qwen3ForCausalLM",
+                     .windows = true,
+                     .windows_opt_in = true,
+                     .windows_stated = true},
+    GgufArchitecture{.name = "gemma2",
+                     .model_type = "gemma2",
+                     .model_class = "Gemma2ForCausalLM",
+                     .activation = "gelu_pytorch_tanh",
+                     .norm_offset = 1.0f,
+                     .windows = true,
+                     .query_scalar_layers = 46,
+                     .names = kNormsOnBothSides},
+    GgufArchitecture{.name = "gemma3",
+                     .model_type = "gemma3_text",
+                     .model_class = "Gemma3ForCausalLM",
+                     .activation = "gelu_pytorch_tanh",
+                     .norm_offset = 1.0f,
+                     .windows = true,
+                     .windows_stated = true,
+                     .theta = 1e6,
+                     .query_scalar_layers = 62,
+                     .names = kNormsOnBothSides},
+    GgufArchitecture{.name = "phi3",
+                     .model_type = "phi3",
+                     .model_class = "Phi3ForCausalLM",
+                     .windows = true,
+                     .names = kFused},
+    GgufArchitecture{.name = "smollm3",
+                     .model_type = "smollm3",
+                     .model_class = "SmolLM3ForCausalLM",
+                     .interleaved = true,
+                     .windows = true,
+                     .windows_opt_in = true,
+                     .windows_stated = true},
+    GgufArchitecture{
+        .name = "granite", .model_type = "granite", .model_class = "GraniteForCausalLM", .interleaved = true},
+    GgufArchitecture{
+        .name = "olmo2", .model_type = "olmo2", .model_class = "Olmo2ForCausalLM", .names = kNormsAfter},
+    GgufArchitecture{.name = "qwen3moe",
+                     .model_type = "qwen3_moe",
+                     .model_class = "Qwen3MoeForCausalLM",
+                     .windows = true,
+                     .windows_opt_in = true,
+                     .windows_stated = true,
+                     .experts = true,
+                     .normalised_experts = true,
+                     .names = kExperts},
+    GgufArchitecture{.name = "qwen2moe",
+                     .model_type = "qwen2_moe",
+                     .model_class = "Qwen2MoeForCausalLM",
+                     .windows = true,
+                     .windows_opt_in = true,
+                     .windows_stated = true,
+                     .experts = true,
+                     .qkv_bias_always = true,
+                     .names = kExperts},
+    GgufArchitecture{.name = "gpt-oss",
+                     .model_type = "gpt_oss",
+                     .model_class = "GptOssForCausalLM",
+                     .windows = true,
+                     .yarn_truncates = false,
+                     .experts = true,
+                     .expert_width = "intermediate_size",
+                     .qkv_bias_always = true,
+                     .names = kGptOss},
+    GgufArchitecture{.name = "llama",
+                     .model_type = "mixtral",
+                     .model_class = "MixtralForCausalLM",
+                     .interleaved = true,
+                     .windows = true,
+                     .windows_stated = true,
+                     .experts = true,
+                     .names = kMixtral},
+};
+
+}  // namespace
+
+std::span<const GgufArchitecture> gguf_architectures() {
+  return kArchitectures;
+}
+
+const GgufArchitecture* find_gguf_architecture(std::string_view name, bool experts, bool window) {
+  const GgufArchitecture* found = nullptr;
+  const auto fit = [&](const GgufArchitecture& row) {  // experts are not to be left out
+    return (row.experts == experts ? 2 : 0) + (row.windows == window ? 1 : 0);
+  };
+  for (const GgufArchitecture& row : kArchitectures) {
+    if (row.name == name && (found == nullptr || fit(row) > fit(*found))) found = &row;
+  }
+  return found;
+}
+
+}  // namespace augur

@@ -1,0 +1,90 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "files/mapped_file.h"
+#include "files/weight_store.h"
+
+namespace augur {
+
+/// Types of metadata values, by their number in the file.
+enum class GgufType : std::uint32_t { U8, I8, U16, I16, U32, I32, F32, Bool, String, Array, U64, I64, F64 };
+std::string_view name(GgufType type);
+
+/// A metadata value as it lies in the file, bounds already checked; decoded on request.
+struct GgufValue {
+  GgufType type = GgufType::U8;
+  GgufType element = GgufType::U8;   ///< of an array's items
+  std::uint64_t count = 0;           ///< of an array's items
+  std::span<const std::byte> bytes;  ///< of a string: its content; of an array: its items
+};
+
+/// A tensor as the header describes it.
+struct GgufTensorInfo {
+  std::string name;
+  std::uint32_t type = 0;    ///< ggml's number
+  Shape shape;               ///< slowest dimension first (the file has them fastest first)
+  std::uint64_t offset = 0;  ///< into the data area
+};
+
+/// The header of a GGUF file, versions 2 and 3, little-endian. Reading checks every count and length against
+/// the file before anything is allocated; whether a tensor's type is known and its data lie in the file is
+/// checked by tensor(), so that a vocabulary can be read from a file with unknown tensors. Errors name the
+/// file and the key or tensor. Immutable, thread-safe. Own code: Debian 12 has no ggml, and its reader comes
+/// with the engine around it.
+class GgufFile {
+ public:
+  static GgufFile open(const std::filesystem::path& path);
+  /// A file in memory that the caller owns and keeps.
+  static GgufFile parse(std::span<const std::byte> bytes, std::string name);
+
+  const std::string& name() const { return name_; }
+  std::uint32_t version() const { return version_; }
+  const std::map<std::string, GgufValue, std::less<>>& metadata() const { return metadata_; }
+  const std::vector<GgufTensorInfo>& tensor_infos() const { return tensors_; }
+  const GgufTensorInfo* find_tensor(std::string_view name) const;
+  /// general.architecture
+  const std::string& architecture() const { return architecture_; }
+
+  // Typed access: empty when the key is absent, Error when the value has another type.
+  bool contains(std::string_view key) const { return metadata_.contains(key); }
+  std::optional<std::string> find_string(std::string_view key) const;  ///< Error unless it is UTF-8
+  std::optional<std::int64_t> find_int(std::string_view key) const;    ///< any integer type
+  std::optional<double> find_float(std::string_view key) const;        ///< any number; finite
+  std::optional<bool> find_bool(std::string_view key) const;
+  std::optional<std::vector<std::string>> find_strings(std::string_view key) const;  ///< any bytes
+  std::optional<std::vector<std::int64_t>> find_ints(std::string_view key) const;
+  std::optional<std::vector<float>> find_floats(std::string_view key) const;
+
+  std::uint64_t alignment() const { return alignment_; }  ///< of tensors' data
+  std::uint64_t data_bytes() const { return data_.size(); }
+  /// The tensor with its data: Error when its type is unknown here or its data leave the file.
+  StoredTensor tensor(const GgufTensorInfo& info) const;
+
+ private:
+  GgufFile() = default;
+  const GgufValue* value(std::string_view key) const;
+  [[noreturn]] void wrong_type(std::string_view key, const GgufValue& found, std::string_view expected) const;
+
+  std::string name_;
+  std::uint32_t version_ = 0;
+  std::string architecture_;
+  std::map<std::string, GgufValue, std::less<>> metadata_;
+  std::vector<GgufTensorInfo> tensors_;
+  std::map<std::string, std::size_t, std::less<>> tensor_index_;
+  std::span<const std::byte> data_;
+  std::uint64_t alignment_ = 0;
+  std::shared_ptr<const MappedFile> mapping_;  ///< what data_ and metadata_ point into, if we own it
+};
+
+/// Whether a file starts with GGUF's magic. Error for what is no regular file.
+bool is_gguf_file(const std::filesystem::path& path);
+
+}  // namespace augur

@@ -1,0 +1,355 @@
+#include "session/kept_text_file.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <list>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/arithmetic_law.h"
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "files/json_fields.h"
+#include "files/json_reader.h"
+#include "files/mapped_file.h"
+#include "kernels/attention.h"
+
+namespace augur {
+namespace {
+
+constexpr std::string_view kMagic = "AUGURTXT";
+constexpr std::uint64_t kFormat = 3;
+constexpr std::int64_t kHeadBytes = 8 + 5 * 8;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
+constexpr std::int64_t kMostHeader = std::int64_t{1} << 20;
+
+using Bytes = std::span<const std::byte>;
+
+static_assert(std::endian::native == std::endian::little, "numbers are written as they are in memory");
+
+/// Of what may be damaged, not of what an enemy may choose: of a run of bytes, however it is cut. Every bit
+/// of a word of it reaches all of the state.
+class Checksum {
+ public:
+  void add(Bytes bytes) {
+    for (; !bytes.empty() && pending_ > 0; bytes = bytes.subspan(1)) add_byte(bytes.front());
+    for (; bytes.size() >= sizeof(word_); bytes = bytes.subspan(sizeof(word_))) {
+      std::memcpy(&word_, bytes.data(), sizeof(word_));
+      mix();
+    }
+    for (const std::byte byte : bytes) add_byte(byte);
+  }
+  std::uint64_t value() {
+    if (pending_ > 0) mix();
+    return state_;
+  }
+
+ private:
+  void add_byte(std::byte byte) {
+    if (pending_ == 0) word_ = 0;
+    word_ |= static_cast<std::uint64_t>(byte) << (8 * pending_);
+    if (++pending_ == sizeof(word_)) mix();
+  }
+  void mix() {
+    state_ = std::rotl((state_ ^ word_) * 0x9e3779b97f4a7c15u, 29) + 1;
+    pending_ = 0;
+  }
+
+  std::uint64_t state_ = 0x243f6a8885a308d3u;
+  std::uint64_t word_ = 0;
+  std::size_t pending_ = 0;  ///< bytes of word_
+};
+
+/// Layers with a window are written from the page on that a next token sees.
+std::int64_t cache_bytes(const KvCache& form, std::int64_t tokens) {
+  std::int64_t bytes = 0;
+  form.for_pools([&](const KvPagePool& pool, std::int64_t window) {
+    const std::int64_t pages = (tokens + kKvPageSlots - 1) / kKvPageSlots;
+    const std::int64_t unseen =
+        window > 0 ? std::max<std::int64_t>(0, tokens + 1 - window) / kKvPageSlots : 0;
+    bytes += (pages - std::min(pages, unseen)) * pool.page_bytes();
+  });
+  return bytes;
+}
+
+/// The cache with zeros in the slots of its last page that are nobody's, so that no other text gets into a
+/// file.
+KvCache cleaned(const KvCache& cache) {
+  KvCache copy = cache;
+  copy.give_back_unseen();
+  const std::int64_t length = cache.length();
+  if (length % kKvPageSlots == 0) return copy;
+  copy.truncate(length - 1);
+  KvTxn txn = copy.reserve(1);  // of a page that is the copy's alone
+  const std::vector<float> zeros(static_cast<std::size_t>(cache.shape().head_dim));
+  for (int layer = 0; layer < cache.shape().layers; ++layer) {
+    const KvLayerView view = copy.layer(layer);
+    for (int head = 0; head < cache.shape().kv_heads; ++head) {
+      for (std::int64_t slot = length; slot % kKvPageSlots != 0; ++slot) {
+        kv_store(view, head, slot, zeros.data(), zeros.data());
+      }
+    }
+  }
+  txn.commit_all();
+  copy.give_back_unseen();
+  return copy;
+}
+
+/// The parts of a file's body, in their order, and what they are in.
+class Body {
+ public:
+  void add(Bytes bytes) {
+    if (!bytes.empty()) parts_.push_back(bytes);
+    size_ += std::ssize(bytes);
+  }
+  void add(const KvCache& cache) {
+    const KvCache& own = caches_.emplace_back(cleaned(cache));
+    own.for_pages([&](const std::byte* page, std::int64_t bytes) {
+      add(Bytes(page, static_cast<std::size_t>(bytes)));
+    });
+  }
+  void add(const SharedRows& rows) {
+    std::vector<float>& own = rows_.emplace_back();
+    rows.copy_first(rows.rows(), own);
+    add(std::as_bytes(std::span(own)));
+  }
+  std::span<const Bytes> parts() const { return parts_; }
+  std::int64_t size() const { return size_; }
+
+ private:
+  std::list<KvCache> caches_;
+  std::list<std::vector<float>> rows_;
+  std::vector<Bytes> parts_;
+  std::int64_t size_ = 0;
+};
+
+/// Reads a body from its beginning; whoever asks has checked the sizes.
+class BodyReader {
+ public:
+  explicit BodyReader(Bytes bytes) : rest_(bytes) {}
+  Bytes take(std::int64_t count) {
+    const Bytes taken = rest_.first(static_cast<std::size_t>(count));
+    rest_ = rest_.subspan(static_cast<std::size_t>(count));
+    return taken;
+  }
+  template <class T>
+  std::vector<T> take_values(std::int64_t count) {
+    std::vector<T> values(static_cast<std::size_t>(count));
+    const Bytes bytes = take(count * static_cast<std::int64_t>(sizeof(T)));
+    if (count > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+  SharedRows take_rows(std::int64_t count, std::int64_t width) {
+    SharedRows rows(static_cast<std::size_t>(width));
+    const auto bytes = static_cast<std::size_t>(width) * sizeof(float);
+    for (std::int64_t i = 0; i < count; ++i) {
+      float* const row = rows.append();
+      if (bytes > 0) std::memcpy(row, take(static_cast<std::int64_t>(bytes)).data(), bytes);
+    }
+    return rows;
+  }
+  KvCache take_cache(const KvCache& form, std::int64_t tokens) {
+    KvCache cache = form;
+    KvTxn txn = cache.reserve(tokens);
+    txn.commit_all();
+    cache.give_back_unseen();
+    cache.for_pages([&](std::byte* page, std::int64_t bytes) {
+      std::memcpy(page, take(bytes).data(), static_cast<std::size_t>(bytes));
+    });
+    return cache;
+  }
+
+ private:
+  Bytes rest_;
+};
+
+/// What the header says of a drafter.
+struct DrafterEntry {
+  std::string identity;
+  std::int64_t cached = 0;
+  std::int64_t waiting = 0;
+  std::int64_t width = 0;
+  std::int64_t bytes = 0;
+};
+
+std::int64_t rows_bytes(std::int64_t waiting, std::int64_t width) {
+  return waiting * static_cast<std::int64_t>(sizeof(TokenId)) +
+         waiting * width * static_cast<std::int64_t>(sizeof(float));
+}
+
+std::int64_t count_of(const nlohmann::json& object, const char* key, std::int64_t most,
+                      const std::string& file) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_unsigned() ||
+      found->get<std::uint64_t>() > static_cast<std::uint64_t>(most)) {
+    throw Error("{}: '{}' is to be an integer from 0 to {}", file, key, most);
+  }
+  return found->get<std::int64_t>();
+}
+
+std::vector<DrafterEntry> entries_of(const nlohmann::json& header, const std::string& file) {
+  constexpr std::size_t kMostDrafters = 256;
+  const auto list = header.find("drafters");
+  if (list == header.end() || !list->is_array() || list->size() > kMostDrafters) {
+    throw Error("{}: 'drafters' is to be a list", file);
+  }
+  std::vector<DrafterEntry> entries;
+  for (const nlohmann::json& item : *list) {
+    if (!item.is_object()) throw Error("{}: 'drafters' is to be a list of objects", file);
+    constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max() / 1024;
+    entries.push_back({.identity = JsonFields(item, file).find_string("identity").value_or(""),
+                       .cached = count_of(item, "cached", kMostTokens, file),
+                       .waiting = count_of(item, "waiting", kMostTokens, file),
+                       .width = count_of(item, "width", 1 << 24, file),
+                       .bytes = count_of(item, "bytes", kMostBytes, file)});
+  }
+  return entries;
+}
+
+void check_tokens(std::span<const TokenId> tokens, std::int32_t vocab, const std::string& file) {
+  for (const TokenId token : tokens) {
+    if (token < 0 || token >= vocab) {
+      throw Error("{}: token {} is outside the vocabulary of {}", file, token, vocab);
+    }
+  }
+}
+
+/// A file's parts, whose sizes and hash are right.
+struct Parts {
+  std::string_view header;
+  Bytes body;
+};
+
+Parts open_parts(const MappedFile& file, std::int64_t most_bytes) {
+  const Bytes bytes = file.bytes();
+  const auto size = std::ssize(bytes);
+  if (size < kHeadBytes || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
+    throw Error("{}: is no saved text of augur", file.path());
+  }
+  std::uint64_t numbers[5];
+  std::memcpy(numbers, bytes.data() + kMagic.size(), sizeof(numbers));
+  const auto [format, law, header, body, hash] =
+      std::tuple(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
+  if (format != kFormat) throw Error("{}: format {}: expected {}", file.path(), format, kFormat);
+  if (law != kArithmeticLaw) {
+    throw Error("{}: was computed with arithmetic {}: expected {}; the text must be read again", file.path(),
+                law, kArithmeticLaw);
+  }
+  const auto rest = static_cast<std::uint64_t>(size - kHeadBytes);
+  if (header > static_cast<std::uint64_t>(kMostHeader) || header > rest || body != rest - header) {
+    throw Error("{}: has {} bytes, but says that they are {} of a header and {} behind it", file.path(), size,
+                header, body);
+  }
+  if (static_cast<std::int64_t>(body) > most_bytes) {
+    throw Error("{}: {} bytes: kept texts may take {}", file.path(), body, most_bytes);
+  }
+  const Bytes head = bytes.subspan(kHeadBytes, header);
+  const Bytes behind = bytes.subspan(kHeadBytes + header);
+  Checksum sum;
+  sum.add(head);
+  sum.add(behind);
+  if (sum.value() != hash) throw Error("{}: is damaged: its hash is another than it says", file.path());
+  return {.header = {reinterpret_cast<const char*>(head.data()), head.size()}, .body = behind};
+}
+
+}  // namespace
+
+std::int64_t write_kept_text(const std::filesystem::path& path, const KeptTextForm& form,
+                             const KeptText& text) {
+  Body body;
+  body.add(std::as_bytes(std::span(text.tokens)));
+  body.add(text.text.target);
+  nlohmann::ordered_json drafters = nlohmann::ordered_json::array();
+  for (const EngineAccess::TextKeeper& keeper : form.drafters) {
+    const PrefixCache::Drafted* const drafted = text.text.drafted_by(keeper.group);
+    if (drafted == nullptr) continue;
+    const TextRows::Kept& rows = drafted->rows;
+    const std::int64_t begin = body.size();
+    body.add(rows.cache);
+    body.add(std::as_bytes(std::span(rows.tokens)));
+    body.add(rows.features);
+    drafters.push_back({{"identity", keeper.identity},
+                        {"cached", rows.cache.length()},
+                        {"waiting", rows.tokens.size()},
+                        {"width", keeper.width},
+                        {"bytes", body.size() - begin}});
+  }
+  const std::string header = nlohmann::ordered_json{
+      {"fingerprint", form.fingerprint},
+      {"tokens", text.tokens.size()},
+      {"drafters",
+       std::move(drafters)}}.dump();
+  const Bytes head = std::as_bytes(std::span(header.data(), header.size()));
+  Checksum sum;
+  sum.add(head);
+  for (const Bytes part : body.parts()) sum.add(part);
+  const std::uint64_t numbers[5] = {kFormat, kArithmeticLaw, header.size(),
+                                    static_cast<std::uint64_t>(body.size()), sum.value()};
+  AtomicFile file(path, AtomicFile::Access::Owner);
+  file.write(kMagic);
+  file.write(std::as_bytes(std::span(numbers)));
+  file.write(head);
+  for (const Bytes part : body.parts()) file.write(part);
+  file.commit();
+  return kHeadBytes + std::ssize(header) + body.size();
+}
+
+KeptText read_kept_text(const std::filesystem::path& path, const KeptTextForm& form,
+                        std::int64_t most_bytes) {
+  const MappedFile file(path);
+  const std::string& name = file.path();
+  const Parts parts = open_parts(file, most_bytes);
+  const nlohmann::json header = parse_json(parts.header, name);
+  if (!header.is_object()) throw Error("{}: its header is to be an object", name);
+  const std::string fingerprint = JsonFields(header, name).find_string("fingerprint").value_or("");
+  if (fingerprint != form.fingerprint) {
+    throw Error("{}: is of '{}': expected '{}', as this server's system_fingerprint is", name, fingerprint,
+                form.fingerprint);
+  }
+  const std::int64_t tokens = count_of(header, "tokens", std::min(kMostTokens, form.target.capacity()), name);
+  if (tokens == 0) throw Error("{}: is of no tokens", name);
+  const std::vector<DrafterEntry> entries = entries_of(header, name);
+  std::int64_t expected =
+      tokens * static_cast<std::int64_t>(sizeof(TokenId)) + cache_bytes(form.target, tokens);
+  for (const DrafterEntry& entry : entries) expected += entry.bytes;
+  if (expected != std::ssize(parts.body)) {
+    throw Error("{}: {} bytes behind the header: expected {}", name, parts.body.size(), expected);
+  }
+  BodyReader body(parts.body);
+  KeptText to{.tokens = body.take_values<TokenId>(tokens),
+              .text = {.target = form.target, .drafters = {}},
+              .bytes = std::ssize(file.bytes())};
+  check_tokens(to.tokens, form.vocab, name);
+  to.text.target = body.take_cache(form.target, tokens);
+  for (const DrafterEntry& entry : entries) {
+    const auto keeper =
+        std::find_if(form.drafters.begin(), form.drafters.end(), [&](const EngineAccess::TextKeeper& k) {
+          return k.identity == entry.identity && to.text.drafted_by(k.group) == nullptr;
+        });
+    if (keeper == form.drafters.end()) {
+      body.take(entry.bytes);
+      continue;
+    }
+    const std::int64_t whole =
+        cache_bytes(keeper->cache, entry.cached) + rows_bytes(entry.waiting, entry.width);
+    if (entry.width != keeper->width || entry.cached + entry.waiting > tokens || entry.bytes != whole) {
+      throw Error("{}: the rows of drafter '{}' are not of its sizes", name, entry.identity);
+    }
+    KvCache cache = body.take_cache(keeper->cache, entry.cached);
+    std::vector<TokenId> waiting = body.take_values<TokenId>(entry.waiting);
+    check_tokens(waiting, form.vocab, name);
+    SharedRows features = body.take_rows(entry.waiting, entry.width);
+    to.text.drafters.push_back(
+        {.group = keeper->group,
+         .rows = {.cache = std::move(cache), .tokens = std::move(waiting), .features = std::move(features)}});
+  }
+  return to;
+}
+
+}  // namespace augur

@@ -1,0 +1,128 @@
+#include "session/kv_budget.h"
+
+#include <algorithm>
+
+#include "draft/lookup/earlier_outputs.h"
+
+namespace augur {
+namespace {
+
+/// Slots that a step may take beside the text: trees are smaller nearly always.
+constexpr std::int64_t kStepSlots = 128;
+/// Rows of a text that one step reads at most.
+constexpr std::int64_t kStepRows = 256;
+
+/// What drafters learn may take this part of what is kept.
+constexpr std::int64_t kLearntPart = 8;
+
+/// So many slots in whole pages, and one that may have to be copied before it is written to.
+std::int64_t pages_of(std::int64_t slots) {
+  return (slots + kKvPageSlots - 1) / kKvPageSlots + 1;
+}
+
+/// Slots that layers with a window take at most.
+std::int64_t most_slots(std::int64_t window) {
+  return window + kStepRows + 2 * kKvPageSlots;
+}
+
+/// `tokens` of a sequence, and a step.
+std::int64_t bytes_of(const Sequence& sequence, std::int64_t tokens) {
+  std::int64_t bytes = 0;
+  sequence.for_page_pools([&](const KvPagePool& pool, std::int64_t window) {
+    const std::int64_t slots = tokens + kStepSlots;
+    bytes += pages_of(window > 0 ? std::min(slots, most_slots(window)) : slots) * pool.page_bytes();
+  });
+  return bytes;
+}
+
+std::int64_t tokens_in(std::int64_t bytes, std::int64_t page_bytes) {
+  return (bytes / page_bytes - 1) * kKvPageSlots - kStepSlots;
+}
+
+}  // namespace
+
+std::int64_t KvBudget::least(const KvCache& target) {
+  std::int64_t all = 0;
+  target.for_pools([&](const KvPagePool& pool, std::int64_t) { all += pool.page_bytes(); });
+  return pages_of(kKvPageSlots + kStepSlots) * all;
+}
+
+void KvBudget::count(const Sequence& sequence) {
+  sequence.for_page_pools([&](const KvPagePool& pool, std::int64_t) {
+    if (std::find(pools_.begin(), pools_.end(), &pool) == pools_.end()) pools_.push_back(&pool);
+  });
+}
+
+std::int64_t KvBudget::most_tokens(const Sequence& sequence) const {
+  std::int64_t all = 0;       // a page of every pool of the target's
+  std::int64_t whole = 0;     // of those alone that keep everything
+  std::int64_t windowed = 0;  // what the others take at most
+  sequence.for_target_pools([&](const KvPagePool& pool, std::int64_t window) {
+    all += pool.page_bytes();
+    (window > 0 ? windowed : whole) +=
+        window > 0 ? pages_of(most_slots(window)) * pool.page_bytes() : pool.page_bytes();
+  });
+  const std::int64_t short_text = tokens_in(bytes_, all);
+  if (windowed == 0 || windowed > bytes_) return short_text;
+  constexpr std::int64_t kAny = std::int64_t{1} << 40;
+  return std::max(short_text, whole == 0 ? kAny : tokens_in(bytes_ - windowed, whole));
+}
+
+std::int64_t KvBudget::growth(std::span<const Sequence* const> running) {
+  std::int64_t bytes = 0;
+  for (const Sequence* s : running) bytes += bytes_of(*s, std::min(s->tokens_to_run(), kStepRows));
+  return bytes;
+}
+
+std::int64_t KvBudget::whole(const Sequence& sequence) {
+  return bytes_of(sequence, sequence.tokens_to_run() + kKvPageSlots);
+}
+
+bool KvBudget::make_room(std::int64_t bytes) {
+  while (in_use() + bytes > bytes_now_ && kept_.texts() > 0) kept_.drop_oldest();
+  while (in_use() + bytes > bytes_now_ && drafters_.drop_learnt()) {
+  }
+  return in_use() + bytes <= bytes_now_;
+}
+
+bool KvBudget::drop_kept() {
+  bool dropped = kept_.texts() > 0;
+  while (kept_.texts() > 0) kept_.drop_oldest();
+  while (drafters_.drop_learnt()) dropped = true;
+  return dropped;
+}
+
+void KvBudget::shrink(std::int64_t bytes) {
+  bytes_now_ = std::min(bytes_now_, in_use() + bytes);
+}
+
+void KvBudget::recover() {
+  constexpr std::int64_t kSteps = 256;  // to grow from nothing
+  bytes_now_ = bytes_ - bytes_now_ <= bytes_ / kSteps ? bytes_ : bytes_now_ + bytes_ / kSteps;
+}
+
+void KvBudget::settle() {
+  drafters_.limit_learnt(std::min(kept_bytes_ / kLearntPart, EarlierOutputs::kUsualBytes));
+  kept_.limit(kept_bytes_ - drafters_.learnt_bytes());
+}
+
+std::int64_t KvBudget::in_use() const {
+  std::int64_t bytes = kept_.row_bytes() + drafters_.learnt_bytes();
+  for (const KvPagePool* pool : pools_) bytes += pool->pages_in_use() * pool->page_bytes();
+  return bytes;
+}
+
+std::int64_t KvBudget::held_by(std::span<const Sequence* const> running) {
+  held_.clear();
+  for (const Sequence* s : running) {
+    s->for_pages([&](const std::byte* page, std::int64_t bytes) { held_.emplace_back(page, bytes); });
+  }
+  std::sort(held_.begin(), held_.end());
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    if (i == 0 || held_[i].first != held_[i - 1].first) bytes += held_[i].second;
+  }
+  return bytes;
+}
+
+}  // namespace augur
