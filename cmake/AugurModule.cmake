@@ -1,8 +1,8 @@
-# augur_unite(TARGET files...): compiles each folder's files together, at most eight at a time, where most of a file's time
+# augur_unite(TARGET MOST files...): compiles each folder's files together, MOST at a time, where most of a file's time
 # is in headers that its neighbours read, too (nlohmann/json.hpp, CLI11). A file that is added moves no other folder's. Not
 # where fuzzers are built: that build shows a file which forgot to include something.
 option(AUGUR_UNITE "Compile files that share heavy headers together: quicker from nothing, slower behind a small change" ON)
-function(augur_unite target)
+function(augur_unite target most)
   if(NOT AUGUR_UNITE OR AUGUR_BUILD_FUZZERS)
     return()
   endif()
@@ -22,7 +22,7 @@ function(augur_unite target)
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE name)
     string(MAKE_C_IDENTIFIER ${name} name)
     list(LENGTH ${folder}_files count)
-    math(EXPR groups "(${count} + 7) / 8")
+    math(EXPR groups "(${count} + ${most} - 1) / ${most}")
     set(index 0)
     foreach(file IN LISTS ${folder}_files)
       math(EXPR group "${index} * ${groups} / ${count}")
@@ -58,17 +58,18 @@ function(augur_module name)
     target_precompile_headers(augur_${name} REUSE_FROM augur_headers)
   endif()
   if(ARG_UNITED)
-    augur_unite(augur_${name} ${sources})
+    augur_unite(augur_${name} 8 ${sources})
   endif()
 endfunction()
 
-# augur_tests(NAME [TEAM] [OWN_HEADERS] [FILTER tests] [DEPENDS modules...]): one GoogleTest program NAME_tests from every
-# .cpp in the folder. OWN_HEADERS: without the headers that are precompiled for all of them. FILTER: ctest runs only
-# these, in GoogleTest's notation.
+# augur_tests(NAME [TEAM] [OWN_HEADERS] [UNITED] [FILTER tests] [DEPENDS modules...]): one GoogleTest program NAME_tests
+# from every .cpp in the folder. OWN_HEADERS: without the headers that are precompiled for all of them. UNITED: see
+# augur_unite; four at a time, as a test that is being written is compiled often. FILTER: ctest runs only these, in
+# GoogleTest's notation.
 # TEAM: its tests run models on a team of two threads. ctest then leaves them two cores: the barriers spin, and
 # teams that share cores take fifty times as long.
 function(augur_tests name)
-  cmake_parse_arguments(ARG "TEAM;OWN_HEADERS" "FILTER" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "TEAM;OWN_HEADERS;UNITED" "FILTER" "DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(NOT sources)
     return()
@@ -80,6 +81,9 @@ function(augur_tests name)
   endforeach()
   if(NOT ARG_OWN_HEADERS)
     target_precompile_headers(${name}_tests REUSE_FROM augur_test_headers)
+  endif()
+  if(ARG_UNITED)
+    augur_unite(${name}_tests 4 ${sources})
   endif()
   set(cores 1)
   if(ARG_TEAM)

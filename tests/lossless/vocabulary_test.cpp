@@ -47,7 +47,7 @@ struct Parts {
   TemporaryFolder folder;
 };
 
-std::unique_ptr<TreePolicy> policy(bool tree) {
+std::unique_ptr<TreePolicy> shape(bool tree) {
   if (tree) return std::make_unique<Eagle2Policy>(Eagle2Policy::Options{4, 4, 20});
   return std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 4});
 }
@@ -96,7 +96,7 @@ TEST_P(LosslessVocabularies, TokensAreThoseOfPlainDecoding) {
         const Generated fast =
             generate(target.model(), target.prompts(),
                      {.sampling = sampling, .tokens = 30, .parallel = parallel, .speculators = [&] {
-                        return one(target.make(), policy(parallel == 3));
+                        return one(target.make(), shape(parallel == 3));
                       }});
         ASSERT_EQ(fast.tokens, plain.tokens);
         EXPECT_GT(fast.total.drafted_tokens, 0);
@@ -152,7 +152,7 @@ TEST(VocabularyOfDraftModel, AcceptsWhatItsListHas) {
             find_drafter_type("draft").load(testing_support::stories_source(stories, &head, &choice));
         const Generated fast =
             generate(*stories.model, prompts, {.sampling = sampling, .tokens = 60, .speculators = [&] {
-                                                 return one(shared->make({.context = 512}), policy(false));
+                                                 return one(shared->make({.context = 512}), shape(false));
                                                }});
         EXPECT_EQ(fast.tokens, plain.tokens);
         const double length = fast.total.mean_accepted_length();

@@ -9,7 +9,7 @@ namespace augur {
 namespace {
 
 constexpr float kHalf = -0.6931472f;
-constexpr double kTiny = 1e-6;
+constexpr double kTolerance = 1e-6;
 
 /// The root, two children of probability 1/2 and 1/4, and a child of the first; by two drafters.
 DraftTree small_tree() {
@@ -84,11 +84,11 @@ TEST_F(ForecastsTest, TheOracleDraftsAndVerifiesWhatIsAcceptedAlone) {
   Forecasts f;
   f.observe(round(both_, RoundMode::Fixed), kCosts, drafters_);
   EXPECT_EQ(f.oracle_tokens, 3);
-  EXPECT_NEAR(f.oracle_ms, 12 * 1.1 + 0.5 + 2.0 + 0.25, kTiny);
-  EXPECT_NEAR(f.oracle_per_second(), 3000 / f.oracle_ms, kTiny);
+  EXPECT_NEAR(f.oracle_ms, 12 * 1.1 + 0.5 + 2.0 + 0.25, kTolerance);
+  EXPECT_NEAR(f.oracle_per_second(), 3000 / f.oracle_ms, kTolerance);
   Forecasts plain;
   plain.observe(round(none_, RoundMode::Fixed), kCosts, drafters_);
-  EXPECT_NEAR(plain.oracle_ms, 10 * 1.1 + 0.5, kTiny);
+  EXPECT_NEAR(plain.oracle_ms, 10 * 1.1 + 0.5, kTolerance);
 }
 
 TEST_F(ForecastsTest, SumsCanBeAddedKeptAndReadAgain) {
@@ -102,7 +102,7 @@ TEST_F(ForecastsTest, SumsCanBeAddedKeptAndReadAgain) {
   EXPECT_THROW(forecasts_of(nlohmann::json{1, 2}), nlohmann::json::exception);
   EXPECT_EQ(summary(twice)["probed"], 2);
   EXPECT_EQ(summary(twice)["calibration"][0]["observed"], 0.0);
-  EXPECT_NEAR(summary(twice)["calibration"][0]["predicted"].get<double>(), 0.25, kTiny);
+  EXPECT_NEAR(summary(twice)["calibration"][0]["predicted"].get<double>(), 0.25, kTolerance);
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ void expect_survival(const Case& c) {
   EXPECT_GT(n, 20) << "steps that have never run do allocate";
 }
 
-std::unique_ptr<TreePolicy> tree() {
+std::unique_ptr<TreePolicy> static_tree() {
   return std::make_unique<Eagle2Policy>(Eagle2Policy::Options{3, 3, 10});
 }
 
@@ -170,7 +170,7 @@ TEST_F(Exhausted, DraftModels) {
                        .speculators =
                            [&] {
                              if (made++ % 2 == 0) shared = load();
-                             return one(shared->make({.context = 512}), tree());
+                             return one(shared->make({.context = 512}), static_tree());
                            },
                        .rule = rule,
                        .tokens = 6});
@@ -207,7 +207,7 @@ TEST_P(ExhaustedHeads, OfEveryKind) {
                    .speculators =
                        [&] {
                          if (made++ % 2 == 0) shared = target.load(folder.substr(0, folder.find('_')), head);
-                         return one(shared->make({.context = target.model->context()}), tree());
+                         return one(shared->make({.context = target.model->context()}), static_tree());
                        },
                    .tokens = 6});
 }

@@ -20,7 +20,7 @@ std::optional<Grammar> grammar_of(const std::string& body) {
 }
 
 /// "FIELD" of the BadRequest.
-std::string refused(const std::string& body) {
+std::string refusal_of(const std::string& body) {
   try {
     grammar_of(body);
   } catch (const BadRequest& error) {
@@ -89,7 +89,7 @@ TEST(GrammarField, WhatCannotBeIsNamed) {
       {R"({"grammar": ""})", "grammar"},
       {R"({"grammar": "root ::= \"a\"", "guided_regex": "a"})", "guided_regex"},
   };
-  for (const auto& [body, field] : kRefused) EXPECT_EQ(refused(body), field) << body;
+  for (const auto& [body, field] : kRefused) EXPECT_EQ(refusal_of(body), field) << body;
 }
 
 /// "FIELD: grammar" of what "text" of the Responses API asks for, or the FIELD that is refused.

@@ -9,12 +9,12 @@ namespace {
 
 using testing_support::ParityConstraint;
 
-constexpr std::int64_t kVocab = 70;
+constexpr std::int64_t kTokens = 70;
 
 /// Counts what is asked of a constraint.
 class CountingConstraint final : public TokenConstraint {
  public:
-  explicit CountingConstraint(int& fills) : fills_(fills), inner_(kVocab) {}
+  explicit CountingConstraint(int& fills) : fills_(fills), inner_(kTokens) {}
   bool accept(TokenId token) override { return inner_.accept(token); }
   void roll_back(int tokens) override { inner_.roll_back(tokens); }
   bool ended() const override { return false; }
@@ -29,12 +29,12 @@ class CountingConstraint final : public TokenConstraint {
 };
 
 TEST(MaskTree, KnowsWhatMayFollowEveryPath) {
-  MaskTree masks(std::make_unique<ParityConstraint>(kVocab), kVocab);
-  for (TokenId a = 0; a < kVocab; ++a) {
+  MaskTree masks(std::make_unique<ParityConstraint>(kTokens), kTokens);
+  for (TokenId a = 0; a < kTokens; ++a) {
     const std::int32_t first = masks.after(MaskTree::kText, a);
     ASSERT_EQ(first != MaskTree::kIllegal, ParityConstraint::allows({a}));
     ASSERT_EQ(allows(masks.allowed(MaskTree::kText), a), ParityConstraint::allows({a}));
-    for (TokenId b = 0; b < kVocab; b += 7) {
+    for (TokenId b = 0; b < kTokens; b += 7) {
       ASSERT_EQ(masks.after(first, b) != MaskTree::kIllegal, ParityConstraint::allows({a, b}));
       if (first != MaskTree::kIllegal) {
         ASSERT_EQ(allows(masks.allowed(first), b), ParityConstraint::allows({a, b}));
@@ -45,7 +45,7 @@ TEST(MaskTree, KnowsWhatMayFollowEveryPath) {
 
 TEST(MaskTree, ComputesAMaskOnce) {
   int fills = 0;
-  MaskTree masks(std::make_unique<CountingConstraint>(fills), kVocab);
+  MaskTree masks(std::make_unique<CountingConstraint>(fills), kTokens);
   const std::int32_t first = masks.after(MaskTree::kText, 1);
   const std::int32_t second = masks.after(first, 3);
   ASSERT_NE(second, MaskTree::kIllegal);
@@ -70,13 +70,13 @@ class DearConstraint final : public TokenConstraint {
 
  private:
   std::int64_t work_ = 0;
-  ParityConstraint inner_{kVocab};
+  ParityConstraint inner_{kTokens};
 };
 
 TEST(MaskTree, DraftsLessWhereMasksAreDear) {
-  MaskTree masks(std::make_unique<DearConstraint>(), kVocab);
+  MaskTree masks(std::make_unique<DearConstraint>(), kTokens);
   std::vector<TokenId> legal;
-  for (TokenId a = 0; a < kVocab; ++a) {
+  for (TokenId a = 0; a < kTokens; ++a) {
     if (allows(masks.allowed(MaskTree::kText), a)) legal.push_back(a);
   }
   for (int round = 0; round < 3; ++round) {
@@ -94,7 +94,7 @@ TEST(MaskTree, DraftsLessWhereMasksAreDear) {
     }
     masks.advance(legal[0]);
     legal.clear();
-    for (TokenId a = 0; a < kVocab; ++a) {
+    for (TokenId a = 0; a < kTokens; ++a) {
       if (allows(masks.allowed(MaskTree::kText), a)) legal.push_back(a);
     }
   }
@@ -103,7 +103,7 @@ TEST(MaskTree, DraftsLessWhereMasksAreDear) {
 /// Masks behind so many tokens and more take more than a round has, and are not made within it.
 class DeepConstraint final : public ParityConstraint {
  public:
-  explicit DeepConstraint(int dear) : ParityConstraint(kVocab), dear_(dear) {}
+  explicit DeepConstraint(int dear) : ParityConstraint(kTokens), dear_(dear) {}
   void fill(std::span<std::uint32_t> mask) override {
     work_ += length() < dear_ ? 10 : 3 * MaskTree::kRoundWork;
     ParityConstraint::fill(mask);
@@ -124,7 +124,7 @@ class DeepConstraint final : public ParityConstraint {
 };
 
 TEST(MaskTree, AMaskBeyondTheRoundIsNotKnownAndNothingIsDraftedBehindIt) {
-  MaskTree masks(std::make_unique<DeepConstraint>(2), kVocab);
+  MaskTree masks(std::make_unique<DeepConstraint>(2), kTokens);
   ASSERT_TRUE(masks.try_text_mask());
   const std::int32_t first = masks.after(MaskTree::kText, 1);
   const std::int32_t second = masks.after(first, 3);
@@ -138,14 +138,14 @@ TEST(MaskTree, AMaskBeyondTheRoundIsNotKnownAndNothingIsDraftedBehindIt) {
 
 TEST(MaskTree, ADearMaskOfTheTextIsMadeWhenItIsAskedForAndIsNoPartOfTheShare) {
   for (const bool elsewhere : {false, true}) {
-    MaskTree masks(std::make_unique<DeepConstraint>(1), kVocab);
+    MaskTree masks(std::make_unique<DeepConstraint>(1), kTokens);
     ASSERT_TRUE(masks.try_text_mask());
     masks.advance(1);
     if (elsewhere) {
       EXPECT_FALSE(masks.try_text_mask());
       masks.make_text_mask([] { return false; });
     }
-    for (TokenId b = 0; b < kVocab; ++b) {
+    for (TokenId b = 0; b < kTokens; ++b) {
       ASSERT_EQ(allows(masks.allowed(MaskTree::kText), b), ParityConstraint::allows({1, b}));
     }
     EXPECT_TRUE(masks.try_text_mask());
@@ -153,7 +153,7 @@ TEST(MaskTree, ADearMaskOfTheTextIsMadeWhenItIsAskedForAndIsNoPartOfTheShare) {
 }
 
 TEST(MaskTree, PrunesADraftToWhatIsAllowed) {
-  MaskTree masks(std::make_unique<ParityConstraint>(kVocab), kVocab);
+  MaskTree masks(std::make_unique<ParityConstraint>(kTokens), kTokens);
   DraftTree tree;
   tree.reset(0, 9);
   for (TokenId a = 0; a < 6; ++a) {
@@ -172,7 +172,7 @@ TEST(MaskTree, PrunesADraftToWhatIsAllowed) {
 }
 
 TEST(MaskTree, FollowsTheText) {
-  MaskTree masks(std::make_unique<ParityConstraint>(kVocab), kVocab);
+  MaskTree masks(std::make_unique<ParityConstraint>(kTokens), kTokens);
   std::vector<TokenId> text;
   for (int i = 0; i < 12; ++i) {
     masks.after(masks.after(MaskTree::kText, 3), 4);  // a draft that comes to nothing
