@@ -7,7 +7,6 @@
 
 #include "cli/interrupt.h"
 #include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/text_file.h"
 #include "lab/bench/machine_probe.h"
 #include "lab/cli/serve_bench.h"
@@ -123,29 +122,21 @@ int bench_long_prompt(const ServeBench& bench) {
     texts.push_back(long_text(way.server, bench.api_key, bench.prompt_tokens));
   }
   std::vector<Cell> cells;
-  Progress progress("serving");
-  const auto passes = static_cast<double>(bench.clients.size() * ways.size()) * (bench.rounds + 1);
-  int done = 0;
   for (const int streams : bench.clients) {
-    const std::size_t first_cell = cells.size();
     for (const WayOfAsking& way : ways) {
       Cell& cell = cells.emplace_back();
       cell.streams = streams;
       cell.method = way.name;
     }
-    for (int round = -1; round < bench.rounds; ++round) {  // the first one warms up
-      for (std::size_t w = 0; w < ways.size() && !interrupt.stop(); ++w) {
-        const WayOfAsking& way = ways[w];
-        const auto awake = way.awake();
-        const LongPromptPass pass = run_long_prompt(
-            way.server, bench.api_key, streams_of(bench, prompts, streams, way.fields), texts[w], way.fields);
-        const TurnTimes turns = run_two_turns(way.server, bench.api_key, texts[w], way.fields);
-        progress.update(++done / passes);
-        if (round >= 0) cells[first_cell + w].add(pass, turns);
-      }
-    }
   }
-  progress.done();
+  run_passes(bench, ways, interrupt.stop(), [&](const ServePass& of) {
+    const WayOfAsking& way = ways[of.way];
+    const std::string& text = texts[of.way];
+    const LongPromptPass pass = run_long_prompt(
+        way.server, bench.api_key, streams_of(bench, prompts, of.clients, way.fields), text, way.fields);
+    const TurnTimes turns = run_two_turns(way.server, bench.api_key, text, way.fields);
+    if (!of.warming) cells[of.cell].add(pass, turns);
+  });
   std::erase_if(cells, [](const Cell& cell) { return cell.read_ms.empty(); });
   Output out;
   print(cells, out);

@@ -10,7 +10,6 @@
 
 #include "cli/interrupt.h"
 #include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/text_file.h"
 #include "cli/validators.h"
 #include "lab/bench/machine_probe.h"
@@ -84,36 +83,28 @@ int bench_load(const ServeBench& bench) {
   }
   std::map<std::string, std::vector<std::string>> texts;  // by server
   std::vector<Cell> cells;
-  Progress progress("serving");
-  const auto passes = static_cast<double>(bench.clients.size() * ways.size()) * (bench.rounds + 1);
-  int done = 0;
   for (const int clients : bench.clients) {
-    const std::size_t first_cell = cells.size();
     for (const WayOfAsking& way : ways) cells.push_back({.clients = clients, .method = way.name});
-    for (int round = -1; round < bench.rounds && !interrupt.stop(); ++round) {  // the first one warms up
-      for (std::size_t w = 0; w < ways.size(); ++w) {
-        const auto awake = ways[w].awake();
-        const LoadPass pass =
-            run_load(ways[w].server, bench.api_key, requests[w], clients, &interrupt.stop());
-        if (interrupt.stop()) break;
-        progress.update(++done / passes);
-        Cell& cell = cells[first_cell + w];
-        std::vector<std::string>& expected = texts[ways[w].url];
-        const bool first = expected.empty();
-        for (std::size_t i = 0; i < prompts.size(); ++i) {
-          if (first) expected.push_back(pass.requests[i].text);
-          cell.same_text = cell.same_text && expected[i] == pass.requests[i].text;
-        }
-        if (round < 0) continue;
-        cell.tokens_per_second.push_back(pass.tokens_per_second());
-        for (const ServedRequest& r : pass.requests) {
-          cell.first_ms.push_back(r.first_ms);
-          cell.gap_ms.insert(cell.gap_ms.end(), r.gaps_ms.begin(), r.gaps_ms.end());
-        }
-      }
-    }
   }
-  progress.done();
+  run_passes(bench, ways, interrupt.stop(), [&](const ServePass& of) {
+    const WayOfAsking& way = ways[of.way];
+    const LoadPass pass =
+        run_load(way.server, bench.api_key, requests[of.way], of.clients, &interrupt.stop());
+    if (interrupt.stop()) return;
+    Cell& cell = cells[of.cell];
+    std::vector<std::string>& expected = texts[way.url];
+    const bool first = expected.empty();
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      if (first) expected.push_back(pass.requests[i].text);
+      cell.same_text = cell.same_text && expected[i] == pass.requests[i].text;
+    }
+    if (of.warming) return;
+    cell.tokens_per_second.push_back(pass.tokens_per_second());
+    for (const ServedRequest& r : pass.requests) {
+      cell.first_ms.push_back(r.first_ms);
+      cell.gap_ms.insert(cell.gap_ms.end(), r.gaps_ms.begin(), r.gaps_ms.end());
+    }
+  });
   std::erase_if(cells, [](const Cell& cell) { return cell.tokens_per_second.empty(); });
   Output out;
   print(cells, out);

@@ -8,6 +8,7 @@
 #include "base/affinity.h"
 #include "base/control_group.h"
 #include "base/error.h"
+#include "cli/progress.h"
 #include "lab/suite/peers.h"
 
 namespace augur::cli {
@@ -65,6 +66,23 @@ std::vector<WayOfAsking> ways_of_asking(const ServeBench& bench, int parallel,
                     .peer = std::move(server)});
   }
   return ways;
+}
+
+void run_passes(const ServeBench& bench, const std::vector<WayOfAsking>& ways, const std::atomic<bool>& stop,
+                const std::function<void(const ServePass&)>& run) {
+  Progress progress("serving");
+  const auto passes = static_cast<double>(bench.clients.size() * ways.size()) * (bench.rounds + 1);
+  int done = 0;
+  for (std::size_t c = 0; c < bench.clients.size(); ++c) {
+    for (int round = -1; round < bench.rounds; ++round) {
+      for (std::size_t way = 0; way < ways.size(); ++way) {
+        if (stop) return;
+        const auto awake = ways[way].awake();
+        run({.cell = c * ways.size() + way, .way = way, .clients = bench.clients[c], .warming = round < 0});
+        progress.update(++done / passes);
+      }
+    }
+  }
 }
 
 std::vector<TrainingPrompt> serve_prompts(const ServeBench& bench) {

@@ -1,6 +1,8 @@
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -46,6 +48,18 @@ struct WayOfAsking {
 /// `parallel` requests at a time, unless `cancel` is set. Error naming the flag for what is none.
 std::vector<WayOfAsking> ways_of_asking(const ServeBench& bench, int parallel,
                                         const std::atomic<bool>& cancel);
+
+/// Which of a bench's cells a pass belongs to: every number of clients has one for each way of asking.
+struct ServePass {
+  std::size_t cell = 0;
+  std::size_t way = 0;
+  int clients = 0;
+  bool warming = false;  ///< the first of each, which is not counted
+};
+
+/// Calls `run` for all passes, the ways of asking in turn, each with its server awake, until `stop` is set.
+void run_passes(const ServeBench& bench, const std::vector<WayOfAsking>& ways, const std::atomic<bool>& stop,
+                const std::function<void(const ServePass&)>& run);
 
 /// Throughput and latencies of all prompts, by clients and ways of asking. Returns the exit code.
 int bench_load(const ServeBench& bench);

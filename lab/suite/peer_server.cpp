@@ -62,13 +62,19 @@ std::vector<std::string> environment_with(const std::vector<std::string>& settin
   return all;
 }
 
-pid_t start(const std::string& command, std::vector<std::string> environment, const TemporaryFile& log) {
+/// Ends the process group when the pipe's other end is closed, however its holder ended; a group whose
+/// members are stopped then, and which nobody is left to wake, gets SIGHUP and SIGCONT from the system.
+constexpr const char* kGuard = "(read -r _; kill -KILL 0) <&9 & exec 9<&-\n";
+constexpr int kGuardedBy = 9;
+
+pid_t start(const std::string& command, std::vector<std::string> environment, const TemporaryFile& log,
+            int lifeline) {
   std::vector<char*> variables;
   for (std::string& variable : environment) variables.push_back(variable.data());
   variables.push_back(nullptr);
   std::string shell = "sh";
   std::string option = "-c";
-  std::string text = command;
+  std::string text = kGuard + command;
   char* arguments[] = {shell.data(), option.data(), text.data(), nullptr};
 
   posix_spawn_file_actions_t files;
@@ -76,6 +82,7 @@ pid_t start(const std::string& command, std::vector<std::string> environment, co
   ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&files, log.descriptor(), STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  ::posix_spawn_file_actions_adddup2(&files, lifeline, kGuardedBy);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -90,6 +97,20 @@ pid_t start(const std::string& command, std::vector<std::string> environment, co
 
 }  // namespace
 
+PeerServer::Lifeline::Lifeline() {
+  if (::pipe2(ends_, O_CLOEXEC) != 0) throw Error("a pipe to another engine: {}", std::strerror(errno));
+}
+
+PeerServer::Lifeline::~Lifeline() {
+  hand_over();
+  ::close(ends_[1]);
+}
+
+void PeerServer::Lifeline::hand_over() {
+  if (ends_[0] >= 0) ::close(ends_[0]);
+  ends_[0] = -1;
+}
+
 PeerServer::PeerServer(const std::string& name, const std::string& command, const PeerSettings& settings,
                        const std::atomic<bool>* cancel)
     : name_(name), log_(std::filesystem::temp_directory_path() / "augur-peer", ".log"), port_(free_port()) {
@@ -98,7 +119,8 @@ PeerServer::PeerServer(const std::string& name, const std::string& command, cons
       environment_with({fmt::format("PORT={}", port_), fmt::format("MODEL={}", settings.model),
                         fmt::format("DRAFT={}", settings.draft), fmt::format("THREADS={}", settings.threads),
                         fmt::format("PARALLEL={}", settings.parallel)}),
-      log_);
+      log_, lifeline_.theirs());
+  lifeline_.hand_over();
   try {
     wait_until_ready(cancel);
   } catch (...) {

@@ -18,7 +18,8 @@ struct PeerSettings {
 };
 
 /// Another engine's server in a process of its own. Between requests its processes are stopped (SIGSTOP), so
-/// that threads which spin while they wait take no time from what is measured next. One thread at a time.
+/// that threads which spin while they wait take no time from what is measured next. They end with this
+/// process, however it ends. One thread at a time.
 class PeerServer {
  public:
   /// Runs `command` by /bin/sh in a process group of its own, with the settings and a free PORT in its
@@ -48,6 +49,20 @@ class PeerServer {
   nlohmann::json post(const std::string& path, const nlohmann::json& body);
 
  private:
+  /// A pipe whose end that this process holds closes with it.
+  class Lifeline {
+   public:
+    Lifeline();
+    ~Lifeline();
+    Lifeline(const Lifeline&) = delete;
+    Lifeline& operator=(const Lifeline&) = delete;
+    int theirs() const { return ends_[0]; }
+    void hand_over();  ///< the other process has its end
+
+   private:
+    int ends_[2];
+  };
+
   void wait_until_ready(const std::atomic<bool>* cancel);
   bool answers() const;
   bool ended();
@@ -58,6 +73,7 @@ class PeerServer {
   std::string name_;
   TemporaryFile log_;
   int port_ = 0;
+  Lifeline lifeline_;
   pid_t process_ = -1;  ///< and its group; -1: has ended
 };
 

@@ -1,11 +1,23 @@
 #include "lab/suite/peers.h"
 
+#include <arpa/inet.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <csignal>
+#include <cstdint>
 #include <fstream>
+#include <memory>
 #include <sstream>
+#include <string>
+#include <thread>
 
+#include "lab/suite/peer_server.h"
 #include "support/error_of.h"
 #include "support/temporary_folder.h"
 
@@ -117,6 +129,43 @@ TEST(PeerServers, WithoutTimingsTheRequestsTimeCounts) {
   EXPECT_EQ(cell.tokens, 14);
   EXPECT_GT(cell.decode_ms, 0);
   EXPECT_EQ(cell.speculation.calls, 0);
+}
+
+/// Whether its server is gone, after a while: a stopped one answers nothing, but its port is taken.
+bool goes(const std::string& url) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))));
+  for (int tries = 0; tries < 500; ++tries) {
+    const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool taken = ::connect(client, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+    ::close(client);
+    if (!taken) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return false;
+}
+
+TEST(PeerServers, EndWithTheProgramHoweverItEnds) {
+  for (const bool awake : {false, true}) {
+    int said[2];
+    ASSERT_EQ(::pipe2(said, O_CLOEXEC), 0);
+    const pid_t program = ::fork();
+    if (program == 0) {
+      const PeerServer server("fake", "exec " AUGUR_FAKE_PEER, {.model = "the model"}, nullptr);
+      const auto works = awake ? std::make_unique<PeerServer::Awake>(server) : nullptr;
+      const std::string url = server.url() + "\n";
+      [[maybe_unused]] const auto written = ::write(said[1], url.data(), url.size());
+      ::kill(::getpid(), SIGKILL);
+    }
+    ::close(said[1]);
+    char url[64] = {};
+    ASSERT_GT(::read(said[0], url, sizeof(url) - 1), 0);
+    ::close(said[0]);
+    ASSERT_EQ(::waitpid(program, nullptr, 0), program);
+    EXPECT_TRUE(goes(url)) << (awake ? "awake" : "stopped");
+  }
 }
 
 TEST(PeerServers, ErrorsNameThePeerAndShowWhatItSaid) {
