@@ -1,7 +1,6 @@
 #pragma once
 #include <functional>
 #include <memory>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,7 +15,6 @@ class WatchedPolicy final : public TreePolicy {
   WatchedPolicy(std::unique_ptr<TreePolicy> inner, Watcher watcher)
       : inner_(std::move(inner)), watcher_(std::move(watcher)) {}
 
-  std::string_view name() const override { return inner_->name(); }
   NodeWants wants() const override { return inner_->wants(); }
   void begin(const RoundInfo& round) override { inner_->begin(round); }
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override {

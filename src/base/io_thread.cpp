@@ -17,10 +17,6 @@ IoThread::~IoThread() {
   is_io_thread = false;
 }
 
-bool IoThread::is_current() {
-  return is_io_thread;
-}
-
 void IoThread::must_not_be_current() {
   if (is_io_thread) throw std::logic_error("this takes too long for the thread that serves all connections");
 }

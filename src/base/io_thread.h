@@ -13,7 +13,6 @@ class IoThread {
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
 
-  static bool is_current();
   /// Throws std::logic_error on such a thread.
   static void must_not_be_current();
 };

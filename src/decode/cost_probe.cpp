@@ -176,7 +176,6 @@ class ProbePolicy final : public TreePolicy {
   ProbePolicy(std::vector<DraftSample>& samples, const Clock& clock)
       : samples_(samples), watch_(clock), moment_(samples.empty() ? 0 : samples.back().moment) {}
 
-  std::string_view name() const override { return "probe"; }
   void begin(const RoundInfo& round) override {
     behind_ = round.behind;
     levels_ = round.drafter.one_shot ? 1 : std::min(kLevels, round.drafter.max_depth);

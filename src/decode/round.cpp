@@ -97,16 +97,10 @@ void Round::fail_all(const RoundController* controller, const std::exception_ptr
 
 /// Tells everybody about the batch that the round is part of.
 void Round::begin() {
-  int rows = 0;  // of the last step, or one where there was none
-  const auto last_rows = [](const SequenceDraft* d) { return std::max(1, d->tree.size()); };
-  for (const SequenceDraft* d : batch_) rows += last_rows(d);
-  const auto count = static_cast<int>(batch_.size());
   for (SequenceDraft* d : batch_) {
     d->failure = nullptr;
     d->info.costs = &costs_;
     d->info.clock = &clock_;
-    d->info.sequences = count;
-    d->info.other_rows = rows - last_rows(d);
     d->forecast = {};
     d->member_ = {.text = d->text.get(), .info = d->info};
     d->tree.reset(d->tokens.back(), d->info.context);
@@ -119,9 +113,11 @@ void Round::begin() {
     });
   }
   for_controllers(batch_, [&](RoundController& controller, std::span<RoundMember* const> members) {
-    int others = 0;
-    for (const SequenceDraft* d : batch_) others += d->controller.get() == &controller ? 0 : last_rows(d);
-    controller.begin(members, others);
+    // Of the others no more than their roots is known so far.
+    const auto others = std::count_if(batch_.begin(), batch_.end(), [&](const SequenceDraft* d) {
+      return d->controller.get() != &controller;
+    });
+    controller.begin(members, static_cast<int>(others));
   });
 }
 

@@ -175,9 +175,6 @@ DType Model::kv_type() const {
 const WeightForm& Model::weight_form() const {
   return impl_->form;
 }
-DType Model::main_type() const {
-  return impl_->types.front();
-}
 LogitForm Model::logit_form() const {
   return impl_->logit_form();
 }

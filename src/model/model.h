@@ -138,8 +138,6 @@ class Model {
   DType float_type() const;               ///< BF16 or F32: of what is not quantised
   DType kv_type() const;                  ///< of caches
   const WeightForm& weight_form() const;  ///< what the weights were packed to
-  /// The type of most elements of the matrices.
-  DType main_type() const;
   /// The matrices' types, those with the most elements first.
   std::span<const DType> types() const;
   /// Their names: "bf16", "q4_k, q6_k".

@@ -61,13 +61,6 @@ double AcceptanceHead::finish(std::size_t r, const Draw& draw) const {
   return std::isnan(probability) ? 0.0 : probability;
 }
 
-double AcceptanceHead::probability(std::span<const float> state, const Draw& draw) {
-  reserve(1);
-  set_input(0, state);
-  blocks_.run(backend_, inputs_.data(), 1);
-  return finish(0, draw);
-}
-
 void AcceptanceHead::probabilities(const DraftTree& tree, std::span<const std::int32_t> nodes,
                                    std::span<double> out) {
   if (nodes.empty()) return;

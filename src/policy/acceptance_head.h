@@ -27,18 +27,10 @@ class AcceptanceHead {
   /// A log-probability counts as at least this.
   static constexpr double kLeastLogProb = -30;
 
-  /// What the drafter said of a token before it ran it.
-  struct Draw {
-    double log_prob = 0;
-    double entropy = 0;  ///< nats, of the distribution that the token came from (DraftTree::entropies)
-  };
-
   std::size_t width() const { return width_; }
   NodeWants wants() const { return {.entropy = entropy_weight_ != 0, .hidden = true}; }
-  /// Probability that the token is accepted; 0 where weights so large that sums overflow cannot tell. state:
-  /// [width], after it
-  double probability(std::span<const float> state, const Draw& draw);
-  /// Of nodes that keep their states. out[nodes.size()]
+  /// Probability that each node's token is accepted; 0 where weights so large that sums overflow cannot tell.
+  /// The nodes keep their states: Error for states of another width. out[nodes.size()]
   void probabilities(const DraftTree& tree, std::span<const std::int32_t> nodes, std::span<double> out);
 
  private:
@@ -46,6 +38,11 @@ class AcceptanceHead {
   void set_input(std::size_t r, std::span<const float> state);
   /// Makes room for the inputs of so many rows.
   void reserve(std::size_t rows);
+  /// What the drafter said of a token before it ran it.
+  struct Draw {
+    double log_prob = 0;
+    double entropy = 0;  ///< nats, of the distribution that the token came from (DraftTree::entropies)
+  };
   double finish(std::size_t r, const Draw& draw) const;
 
   Backend& backend_;

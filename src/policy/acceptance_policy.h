@@ -33,7 +33,6 @@ class AcceptancePolicy final : public TreePolicy {
   /// `head` is shared by the sequences of an engine; null: draft probabilities.
   AcceptancePolicy(std::shared_ptr<AcceptanceHead> head, const Options& options);
 
-  std::string_view name() const override { return "acceptance"; }
   NodeWants wants() const override { return head_ == nullptr ? NodeWants{} : head_->wants(); }
   void begin(const RoundInfo& round) override;
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
@@ -42,9 +41,6 @@ class AcceptancePolicy final : public TreePolicy {
   void prune(DraftTree& tree) override { eagle2_.prune(tree); }
   double classify_ms() const override { return classify_ms_; }
 
-  /// Acceptance probability of a node's whole path. With a head a node has the drafter's probability until it
-  /// is expanded.
-  double path_acceptance(std::int32_t node) const { return accepted_[static_cast<std::size_t>(node)]; }
   /// h for a level that expands `width` nodes, with `candidates` nodes in the tree beside the root.
   double threshold(int width, int candidates) const;
 
@@ -56,7 +52,8 @@ class AcceptancePolicy final : public TreePolicy {
   Eagle2Policy eagle2_;
   RoundInfo round_;
   int level_ = 0;
-  std::vector<double> accepted_;  ///< by node
+  /// Of every node's whole path. With a head a node has the drafter's probability until it is expanded.
+  std::vector<double> accepted_;
   std::vector<std::int32_t> frontier_;
   std::vector<double> by_head_;  ///< of the frontier's nodes
   double classify_ms_ = 0;

@@ -23,7 +23,6 @@ class AdaEdlRule final : public StopRule {
   explicit AdaEdlRule(const AdaEdlOptions& options)
       : options_(options), threshold_(options.threshold), rate_(options.target) {}
 
-  std::string_view name() const override { return "adaedl"; }
   NodeWants wants() const override { return {.entropy = true}; }
   bool blind_to_token() const override { return true; }
 

@@ -12,7 +12,6 @@ class AutoPolicy final : public TreePolicy {
   AutoPolicy(Chooser& chooser, AutoText& text, AutoText::Drafter& drafter)
       : chooser_(chooser), text_(text), drafter_(drafter) {}
 
-  std::string_view name() const override { return "auto"; }
   void begin(const RoundInfo& round) override;
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
   int width() const override { return drafter_.width; }

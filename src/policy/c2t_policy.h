@@ -30,7 +30,6 @@ class C2tPolicy final : public TreePolicy {
   };
   C2tPolicy(std::shared_ptr<const C2tClassifier> classifier, const Options& options);
 
-  std::string_view name() const override { return "c2t"; }
   NodeWants wants() const override {
     if (!classifier_->uses_entropy()) return {};
     return options_.entropy_top > 0 ? NodeWants{.top_k = options_.entropy_top} : NodeWants{.entropy = true};

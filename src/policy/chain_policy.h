@@ -18,7 +18,6 @@ class ChainPolicy final : public TreePolicy {
     keep_.reserve(static_cast<std::size_t>(options.max) + 1);
   }
 
-  std::string_view name() const override { return "chain"; }
   void begin(const RoundInfo& round) override;
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
   int width() const override { return one_shot_ ? limit_ : 1; }

@@ -16,7 +16,6 @@ class Eagle2Policy final : public TreePolicy {
   };
   explicit Eagle2Policy(const Options& options) : options_(options) {}
 
-  std::string_view name() const override { return "eagle2"; }
   void begin(const RoundInfo& round) override;
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
   int width() const override { return one_shot_ ? keep_ : options_.top_k; }

@@ -20,7 +20,6 @@ class EarlyStopPolicy final : public TreePolicy {
   };
   EarlyStopPolicy(std::unique_ptr<StopRule> rule, const Options& options);
 
-  std::string_view name() const override { return rule_->name(); }
   NodeWants wants() const override { return rule_->wants(); }
   void begin(const RoundInfo& round) override;
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;

@@ -11,6 +11,28 @@
 
 namespace augur {
 
+namespace {
+
+/// Phi(P*) of a tree whose last frontier is `frontier`; NaN when the drafter keeps no law.
+double meta_path_entropy(const DraftTree& tree, std::span<const std::int32_t> frontier) {
+  std::int32_t last = -1;
+  float surest = -std::numeric_limits<float>::infinity();
+  for (const std::int32_t node : frontier) {
+    const std::int32_t child = tree.first_child(node);
+    if (child < 0 || tree.log_probs()[static_cast<std::size_t>(child)] <= surest) continue;
+    surest = tree.log_probs()[static_cast<std::size_t>(child)];
+    last = node;
+  }
+  if (last < 0) return std::numeric_limits<double>::quiet_NaN();
+  double phi = 0;
+  for (; last >= 0; last = tree.parents()[static_cast<std::size_t>(last)]) {
+    phi += static_cast<double>(tree.top_entropies()[static_cast<std::size_t>(last)]);
+  }
+  return phi;
+}
+
+}  // namespace
+
 HeteroPolicy::HeteroPolicy(std::shared_ptr<const HeteroBins> bins, const Options& options)
     : bins_(std::move(bins)), options_(options), eagle2_(options.shape), plans_(make_plans(*bins_, options)) {
   frontier_.reserve(static_cast<std::size_t>(options.shape.top_k));
@@ -31,27 +53,10 @@ std::vector<HeteroPolicy::Plan> HeteroPolicy::make_plans(const HeteroBins& bins,
   return plans;
 }
 
-double HeteroPolicy::meta_path_entropy(const DraftTree& tree, std::span<const std::int32_t> frontier) {
-  std::int32_t last = -1;
-  float surest = -std::numeric_limits<float>::infinity();
-  for (const std::int32_t node : frontier) {
-    const std::int32_t child = tree.first_child(node);
-    if (child < 0 || tree.log_probs()[static_cast<std::size_t>(child)] <= surest) continue;
-    surest = tree.log_probs()[static_cast<std::size_t>(child)];
-    last = node;
-  }
-  if (last < 0) return std::numeric_limits<double>::quiet_NaN();
-  double phi = 0;
-  for (; last >= 0; last = tree.parents()[static_cast<std::size_t>(last)]) {
-    phi += static_cast<double>(tree.top_entropies()[static_cast<std::size_t>(last)]);
-  }
-  return phi;
-}
-
 void HeteroPolicy::begin(const RoundInfo& round) {
   eagle2_.begin(round);
   level_ = 0;
-  bin_ = -1;
+  classified_ = false;
   clock_ = round.clock;
   classify_ms_ = 0;
 }
@@ -59,17 +64,14 @@ void HeteroPolicy::begin(const RoundInfo& round) {
 void HeteroPolicy::classify(const DraftTree& tree) {
   const double phi = meta_path_entropy(tree, frontier_);
   if (std::isnan(phi)) return;
-  if (!options_.plans) {
-    plans_ = make_plans(*bins_, options_);
-    ++plans_made_;
-  }
-  bin_ = bins_->bin(phi);
-  const Plan& plan = plans_[static_cast<std::size_t>(bin_)];
+  classified_ = true;
+  if (!options_.plans) plans_ = make_plans(*bins_, options_);
+  const Plan& plan = plans_[static_cast<std::size_t>(bins_->bin(phi))];
   eagle2_.adjust(plan.levels, plan.size);
 }
 
 void HeteroPolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {
-  if (level_ == options_.shape.levels && bin_ < 0 && tree.law() == ProposalLaw::Deterministic) {
+  if (level_ == options_.shape.levels && !classified_ && tree.law() == ProposalLaw::Deterministic) {
     const Stopwatch watch(*clock_);
     classify(tree);
     classify_ms_ += watch.ms();

@@ -26,7 +26,6 @@ class HeteroPolicy final : public TreePolicy {
   };
   HeteroPolicy(std::shared_ptr<const HeteroBins> bins, const Options& options);
 
-  std::string_view name() const override { return "hetero"; }
   NodeWants wants() const override { return {.top_k = bins_->top_k}; }
   void begin(const RoundInfo& round) override;
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
@@ -34,19 +33,12 @@ class HeteroPolicy final : public TreePolicy {
   void prune(DraftTree& tree) override { eagle2_.prune(tree); }
   double classify_ms() const override { return classify_ms_; }
 
-  /// The bin of this round's draft; -1: none, it was too short or drawn. For traces and tests.
-  int bin() const { return bin_; }
-  /// How often plans were made. For tests.
-  int plans_made() const { return plans_made_; }
-
   /// What a bin's rounds look like.
   struct Plan {
     int levels = 0;
     int size = 0;  ///< nodes verified, the root included
   };
   static std::vector<Plan> make_plans(const HeteroBins& bins, const Options& options);
-  /// Phi(P*) of a tree whose last frontier is `frontier`; NaN when the drafter keeps no law.
-  static double meta_path_entropy(const DraftTree& tree, std::span<const std::int32_t> frontier);
 
  private:
   /// Finds the draft's bin and takes its plan.
@@ -58,8 +50,7 @@ class HeteroPolicy final : public TreePolicy {
   std::vector<Plan> plans_;  ///< by bin
   std::vector<std::int32_t> frontier_;
   int level_ = 0;
-  int bin_ = -1;
-  int plans_made_ = 1;
+  bool classified_ = false;  ///< this round's draft has been
   const Clock* clock_ = nullptr;
   double classify_ms_ = 0;
 };

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -19,9 +18,7 @@ struct RoundInfo {
   std::int64_t context = 0;  ///< tokens committed, the root not included
   int room = 0;              ///< nodes beside the root that can be verified at all
   int max_depth = 0;         ///< deeper nodes are useless: the text would be over
-  int sequences = 1;         ///< that decode in the same batch
-  int other_rows = 0;        ///< rows that the others had in the last step
-  int reading = 0;           ///< that will, but whose prompts are being read
+  int reading = 0;           ///< sequences that will decode in the same batch: their prompts are being read
   int prompt_rows = 0;       ///< of these prompts, that will run in this step, as far as is known
   /// Promised time per token; 0: nothing is promised.
   double tpot_ms = 0;
@@ -45,7 +42,6 @@ class TreePolicy {
  public:
   virtual ~TreePolicy() = default;
 
-  virtual std::string_view name() const = 0;
   /// What the policy reads about expanded nodes. Asked before begin(); the same in every round.
   virtual NodeWants wants() const { return {}; }
   virtual void begin(const RoundInfo& round) = 0;

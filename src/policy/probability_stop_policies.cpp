@@ -10,7 +10,6 @@ namespace {
 class DyMaxRule final : public StopRule {
  public:
   explicit DyMaxRule(double least) : least_(least) {}
-  std::string_view name() const override { return "dymax"; }
   bool passes(const DraftTree& tree, std::int32_t node) const override {
     return elementary::exp(static_cast<double>(tree.log_probs()[static_cast<std::size_t>(node)])) >= least_;
   }
@@ -22,7 +21,6 @@ class DyMaxRule final : public StopRule {
 class DyJointRule final : public StopRule {
  public:
   explicit DyJointRule(double least) : least_(least) {}
-  std::string_view name() const override { return "djoint"; }
   bool passes(const DraftTree& tree, std::int32_t node) const override {
     return elementary::exp(static_cast<double>(tree.scores()[static_cast<std::size_t>(node)])) >= least_;
   }

@@ -12,7 +12,6 @@ class StaticTreePolicy final : public TreePolicy {
   /// Error for an empty path or a negative rank.
   explicit StaticTreePolicy(std::span<const std::vector<int>> paths);
 
-  std::string_view name() const override { return "static"; }
   void begin(const RoundInfo& round) override;
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
   int width() const override { return width_; }

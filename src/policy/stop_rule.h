@@ -1,5 +1,5 @@
 #pragma once
-#include <string_view>
+#include <cstdint>
 
 #include "policy/step_trace.h"
 #include "tree/draft_tree.h"
@@ -13,7 +13,6 @@ class StopRule {
  public:
   virtual ~StopRule() = default;
 
-  virtual std::string_view name() const = 0;
   virtual NodeWants wants() const { return {}; }
   /// Whether the node (not the root) is sure enough to be verified and to be drafted on from.
   virtual bool passes(const DraftTree& tree, std::int32_t node) const = 0;

@@ -14,7 +14,6 @@ class SvipRule final : public StopRule {
  public:
   SvipRule(double threshold, double gamma) : threshold_(threshold), gamma_(gamma) {}
 
-  std::string_view name() const override { return "svip"; }
   NodeWants wants() const override { return {.entropy = true}; }
   bool blind_to_token() const override { return true; }
   bool keeps_last() const override { return true; }

@@ -23,6 +23,14 @@ double log_sum_of(std::span<const float> logits, float max) {
   return max + elementary::log(sum);
 }
 
+/// 0 for a token that the distribution does not have.
+float probability_of(TokenId token, const SparseDistribution& distribution) {
+  const std::vector<TokenId>& tokens = distribution.tokens;
+  const auto found = std::lower_bound(tokens.begin(), tokens.end(), token);
+  if (found == tokens.end() || *found != token) return 0.0f;
+  return distribution.probs[static_cast<std::size_t>(found - tokens.begin())];
+}
+
 }  // namespace
 
 TokenLogprobs logprobs(std::span<const float> logits, TokenId token, int top) {
@@ -42,7 +50,7 @@ TokenLogprobs logprobs(std::span<const float> logits, TokenId token, int top) {
 
 TokenLogprobs logprobs(const SparseDistribution& distribution, TokenId token, int top) {
   const auto of = [](float prob) { return static_cast<float>(elementary::log(static_cast<double>(prob))); };
-  TokenLogprobs result{.logprob = of(distribution.prob(token)), .top = {}};
+  TokenLogprobs result{.logprob = of(probability_of(token, distribution)), .top = {}};
   std::vector<std::size_t> order(distribution.tokens.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto count = static_cast<std::ptrdiff_t>(std::min(static_cast<std::size_t>(top), order.size()));

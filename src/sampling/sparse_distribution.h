@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <vector>
 
 #include "base/types.h"
@@ -11,12 +10,6 @@ namespace augur {
 struct SparseDistribution {
   std::vector<TokenId> tokens;
   std::vector<float> probs;
-
-  float prob(TokenId token) const {
-    const auto found = std::lower_bound(tokens.begin(), tokens.end(), token);
-    if (found == tokens.end() || *found != token) return 0.0f;
-    return probs[static_cast<std::size_t>(found - tokens.begin())];
-  }
 };
 
 }  // namespace augur

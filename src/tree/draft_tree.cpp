@@ -26,7 +26,6 @@ DraftTree::DraftTree() {
   entropies_.reserve(kUsual);
   top_entropies_.reserve(kUsual);
   proposers_.reserve(kUsual);
-  proposer_sets_.reserve(kUsual);
   reset(0, 0);
 }
 
@@ -39,7 +38,6 @@ void DraftTree::reset(TokenId token, std::int64_t position) {
   log_probs_.assign(1, 0.0f);
   scores_.assign(1, 0.0f);
   proposers_.assign(1, kTargetProposer);
-  proposer_sets_.assign(1, ProposerSet{1} << kTargetProposer);
   first_child_.assign(1, -1);
   last_child_.assign(1, -1);
   next_sibling_.assign(1, -1);
@@ -53,11 +51,8 @@ void DraftTree::reset(TokenId token, std::int64_t position) {
 }
 
 std::int32_t DraftTree::add(std::int32_t parent, TokenId token, float log_prob, ProposerId proposer) {
-  assert(parent >= 0 && parent < size() && proposer <= kMaxProposer);
-  if (const std::int32_t existing = find_child(parent, token); existing >= 0) {
-    proposer_sets_[index(existing)] |= ProposerSet{1} << proposer;
-    return existing;
-  }
+  assert(parent >= 0 && parent < size());
+  if (const std::int32_t existing = find_child(parent, token); existing >= 0) return existing;
   const std::int32_t node = size();
   const std::size_t p = index(parent);
   tokens_.push_back(token);
@@ -66,7 +61,6 @@ std::int32_t DraftTree::add(std::int32_t parent, TokenId token, float log_prob, 
   log_probs_.push_back(log_prob);
   scores_.push_back(scores_[p] + log_prob);
   proposers_.push_back(proposer);
-  proposer_sets_.push_back(ProposerSet{1} << proposer);
   first_child_.push_back(-1);
   last_child_.push_back(-1);
   next_sibling_.push_back(-1);
@@ -104,7 +98,6 @@ void DraftTree::graft(const DraftTree& other) {
         add(parent, other.tokens_[node], other.log_probs_[node], other.proposers_[node]);
     renumbered_[node] = place;
     const std::size_t here = index(place);
-    proposer_sets_[here] |= other.proposer_sets_[node];
     take_entropies(here, node);
     const float theirs = step(other, node);
     if (here == steps_.size()) {
@@ -153,7 +146,6 @@ void DraftTree::select(std::span<const std::int32_t> keep) {
     log_probs_[to] = log_probs_[from];
     scores_[to] = scores_[from];
     proposers_[to] = proposers_[from];
-    proposer_sets_[to] = proposer_sets_[from];
     q_row_[to] = q_row_[from];
     entropies_[to] = entropies_[from];
     top_entropies_[to] = top_entropies_[from];
@@ -171,7 +163,6 @@ void DraftTree::truncate(std::int32_t count) {
   log_probs_.resize(n);
   scores_.resize(n);
   proposers_.resize(n);
-  proposer_sets_.resize(n);
   q_row_.resize(n);
   entropies_.resize(n);
   top_entropies_.resize(n);

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -10,9 +11,7 @@ namespace augur {
 /// Who put a node into a tree: 0 is the target itself (the root), i > 0 the sequence's i-th drafter.
 using ProposerId = std::uint8_t;
 inline constexpr ProposerId kTargetProposer = 0;
-/// All who proposed a node: bit i for proposer i.
-using ProposerSet = std::uint32_t;
-inline constexpr ProposerId kMaxProposer = 31;
+inline constexpr ProposerId kMaxProposer = std::numeric_limits<ProposerId>::max();
 
 /// How the children of a node came about, which decides how they may be verified.
 enum class ProposalLaw {
@@ -32,7 +31,7 @@ class DraftTree {
   /// Back to the root alone: `token` at absolute position `position`. The law is Deterministic again.
   void reset(TokenId token, std::int64_t position);
 
-  /// Adds a child, or returns the one that already carries the token, which the proposer then proposes, too.
+  /// Adds a child, or returns the one that already carries the token.
   /// `log_prob` is its probability given its parent by whoever proposes it (0 where there is no such thing).
   std::int32_t add(std::int32_t parent, TokenId token, float log_prob, ProposerId proposer);
 
@@ -50,7 +49,6 @@ class DraftTree {
   std::span<const std::int32_t> depths() const { return depths_; }
   std::span<const float> log_probs() const { return log_probs_; }
   std::span<const ProposerId> proposers() const { return proposers_; }  ///< who was first
-  std::span<const ProposerSet> proposer_sets() const { return proposer_sets_; }
   /// What policies rank nodes by: the sum of log-probabilities along the path, unless a scorer overwrites
   /// it. Children added later build on the overwritten value.
   std::span<const float> scores() const { return scores_; }
@@ -108,7 +106,6 @@ class DraftTree {
   std::vector<float> log_probs_;
   std::vector<float> scores_;
   std::vector<ProposerId> proposers_;
-  std::vector<ProposerSet> proposer_sets_;
   std::vector<std::int32_t> first_child_;
   std::vector<std::int32_t> last_child_;
   std::vector<std::int32_t> next_sibling_;

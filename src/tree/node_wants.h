@@ -17,7 +17,6 @@ struct NodeWants {
   /// The drafter's own hidden state at the node (DraftTree::hidden).
   bool hidden = false;
 
-  bool anything() const { return entropy || top_k > 0 || hidden; }
   /// What both want; where both name a top_k, the first's.
   friend NodeWants operator|(const NodeWants& a, const NodeWants& b) {
     return {a.entropy || b.entropy, a.top_k > 0 ? a.top_k : b.top_k, a.hidden || b.hidden};

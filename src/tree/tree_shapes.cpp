@@ -88,12 +88,6 @@ TreePaths read_paths(const std::string& file) {
 
 }  // namespace
 
-std::vector<std::string> tree_names() {
-  std::vector<std::string> names;
-  for (const Named& tree : kTrees) names.emplace_back(tree.name);
-  return names;
-}
-
 TreePaths load_tree_paths(const std::string& name_or_file) {
   const auto* named = std::find_if(std::begin(kTrees), std::end(kTrees),
                                    [&](const Named& tree) { return tree.name == name_or_file; });

@@ -1,5 +1,6 @@
 // Parts of policies: C2T's classifier, HeteroSpec's bins, acceptance heads, fixed trees (which lie in one
 // JSON file).
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "policy/c2t_classifier.h"
 #include "policy/hetero_bins.h"
 #include "policy/static_tree_policy.h"
+#include "tree/draft_tree.h"
 #include "tree/tree_shapes.h"
 
 namespace {
@@ -42,7 +44,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static augur::Backend backend(1);
     augur::AcceptanceHead head(folder, &target, backend);
     const std::vector<float> state(head.width(), 0.5f);
-    require_probability(head.probability(state, {.log_prob = -1, .entropy = 1}));
+    augur::DraftTree tree;
+    const std::int32_t node = tree.add(augur::DraftTree::kRoot, 1, -1.0f, 1);
+    tree.set_entropy(augur::DraftTree::kRoot, 1.0f);
+    std::copy(state.begin(), state.end(), tree.make_hidden(node, state.size()).begin());
+    double accepted = 0;
+    head.probabilities(tree, {&node, 1}, {&accepted, 1});
+    require_probability(accepted);
   });
   attempt([&] {
     const auto paths = augur::load_tree_paths((folder / "config.json").string());

@@ -94,7 +94,6 @@ class FuzzDrafter final : public Drafter {
 class FuzzPolicy final : public TreePolicy {
  public:
   explicit FuzzPolicy(unsigned seed) : random_(seed) {}
-  std::string_view name() const override { return "fuzz"; }
   void begin(const RoundInfo&) override { started_ = false; }
   void next_frontier(const DraftTree&, std::vector<std::int32_t>& out) override {
     out.clear();

@@ -14,7 +14,6 @@ struct StepRecord {
   std::vector<std::int32_t> parents;
   std::vector<float> log_probs;
   std::vector<ProposerId> proposers;  ///< who was first
-  std::vector<ProposerSet> proposer_sets;
   std::vector<std::int32_t> path;
   TokenId next = -1;
   std::int32_t drafted = 0;
@@ -31,7 +30,6 @@ struct StepRecord {
     parents.assign(tree.parents().begin(), tree.parents().end());
     log_probs.assign(tree.log_probs().begin(), tree.log_probs().end());
     proposers.assign(tree.proposers().begin(), tree.proposers().end());
-    proposer_sets.assign(tree.proposer_sets().begin(), tree.proposer_sets().end());
     path.assign(trace.path.begin(), trace.path.end());
     next = trace.next;
     drafted = trace.drafted;

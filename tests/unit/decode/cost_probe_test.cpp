@@ -189,7 +189,6 @@ TEST(CostProbe, ContextsOfAFewTokensAreNoTrouble) {
 class EveryOther final : public TreePolicy {
  public:
   explicit EveryOther(std::vector<int>& behind) : behind_(behind) {}
-  std::string_view name() const override { return "every other"; }
   void begin(const RoundInfo& round) override {
     behind_.push_back(round.behind);
     left_ = round_++ % 2 == 0 ? 2 : 0;

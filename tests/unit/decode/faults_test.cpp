@@ -133,7 +133,6 @@ class TruthDrafter final : public Drafter {
 class ShortChain final : public TreePolicy {
  public:
   explicit ShortChain(Fault* fault) : fault_(fault) {}
-  std::string_view name() const override { return "short"; }
   NodeWants wants() const override {
     reach(fault_, "policy.wants");
     return {};

@@ -91,7 +91,6 @@ class WatchedPolicy final : public TreePolicy {
   using Look = std::function<void(const DraftTree&)>;
   WatchedPolicy(std::unique_ptr<TreePolicy> policy, Look look)
       : policy_(std::move(policy)), look_(std::move(look)) {}
-  std::string_view name() const override { return policy_->name(); }
   void begin(const RoundInfo& round) override {
     seen_.clear();
     policy_->begin(round);
@@ -125,7 +124,6 @@ class WatchedPolicy final : public TreePolicy {
 class JudgingPolicy final : public TreePolicy {
  public:
   JudgingPolicy(int levels, HandClock& clock) : chain_({.max = levels}), round_clock_(clock) {}
-  std::string_view name() const override { return "judging"; }
   void begin(const RoundInfo& round) override {
     clock_ = round.clock;
     classify_ms_ = 0;

@@ -10,9 +10,12 @@
 
 #include "sampling/gumbel.h"
 #include "sampling/sampler.h"
+#include "support/probability_of.h"
 
 namespace augur {
 namespace {
+
+using testing_support::probability_of;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -178,7 +181,7 @@ void expect_draws(const DraftTree& tree, std::int32_t node, const Sampler& sampl
   }
   EXPECT_LT(child, 0);
   ASSERT_EQ(tree.q(node).size(), static_cast<std::size_t>(kVocab));
-  for (TokenId t = 0; t < kVocab; ++t) ASSERT_EQ(tree.q(node)[static_cast<std::size_t>(t)], law.prob(t));
+  for (TokenId t = 0; t < kVocab; ++t) ASSERT_EQ(tree.q(node)[static_cast<std::size_t>(t)], probability_of(t, law));
 }
 
 TEST(ChildChooser, DrawsAreThoseOfTheSlowReference) {

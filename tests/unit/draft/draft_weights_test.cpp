@@ -54,7 +54,7 @@ TEST(DraftWeights, WhatIsQuantisedAtLoadIsTheModelOfTheQuantisedFile) {
   const Checkpoint floats = Checkpoint::open(stories_path());
   const auto log_probs = [&](const Checkpoint& checkpoint, const ModelOptions& options) {
     const auto model = Model::load(backend, checkpoint, options);
-    EXPECT_EQ(model->main_type(), DType::Q8_0);
+    EXPECT_EQ(model->types().front(), DType::Q8_0);
     return testing_support::plain_log_probs(*model, floats.load_tokenizer()->encode("Once upon a time"));
   };
   EXPECT_EQ(log_probs(floats, {.form = WeightForm{.quantize = DType::Q8_0}}), log_probs(file, {}));
@@ -66,9 +66,9 @@ TEST(DraftWeights, AFileOfAnotherTypeIsExpandedFirst) {
   const std::filesystem::path path = folder.path() / "stories.gguf";
   quantize_model(backend.pool, Checkpoint::open(stories_path()), path, {.type = DType::Q8_0});
   const Checkpoint file = Checkpoint::open(path);
-  EXPECT_EQ(Model::load(backend, file, {.form = WeightForm{.quantize = DType::Q4_0}})->main_type(),
+  EXPECT_EQ(Model::load(backend, file, {.form = WeightForm{.quantize = DType::Q4_0}})->types().front(),
             DType::Q4_0);
-  EXPECT_EQ(Model::load(backend, file, {.form = WeightForm{}})->main_type(), DType::BF16);
+  EXPECT_EQ(Model::load(backend, file, {.form = WeightForm{}})->types().front(), DType::BF16);
 }
 
 TEST(DraftWeights, EveryHeadLoadsInEveryType) {

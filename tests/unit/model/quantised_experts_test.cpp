@@ -26,7 +26,7 @@ TEST(QuantisedExperts, RowsHaveTheBitsOfTheirTextInEveryVariant) {
       Backend backend(2, false, isa);
       const auto model =
           Model::random(backend, with_experts(type), 5, {.form = WeightForm{.quantize = type}});
-      EXPECT_EQ(model->main_type(), type);
+      EXPECT_EQ(model->types().front(), type);
       std::vector<TokenId> text;
       Rows rows;
       for (int i = 0; i < kRows; ++i) {

@@ -1,4 +1,5 @@
 #include "sampling/sampler.h"
+#include "support/probability_of.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,6 +16,8 @@
 
 namespace augur {
 namespace {
+
+using testing_support::probability_of;
 
 using testing::HasSubstr;
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -111,7 +114,7 @@ TEST(Sampler, ChainAgreesWithTheSlowReference) {
         sampler.processed(logits, context, found);
         ASSERT_TRUE(std::is_sorted(found.tokens.begin(), found.tokens.end()));
         for (TokenId t = 0; t < vocab; ++t) {
-          ASSERT_NEAR(found.prob(t), expected[static_cast<std::size_t>(t)], 1e-5)
+          ASSERT_NEAR(probability_of(t, found), expected[static_cast<std::size_t>(t)], 1e-5)
               << "chain " << index << " vocab " << vocab << " token " << t;
         }
       }
@@ -239,11 +242,11 @@ TEST(Sampler, PenaltiesByHand) {
   SparseDistribution found;
   sampler.processed(std::vector<float>{0.0f, 4.0f, -1.0f, 0.0f}, context, found);
   const double total = 1.0 + std::exp(1.0) + std::exp(-2.75) + 1.0;
-  EXPECT_NEAR(found.prob(1), std::exp(1.0) / total, 1e-6);
-  EXPECT_NEAR(found.prob(2), std::exp(-2.75) / total, 1e-6);
+  EXPECT_NEAR(probability_of(1, found), std::exp(1.0) / total, 1e-6);
+  EXPECT_NEAR(probability_of(2, found), std::exp(-2.75) / total, 1e-6);
   // And nothing is left over for the next call.
   sampler.processed(std::vector<float>{0.0f, 4.0f, -1.0f, 0.0f}, {}, found);
-  EXPECT_NEAR(found.prob(1), std::exp(4.0) / (2.0 + std::exp(4.0) + std::exp(-1.0)), 1e-6);
+  EXPECT_NEAR(probability_of(1, found), std::exp(4.0) / (2.0 + std::exp(4.0) + std::exp(-1.0)), 1e-6);
 }
 
 template <class Call>

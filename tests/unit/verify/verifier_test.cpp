@@ -9,9 +9,12 @@
 
 #include "enumeration.h"
 #include "reference.h"
+#include "support/probability_of.h"
 
 namespace augur {
 namespace {
+
+using testing_support::probability_of;
 
 using Law = std::vector<double>;  // over the vocabulary
 using Text = std::vector<TokenId>;
@@ -251,7 +254,7 @@ TEST(Enumeration, FindsAWrongVerifier) {
     out.path = {0};
     const std::int32_t child = tree.first_child(0);
     const TokenId token = tree.tokens()[static_cast<std::size_t>(child)];
-    if (chance.happens(static_cast<double>(law.prob(token)))) {
+    if (chance.happens(static_cast<double>(probability_of(token, law)))) {
       out.path.push_back(child);
       out.next = 0;
       return;
