@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/out_of_memory.h"
-#include "draft/usual_sizes.h"
+#include "tree/usual_sizes.h"
 
 namespace augur {
 namespace {

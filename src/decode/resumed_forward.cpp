@@ -2,16 +2,10 @@
 
 #include <algorithm>
 
-#include "draft/usual_sizes.h"
+#include "base/index.h"
+#include "tree/usual_sizes.h"
 
 namespace augur {
-namespace {
-
-std::size_t at(std::int64_t index) {
-  return static_cast<std::size_t>(index);
-}
-
-}  // namespace
 
 void ResumedForward::begin(int lowest_tap, std::size_t sequences, std::size_t rows) {
   lowest_tap_ = lowest_tap;

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "draft/common/text_rows.h"
-#include "draft/usual_sizes.h"
+#include "tree/usual_sizes.h"
 #include "verify/chance.h"
 
 namespace augur {

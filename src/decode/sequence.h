@@ -59,7 +59,7 @@ struct SequenceOptions {
   /// Drafters rank their candidates by what the target is about to draw (ExpandOptions::coupled); otherwise
   /// by their own probabilities. Under Rejection they draw their candidates instead.
   bool coupling = true;
-  int noise_rows = PositionNoise::kUsualRows;  ///< positions whose noise is kept, if it is sampled
+  int noise_rows = PositionNoise::kUsualPositions;  ///< positions whose noise is kept, if it is sampled
   /// Promised time per token, for controllers that see to it; 0: nothing is promised.
   double tpot_ms = 0;
   /// Take over what a PrefixCache knows of the text (Decoder::reuse_prefixes).

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "draft/common/accepted_text.h"
 
 namespace augur {
 namespace {
-
-std::size_t at(std::int64_t index) {
-  return static_cast<std::size_t>(index);
-}
 
 DflashDrafter& drafter_of(const ExpandJob& job) {
   return static_cast<DflashDrafter&>(*job.drafter);
@@ -219,13 +216,6 @@ MarkovHead::Row DflashDrafter::markov_row(const DraftTree& tree, std::int32_t no
 
 std::int32_t DflashDrafter::row_of(std::int32_t node) const {
   return at(node) < row_of_node_.size() ? row_of_node_[at(node)] : -1;
-}
-
-std::optional<float> DflashDrafter::confidence(std::int32_t node) const {
-  const MarkovHead* markov = weights_.head.markov();
-  const std::int32_t row = row_of(node);
-  if (markov == nullptr || !markov->has_confidence() || row < 0) return std::nullopt;
-  return confidences_[at(row)];
 }
 
 // --- The types -------------------------------------------------------------------------------------------

@@ -60,11 +60,6 @@ class DflashDrafter final : public Drafter {
   const void* group() const override { return &weights_; }
   void expand_many(std::span<const ExpandJob> jobs) override;
 
-  /// DSpark's confidence at a node expanded in this round: the predicted chance that the token drawn after it
-  /// is accepted, which ExpandOptions::least_confidence is about. Nothing for other nodes and heads without
-  /// it.
-  std::optional<float> confidence(std::int32_t node) const;
-
  private:
   bool drafts(const ExpandJob& job) const;
   void add_text(std::int64_t count);
@@ -91,7 +86,8 @@ class DflashDrafter final : public Drafter {
   std::int32_t markov_rows_ = 0;
   std::vector<float> latents_;      ///< [rows, rank]
   std::vector<float> path_states_;  ///< [rows, rank]
-  std::vector<float> confidences_;  ///< [rows]
+  /// Predicted chances that what is drawn after them is accepted (ExpandOptions::least_confidence). [rows]
+  std::vector<float> confidences_;
 };
 
 }  // namespace augur

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/index.h"
 #include "draft/common/accepted_text.h"
 #include "model/row_ops.h"
 
 namespace augur {
 namespace {
-
-std::size_t at(std::int64_t index) {
-  return static_cast<std::size_t>(index);
-}
 
 HeadsDrafter& drafter_of(const ExpandJob& job) {
   return static_cast<HeadsDrafter&>(*job.drafter);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "draft/formats/head_file.h"
 #include "draft/registry.h"
 #include "files/mapped_file.h"
@@ -14,10 +15,6 @@ namespace {
 
 /// Rows that one round's levels may take of the target's cache.
 constexpr std::int64_t kLevelRows = 512;
-
-std::size_t at(std::int64_t index) {
-  return static_cast<std::size_t>(index);
-}
 
 LayerSkipDrafter& drafter_of(const ExpandJob& job) {
   return static_cast<LayerSkipDrafter&>(*job.drafter);

@@ -41,8 +41,8 @@ std::string join(const std::vector<std::string>& names) {
 
 /// Slots for drafted tokens in a cache, beyond the text's own.
 std::int64_t draft_slots(const PolicyModel* policy) {
-  constexpr std::int64_t kUsual = 512;
-  return policy == nullptr ? kUsual : std::max(kUsual, 2 * policy->bounds().nodes.count);
+  constexpr std::int64_t kUsualSlots = 512;
+  return policy == nullptr ? kUsualSlots : std::max(kUsualSlots, 2 * policy->bounds().nodes.count);
 }
 
 /// Makes the plan's drafters, and `beside` (drafter_beside()) if there is one, and hands them over to the

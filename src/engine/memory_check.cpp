@@ -51,7 +51,7 @@ void check_memory(const SpeculationPlan& plan, const PolicyModel& policy, const 
 
 int noise_rows(std::int64_t vocab, int sequences) {
   const std::int64_t of_a_row = vocab * kFloat * sequences;
-  return static_cast<int>(std::clamp<std::int64_t>(kMostBytes / of_a_row, 1, PositionNoise::kUsualRows));
+  return static_cast<int>(std::clamp<std::int64_t>(kMostBytes / of_a_row, 1, PositionNoise::kUsualPositions));
 }
 
 }  // namespace augur

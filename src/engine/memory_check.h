@@ -15,8 +15,8 @@ inline constexpr std::int64_t kMostBytes = std::int64_t{2} << 30;
 void check_memory(const SpeculationPlan& plan, const PolicyModel& policy, const ModelConfig& target,
                   int sequences);
 
-/// Positions whose noise each of `sequences` texts may keep, 1 to PositionNoise::kUsualRows, so that together
-/// they take no more than that either. A row of noise has a float for every token of the vocabulary.
+/// Positions whose noise each of `sequences` texts may keep, 1 to PositionNoise::kUsualPositions, so that
+/// together they take no more than that either. A row of noise has a float for every token of the vocabulary.
 int noise_rows(std::int64_t vocab, int sequences);
 
 }  // namespace augur

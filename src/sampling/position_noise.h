@@ -14,10 +14,10 @@ namespace augur {
 /// memory of their own. One thread at a time.
 class PositionNoise {
  public:
-  static constexpr int kUsualRows = 16;  ///< deeper than most trees
+  static constexpr int kUsualPositions = 16;  ///< deeper than most trees
 
   /// Keeps `rows` positions, whichever were used last in each residue class modulo `rows`.
-  PositionNoise(std::uint64_t seed, std::int64_t vocab_size, int rows = kUsualRows);
+  PositionNoise(std::uint64_t seed, std::int64_t vocab_size, int rows = kUsualPositions);
 
   std::uint64_t seed() const { return seed_; }
   std::int64_t vocab_size() const { return vocab_size_; }

@@ -34,7 +34,7 @@ struct SamplerScratch {
 class Sampler {
  public:
   /// Error for invalid params or a vocabulary of less than one token. `noise_rows`: that either noise keeps.
-  Sampler(SamplingParams params, std::int64_t vocab_size, int noise_rows = PositionNoise::kUsualRows);
+  Sampler(SamplingParams params, std::int64_t vocab_size, int noise_rows = PositionNoise::kUsualPositions);
 
   const SamplingParams& params() const { return params_; }
   std::int64_t vocab_size() const { return vocab_size_; }

@@ -6,6 +6,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "tree/usual_sizes.h"
+
 namespace augur {
 namespace {
 
@@ -14,18 +16,16 @@ constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
 }  // namespace
 
 DraftTree::DraftTree() {
-  // More candidates than usual trees have.
-  constexpr std::size_t kUsual = 512;
   for (auto* ids : {&tokens_, &parents_, &depths_, &first_child_, &last_child_, &next_sibling_, &q_row_,
                     &hidden_row_, &renumbered_, &kept_}) {
-    ids->reserve(kUsual);
+    ids->reserve(kUsualTree);
   }
-  log_probs_.reserve(kUsual);
-  scores_.reserve(kUsual);
-  steps_.reserve(kUsual);
-  entropies_.reserve(kUsual);
-  top_entropies_.reserve(kUsual);
-  proposers_.reserve(kUsual);
+  log_probs_.reserve(kUsualTree);
+  scores_.reserve(kUsualTree);
+  steps_.reserve(kUsualTree);
+  entropies_.reserve(kUsualTree);
+  top_entropies_.reserve(kUsualTree);
+  proposers_.reserve(kUsualTree);
   reset(0, 0);
 }
 

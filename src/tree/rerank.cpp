@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "tree/usual_sizes.h"
+
 namespace augur {
 
 void best_first(std::vector<std::int32_t>& order, std::size_t count, std::span<const float> scores) {
@@ -18,9 +20,8 @@ void best_first(std::vector<std::int32_t>& order, std::size_t count, std::span<c
 
 void Reranker::keep_best(DraftTree& tree, std::size_t count) {
   // Trees differ in size from round to round.
-  constexpr std::size_t kUsual = 512;
-  order_.reserve(kUsual);
-  scores_.reserve(kUsual);
+  order_.reserve(kUsualTree);
+  scores_.reserve(kUsualTree);
   const std::size_t candidates = static_cast<std::size_t>(tree.size()) - 1;
   if (candidates <= count) return;
   scores_.assign(tree.scores().begin(), tree.scores().end());

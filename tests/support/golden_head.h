@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -74,16 +73,25 @@ class GoldenHead {
   std::unique_ptr<WeightStore> tensors_;
 };
 
-/// What else a test looks at in a node that a drafter has expanded.
-using LookAt = std::function<void(const Drafter&, std::int32_t node)>;
+/// Whether the drafter's confidence at a node is what was expected: it adds children for those who ask for a
+/// little less, and none for those who ask for a little more. The round goes on.
+inline void expect_confidence(Drafter& drafter, const DraftTree& tree, std::int32_t node, float expected,
+                              float tolerance) {
+  for (const float least : {expected + tolerance, expected - tolerance}) {
+    DraftTree copy = tree;
+    drafter.expand(copy, {&node, 1},
+                   {.top_k = 1, .max_nodes = 1, .least_confidence = static_cast<double>(least)});
+    EXPECT_EQ(copy.first_child(node) >= 0, least < expected) << "confidence " << expected;
+  }
+}
 
 /// Runs the rounds of a golden head through two drafters of one batch, one of which learns of the text in
-/// pieces, and compares every log-probability of every node, and with `states` the drafter's hidden state.
+/// pieces, and compares every log-probability of every node, the confidences where the head has any, and with
+/// `states` the drafter's hidden state.
 class GoldenRun {
  public:
-  GoldenRun(const GoldenHead& head, const DrafterModel& model, float tolerance, bool states,
-            LookAt look_at = {})
-      : head_(head), tolerance_(tolerance), states_(states), look_at_(std::move(look_at)) {
+  GoldenRun(const GoldenHead& head, const DrafterModel& model, float tolerance, bool states)
+      : head_(head), tolerance_(tolerance), states_(states) {
     for (auto& d : drafters_) d = model.make({.context = 256});
     if (head_.has("features")) features_ = head_.values("features");
     text_ = head_.expected["text"].get<std::vector<TokenId>>();
@@ -129,6 +137,11 @@ class GoldenRun {
     const std::vector<float> hidden = head_.values(prefix + "hidden");
     const std::size_t vocab = logits.size() / with_logits.size();
     const std::size_t width = hidden.size() / with_logits.size();
+    std::vector<float> confidences;
+    if (head_.has(prefix + "confidence")) {
+      confidences = head_.values(prefix + "confidence");
+      ASSERT_EQ(confidences.size(), with_logits.size());
+    }
     DraftTree trees[2];
     for (DraftTree& tree : trees) tree.reset(tokens[0], round["committed"].get<std::int64_t>());
     // Where the golden nodes are in our trees, which have every possible child of an expanded node.
@@ -155,6 +168,11 @@ class GoldenRun {
         if (expands) rows.push_back(node);
       }
       if (rows.empty()) continue;
+      for (std::size_t i = 0; i < rows.size() && !confidences.empty(); ++i) {
+        SCOPED_TRACE("node " + std::to_string(rows[i]));
+        for (std::size_t d = 0; d < 2; ++d)
+          expect_confidence(*drafters_[d], trees[d], node_of[d][rows[i]], confidences[row + i], tolerance_);
+      }
       std::vector<ExpandJob> jobs;
       for (std::size_t d = 0; d < 2; ++d) {
         jobs.push_back(
@@ -168,8 +186,7 @@ class GoldenRun {
         SCOPED_TRACE("node " + std::to_string(node));
         const std::span<const float> expected(logits.data() + row * vocab, vocab);
         const std::span<const float> state(hidden.data() + row * width, width);
-        for (std::size_t d = 0; d < 2; ++d)
-          compare(trees[d], node_of[d][node], expected, state, *drafters_[d]);
+        for (std::size_t d = 0; d < 2; ++d) compare(trees[d], node_of[d][node], expected, state);
         if (testing::Test::HasFatalFailure()) return;
         ++row;
       }
@@ -187,7 +204,7 @@ class GoldenRun {
   }
 
   void compare(const DraftTree& tree, std::int32_t node, std::span<const float> logits,
-               std::span<const float> state, const Drafter& drafter) {
+               std::span<const float> state) {
     const float lse = log_sum_exp(logits.data(), std::ssize(logits));
     float worst = 0.0f;
     for (std::size_t i = 0; i < logits.size(); ++i) {
@@ -198,7 +215,6 @@ class GoldenRun {
     }
     EXPECT_LE(worst, tolerance_) << "log-probabilities";
     worst_ = std::max(worst_, worst);
-    if (look_at_) look_at_(drafter, node);
     if (!states_) return;
     const std::span<const float> ours = tree.hidden(node);
     ASSERT_EQ(ours.size(), state.size());
@@ -212,7 +228,6 @@ class GoldenRun {
   const GoldenHead& head_;
   float tolerance_;
   bool states_;
-  LookAt look_at_;
   std::unique_ptr<Drafter> drafters_[2];
   std::vector<float> features_;
   std::vector<TokenId> text_;

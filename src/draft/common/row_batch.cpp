@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-#include "draft/usual_sizes.h"
+#include "tree/usual_sizes.h"
 
 namespace augur {
 

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <utility>
 
-#include "draft/usual_sizes.h"
+#include "tree/usual_sizes.h"
 
 namespace augur {
 

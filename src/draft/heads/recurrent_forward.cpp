@@ -3,17 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/index.h"
 #include "draft/common/accepted_text.h"
-#include "draft/usual_sizes.h"
+#include "tree/usual_sizes.h"
 
 namespace augur {
-namespace {
-
-std::size_t at(std::int64_t index) {
-  return static_cast<std::size_t>(index);
-}
-
-}  // namespace
 
 RecurrentForward::RecurrentForward(std::unique_ptr<RecurrentHead> head) : head_(std::move(head)) {
   features_.reserve(kUsualPath * at(head_->shape().features));

@@ -9,6 +9,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/fnv1a.h"
+#include "base/index.h"
 #include "draft/lookup/suffix_array.h"
 
 namespace augur {
@@ -34,10 +35,6 @@ std::uint64_t fingerprint(const Tokenizer& tokenizer) {
     hash.add_little_endian(bytes.size(), 4);
   }
   return hash.value();
-}
-
-std::size_t at(std::int64_t index) {
-  return static_cast<std::size_t>(index);
 }
 
 }  // namespace

@@ -62,13 +62,13 @@ TEST(MemoryCheck, AutoFitsAnyModelInAnyBatch) {
 }
 
 TEST(MemoryCheck, NoiseOfABatch) {
-  EXPECT_EQ(noise_rows(49152, 16), PositionNoise::kUsualRows);
-  EXPECT_EQ(noise_rows(kLarge, 1), PositionNoise::kUsualRows);
+  EXPECT_EQ(noise_rows(49152, 16), PositionNoise::kUsualPositions);
+  EXPECT_EQ(noise_rows(kLarge, 1), PositionNoise::kUsualPositions);
   for (const int sequences : {128, 129, 500, 2048}) {
     const std::int64_t row = std::int64_t{kLarge} * 4 * sequences;
     const int rows = noise_rows(kLarge, sequences);
     EXPECT_LE(rows * row, kMostBytes) << sequences;
-    EXPECT_TRUE(rows == PositionNoise::kUsualRows || (rows + 1) * row > kMostBytes) << sequences;
+    EXPECT_TRUE(rows == PositionNoise::kUsualPositions || (rows + 1) * row > kMostBytes) << sequences;
   }
   EXPECT_EQ(noise_rows(kLarge, 4096), 1) << "a draw takes one";
 }

@@ -7,15 +7,12 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "kernels/backend.h"
 #include "kernels/shortlist.h"
 
 namespace augur {
 namespace {
-
-std::size_t at(std::int64_t index) {
-  return static_cast<std::size_t>(index);
-}
 
 struct Case {
   Isa isa;
