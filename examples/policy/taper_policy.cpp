@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/elementary.h"
+#include "policy/eagle2_policy.h"
 #include "policy/registry.h"
-#include "policy/shape_limits.h"
 #include "tree/rerank.h"
 
 namespace augur {
@@ -23,13 +23,10 @@ class TaperPolicy final : public TreePolicy {
  public:
   explicit TaperPolicy(const TaperOptions& options) : options_(options) {}
 
-  std::string_view name() const override { return "taper"; }
-
   void begin(const RoundInfo& round) override {
     keep_ = std::min(options_.size - 1, round.room);
-    // A one-shot drafter adds its whole branch at the root.
-    one_shot_ = round.drafter.one_shot;
-    levels_ = one_shot_ ? 1 : std::min({options_.levels, round.max_depth, round.drafter.max_depth});
+    levels_ = std::min(options_.levels, round.most_levels());
+    one_shot_ = round.drafter.one_shot;  // it adds its whole branch at the root
     level_ = 0;
     first_ = DraftTree::kRoot;
   }

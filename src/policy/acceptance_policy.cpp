@@ -9,14 +9,13 @@
 #include "model/model.h"
 #include "policy/auto/cost.h"
 #include "policy/registry.h"
-#include "policy/shape_limits.h"
+#include "tree/usual_sizes.h"
 
 namespace augur {
 
 AcceptancePolicy::AcceptancePolicy(std::shared_ptr<AcceptanceHead> head, const Options& options)
     : head_(std::move(head)), options_(options), eagle2_(options.shape) {
-  constexpr std::size_t kUsual = 512;
-  accepted_.reserve(kUsual);
+  accepted_.reserve(kUsualTree);
   frontier_.reserve(static_cast<std::size_t>(options.shape.top_k));
 }
 
@@ -90,8 +89,7 @@ class AcceptanceModel final : public PolicyModel {
   /// Look-ups draft as they do beside EAGLE-2.
   std::unique_ptr<TreePolicy> make(const DrafterIdentity& drafter) override {
     if (!drafter.traits.one_shot) return std::make_unique<AcceptancePolicy>(head_, options_);
-    if (drafter.traits.branching) return std::make_unique<Eagle2Policy>(options_.shape);
-    return std::make_unique<ChainPolicy>(chain_);
+    return tree_or_chain(drafter.traits, options_.shape, chain_);
   }
   int merged_nodes() const override { return options_.shape.size - 1; }
   TreeBounds bounds() const override { return larger(bounds_of(options_.shape), bounds_of(chain_)); }

@@ -7,14 +7,14 @@
 
 #include "base/elementary.h"
 #include "policy/registry.h"
+#include "tree/usual_sizes.h"
 
 namespace augur {
 
 C2tPolicy::C2tPolicy(std::shared_ptr<const C2tClassifier> classifier, const Options& options)
     : classifier_(std::move(classifier)), options_(options) {
-  constexpr std::size_t kUsual = 512;
-  fresh_.reserve(kUsual);
-  qualified_.reserve(kUsual);
+  fresh_.reserve(kUsualTree);
+  qualified_.reserve(kUsualTree);
 }
 
 void C2tPolicy::begin(const RoundInfo& round) {
@@ -130,7 +130,7 @@ class C2tModel final : public PolicyModel {
 
   std::unique_ptr<TreePolicy> make(const DrafterIdentity& drafter) override {
     C2tPolicy::Options options = options_;
-    if (drafter.traits.one_shot && !drafter.traits.branching) options.chain = true;
+    if (drafter.traits.one_branch()) options.chain = true;
     return std::make_unique<C2tPolicy>(classifier_, options);
   }
   int merged_nodes() const override { return options_.size - 1; }

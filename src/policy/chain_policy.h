@@ -1,5 +1,8 @@
 #pragma once
+#include "policy/arguments.h"
+#include "policy/chain_shape.h"
 #include "policy/policy.h"
+#include "policy/tree_bounds.h"
 
 namespace augur {
 
@@ -14,13 +17,11 @@ class ChainPolicy final : public TreePolicy {
     int min = 0;
     double p_min = 0.0;
   };
-  explicit ChainPolicy(const Options& options) : options_(options) {
-    keep_.reserve(static_cast<std::size_t>(options.max) + 1);
-  }
+  explicit ChainPolicy(const Options& options) : options_(options), chain_(options.max) {}
 
   void begin(const RoundInfo& round) override;
   void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override;
-  int width() const override { return one_shot_ ? limit_ : 1; }
+  int width() const override { return chain_.width(); }
   double least_confidence() const override { return options_.p_min; }
   bool branches() const override { return false; }
   void prune(DraftTree& tree) override;
@@ -29,11 +30,13 @@ class ChainPolicy final : public TreePolicy {
   bool confident(const DraftTree& tree, std::int32_t node) const;
 
   Options options_;
-  int limit_ = 0;
+  ChainShape chain_;
   double p_min_ = 0.0;  ///< of this round
-  bool one_shot_ = false;
-  bool started_ = false;
-  std::vector<std::int32_t> keep_;  ///< scratch of prune()
 };
+
+/// A plan's n-max, n-min and p-min, each read as PolicyArguments::limit() does.
+ChainPolicy::Options chain_limits(PolicyArguments& arguments);
+/// How large such a chain can get.
+TreeBounds bounds_of(const ChainPolicy::Options& chain);
 
 }  // namespace augur

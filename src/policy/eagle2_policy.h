@@ -1,5 +1,10 @@
 #pragma once
+#include <memory>
+
+#include "policy/arguments.h"
+#include "policy/chain_policy.h"
 #include "policy/policy.h"
+#include "policy/tree_bounds.h"
 #include "tree/rerank.h"
 
 namespace augur {
@@ -35,5 +40,14 @@ class Eagle2Policy final : public TreePolicy {
   std::vector<std::int32_t> order_;
   Reranker reranker_;
 };
+
+/// A plan's topk, depth and size, each read as PolicyArguments::limit() does.
+Eagle2Policy::Options tree_limits(PolicyArguments& arguments);
+/// How large such a tree can get.
+TreeBounds bounds_of(const Eagle2Policy::Options& tree);
+
+/// EAGLE-2's tree, or a chain for drafters that know one branch only.
+std::unique_ptr<TreePolicy> tree_or_chain(const DrafterTraits& drafter, const Eagle2Policy::Options& tree,
+                                          const ChainPolicy::Options& chain);
 
 }  // namespace augur

@@ -2,6 +2,7 @@
 #include <functional>
 #include <memory>
 
+#include "policy/chain_shape.h"
 #include "policy/eagle2_policy.h"
 #include "policy/registry.h"
 #include "policy/stop_rule.h"
@@ -36,12 +37,9 @@ class EarlyStopPolicy final : public TreePolicy {
 
   std::unique_ptr<StopRule> rule_;
   Options options_;
-  Eagle2Policy shape_;  ///< of a tree
-  int limit_ = 0;       ///< tokens of this round's chain
+  ChainShape chain_;
+  Eagle2Policy tree_;
   bool measured_ = true;
-  bool one_shot_ = false;
-  bool started_ = false;
-  std::vector<std::int32_t> keep_;  ///< scratch of prune()
 };
 
 /// The policy of a rule: reads n-max, tree, topk, depth and size, and makes a rule for every drafter.

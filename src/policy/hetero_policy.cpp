@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "policy/registry.h"
-#include "policy/shape_limits.h"
 
 namespace augur {
 
@@ -93,8 +92,7 @@ class HeteroModel final : public PolicyModel {
   /// Look-ups have no entropies: they draft as they do beside EAGLE-2.
   std::unique_ptr<TreePolicy> make(const DrafterIdentity& drafter) override {
     if (!drafter.traits.one_shot) return std::make_unique<HeteroPolicy>(bins_, options_);
-    if (drafter.traits.branching) return std::make_unique<Eagle2Policy>(options_.shape);
-    return std::make_unique<ChainPolicy>(chain_);
+    return tree_or_chain(drafter.traits, options_.shape, chain_);
   }
   int merged_nodes() const override { return most().size - 1; }
   TreeBounds bounds() const override { return larger(bounds_of(most()), bounds_of(chain_)); }

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -30,6 +31,11 @@ struct RoundInfo {
   const CostModel* costs = nullptr;
   const DraftCosts* draft_costs = nullptr;
   const Clock* clock = &Clock::steady();  ///< what a policy times itself by; outlives the round
+
+  /// Levels that are of use and that the drafter can draft. A one-shot drafter's are all in its first.
+  int most_levels() const {
+    return std::max(0, std::min({max_depth, drafter.max_depth, drafter.one_shot ? 1 : max_depth}));
+  }
 };
 
 /// Decides the shape of the draft tree: which nodes get children, when to stop, what is verified. One per

@@ -1,8 +1,15 @@
 #include "policy/static_tree_policy.h"
 
 #include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "base/error.h"
+#include "plan/keys.h"
+#include "policy/chain_policy.h"
+#include "policy/registry.h"
+#include "tree/tree_shapes.h"
 
 namespace augur {
 
@@ -35,7 +42,7 @@ void StaticTreePolicy::begin(const RoundInfo& round) {
   level_ = 0;
   width_ = 0;
   room_ = std::max(0, round.room);
-  max_depth_ = std::min(round.max_depth, round.drafter.max_depth);
+  most_levels_ = round.most_levels();
   one_shot_ = round.drafter.one_shot;
 }
 
@@ -54,7 +61,7 @@ void StaticTreePolicy::place(const DraftTree& tree) {
 void StaticTreePolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {
   out.clear();
   width_ = 0;
-  if (room_ == 0 || level_ >= max_depth_ || (one_shot_ && level_ > 0)) return;
+  if (room_ == 0 || level_ >= most_levels_) return;
   place(tree);
   for (std::int32_t node = 0; node < tree.size(); ++node) {
     const std::size_t at = placed_[static_cast<std::size_t>(node)];
@@ -75,6 +82,54 @@ void StaticTreePolicy::prune(DraftTree& tree) {
     if (placed_[static_cast<std::size_t>(node)] != 0) keep_.push_back(node);
   }
   if (static_cast<std::int32_t>(keep_.size()) < tree.size()) tree.select(keep_);
+}
+
+namespace {
+
+/// One-shot drafters rank no candidates: they draft chains, or trees by score, next to those that do.
+class StaticModel final : public PolicyModel {
+ public:
+  StaticModel(std::string name, TreePaths shape, const ChainPolicy::Options& chain)
+      : name_(std::move(name)), shape_(std::move(shape)), chain_(chain) {}
+  std::unique_ptr<TreePolicy> make(const DrafterIdentity& drafter) override {
+    if (!drafter.traits.one_shot) return std::make_unique<StaticTreePolicy>(shape_);
+    return std::make_unique<ChainPolicy>(chain_);
+  }
+  SequencePolicies make_all(std::span<const DrafterIdentity> drafters) override {
+    std::string names;
+    bool fills = drafters.empty();
+    for (const DrafterIdentity& drafter : drafters) {
+      fills = fills || !drafter.traits.one_shot;
+      names += (names.empty() ? "" : ",") + drafter.name;
+    }
+    if (!fills) {
+      throw Error("static tree '{}': speculation type '{}' ranks no candidates and cannot fill it", name_,
+                  names);
+    }
+    return PolicyModel::make_all(drafters);
+  }
+  TreeBounds bounds() const override {
+    // A path may bring nodes that are not listed themselves.
+    std::int64_t nodes = 0;
+    for (const std::vector<int>& path : shape_) nodes += std::ssize(path);
+    const std::string_view key = key_of(&SpeculationPlan::static_tree).key;
+    return larger({.nodes = {nodes, key}, .expanded = {nodes, key}}, bounds_of(chain_));
+  }
+
+ private:
+  std::string name_;
+  TreePaths shape_;
+  ChainPolicy::Options chain_;
+};
+
+}  // namespace
+
+std::unique_ptr<PolicyModel> load_static_policy(const PolicySource& source) {
+  std::string shape = source.arguments.limit(&SpeculationPlan::static_tree);
+  if (shape.empty())
+    throw Error("policy static needs a tree: expected its name or file (tree=, --spec-tree)");
+  TreePaths paths = load_tree_paths(shape);
+  return std::make_unique<StaticModel>(std::move(shape), std::move(paths), chain_limits(source.arguments));
 }
 
 }  // namespace augur

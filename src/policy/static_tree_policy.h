@@ -32,7 +32,7 @@ class StaticTreePolicy final : public TreePolicy {
   std::vector<std::size_t> placed_;  ///< shape node of every tree node; 0 for nodes outside the shape
   std::vector<std::int32_t> keep_;
   int level_ = 0;
-  int max_depth_ = 0;
+  int most_levels_ = 0;
   int room_ = 0;
   int width_ = 0;
   bool one_shot_ = false;

@@ -5,7 +5,7 @@
 namespace augur {
 
 /// How large a policy's trees can get, at most or nearly: what memory is checked by before work starts
-/// (api/memory_check.h).
+/// (engine/memory_check.h).
 struct TreeBounds {
   /// So many nodes, and the keys of the plan that say so.
   struct Nodes {
@@ -17,5 +17,11 @@ struct TreeBounds {
   Nodes expanded;          ///< that get children, of one drafter's tree
   std::int64_t batch = 0;  ///< nodes of all trees of a batch; 0: each sequence has its own
 };
+
+/// Of a policy that gives some drafters trees of the one bounds, some of the other.
+inline TreeBounds larger(const TreeBounds& a, const TreeBounds& b) {
+  return {.nodes = a.nodes.count >= b.nodes.count ? a.nodes : b.nodes,
+          .expanded = a.expanded.count >= b.expanded.count ? a.expanded : b.expanded};
+}
 
 }  // namespace augur

@@ -21,6 +21,9 @@ struct DrafterTraits {
   /// right, says little about later.
   bool learns = false;
   int max_depth = std::numeric_limits<int>::max();  ///< levels that it can draft at all
+
+  /// It knows one branch at a time, so that all it can draft is a chain.
+  bool one_branch() const { return one_shot && !branching; }
 };
 
 /// What a drafter is known by: to policies, in costs and beliefs, in results.
