@@ -24,6 +24,12 @@ float gate_of(const float* row, const std::vector<float>& gate) {
   return 1.0f / (1.0f + static_cast<float>(elementary::exp(-sums[0])));
 }
 
+/// Panels of gate and up that stay together: a pair, or two where the activation is quantised, in blocks of
+/// 32 columns.
+constexpr std::int64_t panels_at_once(DType down_type) {
+  return down_type == DType::Q8_0 ? 4 : 2;
+}
+
 }  // namespace
 
 /// Books the time since the last call under a step, on thread 0 and only when asked to.
@@ -33,7 +39,10 @@ class ForwardPass::Timer {
   void book(ForwardProfile::Step step) {
     if (profile_ != nullptr) profile_->ms[static_cast<std::size_t>(step)] += watch_.restart();
   }
-  void barrier(Team& team, ForwardProfile::Step finished) {
+  /// A barrier. The buffers are named for the reader: from here on every thread may read what all have
+  /// written to them.
+  template <class... Buffers>
+  void publish(Team& team, ForwardProfile::Step finished, const Buffers&... /*written*/) {
     book(finished);
     team.barrier();
     book(ForwardProfile::Wait);
@@ -44,25 +53,64 @@ class ForwardPass::Timer {
   Stopwatch watch_;
 };
 
+// One pass, phase by phase. What is read and written are members of the Workspace. Each phase is shared out
+// among the threads by rows, by columns of a product's results, or by heads times rows; a barrier follows
+// where the next one reads otherwise. In parentheses: only of layers that have it. rows*: few rows every
+// thread prepares for itself, without a barrier (prepare_rows()).
+//
+//   phase                    by     reads                             writes, then publishes
+//   -----------------------  -----  --------------------------------  ----------------------------------
+//   load_rows                rows   tokens, or rows that are given    residual
+// in every layer:
+//   copy_taps                rows   residual                          taps, which are not read here
+// attention_block:
+//   attention_input          rows*  residual                          block_inputs
+//     or, where it is given  rows   options.attention_input           given_inputs
+//   q, k, v product          cols   block_inputs or given_inputs      qkv
+//   (norm_whole_queries_..)  rows   qkv                               qkv
+//   rotate_and_store         heads  qkv                               qkv, new slots of the caches
+//   attend                   heads  qkv, caches                       attention_results
+//   (output_input)           rows*  attention_results                 output_inputs
+//   output product           cols   attention_results, output_inputs  residual or block_results
+//   (norm, scale, addition)  rows   block_results                     residual
+// mlp_block:
+//   norm                     rows*  residual                          block_inputs
+//   gate and up product      cols   block_inputs                      gate_up, for the same thread
+//     activate               cols   gate_up                           down_inputs
+//   down product             cols   down_inputs                       residual or block_results
+//   (norm, scale, addition)  rows   block_results                     residual
+// or expert_block:
+//   norm                     rows   residual                          router_inputs; empty expert_rows
+//   scores                   cols   router_inputs                     router_scores
+//   choice                   rows   router_scores                     expert_rows: what rows chose
+//   grouping                 one    expert_rows                       expert_rows: groups and places
+//   gathering                rows   router_inputs, expert_rows        expert_inputs
+//   gate and up products     cols   expert_inputs                     expert_gate_up, for the same thread
+//     activate               cols   expert_gate_up                    expert_down_inputs
+//   (of the shared expert)   rows*  router_inputs                     block_inputs
+//     product, activate      cols   block_inputs                      gate_up; down_inputs
+//   down products            cols   expert_down_inputs, down_inputs   expert_results
+//   sums                     rows   expert_results, router_inputs     residual
 void ForwardPass::run(Team& team) const {
   Timer timer(team, options_.profile);
   const Range rows = team.split(plan_.rows());
   load_rows(rows);
-  timer.barrier(team, ForwardProfile::Embed);
+  timer.publish(team, ForwardProfile::Embed, ws_.residual);
   for (int layer = options_.first_layer; layer < last_layer(); ++layer) {
     copy_taps(rows, layer);
     attention_block(team, layer, timer);
     mlp_block(team, layer, timer);
   }
   copy_taps(rows, last_layer());
-  if (ws_.residual.stride() != ws_.result.stride()) {
+  if (ws_.residual.stride() != ws_.unpadded_residual.stride()) {
     for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-      std::memcpy(ws_.result.row(r), ws_.residual.row(r),
+      std::memcpy(ws_.unpadded_residual.row(r), ws_.residual.row(r),
                   static_cast<std::size_t>(config_.hidden) * sizeof(float));
     }
   }
 }
 
+/// Shows what a product reads to those who look on.
 void ForwardPass::observe(const Team& team, const ProductInput& input) const {
   if (options_.inputs != nullptr && team.rank() == 0) options_.inputs->saw(input);
 }
@@ -74,23 +122,23 @@ void ForwardPass::store(Team& team, const float* given) const {
   for (int layer = 0; layer < config_.layers; ++layer) {
     const LayerWeights& weights = layers_[static_cast<std::size_t>(layer)];
     const void* x = prepare_rows(
-        team, ws_, {.into = ws_.normed, .type = weights.qkv.input_type(), .width = config_.hidden}, rows,
-        given_row);
+        team, ws_, {.into = ws_.block_inputs, .type = weights.qkv.input_type(), .width = config_.hidden},
+        rows, given_row);
     // Queries come first. A panel that they share with keys is computed whole.
     const std::int64_t first = heads * config_.head_dim / PackedMatrix::kPanel;
     const Range mine = team.split(weights.qkv.panels() - first);
     weights.qkv.multiply(kernels_,
                          {.x = x,
-                          .x_stride = ws_.normed.shared.stride(),
+                          .x_stride = ws_.block_inputs.shared.stride(),
                           .rows = rows,
                           .y = ws_.qkv.floats(0),
                           .y_stride = ws_.qkv.stride(),
                           .bias = data_of(weights.qkv_bias)},
                          {first + mine.begin, first + mine.end});
-    team.barrier();
+    team.barrier();  // publishes qkv
     const Range items = team.split(std::int64_t{config_.kv_heads} * rows);
     rotate_and_store({heads * rows + items.begin, heads * rows + items.end}, layer);
-    team.barrier();
+    team.barrier();  // qkv may be written again
   }
 }
 
@@ -127,13 +175,13 @@ const void* ForwardPass::attention_input(Team& team, int index) const {
     const std::int64_t width = layer.qkv.k();
     const Range rows = team.split(plan_.rows());
     for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-      convert_row(options_.attention_input + r * width, width, type, ws_.entrance.row(type, r));
+      convert_row(options_.attention_input + r * width, width, type, ws_.given_inputs.row(type, r));
     }
-    team.barrier();
-    return ws_.entrance.row(type, 0);
+    team.barrier();  // publishes given_inputs
+    return ws_.given_inputs.row(type, 0);
   }
   return prepare_rows(team, ws_,
-                      {.into = ws_.normed,
+                      {.into = ws_.block_inputs,
                        .type = type,
                        .width = config_.hidden,
                        .weight = data_of(layer.attention_norm),
@@ -144,11 +192,12 @@ const void* ForwardPass::attention_input(Team& team, int index) const {
 /// Where this thread finds what attention gave, as the output product reads it.
 const void* ForwardPass::output_input(Team& team, int index) const {
   const DType type = layers_[static_cast<std::size_t>(index)].o.input_type();
-  if (type != DType::Q8_0) return ws_.attended.row(type, 0);
+  if (type != DType::Q8_0) return ws_.attention_results.row(type, 0);
   return prepare_rows(
-      team, ws_, {.into = ws_.mixed, .type = type, .width = std::int64_t{config_.heads} * config_.head_dim},
+      team, ws_,
+      {.into = ws_.output_inputs, .type = type, .width = std::int64_t{config_.heads} * config_.head_dim},
       plan_.rows(),
-      [&](std::int64_t r) { return static_cast<const float*>(ws_.attended.row(DType::F32, r)); });
+      [&](std::int64_t r) { return static_cast<const float*>(ws_.attention_results.row(DType::F32, r)); });
 }
 
 void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
@@ -156,7 +205,7 @@ void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
   const int rows = plan_.rows();
   const bool given = index == options_.first_layer && options_.attention_input != nullptr;
   const void* x = attention_input(team, index);
-  const std::int64_t stride = given ? ws_.entrance.stride() : ws_.normed.shared.stride();
+  const std::int64_t stride = given ? ws_.given_inputs.stride() : ws_.block_inputs.shared.stride();
   observe(team, {.product = ProductInput::Qkv,
                  .layer = index,
                  .type = layer.qkv.input_type(),
@@ -173,58 +222,66 @@ void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
                       .y_stride = ws_.qkv.stride(),
                       .bias = data_of(layer.qkv_bias)},
                      team.split(layer.qkv.panels()));
-  timer.barrier(team, ForwardProfile::Qkv);
+  timer.publish(team, ForwardProfile::Qkv, ws_.qkv);
   if (config_.layer(index).qk_norm == QkNorm::Whole) {
     norm_whole_queries_and_keys(team.split(rows), index);
-    timer.barrier(team, ForwardProfile::Rope);
+    timer.publish(team, ForwardProfile::Rope, ws_.qkv);
   }
   rotate_and_store(team.split(std::int64_t{config_.heads + config_.kv_heads} * rows), index);
-  timer.barrier(team, ForwardProfile::Rope);
+  timer.publish(team, ForwardProfile::Rope, ws_.qkv, plan_ /* its caches */);
   attend(team, index);
-  timer.barrier(team, ForwardProfile::Attention);
+  timer.publish(team, ForwardProfile::Attention, ws_.attention_results);
   multiply_into_residual(team,
-                         {.product = ProductInput::Output,
-                          .layer = index,
-                          .matrix = layer.o,
-                          .x = output_input(team, index),
-                          .x_stride = ws_.attended.stride(),
-                          .bias = layer.o_bias,
+                         {.product = {.name = ProductInput::Output,
+                                      .layer = index,
+                                      .matrix = layer.o,
+                                      .x = output_input(team, index),
+                                      .x_stride = ws_.attention_results.stride(),
+                                      .rows = rows,
+                                      .bias = data_of(layer.o_bias)},
                           .norm = layer.attention_after_norm,
                           .scale = config_.layer(index).residual_scale,
                           .step = ForwardProfile::Output},
                          timer);
 }
 
+void ForwardPass::multiply(const Team& team, const Product& product, Range panels) const {
+  observe(team, {.product = product.name,
+                 .layer = product.layer,
+                 .expert = product.expert,
+                 .type = product.matrix.input_type(),
+                 .x = product.x,
+                 .stride = product.x_stride,
+                 .width = product.matrix.k(),
+                 .rows = product.rows});
+  kernels_.gemm({.weight = &product.matrix,
+                 .x = product.x,
+                 .x_stride = product.x_stride,
+                 .rows = product.rows,
+                 .y = product.out->floats(product.first_row),
+                 .y_stride = product.out->stride(),
+                 .bias = product.bias,
+                 .accumulate = product.accumulate},
+                panels);
+}
+
 void ForwardPass::multiply_into_residual(Team& team, const BlockEnd& end, Timer& timer) const {
-  observe(team, {.product = end.product,
-                 .layer = end.layer,
-                 .type = end.matrix.input_type(),
-                 .x = end.x,
-                 .stride = end.x_stride,
-                 .width = end.matrix.k(),
-                 .rows = plan_.rows()});
-  const bool branch = !end.norm.empty() || end.scale != 1.0f;
-  const RowBuffer& out = branch ? ws_.branch : ws_.residual;
-  kernels_.gemm({.weight = &end.matrix,
-                 .x = end.x,
-                 .x_stride = end.x_stride,
-                 .rows = plan_.rows(),
-                 .y = out.floats(0),
-                 .y_stride = out.stride(),
-                 .bias = data_of(end.bias),
-                 .accumulate = !branch},
-                team.split(end.matrix.panels()));
-  timer.barrier(team, end.step);
-  if (!branch) return;
+  const bool held = !end.norm.empty() || end.scale != 1.0f;
+  Product product = end.product;
+  product.out = held ? &ws_.block_results : &ws_.residual;
+  product.accumulate = !held;
+  multiply(team, product, team.split(product.matrix.panels()));
+  if (!held) return timer.publish(team, end.step, ws_.residual);
+  timer.publish(team, end.step, ws_.block_results);
   const Range rows = team.split(plan_.rows());
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-    float* added = out.floats(r);
+    float* added = ws_.block_results.floats(r);
     if (!end.norm.empty()) {
       rms_norm(added, end.norm.data(), config_.norm_eps, config_.hidden, DType::F32, added);
     }
     add_scaled_row(ws_.residual.floats(r), added, end.scale, config_.hidden);
   }
-  timer.barrier(team, end.step);
+  timer.publish(team, end.step, ws_.residual);
 }
 
 void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
@@ -234,29 +291,23 @@ void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
   const int rows = plan_.rows();
   const auto residual = [&](std::int64_t r) { return ws_.residual.floats(r); };
   const void* x = prepare_rows(team, ws_,
-                               {.into = ws_.normed,
+                               {.into = ws_.block_inputs,
                                 .type = layer.gate_up.input_type(),
                                 .width = config_.hidden,
                                 .weight = data_of(layer.mlp_norm),
                                 .eps = config_.norm_eps},
                                rows, residual);
-  observe(team, {.product = ProductInput::GateUp,
-                 .layer = index,
-                 .type = layer.gate_up.input_type(),
-                 .x = x,
-                 .stride = ws_.normed.shared.stride(),
-                 .width = config_.hidden,
-                 .rows = rows});
   timer.book(ForwardProfile::Norm);
   multiply_gate_up(team, index, x);
-  timer.barrier(team, ForwardProfile::GateUp);
+  timer.publish(team, ForwardProfile::GateUp, ws_.down_inputs);
   multiply_into_residual(team,
-                         {.product = ProductInput::Down,
-                          .layer = index,
-                          .matrix = layer.down,
-                          .x = ws_.activated.row(layer.down.input_type(), 0),
-                          .x_stride = ws_.activated.stride(),
-                          .bias = layer.down_bias,
+                         {.product = {.name = ProductInput::Down,
+                                      .layer = index,
+                                      .matrix = layer.down,
+                                      .x = ws_.down_inputs.row(layer.down.input_type(), 0),
+                                      .x_stride = ws_.down_inputs.stride(),
+                                      .rows = rows,
+                                      .bias = data_of(layer.down_bias)},
                           .norm = layer.mlp_after_norm,
                           .scale = spec.residual_scale,
                           .step = ForwardProfile::Down},
@@ -327,8 +378,8 @@ void ForwardPass::attend(const Team& team, int index) const {
     call.q = ws_.qkv.floats(sequence.first_row);
     call.q_stride = ws_.qkv.stride();
     call.out_type = type;
-    call.out = ws_.attended.row(type, sequence.first_row);
-    call.out_stride = ws_.attended.stride();
+    call.out = ws_.attention_results.row(type, sequence.first_row);
+    call.out_stride = ws_.attention_results.stride();
     kernels_.attention(call, items, ws_.scratch(team.rank()));
   }
 }
@@ -347,52 +398,53 @@ void ForwardPass::activate(const RowBuffer& gate_up, const InputRows& activated,
   }
 }
 
-/// Leaves every row's experts in the workspace, and float32 rows after the norm in `routed`.
+/// Leaves every row's experts in the workspace, and float32 rows after the norm in `router_inputs`.
 void ForwardPass::route_rows(Team& team, int index, Timer& timer) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
   const Range rows = team.split(plan_.rows());
   if (team.rank() == 0) ws_.expert_rows.reset(config_.layer(index).experts, plan_.rows());
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     prepare_row(ws_.residual.floats(r), data_of(layer.mlp_norm), config_.norm_eps, config_.hidden, DType::F32,
-                ws_.routed.row(DType::F32, r));
+                ws_.router_inputs.row(DType::F32, r));
   }
-  timer.barrier(team, ForwardProfile::Norm);
+  timer.publish(team, ForwardProfile::Norm, ws_.router_inputs, ws_.expert_rows);
   kernels_.gemm({.weight = &layer.router,
-                 .x = ws_.routed.row(DType::F32, 0),
-                 .x_stride = ws_.routed.stride(),
+                 .x = ws_.router_inputs.row(DType::F32, 0),
+                 .x_stride = ws_.router_inputs.stride(),
                  .rows = plan_.rows(),
                  .y = ws_.router_scores.floats(0),
                  .y_stride = ws_.router_scores.stride(),
                  .bias = data_of(layer.router_bias)},
                 team.split(layer.router.panels()));
-  timer.barrier(team, ForwardProfile::GateUp);
+  timer.publish(team, ForwardProfile::GateUp, ws_.router_scores);
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     ws_.expert_rows.route(static_cast<int>(r), ws_.router_scores.floats(r));
   }
-  timer.barrier(team, ForwardProfile::GateUp);
+  timer.publish(team, ForwardProfile::GateUp, ws_.expert_rows);
   if (team.rank() == 0) {
     ws_.expert_rows.group();
     ws_.woken_experts += std::ssize(ws_.expert_rows.groups());
   }
-  timer.barrier(team, ForwardProfile::GateUp);
+  timer.publish(team, ForwardProfile::GateUp, ws_.expert_rows);
 }
 
-/// Of the feed-forward that all rows go through, with the activation. `x`: its rows, from `normed`.
+/// Of the feed-forward that all rows go through, with the activation. `x`: its rows, from `block_inputs`.
 void ForwardPass::multiply_gate_up(const Team& team, int index, const void* x) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
   const int rows = plan_.rows();
-  // Quantised activations come in whole blocks of 32 columns.
-  const DType activated = layer.down.input_type();
-  const Range panels = team.split(layer.gate_up.panels(), activated == DType::Q8_0 ? 4 : 2);
-  kernels_.gemm({.weight = &layer.gate_up,
-                 .x = x,
-                 .x_stride = ws_.normed.shared.stride(),
-                 .rows = rows,
-                 .y = ws_.gate_up.floats(0),
-                 .y_stride = ws_.gate_up.stride(),
-                 .bias = data_of(layer.gate_up_bias)},
-                panels);
-  activate(ws_.gate_up, ws_.activated, {0, rows}, panels, activated, config_.layer(index).activation);
+  const DType type = layer.down.input_type();
+  const Range panels = team.split(layer.gate_up.panels(), panels_at_once(type));
+  multiply(team,
+           {.name = ProductInput::GateUp,
+            .layer = index,
+            .matrix = layer.gate_up,
+            .x = x,
+            .x_stride = ws_.block_inputs.shared.stride(),
+            .rows = rows,
+            .out = &ws_.gate_up,
+            .bias = data_of(layer.gate_up_bias)},
+           panels);
+  activate(ws_.gate_up, ws_.down_inputs, {0, rows}, panels, type, config_.layer(index).activation);
 }
 
 void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
@@ -400,89 +452,72 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
   route_rows(team, index, timer);
   const ExpertRows& routed = ws_.expert_rows;
+  const auto router_input = [&](std::int64_t r) {
+    return static_cast<const float*>(ws_.router_inputs.row(DType::F32, r));
+  };
   // All experts of a layer are of the types of the first, see pack_experts().
-  const DType type = layer.experts.front().gate_up.input_type();
+  const DType gate_up_type = layer.experts.front().gate_up.input_type();
+  const DType down_type = layer.experts.front().down.input_type();
   const Range places = team.split(routed.places());
   for (std::int64_t p = places.begin; p < places.end; ++p) {
-    const auto* row =
-        static_cast<const float*>(ws_.routed.row(DType::F32, routed.row_at(static_cast<int>(p))));
-    convert_row(row, config_.hidden, type, ws_.expert_inputs.row(type, p));
+    convert_row(router_input(routed.row_at(static_cast<int>(p))), config_.hidden, gate_up_type,
+                ws_.expert_inputs.row(gate_up_type, p));
   }
-  timer.barrier(team, ForwardProfile::Norm);
-  const DType activated = layer.experts.front().down.input_type();
+  timer.publish(team, ForwardProfile::Norm, ws_.expert_inputs);
   for (const ExpertRows::Group& group : routed.groups()) {
     const ExpertWeights& expert = layer.experts[static_cast<std::size_t>(group.expert)];
-    observe(team, {.product = ProductInput::GateUp,
-                   .layer = index,
-                   .expert = group.expert,
-                   .type = type,
-                   .x = ws_.expert_inputs.row(type, group.first),
-                   .stride = ws_.expert_inputs.stride(),
-                   .width = config_.hidden,
-                   .rows = group.rows});
-    const Range panels = team.split(expert.gate_up.panels(), activated == DType::Q8_0 ? 4 : 2);
-    kernels_.gemm({.weight = &expert.gate_up,
-                   .x = ws_.expert_inputs.row(type, group.first),
-                   .x_stride = ws_.expert_inputs.stride(),
-                   .rows = group.rows,
-                   .y = ws_.expert_gate_up.floats(group.first),
-                   .y_stride = ws_.expert_gate_up.stride(),
-                   .bias = data_of(expert.gate_up_bias)},
-                  panels);
-    activate(ws_.expert_gate_up, ws_.expert_activated, {group.first, group.first + group.rows}, panels,
-             activated, spec.activation);
+    const Range panels = team.split(expert.gate_up.panels(), panels_at_once(down_type));
+    multiply(team,
+             {.name = ProductInput::GateUp,
+              .layer = index,
+              .expert = group.expert,
+              .matrix = expert.gate_up,
+              .x = ws_.expert_inputs.row(gate_up_type, group.first),
+              .x_stride = ws_.expert_inputs.stride(),
+              .rows = group.rows,
+              .out = &ws_.expert_gate_up,
+              .first_row = group.first,
+              .bias = data_of(expert.gate_up_bias)},
+             panels);
+    activate(ws_.expert_gate_up, ws_.expert_down_inputs, {group.first, group.first + group.rows}, panels,
+             down_type, spec.activation);
   }
   const bool shares = !layer.shared_scale.empty();
   if (shares) {
-    const auto row = [&](std::int64_t r) { return static_cast<const float*>(ws_.routed.row(DType::F32, r)); };
-    const RowPreparation how{.into = ws_.normed, .type = layer.gate_up.input_type(), .width = config_.hidden};
-    const void* x = prepare_rows(team, ws_, how, plan_.rows(), row);
-    observe(team, {.product = ProductInput::GateUp,
-                   .layer = index,
-                   .type = how.type,
-                   .x = x,
-                   .stride = ws_.normed.shared.stride(),
-                   .width = config_.hidden,
-                   .rows = plan_.rows()});
+    const void* x = prepare_rows(
+        team, ws_, {.into = ws_.block_inputs, .type = layer.gate_up.input_type(), .width = config_.hidden},
+        plan_.rows(), router_input);
     multiply_gate_up(team, index, x);
   }
-  timer.barrier(team, ForwardProfile::GateUp);
+  timer.publish(team, ForwardProfile::GateUp, ws_.expert_down_inputs, ws_.down_inputs);
   if (shares) {
-    observe(team, {.product = ProductInput::Down,
-                   .layer = index,
-                   .type = layer.down.input_type(),
-                   .x = ws_.activated.row(layer.down.input_type(), 0),
-                   .stride = ws_.activated.stride(),
-                   .width = layer.down.k(),
-                   .rows = plan_.rows()});
-    kernels_.gemm({.weight = &layer.down,
-                   .x = ws_.activated.row(layer.down.input_type(), 0),
-                   .x_stride = ws_.activated.stride(),
-                   .rows = plan_.rows(),
-                   .y = ws_.expert_results.floats(routed.places()),
-                   .y_stride = ws_.expert_results.stride()},
-                  team.split(layer.down.panels()));
+    multiply(team,
+             {.name = ProductInput::Down,
+              .layer = index,
+              .matrix = layer.down,
+              .x = ws_.down_inputs.row(layer.down.input_type(), 0),
+              .x_stride = ws_.down_inputs.stride(),
+              .rows = plan_.rows(),
+              .out = &ws_.expert_results,
+              .first_row = routed.places()},
+             team.split(layer.down.panels()));
   }
   for (const ExpertRows::Group& group : routed.groups()) {
     const ExpertWeights& expert = layer.experts[static_cast<std::size_t>(group.expert)];
-    observe(team, {.product = ProductInput::Down,
-                   .layer = index,
-                   .expert = group.expert,
-                   .type = activated,
-                   .x = ws_.expert_activated.row(activated, group.first),
-                   .stride = ws_.expert_activated.stride(),
-                   .width = expert.down.k(),
-                   .rows = group.rows});
-    kernels_.gemm({.weight = &expert.down,
-                   .x = ws_.expert_activated.row(activated, group.first),
-                   .x_stride = ws_.expert_activated.stride(),
-                   .rows = group.rows,
-                   .y = ws_.expert_results.floats(group.first),
-                   .y_stride = ws_.expert_results.stride(),
-                   .bias = data_of(expert.down_bias)},
-                  team.split(expert.down.panels()));
+    multiply(team,
+             {.name = ProductInput::Down,
+              .layer = index,
+              .expert = group.expert,
+              .matrix = expert.down,
+              .x = ws_.expert_down_inputs.row(down_type, group.first),
+              .x_stride = ws_.expert_down_inputs.stride(),
+              .rows = group.rows,
+              .out = &ws_.expert_results,
+              .first_row = group.first,
+              .bias = data_of(expert.down_bias)},
+             team.split(expert.down.panels()));
   }
-  timer.barrier(team, ForwardProfile::Down);
+  timer.publish(team, ForwardProfile::Down, ws_.expert_results);
   const Range rows = team.split(plan_.rows());
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     const auto row = static_cast<int>(r);
@@ -491,11 +526,11 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
                      routed.share(row, i) * spec.residual_scale, config_.hidden);
     }
     if (!shares) continue;
-    const float scale = gate_of(static_cast<const float*>(ws_.routed.row(DType::F32, r)), layer.shared_scale);
+    const float scale = gate_of(router_input(r), layer.shared_scale);
     add_scaled_row(ws_.residual.floats(r), ws_.expert_results.floats(routed.places() + r),
                    scale * spec.residual_scale, config_.hidden);
   }
-  timer.barrier(team, ForwardProfile::Down);
+  timer.publish(team, ForwardProfile::Down, ws_.residual);
 }
 
 }  // namespace augur

@@ -13,17 +13,9 @@
 
 namespace augur {
 
-/// One thread's walk through the layers. All threads of a team run the same steps, each on its part of the
-/// columns, heads or rows, with a barrier wherever a step reads what others wrote:
-///
-///   norm, q k v product | rotation, cache | attention | output product | norm, gate and up product,
-///   activation | down product |
-///
-/// What a layer's descriptor has beyond that comes with barriers of its own: norms over whole projections,
-/// norms or scales of what a block adds, and experts:
-///
-///   norm | scores | choice | grouping | gathering | gate and up products, activation | down products | sums
-///
+/// One thread's walk through the layers. All threads of a team run the same phases, each on its part of the
+/// columns, heads or rows, with a barrier wherever a phase reads what others wrote (the table above run(), in
+/// forward_pass.cpp).
 ///
 /// The partition never enters a result: products are cut by output columns, everything else by rows and
 /// heads.
@@ -58,14 +50,23 @@ class ForwardPass {
 
  private:
   class Timer;
+  /// A product of a layer: what it reads, and where its results go.
+  struct Product {
+    ProductInput::Product name;
+    int layer;
+    int expert = -1;  ///< as ProductInput has it
+    const PackedMatrix& matrix;
+    const void* x;  ///< rows as the matrix takes them
+    std::int64_t x_stride;
+    int rows;
+    const RowBuffer* out = nullptr;
+    std::int64_t first_row = 0;  ///< of `out`
+    const float* bias = nullptr;
+    bool accumulate = false;  ///< as GemmCall has it
+  };
   /// The last product of a block, and what happens to it on the way to the residual stream.
   struct BlockEnd {
-    ProductInput::Product product;
-    int layer;
-    const PackedMatrix& matrix;
-    const void* x;
-    std::int64_t x_stride;
-    const std::vector<float>& bias;
+    Product product;                 ///< where its results go is decided later
     const std::vector<float>& norm;  ///< empty: none
     float scale;
     ForwardProfile::Step step;
@@ -82,6 +83,8 @@ class ForwardPass {
   void expert_block(Team& team, int index, Timer& timer) const;
   void route_rows(Team& team, int index, Timer& timer) const;
   void observe(const Team& team, const ProductInput& input) const;
+  /// This thread's part of a product, which an observer sees.
+  void multiply(const Team& team, const Product& product, Range panels) const;
   void multiply_gate_up(const Team& team, int index, const void* x) const;
   void rotate_and_store(Range items, int index) const;
   void attend(const Team& team, int index) const;
@@ -123,14 +126,14 @@ struct RowPreparation {
 /// thread does for itself; many are shared, which takes a barrier. `row(r)` gives row r's float32 values.
 template <class RowOf>
 const void* prepare_rows(Team& team, const Workspace& ws, const RowPreparation& how, int rows, RowOf&& row) {
-  const bool own = ws.own_norms(rows);
+  const bool own = ws.prepares_own(rows);
   const InputRows& buffer = own ? how.into.own : how.into.shared;
   const std::int64_t base = own ? team.rank() * ws.own_rows : 0;
   const Range mine = own ? Range{0, rows} : team.split(rows);
   for (std::int64_t r = mine.begin; r < mine.end; ++r) {
     prepare_row(row(r), how.weight, how.eps, how.width, how.type, buffer.row(how.type, base + r));
   }
-  if (!own) team.barrier();
+  if (!own) team.barrier();  // publishes how.into.shared
   return buffer.row(how.type, base);
 }
 

@@ -92,7 +92,7 @@ void LayerStack::check_options(const TokenBatch& batch, const ForwardOptions& op
   if (options.first_layer == 0 && options.embeddings == nullptr && !has_embedding) {
     throw Error("forward: these layers have no embedding, and no rows were given");
   }
-  const bool wide = workspace_.entrance.stride() > 0 && options.first_layer == 0;
+  const bool wide = workspace_.given_inputs.stride() > 0 && options.first_layer == 0;
   if (wide != (options.attention_input != nullptr)) {
     throw Error("forward: the first attention's input {}", wide ? "is missing" : "cannot be given here");
   }
@@ -131,14 +131,15 @@ std::span<const float> LayerStack::forward(const TokenBatch& batch, const Forwar
                          batch, options);
   backend_.pool.run([&](Team& team) { pass.run(team); });
   result_rows_ = batch.rows();
-  const bool padded = workspace_.residual.stride() != workspace_.result.stride();
-  const RowBuffer& result = padded ? workspace_.result : workspace_.residual;
+  const bool padded = workspace_.residual.stride() != workspace_.unpadded_residual.stride();
+  const RowBuffer& result = padded ? workspace_.unpadded_residual : workspace_.residual;
   return {result.floats(0),
           static_cast<std::size_t>(batch.rows()) * static_cast<std::size_t>(config_.hidden)};
 }
 
 void LayerStack::store(const TokenBatch& batch, const float* rows) {
-  if (workspace_.entrance.stride() > 0) throw Error("forward: these layers have an entrance of their own");
+  if (workspace_.given_inputs.stride() > 0)
+    throw Error("forward: these layers have an entrance of their own");
   plan_.build(batch, config_, kv_type_, context_);
   ensure_rotations(plan_.max_position() + 1);
   workspace_.ensure_forward(batch.rows(), input_types_, 0);

@@ -72,10 +72,10 @@ class LayerStack {
   template <class RowOf>
   void project(const Projection& p, int count, const RowOf& row) {
     if (count == 0) return;
-    workspace_.ensure_normed(p.matrix.input_type(), count);
+    workspace_.ensure_block_inputs(p.matrix.input_type(), count);
     backend_.pool.run([&](Team& team) {
       const void* x = prepare_rows(team, workspace_,
-                                   {.into = workspace_.normed,
+                                   {.into = workspace_.block_inputs,
                                     .type = p.matrix.input_type(),
                                     .width = config_.hidden,
                                     .weight = p.norm,
@@ -84,7 +84,7 @@ class LayerStack {
       const Range panels = team.split(p.matrix.panels());
       backend_.kernels.gemm({.weight = &p.matrix,
                              .x = x,
-                             .x_stride = workspace_.normed.shared.stride(),
+                             .x_stride = workspace_.block_inputs.shared.stride(),
                              .rows = count,
                              .y = p.out,
                              .y_stride = p.out_stride},

@@ -12,7 +12,7 @@ namespace augur {
 /// work: waking the other threads takes longer.
 template <class Work>
 void for_each_row(Backend& backend, std::int64_t rows, std::int64_t width, const Work& work) {
-  if (rows * width <= Workspace::kOwnNormElements) {
+  if (rows * width <= Workspace::kOwnElements) {
     for (std::int64_t r = 0; r < rows; ++r) work(r);
     return;
   }

@@ -16,30 +16,30 @@ std::int64_t intermediate_width(const ModelConfig& config) {
 }
 }  // namespace
 
-Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t attention_inputs)
+Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t given_width)
     : threads(thread_count),
-      own_rows(std::max<std::int64_t>(1, kOwnNormElements / config.hidden)),
+      own_rows(std::max<std::int64_t>(1, kOwnElements / config.hidden)),
       experts(config.experts()),
-      branches(std::any_of(config.kinds.begin(), config.kinds.end(), has_branch)),
+      any_block_results(std::any_of(config.kinds.begin(), config.kinds.end(), has_block_results)),
       residual(DType::F32, config.hidden, kResultGrain),
-      branch(DType::F32, config.hidden, kResultGrain),
-      normed(config.hidden),
-      entrance(attention_inputs),
+      block_results(DType::F32, config.hidden, kResultGrain),
+      block_inputs(config.hidden),
+      given_inputs(given_width),
       qkv(DType::F32, std::int64_t{config.heads + 2 * config.kv_heads} * config.head_dim, kResultGrain),
-      attended(std::int64_t{config.heads} * config.head_dim),
-      mixed(std::int64_t{config.heads} * config.head_dim),
+      attention_results(std::int64_t{config.heads} * config.head_dim),
+      output_inputs(std::int64_t{config.heads} * config.head_dim),
       gate_up(DType::F32, pair_width(intermediate_width(config)), kResultGrain),
-      activated(intermediate_width(config)),
-      routed(config.hidden),
+      down_inputs(intermediate_width(config)),
+      router_inputs(config.hidden),
       router_scores(DType::F32, experts.count, kResultGrain),
       expert_inputs(config.hidden),
       expert_gate_up(DType::F32, pair_width(experts.width), kResultGrain),
-      expert_activated(experts.width),
+      expert_down_inputs(experts.width),
       expert_results(DType::F32, config.hidden, kResultGrain),
-      result(DType::F32, config.hidden, 1) {}
+      unpadded_residual(DType::F32, config.hidden, 1) {}
 
 void Workspace::ensure_prepared(PreparedRows& prepared, DType type, std::int64_t rows) {
-  if (own_norms(rows)) {
+  if (prepares_own(rows)) {
     prepared.own.ensure(type, threads * own_rows);
   } else {
     prepared.shared.ensure(type, rows);
@@ -48,29 +48,29 @@ void Workspace::ensure_prepared(PreparedRows& prepared, DType type, std::int64_t
 
 void Workspace::ensure_forward(std::int64_t rows, std::span<const DType> types, std::size_t scratch_bytes) {
   residual.ensure(rows);
-  if (branches) branch.ensure(rows);
+  if (any_block_results) block_results.ensure(rows);
   qkv.ensure(rows);
   gate_up.ensure(rows);
-  if (residual.stride() != result.stride()) result.ensure(rows);
+  if (residual.stride() != unpadded_residual.stride()) unpadded_residual.ensure(rows);
   for (const DType type : types) {
-    ensure_prepared(normed, type, rows);
-    if (entrance.stride() > 0) entrance.ensure(type, rows);
+    ensure_prepared(block_inputs, type, rows);
+    if (given_inputs.stride() > 0) given_inputs.ensure(type, rows);
     if (type == DType::I16) continue;  // queries, keys and values only
-    if (type == DType::Q8_0) ensure_prepared(mixed, type, rows);
-    attended.ensure(type == DType::BF16 ? DType::BF16 : DType::F32, rows);
-    activated.ensure(type, rows);
+    if (type == DType::Q8_0) ensure_prepared(output_inputs, type, rows);
+    attention_results.ensure(type == DType::BF16 ? DType::BF16 : DType::F32, rows);
+    down_inputs.ensure(type, rows);
   }
   if (experts.count > 0) {
     const std::int64_t places = rows * experts.active;
     expert_rows.reserve(experts, rows);
-    routed.ensure(DType::F32, rows);
+    router_inputs.ensure(DType::F32, rows);
     router_scores.ensure(rows);
     expert_gate_up.ensure(places);
     expert_results.ensure(places + (experts.shared > 0 ? rows : 0));
     for (const DType type : types) {
       if (type == DType::I16) continue;
       expert_inputs.ensure(type, places);
-      expert_activated.ensure(type, places);
+      expert_down_inputs.ensure(type, places);
     }
   }
   if (scratch_bytes > scratch_stride) {

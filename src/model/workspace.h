@@ -77,50 +77,52 @@ struct PreparedRows {
   InputRows own;     ///< [threads * own_rows, width]
 };
 
-/// The activations of a forward pass: one buffer, one meaning.
+/// The activations of a forward pass: one buffer, one meaning. Which phase of a pass reads and writes which:
+/// the table above ForwardPass::run().
 struct Workspace {
-  /// Up to so many elements every thread normalises all rows for itself: that is cheaper than a barrier.
-  static constexpr std::int64_t kOwnNormElements = 8192;
+  /// Up to so many elements every thread prepares all rows for itself: that is cheaper than a barrier.
+  static constexpr std::int64_t kOwnElements = 8192;
 
-  /// True when a layer's blocks go through `branch`.
-  static bool has_branch(const LayerSpec& layer) {
+  /// True when what a layer's blocks give goes through `block_results`.
+  static bool has_block_results(const LayerSpec& layer) {
     return layer.norms != NormPlace::Before || layer.residual_scale != 1.0f;
   }
-  /// `attention_inputs`: width of a given attention input (ForwardOptions::attention_input); 0: none.
-  Workspace(const ModelConfig& config, int threads, std::int64_t attention_inputs = 0);
+  /// `given_width`: width of a given attention input (ForwardOptions::attention_input); 0: none.
+  Workspace(const ModelConfig& config, int threads, std::int64_t given_width = 0);
 
   /// True when each thread is to prepare rows of its own.
-  bool own_norms(std::int64_t rows) const { return rows <= own_rows; }
+  bool prepares_own(std::int64_t rows) const { return rows <= own_rows; }
   /// Everything that layers whose products take `types` need.
   void ensure_forward(std::int64_t rows, std::span<const DType> types, std::size_t scratch_bytes);
-  void ensure_normed(DType type, std::int64_t rows) { ensure_prepared(normed, type, rows); }
+  void ensure_block_inputs(DType type, std::int64_t rows) { ensure_prepared(block_inputs, type, rows); }
   std::byte* scratch(int rank) const {
     return scratch_memory.data() + static_cast<std::size_t>(rank) * scratch_stride;
   }
 
   int threads;
   std::int64_t own_rows;
-  ExpertSpec experts;   ///< of the layers that have some
-  bool branches;        ///< some layer has_branch()
-  RowBuffer residual;   ///< [rows, hidden] float32
-  RowBuffer branch;     ///< [rows, hidden] float32: what a block adds, where that is normed or scaled first
-  PreparedRows normed;  ///< [rows, hidden]
-  InputRows entrance;   ///< [rows, attention_inputs] given to the first layer's attention
-  RowBuffer qkv;        ///< [rows, (heads + 2 * kv_heads) * head_dim] float32: queries, keys, values
-  InputRows attended;   ///< [rows, heads * head_dim] what attention writes
-  PreparedRows mixed;   ///< [rows, heads * head_dim] quantised, of `attended`
-  RowBuffer gate_up;    ///< [rows, pairs of 16 gate and 16 up] float32
-  InputRows activated;  ///< [rows, intermediate]
+  ExpertSpec experts;      ///< of the layers that have some
+  bool any_block_results;  ///< some layer has_block_results()
+  RowBuffer residual;      ///< [rows, hidden] float32
+  RowBuffer
+      block_results;  ///< [rows, hidden] float32: what a block adds, where that is normed or scaled first
+  PreparedRows block_inputs;    ///< [rows, hidden] what a block's first product reads
+  InputRows given_inputs;       ///< [rows, given width] the same, given to the first layer's attention
+  RowBuffer qkv;                ///< [rows, (heads + 2 * kv_heads) * head_dim] float32: queries, keys, values
+  InputRows attention_results;  ///< [rows, heads * head_dim]
+  PreparedRows output_inputs;   ///< [rows, heads * head_dim] attention's results, quantised
+  RowBuffer gate_up;            ///< [rows, pairs of 16 gate and 16 up] float32
+  InputRows down_inputs;        ///< [rows, intermediate] the activation of gate_up
   // Of layers with experts, by place (ExpertRows) but for the first two.
-  InputRows routed;            ///< [rows, hidden] float32: what the router reads
-  RowBuffer router_scores;     ///< [rows, experts] float32
-  InputRows expert_inputs;     ///< [places, hidden]
-  RowBuffer expert_gate_up;    ///< [places, pairs of 16 gate and 16 up] float32
-  InputRows expert_activated;  ///< [places, expert width]
-  RowBuffer expert_results;    ///< [places, hidden] float32, then [rows, hidden] of the shared expert
+  InputRows router_inputs;       ///< [rows, hidden] float32
+  RowBuffer router_scores;       ///< [rows, experts] float32
+  InputRows expert_inputs;       ///< [places, hidden]
+  RowBuffer expert_gate_up;      ///< [places, pairs of 16 gate and 16 up] float32
+  InputRows expert_down_inputs;  ///< [places, expert width]
+  RowBuffer expert_results;      ///< [places, hidden] float32, then [rows, hidden] of the shared expert
   ExpertRows expert_rows;
   std::int64_t woken_experts = 0;  ///< distinct ones of every layer, added up, of the pass
-  RowBuffer result;                ///< [rows, hidden] float32 without padding, where `residual` has some
+  RowBuffer unpadded_residual;     ///< [rows, hidden] float32, where `residual` has padding
   std::size_t scratch_stride = 0;
   PageMemory scratch_memory;  ///< for attention, by thread
 
