@@ -51,6 +51,10 @@ struct SpeculationPlan {
   /// config.json says (exit_layer), otherwise a quarter of them.
   std::optional<int> exit_layer;
 
+  /// [drafter] Settings that drafters have of their own, by "TYPE.KEY", as docs/drafters.md lists them; as
+  /// text TYPE.KEY=VALUE[;TYPE.KEY=VALUE...]. Those of a type that does not draft are not looked at.
+  std::map<std::string, std::string> drafter_settings;
+
   /// [vocab] What the draft model's or head's last projection computes: "full", "auto" (the most
   /// frequent tokens where that pays), or "frspec", "pafr", "hot" or "dynaspec" with the file or folder, and
   /// its size (docs/vocabulary.md). The target verifies over its whole vocabulary whatever it says. Loaded

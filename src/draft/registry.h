@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "draft/drafter.h"
 #include "model/model.h"
+#include "plan/own_settings.h"
 #include "vocab/vocabulary_choice.h"
 
 namespace augur {
@@ -23,6 +24,9 @@ struct DrafterSettings {
   std::int64_t context = 0;  ///< tokens the sequence may hold
   std::string owner;         ///< whose text it is: it sees what texts of the same owner have left, no other
   bool keep_output = true;   ///< it leaves something itself
+  /// What is set of it alone: a drafter names such settings by reading them, in DrafterModel::make(), and
+  /// what it has not read then is refused.
+  OwnSettings own = {};
 
   /// Tokens for which an index over the text takes its memory at once; it grows for longer texts.
   std::int64_t reserved_tokens() const { return std::min(context, kReservedTokens); }

@@ -7,6 +7,22 @@
 #include "plan/keys.h"
 
 namespace augur {
+namespace {
+
+/// Whether the setting, "TYPE.KEY", is one of the type.
+bool is_of(std::string_view setting, std::string_view type) {
+  return setting.starts_with(type) && setting.substr(type.size()).starts_with('.');
+}
+
+OwnSettings own_settings(std::string_view type, const SpeculationPlan& plan) {
+  OwnSettings::Values values;
+  for (const auto& [setting, value] : plan.drafter_settings) {
+    if (is_of(setting, type)) values.emplace(setting.substr(type.size() + 1), value);
+  }
+  return {fmt::format("drafter {}", type), std::move(values)};
+}
+
+}  // namespace
 
 void Drafters::load(const DrafterSource& source, std::string_view head, const std::string& files) {
   for (const DrafterType& type : drafter_types()) {
@@ -54,12 +70,17 @@ bool Drafters::drop_learnt() {
 
 std::unique_ptr<Drafter> Drafters::make(const std::string& name, const SpeculationPlan& plan,
                                         const Text& text) const {
-  return models_.at(name).model->make({.ngram_min = value_of(plan, &SpeculationPlan::ngram_min),
-                                       .ngram_max = value_of(plan, &SpeculationPlan::ngram_max),
-                                       .exit_layer = value_of(plan, &SpeculationPlan::exit_layer),
-                                       .context = text.tokens,
-                                       .owner = text.owner,
-                                       .keep_output = text.keep_output});
+  const Loaded& loaded = models_.at(name);
+  const DrafterSettings settings{.ngram_min = value_of(plan, &SpeculationPlan::ngram_min),
+                                 .ngram_max = value_of(plan, &SpeculationPlan::ngram_max),
+                                 .exit_layer = value_of(plan, &SpeculationPlan::exit_layer),
+                                 .context = text.tokens,
+                                 .owner = text.owner,
+                                 .keep_output = text.keep_output,
+                                 .own = own_settings(loaded.type, plan)};
+  std::unique_ptr<Drafter> drafter = loaded.model->make(settings);
+  settings.own.check_all_read();
+  return drafter;
 }
 
 std::string Drafters::cost_key(const std::string& name, const SpeculationPlan& plan) const {
@@ -70,6 +91,9 @@ std::string Drafters::cost_key(const std::string& name, const SpeculationPlan& p
   // An early exit's costs depend on where it is.
   if (const int exit = value_of(plan, &SpeculationPlan::exit_layer); exit > 0)
     key += fmt::format(" exit {}", exit);
+  for (const auto& [setting, value] : plan.drafter_settings) {
+    if (is_of(setting, loaded.type)) key += fmt::format(" {}={}", setting, value);
+  }
   return key;
 }
 

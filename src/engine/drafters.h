@@ -41,8 +41,8 @@ class Drafters {
   };
   /// `name`: of the plan, which was resolved for this engine.
   std::unique_ptr<Drafter> make(const std::string& name, const SpeculationPlan& plan, const Text& text) const;
-  /// What tells the costs of a drafter of the plan from others': its name, its files, its
-  /// vocabulary, where it exits.
+  /// What tells the costs of a drafter of the plan from others': its name, its files, its vocabulary, where
+  /// it exits, its own settings.
   std::string cost_key(const std::string& name, const SpeculationPlan& plan) const;
 
  private:

@@ -1,6 +1,8 @@
 #include "engine/plan_names.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/error.h"
 #include "draft/registry.h"
@@ -28,6 +30,13 @@ void use_canonical_names(SpeculationPlan& plan) {
     throw Error("speculation type 'none' stands alone");
   }
   if (!plan.policy.name.empty()) find_policy_type(plan.policy.name);
+  std::map<std::string, std::string> settings;
+  for (const auto& [key, value] : plan.drafter_settings) {
+    const std::size_t dot = key.find('.');
+    const std::string name = std::string(find_drafter_type(key.substr(0, dot)).name) + key.substr(dot);
+    if (!settings.emplace(name, value).second) throw Error("drafter setting {} is given twice", name);
+  }
+  plan.drafter_settings = std::move(settings);
 }
 
 SpeculationPlan resolve(SpeculationPlan plan, std::string_view head, std::span<const std::string> named) {

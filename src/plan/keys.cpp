@@ -109,6 +109,12 @@ constexpr PlanKey kKeys[] = {
      .most = 1024,
      .usual = 0,
      .help = "layerskip: layers that draft; 0: as its files say, or a quarter of the model's"},
+    {.key = "drafter",
+     .field = "drafter_settings",
+     .flag = "--spec-drafter",
+     .member = &Plan::drafter_settings,
+     .value = "TYPE.KEY=VALUE,...",
+     .help = "Settings that drafters have of their own: recycling.prompts=1"},
     {.key = "vocab",
      .field = "draft_vocabulary",
      .flag = "--spec-vocab",
@@ -195,6 +201,8 @@ void set_value(Plan& plan, const PlanKey& key, std::string_view value, std::stri
       to = value == "1";
     } else if constexpr (std::is_same_v<T, PolicyChoice>) {
       to = read_policy(value, called);
+    } else if constexpr (std::is_same_v<T, std::map<std::string, std::string>>) {
+      to = read_drafter_settings(value, called);
     } else if constexpr (std::is_same_v<T, std::string>) {
       to = value;
     } else {

@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,9 +14,10 @@ namespace augur {
 /// One setting of a plan. The rows of plan_keys() are all there is to say of them: whatever fills, checks or
 /// shows plans goes by them.
 struct PlanKey {
-  using Member = std::variant<std::optional<int> SpeculationPlan::*, std::optional<double> SpeculationPlan::*,
-                              std::string SpeculationPlan::*, bool SpeculationPlan::*,
-                              Verification SpeculationPlan::*, PolicyChoice SpeculationPlan::*>;
+  using Member =
+      std::variant<std::optional<int> SpeculationPlan::*, std::optional<double> SpeculationPlan::*,
+                   std::string SpeculationPlan::*, bool SpeculationPlan::*, Verification SpeculationPlan::*,
+                   PolicyChoice SpeculationPlan::*, std::map<std::string, std::string> SpeculationPlan::*>;
   /// The shape that a plan without a policy asks for by giving this.
   enum class Shape { None, Chain, Tree, Fixed };
 

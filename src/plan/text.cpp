@@ -33,10 +33,11 @@ std::string read_name(std::string_view what, std::string_view name, char more = 
   return std::string(name);
 }
 
-std::pair<std::string, std::string> read_setting(std::string_view setting) {
+/// `more`: as for read_name().
+std::pair<std::string, std::string> read_setting(std::string_view setting, char more = '-') {
   const std::size_t equals = setting.find('=');
   if (equals == std::string_view::npos || equals == 0) throw Error("'{}' is not KEY=VALUE", setting);
-  return {read_name("settings", setting.substr(0, equals)), std::string(setting.substr(equals + 1))};
+  return {read_name("settings", setting.substr(0, equals), more), std::string(setting.substr(equals + 1))};
 }
 
 std::string escaped(std::string_view value) {
@@ -48,21 +49,40 @@ std::string escaped(std::string_view value) {
   return out;
 }
 
-std::string to_text(const PolicyChoice& policy) {
-  std::string out = policy.name;
-  char separator = ':';
-  for (const auto& [key, value] : policy.settings) {
-    out += separator + key + "=" + escaped(value);
-    separator = ';';
-  }
+std::string to_text(const std::map<std::string, std::string>& settings) {
+  std::string out;
+  for (const auto& [key, value] : settings) out += (out.empty() ? "" : ";") + key + "=" + escaped(value);
   return out;
+}
+
+std::string to_text(const PolicyChoice& policy) {
+  return policy.name + (policy.settings.empty() ? "" : ":") + to_text(policy.settings);
+}
+
+/// Whether the value has settings inside, whose backslashes are their own.
+bool has_settings(const PlanKey& key) {
+  return std::visit(
+      []<class T>(T SpeculationPlan::*) {
+        return std::is_same_v<T, PolicyChoice> || std::is_same_v<T, std::map<std::string, std::string>>;
+      },
+      key.member);
+}
+
+/// Adds the settings that `text` has. `more`: as for read_name().
+void read_settings(std::string_view text, std::string_view name, char more,
+                   std::map<std::string, std::string>& to) {
+  while (!text.empty()) {
+    auto [key, value] = read_setting(cut(text, ",;"), more);
+    if (!to.emplace(key, unescaped(value)).second) throw Error("{}: {} is given twice", name, key);
+  }
 }
 
 std::string to_text(const SpeculationPlan& plan, const PlanKey& key) {
   return std::visit(
       [&]<class T>(T SpeculationPlan::*member) -> std::string {
         const T& value = plan.*member;
-        if constexpr (std::is_same_v<T, PolicyChoice>) {
+        if constexpr (std::is_same_v<T, PolicyChoice> ||
+                      std::is_same_v<T, std::map<std::string, std::string>>) {
           return to_text(value);
         } else if constexpr (std::is_same_v<T, std::string>) {
           return escaped(value);
@@ -110,12 +130,20 @@ PolicyChoice read_policy(std::string_view text, std::string_view name) {
   std::string_view rest = text;
   PolicyChoice policy;
   policy.name = read_name(name, cut(rest, ":"));
-  while (!rest.empty()) {
-    auto [key, value] = read_setting(cut(rest, ",;"));
-    if (!policy.settings.emplace(key, unescaped(value)).second)
-      throw Error("{}: {} is given twice", name, key);
-  }
+  read_settings(rest, name, '-', policy.settings);
   return policy;
+}
+
+std::map<std::string, std::string> read_drafter_settings(std::string_view text, std::string_view name) {
+  std::map<std::string, std::string> settings;
+  read_settings(text, name, '.', settings);
+  for (const auto& [key, value] : settings) {
+    const std::size_t dot = key.find('.');
+    if (dot == std::string::npos || dot == 0 || dot + 1 == key.size()) {
+      throw Error("{}: expected TYPE.KEY=VALUE, found '{}={}'", name, key, value);
+    }
+  }
+  return settings;
 }
 
 void apply(const PlanText& text, SpeculationPlan& plan) {
@@ -124,8 +152,8 @@ void apply(const PlanText& text, SpeculationPlan& plan) {
   for (const auto& [name, written] : text.settings) {
     const PlanKey& key = find_plan_key(name);
     if (!said.insert(key.key).second) throw Error("{} is given twice", name);
-    // A policy's settings are taken apart before their backslashes are.
-    set_value(plan, key, &key == &key_of(&SpeculationPlan::policy) ? written : unescaped(written));
+    // Settings within a value are taken apart before their backslashes are.
+    set_value(plan, key, has_settings(key) ? written : unescaped(written));
   }
   check_plan(plan, &PlanKey::key);
 }

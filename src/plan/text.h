@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,5 +27,7 @@ void apply(const PlanText& text, SpeculationPlan& plan);
 
 /// NAME[:KEY=VALUE...], separated by ',' or ';'. `name`: what the choice is called in errors.
 PolicyChoice read_policy(std::string_view text, std::string_view name);
+/// TYPE.KEY=VALUE..., separated in the same way.
+std::map<std::string, std::string> read_drafter_settings(std::string_view text, std::string_view name);
 
 }  // namespace augur

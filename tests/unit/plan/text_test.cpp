@@ -26,7 +26,8 @@ TEST(PlanText, EveryKeyCanBeSaid) {
   const SpeculationPlan plan = read(
       "eagle3,ngram:policy=static:n-max=2;p-min=0.5,n-max=8,n-min=2,p-min=0.5,topk=8,depth=5,size=32,tree=t."
       "json,"
-      "ngram-min=2,ngram-max=6,exit=7,vocab=dynaspec:some/folder:8;4,verify=rejection,coupling=0");
+      "ngram-min=2,ngram-max=6,exit=7,drafter=ngram.a=1;draft.b-c=x,vocab=dynaspec:some/"
+      "folder:8;4,verify=rejection,coupling=0");
   EXPECT_EQ(plan, (SpeculationPlan{.drafters = {"eagle3", "ngram"},
                                    .policy = {"static", {{"n-max", "2"}, {"p-min", "0.5"}}},
                                    .draft_max = 8,
@@ -39,6 +40,7 @@ TEST(PlanText, EveryKeyCanBeSaid) {
                                    .ngram_min = 2,
                                    .ngram_max = 6,
                                    .exit_layer = 7,
+                                   .drafter_settings = {{"ngram.a", "1"}, {"draft.b-c", "x"}},
                                    .draft_vocabulary = "dynaspec:some/folder:8;4",
                                    .verification = Verification::Rejection,
                                    .coupling = false}));
@@ -76,6 +78,12 @@ TEST(PlanText, SaysWhatIsWrong) {
   EXPECT_THAT(error_of([] { read("ngram:n-max=4,n-max=4"); }), HasSubstr("n-max is given twice"));
   EXPECT_THAT(error_of([] { read("ngram:colour=red"); }), HasSubstr("'colour'"));
   EXPECT_THAT(error_of([] { read("ngram:draft_max=3"); }), HasSubstr("'draft_max'")) << "a field is no key";
+  for (const char* text : {"x=1", ".x=1", "x.=1"}) {
+    EXPECT_THAT(error_of([&] { read(std::string("ngram:drafter=") + text); }),
+                HasSubstr("drafter: expected TYPE.KEY=VALUE"));
+  }
+  EXPECT_THAT(error_of([] { read("ngram:drafter=ngram.x=1;ngram.x=2"); }),
+              HasSubstr("ngram.x is given twice"));
   EXPECT_THAT(error_of([] { read("ngram:policy="); }), HasSubstr("policy: expected a name"));
   for (const char* list : {"ngram,", ",ngram", "ngram,,draft", "ngram draft", "ngram\\"}) {
     EXPECT_THAT(error_of([&] { read(list); }), HasSubstr("speculation types: expected a name")) << list;
@@ -113,6 +121,10 @@ class RandomPlans {
   }
   void fill(bool& value, const PlanKey&) { value = false; }
   void fill(std::string& value, const PlanKey&) { value = text(); }
+  void fill(std::map<std::string, std::string>& value, const PlanKey&) {
+    do value["ngram.key" + std::to_string(value.size())] = text();
+    while (chance());
+  }
   void fill(Verification& value, const PlanKey&) { value = Verification::Rejection; }
   void fill(PolicyChoice& value, const PlanKey&) {
     value.name = chance() ? "c2t" : "static";
