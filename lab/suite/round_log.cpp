@@ -63,10 +63,11 @@ void RoundLog::write(const StepTrace& trace) {
        << fmt::format(
               R"(,"round":{},"mode":"{}","context":{},"drafted":{},"rows":{},"tokens":{},"draft_ms":{:.4f},)"
               R"("verify_ms":{:.4f},"other_ms":{:.4f},"forecast_tokens":{:.4f},"forecast_ms":{:.4f},)"
-              R"("price":{:.6f},"plain_ms":{:.4f}}})"
+              R"("price":{:.6f},"plain_ms":{:.4f},"choice":{}}})"
               "\n",
               round_++, name(f.mode), trace.context, trace.drafted, trace.tree->size(), trace.path.size(),
-              trace.draft_ms, trace.verify_ms, trace.other_ms, f.tokens, f.ms, f.price, f.plain_ms);
+              trace.draft_ms, trace.verify_ms, trace.other_ms, f.tokens, f.ms, f.price, f.plain_ms,
+              nlohmann::json(f.choice).dump());
 }
 
 void RoundLog::finish() {

@@ -67,6 +67,7 @@ void RoundWatch::round(const StepTrace& step) {
   round.verify_ms = step.verify_ms;
   round.other_ms = step.other_ms;
   round.forecast = step.forecast;
+  round.choice = std::exchange(round.forecast.choice, {});
   if (entropy_top_k_ > 0) {
     const DraftTree& tree = candidates_count_ > 0 ? candidates_.front() : *step.tree;
     trace_rounds_.emplace_back(trace_round(tree)).verified = step.tree->size();

@@ -25,7 +25,8 @@ struct WatchedRound {
   std::int32_t verified = 0;       ///< rows, the root included
   std::int32_t accepted = 0;       ///< nodes beside the root
   double draft_ms = 0, verify_ms = 0, other_ms = 0;
-  StepForecast forecast;
+  StepForecast forecast;  ///< without its choice
+  std::string choice;     ///< StepForecast::choice
 };
 
 /// Follows the rounds of one sequence: the candidate trees before they are cut, and what became of them.

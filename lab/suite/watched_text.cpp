@@ -107,7 +107,8 @@ ordered_json watch_text(Workbench& bench, const Method& method, const SuitePromp
                       {"mode", name(round.forecast.mode)},
                       {"forecast_tokens", rounded(round.forecast.tokens)},
                       {"forecast_ms", rounded(round.forecast.ms)},
-                      {"price", rounded(round.forecast.price, 1e5)}});
+                      {"price", rounded(round.forecast.price, 1e5)},
+                      {"choice", round.choice}});
   }
   return {{"proposers", names}, {"tokens", tokens}, {"rounds", rounds}};
 }

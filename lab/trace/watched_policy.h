@@ -27,8 +27,10 @@ class WatchedPolicy final : public TreePolicy {
     watcher_(tree);
     inner_->prune(tree);
   }
+  StepForecast forecast() const override { return inner_->forecast(); }
   double classify_ms() const override { return inner_->classify_ms(); }
   void observe(const StepTrace& step) override { inner_->observe(step); }
+  void abandoned() override { inner_->abandoned(); }
 
  private:
   std::unique_ptr<TreePolicy> inner_;

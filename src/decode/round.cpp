@@ -158,6 +158,7 @@ void Round::begin_speculator(SequenceDraft& draft, Speculator& with) {
   info.behind = with.rows;
   info.draft_costs = with.costs;
   if (draft.sampled && info.drafter.has_probabilities) with.tree.set_sampled(draft.vocab);
+  if (std::exchange(with.begun, true)) with.policy->abandoned();
   with.policy->begin(info);
 }
 
@@ -284,6 +285,7 @@ void Round::end_speculator(SequenceDraft& draft) {
   draft.drafted += with.tree.size() - 1;
   with.policy->prune(with.tree);
   draft.classify_ms += with.policy->classify_ms();
+  if (!draft.forecast.says_something()) draft.forecast = with.policy->forecast();
   with.tree.limit_depth(draft.info.max_depth);
   if (with.tree.size() > draft.info.room + 1) with.tree.truncate(draft.info.room + 1);
   if (auto early = with.drafter->take_early_rows()) draft.early.emplace(std::move(*early));
@@ -302,7 +304,7 @@ void Round::merge(SequenceDraft& draft) {
 
 void Round::cut(SequenceDraft& draft) {
   if (failed(&draft) || draft.speculators.empty()) return;
-  if (draft.controller) draft.forecast = draft.member_.forecast;
+  if (draft.controller && draft.member_.forecast.says_something()) draft.forecast = draft.member_.forecast;
   int nodes = draft.info.room;
   if (draft.tree_nodes > 0 && draft.speculators.size() > 1) nodes = std::min(nodes, draft.tree_nodes);
   guarded(draft, [&] { draft.reranker_.keep_best(draft.tree, static_cast<std::size_t>(nodes)); });
@@ -316,7 +318,10 @@ void Round::observe(std::span<SequenceDraft* const> drafts, std::span<const Step
     draft.member_.trace = &traces[i];
     if (failed(&draft)) continue;
     guarded(draft, [&] {
-      for (Speculator& with : draft.speculators) with.policy->observe(traces[i]);
+      for (Speculator& with : draft.speculators) {
+        with.begun = false;
+        with.policy->observe(traces[i]);
+      }
     });
   }
   for_controllers(drafts, [](RoundController& controller, std::span<RoundMember* const> members) {

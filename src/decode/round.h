@@ -35,6 +35,7 @@ struct Speculator {
   int rows = 1;                 ///< Drafter::root_rows(): what its first level runs
   const void* group = nullptr;  ///< Drafter::group(), or itself
   bool aborted = false;         ///< what it has drafted is lost
+  bool begun = false;           ///< its policy's last round has yet to be observed
 };
 
 /// What one sequence brings to the rounds of a batch, and what the round in flight has made of it.

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/types.h"
 #include "tree/draft_tree.h"
@@ -21,6 +22,11 @@ struct StepForecast {
   double ms = 0;        ///< the whole round, drafting included
   double price = 0;     ///< tokens that a ms was taken to be worth
   double plain_ms = 0;  ///< what a token was taken to cost without speculation
+  /// What was chosen, in a word or two of whoever chose ("tree of 16"); empty: nobody said. Valid until the
+  /// policy's next round begins.
+  std::string_view choice = {};
+
+  bool says_something() const { return mode != RoundMode::Fixed || tokens > 0 || ms > 0 || !choice.empty(); }
 };
 
 /// Everything one round of one sequence knew and did. A view: valid during the call that hands it over.

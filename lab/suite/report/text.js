@@ -37,7 +37,7 @@ function textPart() {
     const ms = r.draft_ms + r.verify_ms + r.other_ms, fact = (k, v) => el("span", {}, el("span", { class: "soft" }, k + " "), el("b", {}, v));
     facts.replaceChildren(...[fact("round", `${round + 1} of ${chosen.rounds.length}`), fact("proposed", r.proposed), fact("verified rows", r.verified), fact("accepted", r.accepted),
       fact("then the model's own", `“${visible(r.next)}”`), fact("took", `${fixed(ms, 2)} ms`),
-      r.mode !== "fixed" && fact("decision", r.mode), r.forecast_tokens > 0 && fact("expected", `${fixed(r.forecast_tokens, 2)} tokens in ${fixed(r.forecast_ms, 2)} ms (gain ${fixed(r.forecast_tokens - r.price * r.forecast_ms, 2)})`),
+      r.mode !== "fixed" && fact("decision", r.mode), r.choice && fact("chose", r.choice), r.forecast_tokens > 0 && fact("expected", `${fixed(r.forecast_tokens, 2)} tokens in ${fixed(r.forecast_ms, 2)} ms (gain ${fixed(r.forecast_tokens - r.price * r.forecast_ms, 2)})`),
       r.forecast_tokens > 0 && fact("got", `${r.accepted + 1} in ${fixed(ms, 2)} ms (gain ${fixed(r.accepted + 1 - r.price * ms, 2)})`)].filter(Boolean));
     const drawing = treePicture(r, chosen.proposers);
     tree.replaceChildren(drawing);

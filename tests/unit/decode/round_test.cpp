@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -149,6 +150,30 @@ class JudgingPolicy final : public TreePolicy {
   double classify_ms_ = 0;
 };
 
+/// Expands the root, foretells what it is given to foretell, and writes down what it is told.
+class TellingPolicy final : public TreePolicy {
+ public:
+  TellingPolicy(StepForecast forecast, std::string& calls) : forecast_(forecast), calls_(calls) {}
+  std::string_view name() const override { return "telling"; }
+  void begin(const RoundInfo&) override {
+    calls_ += "b";
+    begun_ = false;
+  }
+  void next_frontier(const DraftTree&, std::vector<std::int32_t>& out) override {
+    out.assign(std::exchange(begun_, true) ? 0 : 1, DraftTree::kRoot);
+  }
+  int width() const override { return 6; }
+  void prune(DraftTree&) override { calls_ += "p"; }
+  StepForecast forecast() const override { return forecast_; }
+  void observe(const StepTrace&) override { calls_ += "o"; }
+  void abandoned() override { calls_ += "a"; }
+
+ private:
+  StepForecast forecast_;
+  std::string& calls_;
+  bool begun_ = false;
+};
+
 /// Has the first drafters draft one level, then others, and tells what it was asked.
 class TellingController final : public RoundController {
  public:
@@ -217,6 +242,78 @@ TEST(Round, EachDrafterIsChargedWithItsOwnRows) {
   of_slow.observe(1, 3 + 3, 8.0);
   expect_same(costs.drafter("quick"), of_quick);
   expect_same(costs.drafter("slow"), of_slow);
+}
+
+class TellingRound : public testing::Test {
+ protected:
+  void add(StepForecast forecast) {
+    draft_.speculators.push_back(
+        {std::make_unique<RashDrafter>(false), std::make_unique<TellingPolicy>(forecast, calls_)});
+  }
+  void draft() {
+    begin(draft_, sampler_);
+    draft_.info.room = room_;
+    SequenceDraft* const batch[] = {&draft_};
+    round_.draft(batch);
+    ASSERT_EQ(draft_.failure, nullptr);
+  }
+  void observe() {
+    const std::int32_t path[] = {DraftTree::kRoot};
+    const StepTrace trace{.tree = &draft_.tree, .path = path, .next = 1, .verify_ms = 10};
+    SequenceDraft* const batch[] = {&draft_};
+    round_.observe(batch, {&trace, 1});
+  }
+
+  CostModel costs_;
+  Round round_{costs_};
+  Sampler sampler_{{}, 512};
+  SequenceDraft draft_;
+  std::string calls_;
+  int room_ = 64;
+};
+
+TEST_F(TellingRound, APolicyIsToldOfRoundsThatAreNotObserved) {
+  add({});
+  draft();
+  observe();
+  draft();
+  draft();
+  draft();
+  observe();
+  EXPECT_EQ(calls_,
+            "bpo"
+            "bp"
+            "abp"
+            "abp"
+            "o");
+  room_ = 0;
+  calls_.clear();
+  draft();
+  observe();
+  EXPECT_EQ(calls_, "bo") << "nothing was drafted";
+}
+
+TEST_F(TellingRound, TheFirstPolicyThatSaysSomethingIsHeard) {
+  add({});
+  add({.tokens = 2.5, .ms = 4, .choice = "six"});
+  add({.tokens = 9, .choice = "others"});
+  draft();
+  EXPECT_EQ(draft_.forecast.choice, "six");
+  EXPECT_EQ(draft_.forecast.tokens, 2.5);
+  EXPECT_EQ(draft_.forecast.mode, RoundMode::Fixed);
+  draft_.speculators.resize(1);
+  draft();
+  EXPECT_FALSE(draft_.forecast.says_something());
+}
+
+TEST_F(TellingRound, NodesBeyondTheRoomAreThoseThatWereAddedLast) {
+  add({});
+  room_ = 4;
+  draft();
+  ASSERT_EQ(draft_.tree.size(), 5);
+  for (std::int32_t node = 1; node < 5; ++node) {
+    EXPECT_EQ(draft_.tree.tokens()[static_cast<std::size_t>(node)], 9 + node);
+  }
 }
 
 TEST(Round, AddsUpWhatItsPoliciesTakeToJudge) {
