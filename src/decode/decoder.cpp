@@ -68,7 +68,10 @@ void Decoder::step(std::span<Sequence* const> sequences) {
   for (const Part& part : parts_) {
     if (part.prompt && part.sequence->score_prompt_) score_prompt(part);
   }
-  times.logits_ms = watch.ms();
+  for (const Part& part : parts_) {
+    if (part.prompt && RowTeller::wanted(part.sequence->draft_.speculators, true)) tell_prompt(part);
+  }
+  times.logits_ms = std::max(0.0, watch.ms() - told_ms_);
   commit();
   times.other_ms = std::max(0.0, total.ms() - draft_ms - times.forward_ms - times.logits_ms);
   account(draft_ms, times);
@@ -281,6 +284,7 @@ void Decoder::run_target() {
 }
 
 void Decoder::verify_trees() {
+  told_ms_ = 0;
   std::fill(failures_.begin(), failures_.end(), nullptr);
   for (std::size_t begin = 0; begin < parts_.size() && !parts_[begin].prompt;) {
     // As many trees as the logits' buffer is meant for.
@@ -308,11 +312,79 @@ void Decoder::verify_trees() {
       }
     };
     target_.backend().pool.run(verify_some);
+    tell_trees(begin, end);
     begin = end;
   }
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (failures_[i]) fail(*parts_[i].sequence, failures_[i]);
   }
+}
+
+/// Of trees whose logits are at hand: what the target thinks of their nodes, for drafters that ask.
+void Decoder::tell_trees(std::size_t begin, std::size_t end) {
+  const auto asked = [](const Part& part) {
+    return RowTeller::wanted(part.sequence->draft_.speculators, false);
+  };
+  if (std::none_of(parts_.begin() + static_cast<std::ptrdiff_t>(begin),
+                   parts_.begin() + static_cast<std::ptrdiff_t>(end), asked)) {
+    return;
+  }
+  const Stopwatch watch(*options_.clock);
+  const int first_row = parts_[begin].first_row;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Part& part = parts_[i];
+    if (failures_[i] || !asked(part)) continue;
+    try {
+      tell(part, 0, part.rows, logits_.data() + (part.first_row - first_row) * logits_stride_,
+           part.sequence->verdict_.path);
+    } catch (...) {
+      failures_[i] = std::current_exception();
+    }
+  }
+  told_ms_ += watch.ms();
+}
+
+/// The same of a prompt's rows, as many at a time as the logits' buffer is meant for. Without logits they are
+/// not computed.
+void Decoder::tell_prompt(const Part& part) {
+  const Stopwatch watch(*options_.clock);
+  const bool logits = RowTeller::wants_logits(part.sequence->draft_.speculators, true);
+  for (int from = 0; from < part.rows; from += options_.logit_rows) {
+    const int rows = std::min(part.rows - from, options_.logit_rows);
+    logit_rows_.resize(static_cast<std::size_t>(rows));
+    std::iota(logit_rows_.begin(), logit_rows_.end(), part.first_row + from);
+    if (logits) compute_logits();
+    told_kept_.resize(static_cast<std::size_t>(rows));
+    std::iota(told_kept_.begin(), told_kept_.end(), 0);
+    if (!guarded(*part.sequence,
+                 [&] { tell(part, from, rows, logits ? logits_.data() : nullptr, told_kept_); })) {
+      break;
+    }
+  }
+  told_ms_ += watch.ms();
+}
+
+/// `rows` of the part's, from `from` on, whose logits begin at `logits`.
+void Decoder::tell(const Part& part, int from, int rows, const float* logits,
+                   std::span<const std::int32_t> kept) {
+  const Sequence& s = *part.sequence;
+  const auto first = static_cast<std::size_t>(part.first_row + from);
+  const auto count = static_cast<std::size_t>(rows);
+  told_parents_.resize(count);
+  std::transform(
+      parents_.begin() + static_cast<std::ptrdiff_t>(first),
+      parents_.begin() + static_cast<std::ptrdiff_t>(first + count), told_parents_.begin(),
+      [&](std::int32_t parent) { return std::max(parent - static_cast<std::int32_t>(first), -1); });
+  teller_.tell(s.draft_.speculators,
+               {.tokens = std::span(tokens_).subspan(first, count),
+                .parents = told_parents_,
+                .positions = std::span(positions_).subspan(first, count),
+                .kept = kept,
+                .prompt = part.prompt,
+                .teaches_all = s.teaches_all(),
+                .logits = logits,
+                .logits_stride = logits_stride_},
+               target_.config().vocab, tapped(), first, target_.backend().pool);
 }
 
 /// Log-probabilities of the tokens behind the part's rows, as many as the logits' buffer is meant for at a
@@ -427,28 +499,22 @@ void Decoder::keep(const Sequence& s, std::int64_t tokens) {
 }
 
 void Decoder::sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<const std::int32_t> batch_rows) {
-  const auto hidden = static_cast<std::size_t>(target_.config().hidden);
-  const std::size_t stride = tap_layers_.size() * hidden;
   for (Speculator& speculator : s.draft_.speculators) {
     AcceptedRows mine = rows;
     mine.teaches_all = s.teaches_all();
     const std::span<const int> layers = speculator.tap_layers;
-    if (!layers.empty()) {
-      features_.reserve(kUsualPath * layers.size() * hidden);
-      features_.resize(batch_rows.size() * layers.size() * hidden);
-      float* out = features_.data();
-      for (const std::int32_t row : batch_rows) {
-        for (const int layer : layers) {
-          const auto column = static_cast<std::size_t>(
-              std::lower_bound(tap_layers_.begin(), tap_layers_.end(), layer) - tap_layers_.begin());
-          out = std::copy_n(tapped_.data() + static_cast<std::size_t>(row) * stride + column * hidden, hidden,
-                            out);
-        }
-      }
-      mine.features = features_.data();
-    }
+    if (!layers.empty()) mine.features = teller_.states(layers, batch_rows, tapped());
     speculator.drafter->sync(mine);
   }
+}
+
+/// The states of the step's rows.
+RowTeller::Tapped Decoder::tapped() const {
+  const std::int64_t hidden = target_.config().hidden;
+  return {.rows = tapped_.data(),
+          .stride = std::ssize(tap_layers_) * hidden,
+          .hidden = hidden,
+          .layers = tap_layers_};
 }
 
 StepRows Decoder::count_rows() const {
@@ -475,7 +541,8 @@ void Decoder::account(double draft_ms, StepTimes::Measured step) {
   step.experts = static_cast<double>(target_.woken_experts());
   // Rows that drafting had begun, and prompts whose logits were asked for, say nothing about those of others.
   const bool usual = std::none_of(parts_.begin(), parts_.end(), [](const Part& part) {
-    return part.prompt ? part.sequence->score_prompt_ : part.sequence->draft_.early.has_value();
+    if (!part.prompt) return part.sequence->draft_.early.has_value();
+    return part.sequence->score_prompt_ || RowTeller::wants_logits(part.sequence->draft_.speculators, true);
   });
   double other_ms = step.other_ms / static_cast<double>(parts_.size());
   if (rows.prompts > 0) other_ms = std::min(other_ms, costs_.other_ms());  // the prompts' is much of it

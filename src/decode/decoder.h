@@ -11,6 +11,7 @@
 #include "decode/prefix_cache.h"
 #include "decode/resumed_forward.h"
 #include "decode/round.h"
+#include "decode/row_teller.h"
 #include "decode/sequence.h"
 #include "decode/step_times.h"
 #include "model/model.h"
@@ -88,10 +89,14 @@ class Decoder {
   void run_target();
   void verify_trees();
   void score_prompt(const Part& part);
+  void tell_trees(std::size_t begin, std::size_t end);
+  void tell_prompt(const Part& part);
+  void tell(const Part& part, int from, int rows, const float* logits, std::span<const std::int32_t> kept);
   void compute_logits();
   void commit();
   void commit_prompt(const Part& part, KvTxn& txn);
   void commit_tree(const Part& part, KvTxn& txn);
+  RowTeller::Tapped tapped() const;
   void sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<const std::int32_t> batch_rows);
   StepRows count_rows() const;
   void account(double draft_ms, StepTimes::Measured step);
@@ -127,8 +132,11 @@ class Decoder {
 
   std::vector<int> tap_layers_;  ///< union over all drafters, ascending
   std::vector<Tap> taps_;
-  Buffer<float> tapped_;         ///< [rows, tap_layers_ * hidden]
-  std::vector<float> features_;  ///< accepted rows of one drafter
+  Buffer<float> tapped_;  ///< [rows, tap_layers_ * hidden]
+  RowTeller teller_;
+  double told_ms_ = 0;                   ///< what telling drafters has taken
+  std::vector<std::int32_t> told_kept_;  ///< of a piece of a prompt
+  std::vector<std::int32_t> told_parents_;
 };
 
 }  // namespace augur

@@ -22,9 +22,10 @@ namespace augur {
 struct Speculator {
   std::unique_ptr<Drafter> drafter;
   std::unique_ptr<TreePolicy> policy;
-  std::string name = {};                 ///< whose costs its drafting has; empty: the drafter's
-  DraftTree tree = {};                   ///< of this round, until it becomes part of the sequence's
-  std::span<const int> tap_layers = {};  ///< Drafter::tap_layers(), from when the sequence is made
+  std::string name = {};                  ///< whose costs its drafting has; empty: the drafter's
+  DraftTree tree = {};                    ///< of this round, until it becomes part of the sequence's
+  std::span<const int> tap_layers = {};   ///< Drafter::tap_layers(), from when the sequence is made
+  std::optional<TargetWants> wants = {};  ///< Drafter::target_wants(), from then, too
   /// When it drafts in a round: in a batch those of one turn do so together. Rising in a sequence, in which
   /// no two have the same; -1: its place in the sequence.
   int turn = -1;

@@ -81,6 +81,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
   for (Speculator& s : draft_.speculators) {
     s.drafter->reset();
     s.tap_layers = s.drafter->tap_layers();
+    s.wants = s.drafter->target_wants();
   }
   // Longer paths than before should not have to allocate.
   verdict_.path.reserve(kUsualPath);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/types.h"
+#include "draft/target_rows.h"
 #include "model/kv_cache.h"
 #include "tree/draft_tree.h"
 #include "tree/drafter_traits.h"
@@ -88,9 +89,11 @@ struct ExpandJob {
 /// late, or silent; it must only propose ids below the target's vocabulary size, with log-probabilities that
 /// are finite. One thread at a time.
 ///
-/// Per round: sync; expand (several times, level by level); end_round. A frontier is the root alone, or nodes
-/// that this drafter has added in this round, each once. A round that came to nothing may be drafted again
-/// from the same root, without a sync, and after an exception without an end_round.
+/// Per round: expand (several times, level by level); end_round; then, of what the target has run: saw, for
+/// drafters that ask; sync. A frontier is the root alone, or nodes that this drafter has added in this round,
+/// each once. A round that came to nothing may be drafted again from the same root, without a sync, and after
+/// an exception without an end_round. All calls come on the decoder's thread, whatever threads the target
+/// uses.
 class Drafter {
  public:
   virtual ~Drafter() = default;
@@ -99,6 +102,9 @@ class Drafter {
   virtual DrafterTraits traits() const { return {}; }
   /// Layers whose entering residual stream sync() wants (see Tap in model/model.h).
   virtual std::span<const int> tap_layers() const { return {}; }
+
+  /// What saw() is to be told; nothing: it is not called. Asked for when the sequence is made.
+  virtual std::optional<TargetWants> target_wants() const { return std::nullopt; }
 
   /// Forgets the sequence.
   virtual void reset() = 0;
@@ -113,6 +119,12 @@ class Drafter {
   /// itself. False, and nothing is done: no more than that wait, or they cannot be run. Between rounds or
   /// before a round's first expand().
   virtual bool run_chunk() { return false; }
+  /// Is shown rows that the target has run, verified nodes that it rejected among them, once it is known
+  /// which become text; for drafters that ask (target_wants()). Shows what the target thinks, not what the
+  /// text is: what depends on that (its own cache, where the next root is) waits for the sync() that follows.
+  /// A step that fails in between is done again, and the same rows may be shown twice. Rows that are taken
+  /// over from a kept text are not shown. As with sync(), what takes more time than copying is put off.
+  virtual void saw(const TargetRows& /*rows*/) {}
   /// Takes note of accepted rows. What takes more time than copying is put off until the first expand.
   virtual void sync(const AcceptedRows& rows) = 0;
   /// Adds up to top_k children to every node of the frontier, best first; adds fewer, or none, when it has

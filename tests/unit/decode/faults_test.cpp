@@ -69,14 +69,15 @@ void reach(Fault* fault, std::string_view here) {
 }
 
 constexpr const char* kPlaces[] = {
-    "on_token",          "on_prefill",        "on_step",        "drafter.traits",      "drafter.name",
-    "drafter.group",     "drafter.sync",      "drafter.expand", "drafter.expand_many", "drafter.take",
-    "drafter.end_round", "policy.wants",      "policy.begin",   "policy.frontier",     "policy.width",
-    "policy.branches",   "policy.confidence", "policy.prune",   "policy.observe",
+    "on_token",          "on_prefill",      "on_step",           "drafter.traits",      "drafter.name",
+    "drafter.group",     "drafter.sync",    "drafter.expand",    "drafter.expand_many", "drafter.take",
+    "drafter.end_round", "drafter.saw",     "policy.wants",      "policy.begin",        "policy.frontier",
+    "policy.width",      "policy.branches", "policy.confidence", "policy.prune",        "policy.forecast",
+    "policy.observe",
 };
 constexpr const char* kControllerPlaces[] = {"controller.begin", "controller.plan", "controller.cut",
                                              "controller.observe"};
-constexpr const char* kConstructionPlaces[] = {"drafter.reset", "drafter.tap_layers"};
+constexpr const char* kConstructionPlaces[] = {"drafter.reset", "drafter.tap_layers", "drafter.target_wants"};
 
 /// Proposes the text that it was told, every third token wrongly. All of these draft together.
 class TruthDrafter final : public Drafter {
@@ -94,6 +95,11 @@ class TruthDrafter final : public Drafter {
     reach(fault_, "drafter.tap_layers");
     return {};
   }
+  std::optional<TargetWants> target_wants() const override {
+    reach(fault_, "drafter.target_wants");
+    return TargetWants{.top_k = 2};
+  }
+  void saw(const TargetRows&) override { reach(fault_, "drafter.saw"); }
   void reset() override { reach(fault_, "drafter.reset"); }
   void sync(const AcceptedRows&) override { reach(fault_, "drafter.sync"); }
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier,
@@ -159,6 +165,10 @@ class ShortChain final : public TreePolicy {
     return false;
   }
   void prune(DraftTree&) override { reach(fault_, "policy.prune"); }
+  StepForecast forecast() const override {
+    reach(fault_, "policy.forecast");
+    return {};
+  }
   void observe(const StepTrace&) override { reach(fault_, "policy.observe"); }
 
  private:
