@@ -38,7 +38,11 @@ class SuffixDrafter final : public Drafter {
 
   std::string_view name() const override { return "suffix"; }
   DrafterTraits traits() const override {
-    return {.one_shot = true, .branching = true, .has_probabilities = false, .learns = true};
+    return {.one_shot = true,
+            .branching = true,
+            .has_probabilities = false,
+            .learns = true,
+            .learns_across_texts = true};
   }
   void reset() override;
   void sync(const AcceptedRows& rows) override;

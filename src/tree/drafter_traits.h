@@ -20,6 +20,9 @@ struct DrafterTraits {
   /// What it knows grows with the text, or with texts before it: that it had nothing to say, or nothing
   /// right, says little about later.
   bool learns = false;
+  /// Texts leave something with its DrafterModel that later ones of the same owner draft from, so that two
+  /// runs of one text may draft differently. DrafterModel::forget_learnt() drops it.
+  bool learns_across_texts = false;
   int max_depth = std::numeric_limits<int>::max();  ///< levels that it can draft at all
 
   /// It knows one branch at a time, so that all it can draft is a chain.
