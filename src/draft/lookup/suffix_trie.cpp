@@ -1,6 +1,7 @@
 #include "draft/lookup/suffix_trie.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace augur {
@@ -100,6 +101,11 @@ void SuffixTrie::follow(Suffixes& suffixes, TokenId token) const {
 
 SuffixMemory::SuffixMemory(int depth, std::size_t max_nodes)
     : tries_{SuffixTrie(depth), SuffixTrie(depth)}, max_nodes_(max_nodes) {}
+
+/// A power of two, as tries double their memory.
+void SuffixMemory::limit_bytes(std::int64_t bytes) {
+  max_nodes_ = std::bit_floor(static_cast<std::size_t>(bytes / (2 * SuffixTrie::kNodeBytes)));
+}
 
 bool SuffixMemory::make_room() {
   const auto one_more = static_cast<std::size_t>(newest().depth());

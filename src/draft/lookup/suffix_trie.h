@@ -78,9 +78,9 @@ class SuffixMemory {
   /// The same, and gives back the memory.
   void release();
   std::int64_t bytes() const { return tries_[0].bytes() + tries_[1].bytes(); }
-  /// Each of the tries has so many nodes at most from here on; one that has more already takes the second's
-  /// place as if it were full.
-  void limit(std::size_t max_nodes) { max_nodes_ = max_nodes; }
+  /// Both tries together take so many bytes at most from here on; one that has more nodes already takes the
+  /// second's place as if it were full.
+  void limit_bytes(std::int64_t bytes);
   /// A whole text. Nothing where not even a suffix has room.
   void insert(std::span<const TokenId> text);
 
