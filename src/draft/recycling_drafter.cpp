@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/elementary.h"
+#include "draft/common/owners_memory.h"
+#include "draft/registry.h"
+
+namespace augur {
+namespace {
+
+constexpr int kSuccessors = 8;  ///< of a token, as in the paper
+
+/// What the target held likeliest after a token, where it saw the token last: the paper's adjacency matrix,
+/// of the tokens that it has seen.
+class SuccessorTable {
+ public:
+  struct Row {
+    std::array<TokenId, kSuccessors> tokens;
+    std::array<float, kSuccessors> log_probs;
+    int count = 0;
+  };
+
+  explicit SuccessorTable(std::int64_t vocabulary) : vocabulary_(static_cast<std::size_t>(vocabulary)) {}
+
+  /// Null: nothing is known of it.
+  const Row* find(TokenId token) const {
+    if (places_.empty()) return nullptr;
+    const std::int32_t place = places_[static_cast<std::size_t>(token)];
+    return place < 0 ? nullptr : &rows_[static_cast<std::size_t>(place)];
+  }
+  /// The token's row, to be written; null where there is room for none. When the table is full, the row that
+  /// has been there longest makes way.
+  Row* take(TokenId token) {
+    if (most_rows_ == 0) return nullptr;
+    if (places_.empty()) places_.assign(vocabulary_, -1);
+    std::int32_t& place = places_[static_cast<std::size_t>(token)];
+    if (place < 0) place = make_place(token);
+    return &rows_[static_cast<std::size_t>(place)];
+  }
+
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(places_.capacity() * sizeof(std::int32_t) +
+                                     rows_.capacity() * sizeof(Row) + owners_.capacity() * sizeof(TokenId));
+  }
+  void limit_bytes(std::int64_t bytes) {
+    const auto index = static_cast<std::int64_t>(vocabulary_ * sizeof(std::int32_t));
+    // Vectors double.
+    const std::int64_t rows =
+        (bytes - index) / static_cast<std::int64_t>(2 * (sizeof(Row) + sizeof(TokenId)));
+    most_rows_ =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(rows, 0, static_cast<std::int64_t>(vocabulary_)));
+    if (rows_.size() > most_rows_) release();
+  }
+  void clear() {
+    std::fill(places_.begin(), places_.end(), -1);
+    rows_.clear();
+    owners_.clear();
+    oldest_ = 0;
+  }
+  void release() {
+    places_ = {};
+    rows_ = {};
+    owners_ = {};
+    oldest_ = 0;
+  }
+
+ private:
+  std::int32_t make_place(TokenId token) {
+    if (rows_.size() < most_rows_) {
+      rows_.emplace_back();
+      owners_.push_back(token);
+      return static_cast<std::int32_t>(rows_.size() - 1);
+    }
+    oldest_ %= rows_.size();
+    places_[static_cast<std::size_t>(owners_[oldest_])] = -1;
+    owners_[oldest_] = token;
+    return static_cast<std::int32_t>(oldest_++);
+  }
+
+  std::size_t vocabulary_;
+  std::size_t most_rows_ = 0;
+  std::vector<std::int32_t> places_;  ///< by token, -1: none; empty: nothing was ever written
+  std::vector<Row> rows_;
+  std::vector<TokenId> owners_;  ///< whose a row is
+  std::size_t oldest_ = 0;       ///< of a full table
+};
+
+/// Token recycling (Luo et al., 2024): proposes after a token what the target held likeliest after it where
+/// it was last verified, accepted or not. The target's candidates that verification throws away become the
+/// next drafts. Cheap to draft (a look-up a node), so it lives from broad trees. The paper's tree is fixed;
+/// here a policy's.
+class RecyclingDrafter final : public Drafter {
+ public:
+  RecyclingDrafter(std::shared_ptr<SuccessorTable> table, bool prompts)
+      : table_(std::move(table)), prompts_(prompts) {}
+
+  std::string_view name() const override { return "recycling"; }
+  DrafterTraits traits() const override {
+    return {.has_probabilities = false, .learns = true, .learns_across_texts = true};
+  }
+  std::optional<TargetWants> target_wants() const override {
+    return TargetWants{.top_k = kSuccessors, .prompts = prompts_};
+  }
+
+  void reset() override {}
+  void sync(const AcceptedRows&) override {}
+
+  void saw(const TargetRows& rows) override {
+    for (std::size_t i = 0; i < rows.tokens.size(); ++i) learn(rows, i);
+    // Where the text itself goes on counts more than where it might have.
+    for (const std::int32_t row : rows.kept) learn(rows, static_cast<std::size_t>(row));
+  }
+
+  void expand(DraftTree& tree, std::span<const std::int32_t> frontier,
+              const ExpandOptions& options) override {
+    int left = options.max_nodes;
+    for (const std::int32_t node : frontier) {
+      const SuccessorTable::Row* const row = table_->find(tree.tokens()[static_cast<std::size_t>(node)]);
+      if (row == nullptr) continue;
+      const int children = std::min({row->count, options.top_k, left});
+      left -= children;
+      for (int i = 0; i < children; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        tree.add(node, row->tokens[at], row->log_probs[at], options.proposer);
+      }
+    }
+  }
+
+ private:
+  /// Probabilities among the row's largest logits alone.
+  void learn(const TargetRows& rows, std::size_t i) {
+    SuccessorTable::Row* const row = table_->take(rows.tokens[i]);
+    if (row == nullptr) return;
+    const std::size_t first = i * static_cast<std::size_t>(rows.top_k);
+    row->count = std::min(rows.top_k, kSuccessors);
+    const double largest = rows.top_logits[first];
+    double sum = 0;
+    for (int k = 0; k < row->count; ++k)
+      sum += elementary::exp(rows.top_logits[first + static_cast<std::size_t>(k)] - largest);
+    const double log_sum = largest + elementary::log(sum);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(row->count); ++k) {
+      row->tokens[k] = rows.top_tokens[first + k];
+      row->log_probs[k] = static_cast<float>(rows.top_logits[first + k] - log_sum);
+    }
+  }
+
+  std::shared_ptr<SuccessorTable> table_;
+  bool prompts_;
+};
+
+class RecyclingModel final : public DrafterModel {
+ public:
+  explicit RecyclingModel(std::int64_t vocabulary)
+      : tables_([vocabulary] { return std::make_shared<SuccessorTable>(vocabulary); }, kUsualBytes) {}
+
+  std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
+    const bool prompts = settings.own.flag("prompts", false);
+    std::shared_ptr<SuccessorTable> table = tables_.of(settings.owner);
+    // What is to leave nothing writes into a table of its own.
+    if (!settings.keep_output) table = std::make_shared<SuccessorTable>(*table);
+    return std::make_unique<RecyclingDrafter>(std::move(table), prompts);
+  }
+  void forget_learnt() override { tables_.clear(); }
+  std::int64_t learnt_bytes() const override { return tables_.bytes(); }
+  void limit_learnt(std::int64_t bytes) override { tables_.limit(bytes); }
+  bool drop_learnt() override { return tables_.drop_oldest(); }
+
+ private:
+  static constexpr std::int64_t kUsualBytes = std::int64_t{1} << 26;  ///< of all owners
+  mutable OwnersMemory<SuccessorTable> tables_;
+};
+
+}  // namespace
+
+std::unique_ptr<DrafterModel> load_recycling_drafter(const DrafterSource& source) {
+  return std::make_unique<RecyclingModel>(source.target.config().vocab);
+}
+
+}  // namespace augur
