@@ -22,6 +22,7 @@ struct SpeculationType {
   std::string name;   ///< as in SpeculationPlan::drafters
   std::string alias;  ///< llama.cpp's name for it; may be empty
   bool needs_draft_model = false;
+  std::string summary;  ///< what it proposes, in half a line
 };
 std::vector<SpeculationType> speculation_types();
 

@@ -51,7 +51,7 @@ struct SpeculationPlan {
   /// config.json says (exit_layer), otherwise a quarter of them.
   std::optional<int> exit_layer;
 
-  /// [drafter] Settings that drafters have of their own, by "TYPE.KEY", as docs/drafters.md lists them; as
+  /// [drafter] Settings that drafters have of their own, by "TYPE.KEY", as their summaries name them; as
   /// text TYPE.KEY=VALUE[;TYPE.KEY=VALUE...]. Those of a type that does not draft are not looked at.
   std::map<std::string, std::string> drafter_settings;
 

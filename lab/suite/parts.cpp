@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <string_view>
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "draft/detect.h"
+#include "draft/registry.h"
 #include "files/json_reader.h"
+#include "policy/registry.h"
 
 namespace augur {
 namespace {
@@ -70,6 +72,18 @@ void add_parts(const fs::path& folder, const std::string& prefix, const Fingerpr
   }
 }
 
+/// The settings without those that say how much is verified, which is for a budget to say.
+std::string without_size(std::string_view settings) {
+  std::string out;
+  for (std::string_view rest = settings; !rest.empty();) {
+    const std::string_view setting = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), setting.size() + 1));
+    if (setting.starts_with("n-max=") || setting.starts_with("size=")) continue;
+    out += fmt::format("{}{}", out.empty() ? "" : ",", setting);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<FoundPart> find_parts(const fs::path& parts, const Fingerprint& target) {
@@ -82,12 +96,18 @@ std::vector<FoundPart> find_parts(const fs::path& parts, const Fingerprint& targ
 }
 
 std::vector<std::string> default_methods(const std::vector<FoundPart>& parts, bool quick, bool budgeted) {
-  static const std::set<std::string> kPolicyParts = {"hetero", "c2t", "acceptance"};
+  const auto is_policy = [](const std::string& kind) {
+    return std::any_of(policy_types().begin(), policy_types().end(),
+                       [&](const PolicyType& policy) { return policy.name == kind; });
+  };
   const auto sized = [&](const char* shape, const char* size) {
     return std::string(shape) + (budgeted ? "" : size);
   };
-  std::vector<std::string> methods = {"plain", sized("ngram:n-min=3", ",n-max=8")};
-  if (!quick) methods.push_back("suffix:policy=auto");
+  std::vector<std::string> methods = {"plain"};
+  for (const DrafterType& type : drafter_types()) {
+    if (type.suite.empty() || (quick && !type.quick)) continue;
+    methods.push_back(fmt::format("{}:{}", type.name, budgeted ? without_size(type.suite) : type.suite));
+  }
   for (const FoundPart& drafter : parts) {
     if (!drafter.drafter) continue;
     const std::string base = fmt::format("{}:model={},", drafter.kind, drafter.name);
@@ -96,12 +116,16 @@ std::vector<std::string> default_methods(const std::vector<FoundPart>& parts, bo
     if (!block) methods.push_back(base + sized("topk=4,depth=4", ",size=16"));
     if (!block && !quick) methods.push_back(base + sized("topk=8,depth=6", ",size=32"));
     for (const FoundPart& part : parts) {
-      if (part.drafter || kPolicyParts.count(part.kind) == 0 || quick) continue;
+      if (part.drafter || !is_policy(part.kind) || quick) continue;
       if (!part.made_for.empty() && part.made_for != drafter.kind + " " + drafter.name) continue;
       const std::string named = part.belongs_to(drafter) ? std::string() : ":model=" + part.name;
       methods.push_back(fmt::format("{}policy={}{}", base, part.kind, named));
     }
-    methods.push_back(base + "policy=auto");
+    for (const PolicyType& policy : policy_types()) {
+      if (policy.suite == PolicyType::Suite::No || (quick && policy.suite != PolicyType::Suite::Quick))
+        continue;
+      methods.push_back(fmt::format("{}policy={}", base, policy.name));
+    }
     methods.push_back(fmt::format("{},ngram:model={},policy=auto", drafter.kind, drafter.name));
   }
   return methods;

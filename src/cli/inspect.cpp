@@ -286,7 +286,7 @@ void add_inspect(CLI::App& app, Action& action) {
     action = [options] {
       if (!options->costs) return inspect(options->model, options->json);
       options->engine.model = options->model;
-      if (options->engine.draft_model.empty()) options->engine.speculation.drafters = {"ngram"};
+      options->engine.speculation.drafters = {"none"};  // nothing is to be measured before it is asked for
       return inspect_costs(options->engine, options->anew, options->json);
     };
   });

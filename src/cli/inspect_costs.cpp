@@ -7,6 +7,7 @@
 #include "base/cpu.h"
 #include "cli/engine_flags.h"
 #include "cli/output.h"
+#include "engine/engine_access.h"
 
 namespace augur::cli {
 namespace {
@@ -105,7 +106,8 @@ void print(const MeasuredCosts& costs, const ModelInfo& info, Output& out) {
 
 int inspect_costs(const EngineOptions& options, bool anew, bool json) {
   Engine engine = load_engine(options);
-  const MeasuredCosts costs = engine.costs(anew);
+  EngineAccess::measure_costs(engine, anew);
+  const MeasuredCosts costs = EngineAccess::known_costs(engine);
   Output out;
   if (json) {
     out.line(to_json(costs, engine.info()).dump(2));

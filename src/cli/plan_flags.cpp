@@ -55,10 +55,13 @@ void add_flag_of(CLI::App& command, const PlanKey& key, SpeculationPlan& plan) {
   }
 }
 
-std::string type_names() {
-  std::string names = "none, auto";
-  for (const SpeculationType& type : speculation_types()) names += ", " + type.name;
-  return names;
+/// Every type with what it proposes, a line each.
+std::string type_summaries() {
+  std::string lines;
+  for (const SpeculationType& type : speculation_types()) {
+    lines += fmt::format("\n{}: {}", type.name, type.summary);
+  }
+  return lines;
 }
 
 bool needs_draft_model(const std::string& name) {
@@ -86,11 +89,10 @@ void add_speculation_flags(CLI::App& command, SpeculationPlan& plan) {
               throw CLI::ValidationError("--spec-type", error.what());
             }
           },
-          type_names() +
-              "; several draft one tree together: eagle3,ngram. auto: what the files of -md are made for. "
-              "Default: none; with -md auto, and under the policy auto ngram beside it. Settings may follow, "
-              "as "
-              "in eagle3:policy=hetero,topk=8; flags come on top")
+          "What drafts; several draft one tree together: eagle3,ngram. Default: none; with -md auto, and "
+          "under the policy auto ngram beside it. Settings may follow, as in eagle3:policy=hetero,topk=8; "
+          "flags come on top\nnone: nothing\nauto: what the files of -md are made for" +
+              type_summaries())
       ->type_name("TYPE[,TYPE...]");
   for (const PlanKey& key : plan_keys()) {
     if (command.get_option_no_throw(std::string(key.flag)) == nullptr) add_flag_of(command, key, plan);

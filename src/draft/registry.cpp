@@ -10,7 +10,7 @@ namespace augur {
 #undef AUGUR_DRAFTER
 
 std::span<const DrafterType> drafter_types() {
-#define AUGUR_DRAFTER(load, name, alias, needs_head, projects) {name, alias, needs_head, projects, load},
+#define AUGUR_DRAFTER(loader, ...) {.load = loader, __VA_ARGS__},
   static constexpr DrafterType kTypes[] = {
 #include "draft/drafter_types.inc"
   };

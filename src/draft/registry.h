@@ -68,11 +68,16 @@ struct DrafterSource {
 };
 
 struct DrafterType {
-  std::string_view name;
-  std::string_view alias;  ///< llama.cpp's name for it; may be empty
-  bool needs_head = false;
-  bool projects = false;  ///< ends in a VocabularyHead: DrafterSource::vocabulary has a meaning
   std::unique_ptr<DrafterModel> (*load)(const DrafterSource& source) = nullptr;
+  std::string_view name;
+  std::string_view alias = {};    ///< llama.cpp's name for it; empty: it has none
+  bool needs_head = false;        ///< DrafterSource::head: a draft model or head
+  bool projects = false;          ///< ends in a VocabularyHead: DrafterSource::vocabulary has a meaning
+  std::string_view summary = {};  ///< what it proposes, in half a line, for --help and README's table
+  /// Its settings as a method that the suite compares by itself (default_methods()), where it needs no files;
+  /// empty: it is none. A method of a type with files comes with the files.
+  std::string_view suite = {};
+  bool quick = false;  ///< also with --quick
 };
 
 /// Every drafter type there is. A new one is a new file and one line in drafter_types.inc.

@@ -44,7 +44,8 @@ EngineOptions::NamedDraftModel EngineOptions::NamedDraftModel::parse(std::string
 std::vector<SpeculationType> speculation_types() {
   std::vector<SpeculationType> types;
   for (const DrafterType& type : drafter_types()) {
-    types.push_back({std::string(type.name), std::string(type.alias), type.needs_head});
+    types.push_back(
+        {std::string(type.name), std::string(type.alias), type.needs_head, std::string(type.summary)});
   }
   return types;
 }
@@ -406,10 +407,10 @@ Decoder& EngineAccess::decoder(Engine& engine) {
   return *engine.impl_->decoder;
 }
 
-void EngineAccess::measure_costs(Engine& engine) {
+void EngineAccess::measure_costs(Engine& engine, bool anew) {
   SpeculationPlan every = engine.impl_->plan;
   every.drafters = engine.impl_->drafters.names();
-  engine.impl_->costs->prepare(every);
+  engine.impl_->costs->prepare(every, anew);
 }
 
 Model& EngineAccess::model(Engine& engine) {

@@ -15,7 +15,8 @@ namespace augur {
 #undef AUGUR_POLICY
 
 std::span<const PolicyType> policy_types() {
-#define AUGUR_POLICY(load, name, limits, summary) {name, limits, summary, load},
+  using Suite = PolicyType::Suite;
+#define AUGUR_POLICY(loader, ...) {.load = loader, __VA_ARGS__},
   static constexpr PolicyType kTypes[] = {
 #include "policy/policy_types.inc"
   };
@@ -34,7 +35,7 @@ const PolicyType& find_policy_type(std::string_view name) {
 
 namespace {
 
-/// What policy_types.inc says of the limit; empty: nothing.
+/// What PolicyType::limits says of the limit; empty: nothing.
 std::string_view mention(const PolicyType& policy, const PlanKey& limit) {
   std::string_view rest = policy.limits;
   while (!rest.empty()) {

@@ -62,10 +62,20 @@ class PolicyModel {
 };
 
 struct PolicyType {
-  std::string_view name;
-  std::string_view limits;   ///< keys of the plan's limits that it reads, as policy_types.inc has them
-  std::string_view summary;  ///< half a line for --help
+  /// Whether the suite compares it by itself (default_methods()), with every drafter that has files and
+  /// settings as they are. One that has a part is compared wherever its part is found.
+  enum class Suite { No, Yes, Quick };  ///< Quick: also with --quick
+
   std::unique_ptr<PolicyModel> (*load)(const PolicySource& source) = nullptr;
+  std::string_view name;
+  /// Keys of the plan's limits that it reads; KEY?FLAG: with that setting of its own only, KEY!FLAG: without
+  /// it.
+  std::string_view limits = {};
+  std::string_view summary = {};  ///< half a line, for --help and README's table
+  Suite suite = Suite::No;
+  /// It may find a whole text not worth drafting for, by the times that it measures: what it drafts differs
+  /// from run to run.
+  bool may_decode_plainly = false;
 };
 
 /// Every policy there is. A new one is a new file and one line in policy_types.inc.

@@ -430,6 +430,13 @@ TEST_F(EngineTest, RefusesWhatItCannotDo) {
   request.speculation = speculation({"ngram"});
   request.speculation->ngram_max = 65;
   EXPECT_THAT(refusal(request), HasSubstr("ngram_max"));
+  request.speculation = speculation({"recycling"});
+  request.speculation->drafter_settings = {{"recycling.colour", "red"}};
+  EXPECT_THAT(refusal(request), HasSubstr("drafter recycling: unknown setting 'colour'; known: prompts"));
+  request.speculation->drafter_settings = {{"recycling.prompts", "x"}};
+  EXPECT_THAT(refusal(request), HasSubstr("drafter recycling: prompts: expected 0 or 1, found 'x'"));
+  request.speculation->drafter_settings = {{"telepathy.prompts", "1"}};
+  EXPECT_THAT(refusal(request), HasSubstr("telepathy"));
   request.speculation = speculation({"draft"});
   request.speculation->draft_max = 0;
   EXPECT_THAT(refusal(request), HasSubstr("draft_max"));
