@@ -5,8 +5,8 @@
 #include <cassert>
 #include <numeric>
 
-#include "draft/usual_sizes.h"
 #include "kernels/ops.h"
+#include "tree/usual_sizes.h"
 
 namespace augur {
 namespace {

@@ -14,8 +14,8 @@ namespace augur {
 /// What texts leave for later ones, each owner's apart: what one has written is never proposed to another. Of
 /// bounded size over all owners; what was used least recently goes first. One thread at a time.
 ///
-/// A Memory has: bytes(), 0 where it holds nothing; limit_bytes(bytes), no more than so many from here on;
-/// clear(); and release(), which also gives back what it took.
+/// A Memory has: bytes(), what it takes, 0 once it was released; limit_bytes(bytes), no more than so many
+/// from here on; clear(); and release(), which also gives back what it took.
 template <class Memory>
 class OwnersMemory {
  public:

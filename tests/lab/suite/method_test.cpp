@@ -1,14 +1,18 @@
 #include "lab/suite/method.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "draft/registry.h"
 #include "files/json_reader.h"
 #include "lab/suite/parts.h"
+#include "policy/registry.h"
 #include "support/error_of.h"
 #include "support/temporary_folder.h"
 
@@ -129,6 +133,25 @@ TEST(DefaultMethods, BeginWithPlainAndUsePartsWithTheirOwnDrafterOnly) {
   EXPECT_THAT(methods, Contains("eagle3,ngram:model=head,policy=auto"));
   for (const std::string& text : methods) EXPECT_NO_THROW(parse_method(text, {})) << text;
   EXPECT_LT(default_methods(parts, true).size(), methods.size());
+}
+
+TEST(DefaultMethods, HaveWhatIsRegisteredForThem) {
+  const std::vector<FoundPart> parts = {{"head", "eagle3", true, ""}};
+  for (const bool quick : {false, true}) {
+    const std::vector<std::string> methods = default_methods(parts, quick);
+    for (const DrafterType& type : drafter_types()) {
+      const std::string text = fmt::format("{}:{}", type.name, type.suite);
+      EXPECT_EQ(std::count(methods.begin(), methods.end(), text),
+                !type.suite.empty() && (type.quick || !quick) ? 1 : 0)
+          << text;
+    }
+    for (const PolicyType& policy : policy_types()) {
+      if (policy.suite == PolicyType::Suite::No) continue;
+      const auto wanted = !quick || policy.suite == PolicyType::Suite::Quick ? 1 : 0;
+      const std::string text = fmt::format("eagle3:model=head,policy={}", policy.name);
+      EXPECT_EQ(std::count(methods.begin(), methods.end(), text), wanted) << text;
+    }
+  }
 }
 
 TEST(WithMethodFiles, AFileStandsForItsLines) {

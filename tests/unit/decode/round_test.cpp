@@ -154,7 +154,6 @@ class JudgingPolicy final : public TreePolicy {
 class TellingPolicy final : public TreePolicy {
  public:
   TellingPolicy(StepForecast forecast, std::string& calls) : forecast_(forecast), calls_(calls) {}
-  std::string_view name() const override { return "telling"; }
   void begin(const RoundInfo&) override {
     calls_ += "b";
     begun_ = false;

@@ -37,6 +37,15 @@ TEST(PlanNames, AliasesAreResolvedWhenAPlanIsRead) {
   EXPECT_EQ(SpeculationPlan::parse("draft-simple:topk=2"), SpeculationPlan::parse("draft:topk=2"));
 }
 
+TEST(PlanNames, DraftersSettingsGoByCanonicalNames) {
+  const auto settings = [](const char* plan) { return SpeculationPlan::parse(plan).drafter_settings; };
+  EXPECT_THAT(settings("ngram-simple:drafter=ngram-simple.x=1;suffix.y.z=2"),
+              ElementsAre(testing::Pair("ngram.x", "1"), testing::Pair("suffix.y.z", "2")));
+  EXPECT_THAT(error_of([&] { settings("ngram:drafter=telepathy.x=1"); }), HasSubstr("'telepathy'"));
+  EXPECT_THAT(error_of([&] { settings("ngram:drafter=ngram.x=1;ngram-simple.x=1"); }),
+              HasSubstr("ngram.x is given twice"));
+}
+
 TEST(PlanNames, UnknownOnesAreRefused) {
   EXPECT_THAT(error_of([] { drafters("telepathy"); }), AllOf(HasSubstr("'telepathy'"), HasSubstr("eagle3")));
   EXPECT_THAT(error_of([] { drafters("ngram,,draft"); }), HasSubstr("''"));
