@@ -55,12 +55,12 @@ class Workload {
     const int most_rows = *std::max_element(options.rows.begin(), options.rows.end());
     x_stride_ = activation_stride(options.k);
     y_stride_ = shape.panels() * PackedMatrix::kPanel;
-    const std::int64_t row = row_bytes(shape.input_type(), x_stride_);
+    const std::int64_t row = row_bytes(shape.input_form(), x_stride_);
     x_ = Buffer<std::byte>(static_cast<std::size_t>(most_rows * row));
     y_ = Buffer<float>(static_cast<std::size_t>(most_rows * y_stride_));
     const std::vector<float> values = random_values(static_cast<std::size_t>(most_rows * options.k), 2);
     for (std::int64_t r = 0; r < most_rows; ++r) {
-      convert_row(values.data() + r * options.k, options.k, shape.input_type(), x_.data() + r * row);
+      convert_row(values.data() + r * options.k, options.k, shape.input_form(), x_.data() + r * row);
     }
   }
 

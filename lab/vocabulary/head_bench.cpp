@@ -80,7 +80,7 @@ class LoneRouter {
   LoneRouter(Backend& backend, const ClusterPart& part)
       : backend_(backend),
         router_(part, DType::BF16),
-        inputs_(DType::BF16, activation_stride(part.inputs()), 1) {}
+        inputs_(router_.input_form(), activation_stride(part.inputs()), 1) {}
 
   double ms(std::span<const HeadRow> rows) {
     const auto count = static_cast<int>(rows.size());
@@ -90,7 +90,8 @@ class LoneRouter {
     backend_.pool.run([&](Team& team) {
       const Range mine = team.split(count);
       for (std::int64_t r = mine.begin; r < mine.end; ++r) {
-        convert_row(rows[static_cast<std::size_t>(r)].state, router_.inputs(), DType::BF16, inputs_.row(r));
+        convert_row(rows[static_cast<std::size_t>(r)].state, router_.inputs(), router_.input_form(),
+                    inputs_.row(r));
       }
       team.barrier();
       router_.run(team, backend_.kernels, count, inputs_.row(0), inputs_.stride());

@@ -144,7 +144,7 @@ void ExampleCollector::take(const HeadWeights& weights, std::span<const HeadRow>
     ++e.inputs.rows;
     float* out = e.inputs.row(e.inputs.rows - 1);
     if (input_ == RouterInput::State) {
-      load_head_row(weights, row.state, DType::F32, out);
+      load_head_row(weights, row.state, InputForm::F32, out);
     } else {
       if (weights.embedding == nullptr || row.previous == nullptr) {
         throw Error(

@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "base/thread_pool.h"
+#include "kernels/input_form.h"
 #include "kernels/kv_page.h"
 
 namespace augur {
@@ -74,8 +75,8 @@ struct AttentionCall {
   const std::int64_t* contiguous = nullptr;    ///< [rows]
   const std::int32_t* gather = nullptr;        ///< absolute slots
   const std::int32_t* gather_begin = nullptr;  ///< [rows + 1]; null when no row gathers
-  DType out_type = DType::BF16;
-  void* out = nullptr;  ///< [rows, out_stride] of out_type
+  InputForm out_form = InputForm::BF16;        ///< or F32: as the next product reads it
+  void* out = nullptr;                         ///< [rows, out_stride] of out_form
   std::int64_t out_stride = 0;
 };
 

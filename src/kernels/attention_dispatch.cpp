@@ -64,7 +64,7 @@ AttentionItem make_item(const AttentionCall& call, std::int64_t index, int group
   const Range rows = split_range(call.rows, fold_order(index % groups, groups), groups);
   const std::int64_t head_bytes = kv_head_bytes(call.kv);
   const std::int64_t column = kv_head * heads * call.kv.head_dim;
-  const bool out_bf16 = call.out_type == DType::BF16;
+  const bool out_bf16 = call.out_form == InputForm::BF16;
   const std::int64_t skipped = slots_skipped(call, rows);
   const bool quantised = call.kv.type == DType::Q8_0;
   return {

@@ -32,7 +32,7 @@ namespace augur {
 /// then added to y.
 struct GemmCall {
   const PackedMatrix* weight = nullptr;
-  const void* x = nullptr;  ///< [rows, x_stride] of weight->input_type(); columns k..padded_k are zero
+  const void* x = nullptr;  ///< [rows, x_stride] of weight->input_form(); columns k..padded_k are zero
   /// Elements between rows, >= padded_k, multiple of 32; fine rows: activation_stride(k). x is 64-byte
   /// aligned.
   std::int64_t x_stride = 0;

@@ -24,7 +24,7 @@ GemmTask make_task(const GemmCall& call, Range panels, const GemmPlan& plan) {
       .panels = panels.size(),
       .steps = weight.steps(),
       .x = static_cast<const char*>(call.x),
-      .x_stride = row_bytes(weight.input_type(), call.x_stride),
+      .x_stride = row_bytes(weight.input_form(), call.x_stride),
       .rows = call.rows,
       .y = call.y + column - call.first_panel * PackedMatrix::kPanel,
       .y_stride = call.y_stride,

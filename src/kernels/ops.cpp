@@ -38,13 +38,13 @@ HWY_INLINE void ScaleByWeight(const float* x, const float* weight, float inverse
   });
 }
 
-void RmsNorm(const float* x, const float* weight, float eps, std::int64_t n, DType out_type, void* out) {
+void RmsNorm(const float* x, const float* weight, float eps, std::int64_t n, InputForm form, void* out) {
   const float squares = Sum16(n, [&](auto d, std::int64_t i) HWY_ATTR {
     const auto v = hn::LoadU(d, x + i);
     return hn::Mul(v, v);
   });
   const float inverse = 1.0f / std::sqrt(squares / static_cast<float>(n) + eps);
-  if (out_type == DType::BF16) {
+  if (form == InputForm::BF16) {
     ScaleByWeight(x, weight, inverse, n, static_cast<BF16*>(out));
   } else {
     ScaleByWeight(x, weight, inverse, n, static_cast<float*>(out));
@@ -68,26 +68,26 @@ HWY_INLINE void MulPanelsTo(const float* gate_up, std::int64_t pairs, T* out) {
 }
 
 template <class Activation>
-HWY_INLINE void MulPanels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
-  if (out_type == DType::BF16) {
+HWY_INLINE void MulPanels(const float* gate_up, std::int64_t pairs, InputForm form, void* out) {
+  if (form == InputForm::BF16) {
     MulPanelsTo<Activation>(gate_up, pairs, static_cast<BF16*>(out));
   } else {
     MulPanelsTo<Activation>(gate_up, pairs, static_cast<float*>(out));
   }
 }
 
-void SiluMulPanels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
-  MulPanels<SiluTimes>(gate_up, pairs, out_type, out);
+void SiluMulPanels(const float* gate_up, std::int64_t pairs, InputForm form, void* out) {
+  MulPanels<SiluTimes>(gate_up, pairs, form, out);
 }
-void GeluMulPanels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
-  MulPanels<GeluTimes>(gate_up, pairs, out_type, out);
+void GeluMulPanels(const float* gate_up, std::int64_t pairs, InputForm form, void* out) {
+  MulPanels<GeluTimes>(gate_up, pairs, form, out);
 }
-void ClampedSwigluPanels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
-  MulPanels<ClampedSwiglu>(gate_up, pairs, out_type, out);
+void ClampedSwigluPanels(const float* gate_up, std::int64_t pairs, InputForm form, void* out) {
+  MulPanels<ClampedSwiglu>(gate_up, pairs, form, out);
 }
 
-void SiluMul(const float* gate, const float* up, std::int64_t n, DType out_type, void* out) {
-  if (out_type == DType::BF16) {
+void SiluMul(const float* gate, const float* up, std::int64_t n, InputForm form, void* out) {
+  if (form == InputForm::BF16) {
     SiluMulTo(gate, up, n, static_cast<BF16*>(out));
   } else {
     SiluMulTo(gate, up, n, static_cast<float*>(out));
@@ -216,8 +216,9 @@ HWY_AFTER_NAMESPACE();
 namespace augur {
 
 namespace {
-[[maybe_unused]] bool is_row_type(DType type) {
-  return type == DType::BF16 || type == DType::F32 || type == DType::Q8_0;
+/// What all row operations give.
+[[maybe_unused]] bool gives(InputForm form) {
+  return form != InputForm::Blocks16;
 }
 }  // namespace
 
@@ -253,50 +254,49 @@ void limit_ops_to(Isa isa) {
   }
 }
 
-void rms_norm(const float* x, const float* weight, float eps, std::int64_t n, DType out_type, void* out) {
-  assert(n > 0 && (is_row_type(out_type) || out_type == DType::I16));
+void rms_norm(const float* x, const float* weight, float eps, std::int64_t n, InputForm form, void* out) {
+  assert(n > 0);
   auto* blocks = static_cast<QuantBlock*>(out);
-  if (out_type == DType::Q8_0) return rms_norm_quantized(x, weight, eps, n, blocks);
-  if (out_type == DType::I16) return rms_norm_quantized(x, weight, eps, n, blocks, fine_rest(blocks, n));
-  HWY_DYNAMIC_DISPATCH(RmsNorm)(x, weight, eps, n, out_type, out);
+  if (form == InputForm::Blocks8) return rms_norm_quantized(x, weight, eps, n, blocks);
+  if (form == InputForm::Blocks16) return rms_norm_quantized(x, weight, eps, n, blocks, fine_rest(blocks, n));
+  HWY_DYNAMIC_DISPATCH(RmsNorm)(x, weight, eps, n, form, out);
 }
 
-void silu_mul(const float* gate, const float* up, std::int64_t n, DType out_type, void* out) {
-  assert(is_row_type(out_type));
-  if (out_type == DType::Q8_0) return silu_mul_quantized(gate, up, n, static_cast<QuantBlock*>(out));
-  HWY_DYNAMIC_DISPATCH(SiluMul)(gate, up, n, out_type, out);
+void silu_mul(const float* gate, const float* up, std::int64_t n, InputForm form, void* out) {
+  assert(gives(form));
+  if (form == InputForm::Blocks8) return silu_mul_quantized(gate, up, n, static_cast<QuantBlock*>(out));
+  HWY_DYNAMIC_DISPATCH(SiluMul)(gate, up, n, form, out);
 }
 
-void silu_mul_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
-  assert(is_row_type(out_type));
-  if (out_type == DType::Q8_0) {
+void silu_mul_panels(const float* gate_up, std::int64_t pairs, InputForm form, void* out) {
+  assert(gives(form));
+  if (form == InputForm::Blocks8) {
     return silu_mul_panels_quantized(gate_up, pairs, static_cast<QuantBlock*>(out));
   }
-  HWY_DYNAMIC_DISPATCH(SiluMulPanels)(gate_up, pairs, out_type, out);
+  HWY_DYNAMIC_DISPATCH(SiluMulPanels)(gate_up, pairs, form, out);
 }
 
-void gelu_mul_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
-  assert(is_row_type(out_type));
-  if (out_type == DType::Q8_0) {
+void gelu_mul_panels(const float* gate_up, std::int64_t pairs, InputForm form, void* out) {
+  assert(gives(form));
+  if (form == InputForm::Blocks8) {
     return gelu_mul_panels_quantized(gate_up, pairs, static_cast<QuantBlock*>(out));
   }
-  HWY_DYNAMIC_DISPATCH(GeluMulPanels)(gate_up, pairs, out_type, out);
+  HWY_DYNAMIC_DISPATCH(GeluMulPanels)(gate_up, pairs, form, out);
 }
 
-void clamped_swiglu_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out) {
-  assert(is_row_type(out_type));
-  if (out_type == DType::Q8_0) {
+void clamped_swiglu_panels(const float* gate_up, std::int64_t pairs, InputForm form, void* out) {
+  assert(gives(form));
+  if (form == InputForm::Blocks8) {
     return clamped_swiglu_panels_quantized(gate_up, pairs, static_cast<QuantBlock*>(out));
   }
-  HWY_DYNAMIC_DISPATCH(ClampedSwigluPanels)(gate_up, pairs, out_type, out);
+  HWY_DYNAMIC_DISPATCH(ClampedSwigluPanels)(gate_up, pairs, form, out);
 }
 
-void convert_row(const float* x, std::int64_t n, DType out_type, void* out) {
-  assert(is_row_type(out_type) || out_type == DType::I16);
+void convert_row(const float* x, std::int64_t n, InputForm form, void* out) {
   auto* blocks = static_cast<QuantBlock*>(out);
-  if (out_type == DType::Q8_0) return quantize_row(x, n, blocks);
-  if (out_type == DType::I16) return quantize_row_fine(x, n, blocks, fine_rest(blocks, n));
-  if (out_type == DType::BF16) {
+  if (form == InputForm::Blocks8) return quantize_row(x, n, blocks);
+  if (form == InputForm::Blocks16) return quantize_row_fine(x, n, blocks, fine_rest(blocks, n));
+  if (form == InputForm::BF16) {
     HWY_DYNAMIC_DISPATCH(ToBf16)(x, n, static_cast<BF16*>(out));
   } else if (out != x) {
     std::memcpy(out, x, static_cast<std::size_t>(n) * sizeof(float));

@@ -4,16 +4,15 @@
 #include <vector>
 
 #include "base/cpu.h"
-#include "base/dtype.h"
+#include "kernels/input_form.h"
 
 namespace augur {
 
 // Row operations of the transformer outside the products. All work on one row (or one head of one row), so a
-// row's result cannot depend on its neighbours. Float32 arithmetic; `out_type` outputs are as the next
-// product wants them: F32, BF16 (rounded to nearest even), Q8_0, by which QuantBlocks are meant
-// (quant_rows.h; a last block that n does not fill gets zeros), or, of rms_norm() and convert_row(), I16, by
-// which fine rows are meant. Pointers need no alignment. Float32 outputs
-// may be the same array as an input; outputs do not overlap inputs otherwise.
+// row's result cannot depend on its neighbours. Float32 arithmetic; outputs in `form` are as the next product
+// wants them: bf16 is rounded to nearest even, a last block that n does not fill gets zeros, and only
+// rms_norm() and convert_row() give Blocks16. Pointers need no alignment. Float32 outputs may be the same
+// array as an input; outputs do not overlap inputs otherwise.
 //
 // Law: results have the same bits in every instruction set. Each element is computed with separately rounded
 // multiplications and additions (never fused, because the portable variant could not follow at any speed);
@@ -24,25 +23,25 @@ namespace augur {
 void limit_ops_to(Isa isa);
 
 /// out[i] = x[i] / sqrt(mean(x^2) + eps) * weight[i], i < n.
-void rms_norm(const float* x, const float* weight, float eps, std::int64_t n, DType out_type, void* out);
+void rms_norm(const float* x, const float* weight, float eps, std::int64_t n, InputForm form, void* out);
 
 /// out[i] = silu(gate[i]) * up[i], silu(v) = v / (1 + e^-v).
-void silu_mul(const float* gate, const float* up, std::int64_t n, DType out_type, void* out);
+void silu_mul(const float* gate, const float* up, std::int64_t n, InputForm form, void* out);
 
 /// The same for `pairs` pairs of 16 gate values and 16 up values, side by side as a gate_up product leaves
 /// them: out[16 * pairs].
-void silu_mul_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out);
+void silu_mul_panels(const float* gate_up, std::int64_t pairs, InputForm form, void* out);
 
 /// silu_mul_panels() with gelu in place of silu: GELU's approximation with tanh, v / (1 + e^-2u) of
 /// u = sqrt(2 / pi) (v + 0.044715 v^3).
-void gelu_mul_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out);
+void gelu_mul_panels(const float* gate_up, std::int64_t pairs, InputForm form, void* out);
 
 /// silu_mul_panels() with gpt-oss's function: (up + 1) * gate / (1 + e^(-1.702 gate)), gate at most 7 and up
 /// from -7 to 7.
-void clamped_swiglu_panels(const float* gate_up, std::int64_t pairs, DType out_type, void* out);
+void clamped_swiglu_panels(const float* gate_up, std::int64_t pairs, InputForm form, void* out);
 
-/// Rounds, quantises or copies a float32 row to `out_type`.
-void convert_row(const float* x, std::int64_t n, DType out_type, void* out);
+/// Rounds, quantises or copies a float32 row to `form`.
+void convert_row(const float* x, std::int64_t n, InputForm form, void* out);
 
 /// Rotates the halves of one head in place (Hugging Face's rotate_half): for i < n/2,
 /// (x[i], x[i+n/2]) -> (x[i] c[i] - x[i+n/2] s[i], x[i+n/2] c[i] + x[i] s[i]).

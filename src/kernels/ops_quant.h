@@ -1,5 +1,5 @@
 #pragma once
-// The quantising forms of row operations: ops.cpp calls them for out_type Q8_0. `out`: QuantBlock[].
+// The quantising forms of row operations: ops.cpp calls them for Blocks8. `out`: QuantBlock[].
 #include <cstdint>
 
 #include "kernels/quant_rows.h"

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/dtype.h"
+#include "kernels/input_form.h"
 #include "kernels/weight_arena.h"
 
 namespace augur {
@@ -52,9 +53,11 @@ class PackedMatrix {
     fine_ = true;
   }
   bool fine() const { return fine_; }
-  /// What products take the rows of x in: type(), or for quantised types Q8_0 (QuantBlocks) or I16 (fine
-  /// rows).
-  DType input_type() const { return fine_ ? DType::I16 : quantized() ? DType::Q8_0 : type_; }
+  /// What products take the rows of x in.
+  InputForm input_form() const {
+    if (quantized()) return fine_ ? InputForm::Blocks16 : InputForm::Blocks8;
+    return type_ == DType::BF16 ? InputForm::BF16 : InputForm::F32;
+  }
   std::int64_t padded_k() const;
   std::int64_t steps() const;  ///< of a panel, as GemmTask counts them
   std::int64_t panels() const { return (n_ + kPanel - 1) / kPanel; }

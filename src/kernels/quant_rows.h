@@ -1,8 +1,8 @@
 #pragma once
 #include <cstdint>
 
-#include "base/dtype.h"
 #include "kernels/cpu/quant_format.h"
+#include "kernels/input_form.h"
 
 namespace augur {
 
@@ -31,24 +31,6 @@ inline std::int64_t activation_stride(std::int64_t k) {
   constexpr std::int64_t kGrain = 128;  // for quantised weights; K types have whole blocks of 256
   const std::int64_t padded = (k + kGrain - 1) / kGrain * kGrain;
   return padded % 512 == 0 ? padded + 32 : padded;
-}
-
-/// Bytes of `elements` neighbouring values of a row that a product reads, in the type the product wants:
-/// F32, BF16, or for quantised weights Q8_0, which stands for QuantBlock here, or I16, which stands for a
-/// fine row: its QuantBlocks, then, activation_stride(n) elements after their beginning, the QuantBlocks of
-/// what they leave of x, which is x[i] - scale * q[i] (rounded twice). Whole blocks.
-constexpr std::int64_t row_bytes(DType type, std::int64_t elements) {
-  switch (type) {
-    case DType::F32:
-      return 4 * elements;
-    case DType::BF16:
-      return 2 * elements;
-    case DType::I16:
-      return 2 * row_bytes(DType::Q8_0, elements);
-    default:
-      return (elements + QuantBlock::kElements - 1) / QuantBlock::kElements *
-             static_cast<std::int64_t>(sizeof(QuantBlock));
-  }
 }
 
 /// The block law above in plain C++: what every vector variant is compared with. out[ceil(n / 32)]; a last

@@ -79,8 +79,8 @@ class Sums : public InputObserver {
     for (int r = 0; r < input.rows; ++r) {
       for (std::size_t i = 0; i < squares.size(); ++i) {
         const std::size_t at = static_cast<std::size_t>(r * input.stride) + i;
-        const float value = input.type == DType::BF16 ? to_float(static_cast<const BF16*>(input.x)[at])
-                                                      : static_cast<const float*>(input.x)[at];
+        const float value = input.form == InputForm::BF16 ? to_float(static_cast<const BF16*>(input.x)[at])
+                                                          : static_cast<const float*>(input.x)[at];
         squares[i] += static_cast<double>(value) * static_cast<double>(value);
       }
     }

@@ -26,8 +26,8 @@ float gate_of(const float* row, const std::vector<float>& gate) {
 
 /// Panels of gate and up that stay together: a pair, or two where the activation is quantised, in blocks of
 /// 32 columns.
-constexpr std::int64_t panels_at_once(DType down_type) {
-  return down_type == DType::Q8_0 ? 4 : 2;
+constexpr std::int64_t panels_at_once(InputForm form) {
+  return form == InputForm::Blocks8 ? 4 : 2;
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ void ForwardPass::store(Team& team, const float* given) const {
   for (int layer = 0; layer < config_.layers; ++layer) {
     const LayerWeights& weights = layers_[static_cast<std::size_t>(layer)];
     const void* x = prepare_rows(
-        team, ws_, {.into = ws_.block_inputs, .type = weights.qkv.input_type(), .width = config_.hidden},
+        team, ws_, {.into = ws_.block_inputs, .form = weights.qkv.input_form(), .width = config_.hidden},
         rows, given_row);
     // Queries come first. A panel that they share with keys is computed whole.
     const std::int64_t first = heads * config_.head_dim / PackedMatrix::kPanel;
@@ -170,19 +170,19 @@ void ForwardPass::copy_taps(Range rows, int layer) const {
 /// Where this thread finds the rows that the q, k, v products of the layer read.
 const void* ForwardPass::attention_input(Team& team, int index) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
-  const DType type = layer.qkv.input_type();
+  const InputForm form = layer.qkv.input_form();
   if (index == options_.first_layer && options_.attention_input != nullptr) {
     const std::int64_t width = layer.qkv.k();
     const Range rows = team.split(plan_.rows());
     for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-      convert_row(options_.attention_input + r * width, width, type, ws_.given_inputs.row(type, r));
+      convert_row(options_.attention_input + r * width, width, form, ws_.given_inputs.row(form, r));
     }
     team.barrier();  // publishes given_inputs
-    return ws_.given_inputs.row(type, 0);
+    return ws_.given_inputs.row(form, 0);
   }
   return prepare_rows(team, ws_,
                       {.into = ws_.block_inputs,
-                       .type = type,
+                       .form = form,
                        .width = config_.hidden,
                        .weight = data_of(layer.attention_norm),
                        .eps = config_.norm_eps},
@@ -191,13 +191,14 @@ const void* ForwardPass::attention_input(Team& team, int index) const {
 
 /// Where this thread finds what attention gave, as the output product reads it.
 const void* ForwardPass::output_input(Team& team, int index) const {
-  const DType type = layers_[static_cast<std::size_t>(index)].o.input_type();
-  if (type != DType::Q8_0) return ws_.attention_results.row(type, 0);
+  const InputForm form = layers_[static_cast<std::size_t>(index)].o.input_form();
+  if (form != InputForm::Blocks8) return ws_.attention_results.row(form, 0);
   return prepare_rows(
       team, ws_,
-      {.into = ws_.output_inputs, .type = type, .width = std::int64_t{config_.heads} * config_.head_dim},
-      plan_.rows(),
-      [&](std::int64_t r) { return static_cast<const float*>(ws_.attention_results.row(DType::F32, r)); });
+      {.into = ws_.output_inputs, .form = form, .width = std::int64_t{config_.heads} * config_.head_dim},
+      plan_.rows(), [&](std::int64_t r) {
+        return static_cast<const float*>(ws_.attention_results.row(InputForm::F32, r));
+      });
 }
 
 void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
@@ -208,7 +209,7 @@ void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
   const std::int64_t stride = given ? ws_.given_inputs.stride() : ws_.block_inputs.shared.stride();
   observe(team, {.product = ProductInput::Qkv,
                  .layer = index,
-                 .type = layer.qkv.input_type(),
+                 .form = layer.qkv.input_form(),
                  .x = x,
                  .stride = stride,
                  .width = layer.qkv.k(),
@@ -249,7 +250,7 @@ void ForwardPass::multiply(const Team& team, const Product& product, Range panel
   observe(team, {.product = product.name,
                  .layer = product.layer,
                  .expert = product.expert,
-                 .type = product.matrix.input_type(),
+                 .form = product.matrix.input_form(),
                  .x = product.x,
                  .stride = product.x_stride,
                  .width = product.matrix.k(),
@@ -277,7 +278,7 @@ void ForwardPass::multiply_into_residual(Team& team, const BlockEnd& end, Timer&
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     float* added = ws_.block_results.floats(r);
     if (!end.norm.empty()) {
-      rms_norm(added, end.norm.data(), config_.norm_eps, config_.hidden, DType::F32, added);
+      rms_norm(added, end.norm.data(), config_.norm_eps, config_.hidden, InputForm::F32, added);
     }
     add_scaled_row(ws_.residual.floats(r), added, end.scale, config_.hidden);
   }
@@ -292,7 +293,7 @@ void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
   const auto residual = [&](std::int64_t r) { return ws_.residual.floats(r); };
   const void* x = prepare_rows(team, ws_,
                                {.into = ws_.block_inputs,
-                                .type = layer.gate_up.input_type(),
+                                .form = layer.gate_up.input_form(),
                                 .width = config_.hidden,
                                 .weight = data_of(layer.mlp_norm),
                                 .eps = config_.norm_eps},
@@ -304,7 +305,7 @@ void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
                          {.product = {.name = ProductInput::Down,
                                       .layer = index,
                                       .matrix = layer.down,
-                                      .x = ws_.down_inputs.row(layer.down.input_type(), 0),
+                                      .x = ws_.down_inputs.row(layer.down.input_form(), 0),
                                       .x_stride = ws_.down_inputs.stride(),
                                       .rows = rows,
                                       .bias = data_of(layer.down_bias)},
@@ -320,8 +321,8 @@ void ForwardPass::norm_whole_queries_and_keys(Range rows, int index) const {
   const std::int64_t keys = std::int64_t{config_.kv_heads} * config_.head_dim;
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     float* q = ws_.qkv.floats(r);
-    rms_norm(q, layer.q_norm.data(), config_.norm_eps, queries, DType::F32, q);
-    rms_norm(q + queries, layer.k_norm.data(), config_.norm_eps, keys, DType::F32, q + queries);
+    rms_norm(q, layer.q_norm.data(), config_.norm_eps, queries, InputForm::F32, q);
+    rms_norm(q + queries, layer.k_norm.data(), config_.norm_eps, keys, InputForm::F32, q + queries);
   }
 }
 
@@ -333,7 +334,7 @@ void ForwardPass::rotate_and_store(Range items, int index) const {
   const bool norms = config_.layer(index).qk_norm == QkNorm::PerHead;
   const RopeCache& rope = ropes_[config_.kind(index)];
   const auto finish = [&](float* head, const std::vector<float>& norm, std::int64_t row) {
-    if (norms) rms_norm(head, norm.data(), config_.norm_eps, head_dim, DType::F32, head);
+    if (norms) rms_norm(head, norm.data(), config_.norm_eps, head_dim, InputForm::F32, head);
     if (rope.dims() == 0) return;
     const std::int64_t position = batch_.positions[static_cast<std::size_t>(row)];
     rope_rotate(head, rope.cos(position), rope.sin(position), rope.dims());
@@ -363,8 +364,8 @@ void ForwardPass::rotate_and_store(Range items, int index) const {
 void ForwardPass::attend(const Team& team, int index) const {
   const LayerSpec& spec = config_.layer(index);
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
-  const bool bf16 = layer.o.input_type() == DType::BF16;
-  const DType type = bf16 ? DType::BF16 : DType::F32;
+  const bool bf16 = layer.o.input_form() == InputForm::BF16;
+  const InputForm form = bf16 ? InputForm::BF16 : InputForm::F32;
   for (std::size_t s = 0; s < plan_.sequences().size(); ++s) {
     const BatchPlan::Sequence& sequence = plan_.sequences()[s];
     const Range items = plan_.attention_share(s, team.rank(), team.size());
@@ -377,8 +378,8 @@ void ForwardPass::attend(const Team& team, int index) const {
     if (options_.block.empty()) call.window = spec.window;  // which says itself what its rows see
     call.q = ws_.qkv.floats(sequence.first_row);
     call.q_stride = ws_.qkv.stride();
-    call.out_type = type;
-    call.out = ws_.attention_results.row(type, sequence.first_row);
+    call.out_form = form;
+    call.out = ws_.attention_results.row(form, sequence.first_row);
     call.out_stride = ws_.attention_results.stride();
     kernels_.attention(call, items, ws_.scratch(team.rank()));
   }
@@ -386,15 +387,15 @@ void ForwardPass::attend(const Team& team, int index) const {
 
 /// `panels` of gate_up, whole pairs, and of those whole blocks where they are to be quantised.
 void ForwardPass::activate(const RowBuffer& gate_up, const InputRows& activated, Range rows, Range panels,
-                           DType type, Activation activation) {
+                           InputForm form, Activation activation) {
   constexpr std::int64_t kWidth = PackedMatrix::kPanel;
   const auto apply = activation == Activation::Silu       ? silu_mul_panels
                      : activation == Activation::GeluTanh ? gelu_mul_panels
                                                           : clamped_swiglu_panels;
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-    auto* out = static_cast<std::byte*>(activated.row(type, r));
-    apply(gate_up.floats(r) + panels.begin * kWidth, panels.size() / 2, type,
-          out + row_bytes(type, panels.begin / 2 * kWidth));
+    auto* out = static_cast<std::byte*>(activated.row(form, r));
+    apply(gate_up.floats(r) + panels.begin * kWidth, panels.size() / 2, form,
+          out + row_bytes(form, panels.begin / 2 * kWidth));
   }
 }
 
@@ -404,12 +405,12 @@ void ForwardPass::route_rows(Team& team, int index, Timer& timer) const {
   const Range rows = team.split(plan_.rows());
   if (team.rank() == 0) ws_.expert_rows.reset(config_.layer(index).experts, plan_.rows());
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-    prepare_row(ws_.residual.floats(r), data_of(layer.mlp_norm), config_.norm_eps, config_.hidden, DType::F32,
-                ws_.router_inputs.row(DType::F32, r));
+    prepare_row(ws_.residual.floats(r), data_of(layer.mlp_norm), config_.norm_eps, config_.hidden,
+                InputForm::F32, ws_.router_inputs.row(InputForm::F32, r));
   }
   timer.publish(team, ForwardProfile::Norm, ws_.router_inputs, ws_.expert_rows);
   kernels_.gemm({.weight = &layer.router,
-                 .x = ws_.router_inputs.row(DType::F32, 0),
+                 .x = ws_.router_inputs.row(InputForm::F32, 0),
                  .x_stride = ws_.router_inputs.stride(),
                  .rows = plan_.rows(),
                  .y = ws_.router_scores.floats(0),
@@ -432,8 +433,8 @@ void ForwardPass::route_rows(Team& team, int index, Timer& timer) const {
 void ForwardPass::multiply_gate_up(const Team& team, int index, const void* x) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
   const int rows = plan_.rows();
-  const DType type = layer.down.input_type();
-  const Range panels = team.split(layer.gate_up.panels(), panels_at_once(type));
+  const InputForm form = layer.down.input_form();
+  const Range panels = team.split(layer.gate_up.panels(), panels_at_once(form));
   multiply(team,
            {.name = ProductInput::GateUp,
             .layer = index,
@@ -444,7 +445,7 @@ void ForwardPass::multiply_gate_up(const Team& team, int index, const void* x) c
             .out = &ws_.gate_up,
             .bias = data_of(layer.gate_up_bias)},
            panels);
-  activate(ws_.gate_up, ws_.down_inputs, {0, rows}, panels, type, config_.layer(index).activation);
+  activate(ws_.gate_up, ws_.down_inputs, {0, rows}, panels, form, config_.layer(index).activation);
 }
 
 void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
@@ -453,26 +454,26 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
   route_rows(team, index, timer);
   const ExpertRows& routed = ws_.expert_rows;
   const auto router_input = [&](std::int64_t r) {
-    return static_cast<const float*>(ws_.router_inputs.row(DType::F32, r));
+    return static_cast<const float*>(ws_.router_inputs.row(InputForm::F32, r));
   };
   // All experts of a layer are of the types of the first, see pack_experts().
-  const DType gate_up_type = layer.experts.front().gate_up.input_type();
-  const DType down_type = layer.experts.front().down.input_type();
+  const InputForm gate_up_form = layer.experts.front().gate_up.input_form();
+  const InputForm down_form = layer.experts.front().down.input_form();
   const Range places = team.split(routed.places());
   for (std::int64_t p = places.begin; p < places.end; ++p) {
-    convert_row(router_input(routed.row_at(static_cast<int>(p))), config_.hidden, gate_up_type,
-                ws_.expert_inputs.row(gate_up_type, p));
+    convert_row(router_input(routed.row_at(static_cast<int>(p))), config_.hidden, gate_up_form,
+                ws_.expert_inputs.row(gate_up_form, p));
   }
   timer.publish(team, ForwardProfile::Norm, ws_.expert_inputs);
   for (const ExpertRows::Group& group : routed.groups()) {
     const ExpertWeights& expert = layer.experts[static_cast<std::size_t>(group.expert)];
-    const Range panels = team.split(expert.gate_up.panels(), panels_at_once(down_type));
+    const Range panels = team.split(expert.gate_up.panels(), panels_at_once(down_form));
     multiply(team,
              {.name = ProductInput::GateUp,
               .layer = index,
               .expert = group.expert,
               .matrix = expert.gate_up,
-              .x = ws_.expert_inputs.row(gate_up_type, group.first),
+              .x = ws_.expert_inputs.row(gate_up_form, group.first),
               .x_stride = ws_.expert_inputs.stride(),
               .rows = group.rows,
               .out = &ws_.expert_gate_up,
@@ -480,12 +481,12 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
               .bias = data_of(expert.gate_up_bias)},
              panels);
     activate(ws_.expert_gate_up, ws_.expert_down_inputs, {group.first, group.first + group.rows}, panels,
-             down_type, spec.activation);
+             down_form, spec.activation);
   }
   const bool shares = !layer.shared_scale.empty();
   if (shares) {
     const void* x = prepare_rows(
-        team, ws_, {.into = ws_.block_inputs, .type = layer.gate_up.input_type(), .width = config_.hidden},
+        team, ws_, {.into = ws_.block_inputs, .form = layer.gate_up.input_form(), .width = config_.hidden},
         plan_.rows(), router_input);
     multiply_gate_up(team, index, x);
   }
@@ -495,7 +496,7 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
              {.name = ProductInput::Down,
               .layer = index,
               .matrix = layer.down,
-              .x = ws_.down_inputs.row(layer.down.input_type(), 0),
+              .x = ws_.down_inputs.row(layer.down.input_form(), 0),
               .x_stride = ws_.down_inputs.stride(),
               .rows = plan_.rows(),
               .out = &ws_.expert_results,
@@ -509,7 +510,7 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
               .layer = index,
               .expert = group.expert,
               .matrix = expert.down,
-              .x = ws_.expert_down_inputs.row(down_type, group.first),
+              .x = ws_.expert_down_inputs.row(down_form, group.first),
               .x_stride = ws_.expert_down_inputs.stride(),
               .rows = group.rows,
               .out = &ws_.expert_results,

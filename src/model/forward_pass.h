@@ -90,7 +90,7 @@ class ForwardPass {
   void attend(const Team& team, int index) const;
   void multiply_into_residual(Team& team, const BlockEnd& end, Timer& timer) const;
   static void activate(const RowBuffer& gate_up, const InputRows& activated, Range rows, Range panels,
-                       DType type, Activation activation);
+                       InputForm form, Activation activation);
 
   const ModelConfig& config_;
   std::span<const LayerWeights> layers_;
@@ -103,20 +103,20 @@ class ForwardPass {
   const ForwardOptions& options_;
 };
 
-/// A row in the type in which a product takes it, after the norm where there is a `weight` [width] of one.
-inline void prepare_row(const float* x, const float* weight, float eps, std::int64_t width, DType type,
+/// A row in the form in which a product takes it, after the norm where there is a `weight` [width] of one.
+inline void prepare_row(const float* x, const float* weight, float eps, std::int64_t width, InputForm form,
                         void* out) {
   if (weight != nullptr) {
-    rms_norm(x, weight, eps, width, type, out);
+    rms_norm(x, weight, eps, width, form, out);
   } else {
-    convert_row(x, width, type, out);
+    convert_row(x, width, form, out);
   }
 }
 
 /// How rows are made ready for a product.
 struct RowPreparation {
   PreparedRows& into;
-  DType type = DType::BF16;  ///< in which the product takes them
+  InputForm form = InputForm::BF16;  ///< in which the product takes them
   std::int64_t width = 0;
   const float* weight = nullptr;  ///< of the norm [width]; null: none
   float eps = 0;
@@ -131,10 +131,10 @@ const void* prepare_rows(Team& team, const Workspace& ws, const RowPreparation& 
   const std::int64_t base = own ? team.rank() * ws.own_rows : 0;
   const Range mine = own ? Range{0, rows} : team.split(rows);
   for (std::int64_t r = mine.begin; r < mine.end; ++r) {
-    prepare_row(row(r), how.weight, how.eps, how.width, how.type, buffer.row(how.type, base + r));
+    prepare_row(row(r), how.weight, how.eps, how.width, how.form, buffer.row(how.form, base + r));
   }
   if (!own) team.barrier();  // publishes how.into.shared
-  return buffer.row(how.type, base);
+  return buffer.row(how.form, base);
 }
 
 }  // namespace augur

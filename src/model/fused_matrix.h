@@ -10,12 +10,12 @@ namespace augur {
 
 /// Matrices that read the same rows, as one product: their rows one after the other. Parts are there for the
 /// sake of types only: a file may store queries and keys in 4 bits and values in 6. All but the last have
-/// whole panels of rows, and all take their inputs in one type. Immutable after loading.
+/// whole panels of rows, and all take their inputs in one form. Immutable after loading.
 class FusedMatrix {
  public:
   std::vector<PackedMatrix> parts;
 
-  DType input_type() const { return parts.front().input_type(); }
+  InputForm input_form() const { return parts.front().input_form(); }
   std::int64_t k() const { return parts.front().k(); }
   std::int64_t panels() const { return sum(&PackedMatrix::panels); }
   std::int64_t bytes() const { return sum(&PackedMatrix::bytes); }

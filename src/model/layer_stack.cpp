@@ -16,15 +16,15 @@ std::int64_t attention_inputs(const std::vector<LayerWeights>& layers, const Mod
   return layers[0].qkv.k();
 }
 
-std::vector<DType> input_types(const std::vector<LayerWeights>& layers) {
-  std::vector<DType> types;
-  const auto add = [&](DType type) {
-    if (std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
+std::vector<InputForm> input_forms(const std::vector<LayerWeights>& layers) {
+  std::vector<InputForm> forms;
+  const auto add = [&](InputForm form) {
+    if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(form);
   };
   for (const LayerWeights& layer : layers) {
-    for_each_matrix(layer, {}, [&](const PackedMatrix& m, double) { add(m.input_type()); });
+    for_each_matrix(layer, {}, [&](const PackedMatrix& m, double) { add(m.input_form()); });
   }
-  return types;
+  return forms;
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ LayerStack::LayerStack(Backend& backend, const ModelConfig& config, DType kv_typ
       kv_type_(kv_type),
       context_(context),
       layers_(std::move(layers)),
-      input_types_(input_types(*layers_)),
+      input_forms_(input_forms(*layers_)),
       workspace_(config, backend.pool.size(), attention_inputs(*layers_, config)) {
   for (const LayerSpec& kind : config_.kinds) {
     ropes_.emplace_back(make_rope_table(kind.rope, config.head_dim, context), context);
@@ -97,10 +97,10 @@ void LayerStack::check_options(const TokenBatch& batch, const ForwardOptions& op
     throw Error("forward: the first attention's input {}", wide ? "is missing" : "cannot be given here");
   }
   if (options.inputs != nullptr) {
-    for (const DType type : input_types_) {
-      if (type != DType::F32 && type != DType::BF16)
+    for (const InputForm form : input_forms_) {
+      if (form != InputForm::F32 && form != InputForm::BF16)
         throw Error("forward: products read rows of {}, their inputs can be observed with weights of floats",
-                    name(type));
+                    name(form));
     }
   }
   for (const Tap& tap : options.taps) {
@@ -117,7 +117,7 @@ std::span<const float> LayerStack::forward(const TokenBatch& batch, const Forwar
   check_options(batch, options, embedding != nullptr);
   plan_.build(batch, config_, kv_type_, context_, options.block);
   ensure_rotations(plan_.max_position() + 1);
-  workspace_.ensure_forward(batch.rows(), input_types_,
+  workspace_.ensure_forward(batch.rows(), input_forms_,
                             attention_scratch_bytes(plan_.max_slots(), config_.heads / config_.kv_heads,
                                                     config_.head_dim, kv_type_));
   workspace_.woken_experts = 0;
@@ -142,7 +142,7 @@ void LayerStack::store(const TokenBatch& batch, const float* rows) {
     throw Error("forward: these layers have an entrance of their own");
   plan_.build(batch, config_, kv_type_, context_);
   ensure_rotations(plan_.max_position() + 1);
-  workspace_.ensure_forward(batch.rows(), input_types_, 0);
+  workspace_.ensure_forward(batch.rows(), input_forms_, 0);
   const ForwardOptions options;
   const ForwardPass pass({.config = config_,
                           .layers = *layers_,

@@ -72,11 +72,11 @@ class LayerStack {
   template <class RowOf>
   void project(const Projection& p, int count, const RowOf& row) {
     if (count == 0) return;
-    workspace_.ensure_block_inputs(p.matrix.input_type(), count);
+    workspace_.ensure_block_inputs(p.matrix.input_form(), count);
     backend_.pool.run([&](Team& team) {
       const void* x = prepare_rows(team, workspace_,
                                    {.into = workspace_.block_inputs,
-                                    .type = p.matrix.input_type(),
+                                    .form = p.matrix.input_form(),
                                     .width = config_.hidden,
                                     .weight = p.norm,
                                     .eps = config_.norm_eps},
@@ -105,8 +105,8 @@ class LayerStack {
   const DType kv_type_;
   const std::int64_t context_;
   const std::shared_ptr<const std::vector<LayerWeights>> layers_;
-  const std::vector<DType> input_types_;  ///< of the layers' products, each once
-  std::vector<RopeCache> ropes_;          ///< by kind of layer
+  const std::vector<InputForm> input_forms_;  ///< of the layers' products, each once
+  std::vector<RopeCache> ropes_;              ///< by kind of layer
   Workspace workspace_;
   BatchPlan plan_;
   mutable KvCache::Pools pages_;  ///< from the first cache on

@@ -25,8 +25,8 @@ class Linear {
       packer.bias(bias_, name + ".bias", n);
     }
     packer.reserve(weight_, n, k);
-    input_ = RowBuffer(weight_.input_type(), activation_stride(k), 1);
-    output_ = RowBuffer(DType::F32, n, PackedMatrix::kPanel);
+    input_ = RowBuffer(weight_.input_form(), activation_stride(k), 1);
+    output_ = RowBuffer(InputForm::F32, n, PackedMatrix::kPanel);
   }
 
   std::int64_t outputs() const { return weight_.n(); }
@@ -57,7 +57,7 @@ class Linear {
              std::int64_t y_stride) const {
     const Range mine = team.split(rows);
     for (std::int64_t r = mine.begin; r < mine.end; ++r) {
-      convert_row(row(r), weight_.k(), weight_.input_type(), input_.row(r));
+      convert_row(row(r), weight_.k(), weight_.input_form(), input_.row(r));
     }
     team.barrier();
     kernels.gemm({.weight = &weight_,

@@ -244,7 +244,7 @@ void Model::final_norm(const float* hidden, int count, float* out) const {
   const std::int64_t width = impl_->layers.config().hidden;
   for (int r = 0; r < count; ++r) {
     rms_norm(hidden + r * width, impl_->weights.final_norm.data(), impl_->layers.config().norm_eps, width,
-             DType::F32, out + r * width);
+             InputForm::F32, out + r * width);
   }
 }
 

@@ -76,7 +76,7 @@ struct ProductInput {
   Product product = Qkv;
   int layer = 0;
   int expert = -1;  ///< whose product it is; -1: a dense one, or the one that experts share
-  DType type = DType::F32;
+  InputForm form = InputForm::F32;
   const void* x = nullptr;  ///< [rows, stride], of which `width` columns count
   std::int64_t stride = 0;
   std::int64_t width = 0;

@@ -16,7 +16,7 @@ void PairedRows::fill(Backend& backend, const Parts& parts, std::span<const Toke
     }
   }
   const std::int64_t width = parts.embedding->k();
-  if (rows_.stride() != 2 * width) rows_ = RowBuffer(DType::F32, 2 * width, 1);
+  if (rows_.stride() != 2 * width) rows_ = RowBuffer(InputForm::F32, 2 * width, 1);
   rows_.ensure(std::ssize(tokens));
   state_offset_ = parts.state_first ? 0 : width;
   for_each_row(backend, std::ssize(tokens), 2 * width, [&](std::int64_t r) {
@@ -24,13 +24,13 @@ void PairedRows::fill(Backend& backend, const Parts& parts, std::span<const Toke
     float* state = rows_.floats(r) + state_offset_;
     parts.embedding->get_row(tokens[static_cast<std::size_t>(r)], embedding);
     if (!parts.embedding_norm.empty()) {
-      rms_norm(embedding, parts.embedding_norm.data(), parts.eps, width, DType::F32, embedding);
+      rms_norm(embedding, parts.embedding_norm.data(), parts.eps, width, InputForm::F32, embedding);
     }
     const float* given = states + r * width;
     if (parts.state_norm.empty()) {
       std::copy_n(given, width, state);
     } else {
-      rms_norm(given, parts.state_norm.data(), parts.eps, width, DType::F32, state);
+      rms_norm(given, parts.state_norm.data(), parts.eps, width, InputForm::F32, state);
     }
   });
 }

@@ -42,7 +42,7 @@ class Products {
       const std::int64_t panels = std::min(matrix->panels(), left / matrix->panel_bytes() + 1);
       parts_.push_back({matrix, panels});
       left -= panels * matrix->panel_bytes();
-      longest = std::max(longest, row_bytes(matrix->input_type(), activation_stride(matrix->k())));
+      longest = std::max(longest, row_bytes(matrix->input_form(), activation_stride(matrix->k())));
       most_panels_ = std::max(most_panels_, panels);
     }
     x_ = Buffer<std::byte>(static_cast<std::size_t>(kManyRows * longest));

@@ -25,7 +25,7 @@ class Probe {
   Probe(DType type, std::int64_t n, std::int64_t k)
       : weight_(type, n, k),
         stride_(activation_stride(k)),
-        x_(static_cast<std::size_t>(kRows.back() * row_bytes(weight_.input_type(), stride_))),
+        x_(static_cast<std::size_t>(kRows.back() * row_bytes(weight_.input_form(), stride_))),
         y_(static_cast<std::size_t>(kRows.back() * weight_.panels() * PackedMatrix::kPanel)) {
     constexpr std::int64_t kDistinct = 16;  // rows over and over: what they are does not change the time
     std::vector<float> values(static_cast<std::size_t>(kDistinct * k));
@@ -34,8 +34,8 @@ class Probe {
     few.set_rows(0, values);
     for (std::int64_t row = 0; row < n; ++row) weight_.copy_row(row, few, row % kDistinct);
     for (std::int64_t row = 0; row < kRows.back(); ++row)
-      convert_row(values.data() + row * k, k, weight_.input_type(),
-                  x_.data() + row * row_bytes(weight_.input_type(), stride_));
+      convert_row(values.data() + row * k, k, weight_.input_form(),
+                  x_.data() + row * row_bytes(weight_.input_form(), stride_));
   }
 
   /// Multiplies, and keeps the least time of every number of rows.

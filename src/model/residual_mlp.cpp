@@ -36,14 +36,14 @@ void ResidualMlp::open(WeightPacker& packer, const WeightStore& store, const Nam
     }
     order_.push_back(blocks_.size() - 1);
   }
-  state_ = RowBuffer(DType::F32, hidden, PackedMatrix::kPanel);
-  update_ = RowBuffer(DType::F32, hidden, PackedMatrix::kPanel);
+  state_ = RowBuffer(InputForm::F32, hidden, PackedMatrix::kPanel);
+  update_ = RowBuffer(InputForm::F32, hidden, PackedMatrix::kPanel);
   ones_.assign(static_cast<std::size_t>(hidden), 1.0f);
 }
 
 void ResidualMlp::add_activated(Range rows) {
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-    silu_mul(update_.floats(r), ones_.data(), hidden_, DType::F32, update_.floats(r));
+    silu_mul(update_.floats(r), ones_.data(), hidden_, InputForm::F32, update_.floats(r));
     add_row(state_.floats(r), update_.floats(r), hidden_);
   }
 }

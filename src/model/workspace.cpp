@@ -21,56 +21,57 @@ Workspace::Workspace(const ModelConfig& config, int thread_count, std::int64_t g
       own_rows(std::max<std::int64_t>(1, kOwnElements / config.hidden)),
       experts(config.experts()),
       any_block_results(std::any_of(config.kinds.begin(), config.kinds.end(), has_block_results)),
-      residual(DType::F32, config.hidden, kResultGrain),
-      block_results(DType::F32, config.hidden, kResultGrain),
+      residual(InputForm::F32, config.hidden, kResultGrain),
+      block_results(InputForm::F32, config.hidden, kResultGrain),
       block_inputs(config.hidden),
       given_inputs(given_width),
-      qkv(DType::F32, std::int64_t{config.heads + 2 * config.kv_heads} * config.head_dim, kResultGrain),
+      qkv(InputForm::F32, std::int64_t{config.heads + 2 * config.kv_heads} * config.head_dim, kResultGrain),
       attention_results(std::int64_t{config.heads} * config.head_dim),
       output_inputs(std::int64_t{config.heads} * config.head_dim),
-      gate_up(DType::F32, pair_width(intermediate_width(config)), kResultGrain),
+      gate_up(InputForm::F32, pair_width(intermediate_width(config)), kResultGrain),
       down_inputs(intermediate_width(config)),
       router_inputs(config.hidden),
-      router_scores(DType::F32, experts.count, kResultGrain),
+      router_scores(InputForm::F32, experts.count, kResultGrain),
       expert_inputs(config.hidden),
-      expert_gate_up(DType::F32, pair_width(experts.width), kResultGrain),
+      expert_gate_up(InputForm::F32, pair_width(experts.width), kResultGrain),
       expert_down_inputs(experts.width),
-      expert_results(DType::F32, config.hidden, kResultGrain),
-      unpadded_residual(DType::F32, config.hidden, 1) {}
+      expert_results(InputForm::F32, config.hidden, kResultGrain),
+      unpadded_residual(InputForm::F32, config.hidden, 1) {}
 
-void Workspace::ensure_prepared(PreparedRows& prepared, DType type, std::int64_t rows) {
+void Workspace::ensure_prepared(PreparedRows& prepared, InputForm form, std::int64_t rows) {
   if (prepares_own(rows)) {
-    prepared.own.ensure(type, threads * own_rows);
+    prepared.own.ensure(form, threads * own_rows);
   } else {
-    prepared.shared.ensure(type, rows);
+    prepared.shared.ensure(form, rows);
   }
 }
 
-void Workspace::ensure_forward(std::int64_t rows, std::span<const DType> types, std::size_t scratch_bytes) {
+void Workspace::ensure_forward(std::int64_t rows, std::span<const InputForm> forms,
+                               std::size_t scratch_bytes) {
   residual.ensure(rows);
   if (any_block_results) block_results.ensure(rows);
   qkv.ensure(rows);
   gate_up.ensure(rows);
   if (residual.stride() != unpadded_residual.stride()) unpadded_residual.ensure(rows);
-  for (const DType type : types) {
-    ensure_prepared(block_inputs, type, rows);
-    if (given_inputs.stride() > 0) given_inputs.ensure(type, rows);
-    if (type == DType::I16) continue;  // queries, keys and values only
-    if (type == DType::Q8_0) ensure_prepared(output_inputs, type, rows);
-    attention_results.ensure(type == DType::BF16 ? DType::BF16 : DType::F32, rows);
-    down_inputs.ensure(type, rows);
+  for (const InputForm form : forms) {
+    ensure_prepared(block_inputs, form, rows);
+    if (given_inputs.stride() > 0) given_inputs.ensure(form, rows);
+    if (form == InputForm::Blocks16) continue;  // queries, keys and values only
+    if (form == InputForm::Blocks8) ensure_prepared(output_inputs, form, rows);
+    attention_results.ensure(form == InputForm::BF16 ? InputForm::BF16 : InputForm::F32, rows);
+    down_inputs.ensure(form, rows);
   }
   if (experts.count > 0) {
     const std::int64_t places = rows * experts.active;
     expert_rows.reserve(experts, rows);
-    router_inputs.ensure(DType::F32, rows);
+    router_inputs.ensure(InputForm::F32, rows);
     router_scores.ensure(rows);
     expert_gate_up.ensure(places);
     expert_results.ensure(places + (experts.shared > 0 ? rows : 0));
-    for (const DType type : types) {
-      if (type == DType::I16) continue;
-      expert_inputs.ensure(type, places);
-      expert_down_inputs.ensure(type, places);
+    for (const InputForm form : forms) {
+      if (form == InputForm::Blocks16) continue;
+      expert_inputs.ensure(form, places);
+      expert_down_inputs.ensure(form, places);
     }
   }
   if (scratch_bytes > scratch_stride) {

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "base/buffer.h"
-#include "base/dtype.h"
 #include "kernels/gemm.h"
+#include "kernels/input_form.h"
 #include "kernels/quant_rows.h"
 #include "model/config.h"
 #include "model/expert_rows.h"
@@ -19,11 +19,10 @@ namespace augur {
 class RowBuffer {
  public:
   RowBuffer() = default;
-  /// Float32, or a type that products read (Q8_0: QuantBlocks, I16: fine rows). `grain`: the stride is the
-  /// width rounded up to it (16 for results of products; their inputs have the stride of
-  /// activation_stride()).
-  RowBuffer(DType type, std::int64_t width, std::int64_t grain)
-      : stride_((width + grain - 1) / grain * grain), bytes_(row_bytes(type, stride_)) {}
+  /// `grain`: the stride is the width rounded up to it (16 for results of products, which are F32; their
+  /// inputs have the stride of activation_stride()).
+  RowBuffer(InputForm form, std::int64_t width, std::int64_t grain)
+      : stride_((width + grain - 1) / grain * grain), bytes_(row_bytes(form, stride_)) {}
 
   void ensure(std::int64_t rows) {
     if (rows <= rows_) return;
@@ -42,28 +41,26 @@ class RowBuffer {
   PageMemory memory_;
 };
 
-/// Rows that products read, in each of the types that some of them want (PackedMatrix::input_type()): one,
-/// but for models that mix quantised matrices with others. A type has memory once it was ensured.
+/// Rows that products read, in each of the forms that some of them want: one, but for models that mix
+/// quantised matrices with others. A form has memory once it was ensured.
 class InputRows {
  public:
   InputRows() = default;
   /// Width 0: none.
   explicit InputRows(std::int64_t width) : stride_(width > 0 ? activation_stride(width) : 0) {}
 
-  void ensure(DType type, std::int64_t rows) {
-    RowBuffer& buffer = buffers_[index(type)];
-    if (buffer.stride() == 0) buffer = RowBuffer(type, stride_, 1);
+  void ensure(InputForm form, std::int64_t rows) {
+    RowBuffer& buffer = buffers_[index(form)];
+    if (buffer.stride() == 0) buffer = RowBuffer(form, stride_, 1);
     buffer.ensure(rows);
   }
-  std::int64_t stride() const { return stride_; }  ///< elements, of every type
-  void* row(DType type, std::int64_t row) const { return buffers_[index(type)].row(row); }
+  std::int64_t stride() const { return stride_; }  ///< elements, of every form
+  void* row(InputForm form, std::int64_t row) const { return buffers_[index(form)].row(row); }
 
  private:
-  static constexpr std::size_t index(DType type) {
-    return type == DType::F32 ? 0 : type == DType::BF16 ? 1 : type == DType::Q8_0 ? 2 : 3;
-  }
+  static constexpr std::size_t index(InputForm form) { return static_cast<std::size_t>(form); }
 
-  std::array<RowBuffer, 4> buffers_;
+  std::array<RowBuffer, 4> buffers_;  ///< by InputForm
   std::int64_t stride_ = 0;
 };
 
@@ -92,9 +89,9 @@ struct Workspace {
 
   /// True when each thread is to prepare rows of its own.
   bool prepares_own(std::int64_t rows) const { return rows <= own_rows; }
-  /// Everything that layers whose products take `types` need.
-  void ensure_forward(std::int64_t rows, std::span<const DType> types, std::size_t scratch_bytes);
-  void ensure_block_inputs(DType type, std::int64_t rows) { ensure_prepared(block_inputs, type, rows); }
+  /// Everything that layers whose products take rows in `forms` need.
+  void ensure_forward(std::int64_t rows, std::span<const InputForm> forms, std::size_t scratch_bytes);
+  void ensure_block_inputs(InputForm form, std::int64_t rows) { ensure_prepared(block_inputs, form, rows); }
   std::byte* scratch(int rank) const {
     return scratch_memory.data() + static_cast<std::size_t>(rank) * scratch_stride;
   }
@@ -127,7 +124,7 @@ struct Workspace {
   PageMemory scratch_memory;  ///< for attention, by thread
 
  private:
-  void ensure_prepared(PreparedRows& prepared, DType type, std::int64_t rows);
+  void ensure_prepared(PreparedRows& prepared, InputForm form, std::int64_t rows);
 };
 
 }  // namespace augur

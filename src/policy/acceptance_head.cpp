@@ -48,7 +48,7 @@ void AcceptanceHead::set_input(std::size_t r, std::span<const float> state) {
   if (norm_eps_ < 0) {
     std::copy(state.begin(), state.end(), x);
   } else {
-    rms_norm(state.data(), ones_.data(), static_cast<float>(norm_eps_), std::ssize(state), DType::F32, x);
+    rms_norm(state.data(), ones_.data(), static_cast<float>(norm_eps_), std::ssize(state), InputForm::F32, x);
   }
 }
 

@@ -128,9 +128,9 @@ void ClusterPart::write(const std::filesystem::path& folder, const nlohmann::ord
 ClusterRouter::ClusterRouter(const ClusterPart& part, DType type)
     : fc1_(pack(type, part.router_hidden, part.inputs(), part.fc1_weight, part.fc1_bias, fc1_bias_)),
       fc2_(pack(type, part.clusters, part.router_hidden, part.fc2_weight, part.fc2_bias, fc2_bias_)),
-      hidden_(DType::F32, part.router_hidden, PackedMatrix::kPanel),
-      activated_(type, activation_stride(part.router_hidden), 1),
-      scores_(DType::F32, part.clusters, PackedMatrix::kPanel) {}
+      hidden_(InputForm::F32, part.router_hidden, PackedMatrix::kPanel),
+      activated_(fc2_.input_form(), activation_stride(part.router_hidden), 1),
+      scores_(InputForm::F32, part.clusters, PackedMatrix::kPanel) {}
 
 void ClusterRouter::ensure(int rows) {
   hidden_.ensure(rows);
@@ -153,7 +153,7 @@ void ClusterRouter::run(Team& team, const KernelSet& kernels, int rows, const vo
   for (std::int64_t r = mine.begin; r < mine.end; ++r) {
     float* row = hidden_.floats(r);
     for (std::int64_t i = 0; i < fc1_.n(); ++i) row[i] = std::max(row[i], 0.0f);
-    convert_row(row, fc1_.n(), fc2_.type(), activated_.row(r));
+    convert_row(row, fc1_.n(), fc2_.input_form(), activated_.row(r));
   }
   team.barrier();
   kernels.gemm({.weight = &fc2_,

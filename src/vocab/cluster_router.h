@@ -80,11 +80,12 @@ inline constexpr float kAlwaysScore = 1e4f;
 /// A two-layer perceptron that gives every cluster a score: fc2 relu(fc1 x).
 class ClusterRouter {
  public:
-  /// `type`: of its weights and inputs; that of the head, so that it can read what the head reads.
+  /// `type`: of its weights, F32 or BF16; that of the head, so that it can read what the head reads.
   ClusterRouter(const ClusterPart& part, DType type);
 
   std::int64_t inputs() const { return fc1_.k(); }
   std::int64_t clusters() const { return fc2_.n(); }
+  InputForm input_form() const { return fc1_.input_form(); }
   std::int64_t bytes() const { return fc1_.bytes() + fc2_.bytes(); }
 
   /// Before the region.

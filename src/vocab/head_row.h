@@ -45,13 +45,13 @@ HeadWeights head_of(const Model& model);
 /// Rows `entries` of `from`, in that order; bit for bit.
 PackedMatrix gather_rows(Backend& backend, const PackedMatrix& from, std::span<const std::int32_t> entries);
 
-/// A state [k] as the head projects it: normed, in `type`.
-inline void load_head_row(const HeadWeights& weights, const float* state, DType type, void* out) {
+/// A state [k] as the head projects it: normed, in `form`.
+inline void load_head_row(const HeadWeights& weights, const float* state, InputForm form, void* out) {
   const std::int64_t width = weights.matrix->k();
   if (weights.norm.empty()) {
-    convert_row(state, width, type, out);
+    convert_row(state, width, form, out);
   } else {
-    rms_norm(state, weights.norm.data(), weights.eps, width, type, out);
+    rms_norm(state, weights.norm.data(), weights.eps, width, form, out);
   }
 }
 

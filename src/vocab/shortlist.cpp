@@ -37,10 +37,9 @@ class ClusterShortlist final : public Shortlist {
  public:
   ClusterShortlist(const HeadWeights& weights, const ClusterPart& part)
       : weights_(weights),
-        type_(weights.matrix->type() == DType::F32 ? DType::F32 : DType::BF16),
         budget_(part.budget),
         input_(part.input),
-        router_(part, type_) {
+        router_(part, weights.matrix->type() == DType::F32 ? DType::F32 : DType::BF16) {
     if (const std::string obstacle = cluster_obstacle(weights, part); !obstacle.empty()) {
       throw Error("{}", obstacle);
     }
@@ -48,8 +47,8 @@ class ClusterShortlist final : public Shortlist {
     for (std::size_t c = 0; c < part.fc2_bias.size(); ++c) {
       if (part.fc2_bias[c] > kAlwaysScore / 2) always_.push_back(static_cast<std::int32_t>(c));
     }
-    inputs_ = RowBuffer(type_, activation_stride(part.inputs()), 1);
-    if (input_ == RouterInput::Previous) pairs_ = RowBuffer(DType::F32, part.inputs(), 1);
+    inputs_ = RowBuffer(router_.input_form(), activation_stride(part.inputs()), 1);
+    if (input_ == RouterInput::Previous) pairs_ = RowBuffer(InputForm::F32, part.inputs(), 1);
   }
 
   void select(std::span<const HeadRow> rows, Selection& out) override {
@@ -88,14 +87,14 @@ class ClusterShortlist final : public Shortlist {
   void load_input(const HeadRow& row, std::int64_t r) const {
     const std::int64_t width = weights_.matrix->k();
     if (input_ == RouterInput::State) {
-      load_head_row(weights_, row.state, type_, inputs_.row(r));
+      load_head_row(weights_, row.state, router_.input_form(), inputs_.row(r));
       return;
     }
     float* pair = pairs_.floats(r);
     std::fill_n(pair, 2 * width, 0.0f);
     if (row.token >= 0 && row.token < weights_.embedding->n()) weights_.embedding->get_row(row.token, pair);
     if (row.previous != nullptr) std::copy_n(row.previous, width, pair + width);
-    convert_row(pair, 2 * width, type_, inputs_.row(r));
+    convert_row(pair, 2 * width, router_.input_form(), inputs_.row(r));
   }
 
   /// Marks what the rows' sequences choose, or where the budget is by row the rows. A cluster is worth to a
@@ -163,7 +162,6 @@ class ClusterShortlist final : public Shortlist {
   }
 
   HeadWeights weights_;
-  DType type_;  ///< of the router
   ClusterBudget budget_;
   RouterInput input_;
   ClusterRouter router_;

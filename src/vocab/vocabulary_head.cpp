@@ -16,7 +16,7 @@ bool is_prefix(const Selection& selection) {
 }  // namespace
 
 VocabularyHead::VocabularyHead(const HeadWeights& weights, const VocabularyChoice* choice)
-    : weights_(weights), x_(weights.matrix->input_type(), activation_stride(weights.matrix->k()), 1) {
+    : weights_(weights), x_(weights.matrix->input_form(), activation_stride(weights.matrix->k()), 1) {
   if (choice == nullptr) return;
   observer_ = choice->observer();
   observer_reads_logits_ = choice->observer_reads_logits();
@@ -75,7 +75,7 @@ void VocabularyHead::run(std::span<const HeadRow> rows, int best) {
   pool.run([&](Team& team) {
     const Range mine = team.split(std::ssize(rows));
     for (std::int64_t r = mine.begin; r < mine.end; ++r) {
-      load_head_row(weights_, rows[static_cast<std::size_t>(r)].state, weights_.matrix->input_type(),
+      load_head_row(weights_, rows[static_cast<std::size_t>(r)].state, weights_.matrix->input_form(),
                     x_.row(r));
     }
     team.barrier();

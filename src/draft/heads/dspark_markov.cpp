@@ -48,7 +48,7 @@ MarkovHead::MarkovHead(HeadLoader& loader, const DflashKeys& keys, std::int64_t 
              loader.has("markov_head.markov_w2.bias"));
   const auto open_mixer = [&](const std::string& name, std::int64_t outputs, std::int64_t inputs) {
     mixer_.open(loader.packer(), name, outputs, inputs, loader.has(name + ".bias"));
-    mixer_inputs_ = RowBuffer(DType::F32, inputs, 1);
+    mixer_inputs_ = RowBuffer(InputForm::F32, inputs, 1);
   };
   if (type == "gated") {
     kind_ = Kind::Gated;
@@ -68,7 +68,7 @@ MarkovHead::MarkovHead(HeadLoader& loader, const DflashKeys& keys, std::int64_t 
       confidence_bias_ = bias[0];
     }
   }
-  embedded_ = RowBuffer(DType::F32, rank_, PackedMatrix::kPanel);
+  embedded_ = RowBuffer(InputForm::F32, rank_, PackedMatrix::kPanel);
 }
 
 void MarkovHead::latents(Backend& backend, std::span<const Row> rows) {

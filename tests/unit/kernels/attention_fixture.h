@@ -131,7 +131,7 @@ struct TestScores {
 
 /// Runs a call, its items cut into `parts` ranges, and returns float32 [rows, heads * head_dim].
 inline std::vector<float> attend(Isa isa, const TestTokens& tokens, const KvLayerView& cache,
-                                 const TestRows& rows, DType out_type = DType::F32, int parts = 1,
+                                 const TestRows& rows, InputForm out_form = InputForm::F32, int parts = 1,
                                  const TestScores& scores = {}) {
   const int width = tokens.heads * tokens.head_dim;
   const auto count = rows.tokens.size();
@@ -155,7 +155,7 @@ inline std::vector<float> attend(Isa isa, const TestTokens& tokens, const KvLaye
   call.contiguous = rows.contiguous.data();
   call.gather = rows.gather.data();
   call.gather_begin = rows.gather.empty() ? nullptr : rows.gather_begin.data();
-  call.out_type = out_type;
+  call.out_form = out_form;
   call.out = out.data();
   call.out_stride = out_stride;
   const Buffer<std::byte> scratch(attention_scratch_bytes(
@@ -170,7 +170,7 @@ inline std::vector<float> attend(Isa isa, const TestTokens& tokens, const KvLaye
     for (int c = 0; c < width; ++c) {
       const std::size_t at = r * static_cast<std::size_t>(out_stride) + static_cast<std::size_t>(c);
       result[r * static_cast<std::size_t>(width) + static_cast<std::size_t>(c)] =
-          out_type == DType::BF16 ? to_float(reinterpret_cast<const BF16*>(out.data())[at]) : out[at];
+          out_form == InputForm::BF16 ? to_float(reinterpret_cast<const BF16*>(out.data())[at]) : out[at];
     }
   }
   return result;
@@ -188,7 +188,7 @@ inline std::vector<float> attend_in_order(Isa isa, const TestTokens& tokens, DTy
     if (static_cast<int>(i) < first_row) continue;
     TestRows row;
     row.add(path[i], static_cast<std::int64_t>(i) + 1, {});
-    const std::vector<float> out = attend(isa, tokens, cache.view, row, DType::F32, 1, scores);
+    const std::vector<float> out = attend(isa, tokens, cache.view, row, InputForm::F32, 1, scores);
     result.insert(result.end(), out.begin(), out.end());
   }
   return result;

@@ -77,7 +77,7 @@ TEST_P(AttentionScoresTest, AgreeWithFloat64) {
       for (int t = 0; t < prefix + nodes; ++t) tokens.store(cache.view, t, t);
       TestRows rows;
       for (int i = 0; i < nodes; ++i) add_tree_row(rows, tree, i, prefix);
-      const std::vector<float> out = attend(isa(), tokens, cache.view, rows, DType::F32, 1, scores);
+      const std::vector<float> out = attend(isa(), tokens, cache.view, rows, InputForm::F32, 1, scores);
       for (int i = 0; i < nodes; ++i) {
         const std::vector<int> path = path_of(tree, i, prefix);
         for (int h = 0; h < 6; ++h) {
@@ -106,8 +106,8 @@ TEST_P(AttentionScoresTest, TreeRowsHaveTheBitsOfTheirPathRunInOrder) {
       for (int t = 0; t < prefix + nodes; ++t) tokens.store(cache.view, t, t);
       TestRows rows;
       for (int i = 0; i < nodes; ++i) add_tree_row(rows, tree, i, prefix);
-      const std::vector<float> out = attend(isa(), tokens, cache.view, rows, DType::F32, 3, scores);
-      ASSERT_EQ(out, attend(Isa::Portable, tokens, cache.view, rows, DType::F32, 1, scores));
+      const std::vector<float> out = attend(isa(), tokens, cache.view, rows, InputForm::F32, 3, scores);
+      ASSERT_EQ(out, attend(Isa::Portable, tokens, cache.view, rows, InputForm::F32, 1, scores));
       for (int i = 0; i < nodes; ++i) {
         const std::vector<int> path = path_of(tree, i, prefix);
         const auto plain =
@@ -132,8 +132,8 @@ TEST_P(AttentionScoresTest, NothingBeforeTheWindowIsRead) {
     for (int t = 192; t < length; ++t) tokens.store(part.view, t, t);
     TestRows rows;
     for (int t = 245; t < length; ++t) rows.add(t, t + 1, {});
-    EXPECT_EQ(attend(isa(), tokens, whole.view, rows, DType::F32, 1, scores),
-              attend(isa(), tokens, part.view, rows, DType::F32, 1, scores));
+    EXPECT_EQ(attend(isa(), tokens, whole.view, rows, InputForm::F32, 1, scores),
+              attend(isa(), tokens, part.view, rows, InputForm::F32, 1, scores));
   }
 }
 

@@ -135,9 +135,9 @@ TEST_P(AttentionTest, NeitherNeighboursNorPartitionNorOutputTypeMatter) {
   for (int i = 0; i < nodes; ++i) add_tree_row(all, tree, i, prefix);
   const std::vector<float> expected = attend(isa(), tokens, cache.view, all);
   for (const int parts : {2, 3, 7}) {
-    ASSERT_EQ(attend(isa(), tokens, cache.view, all, DType::F32, parts), expected) << parts;
+    ASSERT_EQ(attend(isa(), tokens, cache.view, all, InputForm::F32, parts), expected) << parts;
   }
-  const std::vector<float> rounded = attend(isa(), tokens, cache.view, all, DType::BF16, 2);
+  const std::vector<float> rounded = attend(isa(), tokens, cache.view, all, InputForm::BF16, 2);
   for (std::size_t i = 0; i < rounded.size(); ++i) ASSERT_EQ(rounded[i], to_float(to_bf16(expected[i])));
 
   const std::size_t width = 9 * 64;

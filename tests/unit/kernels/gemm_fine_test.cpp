@@ -26,9 +26,10 @@ struct FineProblem {
     x = Buffer<std::byte>(static_cast<std::size_t>(rows * row_size()));
     for (int r = 0; r < rows; ++r) set_row(r, r);
   }
-  std::int64_t row_size() const { return row_bytes(DType::I16, stride); }
+  std::int64_t row_size() const { return row_bytes(InputForm::Blocks16, stride); }
   void set_row(int row, int from) {
-    convert_row(values.data() + from * weights.k, weights.k, DType::I16, x.data() + row * row_size());
+    convert_row(values.data() + from * weights.k, weights.k, InputForm::Blocks16,
+                x.data() + row * row_size());
   }
   GemmCall call(float* y, int rows) const {
     return {.weight = &weights.weight,

@@ -40,7 +40,7 @@ TEST_P(KvQuant, IsTheBf16CacheItStandsFor) {
     rows.add(51, 33, {});
     rows.add(59, 41, {59});
     for (const int parts : {1, 3}) {
-      EXPECT_EQ(attend(GetParam(), tokens, eight.view, rows, DType::F32, parts),
+      EXPECT_EQ(attend(GetParam(), tokens, eight.view, rows, InputForm::F32, parts),
                 attend(GetParam(), tokens, bf16.view, rows))
           << head_dim;
     }

@@ -7,6 +7,8 @@
 #include <limits>
 #include <random>
 
+#include "base/dtype.h"
+
 namespace augur {
 namespace {
 
@@ -46,7 +48,7 @@ TEST_P(OpsTest, RmsNorm) {
     const std::vector<float> x = normals(n, 1, 3.0f);
     const std::vector<float> weight = normals(n, 2);
     std::vector<float> out(x.size());
-    rms_norm(x.data(), weight.data(), 1e-5f, n, DType::F32, out.data());
+    rms_norm(x.data(), weight.data(), 1e-5f, n, InputForm::F32, out.data());
     double squares = 0.0;
     for (const float v : x) squares += static_cast<double>(v) * v;
     const double inverse = 1.0 / std::sqrt(squares / static_cast<double>(n) + 1e-5);
@@ -57,11 +59,11 @@ TEST_P(OpsTest, RmsNorm) {
       ASSERT_NEAR(out[i], expected, std::abs(expected) * relative) << n;
     }
     std::vector<BF16> rounded(x.size());
-    rms_norm(x.data(), weight.data(), 1e-5f, n, DType::BF16, rounded.data());
+    rms_norm(x.data(), weight.data(), 1e-5f, n, InputForm::BF16, rounded.data());
     for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(rounded[i], to_bf16(out[i]));
     expect_portable_bits([&] {
       std::vector<float> y(x.size());
-      rms_norm(x.data(), weight.data(), 1e-5f, n, DType::F32, y.data());
+      rms_norm(x.data(), weight.data(), 1e-5f, n, InputForm::F32, y.data());
       return y;
     });
   }
@@ -73,7 +75,7 @@ TEST_P(OpsTest, SiluMul) {
     const std::vector<float> up = normals(n, 4);
     gate[0] = n % 2 == 0 ? 200.0f : -200.0f;
     std::vector<float> out(gate.size());
-    silu_mul(gate.data(), up.data(), n, DType::F32, out.data());
+    silu_mul(gate.data(), up.data(), n, InputForm::F32, out.data());
     for (std::size_t i = 0; i < gate.size(); ++i) {
       const double v = gate[i];
       const double expected = v / (1.0 + std::exp(-v)) * up[i];
@@ -82,7 +84,7 @@ TEST_P(OpsTest, SiluMul) {
     }
     expect_portable_bits([&] {
       std::vector<BF16> y(gate.size());
-      silu_mul(gate.data(), up.data(), n, DType::BF16, y.data());
+      silu_mul(gate.data(), up.data(), n, InputForm::BF16, y.data());
       return y;
     });
   }
@@ -93,10 +95,10 @@ TEST_P(OpsTest, ConvertRowRoundsAsToBf16) {
   const float special[] = {0.0f, -0.0f, kInf, -kInf, kNaN, -kNaN, 1e-40f, 3.4e38f, 1.00390625f, 1.01171875f};
   x.insert(x.begin(), std::begin(special), std::end(special));
   std::vector<BF16> rounded(x.size());
-  convert_row(x.data(), static_cast<std::int64_t>(x.size()), DType::BF16, rounded.data());
+  convert_row(x.data(), static_cast<std::int64_t>(x.size()), InputForm::BF16, rounded.data());
   for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(rounded[i].bits, to_bf16(x[i]).bits) << x[i];
   std::vector<float> copy(x.size());
-  convert_row(x.data(), static_cast<std::int64_t>(x.size()), DType::F32, copy.data());
+  convert_row(x.data(), static_cast<std::int64_t>(x.size()), InputForm::F32, copy.data());
   ASSERT_EQ(std::memcmp(copy.data(), x.data(), x.size() * sizeof(float)), 0);
 }
 

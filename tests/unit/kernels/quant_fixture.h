@@ -73,7 +73,7 @@ struct QuantProblem {
     }
   }
 
-  std::int64_t row_size() const { return row_bytes(DType::Q8_0, x_stride); }
+  std::int64_t row_size() const { return row_bytes(InputForm::Blocks8, x_stride); }
   QuantBlock* block(std::int64_t row, std::int64_t i) {
     return reinterpret_cast<QuantBlock*>(x.data() + row * row_size()) + i;
   }

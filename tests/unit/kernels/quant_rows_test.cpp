@@ -59,7 +59,7 @@ TEST_P(QuantRows, AreTheReferencesBits) {
   for (const std::int64_t n : {1, 5, 31, 32, 33, 96, 100, 511, 576}) {
     const std::vector<float> values = random_values(n, static_cast<std::uint32_t>(n));
     std::vector<QuantBlock> out((values.size() + 31) / 32);
-    convert_row(values.data(), n, DType::Q8_0, out.data());
+    convert_row(values.data(), n, InputForm::Blocks8, out.data());
     expect_same(out, reference(values));
   }
 }
@@ -74,7 +74,7 @@ TEST_P(QuantRows, ExtremesAreTheReferences) {
     for (std::size_t i = 64; i < 96; ++i) values[i] = static_cast<float>(i) - 70.5f;
     values[80] = special;  // among others
     std::vector<QuantBlock> out(3);
-    convert_row(values.data(), 96, DType::Q8_0, out.data());
+    convert_row(values.data(), 96, InputForm::Blocks8, out.data());
     expect_same(out, reference(values));
     EXPECT_EQ(std::isnan(out[1].scale), !std::isfinite(special));
     EXPECT_EQ(out[0].scale, 0.0f);
@@ -86,9 +86,9 @@ TEST_P(QuantRows, RmsNormIsTheFloatOneQuantised) {
     const std::vector<float> x = random_values(n, 7);
     const std::vector<float> weight = random_values(n, 8);
     std::vector<float> plain(x.size());
-    rms_norm(x.data(), weight.data(), 1e-5f, n, DType::F32, plain.data());
+    rms_norm(x.data(), weight.data(), 1e-5f, n, InputForm::F32, plain.data());
     std::vector<QuantBlock> out((x.size() + 31) / 32);
-    rms_norm(x.data(), weight.data(), 1e-5f, n, DType::Q8_0, out.data());
+    rms_norm(x.data(), weight.data(), 1e-5f, n, InputForm::Blocks8, out.data());
     expect_same(out, reference(plain));
   }
 }
@@ -116,7 +116,7 @@ std::vector<QuantBlock> both_halves(const std::vector<QuantBlock>& row, std::int
 }
 
 std::vector<QuantBlock> new_fine_row(std::int64_t n) {
-  const std::int64_t bytes = row_bytes(DType::I16, activation_stride(n));
+  const std::int64_t bytes = row_bytes(InputForm::Blocks16, activation_stride(n));
   return std::vector<QuantBlock>(static_cast<std::size_t>(bytes) / sizeof(QuantBlock));
 }
 
@@ -125,14 +125,14 @@ TEST_P(QuantRows, FineRowsAreTheReferencesBits) {
     std::vector<float> values = random_values(n, static_cast<std::uint32_t>(n));
     if (n > 512) values[100] = std::numeric_limits<float>::infinity();
     std::vector<QuantBlock> row = new_fine_row(n);
-    convert_row(values.data(), n, DType::I16, row.data());
+    convert_row(values.data(), n, InputForm::Blocks16, row.data());
     expect_same(both_halves(row, n), fine_reference(values));
 
     const std::vector<float> weight = random_values(n, 8);
     values = random_values(n, 9);
     std::vector<float> plain(values.size());
-    rms_norm(values.data(), weight.data(), 1e-5f, n, DType::F32, plain.data());
-    rms_norm(values.data(), weight.data(), 1e-5f, n, DType::I16, row.data());
+    rms_norm(values.data(), weight.data(), 1e-5f, n, InputForm::F32, plain.data());
+    rms_norm(values.data(), weight.data(), 1e-5f, n, InputForm::Blocks16, row.data());
     expect_same(both_halves(row, n), fine_reference(plain));
   }
 }
@@ -148,16 +148,16 @@ TEST_P(QuantRows, SiluMulIsTheFloatOneQuantised) {
       side_by_side.insert(side_by_side.end(), &up[i], &up[i] + 16);
     }
     std::vector<float> plain(gate.size());
-    silu_mul(gate.data(), up.data(), n, DType::F32, plain.data());
+    silu_mul(gate.data(), up.data(), n, InputForm::F32, plain.data());
     std::vector<float> panels(gate.size());
-    silu_mul_panels(side_by_side.data(), pairs, DType::F32, panels.data());
+    silu_mul_panels(side_by_side.data(), pairs, InputForm::F32, panels.data());
     EXPECT_EQ(std::memcmp(panels.data(), plain.data(), plain.size() * sizeof(float)), 0);
 
     std::vector<QuantBlock> out((gate.size() + 31) / 32);
-    silu_mul(gate.data(), up.data(), n, DType::Q8_0, out.data());
+    silu_mul(gate.data(), up.data(), n, InputForm::Blocks8, out.data());
     expect_same(out, reference(plain));
     std::vector<QuantBlock> out_panels(out.size());
-    silu_mul_panels(side_by_side.data(), pairs, DType::Q8_0, out_panels.data());
+    silu_mul_panels(side_by_side.data(), pairs, InputForm::Blocks8, out_panels.data());
     expect_same(out_panels, reference(plain));
   }
 }

@@ -43,7 +43,7 @@ TEST(NormRows, AreThoseOfEachRow) {
     norm_rows(backend, {in.data(), kStride}, rows, weight, 1e-5f, out.data(), kWidth);
     std::vector<float> expected(kWidth);
     for (std::int64_t r = 0; r < rows; ++r) {
-      rms_norm(in.data() + r * kStride, weight.data(), 1e-5f, kWidth, DType::F32, expected.data());
+      rms_norm(in.data() + r * kStride, weight.data(), 1e-5f, kWidth, InputForm::F32, expected.data());
       ASSERT_TRUE(std::equal(expected.begin(), expected.end(), out.begin() + r * kWidth)) << r;
     }
   }
@@ -85,10 +85,10 @@ TEST_F(PairedRowsTest, NormedAndTheOtherWayRound) {
       tokens_, states_.data());
   std::vector<float> expected(kWidth);
   for (std::int64_t r = 0; r < 3; ++r) {
-    rms_norm(states_.data() + r * kWidth, b.data(), 1e-5f, kWidth, DType::F32, expected.data());
+    rms_norm(states_.data() + r * kWidth, b.data(), 1e-5f, kWidth, InputForm::F32, expected.data());
     EXPECT_TRUE(std::ranges::equal(std::span(pairs_.row(r), kWidth), expected));
     EXPECT_EQ(pairs_.state(r), pairs_.row(r));
-    rms_norm(embedding(tokens_[static_cast<std::size_t>(r)]).data(), a.data(), 1e-5f, kWidth, DType::F32,
+    rms_norm(embedding(tokens_[static_cast<std::size_t>(r)]).data(), a.data(), 1e-5f, kWidth, InputForm::F32,
              expected.data());
     EXPECT_TRUE(std::ranges::equal(std::span(pairs_.row(r) + kWidth, kWidth), expected));
   }

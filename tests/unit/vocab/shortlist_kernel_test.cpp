@@ -38,14 +38,13 @@ class ShortlistKernel : public testing::TestWithParam<Case> {
     std::vector<float> row(kK);
     for (int r = 0; r < kRows; ++r) {
       for (float& v : row) v = normal(random);
-      convert_row(row.data(), kK, GetParam().type, x_row(r));
+      convert_row(row.data(), kK, weight_.input_form(), x_row(r));
     }
   }
 
   std::int64_t whole_stride() const { return weight_.panels() * PackedMatrix::kPanel; }
   std::byte* x_row(int r) {
-    const std::int64_t element = GetParam().type == DType::BF16 ? 2 : 4;
-    return reinterpret_cast<std::byte*>(x_.data()) + r * kK * element;
+    return reinterpret_cast<std::byte*>(x_.data()) + r * row_bytes(weight_.input_form(), kK);
   }
   GemmCall call(int rows, float* y, std::int64_t stride) {
     return {.weight = &weight_, .x = x_row(0), .x_stride = kK, .rows = rows, .y = y, .y_stride = stride};

@@ -134,7 +134,7 @@ std::set<std::int32_t> best_clusters(const ClusterPart& part, HeadProblem& probl
     problem.embedding.get_row(row.token, input.data());
     std::copy_n(row.previous, width, input.data() + width);
   } else {
-    rms_norm(row.state, problem.norm.data(), 1e-5f, width, DType::F32, input.data());
+    rms_norm(row.state, problem.norm.data(), 1e-5f, width, InputForm::F32, input.data());
   }
   std::vector<double> hidden(static_cast<std::size_t>(part.router_hidden));
   for (std::size_t h = 0; h < hidden.size(); ++h) {
