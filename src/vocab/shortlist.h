@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/shortlist.h"
+#include "kernels/panel_runs.h"
 #include "model/workspace.h"
 #include "vocab/head_row.h"
 #include "vocab/token_order.h"

@@ -1,4 +1,6 @@
 // Products with some panels against the whole product: the same bits, in every variant.
+#include "kernels/panel_runs.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "kernels/backend.h"
-#include "kernels/shortlist.h"
+#include "kernels/fused_top.h"
 
 namespace augur {
 namespace {

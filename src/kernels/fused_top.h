@@ -7,27 +7,11 @@
 #include "kernels/backend.h"
 #include "kernels/logit_form.h"
 #include "kernels/ops.h"
+#include "kernels/panel_runs.h"
 
 namespace augur {
 
-// Products with some panels of a matrix: a shortlist of a vocabulary head's rows. Each result has the bits
-// that the whole product gives it, whichever panels are asked for.
-
-/// Consecutive panels of a packed matrix.
-struct PanelRun {
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-};
-
-std::int64_t count_panels(std::span<const PanelRun> runs);
-
-/// y[rows, 16 * panels of the runs] = x W^T, the runs side by side in their order. `call` is that of the
-/// whole product (its bias included), but for y_stride, which fits the runs; first_panel is 0. `panels`: this
-/// thread's part of the runs' panels as if they were one row of them. Reads the runs as one stream: the
-/// beginning of the next is prefetched before the end of the last.
-void gemm_runs(const KernelSet& kernels, const GemmCall& call, std::span<const PanelRun> runs, Range panels);
-
-/// The largest results of one row of such a product, and the sum over all of them.
+/// The largest results of one row of a product with runs of panels, and the sum over all of them.
 struct RowTop {
   std::vector<std::int32_t> entries;  ///< columns of the runs, by falling value, equals by ascending column
   std::vector<float> values;

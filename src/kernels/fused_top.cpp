@@ -1,77 +1,10 @@
-#include "kernels/shortlist.h"
+#include "kernels/fused_top.h"
 
 #include <algorithm>
-#include <cassert>
 #include <functional>
 #include <limits>
 
 namespace augur {
-namespace {
-
-/// Calls visit(run of panels of the matrix, first column in y) for the part `panels` of the runs.
-template <class Visit>
-void visit_runs(std::span<const PanelRun> runs, Range panels, const Visit& visit) {
-  std::int64_t before = 0;
-  for (const PanelRun& run : runs) {
-    const std::int64_t begin = std::max<std::int64_t>(panels.begin - before, 0);
-    const std::int64_t end = std::min(panels.end - before, run.count);
-    if (begin < end) visit(PanelRun{run.first + begin, end - begin}, (before + begin) * PackedMatrix::kPanel);
-    before += run.count;
-  }
-}
-
-/// Asks for the first lines of panels that are about to be streamed: what covers the latency of memory until
-/// the kernel's own prefetching has got going.
-void prefetch_panels(const PackedMatrix& matrix, const PanelRun& run) {
-  constexpr std::int64_t kPanels = 4;
-  constexpr std::int64_t kBytes = 256;
-  for (std::int64_t p = 0; p < std::min(kPanels, run.count); ++p) {
-    const std::byte* panel = matrix.panel(run.first + p);
-    for (std::int64_t byte = 0; byte < std::min(kBytes, matrix.panel_bytes()); byte += 64) {
-      __builtin_prefetch(panel + byte, 0, 2);
-    }
-  }
-}
-
-/// The next run's beginning is asked for while the last panels of this one are computed.
-constexpr std::int64_t kTailPanels = 8;
-
-}  // namespace
-
-std::int64_t count_panels(std::span<const PanelRun> runs) {
-  std::int64_t panels = 0;
-  for (const PanelRun& run : runs) panels += run.count;
-  return panels;
-}
-
-void gemm_runs(const KernelSet& kernels, const GemmCall& call, std::span<const PanelRun> runs, Range panels) {
-  assert(call.first_panel == 0);
-  PanelRun pending;  // computed once its successor is known
-  std::int64_t pending_column = 0;
-  const auto compute = [&](const PanelRun& run, std::int64_t column) {
-    GemmCall part = call;
-    part.y = call.y + column;
-    part.first_panel = run.first;
-    kernels.gemm(part, {run.first, run.first + run.count});
-  };
-  const auto flush = [&](const PanelRun* next) {
-    if (pending.count == 0) return;
-    if (next != nullptr && pending.count > kTailPanels) {
-      const std::int64_t head = pending.count - kTailPanels;
-      compute({pending.first, head}, pending_column);
-      pending = {pending.first + head, kTailPanels};
-      pending_column += head * PackedMatrix::kPanel;
-    }
-    if (next != nullptr) prefetch_panels(*call.weight, *next);
-    compute(pending, pending_column);
-  };
-  visit_runs(runs, panels, [&](const PanelRun& run, std::int64_t column) {
-    flush(&run);
-    pending = run;
-    pending_column = column;
-  });
-  flush(nullptr);
-}
 
 void FusedTop::prepare(int threads, int rows, std::int64_t panels, int k) {
   // About 512 columns: results that stay in the first-level cache while they are ranked, weights enough to
