@@ -17,6 +17,17 @@ namespace augur {
 ///   F32:  K [kv_head][slot/16][head_dim][16],       V [kv_head][slot][head_dim]
 ///   Q8_0: panels of 16 slots in 8 bits, see kv_quant.h; to the products they are what BF16 would hold after
 ///         rounding every scale * q to it
+///
+/// A page of 64 slots, in BF16:
+///
+///   +-- layer 0 ---------------------------+-- layer 1 --------+- ...
+///   | K: head 0 | head 1 | V: head 0 | ... | K: head 0 | ...   |
+///   +----|------------------------|--------+-------------------+
+///        |                        |
+///        v  slots 0 .. 15         v
+///   d 0,1 [s0 d0 d1][s1 d0 d1]..  s 0,1 [d0 s0 s1][d1 s0 s1] ..   <- a line of K: 16 slots, 2 dimensions
+///   d 2,3 [s0 d2 d3][s1 d2 d3]..  s 2,3 [d0 s2 s3][d1 s2 s3] ..      a row of V: 2 slots, all dimensions
+///    ...  then slots 16 .. 31      ...
 struct KvLayerView {
   DType type = DType::BF16;           ///< BF16, F32, or Q8_0 with head_dim a multiple of 32
   std::byte* const* pages = nullptr;  ///< 64-byte aligned
@@ -49,7 +60,7 @@ KvLayerView from_slot(const KvLayerView& kv, std::int64_t slot);
 /// Row r sees slots 0 .. contiguous[r]-1, then the slots gather[gather_begin[r] .. gather_begin[r+1]) in that
 /// order, which is ascending and begins at contiguous[r] or later; it sees one at least. A plain causal row
 /// has no gathers, and the last slot it sees is its own; a tree row gathers those ancestors that do not lie
-/// contiguously after the prefix, and itself; a row of a block (BlockSight) sees rows after it, too.
+/// contiguously after the prefix, and itself; a row of a block (BlockMask) sees rows after it, too.
 ///
 /// Law: let s_0..s_{L-1} be the row's slots in logical order, C = F32 for caches of it, else BF16.
 ///   score_j = <q, K[s_j]>, one float32 chain over head_dim in the order of gemm.h's law for C; q rounded to

@@ -54,7 +54,7 @@ void check_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequenc
 }  // namespace
 
 void BatchPlan::build(const TokenBatch& batch, const ModelConfig& config, DType kv_type, std::int64_t context,
-                      std::span<const BlockSight> block) {
+                      std::span<const BlockMask> block) {
   check_rows(batch, config, context);
   heads_ = config.heads;
   max_position_ = *std::max_element(batch.positions.begin(), batch.positions.end());
@@ -62,7 +62,7 @@ void BatchPlan::build(const TokenBatch& batch, const ModelConfig& config, DType 
   sequences_.clear();
   sequence_of_.clear();
   slots_.clear();
-  sights_.clear();
+  visible_slots_.clear();
   gather_.clear();
   visible_in_.clear();
   for (const TokenBatch::Sequence& sequence : batch.sequences) {
@@ -77,10 +77,10 @@ void BatchPlan::build(const TokenBatch& batch, const ModelConfig& config, DType 
 
   if (gather_.size() > INT32_MAX) throw Error("forward: the tree is too large");
   if (block.empty()) {
-    Visible& all = clear_visible(0);
-    for (const Sight& sight : sights_) {
-      all.contiguous.push_back(sight.contiguous);
-      all.gather_begin.push_back(static_cast<std::int32_t>(sight.begin));
+    VisibleByRow& all = clear_visible(0);
+    for (const VisibleSlots& seen : visible_slots_) {
+      all.contiguous.push_back(seen.contiguous);
+      all.gather_begin.push_back(static_cast<std::int32_t>(seen.begin));
     }
     all.gather_begin.push_back(static_cast<std::int32_t>(gather_.size()));
     all.skipped.resize(sequences_.size());
@@ -98,14 +98,14 @@ void BatchPlan::build(const TokenBatch& batch, const ModelConfig& config, DType 
 
 void BatchPlan::add_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequence) {
   const std::int64_t base = sequence.kv->base();
-  const Sight prefix{.contiguous = base};
+  const VisibleSlots prefix{.contiguous = base};
   earlier_.clear();
   earlier_gather_.clear();
   for (int i = 0; i < sequence.earlier_rows; ++i) {
     const std::int32_t parent = sequence.earlier_parents[i];
     if (parent < -1 || parent >= i)
       throw Error("forward: earlier row {}: parent {} does not precede it", i, parent);
-    const Sight from = parent == -1 ? prefix : earlier_[static_cast<std::size_t>(parent)];
+    const VisibleSlots from = parent == -1 ? prefix : earlier_[static_cast<std::size_t>(parent)];
     earlier_.push_back(see(base + i, from, earlier_gather_, earlier_gather_));
   }
   Sequence planned{
@@ -124,13 +124,13 @@ void BatchPlan::add_sequence(const TokenBatch& batch, const TokenBatch::Sequence
       throw Error("forward: row {}: slot {} of {} that are reserved", row, offset, sequence.kv->rows());
     }
     const std::int64_t slot = base + offset;
-    const Sight sight =
-        in_batch     ? see(slot, sights_[static_cast<std::size_t>(parent)], gather_, gather_)
+    const VisibleSlots seen =
+        in_batch     ? see(slot, visible_slots_[static_cast<std::size_t>(parent)], gather_, gather_)
         : in_earlier ? see(slot, earlier_[static_cast<std::size_t>(-2 - parent)], earlier_gather_, gather_)
                      : see(slot, prefix, gather_, gather_);
-    planned.gathers = planned.gathers || sight.end > sight.begin;
+    planned.gathers = planned.gathers || seen.end > seen.begin;
     planned.slots = std::max(planned.slots, slot + 1);
-    sights_.push_back(sight);
+    visible_slots_.push_back(seen);
     slots_.push_back(slot);
     sequence_of_.push_back(static_cast<int>(sequences_.size()));
   }
@@ -138,22 +138,22 @@ void BatchPlan::add_sequence(const TokenBatch& batch, const TokenBatch::Sequence
   sequences_.push_back(planned);
 }
 
-BatchPlan::Sight BatchPlan::see(std::int64_t slot, const Sight& parent,
-                                const std::vector<std::int32_t>& parent_list,
-                                std::vector<std::int32_t>& list) {
+BatchPlan::VisibleSlots BatchPlan::see(std::int64_t slot, const VisibleSlots& parent,
+                                       const std::vector<std::int32_t>& parent_list,
+                                       std::vector<std::int32_t>& list) {
   if (parent.begin == parent.end && parent.contiguous == slot) {
     return {.contiguous = slot + 1, .begin = list.size(), .end = list.size()};
   }
-  Sight sight{.contiguous = parent.contiguous, .begin = list.size()};
+  VisibleSlots seen{.contiguous = parent.contiguous, .begin = list.size()};
   for (std::size_t i = parent.begin; i < parent.end; ++i) list.push_back(parent_list[i]);
   list.push_back(static_cast<std::int32_t>(slot));
-  sight.end = list.size();
-  return sight;
+  seen.end = list.size();
+  return seen;
 }
 
-BatchPlan::Visible& BatchPlan::clear_visible(std::size_t index) {
-  if (visible_.size() <= index) visible_.resize(index + 1);
-  Visible& visible = visible_[index];
+BatchPlan::VisibleByRow& BatchPlan::clear_visible(std::size_t index) {
+  if (visible_by_row_.size() <= index) visible_by_row_.resize(index + 1);
+  VisibleByRow& visible = visible_by_row_[index];
   visible.contiguous.clear();
   visible.gather_begin.clear();
   visible.gather.clear();
@@ -161,42 +161,42 @@ BatchPlan::Visible& BatchPlan::clear_visible(std::size_t index) {
   return visible;
 }
 
-/// Layers that see the same share a Visible.
-void BatchPlan::plan_block(std::span<const BlockSight> block, const ModelConfig& config) {
+/// Layers that see the same share a VisibleByRow.
+void BatchPlan::plan_block(std::span<const BlockMask> block, const ModelConfig& config) {
   if (std::ssize(block) != config.layers) {
     throw Error("forward: what a block sees was given for {} layers of {}", block.size(), config.layers);
   }
   for (int r = 0; r < rows(); ++r) {
-    const Sight& sight = sights_[static_cast<std::size_t>(r)];
-    if (sight.begin != sight.end || sight.contiguous != slot(r) + 1) {
+    const VisibleSlots& seen = visible_slots_[static_cast<std::size_t>(r)];
+    if (seen.begin != seen.end || seen.contiguous != slot(r) + 1) {
       throw Error("forward: row {} of a block does not follow the row before", r);
     }
   }
   std::size_t used = 0;
-  for (const BlockSight& sight : block) {
-    if (sight.window < 0) throw Error("forward: a window of {}", sight.window);
+  for (const BlockMask& mask : block) {
+    if (mask.window < 0) throw Error("forward: a window of {}", mask.window);
     std::size_t index = 0;
-    while (index < used &&
-           (visible_[index].of.window != sight.window || visible_[index].of.causal != sight.causal)) {
+    while (index < used && (visible_by_row_[index].of.window != mask.window ||
+                            visible_by_row_[index].of.causal != mask.causal)) {
       ++index;
     }
-    if (index == used) see_block(sight, clear_visible(used++));
+    if (index == used) see_block(mask, clear_visible(used++));
     visible_in_.push_back(index);
   }
   for (Sequence& sequence : sequences_) sequence.gathers = true;
 }
 
-void BatchPlan::see_block(const BlockSight& sight, Visible& out) const {
-  out.of = sight;
+void BatchPlan::see_block(const BlockMask& mask, VisibleByRow& out) const {
+  out.of = mask;
   for (const Sequence& sequence : sequences_) {
     const auto begin = [&](std::int64_t slot) {
-      return sight.window == 0 ? 0 : std::max<std::int64_t>(0, slot - sight.window + 1);
+      return mask.window == 0 ? 0 : std::max<std::int64_t>(0, slot - mask.window + 1);
     };
     const std::int64_t skipped =
         begin(sequence.base) / kKvPageSlots * kKvPageSlots;  // caches are cut between pages
     out.skipped.push_back(skipped);
     for (std::int64_t slot = sequence.base; slot < sequence.base + sequence.rows; ++slot) {
-      const std::int64_t end = sight.causal ? slot + 1 : sequence.base + sequence.rows;
+      const std::int64_t end = mask.causal ? slot + 1 : sequence.base + sequence.rows;
       const bool all = begin(slot) == skipped;
       out.contiguous.push_back(all ? end - skipped : 0);
       out.gather_begin.push_back(static_cast<std::int32_t>(out.gather.size()));
@@ -211,7 +211,8 @@ void BatchPlan::see_block(const BlockSight& sight, Visible& out) const {
 
 AttentionCall BatchPlan::attention_call(const Sequence& sequence, int layer) const {
   const auto first = static_cast<std::size_t>(sequence.first_row);
-  const Visible& visible = visible_[visible_in_.empty() ? 0 : visible_in_[static_cast<std::size_t>(layer)]];
+  const VisibleByRow& visible =
+      visible_by_row_[visible_in_.empty() ? 0 : visible_in_[static_cast<std::size_t>(layer)]];
   AttentionCall call;
   call.kv = from_slot(sequence.cache->layer(layer),
                       visible.skipped[static_cast<std::size_t>(&sequence - sequences_.data())]);

@@ -27,7 +27,7 @@ class BatchPlan {
 
   /// Checks the batch (Error) and plans it. `context`: positions are below it. `block`: see ForwardOptions.
   void build(const TokenBatch& batch, const ModelConfig& config, DType kv_type, std::int64_t context,
-             std::span<const BlockSight> block = {});
+             std::span<const BlockMask> block = {});
 
   int rows() const { return static_cast<int>(slots_.size()); }
   std::int64_t max_position() const { return max_position_; }
@@ -49,27 +49,27 @@ class BatchPlan {
   /// Slots that the rows of a tree of 60 nodes gather: as many as they have ancestors.
   static constexpr std::size_t kUsualGather = 1024;
 
-  /// A row's sight: slots [0, contiguous), then those of a gather list [begin, end).
-  struct Sight {
+  /// What a row sees: slots [0, contiguous), then those of a gather list [begin, end).
+  struct VisibleSlots {
     std::int64_t contiguous = 0;
     std::size_t begin = 0;
     std::size_t end = 0;
   };
   /// What all rows see in some layers, as the attention wants it.
-  struct Visible {
-    BlockSight of;                           ///< in a pass over blocks
+  struct VisibleByRow {
+    BlockMask of;                            ///< in a pass over blocks
     std::vector<std::int64_t> contiguous;    ///< [rows]
     std::vector<std::int32_t> gather_begin;  ///< [rows + 1]
     std::vector<std::int32_t> gather;        ///< of blocks; trees have gather_
     std::vector<std::int64_t> skipped;  ///< [sequences] slots that count as slot 0: nobody sees earlier ones
   };
   void add_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequence);
-  void plan_block(std::span<const BlockSight> block, const ModelConfig& config);
-  void see_block(const BlockSight& sight, Visible& out) const;
-  Visible& clear_visible(std::size_t index);
-  /// Appends to `list` what a row in `slot` gathers, given its parent's sight (of `parent_list`).
-  static Sight see(std::int64_t slot, const Sight& parent, const std::vector<std::int32_t>& parent_list,
-                   std::vector<std::int32_t>& list);
+  void plan_block(std::span<const BlockMask> block, const ModelConfig& config);
+  void see_block(const BlockMask& mask, VisibleByRow& out) const;
+  VisibleByRow& clear_visible(std::size_t index);
+  /// Appends to `list` what a row in `slot` gathers, given what its parent sees (of `parent_list`).
+  static VisibleSlots see(std::int64_t slot, const VisibleSlots& parent,
+                          const std::vector<std::int32_t>& parent_list, std::vector<std::int32_t>& list);
 
   int heads_ = 0;
   std::int64_t max_position_ = 0;
@@ -78,11 +78,11 @@ class BatchPlan {
   std::vector<std::int64_t> costs_;           ///< [sequences + 1] attention cost before each sequence
   std::vector<int> sequence_of_;              ///< [rows]
   std::vector<std::int64_t> slots_;           ///< [rows]
-  std::vector<Sight> sights_;                 ///< [rows]
-  std::vector<std::int32_t> gather_;          ///< of sights_
-  std::vector<Visible> visible_;              ///< those in use come first
+  std::vector<VisibleSlots> visible_slots_;   ///< [rows]
+  std::vector<std::int32_t> gather_;          ///< of visible_slots_
+  std::vector<VisibleByRow> visible_by_row_;  ///< those in use come first
   std::vector<std::size_t> visible_in_;       ///< [layers] in a pass over blocks; empty: the first
-  std::vector<Sight> earlier_;                ///< rows of earlier forwards of the sequence being added
+  std::vector<VisibleSlots> earlier_;         ///< rows of earlier forwards of the sequence being added
   std::vector<std::int32_t> earlier_gather_;  ///< what they gather
 };
 

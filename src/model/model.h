@@ -65,7 +65,7 @@ std::string_view name(ForwardProfile::Step step);
 
 /// What the rows of a block see in one layer. A block is a few rows at consecutive positions behind the
 /// prefix; they see the prefix, and one another in both directions, unless this says less.
-struct BlockSight {
+struct BlockMask {
   std::int64_t window = 0;  ///< > 0: nothing that lies so many positions or more behind the row
   bool causal = false;      ///< nothing that comes after the row
 };
@@ -103,7 +103,7 @@ struct ForwardOptions {
   const float* attention_input = nullptr;
   /// [layers]. Not empty: the rows of every sequence are a block (parents are those of a chain), for draft
   /// heads that predict several positions at once.
-  std::span<const BlockSight> block;
+  std::span<const BlockMask> block;
   ForwardProfile* profile = nullptr;  ///< takes timestamps when not null
   InputObserver* inputs = nullptr;    ///< not null: sees them; Error where they are quantised
 };

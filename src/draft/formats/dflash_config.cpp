@@ -24,17 +24,17 @@ void require_count(const JsonFields& from, const char* key, std::int64_t found, 
 }
 
 /// Layers that slide are causal inside the block unless told otherwise, others are not.
-std::vector<BlockSight> read_sights(const HeadLoader& loader, const DflashKeys& keys) {
+std::vector<BlockMask> read_masks(const HeadLoader& loader, const DflashKeys& keys) {
   const JsonFields& config = loader.layer_config();
   const int layers = loader.layers().layers;
-  std::vector<BlockSight> sights(static_cast<std::size_t>(layers));
+  std::vector<BlockMask> masks(static_cast<std::size_t>(layers));
   const nlohmann::json* types = config.find("layer_types");
   if (types != nullptr && (!types->is_array() || std::ssize(*types) < layers)) {
     config.fail("layer_types", fmt::format("expected a list of {} layers", layers));
   }
   const bool windows = config.flag("use_sliding_window", true);
   const bool sliding_causal = !keys.flag("sliding_window_non_causal", false);
-  for (std::size_t i = 0; i < sights.size(); ++i) {
+  for (std::size_t i = 0; i < masks.size(); ++i) {
     const std::string type = types == nullptr ? "full_attention"
                              : (*types)[i].is_string()
                                  ? (*types)[i].get<std::string>()
@@ -44,10 +44,10 @@ std::vector<BlockSight> read_sights(const HeadLoader& loader, const DflashKeys& 
       config.fail("layer_types",
                   fmt::format("{} is not supported (full_attention, sliding_attention)", type));
     }
-    if (sliding && windows) sights[i].window = config.require_int("sliding_window", std::int64_t{1} << 30);
-    sights[i].causal = keys.flag("is_causal", sliding && sliding_causal);
+    if (sliding && windows) masks[i].window = config.require_int("sliding_window", std::int64_t{1} << 30);
+    masks[i].causal = keys.flag("is_causal", sliding && sliding_causal);
   }
-  return sights;
+  return masks;
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ DflashConfig DflashConfig::read(const HeadLoader& loader, const DflashKeys& keys
                 fmt::format("the layers of {} are", loader.source().target_path));
   require_count(loader.layer_config(), "num_hidden_layers", loader.layers().layers, "the layers stored are");
   config.taps = read_taps(loader, keys);
-  config.sights = read_sights(loader, keys);
+  config.masks = read_masks(loader, keys);
   const JsonFields& from = keys.with("mask_token_id");
   if (const nlohmann::json* token = from.find("mask_token_id")) {
     if (!token->is_number_unsigned() || *token >= std::uint64_t{1} << 31) {

@@ -25,7 +25,7 @@ struct DflashConfig {
   int block = 0;          ///< slots: the anchor and placeholders
   /// The slot that predicts the token after the anchor: 1, or 0 where the anchor's own slot does.
   int first_slot = 1;
-  std::vector<BlockSight> sights;  ///< by layer
+  std::vector<BlockMask> masks;  ///< by layer
   std::optional<TokenId> mask_token;
 
   /// Error naming file and field for anything missing, absurd or unfit for the target. `anchor_predicts`:

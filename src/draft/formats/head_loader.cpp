@@ -26,7 +26,7 @@ ModelConfig read_layers(nlohmann::json json, const WeightStore& store, std::span
   const bool decoder = family != nullptr && family->experts == ExpertRule::None;
   json["model_type"] = name == "mimo" ? "qwen2" : decoder ? name : "llama";
   json["num_hidden_layers"] = prefixes.size();
-  // Heads see the whole text, but where a format says what their rows see (BlockSight).
+  // Heads see the whole text, but where a format says what their rows see (BlockMask).
   for (const char* key : {"layer_types", "num_experts", "num_local_experts"}) json.erase(key);
   json["sliding_window"] = nullptr;
   const ModelConfig& target = source.target.config();

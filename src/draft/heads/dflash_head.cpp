@@ -134,7 +134,7 @@ void DflashHead::run(const TokenBatch& batch, std::span<const std::int32_t> rows
       std::copy(mask_.begin(), mask_.end(), to);
     }
   }
-  layers_->forward(batch, {.embeddings = embeddings_.data(), .block = config_.sights}, nullptr);
+  layers_->forward(batch, {.embeddings = embeddings_.data(), .block = config_.masks}, nullptr);
 
   const auto count = static_cast<int>(rows.size());
   out.width = width_;

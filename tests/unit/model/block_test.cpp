@@ -20,7 +20,7 @@ class BlockTest : public testing::TestWithParam<WeightFormat> {
   BlockTest() : model_(Model::random(backend_, tiny_config("qwen3"), 7, {.weights = GetParam()})) {}
 
   /// What layers [0, last_layer) make of a block behind a prefix.
-  std::vector<float> run(std::span<const BlockSight> block, int last_layer = -1) {
+  std::vector<float> run(std::span<const BlockMask> block, int last_layer = -1) {
     KvCache cache = model_->make_cache();
     for (int i = 0; i < kPrefix; ++i) step(*model_, cache, (i * 29) % 150);
     Rows rows;
@@ -31,14 +31,14 @@ class BlockTest : public testing::TestWithParam<WeightFormat> {
         model_->forward(rows.batch({&sequence, 1}), {.last_layer = last_layer, .block = block});
     return {result.begin(), result.end()};
   }
-  std::vector<BlockSight> all(const BlockSight& sight) { return std::vector<BlockSight>(3, sight); }
+  std::vector<BlockMask> all(const BlockMask& mask) { return std::vector<BlockMask>(3, mask); }
   std::span<const float> row(const std::vector<float>& rows, int index) {
     return std::span(rows).subspan(static_cast<std::size_t>(index) * 40, 40);
   }
   bool same(std::span<const float> a, std::span<const float> b) {
     return std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
   }
-  std::string refusal(std::span<const BlockSight> block) {
+  std::string refusal(std::span<const BlockMask> block) {
     try {
       run(block);
     } catch (const Error& error) {
@@ -86,16 +86,16 @@ TEST_P(BlockTest, AWindowCutsOffWhatLiesFarBehind) {
 }
 
 TEST_P(BlockTest, LayersMayDiffer) {
-  const BlockSight mixed[] = {{.window = 8, .causal = true}, {}, {.window = 8, .causal = true}};
+  const BlockMask mixed[] = {{.window = 8, .causal = true}, {}, {.window = 8, .causal = true}};
   const std::vector<float> rows = run(mixed);
   EXPECT_NE(rows, run(all(mixed[0])));
   EXPECT_NE(rows, run(all(mixed[1])));
 }
 
 TEST_P(BlockTest, MalformedOnesAreRefused) {
-  EXPECT_THAT(refusal(std::vector<BlockSight>(2)), HasSubstr("2 layers of 3"));
+  EXPECT_THAT(refusal(std::vector<BlockMask>(2)), HasSubstr("2 layers of 3"));
   EXPECT_THAT(refusal(all({.window = -1})), HasSubstr("window of -1"));
-  std::vector<BlockSight> block = all({});
+  std::vector<BlockMask> block = all({});
   KvCache cache = model_->make_cache();
   Rows rows;
   rows.add(1, 0, -1);
