@@ -14,6 +14,18 @@ namespace augur {
 ///   BF16: [panel][k/2][16][2]   pairs of k side by side, as the dot-product instructions want them
 ///   F32:  [panel][k][16]
 ///   block-quantised types: see cpu/quant_format.h; the stored numbers, none of them rounded anew
+///
+/// In BF16, W[row, k] being "row,k":
+///
+///             column 0      column 1              column 15
+///           +-------------+-------------+-     -+-------------+
+///   k 0, 1  |  0,0   0,1  |  1,0   1,1  |  ...  | 15,0  15,1  |  a line: 64 bytes, one register
+///   k 2, 3  |  0,2   0,3  |  1,2   1,3  |  ...  | 15,2  15,3  |
+///     ...   |             |             |       |             |  panel 0
+///           +-------------+-------------+-     -+-------------+
+///   k 0, 1  | 16,0  16,1  | 17,0  17,1  |  ...  | 31,0  31,1  |
+///     ...   |             |             |       |             |  panel 1
+///
 /// n and k are padded with zeros (n to 16; k to 32, quantised to 64, MXFP4 128 or, K types, 256), so kernels
 /// have no tails over k. Every variant of the kernels reads this one layout. Immutable after loading; safe to
 /// read from any thread.

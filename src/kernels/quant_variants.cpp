@@ -8,12 +8,22 @@ namespace augur {
 
 namespace {
 
-constexpr QuantVariant kPortable{"portable", gemm_quant_portable, peak_quant_portable, peak_quant_portable};
+constexpr QuantVariant kPortable{.name = "portable",
+                                 .gemm = gemm_quant_portable,
+                                 .peak = peak_quant_portable,
+                                 .peak_8_bits = peak_quant_portable};
 
 #if defined(__x86_64__)
-constexpr QuantVariant kAvx2{"avx2", gemm_quant_avx2, peak_quant_avx2, peak_quant_avx2_8_bits};
-constexpr QuantVariant kAvxVnni{"avxvnni", gemm_quant_avxvnni, peak_quant_avxvnni, peak_quant_avxvnni};
-constexpr QuantVariant kVnni512{"avx512vnni", gemm_quant_vnni512, peak_quant_vnni512, peak_quant_vnni512};
+constexpr QuantVariant kAvx2{
+    .name = "avx2", .gemm = gemm_quant_avx2, .peak = peak_quant_avx2, .peak_8_bits = peak_quant_avx2_8_bits};
+constexpr QuantVariant kAvxVnni{.name = "avxvnni",
+                                .gemm = gemm_quant_avxvnni,
+                                .peak = peak_quant_avxvnni,
+                                .peak_8_bits = peak_quant_avxvnni};
+constexpr QuantVariant kVnni512{.name = "avx512vnni",
+                                .gemm = gemm_quant_vnni512,
+                                .peak = peak_quant_vnni512,
+                                .peak_8_bits = peak_quant_vnni512};
 
 bool cpuid_bit(unsigned subleaf, bool edx, int bit) {
   unsigned a = 0, b = 0, c = 0, d = 0;

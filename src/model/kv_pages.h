@@ -11,6 +11,19 @@ namespace augur {
 /// The pages of some layers of a cache, by slot; those that lie before all that is still seen are given back.
 /// A copy shares all pages; whoever is to write to a shared one writes to a copy of it. Without a pool (a
 /// cache none of whose layers are of this kind) it stays empty. One thread at a time.
+///
+///   slots    0 .. 63    64 .. 127   128 .. 191   192 .. 255
+///          +----------+-----------+------------+------------+
+///   table  |   null   |     *     |     *      |     *      |   of a sequence
+///          +----------+-----|-----+-----|------+-----|------+
+///           given back      v           v            v
+///                         page A      page B       page C     from the pool
+///                           ^           ^
+///          +----------+-----|-----+-----|------+------------+
+///   table  |   null   |     *     |     *      |     *      |   of a copy, which has written to
+///          +----------+-----------+------------+-----|------+   its last page
+///                                                    v
+///                                                  page D
 class KvPages {
  public:
   KvPages() = default;

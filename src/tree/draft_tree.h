@@ -22,6 +22,14 @@ enum class ProposalLaw {
 /// A tree of proposed continuations, as flat arrays. Node 0 is the root: the newest token of the text, which
 /// the target has not run yet. Invariants: a parent precedes its children, depth(root) = 0, and no two
 /// children of a node carry the same token. Any size and shape. After the first rounds nothing allocates.
+///
+///        0: the             node           0    1    2    3    4
+///        /       \          tokens         the  cat  dog  sat  ran
+///     1: cat    2: dog      parents        -1   0    0    1    1
+///     /    \                depths         0    1    1    2    2
+///  3: sat  4: ran           first_child    1    3    -1   -1   -1
+///                           next_sibling   -1   2    -1   4    -1
+///
 class DraftTree {
  public:
   static constexpr std::int32_t kRoot = 0;

@@ -45,31 +45,35 @@ enum class QuantKind : std::uint8_t {
 enum class QuantTable : std::uint8_t { None, Curve, Fp4 };
 
 struct QuantLayout {
-  int blocks;           ///< of 32 k, per step
-  int block_lines;      ///< of values
-  int lines;            ///< per step
-  int unit;             ///< the stored scale is `unit` times the one that meets v
-  bool minimum;         ///< the weight has a constant beside the scale; then v = u
-  bool halves;          ///< two scales (and minima) a block, of 16 k each
-  bool k_scales;        ///< scales are products of two stored numbers
-  QuantTable table;     ///< of nibbles
-  bool powers = false;  ///< scales are powers of two
+  int blocks;                           ///< of 32 k, per step
+  int block_lines;                      ///< of values
+  int lines;                            ///< per step
+  int unit = 1;                         ///< the stored scale is `unit` times the one that meets v
+  bool minimum = false;                 ///< the weight has a constant beside the scale; then v = u
+  bool halves = false;                  ///< two scales (and minima) a block, of 16 k each
+  bool k_scales = false;                ///< scales are products of two stored numbers
+  QuantTable table = QuantTable::None;  ///< of nibbles
+  bool powers = false;                  ///< scales are powers of two
 };
 
 /// By QuantKind.
 constexpr QuantLayout kQuantLayouts[] = {
-    {2, 8, 17, 1, false, false, false, QuantTable::None},
-    {2, 8, 18, 1, true, false, false, QuantTable::None},
-    {8, 8, 69, 1, true, false, true, QuantTable::None},
-    {2, 4, 9, 16, false, false, false, QuantTable::None},
-    {2, 4, 10, 16, true, false, false, QuantTable::None},
-    {8, 4, 37, 16, true, false, true, QuantTable::None},
-    {8, 6, 53, 4, false, true, true, QuantTable::None},
-    {8, 2, 21, 1, true, true, true, QuantTable::None},
-    {8, 3, 29, 32, false, true, true, QuantTable::None},
-    {2, 4, 9, 1, false, false, false, QuantTable::Curve},
-    {8, 4, 35, 1, false, false, true, QuantTable::Curve},
-    {4, 4, 17, 16, false, false, false, QuantTable::Fp4, true},
+    // Bytes, BytesMin, BytesK
+    {.blocks = 2, .block_lines = 8, .lines = 17},
+    {.blocks = 2, .block_lines = 8, .lines = 18, .minimum = true},
+    {.blocks = 8, .block_lines = 8, .lines = 69, .minimum = true, .k_scales = true},
+    // Nibbles, NibblesMin, NibblesK
+    {.blocks = 2, .block_lines = 4, .lines = 9, .unit = 16},
+    {.blocks = 2, .block_lines = 4, .lines = 10, .unit = 16, .minimum = true},
+    {.blocks = 8, .block_lines = 4, .lines = 37, .unit = 16, .minimum = true, .k_scales = true},
+    // Six, Two, Three
+    {.blocks = 8, .block_lines = 6, .lines = 53, .unit = 4, .halves = true, .k_scales = true},
+    {.blocks = 8, .block_lines = 2, .lines = 21, .minimum = true, .halves = true, .k_scales = true},
+    {.blocks = 8, .block_lines = 3, .lines = 29, .unit = 32, .halves = true, .k_scales = true},
+    // Curve, CurveK, Fp4
+    {.blocks = 2, .block_lines = 4, .lines = 9, .table = QuantTable::Curve},
+    {.blocks = 8, .block_lines = 4, .lines = 35, .k_scales = true, .table = QuantTable::Curve},
+    {.blocks = 4, .block_lines = 4, .lines = 17, .unit = 16, .table = QuantTable::Fp4, .powers = true},
 };
 
 constexpr int kQuantKinds = 12;
