@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "decode/calm_times.h"
+#include "cost/calm_times.h"
 #include "decode/decoder.h"
 #include "decode/sequence.h"
 #include "model/forward_timer.h"

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "draft/drafter.h"
 #include "model/model.h"
-#include "policy/auto/cost.h"
+#include "cost/cost.h"
 
 namespace augur {
 

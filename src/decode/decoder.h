@@ -13,7 +13,7 @@
 #include "decode/round.h"
 #include "decode/row_teller.h"
 #include "decode/sequence.h"
-#include "decode/step_times.h"
+#include "cost/step_times.h"
 #include "model/model.h"
 
 namespace augur {

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "draft/common/mask_tree.h"
 #include "draft/drafter.h"
-#include "policy/auto/cost.h"
+#include "cost/cost.h"
 #include "policy/policy.h"
 #include "policy/round_controller.h"
 #include "tree/node_wants.h"

@@ -20,7 +20,7 @@
 #include "engine/generation.h"
 #include "engine/live_costs.h"
 #include "engine/loaded_target.h"
-#include "engine/measured_file.h"
+#include "cost/measured_file.h"
 #include "engine/memory_check.h"
 #include "engine/plan_names.h"
 #include "engine/policy_cache.h"

@@ -5,7 +5,7 @@
 #include "augur/engine.h"
 #include "base/clock.h"
 #include "decode/decoder.h"
-#include "engine/cost_cache.h"
+#include "cost/cost_cache.h"
 #include "engine/drafters.h"
 
 namespace augur {

@@ -8,8 +8,8 @@
 
 #include "base/arithmetic_law.h"
 #include "base/error.h"
-#include "engine/measured_file.h"
-#include "engine/product_plans.h"
+#include "cost/measured_file.h"
+#include "cost/product_plans.h"
 #include "text/prompt_text.h"
 
 namespace augur {

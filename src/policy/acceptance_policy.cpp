@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "files/part_location.h"
 #include "model/model.h"
-#include "policy/auto/cost.h"
+#include "cost/cost.h"
 #include "policy/registry.h"
 #include "tree/usual_sizes.h"
 

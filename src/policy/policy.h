@@ -28,7 +28,7 @@ struct RoundInfo {
   double late_ms = 0;  ///< by which the text's newest token came after it was promised; negative: before
   DrafterTraits drafter;
   int behind = 1;  ///< rows that this drafter's first level runs: of the text, what it has not run yet
-  /// The live costs of the target on this machine (policy/auto/cost.h), and this drafter's part of
+  /// The live costs of the target on this machine (cost/cost.h), and this drafter's part of
   /// them. Never null inside a decoding step.
   const CostModel* costs = nullptr;
   const DraftCosts* draft_costs = nullptr;

@@ -7,7 +7,7 @@
 
 #include "policy/auto/auto_text.h"
 #include "policy/auto/budget.h"
-#include "policy/auto/cost.h"
+#include "cost/cost.h"
 #include "policy/auto/predict.h"
 #include "policy/auto/recent_rate.h"
 #include "policy/round_controller.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "decode/step_times.h"
-#include "engine/cost_file.h"
+#include "cost/step_times.h"
+#include "cost/cost_file.h"
 #include "files/json_reader.h"
 #include "policy/auto_policy.h"
 #include "support/clocked_round.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "policy/auto/choose.h"
-#include "policy/auto/cost.h"
+#include "cost/cost.h"
 #include "policy/policy.h"
 
 namespace augur::simulation {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "decode/calm_times.h"
+#include "cost/calm_times.h"
 #include "policy/chain_policy.h"
 
 namespace augur::simulation {

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "part_fixture.h"
 #include "policy/acceptance_policy.h"
-#include "policy/auto/cost.h"
+#include "cost/cost.h"
 #include "policy_fixture.h"
 #include "support/policy_plan.h"
 #include "support/ticking_clock.h"

@@ -1,4 +1,4 @@
-#include "policy/auto/expert_demand.h"
+#include "cost/expert_demand.h"
 
 #include <algorithm>
 #include <cassert>

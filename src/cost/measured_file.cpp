@@ -1,4 +1,4 @@
-#include "engine/measured_file.h"
+#include "cost/measured_file.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "augur/engine.h"
+#include "augur/build_info.h"
 #include "base/arithmetic_law.h"
 #include "base/atomic_file.h"
 #include "base/cpu.h"
@@ -30,7 +30,7 @@ fs::path measured_folder(const std::string& cost_cache) {
 }
 
 nlohmann::json circumstances(const Backend& backend) {
-  return {{"augur", std::string(version())},
+  return {{"augur", std::string(build_info().version)},
           {"law", kArithmeticLaw},
           {"code", AUGUR_MEASURED_CODE},
           {"cpu", cpu_model_name()},

@@ -1,4 +1,4 @@
-#include "decode/step_times.h"
+#include "cost/step_times.h"
 
 #include <algorithm>
 

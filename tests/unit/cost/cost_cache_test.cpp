@@ -1,4 +1,4 @@
-#include "engine/cost_cache.h"
+#include "cost/cost_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 #include "augur/engine.h"
 #include "base/arithmetic_law.h"
-#include "engine/measured_file.h"
+#include "cost/measured_file.h"
 #include "support/stories.h"
 #include "support/vocabulary_parts.h"
 

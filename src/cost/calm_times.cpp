@@ -1,4 +1,4 @@
-#include "decode/calm_times.h"
+#include "cost/calm_times.h"
 
 #include <algorithm>
 #include <cmath>

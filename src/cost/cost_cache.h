@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/model.h"
-#include "policy/auto/cost.h"
+#include "cost/cost.h"
 
 namespace augur {
 

@@ -1,4 +1,4 @@
-#include "engine/cost_cache.h"
+#include "cost/cost_cache.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
-#include "engine/cost_file.h"
-#include "engine/measured_file.h"
+#include "cost/cost_file.h"
+#include "cost/measured_file.h"
 #include "files/json_reader.h"
 
 namespace augur {
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFormat = 2;
+constexpr int kCostsFormat = 2;
 
 /// Everything that costs depend on beside the rows.
 nlohmann::json circumstances(const Model& target) {
@@ -53,7 +53,7 @@ CostCache::CostCache(const fs::path& folder, const Model& target, const std::str
                      Warning warning)
     : warning_(std::move(warning)), experts_(ExpertDemand::of(target.config())) {
   const nlohmann::json key = circumstances(target);
-  content_ = {{"augur_costs", kFormat}, {"for", key}, {"drafters", nlohmann::json::object()}};
+  content_ = {{"augur_costs", kCostsFormat}, {"for", key}, {"drafters", nlohmann::json::object()}};
   if (folder.empty()) return;
   std::string stem = fs::path(target_path).filename().string();
   if (stem.empty()) stem = fs::path(target_path).parent_path().filename().string();
@@ -61,8 +61,8 @@ CostCache::CostCache(const fs::path& folder, const Model& target, const std::str
   try {
     const nlohmann::json found = read_json_object_if_exists(file_);
     if (found.empty()) return;
-    if (found.value("augur_costs", nlohmann::json()) != kFormat)
-      throw Error("{}: augur_costs: not {}", file_.string(), kFormat);
+    if (found.value("augur_costs", nlohmann::json()) != kCostsFormat)
+      throw Error("{}: augur_costs: not {}", file_.string(), kCostsFormat);
     if (found.value("for", nlohmann::json()) != key)
       throw Error("{}: for: another machine or model", file_.string());
     CostModel checked(experts_);

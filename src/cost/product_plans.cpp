@@ -1,4 +1,4 @@
-#include "engine/product_plans.h"
+#include "cost/product_plans.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "engine/measured_file.h"
+#include "cost/measured_file.h"
 #include "files/json_fields.h"
 #include "files/json_reader.h"
 #include "model/product_plan.h"
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFormat = 2;
+constexpr int kProductsFormat = 2;
 
 /// Plans by the name of the type.
 using Plans = std::map<std::string, GemmPlan>;
@@ -28,8 +28,8 @@ Plans read_plans(const fs::path& file, const nlohmann::json& key) {
   Plans plans;
   const nlohmann::json found = read_json_object_if_exists(file);
   if (found.empty()) return plans;
-  if (found.value("augur_products", nlohmann::json()) != kFormat)
-    throw Error("{}: augur_products: not {}", file.string(), kFormat);
+  if (found.value("augur_products", nlohmann::json()) != kProductsFormat)
+    throw Error("{}: augur_products: not {}", file.string(), kProductsFormat);
   if (found.value("for", nlohmann::json()) != key) throw Error("{}: for: another machine", file.string());
   if (!found.contains("plans") || !found["plans"].is_object())
     throw Error("{}: plans: expected an object", file.string());
@@ -48,7 +48,7 @@ void write_plans(const fs::path& file, const nlohmann::json& key, const Plans& p
   for (auto [type, plan] : plans) {
     for (const PlanField& field : kPlanFields) objects[type][field.name] = field.in(plan);
   }
-  write_measured(file, {{"augur_products", kFormat}, {"for", key}, {"plans", objects}});
+  write_measured(file, {{"augur_products", kProductsFormat}, {"for", key}, {"plans", objects}});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "policy/auto/cost.h"
+#include "cost/cost.h"
 
 #include <algorithm>
 #include <cmath>

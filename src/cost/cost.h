@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "policy/auto/expert_demand.h"
-#include "policy/auto/fast_times.h"
+#include "cost/expert_demand.h"
+#include "cost/fast_times.h"
 #include "tree/drafter_traits.h"
 
 namespace augur {

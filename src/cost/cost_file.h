@@ -2,7 +2,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "policy/auto/cost.h"
+#include "cost/cost.h"
 
 namespace augur {
 

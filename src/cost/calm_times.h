@@ -2,7 +2,7 @@
 #include <map>
 #include <vector>
 
-#include "policy/auto/cost.h"
+#include "cost/cost.h"
 
 namespace augur {
 

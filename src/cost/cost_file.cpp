@@ -1,4 +1,4 @@
-#include "engine/cost_file.h"
+#include "cost/cost_file.h"
 
 #include <fmt/format.h>
 

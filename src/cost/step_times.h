@@ -1,5 +1,5 @@
 #pragma once
-#include "policy/auto/cost.h"
+#include "cost/cost.h"
 
 namespace augur {
 

@@ -1,4 +1,4 @@
-#include "policy/auto/fast_times.h"
+#include "cost/fast_times.h"
 
 #include <algorithm>
 #include <cmath>
