@@ -8,9 +8,10 @@
 
 #include "cli/progress.h"
 #include "cli/validators.h"
-#include "decode/cost_probe.h"
+#include "cost/cost_probe.h"
 #include "cost/measured_file.h"
 #include "cost/product_plans.h"
+#include "decode/timed_texts.h"
 #include "lab/bench/decode_bench.h"
 #include "lab/cli/bench_flags.h"
 #include "lab/cli/commands.h"
@@ -71,7 +72,8 @@ void print(const DecodeBenchResult& result, Output& out) {
 void forecast(Model& model, DecodeBenchResult& result) {
   CostModel costs(ExpertDemand::of(model.config()));
   if (costs.experts().dense()) return;
-  measure_target(model, costs, 0);
+  measure_target(
+      model, [&](const Clock& clock) { return time_overhead(model, clock); }, costs, 0);
   for (DecodeBenchRow& row : result.rows) {
     row.forecast_ms = costs.verify_ms(row.rows, static_cast<double>(result.context));
   }

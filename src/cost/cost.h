@@ -128,7 +128,7 @@ class DraftCosts {
 };
 
 /// The costs of one target on one machine, in ms of wall time: the prices that every adaptive decision is
-/// made by. Measured once (decode/cost_probe.h), then followed while generating: every step is an
+/// made by. Measured once (cost_probe.h), then followed while generating: every step is an
 /// observation. Shared by the sequences of an engine; policies read it. One thread at a time; reading and
 /// observing allocate nothing.
 ///

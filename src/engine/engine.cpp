@@ -9,18 +9,19 @@
 #include "augur/build_info.h"
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
+#include "cost/measured_file.h"
 #include "decode/decoder.h"
+#include "decode/timed_texts.h"
 #include "draft/common/text_rows.h"
 #include "draft/detect.h"
 #include "draft/draft_weights.h"
 #include "draft/model_drafter.h"
 #include "engine/batch.h"
+#include "engine/cost_report.h"
 #include "engine/drafters.h"
 #include "engine/engine_access.h"
 #include "engine/generation.h"
-#include "engine/live_costs.h"
 #include "engine/loaded_target.h"
-#include "cost/measured_file.h"
 #include "engine/memory_check.h"
 #include "engine/plan_names.h"
 #include "engine/policy_cache.h"
@@ -95,6 +96,8 @@ struct Engine::Impl {
   /// The plan as this engine carries it out. Error for what it cannot.
   SpeculationPlan resolve(SpeculationPlan asked) const;
   void prepare_costs(const std::string& cost_cache);
+  /// The plan's, which outlives them.
+  std::vector<ProbedDrafter> probed_drafters(const SpeculationPlan& resolved) const;
   /// The policy of a resolved plan, with what it wants to know; null for plain decoding. `parallel`:
   /// sequences of a batch, for which the plan's memory is checked. `beside`: drafter_beside(); the policy is
   /// the plan's with it and without.
@@ -228,8 +231,21 @@ SpeculationPlan Engine::Impl::resolve(SpeculationPlan asked) const {
 
 void Engine::Impl::prepare_costs(const std::string& cost_cache) {
   costs = std::make_unique<LiveCosts>(
-      *target->model, *decoder, drafters,
-      CostCache(measured_folder(cost_cache), *target->model, target->path, warning));
+      *target->model, decoder->costs(),
+      CostCache(measured_folder(cost_cache), *target->model, target->path, warning),
+      [this](const Clock& clock) { return time_overhead(*target->model, clock); });
+}
+
+std::vector<ProbedDrafter> Engine::Impl::probed_drafters(const SpeculationPlan& resolved) const {
+  std::vector<ProbedDrafter> probed;
+  for (const std::string& name : drafters_of(resolved)) {
+    const auto make = [&](std::int64_t context) {
+      const std::int64_t tokens = std::min(context, target->model->context());
+      return drafters.make(name, resolved, {.tokens = tokens, .owner = {}});
+    };
+    probed.push_back({name, drafters.cost_key(name, resolved), time_drafts(*target->model, make)});
+  }
+  return probed;
 }
 
 std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan& resolved, int parallel,
@@ -245,7 +261,7 @@ std::shared_ptr<PolicyModel> Engine::Impl::prepare_policy(const SpeculationPlan&
   if (!beside.empty()) drafting.drafters.emplace_back(beside);
   check_memory(drafting, *policy, target->model->config(), parallel);
   if (fresh && warning && !policy->warning().empty()) warning(policy->warning());
-  if (policy->needs_costs()) costs->prepare(drafting, false, parallel == 1);
+  if (policy->needs_costs()) costs->prepare(probed_drafters(drafting), false, parallel == 1);
   return policy;
 }
 
@@ -322,8 +338,8 @@ void Engine::forget() {
 }
 
 MeasuredCosts Engine::costs(bool anew) {
-  impl_->costs->prepare(impl_->plan, anew);
-  return impl_->costs->report();
+  impl_->costs->prepare(impl_->probed_drafters(impl_->plan), anew);
+  return report_costs(*impl_->costs);
 }
 
 const ModelInfo& Engine::info() const {
@@ -410,7 +426,7 @@ Decoder& EngineAccess::decoder(Engine& engine) {
 void EngineAccess::measure_costs(Engine& engine, bool anew) {
   SpeculationPlan every = engine.impl_->plan;
   every.drafters = engine.impl_->drafters.names();
-  engine.impl_->costs->prepare(every, anew);
+  engine.impl_->costs->prepare(engine.impl_->probed_drafters(every), anew);
 }
 
 Model& EngineAccess::model(Engine& engine) {
@@ -434,7 +450,7 @@ std::vector<EngineAccess::TextKeeper> EngineAccess::text_keepers(Engine& engine)
 }
 
 MeasuredCosts EngineAccess::known_costs(const Engine& engine) {
-  return engine.impl_->costs->report();
+  return report_costs(*engine.impl_->costs);
 }
 
 }  // namespace augur

@@ -110,7 +110,7 @@ class Simulation {
     double drafts = 1;
   };
   void spoil(const Spoilt& by);
-  /// Measures everything as decode/cost_probe.h does. `busy`: beside programs that make whatever runs within
+  /// Measures everything as cost/cost_probe.h does. `busy`: beside programs that make whatever runs within
   /// their turns take up to four times as long.
   void measure(bool busy);
   /// Another process begins, here or where `kept` was: it knows what that one has kept.

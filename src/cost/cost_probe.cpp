@@ -1,4 +1,4 @@
-#include "decode/cost_probe.h"
+#include "cost/cost_probe.h"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "cost/calm_times.h"
-#include "decode/decoder.h"
-#include "decode/sequence.h"
 #include "model/forward_timer.h"
 
 namespace augur {
@@ -141,89 +139,7 @@ void measure_growth(Model& target, ForwardTimer& timer, std::int64_t capacity, C
                    growth(shortest(many[0]), shortest(many[1]), grown));
 }
 
-/// What a plain step takes beside its forward.
-double measure_overhead(Model& target, const Clock& clock) {
-  constexpr int kSteps = 5;
-  std::vector<double> other;
-  SequenceOptions options;
-  options.max_tokens = kSteps;
-  options.on_step = [&](const StepTrace& trace) { other.push_back(trace.other_ms); };
-  Sequence sequence(target, some_text(2, target.config().vocab), std::move(options));
-  Decoder decoder(target, {.clock = &clock});
-  Sequence* const batch[] = {&sequence};
-  while (!sequence.finished()) decoder.step(batch);
-  return other.empty() ? 0 : shortest(other);
-}
-
 // --- Drafters --------------------------------------------------------------------------------------------
-
-constexpr int kLevels = 4;
-constexpr std::array<int, 5> kWidths = {1, 4, 16, 8, 2};
-constexpr int kRootChildren = 16;
-constexpr int kChildren = 4;
-constexpr int kBranch = 32;  ///< tokens of a one-shot drafter
-
-struct DraftSample {
-  int moment = 0;  ///< the round, counted over all texts
-  int level = 0;
-  int rows = 0;
-  double ms = 0;
-};
-
-/// Drafts trees whose levels are all of one width, another in every round, and verifies next to nothing.
-class ProbePolicy final : public TreePolicy {
- public:
-  ProbePolicy(std::vector<DraftSample>& samples, const Clock& clock)
-      : samples_(samples), watch_(clock), moment_(samples.empty() ? 0 : samples.back().moment) {}
-
-  void begin(const RoundInfo& round) override {
-    behind_ = round.behind;
-    levels_ = round.drafter.one_shot ? 1 : std::min(kLevels, round.drafter.max_depth);
-    one_shot_ = round.drafter.one_shot;
-    level_ = 0;
-    pending_ = false;
-    width_ = kWidths[static_cast<std::size_t>(round_++) % kWidths.size()];
-    ++moment_;
-  }
-  void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override {
-    take_time();
-    out.clear();
-    if (level_ == levels_) return;
-    const std::int32_t begin = level_ == 0 ? 0 : level_begin_;
-    const std::int32_t end = level_ == 0 ? 1 : std::min(tree.size(), level_begin_ + width_);
-    for (std::int32_t node = begin; node < end; ++node) out.push_back(node);
-    if (out.empty()) return;
-    level_begin_ = tree.size();
-    rows_ = level_ == 0 ? behind_ : static_cast<int>(out.size());
-    ++level_;
-    pending_ = true;
-    watch_.restart();
-  }
-  int width() const override { return one_shot_ ? kBranch : level_ == 1 ? kRootChildren : kChildren; }
-  void prune(DraftTree& tree) override {
-    take_time();  // a drafter that adds nothing is not asked again
-    tree.truncate(std::min(tree.size(), 2));
-  }
-
- private:
-  void take_time() {
-    if (pending_) samples_.push_back({moment_, level_ - 1, rows_, watch_.ms()});
-    pending_ = false;
-  }
-
-  std::vector<DraftSample>& samples_;
-  Stopwatch watch_;
-  int moment_;
-  int round_ = 0;
-  int behind_ = 1;
-  int levels_ = 0;
-  int level_ = 0;
-  int width_ = 1;
-  int rows_ = 0;
-  bool one_shot_ = false;
-  bool pending_ = false;
-  std::int32_t level_begin_ = 0;
-};
 
 /// The knot that so many rows are nearest to.
 double nearest_knot(int rows) {
@@ -249,27 +165,10 @@ void set_curve(const std::vector<DraftSample>& samples, bool root, CostCurve& cu
   curve.settle();
 }
 
-/// Rounds of drafting behind a text of `prompt` tokens, at least one with a sample: the prompt alone may have
-/// taken all the time of a slow target. Returns false when the clock is past `until_ms`.
-bool draft_rounds(Model& target, std::unique_ptr<Drafter> drafter, std::int64_t prompt, int rounds,
-                  std::vector<DraftSample>& samples, const Clock& clock, double until_ms) {
-  SequenceOptions options;
-  options.max_tokens = 2 * rounds + kLevels;
-  options.context = prompt + options.max_tokens;
-  options.speculators.push_back({std::move(drafter), std::make_unique<ProbePolicy>(samples, clock)});
-  Sequence sequence(target, some_text(prompt, target.config().vocab), std::move(options));
-  Decoder decoder(target, {.clock = &clock});
-  Sequence* const batch[] = {&sequence};
-  while (sequence.statistics().calls < rounds && !sequence.finished()) {
-    decoder.step(batch);
-    if (clock.now_ms() > until_ms && !samples.empty()) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
-void measure_target(Model& target, CostModel& costs, double budget_ms, const Clock& clock) {
+void measure_target(Model& target, const OverheadProbe& overhead_ms, CostModel& costs, double budget_ms,
+                    const Clock& clock) {
   const std::int64_t capacity = std::min(target.context(), kLongText + kMostRows);
   ForwardTimer timer(target, capacity, kMostRows, clock);
   if (capacity < kLeastContext) {
@@ -279,26 +178,25 @@ void measure_target(Model& target, CostModel& costs, double budget_ms, const Clo
   }
   measure_forwards(timer, capacity, costs, 0.65 * budget_ms);
   measure_growth(target, timer, capacity, costs, 0.35 * budget_ms);
-  costs.other_curve().set(1, measure_overhead(target, clock));
+  costs.other_curve().set(1, overhead_ms(clock));
 }
 
-void measure_drafter(Model& target, const std::function<std::unique_ptr<Drafter>(std::int64_t context)>& make,
-                     DraftCosts& costs, double budget_ms, const Clock& clock) {
+void measure_drafter(std::int64_t context, const DraftProbe& draft, DraftCosts& costs, double budget_ms,
+                     const Clock& clock) {
   constexpr int kTurns = 3;
-  constexpr int kRounds = 2 * static_cast<int>(kWidths.size());
-  constexpr std::int64_t kTree = 512;
-  if (target.context() < kLeastContext) return;
+  constexpr int kRounds = 2 * static_cast<int>(kProbedWidths.size());
+  if (context < kLeastContext) return;
   const double until_ms = clock.now_ms() + budget_ms;
   std::vector<DraftSample> samples;
   // A short text first: it is not measured, but warms everything up. The longer ones tell what catching up
   // costs. They take turns, as what disturbs one of them may spare the next.
   std::vector<DraftSample> cold;
-  bool going = draft_rounds(target, make(kTree + 32), 4, 2, cold, clock, until_ms);
+  bool going = draft({.prompt = 4, .rounds = 2}, cold, clock, until_ms);
   for (int turn = 0; turn < kTurns; ++turn) {
     for (const std::int64_t prompt : {16, 96}) {
-      if (!going || prompt + 2 * kRounds + kLevels >= target.context()) break;
-      going = draft_rounds(target, make(kTree + prompt + 2 * kRounds), prompt, prompt > 16 ? 2 : kRounds,
-                           samples, clock, until_ms);
+      const DraftedText text{.prompt = prompt, .rounds = prompt > 16 ? 2 : kRounds};
+      if (!going || prompt + 2 * kRounds + kProbedLevels >= context) break;
+      going = draft(text, samples, clock, until_ms);
     }
   }
   if (samples.empty()) samples = std::move(cold);

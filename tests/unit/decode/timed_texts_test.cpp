@@ -1,4 +1,4 @@
-#include "decode/cost_probe.h"
+#include "decode/timed_texts.h"
 
 #include <gtest/gtest.h>
 
@@ -19,6 +19,16 @@ using testing_support::one;
 using testing_support::Stories;
 using testing_support::TickingClock;
 
+OverheadProbe overhead_of(Model& target) {
+  return [&target](const Clock& clock) { return time_overhead(target, clock); };
+}
+
+DraftProbe drafts_of(Model& target, DrafterModel& drafter) {
+  return time_drafts(target, [&](std::int64_t context) {
+    return drafter.make({.context = std::min(context, target.context())});
+  });
+}
+
 constexpr double kBudgetMs = 500;
 constexpr double kNoBudgetMs = 0;  ///< as on a machine where the first forward takes all of it
 
@@ -27,7 +37,7 @@ TEST(CostProbe, TimesTheTarget) {
   Stories stories;
   const TickingClock clock;
   CostModel costs;
-  measure_target(*stories.model, costs, kBudgetMs, clock);
+  measure_target(*stories.model, overhead_of(*stories.model), costs, kBudgetMs, clock);
   EXPECT_TRUE(costs.measured());
   for (const double rows : CostCurve::kRows) EXPECT_DOUBLE_EQ(costs.verify_curve().at(rows), 2.0) << rows;
   EXPECT_DOUBLE_EQ(costs.verify_ms(1, 500), 2.0) << "a longer text takes no longer";
@@ -41,7 +51,7 @@ TEST(CostProbe, KeepsToItsBudget) {
   const auto readings = [&](double budget_ms) {
     const TickingClock clock;
     CostModel costs;
-    measure_target(*stories.model, costs, budget_ms, clock);
+    measure_target(*stories.model, overhead_of(*stories.model), costs, budget_ms, clock);
     return clock.readings();
   };
   const double least = readings(kNoBudgetMs);
@@ -78,14 +88,9 @@ TEST(CostProbe, ABusyMachineDoesNotBendWhatItCanDo) {
   for (unsigned seed = 1; seed <= 8; ++seed) {
     const BusyClock clock(seed);
     CostModel costs;
-    measure_target(*stories.model, costs, 2 * kBudgetMs, clock);
+    measure_target(*stories.model, overhead_of(*stories.model), costs, 2 * kBudgetMs, clock);
     DraftCosts draft;
-    measure_drafter(
-        *stories.model,
-        [&](std::int64_t context) {
-          return model->make({.context = std::min(context, stories.model->context())});
-        },
-        draft, 2 * kBudgetMs, clock);
+    measure_drafter(stories.model->context(), drafts_of(*stories.model, *model), draft, 2 * kBudgetMs, clock);
     for (const double rows : CostCurve::kRows) {
       EXPECT_NEAR(draft.levels().at(rows) / 3.0, 1, 0.15) << rows << " nodes, seed " << seed;
       if (rows > 48) continue;  // they are timed once or twice
@@ -121,7 +126,7 @@ TEST(CostProbe, FindsWhatExpertsTake) {
   EXPECT_LE(timer.time(16).experts, demand.layers() * demand.count());
 
   CostModel costs(demand);
-  measure_target(*model, costs, 1e5, clock);
+  measure_target(*model, overhead_of(*model), costs, 1e5, clock);
   EXPECT_NEAR(costs.expert_ms(), 2, 1e-9) << "two of three readings come after the forward";
   EXPECT_NEAR(costs.verify_ms(1, costs.reference_context()), 2 + 2 * of_one_row, 1e-9);
   for (const double rows : {2.0, 8.0, 32.0}) {
@@ -138,12 +143,7 @@ TEST(CostProbe, TimesDraftersAsTheyAreUsed) {
   const auto measure = [&](const char* type) {
     const std::unique_ptr<DrafterModel> model = find_drafter_type(type).load(source);
     DraftCosts costs;
-    measure_drafter(
-        *stories.model,
-        [&](std::int64_t context) {
-          return model->make({.context = std::min(context, stories.model->context())});
-        },
-        costs, kBudgetMs, clock);
+    measure_drafter(stories.model->context(), drafts_of(*stories.model, *model), costs, kBudgetMs, clock);
     return costs;
   };
   const DraftCosts draft = measure("draft");
@@ -166,7 +166,7 @@ TEST(CostProbe, ContextsOfAFewTokensAreNoTrouble) {
     const auto target = Model::load(stories.backend, stories.checkpoint, {.context = context});
     CostModel costs;
     const TickingClock clock;
-    measure_target(*target, costs, kNoBudgetMs, clock);
+    measure_target(*target, overhead_of(*target), costs, kNoBudgetMs, clock);
     EXPECT_TRUE(costs.measured());
     EXPECT_GE(costs.verify_curve().at(64), 2.0 - 1e-9);
     for (const char* type : {"draft", "ngram"}) {
@@ -177,9 +177,7 @@ TEST(CostProbe, ContextsOfAFewTokensAreNoTrouble) {
                                                        .head = &head,
                                                        .context = context});
       DraftCosts draft;
-      measure_drafter(
-          *target, [&](std::int64_t tokens) { return model->make({.context = std::min(tokens, context)}); },
-          draft, kNoBudgetMs, clock);
+      measure_drafter(context, drafts_of(*target, *model), draft, kNoBudgetMs, clock);
       EXPECT_EQ(draft.measured(), context >= 8) << type;
     }
   }
