@@ -235,7 +235,7 @@ void CostCurve::scale(double factor) {
   }
 }
 
-DraftCosts::DraftCosts() : slows_variance_(kShape * kShape) {}
+DraftCosts::DraftCosts() : slowdown_variance_(kShape * kShape) {}
 
 void DraftCosts::observe(int level, int rows, double ms) {
   if (!(ms > 0)) return;
@@ -314,14 +314,14 @@ void CostModel::observe_step(double rows, double context, double ms, double othe
   const auto disturbs = [&](const DraftCosts& d) {
     return (d.ran_ || d.ran_before_) && d.root_.at(1) > least_ms;
   };
-  double log_slows = 0;
+  double log_slowdown = 0;
   double variance = 0;
   for (const auto& [name, d] : drafters_) {
     if (!disturbs(d)) continue;
-    log_slows += d.log_slows_;
-    variance += d.slows_variance_;
+    log_slowdown += d.log_slowdown_;
+    variance += d.slowdown_variance_;
   }
-  double calm_ms = ms / std::max(grown(rows, context), 1e-3) / std::exp(log_slows);
+  double calm_ms = ms / std::max(grown(rows, context), 1e-3) / std::exp(log_slowdown);
   if (experts > 0 && !experts_.dense()) {
     experts_.observe(rows, experts);
     calm_ms = std::max(calm_ms + expert_ms() * (experts_.even(rows) - experts), kLeastEven * calm_ms);
@@ -335,11 +335,11 @@ void CostModel::observe_step(double rows, double context, double ms, double othe
   compare_speed(guessed ? verify_.at(1) : before_ms);
   for (auto& [name, d] : drafters_) {
     if (disturbs(d)) {
-      const double gain = d.slows_variance_ / of_error;
-      d.log_slows_ = std::max(0.0, d.log_slows_ + gain * std::clamp(error, -most, most));
-      d.slows_variance_ -= gain * d.slows_variance_;
+      const double gain = d.slowdown_variance_ / of_error;
+      d.log_slowdown_ = std::max(0.0, d.log_slowdown_ + gain * std::clamp(error, -most, most));
+      d.slowdown_variance_ -= gain * d.slowdown_variance_;
     }
-    d.slows_variance_ += (kShape * kShape - d.slows_variance_) / kMemory;
+    d.slowdown_variance_ += (kShape * kShape - d.slowdown_variance_) / kMemory;
     d.ran_before_ = std::exchange(d.ran_, false);
   }
 }

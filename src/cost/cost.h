@@ -104,7 +104,7 @@ class DraftCosts {
   }
   /// By what factor the target's step is longer after drafting: what the drafter reads takes the place of the
   /// target's weights in the caches.
-  double slows() const { return std::exp(log_slows_); }
+  double slowdown() const { return std::exp(log_slowdown_); }
   /// False: nothing but a guess.
   bool measured() const { return root_.observed(); }
   void observe(int level, int rows, double ms);
@@ -121,8 +121,8 @@ class DraftCosts {
   friend class CostModel;
   CostCurve root_{1.0, 0.02};
   CostCurve levels_{1.0, 0.02};
-  double log_slows_ = 0;
-  double slows_variance_;
+  double log_slowdown_ = 0;
+  double slowdown_variance_;
   bool ran_ = false;         ///< since the last step
   bool ran_before_ = false;  ///< before that
 };

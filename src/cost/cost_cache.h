@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "model/model.h"
 #include "cost/cost.h"
+#include "model/model.h"
 
 namespace augur {
 

@@ -12,14 +12,14 @@ constexpr double kMostSaved = 0.5;  ///< for that, in plain steps
 /// more when it is not. What a text's drafts show replaces that, and fades four times as slowly.
 constexpr double kFirstGain = 0.3;
 constexpr double kGainRate = 1.0 / 32;
-constexpr double kMostWorth = 4;  ///< of a token of a text that is late
+constexpr double kMostTokenValue = 4;  ///< of a token of a text that is late
 
 /// What a token of this text is worth when a step takes `step_ms`: as many as it needs in this round to be in
 /// time again, A(r) = (l + t_spec) / TPOT - o of AdaServe (arXiv 2501.12162), whose requests in
 /// need are served by falling A(r). Here they bid against the others in the one price.
-double worth_of(const RoundInfo& info, double step_ms) {
+double token_value_of(const RoundInfo& info, double step_ms) {
   if (info.tpot_ms <= 0) return 1;
-  return std::clamp((info.late_ms + step_ms) / info.tpot_ms, 1.0, kMostWorth);
+  return std::clamp((info.late_ms + step_ms) / info.tpot_ms, 1.0, kMostTokenValue);
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ void AutoText::Drafter::begin_round(bool sampled, double sequences) {
   candidates.assign(1, {.accepted = true});
   newest = 0;
   prediction.pass(round.drafter.learns);
-  saved = std::min(saved + kLooking / sequences, kMostSaved);
+  look_steps = std::min(look_steps + kLooking / sequences, kMostSaved);
   gain += kGainRate / 4 * (kFirstGain - gain);
 }
 
@@ -50,9 +50,9 @@ void AutoText::Drafter::learn_gain(double added) {
   gain += kGainRate * (added - gain);
 }
 
-void AutoText::set_worth(const RoundInfo& info, double step_ms) {
-  worth = worth_of(info, step_ms);
-  for (Drafter& d : drafters) d.candidates.front().chance = static_cast<float>(worth);
+void AutoText::set_token_value(const RoundInfo& info, double step_ms) {
+  token_value = token_value_of(info, step_ms);
+  for (Drafter& d : drafters) d.candidates.front().chance = static_cast<float>(token_value);
 }
 
 void AutoText::learn(const StepTrace& trace) {

@@ -20,7 +20,7 @@ struct AutoText final : ControlledText {
     std::int32_t depth = 0;
     std::int32_t rank = 0;  ///< among its siblings, the likeliest first
     float log_prob = 0;
-    float chance = 1;  ///< P(v), times what a token of the text is worth
+    float chance = 1;  ///< P(v), times the text's token_value
     bool accepted = false;
   };
   struct Drafter {
@@ -38,10 +38,10 @@ struct AutoText final : ControlledText {
     // This round, as its policy was told:
     RoundInfo round;
     bool drafts = false;
-    bool begun = false;  ///< it has drafted in this text before
-    double saved = 0;    ///< plain steps that looking at what it says may take
-    double gain;         ///< one-shot: tokens less their rows' price that a draft adds, a running mean
-    bool drawn = false;  ///< its candidates are drawn, not ranked
+    bool tried_before = false;  ///< in this text
+    double look_steps = 0;      ///< plain steps that looking at what it says may take
+    double gain;                ///< one-shot: tokens less their rows' price that a draft adds, a running mean
+    bool drawn = false;         ///< its candidates are drawn, not ranked
     int width = 0;
     std::vector<std::int32_t> frontier;
     std::vector<Candidate> candidates;  ///< by node of its tree
@@ -49,14 +49,16 @@ struct AutoText final : ControlledText {
   };
 
   /// When a plain step of the batch takes `step_ms`. Its candidates bid with that.
-  void set_worth(const RoundInfo& info, double step_ms);
+  void set_token_value(const RoundInfo& info, double step_ms);
+  /// What one more draft can win: a token that nobody has proposed.
+  double unproposed_value() const { return token_value * p_unproposed; }
   /// What came of the round.
   void learn(const StepTrace& trace);
 
   std::deque<Drafter> drafters;  ///< in the sequence's order
   int rounds = 0;                ///< that it has been through
-  double worth = 1;              ///< of its tokens, in tokens of texts that are in time
-  double covered = 0;            ///< chance that a drafter has proposed the root's next token already
+  double token_value = 1;        ///< of its tokens, in tokens of texts that are in time
+  double p_unproposed = 1;       ///< chance that no drafter has proposed the root's next token so far
 };
 
 }  // namespace augur

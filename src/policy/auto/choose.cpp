@@ -14,7 +14,9 @@ Chooser::Chooser() {
   // Later rounds may have larger trees than the first ones, and should not have to allocate.
   for (Terms* terms : {&now_, &coming_}) terms->row_ms.reserve(kMostNodes + 1);
   for (std::vector<float>* chances : {&candidates_, &more_}) chances->reserve(kMostNodes);
-  ranked_.reserve(kMostNodes);
+  drafter_bids_.reserve(kMostNodes);
+  node_bids_.reserve(kMostNodes);
+  cut_bids_.reserve(kMostNodes);
   chances_.reserve(kMostNodes);
 }
 
@@ -29,12 +31,12 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
     context_ += static_cast<double>(member->info.context) / sequences_;
     room += static_cast<std::size_t>(std::max(0, member->info.room));
     AutoText& text = text_of(*member);
-    text.covered = 0;
+    text.p_unproposed = 1;
     for (AutoText::Drafter& d : text.drafters) d.begin_round(member->sampled, sequences_);
   }
   base_ms_ = costs_->verify_ms(base_rows_, context_);
   for (RoundMember* member : members) {
-    text_of(*member).set_worth(member->info, base_ms_ + costs_->other_ms());
+    text_of(*member).set_token_value(member->info, base_ms_ + costs_->other_ms());
   }
   room_ = std::min(room, static_cast<std::size_t>(kMostNodes));
   const double reading = members.front()->info.reading;
@@ -43,8 +45,8 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
   coming_known_ = false;
   draft_ms_ = 0;
   investing_ = 0;
-  slows_ = 1;
-  hopes_ = false;
+  slowdown_ = 1;
+  below_confidence_bound_ = false;
   candidates_.clear();
   plain_ = rate_.plain_steps_due();
 }
@@ -119,7 +121,7 @@ void Chooser::observe(std::span<RoundMember* const> members) {
   const double prompts = std::max(0.0, any.batch_rows - tree_rows_ - nodes);
   // Of the verification what the drafts took: the rest is a plain step's, slow or fast as the moment is.
   const double base = tree_rows_ + prompts;
-  const double expected = costs_->verify_ms(base + nodes, context_) * slows_;
+  const double expected = costs_->verify_ms(base + nodes, context_) * slowdown_;
   const double share = std::max(0.0, 1 - costs_->verify_ms(base, context_) / expected);
   const double own = (sequences + nodes) / (tree_rows_ + nodes);  // of the trees
   const double verify_ms = prompts > 0 ? any.step_ms : trees_ms / own;

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "cost/cost.h"
 #include "policy/auto/auto_text.h"
 #include "policy/auto/budget.h"
-#include "cost/cost.h"
 #include "policy/auto/predict.h"
 #include "policy/auto/recent_rate.h"
 #include "policy/round_controller.h"
@@ -63,28 +63,29 @@ class Chooser final : public RoundController {
   /// How many of the candidates and of `more` (falling), taken together by falling chance, are best verified.
   Cut best(const Terms& terms, std::span<const float> more = {}) const;
   double steps(double ms) const { return ms / now_.step_ms; }
-  /// What pays at the pessimistic end, too, needs no budget.
+  /// What pays at the lower confidence bound, too, needs no budget.
   bool affords(double draft_ms, std::size_t nodes) const {
-    return !hopes_ || budget_.affords(steps(draft_ms_ + draft_ms + now_.row_ms[nodes]));
+    return !below_confidence_bound_ || budget_.affords(steps(draft_ms_ + draft_ms + now_.row_ms[nodes]));
   }
   void choose_drafters(std::span<RoundMember* const> growing);
   double level_ms(const AutoText::Drafter& drafter, int level, int rows) const;
   int usual_rows(const AutoText::Drafter& drafter) const;
   double first_level_ms(const AutoText::Drafter& drafter) const;
   double catch_up_ms(const AutoText::Drafter& drafter) const;
+  /// Tokens - price * ms of drafting.
   struct Prospect {
-    double worth = 0;  ///< tokens - price * ms in a round, with its part of catching up
-    double back = 0;   ///< the same over the text that is left, without catching up
+    double net = 0;        ///< of a round, with its part of catching up
+    double text_gain = 0;  ///< of the rounds that the text has left, without catching up
   };
-  Prospect prospect(const AutoText::Drafter& drafter, const Terms& terms, double open, double errors);
-  bool can_be_paid_for(const AutoText::Drafter& drafter, double open);
-  double worth_beside_others(const AutoText& text, std::size_t drafter);
-  struct Ranked;
-  bool may_catch_up(const AutoText& text, const AutoText::Drafter& drafter, double granted, Ranked& ranked);
+  Prospect prospect(const AutoText::Drafter& drafter, const Terms& terms, double unproposed, double errors);
+  bool can_be_paid_for(const AutoText::Drafter& drafter, double unproposed);
+  double net_beside_others(const AutoText& text, std::size_t drafter);
+  struct DrafterBid;
+  bool may_catch_up(const AutoText& text, const AutoText::Drafter& drafter, double granted, DrafterBid& bid);
   bool may_look(AutoText::Drafter& drafter);
   void begin_drafting(AutoText::Drafter& drafter);
   void choose_frontier(int level, std::span<RoundMember* const> growing);
-  int children_worth(const AutoText::Drafter& drafter, float chance, int depth) const;
+  int children_above_threshold(const AutoText::Drafter& drafter, float chance, int depth) const;
   void path_chances(const AutoText& text, const DraftTree& tree, double errors);
   void forecast(std::span<RoundMember* const> members, std::size_t nodes);
 
@@ -99,7 +100,7 @@ class Chooser final : public RoundController {
   double base_rows_ = 1;    ///< rows that are run anyway: these and the prompts'
   double context_ = 0;      ///< the members' mean
   double base_ms_ = 1;      ///< of base_rows_
-  double slows_ = 1;        ///< factor of the step's time after what drafts
+  double slowdown_ = 1;     ///< factor of the step's time after what drafts
   double expected_ms_ = 1;  ///< of the step's forward
   /// Tokens per ms. While prompts are read, that of the batch to come: a token that is drafted meanwhile
   /// saves time then.
@@ -109,34 +110,47 @@ class Chooser final : public RoundController {
   Terms now_;
   Terms coming_;  ///< once the prompts have been read, and those texts are written, too; without optimism
   bool coming_known_ = false;
-  std::size_t room_ = 0;           ///< nodes that may be verified
-  double draft_ms_ = 0;            ///< spent on drafting by the cost model, but for what is invested
-  double investing_ = 0;           ///< plain steps of what is invested
-  bool hopes_ = false;             ///< at the pessimistic end what is drafted, or verified, does not pay
+  std::size_t room_ = 0;  ///< nodes that may be verified
+  double draft_ms_ = 0;   ///< spent on drafting by the cost model, but for what is invested
+  double investing_ = 0;  ///< plain steps of what is invested
+  /// What is drafted, or verified, does not pay at kCaution standard errors below what is believed.
+  bool below_confidence_bound_ = false;
   bool plain_ = false;             ///< nothing is drafted: the plain step is to be seen
   std::vector<float> candidates_;  ///< chances of all drafted nodes above the threshold, falling
 
   // Scratch.
-  struct Ranked {
-    double gain = 0;
-    double catch_up_ms = 0;  ///< that is charged to the budget's balance
-    double invests = 0;      ///< plain steps of catching up that are not
-    bool hopes = false;      ///< at the pessimistic end it does not pay
+  /// A drafter of one member that may draft in this round.
+  struct DrafterBid {
+    double gain = 0;            ///< Prospect::net beside the other drafters, without the level's price
+    double catch_up_ms = 0;     ///< that is charged to the budget's balance
+    double invested_steps = 0;  ///< plain steps of catching up that are not
+    bool below_confidence_bound = false;  ///< it does not pay there
+    std::uint32_t member = 0;
+
+    bool operator<(const DrafterBid& other) const {
+      return gain != other.gain ? gain > other.gain : member < other.member;
+    }
+  };
+  /// A node that may be expanded, or verified.
+  struct NodeBid {
     float chance = 0;
-    float sure = 0;  ///< the chance at the pessimistic end
     std::uint32_t member = 0;
     std::int32_t node = 0;
+
+    /// Of equal chance the earlier node, so that parents come before their children.
+    bool operator<(const NodeBid& other) const {
+      return chance != other.chance   ? chance > other.chance
+             : member != other.member ? member < other.member
+                                      : node < other.node;
+    }
   };
-  static bool by_gain(const Ranked& a, const Ranked& b) {
-    return a.gain != b.gain ? a.gain > b.gain : a.member < b.member;
-  }
-  /// Of equal chance the earlier node, so that parents come before their children.
-  static bool by_chance(const Ranked& a, const Ranked& b) {
-    return a.chance != b.chance   ? a.chance > b.chance
-           : a.member != b.member ? a.member < b.member
-                                  : a.node < b.node;
-  }
-  std::vector<Ranked> ranked_;
+  /// A node of the merged trees.
+  struct CutBid : NodeBid {
+    float lower_bound = 0;  ///< of the chance
+  };
+  std::vector<DrafterBid> drafter_bids_;
+  std::vector<NodeBid> node_bids_;
+  std::vector<CutBid> cut_bids_;
   std::vector<float> more_;
   std::vector<std::vector<std::int32_t>> keep_;
   std::vector<double> chances_;

@@ -19,25 +19,26 @@ constexpr double kMargin = 1.5;
 /// Whether the drafter may catch up with the text, beside what of that is granted in this round already, and
 /// what pays for it: the round, where all together is next to nothing; what is won later, where it is
 /// believed to pay over the text that is left, or the budget bears it; else the budget's balance.
-bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, double granted, Ranked& ranked) {
-  ranked.catch_up_ms = catch_up_ms(d);
-  const double cost = steps(ranked.catch_up_ms);
+bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, double granted,
+                           DrafterBid& bid) {
+  bid.catch_up_ms = catch_up_ms(d);
+  const double cost = steps(bid.catch_up_ms);
   if (cost == 0 || granted + cost <= kPassingBy) return true;
   if (text.rounds == 0 && granted + cost > kFirstWaits) return false;
   // It has to pay beside those, too, whose prompts are being read now.
   if (!std::exchange(coming_known_, true)) set_terms(coming_, d.round.reading, 0, 0);
-  const double coming_cost = ranked.catch_up_ms / coming_.step_ms;
-  const double open = text.worth * (1 - text.covered);
+  const double coming_cost = bid.catch_up_ms / coming_.step_ms;
+  const double unproposed = text.unproposed_value();
   // Texts differ, for the better as for the worse: what is lost with all of them is decided by the drafter.
-  const bool pays = prospect(d, coming_, open, -kCaution * d.prediction.drafters_share()).worth > 0;
-  const Prospect hope = prospect(d, coming_, open, kOptimism);
-  const double back = hope.back / (price_ * coming_.step_ms);
-  const bool invests =
-      pays || (!d.begun && back > kMargin * coming_cost && budget_.bears(investing_ + coming_cost, back));
-  if (!invests) return hope.worth > 0 && budget_.affords(draft_ms_ / coming_.step_ms + coming_cost);
+  const bool pays = prospect(d, coming_, unproposed, -kCaution * d.prediction.drafters_share()).net > 0;
+  const Prospect hope = prospect(d, coming_, unproposed, kOptimism);
+  const double won_back = hope.text_gain / (price_ * coming_.step_ms);
+  const bool invested = pays || (!d.tried_before && won_back > kMargin * coming_cost &&
+                                 budget_.bears(investing_ + coming_cost, won_back));
+  if (!invested) return hope.net > 0 && budget_.affords(draft_ms_ / coming_.step_ms + coming_cost);
   investing_ += coming_cost;
-  ranked.invests = coming_cost;
-  ranked.catch_up_ms = 0;
+  bid.invested_steps = coming_cost;
+  bid.catch_up_ms = 0;
   return true;
 }
 
@@ -46,35 +47,35 @@ bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, dou
 bool Chooser::may_look(AutoText::Drafter& d) {
   if (!d.round.drafter.learns || d.round.room < 1) return false;
   const double cost = steps(first_level_ms(d) + catch_up_ms(d));
-  if (cost > d.saved) return false;
-  d.saved -= cost;
+  if (cost > d.look_steps) return false;
+  d.look_steps -= cost;
   return true;
 }
 
 void Chooser::choose_drafters(std::span<RoundMember* const> growing) {
-  ranked_.clear();
+  drafter_bids_.clear();
   for (std::size_t m = 0; m < growing.size() && !plain_; ++m) {
     const AutoText& text = text_of(*growing[m]);
     // One price for the level, whoever is in it: it is taken off below.
     const double level = price_ * first_level_ms(drafter_of(*growing[m]));
-    const Ranked ranked{.gain = worth_beside_others(text, growing[m]->drafter) + level,
-                        .member = static_cast<std::uint32_t>(m)};
-    if (ranked.gain > level || ranked.gain > kLeastGain) ranked_.push_back(ranked);
+    const DrafterBid bid{.gain = net_beside_others(text, growing[m]->drafter) + level,
+                         .member = static_cast<std::uint32_t>(m)};
+    if (bid.gain > level || bid.gain > kLeastGain) drafter_bids_.push_back(bid);
   }
-  std::sort(ranked_.begin(), ranked_.end(), by_gain);
+  std::sort(drafter_bids_.begin(), drafter_bids_.end());
   const double invested_before = investing_;
   double granted = 0;
   std::size_t may_draft = 0;
-  for (Ranked ranked : ranked_) {
-    const AutoText& text = text_of(*growing[ranked.member]);
-    const AutoText::Drafter& d = drafter_of(*growing[ranked.member]);
-    const double open = text.worth * (1 - text.covered);
-    if (!may_catch_up(text, d, granted, ranked)) continue;
-    granted += steps(ranked.catch_up_ms) + ranked.invests;
-    ranked.hopes = prospect(d, now_, open, -kCaution).worth <= 0;
-    ranked_[may_draft++] = ranked;
+  for (DrafterBid bid : drafter_bids_) {
+    const AutoText& text = text_of(*growing[bid.member]);
+    const AutoText::Drafter& d = drafter_of(*growing[bid.member]);
+    const double unproposed = text.unproposed_value();
+    if (!may_catch_up(text, d, granted, bid)) continue;
+    granted += steps(bid.catch_up_ms) + bid.invested_steps;
+    bid.below_confidence_bound = prospect(d, now_, unproposed, -kCaution).net <= 0;
+    drafter_bids_[may_draft++] = bid;
   }
-  ranked_.resize(may_draft);
+  drafter_bids_.resize(may_draft);
   investing_ = invested_before;
   std::size_t chosen = 0;
   double gain = 0;
@@ -82,15 +83,16 @@ void Chooser::choose_drafters(std::span<RoundMember* const> growing) {
   double spent_ms = 0;
   double charged_ms = 0;
   int rows = 0;
-  for (std::size_t k = 0; k < ranked_.size(); ++k) {
-    const AutoText::Drafter& d = drafter_of(*growing[ranked_[k].member]);
+  for (std::size_t k = 0; k < drafter_bids_.size(); ++k) {
+    const AutoText::Drafter& d = drafter_of(*growing[drafter_bids_[k].member]);
     rows += usual_rows(d);
-    charged_ms += ranked_[k].catch_up_ms;
-    const bool hoped = std::exchange(hopes_, hopes_ || ranked_[k].hopes);
-    gain += ranked_[k].gain - kLeastGain;
+    charged_ms += drafter_bids_[k].catch_up_ms;
+    const bool before = std::exchange(below_confidence_bound_,
+                                      below_confidence_bound_ || drafter_bids_[k].below_confidence_bound);
+    gain += drafter_bids_[k].gain - kLeastGain;
     const double ms = charged_ms + level_ms(d, 0, rows);
     if (!affords(ms, std::min(now_.row_ms.size() - 1, candidates_.size() + k + 1))) {
-      hopes_ = hoped;
+      below_confidence_bound_ = before;
       break;
     }
     if (gain - price_ * level_ms(d, 0, rows) <= most) continue;
@@ -99,10 +101,10 @@ void Chooser::choose_drafters(std::span<RoundMember* const> growing) {
     spent_ms = ms;
   }
   draft_ms_ += spent_ms;
-  if (chosen > 0) slows_ *= drafter_of(*growing[ranked_[0].member]).round.draft_costs->slows();
+  if (chosen > 0) slowdown_ *= drafter_of(*growing[drafter_bids_[0].member]).round.draft_costs->slowdown();
   for (std::size_t k = 0; k < chosen; ++k) {
-    investing_ += ranked_[k].invests;
-    begin_drafting(drafter_of(*growing[ranked_[k].member]));
+    investing_ += drafter_bids_[k].invested_steps;
+    begin_drafting(drafter_of(*growing[drafter_bids_[k].member]));
   }
   for (RoundMember* member : growing) {
     AutoText::Drafter& d = drafter_of(*member);
@@ -113,10 +115,10 @@ void Chooser::choose_drafters(std::span<RoundMember* const> growing) {
 }
 
 void Chooser::begin_drafting(AutoText::Drafter& d) {
-  d.drafts = d.begun = true;
+  d.drafts = d.tried_before = true;
   d.frontier.assign(1, DraftTree::kRoot);
   const int room = std::min(kBranch, d.round.room);
-  d.width = !d.round.drafter.one_shot   ? children_worth(d, 1.0f, 1)
+  d.width = !d.round.drafter.one_shot   ? children_above_threshold(d, 1.0f, 1)
             : d.round.drafter.branching ? room
                                         : std::min(room, d.round.max_depth);
 }

@@ -25,8 +25,8 @@ void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree
   d.newest = static_cast<std::int32_t>(known.size());
   const double before = d.round.drafter.one_shot ? best(now_).net : 0;
   double at_root = 0;
-  double left = 1;  // of a node's certainty to its children to come
-  more_.clear();    // log-probabilities of the siblings so far
+  double unclaimed = 1;  // of a node's certainty, by its children so far
+  more_.clear();         // log-probabilities of the siblings so far
   for (auto v = std::ssize(known); v < tree.size(); ++v) {
     const auto node = static_cast<std::size_t>(v);
     const std::int32_t parent = tree.parents()[node];
@@ -37,9 +37,9 @@ void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree
                           .rank = static_cast<std::int32_t>(more_.size()),
                           .log_prob = tree.log_probs()[node]};
     more_.push_back(c.log_prob);
-    if (c.rank == 0) left = 1;
-    const double a = std::clamp(d.chance(c.log_prob, c.depth, c.rank), 0.0, left);
-    left = std::max(0.0, left - a);
+    if (c.rank == 0) unclaimed = 1;
+    const double a = std::clamp(d.chance(c.log_prob, c.depth, c.rank), 0.0, unclaimed);
+    unclaimed = std::max(0.0, unclaimed - a);
     // Its logarithm is its score, so it stays above 0.
     c.chance = std::max(known[static_cast<std::size_t>(parent)].chance * static_cast<float>(a),
                         std::numeric_limits<float>::min());
@@ -50,23 +50,23 @@ void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree
     known.push_back(c);
   }
   if (d.newest == 1 && tree.only_root() && !d.drawn) d.prediction.drafted(1, {});
-  if (at_root > 0) text.covered = 1 - (1 - text.covered) * (1 - std::min(at_root, 1.0));
+  if (at_root > 0) text.p_unproposed *= 1 - std::min(at_root, 1.0);
   std::sort(candidates_.begin(), candidates_.end(), std::greater<>());
-  if (d.round.drafter.one_shot && d.newest == 1) d.learn_gain((best(now_).net - before) / text.worth);
+  if (d.round.drafter.one_shot && d.newest == 1) d.learn_gain((best(now_).net - before) / text.token_value);
 }
 
-int Chooser::children_worth(const AutoText::Drafter& d, float chance, int depth) const {
+int Chooser::children_above_threshold(const AutoText::Drafter& d, float chance, int depth) const {
   const auto children = d.prediction.expected(depth, d.drawn, 0);
-  const auto worth = std::find_if(children.begin(), children.end(), [&](double child) {
+  const auto below = std::find_if(children.begin(), children.end(), [&](double child) {
     return static_cast<double>(chance) * child < now_.threshold;
   });
-  return std::max(static_cast<int>(worth - children.begin()), 1);
+  return std::max(static_cast<int>(below - children.begin()), 1);
 }
 
 /// The newest nodes of all trees, the likeliest first: as many are expanded as it takes for the tokens that
 /// their children are expected to add, less the price of their rows and of the level, to be the most.
 void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) {
-  ranked_.clear();
+  node_bids_.clear();
   for (std::size_t m = 0; m < growing.size(); ++m) {
     AutoText& text = text_of(*growing[m]);
     AutoText::Drafter& d = drafter_of(*growing[m]);
@@ -77,17 +77,17 @@ void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) 
         level >= std::min({d.round.max_depth, d.round.drafter.max_depth, kBranch})) {
       continue;
     }
-    const std::size_t before = ranked_.size();
+    const std::size_t before = node_bids_.size();
     for (auto node = d.newest; node < std::ssize(d.candidates); ++node) {
       const float chance = d.candidates[static_cast<std::size_t>(node)].chance;
       if (static_cast<double>(chance) < now_.threshold) continue;
-      ranked_.push_back({.chance = chance, .member = static_cast<std::uint32_t>(m), .node = node});
+      node_bids_.push_back({.chance = chance, .member = static_cast<std::uint32_t>(m), .node = node});
     }
-    const auto begin = ranked_.begin() + static_cast<std::ptrdiff_t>(before);
-    std::sort(begin, ranked_.end(), by_chance);
-    ranked_.resize(std::min(ranked_.size(), before + AutoText::kMostWidth));
+    const auto begin = node_bids_.begin() + static_cast<std::ptrdiff_t>(before);
+    std::sort(begin, node_bids_.end());
+    node_bids_.resize(std::min(node_bids_.size(), before + AutoText::kMostWidth));
   }
-  std::sort(ranked_.begin(), ranked_.end(), by_chance);
+  std::sort(node_bids_.begin(), node_bids_.end());
 
   const double now = best(now_).net;
   double most = kLeastGain;
@@ -95,14 +95,14 @@ void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) 
   double spent_ms = 0;
   more_.clear();
   std::size_t next = 1;  // widths that are looked at: all small ones, ever fewer large ones
-  for (std::size_t k = 0; k < ranked_.size(); ++k) {
-    const AutoText::Drafter& d = drafter_of(*growing[ranked_[k].member]);
+  for (std::size_t k = 0; k < node_bids_.size(); ++k) {
+    const AutoText::Drafter& d = drafter_of(*growing[node_bids_[k].member]);
     for (const double child : d.prediction.expected(level + 1, d.drawn, 0)) {
-      const double chance = static_cast<double>(ranked_[k].chance) * child;
+      const double chance = static_cast<double>(node_bids_[k].chance) * child;
       if (chance < now_.threshold) break;
       more_.push_back(static_cast<float>(chance));
     }
-    if (k + 1 != next && k + 1 != ranked_.size()) continue;
+    if (k + 1 != next && k + 1 != node_bids_.size()) continue;
     next += 1 + next / 16;
     std::sort(more_.begin(), more_.end(), std::greater<>());
     const Cut cut = best(now_, more_);
@@ -115,9 +115,9 @@ void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) 
   }
   draft_ms_ += spent_ms;
   for (std::size_t k = 0; k < chosen; ++k) {
-    AutoText::Drafter& d = drafter_of(*growing[ranked_[k].member]);
-    if (d.frontier.empty()) d.width = children_worth(d, ranked_[k].chance, level + 1);
-    d.frontier.push_back(ranked_[k].node);
+    AutoText::Drafter& d = drafter_of(*growing[node_bids_[k].member]);
+    if (d.frontier.empty()) d.width = children_above_threshold(d, node_bids_[k].chance, level + 1);
+    d.frontier.push_back(node_bids_[k].node);
   }
 }
 

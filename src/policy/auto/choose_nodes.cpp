@@ -7,34 +7,32 @@
 namespace augur {
 
 void Chooser::cut(std::span<RoundMember* const> members) {
-  ranked_.clear();
+  cut_bids_.clear();
   for (std::size_t m = 0; m < members.size(); ++m) {
     const DraftTree& tree = *members[m]->tree;
     const AutoText& text = text_of(*members[m]);
     path_chances(text, tree, -kCaution);
     for (std::int32_t node = 1; node < tree.size(); ++node) {
       const auto at = static_cast<std::size_t>(node);
-      ranked_.push_back({.chance = std::exp(tree.scores()[at]),
-                         .sure = static_cast<float>(text.worth * chances_[at]),
-                         .member = static_cast<std::uint32_t>(m),
-                         .node = node});
+      cut_bids_.push_back({{std::exp(tree.scores()[at]), static_cast<std::uint32_t>(m), node},
+                           static_cast<float>(text.token_value * chances_[at])});
     }
   }
-  std::sort(ranked_.begin(), ranked_.end(), by_chance);
+  std::sort(cut_bids_.begin(), cut_bids_.end());
   candidates_.clear();
-  for (const Ranked& r : ranked_) candidates_.push_back(r.chance);
+  for (const CutBid& r : cut_bids_) candidates_.push_back(r.chance);
   std::size_t nodes = best(now_).nodes;
-  double sure = 0;
-  for (std::size_t k = 0; k < nodes; ++k) sure += ranked_[k].sure;
+  double tokens = 0;  // at the lower bound
+  for (std::size_t k = 0; k < nodes; ++k) tokens += cut_bids_[k].lower_bound;
   for (; nodes > 0; --nodes) {
-    hopes_ = sure < price_ * now_.row_ms[nodes];
+    below_confidence_bound_ = tokens < price_ * now_.row_ms[nodes];
     if (affords(0, nodes)) break;
-    sure -= ranked_[nodes - 1].sure;
+    tokens -= cut_bids_[nodes - 1].lower_bound;
   }
 
   while (keep_.size() < members.size()) keep_.emplace_back().reserve(kMostNodes);
   for (std::size_t m = 0; m < members.size(); ++m) keep_[m].assign(1, DraftTree::kRoot);
-  for (std::size_t k = 0; k < nodes; ++k) keep_[ranked_[k].member].push_back(ranked_[k].node);
+  for (std::size_t k = 0; k < nodes; ++k) keep_[cut_bids_[k].member].push_back(cut_bids_[k].node);
   for (std::size_t m = 0; m < members.size(); ++m) {
     std::sort(keep_[m].begin(), keep_[m].end());
     members[m]->tree->select(keep_[m]);
@@ -55,14 +53,16 @@ void Chooser::path_chances(const AutoText& text, const DraftTree& tree, double e
 void Chooser::forecast(std::span<RoundMember* const> members, std::size_t nodes) {
   const double rows = tree_rows_ + static_cast<double>(nodes);
   const double verify_ms = costs_->verify_ms(base_rows_ + static_cast<double>(nodes), context_);
-  expected_ms_ = verify_ms * slows_;
+  expected_ms_ = verify_ms * slowdown_;
   for (RoundMember* member : members) {
     const DraftTree& tree = *member->tree;
     AutoText& text = text_of(*member);
     StepForecast& f = member->forecast;
     path_chances(text, tree, 0);
     f.tokens = std::accumulate(chances_.begin(), chances_.end(), 0.0);
-    f.mode = nodes == 0 ? RoundMode::Plain : hopes_ ? RoundMode::Probe : RoundMode::Speculate;
+    f.mode = nodes == 0                ? RoundMode::Plain
+             : below_confidence_bound_ ? RoundMode::Probe
+                                       : RoundMode::Speculate;
     f.ms =
         (draft_ms_ + costs_->other_ms()) / sequences_ + verify_ms * static_cast<double>(tree.size()) / rows;
     f.price = price_ / sequences_;

@@ -13,20 +13,20 @@ constexpr double kHorizon = 256;
 }  // namespace
 
 /// Tokens, less the price of their time, that drafting is expected to add where nobody else has proposed the
-/// next token with probability `open`: of the best number of levels of the likeliest branch, with all the
-/// siblings along it. Catching up is shared out over the rounds that the text has left.
-Chooser::Prospect Chooser::prospect(const AutoText::Drafter& d, const Terms& terms, double open,
+/// next token with probability `unproposed`: of the best number of levels of the likeliest branch, with all
+/// the siblings along it. Catching up is shared out over the rounds that the text has left.
+Chooser::Prospect Chooser::prospect(const AutoText::Drafter& d, const Terms& terms, double unproposed,
                                     double errors) {
   const RoundInfo& round = d.round;
   if (round.room < 1) return {};
   if (round.drafter.one_shot)
-    return {.worth = d.gain - price_ * first_level_ms(d)};  // a mean of chances says nothing of it
+    return {.net = d.gain - price_ * first_level_ms(d)};  // a mean of chances says nothing of it
   const int levels = std::min({round.max_depth, round.drafter.max_depth, kBranch});
-  const double left = std::min(round.max_depth + 1.0, kHorizon);
+  const double tokens_left = std::min(round.max_depth + 1.0, kHorizon);
   const double catch_up = price_ * catch_up_ms(d);
   const double now = best(terms).net;
   double ms = first_level_ms(d);
-  double chance = open;
+  double chance = unproposed;
   double round_tokens = 1;
   Prospect most;
   more_.clear();
@@ -40,8 +40,8 @@ Chooser::Prospect Chooser::prospect(const AutoText::Drafter& d, const Terms& ter
     round_tokens += tokens;
     std::sort(more_.begin(), more_.end(), std::greater<>());
     const double net = best(terms, more_).net - now - price_ * ms;
-    const double rounds = std::max(1.0, left / round_tokens);
-    if (net - catch_up / rounds > most.worth) most = {net - catch_up / rounds, net * rounds};
+    const double rounds = std::max(1.0, tokens_left / round_tokens);
+    if (net - catch_up / rounds > most.net) most = {net - catch_up / rounds, net * rounds};
     const double next_ms = level_ms(d, level, static_cast<int>(sequences_)) / sequences_;
     if (tokens <= price_ * next_ms) break;  // a further one adds no more tokens than this one
     ms += next_ms;
@@ -55,7 +55,7 @@ Chooser::Prospect Chooser::prospect(const AutoText::Drafter& d, const Terms& ter
 double Chooser::level_ms(const AutoText::Drafter& d, int level, int rows) const {
   const DraftCosts& costs = *d.round.draft_costs;
   if (!costs.measured()) return 0;
-  return costs.level_ms(level, rows) + (level == 0 ? (costs.slows() - 1) * base_ms_ : 0);
+  return costs.level_ms(level, rows) + (level == 0 ? (costs.slowdown() - 1) * base_ms_ : 0);
 }
 
 /// Tokens that a drafter catches up with in a round like the last ones, the root included.
@@ -76,30 +76,30 @@ double Chooser::catch_up_ms(const AutoText::Drafter& d) const {
 }
 
 /// Whether a first level would surely pay, or the budget bears it.
-bool Chooser::can_be_paid_for(const AutoText::Drafter& d, double open) {
+bool Chooser::can_be_paid_for(const AutoText::Drafter& d, double unproposed) {
   const double row_ms = now_.row_ms[std::min<std::size_t>(1, now_.row_ms.size() - 1)];
   return budget_.affords(steps(draft_ms_ + first_level_ms(d) + row_ms)) ||
-         prospect(d, now_, open, -kCaution).worth > 0;
+         prospect(d, now_, unproposed, -kCaution).net > 0;
 }
 
 /// The same, less what would be lost of what the drafters after it are worth: two that say the same are worth
 /// one. For those that will not be asked because nothing pays for it nobody makes way.
-double Chooser::worth_beside_others(const AutoText& text, std::size_t index) {
-  const double open = text.worth * (1 - text.covered);
+double Chooser::net_beside_others(const AutoText& text, std::size_t index) {
+  const double unproposed = text.unproposed_value();
   const AutoText::Drafter& d = text.drafters[index];
-  const double own = prospect(d, now_, open, kOptimism).worth;
+  const double own = prospect(d, now_, unproposed, kOptimism).net;
   if (own <= 0) return 0;
   // Asking a look-up is next to free, and who comes after it knows what it said.
   if (d.round.drafter.one_shot && price_ * first_level_ms(d) < kLeastGain) return own;
-  const double left = open * (1 - d.prediction.expected(1, d.drawn, 0)[0]);
-  double others = 0;
-  double others_then = 0;
+  const double unproposed_then = unproposed * (1 - d.prediction.expected(1, d.drawn, 0)[0]);
+  double best_before = 0;
+  double best_after = 0;
   for (std::size_t other = index + 1; other < text.drafters.size(); ++other) {
-    if (!can_be_paid_for(text.drafters[other], open)) continue;
-    others = std::max(others, prospect(text.drafters[other], now_, open, kOptimism).worth);
-    others_then = std::max(others_then, prospect(text.drafters[other], now_, left, kOptimism).worth);
+    if (!can_be_paid_for(text.drafters[other], unproposed)) continue;
+    best_before = std::max(best_before, prospect(text.drafters[other], now_, unproposed, kOptimism).net);
+    best_after = std::max(best_after, prospect(text.drafters[other], now_, unproposed_then, kOptimism).net);
   }
-  return own + others_then - others;
+  return own + best_after - best_before;
 }
 
 }  // namespace augur
