@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "lab/trace/recorder.h"
-#include "lab/trace/watched_policy.h"
 
 namespace augur {
 namespace {
@@ -39,11 +38,10 @@ class Union {
 }  // namespace
 
 void RoundWatch::attach(SequenceOptions& options) {
-  for (Speculator& speculator : options.speculators) {
+  for (const Speculator& speculator : options.speculators) {
     proposers_.emplace_back(speculator.drafter->name());
-    speculator.policy = std::make_unique<WatchedPolicy>(std::move(speculator.policy),
-                                                        [this](const DraftTree& tree) { capture(tree); });
   }
+  options.on_draft = [this](const DraftTree& tree) { capture(tree); };
   if (options.speculators.size() != 1) entropy_top_k_ = 0;
   if (entropy_top_k_ > 0) options.record.top_k = entropy_top_k_;
   candidates_.resize(options.speculators.size());

@@ -3,8 +3,6 @@
 #include <cassert>
 #include <utility>
 
-#include "lab/trace/watched_policy.h"
-
 namespace augur {
 namespace {
 
@@ -49,9 +47,7 @@ TraceRound trace_round(const DraftTree& tree) {
 void Recorder::attach(SequenceOptions& options) {
   assert(options.speculators.size() == 1);
   options.record = wants_;
-  auto& policy = options.speculators.front().policy;
-  policy =
-      std::make_unique<WatchedPolicy>(std::move(policy), [this](const DraftTree& tree) { capture(tree); });
+  options.on_draft = [this](const DraftTree& tree) { capture(tree); };
   options.on_step = [this](const StepTrace& step) { time(step); };
 }
 

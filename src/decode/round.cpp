@@ -102,13 +102,18 @@ void Round::begin() {
     d->info.costs = &costs_;
     d->info.clock = &clock_;
     d->forecast = {};
-    d->member_ = {.text = d->text.get(), .info = d->info};
+    RoundMember& member = d->member_;
+    member.text = d->text.get();
+    member.info = d->info;
+    member.drafters.clear();
+    member.kept.clear();
+    member.forecast = {};
     d->tree.reset(d->tokens.back(), d->info.context);
     d->drafted = 0;
     d->classify_ms = 0;
     d->early.reset();
     guarded(*d, [&] {
-      d->member_.sampled = d->draws();
+      member.sampled = d->draws();
       for (Speculator& with : d->speculators) begin_speculator(*d, with);
     });
   }
@@ -141,6 +146,13 @@ void Round::draft_in_turn(int turn) {
   }
   growing_ = active_;
   for (int level = 0; !growing_.empty(); ++level) grow_level(level);
+  level_.clear();
+  for (SequenceDraft* d : active_) {
+    if (!d->drafting_->aborted) level_.push_back(d);
+  }
+  for_controllers(level_, [](RoundController& controller, std::span<RoundMember* const> members) {
+    controller.drafted(members);
+  });
   for (SequenceDraft* d : active_) {
     guarded(*d, [&] { end_speculator(*d); });
     guarded(*d, [&] { d->drafting_->drafter->end_round(); });
@@ -158,11 +170,24 @@ void Round::begin_speculator(SequenceDraft& draft, Speculator& with) {
   info.behind = with.rows;
   info.draft_costs = with.costs;
   if (draft.sampled && info.drafter.has_probabilities) with.tree.set_sampled(draft.vocab);
-  if (std::exchange(with.begun, true)) with.policy->abandoned();
-  with.policy->begin(info);
+  if (with.policy) {
+    if (std::exchange(with.begun, true)) with.policy->abandoned();
+    with.policy->begin(info);
+  }
+  draft.member_.drafters.push_back(info);
+}
+
+/// For the next level: its policy's, or the one that the controller has planned.
+void Round::ask_frontier(SequenceDraft& draft) {
+  Speculator& with = *draft.drafting_;
+  assert((with.policy || draft.controller) && "somebody steers a drafter");
+  if (with.policy == nullptr) return;
+  draft.member_.frontier.clear();
+  with.policy->next_frontier(with.tree, draft.member_.frontier);
 }
 
 void Round::grow_level(int level) {
+  for (SequenceDraft* d : growing_) d->member_.frontier.clear();
   for_controllers(growing_, [&](RoundController& controller, std::span<RoundMember* const> members) {
     controller.plan(level, members);
   });
@@ -170,9 +195,8 @@ void Round::grow_level(int level) {
   for (SequenceDraft* d : growing_) {
     Speculator& with = *d->drafting_;
     d->size_before_level_ = with.tree.size();
-    d->frontier_.clear();
-    if (!failed(d)) guarded(*d, [&] { with.policy->next_frontier(with.tree, d->frontier_); });
-    if (!failed(d) && !d->frontier_.empty()) level_.push_back(d);
+    if (!failed(d)) guarded(*d, [&] { ask_frontier(*d); });
+    if (!failed(d) && !d->member_.frontier.empty()) level_.push_back(d);
   }
   // Drafters that share weights run as one batch.
   const auto group = [](const SequenceDraft* d) { return d->drafting_->group; };
@@ -194,16 +218,18 @@ void Round::grow_level(int level) {
 
 void Round::add_job(SequenceDraft& draft) {
   Speculator& with = *draft.drafting_;
-  const int width = with.policy->width();
+  const RoundMember& member = draft.member_;
+  const TreePolicy* const policy = with.policy.get();
+  const int width = policy ? policy->width() : member.width;
   jobs_.push_back({.drafter = with.drafter.get(),
                    .tree = &with.tree,
-                   .frontier = draft.frontier_,
+                   .frontier = member.frontier,
                    .options = {.top_k = width,
-                               .max_nodes = width * static_cast<int>(draft.frontier_.size()),
-                               .branching = with.policy->branches(),
-                               .least_confidence = with.policy->least_confidence(),
-                               .proposer = static_cast<ProposerId>(draft.member_.drafter + 1),
-                               .wants = with.policy->wants() | draft.record,
+                               .max_nodes = width * static_cast<int>(member.frontier.size()),
+                               .branching = policy == nullptr || policy->branches(),
+                               .least_confidence = policy ? policy->least_confidence() : 0.0,
+                               .proposer = static_cast<ProposerId>(member.drafter + 1),
+                               .wants = (policy ? policy->wants() : NodeWants{}) | draft.record,
                                .sample = with.tree.law() == ProposalLaw::Sampled,
                                .coupled = draft.coupled,
                                .sampler = draft.sampler,
@@ -246,7 +272,7 @@ void Round::expand(std::span<SequenceDraft*> group, int level) {
     if (level == 0 && !guarded(*d, [&] { catch_up(*d->drafting_); })) continue;
     if (!guarded(*d, [&] { add_job(*d); })) continue;
     group[jobs_.size() - 1] = d;
-    rows += level == 0 ? d->drafting_->rows : static_cast<int>(d->frontier_.size());
+    rows += level == 0 ? d->drafting_->rows : static_cast<int>(d->member_.frontier.size());
   }
   group = group.first(jobs_.size());
   if (group.empty()) return;
@@ -283,9 +309,14 @@ void Round::end_speculator(SequenceDraft& draft) {
   Speculator& with = *draft.drafting_;
   if (failed(&draft) || with.aborted) return;
   draft.drafted += with.tree.size() - 1;
-  with.policy->prune(with.tree);
-  draft.classify_ms += with.policy->classify_ms();
-  if (!draft.forecast.says_something()) draft.forecast = with.policy->forecast();
+  if (draft.on_draft) draft.on_draft(with.tree);
+  if (with.policy) {
+    with.policy->prune(with.tree);
+    draft.classify_ms += with.policy->classify_ms();
+    if (!draft.forecast.says_something()) draft.forecast = with.policy->forecast();
+  } else {
+    draft.reranker_.keep_best(with.tree, static_cast<std::size_t>(draft.info.room));
+  }
   with.tree.limit_depth(draft.info.max_depth);
   if (with.tree.size() > draft.info.room + 1) with.tree.truncate(draft.info.room + 1);
   if (auto early = with.drafter->take_early_rows()) draft.early.emplace(std::move(*early));
@@ -307,7 +338,10 @@ void Round::cut(SequenceDraft& draft) {
   if (draft.controller && draft.member_.forecast.says_something()) draft.forecast = draft.member_.forecast;
   int nodes = draft.info.room;
   if (draft.tree_nodes > 0 && draft.speculators.size() > 1) nodes = std::min(nodes, draft.tree_nodes);
-  guarded(draft, [&] { draft.reranker_.keep_best(draft.tree, static_cast<std::size_t>(nodes)); });
+  guarded(draft, [&] {
+    if (!draft.member_.kept.empty()) draft.tree.select(draft.member_.kept);
+    draft.reranker_.keep_best(draft.tree, static_cast<std::size_t>(nodes));
+  });
 }
 
 // --- What came of it -------------------------------------------------------------------------------------
@@ -320,7 +354,7 @@ void Round::observe(std::span<SequenceDraft* const> drafts, std::span<const Step
     guarded(draft, [&] {
       for (Speculator& with : draft.speculators) {
         with.begun = false;
-        with.policy->observe(traces[i]);
+        if (with.policy) with.policy->observe(traces[i]);
       }
     });
   }

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -8,9 +9,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "cost/cost.h"
 #include "draft/common/mask_tree.h"
 #include "draft/drafter.h"
-#include "cost/cost.h"
 #include "policy/policy.h"
 #include "policy/round_controller.h"
 #include "tree/node_wants.h"
@@ -21,7 +22,7 @@ namespace augur {
 /// A drafter of a sequence and the policy that shapes its trees.
 struct Speculator {
   std::unique_ptr<Drafter> drafter;
-  std::unique_ptr<TreePolicy> policy;
+  std::unique_ptr<TreePolicy> policy;     ///< null: the sequence's controller steers it
   std::string name = {};                  ///< whose costs its drafting has; empty: the drafter's
   DraftTree tree = {};                    ///< of this round, until it becomes part of the sequence's
   std::span<const int> tap_layers = {};   ///< Drafter::tap_layers(), from when the sequence is made
@@ -45,9 +46,10 @@ struct SequenceDraft {
   std::vector<Speculator> speculators;
   std::shared_ptr<RoundController> controller;  ///< null: the best nodes by score stay
   std::unique_ptr<ControlledText> text;         ///< the controller's
-  int tree_nodes = 0;    ///< nodes beside the root that a tree of several drafters may have; 0: all
-  NodeWants record;      ///< recorded in the trees about expanded nodes, beside what the policies ask for
-  bool coupled = false;  ///< ExpandOptions::coupled
+  int tree_nodes = 0;  ///< nodes beside the root that a tree of several drafters may have; 0: all
+  NodeWants record;    ///< recorded in the trees about expanded nodes, beside what the policies ask for
+  std::function<void(const DraftTree&)> on_draft;  ///< SequenceOptions::on_draft
+  bool coupled = false;                            ///< ExpandOptions::coupled
   bool sampled = false;  ///< drafters with a law draw their candidates, from rows of `vocab` probabilities
   std::int32_t vocab = 0;
   Sampler* sampler = nullptr;       ///< the sequence's
@@ -74,7 +76,6 @@ struct SequenceDraft {
   RoundMember member_;
   Reranker reranker_;
   Speculator* drafting_ = nullptr;  ///< whose turn it is
-  std::vector<std::int32_t> frontier_;
   std::int32_t size_before_level_ = 0;
 };
 
@@ -106,6 +107,7 @@ class Round {
   void draft_in_turn(int turn);
   void begin_speculator(SequenceDraft& draft, Speculator& with);
   void grow_level(int level);
+  static void ask_frontier(SequenceDraft& draft);
   void add_job(SequenceDraft& draft);
   DraftCosts& costs_of(const Speculator& with);
   bool run_chunk(Speculator& with);

@@ -64,6 +64,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
   draft_.text = std::move(options.controlled);
   draft_.tree_nodes = options.tree_nodes;
   draft_.record = options.record;
+  draft_.on_draft = std::move(options.on_draft);
   draft_.coupled = options.coupling && verification_ == Verification::Walk;
   // Rejection sampling with a stored q is for one drafter: siblings of a merged tree come from several laws,
   // or from none. Such a tree is verified by sequential rejection, which asks for no law.

@@ -79,6 +79,8 @@ struct SequenceOptions {
   std::function<AfterToken(const EmittedToken&)> on_token;
   std::function<void(std::int64_t done, std::int64_t total)> on_prefill;
   std::function<void(const StepTrace&)> on_step;
+  /// What a drafter has proposed, before anything of it is cut.
+  std::function<void(const DraftTree&)> on_draft;
   const Clock* clock = &Clock::steady();  ///< what DecodeStatistics times by; outlives the sequence
 };
 

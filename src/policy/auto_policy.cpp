@@ -1,32 +1,10 @@
-#include "policy/auto_policy.h"
-
-#include <cmath>
 #include <memory>
 
 #include "base/error.h"
+#include "policy/auto/choose.h"
 #include "policy/registry.h"
 
 namespace augur {
-
-void AutoPolicy::begin(const RoundInfo& round) {
-  drafter_.round = round;
-  drafter_.frontier.clear();
-}
-
-void AutoPolicy::next_frontier(const DraftTree&, std::vector<std::int32_t>& out) {
-  out.assign(drafter_.frontier.begin(), drafter_.frontier.end());
-}
-
-void AutoPolicy::prune(DraftTree& tree) {
-  if (!drafter_.drafts) return;
-  chooser_.absorb(text_, drafter_, tree);
-  const std::span<float> scores = tree.mutable_scores();
-  for (std::size_t node = 1; node < drafter_.candidates.size(); ++node) {
-    scores[node] = std::log(drafter_.candidates[node].chance);
-  }
-  reranker_.keep_best(tree, static_cast<std::size_t>(drafter_.round.room));
-}
-
 namespace {
 
 /// What it learns is kept from sequence to sequence.
@@ -41,9 +19,9 @@ class AutoModel final : public PolicyModel {
     if (drafters.empty()) return policies;
     auto text = std::make_unique<AutoText>();
     for (const DrafterIdentity& drafter : drafters) {
-      AutoText::Drafter& made = text->drafters.emplace_back(chooser_->belief(drafter.name));
-      policies.by_drafter.push_back(std::make_unique<AutoPolicy>(*chooser_, *text, made));
+      text->drafters.emplace_back(chooser_->belief(drafter.name));
     }
+    policies.by_drafter.resize(drafters.size());
     policies.controller = chooser_;
     policies.text = std::move(text);
     return policies;

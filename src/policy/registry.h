@@ -33,9 +33,9 @@ struct PolicySource {
 
 /// The policies of one sequence.
 struct SequencePolicies {
-  std::vector<std::unique_ptr<TreePolicy>> by_drafter;
-  std::shared_ptr<RoundController> controller;  ///< null: the merged tree keeps its best by score
-  std::unique_ptr<ControlledText> text;         ///< what the controller keeps of the sequence
+  std::vector<std::unique_ptr<TreePolicy>> by_drafter;  ///< null: the controller steers the drafter itself
+  std::shared_ptr<RoundController> controller;          ///< null: the merged tree keeps its best by score
+  std::unique_ptr<ControlledText> text;                 ///< what the controller keeps of the sequence
 };
 
 /// The shared part of a policy: weights, tables, what it has learned. Outlives the policies made from it. One

@@ -26,13 +26,12 @@ double token_value_of(const RoundInfo& info, double step_ms) {
 
 AutoText::Drafter::Drafter(DrafterBelief& belief) : prediction(belief), gain(kFirstGain) {
   candidates.reserve(kMostNodes);
-  frontier.reserve(kMostWidth);
 }
 
-void AutoText::Drafter::begin_round(bool sampled, double sequences) {
+void AutoText::Drafter::begin_round(const RoundInfo& info, bool sampled, double sequences) {
+  round = info;
   drafts = false;
   drawn = sampled && round.drafter.has_probabilities;
-  frontier.clear();
   candidates.assign(1, {.accepted = true});
   newest = 0;
   prediction.pass(round.drafter.learns);

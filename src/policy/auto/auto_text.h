@@ -27,7 +27,7 @@ struct AutoText final : ControlledText {
     explicit Drafter(DrafterBelief& belief);
 
     /// `sampled`: its candidates are drawn, if it has a law to draw them from. `sequences`: of the round.
-    void begin_round(bool sampled, double sequences);
+    void begin_round(const RoundInfo& info, bool sampled, double sequences);
     /// a(v), `errors` standard errors above what is believed. Of drawn candidates by place alone: what is
     /// drafted and verified must not depend on which token was drawn.
     double chance(float log_prob, int depth, int rank, double errors = 0) const;
@@ -35,15 +35,13 @@ struct AutoText final : ControlledText {
     void learn_gain(double added);
 
     TextPrediction prediction;
-    // This round, as its policy was told:
+    // This round:
     RoundInfo round;
     bool drafts = false;
     bool tried_before = false;  ///< in this text
     double look_steps = 0;      ///< plain steps that looking at what it says may take
     double gain;                ///< one-shot: tokens less their rows' price that a draft adds, a running mean
     bool drawn = false;         ///< its candidates are drawn, not ranked
-    int width = 0;
-    std::vector<std::int32_t> frontier;
     std::vector<Candidate> candidates;  ///< by node of its tree
     std::int32_t newest = 0;            ///< first node of the newest level
   };

@@ -32,7 +32,11 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
     room += static_cast<std::size_t>(std::max(0, member->info.room));
     AutoText& text = text_of(*member);
     text.p_unproposed = 1;
-    for (AutoText::Drafter& d : text.drafters) d.begin_round(member->sampled, sequences_);
+    for (std::size_t i = 0; i < text.drafters.size(); ++i) {
+      text.drafters[i].begin_round(member->drafters[i], member->sampled, sequences_);
+    }
+    member->frontier.reserve(AutoText::kMostWidth);
+    member->kept.reserve(kMostNodes);
   }
   base_ms_ = costs_->verify_ms(base_rows_, context_);
   for (RoundMember* member : members) {

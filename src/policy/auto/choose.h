@@ -28,11 +28,10 @@ class Chooser final : public RoundController {
 
   void begin(std::span<RoundMember* const> members, int other_rows) override;
   void plan(int level, std::span<RoundMember* const> growing) override;
+  /// Sets the scores to the logarithms of the nodes' chances.
+  void drafted(std::span<RoundMember* const> members) override;
   void cut(std::span<RoundMember* const> members) override;
   void observe(std::span<RoundMember* const> members) override;
-
-  /// Weighs the nodes that a drafter has added since the last call.
-  void absorb(AutoText& text, AutoText::Drafter& drafter, const DraftTree& tree);
 
  private:
   /// Standard errors above what is believed at which costs and acceptance are judged: what has been seen a
@@ -83,7 +82,9 @@ class Chooser final : public RoundController {
   struct DrafterBid;
   bool may_catch_up(const AutoText& text, const AutoText::Drafter& drafter, double granted, DrafterBid& bid);
   bool may_look(AutoText::Drafter& drafter);
-  void begin_drafting(AutoText::Drafter& drafter);
+  void begin_drafting(RoundMember& member);
+  /// Weighs the nodes that a drafter has added since the last call.
+  void absorb(AutoText& text, AutoText::Drafter& drafter, const DraftTree& tree);
   void choose_frontier(int level, std::span<RoundMember* const> growing);
   int children_above_threshold(const AutoText::Drafter& drafter, float chance, int depth) const;
   void path_chances(const AutoText& text, const DraftTree& tree, double errors);
@@ -152,7 +153,6 @@ class Chooser final : public RoundController {
   std::vector<NodeBid> node_bids_;
   std::vector<CutBid> cut_bids_;
   std::vector<float> more_;
-  std::vector<std::vector<std::int32_t>> keep_;
   std::vector<double> chances_;
 };
 

@@ -104,23 +104,24 @@ void Chooser::choose_drafters(std::span<RoundMember* const> growing) {
   if (chosen > 0) slowdown_ *= drafter_of(*growing[drafter_bids_[0].member]).round.draft_costs->slowdown();
   for (std::size_t k = 0; k < chosen; ++k) {
     investing_ += drafter_bids_[k].invested_steps;
-    begin_drafting(drafter_of(*growing[drafter_bids_[k].member]));
+    begin_drafting(*growing[drafter_bids_[k].member]);
   }
   for (RoundMember* member : growing) {
     AutoText::Drafter& d = drafter_of(*member);
     if (d.drafts || plain_ || !may_look(d)) continue;
     draft_ms_ += first_level_ms(d);
-    begin_drafting(d);
+    begin_drafting(*member);
   }
 }
 
-void Chooser::begin_drafting(AutoText::Drafter& d) {
+void Chooser::begin_drafting(RoundMember& member) {
+  AutoText::Drafter& d = drafter_of(member);
   d.drafts = d.tried_before = true;
-  d.frontier.assign(1, DraftTree::kRoot);
+  member.frontier.assign(1, DraftTree::kRoot);
   const int room = std::min(kBranch, d.round.room);
-  d.width = !d.round.drafter.one_shot   ? children_above_threshold(d, 1.0f, 1)
-            : d.round.drafter.branching ? room
-                                        : std::min(room, d.round.max_depth);
+  member.width = !d.round.drafter.one_shot   ? children_above_threshold(d, 1.0f, 1)
+                 : d.round.drafter.branching ? room
+                                             : std::min(room, d.round.max_depth);
 }
 
 }  // namespace augur

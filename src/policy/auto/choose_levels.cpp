@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -55,6 +56,18 @@ void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree
   if (d.round.drafter.one_shot && d.newest == 1) d.learn_gain((best(now_).net - before) / text.token_value);
 }
 
+void Chooser::drafted(std::span<RoundMember* const> members) {
+  for (RoundMember* member : members) {
+    AutoText::Drafter& d = drafter_of(*member);
+    if (!d.drafts) continue;
+    absorb(text_of(*member), d, *member->tree);
+    const std::span<float> scores = member->tree->mutable_scores();
+    for (std::size_t node = 1; node < d.candidates.size(); ++node) {
+      scores[node] = std::log(d.candidates[node].chance);
+    }
+  }
+}
+
 int Chooser::children_above_threshold(const AutoText::Drafter& d, float chance, int depth) const {
   const auto children = d.prediction.expected(depth, d.drawn, 0);
   const auto below = std::find_if(children.begin(), children.end(), [&](double child) {
@@ -70,7 +83,6 @@ void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) 
   for (std::size_t m = 0; m < growing.size(); ++m) {
     AutoText& text = text_of(*growing[m]);
     AutoText::Drafter& d = drafter_of(*growing[m]);
-    d.frontier.clear();
     if (!d.drafts) continue;
     absorb(text, d, *growing[m]->tree);
     if (d.round.drafter.one_shot ||
@@ -115,9 +127,10 @@ void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) 
   }
   draft_ms_ += spent_ms;
   for (std::size_t k = 0; k < chosen; ++k) {
-    AutoText::Drafter& d = drafter_of(*growing[node_bids_[k].member]);
-    if (d.frontier.empty()) d.width = children_above_threshold(d, node_bids_[k].chance, level + 1);
-    d.frontier.push_back(node_bids_[k].node);
+    RoundMember& member = *growing[node_bids_[k].member];
+    const AutoText::Drafter& d = drafter_of(member);
+    if (member.frontier.empty()) member.width = children_above_threshold(d, node_bids_[k].chance, level + 1);
+    member.frontier.push_back(node_bids_[k].node);
   }
 }
 

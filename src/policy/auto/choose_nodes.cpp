@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "policy/auto/choose.h"
 
@@ -30,13 +29,9 @@ void Chooser::cut(std::span<RoundMember* const> members) {
     tokens -= cut_bids_[nodes - 1].lower_bound;
   }
 
-  while (keep_.size() < members.size()) keep_.emplace_back().reserve(kMostNodes);
-  for (std::size_t m = 0; m < members.size(); ++m) keep_[m].assign(1, DraftTree::kRoot);
-  for (std::size_t k = 0; k < nodes; ++k) keep_[cut_bids_[k].member].push_back(cut_bids_[k].node);
-  for (std::size_t m = 0; m < members.size(); ++m) {
-    std::sort(keep_[m].begin(), keep_[m].end());
-    members[m]->tree->select(keep_[m]);
-  }
+  for (RoundMember* member : members) member->kept.assign(1, DraftTree::kRoot);
+  for (std::size_t k = 0; k < nodes; ++k) members[cut_bids_[k].member]->kept.push_back(cut_bids_[k].node);
+  for (RoundMember* member : members) std::sort(member->kept.begin(), member->kept.end());
   forecast(members, nodes);
 }
 
@@ -55,16 +50,15 @@ void Chooser::forecast(std::span<RoundMember* const> members, std::size_t nodes)
   const double verify_ms = costs_->verify_ms(base_rows_ + static_cast<double>(nodes), context_);
   expected_ms_ = verify_ms * slowdown_;
   for (RoundMember* member : members) {
-    const DraftTree& tree = *member->tree;
-    AutoText& text = text_of(*member);
     StepForecast& f = member->forecast;
-    path_chances(text, tree, 0);
-    f.tokens = std::accumulate(chances_.begin(), chances_.end(), 0.0);
+    path_chances(text_of(*member), *member->tree, 0);
+    f.tokens = 0;
+    for (const std::int32_t node : member->kept) f.tokens += chances_[static_cast<std::size_t>(node)];
     f.mode = nodes == 0                ? RoundMode::Plain
              : below_confidence_bound_ ? RoundMode::Probe
                                        : RoundMode::Speculate;
-    f.ms =
-        (draft_ms_ + costs_->other_ms()) / sequences_ + verify_ms * static_cast<double>(tree.size()) / rows;
+    f.ms = (draft_ms_ + costs_->other_ms()) / sequences_ +
+           verify_ms * static_cast<double>(member->kept.size()) / rows;
     f.price = price_ / sequences_;
     f.plain_ms = now_.step_ms / sequences_;
   }

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "cost/step_times.h"
 #include "cost/cost_file.h"
+#include "cost/step_times.h"
 #include "files/json_reader.h"
-#include "policy/auto_policy.h"
+#include "policy/auto/choose.h"
 #include "support/clocked_round.h"
 
 namespace augur::simulation {
@@ -100,8 +100,7 @@ class PromptRun {
     std::unique_ptr<TreePolicy> policy = shape ? shape() : nullptr;
     if (!policy) {
       auto text = std::make_unique<AutoText>();
-      AutoText::Drafter& known = text->drafters.emplace_back(chooser_->belief(world_.drafter));
-      policy = std::make_unique<AutoPolicy>(*chooser_, *text, known);
+      text->drafters.emplace_back(chooser_->belief(world_.drafter));
       draft.controller = chooser_;
       draft.text = std::move(text);
     }

@@ -307,14 +307,14 @@ void Simulation::begin_texts() {
     Text& text = *texts_.back();
     auto controlled = std::make_unique<AutoText>();
     for (const Seat& seat : seats()) {
-      AutoText::Drafter& known = controlled->drafters.emplace_back(chooser_->belief(seat.name));
+      controlled->drafters.emplace_back(chooser_->belief(seat.name));
       text.draft.speculators.push_back(
-          {.drafter = std::make_unique<FakeDrafter>(*this, text, seat.name, seat.other),
-           .policy = std::make_unique<AutoPolicy>(*chooser_, *controlled, known)});
+          {.drafter = std::make_unique<FakeDrafter>(*this, text, seat.name, seat.other), .policy = nullptr});
     }
     if (world_.chain >= 0) {
       text.draft.speculators.front().policy =
           std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = world_.chain});
+      while (text.draft.speculators.size() > 1) text.draft.speculators.pop_back();
       continue;
     }
     text.draft.controller = chooser_;

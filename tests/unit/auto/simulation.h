@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "policy/auto_policy.h"
+#include "policy/auto/choose.h"
 #include "support/clocked_round.h"
 
 namespace augur::simulation {

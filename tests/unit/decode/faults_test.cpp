@@ -75,8 +75,8 @@ constexpr const char* kPlaces[] = {
     "policy.width",      "policy.branches", "policy.confidence", "policy.prune",        "policy.forecast",
     "policy.observe",
 };
-constexpr const char* kControllerPlaces[] = {"controller.begin", "controller.plan", "controller.cut",
-                                             "controller.observe"};
+constexpr const char* kControllerPlaces[] = {"controller.begin", "controller.plan", "controller.drafted",
+                                             "controller.cut", "controller.observe"};
 constexpr const char* kConstructionPlaces[] = {"drafter.reset", "drafter.tap_layers", "drafter.target_wants"};
 
 /// Proposes the text that it was told, every third token wrongly. All of these draft together.
@@ -182,6 +182,7 @@ class IdleController final : public RoundController {
   explicit IdleController(Fault* fault) : fault_(fault) {}
   void begin(std::span<RoundMember* const>, int) override { reach(fault_, "controller.begin"); }
   void plan(int, std::span<RoundMember* const>) override { reach(fault_, "controller.plan"); }
+  void drafted(std::span<RoundMember* const>) override { reach(fault_, "controller.drafted"); }
   void cut(std::span<RoundMember* const>) override { reach(fault_, "controller.cut"); }
   void observe(std::span<RoundMember* const>) override { reach(fault_, "controller.observe"); }
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "policy/auto_policy.h"
+#include "policy/auto/choose.h"
 #include "policy/chain_policy.h"
 #include "policy/eagle2_policy.h"
 #include "sampling/sampler.h"
@@ -86,37 +86,37 @@ class RashDrafter final : public Drafter {
   bool one_shot_;
 };
 
-/// Another policy, whose every look at a tree is looked at.
-class WatchedPolicy final : public TreePolicy {
+/// `auto`, whose every look at a tree is looked at.
+class WatchedController final : public RoundController {
  public:
   using Look = std::function<void(const DraftTree&)>;
-  WatchedPolicy(std::unique_ptr<TreePolicy> policy, Look look)
-      : policy_(std::move(policy)), look_(std::move(look)) {}
-  void begin(const RoundInfo& round) override {
+  WatchedController(Chooser& chooser, Look look) : chooser_(chooser), look_(std::move(look)) {}
+  void begin(std::span<RoundMember* const> members, int other_rows) override {
     seen_.clear();
-    policy_->begin(round);
+    chooser_.begin(members, other_rows);
   }
-  void next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) override {
-    look(tree);
-    policy_->next_frontier(tree, out);
+  void plan(int level, std::span<RoundMember* const> growing) override {
+    look(*growing.front()->tree);
+    chooser_.plan(level, growing);
   }
-  int width() const override { return policy_->width(); }
-  void prune(DraftTree& tree) override {
-    look(tree);
-    policy_->prune(tree);
+  void drafted(std::span<RoundMember* const> members) override {
+    look(*members.front()->tree);
+    chooser_.drafted(members);
   }
+  void cut(std::span<RoundMember* const> members) override { chooser_.cut(members); }
+  void observe(std::span<RoundMember* const> members) override { chooser_.observe(members); }
 
  private:
   void look(const DraftTree& tree) {
     look_(tree);
-    ASSERT_LE(std::ssize(seen_), tree.size()) << "nodes are there until the policy itself prunes";
+    ASSERT_LE(std::ssize(seen_), tree.size()) << "nodes are there until the draft is pruned";
     for (std::size_t node = 0; node < seen_.size(); ++node) {
       EXPECT_EQ(tree.tokens()[node], seen_[node]) << "under the number that they had";
     }
     seen_.assign(tree.tokens().begin(), tree.tokens().end());
   }
 
-  std::unique_ptr<TreePolicy> policy_;
+  Chooser& chooser_;
   Look look_;
   std::vector<TokenId> seen_;
 };
@@ -173,7 +173,7 @@ class TellingPolicy final : public TreePolicy {
   bool begun_ = false;
 };
 
-/// Has the first drafters draft one level, then others, and tells what it was asked.
+/// Has every drafter draft one level, and tells what it was asked.
 class TellingController final : public RoundController {
  public:
   struct Asked {
@@ -183,7 +183,11 @@ class TellingController final : public RoundController {
   void begin(std::span<RoundMember* const>, int) override { asked.clear(); }
   void plan(int level, std::span<RoundMember* const> growing) override {
     Asked& now = asked.emplace_back(Asked{level, {}});
-    for (const RoundMember* member : growing) now.drafters.push_back(member->drafter);
+    for (RoundMember* member : growing) {
+      now.drafters.push_back(member->drafter);
+      if (level == 0) member->frontier.assign(1, DraftTree::kRoot);
+      member->width = 1;
+    }
   }
   void cut(std::span<RoundMember* const>) override {}
   void observe(std::span<RoundMember* const>) override {}
@@ -348,9 +352,9 @@ TEST(Round, NobodySeesANodeThatTheTextMayNotHave) {
     Round round(costs, clock);
     Sampler sampler({}, 512);
     MaskTree masks(std::make_unique<ParityConstraint>(512), 512);
-    const auto chooser = std::make_shared<Chooser>();
+    Chooser chooser;
     auto known = std::make_unique<AutoText>();
-    AutoText::Drafter& known_of = known->drafters.emplace_back(chooser->belief("rash"));
+    known->drafters.emplace_back(chooser.belief("rash"));
     SequenceDraft draft;
     begin(draft, sampler);
     draft.masks = &masks;
@@ -361,10 +365,8 @@ TEST(Round, NobodySeesANodeThatTheTextMayNotHave) {
         EXPECT_NE(masks.at(tree, node), MaskTree::kIllegal) << "node " << node;
       }
     };
-    draft.speculators.push_back(
-        {std::make_unique<RashDrafter>(one_shot),
-         std::make_unique<WatchedPolicy>(std::make_unique<AutoPolicy>(*chooser, *known, known_of), look)});
-    draft.controller = chooser;
+    draft.speculators.push_back({std::make_unique<RashDrafter>(one_shot), nullptr});
+    draft.controller = std::make_shared<WatchedController>(chooser, look);
     draft.text = std::move(known);
     SequenceDraft* const batch[] = {&draft};
     std::int32_t drafted = 0;
@@ -400,8 +402,8 @@ TEST(Round, DraftersOfOneTurnDraftTogether) {
     draft.controller = controller;
     for (int turn = 0; turn < 3; ++turn) {
       if (turn == 1 && i == 1) continue;
-      draft.speculators.push_back({std::make_unique<TimedDrafter>(names[turn], groups[turn], clock, 1.0),
-                                   std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 1})});
+      draft.speculators.push_back(
+          {std::make_unique<TimedDrafter>(names[turn], groups[turn], clock, 1.0), nullptr});
       draft.speculators.back().turn = turn;
     }
     batch.push_back(&draft);
