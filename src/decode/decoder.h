@@ -8,12 +8,12 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "cost/step_times.h"
 #include "decode/prefix_cache.h"
 #include "decode/resumed_forward.h"
 #include "decode/round.h"
 #include "decode/row_teller.h"
 #include "decode/sequence.h"
-#include "cost/step_times.h"
 #include "model/model.h"
 
 namespace augur {

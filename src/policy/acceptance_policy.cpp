@@ -5,9 +5,9 @@
 
 #include "base/elementary.h"
 #include "base/error.h"
+#include "cost/cost.h"
 #include "files/part_location.h"
 #include "model/model.h"
-#include "cost/cost.h"
 #include "policy/registry.h"
 #include "tree/usual_sizes.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "policy/auto/choose.h"
 #include "cost/cost.h"
+#include "policy/auto/choose.h"
 #include "policy/policy.h"
 
 namespace augur::simulation {

@@ -6,9 +6,9 @@
 #include <random>
 
 #include "base/error.h"
+#include "cost/cost.h"
 #include "part_fixture.h"
 #include "policy/acceptance_policy.h"
-#include "cost/cost.h"
 #include "policy_fixture.h"
 #include "support/policy_plan.h"
 #include "support/ticking_clock.h"
