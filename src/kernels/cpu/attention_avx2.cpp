@@ -89,7 +89,6 @@ struct Avx2 {
   static F div(F x, F y) { return {_mm256_div_ps(x.a, y.a), _mm256_div_ps(x.b, y.b)}; }
   static F max(F x, F y) { return {_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)}; }
   static F fma(F x, F y, F z) { return {_mm256_fmadd_ps(x.a, y.a, z.a), _mm256_fmadd_ps(x.b, y.b, z.b)}; }
-  static F exact_mac(F x, F y, F z) { return fma(x, y, z); }
   /// Lane i gets lane i ^ distance.
   template <int distance>
   static F swap(F x) {

@@ -50,7 +50,6 @@ struct Avx512 {
   static F div(F a, F b) { return _mm512_div_ps(a, b); }
   static F max(F a, F b) { return _mm512_max_ps(a, b); }
   static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
-  static F exact_mac(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
   /// Lane i gets lane i ^ distance.
   template <int distance>
   static F swap(F a) {

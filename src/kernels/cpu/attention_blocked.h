@@ -32,8 +32,7 @@ struct MacF32 {
   static typename L::F mac(typename L::F acc, Op a, Op b) { return L::fma(a, b, acc); }
 };
 
-/// BF16 without an instruction for it: both elements as float32. Their product is exact, so that fusing the
-/// multiplication with the addition or not is the same.
+/// BF16 without an instruction for it: both elements as float32.
 template <class L>
 struct MacBf16 {
   struct Op {
@@ -44,7 +43,7 @@ struct MacBf16 {
   static constexpr int kSumRows = L::kSumRowsBf16, kSumColumns = L::kSumColumnsBf16;
   static Op op(typename L::U units) { return {L::even(units), L::odd(units)}; }
   static typename L::F mac(typename L::F acc, Op a, Op b) {
-    return L::exact_mac(a.even, b.even, L::exact_mac(a.odd, b.odd, acc));
+    return L::fma(a.even, b.even, L::fma(a.odd, b.odd, acc));
   }
 };
 

@@ -124,9 +124,6 @@ struct Portable {
   static F fma(F a, F b, F c) {
     return each([&](int i) { return std::fma(a.v[i], b.v[i], c.v[i]); });
   }
-  static F exact_mac(F a, F b, F c) {
-    return each([&](int i) { return c.v[i] + a.v[i] * b.v[i]; });
-  }
   /// Lane i gets lane i ^ distance.
   template <int distance>
   static F swap(F a) {
