@@ -20,6 +20,11 @@ enum class DraftWeightFormat : std::uint8_t { Auto, Native, BF16, Q8_0, Q4_0, Q4
 /// BF16's memory; heads must be multiples of 32.
 enum class KvFormat : std::uint8_t { Auto, BF16, Q8_0, F32 };
 
+/// In which order products with bf16 weights are summed (docs/law.md). Chain: as every processor can. Blocks:
+/// as AMX's tile unit does, which is faster there; it takes AMX. Auto: the fastest here. All else has one
+/// order.
+enum class ArithmeticLaw : std::uint8_t { Auto, Chain, Blocks };
+
 /// How a drafted tree is checked. Walk: the text is byte-identical to plain decoding. Rejection: the classic
 /// rejection sampling; the same distribution, but not the same bytes (greedy: the same bytes).
 enum class Verification : std::uint8_t { Walk, Rejection };
@@ -43,6 +48,9 @@ constexpr std::array<std::string_view, 6> words(DraftWeightFormat) {
 }
 constexpr std::array<std::string_view, 4> words(KvFormat) {
   return {"auto", "bf16", "q8_0", "f32"};
+}
+constexpr std::array<std::string_view, 3> words(ArithmeticLaw) {
+  return {"auto", "chain", "blocks"};
 }
 constexpr std::array<std::string_view, 2> words(Verification) {
   return {"walk", "rejection"};

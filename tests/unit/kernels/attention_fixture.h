@@ -130,7 +130,7 @@ struct TestScores {
 };
 
 /// Runs a call, its items cut into `parts` ranges, and returns float32 [rows, heads * head_dim].
-inline std::vector<float> attend(Isa isa, const TestTokens& tokens, const KvLayerView& cache,
+inline std::vector<float> attend(AttentionFn attention, const TestTokens& tokens, const KvLayerView& cache,
                                  const TestRows& rows, InputForm out_form = InputForm::F32, int parts = 1,
                                  const TestScores& scores = {}) {
   const int width = tokens.heads * tokens.head_dim;
@@ -163,7 +163,7 @@ inline std::vector<float> attend(Isa isa, const TestTokens& tokens, const KvLaye
   const std::int64_t items = attention_items(call);
   for (int part = parts - 1; part >= 0; --part) {
     std::memset(scratch.data(), 0xff, scratch.size());
-    attention_kernel(isa)(call, split_range(items, part, parts), scratch.data());
+    attention(call, split_range(items, part, parts), scratch.data());
   }
   std::vector<float> result(count * static_cast<std::size_t>(width));
   for (std::size_t r = 0; r < count; ++r) {
@@ -174,6 +174,12 @@ inline std::vector<float> attend(Isa isa, const TestTokens& tokens, const KvLaye
     }
   }
   return result;
+}
+
+inline std::vector<float> attend(Isa isa, const TestTokens& tokens, const KvLayerView& cache,
+                                 const TestRows& rows, InputForm out_form = InputForm::F32, int parts = 1,
+                                 const TestScores& scores = {}) {
+  return attend(attention_kernel(isa), tokens, cache, rows, out_form, parts, scores);
 }
 
 /// A sequence run token by token: row r of the result is token path[r] after path[0..r), from an empty cache.

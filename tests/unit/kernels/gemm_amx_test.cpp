@@ -3,47 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "emulated_tiles.h"
 #include "gemm_fixture.h"
-#include "tile_memory.h"
 
 namespace augur {
 namespace {
-
-float flushed(float v) {
-  return std::fabs(v) < 0x1p-126f ? std::copysign(0.0f, v) : v;
-}
-
-class EmulatedTiles : public TileMemory {
- public:
-  /// TDPBF16PS as the manual gives it: even and odd products summed apart, the two added, then to C.
-  template <int C, int A, int B>
-  void dot() {
-    ASSERT_TRUE(live_);
-    ASSERT_EQ(config_.rows[C], config_.rows[A]);
-    ASSERT_EQ(config_.rows[B], 16);
-    for (int m = 0; m < config_.rows[C]; ++m) {
-      for (int n = 0; n < 16; ++n) {
-        float even = 0;
-        float odd = 0;
-        for (int k = 0; k < 16; ++k) {
-          even = flushed(std::fma(bf16(A, m, 2 * k), bf16(B, k, 2 * n), even));
-          odd = flushed(std::fma(bf16(A, m, 2 * k + 1), bf16(B, k, 2 * n + 1), odd));
-        }
-        float sum;
-        std::memcpy(&sum, &tiles_[C][m][4 * n], 4);
-        sum = flushed(sum + flushed(even + odd));
-        std::memcpy(&tiles_[C][m][4 * n], &sum, 4);
-      }
-    }
-  }
-
- private:
-  float bf16(int tile, int row, int column) const {
-    BF16 v;
-    std::memcpy(&v, &tiles_[tile][row][2 * column], 2);
-    return to_float(v);
-  }
-};
 
 /// The order of TDPBF16PS for one output.
 float amx_order(const GemmProblem& problem, std::int64_t row, std::int64_t column) {
