@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds src/ to arithmetic that has the same bits on every processor (docs/architecture.md).
+"""Holds src/ to arithmetic that has the same bits on every processor (docs/law.md).
 
 usage: check_arithmetic.py [ARCHIVE...]
 

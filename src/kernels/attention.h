@@ -62,17 +62,8 @@ KvLayerView from_slot(const KvLayerView& kv, std::int64_t slot);
 /// has no gathers, and the last slot it sees is its own; a tree row gathers those ancestors that do not lie
 /// contiguously after the prefix, and itself; a row of a block (BlockMask) sees rows after it, too.
 ///
-/// Law: let s_0..s_{L-1} be the row's slots in logical order, C = F32 for caches of it, else BF16.
-///   score_j = <q, K[s_j]>, one float32 chain over head_dim in the order of gemm.h's law for C; q rounded to
-///             C. With a cap: cap * tanh(score_j * scale / cap), and the scale is 1 from here on
-///   p_j     = exp2((score_j - max score) * scale * log2 e), 0 below 2^-100; rounded to C. With a window:
-///             0 for j < L - window, and such scores are not in the maximum
-///   out     = sum_j p_j V[s_j] / sum_j p_j. With a sink: its value / scale is in the maximum, and p of it in
-///             the divisor
-/// The first sum is one float32 chain in logical order, for BF16 in pairs as in gemm.h: position 2j+1, then
-/// 2j. The second has 16 partial sums (BF16: position j in sum j / 2 % 16; F32: in sum j % 16), folded
-/// 8+8, 4+4, 2+2, 1+1. Nothing depends on the slots' places or on other rows, so a tree row's bits equal
-/// those of the same tokens run one after the other. All variants give the same bits.
+/// Law: docs/law.md#attention. Nothing depends on the slots' places or on other rows, so a tree row's bits
+/// equal those of the same tokens run one after the other. All variants give the same bits.
 struct AttentionCall {
   KvLayerView kv;
   const float* q = nullptr;  ///< [rows, q_stride], head h at column h * head_dim; rotary applied

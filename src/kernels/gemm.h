@@ -11,25 +11,10 @@ namespace augur {
 
 /// y[rows, n] = x[rows, k] W^T (+ bias), one family for every row count: decoding, verification, prefill.
 ///
-/// Law (what makes the family batch-invariant): y[r, j] is one float32 chain over k in a fixed order that
-/// depends on nothing but k. Neither the number of rows, nor their neighbours, nor the thread count enters.
-///   F32 weights:  acc = fma(x[i], w[i], acc),                              i = 0, 1, 2, ...
-///   BF16 weights: acc = fma(x[i+1], w[i+1], acc); acc = fma(x[i], w[i], acc),  i = 0, 2, 4, ...
-/// The second is what VDPBF16PS computes (odd element first), so the portable, AVX2, AVX-512 and AVX512-BF16
-/// variants give the same bits. AMX takes blocks of 32 (even and odd products each summed from zero, the two
-/// added, then added to acc: TDPBF16PS) and is batch-invariant too, but its bf16 bits differ from the
-/// others'. Quantised weights meet rows in QuantBlocks, block b of 32 k after the other:
-///   n   = sum of v[i] * q[i] over the block, exact in integers (v: quant_format.h)
-///   acc = fma(n * w.scale, x.scale, acc); with a minimum then acc = fma(w.minimum, x.scaled_sum, acc)
-/// (Kinds with halves have two sums of 16 k with a scale each, the first half's first, and then two minima,
-/// which meet the scaled sums of the halves; n * w.scale, scales that are products of stored numbers, and
-/// scaled sums are rounded to float32; a product that is 0 is +0). Integers have no order, so
-/// here every variant gives the same bits. Own code: BLAS and oneDNN choose orders by the number of rows.
-/// Fine rows (PackedMatrix::fine) are two rows of QuantBlocks, those of x and those of what they leave of it;
-/// y is the first one's finished chain plus the second's. k runs over the padded columns. Subnormal operands
-/// count as zero and subnormal results become zero, as those two instructions have it, in every variant. Of a
-/// NaN only that it is one is promised. bias is added to the finished chain; with `accumulate`, the result is
-/// then added to y.
+/// Law: docs/law.md#products. A result depends on its row of x, its row of W and k: neither the number of
+/// rows, nor their neighbours, nor the thread count enters. Own code: BLAS and oneDNN choose orders by the
+/// number of rows. Quantised weights take rows of QuantBlocks, or fine rows (PackedMatrix::fine). k runs over
+/// the padded columns. With `accumulate` the result, bias included, is added to y.
 struct GemmCall {
   const PackedMatrix* weight = nullptr;
   const void* x = nullptr;  ///< [rows, x_stride] of weight->input_form(); columns k..padded_k are zero

@@ -10,7 +10,7 @@
 namespace augur {
 
 /// How products with weights of one type go over memory. Which plan is fast depends on the processor; none
-/// changes a bit (the law of gemm.h says in which order sums are made). This one is nowhere the worst.
+/// changes a bit (docs/law.md says in which order sums are made). This one is nowhere the worst.
 struct GemmPlan {
   /// How rows that fit one tile read the weights: each line once, from memory.
   struct Stream {

@@ -14,9 +14,8 @@ namespace augur {
 // rms_norm() and convert_row() give Blocks16. Pointers need no alignment. Float32 outputs may be the same
 // array as an input; outputs do not overlap inputs otherwise.
 //
-// Law: results have the same bits in every instruction set. Each element is computed with separately rounded
-// multiplications and additions (never fused, because the portable variant could not follow at any speed);
-// a sum over n elements has 16 partial sums, element i in sum i % 16, folded 8+8, 4+4, 2+2, 1+1.
+// Law: docs/law.md#row-operations. Results have the same bits in every instruction set; nothing is fused,
+// because the portable variant could not follow at any speed.
 
 /// Highway picks the widest instruction set of this processor; this limits it to what a variant allows. The
 /// setting is process-wide (Highway's own) and changes speed only, see the law. kernel_set() calls it.

@@ -9,9 +9,7 @@ namespace augur {
 /// 32 values of a row that meets quantised weights: x[i] ~ scale * q[i]. Beside them stand what the integer
 /// products want to know of the whole block, so that they need not sum it up again.
 ///
-/// Law: with a = max |x|, scale = a / 127 and q = x * (127 / a) rounded to nearest even; scale and q are 0
-/// where a < 2^-100. In a block that has an infinity or a NaN, q is 0 and scale a NaN, which the products
-/// carry on. A block depends on its own values only, never on other rows or blocks.
+/// Law: docs/law.md#activation-blocks. A block depends on its own values only, never on other rows or blocks.
 struct QuantBlock {
   static constexpr int kElements = 32;
 
@@ -33,7 +31,7 @@ inline std::int64_t activation_stride(std::int64_t k) {
   return padded % 512 == 0 ? padded + 32 : padded;
 }
 
-/// The block law above in plain C++: what every vector variant is compared with. out[ceil(n / 32)]; a last
+/// The law of blocks in plain C++: what every vector variant is compared with. out[ceil(n / 32)]; a last
 /// block that n does not fill has zeros.
 void quantize_row_reference(const float* x, std::int64_t n, QuantBlock* out);
 

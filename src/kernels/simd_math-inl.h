@@ -1,5 +1,5 @@
 // Elementwise mathematics on Highway vectors, included once per target. Multiplications and additions are
-// rounded separately, so every target and every vector length gives the same bits (see ops.h). Polynomials
+// rounded separately, so every target and every vector length gives the same bits (docs/law.md). Polynomials
 // are summed pairwise: their latency, not their operations, is what costs.
 
 #if defined(AUGUR_KERNELS_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -34,7 +34,7 @@ HWY_INLINE void Sweep(std::int64_t n, const F& f) {
   for (; i < n; ++i) f(DF1(), i);
 }
 
-/// Sum of f(tag, i) over i < n in the order that ops.h states.
+/// Sum of f(tag, i) over i < n in the order that docs/law.md states.
 template <class F>
 HWY_INLINE float Sum16(std::int64_t n, const F& f) {
   const DF d;

@@ -65,7 +65,7 @@ inline constexpr std::int64_t kColumns = 20;
 inline Product tininess(DType type) {
   constexpr std::int64_t k = 36;
   constexpr std::pair<int, int> kPlaces[] = {{1, 0}, {0, 2}, {1, 3}, {0, 1}, {0, 34}};
-  constexpr float kOther[] = {-0x1p-76f, -0x1.8p-77f, -0x1p-75f, 0x1p-75f};  // of x = 2^-75
+  constexpr float kOther[] = {-0x1p-76f, -0x1.8p-76f, -0x1.8p-77f, -0x1p-75f};  // of x = 2^-75
   std::vector<float> x(k, 0x1p-75f);
   std::vector<float> w(static_cast<std::size_t>(kColumns * k));
   for (std::int64_t j = 0; j < kColumns; ++j) {

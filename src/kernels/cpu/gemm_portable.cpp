@@ -1,4 +1,4 @@
-// The law of gemm.h in plain C++: slow, and what every other variant is compared with.
+// The law of products (docs/law.md) in plain C++: slow, and what every other variant is compared with.
 #include <bit>
 #include <cmath>
 #include <cstdint>
