@@ -56,6 +56,8 @@ typedef struct augur_engine_options {
   /* Further draft models or heads, which spec_types names as "@NAME": NAME=PATH each. */
   const char* const* draft_models;
   size_t draft_model_count;
+  const char*
+      law; /* sums of bf16 weights: "auto", "chain" (every processor's), "blocks" (AMX's); NULL: "auto" */
 } augur_engine_options;
 
 typedef struct augur_message {

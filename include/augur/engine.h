@@ -94,6 +94,7 @@ struct ModelInfo {
   std::int64_t weight_bytes = 0;  ///< read for one token
   std::string weights;            ///< types, the most frequent first: "bf16", "q4_1, q8_0"
   std::string isa;
+  int law = 0;  ///< number of the law that the products follow (docs/law.md)
   int threads = 0;
   bool has_chat_template = false;
   /// Tokens that end a text.

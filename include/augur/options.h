@@ -66,6 +66,9 @@ struct EngineOptions {
   KvFormat kv = KvFormat::Auto;
   /// Instruction set of the kernels ("portable", "avx2", ...); empty: AUGUR_ISA, or the best there is.
   std::string isa;
+  /// Chain: the ids of processors without AMX on those with it, too, at the price of the tile unit's speed
+  /// for bf16 weights. Blocks: Error where there is no AMX.
+  ArithmeticLaw law = ArithmeticLaw::Auto;
   SpeculationPlan speculation;  ///< for requests that do not say otherwise
   /// Jinja in the place of the model's own chat template; empty: the model's own.
   std::string chat_template;

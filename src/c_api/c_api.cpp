@@ -144,6 +144,7 @@ augur::EngineOptions engine_options(const augur_engine_options& from) {
   to.weights = choice<augur::WeightFormat>("weights", from.weights);
   to.draft_weights = choice<augur::DraftWeightFormat>("draft_weights", from.draft_weights);
   to.kv = choice<augur::KvFormat>("kv_type", from.kv_type);
+  to.law = choice<augur::ArithmeticLaw>("law", from.law);
   to.datastore = text_or_empty(from.datastore);
   to.cost_cache = text_or_empty(from.cost_cache);
   if (from.warning != nullptr) {

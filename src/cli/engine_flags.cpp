@@ -69,6 +69,9 @@ void add_engine_flags(CLI::App& command, EngineOptions& options) {
       ->check(in_range<std::int64_t>(0, std::int64_t{1} << 32));
   add_words(command, "--weights", options.weights,
             "Weights in memory. native: quantised ones as they are stored, others in bf16 (auto: native)");
+  add_words(command, "--law", options.law,
+            "Order of sums with bf16 weights. chain: every processor's, slower with AMX; blocks: AMX's "
+            "(auto: the fastest here)");
   add_words(command, "--kv-type", options.kv, "Keys and values in memory (auto: bf16; f32 with f32 weights)");
 }
 

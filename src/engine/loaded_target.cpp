@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cost/measured_file.h"
 #include "cost/product_plans.h"
+#include "kernels/law.h"
 #include "text/prompt_text.h"
 
 namespace augur {
@@ -21,7 +22,7 @@ std::function<void(double)> loading_stage(const EngineOptions& options, std::str
 LoadedTarget::LoadedTarget(const EngineOptions& options)
     : path(options.model),
       backend(options.threads, options.pin_threads,
-              options.isa.empty() ? select_isa() : parse_isa(options.isa)),
+              isa_under(options.law, options.isa.empty() ? select_isa() : parse_isa(options.isa))),
       checkpoint(Checkpoint::open(options.model)),
       tokenizer(checkpoint.load_tokenizer()),
       template_limits(options.template_limits),
@@ -97,14 +98,19 @@ std::vector<TokenId> LoadedTarget::prompt(const Request& request) const {
 
 namespace {
 
-/// ModelInfo::fingerprint. Sums of unquantised weights are in another order on AMX (kernels/gemm.h).
+/// ModelInfo::law.
+int law_number_of(const Model& model) {
+  const bool bf16 = model.weight_types().find(name(DType::BF16)) != std::string::npos;
+  return law_number(law_of(model.backend().kernels.isa, bf16 ? DType::BF16 : DType::F32));
+}
+
+/// ModelInfo::fingerprint.
 std::string fingerprint_of(const Model& model) {
   std::string weights = model.weight_types();
   std::erase(weights, ' ');
   std::replace(weights.begin(), weights.end(), ',', '+');
-  const bool amx = model.backend().kernels.isa == Isa::Amx && weights.find("bf16") != std::string::npos;
-  return fmt::format("augur-{}-law{}-{}-{}-kv-{}{}", version(), kArithmeticLaw, model.fingerprint().digest,
-                     weights, name(model.kv_type()), amx ? "-amx" : "");
+  return fmt::format("augur-{}-law{}-{}-{}-kv-{}", version(), law_number_of(model), model.fingerprint().digest,
+                     weights, name(model.kv_type()));
 }
 
 }  // namespace
@@ -118,6 +124,7 @@ ModelInfo LoadedTarget::describe() const {
   info.weight_bytes = model->weight_bytes();
   info.weights = model->weight_types();
   info.isa = name(backend.kernels.isa);
+  info.law = law_number_of(*model);
   info.threads = backend.pool.size();
   info.has_chat_template = !template_source.empty();
   info.end_tokens.assign(tokenizer->eos.begin(), tokenizer->eos.end());

@@ -226,7 +226,13 @@ struct Parts {
   Bytes body;
 };
 
-Parts open_parts(const MappedFile& file, std::int64_t most_bytes) {
+/// "law 2 (chain)"
+std::string described(std::uint64_t law) {
+  const std::string_view word = law < 1000 ? law_name(static_cast<int>(law)) : std::string_view();
+  return word.empty() ? fmt::format("law {}", law) : fmt::format("law {} ({})", law, word);
+}
+
+Parts open_parts(const MappedFile& file, int expected_law, std::int64_t most_bytes) {
   const Bytes bytes = file.bytes();
   const auto size = std::ssize(bytes);
   if (size < kHeadBytes || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
@@ -237,9 +243,9 @@ Parts open_parts(const MappedFile& file, std::int64_t most_bytes) {
   const auto [format, law, header, body, hash] =
       std::tuple(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]);
   if (format != kFormat) throw Error("{}: format {}: expected {}", file.path(), format, kFormat);
-  if (law != kArithmeticLaw) {
-    throw Error("{}: was computed with arithmetic {}: expected {}; the text must be read again", file.path(),
-                law, kArithmeticLaw);
+  if (law != static_cast<std::uint64_t>(expected_law)) {
+    throw Error("{}: was computed under {}: expected {}, this server's; the text must be read again",
+                file.path(), described(law), described(static_cast<std::uint64_t>(expected_law)));
   }
   const auto rest = static_cast<std::uint64_t>(size - kHeadBytes);
   if (header > static_cast<std::uint64_t>(kMostHeader) || header > rest || body != rest - header) {
@@ -289,7 +295,7 @@ std::int64_t write_kept_text(const std::filesystem::path& path, const KeptTextFo
   Checksum sum;
   sum.add(head);
   for (const Bytes part : body.parts()) sum.add(part);
-  const std::uint64_t numbers[5] = {kFormat, kArithmeticLaw, header.size(),
+  const std::uint64_t numbers[5] = {kFormat, static_cast<std::uint64_t>(form.law), header.size(),
                                     static_cast<std::uint64_t>(body.size()), sum.value()};
   AtomicFile file(path, AtomicFile::Access::Owner);
   file.write(kMagic);
@@ -304,7 +310,7 @@ KeptText read_kept_text(const std::filesystem::path& path, const KeptTextForm& f
                         std::int64_t most_bytes) {
   const MappedFile file(path);
   const std::string& name = file.path();
-  const Parts parts = open_parts(file, most_bytes);
+  const Parts parts = open_parts(file, form.law, most_bytes);
   const nlohmann::json header = parse_json(parts.header, name);
   if (!header.is_object()) throw Error("{}: its header is to be an object", name);
   const std::string fingerprint = JsonFields(header, name).find_string("fingerprint").value_or("");

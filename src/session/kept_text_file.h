@@ -13,6 +13,7 @@ namespace augur {
 /// What a kept text is made of in an engine: who may write and read its file.
 struct KeptTextForm {
   std::string fingerprint;  ///< ModelInfo::fingerprint: model, formats, law, version
+  int law = 0;              ///< ModelInfo::law
   std::int32_t vocab = 0;
   KvCache target;  ///< an empty cache of the model
   std::vector<EngineAccess::TextKeeper> drafters;
@@ -24,7 +25,7 @@ struct KeptText {
   std::int64_t bytes = 0;  ///< of the file
 };
 
-// A file is: "AUGURTXT"; format, law of the arithmetic (arithmetic_law.h), bytes of the header, of the body,
+// A file is: "AUGURTXT"; format, the law's number (KeptTextForm), bytes of the header, of the body,
 // hash of both, each a little-endian u64; the header, JSON with fingerprint, tokens, and drafters
 // ({"identity", "cached", "waiting", "width", "bytes"}); the body: token ids (i32), the target's pages, then
 // of each drafter its cache's pages, the ids of its waiting rows and their features (float32). Slots of the

@@ -95,6 +95,7 @@ class Session::Impl {
         batch_(EngineAccess::decoder(engine)),
         turns_(options_.priorities_across_clients),
         form_{.fingerprint = engine.info().fingerprint,
+              .law = engine.info().law,
               .vocab = engine.info().vocab,
               .target = EngineAccess::model(engine).make_cache(),
               .drafters = EngineAccess::text_keepers(engine)},

@@ -264,6 +264,16 @@ TEST(Generate, ForcedKernelsGiveTheKnownAnswerAndUnknownOnesAreRefused) {
   EXPECT_THAT(unknown.err, HasSubstr("mmx"));
 }
 
+TEST(Generate, TheChainsLawIsEverywhereTheSecondTakesATileUnit) {
+  const Outcome chain = run_augur(generate({"-p", "", "-n", "40", "--law", "chain"}));
+  EXPECT_EQ(chain.code, 0) << chain.err;
+  EXPECT_THAT(kStoriesKnownAnswer, StartsWith(chain.out));
+  const Outcome blocks =
+      run_augur(generate({"-p", "", "--law", "blocks"}), {.environment = {"AUGUR_ISA=portable"}});
+  EXPECT_EQ(blocks.code, 1);
+  EXPECT_THAT(blocks.err, AllOf(HasSubstr("law 'blocks'"), HasSubstr("AMX"), HasSubstr("portable")));
+}
+
 class GenerateSignals : public testing::TestWithParam<int> {};
 
 TEST_P(GenerateSignals, EndWithStatistics) {

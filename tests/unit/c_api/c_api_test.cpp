@@ -291,6 +291,19 @@ TEST(CApi, ThePlansTextAndItsFieldsSayTheSame) {
   EXPECT_THAT(augur_last_error(), AllOf(HasSubstr("verification"), HasSubstr("walk, rejection")));
 }
 
+TEST(CApi, ALawIsOneOfTheWords) {
+  augur_engine_options options = augur_engine_options_default();
+  options.model = kModel.c_str();
+  options.law = "trees";
+  EXPECT_EQ(augur_load(&options), nullptr);
+  EXPECT_THAT(augur_last_error(),
+              AllOf(HasSubstr("law"), HasSubstr("auto, chain, blocks"), HasSubstr("trees")));
+  options.law = "chain";
+  augur_engine* engine = augur_load(&options);
+  ASSERT_NE(engine, nullptr) << augur_last_error();
+  augur_free(engine);
+}
+
 TEST(CApi, TextsAreWhatGrammarsSay) {
   augur_engine_options options = augur_engine_options_default();
   options.model = kModel.c_str();

@@ -10,6 +10,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "base/arithmetic_law.h"
+#include "base/cpu.h"
 #include "base/local_time.h"
 #include "support/error_of.h"
 #include "support/stories_engine.h"
@@ -170,6 +172,20 @@ TEST_F(EngineTest, KnownAnswerInEveryInstructionSet) {
     EXPECT_EQ(engine.info().isa, name(isa));
     EXPECT_EQ(engine.generate(plain("", 200)).text, stories_known_answer()) << name(isa);
   }
+}
+
+TEST_F(EngineTest, ALawIsTakenOrRefused) {
+  EngineOptions options = stories_engine_options(stories_path().string());
+  options.law = ArithmeticLaw::Chain;
+  Engine chain(options);
+  EXPECT_EQ(chain.info().law, kArithmeticLaw);
+  EXPECT_NE(chain.info().isa, std::string(name(Isa::Amx)));
+  EXPECT_THAT(chain.info().fingerprint, HasSubstr(fmt::format("-law{}-", kArithmeticLaw)));
+  EXPECT_EQ(chain.generate(plain("", 200)).text, stories_known_answer());
+  options.isa = name(Isa::Portable);  // as everywhere without AMX
+  options.law = ArithmeticLaw::Blocks;
+  EXPECT_THAT(testing_support::error_of([&] { Engine refused(options); }),
+              AllOf(HasSubstr("law 'blocks'"), HasSubstr("AMX"), HasSubstr("portable, law 'chain'")));
 }
 
 TEST_F(EngineTest, LogprobsAreTheModelsOwnWhateverDrafts) {

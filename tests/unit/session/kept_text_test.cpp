@@ -164,8 +164,10 @@ TEST_F(KeptTextTest, WhatIsDamagedOrAnothersIsAnError) {
   };
   EXPECT_THAT(damaged(with(0, 2)), AllOf(HasSubstr("format 2: expected 3"), Not(HasSubstr("\n"))));
   EXPECT_THAT(damaged(with(1, kArithmeticLaw - 1)),
-              AllOf(HasSubstr(fmt::format("arithmetic {}", kArithmeticLaw - 1)),
-                    HasSubstr(fmt::format("expected {}", kArithmeticLaw)), Not(HasSubstr("\n"))));
+              AllOf(HasSubstr(fmt::format("law {}:", kArithmeticLaw - 1)),
+                    HasSubstr(fmt::format("expected law {} (chain)", kArithmeticLaw)), Not(HasSubstr("\n"))));
+  EXPECT_THAT(damaged(with(1, kBlocksLaw)),
+              HasSubstr(fmt::format("law {} (blocks): expected law {} (chain)", kBlocksLaw, kArithmeticLaw)));
   EXPECT_THAT(load(session, path("nothing")).error, HasSubstr("nothing"));
   EXPECT_THAT(save(session, {1, 2, 3}, path("c")).error + save(session, {500, 3}, path("c")).error,
               HasSubstr("nothing is kept"));

@@ -1,0 +1,46 @@
+#include "kernels/law.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace augur {
+namespace {
+
+constexpr Isa kAll[] = {Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16, Isa::Amx};
+
+TEST(Law, OnlyTheTileUnitsProductsOfBf16AreOfTheSecond) {
+  for (const Isa isa : kAll) {
+    for (const DType type : {DType::BF16, DType::F32, DType::Q8_0, DType::Q4_K}) {
+      const bool blocks = isa == Isa::Amx && type == DType::BF16;
+      EXPECT_EQ(law_of(isa, type), blocks ? ArithmeticLaw::Blocks : ArithmeticLaw::Chain)
+          << name(isa) << name(type);
+    }
+  }
+}
+
+TEST(Law, TheChainIsThereOnEveryProcessor) {
+  for (const Isa isa : kAll) {
+    EXPECT_EQ(isa_under(ArithmeticLaw::Auto, isa), isa);
+    EXPECT_EQ(isa_under(ArithmeticLaw::Chain, isa), isa == Isa::Amx ? Isa::Avx512Bf16 : isa);
+    EXPECT_EQ(law_of(isa_under(ArithmeticLaw::Chain, isa), DType::BF16), ArithmeticLaw::Chain);
+  }
+}
+
+TEST(Law, BlocksTakeTheTileUnit) {
+  EXPECT_EQ(isa_under(ArithmeticLaw::Blocks, Isa::Amx), Isa::Amx);
+  for (const Isa isa : kAll) {
+    if (isa == Isa::Amx) continue;
+    try {
+      isa_under(ArithmeticLaw::Blocks, isa);
+      ADD_FAILURE() << name(isa);
+    } catch (const Error& e) {
+      EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("'blocks'"), testing::HasSubstr("AMX"),
+                                           testing::HasSubstr(std::string(name(isa)))));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace augur
