@@ -11,7 +11,7 @@ namespace augur {
 ///   F32, BF16   [k]
 ///   Blocks8     [ceil(k / 32)] QuantBlocks (quant_rows.h): 8 bits a value
 ///   Blocks16    a fine row, 16 bits a value: the QuantBlocks of x, and activation_stride(k) elements after
-///               their beginning those of what they leave of it, x[i] - scale * q[i] (rounded twice)
+///               their beginning those of what they leave of it, x[i] - scale * q[i] (docs/law.md)
 enum class InputForm : std::uint8_t { F32, BF16, Blocks8, Blocks16 };
 
 constexpr std::string_view name(InputForm form) {

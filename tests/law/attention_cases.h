@@ -20,7 +20,7 @@ struct AttentionCase {
   TestTokens tokens;
   TestRows rows;
   TestScores scores = {};
-  DType out = DType::F32;
+  InputForm out = InputForm::F32;
 
   Words run(const Machine& machine, DType type) const {
     TestCache cache(type, 1, kHeadDim, 256);
@@ -57,7 +57,7 @@ inline std::vector<Case> attention_cases() {
       return one;
     });
     add("a window, rounded to bf16", [](Inputs in) {
-      return AttentionCase{tokens_of(in), plain_row(99), {.window = 37}, DType::BF16};
+      return AttentionCase{tokens_of(in), plain_row(99), {.window = 37}, InputForm::BF16};
     });
     add("a cap and sinks", [](Inputs in) {
       return AttentionCase{tokens_of(in), plain_row(60), {.cap = 0.75f, .sinks = {0.5f, -3.0f}}};

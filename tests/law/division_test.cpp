@@ -12,7 +12,7 @@ namespace augur::law {
 namespace {
 
 /// Whether activation(v) * 1, where it is subnormal, is half of v; and whether any was.
-void check_quotients(void (*activation)(const float*, std::int64_t, DType, void*), float one) {
+void check_quotients(void (*activation)(const float*, std::int64_t, InputForm, void*), float one) {
   constexpr std::int64_t kPairs = 1024;
   constexpr std::uint32_t kStep = 1021;
   std::vector<float> gate_up(32 * kPairs, one);
@@ -22,7 +22,7 @@ void check_quotients(void (*activation)(const float*, std::int64_t, DType, void*
   while (next < (std::uint64_t{1} << 32)) {
     for (std::size_t i = 0; i < out.size(); ++i, next += kStep)
       gate_up[i / 16 * 32 + i % 16] = float_of(static_cast<std::uint32_t>(next));
-    activation(gate_up.data(), kPairs, DType::F32, out.data());
+    activation(gate_up.data(), kPairs, InputForm::F32, out.data());
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (out[i] == 0.0f || !(std::abs(out[i]) < 0x1p-126f)) continue;
       ++subnormal;

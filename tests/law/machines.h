@@ -63,7 +63,8 @@ inline Machine plain_loops(ArithmeticLaw law) {
       weight.get_row(j, w.data());
       const FlushSubnormals flush;
       for (int r = 0; r < call.rows; ++r) {
-        const auto* x = static_cast<const std::byte*>(call.x) + r * row_bytes(weight.type(), call.x_stride);
+        const auto* x =
+            static_cast<const std::byte*>(call.x) + r * row_bytes(weight.input_form(), call.x_stride);
         const float chain = plain_sum(weight, x, w.data(), law);
         const float sum = call.bias == nullptr ? chain : chain + call.bias[j];
         float& y = call.y[r * call.y_stride + j];
@@ -82,7 +83,7 @@ inline Machine emulated_tile_unit() {
                                           .panels = call.weight->panels(),
                                           .steps = call.weight->steps(),
                                           .x = static_cast<const char*>(call.x),
-                                          .x_stride = row_bytes(DType::BF16, call.x_stride),
+                                          .x_stride = row_bytes(InputForm::BF16, call.x_stride),
                                           .rows = call.rows,
                                           .y = call.y,
                                           .y_stride = call.y_stride,

@@ -19,10 +19,10 @@ struct Product {
   Words run(const Machine& machine) const {
     const std::int64_t k = weight.k();
     const std::int64_t x_stride = activation_stride(k);
-    const std::int64_t row_size = row_bytes(weight.input_type(), x_stride);
+    const std::int64_t row_size = row_bytes(weight.input_form(), x_stride);
     Buffer<std::byte> input(static_cast<std::size_t>(rows * row_size));
     for (int r = 0; r < rows; ++r)
-      convert_row(&x[static_cast<std::size_t>(r * k)], k, weight.input_type(), input.data() + r * row_size);
+      convert_row(&x[static_cast<std::size_t>(r * k)], k, weight.input_form(), input.data() + r * row_size);
     const std::int64_t y_stride = 16 * weight.panels();
     Buffer<float> padded_bias(static_cast<std::size_t>(y_stride));
     std::copy(bias.begin(), bias.end(), padded_bias.data());

@@ -11,23 +11,24 @@
 
 namespace augur::law {
 
-/// Calls write(type, out) for an output of n elements.
+/// Calls write(form, out) for an output of n elements.
 template <class Write>
-Words output(DType type, std::int64_t n, const Write& write) {
+Words output(InputForm form, std::int64_t n, const Write& write) {
   Words words;
-  if (type == DType::F32) {
+  if (form == InputForm::F32) {
     std::vector<float> out(static_cast<std::size_t>(n));
-    write(type, out.data());
+    write(form, out.data());
     words.add(out);
-  } else if (type == DType::BF16) {
+  } else if (form == InputForm::BF16) {
     std::vector<BF16> out(static_cast<std::size_t>(n));
-    write(type, out.data());
+    write(form, out.data());
     words.add(out);
   } else {
     const auto blocks = static_cast<std::size_t>((n + 31) / 32);
-    const std::size_t whole = type == DType::I16 ? static_cast<std::size_t>(activation_stride(n) / 32) : 0;
+    const std::size_t whole =
+        form == InputForm::Blocks16 ? static_cast<std::size_t>(activation_stride(n) / 32) : 0;
     std::vector<QuantBlock> out(whole + blocks);
-    write(type, out.data());
+    write(form, out.data());
     for (std::size_t b = 0; b < blocks; ++b) words.add(out[b]);
     for (std::size_t b = whole; whole > 0 && b < out.size(); ++b) words.add(out[b]);
   }
@@ -71,27 +72,28 @@ class RowCases {
 };
 
 inline void add_norms_and_activations(RowCases& to) {
-  for (const DType type : {DType::F32, DType::BF16, DType::Q8_0, DType::I16}) {
-    to.add(fmt::format("rms_norm to {}", name(type)), [type](Inputs& in, const std::vector<float>& x) {
+  for (const InputForm form : {InputForm::F32, InputForm::BF16, InputForm::Blocks8, InputForm::Blocks16}) {
+    to.add(fmt::format("rms_norm to {}", name(form)), [form](Inputs& in, const std::vector<float>& x) {
       const std::vector<float> weight = in.values(std::ssize(x));
-      return output(type, std::ssize(x), [&](DType out_type, void* out) {
-        rms_norm(x.data(), weight.data(), 1e-5f, std::ssize(x), out_type, out);
+      return output(form, std::ssize(x), [&](InputForm out_form, void* out) {
+        rms_norm(x.data(), weight.data(), 1e-5f, std::ssize(x), out_form, out);
       });
     });
-    to.add(fmt::format("convert_row to {}", name(type)), [type](Inputs&, const std::vector<float>& x) {
-      return output(type, std::ssize(x),
-                    [&](DType out_type, void* out) { convert_row(x.data(), std::ssize(x), out_type, out); });
+    to.add(fmt::format("convert_row to {}", name(form)), [form](Inputs&, const std::vector<float>& x) {
+      return output(form, std::ssize(x), [&](InputForm out_form, void* out) {
+        convert_row(x.data(), std::ssize(x), out_form, out);
+      });
     });
   }
-  for (const DType type : {DType::F32, DType::BF16, DType::Q8_0}) {
-    to.add(fmt::format("silu_mul to {}", name(type)), [type](Inputs& in, const std::vector<float>& x) {
+  for (const InputForm form : {InputForm::F32, InputForm::BF16, InputForm::Blocks8}) {
+    to.add(fmt::format("silu_mul to {}", name(form)), [form](Inputs& in, const std::vector<float>& x) {
       const std::vector<float> up = in.values(std::ssize(x));
-      return output(type, std::ssize(x), [&](DType out_type, void* out) {
-        silu_mul(x.data(), up.data(), std::ssize(x), out_type, out);
+      return output(form, std::ssize(x), [&](InputForm out_form, void* out) {
+        silu_mul(x.data(), up.data(), std::ssize(x), out_form, out);
       });
     });
   }
-  using Panels = void (*)(const float*, std::int64_t, DType, void*);
+  using Panels = void (*)(const float*, std::int64_t, InputForm, void*);
   const std::pair<std::string_view, Panels> panels[] = {{"silu_mul_panels", silu_mul_panels},
                                                         {"gelu_mul_panels", gelu_mul_panels},
                                                         {"clamped_swiglu_panels", clamped_swiglu_panels}};
@@ -100,8 +102,8 @@ inline void add_norms_and_activations(RowCases& to) {
       const std::int64_t pairs = (std::ssize(x) + 15) / 16;
       std::vector<float> gate_up = in.values(32 * pairs);
       for (std::size_t i = 0; i < x.size(); ++i) gate_up[i / 16 * 32 + i % 16] = x[i];
-      return output(DType::F32, 16 * pairs,
-                    [&](DType type, void* out) { apply(gate_up.data(), pairs, type, out); });
+      return output(InputForm::F32, 16 * pairs,
+                    [&](InputForm form, void* out) { apply(gate_up.data(), pairs, form, out); });
     });
   }
 }
@@ -139,9 +141,14 @@ inline void add_rows(RowCases& to) {
     return changed(x, [&](Row& y) { rope_rotate(y.data(), cos.data(), sin.data(), std::ssize(y)); });
   });
   to.add("exp_row", [](Inputs&, const Row& x) {
-    return output(DType::F32, std::ssize(x), [&](DType, void* out) {
+    return output(InputForm::F32, std::ssize(x), [&](InputForm, void* out) {
       exp_row(x.data(), std::ssize(x), 0.25f, 0.75f, static_cast<float*>(out));
     });
+  });
+  to.add("e^-g of a gate", [](Inputs&, const Row& x) {
+    Words words;
+    for (const float v : x) words.add(static_cast<float>(elementary::exp(static_cast<double>(-v))));
+    return words;
   });
   to.add("sums and maxima", [](Inputs&, const Row& x) {
     Words words;
@@ -152,7 +159,7 @@ inline void add_rows(RowCases& to) {
     return words;
   });
   to.add("softmax", [](Inputs&, const Row& x) {
-    return output(DType::F32, std::ssize(x), [&](DType, void* out) {
+    return output(InputForm::F32, std::ssize(x), [&](InputForm, void* out) {
       softmax(x.data(), std::ssize(x), 0.8f, static_cast<float*>(out));
     });
   });
