@@ -1,7 +1,9 @@
 #include "base/cpu.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 
 #include "base/error.h"
 
@@ -15,7 +17,25 @@ namespace augur {
 
 namespace {
 
-constexpr Isa kAll[] = {Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16, Isa::Amx};
+struct Variant {
+  Isa isa;
+  std::string_view name;
+  CpuFeatures features;
+};
+
+using enum CpuFeature;
+constexpr Variant kByPriority[] = {
+    {Isa::Amx, "amx", {Avx2, Avx512, Avx512Bf16, AmxBf16}},
+    {Isa::Avx512Bf16, "avx512bf16", {Avx2, Avx512, Avx512Bf16}},
+    {Isa::Avx512, "avx512", {Avx2, Avx512}},
+    {Isa::Avx2, "avx2", {Avx2}},
+    {Isa::Portable, "portable", {}},
+};
+
+const Variant& variant(Isa isa) {
+  return *std::find_if(std::begin(kByPriority), std::end(kByPriority),
+                       [&](const Variant& v) { return v.isa == isa; });
+}
 
 #if defined(__x86_64__)
 struct CpuidLeaf {
@@ -36,67 +56,75 @@ bool request_amx() {
   return granted;
 }
 
-bool cpu_has(Isa isa) {
+bool bit(unsigned word, int index) {
+  return ((word >> index) & 1u) != 0;
+}
+
+CpuFeatures detect() {
   __builtin_cpu_init();
-  switch (isa) {
-    case Isa::Portable:
-      return true;
-    case Isa::Avx2:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    case Isa::Avx512:
-      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-             __builtin_cpu_supports("avx512cd");
-    case Isa::Avx512Bf16:
-      return cpu_has(Isa::Avx512) && ((cpuid(7, 1).eax >> 5) & 1u) != 0;
-    case Isa::Amx: {
-      const unsigned edx = cpuid(7, 0).edx;
-      const bool tiles = ((edx >> 24) & 1u) != 0 && ((edx >> 22) & 1u) != 0;  // AMX-TILE, AMX-BF16
-      return tiles && cpu_has(Isa::Avx512Bf16) && request_amx();
-    }
-  }
-  return false;
+  CpuFeatures found;
+  const auto add_if = [&](bool there, CpuFeature feature) {
+    if (there) found.add(feature);
+  };
+  const CpuidLeaf seven = cpuid(7, 0);
+  const CpuidLeaf seven_more = cpuid(7, 1);
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512cd");
+  const bool bf16 = avx512 && bit(seven_more.eax, 5);
+  const bool tiles = bf16 && bit(seven.edx, 24) && bit(seven.edx, 22);  // AMX-TILE, AMX-BF16
+  add_if(avx2, Avx2);
+  add_if(avx2 && bit(cpuid(1, 0).ecx, 29), F16c);  // Clang's __builtin_cpu_supports does not know it
+  add_if(avx2 && bit(seven_more.eax, 4), AvxVnni);
+  add_if(avx512, Avx512);
+  add_if(avx512 && __builtin_cpu_supports("avx512vnni"), Avx512Vnni);
+  add_if(bf16, Avx512Bf16);
+  add_if(tiles && request_amx(), AmxBf16);
+  return found;
 }
 #else
-bool cpu_has(Isa isa) {
-  return isa == Isa::Portable;
+CpuFeatures detect() {
+  return {};
 }
 #endif
 
 }  // namespace
 
+const CpuFeatures& cpu_features() {
+  static const CpuFeatures found = detect();
+  return found;
+}
+
+std::vector<Isa> all_isas() {
+  std::vector<Isa> isas;
+  for (const Variant& v : kByPriority) isas.push_back(v.isa);
+  return isas;
+}
+
+const CpuFeatures& features(Isa isa) {
+  return variant(isa).features;
+}
+
 std::string_view name(Isa isa) {
-  switch (isa) {
-    case Isa::Portable:
-      return "portable";
-    case Isa::Avx2:
-      return "avx2";
-    case Isa::Avx512:
-      return "avx512";
-    case Isa::Avx512Bf16:
-      return "avx512bf16";
-    case Isa::Amx:
-      return "amx";
-  }
-  return "?";
+  return variant(isa).name;
 }
 
 Isa parse_isa(std::string_view text) {
-  for (const Isa isa : kAll) {
-    if (name(isa) == text) return isa;
+  for (const Variant& v : kByPriority) {
+    if (v.name == text) return v.isa;
   }
   throw Error("unknown instruction set '{}': expected portable, avx2, avx512, avx512bf16 or amx", text);
 }
 
 bool supported(Isa isa) {
-  return cpu_has(isa);
+  return cpu_features().has_all(features(isa));
 }
 
 std::vector<Isa> supported_isas() {
-  std::vector<Isa> isas;
-  for (const Isa isa : kAll) {
-    if (supported(isa)) isas.push_back(isa);
-  }
+  std::vector<Isa> isas = all_isas();
+  std::erase_if(isas, [](Isa isa) { return !supported(isa); });
+  std::reverse(isas.begin(), isas.end());
   return isas;
 }
 

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <vector>
+
 #include "base/error.h"
 #include "kernels/attention_dispatch.h"
 #include "kernels/backend.h"
@@ -7,14 +10,15 @@
 namespace augur {
 
 const KernelSet& kernel_set(Isa isa) {
-  const auto make = [](Isa variant) {
-    return KernelSet{variant, gemm_kernel(variant), attention_kernel(variant)};
-  };
-  static const KernelSet sets[] = {make(Isa::Portable), make(Isa::Avx2), make(Isa::Avx512),
-                                   make(Isa::Avx512Bf16), make(Isa::Amx)};
+  static const std::vector<KernelSet> sets = [] {
+    std::vector<KernelSet> all;
+    for (const Isa variant : all_isas())
+      all.push_back({variant, gemm_kernel(variant), attention_kernel(variant)});
+    return all;
+  }();
   if (!supported(isa)) throw Error("this processor cannot run the {} kernels", name(isa));
   limit_ops_to(isa);
-  return sets[static_cast<int>(isa)];
+  return *std::find_if(sets.begin(), sets.end(), [&](const KernelSet& set) { return set.isa == isa; });
 }
 
 }  // namespace augur

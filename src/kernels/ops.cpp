@@ -241,17 +241,11 @@ HWY_EXPORT(SumExp);
 HWY_EXPORT(SoftmaxRow);
 
 void limit_ops_to(Isa isa) {
-  switch (isa) {
-    case Isa::Portable:
-      hwy::DisableTargets(HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL);
-      break;
-    case Isa::Avx2:
-      hwy::DisableTargets(HWY_AVX3 | HWY_AVX3_DL);
-      break;
-    default:
-      hwy::DisableTargets(0);
-      break;
-  }
+  const CpuFeatures& allowed = features(isa);
+  std::int64_t disabled = 0;
+  if (!allowed.has(CpuFeature::Avx2)) disabled |= HWY_AVX2;
+  if (!allowed.has(CpuFeature::Avx512)) disabled |= HWY_AVX3 | HWY_AVX3_DL;
+  hwy::DisableTargets(disabled);
 }
 
 void rms_norm(const float* x, const float* weight, float eps, std::int64_t n, InputForm form, void* out) {

@@ -11,15 +11,17 @@ namespace augur {
 /// question of speed, and of what the processor has beside that Isa.
 struct QuantVariant {
   std::string_view name;
+  CpuFeatures isa;     ///< which an Isa has to have that takes it
+  CpuFeatures beside;  ///< what the processor has to have beside those
   GemmQuantFn gemm;
   PeakFn peak;         ///< of weights whose v has fewer than 8 bits
   PeakFn peak_8_bits;  ///< of those with 8: quant_has_8_bits()
 };
 
-/// All that this machine can run, slowest first. The reference stays valid for the program's life.
+/// All that this machine can run, the preferred last. The reference stays valid for the program's life.
 const std::vector<QuantVariant>& quant_variants();
 
-/// The fastest among them that `isa` allows.
+/// The preferred one among them that `isa` allows.
 const QuantVariant& quant_variant(Isa isa);
 
 }  // namespace augur
