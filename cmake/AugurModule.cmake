@@ -98,6 +98,17 @@ function(augur_tests name)
                                   ENVIRONMENT "XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/cache")
 endfunction()
 
+# augur_tests_on_device(NAME FILTER): the module's tests that FILTER names once more, with their models on the slow
+# device of tests/support.
+function(augur_tests_on_device name filter)
+  target_sources(${name}_tests PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/on_slow_device.cpp)
+  target_link_libraries(${name}_tests PRIVATE augur_slow_device)
+  gtest_discover_tests(${name}_tests NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST TEST_PREFIX slow_device.
+                       TEST_LIST ${name}_tests_on_device TEST_FILTER ${filter}
+                       PROPERTIES TIMEOUT 600 PROCESSORS 2 LABELS device
+                                  ENVIRONMENT "XDG_CACHE_HOME=${CMAKE_BINARY_DIR}/cache;AUGUR_TEST_DEVICE=slow")
+endfunction()
+
 # augur_embed(MODULE NAME files...): NAME.inc, a string literal of the files' content, for the sources of the module.
 # The target augur_embedded is all of them, for tools that read sources without building them.
 add_custom_target(augur_embedded)

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/backend.h"
+#include "model/cpu_device.h"
 #include "model/layer_stack.h"
 
 namespace augur {
@@ -29,9 +30,11 @@ ModelWeights pack(const Checkpoint& checkpoint, const ModelConfig& config) {
 struct EngineTarget::Session {
   Session(const EngineTarget& target, int threads)
       : backend(threads),
-        stack(backend, target.config_, DType::BF16, target.config_.max_context, target.layers_) {}
+        device(backend),
+        stack(device, target.config_, DType::BF16, target.config_.max_context, target.layers_) {}
 
   Backend backend;
+  CpuDevice device;
   LayerStack stack;
   std::deque<KvCache> caches;                    ///< of a pass's sequences
   std::vector<std::int32_t> positions, parents;  ///< of a pass's rows

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/philox.h"
+#include "model/cpu_device.h"
 #include "vocab/vocabulary_head.h"
 
 namespace augur {
@@ -110,7 +111,8 @@ class LoneRouter {
 std::vector<HeadBenchRow> run_head_bench(Backend& backend, const HeadBenchOptions& options,
                                          const std::function<void(double)>& progress) {
   const PackedMatrix matrix = random_head(backend, options);
-  const HeadWeights weights{.backend = &backend, .matrix = &matrix, .usable = options.entries};
+  CpuDevice device(backend);
+  const HeadWeights weights{.device = &device, .matrix = &matrix, .usable = options.entries};
   const VocabularyChoice frequent(random_order(options), options.size, false);
   const ClusterPart clusters = random_clusters(options);
   const VocabularyChoice routed(clusters);

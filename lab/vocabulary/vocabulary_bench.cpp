@@ -151,7 +151,7 @@ void ExampleCollector::take(const HeadWeights& weights, std::span<const HeadRow>
             "this drafter has no state before its newest token to "
             "route by: use the state itself");
       }
-      weights.embedding->get_row(row.token, out);
+      weights.device->read_row(*weights.embedding, row.token, out);
       std::copy_n(row.previous, width, out + width);
     }
     e.steps.push_back(row.step);

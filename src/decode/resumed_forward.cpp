@@ -89,8 +89,7 @@ void ResumedForward::collect_remaining(const TokenBatch& batch) {
   }
 }
 
-std::span<const float> ResumedForward::run(Model& target, const TokenBatch& batch,
-                                           std::span<const Tap> taps) {
+void ResumedForward::run(Model& target, const TokenBatch& batch, std::span<const Tap> taps) {
   if (layers_ == 0) return target.forward(batch, {.taps = taps});
   const std::int64_t hidden = target.config().hidden;
   entrance_.resize(batch.tokens.size() * at(hidden));
@@ -105,9 +104,9 @@ std::span<const float> ResumedForward::run(Model& target, const TokenBatch& batc
   }
   collect_remaining(batch);
   if (!tokens_.empty()) {
-    const std::span<const float> results = target.forward(
-        {.tokens = tokens_, .positions = positions_, .parents = parents_, .sequences = sequences_},
-        {.last_layer = layers_});
+    target.forward({.tokens = tokens_, .positions = positions_, .parents = parents_, .sequences = sequences_},
+                   {.last_layer = layers_});
+    const std::span<const float> results = target.result();
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       std::copy_n(results.data() + at(hidden) * i, hidden, entrance_.data() + rows_[i] * hidden);
     }

@@ -26,7 +26,7 @@ class ResumedForward {
   /// Slots of the batch's rows, as offsets into their transactions.
   std::span<const std::int32_t> offsets() const { return offsets_; }
 
-  std::span<const float> run(Model& target, const TokenBatch& batch, std::span<const Tap> taps);
+  void run(Model& target, const TokenBatch& batch, std::span<const Tap> taps);
 
  private:
   bool match(const DraftTree& tree, const EarlyRows& early);

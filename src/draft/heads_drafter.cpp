@@ -15,7 +15,8 @@ HeadsDrafter& drafter_of(const ExpandJob& job) {
 }
 
 const float* forward_prefix(HeadsWeights& w) {
-  return w.prefix->forward(w.batch.view(), {.embeddings = w.features.data()}, nullptr).data();
+  w.prefix->forward(w.batch.view(), {.embeddings = w.features.data()}, nullptr);
+  return w.prefix->result().data();
 }
 
 }  // namespace

@@ -78,7 +78,8 @@ void LayerSkipDrafter::expand_many(std::span<const ExpandJob> jobs) {
     drafter_of(jobs[i]).add_rows(jobs[i], i);
   }
   if (s.batch.empty()) return;
-  const float* results = s.target.forward(s.batch.view(), {.last_layer = exit_}).data();
+  s.target.forward(s.batch.view(), {.last_layer = exit_});
+  const float* results = s.target.result().data();
   const std::int64_t width = s.target.config().hidden;
   for (const ExpandJob& job : jobs) {
     LayerSkipDrafter& self = drafter_of(job);

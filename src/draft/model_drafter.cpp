@@ -107,7 +107,8 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
     }
   }
   if (w.batch.empty()) return;
-  const float* results = w.model->forward(w.batch.view()).data();
+  w.model->forward(w.batch.view());
+  const float* results = w.model->result().data();
   for (const ExpandJob& job : jobs) {
     if (drafter_of(job).text_.in_flight() > 0) drafter_of(job).text_.commit();
   }
@@ -162,7 +163,8 @@ std::unique_ptr<DrafterModel> load_model_drafter(const DrafterSource& source) {
   auto weights = std::make_unique<DraftWeights>();
   // A draft model of a shorter context is fine: it falls silent where its context ends.
   weights->model =
-      Model::load(source.backend, *source.head, {.form = source.form, .progress = source.progress});
+      Model::load(source.backend, *source.head,
+                  {.form = source.form, .progress = source.progress, .device = &source.target.device()});
   weights->context = std::min(weights->model->context(), source.context);
   HeadWeights head = head_of(*weights->model);
   head.usable = std::min(head.usable, std::int64_t{source.target.config().vocab});

@@ -395,6 +395,12 @@ std::vector<TokenId> Engine::prompt_tokens(const Request& request) const {
   return impl_->target->prompt(request);
 }
 
+Engine EngineAccess::on_device(const EngineOptions& options, const MakeDevice& make_device) {
+  auto target = std::make_shared<LoadedTarget>(options);
+  target->device = make_device(target->backend);
+  return Engine(std::make_unique<Engine::Impl>(std::move(target), options));
+}
+
 Engine EngineAccess::sibling(const Engine& engine, const EngineOptions& options) {
   return Engine(std::make_unique<Engine::Impl>(engine.impl_->target, options));
 }

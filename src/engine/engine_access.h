@@ -15,6 +15,11 @@ namespace augur {
 
 /// What the project's own tools may do with an engine beyond its public interface. Not installed.
 struct EngineAccess {
+  /// An engine whose models run on the device that `make_device` makes beside the engine's host; null: the
+  /// host itself.
+  using MakeDevice = std::function<std::unique_ptr<Device>(Backend& host)>;
+  static Engine on_device(const EngineOptions& options, const MakeDevice& make_device);
+
   /// An engine with drafters of its own (draft_model, datastore, speculation) on the target of `engine`,
   /// which both share from then on. `options.model` and what says how to load it are not looked at. One
   /// thread at a time over both.

@@ -63,8 +63,9 @@ void LoadedTarget::load(const EngineOptions& options) {
                       {.weights = options.weights,
                        .kv = options.kv,
                        .context = options.context,
-                       .progress = loading_stage(options, "model")});
-  prepare_products(*model, measured_folder(options.cost_cache), options.warning);
+                       .progress = loading_stage(options, "model"),
+                       .device = device.get()});
+  if (device == nullptr) prepare_products(*model, measured_folder(options.cost_cache), options.warning);
 }
 
 MarkedText LoadedTarget::render(const Request& request) const {

@@ -10,6 +10,7 @@
 #include "augur/engine.h"
 #include "checkpoint/checkpoint.h"
 #include "kernels/backend.h"
+#include "model/device.h"
 #include "model/model.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
@@ -22,9 +23,10 @@ std::function<void(double)> loading_stage(const EngineOptions& options, std::str
 /// The target model with everything that turns requests into its tokens. Engines that differ in their
 /// drafters share one. One thread at a time over all of them: the model's workspace is one.
 struct LoadedTarget {
-  // Order matters: the model uses the backend.
+  // Order matters: the model uses the device, and that the backend.
   std::string path;
   Backend backend;
+  std::unique_ptr<Device> device;  ///< that the model is on; null: the host
   Checkpoint checkpoint;
   std::unique_ptr<Tokenizer> tokenizer;
   TemplateLimits template_limits;

@@ -150,4 +150,14 @@ void PackedMatrix::get_row(std::int64_t row, float* out) const {
   }
 }
 
+PackedMatrix PackedMatrix::at(std::shared_ptr<std::byte> data) const {
+  PackedMatrix moved;
+  moved.type_ = type_;
+  moved.n_ = n_;
+  moved.k_ = k_;
+  moved.fine_ = fine_;
+  moved.data_ = std::move(data);
+  return moved;
+}
+
 }  // namespace augur

@@ -54,6 +54,10 @@ class PackedMatrix {
   /// Row `row` back as float32 (what the products see): an embedding look-up. out[k].
   void get_row(std::int64_t row, float* out) const;
 
+  /// The same matrix with its numbers at `data` [bytes()], where a device keeps a copy of them. Whether
+  /// panel() then is a pointer that the host may follow is the device's to say.
+  PackedMatrix at(std::shared_ptr<std::byte> data) const;
+
   DType type() const { return type_; }
   std::int64_t n() const { return n_; }
   std::int64_t k() const { return k_; }

@@ -51,16 +51,19 @@ int windowed_layers(const KvCache::Shape& shape) {
   return static_cast<int>(std::count(shape.windowed.begin(), shape.windowed.end(), 1));
 }
 
-std::shared_ptr<KvPagePool> pool_of(const KvCache::Shape& shape, int layers) {
-  return layers == 0 ? nullptr : std::make_shared<KvPagePool>(2 * layers * layer_bytes(shape));
+std::shared_ptr<KvPagePool> pool_of(const KvCache::Shape& shape, int layers,
+                                    const std::shared_ptr<DeviceMemory>& memory) {
+  return layers == 0 ? nullptr : std::make_shared<KvPagePool>(2 * layers * layer_bytes(shape), memory);
 }
 
 }  // namespace
 
-KvCache::Pools KvCache::make_pools(const Shape& shape) {
+KvCache::Pools KvCache::make_pools(const Shape& shape, std::shared_ptr<DeviceMemory> memory) {
   check(shape);
+  if (memory == nullptr) memory = std::make_shared<HostMemory>();
   const int windowed = windowed_layers(shape);
-  return {.whole = pool_of(shape, shape.layers - windowed), .windowed = pool_of(shape, windowed)};
+  return {.whole = pool_of(shape, shape.layers - windowed, memory),
+          .windowed = pool_of(shape, windowed, memory)};
 }
 
 KvCache::KvCache(const Shape& shape, const Pools& pools)
@@ -152,20 +155,11 @@ KvTxn::~KvTxn() {
 
 void KvTxn::commit(std::span<const std::int32_t> path) {
   assert(cache_ != nullptr && cache_->open_);
-  const Range moved = [&] {  // a path that starts 0, 1, ... lies where it belongs
-    std::int64_t first = 0;
-    const auto count = static_cast<std::int64_t>(path.size());
-    while (first < count && path[static_cast<std::size_t>(first)] == first) ++first;
-    return Range{first, count};
-  }();
   assert(path.empty() || (path.front() >= 0 && path.back() < rows_));
   assert(std::adjacent_find(path.begin(), path.end(), std::greater_equal<>()) == path.end());
-  for (int layer = 0; moved.size() > 0 && layer < cache_->shape_.layers; ++layer) {
-    const KvLayerView view = cache_->layer(layer);
-    for (std::int64_t i = moved.begin; i < moved.end; ++i) {
-      kv_move(view, base_ + path[static_cast<std::size_t>(i)], base_ + i);
-    }
-  }
+  // A path that is 0, 1, ... lies where it belongs.
+  const bool moves = !path.empty() && path.back() >= static_cast<std::int32_t>(path.size());
+  if (moves) cache_->memory().move_slots(*cache_, base_, path);
   cache_->set_length(base_ + static_cast<std::int64_t>(path.size()));
   std::exchange(cache_, nullptr)->open_ = false;
 }

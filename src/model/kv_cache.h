@@ -41,17 +41,20 @@ class KvCache {
   explicit KvCache(const Shape& shape) : KvCache(shape, make_pools(shape)) {}
   /// With pages from `pools`, which make_pools() has made for such a shape; the capacity may differ.
   KvCache(const Shape& shape, const Pools& pools);
-  /// Error for an invalid shape.
-  static Pools make_pools(const Shape& shape);
+  /// Error for an invalid shape. `memory`: where the pages lie; null: the host's.
+  static Pools make_pools(const Shape& shape, std::shared_ptr<DeviceMemory> memory = nullptr);
 
   std::int64_t length() const { return length_; }
   std::int64_t capacity() const { return shape_.capacity; }
   const Shape& shape() const { return shape_; }
   /// Slots that can still be reserved.
   std::int64_t room() const { return shape_.capacity - length_; }
-  /// Valid until the next reserve(), truncate() or share().
+  /// Where its pages lie.
+  DeviceMemory& memory() const { return (whole_.pool() ? whole_ : windowed_).pool()->memory(); }
+  /// Where a layer's slots lie, for those that may follow addresses of memory(). Valid until the next
+  /// reserve(), truncate() or share().
   KvLayerView layer(int index) const;
-  /// Calls call(address, bytes) for every page that it holds, shared ones included.
+  /// Calls call(address, bytes) for every page that it holds, shared ones included: addresses of memory().
   template <class Call>
   void for_pages(const Call& call) const {
     for (const KvPages* pages : {&whole_, &windowed_}) {

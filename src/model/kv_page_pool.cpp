@@ -9,9 +9,9 @@ namespace augur {
 namespace {
 
 /// Whoever reads the error knows what the memory was for.
-PageMemory memory_of_pages(std::size_t bytes) {
+std::shared_ptr<std::byte> memory_of_pages(DeviceMemory& memory, std::size_t bytes) {
   try {
-    return PageMemory(bytes);
+    return memory.allocate(bytes);
   } catch (const OutOfMemory& error) {
     throw OutOfMemory("keys and values of more tokens: {}", error.what());
   }
@@ -19,7 +19,8 @@ PageMemory memory_of_pages(std::size_t bytes) {
 
 }  // namespace
 
-KvPagePool::KvPagePool(std::int64_t page_bytes) : page_bytes_(page_bytes) {
+KvPagePool::KvPagePool(std::int64_t page_bytes, std::shared_ptr<DeviceMemory> memory)
+    : page_bytes_(page_bytes), memory_(std::move(memory)) {
   assert(page_bytes > 0 && page_bytes % 64 == 0);
 }
 
@@ -40,13 +41,13 @@ void KvPagePool::add_pages() {
   const auto bytes = static_cast<std::size_t>(page_bytes_);
   const std::size_t count = std::max<std::size_t>(1, kPieceBytes / bytes);
   const std::size_t whole = (count * bytes + kHugePage - 1) / kHugePage * kHugePage;  // the last one, too
-  Piece piece{.memory = memory_of_pages(whole), .entries = std::make_unique<Entry[]>(count)};
+  Piece piece{.memory = memory_of_pages(*memory_, whole), .entries = std::make_unique<Entry[]>(count)};
   free_.reserve((pieces_.size() + 1) * count);
   pieces_.push_back(std::move(piece));
   for (std::size_t i = count; i-- > 0;) {
     Entry& entry = pieces_.back().entries[i];
     entry.pool = this;
-    entry.data = pieces_.back().memory.data() + i * bytes;
+    entry.data = pieces_.back().memory.get() + i * bytes;
     free_.push_back(&entry);
   }
 }

@@ -7,22 +7,23 @@
 #include <utility>
 #include <vector>
 
-#include "base/buffer.h"
+#include "model/device_memory.h"
 
 namespace augur {
 
 class KvPage;
 
-/// Memory for the pages of caches of one shape. It is taken from the system in pieces of several pages, and
-/// kept for later pages. Outlives its pages. Thread-safe.
+/// Memory of a device for the pages of caches of one shape. It is taken in pieces of several pages, and kept
+/// for later pages. Outlives its pages. Thread-safe.
 class KvPagePool {
  public:
-  explicit KvPagePool(std::int64_t page_bytes);
+  KvPagePool(std::int64_t page_bytes, std::shared_ptr<DeviceMemory> memory);
   KvPagePool(const KvPagePool&) = delete;
   KvPagePool& operator=(const KvPagePool&) = delete;
 
   std::int64_t page_bytes() const { return page_bytes_; }
-  /// What lies in it is not said. Error when the system has no memory.
+  DeviceMemory& memory() const { return *memory_; }
+  /// What lies in it is not said. OutOfMemory when the device has none.
   KvPage take();
   /// Pages that somebody holds, each once.
   std::int64_t pages_in_use() const { return in_use_.load(std::memory_order_relaxed); }
@@ -35,13 +36,14 @@ class KvPagePool {
     std::atomic<std::int32_t> holders = 0;
   };
   struct Piece {
-    PageMemory memory;
+    std::shared_ptr<std::byte> memory;
     std::unique_ptr<Entry[]> entries;
   };
   void add_pages();
   void give_back(Entry* entry);
 
   const std::int64_t page_bytes_;
+  const std::shared_ptr<DeviceMemory> memory_;
   std::mutex mutex_;
   std::vector<Piece> pieces_;
   std::vector<Entry*> free_;  ///< has room for all pages: giving back does not allocate
@@ -62,6 +64,7 @@ class KvPage {
   }
   ~KvPage();
 
+  /// Its address in the device's memory.
   std::byte* data() const { return entry_->data; }
   /// Others hold it, too: it must not be written to.
   bool shared() const { return entry_->holders.load(std::memory_order_acquire) > 1; }

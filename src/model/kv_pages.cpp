@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 #include <utility>
 
 namespace augur {
@@ -23,7 +22,7 @@ void KvPages::make_writable(std::int64_t first, std::int64_t end) {
       table_.push_back(pages_.back().data());
     } else if (pages_[index].shared()) {
       KvPage copy = pool_->take();
-      std::memcpy(copy.data(), table_[index], static_cast<std::size_t>(pool_->page_bytes()));
+      pool_->memory().copy(copy.data(), table_[index], static_cast<std::size_t>(pool_->page_bytes()));
       table_[index] = copy.data();
       pages_[index] = std::move(copy);
     }

@@ -35,7 +35,7 @@ class KvPages {
   std::int64_t count() const { return std::ssize(pages_); }  ///< given back ones included
   /// The first so many were given back.
   std::int64_t given_back() const { return given_back_; }
-  /// By page, as the kernels want it; null where one was given back.
+  /// Addresses of the pages, as the kernels want them; null where one was given back.
   std::span<std::byte* const> table() const { return table_; }
 
   /// Pages [first, end) are there, and nobody else's.

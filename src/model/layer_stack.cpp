@@ -4,53 +4,40 @@
 #include <utility>
 
 #include "base/error.h"
-#include "kernels/attention.h"
 
 namespace augur {
 
 namespace {
 
-/// Width of the first attention's input where it is not that of the residual stream, or may not be.
-std::int64_t attention_inputs(const std::vector<LayerWeights>& layers, const ModelConfig& config) {
-  if (layers.empty() || layers[0].qkv.k() == config.hidden) return 0;
-  return layers[0].qkv.k();
-}
-
-std::vector<InputForm> input_forms(const std::vector<LayerWeights>& layers) {
-  std::vector<InputForm> forms;
-  const auto add = [&](InputForm form) {
-    if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(form);
-  };
-  for (const LayerWeights& layer : layers) {
-    for_each_matrix(layer, {}, [&](const PackedMatrix& m, double) { add(m.input_form()); });
+std::shared_ptr<const std::vector<LayerWeights>> taken(Device& device, std::vector<LayerWeights> layers) {
+  for (LayerWeights& layer : layers) {
+    for_each_matrix(layer, {}, [&](PackedMatrix& matrix, double) { device.take(matrix); });
   }
-  return forms;
+  return std::make_shared<const std::vector<LayerWeights>>(std::move(layers));
 }
 
 }  // namespace
 
-LayerStack::LayerStack(Backend& backend, const ModelConfig& config, DType kv_type, std::int64_t context,
-                       std::vector<LayerWeights> layers)
-    : LayerStack(backend, config, kv_type, context,
-                 std::make_shared<const std::vector<LayerWeights>>(std::move(layers))) {}
+std::int64_t LayerStack::attention_inputs(const std::vector<LayerWeights>& layers,
+                                          const ModelConfig& config) {
+  return layers.empty() || layers[0].qkv.k() == config.hidden ? 0 : layers[0].qkv.k();
+}
 
-LayerStack::LayerStack(Backend& backend, const ModelConfig& config, DType kv_type, std::int64_t context,
+LayerStack::LayerStack(Device& device, const ModelConfig& config, DType kv_type, std::int64_t context,
+                       std::vector<LayerWeights> layers)
+    : LayerStack(device, config, kv_type, context, taken(device, std::move(layers))) {}
+
+LayerStack::LayerStack(Device& device, const ModelConfig& config, DType kv_type, std::int64_t context,
                        std::shared_ptr<const std::vector<LayerWeights>> layers)
-    : backend_(backend),
+    : device_(device),
       config_(config),
       kv_type_(kv_type),
       context_(context),
       layers_(std::move(layers)),
-      input_forms_(input_forms(*layers_)),
-      workspace_(config, backend.pool.size(), attention_inputs(*layers_, config)) {
-  for (const LayerSpec& kind : config_.kinds) {
-    ropes_.emplace_back(make_rope_table(kind.rope, config.head_dim, context), context);
-  }
-}
-
-void LayerStack::ensure_rotations(std::int64_t positions) {
-  for (RopeCache& rope : ropes_) rope.ensure(positions);
-}
+      has_entrance_(attention_inputs(*layers_, config_) > 0),
+      stack_(device.make_stack(
+          {.config = config_, .kv_type = kv_type_, .context = context_, .layers = layers_})),
+      product_(device.make_product()) {}
 
 std::int64_t LayerStack::bytes() const {
   double bytes = 0;
@@ -76,7 +63,7 @@ KvCache LayerStack::make_cache(std::int64_t capacity) const {
     shape.window = std::max(shape.window, config_.layer(i).window);
   }
   if (shape.window == 0) shape.windowed.clear();
-  if (!pages_.whole && !pages_.windowed) pages_ = KvCache::make_pools(shape);
+  if (!pages_.whole && !pages_.windowed) pages_ = KvCache::make_pools(shape, device_.memory());
   return KvCache(shape, pages_);
 }
 
@@ -92,16 +79,9 @@ void LayerStack::check_options(const TokenBatch& batch, const ForwardOptions& op
   if (options.first_layer == 0 && options.embeddings == nullptr && !has_embedding) {
     throw Error("forward: these layers have no embedding, and no rows were given");
   }
-  const bool wide = workspace_.given_inputs.stride() > 0 && options.first_layer == 0;
+  const bool wide = has_entrance_ && options.first_layer == 0;
   if (wide != (options.attention_input != nullptr)) {
     throw Error("forward: the first attention's input {}", wide ? "is missing" : "cannot be given here");
-  }
-  if (options.inputs != nullptr) {
-    for (const InputForm form : input_forms_) {
-      if (form != InputForm::F32 && form != InputForm::BF16)
-        throw Error("forward: products read rows of {}, their inputs can be observed with weights of floats",
-                    name(form));
-    }
   }
   for (const Tap& tap : options.taps) {
     if (tap.layer < options.first_layer || tap.layer > last || tap.out == nullptr ||
@@ -112,47 +92,24 @@ void LayerStack::check_options(const TokenBatch& batch, const ForwardOptions& op
   }
 }
 
-std::span<const float> LayerStack::forward(const TokenBatch& batch, const ForwardOptions& options,
-                                           const PackedMatrix* embedding) {
+void LayerStack::forward(const TokenBatch& batch, const ForwardOptions& options,
+                         const PackedMatrix* embedding) {
   check_options(batch, options, embedding != nullptr);
   plan_.build(batch, config_, kv_type_, context_, options.block);
-  ensure_rotations(plan_.max_position() + 1);
-  workspace_.ensure_forward(batch.rows(), input_forms_,
-                            attention_scratch_bytes(plan_.max_slots(), config_.heads / config_.kv_heads,
-                                                    config_.head_dim, kv_type_));
-  workspace_.woken_experts = 0;
-  const ForwardPass pass({.config = config_,
-                          .layers = *layers_,
-                          .embedding = embedding,
-                          .kernels = backend_.kernels,
-                          .ropes = ropes_,
-                          .plan = plan_,
-                          .workspace = workspace_},
-                         batch, options);
-  backend_.pool.run([&](Team& team) { pass.run(team); });
+  stack_->forward(plan_, batch, options, embedding);
   result_rows_ = batch.rows();
-  const bool padded = workspace_.residual.stride() != workspace_.unpadded_residual.stride();
-  const RowBuffer& result = padded ? workspace_.unpadded_residual : workspace_.residual;
-  return {result.floats(0),
-          static_cast<std::size_t>(batch.rows()) * static_cast<std::size_t>(config_.hidden)};
 }
 
 void LayerStack::store(const TokenBatch& batch, const float* rows) {
-  if (workspace_.given_inputs.stride() > 0)
-    throw Error("forward: these layers have an entrance of their own");
+  if (has_entrance_) throw Error("forward: these layers have an entrance of their own");
   plan_.build(batch, config_, kv_type_, context_);
-  ensure_rotations(plan_.max_position() + 1);
-  workspace_.ensure_forward(batch.rows(), input_forms_, 0);
-  const ForwardOptions options;
-  const ForwardPass pass({.config = config_,
-                          .layers = *layers_,
-                          .embedding = nullptr,
-                          .kernels = backend_.kernels,
-                          .ropes = ropes_,
-                          .plan = plan_,
-                          .workspace = workspace_},
-                         batch, options);
-  backend_.pool.run([&](Team& team) { pass.store(team, rows); });
+  stack_->store(plan_, batch, rows);
+}
+
+void LayerStack::project_rows(const RowProduct& product, const float* hidden, int count) {
+  rows_.clear();
+  for (int r = 0; r < count; ++r) rows_.push_back(hidden + std::int64_t{r} * config_.hidden);
+  product_->run(product, rows_);
 }
 
 }  // namespace augur

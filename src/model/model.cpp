@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "kernels/ops.h"
+#include "model/cpu_device.h"
 #include "model/layer_stack.h"
 #include "model/weights.h"
 
@@ -102,6 +103,16 @@ std::string_view name(ForwardProfile::Step step) {
   return "";
 }
 
+namespace {
+
+ModelWeights taken(Device& device, ModelWeights&& weights) {
+  device.take(weights.embedding);
+  if (!weights.tied) device.take(weights.head);
+  return std::move(weights);
+}
+
+}  // namespace
+
 struct Model::Impl {
   Impl(Backend& backend, const ModelConfig& config, const ModelOptions& options, WeightSource& source)
       // Braces: context and cache are checked before anything is read.
@@ -118,18 +129,21 @@ struct Model::Impl {
       : form(choose_form(options)),
         types(types_of(packed)),
         type_names(words_of(types)),
-        layers(backend, config, kv_type, context, std::move(packed.layers)),
-        weights(std::move(packed)) {}
+        host(options.device == nullptr ? std::make_unique<CpuDevice>(backend) : nullptr),
+        layers(options.device == nullptr ? *host : *options.device, config, kv_type, context,
+               std::move(packed.layers)),
+        weights(taken(layers.device(), std::move(packed))) {
+    assert(&layers.backend() == &backend);
+  }
 
-  template <class RowOf>
-  void project(int count, bool normed, float* out, std::int64_t out_stride, const RowOf& row) {
+  RowProduct head(bool normed, float* out, std::int64_t out_stride) const {
     assert(out_stride % 16 == 0 && out_stride >= layers.config().vocab);
-    layers.project({.matrix = weights.lm_head(),
-                    .norm = normed ? nullptr : weights.final_norm.data(),
-                    .out = out,
-                    .out_stride = out_stride,
-                    .form = logit_form()},
-                   count, row);
+    return {.matrix = &weights.lm_head(),
+            .norm = normed ? std::span<const float>() : weights.final_norm,
+            .eps = layers.config().norm_eps,
+            .form = logit_form(),
+            .out = out,
+            .out_stride = out_stride};
   }
 
   LogitForm logit_form() const {
@@ -139,6 +153,7 @@ struct Model::Impl {
   const WeightForm form;
   const std::vector<DType> types;
   const std::string type_names;
+  const std::unique_ptr<Device> host;  ///< null: the device is the caller's
   LayerStack layers;
   const ModelWeights weights;  ///< without the layers
   Fingerprint fingerprint;
@@ -187,6 +202,9 @@ const std::string& Model::weight_types() const {
 std::int64_t Model::context() const {
   return impl_->layers.context();
 }
+Device& Model::device() const {
+  return impl_->layers.device();
+}
 Backend& Model::backend() const {
   return impl_->layers.backend();
 }
@@ -203,8 +221,12 @@ KvCache Model::make_cache(std::int64_t capacity) const {
   return impl_->layers.make_cache(capacity);
 }
 
-std::span<const float> Model::forward(const TokenBatch& batch, const ForwardOptions& options) {
-  return impl_->layers.forward(batch, options, &impl_->weights.embedding);
+void Model::forward(const TokenBatch& batch, const ForwardOptions& options) {
+  impl_->layers.forward(batch, options, &impl_->weights.embedding);
+}
+
+std::span<const float> Model::result() const {
+  return impl_->layers.result();
 }
 
 std::int64_t Model::woken_experts() const {
@@ -218,13 +240,11 @@ void Model::logits(std::span<const std::int32_t> rows, float* out, std::int64_t 
       throw Error("logits: row {} of {}", row, m.layers.result_rows());
     }
   }
-  m.project(static_cast<int>(rows.size()), false, out, out_stride,
-            [&](std::int64_t i) { return m.layers.result_row(rows[static_cast<std::size_t>(i)]); });
+  m.layers.project(m.head(false, out, out_stride), rows);
 }
 
 void Model::logits_of(const float* hidden, int count, bool normed, float* out, std::int64_t out_stride) {
-  impl_->project(count, normed, out, out_stride,
-                 [&](std::int64_t i) { return hidden + i * impl_->layers.config().hidden; });
+  impl_->layers.project_rows(impl_->head(normed, out, out_stride), hidden, count);
 }
 
 const PackedMatrix& Model::lm_head() const {
@@ -253,7 +273,7 @@ void Model::embed(std::span<const TokenId> tokens, float* out) const {
     if (token < 0 || token >= impl_->layers.config().vocab) {
       throw Error("embed: token {} is outside the vocabulary of {}", token, impl_->layers.config().vocab);
     }
-    impl_->weights.embedding.get_row(token, out);
+    device().read_row(impl_->weights.embedding, token, out);
     out += impl_->layers.config().hidden;
   }
 }

@@ -21,6 +21,8 @@
 
 namespace augur {
 
+class Device;
+
 /// The rows of one forward pass. Rows of one sequence are consecutive and parents precede children.
 struct TokenBatch {
   struct Sequence {
@@ -47,8 +49,8 @@ struct TokenBatch {
   int rows() const { return static_cast<int>(tokens.size()); }
 };
 
-/// Hidden states to copy out of a forward pass: the un-normed residual stream *entering* layer id (0-based);
-/// id = layers means after the last layer.
+/// Hidden states to read back from a forward pass, into memory of the host: the un-normed residual stream
+/// *entering* layer id (0-based); id = layers means after the last layer.
 struct Tap {
   int layer = 0;
   float* out = nullptr;         ///< [rows, out_stride]
@@ -119,6 +121,8 @@ struct ModelOptions {
   /// Longest sequence; 0: ModelConfig::max_context. Error beyond ModelConfig::context_limit.
   std::int64_t context = 0;
   std::function<void(double)> progress = {};  ///< 0..1 while loading
+  /// What computes, beside the host that load() is given. Null: the host itself. Outlives the model.
+  Device* device = nullptr;
 };
 
 /// A decoder-only transformer of one of the supported families. Weights are immutable and shared; the
@@ -144,17 +148,20 @@ class Model {
   const std::string& weight_types() const;
   std::int64_t context() const;
   std::int64_t weight_bytes() const;  ///< bytes a one-row forward + logits reads
-  Backend& backend() const;
+  Device& device() const;
+  Backend& backend() const;  ///< the host beside it
   /// Of the layers in their order, then of the head. Valid as long as the model.
   void visit_matrices(const std::function<void(const PackedMatrix&)>& visit) const;
 
   /// capacity 0: context(). A sequence known to stay short takes less (address space, huge pages).
   KvCache make_cache(std::int64_t capacity = 0) const;
 
-  /// Runs the rows. Returns the residual stream after the last computed layer, before the final norm:
-  /// [rows, hidden], valid until the next call. K/V of all rows are in their transactions' slots.
-  /// Error for a token outside the vocabulary, a position outside the context or malformed parents.
-  std::span<const float> forward(const TokenBatch& batch, const ForwardOptions& options = {});
+  /// Runs the rows. The result is the residual stream after the last computed layer, before the final norm;
+  /// it stays on the device until it is asked for. K/V of all rows are in their transactions' slots. Error
+  /// for a token outside the vocabulary, a position outside the context or malformed parents.
+  void forward(const TokenBatch& batch, const ForwardOptions& options = {});
+  /// The last forward's result, read back: [rows, hidden], valid until the next one. On the host a view.
+  std::span<const float> result() const;
 
   /// Distinct experts that the last forward's rows went to, those of all its layers added up; 0 without
   /// experts.
@@ -172,7 +179,7 @@ class Model {
   LogitForm logit_form() const;                      ///< of what it gives
   const PackedMatrix& embedding() const;             ///< [vocab, hidden]
   std::span<const float> final_norm_weight() const;  ///< [hidden]
-  /// Row of the last forward's result. [hidden]
+  /// Row of result(). [hidden]
   const float* result_row(int row) const;
 
   /// The final norm applied to rows: what EAGLE-1/2, Medusa and Hydra heads take as features.

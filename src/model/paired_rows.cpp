@@ -8,7 +8,7 @@
 
 namespace augur {
 
-void PairedRows::fill(Backend& backend, const Parts& parts, std::span<const TokenId> tokens,
+void PairedRows::fill(Device& device, const Parts& parts, std::span<const TokenId> tokens,
                       const float* states) {
   for (const TokenId token : tokens) {
     if (token < 0 || token >= parts.embedding->n()) {
@@ -19,10 +19,10 @@ void PairedRows::fill(Backend& backend, const Parts& parts, std::span<const Toke
   if (rows_.stride() != 2 * width) rows_ = RowBuffer(InputForm::F32, 2 * width, 1);
   rows_.ensure(std::ssize(tokens));
   state_offset_ = parts.state_first ? 0 : width;
-  for_each_row(backend, std::ssize(tokens), 2 * width, [&](std::int64_t r) {
+  for_each_row(device.host(), std::ssize(tokens), 2 * width, [&](std::int64_t r) {
     float* embedding = rows_.floats(r) + (parts.state_first ? width : 0);
     float* state = rows_.floats(r) + state_offset_;
-    parts.embedding->get_row(tokens[static_cast<std::size_t>(r)], embedding);
+    device.read_row(*parts.embedding, tokens[static_cast<std::size_t>(r)], embedding);
     if (!parts.embedding_norm.empty()) {
       rms_norm(embedding, parts.embedding_norm.data(), parts.eps, width, InputForm::F32, embedding);
     }

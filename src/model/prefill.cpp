@@ -28,12 +28,12 @@ std::span<const float> prefill(Model& model, std::span<const TokenId> tokens, Kv
     std::iota(parents.begin(), parents.end(), -1);
     KvTxn txn = cache.reserve(rows);
     const TokenBatch::Sequence sequence{.kv = &txn, .first_row = 0, .rows = rows};
-    const auto hidden = model.forward(
-        {.tokens = tokens.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows)),
-         .positions = positions,
-         .parents = parents,
-         .sequences = {&sequence, 1}},
-        options.forward);
+    model.forward({.tokens = tokens.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows)),
+                   .positions = positions,
+                   .parents = parents,
+                   .sequences = {&sequence, 1}},
+                  options.forward);
+    const std::span<const float> hidden = model.result();
     txn.commit_all();
     if (options.rows_done) options.rows_done(first, hidden);
     last = hidden.last(static_cast<std::size_t>(model.config().hidden));

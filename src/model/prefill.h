@@ -12,7 +12,7 @@ struct PrefillOptions {
   /// After every chunk: tokens done of all. Return false to stop early; what is done stays in the cache.
   std::function<bool(std::int64_t done, std::int64_t total)> progress = {};
   /// After every chunk, with the index of its first token and the rows of its result ([rows, hidden], as
-  /// forward() returns them): for perplexities and for drafters that read hidden states.
+  /// result() gives them): for perplexities and for drafters that read hidden states.
   std::function<void(std::int64_t first, std::span<const float> hidden)> rows_done = {};
   ForwardOptions forward = {};  ///< taps are filled chunk by chunk: read them in rows_done
 };

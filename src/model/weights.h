@@ -47,9 +47,10 @@ struct LayerWeights {
 };
 
 /// Calls visit(matrix, share) for every matrix of a layer; `share`: how often a row reads it on average.
-template <class Visit>
-void for_each_matrix(const LayerWeights& layer, const LayerSpec& spec, const Visit& visit) {
-  for (const PackedMatrix& part : layer.qkv.parts) visit(part, 1.0);
+/// `Layer`: LayerWeights, const or not.
+template <class Layer, class Visit>
+void for_each_matrix(Layer& layer, const LayerSpec& spec, const Visit& visit) {
+  for (auto& part : layer.qkv.parts) visit(part, 1.0);
   visit(layer.o, 1.0);
   if (layer.experts.empty()) {
     visit(layer.gate_up, 1.0);
@@ -62,7 +63,7 @@ void for_each_matrix(const LayerWeights& layer, const LayerSpec& spec, const Vis
   }
   visit(layer.router, 1.0);
   const double share = static_cast<double>(spec.experts.active) / static_cast<double>(layer.experts.size());
-  for (const ExpertWeights& expert : layer.experts) {
+  for (auto& expert : layer.experts) {
     visit(expert.gate_up, share);
     visit(expert.down, share);
   }

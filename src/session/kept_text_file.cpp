@@ -18,7 +18,6 @@
 #include "files/json_fields.h"
 #include "files/json_reader.h"
 #include "files/mapped_file.h"
-#include "kernels/attention.h"
 
 namespace augur {
 namespace {
@@ -87,15 +86,7 @@ KvCache cleaned(const KvCache& cache) {
   if (length % kKvPageSlots == 0) return copy;
   copy.truncate(length - 1);
   KvTxn txn = copy.reserve(1);  // of a page that is the copy's alone
-  const std::vector<float> zeros(static_cast<std::size_t>(cache.shape().head_dim));
-  for (int layer = 0; layer < cache.shape().layers; ++layer) {
-    const KvLayerView view = copy.layer(layer);
-    for (int head = 0; head < cache.shape().kv_heads; ++head) {
-      for (std::int64_t slot = length; slot % kKvPageSlots != 0; ++slot) {
-        kv_store(view, head, slot, zeros.data(), zeros.data());
-      }
-    }
-  }
+  copy.memory().clear_slots(copy, {length, (length / kKvPageSlots + 1) * kKvPageSlots});
   txn.commit_all();
   copy.give_back_unseen();
   return copy;
@@ -111,7 +102,7 @@ class Body {
   void add(const KvCache& cache) {
     const KvCache& own = caches_.emplace_back(cleaned(cache));
     own.for_pages([&](const std::byte* page, std::int64_t bytes) {
-      add(Bytes(page, static_cast<std::size_t>(bytes)));
+      add(own.memory().read(page, static_cast<std::size_t>(bytes), pages_.emplace_back()));
     });
   }
   void add(const SharedRows& rows) {
@@ -124,6 +115,7 @@ class Body {
 
  private:
   std::list<KvCache> caches_;
+  std::list<std::vector<std::byte>> pages_;  ///< those that the host cannot look into
   std::list<std::vector<float>> rows_;
   std::vector<Bytes> parts_;
   std::int64_t size_ = 0;
@@ -159,9 +151,7 @@ class BodyReader {
     KvTxn txn = cache.reserve(tokens);
     txn.commit_all();
     cache.give_back_unseen();
-    cache.for_pages([&](std::byte* page, std::int64_t bytes) {
-      std::memcpy(page, take(bytes).data(), static_cast<std::size_t>(bytes));
-    });
+    cache.for_pages([&](std::byte* page, std::int64_t bytes) { cache.memory().write(page, take(bytes)); });
     return cache;
   }
 

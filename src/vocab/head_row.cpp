@@ -5,7 +5,7 @@
 namespace augur {
 
 HeadWeights head_of(const Model& model) {
-  return {.backend = &model.backend(),
+  return {.device = &model.device(),
           .matrix = &model.lm_head(),
           .embedding = &model.embedding(),
           .norm = model.final_norm_weight(),
@@ -14,15 +14,11 @@ HeadWeights head_of(const Model& model) {
           .usable = model.config().vocab};
 }
 
-PackedMatrix gather_rows(Backend& backend, const PackedMatrix& from, std::span<const std::int32_t> entries) {
+PackedMatrix gather_rows(Device& device, const PackedMatrix& from, std::span<const std::int32_t> entries) {
   PackedMatrix to(from.type(), std::ssize(entries), from.k());
   if (from.fine()) to.take_fine_rows();
-  backend.pool.run([&](Team& team) {
-    const Range mine = team.split(std::ssize(entries), PackedMatrix::kPanel);
-    for (std::int64_t i = mine.begin; i < mine.end; ++i) {
-      to.copy_row(i, from, entries[static_cast<std::size_t>(i)]);
-    }
-  });
+  device.take(to);
+  device.copy_rows(to, 0, from, entries);
   return to;
 }
 

@@ -3,9 +3,9 @@
 #include <span>
 
 #include "base/types.h"
-#include "kernels/backend.h"
 #include "kernels/logit_form.h"
 #include "kernels/ops.h"
+#include "model/device.h"
 
 namespace augur {
 
@@ -23,8 +23,8 @@ struct HeadRow {
 
 /// A drafter's last projection, whole. What is referred to outlives it.
 struct HeadWeights {
-  Backend* backend = nullptr;
-  const PackedMatrix* matrix = nullptr;     ///< [entries, k]
+  Device* device = nullptr;
+  const PackedMatrix* matrix = nullptr;     ///< [entries, k], the device's or the host's
   const PackedMatrix* embedding = nullptr;  ///< [tokens, k], for routers that read embeddings; may be null
   std::span<const float> norm;              ///< [k] of the RMS norm before it; empty: none
   float eps = 0.0f;
@@ -42,8 +42,8 @@ struct HeadWeights {
 /// The head of a whole model: its final norm, its matrix, and what it makes of the results.
 HeadWeights head_of(const Model& model);
 
-/// Rows `entries` of `from`, in that order; bit for bit.
-PackedMatrix gather_rows(Backend& backend, const PackedMatrix& from, std::span<const std::int32_t> entries);
+/// Rows `entries` of `from`, in that order, as a matrix of the device; bit for bit.
+PackedMatrix gather_rows(Device& device, const PackedMatrix& from, std::span<const std::int32_t> entries);
 
 /// A state [k] as the head projects it: normed, in `form`.
 inline void load_head_row(const HeadWeights& weights, const float* state, InputForm form, void* out) {

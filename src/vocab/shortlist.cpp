@@ -56,7 +56,7 @@ class ClusterShortlist final : public Shortlist {
     router_.ensure(count);
     inputs_.ensure(count);
     if (input_ == RouterInput::Previous) pairs_.ensure(count);
-    Backend& backend = *weights_.backend;
+    Backend& backend = weights_.device->host();
     backend.pool.run([&](Team& team) {
       const Range mine = team.split(count);
       for (std::int64_t r = mine.begin; r < mine.end; ++r) load_input(rows[static_cast<std::size_t>(r)], r);
@@ -92,7 +92,8 @@ class ClusterShortlist final : public Shortlist {
     }
     float* pair = pairs_.floats(r);
     std::fill_n(pair, 2 * width, 0.0f);
-    if (row.token >= 0 && row.token < weights_.embedding->n()) weights_.embedding->get_row(row.token, pair);
+    if (row.token >= 0 && row.token < weights_.embedding->n())
+      weights_.device->read_row(*weights_.embedding, row.token, pair);
     if (row.previous != nullptr) std::copy_n(row.previous, width, pair + width);
     convert_row(pair, 2 * width, router_.input_form(), inputs_.row(r));
   }

@@ -16,14 +16,14 @@ bool is_prefix(const Selection& selection) {
 }  // namespace
 
 VocabularyHead::VocabularyHead(const HeadWeights& weights, const VocabularyChoice* choice)
-    : weights_(weights), x_(weights.matrix->input_form(), activation_stride(weights.matrix->k()), 1) {
+    : weights_(weights), product_(weights.device->make_product()) {
   if (choice == nullptr) return;
   observer_ = choice->observer();
   observer_reads_logits_ = choice->observer_reads_logits();
   shortlist_ = choice->make(weights);
   if (shortlist_ == nullptr) return;
   const std::span<const std::int32_t> order = shortlist_->order();
-  packed_ = gather_rows(*weights.backend, *weights.matrix, order);
+  packed_ = gather_rows(*weights.device, *weights.matrix, order);
   if (!weights.bias.empty()) packed_bias_.assign(static_cast<std::size_t>(packed_.panels() * kPanel), 0.0f);
   for (std::size_t i = 0; i < order.size(); ++i) {
     packed_ids_.push_back(weights.target_id(order[i]));
@@ -31,21 +31,17 @@ VocabularyHead::VocabularyHead(const HeadWeights& weights, const VocabularyChoic
   }
 }
 
-GemmCall VocabularyHead::product(int rows) {
-  const std::span<const float> bias = shortlist_ ? packed_bias_ : weights_.bias;
-  return {.weight = shortlist_ ? &packed_ : weights_.matrix,
-          .x = x_.row(0),
-          .x_stride = x_.stride(),
-          .rows = rows,
-          .y = logits_.data(),
-          .y_stride = stride_,
-          .bias = bias.empty() ? nullptr : bias.data()};
+RowProduct VocabularyHead::product() const {
+  return {.matrix = shortlist_ ? &packed_ : weights_.matrix,
+          .norm = weights_.norm,
+          .eps = weights_.eps,
+          .bias = shortlist_ ? packed_bias_ : weights_.bias,
+          .form = weights_.form,
+          .runs = selection_.runs};
 }
 
 void VocabularyHead::run(std::span<const HeadRow> rows, int best) {
   if (rows.empty()) return;
-  ThreadPool& pool = weights_.backend->pool;
-  x_.ensure(std::ssize(rows));
   if (shortlist_) {
     shortlist_->select(rows, selection_);
   } else {
@@ -61,34 +57,22 @@ void VocabularyHead::run(std::span<const HeadRow> rows, int best) {
       column_ids_.insert(column_ids_.end(), first, first + count);
     }
   }
-  const std::int64_t panels = count_panels(selection_.runs);
-  const auto count = static_cast<int>(rows.size());
-  const KernelSet& kernels = weights_.backend->kernels;
-  const bool fused = best > 0;
-  const bool whole = best == 0 || (observer_ && observer_reads_logits_);
-  if (fused) fused_.prepare(pool.size(), count, panels, best);
-  if (whole) {
-    stride_ = panels * kPanel;
+  RowProduct call = product();
+  if (best > 0) {
+    call.top = &fused_;
+    call.best = best;
+    call.columns = selection_.by_row;
+  }
+  if (best == 0 || (observer_ && observer_reads_logits_)) {
+    stride_ = count_panels(selection_.runs) * kPanel;
     const std::size_t size = rows.size() * static_cast<std::size_t>(stride_);
     if (logits_.size() < size) logits_ = Buffer<float>(size);
+    call.out = logits_.data();
+    call.out_stride = stride_;
   }
-  pool.run([&](Team& team) {
-    const Range mine = team.split(std::ssize(rows));
-    for (std::int64_t r = mine.begin; r < mine.end; ++r) {
-      load_head_row(weights_, rows[static_cast<std::size_t>(r)].state, weights_.matrix->input_form(),
-                    x_.row(r));
-    }
-    team.barrier();
-    if (fused)
-      fused_.multiply(team, kernels, product(count), selection_.runs, selection_.by_row, weights_.form);
-    if (!whole) return;
-    const Range part = team.split(panels);
-    gemm_runs(kernels, product(count), selection_.runs, part);
-    for (std::int64_t r = 0; r < count; ++r) {
-      weights_.form.apply(logits_.data() + r * stride_ + part.begin * kPanel, part.size() * kPanel);
-    }
-  });
-  if (fused) fused_.merge();
+  states_.clear();
+  for (const HeadRow& row : rows) states_.push_back(row.state);
+  product_->run(call, states_);
   if (observer_) observer_(weights_, rows, *this);
 }
 
@@ -109,7 +93,7 @@ void VocabularyHead::forget() {
 void VocabularyHead::repack(std::span<const Shortlist::Swap> swaps) {
   for (const Shortlist::Swap& swap : swaps) {
     const auto position = static_cast<std::size_t>(swap.position);
-    packed_.copy_row(swap.position, *weights_.matrix, swap.entry);
+    weights_.device->copy_rows(packed_, swap.position, *weights_.matrix, {&swap.entry, 1});
     packed_ids_[position] = weights_.target_id(swap.entry);
     if (!packed_bias_.empty()) packed_bias_[position] = weights_.bias[static_cast<std::size_t>(swap.entry)];
   }

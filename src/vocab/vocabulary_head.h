@@ -48,7 +48,7 @@ class VocabularyHead {
 
  private:
   void repack(std::span<const Shortlist::Swap> swaps);
-  GemmCall product(int rows);
+  RowProduct product() const;
 
   HeadWeights weights_;
   HeadObserver observer_;
@@ -59,8 +59,9 @@ class VocabularyHead {
   std::vector<TokenId> packed_ids_;       ///< the target's, in the order of packing
 
   Selection selection_;
-  RowBuffer x_;                      ///< [rows, k] as the product reads them
-  std::vector<TokenId> column_ids_;  ///< of the selection, where it is not a prefix
+  std::unique_ptr<DeviceProduct> product_;
+  std::vector<const float*> states_;  ///< of a run's rows
+  std::vector<TokenId> column_ids_;   ///< of the selection, where it is not a prefix
   FusedTop fused_;
   Buffer<float> logits_;  ///< [rows, stride]
   std::int64_t stride_ = 0;

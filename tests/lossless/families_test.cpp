@@ -26,8 +26,10 @@ class LosslessFamilies : public testing::TestWithParam<std::string> {};
 TEST_P(LosslessFamilies, TokensAreThoseOfPlainDecoding) {
   Backend backend(2);
   const std::string path = golden_model_path(GetParam()).string();
-  const auto model = Model::load(backend, Checkpoint::open(path),
-                                 {.context = testing_support::golden_model_context(GetParam())});
+  const std::unique_ptr<Device> device = testing_support::test_device(backend);
+  const auto model =
+      Model::load(backend, Checkpoint::open(path),
+                  {.context = testing_support::golden_model_context(GetParam()), .device = device.get()});
   const testing_support::NoTokenizer tokenizer;
   std::mt19937 random(3);
   std::vector<std::vector<TokenId>> prompts;

@@ -26,7 +26,8 @@ TEST(NamedDrafts, OneBatchHasAnyOfThem) {
   const testing_support::TemporaryFolder folder;
   options.draft_models = draft_models(folder.path());
   options.cost_cache = "none";
-  Engine engine(options);
+  const std::unique_ptr<Engine> on_device = testing_support::test_engine(options);
+  Engine& engine = *on_device;
   const std::vector<std::string> loaded = engine.drafters();
   const char* const prompts[] = {"Once upon a time", "Lily and Tom went to the park.", "One day,"};
   const char* const shapes[] = {":policy=eagle2,topk=3", ":n-max=3", ",ngram", ""};

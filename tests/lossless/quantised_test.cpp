@@ -44,7 +44,8 @@ class Quantised : public testing::TestWithParam<std::string> {
   Quantised()
       : checkpoint_(Checkpoint::open(write_model(folder_.path(), GetParam()))),
         tokenizer_(checkpoint_.load_tokenizer()),
-        model_(Model::load(backend_, checkpoint_, {.kv = kv_format()})) {
+        device_(testing_support::test_device(backend_)),
+        model_(Model::load(backend_, checkpoint_, {.kv = kv_format(), .device = device_.get()})) {
     for (const char* text : {"Once upon a time", "One day, Lily", "The end. The end. The", "A"}) {
       prompts_.push_back(tokenizer_->encode(text));
     }
@@ -85,6 +86,7 @@ class Quantised : public testing::TestWithParam<std::string> {
   Backend backend_{2};
   Checkpoint checkpoint_;
   std::unique_ptr<Tokenizer> tokenizer_;
+  std::unique_ptr<Device> device_;  ///< null: the host
   std::unique_ptr<Model> model_;
   std::vector<std::vector<TokenId>> prompts_;
 };
@@ -119,7 +121,8 @@ INSTANTIATE_TEST_SUITE_P(Files, Quantised,
 /// Hidden states and logits of a text, as they lie in memory.
 std::vector<float> results(const Checkpoint& checkpoint, Isa isa, int threads, KvFormat kv) {
   Backend backend(threads, false, isa);
-  const auto model = Model::load(backend, checkpoint, {.kv = kv});
+  const std::unique_ptr<Device> device = testing_support::test_device(backend);
+  const auto model = Model::load(backend, checkpoint, {.kv = kv, .device = device.get()});
   std::vector<TokenId> text;
   for (int i = 0; i < 45; ++i) text.push_back(static_cast<TokenId>(3 + (i * 97) % 500));
   KvCache cache = model->make_cache();

@@ -33,6 +33,7 @@ GenerateOptions options_of(std::size_t session) {
 
 TEST(Sessions, InSeveralThreadsShareOneTeam) {
   Backend backend(2);
+  const std::unique_ptr<Device> device = testing_support::test_device(backend);
   const Checkpoint checkpoint = Checkpoint::open(stories_path());
   const std::unique_ptr<Tokenizer> tokenizer = checkpoint.load_tokenizer();
   std::vector<std::vector<TokenId>> prompts;
@@ -43,7 +44,7 @@ TEST(Sessions, InSeveralThreadsShareOneTeam) {
   Generated alone[kSessions];
   Generated together[kSessions];
   for (std::size_t i = 0; i < kSessions; ++i) {
-    models[i] = Model::load(backend, checkpoint);
+    models[i] = Model::load(backend, checkpoint, {.device = device.get()});
     alone[i] = generate(*models[i], prompts, options_of(i));
   }
   {

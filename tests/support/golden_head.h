@@ -16,6 +16,7 @@
 #include "kernels/ops.h"
 #include "model/model.h"
 #include "support/no_tokenizer.h"
+#include "support/test_device.h"
 #include "tree/draft_tree.h"
 
 namespace augur::testing_support {
@@ -28,7 +29,9 @@ inline std::filesystem::path golden_head_path(const std::string& name) {
 struct GoldenTarget {
   explicit GoldenTarget(WeightFormat type, Isa isa = select_isa())
       : backend(2, false, isa),
-        model(Model::load(backend, Checkpoint::open(golden_head_path("target")), {.weights = type})) {}
+        device(test_device(backend)),
+        model(Model::load(backend, Checkpoint::open(golden_head_path("target")),
+                          {.weights = type, .device = device.get()})) {}
 
   std::unique_ptr<DrafterModel> load(std::string_view type, const Checkpoint& head,
                                      const VocabularyChoice* vocabulary = nullptr) {
@@ -42,6 +45,7 @@ struct GoldenTarget {
   }
 
   Backend backend;
+  std::unique_ptr<Device> device;  ///< null: the host
   NoTokenizer tokenizer;
   std::unique_ptr<Model> model;
 };

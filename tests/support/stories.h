@@ -16,6 +16,7 @@
 #include "model/prefill.h"
 #include "support/stories_answer.h"
 #include "support/temporary_folder.h"
+#include "support/test_device.h"
 
 namespace augur::testing_support {
 
@@ -31,9 +32,10 @@ inline std::string stories_known_answer() {
 struct Stories {
   explicit Stories(Isa isa = select_isa(), int threads = 2)
       : backend(threads, false, isa),
+        device(test_device(backend)),
         checkpoint(Checkpoint::open(stories_path())),
         tokenizer(checkpoint.load_tokenizer()),
-        model(Model::load(backend, checkpoint)) {}
+        model(Model::load(backend, checkpoint, {.device = device.get()})) {}
 
   std::vector<TokenId> prompt(const std::string& text) const {
     std::vector<TokenId> ids = tokenizer->encode(text);
@@ -42,6 +44,7 @@ struct Stories {
   }
 
   Backend backend;
+  std::unique_ptr<Device> device;  ///< null: the host
   Checkpoint checkpoint;
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<Model> model;

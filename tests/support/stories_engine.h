@@ -5,6 +5,7 @@
 #include <string>
 
 #include "augur/engine.h"
+#include "engine/engine_access.h"
 #include "support/stories.h"
 
 namespace augur::testing_support {
@@ -17,12 +18,16 @@ inline EngineOptions stories_engine_options(const std::string& draft = {}) {
   return options;
 }
 
+/// An engine on the program's device (test_device.h).
+inline std::unique_ptr<Engine> test_engine(const EngineOptions& options) {
+  if (!device_maker) return std::make_unique<Engine>(options);
+  return std::make_unique<Engine>(EngineAccess::on_device(options, device_maker));
+}
+
 /// One engine of the stories model, with itself as the draft model, for all tests of a fixture.
 class StoriesEngineTest : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    engine_ = std::make_unique<Engine>(stories_engine_options(stories_path().string()));
-  }
+  static void SetUpTestSuite() { engine_ = test_engine(stories_engine_options(stories_path().string())); }
   static void TearDownTestSuite() { engine_.reset(); }
 
   inline static std::unique_ptr<Engine> engine_;

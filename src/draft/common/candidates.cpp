@@ -97,7 +97,7 @@ void Candidates::add_children(VocabularyHead& head) {
       nodes_[i].logits = head.logits(head_row_of_[i]);
     }
   }
-  add_children(*head.weights().backend, head.target_ids());
+  add_children(head.weights().device->host(), head.target_ids());
 }
 
 void Candidates::add_children(Backend& backend, std::span<const TokenId> target_ids) {

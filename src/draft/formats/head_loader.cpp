@@ -184,8 +184,8 @@ void HeadLoader::open_layers(const LayerForm& first) {
 std::unique_ptr<LayerStack> HeadLoader::finish() {
   stored_.all_opened();
   packer_.run(source_.backend, source_.progress);
-  return std::make_unique<LayerStack>(source_.backend, layers_, source_.target.float_type(), source_.context,
-                                      std::move(weights_));
+  return std::make_unique<LayerStack>(source_.target.device(), layers_, source_.target.float_type(),
+                                      source_.context, std::move(weights_));
 }
 
 }  // namespace augur

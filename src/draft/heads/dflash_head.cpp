@@ -35,7 +35,7 @@ DflashHead::DflashHead(const DrafterSource& source, bool dspark) : target_(sourc
   if (dspark) markov_ = std::make_unique<MarkovHead>(loader, keys, vocab_, target_ids_);
   layers_ = loader.finish();
   if (!own_head_ && !target_ids_.empty()) {
-    head_ = gather_rows(source.backend, target_.lm_head(), target_ids_);
+    head_ = gather_rows(source.target.device(), target_.lm_head(), target_ids_);
     own_head_ = true;
     form_ = target_.logit_form();
   }
@@ -148,8 +148,9 @@ void DflashHead::run(const TokenBatch& batch, std::span<const std::int32_t> rows
               out.states.data() + i * width_, width_);
   }
   if (own_head_) {
-    layers_->project({.matrix = head_, .out = out.values.data(), .out_stride = out.stride, .form = form_},
-                     count, [&](std::int64_t i) { return out.states.data() + i * width_; });
+    layers_->project_rows(
+        {.matrix = &head_, .form = form_, .out = out.values.data(), .out_stride = out.stride},
+        out.states.data(), count);
   } else {
     target_.logits_of(out.states.data(), count, true, out.values.data(), out.stride);
   }

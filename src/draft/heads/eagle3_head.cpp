@@ -181,7 +181,7 @@ void Eagle3Head::project(const float* features, int count, float* states) {
 
 std::span<const float> Eagle3Head::run(const TokenBatch& batch, const float* states) {
   const std::int64_t width = shape_.state;
-  pairs_.fill(backend(),
+  pairs_.fill(layers_->device(),
               {.embedding = own_embedding_ ? &embedding_ : &target_.embedding(),
                .embedding_norm = embedding_norm_,
                .state_norm = hidden_norm_,
@@ -194,8 +194,8 @@ std::span<const float> Eagle3Head::run(const TokenBatch& batch, const float* sta
     }
     states = residual_.data();
   }
-  const std::span<const float> results =
-      layers_->forward(batch, {.embeddings = states, .attention_input = pairs_.row(0)}, nullptr);
+  layers_->forward(batch, {.embeddings = states, .attention_input = pairs_.row(0)}, nullptr);
+  const std::span<const float> results = layers_->result();
   if (!norm_output_) return results;
   normed_.resize(results.size());
   norm_rows(backend(), {results.data(), width}, batch.rows(), norm_, eps_, normed_.data(), width);

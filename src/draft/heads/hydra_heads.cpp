@@ -100,7 +100,7 @@ std::unique_ptr<DrafterModel> load_hydra_drafter(const DrafterSource& source) {
   stored.all_opened();
   packer.run(source.backend, source.progress);
   if (has_prefix) {
-    weights->prefix = std::make_unique<LayerStack>(source.backend, shape, source.target.float_type(),
+    weights->prefix = std::make_unique<LayerStack>(source.target.device(), shape, source.target.float_type(),
                                                    source.context, std::move(layers));
   }
   return make_heads_model(std::move(weights), source.vocabulary);

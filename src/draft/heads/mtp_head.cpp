@@ -125,7 +125,7 @@ MtpHead::MtpHead(const DrafterSource& source, const Found& found) : target_(sour
 
 std::span<const float> MtpHead::run(const TokenBatch& batch, const float* states) {
   const std::int64_t width = shape_.state;
-  pairs_.fill(backend(),
+  pairs_.fill(layers_->device(),
               {.embedding = own_embedding_ ? &embedding_ : &target_.embedding(),
                .embedding_norm = embedding_norm_,
                .state_norm = hidden_norm_,
@@ -133,7 +133,8 @@ std::span<const float> MtpHead::run(const TokenBatch& batch, const float* states
                .state_first = hidden_first_},
               batch.tokens, states);
   projection_.run(backend(), batch.rows(), [&](std::int64_t r) { return pairs_.row(r); });
-  const std::span<const float> results = layers_->forward(batch, {.embeddings = projection_.out(0)}, nullptr);
+  layers_->forward(batch, {.embeddings = projection_.out(0)}, nullptr);
+  const std::span<const float> results = layers_->result();
   if (!norm_state_) return results;
   normed_.resize(results.size());
   norm_rows(backend(), {results.data(), width}, batch.rows(), final_norm_, eps_, normed_.data(), width);

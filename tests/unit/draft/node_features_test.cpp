@@ -136,8 +136,8 @@ TEST(NodeFeatures, ADraftModelHandsOverItsNormedState) {
       parents[i] = static_cast<std::int32_t>(i) - 1;
     }
     const TokenBatch::Sequence sequence{.kv = &txn, .first_row = 0, .rows = static_cast<int>(text.size())};
-    const std::span<const float> rows = model->forward(
-        {.tokens = text, .positions = positions, .parents = parents, .sequences = {&sequence, 1}});
+    model->forward({.tokens = text, .positions = positions, .parents = parents, .sequences = {&sequence, 1}});
+    const std::span<const float> rows = model->result();
     const auto hidden = static_cast<std::size_t>(model->config().hidden);
     std::vector<float> expected(hidden);
     model->final_norm(rows.data() + (text.size() - 1) * hidden, 1, expected.data());

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "kernels/ops.h"
+#include "model/cpu_device.h"
 #include "model/linear.h"
 #include "model/paired_rows.h"
 #include "model/row_ops.h"
@@ -60,6 +61,7 @@ class PairedRowsTest : public testing::Test {
   }
 
   Backend backend_{2, false};
+  CpuDevice device_{backend_};
   PackedMatrix embedding_;
   std::vector<float> values_;
   std::vector<float> states_ = random_floats(3 * kWidth, 4);
@@ -68,7 +70,7 @@ class PairedRowsTest : public testing::Test {
 };
 
 TEST_F(PairedRowsTest, EmbeddingAndStateAsTheyAre) {
-  pairs_.fill(backend_, {.embedding = &embedding_}, tokens_, states_.data());
+  pairs_.fill(device_, {.embedding = &embedding_}, tokens_, states_.data());
   for (std::int64_t r = 0; r < 3; ++r) {
     const float* row = pairs_.row(r);
     EXPECT_TRUE(std::ranges::equal(std::span(row, kWidth), embedding(tokens_[static_cast<std::size_t>(r)])));
@@ -80,7 +82,7 @@ TEST_F(PairedRowsTest, EmbeddingAndStateAsTheyAre) {
 TEST_F(PairedRowsTest, NormedAndTheOtherWayRound) {
   const std::vector<float> a = random_floats(kWidth, 5), b = random_floats(kWidth, 6);
   pairs_.fill(
-      backend_,
+      device_,
       {.embedding = &embedding_, .embedding_norm = a, .state_norm = b, .eps = 1e-5f, .state_first = true},
       tokens_, states_.data());
   std::vector<float> expected(kWidth);
@@ -97,7 +99,7 @@ TEST_F(PairedRowsTest, NormedAndTheOtherWayRound) {
 TEST_F(PairedRowsTest, RefusesTokensThatAreNone) {
   for (const TokenId token : {-1, 20}) {
     tokens_[1] = token;
-    EXPECT_THROW(pairs_.fill(backend_, {.embedding = &embedding_}, tokens_, states_.data()), Error);
+    EXPECT_THROW(pairs_.fill(device_, {.embedding = &embedding_}, tokens_, states_.data()), Error);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <random>
 #include <vector>
 
+#include "model/cpu_device.h"
 #include "support/temporary_folder.h"
 #include "support/vocabulary_parts.h"
 #include "vocab/vocabulary_head.h"
@@ -27,7 +28,7 @@ struct HeadProblem {
   }
 
   HeadWeights weights() {
-    return {.backend = &backend,
+    return {.device = &device,
             .matrix = &matrix,
             .embedding = &embedding,
             .norm = norm,
@@ -55,6 +56,7 @@ struct HeadProblem {
   std::mt19937 random{11};
   std::normal_distribution<float> normal;
   Backend backend;
+  CpuDevice device{backend};
   PackedMatrix matrix, embedding;
   std::vector<float> norm, bias, values, states;
   std::vector<TokenId> target_ids;
