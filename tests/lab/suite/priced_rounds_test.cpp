@@ -5,10 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 
+#include "lab/suite/round_log.h"
 #include "support/error_of.h"
 #include "support/temporary_folder.h"
 
@@ -88,6 +91,28 @@ TEST(PricedRounds, AreComparedWithTheBestFixedVariant) {
   std::vector<LoggedRound> steered = wandering_rounds();
   std::erase_if(steered, [](const LoggedRound& r) { return r.mode == "fixed"; });
   EXPECT_THAT(priced_tables(steered), HasSubstr("none is fixed"));
+}
+
+TEST(RoundLog, SaysWhatAPolicyCallsWhatItChose) {
+  const testing_support::TemporaryFolder folder;
+  const auto file = folder.path() / "rounds.jsonl";
+  DraftTree tree;
+  tree.reset(1, 8);
+  const std::int32_t path[] = {DraftTree::kRoot};
+  RoundLog log(file.string(), false);
+  log.begin("s", 3, "draft:policy=arms");
+  log.write(
+      {.tree = &tree, .path = path, .verify_ms = 2, .forecast = {.tokens = 1.5, .choice = "\"six\" nodes"}});
+  log.write({.tree = &tree, .path = path, .verify_ms = 2});
+  log.finish();
+  std::ifstream in(file);
+  std::string lines[2];
+  for (std::string& line : lines) std::getline(in, line);
+  const nlohmann::json first = nlohmann::json::parse(lines[0]);
+  EXPECT_EQ(first["choice"], "\"six\" nodes");
+  EXPECT_EQ(first["forecast_tokens"], 1.5);
+  EXPECT_EQ(nlohmann::json::parse(lines[1])["choice"], "");
+  EXPECT_EQ(read_round_log(file).size(), 2u);
 }
 
 TEST(ReadRoundLog, RefusesWhatIsNone) {
