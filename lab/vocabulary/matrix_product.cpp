@@ -16,8 +16,8 @@ Matrix transposed(const Matrix& a) {
 Matrix product_with_transposed(Backend& backend, const Matrix& a, const Matrix& b) {
   assert(a.columns == b.columns);
   PackedMatrix packed(DType::F32, b.rows, b.columns);
-  RowBuffer x(DType::F32, activation_stride(a.columns), 1);
-  RowBuffer y(DType::F32, b.rows, PackedMatrix::kPanel);
+  RowBuffer x(InputForm::F32, activation_stride(a.columns), 1);
+  RowBuffer y(InputForm::F32, b.rows, PackedMatrix::kPanel);
   x.ensure(a.rows);
   y.ensure(a.rows);
   Matrix out(a.rows, b.rows);
