@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/arithmetic_law.h"
+#include "kernels/law.h"
 #include "law_cases.h"
 #include "machines.h"
 
@@ -39,7 +40,7 @@ class LawVectors : public testing::TestWithParam<Isa> {
 };
 
 TEST_P(LawVectors, Hold) {
-  const ArithmeticLaw own = GetParam() == Isa::Amx ? ArithmeticLaw::Blocks : ArithmeticLaw::Chain;
+  const ArithmeticLaw own = law_of(GetParam(), DType::BF16);
   EXPECT_EQ(problem(own, cases_of(ArithmeticLaw::Chain), all_golden(own), variant(GetParam())), "");
 }
 

@@ -8,10 +8,8 @@
 namespace augur {
 namespace {
 
-constexpr Isa kAll[] = {Isa::Portable, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16, Isa::Amx};
-
 TEST(Law, OnlyTheTileUnitsProductsOfBf16AreOfTheSecond) {
-  for (const Isa isa : kAll) {
+  for (const Isa isa : all_isas()) {
     for (const DType type : {DType::BF16, DType::F32, DType::Q8_0, DType::Q4_K}) {
       const bool blocks = isa == Isa::Amx && type == DType::BF16;
       EXPECT_EQ(law_of(isa, type), blocks ? ArithmeticLaw::Blocks : ArithmeticLaw::Chain)
@@ -21,7 +19,7 @@ TEST(Law, OnlyTheTileUnitsProductsOfBf16AreOfTheSecond) {
 }
 
 TEST(Law, TheChainIsThereOnEveryProcessor) {
-  for (const Isa isa : kAll) {
+  for (const Isa isa : all_isas()) {
     EXPECT_EQ(isa_under(ArithmeticLaw::Auto, isa), isa);
     EXPECT_EQ(isa_under(ArithmeticLaw::Chain, isa), isa == Isa::Amx ? Isa::Avx512Bf16 : isa);
     EXPECT_EQ(law_of(isa_under(ArithmeticLaw::Chain, isa), DType::BF16), ArithmeticLaw::Chain);
@@ -30,7 +28,7 @@ TEST(Law, TheChainIsThereOnEveryProcessor) {
 
 TEST(Law, BlocksTakeTheTileUnit) {
   EXPECT_EQ(isa_under(ArithmeticLaw::Blocks, Isa::Amx), Isa::Amx);
-  for (const Isa isa : kAll) {
+  for (const Isa isa : all_isas()) {
     if (isa == Isa::Amx) continue;
     try {
       isa_under(ArithmeticLaw::Blocks, isa);
