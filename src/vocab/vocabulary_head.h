@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "kernels/fused_top.h"
 #include "vocab/vocabulary_choice.h"
 
 namespace augur {
