@@ -67,9 +67,10 @@ class SuccessorTable {
     oldest_ = 0;
   }
   void release() {
-    places_ = {};
-    rows_ = {};
-    owners_ = {};
+    // Not = {}, which keeps the memory.
+    places_ = std::vector<std::int32_t>();
+    rows_ = std::vector<Row>();
+    owners_ = std::vector<TokenId>();
     oldest_ = 0;
   }
 
