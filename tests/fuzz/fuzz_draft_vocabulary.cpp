@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attempt.h"
+#include "model/cpu_device.h"
 #include "part_folder.h"
 #include "vocab/vocabulary_head.h"
 
@@ -15,13 +16,13 @@ constexpr std::int64_t kWidth = 16;
 
 /// A drafter's projection: random enough.
 struct Head {
-  Head() : backend(1), matrix(augur::DType::F32, kTokens, kWidth) {
+  Head() : backend(1), device(backend), matrix(augur::DType::F32, kTokens, kWidth) {
     std::vector<float> values(kTokens * kWidth);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7 % 11) - 5.0f;
     matrix.set_rows(0, values);
   }
   augur::HeadWeights weights() {
-    return {.backend = &backend,
+    return {.device = &device,
             .matrix = &matrix,
             .embedding = &matrix,
             .norm = {},
@@ -32,6 +33,7 @@ struct Head {
   }
 
   augur::Backend backend;
+  augur::CpuDevice device;
   augur::PackedMatrix matrix;
 };
 

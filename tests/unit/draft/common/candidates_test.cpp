@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/cpu_device.h"
+
 namespace augur {
 namespace {
 
@@ -21,7 +23,7 @@ class CandidatesTest : public testing::Test {
     std::vector<float> identity(kVocab * kWidth, 0.0f);
     for (std::size_t i = 0; i < kVocab; ++i) identity[i * kWidth + i] = 1.0f;
     matrix_.set_rows(0, identity);
-    head_ = VocabularyHead({.backend = &backend_, .matrix = &matrix_, .usable = kVocab});
+    head_ = VocabularyHead({.device = &device_, .matrix = &matrix_, .usable = kVocab});
     for (DraftTree& tree : trees_) tree.reset(0, 10);
   }
 
@@ -43,6 +45,7 @@ class CandidatesTest : public testing::Test {
   }
 
   Backend backend_{2, false};
+  CpuDevice device_{backend_};
   PackedMatrix matrix_;
   VocabularyHead head_;
   DraftTree trees_[2];
