@@ -7,7 +7,7 @@
 namespace augur::cli {
 
 struct ManyOptions {
-  std::string file;  ///< see io/prompt_file.h; of every conversation the first turn
+  std::string file;  ///< see text/prompt_file.h; of every conversation the first turn
   int limit = -1;    ///< < 0: all
   int parallel = 1;
 };

@@ -21,8 +21,9 @@ struct Fingerprint;
 /// What a policy may load itself from. References are valid during the call, `target` as long as the policy.
 struct PolicySource {
   PolicyArguments& arguments;
-  Model* target = nullptr;      ///< null in tests of policies that need none
-  std::filesystem::path parts;  ///< folder of the drafter's learned parts (io/part_location.h); empty: none
+  Model* target = nullptr;  ///< null in tests of policies that need none
+  /// Folder of the drafter's learned parts (files/part_location.h); empty: none.
+  std::filesystem::path parts;
 
   /// What the target of a part is compared with; null: with nothing.
   const Fingerprint* fingerprint() const;

@@ -16,7 +16,7 @@ namespace augur {
 ///                                 the clusters that a router chooses for each context (DynaSpec); K: so many
 ///                                 at every step, K0,K1 or K0;K1: a budget that falls with the step, with
 ///                                 `floor` rounded down (ClusterBudget); otherwise the folder's own
-/// Without FILE or FOLDER it is the part in the drafter's folder (io/part_location.h); of auto, that folder.
+/// Without FILE or FOLDER it is the part in the drafter's folder (files/part_location.h); of auto, that folder.
 // clang-format on
 struct VocabularySpec {
   enum class Kind { Full, Auto, Frequent, PositionAware, Hot, Clusters };
