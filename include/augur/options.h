@@ -12,27 +12,10 @@
 #include "augur/enums.h"
 #include "augur/message.h"
 #include "augur/plan.h"
+#include "augur/sampling_options.h"
 #include "augur/template_limits.h"
 
 namespace augur {
-
-/// A token of the model's vocabulary.
-using TokenId = std::int32_t;
-
-/// How the next token is drawn: logit bias, penalties, temperature, top-k, top-p, min-p, in this order, then
-/// one draw with noise that depends on (seed, absolute position, token) only. The defaults are greedy.
-struct SamplingOptions {
-  double temperature = 0.0;  ///< 0: greedy
-  int top_k = 0;             ///< 0: off
-  double top_p = 1.0;
-  double min_p = 0.0;
-  double repetition_penalty = 1.0;
-  double presence_penalty = 0.0;
-  double frequency_penalty = 0.0;
-  int penalty_window = 64;  ///< last tokens that the penalties look at; -1: all
-  std::vector<std::pair<TokenId, float>> logit_bias;
-  std::uint64_t seed = 0;
-};
 
 /// What compiling one grammar may cost; what goes beyond it is refused.
 struct GrammarBudget {

@@ -45,7 +45,7 @@ class VocabularyBench {
                                             std::int64_t longest) const;
 
   struct Run {
-    SamplingParams sampling;
+    SamplingOptions sampling;
     Verification verification = Verification::Walk;
     std::int64_t max_tokens = 128;
     std::size_t parallel = 1;

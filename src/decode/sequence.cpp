@@ -68,7 +68,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
   draft_.coupled = options.coupling && verification_ == Verification::Walk;
   // Rejection sampling with a stored q is for one drafter: siblings of a merged tree come from several laws,
   // or from none. Such a tree is verified by sequential rejection, which asks for no law.
-  draft_.sampled = verification_ == Verification::Rejection && !sampler_.params().greedy() &&
+  draft_.sampled = verification_ == Verification::Rejection && !greedy(sampler_.params()) &&
                    draft_.speculators.size() == 1;
   draft_.vocab = vocab_;
   draft_.sampler = &sampler_;

@@ -36,7 +36,7 @@ struct EmittedToken {
 enum class AfterToken { Continue, Stop, Cancel };
 
 struct SequenceOptions {
-  SamplingParams sampling;
+  SamplingOptions sampling;
   /// What the generated text must be; null: anything. Tokens are drawn among those that it allows.
   std::unique_ptr<TokenConstraint> constraint;
   std::vector<TokenId> eos;      ///< drawing one of these ends the sequence (the token is kept)

@@ -13,24 +13,14 @@
 namespace augur {
 namespace {
 
-SamplingParams sampling_params(const Request& request, const Tokenizer& tokenizer) {
-  const SamplingOptions& from = request.sampling;
-  SamplingParams to;
-  to.temperature = static_cast<float>(from.temperature);
-  to.top_k = from.top_k;
-  to.top_p = static_cast<float>(from.top_p);
-  to.min_p = static_cast<float>(from.min_p);
-  to.repetition_penalty = static_cast<float>(from.repetition_penalty);
-  to.presence_penalty = static_cast<float>(from.presence_penalty);
-  to.frequency_penalty = static_cast<float>(from.frequency_penalty);
-  to.repeat_last_n = from.penalty_window;
-  to.logit_bias = from.logit_bias;
-  to.seed = from.seed;
-  if (request.ignore_eos) {
-    for (const TokenId id : tokenizer.eos)
-      to.logit_bias.emplace_back(id, -std::numeric_limits<float>::infinity());
+/// The request's, which may be kept from ending the text.
+SamplingOptions sampling_of(const Request& request, const Tokenizer& tokenizer) {
+  SamplingOptions sampling = request.sampling;
+  if (!request.ignore_eos) return sampling;
+  for (const TokenId id : tokenizer.eos) {
+    sampling.logit_bias.emplace_back(id, -std::numeric_limits<float>::infinity());
   }
-  return to;
+  return sampling;
 }
 
 std::string join(const std::vector<std::string>& names) {
@@ -88,7 +78,7 @@ Generation::Generation(const GenerationContext& context, const Request& request,
       text_stream_(context.tokenizer, prompt, request.stop,
                    StreamDecoder(context.tokenizer, request.show_special, request.shown_tokens)) {
   SequenceOptions options;
-  options.sampling = sampling_params(request, context.tokenizer);
+  options.sampling = sampling_of(request, context.tokenizer);
   if (!request.ignore_eos) options.eos = context.tokenizer.eos;
   if (request.grammar) {
     if (request.ignore_eos)

@@ -5,7 +5,7 @@
 
 #include "base/types.h"
 #include "kernels/ops.h"
-#include "sampling/sampling_params.h"
+#include "sampling/sampling_rules.h"
 
 namespace augur {
 
@@ -53,7 +53,7 @@ struct CoupledScratch {
 ///   s = sharpness * logit / temperature + noise,  after bias, penalties and filters,
 /// and s * temperature / error is a logit of the probability that the target draws the entry. Greedy: the
 /// softmax of the logits, ranked by themselves. `entries` and `log_probs` hold k. Returns how many.
-int rank_coupled(const SamplingParams& params, const CoupledRow& row, int k, CoupledScratch& scratch,
+int rank_coupled(const SamplingOptions& params, const CoupledRow& row, int k, CoupledScratch& scratch,
                  std::int32_t* entries, float* log_probs);
 
 }  // namespace augur

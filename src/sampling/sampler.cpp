@@ -34,29 +34,29 @@ void resize_kept(SamplerScratch& s, std::size_t count) {
 
 }  // namespace
 
-void SamplerScratch::reserve(const SamplingParams& params, std::int64_t vocab) {
+void SamplerScratch::reserve(const SamplingOptions& params, std::int64_t vocab) {
   const auto size = static_cast<std::size_t>(vocab);
-  if (!params.logit_bias.empty() || params.penalises()) adjusted.reserve(size);
-  if (params.penalises()) counts.resize(size);
+  if (!params.logit_bias.empty() || penalises(params)) adjusted.reserve(size);
+  if (penalises(params)) counts.resize(size);
   // How many candidates pass differs from token to token.
-  if (!params.filters()) return;
+  if (!filters(params)) return;
   kept.reserve(size);
   kept_logits.reserve(size);
   weights.reserve(size);
-  if (params.top_p < 1.0f) nucleus.reserve(size);
+  if (top_p_of(params) < 1.0f) nucleus.reserve(size);
   top_k.reserve(std::min(vocab, std::max<std::int64_t>(params.top_k, kFewCandidates)));
 }
 
-Sampler::Sampler(SamplingParams params, std::int64_t vocab_size, int noise_rows)
+Sampler::Sampler(SamplingOptions params, std::int64_t vocab_size, int noise_rows)
     : params_(std::move(params)),
       vocab_size_(vocab_size),
-      inverse_temperature_(params_.greedy() ? 1.0f : 1.0f / params_.temperature),
+      inverse_temperature_(greedy(params_) ? 1.0f : 1.0f / temperature_of(params_)),
       noise_(params_.seed, std::max<std::int64_t>(vocab_size, 1), noise_rows),
       draft_noise_(params_.seed ^ kDraftStream, std::max<std::int64_t>(vocab_size, 1), noise_rows) {
   if (vocab_size < 1 || vocab_size > std::numeric_limits<TokenId>::max()) {
     throw Error("sampler: a vocabulary of {} tokens is not possible", vocab_size);
   }
-  params_.validate(vocab_size);
+  validate(params_, vocab_size);
   scratch_.reserve(params_, vocab_size);
 }
 
@@ -71,19 +71,19 @@ void Sampler::check(std::span<const float> logits) const {
 
 std::span<const float> Sampler::adjust(std::span<const float> logits, std::span<const TokenId> context,
                                        TokenMask mask, SamplerScratch& s) const {
-  const bool penalises = params_.penalises() && !context.empty();
-  if (mask.empty() && params_.logit_bias.empty() && !penalises) return logits;
+  const bool counts = penalises(params_) && !context.empty();
+  if (mask.empty() && params_.logit_bias.empty() && !counts) return logits;
   s.adjusted.assign(logits.begin(), logits.end());
   apply(mask, {}, s.adjusted);
   for (const auto& [token, bias] : params_.logit_bias) s.adjusted[static_cast<std::size_t>(token)] += bias;
-  if (penalises) penalise(context, s);
+  if (counts) penalise(context, s);
   return s.adjusted;
 }
 
 void Sampler::penalise(std::span<const TokenId> context, SamplerScratch& s) const {
   s.counts.resize(static_cast<std::size_t>(vocab_size_));
-  if (params_.repeat_last_n > 0) {
-    context = context.last(std::min(context.size(), static_cast<std::size_t>(params_.repeat_last_n)));
+  if (params_.penalty_window > 0) {
+    context = context.last(std::min(context.size(), static_cast<std::size_t>(params_.penalty_window)));
   }
   for (const TokenId token : context) {
     assert(token >= 0 && token < vocab_size_);
@@ -93,7 +93,7 @@ void Sampler::penalise(std::span<const TokenId> context, SamplerScratch& s) cons
     std::int32_t& count = s.counts[static_cast<std::size_t>(token)];
     if (count == 0) continue;  // done at its first occurrence
     float& logit = s.adjusted[static_cast<std::size_t>(token)];
-    logit = params_.penalised(logit, count);
+    logit = penalised(params_, logit, count);
     count = 0;
   }
 }
@@ -116,7 +116,7 @@ void Sampler::keep_nucleus(std::span<const float> logits, float max, SamplerScra
   keep_top(logits, limited ? params_.top_k : std::min(kFewCandidates, vocab_size_), s);
   weigh_kept(max, s);
   if (limited) total = std::accumulate(s.weights.begin(), s.weights.end(), 0.0);
-  const double target = static_cast<double>(params_.top_p) * total;
+  const double target = static_cast<double>(top_p_of(params_)) * total;
   double sum = 0.0;
   for (std::size_t i = 0; i < s.kept.size(); ++i) {
     sum += s.weights[i];
@@ -151,7 +151,7 @@ void Sampler::keep_min_p(float max, SamplerScratch& s) const {
   weigh_kept(max, s);
   std::size_t count = 0;
   for (std::size_t i = 0; i < s.kept.size(); ++i) {
-    if (s.weights[i] < params_.min_p) continue;
+    if (s.weights[i] < min_p_of(params_)) continue;
     s.kept[count] = s.kept[i];
     s.kept_logits[count++] = s.kept_logits[i];
   }
@@ -160,15 +160,15 @@ void Sampler::keep_min_p(float max, SamplerScratch& s) const {
 
 bool Sampler::filter(std::span<const float> logits, float max, SamplerScratch& s) const {
   const bool top_k_on = params_.top_k > 0 && params_.top_k < vocab_size_;
-  if (params_.top_p < 1.0f) {
+  if (top_p_of(params_) < 1.0f) {
     keep_nucleus(logits, max, s);
   } else if (top_k_on) {
     keep_top(logits, params_.top_k, s);
-  } else if (params_.min_p > 0.0f) {
+  } else if (min_p_of(params_) > 0.0f) {
     // A little below the threshold: keep_min_p() decides.
     s.kept.clear();
     collect_at_least(
-        logits, max + (static_cast<float>(elementary::log(params_.min_p)) - 1e-3f) / inverse_temperature_,
+        logits, max + (static_cast<float>(elementary::log(min_p_of(params_))) - 1e-3f) / inverse_temperature_,
         s.kept);
     s.kept_logits.resize(s.kept.size());
     for (std::size_t i = 0; i < s.kept.size(); ++i)
@@ -176,7 +176,7 @@ bool Sampler::filter(std::span<const float> logits, float max, SamplerScratch& s
   } else {
     return false;
   }
-  if (params_.min_p > 0.0f) keep_min_p(max, s);
+  if (min_p_of(params_) > 0.0f) keep_min_p(max, s);
   return true;
 }
 
@@ -188,7 +188,7 @@ TokenId Sampler::draw(std::span<const float> logits, std::span<const TokenId> co
   const std::int64_t best = argmax(logits.data(), vocab_size_);
   const float max = logits[static_cast<std::size_t>(best)];
   if (std::isinf(max)) throw_unusable(max);
-  if (params_.greedy()) return static_cast<TokenId>(best);
+  if (greedy(params_)) return static_cast<TokenId>(best);
   if (!filter(logits, max, s)) {
     return static_cast<TokenId>(
         argmax_with_noise(logits, max, inverse_temperature_, noise_.row(position).data()));
@@ -228,7 +228,7 @@ bool Sampler::make_law(std::span<const float> logits, SamplerScratch& s, SparseD
   if (std::isinf(max)) return false;
   out.tokens.reserve(logits.size());
   out.probs.reserve(logits.size());
-  if (params_.greedy()) {
+  if (greedy(params_)) {
     out.tokens.assign(1, static_cast<TokenId>(best));
     out.probs.assign(1, 1.0f);
     s.kept_logits.assign(1, max);

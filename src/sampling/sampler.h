@@ -7,7 +7,7 @@
 #include "kernels/ops.h"
 #include "sampling/nucleus.h"
 #include "sampling/position_noise.h"
-#include "sampling/sampling_params.h"
+#include "sampling/sampling_rules.h"
 #include "sampling/sparse_distribution.h"
 #include "sampling/token_mask.h"
 
@@ -24,19 +24,19 @@ struct SamplerScratch {
   TopKScratch top_k;
 
   /// For vocabularies of `vocab` tokens and these parameters.
-  void reserve(const SamplingParams& params, std::int64_t vocab);
+  void reserve(const SamplingOptions& params, std::int64_t vocab);
 };
 
 /// Draws the tokens of one sequence. draw() is a pure function of (params, logits, context, position): the
-/// token is argmax(log p + G) with p the distribution that the chain of SamplingParams makes of the logits
+/// token is argmax(log p + G) with p the distribution that the chain of SamplingOptions makes of the logits
 /// and G the noise of the position. So a token does not depend on how the logits came about: step by step, in
 /// a tree, in a batch. One thread at a time; no allocation once buffers have grown.
 class Sampler {
  public:
   /// Error for invalid params or a vocabulary of less than one token. `noise_rows`: that either noise keeps.
-  Sampler(SamplingParams params, std::int64_t vocab_size, int noise_rows = PositionNoise::kUsualPositions);
+  Sampler(SamplingOptions params, std::int64_t vocab_size, int noise_rows = PositionNoise::kUsualPositions);
 
-  const SamplingParams& params() const { return params_; }
+  const SamplingOptions& params() const { return params_; }
   std::int64_t vocab_size() const { return vocab_size_; }
 
   /// The token at absolute `position`. `context` holds the tokens before it, prompt included (along a tree
@@ -76,7 +76,7 @@ class Sampler {
   /// weights = exp((kept_logits - max) / temperature).
   void weigh_kept(float max, SamplerScratch& s) const;
 
-  SamplingParams params_;
+  SamplingOptions params_;
   std::int64_t vocab_size_;
   float inverse_temperature_;
   PositionNoise noise_;

@@ -35,11 +35,11 @@ class Auto : public testing::Test {
     std::vector<std::unique_ptr<DrafterModel>> drafters;
     for (const char* type : types) drafters.push_back(load(type));
     std::int64_t accepted = 0;
-    const SamplingParams samplings[] = {
+    const SamplingOptions samplings[] = {
         {},
         {.temperature = 0.8f, .top_p = 0.95f, .seed = 7},
         {.temperature = 1.5f, .repetition_penalty = 1.1f, .presence_penalty = 0.2f, .seed = 11}};
-    for (const SamplingParams& sampling : samplings) {
+    for (const SamplingOptions& sampling : samplings) {
       const Generated plain = generate(*stories_.model, prompts_, {.sampling = sampling, .tokens = 80});
       for (const bool cheap : {false, true}) {
         for (const std::size_t parallel : {std::size_t{1}, std::size_t{3}}) {

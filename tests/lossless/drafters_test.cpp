@@ -23,7 +23,7 @@ using testing_support::TinyTarget;
 
 struct NamedSampling {
   const char* name;
-  SamplingParams params;
+  SamplingOptions params;
 };
 
 std::vector<NamedSampling> samplings() {
@@ -38,7 +38,7 @@ std::vector<NamedSampling> samplings() {
         .repetition_penalty = 1.1f,
         .presence_penalty = 0.2f,
         .frequency_penalty = 0.1f,
-        .repeat_last_n = -1,
+        .penalty_window = -1,
         .logit_bias = {{7, 1.0f}, {11, -INFINITY}},
         .seed = 11}}};
 }

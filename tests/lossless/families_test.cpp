@@ -42,8 +42,8 @@ TEST_P(LosslessFamilies, TokensAreThoseOfPlainDecoding) {
                                                     : prompts.back()[static_cast<std::size_t>(i - 8)]);
     }
   }
-  for (const SamplingParams& sampling :
-       {SamplingParams{}, SamplingParams{.temperature = 0.8f, .top_k = 40, .seed = 7}}) {
+  for (const SamplingOptions& sampling :
+       {SamplingOptions{}, SamplingOptions{.temperature = 0.8f, .top_k = 40, .seed = 7}}) {
     const Generated plain = generate(*model, prompts, {.sampling = sampling, .tokens = kTokens});
     for (const char* type : {"ngram", "layerskip"}) {
       const auto drafters = find_drafter_type(type).load({.backend = backend,

@@ -61,7 +61,7 @@ class ConstrainedTexts {
 };
 
 GenerateOptions constrained(GrammarCompiler& compiler, const Tokenizer& tokenizer, const GrammarCase& grammar,
-                            const SamplingParams& sampling, std::int64_t tokens) {
+                            const SamplingOptions& sampling, std::int64_t tokens) {
   GenerateOptions options{.sampling = sampling, .tokens = tokens};
   options.constraint = testing_support::constraint_of(compiler, grammar.grammar);
   options.eos = tokenizer.eos;

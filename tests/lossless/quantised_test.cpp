@@ -68,8 +68,8 @@ class Quantised : public testing::TestWithParam<std::string> {
   }
 
   void expect_lossless(const char* what, const SpeculatorFactory& speculators) {
-    for (const SamplingParams& sampling :
-         {SamplingParams{}, SamplingParams{.temperature = 0.8f, .top_p = 0.95f, .seed = 7}}) {
+    for (const SamplingOptions& sampling :
+         {SamplingOptions{}, SamplingOptions{.temperature = 0.8f, .top_p = 0.95f, .seed = 7}}) {
       const Generated plain = generate(*model_, prompts_, {.sampling = sampling, .tokens = 40});
       for (const std::size_t parallel : {std::size_t{1}, std::size_t{3}}) {
         SCOPED_TRACE(fmt::format("{}, temperature {}, {} at once", what, sampling.temperature, parallel));

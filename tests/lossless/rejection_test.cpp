@@ -23,8 +23,8 @@ using Text = std::vector<TokenId>;
 
 constexpr int kTokens = 3;
 /// Few tokens each, so that every text is seen often.
-SamplingParams few(std::uint64_t seed) {
-  SamplingParams params;
+SamplingOptions few(std::uint64_t seed) {
+  SamplingOptions params;
   params.temperature = 1.2f;
   params.top_k = 4;
   params.seed = seed;

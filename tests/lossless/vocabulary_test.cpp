@@ -87,8 +87,8 @@ TEST_P(LosslessVocabularies, TokensAreThoseOfPlainDecoding) {
       continue;
     }
     ++loaded;
-    for (const SamplingParams& sampling :
-         {SamplingParams{}, SamplingParams{.temperature = 0.8f, .repetition_penalty = 1.1f, .seed = 5}}) {
+    for (const SamplingOptions& sampling :
+         {SamplingOptions{}, SamplingOptions{.temperature = 0.8f, .repetition_penalty = 1.1f, .seed = 5}}) {
       const Generated plain =
           generate(target.model(), target.prompts(), {.sampling = sampling, .tokens = 30});
       for (const std::size_t parallel : {std::size_t{1}, std::size_t{3}}) {
@@ -137,8 +137,8 @@ TEST(VocabularyOfDraftModel, AcceptsWhatItsListHas) {
   const std::vector<std::vector<TokenId>> prompts{stories.prompt("Once upon a time"),
                                                   stories.prompt("One day,")};
   const Parts parts(512, stories.model->config().hidden, {RouterInput::State});
-  const SamplingParams samplings[] = {{}, {.temperature = 0.8f, .seed = 5}};
-  for (const SamplingParams& sampling : samplings) {
+  const SamplingOptions samplings[] = {{}, {.temperature = 0.8f, .seed = 5}};
+  for (const SamplingOptions& sampling : samplings) {
     const Generated plain = generate(*stories.model, prompts, {.sampling = sampling, .tokens = 60});
     double accepted_length[2] = {};
     for (const bool whole : {false, true}) {
@@ -157,7 +157,7 @@ TEST(VocabularyOfDraftModel, AcceptsWhatItsListHas) {
         EXPECT_EQ(fast.tokens, plain.tokens);
         const double length = fast.total.mean_accepted_length();
         if (whole && std::string_view(kind) != "pafr") {
-          EXPECT_GT(length, sampling.greedy() ? 4.5 : 3.0);
+          EXPECT_GT(length, greedy(sampling) ? 4.5 : 3.0);
         }
         accepted_length[whole] += length;
       }

@@ -18,7 +18,7 @@ namespace augur::testing_support {
 using SpeculatorFactory = std::function<std::vector<Speculator>()>;
 
 struct GenerateOptions {
-  SamplingParams sampling;
+  SamplingOptions sampling;
   std::int64_t tokens = 60;
   std::size_t parallel = 1;
   SpeculatorFactory speculators;

@@ -16,8 +16,8 @@ int best_wanted(std::span<const ExpandJob> jobs) {
     const ExpandOptions& o = job.options;
     if (o.masks != nullptr || o.sample || o.wants.entropy || o.wants.top_k > 0) return 0;
     if (o.coupled) {
-      const SamplingParams& params = o.sampler->params();
-      if (!params.greedy() || params.penalises() || !params.logit_bias.empty()) return 0;
+      const SamplingOptions& params = o.sampler->params();
+      if (!greedy(params) || penalises(params) || !params.logit_bias.empty()) return 0;
     }
     most = std::max(most, std::min(o.top_k, o.max_nodes));
   }

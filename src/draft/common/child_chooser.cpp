@@ -20,12 +20,12 @@ std::int64_t position_below(const NodeLogits& row) {
 
 /// What the penalties look at before a child of the node: the end of the text, and the path to the node.
 void recent_tokens(const NodeLogits& row, std::vector<TokenId>& out) {
-  const SamplingParams& params = row.options->sampler->params();
+  const SamplingOptions& params = row.options->sampler->params();
   out.clear();
-  if (!params.penalises()) return;
+  if (!penalises(params)) return;
   const DraftTree& tree = *row.tree;
-  const std::size_t most = params.repeat_last_n < 0 ? std::numeric_limits<std::size_t>::max()
-                                                    : static_cast<std::size_t>(params.repeat_last_n);
+  const std::size_t most = params.penalty_window < 0 ? std::numeric_limits<std::size_t>::max()
+                                                     : static_cast<std::size_t>(params.penalty_window);
   for (std::int32_t n = row.node; n != DraftTree::kRoot && out.size() < most;
        n = tree.parents()[static_cast<std::size_t>(n)]) {
     out.push_back(tree.tokens()[static_cast<std::size_t>(n)]);
@@ -40,7 +40,7 @@ PositionNoise* noise_of(const NodeLogits& row) {
   Sampler* sampler = row.options->sampler;
   // Nodes of one depth share the noise of their draws: at most one of them is ever verified further.
   if (row.options->sample) return &sampler->draft_noise();
-  return row.options->coupled && !sampler->params().greedy() ? &sampler->noise() : nullptr;
+  return row.options->coupled && !greedy(sampler->params()) ? &sampler->noise() : nullptr;
 }
 
 }  // namespace
@@ -152,8 +152,8 @@ void ChildChooser::prepare(std::span<const NodeLogits> rows, std::span<const Tok
   entry_of_token_.clear();
   const bool named = std::any_of(rows.begin(), rows.end(), [](const NodeLogits& row) {
     if (row.options->sample || !row.options->coupled) return false;
-    const SamplingParams& params = row.options->sampler->params();
-    return params.penalises() || !params.logit_bias.empty();
+    const SamplingOptions& params = row.options->sampler->params();
+    return penalises(params) || !params.logit_bias.empty();
   });
   if (target_ids.empty() || !named) return;
   const TokenId last = *std::max_element(target_ids.begin(), target_ids.end());
@@ -281,8 +281,8 @@ void ChildChooser::rank_drawn(const NodeLogits& row, std::size_t r, std::span<co
   for (std::size_t i = 0; i < size; ++i) {
     scratch.noise[i] = noise[static_cast<std::size_t>(distribution.tokens[i])];
   }
-  const SamplingParams& params = sampler.params();
-  const float scale = params.greedy() ? 1.0f : 1.0f / params.temperature;
+  const SamplingOptions& params = sampler.params();
+  const float scale = greedy(params) ? 1.0f : 1.0f / temperature_of(params);
   add_noise(scratch.sampling.kept_logits, -std::numeric_limits<float>::infinity(), scale,
             scratch.noise.data(), scratch.scores.data());
   const auto count = std::min(row.count, static_cast<int>(size));

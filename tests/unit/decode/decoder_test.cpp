@@ -256,7 +256,7 @@ TEST_F(DecoderTest, CancelsFromOutsideAndFromTheCallback) {
 }
 
 TEST_F(DecoderTest, OneSequencesFailureLeavesTheOthersAlone) {
-  SamplingParams impossible;
+  SamplingOptions impossible;
   for (TokenId id = 0; id < 512; ++id) {
     impossible.logit_bias.emplace_back(id, -std::numeric_limits<float>::infinity());
   }
@@ -325,9 +325,9 @@ class BrokenDrafter final : public Drafter {
 };
 
 TEST_F(DecoderTest, ABrokenDrafterProposesNothingAndHarmsNobody) {
-  const SamplingParams samplings[] = {{}, {.temperature = 1.0f, .seed = 2}};
+  const SamplingOptions samplings[] = {{}, {.temperature = 1.0f, .seed = 2}};
   const std::vector<std::vector<TokenId>> prompts{prompt_, stories_.prompt("The dog")};
-  for (const SamplingParams& sampling : samplings) {
+  for (const SamplingOptions& sampling : samplings) {
     const auto expected = generate(*stories_.model, prompts, {.sampling = sampling, .tokens = 12});
     for (const Verification rule : {Verification::Walk, Verification::Rejection}) {
       for (const bool coupling : {true, false}) {
@@ -357,7 +357,7 @@ TEST_F(DecoderTest, ABrokenDrafterProposesNothingAndHarmsNobody) {
           const auto automatic = load_policy(testing_support::policy_plan("auto"));
           for (PolicyModel* policy : {static_cast<PolicyModel*>(nullptr), automatic.get()}) {
             const auto found = run(policy);
-            if (rule == Verification::Walk || sampling.greedy()) {
+            if (rule == Verification::Walk || greedy(sampling)) {
               EXPECT_EQ(found, expected.tokens);
             } else {
               for (std::size_t i = 0; i < found.size(); ++i)
@@ -371,7 +371,7 @@ TEST_F(DecoderTest, ABrokenDrafterProposesNothingAndHarmsNobody) {
 }
 
 TEST_F(DecoderTest, AParameterThatForbidsTheDraftersTokensSilencesIt) {
-  SamplingParams sampling{.temperature = 1.0f, .seed = 2};
+  SamplingOptions sampling{.temperature = 1.0f, .seed = 2};
   for (TokenId id = 0; id < 512; ++id) {
     if (id != 300) sampling.logit_bias.emplace_back(id, -std::numeric_limits<float>::infinity());
   }

@@ -233,7 +233,7 @@ class FaultsTest : public testing::TestWithParam<std::tuple<const char*, Kind>> 
   }
 
   Stories stories_;
-  SamplingParams sampling_{.temperature = 1.0f, .seed = 5};
+  SamplingOptions sampling_{.temperature = 1.0f, .seed = 5};
   std::vector<std::vector<TokenId>> prompts_{stories_.prompt("Once upon a time, there was a"),
                                              stories_.prompt("The dog"),
                                              stories_.prompt("One day, a big cat saw")};

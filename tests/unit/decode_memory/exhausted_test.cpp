@@ -25,7 +25,7 @@ using testing_support::Stories;
 struct Case {
   std::function<Model&()> model;  ///< asked for in every run
   std::vector<std::vector<TokenId>> prompts;
-  SamplingParams sampling;
+  SamplingOptions sampling;
   std::function<std::vector<Speculator>()> speculators;
   std::string policy = {};  ///< steers all of them; empty: they have their own
   Verification rule = Verification::Walk;
@@ -125,8 +125,8 @@ std::unique_ptr<TreePolicy> static_tree() {
   return std::make_unique<Eagle2Policy>(Eagle2Policy::Options{3, 3, 10});
 }
 
-const SamplingParams kSampled{.temperature = 1.0f, .seed = 3};
-const SamplingParams kFiltered{.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1.1f, .seed = 1};
+const SamplingOptions kSampled{.temperature = 1.0f, .seed = 3};
+const SamplingOptions kFiltered{.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1.1f, .seed = 1};
 
 class Exhausted : public testing::Test {
  protected:
@@ -137,7 +137,7 @@ class Exhausted : public testing::Test {
 };
 
 TEST_F(Exhausted, PlainDecoding) {
-  for (const SamplingParams& sampling : {kSampled, kFiltered}) {
+  for (const SamplingOptions& sampling : {kSampled, kFiltered}) {
     // The first text outgrows its cache's first 256 slots.
     std::vector<std::vector<TokenId>> texts = prompts();
     while (texts[0].size() < 250) texts[0].push_back(texts[0][texts[0].size() - 8]);
@@ -159,7 +159,7 @@ TEST_F(Exhausted, DraftModels) {
   const auto load = [&] {
     return find_drafter_type("draft").load(testing_support::stories_source(stories_, &head));
   };
-  for (const SamplingParams& sampling : {kSampled, kFiltered}) {
+  for (const SamplingOptions& sampling : {kSampled, kFiltered}) {
     for (const Verification rule : {Verification::Walk, Verification::Rejection}) {
       std::shared_ptr<DrafterModel> shared;
       // The draft model is new in every run, too.

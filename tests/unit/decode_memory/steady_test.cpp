@@ -31,7 +31,7 @@ constexpr int kTries = 6;
 /// Allocations of kRounds steps, after others. With `tries`: the fewest of so many stretches of half as many
 /// steps, where nobody knows when the largest draft comes, for which buffers grow.
 std::int64_t count(Model& model, std::vector<TokenId> prompt, std::vector<Speculator> speculators,
-                   const SamplingParams& sampling, Verification rule = Verification::Walk,
+                   const SamplingOptions& sampling, Verification rule = Verification::Walk,
                    PolicyModel* policy = nullptr, int tries = 0) {
   SequenceOptions options{.sampling = sampling,
                           .context = model.context(),
@@ -63,7 +63,7 @@ std::unique_ptr<TreePolicy> tree() {
   return std::make_unique<Eagle2Policy>(Eagle2Policy::Options{4, 3, 16});
 }
 
-std::vector<SamplingParams> samplings() {
+std::vector<SamplingOptions> samplings() {
   return {{},
           {.temperature = 1.0f, .seed = 3},
           {.temperature = 0.8f, .top_p = 0.95f, .repetition_penalty = 1.1f, .seed = 1}};
@@ -76,7 +76,7 @@ class SteadyState : public testing::Test {
 };
 
 TEST_F(SteadyState, PlainDecodingAllocatesNothing) {
-  for (const SamplingParams& s : samplings()) EXPECT_EQ(count(*stories_.model, prompt(), {}, s), 0);
+  for (const SamplingOptions& s : samplings()) EXPECT_EQ(count(*stories_.model, prompt(), {}, s), 0);
 }
 
 TEST_F(SteadyState, DraftModelsAllocateNothing) {
@@ -84,7 +84,7 @@ TEST_F(SteadyState, DraftModelsAllocateNothing) {
   testing_support::write_disturbed_stories(folder.path(), 0.4f);
   const Checkpoint head = Checkpoint::open(folder.path());
   const auto shared = find_drafter_type("draft").load(testing_support::stories_source(stories_, &head));
-  for (const SamplingParams& s : samplings()) {
+  for (const SamplingOptions& s : samplings()) {
     EXPECT_EQ(count(*stories_.model, prompt(), one(shared->make({.context = 512}), chain(4)), s), 0);
     EXPECT_EQ(count(*stories_.model, prompt(), one(shared->make({.context = 512}), tree()), s), 0);
     EXPECT_EQ(count(*stories_.model, prompt(), one(shared->make({.context = 512}), tree()), s,
@@ -125,7 +125,7 @@ TEST_P(SteadyPolicies, AllocateNothing) {
   // What a clock decides may draft more than before at any time.
   const int tries = find_policy_type(GetParam()).may_decode_plainly ? kTries : 0;
   for (const std::string& text : steady_forms(GetParam())) {
-    for (const SamplingParams& s : samplings()) {
+    for (const SamplingOptions& s : samplings()) {
       const auto policy = load_policy(testing_support::policy_plan(text), stories.model.get(), folder.path());
       EXPECT_EQ(
           count(*stories.model, stories.prompt("Once upon a time"),
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(Registered, SteadyPolicies, testing::ValuesIn(testing_s
 
 TEST_F(SteadyState, AutoAllocatesNothing) {
   const auto draft = find_drafter_type("layerskip").load(testing_support::stories_source(stories_));
-  for (const SamplingParams& s : samplings()) {
+  for (const SamplingOptions& s : samplings()) {
     const auto policy = load_policy(testing_support::policy_plan("auto"));
     std::vector<Speculator> both;
     both.push_back({std::make_unique<NgramDrafter>(1, 3, 512), nullptr});
@@ -157,7 +157,7 @@ TEST_P(SteadyDrafters, AllocateNothing) {
   TinyTarget target(GetParam());
   // Greedily the text runs into a loop, of which look-ups draft more and more.
   const bool looks_up = target.make()->traits().learns;
-  for (const SamplingParams& s : samplings()) {
+  for (const SamplingOptions& s : samplings()) {
     if (looks_up && s.greedy()) continue;
     for (const bool with_tree : {false, true}) {
       EXPECT_EQ(count(target.model(), target.prompts()[1], one(target.make(), with_tree ? tree() : chain(4)),

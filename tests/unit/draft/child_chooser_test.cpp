@@ -88,7 +88,7 @@ TEST_P(Rankings, WhatIsNotFiniteIsNotProposed) {
 
 TEST_P(Rankings, NothingIsProposedThatTheParametersForbid) {
   const std::vector<TokenId> ids = some_ids();
-  SamplingParams params{.temperature = 1.0f};
+  SamplingOptions params{.temperature = 1.0f};
   for (const TokenId id : ids) params.logit_bias.emplace_back(id, -kInfinity);
   Sampler sampler(params, kVocab);
   ExpandOptions options = this->options();
@@ -158,7 +158,7 @@ TEST(ChildChooser, TopsOfAFusedHeadThatAreNotFiniteEndTheRow) {
 /// noise of the drafts' own stream.
 void expect_draws(const DraftTree& tree, std::int32_t node, const Sampler& sampler,
                   const std::vector<float>& logits, const std::vector<TokenId>& ids) {
-  SamplingParams params = sampler.params();
+  SamplingOptions params = sampler.params();
   params.repetition_penalty = 1.0f;
   std::vector<float> padded(kVocab, -kInfinity);
   for (std::size_t i = 0; i < logits.size(); ++i)
@@ -181,18 +181,19 @@ void expect_draws(const DraftTree& tree, std::int32_t node, const Sampler& sampl
   }
   EXPECT_LT(child, 0);
   ASSERT_EQ(tree.q(node).size(), static_cast<std::size_t>(kVocab));
-  for (TokenId t = 0; t < kVocab; ++t) ASSERT_EQ(tree.q(node)[static_cast<std::size_t>(t)], probability_of(t, law));
+  for (TokenId t = 0; t < kVocab; ++t)
+    ASSERT_EQ(tree.q(node)[static_cast<std::size_t>(t)], probability_of(t, law));
 }
 
 TEST(ChildChooser, DrawsAreThoseOfTheSlowReference) {
-  const SamplingParams chains[] = {
+  const SamplingOptions chains[] = {
       {.temperature = 1.0f, .seed = 1},
       {.temperature = 0.7f, .top_k = 40, .seed = 2},
       {.temperature = 1.3f, .top_k = 2, .seed = 3},
       {.temperature = 1.0f, .top_p = 0.9f, .repetition_penalty = 1.5f, .seed = 4},
       {.temperature = 0.9f, .min_p = 0.02f, .seed = 5},
       {.temperature = 0.05f, .logit_bias = {{10, -kInfinity}, {17, 4.0f}}, .seed = 6}};
-  for (const SamplingParams& params : chains) {
+  for (const SamplingOptions& params : chains) {
     for (const bool reduced : {false, true}) {
       for (const int threads : {1, 2}) {
         SCOPED_TRACE(testing::Message()

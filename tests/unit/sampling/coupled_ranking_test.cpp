@@ -30,7 +30,7 @@ struct Ranked {
   std::vector<float> log_probs;
 };
 
-Ranked rank(const SamplingParams& params, const CoupledRow& row, int k) {
+Ranked rank(const SamplingOptions& params, const CoupledRow& row, int k) {
   Ranked out{std::vector<std::int32_t>(static_cast<std::size_t>(k)),
              std::vector<float>(static_cast<std::size_t>(k))};
   CoupledScratch scratch;
@@ -40,7 +40,7 @@ Ranked rank(const SamplingParams& params, const CoupledRow& row, int k) {
   return out;
 }
 
-std::vector<SamplingParams> samplings() {
+std::vector<SamplingOptions> samplings() {
   return {{},
           {.temperature = 1.0f, .seed = 4},
           {.temperature = 0.3f, .seed = 5},
@@ -59,7 +59,7 @@ std::vector<SamplingParams> samplings() {
 /// A drafter that is the target itself knows the draw: its first candidate is it, whatever the parameters.
 TEST(CoupledRanking, AnExactDrafterKnowsTheDraw) {
   constexpr int kVocab = 2000;
-  for (const SamplingParams& params : samplings()) {
+  for (const SamplingOptions& params : samplings()) {
     Sampler sampler(params, kVocab);
     for (unsigned i = 0; i < 40; ++i) {
       const std::vector<float> logits = random_logits(kVocab, i);
@@ -94,7 +94,7 @@ TEST(CoupledRanking, WorksInTheDraftersOwnVocabulary) {
   for (std::size_t i = 0; i < kEntries; ++i) {
     entry_of_token[static_cast<std::size_t>(target_ids[i])] = static_cast<std::int32_t>(i);
   }
-  for (SamplingParams params : samplings()) {
+  for (SamplingOptions params : samplings()) {
     params.logit_bias.clear();
     params.logit_bias.emplace_back(target_ids[3], 1.5f);
     params.logit_bias.emplace_back(599, 1.0f);

@@ -1,5 +1,4 @@
 #include "sampling/sampler.h"
-#include "support/probability_of.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +12,7 @@
 
 #include "base/error.h"
 #include "sampling/gumbel.h"
+#include "support/probability_of.h"
 
 namespace augur {
 namespace {
@@ -23,11 +23,11 @@ using testing::HasSubstr;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 /// The chain, written as slowly and plainly as possible: probabilities by token id, 0 for those filtered out.
-std::vector<double> reference(const SamplingParams& params, std::vector<float> logits,
+std::vector<double> reference(const SamplingOptions& params, std::vector<float> logits,
                               std::vector<TokenId> context) {
   for (const auto& [token, bias] : params.logit_bias) logits[static_cast<std::size_t>(token)] += bias;
-  if (params.repeat_last_n >= 0 && context.size() > static_cast<std::size_t>(params.repeat_last_n)) {
-    context.erase(context.begin(), context.end() - params.repeat_last_n);
+  if (params.penalty_window >= 0 && context.size() > static_cast<std::size_t>(params.penalty_window)) {
+    context.erase(context.begin(), context.end() - params.penalty_window);
   }
   std::map<TokenId, int> counts;
   for (const TokenId token : context) ++counts[token];
@@ -73,38 +73,38 @@ std::vector<float> random_logits(int n, std::uint32_t seed, float scale = 2.0f) 
   return x;
 }
 
-std::vector<SamplingParams> chains() {
-  std::vector<SamplingParams> result;
+std::vector<SamplingOptions> chains() {
+  std::vector<SamplingOptions> result;
   const auto add = [&](auto set) {
-    SamplingParams params;
+    SamplingOptions params;
     params.temperature = 0.8f;
     params.seed = 17;
     set(params);
     result.push_back(params);
   };
-  add([](SamplingParams&) {});
-  add([](SamplingParams& p) { p.temperature = 0.0f; });
-  add([](SamplingParams& p) { p.top_k = 5; });
-  add([](SamplingParams& p) { p.top_k = 100000; });
-  add([](SamplingParams& p) { p.top_p = 0.9f; });
-  add([](SamplingParams& p) { p.top_p = 0.9f, p.temperature = 3.0f; });
-  add([](SamplingParams& p) { p.top_p = 0.01f; });
-  add([](SamplingParams& p) { p.min_p = 0.1f; });
-  add([](SamplingParams& p) { p.min_p = 1.0f; });
-  add([](SamplingParams& p) { p.top_k = 40, p.top_p = 0.8f, p.min_p = 0.05f, p.temperature = 1.5f; });
-  add([](SamplingParams& p) {
+  add([](SamplingOptions&) {});
+  add([](SamplingOptions& p) { p.temperature = 0.0f; });
+  add([](SamplingOptions& p) { p.top_k = 5; });
+  add([](SamplingOptions& p) { p.top_k = 100000; });
+  add([](SamplingOptions& p) { p.top_p = 0.9f; });
+  add([](SamplingOptions& p) { p.top_p = 0.9f, p.temperature = 3.0f; });
+  add([](SamplingOptions& p) { p.top_p = 0.01f; });
+  add([](SamplingOptions& p) { p.min_p = 0.1f; });
+  add([](SamplingOptions& p) { p.min_p = 1.0f; });
+  add([](SamplingOptions& p) { p.top_k = 40, p.top_p = 0.8f, p.min_p = 0.05f, p.temperature = 1.5f; });
+  add([](SamplingOptions& p) {
     p.repetition_penalty = 1.3f, p.presence_penalty = 0.5f, p.frequency_penalty = 0.25f;
-    p.repeat_last_n = 5, p.top_p = 0.95f;
+    p.penalty_window = 5, p.top_p = 0.95f;
   });
-  add([](SamplingParams& p) { p.repetition_penalty = 0.7f, p.repeat_last_n = -1, p.temperature = 0.0f; });
-  add([](SamplingParams& p) { p.logit_bias = {{3, 4.0f}, {4, -kInf}, {3, -1.0f}}, p.top_k = 3; });
+  add([](SamplingOptions& p) { p.repetition_penalty = 0.7f, p.penalty_window = -1, p.temperature = 0.0f; });
+  add([](SamplingOptions& p) { p.logit_bias = {{3, 4.0f}, {4, -kInf}, {3, -1.0f}}, p.top_k = 3; });
   return result;
 }
 
 TEST(Sampler, ChainAgreesWithTheSlowReference) {
   for (const int vocab : {7, 50, 3000}) {
     int index = 0;
-    for (const SamplingParams& params : chains()) {
+    for (const SamplingOptions& params : chains()) {
       Sampler sampler(params, vocab);
       for (std::uint32_t seed = 0; seed < 5; ++seed) {
         const std::vector<float> logits = random_logits(vocab, seed);
@@ -128,7 +128,7 @@ TEST(Sampler, DraftLawsAreTheChainsWithoutPenalties) {
   const std::vector<float> logits = random_logits(kVocab, 3);
   SamplerScratch scratch;
   SparseDistribution found, expected;
-  for (const SamplingParams& params : chains()) {
+  for (const SamplingOptions& params : chains()) {
     Sampler sampler(params, kVocab);
     sampler.processed(logits, {}, expected);
     ASSERT_TRUE(sampler.draft_law(logits, scratch, found));
@@ -145,7 +145,7 @@ TEST(Sampler, DraftLawsAreTheChainsWithoutPenalties) {
 }
 
 TEST(Sampler, DrawsTheArgmaxOfLogProbabilityPlusNoise) {
-  for (const SamplingParams& params : chains()) {
+  for (const SamplingOptions& params : chains()) {
     constexpr int kVocab = 3000;
     Sampler sampler(params, kVocab);
     const std::vector<float> logits = random_logits(kVocab, 8);
@@ -172,8 +172,8 @@ TEST(Sampler, DrawsTheArgmaxOfLogProbabilityPlusNoise) {
 
 /// Draws at many positions against the distribution, by chi-square (cells of at least 5 expected draws).
 TEST(Sampler, DrawsFollowTheDistribution) {
-  for (const SamplingParams& params : chains()) {
-    if (params.greedy()) continue;
+  for (const SamplingOptions& params : chains()) {
+    if (greedy(params)) continue;
     constexpr int kVocab = 50;
     constexpr int kDraws = 20000;
     Sampler sampler(params, kVocab);
@@ -216,7 +216,7 @@ TEST(Sampler, GreedyTakesTheLowestIdAmongEquals) {
 }
 
 TEST(Sampler, TopKAndTopPBreakTiesByLowerId) {
-  SamplingParams params;
+  SamplingOptions params;
   params.temperature = 1.0f;
   params.top_k = 3;
   const std::vector<float> equal(20, 1.0f);
@@ -230,12 +230,12 @@ TEST(Sampler, TopKAndTopPBreakTiesByLowerId) {
 }
 
 TEST(Sampler, PenaltiesByHand) {
-  SamplingParams params;
+  SamplingOptions params;
   params.temperature = 1.0f;
   params.repetition_penalty = 2.0f;
   params.presence_penalty = 0.5f;
   params.frequency_penalty = 0.25f;
-  params.repeat_last_n = 3;
+  params.penalty_window = 3;
   Sampler sampler(params, 4);
   // The last three: token 1 twice, token 2 once. 4 / 2 - 0.5 - 2 * 0.25 = 1; -1 * 2 - 0.5 - 0.25 = -2.75.
   const std::vector<TokenId> context = {0, 0, 1, 2, 1};
@@ -260,9 +260,9 @@ std::string error_of(const Call& call) {
 }
 
 TEST(Sampler, BadLogitsAreErrors) {
-  SamplingParams sampled;
+  SamplingOptions sampled;
   sampled.temperature = 1.0f;
-  for (const SamplingParams& params : {SamplingParams{}, sampled}) {
+  for (const SamplingOptions& params : {SamplingOptions{}, sampled}) {
     Sampler sampler(params, 30);
     std::vector<float> logits(30, 0.5f);
     logits[7] = std::numeric_limits<float>::quiet_NaN();
@@ -276,28 +276,28 @@ TEST(Sampler, BadLogitsAreErrors) {
   }
 }
 
-TEST(SamplingParams, ErrorsNameTheField) {
+TEST(SamplingOptions, ErrorsNameTheField) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const auto check = [](auto set, const char* field) {
-    SamplingParams params;
+    SamplingOptions params;
     set(params);
-    EXPECT_THAT(error_of([&] { params.validate(100); }), testing::StartsWith(field));
+    EXPECT_THAT(error_of([&] { validate(params, 100); }), testing::StartsWith(field));
   };
-  check([](SamplingParams& p) { p.temperature = -1.0f; }, "temperature");
-  check([&](SamplingParams& p) { p.temperature = nan; }, "temperature");
-  check([](SamplingParams& p) { p.temperature = 1e-9f; }, "temperature");
-  check([](SamplingParams& p) { p.top_p = 0.0f; }, "top_p");
-  check([](SamplingParams& p) { p.top_p = 1.5f; }, "top_p");
-  check([&](SamplingParams& p) { p.min_p = nan; }, "min_p");
-  check([](SamplingParams& p) { p.min_p = -0.1f; }, "min_p");
-  check([](SamplingParams& p) { p.repetition_penalty = 0.0f; }, "repetition_penalty");
-  check([](SamplingParams& p) { p.presence_penalty = kInf; }, "presence_penalty");
-  check([&](SamplingParams& p) { p.frequency_penalty = nan; }, "frequency_penalty");
-  check([](SamplingParams& p) { p.repeat_last_n = -2; }, "repeat_last_n");
-  check([](SamplingParams& p) { p.logit_bias = {{100, 1.0f}}; }, "logit_bias: token 100");
-  check([](SamplingParams& p) { p.logit_bias = {{-1, 1.0f}}; }, "logit_bias: token -1");
-  check([](SamplingParams& p) { p.logit_bias = {{5, kInf}}; }, "logit_bias: token 5");
-  EXPECT_EQ(error_of([] { SamplingParams().validate(100); }), "no error");
+  check([](SamplingOptions& p) { p.temperature = -1.0f; }, "temperature");
+  check([&](SamplingOptions& p) { p.temperature = nan; }, "temperature");
+  check([](SamplingOptions& p) { p.temperature = 1e-9f; }, "temperature");
+  check([](SamplingOptions& p) { p.top_p = 0.0f; }, "top_p");
+  check([](SamplingOptions& p) { p.top_p = 1.5f; }, "top_p");
+  check([&](SamplingOptions& p) { p.min_p = nan; }, "min_p");
+  check([](SamplingOptions& p) { p.min_p = -0.1f; }, "min_p");
+  check([](SamplingOptions& p) { p.repetition_penalty = 0.0f; }, "repetition_penalty");
+  check([](SamplingOptions& p) { p.presence_penalty = kInf; }, "presence_penalty");
+  check([&](SamplingOptions& p) { p.frequency_penalty = nan; }, "frequency_penalty");
+  check([](SamplingOptions& p) { p.penalty_window = -2; }, "repeat_last_n");
+  check([](SamplingOptions& p) { p.logit_bias = {{100, 1.0f}}; }, "logit_bias: token 100");
+  check([](SamplingOptions& p) { p.logit_bias = {{-1, 1.0f}}; }, "logit_bias: token -1");
+  check([](SamplingOptions& p) { p.logit_bias = {{5, kInf}}; }, "logit_bias: token 5");
+  EXPECT_EQ(error_of([] { validate(SamplingOptions(), 100); }), "no error");
   EXPECT_NE(error_of([] { Sampler({}, 0); }), "no error");
 }
 

@@ -40,9 +40,9 @@ TEST(TokenMask, DrawsAsABiasWould) {
   std::vector<float> logits(kVocab);
   for (std::size_t t = 0; t < kVocab; ++t) logits[t] = std::sin(static_cast<float>(t * t)) * 4.0f;
   const std::vector<TokenId> context = {3, 6, 9};
-  for (SamplingParams params :
-       {SamplingParams{}, SamplingParams{.temperature = 0.9f, .seed = 4},
-        SamplingParams{
+  for (SamplingOptions params :
+       {SamplingOptions{}, SamplingOptions{.temperature = 0.9f, .seed = 4},
+        SamplingOptions{
             .temperature = 1.2f, .top_k = 40, .top_p = 0.9f, .min_p = 0.01f, .repetition_penalty = 1.3f}}) {
     Sampler masked(params, kVocab);
     for (TokenId t = 0; t < kVocab; ++t) {
