@@ -6,8 +6,18 @@
 
 namespace augur {
 
+/// What one step of a request came to, and took.
+struct RoundFigures {
+  std::int32_t next = -1;       ///< the model's own token behind the accepted ones
+  std::int64_t drafted = 0;     ///< tokens that were proposed, before pruning
+  std::int64_t batch_rows = 0;  ///< of the forward that verified them: all requests' and prompts'
+  double draft_ms = 0;          ///< this request's share of the step's times
+  double verify_ms = 0;         ///< of what the drafts' rows alone would have taken
+  double other_ms = 0;
+};
+
 /// One step of a request's speculation: what was drafted, what the model made of it, and what it took.
-struct DraftRound {
+struct DraftRound : RoundFigures {
   struct Node {
     std::int32_t token = -1;
     int parent = -1;            ///< an earlier node; -1: this is the root, the newest token of the text
@@ -15,13 +25,7 @@ struct DraftRound {
     double probability = 0;     ///< given its parent, by that drafter; 1 where it has none to tell
     bool accepted = false;
   };
-  std::vector<Node> nodes;      ///< as verified; the root is the first, and accepted
-  std::int32_t next = -1;       ///< the model's own token behind the accepted ones
-  std::int64_t drafted = 0;     ///< tokens that were proposed, before pruning
-  std::int64_t batch_rows = 0;  ///< of the forward that verified them: all requests' and prompts'
-  double draft_ms = 0;          ///< this request's share of the step's times
-  double verify_ms = 0;
-  double other_ms = 0;
+  std::vector<Node> nodes;  ///< as verified; the root is the first, and accepted
 };
 /// The round is valid during the call. Comes after the tokens of the round.
 using RoundCallback = std::function<void(const DraftRound&)>;

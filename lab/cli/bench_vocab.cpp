@@ -56,11 +56,11 @@ struct Contender {
 
 /// One answer as a cell of a suite.
 Cell cell_of(const VocabularyBench::Answers& answers, CellKey key) {
-  const DecodeStatistics& s = answers.total;
+  const SpeculationStatistics& s = answers.total;
   Cell cell;
   cell.key = std::move(key);
-  cell.tokens = s.generated_tokens;
-  cell.decode_ms = s.decode_ms;
+  cell.tokens = answers.generated_tokens;
+  cell.decode_ms = answers.decode_ms;
   cell.speculation.calls = s.calls;
   cell.speculation.draft_ms = s.draft_ms;
   cell.speculation.verify_ms = s.verify_ms;

@@ -187,8 +187,8 @@ int record(const Options& options) {
     how.max_tokens = longest;
     how.tree_slots = std::max<std::int64_t>(512, 2 * options.tree.size);
     const std::int64_t room = std::ssize(prompt) + longest + how.tree_slots;
-    how.speculators.push_back({drafters->make({.context = std::min(model->context(), room)}),
-                               std::make_unique<Eagle2Policy>(options.tree)});
+    how.speculation.drafters.push_back({drafters->make({.context = std::min(model->context(), room)}),
+                                        std::make_unique<Eagle2Policy>(options.tree)});
     recorder.attach(how);
     Sequence sequence(*model, prompt, std::move(how));
     Sequence* const batch[] = {&sequence};

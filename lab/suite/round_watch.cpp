@@ -38,13 +38,13 @@ class Union {
 }  // namespace
 
 void RoundWatch::attach(SequenceOptions& options) {
-  for (const Speculator& speculator : options.speculators) {
+  for (const Speculator& speculator : options.speculation.drafters) {
     proposers_.emplace_back(speculator.drafter->name());
   }
   options.on_draft = [this](const DraftTree& tree) { capture(tree); };
-  if (options.speculators.size() != 1) entropy_top_k_ = 0;
+  if (options.speculation.drafters.size() != 1) entropy_top_k_ = 0;
   if (entropy_top_k_ > 0) options.record.top_k = entropy_top_k_;
-  candidates_.resize(options.speculators.size());
+  candidates_.resize(options.speculation.drafters.size());
   options.on_step = [this](const StepTrace& step) { round(step); };
 }
 

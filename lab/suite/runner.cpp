@@ -73,7 +73,7 @@ class CellRunner {
         method, prompt, how, options_.cancel, [&](const Result& turn) { cell.add(turn, hash); }, {},
         [&](SequenceOptions& options) {
           drafters.clear();
-          for (const Speculator& s : options.speculators) drafters.emplace_back(s.drafter->name());
+          for (const Speculator& s : options.speculation.drafters) drafters.emplace_back(s.drafter->name());
           options.on_step = [&, log](const StepTrace& round) {
             cell.forecasts.observe(round, costs, drafters);
             if (log != nullptr) log->write(round);

@@ -45,7 +45,7 @@ TraceRound trace_round(const DraftTree& tree) {
 }
 
 void Recorder::attach(SequenceOptions& options) {
-  assert(options.speculators.size() == 1);
+  assert(options.speculation.drafters.size() == 1);
   options.record = wants_;
   options.on_draft = [this](const DraftTree& tree) { capture(tree); };
   options.on_step = [this](const StepTrace& step) { time(step); };

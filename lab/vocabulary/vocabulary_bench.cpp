@@ -85,8 +85,8 @@ VocabularyBench::Answers VocabularyBench::run(const DrafterModel* drafter,
       options.max_tokens = how.max_tokens;
       if (drafter != nullptr) {
         const std::int64_t room = std::ssize(prompts[next]) + how.max_tokens + options.tree_slots;
-        options.speculators.push_back({drafter->make({.context = std::min(model_->context(), room)}),
-                                       std::make_unique<Eagle2Policy>(how.tree)});
+        options.speculation.drafters.push_back({drafter->make({.context = std::min(model_->context(), room)}),
+                                                std::make_unique<Eagle2Policy>(how.tree)});
       }
       // The sequence is not there yet when its callback is made.
       auto holder = std::make_shared<const Sequence*>(nullptr);
@@ -104,14 +104,14 @@ VocabularyBench::Answers VocabularyBench::run(const DrafterModel* drafter,
       const Sequence& s = *r.sequence;
       if (!s.finished()) return false;
       if (s.failure()) std::rethrow_exception(s.failure());
-      const DecodeStatistics& one = s.statistics();
+      const SpeculationStatistics& one = s.statistics();
       answers.tokens[r.index].assign(s.generated().begin(), s.generated().end());
       answers.total.calls += one.calls;
-      answers.total.generated_tokens += one.generated_tokens;
+      answers.generated_tokens += std::ssize(s.generated());
       answers.total.accepted_tokens += one.accepted_tokens;
       answers.total.drafted_tokens += one.drafted_tokens;
       answers.total.verified_tokens += one.verified_tokens;
-      answers.total.decode_ms += one.decode_ms;
+      answers.decode_ms += s.decode_ms();
       answers.total.draft_ms += one.draft_ms;
       answers.total.verify_ms += one.verify_ms;
       answers.total.other_ms += one.other_ms;

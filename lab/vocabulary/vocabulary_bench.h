@@ -56,7 +56,9 @@ class VocabularyBench {
   };
   struct Answers {
     std::vector<std::vector<TokenId>> tokens;  ///< by prompt; empty where it did not end
-    DecodeStatistics total;
+    SpeculationStatistics total;
+    std::int64_t generated_tokens = 0;
+    double decode_ms = 0;
   };
   Answers run(const DrafterModel* drafter, std::span<const std::vector<TokenId>> prompts, const Run& how);
 

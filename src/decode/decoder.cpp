@@ -32,28 +32,22 @@ Decoder::Decoder(Model& target, const Options& options)
   logit_rows_.reserve(kUsualRows);
 }
 
+/// What a step has opened and not committed is given back when it ends, however it does.
+struct Decoder::RollBack {
+  Decoder& decoder;
+  ~RollBack() {
+    decoder.txns_.clear();
+    for (Sequence* s : decoder.drafting_) s->draft().early.reset();
+  }
+};
+
 void Decoder::step(std::span<Sequence* const> sequences) {
   target_.backend().pool.make_way();
   const Stopwatch total(*options_.clock);
-  struct RollBack {
-    Decoder& decoder;
-    ~RollBack() {
-      decoder.txns_.clear();
-      for (Sequence* s : decoder.drafting_) s->draft_.early.reset();
-    }
-  } roll_back{*this};
-  drafting_.clear();
-  reserve(sequences.size());
-  for (Sequence* s : sequences) {
-    if (s->finished() || s->reading()) continue;
-    bool ready = false;
-    guarded(*s, [&] { ready = s->mask_ready(elsewhere_); });
-    if (ready) drafting_.push_back(s);
-  }
+  const RollBack roll_back{*this};
+  choose_drafting(sequences);
   Stopwatch watch(*options_.clock);
-  for (Sequence* s : sequences) {
-    if (!s->finished() && s->reading()) guarded(*s, [&] { round_.relieve(s->draft_); });
-  }
+  relieve(sequences);
   draft(sequences);
   const double draft_ms = watch.restart();
   add_parts(sequences);
@@ -65,16 +59,23 @@ void Decoder::step(std::span<Sequence* const> sequences) {
   run_target();
   StepTimes::Measured times{.forward_ms = watch.restart()};
   verify_trees();
-  for (const Part& part : parts_) {
-    if (part.prompt && part.sequence->score_prompt_) score_prompt(part);
-  }
-  for (const Part& part : parts_) {
-    if (part.prompt && RowTeller::wanted(part.sequence->draft_.speculators, true)) tell_prompt(part);
-  }
+  score_prompts();
   times.logits_ms = std::max(0.0, watch.ms() - told_ms_);
   commit();
   times.other_ms = std::max(0.0, total.ms() - draft_ms - times.forward_ms - times.logits_ms);
   account(draft_ms, times);
+}
+
+/// Those past their prompt, of which a round can begin.
+void Decoder::choose_drafting(std::span<Sequence* const> sequences) {
+  drafting_.clear();
+  reserve(sequences.size());
+  for (Sequence* s : sequences) {
+    if (s->finished() || s->reading()) continue;
+    bool ready = false;
+    guarded(*s, [&] { ready = s->mask_ready(elsewhere_); });
+    if (ready) drafting_.push_back(s);
+  }
 }
 
 /// What all sequences share is allocated before the first of them is touched, and what the rows need, in
@@ -110,24 +111,22 @@ bool Decoder::guarded(Sequence& s, Call&& call) {
 
 // --- Drafting ------------------------------------------------------------------------------------------
 
+/// Of those that are being read: rows that wait for a drafter do not pile up.
+void Decoder::relieve(std::span<Sequence* const> sequences) {
+  for (Sequence* s : sequences) {
+    if (!s->finished() && s->reading()) guarded(*s, [&] { round_.relieve(s->draft()); });
+  }
+}
+
 void Decoder::draft(std::span<Sequence* const> sequences) {
   drafts_.clear();
   const auto reading = static_cast<int>(std::count_if(
       sequences.begin(), sequences.end(), [](const Sequence* s) { return !s->finished() && s->reading(); }));
   const int prompts = coming_prompt_rows(sequences);
-  for (Sequence* s : drafting_) {
-    if (!s->decoding_) {
-      s->decoding_ = true;
-      s->statistics_.prompt_ms = s->watch_.restart();
-    }
-    s->begin_round();
-    s->draft_.info.reading = reading;
-    s->draft_.info.prompt_rows = prompts;
-    drafts_.push_back(&s->draft_);
-  }
+  for (Sequence* s : drafting_) drafts_.push_back(&s->begin_round(reading, prompts));
   round_.draft(drafts_);
   for (Sequence* s : drafting_) {
-    if (s->draft_.failure) fail(*s, s->draft_.failure);
+    if (s->draft().failure) fail(*s, s->draft().failure);
   }
   std::erase_if(drafting_, [](const Sequence* s) { return s->finished(); });
 }
@@ -138,7 +137,7 @@ int Decoder::coming_prompt_rows(std::span<Sequence* const> sequences) const {
   std::int64_t text = 0;
   for (const Sequence* s : sequences) {
     if (s->finished() || !s->reading()) continue;
-    if (unread == 0) text = s->cache_.length();
+    if (unread == 0) text = s->read();
     unread += s->unread();
   }
   return unread == 0 ? 0 : static_cast<int>(std::min<std::int64_t>(unread, prompt_rows(text)));
@@ -149,8 +148,9 @@ int Decoder::prompt_rows(std::int64_t text) const {
   double rows = 0;
   double contexts = 0;  // of all rows
   for (const Sequence* s : drafting_) {
-    rows += s->draft_.tree.size();
-    contexts += static_cast<double>(s->draft_.info.context) * s->draft_.tree.size();
+    const SequenceDraft& draft = s->draft();
+    rows += draft.tree.size();
+    contexts += static_cast<double>(draft.info.context) * draft.tree.size();
   }
   const auto step_ms = [&](double more) {
     const double of_prompt = more * (static_cast<double>(text) + more / 2);
@@ -168,14 +168,17 @@ int Decoder::prompt_rows(std::int64_t text) const {
 /// What the step runs: the drafted trees, then as much of the prompts as it has room for.
 void Decoder::add_parts(std::span<Sequence* const> sequences) {
   parts_.clear();
-  for (Sequence* s : drafting_) parts_.push_back({.sequence = s, .rows = s->draft_.tree.size()});
+  for (Sequence* s : drafting_) parts_.push_back({.sequence = s, .rows = s->draft().tree.size()});
   const auto reads = [](const Sequence* s) { return !s->finished() && s->reading(); };
   const auto first = std::find_if(sequences.begin(), sequences.end(), reads);
-  int left_over = first != sequences.end() ? prompt_rows((*first)->cache_.length()) : 0;
+  int left_over = first != sequences.end() ? prompt_rows((*first)->read()) : 0;
   for (Sequence* s : sequences) {
     if (!reads(s) || left_over == 0) continue;
-    if (kept_ != nullptr && s->reuse_prefix_ && s->cache_.length() == 0) {
-      if (waits_for_another(*s)) continue;
+    if (kept_ != nullptr && s->may_resume()) {
+      const auto first_reads_it = [&](const Part& part) {
+        return part.prompt && s->waits_for(*part.sequence);
+      };
+      if (std::any_of(parts_.begin(), parts_.end(), first_reads_it)) continue;
       if (!guarded(*s, [&] { s->resume_from(*kept_); })) continue;
     }
     if (!guarded(*s, [&] { s->tell_prefill_begins(); })) continue;
@@ -183,18 +186,6 @@ void Decoder::add_parts(std::span<Sequence* const> sequences) {
     parts_.push_back({.sequence = s, .rows = rows, .prompt = true});
     left_over -= rows;
   }
-}
-
-/// Whether a text that is being read in this step has yet to read a page and more of what this one begins
-/// with.
-bool Decoder::waits_for_another(const Sequence& sequence) const {
-  return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
-    if (!part.prompt || !part.sequence->keep_text_ || part.sequence->owner_ != sequence.owner_) return false;
-    const std::span<const TokenId> other = part.sequence->text_;
-    const auto end =
-        std::mismatch(other.begin(), other.end(), sequence.text_.begin(), sequence.text_.end()).first;
-    return end - other.begin() > part.sequence->cache_.length() + kKvPageSlots;
-  });
 }
 
 // --- The target's forward ------------------------------------------------------------------------------
@@ -226,37 +217,26 @@ void Decoder::build_batch() {
 
 /// Opens the part's transaction, and tells the forward which of its rows have been run.
 void Decoder::open(const Part& part) {
-  Sequence& s = *part.sequence;
-  std::optional<EarlyRows>& early = s.draft_.early;
-  if (!part.prompt && early && forward_.add_tree(s.draft_.tree, *early)) {
-    txns_.push_back(std::move(early->txn));
+  SequenceDraft& draft = part.sequence->draft();
+  if (!part.prompt && draft.early && forward_.add_tree(draft.tree, *draft.early)) {
+    txns_.push_back(std::move(draft.early->txn));
     return;
   }
-  early.reset();
-  txns_.push_back(s.cache_.reserve(part.rows));
+  draft.early.reset();
+  txns_.push_back(part.sequence->open(part.rows));
   forward_.add_rows(part.rows);
 }
 
 void Decoder::add_rows(Part& part) {
-  Sequence& s = *part.sequence;
   part.first_row = static_cast<int>(tokens_.size());
-  if (!part.prompt) {
-    s.draft_.tree.append_rows(tokens_, positions_, parents_);
-  } else {
-    for (int i = 0; i < part.rows; ++i) {
-      const std::int64_t position = s.cache_.length() + i;
-      tokens_.push_back(s.text_[static_cast<std::size_t>(position)]);
-      positions_.push_back(static_cast<std::int32_t>(position));
-      parents_.push_back(i == 0 ? -1 : part.first_row + i - 1);
-    }
-  }
+  part.sequence->append_rows(part.rows, tokens_, positions_, parents_);
   batch_sequences_.push_back({.kv = &txns_.back(), .first_row = part.first_row, .rows = part.rows});
 }
 
 void Decoder::collect_tap_layers() {
   tap_layers_.clear();
   for (const Part& part : parts_) {
-    for (const Speculator& speculator : part.sequence->draft_.speculators) {
+    for (const Speculator& speculator : part.sequence->draft().speculation.drafters) {
       tap_layers_.insert(tap_layers_.end(), speculator.tap_layers.begin(), speculator.tap_layers.end());
     }
   }
@@ -323,7 +303,7 @@ void Decoder::verify_trees() {
 /// Of trees whose logits are at hand: what the target thinks of their nodes, for drafters that ask.
 void Decoder::tell_trees(std::size_t begin, std::size_t end) {
   const auto asked = [](const Part& part) {
-    return RowTeller::wanted(part.sequence->draft_.speculators, false);
+    return RowTeller::wanted(part.sequence->draft().speculation.drafters, false);
   };
   if (std::none_of(parts_.begin() + static_cast<std::ptrdiff_t>(begin),
                    parts_.begin() + static_cast<std::ptrdiff_t>(end), asked)) {
@@ -336,7 +316,7 @@ void Decoder::tell_trees(std::size_t begin, std::size_t end) {
     if (failures_[i] || !asked(part)) continue;
     try {
       tell(part, 0, part.rows, logits_.data() + (part.first_row - first_row) * logits_stride_,
-           part.sequence->verdict_.path);
+           part.sequence->verdict().path);
     } catch (...) {
       failures_[i] = std::current_exception();
     }
@@ -348,7 +328,7 @@ void Decoder::tell_trees(std::size_t begin, std::size_t end) {
 /// not computed.
 void Decoder::tell_prompt(const Part& part) {
   const Stopwatch watch(*options_.clock);
-  const bool logits = RowTeller::wants_logits(part.sequence->draft_.speculators, true);
+  const bool logits = RowTeller::wants_logits(part.sequence->draft().speculation.drafters, true);
   for (int from = 0; from < part.rows; from += options_.logit_rows) {
     const int rows = std::min(part.rows - from, options_.logit_rows);
     logit_rows_.resize(static_cast<std::size_t>(rows));
@@ -375,7 +355,7 @@ void Decoder::tell(const Part& part, int from, int rows, const float* logits,
       parents_.begin() + static_cast<std::ptrdiff_t>(first),
       parents_.begin() + static_cast<std::ptrdiff_t>(first + count), told_parents_.begin(),
       [&](std::int32_t parent) { return std::max(parent - static_cast<std::int32_t>(first), -1); });
-  teller_.tell(s.draft_.speculators,
+  teller_.tell(s.draft().speculation.drafters,
                {.tokens = std::span(tokens_).subspan(first, count),
                 .parents = told_parents_,
                 .positions = std::span(positions_).subspan(first, count),
@@ -387,30 +367,35 @@ void Decoder::tell(const Part& part, int from, int rows, const float* logits,
                target_.config().vocab, tapped(), first, target_.backend().pool);
 }
 
+/// What is asked of the prompts' logits.
+void Decoder::score_prompts() {
+  for (const Part& part : parts_) {
+    if (part.prompt && part.sequence->scores_prompt()) score_prompt(part);
+  }
+  for (const Part& part : parts_) {
+    if (part.prompt && RowTeller::wanted(part.sequence->draft().speculation.drafters, true))
+      tell_prompt(part);
+  }
+}
+
 /// Log-probabilities of the tokens behind the part's rows, as many as the logits' buffer is meant for at a
-/// time. A text that is read again has some already.
+/// time.
 void Decoder::score_prompt(const Part& part) {
   Sequence& s = *part.sequence;
-  std::vector<TokenLogprobs>& scores = s.prompt_logprobs_;
-  const std::int64_t first = s.cache_.length();
-  const std::int64_t end = std::min(first + part.rows, static_cast<std::int64_t>(s.prompt_size_) - 1);
-  while (std::ssize(scores) < end) {
-    const std::int64_t begin = std::ssize(scores);
-    const auto rows = static_cast<std::size_t>(std::min<std::int64_t>(end - begin, options_.logit_rows));
+  while (const int count = s.open_scores(part.rows, options_.logit_rows)) {
+    const auto rows = static_cast<std::size_t>(count);
+    const std::size_t begin = s.prompt_logprobs().size() - rows;
     logit_rows_.resize(rows);
     std::iota(logit_rows_.begin(), logit_rows_.end(),
-              static_cast<std::int32_t>(part.first_row + begin - first));
+              part.first_row + static_cast<std::int32_t>(static_cast<std::int64_t>(begin) - s.read()));
     compute_logits();
-    scores.resize(static_cast<std::size_t>(begin) + rows);
     std::atomic<std::size_t> next{0};
     std::atomic<bool> failed{false};
     target_.backend().pool.run([&](Team&) {
       for (std::size_t i; (i = next.fetch_add(1)) < rows;) {
         try {
-          const std::size_t at = static_cast<std::size_t>(begin) + i;
-          const auto row = logits_.span().subspan(i * static_cast<std::size_t>(logits_stride_),
-                                                  static_cast<std::size_t>(s.vocab_));
-          scores[at] = logprobs(row, s.text_[at + 1], s.logprobs_);
+          s.score_prompt(begin + i, logits_.span().subspan(i * static_cast<std::size_t>(logits_stride_),
+                                                           static_cast<std::size_t>(target_.config().vocab)));
         } catch (...) {
           if (!failed.exchange(true)) s.fail(std::current_exception());
         }
@@ -430,7 +415,7 @@ void Decoder::compute_logits() {
 
 void Decoder::commit() {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    if (parts_[i].sequence->finish_ == FinishReason::Error) continue;
+    if (parts_[i].sequence->failed()) continue;
     guarded(*parts_[i].sequence, [&] {
       if (parts_[i].prompt) {
         commit_prompt(parts_[i], txns_[i]);
@@ -446,20 +431,12 @@ void Decoder::commit_prompt(const Part& part, KvTxn& txn) {
   const std::int64_t first = txn.base();
   txn.commit_all();
   path_rows_.resize(static_cast<std::size_t>(part.rows));
-  for (int i = 0; i < part.rows; ++i) path_rows_[static_cast<std::size_t>(i)] = part.first_row + i;
-  const auto begin = static_cast<std::size_t>(first);
-  const auto count = static_cast<std::size_t>(part.rows);
-  sync_drafters(s,
-                {.tokens = std::span(s.text_).subspan(begin, count),
-                 .first_position = first,
-                 .next = s.text_[begin + count]},
-                path_rows_);
+  std::iota(path_rows_.begin(), path_rows_.end(), part.first_row);
+  sync_drafters(s, s.rows_of_text(first, part.rows), path_rows_);
   // Whole pages, which need not be copied when the text goes on.
   const auto pages = [](std::int64_t tokens) { return tokens / kKvPageSlots * kKvPageSlots; };
-  if (pages(s.cache_.length()) > pages(first)) keep(s, pages(s.cache_.length()));
-  if (s.on_prefill_ && !s.decoding_)
-    s.on_prefill_(s.cache_.length(), static_cast<std::int64_t>(s.prompt_size_));
-  if (s.limit_ == 0 && !s.reading()) s.finish(FinishReason::Length);
+  if (pages(s.read()) > pages(first)) keep(s, pages(s.read()));
+  s.take_prompt();
 }
 
 void Decoder::commit_tree(const Part& part, KvTxn& txn) {
@@ -468,22 +445,19 @@ void Decoder::commit_tree(const Part& part, KvTxn& txn) {
   path_rows_.clear();
   path_tokens_.clear();
   path_slots_.clear();
-  for (const std::int32_t node : s.verdict_.path) {
+  for (const std::int32_t node : s.verdict().path) {
     const std::int32_t row = part.first_row + node;
     path_slots_.push_back(forward_.offsets()[static_cast<std::size_t>(row)]);
     path_rows_.push_back(row);
-    path_tokens_.push_back(s.draft_.tree.tokens()[static_cast<std::size_t>(node)]);
+    path_tokens_.push_back(tokens_[static_cast<std::size_t>(row)]);
   }
   txn.commit(path_slots_);
-  sync_drafters(s, {.tokens = path_tokens_, .first_position = first, .next = s.verdict_.next}, path_rows_);
-  ++s.statistics_.calls;
-  s.statistics_.verified_tokens += part.rows;
-  s.statistics_.drafted_tokens += s.draft_.drafted;
-  s.emit_verdict();
+  sync_drafters(s, {.tokens = path_tokens_, .first_position = first, .next = s.verdict().next}, path_rows_);
+  s.take_verdict();
 }
 
 void Decoder::retire(const Sequence& s) {
-  if (s.finish_ != FinishReason::Error) keep(s, std::min(s.cache_.length(), std::ssize(s.text_)));
+  if (!s.failed()) keep(s, std::min(s.read(), std::ssize(s.tokens())));
 }
 
 void Decoder::suspend(Sequence& s) {
@@ -499,7 +473,7 @@ void Decoder::keep(const Sequence& s, std::int64_t tokens) {
 }
 
 void Decoder::sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<const std::int32_t> batch_rows) {
-  for (Speculator& speculator : s.draft_.speculators) {
+  for (Speculator& speculator : s.draft().speculation.drafters) {
     AcceptedRows mine = rows;
     mine.teaches_all = s.teaches_all();
     const std::span<const int> layers = speculator.tap_layers;
@@ -522,12 +496,12 @@ StepRows Decoder::count_rows() const {
   for (const Part& part : parts_) {
     const double count = part.rows;
     if (part.prompt) {
-      const auto end = static_cast<double>(part.sequence->cache_.length());
+      const auto end = static_cast<double>(part.sequence->read());
       rows.prompts += count;
       rows.prompt_context += count * (end - count / 2);
     } else {
       rows.trees += count;
-      rows.tree_context += count * static_cast<double>(part.sequence->draft_.info.context);
+      rows.tree_context += count * static_cast<double>(part.sequence->draft().info.context);
     }
   }
   if (rows.trees > 0) rows.tree_context /= rows.trees;
@@ -541,38 +515,36 @@ void Decoder::account(double draft_ms, StepTimes::Measured step) {
   step.experts = static_cast<double>(target_.woken_experts());
   // Rows that drafting had begun, and prompts whose logits were asked for, say nothing about those of others.
   const bool usual = std::none_of(parts_.begin(), parts_.end(), [](const Part& part) {
-    if (!part.prompt) return part.sequence->draft_.early.has_value();
-    return part.sequence->score_prompt_ || RowTeller::wants_logits(part.sequence->draft_.speculators, true);
+    if (!part.prompt) return part.sequence->draft().early.has_value();
+    return part.sequence->scores_prompt() ||
+           RowTeller::wants_logits(part.sequence->draft().speculation.drafters, true);
   });
   double other_ms = step.other_ms / static_cast<double>(parts_.size());
   if (rows.prompts > 0) other_ms = std::min(other_ms, costs_.other_ms());  // the prompts' is much of it
   if (usual) times_.observe(rows, step);
   std::int64_t drafters = 0;
-  for (const Sequence* s : drafting_) drafters += s->draft_.speculators.empty() ? 0 : 1;
+  for (const Sequence* s : drafting_) drafters += s->drafts() ? 1 : 0;
   drafts_.clear();
   traces_.clear();
   for (const Part& part : parts_) {
     if (part.prompt) continue;
     Sequence& s = *part.sequence;
-    SequenceDraft& draft = s.draft_;
-    traces_.push_back({.tree = &draft.tree,
-                       .path = s.verdict_.path,
-                       .next = s.verdict_.next,
-                       .drafted = draft.drafted,
-                       .batch_rows = static_cast<std::int32_t>(tokens_.size()),
-                       .context = draft.info.context,
-                       .draft_ms = draft.speculators.empty() ? 0.0 : draft_ms / static_cast<double>(drafters),
-                       .classify_ms = draft.classify_ms,
-                       .verify_ms = verify_ms * static_cast<double>(part.rows) / rows.trees,
-                       .other_ms = other_ms,
-                       .step_ms = step.forward_ms + step.logits_ms,
-                       .forecast = draft.forecast});
-    const StepTrace& trace = traces_.back();
-    s.statistics_.draft_ms += trace.draft_ms;
-    s.statistics_.classify_ms += trace.classify_ms;
-    s.statistics_.verify_ms += trace.verify_ms;
-    s.statistics_.other_ms += trace.other_ms;
-    draft.failure = s.failure_;
+    SequenceDraft& draft = s.draft();
+    StepTrace& trace = traces_.emplace_back();
+    trace.next = s.verdict().next;
+    trace.drafted = draft.drafted;
+    trace.batch_rows = std::ssize(tokens_);
+    trace.draft_ms = s.drafts() ? draft_ms / static_cast<double>(drafters) : 0.0;
+    trace.verify_ms = verify_ms * static_cast<double>(part.rows) / rows.trees;
+    trace.other_ms = other_ms;
+    trace.tree = &draft.tree;
+    trace.path = s.verdict().path;
+    trace.context = draft.info.context;
+    trace.classify_ms = draft.classify_ms;
+    trace.step_ms = step.forward_ms + step.logits_ms;
+    trace.forecast = draft.forecast;
+    s.count_times(trace);
+    draft.failure = s.failure();
     drafts_.push_back(&draft);
   }
   round_.observe(drafts_, traces_);
@@ -581,8 +553,8 @@ void Decoder::account(double draft_ms, StepTimes::Measured step) {
     if (part.prompt) continue;
     Sequence& s = *part.sequence;
     const StepTrace& trace = traces_[at++];
-    if (s.draft_.failure && !s.failure_) s.fail(s.draft_.failure);
-    if (s.finish_ != FinishReason::Error && s.on_step_) guarded(s, [&] { s.on_step_(trace); });
+    if (s.draft().failure) s.fail(s.draft().failure);
+    if (!s.failed()) guarded(s, [&] { s.tell_step(trace); });
   }
 }
 

@@ -71,15 +71,18 @@ class Decoder {
     bool prompt = false;
   };
 
+  struct RollBack;
+
   template <class Call>
   static bool guarded(Sequence& sequence, Call&& call);
   void reserve(std::size_t sequences);
   void fail(Sequence& sequence, const std::exception_ptr& why) const;
+  void choose_drafting(std::span<Sequence* const> sequences);
+  void relieve(std::span<Sequence* const> sequences);
   void draft(std::span<Sequence* const> sequences);
   int coming_prompt_rows(std::span<Sequence* const> sequences) const;
   int prompt_rows(std::int64_t text) const;  ///< for one of which so much is read
   void add_parts(std::span<Sequence* const> sequences);
-  bool waits_for_another(const Sequence& sequence) const;
   void keep(const Sequence& sequence, std::int64_t tokens);
   void build_batch();
   void open(const Part& part);
@@ -88,6 +91,7 @@ class Decoder {
   void collect_taps();
   void run_target();
   void verify_trees();
+  void score_prompts();
   void score_prompt(const Part& part);
   void tell_trees(std::size_t begin, std::size_t end);
   void tell_prompt(const Part& part);

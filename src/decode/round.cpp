@@ -22,12 +22,8 @@ bool guarded(SequenceDraft& draft, Call&& call) {
   }
 }
 
-bool failed(const SequenceDraft* draft) {
-  return draft->failure != nullptr;
-}
-
 int turn_of(const SequenceDraft& draft, std::size_t speculator) {
-  const int turn = draft.speculators[speculator].turn;
+  const int turn = draft.speculation.drafters[speculator].turn;
   return turn < 0 ? static_cast<int>(speculator) : turn;
 }
 
@@ -45,41 +41,44 @@ int turn_of(const SequenceDraft& draft, std::size_t speculator) {
 
 /// What all sequences share is allocated before the first of them is touched.
 void Round::reserve(std::size_t drafts) {
-  for (auto* some : {&batch_, &growing_, &level_, &active_}) some->reserve(drafts);
+  for (auto* some : {&batch_, &growing_, &level_, &active_, &observed_}) some->reserve(drafts);
   jobs_.reserve(drafts);
   members_.reserve(drafts);
+  if (seats_.size() < drafts) seats_.resize(drafts);
 }
 
 void Round::draft(std::span<SequenceDraft* const> drafts) {
   reserve(drafts.size());
-  batch_.assign(drafts.begin(), drafts.end());
+  batch_.clear();
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    seats_[i].draft = drafts[i];
+    batch_.push_back(&seats_[i]);
+  }
   begin();
   int turns = 0;
-  for (const SequenceDraft* d : batch_) {
-    if (!d->speculators.empty()) turns = std::max(turns, turn_of(*d, d->speculators.size() - 1) + 1);
+  for (const SequenceDraft* d : drafts) {
+    const std::size_t count = d->speculation.drafters.size();
+    if (count > 0) turns = std::max(turns, turn_of(*d, count - 1) + 1);
   }
   for (int turn = 0; turn < turns; ++turn) draft_in_turn(turn);
-  for (SequenceDraft* d : batch_) merge(*d);
+  for (Seat* seat : batch_) merge(*seat);
   for_controllers(batch_, [](RoundController& controller, std::span<RoundMember* const> members) {
     controller.cut(members);
   });
-  for (SequenceDraft* d : batch_) cut(*d);
+  for (Seat* seat : batch_) cut(*seat);
 }
 
 /// Calls for the members of every controller.
 template <class Call>
-void Round::for_controllers(std::span<SequenceDraft* const> drafts, Call&& call) {
-  for (std::size_t first = 0; first < drafts.size(); ++first) {
-    RoundController* const controller = drafts[first]->controller.get();
-    const auto same = [&](const SequenceDraft* d) { return d->controller.get() == controller; };
-    if (controller == nullptr || failed(drafts[first])) continue;
-    if (std::any_of(drafts.begin(), drafts.begin() + static_cast<std::ptrdiff_t>(first),
-                    [&](const SequenceDraft* d) { return same(d) && !failed(d); })) {
-      continue;
-    }
+void Round::for_controllers(std::span<Seat* const> seats, Call&& call) {
+  for (std::size_t first = 0; first < seats.size(); ++first) {
+    RoundController* const controller = seats[first]->draft->speculation.steering.controller.get();
+    const auto counts = [&](const Seat* seat) { return seat->controller() == controller && !seat->failed(); };
+    if (controller == nullptr || seats[first]->failed()) continue;
+    if (std::any_of(seats.begin(), seats.begin() + static_cast<std::ptrdiff_t>(first), counts)) continue;
     members_.clear();
-    for (SequenceDraft* d : drafts) {
-      if (same(d) && !failed(d)) members_.push_back(&d->member_);
+    for (Seat* seat : seats) {
+      if (counts(seat)) members_.push_back(&seat->member);
     }
     try {
       call(*controller, std::span<RoundMember* const>(members_));
@@ -90,119 +89,121 @@ void Round::for_controllers(std::span<SequenceDraft* const> drafts, Call&& call)
 }
 
 void Round::fail_all(const RoundController* controller, const std::exception_ptr& why) {
-  for (SequenceDraft* d : batch_) {
-    if (d->controller.get() == controller && !failed(d)) d->failure = why;
+  for (Seat* seat : batch_) {
+    if (seat->controller() == controller && !seat->failed()) seat->draft->failure = why;
   }
 }
 
 /// Tells everybody about the batch that the round is part of.
 void Round::begin() {
-  for (SequenceDraft* d : batch_) {
-    d->failure = nullptr;
-    d->info.costs = &costs_;
-    d->info.clock = &clock_;
-    d->forecast = {};
-    RoundMember& member = d->member_;
-    member.text = d->text.get();
-    member.info = d->info;
+  for (Seat* seat : batch_) {
+    SequenceDraft& d = *seat->draft;
+    d.failure = nullptr;
+    d.info.costs = &costs_;
+    d.info.clock = &clock_;
+    d.forecast = {};
+    RoundMember& member = seat->member;
+    member.text = d.speculation.steering.text.get();
+    member.info = d.info;
     member.drafters.clear();
     member.kept.clear();
     member.forecast = {};
-    d->tree.reset(d->tokens.back(), d->info.context);
-    d->drafted = 0;
-    d->classify_ms = 0;
-    d->early.reset();
-    guarded(*d, [&] {
-      member.sampled = d->draws();
-      for (Speculator& with : d->speculators) begin_speculator(*d, with);
+    d.tree.reset(d.tokens.back(), d.info.context);
+    d.drafted = 0;
+    d.classify_ms = 0;
+    d.early.reset();
+    guarded(d, [&] {
+      member.sampled = d.draws();
+      for (Speculator& with : d.speculation.drafters) begin_speculator(*seat, with);
     });
   }
   for_controllers(batch_, [&](RoundController& controller, std::span<RoundMember* const> members) {
     // Of the others no more than their roots is known so far.
-    const auto others = std::count_if(batch_.begin(), batch_.end(), [&](const SequenceDraft* d) {
-      return d->controller.get() != &controller;
-    });
+    const auto others = std::count_if(batch_.begin(), batch_.end(),
+                                      [&](const Seat* seat) { return seat->controller() != &controller; });
     controller.begin(members, static_cast<int>(others));
   });
 }
 
 // --- One drafter of every sequence -----------------------------------------------------------------------
 
-DraftCosts& Round::costs_of(const Speculator& with) {
-  return costs_.drafter(with.name.empty() ? with.drafter->name() : std::string_view(with.name));
+/// Looked up once: the entry stays where it is.
+DraftCosts& Round::costs_of(Speculator& with) {
+  if (with.costs == nullptr) with.costs = &costs_.drafter(with.cost_name());
+  return *with.costs;
 }
 
 void Round::draft_in_turn(int turn) {
   active_.clear();
-  for (SequenceDraft* d : batch_) {
-    if (failed(d) || d->info.room < 1 || d->info.max_depth < 1) continue;
-    for (std::size_t i = 0; i < d->speculators.size(); ++i) {
-      if (turn_of(*d, i) != turn) continue;
-      d->drafting_ = &d->speculators[i];
-      d->member_.drafter = i;
-      d->member_.tree = &d->drafting_->tree;
-      active_.push_back(d);
+  for (Seat* seat : batch_) {
+    SequenceDraft& d = *seat->draft;
+    if (seat->failed() || d.info.room < 1 || d.info.max_depth < 1) continue;
+    std::vector<Speculator>& drafters = d.speculation.drafters;
+    for (std::size_t i = 0; i < drafters.size(); ++i) {
+      if (turn_of(d, i) != turn) continue;
+      seat->drafting = &drafters[i];
+      seat->member.drafter = i;
+      seat->member.tree = &drafters[i].tree;
+      active_.push_back(seat);
     }
   }
   growing_ = active_;
   for (int level = 0; !growing_.empty(); ++level) grow_level(level);
   level_.clear();
-  for (SequenceDraft* d : active_) {
-    if (!d->drafting_->aborted) level_.push_back(d);
+  for (Seat* seat : active_) {
+    if (!seat->drafting->aborted) level_.push_back(seat);
   }
   for_controllers(level_, [](RoundController& controller, std::span<RoundMember* const> members) {
     controller.drafted(members);
   });
-  for (SequenceDraft* d : active_) {
-    guarded(*d, [&] { end_speculator(*d); });
-    guarded(*d, [&] { d->drafting_->drafter->end_round(); });
+  for (Seat* seat : active_) {
+    guarded(*seat->draft, [&] { end_speculator(*seat); });
+    guarded(*seat->draft, [&] { seat->drafting->drafter->end_round(); });
   }
 }
 
-void Round::begin_speculator(SequenceDraft& draft, Speculator& with) {
+void Round::begin_speculator(Seat& seat, Speculator& with) {
+  const SequenceDraft& draft = *seat.draft;
   with.tree.reset(draft.tokens.back(), draft.info.context);
   with.aborted = false;
-  with.costs = &costs_of(with);
   with.rows = static_cast<int>(with.drafter->root_rows());
   with.group = with.alone ? with.drafter.get() : with.drafter->group();
   RoundInfo info = draft.info;
   info.drafter = with.drafter->traits();
   info.behind = with.rows;
-  info.draft_costs = with.costs;
+  info.draft_costs = &costs_of(with);
   if (draft.sampled && info.drafter.has_probabilities) with.tree.set_sampled(draft.vocab);
   if (with.policy) {
     if (std::exchange(with.begun, true)) with.policy->abandoned();
     with.policy->begin(info);
   }
-  draft.member_.drafters.push_back(info);
+  seat.member.drafters.push_back(info);
 }
 
 /// For the next level: its policy's, or the one that the controller has planned.
-void Round::ask_frontier(SequenceDraft& draft) {
-  Speculator& with = *draft.drafting_;
-  assert((with.policy || draft.controller) && "somebody steers a drafter");
+void Round::ask_frontier(Seat& seat) {
+  const Speculator& with = *seat.drafting;
+  assert((with.policy || seat.controller() != nullptr) && "somebody steers a drafter");
   if (with.policy == nullptr) return;
-  draft.member_.frontier.clear();
-  with.policy->next_frontier(with.tree, draft.member_.frontier);
+  seat.member.frontier.clear();
+  with.policy->next_frontier(with.tree, seat.member.frontier);
 }
 
 void Round::grow_level(int level) {
-  for (SequenceDraft* d : growing_) d->member_.frontier.clear();
+  for (Seat* seat : growing_) seat->member.frontier.clear();
   for_controllers(growing_, [&](RoundController& controller, std::span<RoundMember* const> members) {
     controller.plan(level, members);
   });
   level_.clear();
-  for (SequenceDraft* d : growing_) {
-    Speculator& with = *d->drafting_;
-    d->size_before_level_ = with.tree.size();
-    if (!failed(d)) guarded(*d, [&] { ask_frontier(*d); });
-    if (!failed(d) && !d->member_.frontier.empty()) level_.push_back(d);
+  for (Seat* seat : growing_) {
+    seat->size_before_level = seat->drafting->tree.size();
+    if (!seat->failed()) guarded(*seat->draft, [&] { ask_frontier(*seat); });
+    if (!seat->failed() && !seat->member.frontier.empty()) level_.push_back(seat);
   }
   // Drafters that share weights run as one batch.
-  const auto group = [](const SequenceDraft* d) { return d->drafting_->group; };
-  std::sort(level_.begin(), level_.end(), [&](const SequenceDraft* a, const SequenceDraft* b) {
-    return std::less<>{}(group(a), group(b));
-  });
+  const auto group = [](const Seat* seat) { return seat->drafting->group; };
+  std::sort(level_.begin(), level_.end(),
+            [&](const Seat* a, const Seat* b) { return std::less<>{}(group(a), group(b)); });
   for (std::size_t begin = 0; begin < level_.size();) {
     std::size_t end = begin + 1;
     while (end < level_.size() && group(level_[end]) == group(level_[begin])) ++end;
@@ -210,15 +211,16 @@ void Round::grow_level(int level) {
     begin = end;
   }
   // Who added nothing has nothing more to say.
-  std::erase_if(growing_, [](const SequenceDraft* d) {
-    const Speculator& with = *d->drafting_;
-    return failed(d) || with.aborted || with.tree.size() == d->size_before_level_;
+  std::erase_if(growing_, [](const Seat* seat) {
+    const Speculator& with = *seat->drafting;
+    return seat->failed() || with.aborted || with.tree.size() == seat->size_before_level;
   });
 }
 
-void Round::add_job(SequenceDraft& draft) {
-  Speculator& with = *draft.drafting_;
-  const RoundMember& member = draft.member_;
+void Round::add_job(Seat& seat) {
+  const SequenceDraft& draft = *seat.draft;
+  Speculator& with = *seat.drafting;
+  const RoundMember& member = seat.member;
   const TreePolicy* const policy = with.policy.get();
   const int width = policy ? policy->width() : member.width;
   jobs_.push_back({.drafter = with.drafter.get(),
@@ -255,7 +257,7 @@ void Round::catch_up(Speculator& with) {
 }
 
 void Round::relieve(SequenceDraft& draft) {
-  for (Speculator& with : draft.speculators) {
+  for (Speculator& with : draft.speculation.drafters) {
     const TextRows* const rows = with.drafter->text_rows();
     while (rows != nullptr && rows->crowded() && run_chunk(with)) {
     }
@@ -265,14 +267,14 @@ void Round::relieve(SequenceDraft& draft) {
 /// One level of drafters that run together. One that throws alone fails its sequence. Of several nobody knows
 /// which it was, nor what the others' states are worth in this round: they draft nothing more in it, and
 /// apart from now on.
-void Round::expand(std::span<SequenceDraft*> group, int level) {
+void Round::expand(std::span<Seat*> group, int level) {
   jobs_.clear();
   int rows = 0;
-  for (SequenceDraft* d : group) {
-    if (level == 0 && !guarded(*d, [&] { catch_up(*d->drafting_); })) continue;
-    if (!guarded(*d, [&] { add_job(*d); })) continue;
-    group[jobs_.size() - 1] = d;
-    rows += level == 0 ? d->drafting_->rows : static_cast<int>(d->member_.frontier.size());
+  for (Seat* seat : group) {
+    if (level == 0 && !guarded(*seat->draft, [&] { catch_up(*seat->drafting); })) continue;
+    if (!guarded(*seat->draft, [&] { add_job(*seat); })) continue;
+    group[jobs_.size() - 1] = seat;
+    rows += level == 0 ? seat->drafting->rows : static_cast<int>(seat->member.frontier.size());
   }
   group = group.first(jobs_.size());
   if (group.empty()) return;
@@ -280,21 +282,22 @@ void Round::expand(std::span<SequenceDraft*> group, int level) {
   try {
     jobs_.front().drafter->expand_many(jobs_);
   } catch (...) {
-    for (SequenceDraft* d : group) {
-      if (group.size() == 1) d->failure = std::current_exception();
-      Speculator& with = *d->drafting_;
+    for (Seat* seat : group) {
+      SequenceDraft& draft = *seat->draft;
+      if (group.size() == 1) draft.failure = std::current_exception();
+      Speculator& with = *seat->drafting;
       with.alone = with.aborted = true;
-      with.tree.reset(d->tokens.back(), d->info.context);
+      with.tree.reset(draft.tokens.back(), draft.info.context);
     }
     return;
   }
   const double ms = watch.ms();
-  group.front()->drafting_->costs->observe(level, rows, ms);
+  group.front()->drafting->costs->observe(level, rows, ms);
   for (std::size_t i = 0; i < group.size(); ++i) {
-    assert(only_asked(*jobs_[i].tree, group[i]->size_before_level_, jobs_[i].frontier,
+    assert(only_asked(*jobs_[i].tree, group[i]->size_before_level, jobs_[i].frontier,
                       jobs_[i].options.max_nodes) &&
            "a drafter adds what it was asked for");
-    guarded(*group[i], [&] { prune_illegal(*group[i], *jobs_[i].tree); });
+    guarded(*group[i]->draft, [&] { prune_illegal(*group[i]->draft, *jobs_[i].tree); });
   }
 }
 
@@ -305,9 +308,10 @@ void Round::prune_illegal(SequenceDraft& draft, DraftTree& tree) {
   if (draft.masks != nullptr) draft.masks->prune(tree);
 }
 
-void Round::end_speculator(SequenceDraft& draft) {
-  Speculator& with = *draft.drafting_;
-  if (failed(&draft) || with.aborted) return;
+void Round::end_speculator(Seat& seat) {
+  SequenceDraft& draft = *seat.draft;
+  Speculator& with = *seat.drafting;
+  if (seat.failed() || with.aborted) return;
   draft.drafted += with.tree.size() - 1;
   if (draft.on_draft) draft.on_draft(with.tree);
   if (with.policy) {
@@ -315,7 +319,7 @@ void Round::end_speculator(SequenceDraft& draft) {
     draft.classify_ms += with.policy->classify_ms();
     if (!draft.forecast.says_something()) draft.forecast = with.policy->forecast();
   } else {
-    draft.reranker_.keep_best(with.tree, static_cast<std::size_t>(draft.info.room));
+    seat.reranker.keep_best(with.tree, static_cast<std::size_t>(draft.info.room));
   }
   with.tree.limit_depth(draft.info.max_depth);
   if (with.tree.size() > draft.info.room + 1) with.tree.truncate(draft.info.room + 1);
@@ -324,41 +328,58 @@ void Round::end_speculator(SequenceDraft& draft) {
 
 // --- One tree of a sequence's drafts ---------------------------------------------------------------------
 
-void Round::merge(SequenceDraft& draft) {
-  if (failed(&draft) || draft.speculators.empty()) return;
+void Round::merge(Seat& seat) {
+  SequenceDraft& draft = *seat.draft;
+  std::vector<Speculator>& drafters = draft.speculation.drafters;
+  if (seat.failed() || drafters.empty()) return;
   guarded(draft, [&] {
-    std::swap(draft.tree, draft.speculators.front().tree);
-    for (std::size_t i = 1; i < draft.speculators.size(); ++i) draft.tree.graft(draft.speculators[i].tree);
+    std::swap(draft.tree, drafters.front().tree);
+    for (std::size_t i = 1; i < drafters.size(); ++i) draft.tree.graft(drafters[i].tree);
   });
-  draft.member_.tree = &draft.tree;
+  seat.member.tree = &draft.tree;
 }
 
-void Round::cut(SequenceDraft& draft) {
-  if (failed(&draft) || draft.speculators.empty()) return;
-  if (draft.controller && draft.member_.forecast.says_something()) draft.forecast = draft.member_.forecast;
+void Round::cut(Seat& seat) {
+  SequenceDraft& draft = *seat.draft;
+  const Speculation& speculation = draft.speculation;
+  if (seat.failed() || speculation.drafters.empty()) return;
+  if (seat.controller() != nullptr && seat.member.forecast.says_something()) {
+    draft.forecast = seat.member.forecast;
+  }
   int nodes = draft.info.room;
-  if (draft.tree_nodes > 0 && draft.speculators.size() > 1) nodes = std::min(nodes, draft.tree_nodes);
+  const int merged = speculation.steering.tree_nodes;
+  if (merged > 0 && speculation.drafters.size() > 1) nodes = std::min(nodes, merged);
   guarded(draft, [&] {
-    if (!draft.member_.kept.empty()) draft.tree.select(draft.member_.kept);
-    draft.reranker_.keep_best(draft.tree, static_cast<std::size_t>(nodes));
+    if (!seat.member.kept.empty()) draft.tree.select(seat.member.kept);
+    seat.reranker.keep_best(draft.tree, static_cast<std::size_t>(nodes));
   });
 }
 
 // --- What came of it -------------------------------------------------------------------------------------
 
+Round::Seat& Round::seat_of(const SequenceDraft& draft) const {
+  const auto found =
+      std::find_if(batch_.begin(), batch_.end(), [&](const Seat* seat) { return seat->draft == &draft; });
+  assert(found != batch_.end() && "what is observed has been drafted");
+  return **found;
+}
+
 void Round::observe(std::span<SequenceDraft* const> drafts, std::span<const StepTrace> traces) {
+  observed_.clear();
   for (std::size_t i = 0; i < drafts.size(); ++i) {
     SequenceDraft& draft = *drafts[i];
-    draft.member_.trace = &traces[i];
-    if (failed(&draft)) continue;
+    Seat& seat = seat_of(draft);
+    observed_.push_back(&seat);
+    seat.member.trace = &traces[i];
+    if (seat.failed()) continue;
     guarded(draft, [&] {
-      for (Speculator& with : draft.speculators) {
+      for (Speculator& with : draft.speculation.drafters) {
         with.begun = false;
         if (with.policy) with.policy->observe(traces[i]);
       }
     });
   }
-  for_controllers(drafts, [](RoundController& controller, std::span<RoundMember* const> members) {
+  for_controllers(observed_, [](RoundController& controller, std::span<RoundMember* const> members) {
     controller.observe(members);
   });
 }

@@ -2,54 +2,27 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "cost/cost.h"
+#include "decode/speculation.h"
 #include "draft/common/mask_tree.h"
-#include "draft/drafter.h"
-#include "policy/policy.h"
 #include "policy/round_controller.h"
 #include "tree/node_wants.h"
 #include "tree/rerank.h"
 
 namespace augur {
 
-/// A drafter of a sequence and the policy that shapes its trees.
-struct Speculator {
-  std::unique_ptr<Drafter> drafter;
-  std::unique_ptr<TreePolicy> policy;     ///< null: the sequence's controller steers it
-  std::string name = {};                  ///< whose costs its drafting has; empty: the drafter's
-  DraftTree tree = {};                    ///< of this round, until it becomes part of the sequence's
-  std::span<const int> tap_layers = {};   ///< Drafter::tap_layers(), from when the sequence is made
-  std::optional<TargetWants> wants = {};  ///< Drafter::target_wants(), from then, too
-  /// When it drafts in a round: in a batch those of one turn do so together. Rising in a sequence, in which
-  /// no two have the same; -1: its place in the sequence.
-  int turn = -1;
-  bool alone = false;  ///< it no longer shares batches: one that it was in has failed
-
-  // Of this round.
-  DraftCosts* costs = nullptr;  ///< what its drafting is charged to
-  int rows = 1;                 ///< Drafter::root_rows(): what its first level runs
-  const void* group = nullptr;  ///< Drafter::group(), or itself
-  bool aborted = false;         ///< what it has drafted is lost
-  bool begun = false;           ///< its policy's last round has yet to be observed
-};
-
 /// What one sequence brings to the rounds of a batch, and what the round in flight has made of it.
 struct SequenceDraft {
   // For all rounds:
-  std::vector<Speculator> speculators;
-  std::shared_ptr<RoundController> controller;  ///< null: the best nodes by score stay
-  std::unique_ptr<ControlledText> text;         ///< the controller's
-  int tree_nodes = 0;  ///< nodes beside the root that a tree of several drafters may have; 0: all
-  NodeWants record;    ///< recorded in the trees about expanded nodes, beside what the policies ask for
+  Speculation speculation;
+  NodeWants record;      ///< recorded in the trees about expanded nodes, beside what the policies ask for
   std::function<void(const DraftTree&)> on_draft;  ///< SequenceOptions::on_draft
-  bool coupled = false;                            ///< ExpandOptions::coupled
+  bool coupled = false;  ///< ExpandOptions::coupled
   bool sampled = false;  ///< drafters with a law draw their candidates, from rows of `vocab` probabilities
   std::int32_t vocab = 0;
   Sampler* sampler = nullptr;       ///< the sequence's
@@ -69,14 +42,7 @@ struct SequenceDraft {
   std::exception_ptr failure;      ///< what was thrown for this sequence; its tree is worthless then
 
   /// Whether its drafters do have laws to draw from.
-  bool draws() const { return sampled && speculators.front().drafter->traits().has_probabilities; }
-
- private:
-  friend class Round;
-  RoundMember member_;
-  Reranker reranker_;
-  Speculator* drafting_ = nullptr;  ///< whose turn it is
-  std::int32_t size_before_level_ = 0;
+  bool draws() const { return sampled && speculation.drafters.front().drafter->traits().has_probabilities; }
 };
 
 /// Drafting for a batch: every drafter of every sequence grows a tree of its own as its policy says, drafters
@@ -102,33 +68,48 @@ class Round {
   void observe(std::span<SequenceDraft* const> drafts, std::span<const StepTrace> traces);
 
  private:
+  /// One of the sequences of the round in flight.
+  struct Seat {
+    SequenceDraft* draft = nullptr;
+    RoundMember member;              ///< as its controller sees it
+    Speculator* drafting = nullptr;  ///< whose turn it is
+    std::int32_t size_before_level = 0;
+    Reranker reranker;
+
+    bool failed() const { return draft->failure != nullptr; }
+    const RoundController* controller() const { return draft->speculation.steering.controller.get(); }
+  };
+
   void reserve(std::size_t drafts);
   void begin();
   void draft_in_turn(int turn);
-  void begin_speculator(SequenceDraft& draft, Speculator& with);
+  void begin_speculator(Seat& seat, Speculator& with);
   void grow_level(int level);
-  static void ask_frontier(SequenceDraft& draft);
-  void add_job(SequenceDraft& draft);
-  DraftCosts& costs_of(const Speculator& with);
+  static void ask_frontier(Seat& seat);
+  void add_job(Seat& seat);
+  DraftCosts& costs_of(Speculator& with);
   bool run_chunk(Speculator& with);
   void catch_up(Speculator& with);
-  void expand(std::span<SequenceDraft*> group, int level);
+  void expand(std::span<Seat*> group, int level);
   static void prune_illegal(SequenceDraft& draft, DraftTree& tree);
-  void end_speculator(SequenceDraft& draft);
-  void merge(SequenceDraft& draft);
-  void cut(SequenceDraft& draft);
+  static void end_speculator(Seat& seat);
+  static void merge(Seat& seat);
+  static void cut(Seat& seat);
+  Seat& seat_of(const SequenceDraft& draft) const;
   template <class Call>
-  void for_controllers(std::span<SequenceDraft* const> drafts, Call&& call);
+  void for_controllers(std::span<Seat* const> seats, Call&& call);
   void fail_all(const RoundController* controller, const std::exception_ptr& why);
 
   CostModel& costs_;
   const Clock& clock_;
 
   // The round in flight.
-  std::vector<SequenceDraft*> batch_;
-  std::vector<SequenceDraft*> growing_;  ///< those whose trees of this turn still grow
-  std::vector<SequenceDraft*> level_;    ///< of these, in this level, by group
-  std::vector<SequenceDraft*> active_;
+  std::vector<Seat> seats_;  ///< as many as a batch has had at most: what they hold stays
+  std::vector<Seat*> batch_;
+  std::vector<Seat*> growing_;  ///< those whose trees of this turn still grow
+  std::vector<Seat*> level_;    ///< of these, in this level, by group
+  std::vector<Seat*> active_;
+  std::vector<Seat*> observed_;
   std::vector<ExpandJob> jobs_;
   std::vector<RoundMember*> members_;
 };

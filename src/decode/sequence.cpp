@@ -55,21 +55,18 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       throw Error("token {} of the prompt is outside the vocabulary of {}", token, vocab_);
     }
   }
-  if (options.speculators.size() > kMaxProposer) {
-    throw Error("{} drafters for one sequence: expected at most {}", options.speculators.size(),
+  if (options.speculation.drafters.size() > kMaxProposer) {
+    throw Error("{} drafters for one sequence: expected at most {}", options.speculation.drafters.size(),
                 kMaxProposer);
   }
-  draft_.speculators = std::move(options.speculators);
-  draft_.controller = std::move(options.controller);
-  draft_.text = std::move(options.controlled);
-  draft_.tree_nodes = options.tree_nodes;
+  draft_.speculation = std::move(options.speculation);
   draft_.record = options.record;
   draft_.on_draft = std::move(options.on_draft);
   draft_.coupled = options.coupling && verification_ == Verification::Walk;
   // Rejection sampling with a stored q is for one drafter: siblings of a merged tree come from several laws,
   // or from none. Such a tree is verified by sequential rejection, which asks for no law.
   draft_.sampled = verification_ == Verification::Rejection && !greedy(sampler_.params()) &&
-                   draft_.speculators.size() == 1;
+                   draft_.speculation.drafters.size() == 1;
   draft_.vocab = vocab_;
   draft_.sampler = &sampler_;
   if (options.constraint) {
@@ -79,7 +76,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
   draft_.target_cache = &cache_;
   // Room for the whole text and for the path that is laid over its end while penalties look at it.
   text_.reserve(text_.size() + static_cast<std::size_t>(limit_ + options.tree_slots));
-  for (Speculator& s : draft_.speculators) {
+  for (Speculator& s : draft_.speculation.drafters) {
     s.drafter->reset();
     s.tap_layers = s.drafter->tap_layers();
     s.wants = s.drafter->target_wants();
@@ -91,20 +88,18 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
   if (limit_ == 0 && !(score_prompt_ && reading())) finish(FinishReason::Length);
 }
 
-/// Takes over what is known of the text's beginning, of which nothing has been run. At least one row is left
-/// to run: what drafters start from comes with it.
 void Sequence::resume_from(PrefixCache& kept) {
   std::vector<const void*> groups;
-  for (const Speculator& s : draft_.speculators) {
+  for (const Speculator& s : draft_.speculation.drafters) {
     // Rows of tokens alone can be run anew by the one drafter; features come from the target, which is not to
     // read what it knows.
     const TextRows* const rows = s.drafter->text_rows();
     if (rows != nullptr && rows->width() > 0) groups.push_back(s.drafter->group());
   }
   const auto hit = kept.find(owner_, std::span(text_).first(text_.size() - 1), groups, !looked_up_);
-  if (!std::exchange(looked_up_, true)) statistics_.cached_tokens = hit.tokens;
+  if (!std::exchange(looked_up_, true)) cached_tokens_ = hit.tokens;
   if (hit.tokens == 0) return;
-  for (Speculator& s : draft_.speculators) {
+  for (Speculator& s : draft_.speculation.drafters) {
     TextRows* const rows = s.drafter->text_rows();
     const PrefixCache::Drafted* const drafted = hit.text->drafted_by(s.drafter->group());
     if (rows != nullptr && drafted != nullptr) {
@@ -123,12 +118,11 @@ void Sequence::tell_prefill_begins() {
   on_prefill_(cache_.length(), static_cast<std::int64_t>(prompt_size_));
 }
 
-/// What is known of the first `tokens` tokens, which the target has run. Nothing where what they see is gone.
 void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens) const {
   if (!keep_text_ || !cache_.holds(tokens)) return;
   PrefixCache::Text text{.target = cache_};
   text.target.truncate(tokens);
-  for (const Speculator& s : draft_.speculators) {
+  for (const Speculator& s : draft_.speculation.drafters) {
     const TextRows* const rows = s.drafter->text_rows();
     if (rows == nullptr || !rows->holds(std::min(tokens, rows->length()))) continue;
     text.drafters.push_back(
@@ -137,16 +131,13 @@ void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens) const {
   kept.keep(owner_, std::span(text_).first(static_cast<std::size_t>(tokens)), std::move(text));
 }
 
-/// Gives back all memory; the text is read anew when it goes on.
 void Sequence::forget() {
   cache_.truncate(0);
-  for (Speculator& s : draft_.speculators) s.drafter->reset();
+  for (Speculator& s : draft_.speculation.drafters) s.drafter->reset();
 }
 
 void Sequence::stop_drafting() {
-  draft_.speculators.clear();
-  draft_.controller.reset();
-  draft_.text.reset();
+  draft_.speculation = {};
   draft_.sampled = false;
 }
 
@@ -166,8 +157,14 @@ bool Sequence::mask_ready(const RunElsewhere& elsewhere) {
   return false;
 }
 
-/// Tells the drafters where the text stands.
-void Sequence::begin_round() {
+bool Sequence::waits_for(const Sequence& other) const {
+  if (!other.keep_text_ || other.owner_ != owner_) return false;
+  const auto end = std::mismatch(other.text_.begin(), other.text_.end(), text_.begin(), text_.end()).first;
+  return end - other.text_.begin() > other.read() + kKvPageSlots;
+}
+
+SequenceDraft& Sequence::begin_round(int reading, int prompt_rows) {
+  if (!std::exchange(decoding_, true)) prompt_ms_ = watch_.restart();
   const auto limited = [](std::int64_t n) {
     return static_cast<int>(std::min<std::int64_t>(n, std::numeric_limits<int>::max()));
   };
@@ -175,9 +172,24 @@ void Sequence::begin_round() {
   draft_.info = {.context = cache_.length(),
                  .room = limited(std::min(cache_.room() - 1, most_nodes_)),
                  .max_depth = limited(tokens_left() - 1),
+                 .reading = reading,
+                 .prompt_rows = prompt_rows,
                  .tpot_ms = tpot_ms_};
   if (tpot_ms_ > 0) {
-    draft_.info.late_ms = watch_.ms() - tpot_ms_ * static_cast<double>(statistics_.generated_tokens);
+    draft_.info.late_ms = watch_.ms() - tpot_ms_ * static_cast<double>(generated().size());
+  }
+  return draft_;
+}
+
+void Sequence::append_rows(int rows, std::vector<TokenId>& tokens, std::vector<std::int32_t>& positions,
+                           std::vector<std::int32_t>& parents) const {
+  if (!reading()) return draft_.tree.append_rows(tokens, positions, parents);
+  const auto first_row = static_cast<std::int32_t>(tokens.size());
+  for (std::int32_t i = 0; i < rows; ++i) {
+    const std::int64_t position = read() + i;
+    tokens.push_back(text_[static_cast<std::size_t>(position)]);
+    positions.push_back(static_cast<std::int32_t>(position));
+    parents.push_back(i == 0 ? -1 : first_row + i - 1);
   }
 }
 
@@ -261,7 +273,49 @@ void Sequence::score_path(std::span<const float> logits, std::int64_t stride) {
   }
 }
 
-void Sequence::emit_verdict() {
+int Sequence::open_scores(int rows, int most) {
+  const std::int64_t end = std::min(read() + rows, static_cast<std::int64_t>(prompt_size_) - 1);
+  const std::int64_t count = std::clamp<std::int64_t>(end - std::ssize(prompt_logprobs_), 0, most);
+  prompt_logprobs_.resize(prompt_logprobs_.size() + static_cast<std::size_t>(count));
+  return static_cast<int>(count);
+}
+
+void Sequence::score_prompt(std::size_t index, std::span<const float> logits) {
+  prompt_logprobs_[index] = logprobs(logits, text_[index + 1], logprobs_);
+}
+
+AcceptedRows Sequence::rows_of_text(std::int64_t first, int rows) const {
+  const auto begin = static_cast<std::size_t>(first);
+  const auto count = static_cast<std::size_t>(rows);
+  return {.tokens = std::span(text_).subspan(begin, count),
+          .first_position = first,
+          .next = text_[begin + count]};
+}
+
+void Sequence::take_prompt() {
+  if (on_prefill_ && !decoding_) on_prefill_(read(), static_cast<std::int64_t>(prompt_size_));
+  if (limit_ == 0 && !reading()) finish(FinishReason::Length);
+}
+
+void Sequence::take_verdict() {
+  ++statistics_.calls;
+  statistics_.verified_tokens += draft_.tree.size();
+  statistics_.drafted_tokens += draft_.drafted;
+  emit_path();
+}
+
+void Sequence::count_times(const StepTrace& step) {
+  statistics_.draft_ms += step.draft_ms;
+  statistics_.classify_ms += step.classify_ms;
+  statistics_.verify_ms += step.verify_ms;
+  statistics_.other_ms += step.other_ms;
+}
+
+void Sequence::tell_step(const StepTrace& step) {
+  if (on_step_) on_step_(step);
+}
+
+void Sequence::emit_path() {
   const auto scored = [&](std::size_t i) { return logprobs_ < 0 ? nullptr : &path_logprobs_[i]; };
   const DraftTree& tree = draft_.tree;
   for (std::size_t i = 1; i < verdict_.path.size(); ++i) {
@@ -278,7 +332,8 @@ void Sequence::emit_verdict() {
 bool Sequence::emit(const EmittedToken& token) {
   text_.push_back(token.token);
   if (masks_) masks_->advance(token.token);
-  ++statistics_.generated_tokens;
+  statistics_.mean_accepted_length =
+      static_cast<double>(generated().size()) / static_cast<double>(statistics_.calls);
   const AfterToken after = on_token_ ? on_token_(token) : AfterToken::Continue;
   const bool eos = std::find(eos_.begin(), eos_.end(), token.token) != eos_.end();
   if (after == AfterToken::Stop || eos) {
@@ -294,10 +349,9 @@ bool Sequence::emit(const EmittedToken& token) {
 void Sequence::finish(FinishReason reason) {
   if (finished()) return;
   finish_ = reason;
-  (decoding_ ? statistics_.decode_ms : statistics_.prompt_ms) = watch_.ms();
+  (decoding_ ? decode_ms_ : prompt_ms_) = watch_.ms();
 }
 
-/// Also where it had ended well: what was thrown for it is not to be lost.
 void Sequence::fail(std::exception_ptr why) {
   if (failure_) return;
   finish(FinishReason::Error);

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "augur/enums.h"
+#include "augur/statistics.h"
 #include "base/clock.h"
 #include "decode/dear_mask.h"
 #include "decode/prefix_cache.h"
 #include "decode/round.h"
-#include "decode/statistics.h"
 #include "draft/common/mask_tree.h"
 #include "model/model.h"
 #include "sampling/logprobs.h"
@@ -42,13 +42,7 @@ struct SequenceOptions {
   std::vector<TokenId> eos;      ///< drawing one of these ends the sequence (the token is kept)
   std::int64_t max_tokens = -1;  ///< < 0: as many as the context holds
   std::int64_t context = 0;      ///< tokens that the sequence may hold; 0: the model's
-  /// Each drafts a tree of its own, as if it were alone; these are merged into one. Empty: plain.
-  std::vector<Speculator> speculators;
-  /// Decides for the whole batch, and what it keeps of this sequence; null: the best by score stay.
-  std::shared_ptr<RoundController> controller;
-  std::unique_ptr<ControlledText> controlled;
-  /// Nodes beside the root that a merged tree may have: the best by score stay. 0: all.
-  int tree_nodes = 0;
+  Speculation speculation;       ///< what drafts; nothing: plain decoding
   /// Cache slots beyond the text's own, for nodes that are rejected: near the end of the context, and of a
   /// short text's cache, trees are no larger than what is left.
   std::int64_t tree_slots = 512;
@@ -81,10 +75,10 @@ struct SequenceOptions {
   std::function<void(const StepTrace&)> on_step;
   /// What a drafter has proposed, before anything of it is cut.
   std::function<void(const DraftTree&)> on_draft;
-  const Clock* clock = &Clock::steady();  ///< what DecodeStatistics times by; outlives the sequence
+  const Clock* clock = &Clock::steady();  ///< what the sequence is timed by; outlives the sequence
 };
 
-/// One text being generated: its tokens, caches, drafters, noise and stop rules. Advanced by a Decoder only.
+/// One text being generated: its tokens, caches, drafters, noise and stop rules. Advanced by one Decoder.
 /// Invariant between steps: the target's cache holds the text's beginning, and once it has been read all
 /// tokens but the newest, which is the root of the next round's tree.
 class Sequence {
@@ -115,7 +109,7 @@ class Sequence {
   template <class Call>
   void for_page_pools(const Call& call) const {
     for_target_pools(call);
-    for (const Speculator& s : draft_.speculators) {
+    for (const Speculator& s : draft_.speculation.drafters) {
       if (const TextRows* const rows = s.drafter->text_rows()) rows->cache().for_pools(call);
     }
   }
@@ -123,7 +117,7 @@ class Sequence {
   template <class Call>
   void for_pages(const Call& call) const {
     cache_.for_pages(call);
-    for (const Speculator& s : draft_.speculators) {
+    for (const Speculator& s : draft_.speculation.drafters) {
       if (const TextRows* const rows = s.drafter->text_rows()) rows->cache().for_pages(call);
     }
   }
@@ -131,38 +125,97 @@ class Sequence {
   void stop_drafting();
   /// What all texts share (a drafter's list of usual tokens) may learn from this one: any other can see it.
   bool teaches_all() const { return keep_text_ && owner_.empty(); }
-  bool drafts() const { return !draft_.speculators.empty(); }
+  bool drafts() const { return !draft_.speculation.drafters.empty(); }
   /// It sits out steps until its text's mask has been made elsewhere (Decoder::make_masks_elsewhere).
   bool waits_for_mask() const { return dear_mask_ != nullptr && !dear_mask_->ended(); }
   /// Tokens of the text that the target has yet to run.
   std::int64_t tokens_to_run() const { return std::ssize(text_) - cache_.length(); }
 
-  const DecodeStatistics& statistics() const { return statistics_; }
+  /// Of its rounds; `type` is whoever knows the drafters' to say. Times are its share of steps that it ran
+  /// together with others: drafting in equal parts, verification by rows.
+  const SpeculationStatistics& statistics() const { return statistics_; }
+  /// Of the prompt, that were not run as a PrefixCache knew them.
+  std::int64_t cached_tokens() const { return cached_tokens_; }
+  double prompt_ms() const { return prompt_ms_; }  ///< wall time of the prompt
+  double decode_ms() const { return decode_ms_; }  ///< wall time from there to the end
 
- private:
-  friend class Decoder;
-  class View;
+  // --- A step ----------------------------------------------------------------------------------------------
+  // What a Decoder asks of its sequences, in this order. A sequence of which the prompt is still being read
+  // has its rows run and takes them; one that is past it begins a round, has its tree verified, and takes the
+  // verdict. Whatever throws fails the one sequence.
 
+  bool reading() const { return unread() > 0; }
+  /// Tokens of the text that the target has run.
+  std::int64_t read() const { return cache_.length(); }
   /// Rows of the text, but for its newest token, that the target has to run before a round can begin.
   std::int64_t unread() const { return std::ssize(text_) - 1 - cache_.length(); }
-  bool reading() const { return unread() > 0; }
-  std::int64_t tokens_left() const { return limit_ - static_cast<std::int64_t>(generated().size()); }
   /// Whether a round can begin: the text's mask is there, or can be made in the step. Throws what making it
   /// elsewhere has thrown.
   bool mask_ready(const RunElsewhere& elsewhere);
+  /// It may begin with what a PrefixCache knows: nothing of it has been run.
+  bool may_resume() const { return reuse_prefix_ && cache_.length() == 0; }
+  /// The text of `other`, which is being read in this step, has yet to be read by a page and more of what
+  /// this one begins with, and it will be kept for it.
+  bool waits_for(const Sequence& other) const;
+  /// Takes over what is known of the text's beginning. At least one row is left to run: what drafters start
+  /// from comes with it.
   void resume_from(PrefixCache& kept);
   /// Once, when it is known what is taken over.
   void tell_prefill_begins();
-  void keep_in(PrefixCache& kept, std::int64_t tokens) const;
-  void forget();
-  void score_path(std::span<const float> logits, std::int64_t stride);
-  void begin_round();
+
+  /// Tells what drafts where the text stands, in a step in which so many others are being read. What is
+  /// returned is the Round's until the step is over.
+  SequenceDraft& begin_round(int reading, int prompt_rows);
+  SequenceDraft& draft() { return draft_; }
+  const SequenceDraft& draft() const { return draft_; }
+
+  /// Room in the target's cache for what the step runs: its tree, or the next `rows` of its prompt.
+  KvTxn open(int rows) { return cache_.reserve(rows); }
+  /// These, behind what is there already. Positions are those of the text, parents are rows.
+  void append_rows(int rows, std::vector<TokenId>& tokens, std::vector<std::int32_t>& positions,
+                   std::vector<std::int32_t>& parents) const;
+
+  /// Chooses a path through the tree by its nodes' logits, [size, stride]. Touches nothing that other
+  /// sequences' calls do: these may run at the same time.
   void verify(std::span<const float> logits, std::int64_t stride);
+  const Verdict& verdict() const { return verdict_; }
+
+  bool scores_prompt() const { return score_prompt_; }
+  /// Makes room for the log-probabilities of prompt tokens behind the next `rows` that have none, at most
+  /// `most` at a time; a text that is read again has some. How many: the last ones of prompt_logprobs().
+  int open_scores(int rows, int most);
+  /// That of the prompt's token `index` + 1, from the logits of token `index`. Of several at the same time.
+  void score_prompt(std::size_t index, std::span<const float> logits);
+
+  /// The text's tokens from `first` on, as drafters are told of them.
+  AcceptedRows rows_of_text(std::int64_t first, int rows) const;
+  /// The transaction of the prompt's rows has been committed, and the drafters have been told.
+  void take_prompt();
+  /// The same of the path: its tokens become text, and are handed out.
+  void take_verdict();
+  /// What the round has taken. Then whoever asked for rounds is told.
+  void count_times(const StepTrace& step);
+  void tell_step(const StepTrace& step);
+
+  /// What is known of the first `tokens` tokens, which the target has run. Nothing where what they see is
+  /// gone.
+  void keep_in(PrefixCache& kept, std::int64_t tokens) const;
+  /// Gives back all memory; the text is read anew when it goes on.
+  void forget();
+
+  bool failed() const { return failure_ != nullptr; }
+  /// Ends it by FinishReason::Error. Also where it had ended well: what was thrown for it is not to be lost.
+  void fail(std::exception_ptr why);
+
+ private:
+  class View;
+
+  std::int64_t tokens_left() const { return limit_ - static_cast<std::int64_t>(generated().size()); }
+  void score_path(std::span<const float> logits, std::int64_t stride);
   void choose_path(std::span<const float> logits, std::int64_t stride);
-  void emit_verdict();
+  void emit_path();
   bool emit(const EmittedToken& token);
   void finish(FinishReason reason);
-  void fail(std::exception_ptr why);
 
   std::vector<TokenId> text_;
   std::size_t prompt_size_;
@@ -198,7 +251,10 @@ class Sequence {
   Stopwatch watch_;
   bool looked_up_ = false;  ///< among kept texts, before anything was read
   bool decoding_ = false;
-  DecodeStatistics statistics_;
+  SpeculationStatistics statistics_;
+  std::int64_t cached_tokens_ = 0;
+  double prompt_ms_ = 0;
+  double decode_ms_ = 0;
   FinishReason finish_ = FinishReason::None;
   std::exception_ptr failure_;
 };

@@ -92,7 +92,7 @@ DraftProbe time_drafts(Model& target, std::function<std::unique_ptr<Drafter>(std
     SequenceOptions options;
     options.max_tokens = 2 * text.rounds + kProbedLevels;
     options.context = text.prompt + options.max_tokens;
-    options.speculators.push_back(
+    options.speculation.drafters.push_back(
         {make(kTree + options.context), std::make_unique<ProbePolicy>(samples, clock)});
     Sequence sequence(target, some_text(text.prompt, target.config().vocab), std::move(options));
     Decoder decoder(target, {.clock = &clock});

@@ -35,13 +35,13 @@ std::int64_t draft_slots(const PolicyModel* policy) {
   return policy == nullptr ? kUsualSlots : std::max(kUsualSlots, 2 * policy->bounds().nodes.count);
 }
 
-/// Makes the plan's drafters, and `beside` (drafter_beside()) if there is one, and hands them over to the
-/// policy's steering. Each has its turn in a batch, which nothing but the plan's set of drafters decides: one
-/// controller has texts with `beside` and without, so its turn is left free where it is not there.
-void add_drafters(const Drafters& drafters, const SpeculationPlan& plan, std::string_view beside,
-                  PolicyModel& policy, std::int64_t capacity, SequenceOptions& options) {
-  const Drafters::Text text{.tokens = capacity, .owner = options.owner, .keep_output = options.keep_text};
-  std::vector<Speculator>& made = options.speculators;
+/// Makes the plan's drafters, and `beside` (drafter_beside()) if there is one, for the policy to steer. Each
+/// has its turn in a batch, which nothing but the plan's set of drafters decides: one controller has texts
+/// with `beside` and without, so its turn is left free where it is not there.
+Speculation make_speculation(const Drafters& drafters, const SpeculationPlan& plan, std::string_view beside,
+                             PolicyModel& policy, const Drafters::Text& text) {
+  Speculation speculation;
+  std::vector<Speculator>& made = speculation.drafters;
   const auto make = [&](const std::string& name) {
     return Speculator{.drafter = drafters.make(name, plan, text), .policy = nullptr, .name = name};
   };
@@ -57,14 +57,8 @@ void add_drafters(const Drafters& drafters, const SpeculationPlan& plan, std::st
   for (int i = 0; i < std::ssize(made); ++i)
     made[static_cast<std::size_t>(i)].turn = i + (i >= turn_of_beside);
   if (!beside.empty()) made.insert(place, make(std::string(beside)))->turn = turn_of_beside;
-  std::vector<DrafterIdentity> identities;
-  for (const Speculator& s : made) identities.push_back({s.name, s.drafter->traits()});
-  SequencePolicies policies = policy.make_all(identities);
-  for (std::size_t i = 0; i < made.size(); ++i) made[i].policy = std::move(policies.by_drafter[i]);
-  options.controller = std::move(policies.controller);
-  options.controlled = std::move(policies.text);
-  // Several drafters share the nodes that one would have. Chains and fixed shapes add up.
-  options.tree_nodes = policy.merged_nodes();
+  speculation.steer_by(policy);
+  return speculation;
 }
 
 }  // namespace
@@ -98,10 +92,11 @@ Generation::Generation(const GenerationContext& context, const Request& request,
   options.tree_slots = draft_slots(policy_.get());
   if (policy_ != nullptr) {
     const std::int64_t capacity = std::min(context.context, text + options.tree_slots);
-    add_drafters(context.drafters, plan, drafter_beside(plan, request.grammar.has_value()), *policy_,
-                 capacity, options);
+    options.speculation =
+        make_speculation(context.drafters, plan, drafter_beside(plan, request.grammar.has_value()), *policy_,
+                         {.tokens = capacity, .owner = options.owner, .keep_output = options.keep_text});
   }
-  for (const Speculator& s : options.speculators) proposer_names_.push_back(s.name);
+  for (const Speculator& s : options.speculation.drafters) proposer_names_.push_back(s.name);
   options.verification = plan.verification;
   options.coupling = plan.coupling;
   options.noise_rows = noise_rows(context.target.config().vocab, context.parallel);
@@ -148,12 +143,7 @@ void Generation::tell(const StepTrace& step, const RoundCallback& on_round) {
                             .probability = elementary::exp(static_cast<double>(tree.log_probs()[i]))});
   }
   for (const std::int32_t node : step.path) round_.nodes[static_cast<std::size_t>(node)].accepted = true;
-  round_.next = step.next;
-  round_.drafted = step.drafted;
-  round_.batch_rows = step.batch_rows;
-  round_.draft_ms = step.draft_ms;
-  round_.verify_ms = step.verify_ms;
-  round_.other_ms = step.other_ms;
+  static_cast<RoundFigures&>(round_) = step;
   on_round(round_);
 }
 
@@ -178,34 +168,23 @@ Result Generation::finish() {
   text_ += rest;
   if (on_token_ && !rest.empty()) on_token_({.text = rest});
 
-  const DecodeStatistics& from = sequence_->statistics();
   Result result;
   result.text = std::move(text_);
   result.tokens.assign(sequence_->generated().begin(), sequence_->generated().end());
   result.logprobs = std::move(logprobs_);
   result.prompt_logprobs.assign(sequence_->prompt_logprobs().begin(), sequence_->prompt_logprobs().end());
   result.prompt_tokens = static_cast<std::int64_t>(sequence_->prompt_size());
-  result.cached_tokens = from.cached_tokens;
-  result.prompt_ms = from.prompt_ms;
-  result.decode_ms = from.decode_ms;
-  if (from.decode_ms > 0) {
-    result.tokens_per_second = 1000.0 * static_cast<double>(result.tokens.size()) / from.decode_ms;
+  result.cached_tokens = sequence_->cached_tokens();
+  result.prompt_ms = sequence_->prompt_ms();
+  result.decode_ms = sequence_->decode_ms();
+  if (result.decode_ms > 0) {
+    result.tokens_per_second = 1000.0 * static_cast<double>(result.tokens.size()) / result.decode_ms;
   }
   result.finish_reason = sequence_->finish_reason();
   result.stop_string = text_stream_.stop_string();
   result.warnings = warnings_;
-  SpeculationStatistics& to = result.speculation;
-  to.type = proposer_names_.empty() ? "none" : join(proposer_names_);
-  to.calls = from.calls;
-  to.verified_tokens = from.verified_tokens;
-  to.drafted_tokens = from.drafted_tokens;
-  to.accepted_tokens = from.accepted_tokens;
-  to.mean_accepted_length = from.mean_accepted_length();
-  to.accepted_per_position = from.accepted_per_position;
-  to.draft_ms = from.draft_ms;
-  to.classify_ms = from.classify_ms;
-  to.verify_ms = from.verify_ms;
-  to.other_ms = from.other_ms;
+  result.speculation = sequence_->statistics();
+  if (!proposer_names_.empty()) result.speculation.type = join(proposer_names_);
   return result;
 }
 

@@ -22,8 +22,8 @@ class AutoModel final : public PolicyModel {
       text->drafters.emplace_back(chooser_->belief(drafter.name));
     }
     policies.by_drafter.resize(drafters.size());
-    policies.controller = chooser_;
-    policies.text = std::move(text);
+    policies.steering.controller = chooser_;
+    policies.steering.text = std::move(text);
     return policies;
   }
 

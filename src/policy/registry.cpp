@@ -107,6 +107,7 @@ std::unique_ptr<PolicyModel> load_policy(const SpeculationPlan& plan, Model* tar
 SequencePolicies PolicyModel::make_all(std::span<const DrafterIdentity> drafters) {
   SequencePolicies policies;
   for (const DrafterIdentity& drafter : drafters) policies.by_drafter.push_back(make(drafter));
+  policies.steering.tree_nodes = merged_nodes();
   return policies;
 }
 

@@ -10,7 +10,7 @@
 #include "plan/keys.h"
 #include "policy/arguments.h"
 #include "policy/policy.h"
-#include "policy/round_controller.h"
+#include "policy/steering.h"
 #include "policy/tree_bounds.h"
 
 namespace augur {
@@ -35,8 +35,7 @@ struct PolicySource {
 /// The policies of one sequence.
 struct SequencePolicies {
   std::vector<std::unique_ptr<TreePolicy>> by_drafter;  ///< null: the controller steers the drafter itself
-  std::shared_ptr<RoundController> controller;          ///< null: the merged tree keeps its best by score
-  std::unique_ptr<ControlledText> text;                 ///< what the controller keeps of the sequence
+  Steering steering;
 };
 
 /// The shared part of a policy: weights, tables, what it has learned. Outlives the policies made from it. One
@@ -46,7 +45,7 @@ class PolicyModel {
   virtual ~PolicyModel() = default;
   /// The policy of one drafter. Error when the drafter is of a kind that it has no meaning for.
   virtual std::unique_ptr<TreePolicy> make(const DrafterIdentity& drafter) = 0;
-  /// The policies of a sequence with these drafters, in their order.
+  /// The policies of a sequence with these drafters, in their order, and what steers these together.
   virtual SequencePolicies make_all(std::span<const DrafterIdentity> drafters);
   /// Nodes beside the root that a tree of several drafters may have; 0: all they propose.
   virtual int merged_nodes() const { return 0; }

@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "base/types.h"
+#include "augur/draft_round.h"
 #include "tree/draft_tree.h"
 
 namespace augur {
@@ -30,17 +30,11 @@ struct StepForecast {
 };
 
 /// Everything one round of one sequence knew and did. A view: valid during the call that hands it over.
-struct StepTrace {
+struct StepTrace : RoundFigures {
   const DraftTree* tree = nullptr;     ///< as verified
   std::span<const std::int32_t> path;  ///< accepted nodes, the root first
-  TokenId next = -1;                   ///< the target's own token after the path: the next root
-  std::int32_t drafted = 0;            ///< nodes that were proposed, before pruning
-  std::int32_t batch_rows = 0;         ///< rows of the target forward, all sequences and prompts
   std::int64_t context = 0;            ///< tokens committed before this round, the root not included
-  double draft_ms = 0;                 ///< this sequence's share of the round's times
   double classify_ms = 0;              ///< of draft_ms, what its policies took (TreePolicy::classify_ms)
-  double verify_ms = 0;                ///< of what the trees alone would have taken
-  double other_ms = 0;
   double step_ms = 0;  ///< of the target's forward and the check of the drafts, all sequences and prompts
   StepForecast forecast;
 };

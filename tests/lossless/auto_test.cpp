@@ -96,8 +96,8 @@ TEST_F(Auto, FillsTheContext) {
   const auto run = [&](bool speculate) {
     SequenceOptions options{.context = 64, .tree_slots = 3};
     if (speculate) {
-      options.speculators.push_back({draft->make({.context = 128}), nullptr});
-      testing_support::steer(*policy, options);
+      options.speculation.drafters.push_back({draft->make({.context = 128}), nullptr});
+      options.speculation.steer_by(*policy);
     }
     Sequence sequence(*stories_.model, prompts_[0], std::move(options));
     Decoder decoder(*stories_.model);

@@ -44,7 +44,7 @@ TEST_F(CoupledModel, IsAcceptedMoreOften) {
       }
       return one(drafters.make({.context = 512}), std::move(shape));
     };
-    return generate(*stories_.model, prompts_, options).total.mean_accepted_length();
+    return generate(*stories_.model, prompts_, options).total.mean_accepted_length;
   };
   const auto disturbed = load(folder_.path());
   for (const bool tree : {false, true}) {

@@ -17,7 +17,8 @@ using testing_support::TinyTarget;
 
 struct Written {
   std::vector<TokenId> tokens;
-  DecodeStatistics statistics;
+  std::int64_t cached_tokens = 0;
+  SpeculationStatistics statistics;
 };
 
 /// Texts that begin with what was computed of others are those that are computed anew, and are drafted as
@@ -30,7 +31,8 @@ class LosslessPrefixes : public testing::TestWithParam<DrafterCase> {
     options.sampling.seed = 5;
     options.max_tokens = 16;
     if (speculative_) {
-      options.speculators = one(tiny_.make(), std::make_unique<Eagle2Policy>(Eagle2Policy::Options{}));
+      options.speculation.drafters =
+          one(tiny_.make(), std::make_unique<Eagle2Policy>(Eagle2Policy::Options{}));
     }
     return std::make_unique<Sequence>(tiny_.model(), prompt, std::move(options));
   }
@@ -47,7 +49,9 @@ class LosslessPrefixes : public testing::TestWithParam<DrafterCase> {
     }
     if (s->failure()) std::rethrow_exception(s->failure());
     decoder.retire(*s);
-    return {.tokens = {s->generated().begin(), s->generated().end()}, .statistics = s->statistics()};
+    return {.tokens = {s->generated().begin(), s->generated().end()},
+            .cached_tokens = s->cached_tokens(),
+            .statistics = s->statistics()};
   }
   /// Of earlier outputs these drafters learn, whatever the cache does.
   bool learns() { return tiny_.make()->traits().learns_across_texts; }
@@ -73,7 +77,7 @@ TEST_P(LosslessPrefixes, TextsThatGoOn) {
         ASSERT_EQ(again.tokens, anew.tokens) << "turn " << turn << " behind " << first.size();
         if (turn > 0) {
           // All but the last token that had been run, and what the next turn put behind it.
-          EXPECT_GE(again.statistics.cached_tokens, std::ssize(text) - 9);
+          EXPECT_GE(again.cached_tokens, std::ssize(text) - 9);
         }
         if (!learns()) {
           EXPECT_EQ(again.statistics.calls, anew.statistics.calls);
@@ -93,10 +97,10 @@ TEST_P(LosslessPrefixes, TheSamePromptAgain) {
   PrefixCache kept(std::int64_t{1} << 30);
   const std::vector<TokenId>& prompt = tiny_.prompts().back();
   const Written first = write(prompt, 0.0, &kept);
-  EXPECT_EQ(first.statistics.cached_tokens, 0);
+  EXPECT_EQ(first.cached_tokens, 0);
   const Written second = write(prompt, 0.0, &kept);
   EXPECT_EQ(second.tokens, first.tokens);
-  EXPECT_EQ(second.statistics.cached_tokens, std::max<std::int64_t>(0, std::ssize(prompt) - 2));
+  EXPECT_EQ(second.cached_tokens, std::max<std::int64_t>(0, std::ssize(prompt) - 2));
   speculative_ = false;
   EXPECT_EQ(write(prompt, 0.0, &kept).tokens, first.tokens);
   speculative_ = true;
@@ -143,9 +147,9 @@ TEST(SharedPrompts, AreReadOnce) {
     return std::all_of(batch.begin(), batch.end(), [](const Sequence* s) { return s->finished(); });
   };
   while (!all_finished()) decoder.step(batch);
-  EXPECT_EQ(batch[0]->statistics().cached_tokens, 0);
+  EXPECT_EQ(batch[0]->cached_tokens(), 0);
   for (std::size_t i = 1; i < batch.size(); ++i) {
-    EXPECT_GE(batch[i]->statistics().cached_tokens, std::ssize(system) / kKvPageSlots * kKvPageSlots - 1);
+    EXPECT_GE(batch[i]->cached_tokens(), std::ssize(system) / kKvPageSlots * kKvPageSlots - 1);
     SequenceOptions options;
     options.max_tokens = 8;
     const std::vector<TokenId> prompt(batch[i]->tokens().begin(), batch[i]->tokens().end() - 8);

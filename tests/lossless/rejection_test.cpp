@@ -126,10 +126,10 @@ TEST(Rejection, KeepsTheLawOfPlainDecoding) {
       } else if (shape == Shape::Chain) {
         policy = std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 2});
       }
-      options.speculators =
+      options.speculation.drafters =
           one(drafters.make({.exit_layer = &drafters == early_exit.get() ? 4 : 0, .context = 128}),
               std::move(policy));
-      if (shape == Shape::Auto) testing_support::steer(*automatic, options);
+      if (shape == Shape::Auto) options.speculation.steer_by(*automatic);
       Sequence sequence(*stories.model, prompt, std::move(options));
       Decoder decoder(*stories.model, {.clock = &clock});
       testing_support::cheap_drafts(decoder.costs());

@@ -155,7 +155,7 @@ TEST(VocabularyOfDraftModel, AcceptsWhatItsListHas) {
                                                  return one(shared->make({.context = 512}), shape(false));
                                                }});
         EXPECT_EQ(fast.tokens, plain.tokens);
-        const double length = fast.total.mean_accepted_length();
+        const double length = fast.total.mean_accepted_length;
         if (whole && std::string_view(kind) != "pafr") {
           EXPECT_GT(length, greedy(sampling) ? 4.5 : 3.0);
         }

@@ -111,17 +111,18 @@ class ClockedRound {
         text->path.push_back(c);
         next = text->at(text->place() + text->path.size() - 1);
       }
-      traces.push_back({.tree = &tree,
-                        .path = text->path,
-                        .next = next,
-                        .drafted = text->draft.drafted,
-                        .batch_rows = step.rows,
-                        .context = text->draft.info.context,
-                        .draft_ms = draft_ms_ / texts,
-                        .verify_ms = step.trees_ms * tree.size() / tree_rows,
-                        .other_ms = step.other_ms / texts,
-                        .step_ms = step.ms,
-                        .forecast = text->draft.forecast});
+      StepTrace& trace = traces.emplace_back();
+      trace.next = next;
+      trace.drafted = text->draft.drafted;
+      trace.batch_rows = step.rows;
+      trace.draft_ms = draft_ms_ / texts;
+      trace.verify_ms = step.trees_ms * tree.size() / tree_rows;
+      trace.other_ms = step.other_ms / texts;
+      trace.tree = &tree;
+      trace.path = text->path;
+      trace.context = text->draft.info.context;
+      trace.step_ms = step.ms;
+      trace.forecast = text->draft.forecast;
     }
     round_.observe(drafts_, traces);
   }

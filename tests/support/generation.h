@@ -37,22 +37,8 @@ struct GenerateOptions {
 
 struct Generated {
   std::vector<std::vector<TokenId>> tokens;  ///< by prompt
-  DecodeStatistics total;
+  SpeculationStatistics total;               ///< counts of all, and their mean accepted length
 };
-
-/// Has `policy` steer the speculators.
-inline void steer(PolicyModel& policy, SequenceOptions& options) {
-  std::vector<DrafterIdentity> seats;
-  for (const Speculator& s : options.speculators) {
-    seats.push_back({std::string(s.drafter->name()), s.drafter->traits()});
-  }
-  SequencePolicies policies = policy.make_all(seats);
-  for (std::size_t i = 0; i < seats.size(); ++i) {
-    options.speculators[i].policy = std::move(policies.by_drafter[i]);
-  }
-  options.controller = std::move(policies.controller);
-  options.controlled = std::move(policies.text);
-}
 
 /// A target whose rows cost nearly nothing beside the step, and drafters that cost nearly nothing: on any
 /// machine, and with a draft model as large as its target, large trees are taken to pay. The step is faster
@@ -74,6 +60,7 @@ inline Generated generate(Model& model, const std::vector<std::vector<TokenId>>&
                           const GenerateOptions& options) {
   Generated out;
   out.tokens.resize(prompts.size());
+  std::size_t generated = 0;
   Decoder decoder(model, options.decoder);
   if (options.costs) options.costs(decoder.costs());
   std::vector<std::pair<std::size_t, std::unique_ptr<Sequence>>> running;
@@ -83,9 +70,9 @@ inline Generated generate(Model& model, const std::vector<std::vector<TokenId>>&
       sequence.sampling = options.sampling;
       // Different prompts end at different times, so that places in the batch are taken over.
       sequence.max_tokens = options.tokens - static_cast<std::int64_t>(next % 3);
-      if (options.speculators) sequence.speculators = options.speculators();
-      if (options.policy) steer(*options.policy, sequence);
-      sequence.tree_nodes = options.tree_nodes;
+      if (options.speculators) sequence.speculation.drafters = options.speculators();
+      if (options.policy) sequence.speculation.steer_by(*options.policy);
+      sequence.speculation.steering.tree_nodes = options.tree_nodes;
       sequence.verification = options.verification;
       sequence.coupling = options.coupling;
       if (options.constraint) sequence.constraint = options.constraint();
@@ -104,12 +91,15 @@ inline Generated generate(Model& model, const std::vector<std::vector<TokenId>>&
       if (sequence.failure()) std::rethrow_exception(sequence.failure());
       out.tokens[entry.first].assign(sequence.generated().begin(), sequence.generated().end());
       out.total.calls += sequence.statistics().calls;
-      out.total.generated_tokens += sequence.statistics().generated_tokens;
+      generated += sequence.generated().size();
       out.total.accepted_tokens += sequence.statistics().accepted_tokens;
       out.total.drafted_tokens += sequence.statistics().drafted_tokens;
       out.total.verified_tokens += sequence.statistics().verified_tokens;
       return true;
     });
+  }
+  if (out.total.calls > 0) {
+    out.total.mean_accepted_length = static_cast<double>(generated) / static_cast<double>(out.total.calls);
   }
   return out;
 }

@@ -9,35 +9,24 @@
 namespace augur::testing_support {
 
 /// A StepTrace that owns what it shows.
-struct StepRecord {
+struct StepRecord : RoundFigures {
   std::vector<TokenId> tokens;  ///< of the tree, by node, the root first
   std::vector<std::int32_t> parents;
   std::vector<float> log_probs;
   std::vector<ProposerId> proposers;  ///< who was first
   std::vector<std::int32_t> path;
-  TokenId next = -1;
-  std::int32_t drafted = 0;
-  std::int32_t batch_rows = 0;
   std::int64_t context = 0;
-  double draft_ms = 0;
-  double verify_ms = 0;
-  double other_ms = 0;
   StepForecast forecast;
 
   void assign(const StepTrace& trace) {
+    static_cast<RoundFigures&>(*this) = trace;
     const DraftTree& tree = *trace.tree;
     tokens.assign(tree.tokens().begin(), tree.tokens().end());
     parents.assign(tree.parents().begin(), tree.parents().end());
     log_probs.assign(tree.log_probs().begin(), tree.log_probs().end());
     proposers.assign(tree.proposers().begin(), tree.proposers().end());
     path.assign(trace.path.begin(), trace.path.end());
-    next = trace.next;
-    drafted = trace.drafted;
-    batch_rows = trace.batch_rows;
     context = trace.context;
-    draft_ms = trace.draft_ms;
-    verify_ms = trace.verify_ms;
-    other_ms = trace.other_ms;
     forecast = trace.forecast;
   }
 };

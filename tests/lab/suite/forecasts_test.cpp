@@ -34,16 +34,18 @@ const MeasuredCosts kCosts = {.context = 100,
 class ForecastsTest : public testing::Test {
  protected:
   StepTrace round(std::span<const std::int32_t> path, RoundMode mode) const {
-    return {.tree = &tree_,
-            .path = path,
-            .next = 9,
-            .drafted = 3,
-            .batch_rows = 4,
-            .context = 110,
-            .draft_ms = 3,
-            .verify_ms = 12,
-            .other_ms = 1,
-            .forecast = {.mode = mode, .tokens = 2, .ms = 14}};
+    StepTrace trace;
+    trace.next = 9;
+    trace.drafted = 3;
+    trace.batch_rows = 4;
+    trace.draft_ms = 3;
+    trace.verify_ms = 12;
+    trace.other_ms = 1;
+    trace.tree = &tree_;
+    trace.path = path;
+    trace.context = 110;
+    trace.forecast = {.mode = mode, .tokens = 2, .ms = 14};
+    return trace;
   }
 
   DraftTree tree_ = small_tree();

@@ -226,8 +226,8 @@ TEST(Recorder, KeepsWholeTreesThatTheTextExplains) {
   Recorder recorder(5, true);
   SequenceOptions options;
   options.max_tokens = 40;
-  options.speculators = testing_support::one(drafters->make({.context = 256}),
-                                             std::make_unique<Eagle2Policy>(Eagle2Policy::Options{4, 3, 12}));
+  options.speculation.drafters = testing_support::one(
+      drafters->make({.context = 256}), std::make_unique<Eagle2Policy>(Eagle2Policy::Options{4, 3, 12}));
   recorder.attach(options);
   Sequence sequence(*stories.model, stories.prompt("Once upon a time"), std::move(options));
   Decoder decoder(*stories.model);

@@ -101,10 +101,10 @@ class PromptRun {
     if (!policy) {
       auto text = std::make_unique<AutoText>();
       text->drafters.emplace_back(chooser_->belief(world_.drafter));
-      draft.controller = chooser_;
-      draft.text = std::move(text);
+      draft.speculation.steering.controller = chooser_;
+      draft.speculation.steering.text = std::move(text);
     }
-    draft.speculators.push_back(
+    draft.speculation.drafters.push_back(
         {.drafter = std::make_unique<PromptDrafter>(*this, *requests_.back()), .policy = std::move(policy)});
   }
 

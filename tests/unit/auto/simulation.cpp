@@ -308,17 +308,17 @@ void Simulation::begin_texts() {
     auto controlled = std::make_unique<AutoText>();
     for (const Seat& seat : seats()) {
       controlled->drafters.emplace_back(chooser_->belief(seat.name));
-      text.draft.speculators.push_back(
+      text.draft.speculation.drafters.push_back(
           {.drafter = std::make_unique<FakeDrafter>(*this, text, seat.name, seat.other), .policy = nullptr});
     }
     if (world_.chain >= 0) {
-      text.draft.speculators.front().policy =
+      text.draft.speculation.drafters.front().policy =
           std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = world_.chain});
-      while (text.draft.speculators.size() > 1) text.draft.speculators.pop_back();
+      while (text.draft.speculation.drafters.size() > 1) text.draft.speculation.drafters.pop_back();
       continue;
     }
-    text.draft.controller = chooser_;
-    text.draft.text = std::move(controlled);
+    text.draft.speculation.steering.controller = chooser_;
+    text.draft.speculation.steering.text = std::move(controlled);
   }
 }
 

@@ -81,34 +81,37 @@ TEST_F(DecoderTest, WritesTheKnownAnswer) {
 TEST_F(DecoderTest, PlainDecodingCountsOneTokenACall) {
   Sequence sequence(*stories_.model, prompt_, {.max_tokens = 30});
   run(sequence);
-  const DecodeStatistics& s = sequence.statistics();
+  const SpeculationStatistics& s = sequence.statistics();
   EXPECT_EQ(sequence.finish_reason(), FinishReason::Length);
   EXPECT_EQ(s.calls, 30);
-  EXPECT_EQ(s.generated_tokens, 30);
+  EXPECT_EQ(sequence.generated().size(), 30u);
   EXPECT_EQ(s.verified_tokens, 30);
   EXPECT_EQ(s.drafted_tokens, 0);
-  EXPECT_EQ(s.mean_accepted_length(), 1.0);
+  EXPECT_EQ(s.mean_accepted_length, 1.0);
   EXPECT_TRUE(s.accepted_per_position.empty());
 }
 
 TEST_F(DecoderTest, TimesAddUp) {
   const TickingClock clock;
   const Decoder::Options options{.clock = &clock};
+  struct Timed : SpeculationStatistics {
+    double decode_ms = 0;
+  };
   const auto times = [&](std::vector<Speculator> speculators) {
     Sequence sequence(*stories_.model, prompt_,
-                      {.max_tokens = 30, .speculators = std::move(speculators), .clock = &clock});
+                      {.max_tokens = 30, .speculation = {std::move(speculators)}, .clock = &clock});
     run(sequence, options);
-    return sequence.statistics();
+    return Timed{sequence.statistics(), sequence.decode_ms()};
   };
   // A step reads its clock seven times: at its beginning, before and after drafting, before and after the
   // forward, after verification, and at its end. Drafting of one level reads it twice more. The sequence
   // reads it when its first draft begins, and in the last step as it ends.
-  const DecodeStatistics plain = times({});
+  const Timed plain = times({});
   EXPECT_EQ(plain.draft_ms, 0.0);
   EXPECT_EQ(plain.verify_ms, 30 * 2.0);
   EXPECT_EQ(plain.other_ms, 30 * 3.0 + 1.0);
   EXPECT_EQ(plain.decode_ms, 30 * 7.0 - 2.0);
-  const DecodeStatistics drafted = times(known(prompt_, 30, 2, 4));
+  const Timed drafted = times(known(prompt_, 30, 2, 4));
   ASSERT_EQ(drafted.calls, 10);
   EXPECT_EQ(drafted.draft_ms, 10 * 3.0 + 1.0);
   EXPECT_EQ(drafted.verify_ms, 10 * 2.0);
@@ -138,7 +141,7 @@ TEST_F(DecoderTest, TellsWhatPoliciesTakeApartFromDrafting) {
   double seen = 0;
   Sequence sequence(
       *stories_.model, prompt_,
-      {.max_tokens = 30, .speculators = std::move(speculators), .on_step = [&](const StepTrace& step) {
+      {.max_tokens = 30, .speculation = {std::move(speculators)}, .on_step = [&](const StepTrace& step) {
          EXPECT_EQ(step.classify_ms, 0.25);
          seen += step.classify_ms;
        }});
@@ -149,14 +152,14 @@ TEST_F(DecoderTest, TellsWhatPoliciesTakeApartFromDrafting) {
 }
 
 TEST_F(DecoderTest, CountsWhatSpeculationDid) {
-  Sequence sequence(*stories_.model, prompt_, {.max_tokens = 30, .speculators = known(prompt_, 30, 2, 4)});
+  Sequence sequence(*stories_.model, prompt_, {.max_tokens = 30, .speculation = {known(prompt_, 30, 2, 4)}});
   run(sequence);
-  const DecodeStatistics& s = sequence.statistics();
+  const SpeculationStatistics& s = sequence.statistics();
   // Two of four drafts are right: three tokens a round, ten rounds; the last ones are cut to what is left.
   EXPECT_EQ(s.calls, 10);
   EXPECT_EQ(s.accepted_tokens, 20);
   EXPECT_THAT(s.accepted_per_position, ElementsAre(10, 10));
-  EXPECT_EQ(s.mean_accepted_length(), 3.0);
+  EXPECT_EQ(s.mean_accepted_length, 3.0);
   EXPECT_EQ(s.drafted_tokens, 9 * 4 + 2);
   EXPECT_EQ(s.verified_tokens, s.drafted_tokens + 10);
 }
@@ -164,7 +167,7 @@ TEST_F(DecoderTest, CountsWhatSpeculationDid) {
 TEST_F(DecoderTest, NeverDraftsBeyondTheEnd) {
   for (const int tokens : {1, 2, 3, 5}) {
     Sequence sequence(*stories_.model, prompt_,
-                      {.max_tokens = tokens, .speculators = known(prompt_, 9, 9, 9)});
+                      {.max_tokens = tokens, .speculation = {known(prompt_, 9, 9, 9)}});
     run(sequence);
     EXPECT_EQ(std::ssize(sequence.generated()), tokens);
     EXPECT_EQ(sequence.statistics().calls, 1);
@@ -175,7 +178,7 @@ TEST_F(DecoderTest, NeverDraftsBeyondTheEnd) {
 TEST_F(DecoderTest, StopsInsideAnAcceptedPath) {
   const std::vector<TokenId> truth = plain(prompt_, 30);
   std::vector<TokenId> seen;
-  SequenceOptions options{.max_tokens = 30, .speculators = known(prompt_, 30, 9, 9)};
+  SequenceOptions options{.max_tokens = 30, .speculation = {known(prompt_, 30, 9, 9)}};
   options.on_token = [&](const EmittedToken& token) {
     seen.push_back(token.token);
     return seen.size() == 4 ? AfterToken::Stop : AfterToken::Continue;
@@ -193,7 +196,7 @@ TEST_F(DecoderTest, EndsAtEndOfSequence) {
   const auto first = std::find(truth.begin(), truth.end(), end) - truth.begin();
   for (const bool speculate : {false, true}) {
     SequenceOptions options{.eos = {end}};
-    if (speculate) options.speculators = known(prompt_, 30, 9, 9);
+    if (speculate) options.speculation = {known(prompt_, 30, 9, 9)};
     Sequence sequence(*stories_.model, prompt_, std::move(options));
     run(sequence);
     EXPECT_EQ(sequence.finish_reason(), FinishReason::Stop);
@@ -205,14 +208,14 @@ TEST_F(DecoderTest, EndsAtEndOfSequence) {
 TEST_F(DecoderTest, FillsTheContextAndNoMore) {
   for (const bool speculate : {false, true}) {
     SequenceOptions options{.context = 20};
-    if (speculate) options.speculators = known(prompt_, 30, 9, 9);
+    if (speculate) options.speculation = {known(prompt_, 30, 9, 9)};
     Sequence sequence(*stories_.model, prompt_, std::move(options));
     run(sequence);
     EXPECT_EQ(sequence.finish_reason(), FinishReason::Length);
     EXPECT_EQ(sequence.tokens().size(), 20u);
   }
   // The model's own limit leaves no slack for rejected nodes: trees shrink towards the end.
-  SequenceOptions options{.speculators = known(std::vector<TokenId>(500, 300), 11, 0, 9)};
+  SequenceOptions options{.speculation = {known(std::vector<TokenId>(500, 300), 11, 0, 9)}};
   Sequence sequence(*stories_.model, std::vector<TokenId>(500, 300), std::move(options));
   run(sequence);
   EXPECT_EQ(sequence.tokens().size(), 512u);
@@ -397,8 +400,8 @@ TEST_F(DecoderTest, AParameterThatForbidsTheDraftersTokensSilencesIt) {
     ChildChooser chooser_;
   };
   SequenceOptions options{.sampling = sampling, .max_tokens = 5, .verification = Verification::Rejection};
-  options.speculators = one(std::make_unique<Blind>(stories_.backend.pool),
-                            std::make_unique<ChainPolicy>(ChainPolicy::Options{}));
+  options.speculation.drafters = one(std::make_unique<Blind>(stories_.backend.pool),
+                                     std::make_unique<ChainPolicy>(ChainPolicy::Options{}));
   Sequence sequence(*stories_.model, prompt_, std::move(options));
   run(sequence);
   EXPECT_EQ(sequence.finish_reason(), FinishReason::Length);
@@ -449,13 +452,14 @@ class BranchDrafter final : public Drafter {
 
 TEST_F(DecoderTest, SeveralDraftersGrowOneTree) {
   const auto chain = [] { return std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 3}); };
-  SequenceOptions options{.max_tokens = 30, .tree_nodes = 5};
-  options.speculators.push_back(
+  SequenceOptions options{.max_tokens = 30};
+  options.speculation.steering.tree_nodes = 5;
+  options.speculation.drafters.push_back(
       {std::make_unique<BranchDrafter>(std::vector<TokenId>{7, 8, 9}, 0.5f), chain()});
-  options.speculators.push_back({std::make_unique<NgramDrafter>(400, 400), chain()});
-  options.speculators.push_back(
+  options.speculation.drafters.push_back({std::make_unique<NgramDrafter>(400, 400), chain()});
+  options.speculation.drafters.push_back(
       {std::make_unique<BranchDrafter>(std::vector<TokenId>{7, 3, 4}, 0.9f), chain()});
-  for (Speculator& s : known(prompt_, 30, 9, 3)) options.speculators.push_back(std::move(s));
+  for (Speculator& s : known(prompt_, 30, 9, 3)) options.speculation.drafters.push_back(std::move(s));
   TraceRing traces(64);
   options.on_step = [&](const StepTrace& trace) { traces.push(trace); };
   std::vector<ProposerId> by;
@@ -489,9 +493,9 @@ TEST_F(DecoderTest, ARejectedRuleWithSeveralDraftersNeedsNoLaw) {
   for (const float temperature : {0.0f, 1.0f}) {
     SequenceOptions options{.max_tokens = 30, .verification = Verification::Rejection};
     options.sampling = {.temperature = temperature, .seed = 1};
-    options.speculators.push_back({std::make_unique<BranchDrafter>(std::vector<TokenId>{7, 8}, 0.5f),
-                                   std::make_unique<ChainPolicy>(ChainPolicy::Options{})});
-    for (Speculator& s : known(prompt_, 30, 9, 3)) options.speculators.push_back(std::move(s));
+    options.speculation.drafters.push_back({std::make_unique<BranchDrafter>(std::vector<TokenId>{7, 8}, 0.5f),
+                                            std::make_unique<ChainPolicy>(ChainPolicy::Options{})});
+    for (Speculator& s : known(prompt_, 30, 9, 3)) options.speculation.drafters.push_back(std::move(s));
     options.on_step = [](const StepTrace& trace) {
       EXPECT_EQ(trace.tree->law(), ProposalLaw::Deterministic);
     };
@@ -539,9 +543,10 @@ TEST_F(DecoderTest, DraftersGetTheHiddenStatesOfTheAcceptedRows) {
   auto second = std::make_unique<TappingDrafter>(std::vector<int>{3});
   TappingDrafter* const taps[] = {first.get(), second.get()};
   SequenceOptions options{.max_tokens = 40};
-  options.speculators.push_back(
+  options.speculation.drafters.push_back(
       {std::move(first), std::make_unique<Eagle2Policy>(Eagle2Policy::Options{8, 2, 40})});
-  options.speculators.push_back({std::move(second), std::make_unique<ChainPolicy>(ChainPolicy::Options{})});
+  options.speculation.drafters.push_back(
+      {std::move(second), std::make_unique<ChainPolicy>(ChainPolicy::Options{})});
   Sequence sequence(*stories_.model, prompt_, std::move(options));
   run(sequence);
 
@@ -617,7 +622,7 @@ TEST_F(DecoderTest, TracesEveryRound) {
   const TickingClock clock;
   TraceRing ring(4);
   std::vector<TokenId> traced;
-  SequenceOptions options{.max_tokens = 30, .speculators = known(prompt_, 30, 2, 4)};
+  SequenceOptions options{.max_tokens = 30, .speculation = {known(prompt_, 30, 2, 4)}};
   options.on_step = [&](const StepTrace& trace) {
     ring.push(trace);
     for (std::size_t i = 1; i < trace.path.size(); ++i) {

@@ -201,9 +201,9 @@ class FaultsTest : public testing::TestWithParam<std::tuple<const char*, Kind>> 
     std::vector<TokenId> whole = prompts_[text];
     whole.insert(whole.end(), truth_[text].begin(), truth_[text].end());
     SequenceOptions options{.sampling = sampling_, .max_tokens = kTokens};
-    options.speculators.push_back(
+    options.speculation.drafters.push_back(
         {std::make_unique<TruthDrafter>(std::move(whole), fault), std::make_unique<ShortChain>(fault)});
-    options.controller = std::move(controller);
+    options.speculation.steering.controller = std::move(controller);
     options.on_token = [fault](const EmittedToken&) {
       reach(fault, "on_token");
       return AfterToken::Continue;

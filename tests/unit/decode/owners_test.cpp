@@ -97,7 +97,7 @@ class TextsOfOwners : public testing::Test {
     Sequence* const batch[] = {s.get()};
     while (!s->finished()) decoder_.step(batch);
     decoder_.retire(*s);
-    return s->statistics().cached_tokens;
+    return s->cached_tokens();
   }
   /// Prompts of a batch that a first step reads something of.
   int read_at_once(const std::string& a, bool keep_a, const std::string& b) {

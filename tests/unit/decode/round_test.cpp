@@ -204,6 +204,16 @@ void begin(SequenceDraft& draft, Sampler& sampler) {
   draft.info = {.context = 2, .room = 64, .max_depth = 8};
 }
 
+/// What came of a tree, in 10 ms.
+StepTrace observed(const DraftTree& tree, std::span<const std::int32_t> path, TokenId next) {
+  StepTrace trace;
+  trace.tree = &tree;
+  trace.path = path;
+  trace.next = next;
+  trace.verify_ms = 10;
+  return trace;
+}
+
 void expect_same(const DraftCosts& found, const DraftCosts& expected) {
   for (const double rows : CostCurve::kRows) {
     EXPECT_EQ(found.root().at(rows), expected.root().at(rows)) << rows << " rows";
@@ -224,9 +234,9 @@ TEST(Round, EachDrafterIsChargedWithItsOwnRows) {
   for (std::size_t i = 0; i < drafts.size(); ++i) {
     SequenceDraft& draft = drafts[i];
     begin(draft, sampler);
-    draft.speculators.push_back({std::make_unique<TimedDrafter>("quick", quick, clock, 0.25, 4),
+    draft.speculation.drafters.push_back({std::make_unique<TimedDrafter>("quick", quick, clock, 0.25, 4),
                                  std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 2})});
-    draft.speculators.push_back({std::make_unique<TimedDrafter>("slow", slow, clock, 8.0, 7 + i),
+    draft.speculation.drafters.push_back({std::make_unique<TimedDrafter>("slow", slow, clock, 8.0, 7 + i),
                                  std::make_unique<Eagle2Policy>(Eagle2Policy::Options{3, 2, 64})});
     batch.push_back(&draft);
   }
@@ -250,7 +260,7 @@ TEST(Round, EachDrafterIsChargedWithItsOwnRows) {
 class TellingRound : public testing::Test {
  protected:
   void add(StepForecast forecast) {
-    draft_.speculators.push_back(
+    draft_.speculation.drafters.push_back(
         {std::make_unique<RashDrafter>(false), std::make_unique<TellingPolicy>(forecast, calls_)});
   }
   void draft() {
@@ -262,7 +272,7 @@ class TellingRound : public testing::Test {
   }
   void observe() {
     const std::int32_t path[] = {DraftTree::kRoot};
-    const StepTrace trace{.tree = &draft_.tree, .path = path, .next = 1, .verify_ms = 10};
+    const StepTrace trace = observed(draft_.tree, path, 1);
     SequenceDraft* const batch[] = {&draft_};
     round_.observe(batch, {&trace, 1});
   }
@@ -304,7 +314,7 @@ TEST_F(TellingRound, TheFirstPolicyThatSaysSomethingIsHeard) {
   EXPECT_EQ(draft_.forecast.choice, "six");
   EXPECT_EQ(draft_.forecast.tokens, 2.5);
   EXPECT_EQ(draft_.forecast.mode, RoundMode::Fixed);
-  draft_.speculators.resize(1);
+  draft_.speculation.drafters.resize(1);
   draft();
   EXPECT_FALSE(draft_.forecast.says_something());
 }
@@ -328,7 +338,7 @@ TEST(Round, AddsUpWhatItsPoliciesTakeToJudge) {
   SequenceDraft draft;
   begin(draft, sampler);
   for (const int levels : {2, 3}) {
-    draft.speculators.push_back({std::make_unique<TimedDrafter>("some", group, clock, 8.0),
+    draft.speculation.drafters.push_back({std::make_unique<TimedDrafter>("some", group, clock, 8.0),
                                  std::make_unique<JudgingPolicy>(levels, clock)});
   }
   SequenceDraft* const batch[] = {&draft};
@@ -365,9 +375,9 @@ TEST(Round, NobodySeesANodeThatTheTextMayNotHave) {
         EXPECT_NE(masks.at(tree, node), MaskTree::kIllegal) << "node " << node;
       }
     };
-    draft.speculators.push_back({std::make_unique<RashDrafter>(one_shot), nullptr});
-    draft.controller = std::make_shared<WatchedController>(chooser, look);
-    draft.text = std::move(known);
+    draft.speculation.drafters.push_back({std::make_unique<RashDrafter>(one_shot), nullptr});
+    draft.speculation.steering.controller = std::make_shared<WatchedController>(chooser, look);
+    draft.speculation.steering.text = std::move(known);
     SequenceDraft* const batch[] = {&draft};
     std::int32_t drafted = 0;
     for (int i = 0; i < 20; ++i) {
@@ -376,7 +386,7 @@ TEST(Round, NobodySeesANodeThatTheTextMayNotHave) {
       look(draft.tree);
       drafted += draft.tree.size() - 1;
       const std::int32_t path[] = {DraftTree::kRoot};
-      const StepTrace trace{.tree = &draft.tree, .path = path, .next = 10 + i % 3, .verify_ms = 10};
+      const StepTrace trace = observed(draft.tree, path, 10 + i % 3);
       round.observe(batch, {&trace, 1});
     }
     EXPECT_GT(drafted, 0);
@@ -399,12 +409,12 @@ TEST(Round, DraftersOfOneTurnDraftTogether) {
   for (std::size_t i = 0; i < drafts.size(); ++i) {
     SequenceDraft& draft = drafts[i];
     begin(draft, sampler);
-    draft.controller = controller;
+    draft.speculation.steering.controller = controller;
     for (int turn = 0; turn < 3; ++turn) {
       if (turn == 1 && i == 1) continue;
-      draft.speculators.push_back(
+      draft.speculation.drafters.push_back(
           {std::make_unique<TimedDrafter>(names[turn], groups[turn], clock, 1.0), nullptr});
-      draft.speculators.back().turn = turn;
+      draft.speculation.drafters.back().turn = turn;
     }
     batch.push_back(&draft);
   }
@@ -428,7 +438,7 @@ TEST(Round, CatchingUpWithALongTextIsTimedByTheChunk) {
   const int group = 0;
   SequenceDraft draft;
   begin(draft, sampler);
-  draft.speculators.push_back(
+  draft.speculation.drafters.push_back(
       {std::make_unique<TimedDrafter>("drafter", group, clock, 0.25, 2 * kTextChunk + 5),
        std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 1})});
   SequenceDraft* const batch[] = {&draft};

@@ -131,7 +131,7 @@ class RowTellerTest : public testing::Test {
                                      std::vector<Speculator> speculators) {
     SequenceOptions options;
     options.max_tokens = 16;
-    options.speculators = std::move(speculators);
+    options.speculation.drafters = std::move(speculators);
     return std::make_unique<Sequence>(*stories_.model, prompt, std::move(options));
   }
   static void write(Decoder& decoder, std::vector<Sequence*> batch) {
@@ -193,7 +193,7 @@ TEST_F(RowTellerTest, EveryVerifiedRowIsShownWithWhatTheTargetSaysOfIt) {
   }
   // All that was written was told of.
   const auto kept = std::count_if(told[0].begin(), told[0].end(), [](const Told& t) { return t.kept; });
-  EXPECT_GE(kept, a->statistics().generated_tokens);
+  EXPECT_GE(kept, std::ssize(a->generated()));
 }
 
 TEST_F(RowTellerTest, WhatIsNotAskedForIsNotShown) {

@@ -213,7 +213,7 @@ TEST(CostProbe, PoliciesKnowHowFarBehindADrafterIs) {
   std::vector<int> paths;
   SequenceOptions options{
       .max_tokens = 40,
-      .speculators = one(draft->make({.context = 512}), std::make_unique<EveryOther>(behind))};
+      .speculation = {one(draft->make({.context = 512}), std::make_unique<EveryOther>(behind))}};
   options.on_step = [&](const StepTrace& trace) { paths.push_back(static_cast<int>(trace.path.size())); };
   Sequence sequence(*stories.model, prompt, std::move(options));
   Decoder decoder(*stories.model);

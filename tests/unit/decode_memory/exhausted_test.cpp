@@ -51,8 +51,8 @@ class Run {
     }
     for (const auto& prompt : c.prompts) {
       SequenceOptions options{.sampling = c.sampling, .max_tokens = c.tokens, .verification = c.rule};
-      options.speculators = c.speculators();
-      if (policy_) testing_support::steer(*policy_, options);
+      options.speculation.drafters = c.speculators();
+      if (policy_) options.speculation.steer_by(*policy_);
       sequences_.push_back(std::make_unique<Sequence>(model, prompt, std::move(options)));
       batch_.push_back(sequences_.back().get());
     }

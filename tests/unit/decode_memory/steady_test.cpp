@@ -35,9 +35,9 @@ std::int64_t count(Model& model, std::vector<TokenId> prompt, std::vector<Specul
                    PolicyModel* policy = nullptr, int tries = 0) {
   SequenceOptions options{.sampling = sampling,
                           .context = model.context(),
-                          .speculators = std::move(speculators),
+                          .speculation = {std::move(speculators)},
                           .verification = rule};
-  if (policy) testing_support::steer(*policy, options);
+  if (policy) options.speculation.steer_by(*policy);
   Sequence sequence(model, std::move(prompt), std::move(options));
   Decoder decoder(model);
   testing_support::cheap_drafts(decoder.costs());

@@ -64,7 +64,7 @@ TEST(EngineAccess, PrepareSeesTheSequenceOptionsAndItsRounds) {
   std::size_t speculators = 0;
   const Result result =
       EngineAccess::generate(engine, story({"draft", "ngram"}), {}, [&](SequenceOptions& sequence) {
-        speculators = sequence.speculators.size();
+        speculators = sequence.speculation.drafters.size();
         sequence.on_step = [&](const StepTrace&) { ++rounds; };
       });
   EXPECT_EQ(speculators, 2U);
@@ -92,8 +92,8 @@ TEST(EngineAccess, OneControllerHasRequestsWithGrammarsAndWithout) {
     request.speculation = SpeculationPlan::parse(plan);
     if (grammar) request.grammar = Grammar{.kind = GrammarKind::Regex, .text = "[a-z ]+"};
     EngineAccess::generate(engine, request, {}, [&](const SequenceOptions& made) {
-      seen.controller = made.controller;
-      for (const Speculator& s : made.speculators) seen.turns.emplace_back(s.name, s.turn);
+      seen.controller = made.speculation.steering.controller;
+      for (const Speculator& s : made.speculation.drafters) seen.turns.emplace_back(s.name, s.turn);
     });
     return seen;
   };

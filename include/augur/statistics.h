@@ -1,0 +1,23 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace augur {
+
+/// What speculation did for one result. Plain decoding has type "none", one token a call, and no drafts.
+struct SpeculationStatistics {
+  std::string type = "none";         ///< drafter types, joined by commas
+  std::int64_t calls = 0;            ///< target forwards after the prompt
+  std::int64_t verified_tokens = 0;  ///< rows in those forwards: the newest token and the tree's nodes
+  std::int64_t drafted_tokens = 0;   ///< tokens that drafters proposed, before pruning
+  std::int64_t accepted_tokens = 0;  ///< drafted tokens that became part of the result
+  double mean_accepted_length = 0;   ///< tokens per call, the target's own included (1 when plain)
+  std::vector<std::int64_t> accepted_per_position;  ///< [d]: rounds whose draft was accepted at depth d + 1
+  double draft_ms = 0;
+  double classify_ms = 0;  ///< of draft_ms: what trained parts of policies (bins, classifiers, heads) took
+  double verify_ms = 0;
+  double other_ms = 0;
+};
+
+}  // namespace augur
