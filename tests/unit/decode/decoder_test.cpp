@@ -51,6 +51,29 @@ class KnownTextDrafter final : public Drafter {
   int right_;
 };
 
+/// Counts what is made of it, and how often its costs are looked up.
+class CountedDrafter final : public Drafter {
+ public:
+  struct Counts {
+    int made = 0;
+    int named = 0;
+  };
+  explicit CountedDrafter(Counts& counts) : counts_(counts) { ++counts_.made; }
+  std::string_view name() const override {
+    ++counts_.named;
+    return "counted";
+  }
+  DrafterTraits traits() const override { return {.one_shot = true, .has_probabilities = false}; }
+  void reset() override {}
+  void sync(const AcceptedRows&) override {}
+  void expand(DraftTree& tree, std::span<const std::int32_t>, const ExpandOptions& options) override {
+    tree.add(DraftTree::kRoot, 7, 0, options.proposer);
+  }
+
+ private:
+  Counts& counts_;
+};
+
 class DecoderTest : public testing::Test {
  protected:
   std::vector<TokenId> plain(const std::vector<TokenId>& prompt, std::int64_t tokens) {
@@ -149,6 +172,26 @@ TEST_F(DecoderTest, TellsWhatPoliciesTakeApartFromDrafting) {
   ASSERT_EQ(sequence.statistics().calls, 10);
   EXPECT_EQ(sequence.statistics().classify_ms, 10 * 0.25);
   EXPECT_EQ(seen, 10 * 0.25);
+}
+
+TEST_F(DecoderTest, WhatDraftsIsMadeOnceAndItsCostsAreLookedUpOnce) {
+  CountedDrafter::Counts counts;
+  const auto policy = load_policy(testing_support::policy_plan("eagle2"));
+  SequenceOptions options{.max_tokens = 12};
+  options.speculation = {one(std::make_unique<CountedDrafter>(counts), nullptr)};
+  const Drafter* const made = options.speculation.drafters.front().drafter.get();
+  options.speculation.steer_by(*policy);
+  const TreePolicy* const shapes = options.speculation.drafters.front().policy.get();
+  ASSERT_NE(shapes, nullptr);
+  counts.named = 0;
+  Sequence sequence(*stories_.model, prompt_, std::move(options));
+  run(sequence);
+  EXPECT_GT(sequence.statistics().drafted_tokens, 1);
+  EXPECT_EQ(counts.made, 1);
+  EXPECT_EQ(counts.named, 1);
+  const Speculator& drafts = sequence.draft().speculation.drafters.front();
+  EXPECT_EQ(drafts.drafter.get(), made);
+  EXPECT_EQ(drafts.policy.get(), shapes);
 }
 
 TEST_F(DecoderTest, CountsWhatSpeculationDid) {
