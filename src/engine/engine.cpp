@@ -25,6 +25,7 @@
 #include "engine/memory_check.h"
 #include "engine/plan_names.h"
 #include "engine/policy_cache.h"
+#include "engine/resolved_plan.h"
 #include "files/part_location.h"
 #include "text/prompt_text.h"
 
@@ -93,8 +94,8 @@ struct Engine::Impl {
   /// Error for a vocabulary that no drafter would use.
   void check_vocabulary() const;
   void load_drafters(const EngineOptions& options);
-  /// The plan as this engine carries it out. Error for what it cannot.
-  SpeculationPlan resolve(SpeculationPlan asked) const;
+  /// What its plans may name.
+  LoadedDrafts loaded() const;
   void prepare_costs(const std::string& cost_cache);
   /// The plan's, which outlives them.
   std::vector<ProbedDrafter> probed_drafters(const SpeculationPlan& resolved) const;
@@ -116,7 +117,7 @@ Engine::Impl::Impl(std::shared_ptr<LoadedTarget> shared, const EngineOptions& op
   open_draft_model(options);
   open_named_drafts(options);
   check_draft_tokenizers();
-  plan = augur::resolve(options.speculation, head, draft_names());
+  plan = resolve(options.speculation, loaded());
   vocabulary_spec = VocabularySpec::parse(plan.draft_vocabulary).located(parts);
   plan.draft_vocabulary = to_string(vocabulary_spec);
   check_vocabulary();
@@ -218,15 +219,11 @@ void Engine::Impl::load_drafters(const EngineOptions& options) {
   }
 }
 
-SpeculationPlan Engine::Impl::resolve(SpeculationPlan asked) const {
-  SpeculationPlan resolved = augur::resolve(std::move(asked), head, draft_names());
-  if (!resolved.draft_vocabulary.empty() &&
-      VocabularySpec::parse(resolved.draft_vocabulary).located(parts) != vocabulary_spec) {
-    throw Error("draft vocabulary '{}': this engine was loaded with '{}', and one engine has one",
-                resolved.draft_vocabulary, plan.draft_vocabulary);
-  }
-  resolved.draft_vocabulary = plan.draft_vocabulary;
-  return resolved;
+LoadedDrafts Engine::Impl::loaded() const {
+  return {.head = head,
+          .named = draft_names(),
+          .vocabulary = vocabulary ? &vocabulary_spec : nullptr,
+          .parts = parts};
 }
 
 void Engine::Impl::prepare_costs(const std::string& cost_cache) {
@@ -278,7 +275,7 @@ std::unique_ptr<Generation> Engine::Impl::start(const Request& request, const To
                                   .grammar = grammar,
                                   .tenant = tenant,
                                   .prepare = prepare};
-  const SpeculationPlan asked = request.speculation ? resolve(*request.speculation) : plan;
+  const SpeculationPlan asked = request.speculation ? resolve(*request.speculation, loaded()) : plan;
   auto policy = prepare_policy(asked, parallel, drafter_beside(asked, request.grammar.has_value()));
   return std::make_unique<Generation>(context, request, target->prompt(request), asked, std::move(policy),
                                       on_token);

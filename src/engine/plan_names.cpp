@@ -6,8 +6,6 @@
 
 #include "base/error.h"
 #include "draft/registry.h"
-#include "plan/keys.h"
-#include "plan/text.h"
 #include "policy/registry.h"
 
 namespace augur {
@@ -37,43 +35,6 @@ void use_canonical_names(SpeculationPlan& plan) {
     if (!settings.emplace(name, value).second) throw Error("drafter setting {} is given twice", name);
   }
   plan.drafter_settings = std::move(settings);
-}
-
-SpeculationPlan resolve(SpeculationPlan plan, std::string_view head, std::span<const std::string> named) {
-  check_plan(plan);
-  if (plan.drafters.empty()) {
-    plan.drafters.emplace_back(head.empty() ? "none" : head);
-    // Looking a text up costs next to nothing, and auto measures what it brings.
-    if (!head.empty() && policy_of(plan).name == "auto") plan.drafters.emplace_back("ngram");
-  }
-  for (std::string& name : plan.drafters) {
-    if (name != "auto") continue;
-    if (head.empty()) throw Error("speculation type 'auto' needs a draft model, and none was given");
-    name = head;
-  }
-  use_canonical_names(plan);
-  for (const std::string& name : plan.drafters) {
-    if (names_draft_model(name)) {
-      if (std::find(named.begin(), named.end(), name) != named.end()) continue;
-      throw Error("speculation type '{}' names a draft model, and {}", name,
-                  named.empty() ? "none was given by a name"
-                                : fmt::format("those that there are: {}", fmt::join(named, ", ")));
-    }
-    if (name == "none" || name == head || !find_drafter_type(name).needs_head) continue;
-    throw Error("speculation type '{}' needs a draft model, and {}", name,
-                head.empty() ? "none was given" : fmt::format("the one given is used as '{}'", head));
-  }
-  if (!plan.plain()) check_limits(plan, &PlanKey::field);
-  plan.policy = policy_of(plan);
-  return plan;
-}
-
-SpeculationPlan SpeculationPlan::parse(std::string_view text, const SpeculationPlan& base) {
-  SpeculationPlan plan = base;
-  apply(split_plan(text), plan);
-  use_canonical_names(plan);
-  if (!plan.plain()) check_limits(plan);
-  return plan;
 }
 
 }  // namespace augur

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "engine/plan_names.h"
+#include "engine/resolved_plan.h"
 #include "sampling/position_noise.h"
 #include "support/error_of.h"
 
@@ -18,7 +18,7 @@ using testing::StartsWith;
 
 /// The refusal of a plan; "no error" where it is allowed.
 std::string refusal(const std::string& text, std::int32_t vocab, int hidden = 64, int sequences = 1) {
-  const SpeculationPlan plan = resolve(SpeculationPlan::parse(text), "draft");
+  const SpeculationPlan plan = resolve(SpeculationPlan::parse(text), {.head = "draft"});
   const auto policy = load_policy(plan);
   ModelConfig target;
   target.vocab = vocab;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine_access.h"
-#include "engine/plan_names.h"
+#include "engine/resolved_plan.h"
 #include "support/stories.h"
 
 namespace augur {
@@ -19,7 +19,7 @@ class PolicyCacheTest : public testing::Test {
     return options;
   }
   PolicyCache::Found policy_of(std::string_view plan) {
-    return cache_.get(resolve(SpeculationPlan::parse(plan), "draft"));
+    return cache_.get(resolve(SpeculationPlan::parse(plan), {.head = "draft"}));
   }
 
   Engine engine_;
@@ -27,23 +27,25 @@ class PolicyCacheTest : public testing::Test {
 };
 
 TEST_F(PolicyCacheTest, WhatIsLearnedIsOfOneCombinationOfDrafters) {
-  const PolicyCache::Found alone = policy_of("draft");
+  const PolicyCache::Found alone = policy_of({.head = "draft"});
   const PolicyCache::Found both = policy_of("draft,ngram");
   EXPECT_TRUE(both.fresh);
   EXPECT_NE(alone.policy, both.policy);
   EXPECT_EQ(policy_of("ngram,draft").policy, both.policy) << "in any order";
-  EXPECT_FALSE(policy_of("draft").fresh);
+  EXPECT_FALSE(policy_of({.head = "draft"}).fresh);
 }
 
 TEST_F(PolicyCacheTest, WhatIsForgottenBeginsAnewWithoutBeingLoadedAgain) {
   const DrafterIdentity drafters[] = {{.name = "draft"}};
-  const auto beliefs = [&] { return policy_of("draft").policy->make_all(drafters).steering.controller; };
+  const auto beliefs = [&] {
+    return policy_of({.head = "draft"}).policy->make_all(drafters).steering.controller;
+  };
   const auto before = beliefs();
   ASSERT_NE(before, nullptr);
   EXPECT_EQ(beliefs(), before) << "later texts go on with what was learnt";
   cache_.forget_learnt();
   EXPECT_NE(beliefs(), before);
-  EXPECT_FALSE(policy_of("draft").fresh);
+  EXPECT_FALSE(policy_of({.head = "draft"}).fresh);
 }
 
 TEST_F(PolicyCacheTest, NamesForOneThingAreOneKey) {

@@ -1,0 +1,60 @@
+#include "engine/resolved_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "draft/registry.h"
+#include "engine/plan_names.h"
+#include "plan/keys.h"
+#include "policy/registry.h"
+
+namespace augur {
+namespace {
+
+/// One engine has one vocabulary: what the plan asks for is that, or it is refused.
+void name_vocabulary(SpeculationPlan& plan, const LoadedDrafts& loaded) {
+  std::string& asked = plan.draft_vocabulary;
+  const std::string has = to_string(*loaded.vocabulary);
+  if (!asked.empty() && VocabularySpec::parse(asked).located(loaded.parts) != *loaded.vocabulary) {
+    throw Error("draft vocabulary '{}': this engine was loaded with '{}', and one engine has one", asked,
+                has);
+  }
+  asked = has;
+}
+
+}  // namespace
+
+SpeculationPlan resolve(SpeculationPlan plan, const LoadedDrafts& loaded) {
+  const std::string& head = loaded.head;
+  const std::vector<std::string>& named = loaded.named;
+  check_plan(plan);
+  if (plan.drafters.empty()) {
+    plan.drafters.emplace_back(head.empty() ? "none" : head);
+    // Looking a text up costs next to nothing, and auto measures what it brings.
+    if (!head.empty() && policy_of(plan).name == "auto") plan.drafters.emplace_back("ngram");
+  }
+  for (std::string& name : plan.drafters) {
+    if (name != "auto") continue;
+    if (head.empty()) throw Error("speculation type 'auto' needs a draft model, and none was given");
+    name = head;
+  }
+  use_canonical_names(plan);
+  for (const std::string& name : plan.drafters) {
+    if (names_draft_model(name)) {
+      if (std::find(named.begin(), named.end(), name) != named.end()) continue;
+      throw Error("speculation type '{}' names a draft model, and {}", name,
+                  named.empty() ? "none was given by a name"
+                                : fmt::format("those that there are: {}", fmt::join(named, ", ")));
+    }
+    if (name == "none" || name == head || !find_drafter_type(name).needs_head) continue;
+    throw Error("speculation type '{}' needs a draft model, and {}", name,
+                head.empty() ? "none was given" : fmt::format("the one given is used as '{}'", head));
+  }
+  if (!plan.plain()) check_limits(plan, &PlanKey::field);
+  plan.policy = policy_of(plan);
+  if (loaded.vocabulary != nullptr) name_vocabulary(plan, loaded);
+  return plan;
+}
+
+}  // namespace augur
