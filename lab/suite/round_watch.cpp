@@ -54,16 +54,13 @@ void RoundWatch::capture(const DraftTree& tree) {
 
 void RoundWatch::round(const StepTrace& step) {
   WatchedRound& round = rounds_.emplace_back();
+  static_cast<RoundFigures&>(round) = step;
   Union nodes(round);
   nodes.add(*step.tree, true);
   for (const std::int32_t node : step.path) round.nodes[static_cast<std::size_t>(node)].accepted = true;
   round.verified = step.tree->size();
   round.accepted = static_cast<std::int32_t>(step.path.size()) - 1;
   for (std::size_t i = 0; i < candidates_count_; ++i) nodes.add(candidates_[i], false);
-  round.next = step.next;
-  round.draft_ms = step.draft_ms;
-  round.verify_ms = step.verify_ms;
-  round.other_ms = step.other_ms;
   round.forecast = step.forecast;
   round.choice = std::exchange(round.forecast.choice, {});
   if (entropy_top_k_ > 0) {

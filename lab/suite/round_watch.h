@@ -19,14 +19,12 @@ struct WatchedNode {
   bool accepted = false;
 };
 
-struct WatchedRound {
+struct WatchedRound : RoundFigures {
   std::vector<WatchedNode> nodes;  ///< the root first, parents before children
-  TokenId next = -1;               ///< the target's own token
   std::int32_t verified = 0;       ///< rows, the root included
   std::int32_t accepted = 0;       ///< nodes beside the root
-  double draft_ms = 0, verify_ms = 0, other_ms = 0;
-  StepForecast forecast;  ///< without its choice
-  std::string choice;     ///< StepForecast::choice
+  StepForecast forecast;           ///< without its choice
+  std::string choice;              ///< StepForecast::choice
 };
 
 /// Follows the rounds of one sequence: the candidate trees before they are cut, and what became of them.
