@@ -20,9 +20,9 @@ namespace augur {
 struct SequenceDraft {
   // For all rounds:
   Speculation speculation;
-  NodeWants record;      ///< recorded in the trees about expanded nodes, beside what the policies ask for
+  NodeWants record;  ///< recorded in the trees about expanded nodes, beside what the policies ask for
   std::function<void(const DraftTree&)> on_draft;  ///< SequenceOptions::on_draft
-  bool coupled = false;  ///< ExpandOptions::coupled
+  bool coupled = false;                            ///< ExpandOptions::coupled
   bool sampled = false;  ///< drafters with a law draw their candidates, from rows of `vocab` probabilities
   std::int32_t vocab = 0;
   Sampler* sampler = nullptr;       ///< the sequence's

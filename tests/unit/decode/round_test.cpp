@@ -235,9 +235,9 @@ TEST(Round, EachDrafterIsChargedWithItsOwnRows) {
     SequenceDraft& draft = drafts[i];
     begin(draft, sampler);
     draft.speculation.drafters.push_back({std::make_unique<TimedDrafter>("quick", quick, clock, 0.25, 4),
-                                 std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 2})});
+                                          std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 2})});
     draft.speculation.drafters.push_back({std::make_unique<TimedDrafter>("slow", slow, clock, 8.0, 7 + i),
-                                 std::make_unique<Eagle2Policy>(Eagle2Policy::Options{3, 2, 64})});
+                                          std::make_unique<Eagle2Policy>(Eagle2Policy::Options{3, 2, 64})});
     batch.push_back(&draft);
   }
   round.draft(batch);
@@ -339,7 +339,7 @@ TEST(Round, AddsUpWhatItsPoliciesTakeToJudge) {
   begin(draft, sampler);
   for (const int levels : {2, 3}) {
     draft.speculation.drafters.push_back({std::make_unique<TimedDrafter>("some", group, clock, 8.0),
-                                 std::make_unique<JudgingPolicy>(levels, clock)});
+                                          std::make_unique<JudgingPolicy>(levels, clock)});
   }
   SequenceDraft* const batch[] = {&draft};
   for (int rounds = 0; rounds < 2; ++rounds) {
