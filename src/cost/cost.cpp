@@ -26,14 +26,12 @@ constexpr double kAgility = 150;
 constexpr double kSurpriseRate = 0.25;
 constexpr double kShapesShare = 1.0 / 8;  ///< of that, for the shape: mostly it is the speed that has changed
 constexpr double kLeastReading = 0.01;    ///< of a plain step, that a level takes of a drafter with weights
-constexpr double kLeastEven = 0.1;        ///< of a step's time, that it would have taken if rows chose evenly
-constexpr double kMostOfContext = 0.9;    ///< of the time at the reference context
-/// A plain forward that takes less than was measured by more than this (of the logarithm): the measurement's
-/// machine was busy, and what it says of anything else is in doubt by as much.
-constexpr double kContradicted = 0.15;
+/// Of a time, that is left without what experts that were chosen unevenly, or the context, have added to it:
+/// a disturbed measurement must not make the rest cost less than nothing.
+constexpr double kLeastShare = 0.1;
 constexpr int kFirstSteps = 32;  ///< that are compared; later the machine may have become faster
 
-constexpr std::size_t kKnots = CostCurve::kRows.size();
+constexpr std::size_t kKnots = FastTimes::kKnots;
 
 /// Covariance of two knots' errors: of a curve of which nothing is known but its shape, about.
 double kernel(std::size_t a, std::size_t b) {
@@ -106,11 +104,10 @@ void CostCurve::set(double rows, double ms, double doubt) {
 
 void CostCurve::settle(const std::array<double, kRows.size()>& bent) {
   // What is not known must not bend what is.
-  constexpr double kLong = 100;  // the logarithm of no time
-  constexpr double kAnything = 1e6;
+  constexpr double kLong = std::numeric_limits<double>::max();  // the logarithm of no time
   const auto open = [&](FastTimes& times, double log_ms) {
     for (std::size_t i = 0; i < kKnots; ++i) {
-      if (!set_[i]) times.set(i, log_ms, kAnything);
+      if (!set_[i]) times.set(i, log_ms, std::numeric_limits<double>::infinity());
     }
   };
   open(fastest_, kLong);
@@ -321,10 +318,10 @@ void CostModel::observe_step(double rows, double context, double ms, double othe
     log_slowdown += d.log_slowdown_;
     variance += d.slowdown_variance_;
   }
-  double calm_ms = ms / std::max(grown(rows, context), 1e-3) / std::exp(log_slowdown);
+  double calm_ms = ms / grown(rows, context) / std::exp(log_slowdown);
   if (experts > 0 && !experts_.dense()) {
     experts_.observe(rows, experts);
-    calm_ms = std::max(calm_ms + expert_ms() * (experts_.even(rows) - experts), kLeastEven * calm_ms);
+    calm_ms = std::max(calm_ms + expert_ms() * (experts_.even(rows) - experts), kLeastShare * calm_ms);
   }
   const double error = verify_.observed() ? std::log(calm_ms / verify_.at(rows)) : 0;
   const double of_error = variance + verify_.variance(rows);
@@ -349,7 +346,9 @@ void CostModel::compare_speed(double before_ms) {
   if (compared_ == kFirstSteps) return;
   if (compared_++ == 0) trusted_ms_ = before_ms;
   const double faster = std::log(trusted_ms_ / verify_.at(1));
-  if (faster < kContradicted) return;
+  // By more than that the machine was busy when it was measured: what that says of anything else is in doubt
+  // by as much.
+  if (faster < kShape) return;
   verify_.distrust(faster);
   for (auto& [name, d] : drafters_) d.distrust(faster);
   trusted_ms_ = verify_.at(1);
@@ -370,9 +369,7 @@ void CostModel::improve(const CostModel& other) {
 
 void CostModel::set_growth(double reference_context, double one_row, double many_rows) {
   reference_context_ = reference_context;
-  // Even if all of the time were the context's, there would be some left without it: a disturbed measurement
-  // must not make the beginning of a text cost less than nothing.
-  const double most = kMostOfContext / std::max(reference_context, 1.0);
+  const double most = (1 - kLeastShare) / std::max(reference_context, 1.0);
   growth_one_ = std::clamp(one_row, 0.0, most);
   growth_many_ = std::clamp(many_rows, 0.0, most);
 }

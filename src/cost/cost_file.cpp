@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "files/json_fields.h"
@@ -89,7 +91,7 @@ void read_target_costs(const nlohmann::json& object, const std::string& file, Co
   CostCurve verify(1.0, 0.0);
   read_curve(object, "verify", file, verify);
   const double other = fields.require_number("other_ms", 0.0, kLongestMs);
-  const double context = fields.require_number("context", 0.0, 1e9);
+  const double context = fields.require_number("context", 0.0, std::numeric_limits<std::int32_t>::max());
   const double one = fields.require_number("growth_one_row", 0.0, 1.0);
   const double many = fields.require_number("growth_many_rows", 0.0, 1.0);
   if (!into.experts().dense()) read_experts(object, file, into);

@@ -13,15 +13,23 @@
 namespace augur {
 namespace {
 
-constexpr std::int64_t kShortText = 256;
+constexpr std::int64_t kShortText = 256;  ///< tokens; a longer one shows what they add to a forward
 constexpr std::int64_t kLongText = 768;
-constexpr int kMostRows = 128;
+constexpr std::int64_t kLeastGrowth = 128;  ///< tokens between the two: fewer add less than times scatter
+constexpr auto kMostRows = static_cast<int>(CostCurve::kRows.back());
 constexpr std::int64_t kLeastContext = 8;  ///< in less there is no room for what is to be timed
 constexpr int kRepetitions = 5;
+// Shares of a budget: of the target's for forwards behind one text (the rest shows how they grow), and of
+// what that is for warming up, for one expert more, and for making the text longer.
+constexpr double kForwardsShare = 0.65;
+constexpr double kWarmingShare = 0.15;
+constexpr double kGrowingShare = 0.6;
+constexpr double kStillWarming =
+    0.85;  ///< of the forward before, that one takes while a machine becomes faster
 /// Row counts, the most telling first: with the first three the curve has its shape. Small ones, which cost
 /// little and matter most, come again: what disturbs one of their measurements may spare another.
 constexpr std::array<int, 16> kRowCounts = {64, 16, 8, 32, 4, 128, 24, 2, 12, 8, 48, 20, 4, 6, 2, 96};
-constexpr int kOftenMeasuredRows = 64;  ///< more come once
+constexpr std::size_t kTellingRowCounts = 3;  ///< of these, measured whatever it takes
 
 /// Whatever disturbs a measurement makes it longer.
 double shortest(const std::vector<double>& times) {
@@ -61,11 +69,12 @@ void measure_forwards(ForwardTimer& timer, std::int64_t capacity, CostModel& cos
   // Until the machine is warm and calm, as far as there is time for that.
   double before = timer.time(1).ms();
   for (double now = timer.time(1).ms();
-       timer.clock().now_ms() < began + 0.15 * budget_ms && now < 0.85 * before; now = timer.time(1).ms()) {
+       timer.clock().now_ms() < began + kWarmingShare * budget_ms && now < kStillWarming * before;
+       now = timer.time(1).ms()) {
     before = now;
   }
-  timer.grow(std::min(kShortText, capacity - kMostRows), began + 0.3 * budget_ms);
-  if (!costs.experts().dense()) measure_experts(timer, costs, 0.15 * budget_ms);
+  timer.grow(std::min(kShortText, capacity - kMostRows), began + 2 * kWarmingShare * budget_ms);
+  if (!costs.experts().dense()) measure_experts(timer, costs, kWarmingShare * budget_ms);
   // What matters is how many plain steps rows are worth, and the machine's speed wanders between one forward
   // and the next but one: so each is compared with a plain one just before. If that one took much longer than
   // others, it was disturbed, which says nothing about the forward after it.
@@ -81,8 +90,8 @@ void measure_forwards(ForwardTimer& timer, std::int64_t capacity, CostModel& cos
   for (int repetition = 0; repetition < kRepetitions; ++repetition) {
     for (std::size_t i = 0; i < kRowCounts.size(); ++i) {
       const int rows = kRowCounts[i];
-      if (rows > capacity - timer.length() || (repetition > 0 && rows > kOftenMeasuredRows)) continue;
-      if ((repetition > 0 || i >= 3) && timer.clock().now_ms() > began + budget_ms) break;
+      if (rows > capacity - timer.length() || (repetition > 0 && rows > CostModel::kManyRows)) continue;
+      if ((repetition > 0 || i >= kTellingRowCounts) && timer.clock().now_ms() > began + budget_ms) break;
       const double plain_ms = timer.time(1).ms();
       const ForwardTimer::Times times = timer.time(rows);
       plain.add(1, plain_ms);
@@ -117,11 +126,11 @@ void measure_growth(Model& target, ForwardTimer& timer, std::int64_t capacity, C
                     double budget_ms) {
   const double began = timer.clock().now_ms();
   const std::int64_t length = std::min(kLongText, capacity - kMostRows);
-  if (length - timer.length() < 128) return;
+  if (length - timer.length() < kLeastGrowth) return;
   ForwardTimer longer(target, capacity, kMostRows, timer.clock());
-  longer.grow(length, began + 0.6 * budget_ms);
+  longer.grow(length, began + kGrowingShare * budget_ms);
   const std::int64_t grown = longer.length() - timer.length();
-  if (grown < 128) return;
+  if (grown < kLeastGrowth) return;
   std::array<std::vector<double>, 2> one;
   std::array<std::vector<double>, 2> many;
   constexpr auto kMany = static_cast<int>(CostModel::kManyRows);
@@ -176,14 +185,17 @@ void measure_target(Model& target, const OverheadProbe& overhead_ms, CostModel& 
     costs.verify_curve().observe(1, timer.time(1).ms());
     return;
   }
-  measure_forwards(timer, capacity, costs, 0.65 * budget_ms);
-  measure_growth(target, timer, capacity, costs, 0.35 * budget_ms);
+  measure_forwards(timer, capacity, costs, kForwardsShare * budget_ms);
+  measure_growth(target, timer, capacity, costs, (1 - kForwardsShare) * budget_ms);
   costs.other_curve().set(1, overhead_ms(clock));
 }
 
 void measure_drafter(std::int64_t context, const DraftProbe& draft, DraftCosts& costs, double budget_ms,
                      const Clock& clock) {
   constexpr int kTurns = 3;
+  constexpr std::int64_t kColdPrompt = 4;  // tokens
+  constexpr std::int64_t kShortPrompt = 16;
+  constexpr std::int64_t kLongPrompt = 96;
   constexpr int kRounds = 2 * static_cast<int>(kProbedWidths.size());
   if (context < kLeastContext) return;
   const double until_ms = clock.now_ms() + budget_ms;
@@ -191,10 +203,10 @@ void measure_drafter(std::int64_t context, const DraftProbe& draft, DraftCosts& 
   // A short text first: it is not measured, but warms everything up. The longer ones tell what catching up
   // costs. They take turns, as what disturbs one of them may spare the next.
   std::vector<DraftSample> cold;
-  bool going = draft({.prompt = 4, .rounds = 2}, cold, clock, until_ms);
+  bool going = draft({.prompt = kColdPrompt, .rounds = 2}, cold, clock, until_ms);
   for (int turn = 0; turn < kTurns; ++turn) {
-    for (const std::int64_t prompt : {16, 96}) {
-      const DraftedText text{.prompt = prompt, .rounds = prompt > 16 ? 2 : kRounds};
+    for (const std::int64_t prompt : {kShortPrompt, kLongPrompt}) {
+      const DraftedText text{.prompt = prompt, .rounds = prompt == kLongPrompt ? 2 : kRounds};
       if (!going || prompt + 2 * kRounds + kProbedLevels >= context) break;
       going = draft(text, samples, clock, until_ms);
     }

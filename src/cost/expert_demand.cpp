@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 namespace augur {
 namespace {
 
 constexpr double kPrior = 0.01;  ///< observations that evenness is worth: the first ones replace it
-constexpr double kReach = 2;     ///< an observation counts for exp(-kReach) at twice or half its rows
 constexpr double kMemory = 256;  ///< observations after which what was seen counts for 1/e
 
 }  // namespace
@@ -55,8 +55,7 @@ double ExpertDemand::at(double rows) const {
 double ExpertDemand::pool_of(double rows, double experts) const {
   double low = active_;
   double high = largest_pool();
-  constexpr int kHalvings = 24;
-  for (int i = 0; i < kHalvings; ++i) {
+  for (int i = 0; i < std::numeric_limits<float>::digits; ++i) {  // as exact as that
     const double middle = (low + high) / 2;
     (woken(middle, rows) < experts ? low : high) = middle;
   }
@@ -68,7 +67,8 @@ void ExpertDemand::observe(double rows, double experts) {
   const double pool = pool_of(rows, experts / layers_);
   const double place = std::log2(rows / kRows.front());
   for (std::size_t i = 0; i < kRows.size(); ++i) {
-    const double weight = std::exp(-kReach * std::abs(place - static_cast<double>(i)));
+    // At twice or half its rows an observation counts for exp(-2).
+    const double weight = std::exp(-2 * std::abs(place - static_cast<double>(i)));
     seen_[i] += weight * (1 - seen_[i] / kMemory);
     pools_[i] += weight / seen_[i] * (pool - pools_[i]);
   }

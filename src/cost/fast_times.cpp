@@ -66,20 +66,20 @@ void FastTimes::tighten() {
 /// The likeliest of a random walk from knot to knot, seen with errors as large as the doubts: a tridiagonal
 /// system, solved from the first knot to the last and back.
 void FastTimes::smooth() {
-  constexpr double kStiff = 1 / (kBetween * kBetween);
+  const double stiff = 1 / (kBetween * kBetween);
   Vector diagonal;
   Vector x;
   for (std::size_t i = 0; i < kKnots; ++i) {
     const double doubt = std::max(doubt_[i], kSure);
     const double weight = 1 / (doubt * doubt);
-    diagonal[i] = weight + (i > 0 ? kStiff : 0) + (i + 1 < kKnots ? kStiff : 0);
+    diagonal[i] = weight + (i > 0 ? stiff : 0) + (i + 1 < kKnots ? stiff : 0);
     x[i] = weight * log_ms_[i];
     if (i == 0) continue;
-    diagonal[i] -= kStiff * kStiff / diagonal[i - 1];
-    x[i] += kStiff * x[i - 1] / diagonal[i - 1];
+    diagonal[i] -= stiff * stiff / diagonal[i - 1];
+    x[i] += stiff * x[i - 1] / diagonal[i - 1];
   }
   x[kKnots - 1] /= diagonal[kKnots - 1];
-  for (std::size_t i = kKnots - 1; i-- > 0;) x[i] = (x[i] + kStiff * x[i + 1]) / diagonal[i];
+  for (std::size_t i = kKnots - 1; i-- > 0;) x[i] = (x[i] + stiff * x[i + 1]) / diagonal[i];
   for (std::size_t i = 0; i < kKnots; ++i) {
     if (doubt_[i] >= kSure) log_ms_[i] = x[i];
   }

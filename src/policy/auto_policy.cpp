@@ -29,9 +29,9 @@ class AutoModel final : public PolicyModel {
 
   TreeBounds bounds() const override {
     const std::string_view key = "policy";
-    return {.nodes = {Chooser::kMostNodes / 2, key},
-            .expanded = {Chooser::kMostNodes / 2, key},
-            .batch = Chooser::kMostNodes};
+    return {.nodes = {AutoText::kMostNodes / 2, key},
+            .expanded = {AutoText::kMostNodes / 2, key},
+            .batch = AutoText::kMostNodes};
   }
   bool needs_costs() const override { return true; }
   bool lookups_first() const override { return true; }

@@ -7,11 +7,10 @@ namespace {
 
 /// Of the time, for looking at what a drafter says that learns, and has not been worth it until now.
 constexpr double kLooking = 0.003;
-constexpr double kMostSaved = 0.5;  ///< for that, in plain steps
 /// Of a look-up before anything was seen, in tokens: it is mostly silent, and right in half of the cases or
-/// more when it is not. What a text's drafts show replaces that, and fades four times as slowly.
+/// more when it is not. What a text's drafts show replaces that, and fades so many times as slowly.
 constexpr double kFirstGain = 0.3;
-constexpr double kGainRate = 1.0 / 32;
+constexpr double kFading = 4;
 constexpr double kMostTokenValue = 4;  ///< of a token of a text that is late
 
 /// What a token of this text is worth when a step takes `step_ms`: as many as it needs in this round to be in
@@ -35,8 +34,8 @@ void AutoText::Drafter::begin_round(const RoundInfo& info, bool sampled, double 
   candidates.assign(1, {.accepted = true});
   newest = 0;
   prediction.pass(round.drafter.learns);
-  look_steps = std::min(look_steps + kLooking / sequences, kMostSaved);
-  gain += kGainRate / 4 * (kFirstGain - gain);
+  look_steps = std::min(look_steps + kLooking / sequences, AutoText::kPassingBy);
+  gain += RecentRate::kRate / kFading * (kFirstGain - gain);
 }
 
 double AutoText::Drafter::chance(float log_prob, int depth, int rank, double errors) const {
@@ -46,7 +45,7 @@ double AutoText::Drafter::chance(float log_prob, int depth, int rank, double err
 }
 
 void AutoText::Drafter::learn_gain(double added) {
-  gain += kGainRate * (added - gain);
+  gain += RecentRate::kRate * (added - gain);
 }
 
 void AutoText::set_token_value(const RoundInfo& info, double step_ms) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "policy/auto/predict.h"
+#include "policy/auto/recent_rate.h"
 #include "policy/round_controller.h"
 
 namespace augur {
@@ -13,6 +14,8 @@ namespace augur {
 struct AutoText final : ControlledText {
   static constexpr int kMostNodes = 512;         ///< of a tree, and of all trees of a batch
   static constexpr std::size_t kMostWidth = 16;  ///< nodes of a tree that are expanded at once
+
+  static constexpr double kPassingBy = 0.5;  ///< plain steps of a round that are too few to be decided about
 
   struct Candidate {
     std::int32_t parent = -1;

@@ -16,25 +16,23 @@ class Budget {
   static constexpr double kMostKept = 6.0;
   /// Reading texts for drafters that have yet to win it back: of a usual prompt, or two.
   static constexpr double kMostInvested = 10.0;
-  static constexpr double kSettled = 1.0;  ///< of it: what counts as won back
   static constexpr double kShare = 0.004;  ///< of the time: half of the 1% that adversarial text may cost
-  /// A round counts as no longer than so many times what was expected: an interruption is nobody's loss.
-  static constexpr double kInterrupted = 2.0;
 
   /// Whether so many plain steps may be risked in a round: half of what there is, so that no row of bad luck
   /// ends it.
   bool affords(double steps) const { return 2 * steps <= balance_; }
   /// Whether so many steps may be spent on what only pays later, and is hoped to win `back`: a long text can
-  /// bear more than a short one, but for what has yet to be won back.
+  /// bear more than a short one, but for what has yet to be won back; less than a step of it is nothing.
   bool bears(double steps, double back) const {
-    return invested_ + steps <= (invested_ < kSettled ? std::max(kMostInvested, back) : kMostInvested);
+    return invested_ + steps <= (invested_ < 1 ? std::max(kMostInvested, back) : kMostInvested);
   }
   void invest(double steps) { invested_ += std::max(0.0, steps); }
 
   /// A round that speculated: what its tokens were worth, what it took, and was expected to take, in plain
   /// steps.
   void book(double worth, double took, double expected) {
-    const double won = worth - std::min(took, kInterrupted * expected);
+    // As no longer than twice what was expected: an interruption is nobody's loss.
+    const double won = worth - std::min(took, 2 * expected);
     invested_ = std::max(0.0, invested_ - std::max(0.0, won));
     // What surely pays was not asked for its price, and what only may pay does not owe for it: a text in
     // which that was wrong has to be able to try something else.

@@ -12,12 +12,12 @@ constexpr std::size_t kStretch = 8;  ///< rows over which a row's least price is
 
 Chooser::Chooser() {
   // Later rounds may have larger trees than the first ones, and should not have to allocate.
-  for (Terms* terms : {&now_, &coming_}) terms->row_ms.reserve(kMostNodes + 1);
-  for (std::vector<float>* chances : {&candidates_, &more_}) chances->reserve(kMostNodes);
-  drafter_bids_.reserve(kMostNodes);
-  node_bids_.reserve(kMostNodes);
-  cut_bids_.reserve(kMostNodes);
-  chances_.reserve(kMostNodes);
+  for (Terms* terms : {&now_, &coming_}) terms->row_ms.reserve(AutoText::kMostNodes + 1);
+  for (std::vector<float>* chances : {&candidates_, &more_}) chances->reserve(AutoText::kMostNodes);
+  drafter_bids_.reserve(AutoText::kMostNodes);
+  node_bids_.reserve(AutoText::kMostNodes);
+  cut_bids_.reserve(AutoText::kMostNodes);
+  chances_.reserve(AutoText::kMostNodes);
 }
 
 void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
@@ -36,13 +36,13 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
       text.drafters[i].begin_round(member->drafters[i], member->sampled, sequences_);
     }
     member->frontier.reserve(AutoText::kMostWidth);
-    member->kept.reserve(kMostNodes);
+    member->kept.reserve(AutoText::kMostNodes);
   }
   base_ms_ = costs_->verify_ms(base_rows_, context_);
   for (RoundMember* member : members) {
     text_of(*member).set_token_value(member->info, base_ms_ + costs_->other_ms());
   }
-  room_ = std::min(room, static_cast<std::size_t>(kMostNodes));
+  room_ = std::min(room, static_cast<std::size_t>(AutoText::kMostNodes));
   const double reading = members.front()->info.reading;
   price_ = std::max(1.0, rate_.tokens_per_step()) * (sequences_ + reading) / step_ms(reading);
   set_terms(now_, 0, members.front()->info.prompt_rows, kOptimism);

@@ -21,8 +21,6 @@ class Chooser final : public RoundController {
  public:
   Chooser();
 
-  static constexpr int kMostNodes = AutoText::kMostNodes;  ///< of all trees of a batch, verified at once
-
   /// What is believed about a drafter, by its name, over all texts. Stays where it is.
   DrafterBelief& belief(const std::string& drafter) { return beliefs_[drafter]; }
 

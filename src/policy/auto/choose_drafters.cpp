@@ -6,9 +6,6 @@
 namespace augur {
 namespace {
 
-/// Plain steps of catching up in a round, by all sequences together, that count like any drafting. What takes
-/// longer is decided over the text.
-constexpr double kPassingBy = 0.5;
 /// Plain steps of catching up for which a first token may be kept waiting.
 constexpr double kFirstWaits = 1.5;
 /// What is hoped, rather than believed, to be won by catching up is to be so many times what it takes.
@@ -17,13 +14,13 @@ constexpr double kMargin = 1.5;
 }  // namespace
 
 /// Whether the drafter may catch up with the text, beside what of that is granted in this round already, and
-/// what pays for it: the round, where all together is next to nothing; what is won later, where it is
+/// what pays for it: the round, where all together passes by; what is won later, where it is
 /// believed to pay over the text that is left, or the budget bears it; else the budget's balance.
 bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, double granted,
                            DrafterBid& bid) {
   bid.catch_up_ms = catch_up_ms(d);
   const double cost = steps(bid.catch_up_ms);
-  if (cost == 0 || granted + cost <= kPassingBy) return true;
+  if (cost == 0 || granted + cost <= AutoText::kPassingBy) return true;
   if (text.rounds == 0 && granted + cost > kFirstWaits) return false;
   // It has to pay beside those, too, whose prompts are being read now.
   if (!std::exchange(coming_known_, true)) set_terms(coming_, d.round.reading, 0, 0);

@@ -115,7 +115,7 @@ void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) 
       more_.push_back(static_cast<float>(chance));
     }
     if (k + 1 != next && k + 1 != node_bids_.size()) continue;
-    next += 1 + next / 16;
+    next += 1 + next / AutoText::kMostWidth;
     std::sort(more_.begin(), more_.end(), std::greater<>());
     const Cut cut = best(now_, more_);
     const double ms = level_ms(d, level, static_cast<int>(k) + 1);

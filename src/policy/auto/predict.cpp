@@ -11,16 +11,15 @@ constexpr double kMost = 0.995;
 /// Curvature that a = q is worth: so much that a first text's outcomes are taken for the text's own, for the
 /// most part.
 constexpr double kPrior = 12.0;
-/// Forgotten of what all texts have shown with every outcome: dozens of texts are remembered, so that none
-/// decides.
-constexpr double kForget = 1.0 / 1000;
+/// Outcomes of all texts within which what they have shown fades to 1/e: dozens of texts are remembered, so
+/// that none decides. The same of rounds.
+constexpr double kRemembered = 1000;
 /// The same of a drafter that learns: what it was worth some rounds ago is another drafter's worth.
 constexpr double kForgetLearner = 1.0 / 16;
 /// Of shifts in log-odds, over drafters and over one drafter's texts: suites and drafters differ by 1 to 2.
 constexpr double kSpread = 0.75;
-/// Rounds in which what was seen of a text fades to 1/e: some hundred tokens; and what was seen of a drafter.
+/// Rounds in which what was seen of a text fades to 1/e: some hundred tokens.
 constexpr double kTextRounds = 300;
-constexpr double kDrafterRounds = 1000;
 constexpr double kLearnerRounds = 60;
 /// Of a drafter's mean text, at least: so that a change that lasts is learned within some texts.
 constexpr double kLeastVariance = 0.05;
@@ -53,11 +52,11 @@ Calibrator::Calibrator() {
 }
 
 Calibrator::Place Calibrator::place(double log_prob, int depth) {
-  constexpr double kRange = (kKnots - 1) / 2.0;
+  constexpr double range = (kKnots - 1) / 2.0;
   // log(q / (1 - q)) without losing what is left of 1 - q near 1.
   const double odds =
-      log_prob >= 0 ? kRange : std::clamp(log_prob - std::log(-std::expm1(log_prob)), -kRange, kRange);
-  const double at = odds + kRange;
+      log_prob >= 0 ? range : std::clamp(log_prob - std::log(-std::expm1(log_prob)), -range, range);
+  const double at = odds + range;
   const auto low = std::min(static_cast<std::size_t>(at), static_cast<std::size_t>(kKnots - 2));
   return {odds, low, at - static_cast<double>(low), kKnots + depth_index(depth)};
 }
@@ -74,7 +73,7 @@ void Calibrator::observe(double log_prob, int depth, double error, double probab
   const auto learn = [&](Weight& w, double x) {
     if (x <= 0) return;
     w.value += x * error / (w.curvature + x * x * curvature);
-    w.curvature = std::max(kPrior, w.curvature * (1 - x * kForget)) + x * x * curvature;
+    w.curvature = std::max(kPrior, w.curvature * (1 - x / kRemembered)) + x * x * curvature;
   };
   learn(weights_[p.low], 1 - p.high_share);
   learn(weights_[p.low + 1], p.high_share);
@@ -137,7 +136,7 @@ std::array<double, RankProfile::kRanks> TextPrediction::expected(int depth, bool
 }
 
 void TextPrediction::drafted(int depth, std::span<const float> log_probs) {
-  const double rate = learns_ ? kForgetLearner : kForget;
+  const double rate = learns_ ? kForgetLearner : 1 / kRemembered;
   if (log_probs.empty()) belief_.profile.observe(depth, 0, 0.0, rate);
   for (std::size_t rank = 0; rank < log_probs.size(); ++rank) {
     const double log_odds = belief_.calibrator.log_odds(static_cast<double>(log_probs[rank]), depth);
@@ -166,7 +165,8 @@ void TextPrediction::outcome(double log_prob, int depth, bool accepted) {
 void TextPrediction::drawn_outcome(int depth, int rank, bool accepted) {
   if (rank >= RankProfile::kRanks) return;
   const double a = expected(depth, true, 0)[static_cast<std::size_t>(rank)];
-  belief_.drawn_profile.observe(depth, rank, accepted ? 1.0 : 0.0, learns_ ? kForgetLearner : kForget);
+  belief_.drawn_profile.observe(depth, rank, accepted ? 1.0 : 0.0,
+                                learns_ ? kForgetLearner : 1 / kRemembered);
   learn_shift((accepted ? 1.0 : 0.0) - a, a);
 }
 
@@ -179,7 +179,7 @@ void TextPrediction::pass(bool learns) {
   const double rounds = learns ? kLearnerRounds : kTextRounds;
   shift_ -= shift_ / rounds;
   variance_ += 2 / rounds * (kSpread + belief_.variance - variance_);
-  belief_.variance += (kSpread - belief_.variance) / kDrafterRounds;
+  belief_.variance += (kSpread - belief_.variance) / kRemembered;
 }
 
 }  // namespace augur

@@ -6,7 +6,6 @@
 namespace augur {
 namespace {
 
-constexpr double kRate = 1.0 / 32;  ///< of the running means, a round
 /// Everything is counted in plain steps, so they have to be seen, two in a row: the first one is slower after
 /// drafts. They cost what rounds now win over them: so much of the time is spent on that, and rounds go by in
 /// between even where nothing is won.
