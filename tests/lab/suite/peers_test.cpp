@@ -8,17 +8,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <fstream>
 #include <memory>
 #include <sstream>
 #include <string>
-#include <thread>
 
 #include "lab/suite/peer_server.h"
 #include "support/error_of.h"
+#include "support/eventually.h"
 #include "support/temporary_folder.h"
 
 namespace augur {
@@ -26,6 +25,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing_support::error_of;
+using testing_support::poll_until;
 
 std::vector<Method> read(const std::string& text) {
   std::istringstream in(text);
@@ -137,14 +137,12 @@ bool goes(const std::string& url) {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))));
-  for (int tries = 0; tries < 500; ++tries) {
+  return poll_until([&] {
     const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const bool taken = ::connect(client, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
     ::close(client);
-    if (!taken) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return false;
+    return !taken;
+  });
 }
 
 TEST(PeerServers, EndWithTheProgramHoweverItEnds) {

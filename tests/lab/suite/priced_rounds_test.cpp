@@ -101,9 +101,14 @@ TEST(RoundLog, SaysWhatAPolicyCallsWhatItChose) {
   const std::int32_t path[] = {DraftTree::kRoot};
   RoundLog log(file.string(), false);
   log.begin("s", 3, "draft:policy=arms");
-  log.write(
-      {.tree = &tree, .path = path, .verify_ms = 2, .forecast = {.tokens = 1.5, .choice = "\"six\" nodes"}});
-  log.write({.tree = &tree, .path = path, .verify_ms = 2});
+  StepTrace round;
+  round.tree = &tree;
+  round.path = path;
+  round.verify_ms = 2;
+  round.forecast = {.tokens = 1.5, .choice = "\"six\" nodes"};
+  log.write(round);
+  round.forecast = {};
+  log.write(round);
   log.finish();
   std::ifstream in(file);
   std::string lines[2];

@@ -27,25 +27,25 @@ class PolicyCacheTest : public testing::Test {
 };
 
 TEST_F(PolicyCacheTest, WhatIsLearnedIsOfOneCombinationOfDrafters) {
-  const PolicyCache::Found alone = policy_of({.head = "draft"});
+  const PolicyCache::Found alone = policy_of("draft");
   const PolicyCache::Found both = policy_of("draft,ngram");
   EXPECT_TRUE(both.fresh);
   EXPECT_NE(alone.policy, both.policy);
   EXPECT_EQ(policy_of("ngram,draft").policy, both.policy) << "in any order";
-  EXPECT_FALSE(policy_of({.head = "draft"}).fresh);
+  EXPECT_FALSE(policy_of("draft").fresh);
 }
 
 TEST_F(PolicyCacheTest, WhatIsForgottenBeginsAnewWithoutBeingLoadedAgain) {
   const DrafterIdentity drafters[] = {{.name = "draft"}};
   const auto beliefs = [&] {
-    return policy_of({.head = "draft"}).policy->make_all(drafters).steering.controller;
+    return policy_of("draft").policy->make_all(drafters).steering.controller;
   };
   const auto before = beliefs();
   ASSERT_NE(before, nullptr);
   EXPECT_EQ(beliefs(), before) << "later texts go on with what was learnt";
   cache_.forget_learnt();
   EXPECT_NE(beliefs(), before);
-  EXPECT_FALSE(policy_of({.head = "draft"}).fresh);
+  EXPECT_FALSE(policy_of("draft").fresh);
 }
 
 TEST_F(PolicyCacheTest, NamesForOneThingAreOneKey) {
