@@ -41,8 +41,8 @@ struct EngineAccess {
   /// Of which any thread may ask for grammars meanwhile.
   static GrammarCompiler& grammars(Engine& engine);
   static Decoder& decoder(Engine& engine);
-  /// Measures what is not known yet of the target and of every drafter that is loaded, as `auto` uses them; with
-  /// `anew` what is known, too.
+  /// Measures what is not known yet of the target and of every drafter that is loaded, as `auto` uses them;
+  /// with `anew` what is known, too.
   static void measure_costs(Engine& engine, bool anew = false);
 
   /// What the engine's decisions go by now: of the target (an empty curve before it is known), and of the

@@ -110,8 +110,8 @@ std::string fingerprint_of(const Model& model) {
   std::string weights = model.weight_types();
   std::erase(weights, ' ');
   std::replace(weights.begin(), weights.end(), ',', '+');
-  return fmt::format("augur-{}-law{}-{}-{}-kv-{}", version(), law_number_of(model), model.fingerprint().digest,
-                     weights, name(model.kv_type()));
+  return fmt::format("augur-{}-law{}-{}-{}-kv-{}", version(), law_number_of(model),
+                     model.fingerprint().digest, weights, name(model.kv_type()));
 }
 
 }  // namespace

@@ -37,9 +37,7 @@ TEST_F(PolicyCacheTest, WhatIsLearnedIsOfOneCombinationOfDrafters) {
 
 TEST_F(PolicyCacheTest, WhatIsForgottenBeginsAnewWithoutBeingLoadedAgain) {
   const DrafterIdentity drafters[] = {{.name = "draft"}};
-  const auto beliefs = [&] {
-    return policy_of("draft").policy->make_all(drafters).steering.controller;
-  };
+  const auto beliefs = [&] { return policy_of("draft").policy->make_all(drafters).steering.controller; };
   const auto before = beliefs();
   ASSERT_NE(before, nullptr);
   EXPECT_EQ(beliefs(), before) << "later texts go on with what was learnt";

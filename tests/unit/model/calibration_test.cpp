@@ -94,7 +94,8 @@ TEST(Calibration, WantsFloatsAndAText) {
   config.hidden = 64;
   config.intermediate = 64;
   const auto quantised = Model::random(backend, config, 3, {.form = WeightForm{.quantize = DType::Q8_0}});
-  EXPECT_THAT(error_of([&] { calibrate(*quantised, some_text(10), "a text"); }), HasSubstr("rows of 8-bit blocks"));
+  EXPECT_THAT(error_of([&] { calibrate(*quantised, some_text(10), "a text"); }),
+              HasSubstr("rows of 8-bit blocks"));
   EXPECT_THAT(error_of([&] { calibrate(*quantised, {}, "empty.txt"); }), HasSubstr("empty.txt"));
 }
 

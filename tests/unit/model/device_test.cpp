@@ -19,12 +19,12 @@
 namespace augur {
 namespace {
 
-using testing_support::golden_model_context;
-using testing_support::golden_model_names;
-using testing_support::golden_model_path;
 using test::LogitRows;
 using test::Rows;
 using test::tiny_config;
+using testing_support::golden_model_context;
+using testing_support::golden_model_names;
+using testing_support::golden_model_path;
 using testing_support::SlowDevice;
 
 /// Whether the host can read a byte there: asked of the system, which does not end the program.
