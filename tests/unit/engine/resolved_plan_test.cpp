@@ -70,8 +70,8 @@ TEST(Resolve, AnEngineHasOneVocabulary) {
   const LoadedDrafts loaded{.head = "draft", .vocabulary = &full};
   EXPECT_EQ(resolve(SpeculationPlan::parse("draft"), loaded).draft_vocabulary, "full");
   EXPECT_EQ(resolve(SpeculationPlan::parse("draft:vocab=full"), loaded).draft_vocabulary, "full");
-  EXPECT_THAT(error_of([&] { resolve(SpeculationPlan::parse("draft:vocab=auto"), loaded); }),
-              HasSubstr("'auto': this engine was loaded with 'full', and one engine has one"));
+  EXPECT_THAT(error_of([&] { resolve(SpeculationPlan::parse("draft:vocab=frspec:/f:32"), loaded); }),
+              HasSubstr("'frspec:/f:32': this engine was loaded with 'full', and one engine has one"));
 }
 
 }  // namespace
