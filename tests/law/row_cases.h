@@ -211,12 +211,12 @@ inline void add_noise_and_functions(RowCases& to) {
     std::int64_t position;
     TokenId first;
   };
-  for (const auto [seed, position, first] : {Place{0, 0, 0},
-                                             {1234567890123456789u, 77, 128},
-                                             {0xffffffffffffffffu, std::int64_t{1} << 33, 151936}}) {
-    to.add_one(fmt::format("gumbel_range: seed {}, position {}", seed, position), [=](Inputs) {
+  for (const Place& at : {Place{0, 0, 0},
+                          {1234567890123456789u, 77, 128},
+                          {0xffffffffffffffffu, std::int64_t{1} << 33, 151936}}) {
+    to.add_one(fmt::format("gumbel_range: seed {}, position {}", at.seed, at.position), [at](Inputs) {
       std::vector<float> out(70);
-      gumbel_range(seed, position, first, out);
+      gumbel_range(at.seed, at.position, at.first, out);
       Words words;
       words.add(out);
       return words;
