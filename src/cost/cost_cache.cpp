@@ -15,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kKind = "augur_costs";
 constexpr int kCostsFormat = 2;
 
 /// Everything that costs depend on beside the rows.
@@ -53,18 +54,14 @@ CostCache::CostCache(const fs::path& folder, const Model& target, const std::str
                      Warning warning)
     : warning_(std::move(warning)), experts_(ExpertDemand::of(target.config())) {
   const nlohmann::json key = circumstances(target);
-  content_ = {{"augur_costs", kCostsFormat}, {"for", key}, {"drafters", nlohmann::json::object()}};
+  content_ = {{kKind, kCostsFormat}, {"for", key}, {"drafters", nlohmann::json::object()}};
   if (folder.empty()) return;
   std::string stem = fs::path(target_path).filename().string();
   if (stem.empty()) stem = fs::path(target_path).parent_path().filename().string();
   file_ = measured_file(folder, stem, key);
   try {
-    const nlohmann::json found = read_json_object_if_exists(file_);
+    const nlohmann::json found = read_measured(file_, kKind, kCostsFormat, key);
     if (found.empty()) return;
-    if (found.value("augur_costs", nlohmann::json()) != kCostsFormat)
-      throw Error("{}: augur_costs: not {}", file_.string(), kCostsFormat);
-    if (found.value("for", nlohmann::json()) != key)
-      throw Error("{}: for: another machine or model", file_.string());
     CostModel checked(experts_);
     if (found.contains("target")) read_target_costs(found["target"], file_.string(), checked);
     if (!found.contains("drafters") || !found["drafters"].is_object()) {

@@ -12,6 +12,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/fnv1a.h"
+#include "files/json_reader.h"
 
 namespace augur {
 namespace fs = std::filesystem;
@@ -47,6 +48,17 @@ std::string hash_text(std::string_view text) {
   Fnv1a hash;
   hash.add_bytes(text);
   return fmt::format("{:016x}", hash.value());
+}
+
+nlohmann::json read_measured(const fs::path& file, const char* kind, int format,
+                             const nlohmann::json& circumstances) {
+  nlohmann::json found = read_json_object_if_exists(file);
+  if (found.empty()) return found;
+  if (found.value(kind, nlohmann::json()) != format)
+    throw Error("{}: {}: not {}", file.string(), kind, format);
+  if (found.value("for", nlohmann::json()) != circumstances)
+    throw Error("{}: for: another machine or model", file.string());
+  return found;
 }
 
 void write_measured(const fs::path& file, const nlohmann::json& content) {

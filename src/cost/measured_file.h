@@ -25,6 +25,11 @@ std::filesystem::path measured_file(const std::filesystem::path& folder, std::st
 /// 16 hexadecimal digits.
 std::string hash_text(std::string_view text);
 
+/// What the file holds; empty where there is none. Error where the number `kind` is not `format`, or "for"
+/// not what these circumstances are.
+nlohmann::json read_measured(const std::filesystem::path& file, const char* kind, int format,
+                             const nlohmann::json& circumstances);
+
 /// Replaces the file, and makes its folder where there is none. Error naming what cannot be written.
 void write_measured(const std::filesystem::path& file, const nlohmann::json& content);
 

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "cost/measured_file.h"
 #include "files/json_fields.h"
-#include "files/json_reader.h"
 #include "model/product_plan.h"
 
 namespace augur {
@@ -26,11 +25,8 @@ using Plans = std::map<std::string, GemmPlan>;
 
 Plans read_plans(const fs::path& file, const nlohmann::json& key) {
   Plans plans;
-  const nlohmann::json found = read_json_object_if_exists(file);
+  const nlohmann::json found = read_measured(file, "augur_products", kProductsFormat, key);
   if (found.empty()) return plans;
-  if (found.value("augur_products", nlohmann::json()) != kProductsFormat)
-    throw Error("{}: augur_products: not {}", file.string(), kProductsFormat);
-  if (found.value("for", nlohmann::json()) != key) throw Error("{}: for: another machine", file.string());
   if (!found.contains("plans") || !found["plans"].is_object())
     throw Error("{}: plans: expected an object", file.string());
   for (const auto& [type, object] : found["plans"].items()) {
