@@ -15,6 +15,10 @@ namespace {
 
 constexpr int kLeastPromptRows = 8;  ///< half a kernel's tile: next to free beside others
 
+bool reads(const Sequence* s) {
+  return !s->finished() && s->reading();
+}
+
 }  // namespace
 
 Decoder::Decoder(Model& target, const Options& options)
@@ -114,14 +118,13 @@ bool Decoder::guarded(Sequence& s, Call&& call) {
 /// Of those that are being read: rows that wait for a drafter do not pile up.
 void Decoder::relieve(std::span<Sequence* const> sequences) {
   for (Sequence* s : sequences) {
-    if (!s->finished() && s->reading()) guarded(*s, [&] { round_.relieve(s->draft()); });
+    if (reads(s)) guarded(*s, [&] { round_.relieve(s->draft()); });
   }
 }
 
 void Decoder::draft(std::span<Sequence* const> sequences) {
   drafts_.clear();
-  const auto reading = static_cast<int>(std::count_if(
-      sequences.begin(), sequences.end(), [](const Sequence* s) { return !s->finished() && s->reading(); }));
+  const auto reading = static_cast<int>(std::count_if(sequences.begin(), sequences.end(), reads));
   const int prompts = coming_prompt_rows(sequences);
   for (Sequence* s : drafting_) drafts_.push_back(&s->begin_round(reading, prompts));
   round_.draft(drafts_);
@@ -136,7 +139,7 @@ int Decoder::coming_prompt_rows(std::span<Sequence* const> sequences) const {
   std::int64_t unread = 0;
   std::int64_t text = 0;
   for (const Sequence* s : sequences) {
-    if (s->finished() || !s->reading()) continue;
+    if (!reads(s)) continue;
     if (unread == 0) text = s->read();
     unread += s->unread();
   }
@@ -169,7 +172,6 @@ int Decoder::prompt_rows(std::int64_t text) const {
 void Decoder::add_parts(std::span<Sequence* const> sequences) {
   parts_.clear();
   for (Sequence* s : drafting_) parts_.push_back({.sequence = s, .rows = s->draft().tree.size()});
-  const auto reads = [](const Sequence* s) { return !s->finished() && s->reading(); };
   const auto first = std::find_if(sequences.begin(), sequences.end(), reads);
   int left_over = first != sequences.end() ? prompt_rows((*first)->read()) : 0;
   for (Sequence* s : sequences) {

@@ -76,6 +76,19 @@ void CpuStack::ensure_rotations(std::int64_t positions) {
   for (RopeCache& rope : ropes_) rope.ensure(positions);
 }
 
+ForwardPass CpuStack::pass(const BatchPlan& plan, const TokenBatch& batch, const ForwardOptions& options,
+                           const PackedMatrix* embedding) {
+  return {{.config = config_,
+           .layers = *layers_,
+           .embedding = embedding,
+           .kernels = backend_.kernels,
+           .ropes = ropes_,
+           .plan = plan,
+           .workspace = workspace_},
+          batch,
+          options};
+}
+
 void CpuStack::forward(const BatchPlan& plan, const TokenBatch& batch, const ForwardOptions& options,
                        const PackedMatrix* embedding) {
   if (options.inputs != nullptr) {
@@ -90,15 +103,8 @@ void CpuStack::forward(const BatchPlan& plan, const TokenBatch& batch, const For
                             attention_scratch_bytes(plan.max_slots(), config_.heads / config_.kv_heads,
                                                     config_.head_dim, kv_type_));
   workspace_.woken_experts = 0;
-  const ForwardPass pass({.config = config_,
-                          .layers = *layers_,
-                          .embedding = embedding,
-                          .kernels = backend_.kernels,
-                          .ropes = ropes_,
-                          .plan = plan,
-                          .workspace = workspace_},
-                         batch, options);
-  backend_.pool.run([&](Team& team) { pass.run(team); });
+  const ForwardPass whole = pass(plan, batch, options, embedding);
+  backend_.pool.run([&](Team& team) { whole.run(team); });
   result_rows_ = batch.rows();
 }
 
@@ -113,15 +119,8 @@ void CpuStack::store(const BatchPlan& plan, const TokenBatch& batch, const float
   ensure_rotations(plan.max_position() + 1);
   workspace_.ensure_forward(batch.rows(), input_forms_, 0);
   const ForwardOptions options;
-  const ForwardPass pass({.config = config_,
-                          .layers = *layers_,
-                          .embedding = nullptr,
-                          .kernels = backend_.kernels,
-                          .ropes = ropes_,
-                          .plan = plan,
-                          .workspace = workspace_},
-                         batch, options);
-  backend_.pool.run([&](Team& team) { pass.store(team, rows); });
+  const ForwardPass storing = pass(plan, batch, options, nullptr);
+  backend_.pool.run([&](Team& team) { storing.store(team, rows); });
 }
 
 void CpuStack::project(const RowProduct& product, std::span<const std::int32_t> rows) {

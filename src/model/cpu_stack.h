@@ -10,6 +10,8 @@
 
 namespace augur {
 
+class ForwardPass;
+
 /// Layers that a team of threads walks through (forward_pass.h).
 class CpuStack final : public DeviceStack {
  public:
@@ -23,6 +25,9 @@ class CpuStack final : public DeviceStack {
   std::int64_t woken_experts() const override { return workspace_.woken_experts; }
 
  private:
+  /// A pass over the plan's rows; everything named outlives it.
+  ForwardPass pass(const BatchPlan& plan, const TokenBatch& batch, const ForwardOptions& options,
+                   const PackedMatrix* embedding);
   void ensure_rotations(std::int64_t positions);
 
   Backend& backend_;
