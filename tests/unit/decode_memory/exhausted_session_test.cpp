@@ -32,6 +32,15 @@ std::vector<Request> requests() {
   return all;
 }
 
+/// What came of it. The one who waits gets a copy, for which there may be no memory: it is still there then.
+Result result_of(const Ticket& ticket) {
+  try {
+    return ticket.wait();
+  } catch (const std::bad_alloc&) {
+    return ticket.wait();
+  }
+}
+
 TEST(ExhaustedSession, EveryRequestHasAResult) {
   EngineOptions options;
   options.model = stories_path().string();
@@ -64,7 +73,7 @@ TEST(ExhaustedSession, EveryRequestHasAResult) {
       }
     }
     for (std::size_t i = 0; i < tickets.size(); ++i) {
-      const Result result = tickets[i].wait();
+      const Result result = result_of(tickets[i]);
       if (result.finish_reason == FinishReason::Error) {
         EXPECT_NE(result.error, "");
         ++failures;
@@ -113,7 +122,7 @@ TEST(ExhaustedSession, ARefusedReservationHasRequestsWait) {
     heap::fail_mapping_at(n);
     go_on.set_value();
     for (std::size_t i = 0; i < tickets.size(); ++i) {
-      const Result result = tickets[i].wait();
+      const Result result = result_of(tickets[i]);
       EXPECT_EQ(result.error, "") << i;
       EXPECT_EQ(result.tokens, expected[i]) << i;
     }
