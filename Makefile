@@ -49,7 +49,7 @@ format-check:    ## fails where `make format` would change something
 tidy:            ## clang-tidy over src/ (half an hour of CPU), or over FILES
 	@cmake --preset release -B build/tidy -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
 		-DAUGUR_BUILD_LAB=OFF -DAUGUR_BUILD_TESTS=OFF -DAUGUR_UNITE=OFF --log-level=WARNING
-	@cmake --build build/tidy --target augur_embedded
+	@cmake --build build/tidy --target augur_embedded augur_commit
 	@run-clang-tidy -quiet -p build/tidy -j $(JOBS) $(or $(FILES),'$(CURDIR)/src/.*\.cpp')
 
 docs:            ## checks links, lengths, paths and flags of the Markdown pages

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/index.h"
 #include "base/out_of_memory.h"
 #include "tree/usual_sizes.h"
 
@@ -350,7 +351,7 @@ void Decoder::tell_prompt(const Part& part) {
 void Decoder::tell(const Part& part, int from, int rows, const float* logits,
                    std::span<const std::int32_t> kept) {
   const Sequence& s = *part.sequence;
-  const auto first = static_cast<std::size_t>(part.first_row + from);
+  const std::size_t first = at(part.first_row) + at(from);
   const auto count = static_cast<std::size_t>(rows);
   told_parents_.resize(count);
   std::transform(

@@ -1,6 +1,7 @@
 #include <span>
 
 #include "files/gguf/model.h"
+#include "text/tokenizer/loaders.h"
 #include "try_tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -98,7 +98,15 @@ def tree(page):
 
 
 def stop(page):
-    page.set("max-tokens", 4000)  # which take longer than what follows
+    # Tokens that take longer than what follows, from a model that does not end before.
+    page.set("max-tokens", 4000)
+    page.driver.execute_script("""
+        const send = window.fetch;
+        window.fetch = (url, options) => {
+            if (!options?.body) return send(url, options);
+            window.fetch = send;
+            return send(url, {...options, body: JSON.stringify({...JSON.parse(options.body), ignore_eos: true})});
+        };""")
     page.ask("Tell me a very long story of a river.")
     page.until(lambda: len(page.all(".turn:last-child .token")) > 5)
     # Not the driver's click, which waits until a page draws nothing.
