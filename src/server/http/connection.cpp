@@ -9,6 +9,7 @@
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -62,14 +63,18 @@ bool is_shut_by_peer(int socket) {
 
 }  // namespace
 
-/// By what an application answers one request: all of it is posted to the I/O thread.
+/// By what an application answers one request: all of it is posted to the I/O thread, in the order in which
+/// it was said, whichever threads said it (that of a plain post is each thread's own).
 class Connection::Handle final : public HttpExchange {
  public:
   Handle(std::shared_ptr<Connection> connection, std::uint64_t number)
-      : connection_(std::move(connection)), number_(number), io_(connection_->all_.io.get_executor()) {}
+      : connection_(std::move(connection)),
+        number_(number),
+        io_(connection_->all_.io.get_executor()),
+        order_(io_.get_executor()) {}
   ~Handle() override {
     // The connection ends on the I/O thread: nothing of it is left here when that has done its part.
-    asio::post(io_.get_executor(),
+    asio::post(order_,
                [connection = std::move(connection_), number = number_] { connection->abandon(number); });
   }
 
@@ -100,21 +105,21 @@ class Connection::Handle final : public HttpExchange {
  private:
   template <class Take>
   void post(Take take) {
-    asio::post(io_.get_executor(),
-               [connection = connection_, number = number_, take = std::move(take)]() mutable {
-                 try {
-                   take(*connection, number);
-                 } catch (const std::exception& error) {  // an answer with a hole is none
-                   connection->close();
-                   connection->all_.application.report(error.what());
-                 }
-               });
+    asio::post(order_, [connection = connection_, number = number_, take = std::move(take)]() mutable {
+      try {
+        take(*connection, number);
+      } catch (const std::exception& error) {  // an answer with a hole is none
+        connection->close();
+        connection->all_.application.report(error.what());
+      }
+    });
   }
 
   std::shared_ptr<Connection> connection_;
   const std::uint64_t number_;
   /// The I/O thread goes on until this is gone: whoever holds an exchange finds its server.
   asio::executor_work_guard<asio::io_context::executor_type> io_;
+  asio::strand<asio::io_context::executor_type> order_;
 };
 
 Connection::Connection(Connections& all, Protocol::socket socket, std::string client, std::string counted_as)

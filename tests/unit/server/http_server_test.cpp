@@ -80,6 +80,20 @@ TEST(HttpServer, StreamsEvents) {
   writer.join();
 }
 
+TEST(HttpServer, WhatSeveralThreadsSayComesInItsOrder) {
+  SmallServer server(any_port(), [](const HttpRequest&, const std::shared_ptr<HttpExchange>& exchange) {
+    exchange->send_event("the I/O thread's");
+    std::thread([&] {
+      exchange->send_event("another's");
+      exchange->end_stream();
+    }).join();
+  });
+  httplib::Client client("127.0.0.1", server.port());
+  const auto answer = client.Get("/");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->body, "data: the I/O thread's\n\ndata: another's\n\n");
+}
+
 TEST(HttpServer, TellsWhenAClientGoesAway) {
   for (const bool streaming : {false, true}) {
     SCOPED_TRACE(streaming);
