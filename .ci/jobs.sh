@@ -75,9 +75,10 @@ job_address() {
     session server hostile c_api parity corpus trace suite
 }
 
-# With two kernel variants; the kernels' own tests cover all.
+# With two kernel variants; the kernels' own tests cover all. What needs many samples shows nothing more here.
 job_lossless() {
-  tests "whole decodings under the sanitizers" sanitized asan-ubsan 'SmolLM2|Gemma3|^Isas/Lossless.*/(portable|avx512)$' lossless
+  tests "whole decodings under the sanitizers" sanitized asan-ubsan \
+    'SmolLM2|Gemma3|^Isas/Lossless.*/(portable|avx512)$|KeepsTheLaw|FiveHundred' lossless
 }
 
 # Each fuzzer for a while.

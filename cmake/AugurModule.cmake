@@ -3,7 +3,7 @@
 # where fuzzers are built: that build shows a file which forgot to include something.
 option(AUGUR_UNITE "Compile files that share heavy headers together: quicker from nothing, slower behind a small change" ON)
 function(augur_unite target most)
-  if(NOT AUGUR_UNITE OR AUGUR_BUILD_FUZZERS)
+  if(NOT AUGUR_UNITE)
     return()
   endif()
   # By groups, CMake leaves files that are in none as they are.
