@@ -2,21 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace augur {
-namespace {
-
-/// A moment in which the same took so many times the shortest time is calm, too: forwards alike differ by a
-/// few percent.
-constexpr double kAsCalm = 1.1;
-/// Of what was timed once: nothing says how calm that was.
-constexpr double kOnce = 0.1;
-constexpr double kLeastMs = 1e-6;  ///< a clock's tick
-
-}  // namespace
-
 void CalmTimes::add(double rows, double ms) {
-  times_[rows].push_back(std::max(ms, kLeastMs));
+  times_[rows].push_back(std::max(ms, std::numeric_limits<float>::epsilon() + 0.0));
 }
 
 /// Disturbances are taken to lengthen logarithms by an exponential distribution: of n moments the shortest is
@@ -37,7 +27,7 @@ std::vector<CalmTimes::Time> CalmTimes::times() const {
     std::nth_element(calm.begin(), median, calm.end());
     times.push_back({.rows = rows, .ms = *median, .doubt = 1 / static_cast<double>(seen.size())});
   }
-  for (Time& time : times) time.doubt *= compared > 0 ? excess / compared : kOnce;
+  for (Time& time : times) time.doubt *= compared > 0 ? excess / compared : FastTimes::kDisturbed;
   return times;
 }
 

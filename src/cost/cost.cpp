@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "cost/yardsticks.h"
+
 namespace augur {
 namespace {
 
@@ -25,11 +27,6 @@ constexpr double kInterrupted = 2.5;
 constexpr double kAgility = 150;
 constexpr double kSurpriseRate = 0.25;
 constexpr double kShapesShare = 1.0 / 8;  ///< of that, for the shape: mostly it is the speed that has changed
-constexpr double kLeastReading = 0.01;    ///< of a plain step, that a level takes of a drafter with weights
-/// Of a time, that is left without what experts that were chosen unevenly, or the context, have added to it:
-/// a disturbed measurement must not make the rest cost less than nothing.
-constexpr double kLeastShare = 0.1;
-constexpr int kFirstSteps = 32;  ///< that are compared; later the machine may have become faster
 
 constexpr std::size_t kKnots = FastTimes::kKnots;
 
@@ -60,43 +57,40 @@ double CostCurve::value(std::size_t knot) const {
 }
 
 CostCurve::Place CostCurve::place(double rows) const {
-  if (rows <= kRows.front()) return {0, 1.0, 0.0};
-  std::size_t high = 1;
-  while (high + 1 < kKnots && kRows[high] < rows) ++high;
-  const double along = (rows - kRows[high - 1]) / (kRows[high] - kRows[high - 1]);
+  const auto above = std::lower_bound(kRows.begin() + 1, kRows.end() - 1, rows);
+  const auto high = static_cast<std::size_t>(above - kRows.begin());
+  const double along = std::max(0.0, (rows - kRows[high - 1]) / (kRows[high] - kRows[high - 1]));
   // Beyond the last knot an error is taken for that knot's: far out the line would be a lever for noise.
-  if (along > 1) return {high - 1, 0.0, 1.0};
-  const double low_ms = (1 - along) * value(high - 1);
-  const double ms = low_ms + along * value(high);
-  return {high - 1, low_ms / ms, 1 - low_ms / ms};
+  const double share = std::min(along, 1.0);
+  const double low_ms = (1 - share) * value(high - 1);
+  const double high_ms = share * value(high);
+  return {high - 1, along, {low_ms / (low_ms + high_ms), high_ms / (low_ms + high_ms)}};
 }
 
 double CostCurve::at(double rows) const {
-  if (rows <= kRows.front()) return value(0);
-  std::size_t high = 1;
-  while (high + 1 < kKnots && kRows[high] < rows) ++high;
-  const double along = (rows - kRows[high - 1]) / (kRows[high] - kRows[high - 1]);
-  const double rise = value(high) - value(high - 1);
-  return value(high) + (along - 1) * (along > 1 ? std::max(0.0, rise) : rise);
+  const Place p = place(rows);
+  const double rise = value(p.low + 1) - value(p.low);
+  return p.along <= 1 ? value(p.low) + p.along * rise
+                      : value(p.low + 1) + (p.along - 1) * std::max(0.0, rise);
 }
 
-double CostCurve::variance(const Place& a, const Place& b) const {
-  const std::size_t a_high = std::min(a.low + 1, kKnots - 1);
-  const std::size_t b_high = std::min(b.low + 1, kKnots - 1);
-  return a.low_share * (b.low_share * covariance_[a.low][b.low] + b.high_share * covariance_[a.low][b_high]) +
-         a.high_share *
-             (b.low_share * covariance_[a_high][b.low] + b.high_share * covariance_[a_high][b_high]);
+double CostCurve::covariance(const Place& a, const Place& b) const {
+  double sum = 0;
+  for (const std::size_t i : {0, 1}) {
+    for (const std::size_t j : {0, 1}) sum += a.shares[i] * b.shares[j] * covariance_[a.low + i][b.low + j];
+  }
+  return sum;
 }
 
 double CostCurve::doubt(double rows, double base) const {
   const Place at = place(rows);
   const Place from = place(base);
-  return std::sqrt(std::max(0.0, variance(at, at) + variance(from, from) - 2 * variance(at, from)));
+  return std::sqrt(std::max(0.0, covariance(at, at) + covariance(from, from) - 2 * covariance(at, from)));
 }
 
 void CostCurve::set(double rows, double ms, double doubt) {
   const Place p = place(rows);
-  const std::size_t knot = p.high_share > p.low_share ? p.low + 1 : p.low;
+  const std::size_t knot = p.along > 0 ? p.low + 1 : p.low;
   log_ms_[knot] = std::log(std::max(ms, std::numeric_limits<float>::min() + 0.0));
   fastest_.set(knot, log_ms_[knot], doubt);
   set_[knot] = observed_ = true;
@@ -136,14 +130,6 @@ void CostCurve::improve(const CostCurve& other) {
   settle();
 }
 
-void CostCurve::distrust(double doubt) {
-  for (std::size_t i = 0; i < kKnots; ++i) {
-    const double more = doubt * doubt - fastest_.doubt(i) * fastest_.doubt(i);
-    covariance_[i][i] += std::max(0.0, more);
-  }
-  fastest_.distrust(doubt);
-}
-
 /// What is forgotten of the curve, and of the speed alone.
 void CostCurve::forget(double share, double of_speed) {
   for (std::size_t i = 0; i < kKnots; ++i) {
@@ -154,7 +140,7 @@ void CostCurve::forget(double share, double of_speed) {
 }
 
 double CostCurve::error_variance(const Place& p, double more) const {
-  return variance(p, p) + kNoise * kNoise + more;
+  return covariance(p, p) + kNoise * kNoise + more;
 }
 
 double CostCurve::variance(double rows) const {
@@ -162,10 +148,9 @@ double CostCurve::variance(double rows) const {
 }
 
 void CostCurve::believe(double error, const Place& p, double more) {
-  const std::size_t high = std::min(p.low + 1, kKnots - 1);
   Vector with;  // covariance of every knot with what was observed
   for (std::size_t i = 0; i < kKnots; ++i) {
-    with[i] = p.low_share * covariance_[i][p.low] + p.high_share * covariance_[i][high];
+    with[i] = p.shares[0] * covariance_[i][p.low] + p.shares[1] * covariance_[i][p.low + 1];
   }
   const double of_error = error_variance(p, more);
   for (std::size_t i = 0; i < kKnots; ++i) {
@@ -187,37 +172,29 @@ void CostCurve::observe(double rows, double ms, double more) {
   believe(std::min(error, kInterrupted * expected()), p, more);
   flatten_peaks(p.low);
   fastest_.follow(log_ms_);
-  fastest_.saw(p.low, p.low_share);
-  fastest_.saw(std::min(p.low + 1, kKnots - 1), p.high_share);
+  for (const std::size_t i : {0, 1}) fastest_.saw(p.low + i, p.shares[i]);
 }
 
 void CostCurve::fill_gaps(const Vector& bent) {
   const auto straight = [&](std::size_t i) { return value(i) - bent[i]; };
-  const auto set_line = [&](std::size_t i, double ms, std::size_t neighbour) {
-    log_ms_[i] = std::log(std::max(ms + bent[i], std::numeric_limits<float>::min() + 0.0));
-    fastest_.set(i, log_ms_[i], fastest_.doubt(neighbour));
-  };
-  std::size_t before = kKnots;
+  std::array<std::size_t, kKnots> known{};
+  std::size_t count = 0;
   for (std::size_t i = 0; i < kKnots; ++i) {
-    if (!set_[i]) continue;
-    for (std::size_t j = before == kKnots ? 0 : before + 1; j < i; ++j) {
-      const double share = before == kKnots ? 1.0 : (kRows[j] - kRows[before]) / (kRows[i] - kRows[before]);
-      const double from = before == kKnots ? straight(i) : straight(before);
-      set_line(j, from + share * (straight(i) - from), i);
+    if (set_[i]) known[count++] = i;
+  }
+  std::size_t next = 0;  // of the known knots
+  for (std::size_t i = 0; i < kKnots && count > 0; ++i) {
+    if (set_[i]) {
+      ++next;
+      continue;
     }
-    before = i;
-  }
-  if (before == kKnots) return;
-  // Beyond what was measured time goes on growing as it did over the last stretch.
-  std::size_t earlier = before;
-  while (earlier > 0 && !set_[--earlier]) {
-  }
-  const double slope =
-      earlier < before
-          ? std::max(0.0, (straight(before) - straight(earlier)) / (kRows[before] - kRows[earlier]))
-          : 0.0;
-  for (std::size_t j = before + 1; j < kKnots; ++j) {
-    set_line(j, straight(before) + slope * (kRows[j] - kRows[before]), before);
+    // Between two, or as it went on over the last stretch; before the first nothing is known to rise.
+    const std::size_t high = known[std::min(next, count - 1)];
+    const std::size_t low = known[std::min(next, count - 1) - (next > 0 && count > 1 ? 1 : 0)];
+    const double slope = low == high ? 0 : (straight(high) - straight(low)) / (kRows[high] - kRows[low]);
+    const double ms = straight(high) + (i > high ? std::max(0.0, slope) : slope) * (kRows[i] - kRows[high]);
+    log_ms_[i] = std::log(std::max(ms + bent[i], std::numeric_limits<float>::min() + 0.0));
+    fastest_.set(i, log_ms_[i], fastest_.doubt(high));
   }
 }
 
@@ -250,11 +227,6 @@ void DraftCosts::observe(int level, int rows, double ms) {
 void DraftCosts::improve(const DraftCosts& other) {
   root_.improve(other.root_);
   levels_.improve(other.levels_);
-}
-
-void DraftCosts::distrust(double doubt) {
-  root_.distrust(doubt);
-  levels_.distrust(doubt);
 }
 
 /// Never less than that of one row.
@@ -307,7 +279,7 @@ void CostModel::observe_step(double rows, double context, double ms, double othe
   if (!(ms > 0) || rows < 1) return;
   other_.observe(1, other_ms);
   // What drafted before this step or the one before slows it down. A look-up reads next to nothing.
-  const double least_ms = kLeastReading * verify_.at(1);
+  const double least_ms = kNegligible * verify_.at(1);
   const auto disturbs = [&](const DraftCosts& d) {
     return (d.ran_ || d.ran_before_) && d.root_.at(1) > least_ms;
   };
@@ -321,15 +293,12 @@ void CostModel::observe_step(double rows, double context, double ms, double othe
   double calm_ms = ms / grown(rows, context) / std::exp(log_slowdown);
   if (experts > 0 && !experts_.dense()) {
     experts_.observe(rows, experts);
-    calm_ms = std::max(calm_ms + expert_ms() * (experts_.even(rows) - experts), kLeastShare * calm_ms);
+    calm_ms = std::max(calm_ms + expert_ms() * (experts_.even(rows) - experts), kNegligible * calm_ms);
   }
   const double error = verify_.observed() ? std::log(calm_ms / verify_.at(rows)) : 0;
   const double of_error = variance + verify_.variance(rows);
   const double most = kInterrupted * std::sqrt(of_error);
-  const double before_ms = verify_.at(1);
-  const bool guessed = !verify_.observed();
   verify_.observe(rows, calm_ms, variance);
-  compare_speed(guessed ? verify_.at(1) : before_ms);
   for (auto& [name, d] : drafters_) {
     if (disturbs(d)) {
       const double gain = d.slowdown_variance_ / of_error;
@@ -339,19 +308,6 @@ void CostModel::observe_step(double rows, double context, double ms, double othe
     d.slowdown_variance_ += (kShape * kShape - d.slowdown_variance_) / kMemory;
     d.ran_before_ = std::exchange(d.ran_, false);
   }
-}
-
-/// After a step: plain forwards were believed to take `before_ms`.
-void CostModel::compare_speed(double before_ms) {
-  if (compared_ == kFirstSteps) return;
-  if (compared_++ == 0) trusted_ms_ = before_ms;
-  const double faster = std::log(trusted_ms_ / verify_.at(1));
-  // By more than that the machine was busy when it was measured: what that says of anything else is in doubt
-  // by as much.
-  if (faster < kShape) return;
-  verify_.distrust(faster);
-  for (auto& [name, d] : drafters_) d.distrust(faster);
-  trusted_ms_ = verify_.at(1);
 }
 
 void CostModel::improve(const CostModel& other) {
@@ -364,12 +320,17 @@ void CostModel::improve(const CostModel& other) {
   }
   verify_.improve(other.verify_);
   other_.improve(other.other_);
-  compared_ = 0;
+}
+
+void CostModel::replace_target(const CostModel& other) {
+  auto drafters = std::move(drafters_);
+  *this = other;
+  drafters_ = std::move(drafters);
 }
 
 void CostModel::set_growth(double reference_context, double one_row, double many_rows) {
   reference_context_ = reference_context;
-  const double most = (1 - kLeastShare) / std::max(reference_context, 1.0);
+  const double most = (1 - kNegligible) / std::max(reference_context, 1.0);
   growth_one_ = std::clamp(one_row, 0.0, most);
   growth_many_ = std::clamp(many_rows, 0.0, most);
 }

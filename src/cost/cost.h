@@ -55,8 +55,6 @@ class CostCurve {
   void scale(double factor);
   /// Another measurement of the same curve: the shorter times of both, settled.
   void improve(const CostCurve& other);
-  /// What was measured was another state of the machine: every knot is in doubt by at least so much.
-  void distrust(double doubt);
 
   double value(std::size_t knot) const;
   /// What is kept for other processes, in ms.
@@ -65,14 +63,14 @@ class CostCurve {
 
  private:
   using Vector = FastTimes::Vector;
-  /// d log at(rows) / d log(time at each knot): two of them are not 0, and all add up to 1.
+  /// Between the knots `low` and the next one, or beyond the last.
   struct Place {
     std::size_t low;
-    double low_share;
-    double high_share;
+    double along;                  ///< 0 at the first, 1 at the second
+    std::array<double, 2> shares;  ///< d log at(rows) / d log(time at the knot); they add up to 1
   };
   Place place(double rows) const;
-  double variance(const Place& a, const Place& b) const;
+  double covariance(const Place& a, const Place& b) const;
   /// Of an observation's error; `more`: beside its noise.
   double error_variance(const Place& place, double more) const;
   void fill_gaps(const Vector& bent);
@@ -110,7 +108,6 @@ class DraftCosts {
   void observe(int level, int rows, double ms);
   /// As CostCurve's, of both curves.
   void improve(const DraftCosts& other);
-  void distrust(double doubt);
 
   CostCurve& root() { return root_; }
   const CostCurve& root() const { return root_; }
@@ -172,6 +169,8 @@ class CostModel {
   /// Another measurement of the same target: the shorter times of both, and of the rest the one that was less
   /// disturbed.
   void improve(const CostModel& other);
+  /// The other's target; drafters stay.
+  void replace_target(const CostModel& other);
 
   // For the probe and the file.
   CostCurve& verify_curve() { return verify_; }
@@ -190,7 +189,6 @@ class CostModel {
   /// The time's factor over the reference context's.
   double grown(double rows, double context) const;
   double forward_ms(double rows) const;  ///< at the reference context
-  void compare_speed(double before_ms);
 
   CostCurve verify_{10.0, 0.03};  ///< at the reference context, of rows that choose experts evenly
   ExpertDemand experts_;
@@ -199,8 +197,6 @@ class CostModel {
   double reference_context_ = 0;
   double growth_one_ = 0;
   double growth_many_ = 0;
-  double trusted_ms_ = 0;  ///< a plain forward, as measured
-  int compared_ = 0;       ///< steps with that
   std::map<std::string, DraftCosts, std::less<>> drafters_;
 };
 

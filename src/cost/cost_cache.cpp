@@ -7,16 +7,11 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "cost/cost_file.h"
-#include "cost/measured_file.h"
-#include "files/json_reader.h"
 
 namespace augur {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kKind = "augur_costs";
-constexpr int kCostsFormat = 2;
 
 /// Everything that costs depend on beside the rows.
 nlohmann::json circumstances(const Model& target) {
@@ -26,116 +21,99 @@ nlohmann::json circumstances(const Model& target) {
   return all;
 }
 
+/// A file's name, or a folder's, whether or not it ends with a slash.
+std::string stem_of(const fs::path& path) {
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
 }  // namespace
 
 std::string draft_identity(const Checkpoint& checkpoint) {
   std::error_code ignored;
   const fs::path path = fs::weakly_canonical(checkpoint.path(), ignored);
+  std::vector<fs::path> files;
+  if (!fs::is_directory(path, ignored)) files.push_back(path);
+  for (const auto& entry : fs::directory_iterator(path, ignored)) {
+    if (entry.is_regular_file(ignored)) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
   std::string known = path.string();
-  const auto add = [&](const fs::path& file) {
-    const auto size = fs::file_size(file, ignored);
+  for (const fs::path& file : files) {
     const auto written = fs::last_write_time(file, ignored).time_since_epoch().count();
-    known += fmt::format("|{}:{}:{}", file.filename().string(), size, written);
-  };
-  if (!fs::is_directory(path, ignored)) {
-    add(path);
-  } else {
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(path, ignored)) {
-      if (entry.is_regular_file(ignored)) files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    for (const fs::path& file : files) add(file);
+    known += fmt::format("|{}:{}:{}", file.filename().string(), fs::file_size(file, ignored), written);
   }
   return hash_text(known);
 }
 
 CostCache::CostCache(const fs::path& folder, const Model& target, const std::string& target_path,
                      Warning warning)
-    : warning_(std::move(warning)), experts_(ExpertDemand::of(target.config())) {
-  const nlohmann::json key = circumstances(target);
-  content_ = {{kKind, kCostsFormat}, {"for", key}, {"drafters", nlohmann::json::object()}};
-  if (folder.empty()) return;
-  std::string stem = fs::path(target_path).filename().string();
-  if (stem.empty()) stem = fs::path(target_path).parent_path().filename().string();
-  file_ = measured_file(folder, stem, key);
+    : experts_(ExpertDemand::of(target.config())),
+      file_(folder, stem_of(target_path), "augur_costs", circumstances(target)),
+      warning_(std::move(warning)),
+      known_{.target = CostModel(experts_), .drafters = {}} {
   try {
-    const nlohmann::json found = read_measured(file_, kKind, kCostsFormat, key);
-    if (found.empty()) return;
-    CostModel checked(experts_);
-    if (found.contains("target")) read_target_costs(found["target"], file_.string(), checked);
-    if (!found.contains("drafters") || !found["drafters"].is_object()) {
-      throw Error("{}: drafters: expected an object", file_.string());
-    }
-    for (const auto& [name, drafter] : found["drafters"].items()) {
-      read_draft_costs(drafter, file_.string(), checked.drafter(name));
-    }
-    content_.update(found);
-    on_disk_ = found;
+    known_ = read(on_disk_);
   } catch (const Error& error) {
     warn(fmt::format("{}; costs are measured anew", error.what()));
   }
 }
 
-bool CostCache::load_target(CostModel& costs) {
-  if (!content_.contains("target")) return false;
-  read_target_costs(content_["target"], file_.string(), costs);
+/// The file's, which is `found`.
+CostCache::Costs CostCache::read(nlohmann::json& found) const {
+  Costs costs{.target = CostModel(experts_), .drafters = {}};
+  nlohmann::json content = file_.read();
+  if (!content.empty()) {
+    const std::string file = file_.path().string();
+    if (content.contains("target")) read_target_costs(content["target"], file, costs.target);
+    if (!content.contains("drafters") || !content["drafters"].is_object())
+      throw Error("{}: drafters: expected an object", file);
+    for (const auto& [key, drafter] : content["drafters"].items())
+      read_draft_costs(drafter, file, costs.drafters[key]);
+  }
+  found = std::move(content);
+  return costs;
+}
+
+bool CostCache::load_target(CostModel& costs) const {
+  if (!known_.target.measured()) return false;
+  costs.replace_target(known_.target);
   return true;
 }
 
-bool CostCache::load_drafter(const std::string& key, DraftCosts& costs) {
-  if (!content_["drafters"].contains(key)) return false;
-  read_draft_costs(content_["drafters"][key], file_.string(), costs);
+bool CostCache::load_drafter(const std::string& key, DraftCosts& costs) const {
+  const auto found = known_.drafters.find(key);
+  if (found == known_.drafters.end()) return false;
+  costs = found->second;
   return true;
 }
 
 void CostCache::drop() {
-  dropped_ = content_.erase("target") > 0;
-  content_["drafters"] = nlohmann::json::object();
-}
-
-void CostCache::store_target(const CostModel& costs) {
-  content_["target"] = target_costs_to_json(costs);
-}
-
-void CostCache::store_drafter(const std::string& key, const DraftCosts& costs) {
-  content_["drafters"][key] = draft_costs_to_json(costs);
+  dropped_ = known_.target.measured();
+  known_ = {.target = CostModel(experts_), .drafters = {}};
 }
 
 /// What other engines have found out in the meantime stays: other drafters, and shorter times.
 void CostCache::merge_others() {
   try {
-    const nlohmann::json found = read_json_object_if_exists(file_);
-    if (found == on_disk_ || found.value("for", nlohmann::json()) != content_["for"]) return;
-    if (found.contains("target") && content_.contains("target")) {
-      CostModel own(experts_);
-      CostModel other(experts_);
-      read_target_costs(content_["target"], file_.string(), own);
-      read_target_costs(found["target"], file_.string(), other);
-      own.improve(other);
-      store_target(own);
-    }
-    for (const auto& [name, entry] : found.at("drafters").items()) {
-      DraftCosts costs;
-      read_draft_costs(entry, file_.string(), costs);
-      if (content_["drafters"].contains(name)) {
-        DraftCosts own;
-        read_draft_costs(content_["drafters"][name], file_.string(), own);
-        costs.improve(own);
-      }
-      store_drafter(name, costs);
-    }
+    nlohmann::json found;
+    const Costs others = read(found);
+    if (found == on_disk_) return;
+    known_.target.improve(others.target);
+    for (const auto& [key, costs] : others.drafters) known_.drafters[key].improve(costs);
   } catch (const std::exception&) {  // damaged since: it is about to be replaced
   }
 }
 
 void CostCache::save() noexcept {
-  if (file_.empty()) return;
+  if (file().empty()) return;
   try {
     if (!std::exchange(dropped_, false)) merge_others();
+    nlohmann::json content = {{"drafters", nlohmann::json::object()}};
+    if (known_.target.measured()) content["target"] = target_costs_to_json(known_.target);
+    for (const auto& [key, costs] : known_.drafters) content["drafters"][key] = draft_costs_to_json(costs);
     try {
-      write_measured(file_, content_);
-      on_disk_ = content_;
+      file_.write(content);
+      on_disk_ = content;
     } catch (const Error& error) {
       warn(error.what());
     }

@@ -1,10 +1,12 @@
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "cost/cost.h"
+#include "cost/measured_file.h"
 #include "model/model.h"
 
 namespace augur {
@@ -27,26 +29,32 @@ class CostCache {
             Warning warning);
 
   /// Where the figures are kept; empty: nowhere.
-  const std::filesystem::path& file() const { return file_; }
-  bool load_target(CostModel& costs);
-  bool load_drafter(const std::string& key, DraftCosts& costs);
+  const std::filesystem::path& file() const { return file_.path(); }
+  /// False: there are none.
+  bool load_target(CostModel& costs) const;
+  bool load_drafter(const std::string& key, DraftCosts& costs) const;
   /// What is kept is not this machine's: no costs of it are believed, here or after the next save().
   void drop();
-  void store_target(const CostModel& costs);
-  void store_drafter(const std::string& key, const DraftCosts& costs);
+  void store_target(const CostModel& costs) { known_.target = costs; }
+  void store_drafter(const std::string& key, const DraftCosts& costs) { known_.drafters[key] = costs; }
   /// Writes the file. A warning, once, when that fails, whatever the reason: nothing is thrown.
   void save() noexcept;
 
  private:
+  struct Costs {
+    CostModel target;
+    std::map<std::string, DraftCosts> drafters;  ///< by their keys
+  };
+  Costs read(nlohmann::json& found) const;
   void merge_others();
   void warn(const std::string& text);
 
-  std::filesystem::path file_;
+  ExpertDemand experts_;
+  MeasuredFile file_;
   Warning warning_;
   bool warned_ = false;
   bool dropped_ = false;  ///< what the file holds is to go
-  ExpertDemand experts_;
-  nlohmann::json content_;
+  Costs known_;
   nlohmann::json on_disk_;  ///< as it was last read or written here
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -12,8 +11,10 @@
 namespace augur {
 namespace {
 
-constexpr double kLongestMs = 1e7;
-constexpr double kMostDoubt = 1e3;
+/// Not negative, and not so large that sums of it are none.
+double require_figure(const JsonFields& fields, const char* key) {
+  return fields.require_number(key, 0.0, std::numeric_limits<float>::max());
+}
 
 nlohmann::json curve_to_json(const CostCurve& curve) {
   nlohmann::json knots = nlohmann::json::array();
@@ -35,8 +36,7 @@ void read_curve(const nlohmann::json& object, const char* key, const std::string
     const JsonFields knot((*knots)[i], file, fmt::format("{}[{}].", key, i));
     const double rows = CostCurve::kRows[i];
     knot.require_number("rows", rows, rows);
-    const double ms = knot.require_number("ms", 0.0, kLongestMs);
-    into.set(rows, ms, knot.require_number("doubt", 0.0, kMostDoubt));
+    into.set(rows, require_figure(knot, "ms"), require_figure(knot, "doubt"));
   }
   into.settle();
 }
@@ -49,8 +49,8 @@ void read_experts(const nlohmann::json& object, const std::string& file, CostMod
   const JsonFields fields(*experts, file, "experts.");
   const ExpertDemand& known = into.experts();
   const nlohmann::json* pools = fields.find("pools");
-  if (pools == nullptr || !pools->is_array() || pools->size() != ExpertDemand::kRows.size()) {
-    fields.fail("pools", fmt::format("expected an array of {} numbers", ExpertDemand::kRows.size()));
+  if (pools == nullptr || !pools->is_array() || pools->size() != ExpertDemand::kPools) {
+    fields.fail("pools", fmt::format("expected an array of {} numbers", ExpertDemand::kPools));
   }
   std::vector<double> read;
   for (const nlohmann::json& pool : *pools) {
@@ -90,8 +90,8 @@ void read_target_costs(const nlohmann::json& object, const std::string& file, Co
   const JsonFields fields(object, file);
   CostCurve verify(1.0, 0.0);
   read_curve(object, "verify", file, verify);
-  const double other = fields.require_number("other_ms", 0.0, kLongestMs);
-  const double context = fields.require_number("context", 0.0, std::numeric_limits<std::int32_t>::max());
+  const double other = require_figure(fields, "other_ms");
+  const double context = require_figure(fields, "context");
   const double one = fields.require_number("growth_one_row", 0.0, 1.0);
   const double many = fields.require_number("growth_many_rows", 0.0, 1.0);
   if (!into.experts().dense()) read_experts(object, file, into);

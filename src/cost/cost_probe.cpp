@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -15,21 +16,13 @@ namespace {
 
 constexpr std::int64_t kShortText = 256;  ///< tokens; a longer one shows what they add to a forward
 constexpr std::int64_t kLongText = 768;
-constexpr std::int64_t kLeastGrowth = 128;  ///< tokens between the two: fewer add less than times scatter
+/// Rows of which an expert's products take what reading its weights does. A context of fewer tokens has no
+/// room for what is to be timed.
+constexpr int kFewRows = 8;
+constexpr int kRepetitions = 5;  ///< at most: the calm moments among them tell
+/// Of the target's budget: for warming up, and each for what is timed beside forwards behind one text.
+constexpr double kSideShare = 0.15;
 constexpr auto kMostRows = static_cast<int>(CostCurve::kRows.back());
-constexpr std::int64_t kLeastContext = 8;  ///< in less there is no room for what is to be timed
-constexpr int kRepetitions = 5;
-// Shares of a budget: of the target's for forwards behind one text (the rest shows how they grow), and of
-// what that is for warming up, for one expert more, and for making the text longer.
-constexpr double kForwardsShare = 0.65;
-constexpr double kWarmingShare = 0.15;
-constexpr double kGrowingShare = 0.6;
-constexpr double kStillWarming =
-    0.85;  ///< of the forward before, that one takes while a machine becomes faster
-/// Row counts, the most telling first: with the first three the curve has its shape. Small ones, which cost
-/// little and matter most, come again: what disturbs one of their measurements may spare another.
-constexpr std::array<int, 16> kRowCounts = {64, 16, 8, 32, 4, 128, 24, 2, 12, 8, 48, 20, 4, 6, 2, 96};
-constexpr std::size_t kTellingRowCounts = 3;  ///< of these, measured whatever it takes
 
 /// Whatever disturbs a measurement makes it longer.
 double shortest(const std::vector<double>& times) {
@@ -47,17 +40,29 @@ double growth(double before, double after, std::int64_t tokens) {
   return std::max(0.0, after / before - 1) / static_cast<double>(tokens);
 }
 
+/// A power of four: with these the curve has its shape, so they are timed whatever it takes.
+bool is_telling(int rows) {
+  const auto bits = static_cast<unsigned>(rows);
+  return std::has_single_bit(bits) && std::countr_zero(bits) % 2 == 0;
+}
+
+/// Row counts of the knots, the telling ones first.
+std::vector<int> row_counts() {
+  std::vector<int> rows(CostCurve::kRows.begin() + 1, CostCurve::kRows.end());
+  std::stable_partition(rows.begin(), rows.end(), is_telling);
+  return rows;
+}
+
 /// By what share of a plain forward one more expert in one layer makes a forward longer: of two batches alike
 /// but for their tokens one wakes an expert for almost every choice, the other as many as a single row.
 void measure_experts(ForwardTimer& timer, CostModel& costs, double budget_ms) {
-  constexpr int kRows = 8;  // an expert's products with so few take what reading its weights does
   const double began = timer.clock().now_ms();
   std::vector<double> shares;
   while (shares.empty() ||
          (std::ssize(shares) < kRepetitions && timer.clock().now_ms() < began + budget_ms)) {
     const double step = timer.time(1).ms();
-    const ForwardTimer::Times alike = timer.time_siblings(kRows, true);
-    const ForwardTimer::Times different = timer.time_siblings(kRows, false);
+    const ForwardTimer::Times alike = timer.time_siblings(kFewRows, true);
+    const ForwardTimer::Times different = timer.time_siblings(kFewRows, false);
     const double more = different.experts - alike.experts;
     shares.push_back(more > 0 ? (different.ms() - alike.ms()) / step / more : 0);
   }
@@ -66,19 +71,11 @@ void measure_experts(ForwardTimer& timer, CostModel& costs, double budget_ms) {
 
 void measure_forwards(ForwardTimer& timer, std::int64_t capacity, CostModel& costs, double budget_ms) {
   const double began = timer.clock().now_ms();
-  // Until the machine is warm and calm, as far as there is time for that.
-  double before = timer.time(1).ms();
-  for (double now = timer.time(1).ms();
-       timer.clock().now_ms() < began + kWarmingShare * budget_ms && now < kStillWarming * before;
-       now = timer.time(1).ms()) {
-    before = now;
-  }
-  timer.grow(std::min(kShortText, capacity - kMostRows), began + 2 * kWarmingShare * budget_ms);
-  if (!costs.experts().dense()) measure_experts(timer, costs, kWarmingShare * budget_ms);
+  timer.grow(std::min(kShortText, capacity - kMostRows), began + kSideShare * budget_ms);
+  if (!costs.experts().dense()) measure_experts(timer, costs, kSideShare * budget_ms);
   // What matters is how many plain steps rows are worth, and the machine's speed wanders between one forward
   // and the next but one: so each is compared with a plain one just before. If that one took much longer than
   // others, it was disturbed, which says nothing about the forward after it.
-  constexpr double kWanders = 1.1;
   struct Pair {
     double rows;
     double plain_ms;
@@ -88,10 +85,9 @@ void measure_forwards(ForwardTimer& timer, std::int64_t capacity, CostModel& cos
   CalmTimes plain;
   std::map<double, double> woken;
   for (int repetition = 0; repetition < kRepetitions; ++repetition) {
-    for (std::size_t i = 0; i < kRowCounts.size(); ++i) {
-      const int rows = kRowCounts[i];
+    for (const int rows : row_counts()) {
       if (rows > capacity - timer.length() || (repetition > 0 && rows > CostModel::kManyRows)) continue;
-      if ((repetition > 0 || i >= kTellingRowCounts) && timer.clock().now_ms() > began + budget_ms) break;
+      if ((repetition > 0 || !is_telling(rows)) && timer.clock().now_ms() > began + budget_ms) break;
       const double plain_ms = timer.time(1).ms();
       const ForwardTimer::Times times = timer.time(rows);
       plain.add(1, plain_ms);
@@ -106,7 +102,7 @@ void measure_forwards(ForwardTimer& timer, std::int64_t capacity, CostModel& cos
   const ExpertDemand& experts = costs.experts();
   CalmTimes calm;
   for (const auto& [rows, plain_ms, ms] : pairs)
-    calm.add(rows, ms * std::max(step.ms / plain_ms, 1 / kWanders));
+    calm.add(rows, ms * std::max(step.ms / plain_ms, 1 / CalmTimes::kAsCalm));
   for (const auto& [rows, ms, doubt] : calm.times()) {
     const double uneven = costs.expert_ms() * (experts.even(rows) - (experts.dense() ? 0 : woken[rows]));
     costs.verify_curve().set(rows, ms + uneven, doubt);
@@ -116,7 +112,6 @@ void measure_forwards(ForwardTimer& timer, std::int64_t capacity, CostModel& cos
     of_experts[i] = costs.expert_ms() * experts.even(CostCurve::kRows[i]);
   }
   costs.verify_curve().settle(of_experts);
-
   costs.set_growth(static_cast<double>(timer.length()), 0, 0);
 }
 
@@ -126,11 +121,11 @@ void measure_growth(Model& target, ForwardTimer& timer, std::int64_t capacity, C
                     double budget_ms) {
   const double began = timer.clock().now_ms();
   const std::int64_t length = std::min(kLongText, capacity - kMostRows);
-  if (length - timer.length() < kLeastGrowth) return;
+  if (length - timer.length() < kShortText / 2) return;
   ForwardTimer longer(target, capacity, kMostRows, timer.clock());
-  longer.grow(length, began + kGrowingShare * budget_ms);
+  longer.grow(length, began + budget_ms / 2);
   const std::int64_t grown = longer.length() - timer.length();
-  if (grown < kLeastGrowth) return;
+  if (grown < kShortText / 2) return;
   std::array<std::vector<double>, 2> one;
   std::array<std::vector<double>, 2> many;
   constexpr auto kMany = static_cast<int>(CostModel::kManyRows);
@@ -180,33 +175,29 @@ void measure_target(Model& target, const OverheadProbe& overhead_ms, CostModel& 
                     const Clock& clock) {
   const std::int64_t capacity = std::min(target.context(), kLongText + kMostRows);
   ForwardTimer timer(target, capacity, kMostRows, clock);
-  if (capacity < kLeastContext) {
+  if (capacity < kFewRows) {
     timer.time(1);  // warms up
     costs.verify_curve().observe(1, timer.time(1).ms());
     return;
   }
-  measure_forwards(timer, capacity, costs, kForwardsShare * budget_ms);
-  measure_growth(target, timer, capacity, costs, (1 - kForwardsShare) * budget_ms);
+  measure_forwards(timer, capacity, costs, (1 - 2 * kSideShare) * budget_ms);
+  measure_growth(target, timer, capacity, costs, 2 * kSideShare * budget_ms);
   costs.other_curve().set(1, overhead_ms(clock));
 }
 
 void measure_drafter(std::int64_t context, const DraftProbe& draft, DraftCosts& costs, double budget_ms,
                      const Clock& clock) {
-  constexpr int kTurns = 3;
-  constexpr std::int64_t kColdPrompt = 4;  // tokens
-  constexpr std::int64_t kShortPrompt = 16;
-  constexpr std::int64_t kLongPrompt = 96;
   constexpr int kRounds = 2 * static_cast<int>(kProbedWidths.size());
-  if (context < kLeastContext) return;
+  if (context < kFewRows) return;
   const double until_ms = clock.now_ms() + budget_ms;
   std::vector<DraftSample> samples;
   // A short text first: it is not measured, but warms everything up. The longer ones tell what catching up
   // costs. They take turns, as what disturbs one of them may spare the next.
   std::vector<DraftSample> cold;
-  bool going = draft({.prompt = kColdPrompt, .rounds = 2}, cold, clock, until_ms);
-  for (int turn = 0; turn < kTurns; ++turn) {
-    for (const std::int64_t prompt : {kShortPrompt, kLongPrompt}) {
-      const DraftedText text{.prompt = prompt, .rounds = prompt == kLongPrompt ? 2 : kRounds};
+  bool going = draft({.prompt = kFewRows / 2, .rounds = 2}, cold, clock, until_ms);
+  for (int turn = 0; turn < kRepetitions; ++turn) {
+    for (const int prompt : {2 * kFewRows, kMostRows}) {
+      const DraftedText text{.prompt = prompt, .rounds = prompt == kMostRows ? 2 : kRounds};
       if (!going || prompt + 2 * kRounds + kProbedLevels >= context) break;
       going = draft(text, samples, clock, until_ms);
     }

@@ -5,18 +5,13 @@
 #include <cmath>
 #include <limits>
 
+#include "cost/yardsticks.h"
+
 namespace augur {
-namespace {
-
-constexpr double kPrior = 0.01;  ///< observations that evenness is worth: the first ones replace it
-constexpr double kMemory = 256;  ///< observations after which what was seen counts for 1/e
-
-}  // namespace
 
 ExpertDemand::ExpertDemand(int count, int active, int layers)
     : count_(count), active_(active), layers_(layers) {
   pools_.fill(count);
-  seen_.fill(kPrior);
 }
 
 ExpertDemand ExpertDemand::of(const ModelConfig& config) {
@@ -44,9 +39,8 @@ double ExpertDemand::even(double rows) const {
 
 double ExpertDemand::at(double rows) const {
   if (dense()) return 0;
-  const double place =
-      std::clamp(std::log2(rows / kRows.front()), 0.0, static_cast<double>(kRows.size() - 1));
-  const auto low = std::min(static_cast<std::size_t>(place), kRows.size() - 2);
+  const double place = std::clamp(std::log2(rows) - 1, 0.0, kPools - 1.0);
+  const auto low = std::min(static_cast<std::size_t>(place), kPools - 2);
   const double share = place - static_cast<double>(low);
   return layers_ * woken((1 - share) * pools_[low] + share * pools_[low + 1], rows);
 }
@@ -65,21 +59,20 @@ double ExpertDemand::pool_of(double rows, double experts) const {
 void ExpertDemand::observe(double rows, double experts) {
   if (dense() || rows < 2 || !(experts > 0)) return;
   const double pool = pool_of(rows, experts / layers_);
-  const double place = std::log2(rows / kRows.front());
-  for (std::size_t i = 0; i < kRows.size(); ++i) {
+  const double place = std::log2(rows) - 1;
+  for (std::size_t i = 0; i < kPools; ++i) {
     // At twice or half its rows an observation counts for exp(-2).
     const double weight = std::exp(-2 * std::abs(place - static_cast<double>(i)));
-    seen_[i] += weight * (1 - seen_[i] / kMemory);
+    seen_[i] += weight * (1 - kRecent * seen_[i]);
     pools_[i] += weight / seen_[i] * (pool - pools_[i]);
   }
 }
 
 void ExpertDemand::set_pools(std::span<const double> pools) {
-  constexpr double kKnown = 16;
-  for (std::size_t i = 0; i < kRows.size(); ++i) {
+  for (std::size_t i = 0; i < kPools; ++i) {
     pools_[i] = std::clamp(pools[i], static_cast<double>(active_), largest_pool());
   }
-  seen_.fill(kKnown);
+  seen_.fill(1 / kRecent);
 }
 
 }  // namespace augur

@@ -14,7 +14,8 @@ namespace augur {
 /// time; nothing allocates.
 class ExpertDemand {
  public:
-  static constexpr std::array<double, 7> kRows = {2, 4, 8, 16, 32, 64, 128};
+  /// One for each power of two from two rows up to as many as CostCurve knows.
+  static constexpr std::size_t kPools = 7;
 
   ExpertDemand() = default;
   /// `layers` of a model have experts: `count`, of which every row wakes `active`.
@@ -33,22 +34,20 @@ class ExpertDemand {
   /// A forward of so many rows has woken so many, over all layers. One row says nothing.
   void observe(double rows, double experts);
 
-  /// By kRows, between active() and kLargest * count(). For the file.
+  /// Between active() and largest_pool(), where routers spread rows more than evenly. For the file.
   std::span<const double> pools() const { return pools_; }
-  double largest_pool() const { return kLargest * count_; }
+  double largest_pool() const { return 2.0 * count_; }
   void set_pools(std::span<const double> pools);
 
  private:
-  static constexpr double kLargest = 4;  ///< where routers spread rows more than evenly
-
   double woken(double pool, double rows) const;
   double pool_of(double rows, double experts) const;
 
   int count_ = 0;
   int active_ = 0;
   int layers_ = 0;
-  std::array<double, kRows.size()> pools_{};
-  std::array<double, kRows.size()> seen_{};  ///< weight of what was observed
+  std::array<double, kPools> pools_{};
+  std::array<double, kPools> seen_{};  ///< weight of what was observed
 };
 
 }  // namespace augur

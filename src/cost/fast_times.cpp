@@ -4,10 +4,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "cost/yardsticks.h"
+
 namespace augur {
 namespace {
 
-constexpr double kFaster = 1.0 / 16;     ///< of a shorter time, a step
 constexpr double kSlower = 1.0 / 10000;  ///< of a longer one: some minutes of a busy machine change little
 constexpr double kBetween = 0.2;         ///< standard deviation of the logarithm from a knot to the next
 constexpr double kSure = 1e-3;           ///< doubt below which a time is taken as it is
@@ -31,19 +32,15 @@ void FastTimes::improve(const FastTimes& other) {
   }
 }
 
-void FastTimes::distrust(double doubt) {
-  for (double& of_knot : doubt_) of_knot = std::max(of_knot, doubt);
-}
-
 void FastTimes::follow(const Vector& log_ms) {
   for (std::size_t i = 0; i < kKnots; ++i) {
     const double longer = log_ms[i] - log_ms_[i];
-    log_ms_[i] += longer * (longer < 0 ? kFaster : kSlower);
+    log_ms_[i] += longer * (longer < 0 ? kRecent : kSlower);
   }
 }
 
 void FastTimes::saw(std::size_t knot, double share) {
-  doubt_[knot] *= 1 - kFaster * share;
+  doubt_[knot] *= 1 - kRecent * share;
 }
 
 void FastTimes::tighten() {

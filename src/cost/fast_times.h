@@ -14,8 +14,8 @@ class FastTimes {
   static constexpr std::size_t kKnots = kRows.size();
   using Vector = std::array<double, kKnots>;
 
-  /// Disturbed by more than this, a measurement is worth repeating.
-  static constexpr double kDisturbed = 0.08;
+  /// Disturbed by so much, a measurement is worth repeating.
+  static constexpr double kDisturbed = 0.1;
 
   const Vector& log_ms() const { return log_ms_; }
   double doubt(std::size_t knot) const { return doubt_[knot]; }
@@ -25,8 +25,6 @@ class FastTimes {
   void set(std::size_t knot, double log_ms, double doubt);
   /// Another measurement of the same: at every knot the shorter time, and the doubt that two leave.
   void improve(const FastTimes& other);
-  /// No knot is less in doubt than so much.
-  void distrust(double doubt);
   /// What is believed at the moment: shorter times are taken over within some steps, longer ones within ten
   /// thousand.
   void follow(const Vector& log_ms);

@@ -1,9 +1,11 @@
 #include "cost/live_costs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
+#include "cost/yardsticks.h"
 
 namespace augur {
 namespace {
@@ -11,18 +13,14 @@ namespace {
 // Together they are what a first start may take on a model whose step takes some ten ms.
 constexpr double kTargetBudgetMs = 2400;
 constexpr double kDrafterBudgetMs = 500;
-/// A process that goes on measures again what is in doubt after so long, and then twice as long each time: a
-/// quarter of the budget, so that it takes less than a tenth of the time, and hardly any in the end.
+/// A process that goes on measures again what is in doubt after so long, and then twice as long each time.
 constexpr double kFirstPauseMs = 10e3;
-constexpr double kAgainShare = 0.25;
-/// Of a plain forward: what takes less decides nothing, and a clock's ticks are large beside it.
-constexpr double kMatters = 0.01;
 
 bool in_doubt(const CostCurve& curve) {
   return curve.fastest().doubt() > FastTimes::kDisturbed;
 }
 bool in_doubt(const DraftCosts& costs, const CostModel& target) {
-  return costs.root().at(1) > kMatters * target.verify_curve().at(1) &&
+  return costs.root().at(1) > kNegligible * target.verify_curve().at(1) &&
          (in_doubt(costs.root()) || (costs.levels().observed() && in_doubt(costs.levels())));
 }
 
@@ -38,7 +36,7 @@ LiveCosts::LiveCosts(Model& target, CostModel& costs, CostCache cache, OverheadP
 LiveCosts::~LiveCosts() {
   if (!target_known_) return;
   try {
-    store();
+    contradicted() ? cache_.drop() : store();
   } catch (const std::exception&) {  // no memory: what was there before stays
     return;
   }
@@ -52,20 +50,22 @@ bool LiveCosts::may_repeat() {
   return true;
 }
 
+/// Whether steps have been faster than what was measured: the machine was busy all that time, so drafters
+/// that nobody has asked since seem to cost too much, too.
+bool LiveCosts::contradicted() const {
+  return std::log(trusted_ms_ / costs_.verify_curve().fastest_ms(0)) > FastTimes::kDisturbed;
+}
+
 /// Returns whether something was measured. `again`: what is known, if it is in doubt.
 bool LiveCosts::prepare_target(bool anew, bool again) {
   const bool known = std::exchange(target_known_, true);
   if (known && !anew && !again) return false;
-  if (anew || !(known || cache_.load_target(costs_))) {
-    // Drafters were measured in the same circumstances.
-    cache_.drop();
-    measure_target(target_, overhead_ms_, costs_, kTargetBudgetMs);
-    return true;
-  }
-  if (!in_doubt(costs_.verify_curve())) return false;
+  const bool kept = !anew && (known || cache_.load_target(costs_));
+  if (kept && !in_doubt(costs_.verify_curve())) return false;
+  if (!kept) cache_.drop();  // drafters were measured in the same circumstances
   CostModel fresh(ExpertDemand::of(target_.config()));
-  measure_target(target_, overhead_ms_, fresh, known ? kAgainShare * kTargetBudgetMs : kTargetBudgetMs);
-  costs_.improve(fresh);
+  measure_target(target_, overhead_ms_, fresh, kept && known ? kDrafterBudgetMs : kTargetBudgetMs);
+  kept ? costs_.improve(fresh) : costs_.replace_target(fresh);
   return true;
 }
 
@@ -76,20 +76,18 @@ bool LiveCosts::prepare_drafter(const ProbedDrafter& drafter, bool anew, bool ag
   const bool kept = !anew && (known || cache_.load_drafter(drafter.key, costs));
   if (kept && !in_doubt(costs, costs_)) return false;
   DraftCosts fresh;
-  measure_drafter(target_.context(), drafter.draft, fresh,
-                  known && !anew ? kAgainShare * kDrafterBudgetMs : kDrafterBudgetMs);
-  if (kept) {
-    costs.improve(fresh);
-  } else {
-    costs = fresh;
-  }
+  measure_drafter(target_.context(), drafter.draft, fresh, kDrafterBudgetMs);
+  if (!kept) costs = DraftCosts();
+  costs.improve(fresh);
   return true;
 }
 
 void LiveCosts::prepare(std::span<const ProbedDrafter> drafters, bool anew, bool idle) {
   const bool again = idle && target_known_ && may_repeat();
+  anew = anew || (again && contradicted());
   bool measured = prepare_target(anew, again);
   for (const ProbedDrafter& drafter : drafters) measured = prepare_drafter(drafter, anew, again) || measured;
+  if (measured || trusted_ms_ == 0) trusted_ms_ = costs_.verify_curve().fastest_ms(0);
   if (!measured) return;
   since_measured_.restart();
   store();

@@ -17,6 +17,12 @@
 namespace augur {
 namespace fs = std::filesystem;
 
+namespace {
+
+constexpr int kFormat = 2;  ///< of the files' contents: others are measured anew
+
+}  // namespace
+
 fs::path measured_folder(const std::string& cost_cache) {
   if (cost_cache == "none") return {};
   if (!cost_cache.empty()) return cost_cache;
@@ -39,33 +45,38 @@ nlohmann::json circumstances(const Backend& backend) {
           {"threads", backend.pool.size()}};
 }
 
-fs::path measured_file(const fs::path& folder, std::string_view stem, const nlohmann::json& circumstances) {
-  if (folder.empty()) return {};
-  return folder / fmt::format("{}-{}.json", stem, hash_text(circumstances.dump()));
-}
-
 std::string hash_text(std::string_view text) {
   Fnv1a hash;
   hash.add_bytes(text);
   return fmt::format("{:016x}", hash.value());
 }
 
-nlohmann::json read_measured(const fs::path& file, const char* kind, int format,
-                             const nlohmann::json& circumstances) {
-  nlohmann::json found = read_json_object_if_exists(file);
+MeasuredFile::MeasuredFile(const fs::path& folder, std::string_view stem, const char* kind,
+                           const nlohmann::json& circumstances)
+    : kind_(kind), circumstances_(circumstances) {
+  if (!folder.empty()) path_ = folder / fmt::format("{}-{}.json", stem, hash_text(circumstances.dump()));
+}
+
+nlohmann::json MeasuredFile::read() const {
+  if (path_.empty()) return {};
+  nlohmann::json found = read_json_object_if_exists(path_);
   if (found.empty()) return found;
-  if (found.value(kind, nlohmann::json()) != format)
-    throw Error("{}: {}: not {}", file.string(), kind, format);
-  if (found.value("for", nlohmann::json()) != circumstances)
-    throw Error("{}: for: another machine or model", file.string());
+  if (found.value(kind_, nlohmann::json()) != kFormat)
+    throw Error("{}: {}: not {}", path_.string(), kind_, kFormat);
+  if (found.value("for", nlohmann::json()) != circumstances_)
+    throw Error("{}: for: another machine or model", path_.string());
+  found.erase(kind_);
+  found.erase("for");
   return found;
 }
 
-void write_measured(const fs::path& file, const nlohmann::json& content) {
+void MeasuredFile::write(nlohmann::json content) const {
+  content[kind_] = kFormat;
+  content["for"] = circumstances_;
   std::error_code problem;
-  fs::create_directories(file.parent_path(), problem);
-  if (problem) throw Error("{}: cannot create: {}", file.parent_path().string(), problem.message());
-  AtomicFile out(file);
+  fs::create_directories(path_.parent_path(), problem);
+  if (problem) throw Error("{}: cannot create: {}", path_.parent_path().string(), problem.message());
+  AtomicFile out(path_);
   out.write(content.dump(1) + "\n");
   out.commit();
 }

@@ -18,20 +18,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kProductsFormat = 2;
-
 /// Plans by the name of the type.
 using Plans = std::map<std::string, GemmPlan>;
 
-Plans read_plans(const fs::path& file, const nlohmann::json& key) {
+Plans read_plans(const MeasuredFile& file) {
   Plans plans;
-  const nlohmann::json found = read_measured(file, "augur_products", kProductsFormat, key);
+  const nlohmann::json found = file.read();
   if (found.empty()) return plans;
+  const std::string path = file.path().string();
   if (!found.contains("plans") || !found["plans"].is_object())
-    throw Error("{}: plans: expected an object", file.string());
+    throw Error("{}: plans: expected an object", path);
   for (const auto& [type, object] : found["plans"].items()) {
-    if (!object.is_object()) throw Error("{}: plans.{}: expected an object", file.string(), type);
-    const JsonFields fields(object, file.string(), fmt::format("plans.{}.", type));
+    if (!object.is_object()) throw Error("{}: plans.{}: expected an object", path, type);
+    const JsonFields fields(object, path, fmt::format("plans.{}.", type));
     for (const PlanField& field : kPlanFields) {
       field.in(plans[type]) = static_cast<int>(fields.require_int(field.name, field.largest, field.least));
     }
@@ -39,12 +38,12 @@ Plans read_plans(const fs::path& file, const nlohmann::json& key) {
   return plans;
 }
 
-void write_plans(const fs::path& file, const nlohmann::json& key, const Plans& plans) {
+void write_plans(const MeasuredFile& file, const Plans& plans) {
   nlohmann::json objects;
   for (auto [type, plan] : plans) {
     for (const PlanField& field : kPlanFields) objects[type][field.name] = field.in(plan);
   }
-  write_measured(file, {{"augur_products", kProductsFormat}, {"for", key}, {"plans", objects}});
+  file.write({{"plans", objects}});
 }
 
 }  // namespace
@@ -56,14 +55,13 @@ void prepare_products(const Model& model, const fs::path& folder,
     for (const DType type : model.types()) backend.kernels.plans.set(type, *forced);
     return;
   }
-  const nlohmann::json key = circumstances(backend);
-  const fs::path file = measured_file(folder, "products", key);
+  const MeasuredFile file(folder, "products", "augur_products", circumstances(backend));
   const auto warn = [&](const Error& error) {
     if (warning) warning(error.what());
   };
   Plans plans;
   try {
-    if (!file.empty()) plans = read_plans(file, key);
+    plans = read_plans(file);
   } catch (const Error& error) {
     warn(Error("{}; the plans of products are measured anew", error.what()));
   }
@@ -82,7 +80,7 @@ void prepare_products(const Model& model, const fs::path& folder,
     backend.kernels.plans.set(type, plan->second);
   }
   try {
-    if (!file.empty() && plans.size() > known) write_plans(file, key, plans);
+    if (!file.path().empty() && plans.size() > known) write_plans(file, plans);
   } catch (const Error& error) {
     warn(error);
   }

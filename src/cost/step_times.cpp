@@ -2,20 +2,16 @@
 
 #include <algorithm>
 
+#include "cost/yardsticks.h"
+
 namespace augur {
-namespace {
-
-constexpr double kRate = 1.0 / 16;  ///< of the running mean
-constexpr double kMostLogits = 0.9;
-
-}  // namespace
 
 void StepTimes::observe(const StepRows& rows, const Measured& step) {
   const double ms = step.forward_ms + step.logits_ms;
   if (!(ms > 0)) return;
   if (rows.prompts == 0) {
-    const double share = std::min(step.logits_ms / ms, kMostLogits);
-    logits_share_ += (logits_share_ == 0 ? 1 : kRate) * (share - logits_share_);
+    const double share = std::min(step.logits_ms / ms, 1 - kNegligible);
+    logits_share_ += (logits_share_ == 0 ? 1 : kRecent) * (share - logits_share_);
     costs_.observe_step(rows.all(), rows.context(), ms, step.other_ms, step.experts);
   } else if (logits_share_ > 0) {
     costs_.observe_step(rows.all(), rows.context(), step.forward_ms / (1 - logits_share_), 0, step.experts);
