@@ -13,7 +13,7 @@
 #include "kernels/quant_rows.h"
 #include "kernels/quantize.h"
 #include "lab/bench/machine_probe.h"
-#include "model/product_plan.h"
+#include "model/product_traversal.h"
 
 namespace augur {
 

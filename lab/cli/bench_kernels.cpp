@@ -11,7 +11,7 @@
 #include "lab/bench/kernel_bench.h"
 #include "lab/cli/bench_flags.h"
 #include "lab/cli/commands.h"
-#include "model/product_plan.h"
+#include "model/product_traversal.h"
 
 namespace augur::cli {
 namespace {

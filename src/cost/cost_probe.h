@@ -10,7 +10,7 @@
 
 namespace augur {
 
-// What is timed with a decoder is timed by the module that has one (decode/timed_texts.h), and handed in
+// What is timed with a decoder is timed by the module that has one (decode/timed_sequences.h), and handed in
 // here.
 
 /// What plain steps take beside their forwards, in ms by the clock.

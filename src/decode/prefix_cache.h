@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "augur/options.h"
-#include "draft/common/text_rows.h"
+#include "draft/common/sequence_rows.h"
 #include "model/kv_cache.h"
 
 namespace augur {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "draft/common/text_rows.h"
+#include "draft/common/sequence_rows.h"
 
 namespace augur {
 namespace {

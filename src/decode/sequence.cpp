@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "draft/common/text_rows.h"
+#include "draft/common/sequence_rows.h"
 #include "tree/usual_sizes.h"
 #include "verify/chance.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/index.h"
-#include "draft/common/accepted_text.h"
+#include "draft/common/accepted_tokens.h"
 
 namespace augur {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "draft/common/candidates.h"
 #include "draft/common/row_batch.h"
-#include "draft/common/text_rows.h"
+#include "draft/common/sequence_rows.h"
 #include "draft/drafter.h"
 #include "draft/heads/dflash_head.h"
 #include "draft/registry.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "draft/common/candidates.h"
-#include "draft/common/text_rows.h"
+#include "draft/common/sequence_rows.h"
 #include "draft/drafter.h"
 #include "draft/registry.h"
 #include "model/layer_stack.h"

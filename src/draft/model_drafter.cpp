@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "draft/common/accepted_text.h"
+#include "draft/common/accepted_tokens.h"
 #include "draft/registry.h"
 
 namespace augur {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "draft/common/accepted_text.h"
+#include "draft/common/accepted_tokens.h"
 #include "draft/common/copy_odds.h"
 #include "draft/registry.h"
 

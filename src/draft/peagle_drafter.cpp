@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "draft/common/accepted_text.h"
-#include "draft/common/text_rows.h"
+#include "draft/common/accepted_tokens.h"
+#include "draft/common/sequence_rows.h"
 #include "draft/drafter.h"
 #include "draft/recurrent_drafter.h"
 

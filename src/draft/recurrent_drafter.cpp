@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "draft/common/accepted_text.h"
+#include "draft/common/accepted_tokens.h"
 #include "draft/peagle_drafter.h"
 
 namespace augur {

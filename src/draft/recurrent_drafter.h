@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "draft/common/candidates.h"
-#include "draft/common/text_rows.h"
+#include "draft/common/sequence_rows.h"
 #include "draft/common/tree_rows.h"
 #include "draft/drafter.h"
 #include "draft/heads/recurrent_forward.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/elementary.h"
-#include "draft/common/accepted_text.h"
+#include "draft/common/accepted_tokens.h"
 #include "draft/common/copy_odds.h"
 #include "draft/lookup/earlier_outputs.h"
 #include "draft/registry.h"

@@ -9,7 +9,7 @@
 #include "base/arithmetic_law.h"
 #include "base/error.h"
 #include "cost/measured_file.h"
-#include "cost/product_plans.h"
+#include "cost/product_traversals.h"
 #include "kernels/law.h"
 #include "text/prompt_text.h"
 

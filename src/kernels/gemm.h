@@ -3,7 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/thread_pool.h"
-#include "kernels/gemm_plan.h"
+#include "kernels/gemm_traversal.h"
 #include "kernels/packed_matrix.h"
 #include "kernels/quant_rows.h"
 

@@ -10,7 +10,7 @@
 #include "kernels/logit_form.h"
 #include "kernels/packed_matrix.h"
 #include "kernels/panel_runs.h"
-#include "model/batch_plan.h"
+#include "model/batch_layout.h"
 #include "model/config.h"
 #include "model/device_memory.h"
 #include "model/model.h"

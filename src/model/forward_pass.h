@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "kernels/backend.h"
 #include "kernels/ops.h"
-#include "model/batch_plan.h"
+#include "model/batch_layout.h"
 #include "model/model.h"
 #include "model/rope_cache.h"
 #include "model/weights.h"

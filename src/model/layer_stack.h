@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "model/batch_plan.h"
+#include "model/batch_layout.h"
 #include "model/device.h"
 #include "model/model.h"
 #include "model/weights.h"

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "files/gguf/writer.h"
 #include "kernels/quantize.h"
-#include "model/gguf_plan.h"
+#include "model/gguf_layout.h"
 
 namespace augur {
 

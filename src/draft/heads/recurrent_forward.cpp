@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/index.h"
-#include "draft/common/accepted_text.h"
+#include "draft/common/accepted_tokens.h"
 #include "tree/usual_sizes.h"
 
 namespace augur {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "draft/common/row_batch.h"
-#include "draft/common/text_rows.h"
+#include "draft/common/sequence_rows.h"
 #include "draft/heads/recurrent_head.h"
 #include "vocab/head_row.h"
 

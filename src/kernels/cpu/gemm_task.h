@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/quant_format.h"
-#include "kernels/gemm_plan.h"
+#include "kernels/gemm_traversal.h"
 
 // This header is included by files that are compiled for newer instruction sets than the rest of the program.
 // Such files must not instantiate inline functions that others share (the linker keeps one copy, and it might

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cost/cost.h"
-#include "policy/auto/auto_text.h"
+#include "policy/auto/auto_sequence.h"
 #include "policy/auto/budget.h"
 #include "policy/auto/predict.h"
 #include "policy/auto/recent_rate.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "draft/common/text_rows.h"
+#include "draft/common/sequence_rows.h"
 #include "support/golden_head.h"
 
 namespace augur {

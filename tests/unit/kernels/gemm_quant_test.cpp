@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "gemm_plans.h"
+#include "gemm_traversals.h"
 #include "kernels/cpu/subnormals.h"
 #include "kernels/gemm_dispatch.h"
 #include "kernels/quant_variants.h"

@@ -5,7 +5,7 @@
 #include <cfloat>
 
 #include "gemm_fixture.h"
-#include "gemm_plans.h"
+#include "gemm_traversals.h"
 #include "kernels/gemm_dispatch.h"
 
 namespace augur {

@@ -1,4 +1,4 @@
-#include "model/product_plan.h"
+#include "model/product_traversal.h"
 
 #include <fmt/format.h>
 

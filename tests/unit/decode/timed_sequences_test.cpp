@@ -1,4 +1,4 @@
-#include "decode/timed_texts.h"
+#include "decode/timed_sequences.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "kernels/gemm_plan.h"
+#include "kernels/gemm_traversal.h"
 
 namespace augur {
 

@@ -1,4 +1,4 @@
-#include "draft/common/text_rows.h"
+#include "draft/common/sequence_rows.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,4 +1,4 @@
-#include "policy/auto/auto_text.h"
+#include "policy/auto/auto_sequence.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "cost/product_plans.h"
+#include "cost/product_traversals.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "cost/measured_file.h"
 #include "files/json_fields.h"
-#include "model/product_plan.h"
+#include "model/product_traversal.h"
 
 namespace augur {
 namespace {

@@ -1,4 +1,4 @@
-#include "model/batch_plan.h"
+#include "model/batch_layout.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,4 +1,4 @@
-#include "model/gguf_plan.h"
+#include "model/gguf_layout.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,10 +1,10 @@
-#include "draft/common/text_rows.h"
+#include "draft/common/sequence_rows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "draft/common/accepted_text.h"
+#include "draft/common/accepted_tokens.h"
 #include "small_cache.h"
 
 namespace augur {

@@ -1,4 +1,4 @@
-#include "cost/product_plans.h"
+#include "cost/product_traversals.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
