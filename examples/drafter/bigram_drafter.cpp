@@ -21,7 +21,7 @@ class BigramDrafter final : public Drafter {
   }
 
   void sync(const AcceptedRows& rows) override {
-    append_text(rows, length_, [&](TokenId token) {
+    append_accepted(rows, length_, [&](TokenId token) {
       if (length_++ > 0) count(followers_[newest_], token);
       newest_ = token;
     });

@@ -128,9 +128,10 @@ KernelBenchResult run_kernel_bench(Backend& backend, const KernelBenchOptions& o
                                    const KernelBenchProgress& progress) {
   check(options);
   Workload work(backend, options);
-  const std::optional<GemmPlan> forced = forced_plan();
-  const GemmPlan plan = forced ? *forced : fastest_plan(backend, work.matrices()).value_or(GemmPlan{});
-  backend.kernels.plans.set(options.dtype, plan);
+  const std::optional<GemmTraversal> forced = forced_traversal();
+  const GemmTraversal traversal =
+      forced ? *forced : fastest_traversal(backend, work.matrices()).value_or(GemmTraversal{});
+  backend.kernels.traversals.set(options.dtype, traversal);
   ReadProbe read(backend.pool, options.cache_bytes);
   double one_row_ms = 0;  // set below; measured even where 1 is not among the wanted counts
   std::vector<int> counts = options.rows;
@@ -165,7 +166,7 @@ KernelBenchResult run_kernel_bench(Backend& backend, const KernelBenchOptions& o
                            .n = options.n,
                            .read_gb_per_s = median(bandwidth),
                            .peak_gflops = median(peak),
-                           .plan = plan,
+                           .traversal = traversal,
                            .gemm = {}};
   const auto one = std::find(counts.begin(), counts.end(), 1);
   one_row_ms = median(times[static_cast<std::size_t>(one - counts.begin())]);
@@ -197,7 +198,7 @@ nlohmann::json to_json(const KernelBenchResult& result) {
           {"isa", name(result.isa)},
           {"threads", result.threads},
           {"dtype", lower_case(name(result.dtype))},
-          {"plan", to_string(result.plan)},
+          {"plan", to_string(result.traversal)},
           {"k", result.k},
           {"n", result.n},
           {"read_gb_per_s", result.read_gb_per_s},

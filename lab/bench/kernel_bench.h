@@ -43,7 +43,7 @@ struct KernelBenchResult {
   std::int64_t n = 0;
   double read_gb_per_s = 0;
   double peak_gflops = 0;
-  GemmPlan plan;  ///< $AUGUR_GEMM_PLAN, or the fastest by measurement
+  GemmTraversal traversal;  ///< $AUGUR_GEMM_PLAN, or the fastest by measurement
   std::vector<KernelBenchRow> gemm;
 };
 

@@ -30,7 +30,7 @@ void print(const KernelBenchResult& result, Output& out) {
       fmt::format("{}, {}, {} threads; {} weights, K {} N {}, plan {}\nread {:.1f} GB/s, peak {:.0f} {}\n\n"
                   "{:>5} {:>9} {:>8} {:>9} {:>9} {:>9}",
                   result.cpu, name(result.isa), result.threads, name(result.dtype), result.k, result.n,
-                  to_string(result.plan), result.read_gb_per_s, result.peak_gflops, rate, "rows", "ms",
+                  to_string(result.traversal), result.read_gb_per_s, result.peak_gflops, rate, "rows", "ms",
                   "GB/s", rate, "x 1 row", "roofline"));
   for (const KernelBenchRow& row : result.gemm) {
     out.line(fmt::format("{:>5} {:>9.3f} {:>8.1f} {:>9.1f} {:>9.2f} {:>9.2f}", row.rows, row.ms, row.gb_per_s,

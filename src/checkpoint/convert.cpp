@@ -63,7 +63,7 @@ struct Shard {
 /// What Hugging Face has in place of a tensor and others (Phi-3's qkv_proj); null: the tensor itself.
 /// Experts are published one by one.
 const StoredTensor* published_whole(const WeightStore& weights, const StoredTensor& tensor) {
-  const StoredTensor* whole = weights.whole(tensor.part_of);
+  const StoredTensor* whole = weights.whole(tensor.slice_of);
   const bool experts = tensor.name.find(".experts.") != std::string::npos;
   return whole == nullptr || whole->shape.size() != 2 || experts ? nullptr : whole;
 }

@@ -95,10 +95,10 @@ class DraftCosts {
   /// Level 0 expands the root and catches up, `rows` tokens in all, the root included; level i expands the
   /// nodes of depth i, `rows` of them.
   double level_ms(int level, int rows) const { return (level == 0 ? root_ : levels_).at(rows); }
-  /// Level 0 of one text: of many rows chunks of kTextChunk run before it.
+  /// Level 0 of one sequence: of many rows chunks of kSequenceChunk run before it.
   double catch_up_ms(int rows) const {
-    const int chunks = (rows - 1) / kTextChunk;
-    return chunks * root_.at(kTextChunk) + root_.at(rows - chunks * kTextChunk);
+    const int chunks = (rows - 1) / kSequenceChunk;
+    return chunks * root_.at(kSequenceChunk) + root_.at(rows - chunks * kSequenceChunk);
   }
   /// By what factor the target's step is longer after drafting: what the drafter reads takes the place of the
   /// target's weights in the caches.

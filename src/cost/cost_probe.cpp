@@ -14,8 +14,8 @@
 namespace augur {
 namespace {
 
-constexpr std::int64_t kShortText = 256;  ///< tokens; a longer one shows what they add to a forward
-constexpr std::int64_t kLongText = 768;
+constexpr std::int64_t kShortContext = 256;  ///< tokens; a longer one shows what they add to a forward
+constexpr std::int64_t kLongContext = 768;
 /// Rows of which an expert's products take what reading its weights does. A context of fewer tokens has no
 /// room for what is to be timed.
 constexpr int kFewRows = 8;
@@ -71,7 +71,7 @@ void measure_experts(ForwardTimer& timer, CostModel& costs, double budget_ms) {
 
 void measure_forwards(ForwardTimer& timer, std::int64_t capacity, CostModel& costs, double budget_ms) {
   const double began = timer.clock().now_ms();
-  timer.grow(std::min(kShortText, capacity - kMostRows), began + kSideShare * budget_ms);
+  timer.grow(std::min(kShortContext, capacity - kMostRows), began + kSideShare * budget_ms);
   if (!costs.experts().dense()) measure_experts(timer, costs, kSideShare * budget_ms);
   // What matters is how many plain steps rows are worth, and the machine's speed wanders between one forward
   // and the next but one: so each is compared with a plain one just before. If that one took much longer than
@@ -120,12 +120,12 @@ void measure_forwards(ForwardTimer& timer, std::int64_t capacity, CostModel& cos
 void measure_growth(Model& target, ForwardTimer& timer, std::int64_t capacity, CostModel& costs,
                     double budget_ms) {
   const double began = timer.clock().now_ms();
-  const std::int64_t length = std::min(kLongText, capacity - kMostRows);
-  if (length - timer.length() < kShortText / 2) return;
+  const std::int64_t length = std::min(kLongContext, capacity - kMostRows);
+  if (length - timer.length() < kShortContext / 2) return;
   ForwardTimer longer(target, capacity, kMostRows, timer.clock());
   longer.grow(length, began + budget_ms / 2);
   const std::int64_t grown = longer.length() - timer.length();
-  if (grown < kShortText / 2) return;
+  if (grown < kShortContext / 2) return;
   std::array<std::vector<double>, 2> one;
   std::array<std::vector<double>, 2> many;
   constexpr auto kMany = static_cast<int>(CostModel::kManyRows);
@@ -133,10 +133,10 @@ void measure_growth(Model& target, ForwardTimer& timer, std::int64_t capacity, C
        repetition < kRepetitions && (one[0].empty() || timer.clock().now_ms() < began + budget_ms);
        ++repetition) {
     for (std::size_t i = 0; i < 2; ++i) {
-      ForwardTimer& text = i == 0 ? timer : longer;
-      one[i].push_back(text.time(1).ms());
-      one[i].push_back(text.time(1).ms());
-      many[i].push_back(text.time(kMany).ms());
+      ForwardTimer& timed = i == 0 ? timer : longer;
+      one[i].push_back(timed.time(1).ms());
+      one[i].push_back(timed.time(1).ms());
+      many[i].push_back(timed.time(kMany).ms());
     }
   }
   costs.set_growth(static_cast<double>(timer.length()), growth(shortest(one[0]), shortest(one[1]), grown),
@@ -173,7 +173,7 @@ void set_curve(const std::vector<DraftSample>& samples, bool root, CostCurve& cu
 
 void measure_target(Model& target, const OverheadProbe& overhead_ms, CostModel& costs, double budget_ms,
                     const Clock& clock) {
-  const std::int64_t capacity = std::min(target.context(), kLongText + kMostRows);
+  const std::int64_t capacity = std::min(target.context(), kLongContext + kMostRows);
   ForwardTimer timer(target, capacity, kMostRows, clock);
   if (capacity < kFewRows) {
     timer.time(1);  // warms up
@@ -197,9 +197,9 @@ void measure_drafter(std::int64_t context, const DraftProbe& draft, DraftCosts& 
   bool going = draft({.prompt = kFewRows / 2, .rounds = 2}, cold, clock, until_ms);
   for (int turn = 0; turn < kRepetitions; ++turn) {
     for (const int prompt : {2 * kFewRows, kMostRows}) {
-      const DraftedText text{.prompt = prompt, .rounds = prompt == kMostRows ? 2 : kRounds};
+      const DraftedSequence sequence{.prompt = prompt, .rounds = prompt == kMostRows ? 2 : kRounds};
       if (!going || prompt + 2 * kRounds + kProbedLevels >= context) break;
-      going = draft(text, samples, clock, until_ms);
+      going = draft(sequence, samples, clock, until_ms);
     }
   }
   if (samples.empty()) samples = std::move(cold);

@@ -28,15 +28,15 @@ inline constexpr int kProbedLevels = 4;  ///< of a draft
 inline constexpr std::array<int, 5> kProbedWidths = {1, 4, 16, 8,
                                                      2};  ///< nodes of its levels, round by round
 
-/// A text to be written with a drafter, in at least so many rounds.
-struct DraftedText {
+/// A sequence to be written with a drafter, in at least so many rounds.
+struct DraftedSequence {
   std::int64_t prompt = 0;
   int rounds = 0;
 };
-/// Writes the text with a drafter that is new to it, in drafts of kProbedLevels levels of kProbedWidths
+/// Writes it with a drafter that is new to it, in drafts of kProbedLevels levels of kProbedWidths
 /// nodes, and adds a sample for every level. However late, one draft is timed: the prompt alone may have
 /// taken all the time of a slow target. Returns false when the clock is past `until_ms`.
-using DraftProbe = std::function<bool(const DraftedText& text, std::vector<DraftSample>& samples,
+using DraftProbe = std::function<bool(const DraftedSequence& sequence, std::vector<DraftSample>& samples,
                                       const Clock& clock, double until_ms)>;
 
 /// Times the target here and now: forwards of 1 to 128 rows with their logits, behind a short and a longer

@@ -18,30 +18,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Plans by the name of the type.
-using Plans = std::map<std::string, GemmPlan>;
+/// Traversals by the name of the type.
+using Traversals = std::map<std::string, GemmTraversal>;
 
-Plans read_plans(const MeasuredFile& file) {
-  Plans plans;
+Traversals read_traversals(const MeasuredFile& file) {
+  Traversals traversals;
   const nlohmann::json found = file.read();
-  if (found.empty()) return plans;
+  if (found.empty()) return traversals;
   const std::string path = file.path().string();
   if (!found.contains("plans") || !found["plans"].is_object())
     throw Error("{}: plans: expected an object", path);
   for (const auto& [type, object] : found["plans"].items()) {
     if (!object.is_object()) throw Error("{}: plans.{}: expected an object", path, type);
     const JsonFields fields(object, path, fmt::format("plans.{}.", type));
-    for (const PlanField& field : kPlanFields) {
-      field.in(plans[type]) = static_cast<int>(fields.require_int(field.name, field.largest, field.least));
+    for (const TraversalField& field : kTraversalFields) {
+      field.in(traversals[type]) = static_cast<int>(fields.require_int(field.name, field.largest, field.least));
     }
   }
-  return plans;
+  return traversals;
 }
 
-void write_plans(const MeasuredFile& file, const Plans& plans) {
+void write_traversals(const MeasuredFile& file, const Traversals& traversals) {
   nlohmann::json objects;
-  for (auto [type, plan] : plans) {
-    for (const PlanField& field : kPlanFields) objects[type][field.name] = field.in(plan);
+  for (auto [type, traversal] : traversals) {
+    for (const TraversalField& field : kTraversalFields) objects[type][field.name] = field.in(traversal);
   }
   file.write({{"plans", objects}});
 }
@@ -51,36 +51,36 @@ void write_plans(const MeasuredFile& file, const Plans& plans) {
 void prepare_products(const Model& model, const fs::path& folder,
                       const std::function<void(std::string_view)>& warning) {
   Backend& backend = model.backend();
-  if (const std::optional<GemmPlan> forced = forced_plan()) {
-    for (const DType type : model.types()) backend.kernels.plans.set(type, *forced);
+  if (const std::optional<GemmTraversal> forced = forced_traversal()) {
+    for (const DType type : model.types()) backend.kernels.traversals.set(type, *forced);
     return;
   }
   const MeasuredFile file(folder, "products", "augur_products", circumstances(backend));
   const auto warn = [&](const Error& error) {
     if (warning) warning(error.what());
   };
-  Plans plans;
+  Traversals traversals;
   try {
-    plans = read_plans(file);
+    traversals = read_traversals(file);
   } catch (const Error& error) {
-    warn(Error("{}; the plans of products are measured anew", error.what()));
+    warn(Error("{}; the traversals of products are measured anew", error.what()));
   }
-  const std::size_t known = plans.size();
+  const std::size_t known = traversals.size();
   for (const DType type : model.types()) {
-    auto plan = plans.find(std::string(name(type)));
-    if (plan == plans.end()) {
+    auto traversal = traversals.find(std::string(name(type)));
+    if (traversal == traversals.end()) {
       std::vector<const PackedMatrix*> matrices;
       model.visit_matrices([&](const PackedMatrix& m) {
         if (m.type() == type) matrices.push_back(&m);
       });
-      const std::optional<GemmPlan> fastest = fastest_plan(backend, matrices);
+      const std::optional<GemmTraversal> fastest = fastest_traversal(backend, matrices);
       if (!fastest) continue;
-      plan = plans.emplace(name(type), *fastest).first;
+      traversal = traversals.emplace(name(type), *fastest).first;
     }
-    backend.kernels.plans.set(type, plan->second);
+    backend.kernels.traversals.set(type, traversal->second);
   }
   try {
-    if (!file.path().empty() && plans.size() > known) write_plans(file, plans);
+    if (!file.path().empty() && traversals.size() > known) write_traversals(file, traversals);
   } catch (const Error& error) {
     warn(error);
   }

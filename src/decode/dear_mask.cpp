@@ -14,7 +14,7 @@ struct DearMask::Job {
 
   void run() {
     try {
-      masks->make_text_mask([this] { return unwanted.load(); });
+      masks->make_root_mask([this] { return unwanted.load(); });
     } catch (...) {
       problem = std::current_exception();
     }

@@ -55,10 +55,10 @@ void Decoder::step(std::span<Sequence* const> sequences) {
   relieve(sequences);
   draft(sequences);
   const double draft_ms = watch.restart();
-  add_parts(sequences);
+  add_segments(sequences);
   collect_tap_layers();
   build_batch();
-  if (parts_.empty()) return;
+  if (segments_.empty()) return;
   collect_taps();
   watch.restart();
   run_target();
@@ -84,13 +84,13 @@ void Decoder::choose_drafting(std::span<Sequence* const> sequences) {
 }
 
 /// What all sequences share is allocated before the first of them is touched, and what the rows need, in
-/// build_batch(), before the first of them is added: an allocation that fails must not leave a part without
-/// its transaction.
+/// build_batch(), before the first of them is added: an allocation that fails must not leave a segment
+/// without its transaction.
 void Decoder::reserve(std::size_t sequences) {
   drafting_.reserve(sequences);
   drafts_.reserve(sequences);
   traces_.reserve(sequences);
-  parts_.reserve(sequences);
+  segments_.reserve(sequences);
   txns_.reserve(sequences);
   batch_sequences_.reserve(sequences);
   failures_.resize(sequences);
@@ -138,16 +138,16 @@ void Decoder::draft(std::span<Sequence* const> sequences) {
 /// As many as fit beside trees like the last ones.
 int Decoder::coming_prompt_rows(std::span<Sequence* const> sequences) const {
   std::int64_t unread = 0;
-  std::int64_t text = 0;
+  std::int64_t read = 0;
   for (const Sequence* s : sequences) {
     if (!reads(s)) continue;
-    if (unread == 0) text = s->read();
+    if (unread == 0) read = s->read();
     unread += s->unread();
   }
-  return unread == 0 ? 0 : static_cast<int>(std::min<std::int64_t>(unread, prompt_rows(text)));
+  return unread == 0 ? 0 : static_cast<int>(std::min<std::int64_t>(unread, prompt_rows(read)));
 }
 
-int Decoder::prompt_rows(std::int64_t text) const {
+int Decoder::prompt_rows(std::int64_t read) const {
   if (drafting_.empty() || !costs_.measured()) return options_.prefill_rows;
   double rows = 0;
   double contexts = 0;  // of all rows
@@ -157,7 +157,7 @@ int Decoder::prompt_rows(std::int64_t text) const {
     contexts += static_cast<double>(draft.info.context) * draft.tree.size();
   }
   const auto step_ms = [&](double more) {
-    const double of_prompt = more * (static_cast<double>(text) + more / 2);
+    const double of_prompt = more * (static_cast<double>(read) + more / 2);
     return costs_.verify_ms(rows + more, (contexts + of_prompt) / (rows + more));
   };
   const double most_ms = (1 + prompt_share_) * step_ms(0);
@@ -170,23 +170,23 @@ int Decoder::prompt_rows(std::int64_t text) const {
 }
 
 /// What the step runs: the drafted trees, then as much of the prompts as it has room for.
-void Decoder::add_parts(std::span<Sequence* const> sequences) {
-  parts_.clear();
-  for (Sequence* s : drafting_) parts_.push_back({.sequence = s, .rows = s->draft().tree.size()});
+void Decoder::add_segments(std::span<Sequence* const> sequences) {
+  segments_.clear();
+  for (Sequence* s : drafting_) segments_.push_back({.sequence = s, .rows = s->draft().tree.size()});
   const auto first = std::find_if(sequences.begin(), sequences.end(), reads);
   int left_over = first != sequences.end() ? prompt_rows((*first)->read()) : 0;
   for (Sequence* s : sequences) {
     if (!reads(s) || left_over == 0) continue;
     if (kept_ != nullptr && s->may_resume()) {
-      const auto first_reads_it = [&](const Part& part) {
-        return part.prompt && s->waits_for(*part.sequence);
+      const auto first_reads_it = [&](const Segment& segment) {
+        return segment.prompt && s->waits_for(*segment.sequence);
       };
-      if (std::any_of(parts_.begin(), parts_.end(), first_reads_it)) continue;
+      if (std::any_of(segments_.begin(), segments_.end(), first_reads_it)) continue;
       if (!guarded(*s, [&] { s->resume_from(*kept_); })) continue;
     }
     if (!guarded(*s, [&] { s->tell_prefill_begins(); })) continue;
     const auto rows = static_cast<int>(std::min<std::int64_t>(s->unread(), left_over));
-    parts_.push_back({.sequence = s, .rows = rows, .prompt = true});
+    segments_.push_back({.sequence = s, .rows = rows, .prompt = true});
     left_over -= rows;
   }
 }
@@ -199,47 +199,47 @@ void Decoder::build_batch() {
   parents_.clear();
   batch_sequences_.clear();
   std::size_t rows = 0;
-  for (const Part& part : parts_) rows += static_cast<std::size_t>(part.rows);
+  for (const Segment& segment : segments_) rows += static_cast<std::size_t>(segment.rows);
   for (auto* by_row : {&tokens_, &positions_, &parents_, &path_slots_, &path_rows_, &path_tokens_}) {
     by_row->reserve(rows);
   }
-  forward_.begin(tap_layers_.empty() ? target_.config().layers : tap_layers_.front(), parts_.size(), rows);
+  forward_.begin(tap_layers_.empty() ? target_.config().layers : tap_layers_.front(), segments_.size(), rows);
   std::size_t kept = 0;
-  for (Part& part : parts_) {
+  for (Segment& segment : segments_) {
     try {
-      open(part);
+      open(segment);
     } catch (...) {
-      fail(*part.sequence, std::current_exception());
+      fail(*segment.sequence, std::current_exception());
       continue;
     }
-    add_rows(part);
-    parts_[kept++] = part;
+    add_rows(segment);
+    segments_[kept++] = segment;
   }
-  parts_.resize(kept);
+  segments_.resize(kept);
 }
 
-/// Opens the part's transaction, and tells the forward which of its rows have been run.
-void Decoder::open(const Part& part) {
-  SequenceDraft& draft = part.sequence->draft();
-  if (!part.prompt && draft.early && forward_.add_tree(draft.tree, *draft.early)) {
+/// Opens the segment's transaction, and tells the forward which of its rows have been run.
+void Decoder::open(const Segment& segment) {
+  SequenceDraft& draft = segment.sequence->draft();
+  if (!segment.prompt && draft.early && forward_.add_tree(draft.tree, *draft.early)) {
     txns_.push_back(std::move(draft.early->txn));
     return;
   }
   draft.early.reset();
-  txns_.push_back(part.sequence->open(part.rows));
-  forward_.add_rows(part.rows);
+  txns_.push_back(segment.sequence->open(segment.rows));
+  forward_.add_rows(segment.rows);
 }
 
-void Decoder::add_rows(Part& part) {
-  part.first_row = static_cast<int>(tokens_.size());
-  part.sequence->append_rows(part.rows, tokens_, positions_, parents_);
-  batch_sequences_.push_back({.kv = &txns_.back(), .first_row = part.first_row, .rows = part.rows});
+void Decoder::add_rows(Segment& segment) {
+  segment.first_row = static_cast<int>(tokens_.size());
+  segment.sequence->append_rows(segment.rows, tokens_, positions_, parents_);
+  batch_sequences_.push_back({.kv = &txns_.back(), .first_row = segment.first_row, .rows = segment.rows});
 }
 
 void Decoder::collect_tap_layers() {
   tap_layers_.clear();
-  for (const Part& part : parts_) {
-    for (const Speculator& speculator : part.sequence->draft().speculation.drafters) {
+  for (const Segment& segment : segments_) {
+    for (const Speculator& speculator : segment.sequence->draft().speculation.drafters) {
       tap_layers_.insert(tap_layers_.end(), speculator.tap_layers.begin(), speculator.tap_layers.end());
     }
   }
@@ -269,26 +269,26 @@ void Decoder::run_target() {
 void Decoder::verify_trees() {
   told_ms_ = 0;
   std::fill(failures_.begin(), failures_.end(), nullptr);
-  for (std::size_t begin = 0; begin < parts_.size() && !parts_[begin].prompt;) {
+  for (std::size_t begin = 0; begin < segments_.size() && !segments_[begin].prompt;) {
     // As many trees as the logits' buffer is meant for.
     logit_rows_.clear();
     std::size_t end = begin;
-    while (end < parts_.size() && !parts_[end].prompt) {
-      const Part& part = parts_[end];
-      if (end > begin && static_cast<int>(logit_rows_.size()) + part.rows > options_.logit_rows) break;
-      for (int i = 0; i < part.rows; ++i) logit_rows_.push_back(part.first_row + i);
+    while (end < segments_.size() && !segments_[end].prompt) {
+      const Segment& segment = segments_[end];
+      if (end > begin && static_cast<int>(logit_rows_.size()) + segment.rows > options_.logit_rows) break;
+      for (int i = 0; i < segment.rows; ++i) logit_rows_.push_back(segment.first_row + i);
       ++end;
     }
     compute_logits();
     std::atomic<std::size_t> next{begin};
-    const int first_row = parts_[begin].first_row;
+    const int first_row = segments_[begin].first_row;
     const auto verify_some = [&](Team&) {
       for (std::size_t i; (i = next.fetch_add(1)) < end;) {
-        const Part& part = parts_[i];
-        const auto offset = static_cast<std::size_t>((part.first_row - first_row) * logits_stride_);
-        const auto count = static_cast<std::size_t>(part.rows * logits_stride_);
+        const Segment& segment = segments_[i];
+        const auto offset = static_cast<std::size_t>((segment.first_row - first_row) * logits_stride_);
+        const auto count = static_cast<std::size_t>(segment.rows * logits_stride_);
         try {
-          part.sequence->verify(logits_.span().subspan(offset, count), logits_stride_);
+          segment.sequence->verify(logits_.span().subspan(offset, count), logits_stride_);
         } catch (...) {
           failures_[i] = std::current_exception();
         }
@@ -298,28 +298,28 @@ void Decoder::verify_trees() {
     tell_trees(begin, end);
     begin = end;
   }
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    if (failures_[i]) fail(*parts_[i].sequence, failures_[i]);
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    if (failures_[i]) fail(*segments_[i].sequence, failures_[i]);
   }
 }
 
 /// Of trees whose logits are at hand: what the target thinks of their nodes, for drafters that ask.
 void Decoder::tell_trees(std::size_t begin, std::size_t end) {
-  const auto asked = [](const Part& part) {
-    return RowTeller::wanted(part.sequence->draft().speculation.drafters, false);
+  const auto asked = [](const Segment& segment) {
+    return RowTeller::wanted(segment.sequence->draft().speculation.drafters, false);
   };
-  if (std::none_of(parts_.begin() + static_cast<std::ptrdiff_t>(begin),
-                   parts_.begin() + static_cast<std::ptrdiff_t>(end), asked)) {
+  if (std::none_of(segments_.begin() + static_cast<std::ptrdiff_t>(begin),
+                   segments_.begin() + static_cast<std::ptrdiff_t>(end), asked)) {
     return;
   }
   const Stopwatch watch(*options_.clock);
-  const int first_row = parts_[begin].first_row;
+  const int first_row = segments_[begin].first_row;
   for (std::size_t i = begin; i < end; ++i) {
-    const Part& part = parts_[i];
-    if (failures_[i] || !asked(part)) continue;
+    const Segment& segment = segments_[i];
+    if (failures_[i] || !asked(segment)) continue;
     try {
-      tell(part, 0, part.rows, logits_.data() + (part.first_row - first_row) * logits_stride_,
-           part.sequence->verdict().path);
+      tell(segment, 0, segment.rows, logits_.data() + (segment.first_row - first_row) * logits_stride_,
+           segment.sequence->verdict().path);
     } catch (...) {
       failures_[i] = std::current_exception();
     }
@@ -329,29 +329,29 @@ void Decoder::tell_trees(std::size_t begin, std::size_t end) {
 
 /// The same of a prompt's rows, as many at a time as the logits' buffer is meant for. Without logits they are
 /// not computed.
-void Decoder::tell_prompt(const Part& part) {
+void Decoder::tell_prompt(const Segment& segment) {
   const Stopwatch watch(*options_.clock);
-  const bool logits = RowTeller::wants_logits(part.sequence->draft().speculation.drafters, true);
-  for (int from = 0; from < part.rows; from += options_.logit_rows) {
-    const int rows = std::min(part.rows - from, options_.logit_rows);
+  const bool logits = RowTeller::wants_logits(segment.sequence->draft().speculation.drafters, true);
+  for (int from = 0; from < segment.rows; from += options_.logit_rows) {
+    const int rows = std::min(segment.rows - from, options_.logit_rows);
     logit_rows_.resize(static_cast<std::size_t>(rows));
-    std::iota(logit_rows_.begin(), logit_rows_.end(), part.first_row + from);
+    std::iota(logit_rows_.begin(), logit_rows_.end(), segment.first_row + from);
     if (logits) compute_logits();
     told_kept_.resize(static_cast<std::size_t>(rows));
     std::iota(told_kept_.begin(), told_kept_.end(), 0);
-    if (!guarded(*part.sequence,
-                 [&] { tell(part, from, rows, logits ? logits_.data() : nullptr, told_kept_); })) {
+    if (!guarded(*segment.sequence,
+                 [&] { tell(segment, from, rows, logits ? logits_.data() : nullptr, told_kept_); })) {
       break;
     }
   }
   told_ms_ += watch.ms();
 }
 
-/// `rows` of the part's, from `from` on, whose logits begin at `logits`.
-void Decoder::tell(const Part& part, int from, int rows, const float* logits,
+/// `rows` of the segment's, from `from` on, whose logits begin at `logits`.
+void Decoder::tell(const Segment& segment, int from, int rows, const float* logits,
                    std::span<const std::int32_t> kept) {
-  const Sequence& s = *part.sequence;
-  const std::size_t first = at(part.first_row) + at(from);
+  const Sequence& s = *segment.sequence;
+  const std::size_t first = at(segment.first_row) + at(from);
   const auto count = static_cast<std::size_t>(rows);
   told_parents_.resize(count);
   std::transform(
@@ -363,7 +363,7 @@ void Decoder::tell(const Part& part, int from, int rows, const float* logits,
                 .parents = told_parents_,
                 .positions = std::span(positions_).subspan(first, count),
                 .kept = kept,
-                .prompt = part.prompt,
+                .prompt = segment.prompt,
                 .teaches_all = s.teaches_all(),
                 .logits = logits,
                 .logits_stride = logits_stride_},
@@ -372,25 +372,25 @@ void Decoder::tell(const Part& part, int from, int rows, const float* logits,
 
 /// What is asked of the prompts' logits.
 void Decoder::score_prompts() {
-  for (const Part& part : parts_) {
-    if (part.prompt && part.sequence->scores_prompt()) score_prompt(part);
+  for (const Segment& segment : segments_) {
+    if (segment.prompt && segment.sequence->scores_prompt()) score_prompt(segment);
   }
-  for (const Part& part : parts_) {
-    if (part.prompt && RowTeller::wanted(part.sequence->draft().speculation.drafters, true))
-      tell_prompt(part);
+  for (const Segment& segment : segments_) {
+    if (segment.prompt && RowTeller::wanted(segment.sequence->draft().speculation.drafters, true))
+      tell_prompt(segment);
   }
 }
 
-/// Log-probabilities of the tokens behind the part's rows, as many as the logits' buffer is meant for at a
+/// Log-probabilities of the tokens behind the segment's rows, as many as the logits' buffer is meant for at a
 /// time.
-void Decoder::score_prompt(const Part& part) {
-  Sequence& s = *part.sequence;
-  while (const int count = s.open_scores(part.rows, options_.logit_rows)) {
+void Decoder::score_prompt(const Segment& segment) {
+  Sequence& s = *segment.sequence;
+  while (const int count = s.open_scores(segment.rows, options_.logit_rows)) {
     const auto rows = static_cast<std::size_t>(count);
     const std::size_t begin = s.prompt_logprobs().size() - rows;
     logit_rows_.resize(rows);
     std::iota(logit_rows_.begin(), logit_rows_.end(),
-              part.first_row + static_cast<std::int32_t>(static_cast<std::int64_t>(begin) - s.read()));
+              segment.first_row + static_cast<std::int32_t>(static_cast<std::int64_t>(begin) - s.read()));
     compute_logits();
     std::atomic<std::size_t> next{0};
     std::atomic<bool> failed{false};
@@ -417,39 +417,39 @@ void Decoder::compute_logits() {
 // --- After verification ----------------------------------------------------------------------------------
 
 void Decoder::commit() {
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    if (parts_[i].sequence->failed()) continue;
-    guarded(*parts_[i].sequence, [&] {
-      if (parts_[i].prompt) {
-        commit_prompt(parts_[i], txns_[i]);
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    if (segments_[i].sequence->failed()) continue;
+    guarded(*segments_[i].sequence, [&] {
+      if (segments_[i].prompt) {
+        commit_prompt(segments_[i], txns_[i]);
       } else {
-        commit_tree(parts_[i], txns_[i]);
+        commit_tree(segments_[i], txns_[i]);
       }
     });
   }
 }
 
-void Decoder::commit_prompt(const Part& part, KvTxn& txn) {
-  Sequence& s = *part.sequence;
+void Decoder::commit_prompt(const Segment& segment, KvTxn& txn) {
+  Sequence& s = *segment.sequence;
   const std::int64_t first = txn.base();
   txn.commit_all();
-  path_rows_.resize(static_cast<std::size_t>(part.rows));
-  std::iota(path_rows_.begin(), path_rows_.end(), part.first_row);
-  sync_drafters(s, s.rows_of_text(first, part.rows), path_rows_);
+  path_rows_.resize(static_cast<std::size_t>(segment.rows));
+  std::iota(path_rows_.begin(), path_rows_.end(), segment.first_row);
+  sync_drafters(s, s.accepted_rows(first, segment.rows), path_rows_);
   // Whole pages, which need not be copied when the text goes on.
   const auto pages = [](std::int64_t tokens) { return tokens / kKvPageSlots * kKvPageSlots; };
   if (pages(s.read()) > pages(first)) keep(s, pages(s.read()));
   s.take_prompt();
 }
 
-void Decoder::commit_tree(const Part& part, KvTxn& txn) {
-  Sequence& s = *part.sequence;
+void Decoder::commit_tree(const Segment& segment, KvTxn& txn) {
+  Sequence& s = *segment.sequence;
   const std::int64_t first = txn.base();
   path_rows_.clear();
   path_tokens_.clear();
   path_slots_.clear();
   for (const std::int32_t node : s.verdict().path) {
-    const std::int32_t row = part.first_row + node;
+    const std::int32_t row = segment.first_row + node;
     path_slots_.push_back(forward_.offsets()[static_cast<std::size_t>(row)]);
     path_rows_.push_back(row);
     path_tokens_.push_back(tokens_[static_cast<std::size_t>(row)]);
@@ -496,15 +496,15 @@ RowTeller::Tapped Decoder::tapped() const {
 
 StepRows Decoder::count_rows() const {
   StepRows rows;
-  for (const Part& part : parts_) {
-    const double count = part.rows;
-    if (part.prompt) {
-      const auto end = static_cast<double>(part.sequence->read());
+  for (const Segment& segment : segments_) {
+    const double count = segment.rows;
+    if (segment.prompt) {
+      const auto end = static_cast<double>(segment.sequence->read());
       rows.prompts += count;
       rows.prompt_context += count * (end - count / 2);
     } else {
       rows.trees += count;
-      rows.tree_context += count * static_cast<double>(part.sequence->draft().info.context);
+      rows.tree_context += count * static_cast<double>(segment.sequence->draft().info.context);
     }
   }
   if (rows.trees > 0) rows.tree_context /= rows.trees;
@@ -517,28 +517,28 @@ void Decoder::account(double draft_ms, StepTimes::Measured step) {
   const double verify_ms = times_.trees_ms(rows, step);
   step.experts = static_cast<double>(target_.woken_experts());
   // Rows that drafting had begun, and prompts whose logits were asked for, say nothing about those of others.
-  const bool usual = std::none_of(parts_.begin(), parts_.end(), [](const Part& part) {
-    if (!part.prompt) return part.sequence->draft().early.has_value();
-    return part.sequence->scores_prompt() ||
-           RowTeller::wants_logits(part.sequence->draft().speculation.drafters, true);
+  const bool usual = std::none_of(segments_.begin(), segments_.end(), [](const Segment& segment) {
+    if (!segment.prompt) return segment.sequence->draft().early.has_value();
+    return segment.sequence->scores_prompt() ||
+           RowTeller::wants_logits(segment.sequence->draft().speculation.drafters, true);
   });
-  double other_ms = step.other_ms / static_cast<double>(parts_.size());
+  double other_ms = step.other_ms / static_cast<double>(segments_.size());
   if (rows.prompts > 0) other_ms = std::min(other_ms, costs_.other_ms());  // the prompts' is much of it
   if (usual) times_.observe(rows, step);
   std::int64_t drafters = 0;
   for (const Sequence* s : drafting_) drafters += s->drafts() ? 1 : 0;
   drafts_.clear();
   traces_.clear();
-  for (const Part& part : parts_) {
-    if (part.prompt) continue;
-    Sequence& s = *part.sequence;
+  for (const Segment& segment : segments_) {
+    if (segment.prompt) continue;
+    Sequence& s = *segment.sequence;
     SequenceDraft& draft = s.draft();
     StepTrace& trace = traces_.emplace_back();
     trace.next = s.verdict().next;
     trace.drafted = draft.drafted;
     trace.batch_rows = std::ssize(tokens_);
     trace.draft_ms = s.drafts() ? draft_ms / static_cast<double>(drafters) : 0.0;
-    trace.verify_ms = verify_ms * static_cast<double>(part.rows) / rows.trees;
+    trace.verify_ms = verify_ms * static_cast<double>(segment.rows) / rows.trees;
     trace.other_ms = other_ms;
     trace.tree = &draft.tree;
     trace.path = s.verdict().path;
@@ -552,9 +552,9 @@ void Decoder::account(double draft_ms, StepTimes::Measured step) {
   }
   round_.observe(drafts_, traces_);
   std::size_t at = 0;
-  for (const Part& part : parts_) {
-    if (part.prompt) continue;
-    Sequence& s = *part.sequence;
+  for (const Segment& segment : segments_) {
+    if (segment.prompt) continue;
+    Sequence& s = *segment.sequence;
     const StepTrace& trace = traces_[at++];
     if (s.draft().failure) s.fail(s.draft().failure);
     if (!s.failed()) guarded(s, [&] { s.tell_step(trace); });

@@ -64,7 +64,8 @@ class Decoder {
   CostModel& costs() { return costs_; }
 
  private:
-  struct Part {
+  /// A sequence's rows in the step.
+  struct Segment {
     Sequence* sequence = nullptr;
     int first_row = 0;
     int rows = 0;
@@ -81,25 +82,26 @@ class Decoder {
   void relieve(std::span<Sequence* const> sequences);
   void draft(std::span<Sequence* const> sequences);
   int coming_prompt_rows(std::span<Sequence* const> sequences) const;
-  int prompt_rows(std::int64_t text) const;  ///< for one of which so much is read
-  void add_parts(std::span<Sequence* const> sequences);
+  int prompt_rows(std::int64_t read) const;  ///< for one of which so much is read
+  void add_segments(std::span<Sequence* const> sequences);
   void keep(const Sequence& sequence, std::int64_t tokens);
   void build_batch();
-  void open(const Part& part);
-  void add_rows(Part& part);
+  void open(const Segment& segment);
+  void add_rows(Segment& segment);
   void collect_tap_layers();
   void collect_taps();
   void run_target();
   void verify_trees();
   void score_prompts();
-  void score_prompt(const Part& part);
+  void score_prompt(const Segment& segment);
   void tell_trees(std::size_t begin, std::size_t end);
-  void tell_prompt(const Part& part);
-  void tell(const Part& part, int from, int rows, const float* logits, std::span<const std::int32_t> kept);
+  void tell_prompt(const Segment& segment);
+  void tell(const Segment& segment, int from, int rows, const float* logits,
+            std::span<const std::int32_t> kept);
   void compute_logits();
   void commit();
-  void commit_prompt(const Part& part, KvTxn& txn);
-  void commit_tree(const Part& part, KvTxn& txn);
+  void commit_prompt(const Segment& segment, KvTxn& txn);
+  void commit_tree(const Segment& segment, KvTxn& txn);
   RowTeller::Tapped tapped() const;
   void sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<const std::int32_t> batch_rows);
   StepRows count_rows() const;
@@ -119,9 +121,9 @@ class Decoder {
   std::vector<Sequence*> drafting_;  ///< sequences past their prompt
   std::vector<SequenceDraft*> drafts_;
   std::vector<StepTrace> traces_;
-  std::vector<Part> parts_;
-  std::vector<KvTxn> txns_;                   ///< by part; rolled back if the step throws
-  std::vector<std::exception_ptr> failures_;  ///< of the parts' verification
+  std::vector<Segment> segments_;
+  std::vector<KvTxn> txns_;                   ///< by segment; rolled back if the step throws
+  std::vector<std::exception_ptr> failures_;  ///< of the segments' verification
   std::vector<TokenId> tokens_;
   std::vector<std::int32_t> positions_;
   std::vector<std::int32_t> parents_;

@@ -12,42 +12,42 @@ std::int64_t common(std::span<const TokenId> a, std::span<const TokenId> b) {
   return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
 }
 
-std::int64_t known(const PrefixCache::Text& text, std::int64_t tokens,
+std::int64_t known(const PrefixCache::Entry& entry, std::int64_t tokens,
                    std::span<const void* const> drafters) {
   for (const void* group : drafters) {
-    const PrefixCache::Drafted* const drafted = text.drafted_by(group);
+    const PrefixCache::Drafted* const drafted = entry.drafted_by(group);
     tokens = std::min(tokens, drafted == nullptr ? 0 : drafted->rows.length());
   }
-  if (!text.target.holds(tokens)) return 0;
+  if (!entry.target.holds(tokens)) return 0;
   for (const void* group : drafters) {
-    if (tokens > 0 && !text.drafted_by(group)->rows.holds(tokens)) return 0;
+    if (tokens > 0 && !entry.drafted_by(group)->rows.holds(tokens)) return 0;
   }
   return tokens;
 }
 
 template <class Call>
-void for_caches(const PrefixCache::Text& text, const Call& call) {
-  call(text.target);
-  for (const PrefixCache::Drafted& drafted : text.drafters) call(drafted.rows.cache);
+void for_caches(const PrefixCache::Entry& entry, const Call& call) {
+  call(entry.target);
+  for (const PrefixCache::Drafted& drafted : entry.drafters) call(drafted.rows.cache);
 }
 
 /// Of tokens alone: their features lie in blocks that are counted like pages.
-std::int64_t waiting_bytes(const PrefixCache::Text& text) {
+std::int64_t waiting_bytes(const PrefixCache::Entry& entry) {
   std::int64_t bytes = 0;
-  for (const PrefixCache::Drafted& drafted : text.drafters) {
+  for (const PrefixCache::Drafted& drafted : entry.drafters) {
     bytes += std::ssize(drafted.rows.tokens) * static_cast<std::int64_t>(sizeof(TokenId));
   }
   return bytes;
 }
 
 template <class Call>
-void for_blocks(const PrefixCache::Text& text, const Call& call) {
-  for (const PrefixCache::Drafted& drafted : text.drafters) drafted.rows.features.for_blocks(call);
+void for_blocks(const PrefixCache::Entry& entry, const Call& call) {
+  for (const PrefixCache::Drafted& drafted : entry.drafters) drafted.rows.features.for_blocks(call);
 }
 
 }  // namespace
 
-const PrefixCache::Drafted* PrefixCache::Text::drafted_by(const void* group) const {
+const PrefixCache::Drafted* PrefixCache::Entry::drafted_by(const void* group) const {
   for (const Drafted& drafted : drafters) {
     if (drafted.group == group) return &drafted;
   }
@@ -55,27 +55,27 @@ const PrefixCache::Drafted* PrefixCache::Text::drafted_by(const void* group) con
 }
 
 /// Whether `text` holds all that `as`, of a beginning of it, does.
-bool PrefixCache::knows_as_much(const Text& text, const Text& as) {
+bool PrefixCache::knows_as_much(const Entry& entry, const Entry& as) {
   // A text is asked for a token less than it has.
-  if (!text.target.holds(std::max<std::int64_t>(0, as.target.length() - 1))) return false;
+  if (!entry.target.holds(std::max<std::int64_t>(0, as.target.length() - 1))) return false;
   return std::all_of(as.drafters.begin(), as.drafters.end(), [&](const Drafted& drafted) {
-    const Drafted* const same = text.drafted_by(drafted.group);
+    const Drafted* const same = entry.drafted_by(drafted.group);
     return same != nullptr && same->rows.length() >= drafted.rows.length() &&
            same->rows.holds(std::max<std::int64_t>(0, drafted.rows.length() - 1));
   });
 }
 
 /// Of a beginning of a longer text that does not know as much: whether it is far from the one before it.
-bool PrefixCache::worth_keeping(const Texts& texts, Texts::const_iterator beginning) {
+bool PrefixCache::worth_keeping(const Entries& entries, Entries::const_iterator beginning) {
   constexpr std::int64_t kApart = 256;
   const std::int64_t before =
-      beginning == texts.begin() ? 0 : common(std::prev(beginning)->first, beginning->first);
+      beginning == entries.begin() ? 0 : common(std::prev(beginning)->first, beginning->first);
   return std::ssize(beginning->first) - before >= kApart;
 }
 
-void PrefixCache::keep(const std::string& owner, std::span<const TokenId> tokens, Text text) {
+void PrefixCache::keep(const std::string& owner, std::span<const TokenId> tokens, Entry entry) {
   try {
-    insert(owner, tokens, std::move(text));
+    insert(owner, tokens, std::move(entry));
   } catch (const std::bad_alloc&) {
     owners_.clear();
     count_ = 0;
@@ -85,31 +85,31 @@ void PrefixCache::keep(const std::string& owner, std::span<const TokenId> tokens
   }
 }
 
-void PrefixCache::insert(const std::string& owner, std::span<const TokenId> tokens, Text text) {
-  assert(std::ssize(tokens) == text.target.length());
+void PrefixCache::insert(const std::string& owner, std::span<const TokenId> tokens, Entry entry) {
+  assert(std::ssize(tokens) == entry.target.length());
   if (tokens.empty()) return;
-  text.used = ++uses_;
+  entry.used = ++uses_;
   std::vector<TokenId> key(tokens.begin(), tokens.end());
   const auto place = owners_.try_emplace(owner).first;
-  Texts& texts = place->second;
-  auto next = texts.lower_bound(key);
-  if (next != texts.end() && common(key, next->first) == std::ssize(key)) {
-    if (knows_as_much(next->second, text)) {
+  Entries& entries = place->second;
+  auto next = entries.lower_bound(key);
+  if (next != entries.end() && common(key, next->first) == std::ssize(key)) {
+    if (knows_as_much(next->second, entry)) {
       next->second.used = uses_;
       return;
     }
-    if (next->first == key) next = drop(texts, next);
+    if (next->first == key) next = drop(entries, next);
   }
-  while (next != texts.begin()) {
+  while (next != entries.begin()) {
     const auto before = std::prev(next);
     const bool continued = common(key, before->first) == std::ssize(before->first);
     if (!continued) break;
-    if (!knows_as_much(text, before->second)) {
-      if (text.target.holds(std::ssize(before->first)) || worth_keeping(texts, before)) break;
+    if (!knows_as_much(entry, before->second)) {
+      if (entry.target.holds(std::ssize(before->first)) || worth_keeping(entries, before)) break;
     }
-    next = drop(texts, before);
+    next = drop(entries, before);
   }
-  count_in(texts.emplace_hint(next, std::move(key), std::move(text))->second);
+  count_in(entries.emplace_hint(next, std::move(key), std::move(entry))->second);
   ++count_;
   limit(most_bytes_);
 }
@@ -125,42 +125,42 @@ PrefixCache::Hit PrefixCache::find(const std::string& owner, std::span<const Tok
   Hit best;
   const auto own = owners_.find(owner);
   if (own == owners_.end()) return best;
-  Texts& texts = own->second;
-  Text* found = nullptr;
+  Entries& entries = own->second;
+  Entry* found = nullptr;
   // False: farther texts on this side have no more in common with the prompt.
-  const auto consider = [&](Texts::value_type& text) {
-    const std::int64_t most = common(prompt, text.first) - 1;
+  const auto consider = [&](Entries::value_type& entry) {
+    const std::int64_t most = common(prompt, entry.first) - 1;
     if (most <= best.tokens) return false;
-    if (const std::int64_t tokens = known(text.second, most, drafters); tokens > best.tokens) {
-      best = {.text = &text.second, .tokens = tokens};
-      found = &text.second;
+    if (const std::int64_t tokens = known(entry.second, most, drafters); tokens > best.tokens) {
+      best = {.entry = &entry.second, .tokens = tokens};
+      found = &entry.second;
     }
     return true;
   };
-  const auto place = texts.lower_bound(std::vector<TokenId>(prompt.begin(), prompt.end()));
-  for (auto next = place; next != texts.end() && consider(*next); ++next) {
+  const auto place = entries.lower_bound(std::vector<TokenId>(prompt.begin(), prompt.end()));
+  for (auto next = place; next != entries.end() && consider(*next); ++next) {
   }
-  for (auto before = place; before != texts.begin() && consider(*std::prev(before)); --before) {
+  for (auto before = place; before != entries.begin() && consider(*std::prev(before)); --before) {
   }
   if (found != nullptr) found->used = ++uses_;
   if (count) counts_.known_tokens += best.tokens;
   return best;
 }
 
-void PrefixCache::count_in(const Text& text) {
-  for_caches(text, [&](const KvCache& cache) {
+void PrefixCache::count_in(const Entry& entry) {
+  for_caches(entry, [&](const KvCache& cache) {
     cache.for_pages([&](const std::byte* page, std::int64_t bytes) {
       if (++page_holders_[page] == 1) page_bytes_ += bytes;
     });
   });
-  for_blocks(text, [&](const std::byte* block, std::int64_t bytes) {
+  for_blocks(entry, [&](const std::byte* block, std::int64_t bytes) {
     if (++page_holders_[block] == 1) row_bytes_ += bytes;
   });
-  row_bytes_ += waiting_bytes(text);
+  row_bytes_ += waiting_bytes(entry);
 }
 
-PrefixCache::Texts::iterator PrefixCache::drop(Texts& texts, Texts::iterator text) {
-  for_caches(text->second, [&](const KvCache& cache) {
+PrefixCache::Entries::iterator PrefixCache::drop(Entries& entries, Entries::iterator entry) {
+  for_caches(entry->second, [&](const KvCache& cache) {
     cache.for_pages([&](const std::byte* page, std::int64_t bytes) {
       const auto holders = page_holders_.find(page);
       if (--holders->second > 0) return;
@@ -168,15 +168,15 @@ PrefixCache::Texts::iterator PrefixCache::drop(Texts& texts, Texts::iterator tex
       page_bytes_ -= bytes;
     });
   });
-  for_blocks(text->second, [&](const std::byte* block, std::int64_t bytes) {
+  for_blocks(entry->second, [&](const std::byte* block, std::int64_t bytes) {
     const auto holders = page_holders_.find(block);
     if (--holders->second > 0) return;
     page_holders_.erase(holders);
     row_bytes_ -= bytes;
   });
-  row_bytes_ -= waiting_bytes(text->second);
+  row_bytes_ -= waiting_bytes(entry->second);
   --count_;
-  return texts.erase(text);
+  return entries.erase(entry);
 }
 
 void PrefixCache::forget_empty(Owners::iterator owner) {
@@ -187,9 +187,9 @@ PrefixCache::Hit PrefixCache::longest(const std::string& owner, std::span<const 
   Hit best;
   const auto own = owners_.find(owner);
   if (own == owners_.end()) return best;
-  for (const auto& [key, text] : own->second) {
-    const std::int64_t count = known(text, common(key, tokens), {});
-    if (count > best.tokens) best = {&text, count};
+  for (const auto& [key, entry] : own->second) {
+    const std::int64_t count = known(entry, common(key, tokens), {});
+    if (count > best.tokens) best = {&entry, count};
   }
   return best;
 }
@@ -198,15 +198,15 @@ std::int64_t PrefixCache::forget(const std::string& owner, std::span<const Token
   std::int64_t longest = 0;
   const auto own = owners_.find(owner);
   if (own == owners_.end()) return longest;
-  Texts& texts = own->second;
-  for (auto text = texts.begin(); text != texts.end();) {
-    const std::int64_t size = std::ssize(text->first);
-    if (common(text->first, tokens) < std::min(size, std::max<std::int64_t>(1, std::ssize(tokens) - 1))) {
-      ++text;
+  Entries& entries = own->second;
+  for (auto entry = entries.begin(); entry != entries.end();) {
+    const std::int64_t size = std::ssize(entry->first);
+    if (common(entry->first, tokens) < std::min(size, std::max<std::int64_t>(1, std::ssize(tokens) - 1))) {
+      ++entry;
       continue;
     }
     longest = std::max(longest, size);
-    text = drop(texts, text);
+    entry = drop(entries, entry);
   }
   forget_empty(own);
   return longest;

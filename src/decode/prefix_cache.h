@@ -27,9 +27,9 @@ class PrefixCache {
 
   struct Drafted {
     const void* group = nullptr;
-    TextRows::Kept rows;
+    SequenceRows::Kept rows;
   };
-  struct Text {
+  struct Entry {
     KvCache target;
     std::vector<Drafted> drafters;
     std::int64_t used = 0;  ///< when, by count of uses
@@ -42,11 +42,11 @@ class PrefixCache {
   /// not kept where another continues it and knows as much. Of layers with a window a long text knows little
   /// of its beginnings: some of those stay, a few hundred tokens apart. Where there is no memory for it, all
   /// is forgotten.
-  void keep(const std::string& owner, std::span<const TokenId> tokens, Text text);
+  void keep(const std::string& owner, std::span<const TokenId> tokens, Entry entry);
 
   struct Hit {
-    const Text* text = nullptr;  ///< valid until the next keep() or drop_oldest()
-    std::int64_t tokens = 0;     ///< the first so many are known; 0: none, and no text
+    const Entry* entry = nullptr;  ///< valid until the next keep() or drop_oldest()
+    std::int64_t tokens = 0;       ///< the first so many are known; 0: none, and no entry
   };
   /// The text with the longest beginning in common with `prompt` of which all of `drafters` know that much. A
   /// token less than they have in common counts: what a drafter keeps of a token may depend on the next one.
@@ -74,19 +74,19 @@ class PrefixCache {
   std::int64_t bytes() const { return page_bytes_ + row_bytes_; }
   /// Of these, those that are in no page: rows that wait.
   std::int64_t row_bytes() const { return row_bytes_; }
-  std::size_t texts() const { return count_; }
+  std::size_t entries() const { return count_; }
 
  private:
   // In the order of their tokens, so that the texts next to where another would stand have the longest
   // beginnings in common with it: what a radix tree is asked for.
-  using Texts = std::map<std::vector<TokenId>, Text>;
-  using Owners = std::map<std::string, Texts>;  ///< without those that have none
+  using Entries = std::map<std::vector<TokenId>, Entry>;
+  using Owners = std::map<std::string, Entries>;  ///< without those that have none
 
-  void insert(const std::string& owner, std::span<const TokenId> tokens, Text text);
-  static bool knows_as_much(const Text& text, const Text& as);
-  static bool worth_keeping(const Texts& texts, Texts::const_iterator beginning);
-  void count_in(const Text& text);
-  Texts::iterator drop(Texts& texts, Texts::iterator text);
+  void insert(const std::string& owner, std::span<const TokenId> tokens, Entry entry);
+  static bool knows_as_much(const Entry& entry, const Entry& as);
+  static bool worth_keeping(const Entries& entries, Entries::const_iterator beginning);
+  void count_in(const Entry& entry);
+  Entries::iterator drop(Entries& entries, Entries::iterator entry);
   void forget_empty(Owners::iterator owner);
 
   std::int64_t most_bytes_;

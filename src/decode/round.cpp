@@ -103,7 +103,7 @@ void Round::begin() {
     d.info.clock = &clock_;
     d.forecast = {};
     RoundMember& member = seat->member;
-    member.text = d.speculation.steering.text.get();
+    member.sequence = d.speculation.steering.sequence.get();
     member.info = d.info;
     member.drafters.clear();
     member.kept.clear();
@@ -236,16 +236,16 @@ void Round::add_job(Seat& seat) {
                                .coupled = draft.coupled,
                                .sampler = draft.sampler,
                                .masks = draft.masks,
-                               .text = draft.tokens,
+                               .tokens = draft.tokens,
                                .target_cache = draft.target_cache}});
 }
 
 /// Timed by itself: what a chunk takes is known apart from what the round's own rows do.
 bool Round::run_chunk(Speculator& with) {
-  if (with.drafter->root_rows() <= kTextChunk) return false;
+  if (with.drafter->root_rows() <= kSequenceChunk) return false;
   const Stopwatch watch(clock_);
   if (!with.drafter->run_chunk()) return false;
-  costs_of(with).observe(0, kTextChunk, watch.ms());
+  costs_of(with).observe(0, kSequenceChunk, watch.ms());
   return true;
 }
 
@@ -258,7 +258,7 @@ void Round::catch_up(Speculator& with) {
 
 void Round::relieve(SequenceDraft& draft) {
   for (Speculator& with : draft.speculation.drafters) {
-    const TextRows* const rows = with.drafter->text_rows();
+    const SequenceRows* const rows = with.drafter->sequence_rows();
     while (rows != nullptr && rows->crowded() && run_chunk(with)) {
     }
   }

@@ -29,12 +29,13 @@ std::int64_t generation_limit(std::int64_t prompt, std::int64_t context, std::in
 }  // namespace
 
 Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions options)
-    : text_(std::move(prompt)),
-      prompt_size_(text_.size()),
+    : tokens_(std::move(prompt)),
+      prompt_size_(tokens_.size()),
       eos_(std::move(options.eos)),
-      limit_(generation_limit(std::ssize(text_), context_of(target, options), options.max_tokens)),
+      limit_(generation_limit(std::ssize(tokens_), context_of(target, options), options.max_tokens)),
       vocab_(target.config().vocab),
-      cache_(target.make_cache(std::min(target.context(), std::ssize(text_) + limit_ + options.tree_slots))),
+      cache_(
+          target.make_cache(std::min(target.context(), std::ssize(tokens_) + limit_ + options.tree_slots))),
       sampler_(std::move(options.sampling), target.config().vocab, options.noise_rows),
       verification_(options.verification),
       reuse_prefix_(options.reuse_prefix && !options.prompt_logprobs),
@@ -49,8 +50,8 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
       on_prefill_(std::move(options.on_prefill)),
       on_step_(std::move(options.on_step)),
       watch_(*options.clock) {
-  if (text_.empty()) throw Error("the prompt is empty, and this model's tokenizer adds no BOS");
-  for (const TokenId token : text_) {
+  if (tokens_.empty()) throw Error("the prompt is empty, and this model's tokenizer adds no BOS");
+  for (const TokenId token : tokens_) {
     if (token < 0 || token >= vocab_) {
       throw Error("token {} of the prompt is outside the vocabulary of {}", token, vocab_);
     }
@@ -75,7 +76,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
   }
   draft_.target_cache = &cache_;
   // Room for the whole text and for the path that is laid over its end while penalties look at it.
-  text_.reserve(text_.size() + static_cast<std::size_t>(limit_ + options.tree_slots));
+  tokens_.reserve(tokens_.size() + static_cast<std::size_t>(limit_ + options.tree_slots));
   for (Speculator& s : draft_.speculation.drafters) {
     s.drafter->reset();
     s.tap_layers = s.drafter->tap_layers();
@@ -84,7 +85,7 @@ Sequence::Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions o
   // Longer paths than before should not have to allocate.
   verdict_.path.reserve(kUsualPath);
   statistics_.accepted_per_position.reserve(kUsualPath);
-  if (score_prompt_) prompt_logprobs_.reserve(text_.size());
+  if (score_prompt_) prompt_logprobs_.reserve(tokens_.size());
   if (limit_ == 0 && !(score_prompt_ && reading())) finish(FinishReason::Length);
 }
 
@@ -93,24 +94,24 @@ void Sequence::resume_from(PrefixCache& kept) {
   for (const Speculator& s : draft_.speculation.drafters) {
     // Rows of tokens alone can be run anew by the one drafter; features come from the target, which is not to
     // read what it knows.
-    const TextRows* const rows = s.drafter->text_rows();
+    const SequenceRows* const rows = s.drafter->sequence_rows();
     if (rows != nullptr && rows->width() > 0) groups.push_back(s.drafter->group());
   }
-  const auto hit = kept.find(owner_, std::span(text_).first(text_.size() - 1), groups, !looked_up_);
+  const auto hit = kept.find(owner_, std::span(tokens_).first(tokens_.size() - 1), groups, !looked_up_);
   if (!std::exchange(looked_up_, true)) cached_tokens_ = hit.tokens;
   if (hit.tokens == 0) return;
   for (Speculator& s : draft_.speculation.drafters) {
-    TextRows* const rows = s.drafter->text_rows();
-    const PrefixCache::Drafted* const drafted = hit.text->drafted_by(s.drafter->group());
+    SequenceRows* const rows = s.drafter->sequence_rows();
+    const PrefixCache::Drafted* const drafted = hit.entry->drafted_by(s.drafter->group());
     if (rows != nullptr && drafted != nullptr) {
       const std::int64_t known = std::min(hit.tokens, drafted->rows.length());
       if (drafted->rows.holds(known)) rows->resume(drafted->rows, known);
     }
     const auto count = static_cast<std::size_t>(hit.tokens);
     s.drafter->sync(
-        {.tokens = std::span(text_).first(count), .next = text_[count], .teaches_all = teaches_all()});
+        {.tokens = std::span(tokens_).first(count), .next = tokens_[count], .teaches_all = teaches_all()});
   }
-  cache_.share(hit.text->target, hit.tokens);
+  cache_.share(hit.entry->target, hit.tokens);
 }
 
 void Sequence::tell_prefill_begins() {
@@ -120,15 +121,15 @@ void Sequence::tell_prefill_begins() {
 
 void Sequence::keep_in(PrefixCache& kept, std::int64_t tokens) const {
   if (!keep_text_ || !cache_.holds(tokens)) return;
-  PrefixCache::Text text{.target = cache_};
-  text.target.truncate(tokens);
+  PrefixCache::Entry entry{.target = cache_};
+  entry.target.truncate(tokens);
   for (const Speculator& s : draft_.speculation.drafters) {
-    const TextRows* const rows = s.drafter->text_rows();
+    const SequenceRows* const rows = s.drafter->sequence_rows();
     if (rows == nullptr || !rows->holds(std::min(tokens, rows->length()))) continue;
-    text.drafters.push_back(
+    entry.drafters.push_back(
         {.group = s.drafter->group(), .rows = rows->keep(std::min(tokens, rows->length()))});
   }
-  kept.keep(owner_, std::span(text_).first(static_cast<std::size_t>(tokens)), std::move(text));
+  kept.keep(owner_, std::span(tokens_).first(static_cast<std::size_t>(tokens)), std::move(entry));
 }
 
 void Sequence::forget() {
@@ -141,7 +142,7 @@ void Sequence::stop_drafting() {
   draft_.sampled = false;
 }
 
-void Sequence::limit_text(std::int64_t tokens) {
+void Sequence::limit_length(std::int64_t tokens) {
   limit_ = generation_limit(static_cast<std::int64_t>(prompt_size_), tokens, limit_);
 }
 
@@ -152,15 +153,16 @@ bool Sequence::mask_ready(const RunElsewhere& elsewhere) {
     dear_mask_.reset();
     return true;
   }
-  if (!elsewhere || masks_->try_text_mask()) return true;
+  if (!elsewhere || masks_->try_root_mask()) return true;
   dear_mask_ = std::make_unique<DearMask>(masks_, elsewhere);
   return false;
 }
 
 bool Sequence::waits_for(const Sequence& other) const {
   if (!other.keep_text_ || other.owner_ != owner_) return false;
-  const auto end = std::mismatch(other.text_.begin(), other.text_.end(), text_.begin(), text_.end()).first;
-  return end - other.text_.begin() > other.read() + kKvPageSlots;
+  const auto end =
+      std::mismatch(other.tokens_.begin(), other.tokens_.end(), tokens_.begin(), tokens_.end()).first;
+  return end - other.tokens_.begin() > other.read() + kKvPageSlots;
 }
 
 SequenceDraft& Sequence::begin_round(int reading, int prompt_rows) {
@@ -168,7 +170,7 @@ SequenceDraft& Sequence::begin_round(int reading, int prompt_rows) {
   const auto limited = [](std::int64_t n) {
     return static_cast<int>(std::min<std::int64_t>(n, std::numeric_limits<int>::max()));
   };
-  draft_.tokens = text_;
+  draft_.tokens = tokens_;
   draft_.info = {.context = cache_.length(),
                  .room = limited(std::min(cache_.room() - 1, most_nodes_)),
                  .max_depth = limited(tokens_left() - 1),
@@ -187,7 +189,7 @@ void Sequence::append_rows(int rows, std::vector<TokenId>& tokens, std::vector<s
   const auto first_row = static_cast<std::int32_t>(tokens.size());
   for (std::int32_t i = 0; i < rows; ++i) {
     const std::int64_t position = read() + i;
-    tokens.push_back(text_[static_cast<std::size_t>(position)]);
+    tokens.push_back(tokens_[static_cast<std::size_t>(position)]);
     positions.push_back(static_cast<std::int32_t>(position));
     parents.push_back(i == 0 ? -1 : first_row + i - 1);
   }
@@ -198,8 +200,8 @@ void Sequence::append_rows(int rows, std::vector<TokenId>& tokens, std::vector<s
 class Sequence::View final : public TargetView {
  public:
   View(Sequence& sequence, std::span<const float> logits, std::int64_t stride)
-      : s_(sequence), logits_(logits), stride_(stride), text_size_(sequence.text_.size()) {}
-  ~View() override { s_.text_.resize(text_size_); }
+      : s_(sequence), logits_(logits), stride_(stride), size_(sequence.tokens_.size()) {}
+  ~View() override { s_.tokens_.resize(size_); }
   View(const View&) = delete;
   View& operator=(const View&) = delete;
 
@@ -210,12 +212,12 @@ class Sequence::View final : public TargetView {
   }
   TokenId draw(std::int32_t node) override {
     enter(node);
-    return s_.sampler_.draw(row(node), s_.text_, s_.draft_.tree.root_position() + depth(node) + 1,
+    return s_.sampler_.draw(row(node), s_.tokens_, s_.draft_.tree.root_position() + depth(node) + 1,
                             allowed(node));
   }
   const SparseDistribution& distribution(std::int32_t node) override {
     enter(node);
-    s_.sampler_.processed(row(node), s_.text_, s_.distribution_, allowed(node));
+    s_.sampler_.processed(row(node), s_.tokens_, s_.distribution_, allowed(node));
     return s_.distribution_;
   }
   std::span<const float> row(std::int32_t node) const {
@@ -229,16 +231,16 @@ class Sequence::View final : public TargetView {
   }
   void enter(std::int32_t node) {
     if (node == DraftTree::kRoot) return;
-    const std::size_t before = text_size_ + static_cast<std::size_t>(depth(node)) - 1;
-    assert(s_.text_.size() >= before);
-    s_.text_.resize(before);
-    s_.text_.push_back(s_.draft_.tree.tokens()[static_cast<std::size_t>(node)]);
+    const std::size_t before = size_ + static_cast<std::size_t>(depth(node)) - 1;
+    assert(s_.tokens_.size() >= before);
+    s_.tokens_.resize(before);
+    s_.tokens_.push_back(s_.draft_.tree.tokens()[static_cast<std::size_t>(node)]);
   }
 
   Sequence& s_;
   std::span<const float> logits_;
   std::int64_t stride_;
-  std::size_t text_size_;
+  std::size_t size_;
 };
 
 void Sequence::verify(std::span<const float> logits, std::int64_t stride) {
@@ -281,15 +283,15 @@ int Sequence::open_scores(int rows, int most) {
 }
 
 void Sequence::score_prompt(std::size_t index, std::span<const float> logits) {
-  prompt_logprobs_[index] = logprobs(logits, text_[index + 1], logprobs_);
+  prompt_logprobs_[index] = logprobs(logits, tokens_[index + 1], logprobs_);
 }
 
-AcceptedRows Sequence::rows_of_text(std::int64_t first, int rows) const {
+AcceptedRows Sequence::accepted_rows(std::int64_t first, int rows) const {
   const auto begin = static_cast<std::size_t>(first);
   const auto count = static_cast<std::size_t>(rows);
-  return {.tokens = std::span(text_).subspan(begin, count),
+  return {.tokens = std::span(tokens_).subspan(begin, count),
           .first_position = first,
-          .next = text_[begin + count]};
+          .next = tokens_[begin + count]};
 }
 
 void Sequence::take_prompt() {
@@ -330,7 +332,7 @@ void Sequence::emit_path() {
 
 /// False when the sequence ends with this token.
 bool Sequence::emit(const EmittedToken& token) {
-  text_.push_back(token.token);
+  tokens_.push_back(token.token);
   if (masks_) masks_->advance(token.token);
   statistics_.mean_accepted_length =
       static_cast<double>(generated().size()) / static_cast<double>(statistics_.calls);

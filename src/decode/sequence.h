@@ -78,7 +78,7 @@ struct SequenceOptions {
   const Clock* clock = &Clock::steady();  ///< what the sequence is timed by; outlives the sequence
 };
 
-/// One text being generated: its tokens, caches, drafters, noise and stop rules. Advanced by one Decoder.
+/// One request being generated: its tokens, caches, drafters, noise and stop rules. Advanced by one Decoder.
 /// Invariant between steps: the target's cache holds the text's beginning, and once it has been read all
 /// tokens but the newest, which is the root of the next round's tree.
 class Sequence {
@@ -86,7 +86,7 @@ class Sequence {
   /// Error for an empty prompt, an id outside the vocabulary, or a prompt that leaves no room in the context.
   Sequence(Model& target, std::vector<TokenId> prompt, SequenceOptions options);
 
-  std::span<const TokenId> tokens() const { return text_; }  ///< prompt and generated
+  std::span<const TokenId> tokens() const { return tokens_; }  ///< prompt and generated
   std::span<const TokenId> generated() const { return tokens().subspan(prompt_size_); }
   std::size_t prompt_size() const { return prompt_size_; }
   /// [i]: of the prompt's token i + 1, as far as it has been read, where the options ask for them.
@@ -96,8 +96,8 @@ class Sequence {
   FinishReason finish_reason() const { return finish_; }
   /// Why its reason is Error.
   std::exception_ptr failure() const { return failure_; }
-  /// The text ends at so many tokens, if not before. Error where the prompt leaves no room.
-  void limit_text(std::int64_t tokens);
+  /// It ends at so many tokens, if not before. Error where the prompt leaves no room.
+  void limit_length(std::int64_t tokens);
   void cancel() { finish(FinishReason::Cancelled); }
 
   /// Where the pages of the target's cache come from, as KvCache::for_pools().
@@ -110,7 +110,7 @@ class Sequence {
   void for_page_pools(const Call& call) const {
     for_target_pools(call);
     for (const Speculator& s : draft_.speculation.drafters) {
-      if (const TextRows* const rows = s.drafter->text_rows()) rows->cache().for_pools(call);
+      if (const SequenceRows* const rows = s.drafter->sequence_rows()) rows->cache().for_pools(call);
     }
   }
   /// Calls call(address, bytes) for every page that its caches hold, as KvCache::for_pages().
@@ -118,7 +118,7 @@ class Sequence {
   void for_pages(const Call& call) const {
     cache_.for_pages(call);
     for (const Speculator& s : draft_.speculation.drafters) {
-      if (const TextRows* const rows = s.drafter->text_rows()) rows->cache().for_pages(call);
+      if (const SequenceRows* const rows = s.drafter->sequence_rows()) rows->cache().for_pages(call);
     }
   }
   /// Drafts no more, and gives back what its drafters hold. The text goes on as it would have.
@@ -129,7 +129,7 @@ class Sequence {
   /// It sits out steps until its text's mask has been made elsewhere (Decoder::make_masks_elsewhere).
   bool waits_for_mask() const { return dear_mask_ != nullptr && !dear_mask_->ended(); }
   /// Tokens of the text that the target has yet to run.
-  std::int64_t tokens_to_run() const { return std::ssize(text_) - cache_.length(); }
+  std::int64_t tokens_to_run() const { return std::ssize(tokens_) - cache_.length(); }
 
   /// Of its rounds; `type` is whoever knows the drafters' to say. Times are its share of steps that it ran
   /// together with others: drafting in equal parts, verification by rows.
@@ -148,7 +148,7 @@ class Sequence {
   /// Tokens of the text that the target has run.
   std::int64_t read() const { return cache_.length(); }
   /// Rows of the text, but for its newest token, that the target has to run before a round can begin.
-  std::int64_t unread() const { return std::ssize(text_) - 1 - cache_.length(); }
+  std::int64_t unread() const { return std::ssize(tokens_) - 1 - cache_.length(); }
   /// Whether a round can begin: the text's mask is there, or can be made in the step. Throws what making it
   /// elsewhere has thrown.
   bool mask_ready(const RunElsewhere& elsewhere);
@@ -187,8 +187,8 @@ class Sequence {
   /// That of the prompt's token `index` + 1, from the logits of token `index`. Of several at the same time.
   void score_prompt(std::size_t index, std::span<const float> logits);
 
-  /// The text's tokens from `first` on, as drafters are told of them.
-  AcceptedRows rows_of_text(std::int64_t first, int rows) const;
+  /// The tokens from `first` on, as drafters are told of them.
+  AcceptedRows accepted_rows(std::int64_t first, int rows) const;
   /// The transaction of the prompt's rows has been committed, and the drafters have been told.
   void take_prompt();
   /// The same of the path: its tokens become text, and are handed out.
@@ -217,7 +217,7 @@ class Sequence {
   bool emit(const EmittedToken& token);
   void finish(FinishReason reason);
 
-  std::vector<TokenId> text_;
+  std::vector<TokenId> tokens_;
   std::size_t prompt_size_;
   std::vector<TokenId> eos_;
   std::int64_t limit_ = 0;  ///< generated tokens at most

@@ -79,7 +79,7 @@ double time_overhead(Model& target, const Clock& clock) {
   SequenceOptions options;
   options.max_tokens = kSteps;
   options.on_step = [&](const StepTrace& trace) { other.push_back(trace.other_ms); };
-  Sequence sequence(target, some_text(2, target.config().vocab), std::move(options));
+  Sequence sequence(target, some_tokens(2, target.config().vocab), std::move(options));
   Decoder decoder(target, {.clock = &clock});
   Sequence* const batch[] = {&sequence};
   while (!sequence.finished()) decoder.step(batch);
@@ -87,17 +87,17 @@ double time_overhead(Model& target, const Clock& clock) {
 }
 
 DraftProbe time_drafts(Model& target, std::function<std::unique_ptr<Drafter>(std::int64_t)> make) {
-  return [&target, make = std::move(make)](const DraftedText& text, std::vector<DraftSample>& samples,
+  return [&target, make = std::move(make)](const DraftedSequence& drafted, std::vector<DraftSample>& samples,
                                            const Clock& clock, double until_ms) {
     SequenceOptions options;
-    options.max_tokens = 2 * text.rounds + kProbedLevels;
-    options.context = text.prompt + options.max_tokens;
+    options.max_tokens = 2 * drafted.rounds + kProbedLevels;
+    options.context = drafted.prompt + options.max_tokens;
     options.speculation.drafters.push_back(
         {make(kTree + options.context), std::make_unique<ProbePolicy>(samples, clock)});
-    Sequence sequence(target, some_text(text.prompt, target.config().vocab), std::move(options));
+    Sequence sequence(target, some_tokens(drafted.prompt, target.config().vocab), std::move(options));
     Decoder decoder(target, {.clock = &clock});
     Sequence* const batch[] = {&sequence};
-    while (sequence.statistics().calls < text.rounds && !sequence.finished()) {
+    while (sequence.statistics().calls < drafted.rounds && !sequence.finished()) {
       decoder.step(batch);
       if (clock.now_ms() > until_ms && !samples.empty()) return false;
     }

@@ -29,11 +29,11 @@ DrafterTraits DflashDrafter::traits() const {
 
 void DflashDrafter::reset() {
   end_round();
-  text_.reset();
+  sequence_.reset();
 }
 
 void DflashDrafter::end_round() {
-  text_.roll_back();
+  sequence_.roll_back();
   block_.reset();
   result_.reset();
   depths_ = 0;
@@ -47,26 +47,27 @@ void DflashDrafter::sync(const AcceptedRows& rows) {
   end_round();
   DflashWeights& w = weights_;
   const std::int64_t width = w.head.features();
-  for (std::size_t i = known_rows(rows, text_.length()); i < rows.tokens.size(); ++i) {
-    std::copy_n(rows.features + static_cast<std::int64_t>(i) * width, width, text_.append(rows.tokens[i]));
+  for (std::size_t i = known_rows(rows, sequence_.length()); i < rows.tokens.size(); ++i) {
+    std::copy_n(rows.features + static_cast<std::int64_t>(i) * width, width,
+                sequence_.append(rows.tokens[i]));
   }
 }
 
 bool DflashDrafter::run_chunk() {
   DflashWeights& w = weights_;
-  if (!text_.has_chunk()) return false;
+  if (!sequence_.has_chunk()) return false;
   w.batch.clear();
   w.features.clear();
-  add_text(TextRows::kChunk);
+  add_waiting(SequenceRows::kChunk);
   w.head.store(w.batch.view(), w.features.data());
-  text_.commit();
+  sequence_.commit();
   return true;
 }
 
 /// Adds the first `count` waiting rows to the pass.
-void DflashDrafter::add_text(std::int64_t count) {
-  text_.begin(weights_.batch, count);
-  text_.copy_features(count, weights_.features);
+void DflashDrafter::add_waiting(std::int64_t count) {
+  sequence_.begin(weights_.batch, count);
+  sequence_.copy_features(count, weights_.features);
 }
 
 /// Whether the job is one for a block: at the root, with room for a slot that predicts.
@@ -74,15 +75,15 @@ bool DflashDrafter::drafts(const ExpandJob& job) const {
   if (job.frontier.empty() || job.frontier.front() != DraftTree::kRoot || job.options.max_nodes <= 0) {
     return false;
   }
-  const std::int64_t least = text_.waiting() + weights_.head.config().first_slot + 1;
-  return text_.length() == job.tree->root_position() && least <= text_.cache().room();
+  const std::int64_t least = sequence_.waiting() + weights_.head.config().first_slot + 1;
+  return sequence_.length() == job.tree->root_position() && least <= sequence_.cache().room();
 }
 
-void DflashDrafter::run_text(std::span<const ExpandJob> jobs) {
+void DflashDrafter::run_waiting(std::span<const ExpandJob> jobs) {
   DflashWeights& w = drafter_of(jobs.front()).weights_;
   for (const ExpandJob& job : jobs) {  // only the last rows of a long prompt are left to the shared pass
     DflashDrafter& d = drafter_of(job);
-    d.text_.roll_back();  // of a pass that failed
+    d.sequence_.roll_back();  // of a pass that failed
     d.block_.reset();
     if (!d.drafts(job)) continue;
     d.end_round();  // it may have drafted from this root before
@@ -94,12 +95,12 @@ void DflashDrafter::run_text(std::span<const ExpandJob> jobs) {
   for (const ExpandJob& job : jobs) {
     DflashDrafter& d = drafter_of(job);
     if (!d.drafts(job)) continue;
-    if (d.text_.waiting() > 0) d.add_text(d.text_.waiting());
+    if (d.sequence_.waiting() > 0) d.add_waiting(d.sequence_.waiting());
   }
   if (w.batch.empty()) return;
   w.head.store(w.batch.view(), w.features.data());
   for (const ExpandJob& job : jobs) {
-    if (drafter_of(job).text_.in_flight() > 0) drafter_of(job).text_.commit();
+    if (drafter_of(job).sequence_.in_flight() > 0) drafter_of(job).sequence_.commit();
   }
 }
 
@@ -109,8 +110,8 @@ void DflashDrafter::add_block(const ExpandJob& job) {
   DflashWeights& w = weights_;
   const DflashConfig& config = w.head.config();
   // Where the context ends the block is cut.
-  const auto rows = static_cast<std::int32_t>(std::min<std::int64_t>(config.block, text_.cache().room()));
-  block_.emplace(text_.cache().reserve(rows));
+  const auto rows = static_cast<std::int32_t>(std::min<std::int64_t>(config.block, sequence_.cache().room()));
+  block_.emplace(sequence_.cache().reserve(rows));
   first_ = static_cast<int>(w.wanted.size());
   depths_ = rows - config.first_slot;
   const std::int32_t first = w.batch.add_chain(*block_, job.tree->tokens().first(1), rows - 1);
@@ -145,7 +146,7 @@ void DflashDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fronti
 
 void DflashDrafter::expand_many(std::span<const ExpandJob> jobs) {
   DflashWeights& w = weights_;
-  run_text(jobs);
+  run_waiting(jobs);
   run_blocks(jobs);
   w.candidates.begin(jobs);
   for (std::size_t i = 0; i < jobs.size(); ++i) drafter_of(jobs[i]).add_nodes(jobs[i], i);

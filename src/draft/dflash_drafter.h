@@ -45,14 +45,14 @@ struct DflashWeights {
 class DflashDrafter final : public Drafter {
  public:
   DflashDrafter(DflashWeights& weights, std::int64_t context)
-      : weights_(weights), text_(weights.head.make_cache(context), weights.head.features()) {}
+      : weights_(weights), sequence_(weights.head.make_cache(context), weights.head.features()) {}
 
   std::string_view name() const override { return weights_.name; }
   DrafterTraits traits() const override;
   std::span<const int> tap_layers() const override { return weights_.head.config().taps; }
   void reset() override;
-  TextRows* text_rows() override { return &text_; }
-  std::int64_t root_rows() const override { return std::max<std::int64_t>(1, text_.waiting()); }
+  SequenceRows* sequence_rows() override { return &sequence_; }
+  std::int64_t root_rows() const override { return std::max<std::int64_t>(1, sequence_.waiting()); }
   bool run_chunk() override;
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
@@ -62,10 +62,10 @@ class DflashDrafter final : public Drafter {
 
  private:
   bool drafts(const ExpandJob& job) const;
-  void add_text(std::int64_t count);
+  void add_waiting(std::int64_t count);
   void add_block(const ExpandJob& job);
   void add_nodes(const ExpandJob& job, std::size_t index);
-  static void run_text(std::span<const ExpandJob> jobs);
+  static void run_waiting(std::span<const ExpandJob> jobs);
   static void run_blocks(std::span<const ExpandJob> jobs);
 
   static void run_markov(DflashWeights& weights);
@@ -73,7 +73,7 @@ class DflashDrafter final : public Drafter {
   std::int32_t row_of(std::int32_t node) const;
 
   DflashWeights& weights_;
-  TextRows text_;  ///< rows of features, which have keys and values once they have run
+  SequenceRows sequence_;  ///< rows of features, which have keys and values once they have run
 
   // This round's block.
   std::optional<KvTxn> block_;  ///< of the pass in flight

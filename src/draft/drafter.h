@@ -15,7 +15,7 @@ namespace augur {
 
 class MaskTree;
 class Sampler;
-class TextRows;
+class SequenceRows;
 
 /// What the target has run and the text has kept since the last sync: a chunk of the prompt, or the accepted
 /// path of a round. Consecutive calls are contiguous.
@@ -58,8 +58,8 @@ struct ExpandOptions {
   /// What the sequence's text must be; null: anything. Candidates that it does not allow are none:
   /// ChildChooser leaves them out. What other drafters add in spite of it is dropped.
   MaskTree* masks = nullptr;
-  /// The text so far, the root included: what penalties look at. Valid during the call.
-  std::span<const TokenId> text;
+  /// The sequence so far, the root included: what penalties look at. Valid during the call.
+  std::span<const TokenId> tokens;
   /// The target's cache, without an open transaction, for drafters that are part of the target (early exit).
   /// They close what they open in end_round().
   KvCache* target_cache = nullptr;
@@ -108,16 +108,16 @@ class Drafter {
 
   /// Forgets the sequence.
   virtual void reset() = 0;
-  /// Its own cache over the text, for drafters that have one: what it holds is all that they know of the text
-  /// beside the text itself. A text that begins like an earlier one of the same group may be begun with
-  /// TextRows::resume() and a sync() of those rows without features; at least one row follows before the
+  /// Its own cache over the sequence, for drafters that have one: what it holds is all that they know of it
+  /// beside its tokens. One that begins like an earlier one of the same group may be begun with
+  /// SequenceRows::resume() and a sync() of those rows without features; at least one row follows before the
   /// first expand.
-  virtual TextRows* text_rows() { return nullptr; }
+  virtual SequenceRows* sequence_rows() { return nullptr; }
   /// Rows that the next expand() of a root runs: the text's that wait, and the root's where it is one more.
   virtual std::int64_t root_rows() const { return 1; }
-  /// Runs the first TextRows::kChunk rows of the text that wait, ahead of an expand(), which does the same of
-  /// itself. False, and nothing is done: no more than that wait, or they cannot be run. Between rounds or
-  /// before a round's first expand().
+  /// Runs the first SequenceRows::kChunk rows that wait, ahead of an expand(), which does the
+  /// same of itself. False, and nothing is done: no more than that wait, or they cannot be run. Between
+  /// rounds or before a round's first expand().
   virtual bool run_chunk() { return false; }
   /// Is shown rows that the target has run, verified nodes that it rejected among them, once it is known
   /// which become text; for drafters that ask (target_wants()). Shows what the target thinks, not what the

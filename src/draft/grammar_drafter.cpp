@@ -24,7 +24,7 @@ void GrammarDrafter::expand(DraftTree& tree, std::span<const std::int32_t> front
   if (options.masks == nullptr || frontier.empty() || frontier.front() != DraftTree::kRoot) return;
   MaskTree& masks = *options.masks;
   std::int32_t node = DraftTree::kRoot;
-  std::int32_t state = MaskTree::kText;
+  std::int32_t state = MaskTree::kRoot;
   std::string known;  // bytes behind the state
   for (int left = std::min(options.top_k, options.max_nodes); left > 0 && !masks.ended(state); --left) {
     if (!list_few(masks.allowed(state), kMostLegal, legal_) || legal_.empty()) return;

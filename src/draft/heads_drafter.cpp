@@ -23,17 +23,17 @@ const float* forward_prefix(HeadsWeights& w) {
 
 HeadsDrafter::HeadsDrafter(HeadsWeights& weights, std::int64_t context) : weights_(weights) {
   state_.reserve(at(hidden()));
-  if (weights.prefix) text_.emplace(weights.prefix->make_cache(context), hidden());
+  if (weights.prefix) sequence_.emplace(weights.prefix->make_cache(context), hidden());
 }
 
 void HeadsDrafter::reset() {
   length_ = 0;
   state_.clear();
-  if (text_) text_->reset();
+  if (sequence_) sequence_->reset();
 }
 
 void HeadsDrafter::end_round() {
-  if (text_) text_->roll_back();
+  if (sequence_) sequence_->roll_back();
 }
 
 void HeadsDrafter::sync(const AcceptedRows& rows) {
@@ -48,21 +48,21 @@ void HeadsDrafter::sync(const AcceptedRows& rows) {
   const auto features = [&](std::size_t row) {
     return rows.features + static_cast<std::int64_t>(row) * hidden();
   };
-  if (!text_) {
+  if (!sequence_) {
     state_.resize(at(hidden()));
     weights_.target.final_norm(features(rows.tokens.size() - 1), 1, state_.data());
     return;
   }
   for (std::size_t i = known; i < rows.tokens.size(); ++i) {
-    weights_.target.final_norm(features(i), 1, text_->append(rows.tokens[i]));
+    weights_.target.final_norm(features(i), 1, sequence_->append(rows.tokens[i]));
   }
 }
 
 bool HeadsDrafter::run_chunk() {
-  if (!text_ || !text_->has_chunk()) return false;
+  if (!sequence_ || !sequence_->has_chunk()) return false;
   weights_.batch.clear();
   weights_.features.clear();
-  add_prefix_rows(TextRows::kChunk);
+  add_prefix_rows(SequenceRows::kChunk);
   take_prefix_rows(forward_prefix(weights_));
   return true;
 }
@@ -70,7 +70,7 @@ bool HeadsDrafter::run_chunk() {
 /// Whether there is a state to draft from: not after a text of one token, nor where the context ends.
 bool HeadsDrafter::ready(const DraftTree& tree) const {
   return length_ > 0 && length_ == tree.root_position() &&
-         (!text_ || text_->waiting() <= text_->cache().room());
+         (!sequence_ || sequence_->waiting() <= sequence_->cache().room());
 }
 
 // --- The prefix layer ------------------------------------------------------------------------------------
@@ -78,14 +78,14 @@ bool HeadsDrafter::ready(const DraftTree& tree) const {
 /// Adds the first `count` waiting rows to the layer's forward.
 void HeadsDrafter::add_prefix_rows(std::int64_t count) {
   HeadsWeights& w = weights_;
-  first_row_ = text_->begin(w.batch, count);
-  text_->copy_features(count, w.features);
+  first_row_ = sequence_->begin(w.batch, count);
+  sequence_->copy_features(count, w.features);
 }
 
 /// The last row's result is the state to draft from, unless more rows wait.
 void HeadsDrafter::take_prefix_rows(const float* results) {
-  const std::int64_t last = first_row_ + text_->in_flight() - 1;
-  text_->commit();
+  const std::int64_t last = first_row_ + sequence_->in_flight() - 1;
+  sequence_->commit();
   state_.resize(at(hidden()));
   norm_rows(weights_.target.backend(), {results + last * hidden(), hidden()}, 1, weights_.prefix_norm,
             weights_.prefix->config().norm_eps, state_.data(), hidden());
@@ -95,7 +95,7 @@ void HeadsDrafter::run_prefix(std::span<const ExpandJob> jobs) {
   HeadsWeights& w = drafter_of(jobs.front()).weights_;
   for (const ExpandJob& job : jobs) {  // only the last rows of a long prompt are left to the shared forward
     HeadsDrafter& d = drafter_of(job);
-    d.text_->roll_back();  // of a forward that failed
+    d.sequence_->roll_back();  // of a forward that failed
     while (!job.frontier.empty() && d.ready(*job.tree) && d.run_chunk()) {
     }
   }
@@ -103,14 +103,14 @@ void HeadsDrafter::run_prefix(std::span<const ExpandJob> jobs) {
   w.features.clear();
   for (const ExpandJob& job : jobs) {
     HeadsDrafter& d = drafter_of(job);
-    if (!job.frontier.empty() && d.ready(*job.tree) && d.text_->waiting() > 0) {
-      d.add_prefix_rows(d.text_->waiting());
+    if (!job.frontier.empty() && d.ready(*job.tree) && d.sequence_->waiting() > 0) {
+      d.add_prefix_rows(d.sequence_->waiting());
     }
   }
   if (w.batch.empty()) return;
   const float* results = forward_prefix(w);
   for (const ExpandJob& job : jobs) {
-    if (drafter_of(job).text_->in_flight() > 0) drafter_of(job).take_prefix_rows(results);
+    if (drafter_of(job).sequence_->in_flight() > 0) drafter_of(job).take_prefix_rows(results);
   }
 }
 

@@ -58,8 +58,10 @@ class HeadsDrafter final : public Drafter {
   DrafterTraits traits() const override { return {.max_depth = static_cast<int>(weights_.heads.size())}; }
   std::span<const int> tap_layers() const override { return weights_.taps; }
   void reset() override;
-  TextRows* text_rows() override { return text_ ? &*text_ : nullptr; }
-  std::int64_t root_rows() const override { return text_ ? std::max<std::int64_t>(1, text_->waiting()) : 1; }
+  SequenceRows* sequence_rows() override { return sequence_ ? &*sequence_ : nullptr; }
+  std::int64_t root_rows() const override {
+    return sequence_ ? std::max<std::int64_t>(1, sequence_->waiting()) : 1;
+  }
   bool run_chunk() override;
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
@@ -77,10 +79,10 @@ class HeadsDrafter final : public Drafter {
   void append_input(const DraftTree& tree, std::int32_t node, int depth);
 
   HeadsWeights& weights_;
-  std::int64_t length_ = 0;       ///< rows of the text that the target has run
-  std::vector<float> state_;      ///< of the last of them, once no row waits. [hidden]
-  std::optional<TextRows> text_;  ///< with a prefix layer: its rows are the target's normed states
-  int first_row_ = 0;             ///< of the prefix layer's forward in flight
+  std::int64_t length_ = 0;               ///< rows of the text that the target has run
+  std::vector<float> state_;              ///< of the last of them, once no row waits. [hidden]
+  std::optional<SequenceRows> sequence_;  ///< with a prefix layer: its rows are the target's normed states
+  int first_row_ = 0;                     ///< of the prefix layer's forward in flight
 };
 
 /// The shared part of a drafter type that drafts with such heads, which have been read. `vocabulary` may be

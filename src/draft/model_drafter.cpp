@@ -20,26 +20,26 @@ ModelDrafter& drafter_of(const ExpandJob& job) {
 
 ModelDrafter::ModelDrafter(DraftWeights& weights, std::int64_t context)
     : weights_(weights),
-      text_(weights.model->make_cache(std::min(context, weights.context)), 0),
+      sequence_(weights.model->make_cache(std::min(context, weights.context)), 0),
       tree_(kLevelRows) {}
 
 void ModelDrafter::reset() {
   end_round();
-  text_.reset();
+  sequence_.reset();
   unusable_ = false;
 }
 
 void ModelDrafter::end_round() {
-  text_.roll_back();
+  sequence_.roll_back();
   tree_.clear();
 }
 
 void ModelDrafter::sync(const AcceptedRows& rows) {
   end_round();
   for (const TokenId token : rows.tokens) unusable_ = unusable_ || token >= weights_.model->config().vocab;
-  const std::span<const TokenId> fresh = rows.tokens.subspan(known_rows(rows, text_.length()));
+  const std::span<const TokenId> fresh = rows.tokens.subspan(known_rows(rows, sequence_.length()));
   if (rows.teaches_all) weights_.head.saw(fresh);
-  for (const TokenId token : fresh) text_.append(token);
+  for (const TokenId token : fresh) sequence_.append(token);
 }
 
 void ModelDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontier,
@@ -50,19 +50,19 @@ void ModelDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontie
 
 bool ModelDrafter::run_chunk() {
   DraftWeights& w = weights_;
-  const bool fits = text_.cache().room() > text_.waiting();
-  if (unusable_ || !fits || !text_.has_chunk()) return false;
+  const bool fits = sequence_.cache().room() > sequence_.waiting();
+  if (unusable_ || !fits || !sequence_.has_chunk()) return false;
   w.batch.clear();
-  text_.begin(w.batch, TextRows::kChunk);
+  sequence_.begin(w.batch, SequenceRows::kChunk);
   w.model->forward(w.batch.view());
-  text_.commit();
+  sequence_.commit();
   return true;
 }
 
 /// Rows of text that wait run in forwards of their own first where there are many, so that they do not make
 /// the shared one longer.
 void ModelDrafter::catch_up() {
-  text_.roll_back();  // of a forward that failed
+  sequence_.roll_back();  // of a forward that failed
   while (run_chunk()) {
   }
 }
@@ -73,20 +73,21 @@ void ModelDrafter::add_root(const ExpandJob& job, std::size_t index) {
   DraftWeights& w = weights_;
   end_round();
   const TokenId root = job.tree->tokens()[0];
-  const bool drafted_before = text_.length() > job.tree->root_position();
+  const bool drafted_before = sequence_.length() > job.tree->root_position();
   if (unusable_ || root >= w.model->config().vocab) return;
-  if (drafted_before && text_.waiting() == 0) text_.rewind();
-  if (text_.cache().room() < text_.waiting() + (drafted_before ? 0 : 1)) return;
-  if (!drafted_before) text_.append(root);
-  const auto rows = static_cast<int>(text_.waiting());
-  const int first = text_.begin(w.batch, rows);
+  if (drafted_before && sequence_.waiting() == 0) sequence_.rewind();
+  if (sequence_.cache().room() < sequence_.waiting() + (drafted_before ? 0 : 1)) return;
+  if (!drafted_before) sequence_.append(root);
+  const auto rows = static_cast<int>(sequence_.waiting());
+  const int first = sequence_.begin(w.batch, rows);
   w.candidates.want(index, DraftTree::kRoot, first + rows - 1);
 }
 
 void ModelDrafter::add_level(const ExpandJob& job, std::size_t index) {
   DraftWeights& w = weights_;
-  if (text_.waiting() > 0 || text_.length() != job.tree->root_position() + 1) return;  // the root has not run
-  tree_.add_level(text_.cache(), *job.tree, job.frontier, w.batch);
+  if (sequence_.waiting() > 0 || sequence_.length() != job.tree->root_position() + 1)
+    return;  // the root has not run
+  tree_.add_level(sequence_.cache(), *job.tree, job.frontier, w.batch);
   for (const std::int32_t node : job.frontier) {
     if (const int row = tree_.batch_row(node); row >= 0) w.candidates.want(index, node, row);
   }
@@ -110,7 +111,7 @@ void ModelDrafter::expand_many(std::span<const ExpandJob> jobs) {
   w.model->forward(w.batch.view());
   const float* results = w.model->result().data();
   for (const ExpandJob& job : jobs) {
-    if (drafter_of(job).text_.in_flight() > 0) drafter_of(job).text_.commit();
+    if (drafter_of(job).sequence_.in_flight() > 0) drafter_of(job).sequence_.commit();
   }
   const auto hidden = static_cast<std::size_t>(w.model->config().hidden);
   w.states.resize(w.candidates.size() * hidden);

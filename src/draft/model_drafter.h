@@ -36,8 +36,8 @@ class ModelDrafter final : public Drafter {
 
   std::string_view name() const override { return "draft"; }
   void reset() override;
-  TextRows* text_rows() override { return &text_; }
-  std::int64_t root_rows() const override { return text_.waiting() + 1; }
+  SequenceRows* sequence_rows() override { return &sequence_; }
+  std::int64_t root_rows() const override { return sequence_.waiting() + 1; }
   bool run_chunk() override;
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
@@ -51,7 +51,7 @@ class ModelDrafter final : public Drafter {
   void add_level(const ExpandJob& job, std::size_t index);
 
   DraftWeights& weights_;
-  TextRows text_;
+  SequenceRows sequence_;
   TreeRows tree_;
   bool unusable_ = false;  ///< the text holds a token that the draft model does not know
 };

@@ -9,7 +9,7 @@
 namespace augur {
 
 void NgramDrafter::sync(const AcceptedRows& rows) {
-  append_text(rows, std::ssize(index_.text()), [&](TokenId token) { index_.append(token); });
+  append_accepted(rows, std::ssize(index_.tokens()), [&](TokenId token) { index_.append(token); });
 }
 
 void NgramDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontier,
@@ -17,13 +17,13 @@ void NgramDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontie
   if (frontier.empty() || frontier.front() != DraftTree::kRoot) return;
   const NgramIndex::Match match = index_.find();
   if (match.length == 0) return;
-  const std::span<const TokenId> text = index_.text();
-  const std::size_t period = text.size() - static_cast<std::size_t>(match.next);
+  const std::span<const TokenId> tokens = index_.tokens();
+  const std::size_t period = tokens.size() - static_cast<std::size_t>(match.next);
   std::int32_t node = DraftTree::kRoot;
   const int count = std::min(options.top_k, options.max_nodes);
   for (int i = 0; i < count; ++i) {
     const std::size_t from = static_cast<std::size_t>(match.next) + static_cast<std::size_t>(i) % period;
-    node = tree.add(node, text[from], copy_log_prob(match.length + i), options.proposer);
+    node = tree.add(node, tokens[from], copy_log_prob(match.length + i), options.proposer);
   }
 }
 

@@ -31,9 +31,9 @@ class PeagleDrafter final : public Drafter {
   DrafterTraits traits() const override { return {.max_depth = head().shape().placeholders + 1}; }
   std::span<const int> tap_layers() const override { return head().shape().taps; }
   void reset() override;
-  TextRows* text_rows() override { return &text_; }
-  std::int64_t root_rows() const override { return std::max<std::int64_t>(1, text_.waiting()); }
-  bool run_chunk() override { return weights_.forward.run_chunk(text_); }
+  SequenceRows* sequence_rows() override { return &sequence_; }
+  std::int64_t root_rows() const override { return std::max<std::int64_t>(1, sequence_.waiting()); }
+  bool run_chunk() override { return weights_.forward.run_chunk(sequence_); }
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
   void end_round() override;
@@ -54,7 +54,7 @@ class PeagleDrafter final : public Drafter {
   void offer(const ExpandJob& job, std::size_t index);
 
   PeagleWeights& weights_;
-  TextRows text_;
+  SequenceRows sequence_;
   std::vector<Slot> slots_;     ///< by depth
   bool drafted_ = false;        ///< slots_ are this round's
   int first_row_ = 0;           ///< of the pass in flight: that of this drafter's first slot
@@ -67,23 +67,23 @@ PeagleDrafter& drafter_of(const ExpandJob& job) {
 
 PeagleDrafter::PeagleDrafter(PeagleWeights& weights, std::int64_t context)
     : weights_(weights),
-      text_(weights.forward.head().make_cache(context), head().shape().features),
+      sequence_(weights.forward.head().make_cache(context), head().shape().features),
       slots_(static_cast<std::size_t>(head().shape().placeholders) + 1) {}
 
 void PeagleDrafter::reset() {
   end_round();
-  text_.reset();
+  sequence_.reset();
 }
 
 void PeagleDrafter::end_round() {
-  text_.roll_back();
+  sequence_.roll_back();
   drafted_ = false;
 }
 
 void PeagleDrafter::sync(const AcceptedRows& rows) {
   end_round();
-  if (rows.teaches_all) weights_.exit.saw(rows.tokens.subspan(known_rows(rows, text_.length())));
-  weights_.forward.take_text(text_, rows);
+  if (rows.teaches_all) weights_.exit.saw(rows.tokens.subspan(known_rows(rows, sequence_.length())));
+  weights_.forward.take_accepted(sequence_, rows);
 }
 
 void PeagleDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontier,
@@ -94,9 +94,9 @@ void PeagleDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fronti
 
 /// Of a long prompt that waits only the last rows are left to the pass.
 void PeagleDrafter::catch_up(const ExpandJob& job) {
-  text_.roll_back();  // of a forward that failed
+  sequence_.roll_back();  // of a forward that failed
   if (job.frontier.empty() || job.frontier.front() != DraftTree::kRoot || job.options.max_nodes <= 0) return;
-  if (text_.cache().room() < text_.waiting() + head().shape().placeholders) return;
+  if (sequence_.cache().room() < sequence_.waiting() + head().shape().placeholders) return;
   while (run_chunk()) {
   }
 }
@@ -106,11 +106,11 @@ void PeagleDrafter::catch_up(const ExpandJob& job) {
 void PeagleDrafter::add_root(const ExpandJob& job) {
   PeagleWeights& w = weights_;
   end_round();  // it may have drafted from this root before
-  if (job.tree->root_position() == 0 || text_.length() != job.tree->root_position()) return;
-  if (text_.waiting() == 0) text_.rewind();
-  const std::int64_t waiting = text_.waiting();
-  if (text_.cache().room() < waiting + head().shape().placeholders) return;
-  first_row_ = w.forward.add_text(text_, waiting, true) + static_cast<int>(waiting) - 1;
+  if (job.tree->root_position() == 0 || sequence_.length() != job.tree->root_position()) return;
+  if (sequence_.waiting() == 0) sequence_.rewind();
+  const std::int64_t waiting = sequence_.waiting();
+  if (sequence_.cache().room() < waiting + head().shape().placeholders) return;
+  first_row_ = w.forward.add_waiting(sequence_, waiting, true) + static_cast<int>(waiting) - 1;
   first_slot_ = w.slots.size();
   for (int depth = 0; depth < std::ssize(slots_); ++depth) {
     w.slots.push_back({.token = w.forward.batch().token(first_row_ + depth),
@@ -120,15 +120,15 @@ void PeagleDrafter::add_root(const ExpandJob& job) {
 }
 
 void PeagleDrafter::fill_slots() {
-  if (text_.in_flight() == 0) return;
+  if (sequence_.in_flight() == 0) return;
   for (int depth = 0; depth < std::ssize(slots_); ++depth) {
     weights_.forward.fill(weights_.slots[first_slot_ + static_cast<std::size_t>(depth)], first_row_ + depth);
   }
 }
 
 void PeagleDrafter::take_slots() {
-  if (text_.in_flight() == 0) return;
-  text_.commit();
+  if (sequence_.in_flight() == 0) return;
+  sequence_.commit();
   drafted_ = true;
   for (std::size_t depth = 0; depth < slots_.size(); ++depth) {
     const std::span<const float> logits = weights_.exit.logits(first_slot_ + depth);

@@ -27,16 +27,16 @@ RecurrentWeights::RecurrentWeights(std::unique_ptr<RecurrentHead> head, const Vo
 
 RecurrentDrafter::RecurrentDrafter(RecurrentWeights& weights, std::int64_t context)
     : weights_(weights),
-      text_(weights.forward.head().make_cache(context), weights.forward.head().shape().features),
+      sequence_(weights.forward.head().make_cache(context), weights.forward.head().shape().features),
       tree_(kLevelRows) {}
 
 void RecurrentDrafter::reset() {
   end_round();
-  text_.reset();
+  sequence_.reset();
 }
 
 void RecurrentDrafter::end_round() {
-  text_.roll_back();
+  sequence_.roll_back();
   tree_.clear();
   root_state_.clear();
   level_states_.clear();
@@ -44,8 +44,8 @@ void RecurrentDrafter::end_round() {
 
 void RecurrentDrafter::sync(const AcceptedRows& rows) {
   end_round();
-  if (rows.teaches_all) weights_.exit.saw(rows.tokens.subspan(known_rows(rows, text_.length())));
-  weights_.forward.take_text(text_, rows);
+  if (rows.teaches_all) weights_.exit.saw(rows.tokens.subspan(known_rows(rows, sequence_.length())));
+  weights_.forward.take_accepted(sequence_, rows);
 }
 
 void RecurrentDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontier,
@@ -56,10 +56,10 @@ void RecurrentDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fro
 
 /// Of a long prompt that waits only the last rows are left to the round's forward.
 void RecurrentDrafter::catch_up(const ExpandJob& job) {
-  text_.roll_back();  // of a forward that failed
+  sequence_.roll_back();  // of a forward that failed
   if (job.frontier.empty() || job.frontier.front() != DraftTree::kRoot || job.options.max_nodes <= 0) return;
   end_round();  // it may have drafted from this root before
-  if (text_.cache().room() < text_.waiting()) return;
+  if (sequence_.cache().room() < sequence_.waiting()) return;
   while (run_chunk()) {
   }
 }
@@ -68,11 +68,11 @@ void RecurrentDrafter::catch_up(const ExpandJob& job) {
 /// to start from (a text of one token) or no room left.
 void RecurrentDrafter::add_root(const ExpandJob& job, std::size_t index) {
   RecurrentWeights& w = weights_;
-  if (job.tree->root_position() == 0 || text_.length() != job.tree->root_position()) return;
-  if (text_.waiting() == 0) text_.rewind();
-  if (text_.cache().room() < text_.waiting()) return;
-  rows_ = static_cast<int>(text_.waiting());
-  first_row_ = w.forward.add_text(text_, rows_);
+  if (job.tree->root_position() == 0 || sequence_.length() != job.tree->root_position()) return;
+  if (sequence_.waiting() == 0) sequence_.rewind();
+  if (sequence_.cache().room() < sequence_.waiting()) return;
+  rows_ = static_cast<int>(sequence_.waiting());
+  first_row_ = w.forward.add_waiting(sequence_, rows_);
   w.candidates.want(index, DraftTree::kRoot, first_row_ + rows_ - 1);
 }
 
@@ -80,7 +80,7 @@ void RecurrentDrafter::add_level(const ExpandJob& job, std::size_t index) {
   RecurrentWeights& w = weights_;
   if (root_state_.empty()) return;
   first_row_ = w.forward.batch().rows();
-  rows_ = tree_.add_level(text_.cache(), *job.tree, job.frontier, w.forward.batch());
+  rows_ = tree_.add_level(sequence_.cache(), *job.tree, job.frontier, w.forward.batch());
   for (const std::int32_t node : job.frontier) {
     const int row = tree_.batch_row(node);
     if (row < 0) continue;
@@ -92,8 +92,8 @@ void RecurrentDrafter::add_level(const ExpandJob& job, std::size_t index) {
 /// Keeps what the rows gave, for those that follow them.
 void RecurrentDrafter::take_results() {
   if (rows_ == 0) return;
-  if (text_.in_flight() > 0) {
-    text_.commit();
+  if (sequence_.in_flight() > 0) {
+    sequence_.commit();
     const std::span<const float> last = weights_.forward.results(first_row_ + rows_ - 1);
     root_state_.assign(last.begin(), last.end());
   } else {

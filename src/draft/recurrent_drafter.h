@@ -35,9 +35,9 @@ class RecurrentDrafter final : public Drafter {
   std::string_view name() const override { return weights_.forward.head().name(); }
   std::span<const int> tap_layers() const override { return weights_.forward.head().shape().taps; }
   void reset() override;
-  TextRows* text_rows() override { return &text_; }
-  std::int64_t root_rows() const override { return std::max<std::int64_t>(1, text_.waiting()); }
-  bool run_chunk() override { return weights_.forward.run_chunk(text_); }
+  SequenceRows* sequence_rows() override { return &sequence_; }
+  std::int64_t root_rows() const override { return std::max<std::int64_t>(1, sequence_.waiting()); }
+  bool run_chunk() override { return weights_.forward.run_chunk(sequence_); }
   void sync(const AcceptedRows& rows) override;
   void expand(DraftTree& tree, std::span<const std::int32_t> frontier, const ExpandOptions& options) override;
   void end_round() override;
@@ -52,7 +52,7 @@ class RecurrentDrafter final : public Drafter {
   std::span<const float> state(std::int32_t node) const;
 
   RecurrentWeights& weights_;
-  TextRows text_;
+  SequenceRows sequence_;
   TreeRows tree_;
   std::vector<float> root_state_;    ///< what the root's row gave; empty: it has not run in this round
   std::vector<float> level_states_;  ///< what tree_'s rows gave

@@ -106,7 +106,7 @@ class RecyclingDrafter final : public Drafter {
 
   std::string_view name() const override { return "recycling"; }
   DrafterTraits traits() const override {
-    return {.has_probabilities = false, .learns = true, .learns_across_texts = true};
+    return {.has_probabilities = false, .learns = true, .learns_across_sequences = true};
   }
   std::optional<TargetWants> target_wants() const override {
     return TargetWants{.top_k = kSuccessors, .prompts = prompts_};

@@ -31,7 +31,7 @@ SuffixDrafter::SuffixDrafter(std::shared_ptr<SuffixMemory> earlier, const Datast
       earlier_view_(*earlier_),
       datastore_(datastore) {
   const auto tokens = static_cast<std::size_t>(options.reserved);
-  text_.reserve(tokens);
+  tokens_.reserve(tokens);
   for (auto* entries : {&proposal_.entries, &best_.entries, &offered_}) entries->reserve(kReservedEntries);
   tree_nodes_.reserve(kReservedEntries);
   own_.newest().reserve(std::min(tokens * static_cast<std::size_t>(options.depth), options.own_nodes));
@@ -44,14 +44,14 @@ SuffixDrafter::~SuffixDrafter() {
 void SuffixDrafter::keep_output() noexcept {
   if (output_begin_ == 0 || !options_.keep_output) return;
   try {
-    earlier_->insert(std::span(text_).subspan(output_begin_));
+    earlier_->insert(std::span(tokens_).subspan(output_begin_));
   } catch (const std::bad_alloc&) {  // then no more of it is kept
   }
 }
 
 void SuffixDrafter::reset() {
   keep_output();
-  text_.clear();
+  tokens_.clear();
   output_begin_ = 0;
   own_.clear();
   own_view_.clear();
@@ -59,20 +59,20 @@ void SuffixDrafter::reset() {
 }
 
 void SuffixDrafter::append(TokenId token) {
-  text_.push_back(token);
-  own_view_.advance(text_, true);
-  earlier_view_.advance(text_, false);
+  tokens_.push_back(token);
+  own_view_.advance(tokens_, true);
+  earlier_view_.advance(tokens_, false);
 }
 
 void SuffixDrafter::sync(const AcceptedRows& rows) {
-  append_text(rows, std::ssize(text_), [&](TokenId token) { append(token); });
+  append_accepted(rows, std::ssize(tokens_), [&](TokenId token) { append(token); });
 }
 
 void SuffixDrafter::expand(DraftTree& tree, std::span<const std::int32_t> frontier,
                            const ExpandOptions& options) {
-  if (frontier.empty() || frontier.front() != DraftTree::kRoot || text_.empty()) return;
-  if (output_begin_ == 0) output_begin_ = text_.size();  // drafting begins after the prompt
-  earlier_view_.refresh(text_);
+  if (frontier.empty() || frontier.front() != DraftTree::kRoot || tokens_.empty()) return;
+  if (output_begin_ == 0) output_begin_ = tokens_.size();  // drafting begins after the prompt
+  earlier_view_.refresh(tokens_);
   const int budget = std::min(options.top_k, options.max_nodes);
   best_.score = 0.0f;
   for (const SuffixView* view : {&own_view_, &earlier_view_}) {
@@ -115,9 +115,10 @@ void SuffixDrafter::consider(const SuffixView& view, std::size_t which, int budg
 
 void SuffixDrafter::consider_datastore(int budget, bool branching) {
   std::int64_t known = 0;
-  const auto longest = std::min<std::int64_t>(options_.longest_retrieval, std::ssize(text_));
+  const auto longest = std::min<std::int64_t>(options_.longest_retrieval, std::ssize(tokens_));
   for (auto length = static_cast<int>(longest); length >= options_.shortest_retrieval; --length) {
-    const Datastore::Range range = datastore_->find(std::span(text_).last(static_cast<std::size_t>(length)));
+    const Datastore::Range range =
+        datastore_->find(std::span(tokens_).last(static_cast<std::size_t>(length)));
     if (range.count() == known) continue;  // the same places as of a longer match
     known = range.count();
     try_match({.range = range}, length, budget, branching);

@@ -42,7 +42,7 @@ class SuffixDrafter final : public Drafter {
             .branching = true,
             .has_probabilities = false,
             .learns = true,
-            .learns_across_texts = true};
+            .learns_across_sequences = true};
   }
   void reset() override;
   void sync(const AcceptedRows& rows) override;
@@ -83,7 +83,7 @@ class SuffixDrafter final : public Drafter {
   SuffixView own_view_;
   SuffixView earlier_view_;
   const Datastore* datastore_;
-  std::vector<TokenId> text_;
+  std::vector<TokenId> tokens_;
   std::size_t output_begin_ = 0;  ///< 0: nothing generated yet
 
   Proposal proposal_;

@@ -69,7 +69,7 @@ bool Drafters::drop_learnt() {
 }
 
 std::unique_ptr<Drafter> Drafters::make(const std::string& name, const SpeculationPlan& plan,
-                                        const Text& text) const {
+                                        const SequenceSpec& text) const {
   const Loaded& loaded = models_.at(name);
   const DrafterSettings settings{.ngram_min = value_of(plan, &SpeculationPlan::ngram_min),
                                  .ngram_max = value_of(plan, &SpeculationPlan::ngram_max),

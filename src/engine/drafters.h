@@ -33,14 +33,15 @@ class Drafters {
   void limit_learnt(std::int64_t bytes);
   bool drop_learnt();
 
-  /// A text to be drafted for.
-  struct Text {
+  /// A sequence to be drafted for.
+  struct SequenceSpec {
     std::int64_t tokens = 0;  ///< that it may have
     std::string owner;        ///< DrafterSettings::owner
     bool keep_output = true;
   };
   /// `name`: of the plan, which was resolved for this engine.
-  std::unique_ptr<Drafter> make(const std::string& name, const SpeculationPlan& plan, const Text& text) const;
+  std::unique_ptr<Drafter> make(const std::string& name, const SpeculationPlan& plan,
+                                const SequenceSpec& sequence) const;
   /// What tells the costs of a drafter of the plan from others': its name, its files, its vocabulary, where
   /// it exits, its own settings.
   std::string cost_key(const std::string& name, const SpeculationPlan& plan) const;

@@ -436,13 +436,13 @@ Model& EngineAccess::model(Engine& engine) {
   return *engine.impl_->target->model;
 }
 
-std::vector<EngineAccess::TextKeeper> EngineAccess::text_keepers(Engine& engine) {
+std::vector<EngineAccess::RowKeeper> EngineAccess::row_keepers(Engine& engine) {
   const Engine::Impl& impl = *engine.impl_;
-  std::vector<TextKeeper> keepers;
+  std::vector<RowKeeper> keepers;
   for (const std::string& name : impl.drafters.names()) {
     const std::unique_ptr<Drafter> drafter =
         impl.drafters.make(name, impl.plan, {.tokens = impl.target->model->context(), .owner = {}});
-    TextRows* const rows = drafter->text_rows();
+    SequenceRows* const rows = drafter->sequence_rows();
     if (rows == nullptr) continue;
     keepers.push_back({.identity = impl.drafters.cost_key(name, impl.plan),
                        .group = drafter->group(),

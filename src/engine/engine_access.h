@@ -51,15 +51,15 @@ struct EngineAccess {
 
   static Model& model(Engine& engine);
 
-  /// A drafter that keeps rows of a text of its own, as long as the engine lives.
-  struct TextKeeper {
+  /// A drafter that keeps rows of its own of a sequence, as long as the engine lives.
+  struct RowKeeper {
     std::string identity;         ///< tells its files and type from others
     const void* group = nullptr;  ///< Drafter::group()
     KvCache cache;                ///< an empty one
-    std::int64_t width = 0;       ///< TextRows::width()
+    std::int64_t width = 0;       ///< SequenceRows::width()
   };
   /// Of those that are loaded.
-  static std::vector<TextKeeper> text_keepers(Engine& engine);
+  static std::vector<RowKeeper> row_keepers(Engine& engine);
 };
 
 }  // namespace augur

@@ -39,7 +39,7 @@ std::int64_t draft_slots(const PolicyModel* policy) {
 /// has its turn in a batch, which nothing but the plan's set of drafters decides: one controller has texts
 /// with `beside` and without, so its turn is left free where it is not there.
 Speculation make_speculation(const Drafters& drafters, const SpeculationPlan& plan, std::string_view beside,
-                             PolicyModel& policy, const Drafters::Text& text) {
+                             PolicyModel& policy, const Drafters::SequenceSpec& text) {
   Speculation speculation;
   std::vector<Speculator>& made = speculation.drafters;
   const auto make = [&](const std::string& name) {

@@ -17,12 +17,12 @@ std::int64_t size_of(const nlohmann::json& config, const char* key) {
   return value < 0 || value > kMax ? 0 : value;
 }
 
-using Parts = std::vector<WeightStore::Part>;
+using Slices = std::vector<WeightStore::Slice>;
 
-Parts parts_of(const nlohmann::json& config, const StoredTensor& tensor) {
-  const auto with = [&](std::string_view whole, const char* part) {
+Slices slices_of(const nlohmann::json& config, const StoredTensor& tensor) {
+  const auto with = [&](std::string_view whole, const char* slice) {
     std::string name = tensor.name;
-    return name.replace(name.find(whole), whole.size(), part);
+    return name.replace(name.find(whole), whole.size(), slice);
   };
   if (tensor.name.find(".self_attn.qkv_proj.") != std::string::npos) {
     const std::int64_t heads = size_of(config, "num_attention_heads");
@@ -56,12 +56,12 @@ Parts parts_of(const nlohmann::json& config, const StoredTensor& tensor) {
   constexpr std::int64_t kMostExperts = 4096;
   if (const auto at = tensor.name.find(kExperts);
       at != std::string::npos && by_expert && tensor.shape[0] <= kMostExperts) {
-    Parts parts;
+    Slices slices;
     for (std::int64_t e = 0; e < tensor.shape[0]; ++e) {
       std::string name = tensor.name;
-      parts.push_back({name.insert(at + kExperts.size(), std::to_string(e) + "."), 1});
+      slices.push_back({name.insert(at + kExperts.size(), std::to_string(e) + "."), 1});
     }
-    return parts;
+    return slices;
   }
   return {};
 }
@@ -72,8 +72,8 @@ void split_fused_tensors(const nlohmann::json& config, WeightStore& store) {
   std::vector<std::string> names;
   for (const auto& entry : store.tensors()) names.push_back(entry.first);
   for (const std::string& name : names) {
-    const Parts parts = parts_of(config, *store.find(name));
-    if (!parts.empty()) store.split(name, parts);
+    const Slices slices = slices_of(config, *store.find(name));
+    if (!slices.empty()) store.split(name, slices);
   }
 }
 

@@ -52,8 +52,8 @@ void add_parts(const Stack& stack, std::string_view part, std::int64_t first, st
     one.shape = {stack.rows / step};
     if (stack.columns > 0) one.shape.push_back(stack.columns);
     one.bytes = slice(stack.tensor.bytes, e);
-    one.placement = {.first = first, .step = step, .columns = stack.transposed};
-    if (stack.scales != nullptr) one.placement.scales = slice(stack.scales->bytes, e);
+    one.order = {.first = first, .step = step, .columns = stack.transposed};
+    if (stack.scales != nullptr) one.order.scales = slice(stack.scales->bytes, e);
     one.file = stack.tensor.file;
     out.push_back(std::move(one));
   }

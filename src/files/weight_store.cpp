@@ -51,15 +51,16 @@ const StoredTensor& WeightStore::require(std::string_view name, const Shape& sha
   return *tensor;
 }
 
-void WeightStore::split(const std::string& name, std::span<const Part> parts) {
+void WeightStore::split(const std::string& name, std::span<const Slice> slices) {
   const auto it = tensors_.find(name);
   if (it == tensors_.end() || it->second.shape.empty()) return;
   const StoredTensor& tensor = it->second;
   std::int64_t rows = 0;
-  for (const Part& part : parts) {
-    if (part.rows < 1 || part.rows > tensor.shape[0] || (part.name != name && tensors_.contains(part.name)))
+  for (const Slice& slice : slices) {
+    if (slice.rows < 1 || slice.rows > tensor.shape[0] ||
+        (slice.name != name && tensors_.contains(slice.name)))
       return;
-    rows += part.rows;
+    rows += slice.rows;
   }
   if (rows != tensor.shape[0] || tensor.interleaved_heads > 0) return;
 
@@ -67,20 +68,20 @@ void WeightStore::split(const std::string& name, std::span<const Part> parts) {
   tensors_.erase(it);
   const std::size_t row_bytes = whole.bytes.size() / static_cast<std::size_t>(rows);
   std::size_t at = 0;
-  for (const Part& part : parts) {
+  for (const Slice& slice : slices) {
     StoredTensor piece = whole;
-    piece.name = part.name;
-    piece.part_of = name;
-    const bool elements = whole.shape.size() == 2 && name.ends_with(".bias");  // of one vector for each part
-    if ((whole.shape.size() == 3 || elements) && part.rows == 1) {
+    piece.name = slice.name;
+    piece.slice_of = name;
+    const bool elements = whole.shape.size() == 2 && name.ends_with(".bias");  // of one vector for each slice
+    if ((whole.shape.size() == 3 || elements) && slice.rows == 1) {
       piece.shape.erase(piece.shape.begin());
     } else {
-      piece.shape[0] = part.rows;
+      piece.shape[0] = slice.rows;
     }
-    const std::size_t bytes = static_cast<std::size_t>(part.rows) * row_bytes;
+    const std::size_t bytes = static_cast<std::size_t>(slice.rows) * row_bytes;
     piece.bytes = whole.bytes.subspan(at, bytes);
     at += bytes;
-    tensors_.emplace(part.name, std::move(piece));
+    tensors_.emplace(slice.name, std::move(piece));
   }
   wholes_.emplace(name, whole);
 }
@@ -155,7 +156,7 @@ void join_mxfp4(std::span<const std::byte> values, std::span<const std::byte> sc
 /// Rows of a matrix, or elements of a vector, that are columns in the file, or a part of its elements.
 void read_columns(const StoredTensor& tensor, std::int64_t first, std::int64_t count, std::int64_t length,
                   float* out) {
-  const StoredTensor::Placement& at = tensor.placement;
+  const StoredOrder& at = tensor.order;
   const std::int64_t element = block_shape(tensor.dtype).bytes;
   const std::int64_t stride = std::ssize(tensor.bytes) / element / length;
   const std::int64_t begin = at.first + first * at.step;
@@ -170,10 +171,10 @@ void read_columns(const StoredTensor& tensor, std::int64_t first, std::int64_t c
 }
 
 /// Rows that do not lie as they are read.
-void read_placed_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t count, std::int64_t length,
-                      float* out) {
+void read_ordered_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t count,
+                       std::int64_t length, float* out) {
   if (tensor.shape.size() < 2) return read_columns(tensor, 0, count * length, 1, out);
-  if (tensor.placement.columns) return read_columns(tensor, first, count, length, out);
+  if (tensor.order.columns) return read_columns(tensor, first, count, length, out);
   std::vector<std::byte> scratch;
   for (std::int64_t i = 0; i < count; ++i) {
     dequantize(tensor.dtype, stored_row(tensor, first + i, scratch).data(), length, out + i * length);
@@ -191,7 +192,7 @@ std::span<const std::byte> stored_row(const StoredTensor& tensor, std::int64_t r
   const BlockShape block = block_shape(tensor.dtype);
   const auto blocks = static_cast<std::size_t>(row_length(tensor) / block.elements);
   const std::size_t bytes = blocks * static_cast<std::size_t>(block.bytes);
-  const StoredTensor::Placement& at = tensor.placement;
+  const StoredOrder& at = tensor.order;
   assert(!at.columns);
   const auto placed = static_cast<std::size_t>(at.first + row * at.step);
   if (!at.scales.empty()) {
@@ -217,9 +218,9 @@ void read_rows(const StoredTensor& tensor, std::int64_t first, std::int64_t coun
   const std::byte* bytes = tensor.bytes.data();
   const std::int64_t row_bytes = length / block.elements * block.bytes;
   try {
-    const StoredTensor::Placement& at = tensor.placement;
+    const StoredOrder& at = tensor.order;
     if (at.step != 1 || at.columns || !at.scales.empty()) {
-      if (count * length > 0) read_placed_rows(tensor, first, count, length, out);
+      if (count * length > 0) read_ordered_rows(tensor, first, count, length, out);
     } else if (tensor.interleaved_heads == 0) {
       dequantize(tensor.dtype, bytes + first * row_bytes, count * length, out);
     } else if (is_vector) {  // a bias: its elements are permuted as the rows of its matrix are

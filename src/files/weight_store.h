@@ -20,6 +20,16 @@ std::string to_string(const Shape& shape);
 /// blocks, or the size, zeros counted as ones, is beyond what 64-bit arithmetic on it can hold.
 std::optional<std::int64_t> storage_bytes(DType dtype, const Shape& shape);
 
+/// Where a tensor's rows lie that are not one behind the other in its bytes (gpt-oss's experts).
+struct StoredOrder {
+  std::int64_t first = 0;  ///< row i (of a vector: element i) is the first + i * step-th in the bytes
+  std::int64_t step = 1;
+  bool columns = false;  ///< rows are columns there: [elements of a row, rows]; float types only
+  /// Of MXFP4 blocks, not empty: the bytes have their values, two to a byte, the even one low; their scales
+  /// are here, in the same order of rows.
+  std::span<const std::byte> scales;
+};
+
 /// A named tensor inside a file, row-major (last dimension fastest), as stored.
 struct StoredTensor {
   std::string name;  ///< Hugging Face's name, whatever the file format calls it
@@ -32,23 +42,14 @@ struct StoredTensor {
   /// What the file format added to all values, for read_rows() to take off: Gemma's norms are stored as what
   /// they multiply by, Hugging Face's by 1 less.
   float offset = 0.0f;
-  /// Where rows lie that are not one behind the other in `bytes` (gpt-oss's experts).
-  struct Placement {
-    std::int64_t first = 0;  ///< row i (of a vector: element i) is the first + i * step-th in `bytes`
-    std::int64_t step = 1;
-    bool columns = false;  ///< rows are columns there: [elements of a row, rows]; float types only
-    /// Of MXFP4 blocks, not empty: `bytes` has their values, two to a byte, the even one low; their scales
-    /// are here, in the same order of rows.
-    std::span<const std::byte> scales;
-  };
-  Placement placement;
-  std::string part_of;  ///< the tensor of which this is a part (WeightStore::split); empty: none
-  std::string file;     ///< for messages
+  StoredOrder order;
+  std::string slice_of;  ///< the tensor of which this is a slice (WeightStore::split); empty: none
+  std::string file;      ///< for messages
 
   /// Whether `bytes` are the rows as read_rows() gives them, but for the type.
   bool as_is() const {
-    return interleaved_heads == 0 && offset == 0.0f && placement.step == 1 && !placement.columns &&
-           placement.scales.empty();
+    return interleaved_heads == 0 && offset == 0.0f && order.step == 1 && !order.columns &&
+           order.scales.empty();
   }
 };
 
@@ -67,13 +68,13 @@ class WeightStore {
   const StoredTensor& require(std::string_view name, const Shape& shape) const;
 
   /// Some rows of a tensor (of three dimensions: matrices), under a name of their own.
-  struct Part {
+  struct Slice {
     std::string name;
     std::int64_t rows = 0;
   };
-  /// Replaces a tensor by its parts, in order; nothing happens where they are not exactly what it has, or one
-  /// of their names is taken.
-  void split(const std::string& name, std::span<const Part> parts);
+  /// Replaces a tensor by its slices, in order; nothing happens where they are not exactly what it has, or
+  /// one of their names is taken.
+  void split(const std::string& name, std::span<const Slice> slices);
   /// Takes the tensors `names` out and puts `parts` in. Error where there is one of a part's name.
   void replace(std::span<const std::string> names, std::vector<StoredTensor> parts);
   /// A tensor that was split, as it is in the file; null: none of this name.

@@ -11,18 +11,18 @@ struct KernelSet {
   Isa isa;
   GemmFn product;
   AttentionFn attention;
-  GemmPlans plans = {};
+  GemmTraversals traversals = {};
 
-  /// The product as its weights' plan has it, see GemmFn.
+  /// The product as its weights' traversal has it, see GemmFn.
   void gemm(const GemmCall& call, Range panels) const {
-    product(call, panels, plans.of(call.weight->type()));
+    product(call, panels, traversals.of(call.weight->type()));
   }
 };
 
 /// Error when this machine cannot run the variant. The reference stays valid for the program's life.
 const KernelSet& kernel_set(Isa isa);
 
-/// Where a model runs: a thread team and a kernel variant, whose plans may be set before anything runs.
+/// Where a model runs: a thread team and a kernel variant, whose traversals may be set before anything runs.
 /// Passed, never global. Must outlive everything made with it. Forward passes from several threads run one
 /// after the other (see ThreadPool).
 struct Backend {

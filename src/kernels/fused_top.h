@@ -37,21 +37,21 @@ class FusedTop {
   const RowTop& row(std::size_t r) const { return rows_[r]; }
 
  private:
-  /// One thread's.
-  struct Part {
+  /// What one thread has ranked.
+  struct ThreadTop {
     std::vector<RowTop> rows;
     Buffer<float> block;  ///< [rows, columns of a block]
     std::vector<std::int32_t> found;
     std::vector<float> found_values;
     TopKScratch top_k;
   };
-  void rank(Part& part, std::size_t row, std::span<const float> values, std::int64_t first_column) const;
+  void rank(ThreadTop& own, std::size_t row, std::span<const float> values, std::int64_t first_column) const;
 
   int k_ = 0;
   std::int64_t panels_ = 0;
   std::int64_t block_panels_ = 1;
   std::int64_t blocks_ = 0;
-  std::vector<Part> parts_;  ///< by thread
+  std::vector<ThreadTop> threads_;  ///< by thread
   std::vector<float> sums_;  ///< [rows, blocks] log(sum(exp)): added up in one order, whoever computed them
   std::vector<RowTop> rows_;
 };

@@ -33,6 +33,6 @@ struct GemmCall {
 
 /// Computes the output panels [panels.begin, panels.end) of 16 columns each. Any thread, disjoint panels.
 /// Columns n..16*panels() of y receive zeros (or bias padding); y_stride leaves room for them.
-using GemmFn = void (*)(const GemmCall& call, Range panels, const GemmPlan& plan);
+using GemmFn = void (*)(const GemmCall& call, Range panels, const GemmTraversal& traversal);
 
 }  // namespace augur

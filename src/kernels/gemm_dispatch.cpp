@@ -13,7 +13,7 @@ namespace augur {
 
 namespace {
 
-GemmTask make_task(const GemmCall& call, Range panels, const GemmPlan& plan) {
+GemmTask make_task(const GemmCall& call, Range panels, const GemmTraversal& traversal) {
   const PackedMatrix& weight = *call.weight;
   const std::int64_t column = panels.begin * PackedMatrix::kPanel;
   assert(call.rows >= 1 && call.x_stride >= weight.padded_k());
@@ -30,15 +30,15 @@ GemmTask make_task(const GemmCall& call, Range panels, const GemmPlan& plan) {
       .y_stride = call.y_stride,
       .bias = call.bias == nullptr ? nullptr : call.bias + column,
       .accumulate = call.accumulate,
-      .plan = plan,
+      .traversal = traversal,
   };
 }
 
 template <Isa kIsa, GemmTaskFn kF32, GemmTaskFn kBf16>
-void gemm(const GemmCall& call, Range panels, const GemmPlan& plan) {
+void gemm(const GemmCall& call, Range panels, const GemmTraversal& traversal) {
   if (panels.size() <= 0) return;
   const FlushSubnormals flush;
-  const GemmTask task = make_task(call, panels, plan);
+  const GemmTask task = make_task(call, panels, traversal);
   switch (call.weight->type()) {
     case DType::BF16:
       return kBf16(task);

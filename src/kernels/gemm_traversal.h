@@ -9,9 +9,9 @@
 
 namespace augur {
 
-/// How products with weights of one type go over memory. Which plan is fast depends on the processor; none
-/// changes a bit (docs/law.md says in which order sums are made). This one is nowhere the worst.
-struct GemmPlan {
+/// How products with weights of one type go over memory. Which traversal is fast depends on the processor;
+/// none changes a bit (docs/law.md says in which order sums are made). This one is nowhere the worst.
+struct GemmTraversal {
   /// How rows that fit one tile read the weights: each line once, from memory.
   struct Stream {
     int panels = 1;       ///< read side by side, where the tile has so many; >= 1
@@ -25,17 +25,19 @@ struct GemmPlan {
   int block_kib = 192;  ///< KiB of weights that a core's caches hold while more rows pass; >= 1
 
   const Stream& stream(std::int64_t rows) const { return rows == 1 ? one_row : few_rows; }
-  friend bool operator==(const GemmPlan&, const GemmPlan&) = default;
+  friend bool operator==(const GemmTraversal&, const GemmTraversal&) = default;
 };
 
-/// A plan for each type of weights.
-class GemmPlans {
+/// A traversal for each type of weights.
+class GemmTraversals {
  public:
-  const GemmPlan& of(DType type) const { return plans_[static_cast<std::size_t>(type)]; }
-  void set(DType type, const GemmPlan& plan) { plans_[static_cast<std::size_t>(type)] = plan; }
+  const GemmTraversal& of(DType type) const { return traversals_[static_cast<std::size_t>(type)]; }
+  void set(DType type, const GemmTraversal& traversal) {
+    traversals_[static_cast<std::size_t>(type)] = traversal;
+  }
 
  private:
-  std::array<GemmPlan, 64> plans_{};
+  std::array<GemmTraversal, 64> traversals_{};
 };
 
 }  // namespace augur

@@ -53,8 +53,8 @@ void check_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequenc
 
 }  // namespace
 
-void BatchPlan::build(const TokenBatch& batch, const ModelConfig& config, DType kv_type, std::int64_t context,
-                      std::span<const BlockMask> block) {
+void BatchLayout::build(const TokenBatch& batch, const ModelConfig& config, DType kv_type,
+                        std::int64_t context, std::span<const BlockMask> block) {
   check_rows(batch, config, context);
   heads_ = config.heads;
   max_position_ = *std::max_element(batch.positions.begin(), batch.positions.end());
@@ -85,7 +85,7 @@ void BatchPlan::build(const TokenBatch& batch, const ModelConfig& config, DType 
     all.gather_begin.push_back(static_cast<std::int32_t>(gather_.size()));
     all.skipped.resize(sequences_.size());
   } else {
-    plan_block(block, config);
+    lay_out_block(block, config);
   }
 
   costs_.assign(1, 0);
@@ -96,7 +96,7 @@ void BatchPlan::build(const TokenBatch& batch, const ModelConfig& config, DType 
   }
 }
 
-void BatchPlan::add_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequence) {
+void BatchLayout::add_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequence) {
   const std::int64_t base = sequence.kv->base();
   const VisibleSlots prefix{.contiguous = base};
   earlier_.clear();
@@ -108,7 +108,7 @@ void BatchPlan::add_sequence(const TokenBatch& batch, const TokenBatch::Sequence
     const VisibleSlots from = parent == -1 ? prefix : earlier_[static_cast<std::size_t>(parent)];
     earlier_.push_back(see(base + i, from, earlier_gather_, earlier_gather_));
   }
-  Sequence planned{
+  Sequence entry{
       .cache = &sequence.kv->cache(), .first_row = sequence.first_row, .rows = sequence.rows, .base = base};
   for (int row = sequence.first_row; row < sequence.first_row + sequence.rows; ++row) {
     const std::int32_t parent = batch.parents[static_cast<std::size_t>(row)];
@@ -128,19 +128,19 @@ void BatchPlan::add_sequence(const TokenBatch& batch, const TokenBatch::Sequence
         in_batch     ? see(slot, visible_slots_[static_cast<std::size_t>(parent)], gather_, gather_)
         : in_earlier ? see(slot, earlier_[static_cast<std::size_t>(-2 - parent)], earlier_gather_, gather_)
                      : see(slot, prefix, gather_, gather_);
-    planned.gathers = planned.gathers || seen.end > seen.begin;
-    planned.slots = std::max(planned.slots, slot + 1);
+    entry.gathers = entry.gathers || seen.end > seen.begin;
+    entry.slots = std::max(entry.slots, slot + 1);
     visible_slots_.push_back(seen);
     slots_.push_back(slot);
     sequence_of_.push_back(static_cast<int>(sequences_.size()));
   }
-  max_slots_ = std::max(max_slots_, planned.slots);
-  sequences_.push_back(planned);
+  max_slots_ = std::max(max_slots_, entry.slots);
+  sequences_.push_back(entry);
 }
 
-BatchPlan::VisibleSlots BatchPlan::see(std::int64_t slot, const VisibleSlots& parent,
-                                       const std::vector<std::int32_t>& parent_list,
-                                       std::vector<std::int32_t>& list) {
+BatchLayout::VisibleSlots BatchLayout::see(std::int64_t slot, const VisibleSlots& parent,
+                                           const std::vector<std::int32_t>& parent_list,
+                                           std::vector<std::int32_t>& list) {
   if (parent.begin == parent.end && parent.contiguous == slot) {
     return {.contiguous = slot + 1, .begin = list.size(), .end = list.size()};
   }
@@ -151,7 +151,7 @@ BatchPlan::VisibleSlots BatchPlan::see(std::int64_t slot, const VisibleSlots& pa
   return seen;
 }
 
-BatchPlan::VisibleByRow& BatchPlan::clear_visible(std::size_t index) {
+BatchLayout::VisibleByRow& BatchLayout::clear_visible(std::size_t index) {
   if (visible_by_row_.size() <= index) visible_by_row_.resize(index + 1);
   VisibleByRow& visible = visible_by_row_[index];
   visible.contiguous.clear();
@@ -162,7 +162,7 @@ BatchPlan::VisibleByRow& BatchPlan::clear_visible(std::size_t index) {
 }
 
 /// Layers that see the same share a VisibleByRow.
-void BatchPlan::plan_block(std::span<const BlockMask> block, const ModelConfig& config) {
+void BatchLayout::lay_out_block(std::span<const BlockMask> block, const ModelConfig& config) {
   if (std::ssize(block) != config.layers) {
     throw Error("forward: what a block sees was given for {} layers of {}", block.size(), config.layers);
   }
@@ -186,7 +186,7 @@ void BatchPlan::plan_block(std::span<const BlockMask> block, const ModelConfig& 
   for (Sequence& sequence : sequences_) sequence.gathers = true;
 }
 
-void BatchPlan::see_block(const BlockMask& mask, VisibleByRow& out) const {
+void BatchLayout::see_block(const BlockMask& mask, VisibleByRow& out) const {
   out.of = mask;
   for (const Sequence& sequence : sequences_) {
     const auto begin = [&](std::int64_t slot) {
@@ -209,7 +209,7 @@ void BatchPlan::see_block(const BlockMask& mask, VisibleByRow& out) const {
   out.gather_begin.push_back(static_cast<std::int32_t>(out.gather.size()));
 }
 
-AttentionCall BatchPlan::attention_call(const Sequence& sequence, int layer) const {
+AttentionCall BatchLayout::attention_call(const Sequence& sequence, int layer) const {
   const auto first = static_cast<std::size_t>(sequence.first_row);
   const VisibleByRow& visible =
       visible_by_row_[visible_in_.empty() ? 0 : visible_in_[static_cast<std::size_t>(layer)]];
@@ -224,7 +224,7 @@ AttentionCall BatchPlan::attention_call(const Sequence& sequence, int layer) con
   return call;
 }
 
-Range BatchPlan::attention_share(std::size_t index, int rank, int size) const {
+Range BatchLayout::attention_share(std::size_t index, int rank, int size) const {
   const Sequence& sequence = sequences_[index];
   const std::int64_t unit = (costs_[index + 1] - costs_[index]) / sequence.items;
   const auto boundary = [&](int r) {  // first item of rank r's share

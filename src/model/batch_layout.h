@@ -11,9 +11,9 @@ namespace augur {
 
 /// What one forward pass derives from its TokenBatch before it starts: where every row's key and value go and
 /// which slots it sees. Reused from pass to pass, so that steady decoding does not allocate.
-class BatchPlan {
+class BatchLayout {
  public:
-  BatchPlan() { gather_.reserve(kUsualGather); }
+  BatchLayout() { gather_.reserve(kUsualGather); }
 
   struct Sequence {
     const KvCache* cache = nullptr;
@@ -25,7 +25,8 @@ class BatchPlan {
     std::int64_t items = 0;  ///< of attention, per layer
   };
 
-  /// Checks the batch (Error) and plans it. `context`: positions are below it. `block`: see ForwardOptions.
+  /// Checks the batch (Error) and lays it out. `context`: positions are below it. `block`: see
+  /// ForwardOptions.
   void build(const TokenBatch& batch, const ModelConfig& config, DType kv_type, std::int64_t context,
              std::span<const BlockMask> block = {});
 
@@ -64,7 +65,7 @@ class BatchPlan {
     std::vector<std::int64_t> skipped;  ///< [sequences] slots that count as slot 0: nobody sees earlier ones
   };
   void add_sequence(const TokenBatch& batch, const TokenBatch::Sequence& sequence);
-  void plan_block(std::span<const BlockMask> block, const ModelConfig& config);
+  void lay_out_block(std::span<const BlockMask> block, const ModelConfig& config);
   void see_block(const BlockMask& mask, VisibleByRow& out) const;
   VisibleByRow& clear_visible(std::size_t index);
   /// Appends to `list` what a row in `slot` gathers, given what its parent sees (of `parent_list`).

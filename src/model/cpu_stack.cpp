@@ -76,20 +76,20 @@ void CpuStack::ensure_rotations(std::int64_t positions) {
   for (RopeCache& rope : ropes_) rope.ensure(positions);
 }
 
-ForwardPass CpuStack::pass(const BatchPlan& plan, const TokenBatch& batch, const ForwardOptions& options,
+ForwardPass CpuStack::pass(const BatchLayout& layout, const TokenBatch& batch, const ForwardOptions& options,
                            const PackedMatrix* embedding) {
   return {{.config = config_,
            .layers = *layers_,
            .embedding = embedding,
            .kernels = backend_.kernels,
            .ropes = ropes_,
-           .plan = plan,
+           .layout = layout,
            .workspace = workspace_},
           batch,
           options};
 }
 
-void CpuStack::forward(const BatchPlan& plan, const TokenBatch& batch, const ForwardOptions& options,
+void CpuStack::forward(const BatchLayout& layout, const TokenBatch& batch, const ForwardOptions& options,
                        const PackedMatrix* embedding) {
   if (options.inputs != nullptr) {
     for (const InputForm form : input_forms_) {
@@ -98,12 +98,12 @@ void CpuStack::forward(const BatchPlan& plan, const TokenBatch& batch, const For
                     name(form));
     }
   }
-  ensure_rotations(plan.max_position() + 1);
+  ensure_rotations(layout.max_position() + 1);
   workspace_.ensure_forward(batch.rows(), input_forms_,
-                            attention_scratch_bytes(plan.max_slots(), config_.heads / config_.kv_heads,
+                            attention_scratch_bytes(layout.max_slots(), config_.heads / config_.kv_heads,
                                                     config_.head_dim, kv_type_));
   workspace_.woken_experts = 0;
-  const ForwardPass whole = pass(plan, batch, options, embedding);
+  const ForwardPass whole = pass(layout, batch, options, embedding);
   backend_.pool.run([&](Team& team) { whole.run(team); });
   result_rows_ = batch.rows();
 }
@@ -115,11 +115,11 @@ std::span<const float> CpuStack::read_result() {
           static_cast<std::size_t>(result_rows_) * static_cast<std::size_t>(config_.hidden)};
 }
 
-void CpuStack::store(const BatchPlan& plan, const TokenBatch& batch, const float* rows) {
-  ensure_rotations(plan.max_position() + 1);
+void CpuStack::store(const BatchLayout& layout, const TokenBatch& batch, const float* rows) {
+  ensure_rotations(layout.max_position() + 1);
   workspace_.ensure_forward(batch.rows(), input_forms_, 0);
   const ForwardOptions options;
-  const ForwardPass storing = pass(plan, batch, options, nullptr);
+  const ForwardPass storing = pass(layout, batch, options, nullptr);
   backend_.pool.run([&](Team& team) { storing.store(team, rows); });
 }
 

@@ -17,16 +17,16 @@ class CpuStack final : public DeviceStack {
  public:
   CpuStack(Backend& backend, const StackSpec& spec);
 
-  void forward(const BatchPlan& plan, const TokenBatch& batch, const ForwardOptions& options,
+  void forward(const BatchLayout& layout, const TokenBatch& batch, const ForwardOptions& options,
                const PackedMatrix* embedding) override;
-  void store(const BatchPlan& plan, const TokenBatch& batch, const float* rows) override;
+  void store(const BatchLayout& layout, const TokenBatch& batch, const float* rows) override;
   std::span<const float> read_result() override;
   void project(const RowProduct& product, std::span<const std::int32_t> rows) override;
   std::int64_t woken_experts() const override { return workspace_.woken_experts; }
 
  private:
-  /// A pass over the plan's rows; everything named outlives it.
-  ForwardPass pass(const BatchPlan& plan, const TokenBatch& batch, const ForwardOptions& options,
+  /// A pass over the layout's rows; everything named outlives it.
+  ForwardPass pass(const BatchLayout& layout, const TokenBatch& batch, const ForwardOptions& options,
                    const PackedMatrix* embedding);
   void ensure_rotations(std::int64_t positions);
 

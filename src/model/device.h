@@ -84,13 +84,13 @@ class DeviceStack {
  public:
   virtual ~DeviceStack() = default;
 
-  /// The rows of a pass, checked and planned (LayerStack::forward()). Keys and values go to the plan's slots;
-  /// taps to their places, which are the host's memory, as are the rows that the options give. Error for
-  /// options that the device does not have (ForwardOptions::inputs); a profile may stay empty.
-  virtual void forward(const BatchPlan& plan, const TokenBatch& batch, const ForwardOptions& options,
+  /// The rows of a pass, checked and laid out (LayerStack::forward()). Keys and values go to the layout's
+  /// slots; taps to their places, which are the host's memory, as are the rows that the options give. Error
+  /// for options that the device does not have (ForwardOptions::inputs); a profile may stay empty.
+  virtual void forward(const BatchLayout& layout, const TokenBatch& batch, const ForwardOptions& options,
                        const PackedMatrix* embedding) = 0;
   /// LayerStack::store().
-  virtual void store(const BatchPlan& plan, const TokenBatch& batch, const float* rows) = 0;
+  virtual void store(const BatchLayout& layout, const TokenBatch& batch, const float* rows) = 0;
 
   /// The last forward's result [rows, hidden], for the host: a view where it can look into the device's
   /// memory, otherwise a copy, made once a pass. Valid until the next one.

@@ -93,7 +93,7 @@ class ForwardPass::Timer {
 //   sums                     rows   expert_results, router_inputs     residual
 void ForwardPass::run(Team& team) const {
   Timer timer(team, options_.profile);
-  const Range rows = team.split(plan_.rows());
+  const Range rows = team.split(layout_.rows());
   load_rows(rows);
   timer.publish(team, ForwardProfile::Embed, ws_.residual);
   for (int layer = options_.first_layer; layer < last_layer(); ++layer) {
@@ -116,7 +116,7 @@ void ForwardPass::observe(const Team& team, const ProductInput& input) const {
 }
 
 void ForwardPass::store(Team& team, const float* given) const {
-  const int rows = plan_.rows();
+  const int rows = layout_.rows();
   const std::int64_t heads = config_.heads;
   const auto given_row = [&](std::int64_t r) { return given + r * config_.hidden; };
   for (int layer = 0; layer < config_.layers; ++layer) {
@@ -173,7 +173,7 @@ const void* ForwardPass::attention_input(Team& team, int index) const {
   const InputForm form = layer.qkv.input_form();
   if (index == options_.first_layer && options_.attention_input != nullptr) {
     const std::int64_t width = layer.qkv.k();
-    const Range rows = team.split(plan_.rows());
+    const Range rows = team.split(layout_.rows());
     for (std::int64_t r = rows.begin; r < rows.end; ++r) {
       convert_row(options_.attention_input + r * width, width, form, ws_.given_inputs.row(form, r));
     }
@@ -186,7 +186,7 @@ const void* ForwardPass::attention_input(Team& team, int index) const {
                        .width = config_.hidden,
                        .weight = data_of(layer.attention_norm),
                        .eps = config_.norm_eps},
-                      plan_.rows(), [&](std::int64_t r) { return ws_.residual.floats(r); });
+                      layout_.rows(), [&](std::int64_t r) { return ws_.residual.floats(r); });
 }
 
 /// Where this thread finds what attention gave, as the output product reads it.
@@ -196,14 +196,14 @@ const void* ForwardPass::output_input(Team& team, int index) const {
   return prepare_rows(
       team, ws_,
       {.into = ws_.output_inputs, .form = form, .width = std::int64_t{config_.heads} * config_.head_dim},
-      plan_.rows(), [&](std::int64_t r) {
+      layout_.rows(), [&](std::int64_t r) {
         return static_cast<const float*>(ws_.attention_results.row(InputForm::F32, r));
       });
 }
 
 void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
-  const int rows = plan_.rows();
+  const int rows = layout_.rows();
   const bool given = index == options_.first_layer && options_.attention_input != nullptr;
   const void* x = attention_input(team, index);
   const std::int64_t stride = given ? ws_.given_inputs.stride() : ws_.block_inputs.shared.stride();
@@ -229,7 +229,7 @@ void ForwardPass::attention_block(Team& team, int index, Timer& timer) const {
     timer.publish(team, ForwardProfile::Rope, ws_.qkv);
   }
   rotate_and_store(team.split(std::int64_t{config_.heads + config_.kv_heads} * rows), index);
-  timer.publish(team, ForwardProfile::Rope, ws_.qkv, plan_ /* its caches */);
+  timer.publish(team, ForwardProfile::Rope, ws_.qkv, layout_ /* its caches */);
   attend(team, index);
   timer.publish(team, ForwardProfile::Attention, ws_.attention_results);
   multiply_into_residual(team,
@@ -274,7 +274,7 @@ void ForwardPass::multiply_into_residual(Team& team, const BlockEnd& end, Timer&
   multiply(team, product, team.split(product.matrix.panels()));
   if (!held) return timer.publish(team, end.step, ws_.residual);
   timer.publish(team, end.step, ws_.block_results);
-  const Range rows = team.split(plan_.rows());
+  const Range rows = team.split(layout_.rows());
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     float* added = ws_.block_results.floats(r);
     if (!end.norm.empty()) {
@@ -289,7 +289,7 @@ void ForwardPass::mlp_block(Team& team, int index, Timer& timer) const {
   const LayerSpec& spec = config_.layer(index);
   if (spec.experts.count > 0) return expert_block(team, index, timer);
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
-  const int rows = plan_.rows();
+  const int rows = layout_.rows();
   const auto residual = [&](std::int64_t r) { return ws_.residual.floats(r); };
   const void* x = prepare_rows(team, ws_,
                                {.into = ws_.block_inputs,
@@ -342,8 +342,8 @@ void ForwardPass::rotate_and_store(Range items, int index) const {
   const KvCache* cache = nullptr;
   KvLayerView view;
   for (std::int64_t i = items.begin; i < items.end; ++i) {
-    const std::int64_t head = i / plan_.rows();
-    const std::int64_t row = i % plan_.rows();
+    const std::int64_t head = i / layout_.rows();
+    const std::int64_t row = i % layout_.rows();
     float* qkv = ws_.qkv.floats(row);
     if (head < config_.heads) {
       finish(qkv + head * head_dim, layer.q_norm, row);
@@ -352,11 +352,11 @@ void ForwardPass::rotate_and_store(Range items, int index) const {
     const std::int64_t kv_head = head - config_.heads;
     float* key = qkv + (config_.heads + kv_head) * head_dim;
     finish(key, layer.k_norm, row);
-    if (const KvCache& of_row = plan_.cache_of(static_cast<int>(row)); cache != &of_row) {
+    if (const KvCache& of_row = layout_.cache_of(static_cast<int>(row)); cache != &of_row) {
       cache = &of_row;
       view = cache->layer(index);
     }
-    kv_store(view, static_cast<int>(kv_head), plan_.slot(static_cast<int>(row)), key,
+    kv_store(view, static_cast<int>(kv_head), layout_.slot(static_cast<int>(row)), key,
              key + std::int64_t{config_.kv_heads} * head_dim);
   }
 }
@@ -366,11 +366,11 @@ void ForwardPass::attend(const Team& team, int index) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
   const bool bf16 = layer.o.input_form() == InputForm::BF16;
   const InputForm form = bf16 ? InputForm::BF16 : InputForm::F32;
-  for (std::size_t s = 0; s < plan_.sequences().size(); ++s) {
-    const BatchPlan::Sequence& sequence = plan_.sequences()[s];
-    const Range items = plan_.attention_share(s, team.rank(), team.size());
+  for (std::size_t s = 0; s < layout_.sequences().size(); ++s) {
+    const BatchLayout::Sequence& sequence = layout_.sequences()[s];
+    const Range items = layout_.attention_share(s, team.rank(), team.size());
     if (items.size() <= 0) continue;
-    AttentionCall call = plan_.attention_call(sequence, index);
+    AttentionCall call = layout_.attention_call(sequence, index);
     call.scale =
         spec.score_scale > 0 ? spec.score_scale : 1.0f / std::sqrt(static_cast<float>(config_.head_dim));
     call.cap = spec.score_cap;
@@ -402,8 +402,8 @@ void ForwardPass::activate(const RowBuffer& gate_up, const InputRows& activated,
 /// Leaves every row's experts in the workspace, and float32 rows after the norm in `router_inputs`.
 void ForwardPass::route_rows(Team& team, int index, Timer& timer) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
-  const Range rows = team.split(plan_.rows());
-  if (team.rank() == 0) ws_.expert_rows.reset(config_.layer(index).experts, plan_.rows());
+  const Range rows = team.split(layout_.rows());
+  if (team.rank() == 0) ws_.expert_rows.reset(config_.layer(index).experts, layout_.rows());
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     prepare_row(ws_.residual.floats(r), data_of(layer.mlp_norm), config_.norm_eps, config_.hidden,
                 InputForm::F32, ws_.router_inputs.row(InputForm::F32, r));
@@ -412,7 +412,7 @@ void ForwardPass::route_rows(Team& team, int index, Timer& timer) const {
   kernels_.gemm({.weight = &layer.router,
                  .x = ws_.router_inputs.row(InputForm::F32, 0),
                  .x_stride = ws_.router_inputs.stride(),
-                 .rows = plan_.rows(),
+                 .rows = layout_.rows(),
                  .y = ws_.router_scores.floats(0),
                  .y_stride = ws_.router_scores.stride(),
                  .bias = data_of(layer.router_bias)},
@@ -432,7 +432,7 @@ void ForwardPass::route_rows(Team& team, int index, Timer& timer) const {
 /// Of the feed-forward that all rows go through, with the activation. `x`: its rows, from `block_inputs`.
 void ForwardPass::multiply_gate_up(const Team& team, int index, const void* x) const {
   const LayerWeights& layer = layers_[static_cast<std::size_t>(index)];
-  const int rows = plan_.rows();
+  const int rows = layout_.rows();
   const InputForm form = layer.down.input_form();
   const Range panels = team.split(layer.gate_up.panels(), panels_at_once(form));
   multiply(team,
@@ -487,7 +487,7 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
   if (shares) {
     const void* x = prepare_rows(
         team, ws_, {.into = ws_.block_inputs, .form = layer.gate_up.input_form(), .width = config_.hidden},
-        plan_.rows(), router_input);
+        layout_.rows(), router_input);
     multiply_gate_up(team, index, x);
   }
   timer.publish(team, ForwardProfile::GateUp, ws_.expert_down_inputs, ws_.down_inputs);
@@ -498,7 +498,7 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
               .matrix = layer.down,
               .x = ws_.down_inputs.row(layer.down.input_form(), 0),
               .x_stride = ws_.down_inputs.stride(),
-              .rows = plan_.rows(),
+              .rows = layout_.rows(),
               .out = &ws_.expert_results,
               .first_row = routed.places()},
              team.split(layer.down.panels()));
@@ -519,7 +519,7 @@ void ForwardPass::expert_block(Team& team, int index, Timer& timer) const {
              team.split(expert.down.panels()));
   }
   timer.publish(team, ForwardProfile::Down, ws_.expert_results);
-  const Range rows = team.split(plan_.rows());
+  const Range rows = team.split(layout_.rows());
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     const auto row = static_cast<int>(r);
     for (int i = 0; i < spec.experts.active; ++i) {

@@ -28,7 +28,7 @@ class ForwardPass {
     const PackedMatrix* embedding;  ///< null: rows are always given
     const KernelSet& kernels;
     std::span<const RopeCache> ropes;  ///< by kind of layer
-    const BatchPlan& plan;
+    const BatchLayout& layout;
     Workspace& workspace;
   };
   ForwardPass(const Inputs& in, const TokenBatch& batch, const ForwardOptions& options)
@@ -37,7 +37,7 @@ class ForwardPass {
         embedding_(in.embedding),
         kernels_(in.kernels),
         ropes_(in.ropes),
-        plan_(in.plan),
+        layout_(in.layout),
         ws_(in.workspace),
         batch_(batch),
         options_(options) {}
@@ -97,7 +97,7 @@ class ForwardPass {
   const PackedMatrix* embedding_;
   const KernelSet& kernels_;
   std::span<const RopeCache> ropes_;
-  const BatchPlan& plan_;
+  const BatchLayout& layout_;
   Workspace& ws_;
   const TokenBatch& batch_;
   const ForwardOptions& options_;

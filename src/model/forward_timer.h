@@ -11,7 +11,7 @@ namespace augur {
 
 /// Some text of many different tokens: beside their number, what a forward takes depends on the experts that
 /// its tokens choose.
-std::vector<TokenId> some_text(std::int64_t tokens, std::int32_t vocab);
+std::vector<TokenId> some_tokens(std::int64_t tokens, std::int32_t vocab);
 
 /// Times forwards of rows with all their logits, behind a growing text. Each is rolled back, so
 /// that all begin from the same state.
@@ -46,7 +46,7 @@ class ForwardTimer {
   KvCache cache_;
   std::int64_t stride_;
   Buffer<float> logits_;
-  std::vector<TokenId> text_;
+  std::vector<TokenId> tokens_;
   std::vector<TokenId> same_;
   std::vector<std::int32_t> positions_;
   std::vector<std::int32_t> parents_;

@@ -51,17 +51,17 @@ DType written_type(const StoredTensor& tensor, DType type, std::string_view name
   return block_shape(type).elements == 256 && fits(smaller, row) ? smaller : DType::BF16;
 }
 
-void plan_file(const GgufFile& file, DType type, GgufPlan& plan) {
-  for (const auto& [key, value] : file.metadata()) plan.metadata.copy(key, value);
-  plan.raw.reserve(file.tensor_infos().size());
+void lay_out_file(const GgufFile& file, DType type, GgufLayout& layout) {
+  for (const auto& [key, value] : file.metadata()) layout.metadata.copy(key, value);
+  layout.raw.reserve(file.tensor_infos().size());
   for (const GgufTensorInfo& info : file.tensor_infos()) {
-    StoredTensor& tensor = plan.raw.emplace_back(file.tensor(info));
+    StoredTensor& tensor = layout.raw.emplace_back(file.tensor(info));
     const Shape shape = tensor.shape;
     if (shape.size() == 3) tensor.shape = {shape[0] * shape[1], shape[2]};
-    plan.items.push_back({.name = info.name,
-                          .type = written_type(tensor, type, info.name),
-                          .shape = shape,
-                          .tensors = {&tensor}});
+    layout.items.push_back({.name = info.name,
+                            .type = written_type(tensor, type, info.name),
+                            .shape = shape,
+                            .tensors = {&tensor}});
   }
 }
 
@@ -110,26 +110,26 @@ void place_expert(GgufItem& stack, const StoredTensor& tensor, std::int64_t expe
   stack.tensors[static_cast<std::size_t>(expert)] = &tensor;
 }
 
-void plan_folder(const Checkpoint& checkpoint, DType type, GgufPlan& plan) {
+void lay_out_folder(const Checkpoint& checkpoint, DType type, GgufLayout& layout) {
   const ModelConfig config = ModelConfig::from_json(checkpoint.config(), checkpoint.path().string());
-  plan.metadata = gguf_metadata(checkpoint, config);
+  layout.metadata = gguf_metadata(checkpoint, config);
   const GgufArchitecture& architecture = gguf_architecture_of(config);
   const bool interleaves = architecture.interleaved;
   for (auto& [name, values] : gguf_rope_factors(config)) {
     const Shape shape = {std::ssize(values)};
-    plan.items.push_back({.name = name, .shape = shape, .values = std::move(values)});
+    layout.items.push_back({.name = name, .shape = shape, .values = std::move(values)});
   }
   std::map<std::string, std::size_t> stacked;  // items of experts, by name
   for (const auto& entry : checkpoint.weights().tensors()) {
     const auto [of_all, expert] = without_expert(entry.first);
     if (expert) {
       const std::string name = gguf_tensor_name(architecture, of_all);
-      const auto [at, is_new] = stacked.try_emplace(name, plan.items.size());
-      if (is_new) plan.items.push_back(stack_of(config, name, entry.second, type));
-      place_expert(plan.items[at->second], entry.second, *expert);
+      const auto [at, is_new] = stacked.try_emplace(name, layout.items.size());
+      if (is_new) layout.items.push_back(stack_of(config, name, entry.second, type));
+      place_expert(layout.items[at->second], entry.second, *expert);
       continue;
     }
-    const StoredTensor* whole = checkpoint.weights().whole(entry.second.part_of);
+    const StoredTensor* whole = checkpoint.weights().whole(entry.second.slice_of);
     const bool as_whole = whole != nullptr && !gguf_tensor_name(architecture, whole->name).empty();
     if (as_whole && entry.second.bytes.data() != whole->bytes.data())
       continue;  // the first part stands for it
@@ -155,10 +155,10 @@ void plan_folder(const Checkpoint& checkpoint, DType type, GgufPlan& plan) {
       throw Error("{}: tensor {}: {} rows for {} heads of {}", tensor.file, name, rows, item.interleave,
                   config.head_dim);
     }
-    plan.items.push_back(std::move(item));
+    layout.items.push_back(std::move(item));
   }
   for (const auto& [name, index] : stacked) {
-    const std::vector<const StoredTensor*>& experts = plan.items[index].tensors;
+    const std::vector<const StoredTensor*>& experts = layout.items[index].tensors;
     const auto missing = std::find(experts.begin(), experts.end(), nullptr);
     if (missing == experts.end()) continue;
     throw Error("{}: {}: expert {} of {} is missing", checkpoint.path().string(), name,
@@ -167,27 +167,27 @@ void plan_folder(const Checkpoint& checkpoint, DType type, GgufPlan& plan) {
 }
 
 /// Draft heads: their own names, and their configuration as it is.
-void plan_head(const Checkpoint& checkpoint, DType type, GgufPlan& plan) {
-  plan.metadata.set("general.architecture", kHeadArchitecture);
-  plan.metadata.set(kHeadConfigKey, checkpoint.config().dump());
+void lay_out_head(const Checkpoint& checkpoint, DType type, GgufLayout& layout) {
+  layout.metadata.set("general.architecture", kHeadArchitecture);
+  layout.metadata.set(kHeadConfigKey, checkpoint.config().dump());
   for (const auto& [name, tensor] : checkpoint.weights().tensors()) {
-    plan.items.push_back(
+    layout.items.push_back(
         {.name = name, .type = written_type(tensor, type, {}), .shape = tensor.shape, .tensors = {&tensor}});
   }
 }
 
 }  // namespace
 
-GgufPlan plan_gguf(const Checkpoint& checkpoint, DType type) {
-  GgufPlan plan;
+GgufLayout lay_out_gguf(const Checkpoint& checkpoint, DType type) {
+  GgufLayout layout;
   if (checkpoint.is_gguf()) {
-    plan_file(*checkpoint.gguf(), type, plan);
+    lay_out_file(*checkpoint.gguf(), type, layout);
   } else if (checkpoint.weights().find("model.embed_tokens.weight") != nullptr) {
-    plan_folder(checkpoint, type, plan);
+    lay_out_folder(checkpoint, type, layout);
   } else {
-    plan_head(checkpoint, type, plan);
+    lay_out_head(checkpoint, type, layout);
   }
-  return plan;
+  return layout;
 }
 
 namespace {

@@ -32,20 +32,21 @@ struct GgufItem {
 };
 
 /// What a GGUF file is made of. Tensors are the checkpoint's, or `raw`'s: it can be moved, not copied.
-struct GgufPlan {
+struct GgufLayout {
   GgufMetadata metadata;
   /// Of a GGUF file, in its own order of rows; experts, which it has side by side, as one matrix.
   std::vector<StoredTensor> raw;
   std::vector<GgufItem> items;
 
-  GgufPlan() = default;
-  GgufPlan(GgufPlan&&) = default;
-  GgufPlan& operator=(GgufPlan&&) = default;
+  GgufLayout() = default;
+  GgufLayout(GgufLayout&&) = default;
+  GgufLayout& operator=(GgufLayout&&) = default;
 };
 
 /// A model, or a draft head, with its matrices in `type` where that fits (quantize_model.h has the rules).
-/// The checkpoint outlives the plan. Error naming the file and the field or tensor for what GGUF cannot say.
-GgufPlan plan_gguf(const Checkpoint& checkpoint, DType type);
+/// The checkpoint outlives the layout. Error naming the file and the field or tensor for what GGUF cannot
+/// say.
+GgufLayout lay_out_gguf(const Checkpoint& checkpoint, DType type);
 
 /// Gives the matrices what `importance` says of them. Error for another model's.
 void weigh(const ImportanceMatrix& importance, std::vector<GgufItem>& items);

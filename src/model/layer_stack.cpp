@@ -95,15 +95,15 @@ void LayerStack::check_options(const TokenBatch& batch, const ForwardOptions& op
 void LayerStack::forward(const TokenBatch& batch, const ForwardOptions& options,
                          const PackedMatrix* embedding) {
   check_options(batch, options, embedding != nullptr);
-  plan_.build(batch, config_, kv_type_, context_, options.block);
-  stack_->forward(plan_, batch, options, embedding);
+  layout_.build(batch, config_, kv_type_, context_, options.block);
+  stack_->forward(layout_, batch, options, embedding);
   result_rows_ = batch.rows();
 }
 
 void LayerStack::store(const TokenBatch& batch, const float* rows) {
   if (has_entrance_) throw Error("forward: these layers have an entrance of their own");
-  plan_.build(batch, config_, kv_type_, context_);
-  stack_->store(plan_, batch, rows);
+  layout_.build(batch, config_, kv_type_, context_);
+  stack_->store(layout_, batch, rows);
 }
 
 void LayerStack::project_rows(const RowProduct& product, const float* hidden, int count) {

@@ -79,7 +79,7 @@ class LayerStack {
   const bool has_entrance_;  ///< the first attention reads ForwardOptions::attention_input
   const std::unique_ptr<DeviceStack> stack_;
   const std::unique_ptr<DeviceProduct> product_;
-  BatchPlan plan_;
+  BatchLayout layout_;
   std::vector<const float*> rows_;  ///< of project_rows()
   mutable KvCache::Pools pages_;    ///< from the first cache on
   int result_rows_ = 0;

@@ -8,29 +8,29 @@
 
 namespace augur {
 
-void PairedRows::fill(Device& device, const Parts& parts, std::span<const TokenId> tokens,
+void PairedRows::fill(Device& device, const Sources& sources, std::span<const TokenId> tokens,
                       const float* states) {
   for (const TokenId token : tokens) {
-    if (token < 0 || token >= parts.embedding->n()) {
-      throw Error("embed: token {} is outside the vocabulary of {}", token, parts.embedding->n());
+    if (token < 0 || token >= sources.embedding->n()) {
+      throw Error("embed: token {} is outside the vocabulary of {}", token, sources.embedding->n());
     }
   }
-  const std::int64_t width = parts.embedding->k();
+  const std::int64_t width = sources.embedding->k();
   if (rows_.stride() != 2 * width) rows_ = RowBuffer(InputForm::F32, 2 * width, 1);
   rows_.ensure(std::ssize(tokens));
-  state_offset_ = parts.state_first ? 0 : width;
+  state_offset_ = sources.state_first ? 0 : width;
   for_each_row(device.host(), std::ssize(tokens), 2 * width, [&](std::int64_t r) {
-    float* embedding = rows_.floats(r) + (parts.state_first ? width : 0);
+    float* embedding = rows_.floats(r) + (sources.state_first ? width : 0);
     float* state = rows_.floats(r) + state_offset_;
-    device.read_row(*parts.embedding, tokens[static_cast<std::size_t>(r)], embedding);
-    if (!parts.embedding_norm.empty()) {
-      rms_norm(embedding, parts.embedding_norm.data(), parts.eps, width, InputForm::F32, embedding);
+    device.read_row(*sources.embedding, tokens[static_cast<std::size_t>(r)], embedding);
+    if (!sources.embedding_norm.empty()) {
+      rms_norm(embedding, sources.embedding_norm.data(), sources.eps, width, InputForm::F32, embedding);
     }
     const float* given = states + r * width;
-    if (parts.state_norm.empty()) {
+    if (sources.state_norm.empty()) {
       std::copy_n(given, width, state);
     } else {
-      rms_norm(given, parts.state_norm.data(), parts.eps, width, InputForm::F32, state);
+      rms_norm(given, sources.state_norm.data(), sources.eps, width, InputForm::F32, state);
     }
   });
 }

@@ -14,7 +14,7 @@ namespace augur {
 class PairedRows {
  public:
   /// What is referred to outlives the rows.
-  struct Parts {
+  struct Sources {
     const PackedMatrix* embedding = nullptr;  ///< [tokens, width], the device's or the host's
     std::span<const float> embedding_norm;    ///< [width]; empty: none
     std::span<const float> state_norm;        ///< [width]; empty: none
@@ -23,7 +23,7 @@ class PairedRows {
   };
 
   /// Row r from tokens[r] and states [rows, width]. Error for a token that the embedding does not have.
-  void fill(Device& device, const Parts& parts, std::span<const TokenId> tokens, const float* states);
+  void fill(Device& device, const Sources& sources, std::span<const TokenId> tokens, const float* states);
 
   /// Of the last fill(): [rows, 2 * width], without gaps.
   const float* row(std::int64_t r) const { return rows_.floats(r); }

@@ -40,7 +40,7 @@ class Products {
     for (const PackedMatrix* matrix : matrices) {
       if (left <= 0) break;
       const std::int64_t panels = std::min(matrix->panels(), left / matrix->panel_bytes() + 1);
-      parts_.push_back({matrix, panels});
+      read_.push_back({matrix, panels});
       left -= panels * matrix->panel_bytes();
       longest = std::max(longest, row_bytes(matrix->input_form(), activation_stride(matrix->k())));
       most_panels_ = std::max(most_panels_, panels);
@@ -51,47 +51,47 @@ class Products {
 
   std::int64_t bytes() const {
     std::int64_t sum = 0;
-    for (const Part& part : parts_) sum += part.panels * part.matrix->panel_bytes();
+    for (const FirstPanels& some : read_) sum += some.panels * some.matrix->panel_bytes();
     return sum;
   }
   /// Of a pass over all of them, or with many rows over the first.
-  double ms(int rows, const GemmPlan& plan) {
+  double ms(int rows, const GemmTraversal& traversal) {
     const std::int64_t bytes = rows > kFewRows ? kManyRowsBytes : kFewRowsBytes;
     const Stopwatch watch;
     backend_.pool.run([&](Team& team) {
       std::int64_t left = bytes;
-      for (const Part& part : parts_) {
+      for (const FirstPanels& some : read_) {
         if (left <= 0) break;
-        const std::int64_t panels = std::min(part.panels, left / part.matrix->panel_bytes() + 1);
-        left -= panels * part.matrix->panel_bytes();
-        backend_.kernels.product({.weight = part.matrix,
+        const std::int64_t panels = std::min(some.panels, left / some.matrix->panel_bytes() + 1);
+        left -= panels * some.matrix->panel_bytes();
+        backend_.kernels.product({.weight = some.matrix,
                                   .x = x_.data(),
-                                  .x_stride = activation_stride(part.matrix->k()),
+                                  .x_stride = activation_stride(some.matrix->k()),
                                   .rows = rows,
                                   .y = y_.data(),
                                   .y_stride = most_panels_ * PackedMatrix::kPanel},
-                                 split_range(panels, team.rank(), team.size()), plan);
+                                 split_range(panels, team.rank(), team.size()), traversal);
       }
     });
     return watch.ms();
   }
 
  private:
-  struct Part {
+  struct FirstPanels {
     const PackedMatrix* matrix;
     std::int64_t panels;
   };
 
   Backend& backend_;
-  std::vector<Part> parts_;
+  std::vector<FirstPanels> read_;
   std::int64_t most_panels_ = 0;
   Buffer<std::byte> x_;
   Buffer<float> y_;
 };
 
-/// What is compared with GemmPlan's own. One panel after the other is read like a file; with one row, and
-/// weights that take few instructions, processors prefetch that best by themselves.
-constexpr std::array<GemmPlan::Stream, 8> kStreams = {{
+/// What is compared with GemmTraversal's own. One panel after the other is read like a file; with one row,
+/// and weights that take few instructions, processors prefetch that best by themselves.
+constexpr std::array<GemmTraversal::Stream, 8> kStreams = {{
     {.panels = 1, .near_lines = 0, .far_lines = 0},
     {.panels = 1, .near_lines = 24, .far_lines = 160},
     {.panels = 1, .near_lines = 40, .far_lines = 0},
@@ -103,15 +103,16 @@ constexpr std::array<GemmPlan::Stream, 8> kStreams = {{
 }};
 constexpr std::array<int, 2> kBlockKib = {24, 96};
 
-/// Sets a part of the plan to the fastest of some values, the one it has among them.
+/// Sets a part of the traversal to the fastest of some values, the one it has among them.
 template <class T>
-void choose(Products& products, int rows, T GemmPlan::*field, std::span<const T> others, GemmPlan& plan) {
-  std::vector<T> values = {plan.*field};
+void choose(Products& products, int rows, T GemmTraversal::*field, std::span<const T> others,
+            GemmTraversal& traversal) {
+  std::vector<T> values = {traversal.*field};
   values.insert(values.end(), others.begin(), others.end());
   std::vector<double> best(values.size(), std::numeric_limits<double>::max());
   for (int round = 0; round <= kRounds; ++round) {  // the first one warms up
     for (std::size_t i = 0; i < values.size(); ++i) {
-      GemmPlan candidate = plan;
+      GemmTraversal candidate = traversal;
       candidate.*field = values[i];
       const double ms = products.ms(rows, candidate);
       if (round > 0) best[i] = std::min(best[i], ms);
@@ -121,48 +122,49 @@ void choose(Products& products, int rows, T GemmPlan::*field, std::span<const T>
   for (std::size_t i = 1; i < values.size(); ++i) {
     if (best[i] < best[chosen] * (chosen == 0 ? kFaster : 1.0)) chosen = i;
   }
-  plan.*field = values[chosen];
+  traversal.*field = values[chosen];
 }
 
 }  // namespace
 
-std::optional<GemmPlan> forced_plan() {
+std::optional<GemmTraversal> forced_traversal() {
   const char* text = std::getenv(kVariable);
   if (text == nullptr) return std::nullopt;
-  GemmPlan plan;
+  GemmTraversal traversal;
   const char* rest = text;
   bool fine = true;
-  for (const PlanField& field : kPlanFields) {
-    int& value = field.in(plan);
-    if (&field != kPlanFields.data()) fine = fine && *rest++ == ',';
+  for (const TraversalField& field : kTraversalFields) {
+    int& value = field.in(traversal);
+    if (&field != kTraversalFields.data()) fine = fine && *rest++ == ',';
     int length = 0;
     fine = fine && std::sscanf(rest, "%d%n", &value, &length) == 1 && value >= field.least &&
            value <= field.largest;
     rest += length;
   }
   if (!fine || *rest != '\0') {
-    throw Error("{}: '{}': expected {} numbers, as {}", kVariable, text, kPlanFields.size(),
-                to_string(GemmPlan{}));
+    throw Error("{}: '{}': expected {} numbers, as {}", kVariable, text, kTraversalFields.size(),
+                to_string(GemmTraversal{}));
   }
-  return plan;
+  return traversal;
 }
 
-std::string to_string(const GemmPlan& plan) {
-  GemmPlan copy = plan;
+std::string to_string(const GemmTraversal& traversal) {
+  GemmTraversal copy = traversal;
   std::vector<int> numbers;
-  for (const PlanField& field : kPlanFields) numbers.push_back(field.in(copy));
+  for (const TraversalField& field : kTraversalFields) numbers.push_back(field.in(copy));
   return fmt::format("{}", fmt::join(numbers, ","));
 }
 
-std::optional<GemmPlan> fastest_plan(Backend& backend, std::span<const PackedMatrix* const> matrices) {
+std::optional<GemmTraversal> fastest_traversal(Backend& backend,
+                                               std::span<const PackedMatrix* const> matrices) {
   if (backend.kernels.isa == Isa::Portable) return std::nullopt;
   Products products(backend, matrices);
   if (products.bytes() < kLeastBytes) return std::nullopt;
-  GemmPlan plan;
-  choose<GemmPlan::Stream>(products, 1, &GemmPlan::one_row, kStreams, plan);
-  choose<GemmPlan::Stream>(products, kFewRows, &GemmPlan::few_rows, kStreams, plan);
-  choose<int>(products, kManyRows, &GemmPlan::block_kib, kBlockKib, plan);
-  return plan;
+  GemmTraversal traversal;
+  choose<GemmTraversal::Stream>(products, 1, &GemmTraversal::one_row, kStreams, traversal);
+  choose<GemmTraversal::Stream>(products, kFewRows, &GemmTraversal::few_rows, kStreams, traversal);
+  choose<int>(products, kManyRows, &GemmTraversal::block_kib, kBlockKib, traversal);
+  return traversal;
 }
 
 }  // namespace augur

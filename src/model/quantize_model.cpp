@@ -161,19 +161,19 @@ void quantize_model(ThreadPool& pool, const Checkpoint& checkpoint, const std::f
   if (std::find(types.begin(), types.end(), options.type) == types.end()) {
     throw Error("a model cannot be written as {}", name(options.type));
   }
-  GgufPlan plan = plan_gguf(checkpoint, options.type);
-  if (options.importance != nullptr) weigh(*options.importance, plan.items);
-  set_file_type(options.type, plan.metadata);
+  GgufLayout layout = lay_out_gguf(checkpoint, options.type);
+  if (options.importance != nullptr) weigh(*options.importance, layout.items);
+  set_file_type(options.type, layout.metadata);
 
   std::vector<GgufWriter::Entry> entries;
   std::int64_t total = 1;
-  for (const GgufItem& item : plan.items) {
+  for (const GgufItem& item : layout.items) {
     entries.push_back({item.name, item.type, item.shape});
     for (const StoredTensor* tensor : item.tensors) total += rows_of(*tensor) * row_length(*tensor);
   }
-  GgufWriter writer(out, plan.metadata, entries);
+  GgufWriter writer(out, layout.metadata, entries);
   std::int64_t done = 0;
-  for (const GgufItem& item : plan.items) {
+  for (const GgufItem& item : layout.items) {
     write_item(pool, item, writer, [&](std::int64_t elements) {
       done += elements;
       if (options.progress) options.progress(static_cast<double>(done) / static_cast<double>(total));

@@ -16,8 +16,8 @@ constexpr std::int64_t kPanel = PackedMatrix::kPanel;
 constexpr std::int64_t kChunkElements = 1 << 17;
 
 /// Where gate's rows and up's go in their common matrix.
-constexpr Placement kGatePanels{.offset = 0, .block = kPanel, .stride = 2 * kPanel};
-constexpr Placement kUpPanels{.offset = kPanel, .block = kPanel, .stride = 2 * kPanel};
+constexpr RowMap kGatePanels{.offset = 0, .block = kPanel, .stride = 2 * kPanel};
+constexpr RowMap kUpPanels{.offset = kPanel, .block = kPanel, .stride = 2 * kPanel};
 
 std::int64_t round_to_panel(std::int64_t n) {
   return (n + kPanel - 1) / kPanel * kPanel;
@@ -26,9 +26,9 @@ std::int64_t round_to_panel(std::int64_t n) {
 }  // namespace
 
 void WeightPacker::matrix(PackedMatrix& target, const std::string& name, std::int64_t n, std::int64_t k,
-                          const Placement& placement) {
+                          const RowMap& map) {
   RowReader read = source_.open(name, {n, k});
-  jobs_.push_back({&target, std::move(read), stored(name), n, k, placement});
+  jobs_.push_back({&target, std::move(read), stored(name), n, k, map});
 }
 
 std::optional<StoredRows> WeightPacker::stored(const std::string& name) const {
@@ -71,26 +71,26 @@ void WeightPacker::fused(FusedMatrix& target, std::span<const MatrixPiece> piece
     quantized = quantized && types.back() != form_.floats && (last || pieces[i].n % kPanel == 0);
   }
   if (!quantized) std::fill(types.begin(), types.end(), form_.floats);
-  struct Part {
+  struct Run {  // of pieces that have one type
     DType type;
     std::int64_t n = 0;
   };
-  std::vector<Part> parts;
-  std::vector<std::size_t> part_of;
+  std::vector<Run> runs;
+  std::vector<std::size_t> run_of;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (parts.empty() || parts.back().type != types[i]) parts.push_back({types[i]});
-    part_of.push_back(parts.size() - 1);
-    parts.back().n += pieces[i].n;
+    if (runs.empty() || runs.back().type != types[i]) runs.push_back({types[i]});
+    run_of.push_back(runs.size() - 1);
+    runs.back().n += pieces[i].n;
   }
-  target.parts.resize(parts.size());
+  target.matrices.resize(runs.size());
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (i > 0 && part_of[i] != part_of[i - 1]) offset = 0;
-    jobs_.push_back({&target.parts[part_of[i]], std::move(readers[i]), stored(pieces[i].name), pieces[i].n, k,
-                     Placement{.offset = offset}});
+    if (i > 0 && run_of[i] != run_of[i - 1]) offset = 0;
+    jobs_.push_back({&target.matrices[run_of[i]], std::move(readers[i]), stored(pieces[i].name), pieces[i].n,
+                     k, RowMap{.offset = offset}});
     offset += pieces[i].n;
   }
-  for (std::size_t p = 0; p < parts.size(); ++p) allocate(target.parts[p], parts[p].type, parts[p].n, k);
+  for (std::size_t r = 0; r < runs.size(); ++r) allocate(target.matrices[r], runs[r].type, runs[r].n, k);
 }
 
 void WeightPacker::vector(std::vector<float>& target, const std::string& name, std::int64_t n) {
@@ -104,25 +104,18 @@ void WeightPacker::norm(std::vector<float>& target, const std::string& name, std
 }
 
 void WeightPacker::bias(std::vector<float>& target, const std::string& name, std::int64_t n,
-                        const Placement& placement) {
+                        const RowMap& map) {
   std::vector<float> values(static_cast<std::size_t>(n));
   source_.open(name, {n})(0, 1, values.data());
-  const std::int64_t block = placement.block > 0 ? placement.block : n;
   for (std::int64_t i = 0; i < n; ++i) {
-    const auto row = placement.offset + i / block * placement.stride + i % block;
-    target.at(static_cast<std::size_t>(row)) = values[static_cast<std::size_t>(i)];
+    target.at(static_cast<std::size_t>(map.row(i, n))) = values[static_cast<std::size_t>(i)];
   }
-}
-
-std::int64_t WeightPacker::row_of(const Job& job, std::int64_t i) {
-  const std::int64_t block = job.placement.block > 0 ? job.placement.block : job.rows;
-  return job.placement.offset + i / block * job.placement.stride + i % block;
 }
 
 void WeightPacker::pack_stored(const Job& job, std::int64_t first, std::int64_t count) {
   std::vector<std::byte> scratch;
   for (std::int64_t i = first; i < first + count; ++i) {
-    job.target->set_stored_rows(row_of(job, i), job.stored->row(i, scratch));
+    job.target->set_stored_rows(job.row(i), job.stored->row(i, scratch));
   }
 }
 
@@ -130,10 +123,10 @@ void WeightPacker::pack(const Job& job, std::int64_t first, std::int64_t count, 
   if (job.stored && job.target->type() == job.stored->type) return pack_stored(job, first, count);
   scratch.resize(std::max(scratch.size(), static_cast<std::size_t>(count * job.k)));
   job.read(first, count, scratch.data());
-  const std::int64_t block = job.placement.block > 0 ? job.placement.block : job.rows;
+  const std::int64_t block = job.map.block_of(job.rows);
   for (std::int64_t i = first; i < first + count;) {  // runs of rows that stay together
     const std::int64_t run = std::min(block - i % block, first + count - i);
-    job.target->set_rows(row_of(job, i),
+    job.target->set_rows(job.row(i),
                          {scratch.data() + (i - first) * job.k, static_cast<std::size_t>(run * job.k)});
     i += run;
   }

@@ -16,10 +16,17 @@ namespace augur {
 
 /// Where the rows of a stored matrix go: row i to row offset + i / block * stride + i % block of the packed
 /// one.
-struct Placement {
+struct RowMap {
   std::int64_t offset = 0;
   std::int64_t block = 0;  ///< 0: all rows are one block
   std::int64_t stride = 0;
+
+  /// Rows of a block, where `n` are mapped.
+  std::int64_t block_of(std::int64_t n) const { return block > 0 ? block : n; }
+  /// Where the i-th of `n` goes.
+  std::int64_t row(std::int64_t i, std::int64_t n) const {
+    return offset + i / block_of(n) * stride + i % block_of(n);
+  }
 };
 
 /// A stored matrix [n, k] that is to be part of a larger one.
@@ -35,19 +42,18 @@ class WeightPacker {
  public:
   WeightPacker(WeightForm form, WeightSource& source) : form_(form), source_(source) {}
 
-  /// A stored matrix [n, k], or the part of `target` that `placement` says.
+  /// A stored matrix [n, k], into the rows of `target` that `map` says.
   void matrix(PackedMatrix& target, const std::string& name, std::int64_t n, std::int64_t k,
-              const Placement& placement = {});
+              const RowMap& map = {});
   /// A vector, read at once.
   void vector(std::vector<float>& target, const std::string& name, std::int64_t n);
   /// The weights of a norm, likewise.
   void norm(std::vector<float>& target, const std::string& name, std::int64_t n, float offset);
-  /// A bias, placed as the rows of its matrix are; `target` has its size already.
-  void bias(std::vector<float>& target, const std::string& name, std::int64_t n,
-            const Placement& placement = {});
+  /// A bias, mapped as the rows of its matrix are; `target` has its size already.
+  void bias(std::vector<float>& target, const std::string& name, std::int64_t n, const RowMap& map = {});
 
   /// Makes `target` what all that was asked for it goes into, in memory beside this packer's other matrices:
-  /// of the type that all its parts keep or are quantised to, where that is one, otherwise of the form's
+  /// of the type that all of it keeps or is quantised to, where that is one, otherwise of the form's
   /// floats.
   void reserve(PackedMatrix& target, std::int64_t n, std::int64_t k);
   /// A whole matrix in float32, whatever the form; takes care of the memory, too.
@@ -70,15 +76,15 @@ class WeightPacker {
     std::optional<StoredRows> stored;  ///< where the target may take it as it is
     std::int64_t rows;
     std::int64_t k;
-    Placement placement;
+    RowMap map;
+
+    std::int64_t row(std::int64_t i) const { return map.row(i, rows); }
   };
   /// A matrix that keeps its stored values.
   std::optional<StoredRows> stored(const std::string& name) const;
   void allocate(PackedMatrix& target, DType type, std::int64_t n, std::int64_t k);
   static void pack(const Job& job, std::int64_t first, std::int64_t count, std::vector<float>& scratch);
   static void pack_stored(const Job& job, std::int64_t first, std::int64_t count);
-  /// Where a row of the stored matrix goes.
-  static std::int64_t row_of(const Job& job, std::int64_t i);
 
   WeightForm form_;
   WeightArena arena_;

@@ -16,10 +16,10 @@ namespace {
 void refine_eight_bits(ModelWeights& weights) {
   const auto eight = [](const PackedMatrix& m) { return m.type() == DType::Q8_0; };
   for (const LayerWeights& layer : weights.layers) {
-    if (!std::all_of(layer.qkv.parts.begin(), layer.qkv.parts.end(), eight)) return;
+    if (!std::all_of(layer.qkv.matrices.begin(), layer.qkv.matrices.end(), eight)) return;
   }
   for (LayerWeights& layer : weights.layers) {
-    for (PackedMatrix& part : layer.qkv.parts) part.take_fine_rows();
+    for (PackedMatrix& matrix : layer.qkv.matrices) matrix.take_fine_rows();
   }
   PackedMatrix& head = weights.tied ? weights.embedding : weights.head;
   if (eight(head)) head.take_fine_rows();

@@ -50,7 +50,7 @@ struct LayerWeights {
 /// `Layer`: LayerWeights, const or not.
 template <class Layer, class Visit>
 void for_each_matrix(Layer& layer, const LayerSpec& spec, const Visit& visit) {
-  for (auto& part : layer.qkv.parts) visit(part, 1.0);
+  for (auto& matrix : layer.qkv.matrices) visit(matrix, 1.0);
   visit(layer.o, 1.0);
   if (layer.experts.empty()) {
     visit(layer.gate_up, 1.0);

@@ -17,21 +17,21 @@ class AutoModel final : public PolicyModel {
   SequencePolicies make_all(std::span<const DrafterIdentity> drafters) override {
     SequencePolicies policies;
     if (drafters.empty()) return policies;
-    auto text = std::make_unique<AutoText>();
+    auto sequence = std::make_unique<AutoSequence>();
     for (const DrafterIdentity& drafter : drafters) {
-      text->drafters.emplace_back(chooser_->belief(drafter.name));
+      sequence->drafters.emplace_back(chooser_->belief(drafter.name));
     }
     policies.by_drafter.resize(drafters.size());
     policies.steering.controller = chooser_;
-    policies.steering.text = std::move(text);
+    policies.steering.sequence = std::move(sequence);
     return policies;
   }
 
   TreeBounds bounds() const override {
     const std::string_view key = "policy";
-    return {.nodes = {AutoText::kMostNodes / 2, key},
-            .expanded = {AutoText::kMostNodes / 2, key},
-            .batch = AutoText::kMostNodes};
+    return {.nodes = {AutoSequence::kMostNodes / 2, key},
+            .expanded = {AutoSequence::kMostNodes / 2, key},
+            .batch = AutoSequence::kMostNodes};
   }
   bool needs_costs() const override { return true; }
   bool lookups_first() const override { return true; }

@@ -33,23 +33,27 @@ double meta_path_entropy(const DraftTree& tree, std::span<const std::int32_t> fr
 }  // namespace
 
 HeteroPolicy::HeteroPolicy(std::shared_ptr<const HeteroBins> bins, const Options& options)
-    : bins_(std::move(bins)), options_(options), eagle2_(options.shape), plans_(make_plans(*bins_, options)) {
+    : bins_(std::move(bins)),
+      options_(options),
+      eagle2_(options.shape),
+      shapes_(make_shapes(*bins_, options)) {
   frontier_.reserve(static_cast<std::size_t>(options.shape.top_k));
 }
 
-std::vector<HeteroPolicy::Plan> HeteroPolicy::make_plans(const HeteroBins& bins, const Options& options) {
+std::vector<HeteroPolicy::BinShape> HeteroPolicy::make_shapes(const HeteroBins& bins,
+                                                              const Options& options) {
   const int base = options.shape.levels;
   const int alpha = options.alpha > 0 ? options.alpha : bins.sure > 0 ? bins.sure : (base + 1) / 2;
-  std::vector<Plan> plans(static_cast<std::size_t>(bins.count()), {base, options.shape.size});
-  for (std::size_t i = 0; i < std::min(plans.size(), options.gamma.size()); ++i) {
+  std::vector<BinShape> shapes(static_cast<std::size_t>(bins.count()), {base, options.shape.size});
+  for (std::size_t i = 0; i < std::min(shapes.size(), options.gamma.size()); ++i) {
     const int more = std::max(0, alpha - static_cast<int>(i));
-    if (options.extend) plans[i].levels += more;
+    if (options.extend) shapes[i].levels += more;
     if (options.prune) {
-      plans[i].size =
+      shapes[i].size =
           std::max(2, static_cast<int>(std::lround(options.gamma[i] * options.shape.size)) + more);
     }
   }
-  return plans;
+  return shapes;
 }
 
 void HeteroPolicy::begin(const RoundInfo& round) {
@@ -64,9 +68,9 @@ void HeteroPolicy::classify(const DraftTree& tree) {
   const double phi = meta_path_entropy(tree, frontier_);
   if (std::isnan(phi)) return;
   classified_ = true;
-  if (!options_.plans) plans_ = make_plans(*bins_, options_);
-  const Plan& plan = plans_[static_cast<std::size_t>(bins_->bin(phi))];
-  eagle2_.adjust(plan.levels, plan.size);
+  if (!options_.keep_shapes) shapes_ = make_shapes(*bins_, options_);
+  const BinShape& shape = shapes_[static_cast<std::size_t>(bins_->bin(phi))];
+  eagle2_.adjust(shape.levels, shape.size);
 }
 
 void HeteroPolicy::next_frontier(const DraftTree& tree, std::vector<std::int32_t>& out) {
@@ -99,12 +103,12 @@ class HeteroModel final : public PolicyModel {
   std::string warning() const override { return warning_; }
 
  private:
-  /// The largest plan in both directions.
+  /// The largest shape in both directions.
   Eagle2Policy::Options most() const {
     Eagle2Policy::Options most{.top_k = options_.shape.top_k, .levels = 0, .size = 0};
-    for (const auto& plan : HeteroPolicy::make_plans(*bins_, options_)) {
-      most.levels = std::max(most.levels, plan.levels);
-      most.size = std::max(most.size, plan.size);
+    for (const auto& shape : HeteroPolicy::make_shapes(*bins_, options_)) {
+      most.levels = std::max(most.levels, shape.levels);
+      most.size = std::max(most.size, shape.size);
     }
     return most;
   }
@@ -134,7 +138,7 @@ std::unique_ptr<PolicyModel> load_hetero_policy(const PolicySource& source) {
       a.text("alpha") == "half" ? (options.shape.levels + 1) / 2 : a.integer("alpha", 0, 0, kMost);
   options.extend = a.flag("ded", true);
   options.prune = a.flag("tnp", true);
-  options.plans = a.flag("dca", true);
+  options.keep_shapes = a.flag("dca", true);
   for (std::size_t i = 0; i < options.gamma.size(); ++i) {
     options.gamma[i] = a.number("gamma" + std::to_string(i + 1), options.gamma[i], 0.0, 1.0);
   }

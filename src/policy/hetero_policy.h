@@ -22,7 +22,7 @@ class HeteroPolicy final : public TreePolicy {
     std::vector<double> gamma{0.3, 0.6, 1.0};  ///< of the lowest bins; those beyond are left alone
     bool extend = true;                        ///< dynamic extended drafting
     bool prune = true;                         ///< top-N pruning
-    bool plans = true;                         ///< plans are made once, not for every round
+    bool keep_shapes = true;                   ///< bins' shapes are made once, not for every round
   };
   HeteroPolicy(std::shared_ptr<const HeteroBins> bins, const Options& options);
 
@@ -34,20 +34,20 @@ class HeteroPolicy final : public TreePolicy {
   double classify_ms() const override { return classify_ms_; }
 
   /// What a bin's rounds look like.
-  struct Plan {
+  struct BinShape {
     int levels = 0;
     int size = 0;  ///< nodes verified, the root included
   };
-  static std::vector<Plan> make_plans(const HeteroBins& bins, const Options& options);
+  static std::vector<BinShape> make_shapes(const HeteroBins& bins, const Options& options);
 
  private:
-  /// Finds the draft's bin and takes its plan.
+  /// Finds the draft's bin and takes its shape.
   void classify(const DraftTree& tree);
 
   std::shared_ptr<const HeteroBins> bins_;
   Options options_;
   Eagle2Policy eagle2_;
-  std::vector<Plan> plans_;  ///< by bin
+  std::vector<BinShape> shapes_;  ///< by bin
   std::vector<std::int32_t> frontier_;
   int level_ = 0;
   bool classified_ = false;  ///< this round's draft has been

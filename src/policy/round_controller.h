@@ -10,14 +10,14 @@
 namespace augur {
 
 /// What a controller keeps of one sequence from round to round. Made with the sequence's policies.
-class ControlledText {
+class ControlledSequence {
  public:
-  virtual ~ControlledText() = default;
+  virtual ~ControlledSequence() = default;
 };
 
 /// One sequence of a batch, as its controller sees it in a round.
 struct RoundMember {
-  ControlledText* text = nullptr;
+  ControlledSequence* sequence = nullptr;
   RoundInfo info;                    ///< holds no drafter
   std::vector<RoundInfo> drafters;   ///< the same with each of the sequence's drafters
   bool sampled = false;              ///< drafters with a law draw their candidates (ProposalLaw)

@@ -210,8 +210,8 @@ void check_tokens(std::span<const TokenId> tokens, std::int32_t vocab, const std
   }
 }
 
-/// A file's parts, whose sizes and hash are right.
-struct Parts {
+/// What lies in a file whose sizes and hash are right.
+struct Content {
   std::string_view header;
   Bytes body;
 };
@@ -222,7 +222,7 @@ std::string described(std::uint64_t law) {
   return word.empty() ? fmt::format("law {}", law) : fmt::format("law {} ({})", law, word);
 }
 
-Parts open_parts(const MappedFile& file, int expected_law, std::int64_t most_bytes) {
+Content open_content(const MappedFile& file, int expected_law, std::int64_t most_bytes) {
   const Bytes bytes = file.bytes();
   const auto size = std::ssize(bytes);
   if (size < kHeadBytes || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
@@ -260,12 +260,12 @@ std::int64_t write_kept_text(const std::filesystem::path& path, const KeptTextFo
                              const KeptText& text) {
   Body body;
   body.add(std::as_bytes(std::span(text.tokens)));
-  body.add(text.text.target);
+  body.add(text.entry.target);
   nlohmann::ordered_json drafters = nlohmann::ordered_json::array();
-  for (const EngineAccess::TextKeeper& keeper : form.drafters) {
-    const PrefixCache::Drafted* const drafted = text.text.drafted_by(keeper.group);
+  for (const EngineAccess::RowKeeper& keeper : form.drafters) {
+    const PrefixCache::Drafted* const drafted = text.entry.drafted_by(keeper.group);
     if (drafted == nullptr) continue;
-    const TextRows::Kept& rows = drafted->rows;
+    const SequenceRows::Kept& rows = drafted->rows;
     const std::int64_t begin = body.size();
     body.add(rows.cache);
     body.add(std::as_bytes(std::span(rows.tokens)));
@@ -300,8 +300,8 @@ KeptText read_kept_text(const std::filesystem::path& path, const KeptTextForm& f
                         std::int64_t most_bytes) {
   const MappedFile file(path);
   const std::string& name = file.path();
-  const Parts parts = open_parts(file, form.law, most_bytes);
-  const nlohmann::json header = parse_json(parts.header, name);
+  const Content content = open_content(file, form.law, most_bytes);
+  const nlohmann::json header = parse_json(content.header, name);
   if (!header.is_object()) throw Error("{}: its header is to be an object", name);
   const std::string fingerprint = JsonFields(header, name).find_string("fingerprint").value_or("");
   if (fingerprint != form.fingerprint) {
@@ -314,19 +314,19 @@ KeptText read_kept_text(const std::filesystem::path& path, const KeptTextForm& f
   std::int64_t expected =
       tokens * static_cast<std::int64_t>(sizeof(TokenId)) + cache_bytes(form.target, tokens);
   for (const DrafterEntry& entry : entries) expected += entry.bytes;
-  if (expected != std::ssize(parts.body)) {
-    throw Error("{}: {} bytes behind the header: expected {}", name, parts.body.size(), expected);
+  if (expected != std::ssize(content.body)) {
+    throw Error("{}: {} bytes behind the header: expected {}", name, content.body.size(), expected);
   }
-  BodyReader body(parts.body);
+  BodyReader body(content.body);
   KeptText to{.tokens = body.take_values<TokenId>(tokens),
-              .text = {.target = form.target, .drafters = {}},
+              .entry = {.target = form.target, .drafters = {}},
               .bytes = std::ssize(file.bytes())};
   check_tokens(to.tokens, form.vocab, name);
-  to.text.target = body.take_cache(form.target, tokens);
+  to.entry.target = body.take_cache(form.target, tokens);
   for (const DrafterEntry& entry : entries) {
     const auto keeper =
-        std::find_if(form.drafters.begin(), form.drafters.end(), [&](const EngineAccess::TextKeeper& k) {
-          return k.identity == entry.identity && to.text.drafted_by(k.group) == nullptr;
+        std::find_if(form.drafters.begin(), form.drafters.end(), [&](const EngineAccess::RowKeeper& k) {
+          return k.identity == entry.identity && to.entry.drafted_by(k.group) == nullptr;
         });
     if (keeper == form.drafters.end()) {
       body.take(entry.bytes);
@@ -341,7 +341,7 @@ KeptText read_kept_text(const std::filesystem::path& path, const KeptTextForm& f
     std::vector<TokenId> waiting = body.take_values<TokenId>(entry.waiting);
     check_tokens(waiting, form.vocab, name);
     SharedRows features = body.take_rows(entry.waiting, entry.width);
-    to.text.drafters.push_back(
+    to.entry.drafters.push_back(
         {.group = keeper->group,
          .rows = {.cache = std::move(cache), .tokens = std::move(waiting), .features = std::move(features)}});
   }

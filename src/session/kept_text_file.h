@@ -16,13 +16,13 @@ struct KeptTextForm {
   int law = 0;              ///< ModelInfo::law
   std::int32_t vocab = 0;
   KvCache target;  ///< an empty cache of the model
-  std::vector<EngineAccess::TextKeeper> drafters;
+  std::vector<EngineAccess::RowKeeper> drafters;
 };
 
 struct KeptText {
   std::vector<TokenId> tokens;
-  PrefixCache::Text text;  ///< of as many tokens
-  std::int64_t bytes = 0;  ///< of the file
+  PrefixCache::Entry entry;  ///< of as many tokens
+  std::int64_t bytes = 0;    ///< of the file
 };
 
 // A file is: "AUGURTXT"; format, the law's number (KeptTextForm), bytes of the header, of the body,

@@ -79,15 +79,15 @@ std::int64_t KvBudget::whole(const Sequence& sequence) {
 }
 
 bool KvBudget::make_room(std::int64_t bytes) {
-  while (in_use() + bytes > bytes_now_ && kept_.texts() > 0) kept_.drop_oldest();
+  while (in_use() + bytes > bytes_now_ && kept_.entries() > 0) kept_.drop_oldest();
   while (in_use() + bytes > bytes_now_ && drafters_.drop_learnt()) {
   }
   return in_use() + bytes <= bytes_now_;
 }
 
 bool KvBudget::drop_kept() {
-  bool dropped = kept_.texts() > 0;
-  while (kept_.texts() > 0) kept_.drop_oldest();
+  bool dropped = kept_.entries() > 0;
+  while (kept_.entries() > 0) kept_.drop_oldest();
   while (drafters_.drop_learnt()) dropped = true;
   return dropped;
 }

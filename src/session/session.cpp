@@ -98,7 +98,7 @@ class Session::Impl {
               .law = engine.info().law,
               .vocab = engine.info().vocab,
               .target = EngineAccess::model(engine).make_cache(),
-              .drafters = EngineAccess::text_keepers(engine)},
+              .drafters = EngineAccess::row_keepers(engine)},
         compilers_(options_.compilers) {
     if (const std::int64_t least = KvBudget::least(form_.target); options_.memory < least) {
       const auto mib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
@@ -290,7 +290,7 @@ class Session::Impl {
                        owner = name_of(owner)](const auto& hand_on) -> Told {
       const Watch watch;
       const PrefixCache::Hit found = kept_.longest(owner, tokens);
-      if (found.text == nullptr) return TextFile{.error = "nothing is kept of this text"};
+      if (found.entry == nullptr) return TextFile{.error = "nothing is kept of this text"};
       auto text = std::make_shared<KeptText>(beginning(tokens, found));
       files_.add(told(hand_on, [this, watch, text, path](const auto&) -> Told {
         return watch.file([&](TextFile& file) {
@@ -307,7 +307,7 @@ class Session::Impl {
     const auto load_file = [this, path = std::move(path),
                             owner = name_of(owner)](const auto& hand_on) -> Told {
       const Watch watch;
-      auto text = std::make_shared<KeptText>(KeptText{.tokens = {}, .text = {.target = form_.target}});
+      auto text = std::make_shared<KeptText>(KeptText{.tokens = {}, .entry = {.target = form_.target}});
       TextFile file = watch.file([&](TextFile& read) {
         if (options_.cache_bytes == 0) throw Error("{}: this server keeps no texts", path);
         *text = read_kept_text(path, form_, options_.cache_bytes);
@@ -315,7 +315,7 @@ class Session::Impl {
         read.bytes = text->bytes;
       });
       post(told(hand_on, [this, text, file, owner](const auto&) -> Told {
-        if (file.error.empty()) kept_.keep(owner, text->tokens, std::move(text->text));
+        if (file.error.empty()) kept_.keep(owner, text->tokens, std::move(text->entry));
         note_load();
         return file;
       }));
@@ -387,12 +387,12 @@ class Session::Impl {
   /// What a kept text knows of the tokens that it has in common with others.
   static KeptText beginning(std::span<const TokenId> tokens, const PrefixCache::Hit& found) {
     const auto count = static_cast<std::size_t>(found.tokens);
-    KeptText text{.tokens = {tokens.begin(), tokens.begin() + found.tokens}, .text = *found.text};
-    text.text.target.truncate(found.tokens);
-    std::erase_if(text.text.drafters,
+    KeptText text{.tokens = {tokens.begin(), tokens.begin() + found.tokens}, .entry = *found.entry};
+    text.entry.target.truncate(found.tokens);
+    std::erase_if(text.entry.drafters,
                   [&](const PrefixCache::Drafted& drafted) { return !drafted.rows.holds(found.tokens); });
-    for (PrefixCache::Drafted& drafted : text.text.drafters) {
-      TextRows::Kept& rows = drafted.rows;
+    for (PrefixCache::Drafted& drafted : text.entry.drafters) {
+      SequenceRows::Kept& rows = drafted.rows;
       const std::size_t in_cache = std::min(count, static_cast<std::size_t>(rows.cache.length()));
       const std::size_t waiting = std::min(count - in_cache, rows.tokens.size());
       rows.features.truncate(static_cast<std::int64_t>(waiting));
@@ -654,7 +654,7 @@ class Session::Impl {
         s->options.on_warnings(s->grammar->warnings());
       }
       budget_.count(generation->sequence());
-      generation->sequence().limit_text(budget_.most_tokens(generation->sequence()));
+      generation->sequence().limit_length(budget_.most_tokens(generation->sequence()));
       batch_.add(std::move(generation), done, s->turn.number);
       started(*s);
     } catch (const Error&) {

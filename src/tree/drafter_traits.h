@@ -4,8 +4,8 @@
 
 namespace augur {
 
-/// Rows of a text that a drafter runs at once where many wait.
-inline constexpr int kTextChunk = 256;
+/// Rows of a sequence that a drafter runs at once where many wait.
+inline constexpr int kSequenceChunk = 256;
 
 /// What policies may count on about the drafter they steer.
 struct DrafterTraits {
@@ -17,12 +17,12 @@ struct DrafterTraits {
   bool has_probabilities = true;
   /// It foretells acceptance apart from its probabilities, and stops by TreePolicy::least_confidence().
   bool has_confidence = false;
-  /// What it knows grows with the text, or with texts before it: that it had nothing to say, or nothing
+  /// What it knows grows with the sequence, or with those before it: that it had nothing to say, or nothing
   /// right, says little about later.
   bool learns = false;
-  /// Texts leave something with its DrafterModel that later ones of the same owner draft from, so that two
-  /// runs of one text may draft differently. DrafterModel::forget_learnt() drops it.
-  bool learns_across_texts = false;
+  /// Sequences leave something with its DrafterModel that later ones of the same owner draft from, so that
+  /// two runs of one request may draft differently. DrafterModel::forget_learnt() drops it.
+  bool learns_across_sequences = false;
   int max_depth = std::numeric_limits<int>::max();  ///< levels that it can draft at all
 
   /// It knows one branch at a time, so that all it can draft is a chain.

@@ -48,7 +48,7 @@ class ForgetfulDrafters : public testing::TestWithParam<DrafterCase> {
 
 TEST_P(ForgetfulDrafters, DraftAgainAsTheFirstTime) {
   check();
-  EXPECT_EQ(learns_, target_.make()->traits().learns_across_texts) << "which it says of itself";
+  EXPECT_EQ(learns_, target_.make()->traits().learns_across_sequences) << "which it says of itself";
 }
 
 /// A list that follows the text is the one thing that drafters with a projection learn.

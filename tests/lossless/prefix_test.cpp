@@ -54,7 +54,7 @@ class LosslessPrefixes : public testing::TestWithParam<DrafterCase> {
             .statistics = s->statistics()};
   }
   /// Of earlier outputs these drafters learn, whatever the cache does.
-  bool learns() { return tiny_.make()->traits().learns_across_texts; }
+  bool learns() { return tiny_.make()->traits().learns_across_sequences; }
 
   TinyTarget tiny_{GetParam()};
   bool speculative_ = true;

@@ -20,12 +20,12 @@ inline double candidate_share(int rank, double right) {
 
 /// A text that a target without a model writes: its tokens are drawn when they are first asked for, whoever
 /// asks. The drafter's likeliest candidate is token 1, the others follow; 0 is none of them.
-class DrawnText {
+class DrawnSequence {
  public:
   static constexpr int kCandidates = 12;  ///< of a place, at most
 
-  explicit DrawnText(std::uint64_t seed) : random_(seed) {}
-  virtual ~DrawnText() = default;
+  explicit DrawnSequence(std::uint64_t seed) : random_(seed) {}
+  virtual ~DrawnSequence() = default;
 
   /// The token that is right, counted from the first that is written.
   TokenId at(std::size_t place) {
@@ -73,7 +73,7 @@ class ClockedRound {
     began_ms_ = clock_.now_ms();
     texts_.assign(texts.begin(), texts.end());
     drafts_.clear();
-    for (DrawnText* text : texts_) {
+    for (DrawnSequence* text : texts_) {
       text->draft.tokens = {&text->root, 1};
       drafts_.push_back(&text->draft);
     }
@@ -103,7 +103,7 @@ class ClockedRound {
     const auto texts = static_cast<double>(texts_.size());
     const int tree_rows = rows();
     std::vector<StepTrace> traces;
-    for (DrawnText* text : texts_) {
+    for (DrawnSequence* text : texts_) {
       const DraftTree& tree = text->draft.tree;
       text->path.assign(1, DraftTree::kRoot);
       TokenId next = text->at(text->place());
@@ -130,7 +130,7 @@ class ClockedRound {
  private:
   HandClock clock_;
   Round round_;
-  std::vector<DrawnText*> texts_;
+  std::vector<DrawnSequence*> texts_;
   std::vector<SequenceDraft*> drafts_;
   double began_ms_ = 0;
   double draft_ms_ = 0;

@@ -103,11 +103,11 @@ SlowStack::SlowStack(const SlowDevice& device, const StackSpec& spec)
   }
 }
 
-void SlowStack::forward(const BatchPlan& plan, const TokenBatch& batch, const ForwardOptions& options,
+void SlowStack::forward(const BatchLayout& layout, const TokenBatch& batch, const ForwardOptions& options,
                         const PackedMatrix* embedding) {
   if (options.inputs != nullptr) throw Error("forward: the slow device shows nobody what its products read");
-  for (RopeCache& rope : ropes_) rope.ensure(plan.max_position() + 1);
-  const Pass pass{plan, batch, options};
+  for (RopeCache& rope : ropes_) rope.ensure(layout.max_position() + 1);
+  const Pass pass{layout, batch, options};
   woken_experts_ = 0;
   read_.clear();
   enter(pass, embedding);
@@ -161,13 +161,13 @@ SlowRows SlowStack::multiply_qkv(int index, const SlowRows& x) const {
   const LayerWeights& weights = layer(index);
   SlowRows out(x.count, weights.qkv.panels() * kPanel);
   std::int64_t column = 0;
-  for (const PackedMatrix& part : weights.qkv.parts) {
-    const std::int64_t width = part.panels() * kPanel;
+  for (const PackedMatrix& matrix : weights.qkv.matrices) {
+    const std::int64_t width = matrix.panels() * kPanel;
     std::vector<float> bias;
     if (!weights.qkv_bias.empty()) {
       bias.assign(weights.qkv_bias.begin() + column, weights.qkv_bias.begin() + column + width);
     }
-    const SlowRows columns = multiply(part, x, bias);
+    const SlowRows columns = multiply(matrix, x, bias);
     for (std::int64_t r = 0; r < x.count; ++r) std::copy_n(columns.row(r), width, out.row(r) + column);
     column += width;
   }
@@ -203,12 +203,12 @@ void SlowStack::rotate_and_store(const Pass& pass, int index, SlowRows& qkv) {
       rms_norm(q + queries, weights.k_norm.data(), config_.norm_eps, keys, InputForm::F32, q + queries);
     }
     const auto row = static_cast<int>(r);
-    const KvLayerView view = device_.far_memory().follow(pass.plan.cache_of(row).layer(index), table_);
+    const KvLayerView view = device_.far_memory().follow(pass.layout.cache_of(row).layer(index), table_);
     for (std::int64_t h = 0; h < config_.heads; ++h) finish(q + h * head_dim, weights.q_norm, r);
     for (int h = 0; h < config_.kv_heads; ++h) {
       float* const key = q + queries + h * head_dim;
       finish(key, weights.k_norm, r);
-      kv_store(view, h, pass.plan.slot(row), key, key + keys);
+      kv_store(view, h, pass.layout.slot(row), key, key + keys);
     }
   }
 }
@@ -216,8 +216,8 @@ void SlowStack::rotate_and_store(const Pass& pass, int index, SlowRows& qkv) {
 SlowRows SlowStack::attend(const Pass& pass, int index, const SlowRows& qkv) {
   const LayerSpec& spec = config_.layer(index);
   SlowRows out(qkv.count, std::int64_t{config_.heads} * config_.head_dim);
-  for (const BatchPlan::Sequence& sequence : pass.plan.sequences()) {
-    AttentionCall call = pass.plan.attention_call(sequence, index);
+  for (const BatchLayout::Sequence& sequence : pass.layout.sequences()) {
+    AttentionCall call = pass.layout.attention_call(sequence, index);
     call.kv = device_.far_memory().follow(call.kv, table_);
     call.scale =
         spec.score_scale > 0 ? spec.score_scale : 1.0f / std::sqrt(static_cast<float>(config_.head_dim));
@@ -229,7 +229,7 @@ SlowRows SlowStack::attend(const Pass& pass, int index, const SlowRows& qkv) {
     call.out_form = InputForm::F32;
     call.out = out.row(sequence.first_row);
     call.out_stride = out.width;
-    const Aligned scratch(attention_scratch_bytes(pass.plan.max_slots(), config_.heads / config_.kv_heads,
+    const Aligned scratch(attention_scratch_bytes(pass.layout.max_slots(), config_.heads / config_.kv_heads,
                                                   config_.head_dim, kv_type_));
     device_.kernels().attention(call, {0, attention_items(call)}, scratch.data);
   }
@@ -333,14 +333,14 @@ void SlowStack::expert_block(int index) {
   }
 }
 
-void SlowStack::store(const BatchPlan& plan, const TokenBatch& batch, const float* rows) {
-  for (RopeCache& rope : ropes_) rope.ensure(plan.max_position() + 1);
+void SlowStack::store(const BatchLayout& layout, const TokenBatch& batch, const float* rows) {
+  for (RopeCache& rope : ropes_) rope.ensure(layout.max_position() + 1);
   const ForwardOptions options;
   SlowRows given(batch.rows(), config_.hidden);
   std::copy_n(rows, given.values.size(), given.values.data());
   for (int index = 0; index < config_.layers; ++index) {
     SlowRows qkv = multiply_qkv(index, given);
-    rotate_and_store({plan, batch, options}, index, qkv);
+    rotate_and_store({layout, batch, options}, index, qkv);
   }
 }
 

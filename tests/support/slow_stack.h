@@ -32,16 +32,16 @@ class SlowStack final : public DeviceStack {
  public:
   SlowStack(const SlowDevice& device, const StackSpec& spec);
 
-  void forward(const BatchPlan& plan, const TokenBatch& batch, const ForwardOptions& options,
+  void forward(const BatchLayout& layout, const TokenBatch& batch, const ForwardOptions& options,
                const PackedMatrix* embedding) override;
-  void store(const BatchPlan& plan, const TokenBatch& batch, const float* rows) override;
+  void store(const BatchLayout& layout, const TokenBatch& batch, const float* rows) override;
   std::span<const float> read_result() override;
   void project(const RowProduct& product, std::span<const std::int32_t> rows) override;
   std::int64_t woken_experts() const override { return woken_experts_; }
 
  private:
   struct Pass {
-    const BatchPlan& plan;
+    const BatchLayout& layout;
     const TokenBatch& batch;
     const ForwardOptions& options;
   };

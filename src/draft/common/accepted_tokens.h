@@ -8,7 +8,7 @@
 namespace augur {
 
 /// How many of the rows' tokens are known to a drafter that has taken note of the first `length` tokens of
-/// the text: the others, tokens[result] and on, are new to it.
+/// its sequence: the others, tokens[result] and on, are new to it.
 inline std::size_t known_rows(const AcceptedRows& rows, std::int64_t length) {
   const std::int64_t known = length - rows.first_position;
   assert(known >= 0 && "a gap in the accepted rows");
@@ -16,9 +16,9 @@ inline std::size_t known_rows(const AcceptedRows& rows, std::int64_t length) {
 }
 
 /// Calls append(token) for what is new of the rows' tokens and of `next`, for drafters that read nothing but
-/// the text. `length`: tokens that they have appended, the last call's `next` included.
+/// tokens. `length`: tokens that they have appended, the last call's `next` included.
 template <class Append>
-void append_text(const AcceptedRows& rows, std::int64_t length, const Append& append) {
+void append_accepted(const AcceptedRows& rows, std::int64_t length, const Append& append) {
   for (const TokenId token : rows.tokens.subspan(known_rows(rows, length))) append(token);
   if (length <= rows.first_position + std::ssize(rows.tokens)) append(rows.next);
 }

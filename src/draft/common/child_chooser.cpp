@@ -30,8 +30,8 @@ void recent_tokens(const NodeLogits& row, std::vector<TokenId>& out) {
        n = tree.parents()[static_cast<std::size_t>(n)]) {
     out.push_back(tree.tokens()[static_cast<std::size_t>(n)]);
   }
-  const std::span<const TokenId> text = row.options->text;
-  const auto end = text.last(std::min(text.size(), most - out.size()));
+  const std::span<const TokenId> tokens = row.options->tokens;
+  const auto end = tokens.last(std::min(tokens.size(), most - out.size()));
   out.insert(out.end(), end.begin(), end.end());
 }
 

@@ -70,7 +70,7 @@ std::int32_t MaskTree::at(const DraftTree& tree, std::int32_t node) {
     path_.push_back(node);
   }
   state_of_.assign(path_.rbegin(), path_.rend());
-  std::int32_t at = kText;
+  std::int32_t at = kRoot;
   for (const std::int32_t n : state_of_) at = after(at, tree.tokens()[static_cast<std::size_t>(n)]);
   return at;
 }
@@ -96,8 +96,8 @@ TokenMask MaskTree::allowed(std::int32_t at) {
 
 bool MaskTree::knows(std::int32_t at) {
   if (state(at).ended || state(at).mask >= 0) return true;
-  if (at == kText) {
-    if (!try_text_mask()) make_text_mask({});
+  if (at == kRoot) {
+    if (!try_root_mask()) make_root_mask({});
     return true;
   }
   if (work_left() <= 0) return false;
@@ -105,21 +105,21 @@ bool MaskTree::knows(std::int32_t at) {
   return state(at).mask >= 0;
 }
 
-bool MaskTree::try_text_mask() {
-  if (state(kText).ended || state(kText).mask >= 0) return true;
-  text_ = make_mask(
-      kText, [&](std::vector<std::uint32_t>& mask) { return constraint_->try_fill(mask, kRoundWork); });
-  if (state(kText).mask >= 0) return true;
-  begun_ += text_;
+bool MaskTree::try_root_mask() {
+  if (state(kRoot).ended || state(kRoot).mask >= 0) return true;
+  root_work_ = make_mask(
+      kRoot, [&](std::vector<std::uint32_t>& mask) { return constraint_->try_fill(mask, kRoundWork); });
+  if (state(kRoot).mask >= 0) return true;
+  begun_ += root_work_;
   return false;
 }
 
-void MaskTree::make_text_mask(const std::function<bool()>& stopped) {
-  text_ = make_mask(kText, [&](std::vector<std::uint32_t>& mask) {
+void MaskTree::make_root_mask(const std::function<bool()>& stopped) {
+  root_work_ = make_mask(kRoot, [&](std::vector<std::uint32_t>& mask) {
     constraint_->fill_unless(mask, stopped);
     return true;
   });
-  begun_ += text_;
+  begun_ += root_work_;
 }
 
 std::string MaskTree::forced(std::int32_t at) {
@@ -128,7 +128,7 @@ std::string MaskTree::forced(std::int32_t at) {
 }
 
 void MaskTree::prune(DraftTree& tree) {
-  state_of_.assign(1, kText);
+  state_of_.assign(1, kRoot);
   kept_.assign(1, DraftTree::kRoot);
   for (std::int32_t node = 1; node < tree.size(); ++node) {
     const auto n = static_cast<std::size_t>(node);
@@ -140,15 +140,15 @@ void MaskTree::prune(DraftTree& tree) {
 }
 
 void MaskTree::advance(TokenId token) {
-  if (state(kText).ended) return;
-  go_to(kText);
+  if (state(kRoot).ended) return;
+  go_to(kRoot);
   if (!constraint_->accept(token)) {
     throw std::logic_error("a token was drawn that the constraint does not allow");
   }
   states_.assign(1, State{.ended = constraint_->ended()});
-  dearest_ = std::exchange(text_, 0);
+  dearest_ = std::exchange(root_work_, 0);
   begun_ = constraint_->work();
-  here_ = kText;
+  here_ = kRoot;
   masks_used_ = 0;
 }
 

@@ -8,33 +8,33 @@
 
 namespace augur {
 
-TextRows::TextRows(KvCache cache, std::int64_t width)
+SequenceRows::SequenceRows(KvCache cache, std::int64_t width)
     : cache_(std::move(cache)), features_(static_cast<std::size_t>(width)) {
   tokens_.reserve(kUsualPath);
   newest_features_.reserve(features_.width());  // commit() must not stop halfway
 }
 
-void TextRows::reset() {
+void SequenceRows::reset() {
   roll_back();
   cache_.truncate(0);
   tokens_.clear();
   features_.clear();
 }
 
-float* TextRows::append(TokenId token) {
+float* SequenceRows::append(TokenId token) {
   float* const features = features_.append();
   tokens_.push_back(token);
   return features;
 }
 
-int TextRows::begin(RowBatch& batch, std::int64_t count, std::int64_t fillers, TokenId filler) {
+int SequenceRows::begin(RowBatch& batch, std::int64_t count, std::int64_t fillers, TokenId filler) {
   assert(!txn_ && count > 0 && count <= waiting());
   txn_.emplace(cache_.reserve(count + fillers));
   in_flight_ = count;
   return batch.add_chain(*txn_, std::span(tokens_).first(static_cast<std::size_t>(count)), fillers, filler);
 }
 
-void TextRows::commit() {
+void SequenceRows::commit() {
   assert(txn_);
   const std::int64_t count = std::exchange(in_flight_, 0);
   txn_->commit_prefix(count);
@@ -47,12 +47,12 @@ void TextRows::commit() {
   tokens_.erase(tokens_.begin(), tokens_.begin() + count);
 }
 
-void TextRows::roll_back() {
+void SequenceRows::roll_back() {
   txn_.reset();
   in_flight_ = 0;
 }
 
-TextRows::Kept TextRows::keep(std::int64_t length) const {
+SequenceRows::Kept SequenceRows::keep(std::int64_t length) const {
   assert(!txn_ && length <= this->length());
   const auto waits = std::max<std::int64_t>(0, length - cache_.length());
   Kept kept{.cache = cache_, .tokens = {tokens_.begin(), tokens_.begin() + waits}, .features = features_};
@@ -61,7 +61,7 @@ TextRows::Kept TextRows::keep(std::int64_t length) const {
   return kept;
 }
 
-void TextRows::resume(const Kept& kept, std::int64_t length) {
+void SequenceRows::resume(const Kept& kept, std::int64_t length) {
   assert(length <= kept.length());
   reset();
   const std::int64_t in_cache = std::min(length, kept.cache.length());
@@ -72,7 +72,7 @@ void TextRows::resume(const Kept& kept, std::int64_t length) {
   features_.truncate(waits);
 }
 
-void TextRows::rewind() {
+void SequenceRows::rewind() {
   assert(!txn_ && tokens_.empty() && cache_.length() > 0);
   cache_.truncate(cache_.length() - 1);
   tokens_.push_back(newest_);

@@ -12,18 +12,18 @@
 
 namespace augur {
 
-/// The text in a drafter's own cache, and the rows of it that wait to be run. A row is a token and, for
+/// A sequence in a drafter's own cache, and the rows of it that wait to be run. A row is a token and, for
 /// drafters that read the target's hidden states, `width` features. Rows wait from sync() until a forward
 /// takes them along: then begin() adds them to its batch and commit() keeps them. One thread at a time.
-class TextRows {
+class SequenceRows {
  public:
   /// Waiting rows beyond so many are best run in a forward of their own: they would make the round's too
   /// long.
-  static constexpr std::int64_t kChunk = kTextChunk;
-  /// Features that may wait for a text: of a longer one the first are to be run, whoever drafts.
+  static constexpr std::int64_t kChunk = kSequenceChunk;
+  /// Features that may wait of a sequence: of a longer one the first are to be run, whoever drafts.
   static constexpr std::int64_t kMostWaitingBytes = std::int64_t{64} << 20;
 
-  TextRows(KvCache cache, std::int64_t width);
+  SequenceRows(KvCache cache, std::int64_t width);
 
   std::int64_t length() const { return cache_.length() + waiting(); }  ///< rows that it knows
   std::int64_t width() const { return static_cast<std::int64_t>(features_.width()); }
@@ -33,7 +33,7 @@ class TextRows {
 
   void reset();
 
-  /// One more row of the text, which waits. Returns its features, to be filled [width]; valid until the next
+  /// One more row, which waits. Returns its features, to be filled [width]; valid until the next
   /// call.
   float* append(TokenId token);
   /// Appends the features of the first `count` rows that wait to `to`. [count, width]
@@ -56,7 +56,7 @@ class TextRows {
   /// They have not, and go on waiting. Nothing when no rows are in flight.
   void roll_back();
 
-  /// All that is known of a text, for texts that begin with the same tokens.
+  /// All that is known of a sequence, for those that begin with the same tokens.
   struct Kept {
     KvCache cache;
     std::vector<TokenId> tokens;  ///< those that waited, and their features
@@ -71,8 +71,8 @@ class TextRows {
   /// The first `length` rows, which it holds(); shares the cache's pages and the features that wait. Not
   /// while rows are in flight.
   Kept keep(std::int64_t length) const;
-  /// Begins with the first `length` rows of such a text, which it holds(), in place of what is here. The last
-  /// of them cannot be rewound.
+  /// Begins with the first `length` rows of what was kept, which it holds(), in place of what is here. The
+  /// last of them cannot be rewound.
   void resume(const Kept& kept, std::int64_t length);
 
   /// Lets the newest row in the cache wait again, for drafting a second time from one root. Not while others

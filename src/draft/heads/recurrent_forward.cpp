@@ -15,20 +15,20 @@ RecurrentForward::RecurrentForward(std::unique_ptr<RecurrentHead> head) : head_(
   projected_.reserve(kUsualPath * at(width()));
 }
 
-void RecurrentForward::take_text(TextRows& text, const AcceptedRows& rows) const {
+void RecurrentForward::take_accepted(SequenceRows& sequence, const AcceptedRows& rows) const {
   const std::int64_t features = head_->shape().features;
-  for (std::size_t i = known_rows(rows, text.length()); i < rows.tokens.size(); ++i) {
-    float* out = text.append(i + 1 < rows.tokens.size() ? rows.tokens[i + 1] : rows.next);
+  for (std::size_t i = known_rows(rows, sequence.length()); i < rows.tokens.size(); ++i) {
+    float* out = sequence.append(i + 1 < rows.tokens.size() ? rows.tokens[i + 1] : rows.next);
     std::copy_n(rows.features + static_cast<std::int64_t>(i) * features, features, out);
   }
 }
 
-bool RecurrentForward::run_chunk(TextRows& text) {
-  if (!text.has_chunk()) return false;
+bool RecurrentForward::run_chunk(SequenceRows& sequence) {
+  if (!sequence.has_chunk()) return false;
   clear();
-  add_text(text, TextRows::kChunk);
+  add_waiting(sequence, SequenceRows::kChunk);
   run();
-  text.commit();
+  sequence.commit();
   return true;
 }
 
@@ -39,11 +39,11 @@ void RecurrentForward::clear() {
   states_.clear();
 }
 
-int RecurrentForward::add_text(TextRows& text, std::int64_t count, bool with_placeholders) {
+int RecurrentForward::add_waiting(SequenceRows& sequence, std::int64_t count, bool with_placeholders) {
   const RecurrentHead::Shape& shape = head_->shape();
   const int placeholders = with_placeholders ? shape.placeholders : 0;
-  const int first = text.begin(batch_, count, placeholders, shape.placeholder_token);
-  text.copy_features(count, features_);
+  const int first = sequence.begin(batch_, count, placeholders, shape.placeholder_token);
+  sequence.copy_features(count, features_);
   feature_runs_.push_back({first, static_cast<int>(count)});
   states_.resize(states_.size() + at(count * width()));
   for (int i = 0; i < placeholders; ++i) add_state(head_->placeholder_state());

@@ -10,8 +10,8 @@
 
 namespace augur {
 
-/// One forward of a RecurrentHead over all sequences that draft together: rows of text, whose states come of
-/// the target's features, and rows whose states the drafter gives. One thread at a time.
+/// One forward of a RecurrentHead over all sequences that draft together: rows that wait, whose states come
+/// of the target's features, and rows whose states the drafter gives. One thread at a time.
 class RecurrentForward {
  public:
   explicit RecurrentForward(std::unique_ptr<RecurrentHead> head);
@@ -19,18 +19,18 @@ class RecurrentForward {
   RecurrentHead& head() const { return *head_; }
   std::int64_t width() const { return head_->shape().state; }  ///< of a state
 
-  /// Takes note of text, whose rows wait: the features of a row go with the token after it.
-  void take_text(TextRows& text, const AcceptedRows& rows) const;
-  /// Runs the first TextRows::kChunk rows that wait, if there are more: Drafter::run_chunk().
-  bool run_chunk(TextRows& text);
+  /// Takes note of accepted rows, which wait: the features of a row go with the token after it.
+  void take_accepted(SequenceRows& sequence, const AcceptedRows& rows) const;
+  /// Runs the first SequenceRows::kChunk rows that wait, if there are more: Drafter::run_chunk().
+  bool run_chunk(SequenceRows& sequence);
 
   void clear();
   /// To which a drafter adds its tree's rows; each takes a call of add_state(), too, in order.
   RowBatch& batch() { return batch_; }
   bool empty() const { return batch_.empty(); }
-  /// Adds `count` waiting rows of the text, and as many placeholders as the head has behind them if
+  /// Adds `count` waiting rows, and as many placeholders as the head has behind them if
   /// `with_placeholders`. Returns the first row.
-  int add_text(TextRows& text, std::int64_t count, bool with_placeholders = false);
+  int add_waiting(SequenceRows& sequence, std::int64_t count, bool with_placeholders = false);
   /// Of the next row of batch() that has none. [width()]
   void add_state(std::span<const float> state);
 

@@ -26,13 +26,13 @@ NgramIndex::NgramIndex(int min, int max, std::int64_t reserved) : min_(min), max
     throw Error("ngram drafter: lengths {} to {} are not possible; expected 1 <= min <= max", min, max);
   }
   const auto tokens = static_cast<std::size_t>(reserved);
-  text_.reserve(tokens);
+  tokens_.reserve(tokens);
   const std::size_t ngrams = tokens * static_cast<std::size_t>(max - min + 1);
   slots_.resize(std::max(kFirstSlots, std::bit_ceil(2 * (ngrams + 1))));
 }
 
 void NgramIndex::clear() {
-  text_.clear();
+  tokens_.clear();
   std::fill(slots_.begin(), slots_.end(), Slot{});
   used_ = 0;
 }
@@ -40,33 +40,33 @@ void NgramIndex::clear() {
 void NgramIndex::append(TokenId token) {
   // The n-grams that end where the text ended now have a continuation, and only now can they be found: so the
   // suffix itself never is.
-  const auto size = static_cast<int>(text_.size());
+  const auto size = static_cast<int>(tokens_.size());
   std::uint64_t hash = 0;
   for (int n = 1; n <= std::min(max_, size); ++n) {
-    hash = extend(hash, text_[static_cast<std::size_t>(size - n)]);
+    hash = extend(hash, tokens_[static_cast<std::size_t>(size - n)]);
     if (n >= min_) insert(hash, size);
   }
-  text_.push_back(token);
+  tokens_.push_back(token);
 }
 
 NgramIndex::Match NgramIndex::find() const {
-  const auto size = static_cast<int>(text_.size());
+  const auto size = static_cast<int>(tokens_.size());
   Match best;
   std::uint64_t hash = 0;
   for (int n = 1; n <= std::min(max_, size); ++n) {
-    hash = extend(hash, text_[static_cast<std::size_t>(size - n)]);
+    hash = extend(hash, tokens_[static_cast<std::size_t>(size - n)]);
     if (n < min_) continue;
     const std::size_t mask = slots_.size() - 1;
     std::size_t i = hash & mask;
     while (slots_[i].next >= 0 && slots_[i].key != hash) i = (i + 1) & mask;
     const std::int32_t next = slots_[i].next;
     if (next < n) continue;  // empty, or another n-gram of the same hash
-    const auto suffix = text_.end() - n;
-    if (std::equal(suffix, text_.end(), text_.begin() + (next - n))) best = {next, n};
+    const auto suffix = tokens_.end() - n;
+    if (std::equal(suffix, tokens_.end(), tokens_.begin() + (next - n))) best = {next, n};
   }
   while (best.length > 0 && best.length < kLongestMatch && best.length < best.next &&
-         text_[static_cast<std::size_t>(best.next - best.length - 1)] ==
-             text_[static_cast<std::size_t>(size - best.length - 1)]) {
+         tokens_[static_cast<std::size_t>(best.next - best.length - 1)] ==
+             tokens_[static_cast<std::size_t>(size - best.length - 1)]) {
     ++best.length;
   }
   return best;

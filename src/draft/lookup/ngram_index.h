@@ -16,7 +16,7 @@ class NgramIndex {
 
   void clear();
   void append(TokenId token);
-  std::span<const TokenId> text() const { return text_; }
+  std::span<const TokenId> tokens() const { return tokens_; }
 
   struct Match {
     std::int32_t next = -1;  ///< position of the token that followed the earlier occurrence; -1: no match
@@ -36,7 +36,7 @@ class NgramIndex {
 
   int min_;
   int max_;
-  std::vector<TokenId> text_;
+  std::vector<TokenId> tokens_;
   std::vector<Slot> slots_;  ///< open addressing, a power of two
   std::size_t used_ = 0;
 };

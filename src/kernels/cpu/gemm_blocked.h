@@ -18,7 +18,7 @@
 // evenly over the work: so bus and multipliers are busy at the same time, which is what makes the crossover
 // between the two limits cheap.
 //
-// Panels side by side, distances and sizes are the task's plan: what is fast differs between processors
+// Panels side by side, distances and sizes are the task's traversal: what is fast differs between processors
 // (prefetching more than the first-level cache holds costs up to a third of the bandwidth on Zen 5).
 #include <cstdint>
 
@@ -81,7 +81,7 @@ struct Tile {
   // Prefetching, of the next block and of the own lines.
   Walk* walk;
   std::int64_t walk_lines;             ///< of it with every grain of steps
-  std::int64_t near_lines, far_lines;  ///< distances ahead in each panel (GemmPlan::Stream); 0: none
+  std::int64_t near_lines, far_lines;  ///< distances ahead in each panel (GemmTraversal::Stream); 0: none
   const char* after;                   ///< where the stream goes on after these steps, or null
 };
 
@@ -272,7 +272,7 @@ Tile first_tile(const GemmTask& task, Walk* walk) {
 }
 
 /// How far a tile of so many panels prefetches its own lines.
-inline void stream_ahead(Tile& tile, const GemmPlan::Stream& stream, std::int64_t panels) {
+inline void stream_ahead(Tile& tile, const GemmTraversal::Stream& stream, std::int64_t panels) {
   tile.near_lines = divide_up(stream.near_lines, panels);
   tile.far_lines = divide_up(stream.far_lines, panels);
 }
@@ -280,7 +280,7 @@ inline void stream_ahead(Tile& tile, const GemmPlan::Stream& stream, std::int64_
 /// Rows that fit one tile.
 template <class Tiles>
 void run_streaming(Tiles& tiles, const GemmTask& task) {
-  const GemmPlan::Stream& stream = task.plan.stream(task.rows);
+  const GemmTraversal::Stream& stream = task.traversal.stream(task.rows);
   const std::int64_t most_panels = smaller(stream.panels, Tiles::panels(static_cast<int>(task.rows)));
   const Even groups{task.panels, divide_up(task.panels, most_panels), 1};
   alignas(64) float spill[Tiles::kMaxRows * Tiles::kMaxPanels * 16];
@@ -309,7 +309,7 @@ void run_pass(Tiles& tiles, const GemmTask& task) {
       row_blocks.parts == 2 ? smaller(2, Tiles::panels(Tiles::kBlockRows)) : Tiles::panels(Tiles::kBlockRows);
   const Even groups{task.panels, divide_up(task.panels, most_panels), 1};
   const Even blocks{task.steps,
-                    smaller(divide_up(kStepBytes * task.steps * most_panels, 1024 * task.plan.block_kib),
+                    smaller(divide_up(kStepBytes * task.steps * most_panels, 1024 * task.traversal.block_kib),
                             divide_up(task.steps, Tiles::kStepGrain)),
                     Tiles::kStepGrain};
 
@@ -341,7 +341,7 @@ void run_pass(Tiles& tiles, const GemmTask& task) {
         tile.spill = spill + row * panels * 16;
         // Nobody has prefetched the first block of all.
         const bool cold = g == 0 && b == 0 && i == 0;
-        stream_ahead(tile, cold ? task.plan.few_rows : GemmPlan::Stream{.near_lines = 0}, panels);
+        stream_ahead(tile, cold ? task.traversal.few_rows : GemmTraversal::Stream{.near_lines = 0}, panels);
         tile.walk_lines = divide_up(walk.left, (row_blocks.parts - i) * (tile.steps / Tiles::kStepGrain));
         tiles.run(tile, row_blocks.size(i), panels);
       }

@@ -24,7 +24,7 @@ struct GemmTask {
   std::int64_t y_stride;  ///< elements
   const float* bias;      ///< [16 * panels] or null
   bool accumulate;
-  GemmPlan plan = {};
+  GemmTraversal traversal = {};
 };
 
 using GemmTaskFn = void (*)(const GemmTask&);

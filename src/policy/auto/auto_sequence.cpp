@@ -23,42 +23,42 @@ double token_value_of(const RoundInfo& info, double step_ms) {
 
 }  // namespace
 
-AutoText::Drafter::Drafter(DrafterBelief& belief) : prediction(belief), gain(kFirstGain) {
+AutoSequence::Drafter::Drafter(DrafterBelief& belief) : prediction(belief), gain(kFirstGain) {
   candidates.reserve(kMostNodes);
 }
 
-void AutoText::Drafter::begin_round(const RoundInfo& info, bool sampled, double sequences) {
+void AutoSequence::Drafter::begin_round(const RoundInfo& info, bool sampled, double sequences) {
   round = info;
   drafts = false;
   drawn = sampled && round.drafter.has_probabilities;
   candidates.assign(1, {.accepted = true});
   newest = 0;
   prediction.pass(round.drafter.learns);
-  look_steps = std::min(look_steps + kLooking / sequences, AutoText::kPassingBy);
+  look_steps = std::min(look_steps + kLooking / sequences, AutoSequence::kPassingBy);
   gain += RecentRate::kRate / kFading * (kFirstGain - gain);
 }
 
-double AutoText::Drafter::chance(float log_prob, int depth, int rank, double errors) const {
+double AutoSequence::Drafter::chance(float log_prob, int depth, int rank, double errors) const {
   if (!drawn) return prediction.acceptance(static_cast<double>(log_prob), depth, errors);
   const auto children = prediction.expected(depth, true, errors);
   return children[static_cast<std::size_t>(std::min(rank, RankProfile::kRanks - 1))];
 }
 
-void AutoText::Drafter::learn_gain(double added) {
+void AutoSequence::Drafter::learn_gain(double added) {
   gain += RecentRate::kRate * (added - gain);
 }
 
-void AutoText::set_token_value(const RoundInfo& info, double step_ms) {
+void AutoSequence::set_token_value(const RoundInfo& info, double step_ms) {
   token_value = token_value_of(info, step_ms);
   for (Drafter& d : drafters) d.candidates.front().chance = static_cast<float>(token_value);
 }
 
-void AutoText::learn(const StepTrace& trace) {
+void AutoSequence::learn(const StepTrace& trace) {
   const auto known = static_cast<int>(trace.path.size());  // depths of which the right token is known
-  for (AutoText::Drafter& d : drafters) {
+  for (AutoSequence::Drafter& d : drafters) {
     if (!d.drafts) continue;
     for (std::size_t n = 1; n < d.candidates.size(); ++n) {
-      AutoText::Candidate& c = d.candidates[n];
+      AutoSequence::Candidate& c = d.candidates[n];
       if (c.depth > known || !d.candidates[static_cast<std::size_t>(c.parent)].accepted) continue;
       const TokenId right =
           c.depth < known

@@ -11,7 +11,7 @@
 namespace augur {
 
 /// What `auto` knows of one sequence: a prediction and this round's candidates for each of its drafters.
-struct AutoText final : ControlledText {
+struct AutoSequence final : ControlledSequence {
   static constexpr int kMostNodes = 512;         ///< of a tree, and of all trees of a batch
   static constexpr std::size_t kMostWidth = 16;  ///< nodes of a tree that are expanded at once
 
@@ -37,7 +37,7 @@ struct AutoText final : ControlledText {
     /// One-shot: what a draft has added.
     void learn_gain(double added);
 
-    TextPrediction prediction;
+    SequencePrediction prediction;
     // This round:
     RoundInfo round;
     bool drafts = false;

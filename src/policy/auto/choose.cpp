@@ -12,12 +12,12 @@ constexpr std::size_t kStretch = 8;  ///< rows over which a row's least price is
 
 Chooser::Chooser() {
   // Later rounds may have larger trees than the first ones, and should not have to allocate.
-  for (Terms* terms : {&now_, &coming_}) terms->row_ms.reserve(AutoText::kMostNodes + 1);
-  for (std::vector<float>* chances : {&candidates_, &more_}) chances->reserve(AutoText::kMostNodes);
-  drafter_bids_.reserve(AutoText::kMostNodes);
-  node_bids_.reserve(AutoText::kMostNodes);
-  cut_bids_.reserve(AutoText::kMostNodes);
-  chances_.reserve(AutoText::kMostNodes);
+  for (Terms* terms : {&now_, &coming_}) terms->row_ms.reserve(AutoSequence::kMostNodes + 1);
+  for (std::vector<float>* chances : {&candidates_, &more_}) chances->reserve(AutoSequence::kMostNodes);
+  drafter_bids_.reserve(AutoSequence::kMostNodes);
+  node_bids_.reserve(AutoSequence::kMostNodes);
+  cut_bids_.reserve(AutoSequence::kMostNodes);
+  chances_.reserve(AutoSequence::kMostNodes);
 }
 
 void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
@@ -30,19 +30,19 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
   for (RoundMember* member : members) {
     context_ += static_cast<double>(member->info.context) / sequences_;
     room += static_cast<std::size_t>(std::max(0, member->info.room));
-    AutoText& text = text_of(*member);
-    text.p_unproposed = 1;
-    for (std::size_t i = 0; i < text.drafters.size(); ++i) {
-      text.drafters[i].begin_round(member->drafters[i], member->sampled, sequences_);
+    AutoSequence& sequence = sequence_of(*member);
+    sequence.p_unproposed = 1;
+    for (std::size_t i = 0; i < sequence.drafters.size(); ++i) {
+      sequence.drafters[i].begin_round(member->drafters[i], member->sampled, sequences_);
     }
-    member->frontier.reserve(AutoText::kMostWidth);
-    member->kept.reserve(AutoText::kMostNodes);
+    member->frontier.reserve(AutoSequence::kMostWidth);
+    member->kept.reserve(AutoSequence::kMostNodes);
   }
   base_ms_ = costs_->verify_ms(base_rows_, context_);
   for (RoundMember* member : members) {
-    text_of(*member).set_token_value(member->info, base_ms_ + costs_->other_ms());
+    sequence_of(*member).set_token_value(member->info, base_ms_ + costs_->other_ms());
   }
-  room_ = std::min(room, static_cast<std::size_t>(AutoText::kMostNodes));
+  room_ = std::min(room, static_cast<std::size_t>(AutoSequence::kMostNodes));
   const double reading = members.front()->info.reading;
   price_ = std::max(1.0, rate_.tokens_per_step()) * (sequences_ + reading) / step_ms(reading);
   set_terms(now_, 0, members.front()->info.prompt_rows, kOptimism);
@@ -113,7 +113,7 @@ void Chooser::observe(std::span<RoundMember* const> members) {
     draft_ms += trace.draft_ms;
     trees_ms += trace.verify_ms;
     other_ms += trace.other_ms;
-    text_of(*member).learn(trace);
+    sequence_of(*member).learn(trace);
   }
   if (investing_ > 0) {  // is no part of what rounds take
     const double usual_ms = std::min(draft_ms, draft_ms_);

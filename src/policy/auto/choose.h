@@ -41,10 +41,12 @@ class Chooser final : public RoundController {
   static constexpr double kLeastGain = 0.01;
   static constexpr int kBranch = 48;  ///< tokens of a branch, and nodes of a one-shot drafter's tree
 
-  static AutoText& text_of(RoundMember& member) { return static_cast<AutoText&>(*member.text); }
+  static AutoSequence& sequence_of(RoundMember& member) {
+    return static_cast<AutoSequence&>(*member.sequence);
+  }
   /// The one that is asked about.
-  static AutoText::Drafter& drafter_of(RoundMember& member) {
-    return text_of(member).drafters[member.drafter];
+  static AutoSequence::Drafter& drafter_of(RoundMember& member) {
+    return sequence_of(member).drafters[member.drafter];
   }
 
   /// What plain steps and rows cost.
@@ -65,27 +67,29 @@ class Chooser final : public RoundController {
     return !below_confidence_bound_ || budget_.affords(steps(draft_ms_ + draft_ms + now_.row_ms[nodes]));
   }
   void choose_drafters(std::span<RoundMember* const> growing);
-  double level_ms(const AutoText::Drafter& drafter, int level, int rows) const;
-  int usual_rows(const AutoText::Drafter& drafter) const;
-  double first_level_ms(const AutoText::Drafter& drafter) const;
-  double catch_up_ms(const AutoText::Drafter& drafter) const;
+  double level_ms(const AutoSequence::Drafter& drafter, int level, int rows) const;
+  int usual_rows(const AutoSequence::Drafter& drafter) const;
+  double first_level_ms(const AutoSequence::Drafter& drafter) const;
+  double catch_up_ms(const AutoSequence::Drafter& drafter) const;
   /// Tokens - price * ms of drafting.
   struct Prospect {
-    double net = 0;        ///< of a round, with its part of catching up
-    double text_gain = 0;  ///< of the rounds that the text has left, without catching up
+    double net = 0;            ///< of a round, with its part of catching up
+    double sequence_gain = 0;  ///< of the rounds that the sequence has left, without catching up
   };
-  Prospect prospect(const AutoText::Drafter& drafter, const Terms& terms, double unproposed, double errors);
-  bool can_be_paid_for(const AutoText::Drafter& drafter, double unproposed);
-  double net_beside_others(const AutoText& text, std::size_t drafter);
+  Prospect prospect(const AutoSequence::Drafter& drafter, const Terms& terms, double unproposed,
+                    double errors);
+  bool can_be_paid_for(const AutoSequence::Drafter& drafter, double unproposed);
+  double net_beside_others(const AutoSequence& sequence, std::size_t drafter);
   struct DrafterBid;
-  bool may_catch_up(const AutoText& text, const AutoText::Drafter& drafter, double granted, DrafterBid& bid);
-  bool may_look(AutoText::Drafter& drafter);
+  bool may_catch_up(const AutoSequence& sequence, const AutoSequence::Drafter& drafter, double granted,
+                    DrafterBid& bid);
+  bool may_look(AutoSequence::Drafter& drafter);
   void begin_drafting(RoundMember& member);
   /// Weighs the nodes that a drafter has added since the last call.
-  void absorb(AutoText& text, AutoText::Drafter& drafter, const DraftTree& tree);
+  void absorb(AutoSequence& sequence, AutoSequence::Drafter& drafter, const DraftTree& tree);
   void choose_frontier(int level, std::span<RoundMember* const> growing);
-  int children_above_threshold(const AutoText::Drafter& drafter, float chance, int depth) const;
-  void path_chances(const AutoText& text, const DraftTree& tree, double errors);
+  int children_above_threshold(const AutoSequence::Drafter& drafter, float chance, int depth) const;
+  void path_chances(const AutoSequence& sequence, const DraftTree& tree, double errors);
   void forecast(std::span<RoundMember* const> members, std::size_t nodes);
 
   std::map<std::string, DrafterBelief, std::less<>> beliefs_;

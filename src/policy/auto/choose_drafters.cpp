@@ -16,20 +16,20 @@ constexpr double kMargin = 1.5;
 /// Whether the drafter may catch up with the text, beside what of that is granted in this round already, and
 /// what pays for it: the round, where all together passes by; what is won later, where it is
 /// believed to pay over the text that is left, or the budget bears it; else the budget's balance.
-bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, double granted,
+bool Chooser::may_catch_up(const AutoSequence& sequence, const AutoSequence::Drafter& d, double granted,
                            DrafterBid& bid) {
   bid.catch_up_ms = catch_up_ms(d);
   const double cost = steps(bid.catch_up_ms);
-  if (cost == 0 || granted + cost <= AutoText::kPassingBy) return true;
-  if (text.rounds == 0 && granted + cost > kFirstWaits) return false;
+  if (cost == 0 || granted + cost <= AutoSequence::kPassingBy) return true;
+  if (sequence.rounds == 0 && granted + cost > kFirstWaits) return false;
   // It has to pay beside those, too, whose prompts are being read now.
   if (!std::exchange(coming_known_, true)) set_terms(coming_, d.round.reading, 0, 0);
   const double coming_cost = bid.catch_up_ms / coming_.step_ms;
-  const double unproposed = text.unproposed_value();
+  const double unproposed = sequence.unproposed_value();
   // Texts differ, for the better as for the worse: what is lost with all of them is decided by the drafter.
   const bool pays = prospect(d, coming_, unproposed, -kCaution * d.prediction.drafters_share()).net > 0;
   const Prospect hope = prospect(d, coming_, unproposed, kOptimism);
-  const double won_back = hope.text_gain / (price_ * coming_.step_ms);
+  const double won_back = hope.sequence_gain / (price_ * coming_.step_ms);
   const bool invested = pays || (!d.tried_before && won_back > kMargin * coming_cost &&
                                  budget_.bears(investing_ + coming_cost, won_back));
   if (!invested) return hope.net > 0 && budget_.affords(draft_ms_ / coming_.step_ms + coming_cost);
@@ -41,7 +41,7 @@ bool Chooser::may_catch_up(const AutoText& text, const AutoText::Drafter& d, dou
 
 /// What has not been worth it until now, but learns, is asked so often that it takes a small share of the
 /// time: what it says then is all the evidence there is.
-bool Chooser::may_look(AutoText::Drafter& d) {
+bool Chooser::may_look(AutoSequence::Drafter& d) {
   if (!d.round.drafter.learns || d.round.room < 1) return false;
   const double cost = steps(first_level_ms(d) + catch_up_ms(d));
   if (cost > d.look_steps) return false;
@@ -52,10 +52,10 @@ bool Chooser::may_look(AutoText::Drafter& d) {
 void Chooser::choose_drafters(std::span<RoundMember* const> growing) {
   drafter_bids_.clear();
   for (std::size_t m = 0; m < growing.size() && !plain_; ++m) {
-    const AutoText& text = text_of(*growing[m]);
+    const AutoSequence& sequence = sequence_of(*growing[m]);
     // One price for the level, whoever is in it: it is taken off below.
     const double level = price_ * first_level_ms(drafter_of(*growing[m]));
-    const DrafterBid bid{.gain = net_beside_others(text, growing[m]->drafter) + level,
+    const DrafterBid bid{.gain = net_beside_others(sequence, growing[m]->drafter) + level,
                          .member = static_cast<std::uint32_t>(m)};
     if (bid.gain > level || bid.gain > kLeastGain) drafter_bids_.push_back(bid);
   }
@@ -64,10 +64,10 @@ void Chooser::choose_drafters(std::span<RoundMember* const> growing) {
   double granted = 0;
   std::size_t may_draft = 0;
   for (DrafterBid bid : drafter_bids_) {
-    const AutoText& text = text_of(*growing[bid.member]);
-    const AutoText::Drafter& d = drafter_of(*growing[bid.member]);
-    const double unproposed = text.unproposed_value();
-    if (!may_catch_up(text, d, granted, bid)) continue;
+    const AutoSequence& sequence = sequence_of(*growing[bid.member]);
+    const AutoSequence::Drafter& d = drafter_of(*growing[bid.member]);
+    const double unproposed = sequence.unproposed_value();
+    if (!may_catch_up(sequence, d, granted, bid)) continue;
     granted += steps(bid.catch_up_ms) + bid.invested_steps;
     bid.below_confidence_bound = prospect(d, now_, unproposed, -kCaution).net <= 0;
     drafter_bids_[may_draft++] = bid;
@@ -81,7 +81,7 @@ void Chooser::choose_drafters(std::span<RoundMember* const> growing) {
   double charged_ms = 0;
   int rows = 0;
   for (std::size_t k = 0; k < drafter_bids_.size(); ++k) {
-    const AutoText::Drafter& d = drafter_of(*growing[drafter_bids_[k].member]);
+    const AutoSequence::Drafter& d = drafter_of(*growing[drafter_bids_[k].member]);
     rows += usual_rows(d);
     charged_ms += drafter_bids_[k].catch_up_ms;
     const bool before = std::exchange(below_confidence_bound_,
@@ -104,7 +104,7 @@ void Chooser::choose_drafters(std::span<RoundMember* const> growing) {
     begin_drafting(*growing[drafter_bids_[k].member]);
   }
   for (RoundMember* member : growing) {
-    AutoText::Drafter& d = drafter_of(*member);
+    AutoSequence::Drafter& d = drafter_of(*member);
     if (d.drafts || plain_ || !may_look(d)) continue;
     draft_ms_ += first_level_ms(d);
     begin_drafting(*member);
@@ -112,7 +112,7 @@ void Chooser::choose_drafters(std::span<RoundMember* const> growing) {
 }
 
 void Chooser::begin_drafting(RoundMember& member) {
-  AutoText::Drafter& d = drafter_of(member);
+  AutoSequence::Drafter& d = drafter_of(member);
   d.drafts = d.tried_before = true;
   member.frontier.assign(1, DraftTree::kRoot);
   const int room = std::min(kBranch, d.round.room);

@@ -10,7 +10,7 @@ namespace augur {
 namespace {
 
 /// Whether the tree's first nodes are the ones that are known, under the same numbers.
-[[maybe_unused]] bool knows(const std::vector<AutoText::Candidate>& known, const DraftTree& tree) {
+[[maybe_unused]] bool knows(const std::vector<AutoSequence::Candidate>& known, const DraftTree& tree) {
   if (std::ssize(known) > tree.size()) return false;
   for (std::size_t node = 1; node < known.size(); ++node) {
     if (known[node].parent != tree.parents()[node] || known[node].token != tree.tokens()[node]) return false;
@@ -20,8 +20,8 @@ namespace {
 
 }  // namespace
 
-void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree) {
-  std::vector<AutoText::Candidate>& known = d.candidates;
+void Chooser::absorb(AutoSequence& sequence, AutoSequence::Drafter& d, const DraftTree& tree) {
+  std::vector<AutoSequence::Candidate>& known = d.candidates;
   assert(knows(known, tree) && "a tree grows, and its nodes keep their numbers");
   d.newest = static_cast<std::int32_t>(known.size());
   const double before = d.round.drafter.one_shot ? best(now_).net : 0;
@@ -32,11 +32,11 @@ void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree
     const auto node = static_cast<std::size_t>(v);
     const std::int32_t parent = tree.parents()[node];
     if (known.back().parent != parent) more_.clear();
-    AutoText::Candidate c{.parent = parent,
-                          .token = tree.tokens()[node],
-                          .depth = tree.depths()[node],
-                          .rank = static_cast<std::int32_t>(more_.size()),
-                          .log_prob = tree.log_probs()[node]};
+    AutoSequence::Candidate c{.parent = parent,
+                              .token = tree.tokens()[node],
+                              .depth = tree.depths()[node],
+                              .rank = static_cast<std::int32_t>(more_.size()),
+                              .log_prob = tree.log_probs()[node]};
     more_.push_back(c.log_prob);
     if (c.rank == 0) unclaimed = 1;
     const double a = std::clamp(d.chance(c.log_prob, c.depth, c.rank), 0.0, unclaimed);
@@ -51,16 +51,17 @@ void Chooser::absorb(AutoText& text, AutoText::Drafter& d, const DraftTree& tree
     known.push_back(c);
   }
   if (d.newest == 1 && tree.only_root() && !d.drawn) d.prediction.drafted(1, {});
-  if (at_root > 0) text.p_unproposed *= 1 - std::min(at_root, 1.0);
+  if (at_root > 0) sequence.p_unproposed *= 1 - std::min(at_root, 1.0);
   std::sort(candidates_.begin(), candidates_.end(), std::greater<>());
-  if (d.round.drafter.one_shot && d.newest == 1) d.learn_gain((best(now_).net - before) / text.token_value);
+  if (d.round.drafter.one_shot && d.newest == 1)
+    d.learn_gain((best(now_).net - before) / sequence.token_value);
 }
 
 void Chooser::drafted(std::span<RoundMember* const> members) {
   for (RoundMember* member : members) {
-    AutoText::Drafter& d = drafter_of(*member);
+    AutoSequence::Drafter& d = drafter_of(*member);
     if (!d.drafts) continue;
-    absorb(text_of(*member), d, *member->tree);
+    absorb(sequence_of(*member), d, *member->tree);
     const std::span<float> scores = member->tree->mutable_scores();
     for (std::size_t node = 1; node < d.candidates.size(); ++node) {
       scores[node] = std::log(d.candidates[node].chance);
@@ -68,7 +69,7 @@ void Chooser::drafted(std::span<RoundMember* const> members) {
   }
 }
 
-int Chooser::children_above_threshold(const AutoText::Drafter& d, float chance, int depth) const {
+int Chooser::children_above_threshold(const AutoSequence::Drafter& d, float chance, int depth) const {
   const auto children = d.prediction.expected(depth, d.drawn, 0);
   const auto below = std::find_if(children.begin(), children.end(), [&](double child) {
     return static_cast<double>(chance) * child < now_.threshold;
@@ -81,10 +82,10 @@ int Chooser::children_above_threshold(const AutoText::Drafter& d, float chance, 
 void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) {
   node_bids_.clear();
   for (std::size_t m = 0; m < growing.size(); ++m) {
-    AutoText& text = text_of(*growing[m]);
-    AutoText::Drafter& d = drafter_of(*growing[m]);
+    AutoSequence& sequence = sequence_of(*growing[m]);
+    AutoSequence::Drafter& d = drafter_of(*growing[m]);
     if (!d.drafts) continue;
-    absorb(text, d, *growing[m]->tree);
+    absorb(sequence, d, *growing[m]->tree);
     if (d.round.drafter.one_shot ||
         level >= std::min({d.round.max_depth, d.round.drafter.max_depth, kBranch})) {
       continue;
@@ -97,7 +98,7 @@ void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) 
     }
     const auto begin = node_bids_.begin() + static_cast<std::ptrdiff_t>(before);
     std::sort(begin, node_bids_.end());
-    node_bids_.resize(std::min(node_bids_.size(), before + AutoText::kMostWidth));
+    node_bids_.resize(std::min(node_bids_.size(), before + AutoSequence::kMostWidth));
   }
   std::sort(node_bids_.begin(), node_bids_.end());
 
@@ -108,14 +109,14 @@ void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) 
   more_.clear();
   std::size_t next = 1;  // widths that are looked at: all small ones, ever fewer large ones
   for (std::size_t k = 0; k < node_bids_.size(); ++k) {
-    const AutoText::Drafter& d = drafter_of(*growing[node_bids_[k].member]);
+    const AutoSequence::Drafter& d = drafter_of(*growing[node_bids_[k].member]);
     for (const double child : d.prediction.expected(level + 1, d.drawn, 0)) {
       const double chance = static_cast<double>(node_bids_[k].chance) * child;
       if (chance < now_.threshold) break;
       more_.push_back(static_cast<float>(chance));
     }
     if (k + 1 != next && k + 1 != node_bids_.size()) continue;
-    next += 1 + next / AutoText::kMostWidth;
+    next += 1 + next / AutoSequence::kMostWidth;
     std::sort(more_.begin(), more_.end(), std::greater<>());
     const Cut cut = best(now_, more_);
     const double ms = level_ms(d, level, static_cast<int>(k) + 1);
@@ -128,7 +129,7 @@ void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) 
   draft_ms_ += spent_ms;
   for (std::size_t k = 0; k < chosen; ++k) {
     RoundMember& member = *growing[node_bids_[k].member];
-    const AutoText::Drafter& d = drafter_of(member);
+    const AutoSequence::Drafter& d = drafter_of(member);
     if (member.frontier.empty()) member.width = children_above_threshold(d, node_bids_[k].chance, level + 1);
     member.frontier.push_back(node_bids_[k].node);
   }

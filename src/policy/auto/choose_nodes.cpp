@@ -9,12 +9,12 @@ void Chooser::cut(std::span<RoundMember* const> members) {
   cut_bids_.clear();
   for (std::size_t m = 0; m < members.size(); ++m) {
     const DraftTree& tree = *members[m]->tree;
-    const AutoText& text = text_of(*members[m]);
-    path_chances(text, tree, -kCaution);
+    const AutoSequence& sequence = sequence_of(*members[m]);
+    path_chances(sequence, tree, -kCaution);
     for (std::int32_t node = 1; node < tree.size(); ++node) {
       const auto at = static_cast<std::size_t>(node);
       cut_bids_.push_back({{std::exp(tree.scores()[at]), static_cast<std::uint32_t>(m), node},
-                           static_cast<float>(text.token_value * chances_[at])});
+                           static_cast<float>(sequence.token_value * chances_[at])});
     }
   }
   std::sort(cut_bids_.begin(), cut_bids_.end());
@@ -36,10 +36,10 @@ void Chooser::cut(std::span<RoundMember* const> members) {
 }
 
 /// P(v) of the nodes of a tree, `errors` standard errors above what is believed, into chances_.
-void Chooser::path_chances(const AutoText& text, const DraftTree& tree, double errors) {
+void Chooser::path_chances(const AutoSequence& sequence, const DraftTree& tree, double errors) {
   chances_.assign(static_cast<std::size_t>(tree.size()), 1.0);
   for (std::size_t node = 1; node < chances_.size(); ++node) {
-    const AutoText::Drafter& d = text.drafters[tree.proposers()[node] - 1u];
+    const AutoSequence::Drafter& d = sequence.drafters[tree.proposers()[node] - 1u];
     const double a = d.chance(tree.log_probs()[node], tree.depths()[node], 0, errors);
     chances_[node] = chances_[static_cast<std::size_t>(tree.parents()[node])] * a;
   }
@@ -51,7 +51,7 @@ void Chooser::forecast(std::span<RoundMember* const> members, std::size_t nodes)
   expected_ms_ = verify_ms * slowdown_;
   for (RoundMember* member : members) {
     StepForecast& f = member->forecast;
-    path_chances(text_of(*member), *member->tree, 0);
+    path_chances(sequence_of(*member), *member->tree, 0);
     f.tokens = 0;
     for (const std::int32_t node : member->kept) f.tokens += chances_[static_cast<std::size_t>(node)];
     f.mode = nodes == 0                ? RoundMode::Plain

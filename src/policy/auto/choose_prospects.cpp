@@ -15,7 +15,7 @@ constexpr double kHorizon = 256;
 /// Tokens, less the price of their time, that drafting is expected to add where nobody else has proposed the
 /// next token with probability `unproposed`: of the best number of levels of the likeliest branch, with all
 /// the siblings along it. Catching up is shared out over the rounds that the text has left.
-Chooser::Prospect Chooser::prospect(const AutoText::Drafter& d, const Terms& terms, double unproposed,
+Chooser::Prospect Chooser::prospect(const AutoSequence::Drafter& d, const Terms& terms, double unproposed,
                                     double errors) {
   const RoundInfo& round = d.round;
   if (round.room < 1) return {};
@@ -52,31 +52,31 @@ Chooser::Prospect Chooser::prospect(const AutoText::Drafter& d, const Terms& ter
 
 /// Of one level over the rows of a whole batch; the first one's with what it slows the target's step down.
 /// What was never timed is tried.
-double Chooser::level_ms(const AutoText::Drafter& d, int level, int rows) const {
+double Chooser::level_ms(const AutoSequence::Drafter& d, int level, int rows) const {
   const DraftCosts& costs = *d.round.draft_costs;
   if (!costs.measured()) return 0;
   return costs.level_ms(level, rows) + (level == 0 ? (costs.slowdown() - 1) * base_ms_ : 0);
 }
 
 /// Tokens that a drafter catches up with in a round like the last ones, the root included.
-int Chooser::usual_rows(const AutoText::Drafter& d) const {
+int Chooser::usual_rows(const AutoSequence::Drafter& d) const {
   return std::min(d.round.behind, 1 + static_cast<int>(rate_.tokens()));
 }
 
 /// A sequence's share of a first level in which all take part.
-double Chooser::first_level_ms(const AutoText::Drafter& d) const {
+double Chooser::first_level_ms(const AutoSequence::Drafter& d) const {
   return level_ms(d, 0, usual_rows(d) * static_cast<int>(sequences_)) / sequences_;
 }
 
 /// What it takes to catch up with more than that: with a prompt, with what was written without it.
-double Chooser::catch_up_ms(const AutoText::Drafter& d) const {
+double Chooser::catch_up_ms(const AutoSequence::Drafter& d) const {
   const DraftCosts& costs = *d.round.draft_costs;
   if (!costs.measured()) return 0;
   return std::max(0.0, costs.catch_up_ms(d.round.behind) - costs.level_ms(0, usual_rows(d)));
 }
 
 /// Whether a first level would surely pay, or the budget bears it.
-bool Chooser::can_be_paid_for(const AutoText::Drafter& d, double unproposed) {
+bool Chooser::can_be_paid_for(const AutoSequence::Drafter& d, double unproposed) {
   const double row_ms = now_.row_ms[std::min<std::size_t>(1, now_.row_ms.size() - 1)];
   return budget_.affords(steps(draft_ms_ + first_level_ms(d) + row_ms)) ||
          prospect(d, now_, unproposed, -kCaution).net > 0;
@@ -84,9 +84,9 @@ bool Chooser::can_be_paid_for(const AutoText::Drafter& d, double unproposed) {
 
 /// The same, less what would be lost of what the drafters after it are worth: two that say the same are worth
 /// one. For those that will not be asked because nothing pays for it nobody makes way.
-double Chooser::net_beside_others(const AutoText& text, std::size_t index) {
-  const double unproposed = text.unproposed_value();
-  const AutoText::Drafter& d = text.drafters[index];
+double Chooser::net_beside_others(const AutoSequence& sequence, std::size_t index) {
+  const double unproposed = sequence.unproposed_value();
+  const AutoSequence::Drafter& d = sequence.drafters[index];
   const double own = prospect(d, now_, unproposed, kOptimism).net;
   if (own <= 0) return 0;
   // Asking a look-up is next to free, and who comes after it knows what it said.
@@ -94,10 +94,11 @@ double Chooser::net_beside_others(const AutoText& text, std::size_t index) {
   const double unproposed_then = unproposed * (1 - d.prediction.expected(1, d.drawn, 0)[0]);
   double best_before = 0;
   double best_after = 0;
-  for (std::size_t other = index + 1; other < text.drafters.size(); ++other) {
-    if (!can_be_paid_for(text.drafters[other], unproposed)) continue;
-    best_before = std::max(best_before, prospect(text.drafters[other], now_, unproposed, kOptimism).net);
-    best_after = std::max(best_after, prospect(text.drafters[other], now_, unproposed_then, kOptimism).net);
+  for (std::size_t other = index + 1; other < sequence.drafters.size(); ++other) {
+    if (!can_be_paid_for(sequence.drafters[other], unproposed)) continue;
+    best_before = std::max(best_before, prospect(sequence.drafters[other], now_, unproposed, kOptimism).net);
+    best_after =
+        std::max(best_after, prospect(sequence.drafters[other], now_, unproposed_then, kOptimism).net);
   }
   return own + best_after - best_before;
 }

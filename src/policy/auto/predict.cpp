@@ -19,7 +19,7 @@ constexpr double kForgetLearner = 1.0 / 16;
 /// Of shifts in log-odds, over drafters and over one drafter's texts: suites and drafters differ by 1 to 2.
 constexpr double kSpread = 0.75;
 /// Rounds in which what was seen of a text fades to 1/e: some hundred tokens.
-constexpr double kTextRounds = 300;
+constexpr double kSequenceRounds = 300;
 constexpr double kLearnerRounds = 60;
 /// Of a drafter's mean text, at least: so that a change that lasts is learned within some texts.
 constexpr double kLeastVariance = 0.05;
@@ -112,15 +112,16 @@ void RankProfile::observe(int depth, int rank, double acceptance, double rate) {
 
 DrafterBelief::DrafterBelief() : variance(kSpread) {}
 
-TextPrediction::TextPrediction(DrafterBelief& belief)
+SequencePrediction::SequencePrediction(DrafterBelief& belief)
     : belief_(belief), variance_(kSpread + belief.variance), settled_(variance_) {}
 
-double TextPrediction::acceptance(double log_prob, int depth, double errors) const {
+double SequencePrediction::acceptance(double log_prob, int depth, double errors) const {
   return clip(sigmoid(belief_.calibrator.log_odds(log_prob, depth) + belief_.shift + shift_ +
                       errors * std::sqrt(variance_)));
 }
 
-std::array<double, RankProfile::kRanks> TextPrediction::expected(int depth, bool drawn, double errors) const {
+std::array<double, RankProfile::kRanks> SequencePrediction::expected(int depth, bool drawn,
+                                                                     double errors) const {
   const RankProfile& profile = drawn ? belief_.drawn_profile : belief_.profile;
   std::array<double, RankProfile::kRanks> children;
   double left = kMost;
@@ -135,7 +136,7 @@ std::array<double, RankProfile::kRanks> TextPrediction::expected(int depth, bool
   return children;
 }
 
-void TextPrediction::drafted(int depth, std::span<const float> log_probs) {
+void SequencePrediction::drafted(int depth, std::span<const float> log_probs) {
   const double rate = learns_ ? kForgetLearner : 1 / kRemembered;
   if (log_probs.empty()) belief_.profile.observe(depth, 0, 0.0, rate);
   for (std::size_t rank = 0; rank < log_probs.size(); ++rank) {
@@ -144,7 +145,7 @@ void TextPrediction::drafted(int depth, std::span<const float> log_probs) {
   }
 }
 
-void TextPrediction::learn_shift(double error, double probability) {
+void SequencePrediction::learn_shift(double error, double probability) {
   const double curvature = curvature_of(probability);
   variance_ /= 1 + variance_ * curvature;
   const double share = belief_.variance / (belief_.variance + kSpread);  // that is the drafter's
@@ -155,14 +156,14 @@ void TextPrediction::learn_shift(double error, double probability) {
   belief_.variance = std::max(kLeastVariance, belief_.variance - share * share * (before - settled_));
 }
 
-void TextPrediction::outcome(double log_prob, int depth, bool accepted) {
+void SequencePrediction::outcome(double log_prob, int depth, bool accepted) {
   const double a = acceptance(log_prob, depth);
   const double error = (accepted ? 1.0 : 0.0) - a;
   belief_.calibrator.observe(log_prob, depth, error, a);
   learn_shift(error, a);
 }
 
-void TextPrediction::drawn_outcome(int depth, int rank, bool accepted) {
+void SequencePrediction::drawn_outcome(int depth, int rank, bool accepted) {
   if (rank >= RankProfile::kRanks) return;
   const double a = expected(depth, true, 0)[static_cast<std::size_t>(rank)];
   belief_.drawn_profile.observe(depth, rank, accepted ? 1.0 : 0.0,
@@ -170,13 +171,13 @@ void TextPrediction::drawn_outcome(int depth, int rank, bool accepted) {
   learn_shift((accepted ? 1.0 : 0.0) - a, a);
 }
 
-double TextPrediction::drafters_share() const {
+double SequencePrediction::drafters_share() const {
   return std::sqrt(std::min(1.0, belief_.variance / variance_));
 }
 
-void TextPrediction::pass(bool learns) {
+void SequencePrediction::pass(bool learns) {
   learns_ = learns;
-  const double rounds = learns ? kLearnerRounds : kTextRounds;
+  const double rounds = learns ? kLearnerRounds : kSequenceRounds;
   shift_ -= shift_ / rounds;
   variance_ += 2 / rounds * (kSpread + belief_.variance - variance_);
   belief_.variance += (kSpread - belief_.variance) / kRemembered;

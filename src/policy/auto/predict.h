@@ -69,14 +69,14 @@ struct DrafterBelief {
   DrafterBelief();
 };
 
-/// What a drafter's candidates are worth in one text. Texts differ: the log-odds of all its candidates are
-/// shifted by one number, which is normally distributed over texts and wanders as the text goes on. A new
+/// What a drafter's candidates are worth in one sequence. Texts differ: the log-odds of all its candidates
+/// are shifted by one number, which is normally distributed over texts and wanders as the text goes on. A new
 /// text begins with the mean of the others and with the doubt how much it differs. What has not been looked
 /// at for long fades to that mean, and is in doubt again.
-class TextPrediction {
+class SequencePrediction {
  public:
   /// `belief` outlives it.
-  explicit TextPrediction(DrafterBelief& belief);
+  explicit SequencePrediction(DrafterBelief& belief);
 
   /// a(v) of a node that has been drafted: `log_prob` by the drafter, depth from 1; `errors` standard errors
   /// above what is believed.

@@ -16,17 +16,17 @@ namespace augur::simulation {
 namespace {
 
 using testing_support::candidate_share;
-using testing_support::DrawnText;
+using testing_support::DrawnSequence;
 
 constexpr int kPromptRows = 256;  ///< of a step
 
 class PromptRun;
 
 /// One request.
-class Request final : public DrawnText {
+class Request final : public DrawnSequence {
  public:
   Request(const PromptWorld& world, std::uint64_t seed)
-      : DrawnText(seed), tokens(world.prompt), world_(world) {}
+      : DrawnSequence(seed), tokens(world.prompt), world_(world) {}
 
   std::size_t place() const override { return static_cast<std::size_t>(tokens - world_.prompt); }
   bool reads() const { return read < tokens - 1; }
@@ -99,10 +99,10 @@ class PromptRun {
     SequenceDraft& draft = requests_.back()->draft;
     std::unique_ptr<TreePolicy> policy = shape ? shape() : nullptr;
     if (!policy) {
-      auto text = std::make_unique<AutoText>();
+      auto text = std::make_unique<AutoSequence>();
       text->drafters.emplace_back(chooser_->belief(world_.drafter));
       draft.speculation.steering.controller = chooser_;
-      draft.speculation.steering.text = std::move(text);
+      draft.speculation.steering.sequence = std::move(text);
     }
     draft.speculation.drafters.push_back(
         {.drafter = std::make_unique<PromptDrafter>(*this, *requests_.back()), .policy = std::move(policy)});
@@ -192,7 +192,7 @@ void PromptDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fronti
   const PromptWorld& world = run_.world();
   const double says = world.claimed < 0 ? world.right : world.claimed;
   for (const std::int32_t node : frontier) {
-    for (int rank = 0; rank < std::min(options.top_k, DrawnText::kCandidates); ++rank) {
+    for (int rank = 0; rank < std::min(options.top_k, DrawnSequence::kCandidates); ++rank) {
       const double probability = std::max(says * candidate_share(rank, says), 1e-6);
       tree.add(node, 1 + rank, static_cast<float>(std::log(probability)), options.proposer);
     }
@@ -200,9 +200,9 @@ void PromptDrafter::expand(DraftTree& tree, std::span<const std::int32_t> fronti
 }
 
 bool PromptDrafter::run_chunk() {
-  if (behind() <= kTextChunk) return false;
-  request_.drafter_ran += kTextChunk;
-  run_.pass(run_.draft_prices().root().at(kTextChunk));
+  if (behind() <= kSequenceChunk) return false;
+  request_.drafter_ran += kSequenceChunk;
+  run_.pass(run_.draft_prices().root().at(kSequenceChunk));
   return true;
 }
 

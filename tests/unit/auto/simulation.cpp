@@ -11,7 +11,7 @@
 namespace augur::simulation {
 
 using testing_support::candidate_share;
-using testing_support::DrawnText;
+using testing_support::DrawnSequence;
 
 double World::chain_rate(int length) const {
   double tokens = 1;
@@ -36,7 +36,7 @@ double World::best_tree_rate() const {
   for (int depth = 1; depth <= kMostDepth; ++depth) {
     std::vector<double> chances;
     const auto grow = [&](auto&& self, double chance, int at) -> void {
-      for (int rank = 0; at <= depth && rank < DrawnText::kCandidates; ++rank) {
+      for (int rank = 0; at <= depth && rank < DrawnSequence::kCandidates; ++rank) {
         const double child = chance * right * candidate_share(rank, right);
         if (child < 0.004) break;
         chances.push_back(child);
@@ -85,10 +85,10 @@ double World::best_batch_rate() const {
 }
 
 /// One sequence.
-class Text final : public DrawnText {
+class Text final : public DrawnSequence {
  public:
   Text(const World& world, double its_own, std::uint64_t seed)
-      : DrawnText(seed), own(its_own), world_(world), coins_(seed + 1000), position_(1 + world.prompt) {}
+      : DrawnSequence(seed), own(its_own), world_(world), coins_(seed + 1000), position_(1 + world.prompt) {}
 
   bool other_is_right(std::size_t place) {
     while (others_luck_.size() <= place) {
@@ -305,7 +305,7 @@ void Simulation::begin_texts() {
   for (const double right : rights) {
     texts_.push_back(std::make_unique<Text>(world_, right, random_()));
     Text& text = *texts_.back();
-    auto controlled = std::make_unique<AutoText>();
+    auto controlled = std::make_unique<AutoSequence>();
     for (const Seat& seat : seats()) {
       controlled->drafters.emplace_back(chooser_->belief(seat.name));
       text.draft.speculation.drafters.push_back(
@@ -318,7 +318,7 @@ void Simulation::begin_texts() {
       continue;
     }
     text.draft.speculation.steering.controller = chooser_;
-    text.draft.speculation.steering.text = std::move(controlled);
+    text.draft.speculation.steering.sequence = std::move(controlled);
   }
 }
 
@@ -341,7 +341,7 @@ Simulation::Total Simulation::run_texts(int texts, double tokens) {
 
 void Simulation::teach(int outcomes) {
   std::bernoulli_distribution accepted(world_.claimed);
-  TextPrediction other_text(chooser_->belief("draft"));
+  SequencePrediction other_text(chooser_->belief("draft"));
   for (int i = 0; i < outcomes; ++i) {
     other_text.outcome(std::log(world_.claimed), 1 + i % 4, accepted(random_));
     other_text.pass();

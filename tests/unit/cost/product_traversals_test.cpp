@@ -35,19 +35,19 @@ ModelConfig config() {
   return config;
 }
 
-class ProductPlans : public testing::Test {
+class ProductTraversals : public testing::Test {
  protected:
-  ProductPlans() {
+  ProductTraversals() {
     if (select_isa() == Isa::Portable) skipped_ = true;
   }
   void SetUp() override {
-    if (skipped_) GTEST_SKIP() << "portable kernels have no plans";
+    if (skipped_) GTEST_SKIP() << "portable kernels have no traversals";
   }
-  GemmPlan prepare() {
-    backend_.kernels.plans = {};
+  GemmTraversal prepare() {
+    backend_.kernels.traversals = {};
     prepare_products(*model_, folder_.path(),
                      [this](std::string_view text) { warnings_.emplace_back(text); });
-    return backend_.kernels.plans.of(DType::BF16);
+    return backend_.kernels.traversals.of(DType::BF16);
   }
   fs::path file() const {
     for (const auto& entry : fs::directory_iterator(folder_.path())) return entry.path();
@@ -63,8 +63,8 @@ class ProductPlans : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
-TEST_F(ProductPlans, AreMeasuredOnceAndRemembered) {
-  const GemmPlan measured = prepare();
+TEST_F(ProductTraversals, AreMeasuredOnceAndRemembered) {
+  const GemmTraversal measured = prepare();
   nlohmann::json content = read();
   ASSERT_EQ(content["augur_products"], 2);
   EXPECT_EQ(content["plans"]["BF16"]["block_kib"], measured.block_kib);
@@ -77,7 +77,7 @@ TEST_F(ProductPlans, AreMeasuredOnceAndRemembered) {
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(ProductPlans, OfADamagedFileAreMeasuredAnew) {
+TEST_F(ProductTraversals, OfADamagedFileAreMeasuredAnew) {
   prepare();
   nlohmann::json content = read();
   content["plans"]["BF16"]["one_row_panels"] = 0;
@@ -87,12 +87,12 @@ TEST_F(ProductPlans, OfADamagedFileAreMeasuredAnew) {
   EXPECT_GE(read()["plans"]["BF16"]["one_row_panels"], 1);
 }
 
-TEST_F(ProductPlans, AreForcedByAVariable) {
+TEST_F(ProductTraversals, AreForcedByAVariable) {
   setenv("AUGUR_GEMM_PLAN", "1,0,77,3,24,0,20", 1);
-  const GemmPlan plan = prepare();
-  EXPECT_EQ(plan, (GemmPlan{.one_row = {.panels = 1, .near_lines = 0, .far_lines = 77},
-                            .few_rows = {.panels = 3, .near_lines = 24, .far_lines = 0},
-                            .block_kib = 20}));
+  const GemmTraversal traversal = prepare();
+  EXPECT_EQ(traversal, (GemmTraversal{.one_row = {.panels = 1, .near_lines = 0, .far_lines = 77},
+                                      .few_rows = {.panels = 3, .near_lines = 24, .far_lines = 0},
+                                      .block_kib = 20}));
   for (const char* wrong : {"", "1,2,3", "1,0,0,1,0,0,0", "1,-1,0,1,0,0,1", "1,2,3,4,5,6,7,8",
                             "1,2,3,4,5,6,7x", "1,2,3,4,5,6,", "fast", "65,1,1,1,1,1,1"}) {
     setenv("AUGUR_GEMM_PLAN", wrong, 1);

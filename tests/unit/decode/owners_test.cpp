@@ -60,7 +60,7 @@ class DraftersOfOwners : public testing::TestWithParam<DrafterCase> {
 
 TEST_P(DraftersOfOwners, ProposeNothingOfOthers) {
   expect_apart();
-  const bool says = target_.make()->traits().learns_across_texts;
+  const bool says = target_.make()->traits().learns_across_sequences;
   EXPECT_EQ(learns_, says) << "from its owner's texts";
   if (!says) return;
   const std::string fresh = pass("c");
@@ -128,7 +128,7 @@ TEST_F(TextsOfOwners, AreTakenOverByThemAlone) {
 
 TEST_F(TextsOfOwners, AreKeptOnlyWhereTheyMayBe) {
   EXPECT_EQ(cached("a", false), 0);
-  EXPECT_EQ(kept_.texts(), 0u);
+  EXPECT_EQ(kept_.entries(), 0u);
   EXPECT_EQ(cached("a"), 0);
 }
 

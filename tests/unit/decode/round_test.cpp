@@ -32,8 +32,8 @@ class TimedDrafter final : public Drafter {
   void sync(const AcceptedRows&) override {}
   std::int64_t root_rows() const override { return std::max<std::int64_t>(1, waiting_); }
   bool run_chunk() override {
-    if (waiting_ <= kTextChunk) return false;
-    waiting_ -= kTextChunk;
+    if (waiting_ <= kSequenceChunk) return false;
+    waiting_ -= kSequenceChunk;
     clock_.pass(kChunkMs);
     return true;
   }
@@ -363,7 +363,7 @@ TEST(Round, NobodySeesANodeThatTheTextMayNotHave) {
     Sampler sampler({}, 512);
     MaskTree masks(std::make_unique<ParityConstraint>(512), 512);
     Chooser chooser;
-    auto known = std::make_unique<AutoText>();
+    auto known = std::make_unique<AutoSequence>();
     known->drafters.emplace_back(chooser.belief("rash"));
     SequenceDraft draft;
     begin(draft, sampler);
@@ -377,7 +377,7 @@ TEST(Round, NobodySeesANodeThatTheTextMayNotHave) {
     };
     draft.speculation.drafters.push_back({std::make_unique<RashDrafter>(one_shot), nullptr});
     draft.speculation.steering.controller = std::make_shared<WatchedController>(chooser, look);
-    draft.speculation.steering.text = std::move(known);
+    draft.speculation.steering.sequence = std::move(known);
     SequenceDraft* const batch[] = {&draft};
     std::int32_t drafted = 0;
     for (int i = 0; i < 20; ++i) {
@@ -439,15 +439,15 @@ TEST(Round, CatchingUpWithALongTextIsTimedByTheChunk) {
   SequenceDraft draft;
   begin(draft, sampler);
   draft.speculation.drafters.push_back(
-      {std::make_unique<TimedDrafter>("drafter", group, clock, 0.25, 2 * kTextChunk + 5),
+      {std::make_unique<TimedDrafter>("drafter", group, clock, 0.25, 2 * kSequenceChunk + 5),
        std::make_unique<ChainPolicy>(ChainPolicy::Options{.max = 1})});
   SequenceDraft* const batch[] = {&draft};
   round.draft(batch);
   EXPECT_EQ(draft.drafted, 1);
   CostModel expected;
   DraftCosts& of_drafter = expected.drafter("drafter");
-  of_drafter.observe(0, kTextChunk, TimedDrafter::kChunkMs);
-  of_drafter.observe(0, kTextChunk, TimedDrafter::kChunkMs);
+  of_drafter.observe(0, kSequenceChunk, TimedDrafter::kChunkMs);
+  of_drafter.observe(0, kSequenceChunk, TimedDrafter::kChunkMs);
   of_drafter.observe(0, 5, 0.25);
   expect_same(costs.drafter("drafter"), of_drafter);
 }

@@ -67,7 +67,7 @@ class LazySync : public testing::TestWithParam<const char*> {
 
 TEST_P(LazySync, NothingRunsBeforeTheFirstDraft) {
   const auto drafter = told(false);
-  TextRows& rows = *drafter->text_rows();
+  SequenceRows& rows = *drafter->sequence_rows();
   EXPECT_EQ(rows.waiting(), static_cast<std::int64_t>(kPrompt));
   EXPECT_EQ(rows.cache().length(), 0);
   EXPECT_EQ(drafter->root_rows(), static_cast<std::int64_t>(kPrompt));
@@ -80,7 +80,7 @@ TEST_P(LazySync, NothingRunsBeforeTheFirstDraft) {
 TEST_P(LazySync, ReadingAlongDraftsTheSame) {
   const auto lazy = told(false);
   const auto eager = told(true);
-  EXPECT_EQ(eager->text_rows()->waiting(), static_cast<std::int64_t>(kPrompt) - TextRows::kChunk);
+  EXPECT_EQ(eager->sequence_rows()->waiting(), static_cast<std::int64_t>(kPrompt) - SequenceRows::kChunk);
   const std::vector<float> drafted = draft(*lazy, text_.back());
   ASSERT_EQ(drafted.size(), 5u);
   EXPECT_EQ(draft(*eager, text_.back()), drafted);
@@ -90,16 +90,16 @@ TEST_P(LazySync, ReadingAlongDraftsTheSame) {
 TEST_P(LazySync, ATextThatWaitsIsKeptAndGoneOnWith) {
   const auto first = told(false);
   const auto expected = draft(*told(false), text_.back());
-  const TextRows::Kept kept = first->text_rows()->keep(kPrompt - 100);
+  const SequenceRows::Kept kept = first->sequence_rows()->keep(kPrompt - 100);
   auto second = shared_->make({.context = kContext});
-  second->text_rows()->resume(kept, kPrompt - 100);
+  second->sequence_rows()->resume(kept, kPrompt - 100);
   second->sync(
       {.tokens = std::span<const TokenId>(text_).first(kPrompt - 100), .next = text_[kPrompt - 100]});
   second->sync({.tokens = std::span<const TokenId>(text_).subspan(kPrompt - 100, 100),
                 .first_position = kPrompt - 100,
                 .features = features_.data() + (kPrompt - 100) * width_,
                 .next = text_[kPrompt]});
-  EXPECT_EQ(second->text_rows()->waiting(), static_cast<std::int64_t>(kPrompt));
+  EXPECT_EQ(second->sequence_rows()->waiting(), static_cast<std::int64_t>(kPrompt));
   EXPECT_EQ(draft(*second, text_.back()), expected);
 }
 

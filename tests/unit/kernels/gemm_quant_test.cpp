@@ -88,16 +88,16 @@ TEST(GemmQuant, CutsOfLongRowsDoNotShow) {
   }
 }
 
-TEST(GemmQuant, NoPlanChangesABit) {
+TEST(GemmQuant, NoTraversalChangesABit) {
   for (const DType type : kQuantTypes) {
     for (const int rows : {1, 3, 7, 29}) {
       const QuantProblem problem(type, 150, 4096, rows);
       const Buffer<float> expected = run(gemm_quant_portable, problem);
       for (const QuantVariant& variant : quant_variants()) {
-        for (const GemmPlan& plan : kPlans) {
+        for (const GemmTraversal& traversal : kTraversals) {
           Buffer<float> y = problem.new_output();
           GemmTask task = problem.task(y.data());
-          task.plan = plan;
+          task.traversal = traversal;
           const FlushSubnormals flush;
           variant.gemm(*quant_kind(type), task);
           ASSERT_TRUE(same_bits(y, expected)) << variant.name << ", " << name(type) << ", rows " << rows;

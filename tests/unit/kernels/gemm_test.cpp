@@ -16,9 +16,9 @@ class Gemm : public ::testing::TestWithParam<Isa> {
  protected:
   void SetUp() override { gemm_ = gemm_kernel(GetParam()); }
 
-  Buffer<float> run(const GemmProblem& problem, const GemmPlan& plan = {}) const {
+  Buffer<float> run(const GemmProblem& problem, const GemmTraversal& traversal = {}) const {
     Buffer<float> y = problem.new_output();
-    gemm_(problem.call(y.data()), {0, problem.weight.panels()}, plan);
+    gemm_(problem.call(y.data()), {0, problem.weight.panels()}, traversal);
     return y;
   }
 
@@ -119,15 +119,15 @@ TEST_P(Gemm, AnyPartitionOfPanelsGivesTheSameBits) {
   }
 }
 
-TEST_P(Gemm, NoPlanChangesABit) {
+TEST_P(Gemm, NoTraversalChangesABit) {
   for (const DType type : {DType::F32, DType::BF16}) {
     for (const int rows : {1, 3, 7, 40}) {
       const GemmProblem problem(type, 16 * 9 + 5, 1100, rows);
       const Buffer<float> expected = run(problem);
-      for (const GemmPlan& plan : kPlans) {
-        const Buffer<float> y = run(problem, plan);
+      for (const GemmTraversal& traversal : kTraversals) {
+        const Buffer<float> y = run(problem, traversal);
         ASSERT_EQ(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)), 0)
-            << name(type) << " " << rows << " rows, plan " << &plan - kPlans;
+            << name(type) << " " << rows << " rows, traversal " << &traversal - kTraversals;
       }
     }
   }

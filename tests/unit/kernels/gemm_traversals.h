@@ -4,7 +4,7 @@
 namespace augur {
 
 /// The narrowest, the widest, and some between.
-constexpr GemmPlan kPlans[] = {
+constexpr GemmTraversal kTraversals[] = {
     {.one_row = {.panels = 1, .near_lines = 0}, .few_rows = {.panels = 1, .near_lines = 1}, .block_kib = 1},
     {.one_row = {.panels = 2, .near_lines = 80, .far_lines = 7},
      .few_rows = {.panels = 4, .near_lines = 0, .far_lines = 0},

@@ -112,11 +112,11 @@ TEST_F(WeightsTest, PacksRowsWhereTheyBelong) {
       ASSERT_EQ(row[static_cast<std::size_t>(i)], store_.value(tensor, from, i)) << tensor << " row " << from;
     }
   };
-  expect_row(layer.qkv.parts[0], 59, "model.layers.1.self_attn.q_proj.weight", 59);
-  expect_row(layer.qkv.parts[0], 60, "model.layers.1.self_attn.k_proj.weight", 0);
-  expect_row(layer.qkv.parts[0], 80, "model.layers.1.self_attn.v_proj.weight", 0);
-  expect_row(layer.qkv.parts[0], 75, "model.layers.1.self_attn.k_proj.weight", 15);
-  expect_row(layer.qkv.parts[0], 99, "model.layers.1.self_attn.v_proj.weight", 19);
+  expect_row(layer.qkv.matrices[0], 59, "model.layers.1.self_attn.q_proj.weight", 59);
+  expect_row(layer.qkv.matrices[0], 60, "model.layers.1.self_attn.k_proj.weight", 0);
+  expect_row(layer.qkv.matrices[0], 80, "model.layers.1.self_attn.v_proj.weight", 0);
+  expect_row(layer.qkv.matrices[0], 75, "model.layers.1.self_attn.k_proj.weight", 15);
+  expect_row(layer.qkv.matrices[0], 99, "model.layers.1.self_attn.v_proj.weight", 19);
   expect_row(layer.gate_up, 15, "model.layers.1.mlp.gate_proj.weight", 15);
   expect_row(layer.gate_up, 16, "model.layers.1.mlp.up_proj.weight", 0);
   expect_row(layer.gate_up, 32 * 4 + 7, "model.layers.1.mlp.gate_proj.weight", 71);
@@ -160,7 +160,7 @@ TEST_F(WeightsTest, MemoryIsKnownWithoutPacking) {
   const ModelWeights weights = pack();
   std::int64_t bytes = weights.embedding.bytes() + weights.head.bytes();
   for (const LayerWeights& layer : weights.layers) {
-    for (const PackedMatrix& part : layer.qkv.parts) bytes += part.bytes();
+    for (const PackedMatrix& matrix : layer.qkv.matrices) bytes += matrix.bytes();
     bytes += layer.o.bytes() + layer.gate_up.bytes() + layer.down.bytes();
   }
   StoredWeights source(store_, config_.tied_embeddings);

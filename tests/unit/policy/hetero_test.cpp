@@ -93,11 +93,11 @@ TEST(Hetero, TimesTheSearchForABinByTheRoundsClock) {
 TEST(Hetero, EveryMechanismCanBeSwitchedOff) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     const RandomLaw law{seed};
-    const auto shape = [&](bool extend, bool prune, bool plans) {
+    const auto shape = [&](bool extend, bool prune, bool keep_shapes) {
       HeteroPolicy::Options options = kOptions;
       options.extend = extend;
       options.prune = prune;
-      options.plans = plans;
+      options.keep_shapes = keep_shapes;
       HeteroPolicy policy(bins(), options);
       DraftTree tree;
       tree.reset(0, 0);
@@ -111,7 +111,7 @@ TEST(Hetero, EveryMechanismCanBeSwitchedOff) {
     EXPECT_TRUE(std::ranges::equal(shape(false, false, true).first, usual.tokens()));
     EXPECT_LE(shape(false, true, true).second, kBase);
     EXPECT_EQ(shape(true, false, true).first.size(), 20u);
-    EXPECT_EQ(shape(true, true, false), shape(true, true, true)) << "plans change nothing but time";
+    EXPECT_EQ(shape(true, true, false), shape(true, true, true)) << "keeping shapes changes nothing but time";
   }
 }
 
@@ -174,16 +174,16 @@ TEST(Hetero, AlphaIsHowManyBinsAreSure) {
   EXPECT_THROW(write({2.8, 3.1, 1.0}), Error) << "more than was drafted";
 
   const HeteroBins sure = write({2.8, 2.1, 1.93});
-  const auto plans = HeteroPolicy::make_plans(sure, kOptions);
-  ASSERT_EQ(plans.size(), 3U);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(plans[static_cast<std::size_t>(i)].levels, kBase + 3 - i) << i;
+  const auto shapes = HeteroPolicy::make_shapes(sure, kOptions);
+  ASSERT_EQ(shapes.size(), 3U);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(shapes[static_cast<std::size_t>(i)].levels, kBase + 3 - i) << i;
   HeteroPolicy::Options asked = kOptions;
   asked.alpha = 1;
-  EXPECT_EQ(HeteroPolicy::make_plans(sure, asked)[0].levels, kBase + 1);
-  EXPECT_EQ(HeteroPolicy::make_plans(sure, asked)[1].levels, kBase);
+  EXPECT_EQ(HeteroPolicy::make_shapes(sure, asked)[0].levels, kBase + 1);
+  EXPECT_EQ(HeteroPolicy::make_shapes(sure, asked)[1].levels, kBase);
 }
 
-/// Levels of the lowest bin's plan, as they are drafted.
+/// Levels of the lowest bin's shape, as they are drafted.
 int levels_of(const std::string& policy) {
   const auto made = make_policy(policy);
   DraftTree tree;

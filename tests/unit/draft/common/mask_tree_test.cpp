@@ -31,9 +31,9 @@ class CountingConstraint final : public TokenConstraint {
 TEST(MaskTree, KnowsWhatMayFollowEveryPath) {
   MaskTree masks(std::make_unique<ParityConstraint>(kTokens), kTokens);
   for (TokenId a = 0; a < kTokens; ++a) {
-    const std::int32_t first = masks.after(MaskTree::kText, a);
+    const std::int32_t first = masks.after(MaskTree::kRoot, a);
     ASSERT_EQ(first != MaskTree::kIllegal, ParityConstraint::allows({a}));
-    ASSERT_EQ(allows(masks.allowed(MaskTree::kText), a), ParityConstraint::allows({a}));
+    ASSERT_EQ(allows(masks.allowed(MaskTree::kRoot), a), ParityConstraint::allows({a}));
     for (TokenId b = 0; b < kTokens; b += 7) {
       ASSERT_EQ(masks.after(first, b) != MaskTree::kIllegal, ParityConstraint::allows({a, b}));
       if (first != MaskTree::kIllegal) {
@@ -46,14 +46,14 @@ TEST(MaskTree, KnowsWhatMayFollowEveryPath) {
 TEST(MaskTree, ComputesAMaskOnce) {
   int fills = 0;
   MaskTree masks(std::make_unique<CountingConstraint>(fills), kTokens);
-  const std::int32_t first = masks.after(MaskTree::kText, 1);
+  const std::int32_t first = masks.after(MaskTree::kRoot, 1);
   const std::int32_t second = masks.after(first, 3);
   ASSERT_NE(second, MaskTree::kIllegal);
   for (int i = 0; i < 3; ++i) {
-    for (const std::int32_t state : {second, MaskTree::kText, first}) masks.allowed(state);
+    for (const std::int32_t state : {second, MaskTree::kRoot, first}) masks.allowed(state);
   }
   EXPECT_EQ(fills, 3);
-  EXPECT_EQ(masks.after(MaskTree::kText, 1), first);
+  EXPECT_EQ(masks.after(MaskTree::kRoot, 1), first);
 }
 
 /// Each mask takes a third of what a round may take.
@@ -77,10 +77,10 @@ TEST(MaskTree, DraftsLessWhereMasksAreDear) {
   MaskTree masks(std::make_unique<DearConstraint>(), kTokens);
   std::vector<TokenId> legal;
   for (TokenId a = 0; a < kTokens; ++a) {
-    if (allows(masks.allowed(MaskTree::kText), a)) legal.push_back(a);
+    if (allows(masks.allowed(MaskTree::kRoot), a)) legal.push_back(a);
   }
   for (int round = 0; round < 3; ++round) {
-    masks.allowed(MaskTree::kText);
+    masks.allowed(MaskTree::kRoot);
     DraftTree tree;
     tree.reset(0, 9);
     for (int i = 0; i < 5; ++i) tree.add(DraftTree::kRoot, legal[i], -1.0f, 1);
@@ -95,7 +95,7 @@ TEST(MaskTree, DraftsLessWhereMasksAreDear) {
     masks.advance(legal[0]);
     legal.clear();
     for (TokenId a = 0; a < kTokens; ++a) {
-      if (allows(masks.allowed(MaskTree::kText), a)) legal.push_back(a);
+      if (allows(masks.allowed(MaskTree::kRoot), a)) legal.push_back(a);
     }
   }
 }
@@ -125,8 +125,8 @@ class DeepConstraint final : public ParityConstraint {
 
 TEST(MaskTree, AMaskBeyondTheRoundIsNotKnownAndNothingIsDraftedBehindIt) {
   MaskTree masks(std::make_unique<DeepConstraint>(2), kTokens);
-  ASSERT_TRUE(masks.try_text_mask());
-  const std::int32_t first = masks.after(MaskTree::kText, 1);
+  ASSERT_TRUE(masks.try_root_mask());
+  const std::int32_t first = masks.after(MaskTree::kRoot, 1);
   const std::int32_t second = masks.after(first, 3);
   ASSERT_NE(second, MaskTree::kIllegal);
   EXPECT_TRUE(masks.knows(first));
@@ -139,16 +139,16 @@ TEST(MaskTree, AMaskBeyondTheRoundIsNotKnownAndNothingIsDraftedBehindIt) {
 TEST(MaskTree, ADearMaskOfTheTextIsMadeWhenItIsAskedForAndIsNoPartOfTheShare) {
   for (const bool elsewhere : {false, true}) {
     MaskTree masks(std::make_unique<DeepConstraint>(1), kTokens);
-    ASSERT_TRUE(masks.try_text_mask());
+    ASSERT_TRUE(masks.try_root_mask());
     masks.advance(1);
     if (elsewhere) {
-      EXPECT_FALSE(masks.try_text_mask());
-      masks.make_text_mask([] { return false; });
+      EXPECT_FALSE(masks.try_root_mask());
+      masks.make_root_mask([] { return false; });
     }
     for (TokenId b = 0; b < kTokens; ++b) {
-      ASSERT_EQ(allows(masks.allowed(MaskTree::kText), b), ParityConstraint::allows({1, b}));
+      ASSERT_EQ(allows(masks.allowed(MaskTree::kRoot), b), ParityConstraint::allows({1, b}));
     }
-    EXPECT_TRUE(masks.try_text_mask());
+    EXPECT_TRUE(masks.try_root_mask());
   }
 }
 
@@ -175,9 +175,9 @@ TEST(MaskTree, FollowsTheText) {
   MaskTree masks(std::make_unique<ParityConstraint>(kTokens), kTokens);
   std::vector<TokenId> text;
   for (int i = 0; i < 12; ++i) {
-    masks.after(masks.after(MaskTree::kText, 3), 4);  // a draft that comes to nothing
+    masks.after(masks.after(MaskTree::kRoot, 3), 4);  // a draft that comes to nothing
     TokenId next = 0;
-    while (!allows(masks.allowed(MaskTree::kText), next)) ++next;
+    while (!allows(masks.allowed(MaskTree::kRoot), next)) ++next;
     masks.advance(next);
     text.push_back(next);
     ASSERT_TRUE(ParityConstraint::allows(text));

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 using testing_support::small_cache;
 
 /// Rows of two features: the token and its negative.
-void append(TextRows& text, std::initializer_list<TokenId> tokens) {
+void append(SequenceRows& text, std::initializer_list<TokenId> tokens) {
   for (const TokenId token : tokens) {
     float* features = text.append(token);
     features[0] = static_cast<float>(token);
@@ -23,14 +23,14 @@ void append(TextRows& text, std::initializer_list<TokenId> tokens) {
   }
 }
 
-std::vector<float> features(const TextRows& text, std::int64_t count) {
+std::vector<float> features(const SequenceRows& text, std::int64_t count) {
   std::vector<float> first;
   text.copy_features(count, first);
   return first;
 }
 
-TEST(TextRows, WaitUntilAForwardTakesThemAlong) {
-  TextRows text(small_cache(100), 2);
+TEST(SequenceRows, WaitUntilAForwardTakesThemAlong) {
+  SequenceRows text(small_cache(100), 2);
   append(text, {7, 8, 9});
   EXPECT_EQ(text.length(), 3);
   EXPECT_EQ(text.waiting(), 3);
@@ -57,8 +57,8 @@ TEST(TextRows, WaitUntilAForwardTakesThemAlong) {
   EXPECT_THAT(batch.view().positions, ElementsAre(2)) << "behind what is kept";
 }
 
-TEST(TextRows, FillersAreNotKept) {
-  TextRows text(small_cache(4), 0);
+TEST(SequenceRows, FillersAreNotKept) {
+  SequenceRows text(small_cache(4), 0);
   text.append(5);
   text.append(6);
   RowBatch batch;
@@ -71,8 +71,8 @@ TEST(TextRows, FillersAreNotKept) {
   EXPECT_EQ(text.waiting(), 0);
 }
 
-TEST(TextRows, GoOnWaitingAfterAForwardThatFailed) {
-  TextRows text(small_cache(100), 2);
+TEST(SequenceRows, GoOnWaitingAfterAForwardThatFailed) {
+  SequenceRows text(small_cache(100), 2);
   append(text, {7, 8});
   RowBatch batch;
   text.begin(batch, 2);
@@ -86,8 +86,8 @@ TEST(TextRows, GoOnWaitingAfterAForwardThatFailed) {
   EXPECT_EQ(text.cache().length(), 2);
 }
 
-TEST(TextRows, TheNewestCanBeRunOnceMore) {
-  TextRows text(small_cache(100), 2);
+TEST(SequenceRows, TheNewestCanBeRunOnceMore) {
+  SequenceRows text(small_cache(100), 2);
   append(text, {7, 8});
   RowBatch batch;
   text.begin(batch, 2);
@@ -102,16 +102,16 @@ TEST(TextRows, TheNewestCanBeRunOnceMore) {
   EXPECT_THAT(batch.view().positions, ElementsAre(1));
 }
 
-TEST(TextRows, ALongPromptHasChunksAsLongAsTheyFit) {
-  TextRows text(small_cache(TextRows::kChunk + 10), 0);
-  for (std::int64_t i = 0; i < TextRows::kChunk; ++i) text.append(0);
+TEST(SequenceRows, ALongPromptHasChunksAsLongAsTheyFit) {
+  SequenceRows text(small_cache(SequenceRows::kChunk + 10), 0);
+  for (std::int64_t i = 0; i < SequenceRows::kChunk; ++i) text.append(0);
   EXPECT_FALSE(text.has_chunk()) << "the round's forward can take these";
   text.append(0);
   ASSERT_TRUE(text.has_chunk());
   RowBatch batch;
-  text.begin(batch, TextRows::kChunk);
+  text.begin(batch, SequenceRows::kChunk);
   text.commit();
-  for (std::int64_t i = 0; i < TextRows::kChunk; ++i) text.append(0);
+  for (std::int64_t i = 0; i < SequenceRows::kChunk; ++i) text.append(0);
   EXPECT_FALSE(text.has_chunk()) << "there is no room";
   batch.clear();
   EXPECT_THROW(text.begin(batch, text.waiting()), Error);
@@ -120,12 +120,12 @@ TEST(TextRows, ALongPromptHasChunksAsLongAsTheyFit) {
   EXPECT_EQ(text.length(), 0);
 }
 
-TEST(TextRows, KeptTextsShareTheFeaturesThatWait) {
+TEST(SequenceRows, KeptTextsShareTheFeaturesThatWait) {
   const KvCache form = small_cache(400);  // of one pool, as the texts of an engine are
-  TextRows text(form, 2);
+  SequenceRows text(form, 2);
   for (TokenId token = 0; token < 100; ++token) append(text, {token});
-  const TextRows::Kept kept = text.keep(100);
-  TextRows other(form, 2);
+  const SequenceRows::Kept kept = text.keep(100);
+  SequenceRows other(form, 2);
   other.resume(kept, 70);
   append(text, {100});
   append(other, {200});
@@ -136,19 +136,19 @@ TEST(TextRows, KeptTextsShareTheFeaturesThatWait) {
   EXPECT_THAT(std::span(own).last(4), ElementsAre(99, -99, 100, -100)) << "the other's row is its own";
   EXPECT_THAT(std::span(others).last(4), ElementsAre(69, -69, 200, -200));
   std::vector<const std::byte*> blocks;
-  const TextRows::Kept beginning = text.keep(64);
-  for (const TextRows::Kept* known : {&kept, &beginning}) {
+  const SequenceRows::Kept beginning = text.keep(64);
+  for (const SequenceRows::Kept* known : {&kept, &beginning}) {
     known->features.for_blocks([&](const std::byte* block, std::int64_t) { blocks.push_back(block); });
   }
   ASSERT_EQ(blocks.size(), 3u);
   EXPECT_EQ(blocks[0], blocks[2]);
 }
 
-TEST(AcceptedText, OnlyWhatIsNewIsAppended) {
+TEST(AcceptedTokens, OnlyWhatIsNewIsAppended) {
   std::vector<TokenId> text;
   const auto take = [&](std::vector<TokenId> tokens, std::int64_t first, TokenId next) {
-    append_text({.tokens = tokens, .first_position = first, .next = next}, std::ssize(text),
-                [&](TokenId token) { text.push_back(token); });
+    append_accepted({.tokens = tokens, .first_position = first, .next = next}, std::ssize(text),
+                    [&](TokenId token) { text.push_back(token); });
   };
   take({1, 2}, 0, 3);
   EXPECT_THAT(text, ElementsAre(1, 2, 3));
