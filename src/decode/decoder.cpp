@@ -42,7 +42,7 @@ struct Decoder::RollBack {
   Decoder& decoder;
   ~RollBack() {
     decoder.txns_.clear();
-    for (Sequence* s : decoder.drafting_) s->draft().early.reset();
+    for (Sequence* s : decoder.drafting_) s->early_rows().reset();
   }
 };
 
@@ -119,7 +119,7 @@ bool Decoder::guarded(Sequence& s, Call&& call) {
 /// Of those that are being read: rows that wait for a drafter do not pile up.
 void Decoder::relieve(std::span<Sequence* const> sequences) {
   for (Sequence* s : sequences) {
-    if (reads(s)) guarded(*s, [&] { round_.relieve(s->draft()); });
+    if (reads(s)) guarded(*s, [&] { s->relieve(round_); });
   }
 }
 
@@ -220,12 +220,12 @@ void Decoder::build_batch() {
 
 /// Opens the segment's transaction, and tells the forward which of its rows have been run.
 void Decoder::open(const Segment& segment) {
-  SequenceDraft& draft = segment.sequence->draft();
-  if (!segment.prompt && draft.early && forward_.add_tree(draft.tree, *draft.early)) {
-    txns_.push_back(std::move(draft.early->txn));
+  std::optional<EarlyRows>& early = segment.sequence->early_rows();
+  if (!segment.prompt && early && forward_.add_tree(segment.sequence->draft().tree, *early)) {
+    txns_.push_back(std::move(early->txn));
     return;
   }
-  draft.early.reset();
+  early.reset();
   txns_.push_back(segment.sequence->open(segment.rows));
   forward_.add_rows(segment.rows);
 }
@@ -475,8 +475,8 @@ void Decoder::keep(const Sequence& s, std::int64_t tokens) {
   }
 }
 
-void Decoder::sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<const std::int32_t> batch_rows) {
-  for (Speculator& speculator : s.draft().speculation.drafters) {
+void Decoder::sync_drafters(const Sequence& s, const AcceptedRows& rows, std::span<const std::int32_t> batch_rows) {
+  for (const Speculator& speculator : s.draft().speculation.drafters) {
     AcceptedRows mine = rows;
     mine.teaches_all = s.teaches_all();
     const std::span<const int> layers = speculator.tap_layers;
@@ -532,7 +532,7 @@ void Decoder::account(double draft_ms, StepTimes::Measured step) {
   for (const Segment& segment : segments_) {
     if (segment.prompt) continue;
     Sequence& s = *segment.sequence;
-    SequenceDraft& draft = s.draft();
+    const SequenceDraft& draft = s.draft();
     StepTrace& trace = traces_.emplace_back();
     trace.next = s.verdict().next;
     trace.drafted = draft.drafted;
@@ -547,8 +547,7 @@ void Decoder::account(double draft_ms, StepTimes::Measured step) {
     trace.step_ms = step.forward_ms + step.logits_ms;
     trace.forecast = draft.forecast;
     s.count_times(trace);
-    draft.failure = s.failure();
-    drafts_.push_back(&draft);
+    drafts_.push_back(&s.end_round());
   }
   round_.observe(drafts_, traces_);
   std::size_t at = 0;

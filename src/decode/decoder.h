@@ -103,7 +103,7 @@ class Decoder {
   void commit_prompt(const Segment& segment, KvTxn& txn);
   void commit_tree(const Segment& segment, KvTxn& txn);
   RowTeller::Tapped tapped() const;
-  void sync_drafters(Sequence& s, const AcceptedRows& rows, std::span<const std::int32_t> batch_rows);
+  void sync_drafters(const Sequence& s, const AcceptedRows& rows, std::span<const std::int32_t> batch_rows);
   StepRows count_rows() const;
   void account(double draft_ms, StepTimes::Measured step);
 

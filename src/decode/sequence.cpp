@@ -183,6 +183,11 @@ SequenceDraft& Sequence::begin_round(int reading, int prompt_rows) {
   return draft_;
 }
 
+SequenceDraft& Sequence::end_round() {
+  draft_.failure = failure_;
+  return draft_;
+}
+
 void Sequence::append_rows(int rows, std::vector<TokenId>& tokens, std::vector<std::int32_t>& positions,
                            std::vector<std::int32_t>& parents) const {
   if (!reading()) return draft_.tree.append_rows(tokens, positions, parents);

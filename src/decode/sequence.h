@@ -166,8 +166,13 @@ class Sequence {
   /// Tells what drafts where the text stands, in a step in which so many others are being read. What is
   /// returned is the Round's until the step is over.
   SequenceDraft& begin_round(int reading, int prompt_rows);
-  SequenceDraft& draft() { return draft_; }
+  /// The round has been verified and taken: what the Round is to observe, a failure included.
+  SequenceDraft& end_round();
   const SequenceDraft& draft() const { return draft_; }
+  /// Rows of this round that drafting has run: the step's to go on with, or to drop.
+  std::optional<EarlyRows>& early_rows() { return draft_.early; }
+  /// Of its rows that wait for drafters those run which are more than may wait.
+  void relieve(Round& round) { round.relieve(draft_); }
 
   /// Room in the target's cache for what the step runs: its tree, or the next `rows` of its prompt.
   KvTxn open(int rows) { return cache_.reserve(rows); }
