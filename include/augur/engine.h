@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "augur/infill_tokens.h"
 #include "augur/logprobs.h"
 #include "augur/options.h"
 #include "augur/statistics.h"
@@ -122,13 +123,6 @@ struct MeasuredCosts {
   double other_ms = 0;     ///< of a step beside drafting and verification
   std::vector<Draft> drafters;
   std::string file;  ///< where they are kept; empty: nowhere
-};
-
-/// Tokens for writing what is missing in the middle of a text.
-struct InfillTokens {
-  std::optional<TokenId> prefix, suffix, middle;
-  std::optional<TokenId> repository;  ///< before a repository's name
-  std::optional<TokenId> file;        ///< before a file's
 };
 
 /// A loaded model, ready to generate. Errors (a file, an option, a request is not as it must be) are thrown

@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,6 +20,22 @@ struct SpeculationStatistics {
   double classify_ms = 0;  ///< of draft_ms: what trained parts of policies (bins, classifiers, heads) took
   double verify_ms = 0;
   double other_ms = 0;
+
+  /// Counts and times of more rounds; `type` and the mean stay what they are.
+  void add(const SpeculationStatistics& more) {
+    calls += more.calls;
+    verified_tokens += more.verified_tokens;
+    drafted_tokens += more.drafted_tokens;
+    accepted_tokens += more.accepted_tokens;
+    accepted_per_position.resize(std::max(accepted_per_position.size(), more.accepted_per_position.size()));
+    for (std::size_t d = 0; d < more.accepted_per_position.size(); ++d) {
+      accepted_per_position[d] += more.accepted_per_position[d];
+    }
+    draft_ms += more.draft_ms;
+    classify_ms += more.classify_ms;
+    verify_ms += more.verify_ms;
+    other_ms += more.other_ms;
+  }
 };
 
 }  // namespace augur

@@ -32,27 +32,11 @@ void Cell::add(const Result& turn, std::uint64_t& hash) {
   prompt_ms += turn.prompt_ms;
   decode_ms += turn.decode_ms;
   speculation.type = turn.speculation.type;
-  add_to(speculation, turn.speculation);
+  speculation.add(turn.speculation);
   const std::uint64_t length = turn.tokens.size();
   hash = hash_bytes(std::as_bytes(std::span(&length, 1)), hash);
   hash = hash_bytes(std::as_bytes(std::span(turn.tokens)), hash);
   output = hex(hash);
-}
-
-void add_to(SpeculationStatistics& sum, const SpeculationStatistics& more) {
-  sum.calls += more.calls;
-  sum.verified_tokens += more.verified_tokens;
-  sum.drafted_tokens += more.drafted_tokens;
-  sum.accepted_tokens += more.accepted_tokens;
-  sum.draft_ms += more.draft_ms;
-  sum.classify_ms += more.classify_ms;
-  sum.verify_ms += more.verify_ms;
-  sum.other_ms += more.other_ms;
-  const std::size_t depths = std::max(sum.accepted_per_position.size(), more.accepted_per_position.size());
-  sum.accepted_per_position.resize(depths);
-  for (std::size_t d = 0; d < more.accepted_per_position.size(); ++d) {
-    sum.accepted_per_position[d] += more.accepted_per_position[d];
-  }
 }
 
 nlohmann::ordered_json to_json(const Cell& cell) {

@@ -43,9 +43,6 @@ struct Cell {
   void add(const Result& turn, std::uint64_t& hash);
 };
 
-/// Counts and times of `more` come on top; the type and the mean stay.
-void add_to(SpeculationStatistics& sum, const SpeculationStatistics& more);
-
 nlohmann::ordered_json to_json(const Cell& cell);
 /// Error (without a file's name) for what to_json() did not write.
 Cell cell_of(const nlohmann::json& object);

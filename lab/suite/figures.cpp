@@ -71,7 +71,7 @@ bool add_runs(const Text& text, std::size_t method, MethodFigures& f) {
     // What another engine generated is not known; a method may not even repeat its own first run.
     differs = differs || (!cell->output.empty() && cell->output != reference.output);
     f.tokens += cell->tokens;
-    add_to(f.sum, cell->speculation);
+    f.sum.add(cell->speculation);
     f.forecasts.add(cell->forecasts);
   }
   return differs;
@@ -192,7 +192,7 @@ void add_suite(MethodFigures& sum, const MethodFigures& f, const std::string& su
   sum.share_of_best += f.share_of_best;
   sum.different += f.different;
   sum.tokens += f.tokens;
-  add_to(sum.sum, f.sum);
+  sum.sum.add(f.sum);
   sum.forecasts.add(f.forecasts);
   if (first) sum.round_speedups.assign(f.round_speedups.size(), 0.0);
   for (std::size_t r = 0; r < sum.round_speedups.size(); ++r) {

@@ -104,17 +104,10 @@ VocabularyBench::Answers VocabularyBench::run(const DrafterModel* drafter,
       const Sequence& s = *r.sequence;
       if (!s.finished()) return false;
       if (s.failure()) std::rethrow_exception(s.failure());
-      const SpeculationStatistics& one = s.statistics();
       answers.tokens[r.index].assign(s.generated().begin(), s.generated().end());
-      answers.total.calls += one.calls;
+      answers.total.add(s.statistics());
       answers.generated_tokens += std::ssize(s.generated());
-      answers.total.accepted_tokens += one.accepted_tokens;
-      answers.total.drafted_tokens += one.drafted_tokens;
-      answers.total.verified_tokens += one.verified_tokens;
       answers.decode_ms += s.decode_ms();
-      answers.total.draft_ms += one.draft_ms;
-      answers.total.verify_ms += one.verify_ms;
-      answers.total.other_ms += one.other_ms;
       ++done;
       return true;
     });

@@ -372,12 +372,7 @@ std::string Engine::chat_template() const {
 }
 
 InfillTokens Engine::infill_tokens() const {
-  const Tokenizer::Infill& from = impl_->target->tokenizer->infill;
-  return {.prefix = from.prefix,
-          .suffix = from.suffix,
-          .middle = from.middle,
-          .repository = from.repository,
-          .file = from.file};
+  return impl_->target->tokenizer->infill;
 }
 
 const SpeculationPlan& Engine::speculation() const {

@@ -1,20 +1,18 @@
 #include "engine/policy_cache.h"
 
 #include <algorithm>
+#include <variant>
+
+#include "plan/keys.h"
 
 namespace augur {
 namespace {
 
 SpeculationPlan key_of(const SpeculationPlan& plan) {
-  SpeculationPlan key{.drafters = plan.drafters,
-                      .policy = plan.policy,
-                      .draft_max = plan.draft_max,
-                      .draft_min = plan.draft_min,
-                      .draft_p_min = plan.draft_p_min,
-                      .tree_topk = plan.tree_topk,
-                      .tree_depth = plan.tree_depth,
-                      .tree_size = plan.tree_size,
-                      .static_tree = plan.static_tree};
+  SpeculationPlan key{.drafters = plan.drafters};
+  for (const PlanKey& row : plan_keys()) {
+    if (row.for_policies()) std::visit([&](auto member) { key.*member = plan.*member; }, row.member);
+  }
   std::sort(key.drafters.begin(), key.drafters.end());
   return key;
 }

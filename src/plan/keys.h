@@ -31,6 +31,11 @@ struct PlanKey {
   double usual = 0;             ///< where it is not given
   std::string_view value = {};  ///< what stands for the value in --help; empty: a number
   std::string_view help = {};
+
+  /// Whether policies are made from it.
+  bool for_policies() const {
+    return shape != Shape::None || std::holds_alternative<PolicyChoice SpeculationPlan::*>(member);
+  }
 };
 
 std::span<const PlanKey> plan_keys();

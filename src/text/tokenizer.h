@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "augur/infill_tokens.h"
 #include "base/types.h"
 #include "text/marked_text.h"
 
@@ -38,12 +39,7 @@ class Tokenizer {
 
   std::optional<TokenId> bos;
   std::vector<TokenId> eos;  ///< every id that ends a generation
-  /// For writing what is missing in the middle of a text, as far as the file names them; `repository` and
-  /// `file` come before a repository's and a file's name.
-  struct Infill {
-    std::optional<TokenId> prefix, suffix, middle, repository, file;
-  };
-  Infill infill;
+  InfillTokens infill;
   bool add_bos = false;  ///< whether the model expects BOS before a prompt (tokenizer configuration)
 };
 

@@ -90,11 +90,8 @@ inline Generated generate(Model& model, const std::vector<std::vector<TokenId>>&
       if (!sequence.finished()) return false;
       if (sequence.failure()) std::rethrow_exception(sequence.failure());
       out.tokens[entry.first].assign(sequence.generated().begin(), sequence.generated().end());
-      out.total.calls += sequence.statistics().calls;
+      out.total.add(sequence.statistics());
       generated += sequence.generated().size();
-      out.total.accepted_tokens += sequence.statistics().accepted_tokens;
-      out.total.drafted_tokens += sequence.statistics().drafted_tokens;
-      out.total.verified_tokens += sequence.statistics().verified_tokens;
       return true;
     });
   }

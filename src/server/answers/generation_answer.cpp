@@ -151,7 +151,7 @@ nlohmann::ordered_json GenerationAnswer::progress_json(int index) const {
 void GenerationAnswer::observe_round(int index, const DraftRound& round) {
   const std::int64_t drafted = std::ssize(round.nodes) - 1;  // without the root
   if (drafted > 0) served_.metrics.drafted(drafted);
-  if (served_.trace) progress_[static_cast<std::size_t>(index)].rounds.note(round);
+  if (served_.trace) served_.trace->note(round, progress_[static_cast<std::size_t>(index)].rounds);
   if (stream_ && wants_rounds() && !failed_) take_round(index, round);
 }
 

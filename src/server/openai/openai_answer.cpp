@@ -30,18 +30,9 @@ ordered_json usage_of(const std::vector<Result>& results, int choices) {
   std::int64_t completion = 0;
   SpeculationStatistics sum;
   for (const Result& r : results) {
-    const SpeculationStatistics& s = r.speculation;
     completion += static_cast<std::int64_t>(r.tokens.size());
-    sum.type = s.type;
-    sum.calls += s.calls;
-    sum.verified_tokens += s.verified_tokens;
-    sum.drafted_tokens += s.drafted_tokens;
-    sum.accepted_tokens += s.accepted_tokens;
-    sum.accepted_per_position.resize(
-        std::max(sum.accepted_per_position.size(), s.accepted_per_position.size()));
-    for (std::size_t i = 0; i < s.accepted_per_position.size(); ++i) {
-      sum.accepted_per_position[i] += s.accepted_per_position[i];
-    }
+    sum.type = r.speculation.type;
+    sum.add(r.speculation);
   }
   const double length = sum.calls > 0 ? static_cast<double>(completion) / static_cast<double>(sum.calls) : 0;
   return {{"prompt_tokens", prompt},

@@ -20,23 +20,6 @@ void try_to(const Call& call) noexcept {
 
 }  // namespace
 
-void AnswerRounds::note(const DraftRound& round) noexcept {
-  if (rounds_.size() == kMost) {
-    ++more_;
-    return;
-  }
-  try_to([&] {
-    const auto accepted =
-        std::count_if(round.nodes.begin(), round.nodes.end(), [](const auto& node) { return node.accepted; });
-    rounds_.push_back({.at = std::chrono::steady_clock::now(),
-                       .drafted = round.drafted,
-                       .verified = std::ssize(round.nodes) - 1,  // without the root
-                       .accepted = accepted - 1,
-                       .draft_ms = round.draft_ms,
-                       .verify_ms = round.verify_ms});
-  });
-}
-
 RequestTrace::RequestTrace(SpanExporter& exporter, const TraceContext& context, std::string state,
                            std::string name)
     : exporter_(exporter) {
@@ -54,6 +37,25 @@ std::int64_t RequestTrace::unix_time(Clock::time_point time) const {
   const auto since_begin = std::chrono::duration_cast<nanoseconds>(time - begin_);
   return std::chrono::duration_cast<nanoseconds>(system_begin_.time_since_epoch()).count() +
          since_begin.count();
+}
+
+void RequestTrace::note(const DraftRound& round, AnswerRounds& rounds) const noexcept {
+  if (rounds.events.size() == AnswerRounds::kMost) {
+    ++rounds.dropped;
+    return;
+  }
+  try_to([&] {
+    const auto accepted =
+        std::count_if(round.nodes.begin(), round.nodes.end(), [](const auto& node) { return node.accepted; });
+    rounds.events.push_back({.name = "round",
+                             .at = unix_time(Clock::now()),
+                             .attributes = {{"augur.drafted_tokens", round.drafted},
+                                            // Without the root.
+                                            {"augur.verified_tokens", std::ssize(round.nodes) - 1},
+                                            {"augur.accepted_tokens", accepted - 1},
+                                            {"augur.draft_ms", round.draft_ms},
+                                            {"augur.verify_ms", round.verify_ms}}});
+  });
 }
 
 /// One within the request's.
@@ -91,16 +93,8 @@ void RequestTrace::add_answer(int index, const Result& result, const Times& time
                          {"augur.rounds", result.speculation.calls},
                          {"augur.drafted_tokens", result.speculation.drafted_tokens},
                          {"augur.accepted_tokens", result.speculation.accepted_tokens}};
-    answer.dropped_events = rounds.more_;
-    for (const AnswerRounds::Round& round : rounds.rounds_) {
-      answer.events.push_back({.name = "round",
-                               .at = unix_time(round.at),
-                               .attributes = {{"augur.drafted_tokens", round.drafted},
-                                              {"augur.verified_tokens", round.verified},
-                                              {"augur.accepted_tokens", round.accepted},
-                                              {"augur.draft_ms", round.draft_ms},
-                                              {"augur.verify_ms", round.verify_ms}}});
-    }
+    answer.events = rounds.events;
+    answer.dropped_events = rounds.dropped;
   });
 }
 

@@ -15,24 +15,10 @@ namespace augur {
 struct RequestRecord;
 
 /// One answer's rounds, as long as it is being made.
-class AnswerRounds {
- public:
-  void note(const DraftRound& round) noexcept;
-
- private:
-  friend class RequestTrace;
-  /// As many as OpenTelemetry's programs keep of a span; the others are counted.
-  static constexpr std::size_t kMost = 128;
-  struct Round {
-    std::chrono::steady_clock::time_point at;
-    std::int64_t drafted = 0;
-    std::int64_t verified = 0;
-    std::int64_t accepted = 0;
-    double draft_ms = 0;
-    double verify_ms = 0;
-  };
-  std::vector<Round> rounds_;
-  std::int64_t more_ = 0;
+struct AnswerRounds {
+  static constexpr std::size_t kMost = 128;  ///< as many as OpenTelemetry's programs keep of a span
+  std::vector<SpanEvent> events;
+  std::int64_t dropped = 0;  ///< beyond kMost
 };
 
 /// The spans of one request: its own, and of each answer `queue`, `prompt` and `answer`, which has its rounds
@@ -58,6 +44,8 @@ class RequestTrace {
   RequestTrace(const RequestTrace&) = delete;
   RequestTrace& operator=(const RequestTrace&) = delete;
 
+  /// A round of an answer has ended.
+  void note(const DraftRound& round, AnswerRounds& rounds) const noexcept;
   void add_answer(int index, const Result& result, const Times& times, const AnswerRounds& rounds) noexcept;
   /// All is over: hands the spans to the exporter.
   void finish(const RequestRecord& record, std::string_view model) noexcept;

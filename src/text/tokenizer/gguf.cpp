@@ -107,7 +107,7 @@ void set_bos_and_eos(const GgufVocabulary& vocabulary, BpeTokenizer& tokenizer) 
   tokenizer.add_bos = vocabulary.add_bos.value_or(tokenizer.add_bos) && tokenizer.bos.has_value();
 }
 
-void set_infill(const GgufVocabulary& vocabulary, Tokenizer::Infill& to) {
+void set_infill(const GgufVocabulary& vocabulary, InfillTokens& to) {
   const auto set = [](const std::optional<std::int64_t>& id, std::optional<TokenId>& token) {
     if (id) token = static_cast<TokenId>(*id);
   };

@@ -87,7 +87,7 @@ TEST_F(Budgets, AreVerifiedByEveryPolicyAndNeverExceeded) {
     SCOPED_TRACE(methods[m].text);
     SpeculationStatistics sum;
     for (const auto& [key, cell] : state.cells()) {
-      if (key.method == method_key(methods[m], "")) add_to(sum, cell.speculation);
+      if (key.method == method_key(methods[m], "")) sum.add(cell.speculation);
     }
     ASSERT_GT(sum.calls, 0);
     EXPECT_LE(sum.verified_tokens, sum.calls * (1 + kBudget));
