@@ -116,11 +116,12 @@ bool Decoder::guarded(Sequence& s, Call&& call) {
 
 // --- Drafting ------------------------------------------------------------------------------------------
 
-/// Of those that are being read: rows that wait for a drafter do not pile up.
+/// Rows that wait for a drafter do not pile up, whether anybody asks it or not.
 void Decoder::relieve(std::span<Sequence* const> sequences) {
   for (Sequence* s : sequences) {
-    if (reads(s)) guarded(*s, [&] { s->relieve(round_); });
+    if (!s->finished()) guarded(*s, [&] { s->relieve(round_); });
   }
+  drop_finished();
 }
 
 void Decoder::draft(std::span<Sequence* const> sequences) {
@@ -132,6 +133,11 @@ void Decoder::draft(std::span<Sequence* const> sequences) {
   for (Sequence* s : drafting_) {
     if (s->draft().failure) fail(*s, s->draft().failure);
   }
+  drop_finished();
+}
+
+/// Of those that were drafting.
+void Decoder::drop_finished() {
   std::erase_if(drafting_, [](const Sequence* s) { return s->finished(); });
 }
 

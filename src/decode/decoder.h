@@ -81,6 +81,7 @@ class Decoder {
   void choose_drafting(std::span<Sequence* const> sequences);
   void relieve(std::span<Sequence* const> sequences);
   void draft(std::span<Sequence* const> sequences);
+  void drop_finished();
   int coming_prompt_rows(std::span<Sequence* const> sequences) const;
   int prompt_rows(std::int64_t read) const;  ///< for one of which so much is read
   void add_segments(std::span<Sequence* const> sequences);

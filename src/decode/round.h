@@ -60,8 +60,8 @@ class Round {
   /// Makes the drafts' trees. The drafts stay where they are until observe() has seen the same ones. Throws
   /// only for want of memory, before anything is drafted.
   void draft(std::span<SequenceDraft* const> drafts);
-  /// For a text that is still being read: of its rows that wait for a drafter those run which are more than
-  /// may wait. What is thrown is for the caller.
+  /// Of the text's rows that wait for its drafters those run which are more than may wait
+  /// (TextRows::crowded). Between rounds. What is thrown is for the caller.
   void relieve(SequenceDraft& draft);
   /// What came of the drafts, in the same order: `traces[i]` of `drafts[i]`. Sequences that failed are passed
   /// over. Never throws.
