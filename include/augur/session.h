@@ -41,11 +41,11 @@ struct SessionOptions {
   /// By what share of its time the prompts of new requests may lengthen a step of those that are writing. 0:
   /// as little as possible; infinity: a step takes a whole chunk of a prompt.
   double prompt_share = 1.0;
-  /// Bytes that the caches of running requests, and of texts that are kept, may take together. Requests
-  /// beyond it wait, the newest first, and go on with the same tokens; a request that would not fit alone
-  /// ends where its memory does. Where the system has less when it comes to that, they wait in the same way.
-  /// Less than a page of tokens takes is an error. 0: `memory_share` of what is available when the session
-  /// opens.
+  /// Bytes that running requests and texts that are kept may take together: their caches and their drafters',
+  /// rows that wait for drafters, and what look-ups learn. Requests beyond it wait, the newest first, and go
+  /// on with the same tokens; a request that would not fit alone ends where its memory does. Where the system
+  /// has less when it comes to that, they wait in the same way. Less than a page of tokens takes is an error.
+  /// 0: `memory_share` of what is available when the session opens.
   std::int64_t memory = 0;
   double memory_share = 0.8;  ///< above 0, at most 1
   /// Of these, what texts that have been read or written may take, so that requests that begin like them need

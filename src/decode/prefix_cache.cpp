@@ -25,24 +25,22 @@ std::int64_t known(const PrefixCache::Entry& entry, std::int64_t tokens,
   return tokens;
 }
 
+/// Calls call(address, bytes) for every page, and every block of features that wait.
 template <class Call>
-void for_caches(const PrefixCache::Entry& entry, const Call& call) {
-  call(entry.target);
-  for (const PrefixCache::Drafted& drafted : entry.drafters) call(drafted.rows.cache);
+void for_blocks(const PrefixCache::Entry& entry, const Call& call) {
+  entry.target.for_pages(call);
+  for (const PrefixCache::Drafted& drafted : entry.drafters) {
+    drafted.rows.cache.for_pages(call);
+    drafted.rows.features.for_blocks(call);
+  }
 }
 
-/// Of tokens alone: their features lie in blocks that are counted like pages.
-std::int64_t waiting_bytes(const PrefixCache::Entry& entry) {
+std::int64_t waiting_token_bytes(const PrefixCache::Entry& entry) {
   std::int64_t bytes = 0;
   for (const PrefixCache::Drafted& drafted : entry.drafters) {
     bytes += std::ssize(drafted.rows.tokens) * static_cast<std::int64_t>(sizeof(TokenId));
   }
   return bytes;
-}
-
-template <class Call>
-void for_blocks(const PrefixCache::Entry& entry, const Call& call) {
-  for (const PrefixCache::Drafted& drafted : entry.drafters) drafted.rows.features.for_blocks(call);
 }
 
 }  // namespace
@@ -79,9 +77,9 @@ void PrefixCache::keep(const std::string& owner, std::span<const TokenId> tokens
   } catch (const std::bad_alloc&) {
     owners_.clear();
     count_ = 0;
-    page_holders_.clear();
-    page_bytes_ = 0;
-    row_bytes_ = 0;
+    holders_.clear();
+    block_bytes_ = 0;
+    token_bytes_ = 0;
   }
 }
 
@@ -148,33 +146,20 @@ PrefixCache::Hit PrefixCache::find(const std::string& owner, std::span<const Tok
 }
 
 void PrefixCache::count_in(const Entry& entry) {
-  for_caches(entry, [&](const KvCache& cache) {
-    cache.for_pages([&](const std::byte* page, std::int64_t bytes) {
-      if (++page_holders_[page] == 1) page_bytes_ += bytes;
-    });
-  });
   for_blocks(entry, [&](const std::byte* block, std::int64_t bytes) {
-    if (++page_holders_[block] == 1) row_bytes_ += bytes;
+    if (++holders_[block] == 1) block_bytes_ += bytes;
   });
-  row_bytes_ += waiting_bytes(entry);
+  token_bytes_ += waiting_token_bytes(entry);
 }
 
 PrefixCache::Entries::iterator PrefixCache::drop(Entries& entries, Entries::iterator entry) {
-  for_caches(entry->second, [&](const KvCache& cache) {
-    cache.for_pages([&](const std::byte* page, std::int64_t bytes) {
-      const auto holders = page_holders_.find(page);
-      if (--holders->second > 0) return;
-      page_holders_.erase(holders);
-      page_bytes_ -= bytes;
-    });
-  });
   for_blocks(entry->second, [&](const std::byte* block, std::int64_t bytes) {
-    const auto holders = page_holders_.find(block);
+    const auto holders = holders_.find(block);
     if (--holders->second > 0) return;
-    page_holders_.erase(holders);
-    row_bytes_ -= bytes;
+    holders_.erase(holders);
+    block_bytes_ -= bytes;
   });
-  row_bytes_ -= waiting_bytes(entry->second);
+  token_bytes_ -= waiting_token_bytes(entry->second);
   --count_;
   return entries.erase(entry);
 }

@@ -20,7 +20,7 @@ namespace augur {
 /// thread at a time.
 class PrefixCache {
  public:
-  /// `bytes` that pages and waiting rows may take; pages that several texts share count once.
+  /// `bytes` that pages and waiting rows may take; what several texts share counts once.
   explicit PrefixCache(std::int64_t bytes) : most_bytes_(bytes) {}
   /// So many from here on.
   void limit(std::int64_t bytes);
@@ -71,9 +71,9 @@ class PrefixCache {
   };
   const Counts& counts() const { return counts_; }
 
-  std::int64_t bytes() const { return page_bytes_ + row_bytes_; }
-  /// Of these, those that are in no page: rows that wait.
-  std::int64_t row_bytes() const { return row_bytes_; }
+  std::int64_t bytes() const { return block_bytes_ + token_bytes_; }
+  /// Of these, those that no pool of pages or of rows counts: the tokens of rows that wait.
+  std::int64_t token_bytes() const { return token_bytes_; }
   std::size_t entries() const { return count_; }
 
  private:
@@ -90,13 +90,13 @@ class PrefixCache {
   void forget_empty(Owners::iterator owner);
 
   std::int64_t most_bytes_;
-  std::int64_t page_bytes_ = 0;
-  std::int64_t row_bytes_ = 0;
+  std::int64_t block_bytes_ = 0;  ///< of pages and of blocks of rows
+  std::int64_t token_bytes_ = 0;
   std::int64_t uses_ = 0;
   Counts counts_;
   Owners owners_;
-  std::size_t count_ = 0;                                   ///< of all owners' texts
-  std::unordered_map<const std::byte*, int> page_holders_;  ///< by page or block of rows, texts that hold it
+  std::size_t count_ = 0;                              ///< of all owners' texts
+  std::unordered_map<const std::byte*, int> holders_;  ///< by page or block of rows, texts that hold it
 };
 
 }  // namespace augur

@@ -61,7 +61,7 @@ class Round {
   /// only for want of memory, before anything is drafted.
   void draft(std::span<SequenceDraft* const> drafts);
   /// Of the text's rows that wait for its drafters those run which are more than may wait
-  /// (TextRows::crowded). Between rounds. What is thrown is for the caller.
+  /// (SequenceRows::crowded). Between rounds. What is thrown is for the caller.
   void relieve(SequenceDraft& draft);
   /// What came of the drafts, in the same order: `traces[i]` of `drafts[i]`. Sequences that failed are passed
   /// over. Never throws.

@@ -113,12 +113,21 @@ class Sequence {
       if (const SequenceRows* const rows = s.drafter->sequence_rows()) rows->cache().for_pools(call);
     }
   }
-  /// Calls call(address, bytes) for every page that its caches hold, as KvCache::for_pages().
+  /// Calls call(pool) for the memory of the rows that wait for its drafters, where they have features.
   template <class Call>
-  void for_pages(const Call& call) const {
+  void for_row_pools(const Call& call) const {
+    for (const Speculator& s : draft_.speculation.drafters) {
+      const SequenceRows* const rows = s.drafter->sequence_rows();
+      if (rows != nullptr && rows->pool() != nullptr) call(*rows->pool());
+    }
+  }
+  /// Calls call(address, bytes) for every page that its caches hold, as KvCache::for_pages(), and for every
+  /// block of rows that wait.
+  template <class Call>
+  void for_blocks(const Call& call) const {
     cache_.for_pages(call);
     for (const Speculator& s : draft_.speculation.drafters) {
-      if (const SequenceRows* const rows = s.drafter->sequence_rows()) rows->cache().for_pages(call);
+      if (const SequenceRows* const rows = s.drafter->sequence_rows()) rows->for_blocks(call);
     }
   }
   /// Drafts no more, and gives back what its drafters hold. The text goes on as it would have.

@@ -18,13 +18,16 @@ namespace augur {
 /// A head and the rows of its passes, shared by the drafters of all sequences.
 struct DflashWeights {
   DflashWeights(const DrafterSource& source, bool dspark)
-      : name(dspark ? "dspark" : "dflash"), head(source, dspark) {}
+      : name(dspark ? "dspark" : "dflash"),
+        head(source, dspark),
+        waiting_features(std::make_shared<RowPool>(head.features())) {}
 
   /// A result that no drafter holds any more. Those of one pass share it until their rounds end.
   std::shared_ptr<DflashHead::Result> free_result();
 
   std::string_view name;
   DflashHead head;
+  std::shared_ptr<RowPool> waiting_features;  ///< of all texts
 
   // One pass, over all jobs.
   RowBatch batch;
@@ -45,7 +48,7 @@ struct DflashWeights {
 class DflashDrafter final : public Drafter {
  public:
   DflashDrafter(DflashWeights& weights, std::int64_t context)
-      : weights_(weights), sequence_(weights.head.make_cache(context), weights.head.features()) {}
+      : weights_(weights), sequence_(weights.head.make_cache(context), weights.waiting_features) {}
 
   std::string_view name() const override { return weights_.name; }
   DrafterTraits traits() const override;

@@ -23,7 +23,7 @@ const float* forward_prefix(HeadsWeights& w) {
 
 HeadsDrafter::HeadsDrafter(HeadsWeights& weights, std::int64_t context) : weights_(weights) {
   state_.reserve(at(hidden()));
-  if (weights.prefix) sequence_.emplace(weights.prefix->make_cache(context), hidden());
+  if (weights.prefix) sequence_.emplace(weights.prefix->make_cache(context), weights.waiting_states);
 }
 
 void HeadsDrafter::reset() {

@@ -31,7 +31,10 @@ struct HeadsWeights {
     Linear output;  ///< unless the target's is shared
   };
 
-  explicit HeadsWeights(Model& with) : target(with), taps{with.config().layers} {}
+  explicit HeadsWeights(Model& with)
+      : target(with),
+        taps{with.config().layers},
+        waiting_states(std::make_shared<RowPool>(with.config().hidden)) {}
 
   Model& target;
   std::string name;
@@ -42,6 +45,7 @@ struct HeadsWeights {
   std::unique_ptr<LayerStack> prefix;
   std::vector<float> prefix_norm;
   std::vector<int> taps;
+  std::shared_ptr<RowPool> waiting_states;  ///< of all texts, for the prefix layer
 
   Candidates candidates;
   std::vector<float> inputs;    ///< of the head that runs: [rows, its inputs]

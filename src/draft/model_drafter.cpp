@@ -20,7 +20,7 @@ ModelDrafter& drafter_of(const ExpandJob& job) {
 
 ModelDrafter::ModelDrafter(DraftWeights& weights, std::int64_t context)
     : weights_(weights),
-      sequence_(weights.model->make_cache(std::min(context, weights.context)), 0),
+      sequence_(weights.model->make_cache(std::min(context, weights.context))),
       tree_(kLevelRows) {}
 
 void ModelDrafter::reset() {

@@ -67,7 +67,7 @@ PeagleDrafter& drafter_of(const ExpandJob& job) {
 
 PeagleDrafter::PeagleDrafter(PeagleWeights& weights, std::int64_t context)
     : weights_(weights),
-      sequence_(weights.forward.head().make_cache(context), head().shape().features),
+      sequence_(weights.forward.head().make_cache(context), weights.forward.features()),
       slots_(static_cast<std::size_t>(head().shape().placeholders) + 1) {}
 
 void PeagleDrafter::reset() {

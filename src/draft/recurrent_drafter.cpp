@@ -27,7 +27,7 @@ RecurrentWeights::RecurrentWeights(std::unique_ptr<RecurrentHead> head, const Vo
 
 RecurrentDrafter::RecurrentDrafter(RecurrentWeights& weights, std::int64_t context)
     : weights_(weights),
-      sequence_(weights.forward.head().make_cache(context), weights.forward.head().shape().features),
+      sequence_(weights.forward.head().make_cache(context), weights.forward.features()),
       tree_(kLevelRows) {}
 
 void RecurrentDrafter::reset() {

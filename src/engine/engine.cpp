@@ -442,7 +442,7 @@ std::vector<EngineAccess::RowKeeper> EngineAccess::row_keepers(Engine& engine) {
     keepers.push_back({.identity = impl.drafters.cost_key(name, impl.plan),
                        .group = drafter->group(),
                        .cache = rows->cache(),
-                       .width = rows->width()});
+                       .features = rows->pool()});
   }
   return keepers;
 }

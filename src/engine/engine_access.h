@@ -51,12 +51,12 @@ struct EngineAccess {
 
   static Model& model(Engine& engine);
 
-  /// A drafter that keeps rows of its own of a sequence, as long as the engine lives.
+  /// A drafter that keeps rows of a text of its own, as long as the engine lives.
   struct RowKeeper {
-    std::string identity;         ///< tells its files and type from others
-    const void* group = nullptr;  ///< Drafter::group()
-    KvCache cache;                ///< an empty one
-    std::int64_t width = 0;       ///< SequenceRows::width()
+    std::string identity;               ///< tells its files and type from others
+    const void* group = nullptr;        ///< Drafter::group()
+    KvCache cache;                      ///< an empty one
+    std::shared_ptr<RowPool> features;  ///< SequenceRows::pool()
   };
   /// Of those that are loaded.
   static std::vector<RowKeeper> row_keepers(Engine& engine);

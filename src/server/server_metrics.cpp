@@ -132,7 +132,7 @@ struct ServerMetrics::Families {
   Counter& drafted = counter("vllm:spec_decode_num_draft_tokens_total", "Drafted tokens that were verified.");
   Counter& accepted =
       counter("vllm:spec_decode_num_accepted_tokens_total", "Drafted tokens that were accepted.");
-  Gauge& memory = gauge("augur:kv_memory_bytes", "Memory that keys and values may take.");
+  Gauge& memory = gauge("augur:kv_memory_bytes", "Memory that texts may take.");
   Gauge& memory_in_use = gauge("augur:kv_memory_in_use_bytes", "Memory that they take.");
   Gauge& running_memory = gauge("augur:kv_memory_running_bytes",
                                 "Of these, what running requests take; kept texts may share it.");

@@ -137,12 +137,13 @@ class BodyReader {
     if (count > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
   }
-  SharedRows take_rows(std::int64_t count, std::int64_t width) {
-    SharedRows rows(static_cast<std::size_t>(width));
-    const auto bytes = static_cast<std::size_t>(width) * sizeof(float);
+  SharedRows take_rows(std::int64_t count, const std::shared_ptr<RowPool>& pool) {
+    SharedRows rows(pool);
     for (std::int64_t i = 0; i < count; ++i) {
       float* const row = rows.append();
-      if (bytes > 0) std::memcpy(row, take(static_cast<std::int64_t>(bytes)).data(), bytes);
+      if (pool == nullptr) continue;
+      const Bytes bytes = take(pool->row_bytes());
+      std::memcpy(row, bytes.data(), bytes.size());
     }
     return rows;
   }
@@ -171,6 +172,11 @@ struct DrafterEntry {
 std::int64_t rows_bytes(std::int64_t waiting, std::int64_t width) {
   return waiting * static_cast<std::int64_t>(sizeof(TokenId)) +
          waiting * width * static_cast<std::int64_t>(sizeof(float));
+}
+
+/// Floats of a drafter's waiting rows.
+std::int64_t width_of(const EngineAccess::TextKeeper& keeper) {
+  return keeper.features == nullptr ? 0 : keeper.features->width();
 }
 
 std::int64_t count_of(const nlohmann::json& object, const char* key, std::int64_t most,
@@ -273,7 +279,7 @@ std::int64_t write_kept_text(const std::filesystem::path& path, const KeptTextFo
     drafters.push_back({{"identity", keeper.identity},
                         {"cached", rows.cache.length()},
                         {"waiting", rows.tokens.size()},
-                        {"width", keeper.width},
+                        {"width", width_of(keeper)},
                         {"bytes", body.size() - begin}});
   }
   const std::string header = nlohmann::ordered_json{
@@ -334,13 +340,13 @@ KeptText read_kept_text(const std::filesystem::path& path, const KeptTextForm& f
     }
     const std::int64_t whole =
         cache_bytes(keeper->cache, entry.cached) + rows_bytes(entry.waiting, entry.width);
-    if (entry.width != keeper->width || entry.cached + entry.waiting > tokens || entry.bytes != whole) {
+    if (entry.width != width_of(*keeper) || entry.cached + entry.waiting > tokens || entry.bytes != whole) {
       throw Error("{}: the rows of drafter '{}' are not of its sizes", name, entry.identity);
     }
     KvCache cache = body.take_cache(keeper->cache, entry.cached);
     std::vector<TokenId> waiting = body.take_values<TokenId>(entry.waiting);
     check_tokens(waiting, form.vocab, name);
-    SharedRows features = body.take_rows(entry.waiting, entry.width);
+    SharedRows features = body.take_rows(entry.waiting, keeper->features);
     to.entry.drafters.push_back(
         {.group = keeper->group,
          .rows = {.cache = std::move(cache), .tokens = std::move(waiting), .features = std::move(features)}});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "draft/common/sequence_rows.h"
 #include "draft/lookup/earlier_outputs.h"
 
 namespace augur {
@@ -25,6 +26,14 @@ std::int64_t most_slots(std::int64_t window) {
   return window + kStepRows + 2 * kKvPageSlots;
 }
 
+/// Of a text's rows that wait for a drafter, where it runs none of them: beyond what may wait a step's rows
+/// come before the first are run.
+std::int64_t waiting_bytes(const RowPool& pool, std::int64_t tokens) {
+  const std::int64_t may_wait = std::max(SequenceRows::kMostWaitingBytes / pool.row_bytes(), SequenceRows::kChunk);
+  const std::int64_t rows = std::min(tokens, may_wait + kStepRows);
+  return (rows / RowPool::kBlockRows + 2) * pool.block_bytes();  // neither end need be a block's
+}
+
 /// `tokens` of a sequence, and a step.
 std::int64_t bytes_of(const Sequence& sequence, std::int64_t tokens) {
   std::int64_t bytes = 0;
@@ -32,6 +41,7 @@ std::int64_t bytes_of(const Sequence& sequence, std::int64_t tokens) {
     const std::int64_t slots = tokens + kStepSlots;
     bytes += pages_of(window > 0 ? std::min(slots, most_slots(window)) : slots) * pool.page_bytes();
   });
+  sequence.for_row_pools([&](const RowPool& pool) { bytes += waiting_bytes(pool, tokens); });
   return bytes;
 }
 
@@ -47,10 +57,18 @@ std::int64_t KvBudget::least(const KvCache& target) {
   return pages_of(kKvPageSlots + kStepSlots) * all;
 }
 
-void KvBudget::count(const Sequence& sequence) {
-  sequence.for_page_pools([&](const KvPagePool& pool, std::int64_t) {
-    if (std::find(pools_.begin(), pools_.end(), &pool) == pools_.end()) pools_.push_back(&pool);
-  });
+KvBudget::KvBudget(std::int64_t bytes, std::int64_t kept_bytes, const KeptTextForm& form, PrefixCache& kept,
+                   Drafters& drafters)
+    : bytes_(bytes), bytes_now_(bytes), kept_bytes_(kept_bytes), kept_(kept), drafters_(drafters) {
+  const auto count = [](auto& pools, const auto& pool) {
+    if (std::find(pools.begin(), pools.end(), &pool) == pools.end()) pools.push_back(&pool);
+  };
+  const auto count_pages = [&](const KvPagePool& pool, std::int64_t) { count(page_pools_, pool); };
+  form.target.for_pools(count_pages);
+  for (const EngineAccess::TextKeeper& drafter : form.drafters) {
+    drafter.cache.for_pools(count_pages);
+    if (drafter.features != nullptr) count(row_pools_, *drafter.features);
+  }
 }
 
 std::int64_t KvBudget::most_tokens(const Sequence& sequence) const {
@@ -107,15 +125,16 @@ void KvBudget::settle() {
 }
 
 std::int64_t KvBudget::in_use() const {
-  std::int64_t bytes = kept_.row_bytes() + drafters_.learnt_bytes();
-  for (const KvPagePool* pool : pools_) bytes += pool->pages_in_use() * pool->page_bytes();
+  std::int64_t bytes = kept_.token_bytes() + drafters_.learnt_bytes();
+  for (const KvPagePool* pool : page_pools_) bytes += pool->pages_in_use() * pool->page_bytes();
+  for (const RowPool* pool : row_pools_) bytes += pool->bytes_in_use();
   return bytes;
 }
 
 std::int64_t KvBudget::held_by(std::span<const Sequence* const> running) {
   held_.clear();
   for (const Sequence* s : running) {
-    s->for_pages([&](const std::byte* page, std::int64_t bytes) { held_.emplace_back(page, bytes); });
+    s->for_blocks([&](const std::byte* block, std::int64_t bytes) { held_.emplace_back(block, bytes); });
   }
   std::sort(held_.begin(), held_.end());
   std::int64_t bytes = 0;

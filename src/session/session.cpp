@@ -90,15 +90,15 @@ class Session::Impl {
   Impl(Engine& engine, const SessionOptions& options)
       : engine_(engine),
         options_(checked(options)),
-        kept_(options_.cache_bytes),
-        budget_(options_.memory, options_.cache_bytes, kept_, EngineAccess::drafters(engine)),
-        batch_(EngineAccess::decoder(engine)),
-        turns_(options_.priorities_across_clients),
         form_{.fingerprint = engine.info().fingerprint,
               .law = engine.info().law,
               .vocab = engine.info().vocab,
               .target = EngineAccess::model(engine).make_cache(),
               .drafters = EngineAccess::row_keepers(engine)},
+        kept_(options_.cache_bytes),
+        budget_(options_.memory, options_.cache_bytes, form_, kept_, EngineAccess::drafters(engine)),
+        batch_(EngineAccess::decoder(engine)),
+        turns_(options_.priorities_across_clients),
         compilers_(options_.compilers) {
     if (const std::int64_t least = KvBudget::least(form_.target); options_.memory < least) {
       const auto mib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
@@ -653,7 +653,6 @@ class Session::Impl {
       if (s->options.on_warnings && s->grammar && !s->grammar->warnings().empty()) {
         s->options.on_warnings(s->grammar->warnings());
       }
-      budget_.count(generation->sequence());
       generation->sequence().limit_length(budget_.most_tokens(generation->sequence()));
       batch_.add(std::move(generation), done, s->turn.number);
       started(*s);
@@ -732,13 +731,13 @@ class Session::Impl {
   std::vector<Submitted> admitted_;
   std::vector<Submitted> beginning_;        ///< those that were admitted in this turn
   std::vector<std::function<void()>> now_;  ///< jobs of this turn
+  const KeptTextForm form_;
   PrefixCache kept_;
   KvBudget budget_;
   Batch batch_;
   std::int64_t steps_ = 0;        ///< of the batch
   std::int64_t preemptions_ = 0;  ///< SessionLoad::preemptions
   const Turns turns_;
-  const KeptTextForm form_;
   std::thread thread_;
   JobPool compilers_;
   JobPool files_{1};

@@ -8,8 +8,8 @@
 
 namespace augur {
 
-SequenceRows::SequenceRows(KvCache cache, std::int64_t width)
-    : cache_(std::move(cache)), features_(static_cast<std::size_t>(width)) {
+SequenceRows::SequenceRows(KvCache cache, std::shared_ptr<RowPool> features)
+    : cache_(std::move(cache)), features_(std::move(features)) {
   tokens_.reserve(kUsualPath);
   newest_features_.reserve(features_.width());  // commit() must not stop halfway
 }

@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "draft/common/row_batch.h"
+#include "draft/common/row_pool.h"
 #include "draft/common/shared_rows.h"
 #include "draft/drafter.h"
 #include "model/kv_cache.h"
@@ -12,8 +14,8 @@
 
 namespace augur {
 
-/// A sequence in a drafter's own cache, and the rows of it that wait to be run. A row is a token and, for
-/// drafters that read the target's hidden states, `width` features. Rows wait from sync() until a forward
+/// The text in a drafter's own cache, and the rows of it that wait to be run. A row is a token and, for
+/// drafters that read the target's hidden states, width() features. Rows wait from sync() until a forward
 /// takes them along: then begin() adds them to its batch and commit() keeps them. One thread at a time.
 class SequenceRows {
  public:
@@ -23,7 +25,8 @@ class SequenceRows {
   /// Features that may wait of a sequence: of a longer one the first are to be run, whoever drafts.
   static constexpr std::int64_t kMostWaitingBytes = std::int64_t{64} << 20;
 
-  SequenceRows(KvCache cache, std::int64_t width);
+  /// `features`: where rows of features wait; null: a row is a token alone.
+  explicit SequenceRows(KvCache cache, std::shared_ptr<RowPool> features = nullptr);
 
   std::int64_t length() const { return cache_.length() + waiting(); }  ///< rows that it knows
   std::int64_t width() const { return static_cast<std::int64_t>(features_.width()); }
@@ -45,6 +48,14 @@ class SequenceRows {
   bool crowded() const {
     return waiting() * width() * static_cast<std::int64_t>(sizeof(float)) > kMostWaitingBytes;
   }
+  /// The memory of rows of features; null: there are none.
+  const std::shared_ptr<RowPool>& pool() const { return features_.pool(); }
+  /// Calls call(address, bytes) for every page of the cache and every block of features.
+  template <class Call>
+  void for_blocks(const Call& call) const {
+    cache_.for_pages(call);
+    features_.for_blocks(call);
+  }
 
   /// Adds the first `count` waiting rows to the forward being collected, and `fillers` rows behind them whose
   /// keys and values are not kept. Returns the first row. Error when the cache has no room for them.
@@ -60,7 +71,7 @@ class SequenceRows {
   struct Kept {
     KvCache cache;
     std::vector<TokenId> tokens;  ///< those that waited, and their features
-    SharedRows features = SharedRows(0);
+    SharedRows features;
 
     std::int64_t length() const { return cache.length() + std::ssize(tokens); }
     /// Whether the first `length` rows can be gone on with.

@@ -2,20 +2,30 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
+
+#include "draft/common/row_pool.h"
 
 namespace augur {
 
 /// Rows of floats that wait in the order in which they came, in blocks that copies share: a copy is one of a
-/// list. A block that is shared is copied before it is appended to. One thread at a time, copies included.
+/// list. A block that is shared is copied before it is appended to. One thread at a time; a copy may be
+/// another's.
 class SharedRows {
  public:
-  static constexpr std::int64_t kBlock = 64;  ///< rows
+  SharedRows() = default;  ///< rows of no floats
+  /// Rows of `pool`; null: of no floats.
+  explicit SharedRows(std::shared_ptr<RowPool> pool) : pool_(std::move(pool)) {}
+  SharedRows(const SharedRows& other)
+      : pool_(other.pool_), rows_(other.rows_), dropped_(other.dropped_), blocks_(other.blocks_) {}
+  SharedRows(SharedRows&&) noexcept = default;
+  SharedRows& operator=(const SharedRows& other) { return *this = SharedRows(other); }
+  SharedRows& operator=(SharedRows&&) noexcept = default;
+  ~SharedRows() = default;
 
-  /// `width`: floats of a row; may be 0.
-  explicit SharedRows(std::size_t width) : width_(width) {}
-
-  std::size_t width() const { return width_; }
+  const std::shared_ptr<RowPool>& pool() const { return pool_; }
+  std::size_t width() const { return pool_ == nullptr ? 0 : static_cast<std::size_t>(pool_->width()); }
   std::int64_t rows() const { return rows_; }
   /// Another row. Returns its floats, to be filled [width]; valid until the next call.
   float* append();
@@ -29,25 +39,21 @@ class SharedRows {
   /// Calls call(block, bytes) for every block: the same pointer in all that share it.
   template <class Call>
   void for_blocks(const Call& call) const {
-    for (const auto& block : blocks_) {
-      call(reinterpret_cast<const std::byte*>(block.get()), block_bytes());
+    for (const RowBlock& block : blocks_) {
+      call(reinterpret_cast<const std::byte*>(block.data()), pool_->block_bytes());
     }
   }
 
  private:
-  using Block = std::vector<float>;
+  RowBlock take_block();
+  RowBlock copy_of(const RowBlock& block, std::int64_t rows) const;
+  void give_back(RowBlock block);
 
-  std::int64_t block_bytes() const {
-    return kBlock * static_cast<std::int64_t>(width_) * static_cast<std::int64_t>(sizeof(float));
-  }
-  std::shared_ptr<Block> take_block();
-  void give_back(std::shared_ptr<Block> block);
-
-  std::size_t width_;
+  std::shared_ptr<RowPool> pool_;
   std::int64_t rows_ = 0;
   std::int64_t dropped_ = 0;  ///< rows of the first block that are gone
-  std::vector<std::shared_ptr<Block>> blocks_;
-  std::shared_ptr<Block> spare_;  ///< so that rows which come and go need no allocation
+  std::vector<RowBlock> blocks_;
+  RowBlock spare_;  ///< so that rows which come and go need no allocation; not copied
 };
 
 }  // namespace augur

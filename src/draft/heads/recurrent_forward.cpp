@@ -9,7 +9,8 @@
 
 namespace augur {
 
-RecurrentForward::RecurrentForward(std::unique_ptr<RecurrentHead> head) : head_(std::move(head)) {
+RecurrentForward::RecurrentForward(std::unique_ptr<RecurrentHead> head)
+    : head_(std::move(head)), waiting_features_(std::make_shared<RowPool>(head_->shape().features)) {
   features_.reserve(kUsualPath * at(head_->shape().features));
   states_.reserve(kUsualPath * at(width()));
   projected_.reserve(kUsualPath * at(width()));

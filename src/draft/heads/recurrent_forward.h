@@ -17,7 +17,8 @@ class RecurrentForward {
   explicit RecurrentForward(std::unique_ptr<RecurrentHead> head);
 
   RecurrentHead& head() const { return *head_; }
-  std::int64_t width() const { return head_->shape().state; }  ///< of a state
+  const std::shared_ptr<RowPool>& features() const { return waiting_features_; }  ///< of all texts
+  std::int64_t width() const { return head_->shape().state; }                     ///< of a state
 
   /// Takes note of accepted rows, which wait: the features of a row go with the token after it.
   void take_accepted(SequenceRows& sequence, const AcceptedRows& rows) const;
@@ -47,6 +48,7 @@ class RecurrentForward {
   };
 
   std::unique_ptr<RecurrentHead> head_;
+  std::shared_ptr<RowPool> waiting_features_;
   RowBatch batch_;
   std::vector<float> features_;           ///< of the rows in feature_runs_, in order
   std::vector<FeatureRun> feature_runs_;  ///< rows whose states are yet to be projected

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <memory>
 #include <numeric>
+#include <thread>
+#include <vector>
 
 namespace augur {
 namespace {
@@ -119,6 +124,28 @@ TEST_F(PrefixCacheTest, StaysWithinItsBytes) {
   small.keep("", tokens(7, 256), entry(256));  // larger than all there is
   EXPECT_EQ(small.entries(), 0u);
   EXPECT_EQ(pages(), 0);
+}
+
+// As when it is written to a file, while the text goes on: blocks that nobody else holds any more are written
+// to in place.
+TEST_F(PrefixCacheTest, TheRowsOfAKeptTextMayBeReadOnAnotherThread) {
+  SequenceRows text(KvCache(kShape, pools_), std::make_shared<RowPool>(4));
+  const auto append = [&](int round) {
+    for (TokenId token = 0; token < 10; ++token)
+      std::fill_n(text.append(token), 4, static_cast<float>(round));
+  };
+  append(0);
+  for (int round = 0; round < 20; ++round) {
+    std::thread reader([kept = text.keep(10).features, round] {
+      std::vector<float> rows;
+      kept.copy_first(10, rows);
+      EXPECT_EQ(rows, std::vector<float>(40, static_cast<float>(round)));
+    });
+    if (round % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // mostly it has ended
+    text.reset();
+    append(round + 1);
+    reader.join();
+  }
 }
 
 /// Texts of a model one of whose layers sees a window of 100.

@@ -9,7 +9,7 @@
 
 #include "decode/decoder.h"
 #include "draft/common/row_batch.h"
-#include "draft/common/text_rows.h"
+#include "draft/common/sequence_rows.h"
 #include "support/generation.h"
 
 namespace augur {
@@ -26,16 +26,16 @@ class HoardingDrafter final : public Drafter {
     int chunks = 0;
   };
   HoardingDrafter(KvCache cache, std::int64_t width, Seen& seen)
-      : text_(std::move(cache), width), seen_(seen) {}
+      : text_(std::move(cache), std::make_shared<RowPool>(width)), seen_(seen) {}
   std::string_view name() const override { return "hoarding"; }
   void reset() override { text_.reset(); }
-  TextRows* text_rows() override { return &text_; }
+  SequenceRows* sequence_rows() override { return &text_; }
   std::int64_t root_rows() const override { return std::max<std::int64_t>(1, text_.waiting()); }
   bool run_chunk() override {
     if (!text_.has_chunk()) return false;
     if (++seen_.chunks == fails_at_) throw std::runtime_error("no chunk");
     RowBatch batch;
-    text_.begin(batch, TextRows::kChunk);
+    text_.begin(batch, SequenceRows::kChunk);
     text_.commit();
     return true;
   }
@@ -48,7 +48,7 @@ class HoardingDrafter final : public Drafter {
   void fail_at(int chunk) { fails_at_ = chunk; }
 
  private:
-  TextRows text_;
+  SequenceRows text_;
   Seen& seen_;
   int fails_at_ = 0;
 };
@@ -88,7 +88,7 @@ TEST_F(WaitingRows, OfATextThatIsWrittenPlainlyAreBounded) {
   while (!sequence.finished()) decoder.step(batch);
   EXPECT_EQ(sequence.failure(), nullptr);
   EXPECT_EQ(seen.chunks, 1);
-  EXPECT_EQ(seen.most_waiting, TextRows::kChunk + 1);
+  EXPECT_EQ(seen.most_waiting, SequenceRows::kChunk + 1);
 }
 
 TEST_F(WaitingRows, OfATextThatIsReadAreBounded) {
@@ -99,7 +99,7 @@ TEST_F(WaitingRows, OfATextThatIsReadAreBounded) {
   Decoder decoder(*stories_.model, {.prefill_rows = 60});
   while (!sequence.finished()) decoder.step(batch);
   EXPECT_EQ(seen.chunks, 1);
-  EXPECT_EQ(seen.most_waiting, TextRows::kChunk + 60 - TextRows::kChunk % 60);
+  EXPECT_EQ(seen.most_waiting, SequenceRows::kChunk + 60 - SequenceRows::kChunk % 60);
 }
 
 TEST_F(WaitingRows, RunForNobodyWhereFewWait) {
@@ -123,7 +123,7 @@ TEST_F(WaitingRows, ThatCannotRunFailTheirTextAlone) {
   while (!fails.finished() || !goes_on.finished()) decoder.step(batch);
   EXPECT_EQ(fails.finish_reason(), FinishReason::Error);
   EXPECT_EQ(goes_on.finish_reason(), FinishReason::Length);
-  EXPECT_EQ(fails.generated().size(), static_cast<std::size_t>(TextRows::kChunk) + 2 - prompt_.size());
+  EXPECT_EQ(fails.generated().size(), static_cast<std::size_t>(SequenceRows::kChunk) + 2 - prompt_.size());
 }
 
 }  // namespace

@@ -91,6 +91,9 @@ TEST_F(KeptTextTest, WhatIsRestoredGoesOnWithTheSameTokens) {
     EXPECT_EQ(loaded.error, "");
     EXPECT_EQ(loaded.tokens, saved.tokens);
     EXPECT_EQ(loaded.bytes, saved.bytes);
+    const SessionLoad load = session.load();
+    EXPECT_GT(load.cache_bytes_in_use, 0);
+    EXPECT_GE(load.memory_in_use, load.cache_bytes_in_use) << "before any request has run";
     const Result result = session.submit(next).wait();
     EXPECT_EQ(result.tokens, anew.tokens) << plan;
     EXPECT_GE(result.cached_tokens, saved.tokens - 2) << plan << ": the drafter's rows are there, too";

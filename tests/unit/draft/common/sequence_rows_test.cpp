@@ -23,6 +23,10 @@ void append(SequenceRows& text, std::initializer_list<TokenId> tokens) {
   }
 }
 
+std::shared_ptr<RowPool> pairs() {
+  return std::make_shared<RowPool>(2);
+}
+
 std::vector<float> features(const SequenceRows& text, std::int64_t count) {
   std::vector<float> first;
   text.copy_features(count, first);
@@ -30,7 +34,7 @@ std::vector<float> features(const SequenceRows& text, std::int64_t count) {
 }
 
 TEST(SequenceRows, WaitUntilAForwardTakesThemAlong) {
-  SequenceRows text(small_cache(100), 2);
+  SequenceRows text(small_cache(100), pairs());
   append(text, {7, 8, 9});
   EXPECT_EQ(text.length(), 3);
   EXPECT_EQ(text.waiting(), 3);
@@ -58,7 +62,7 @@ TEST(SequenceRows, WaitUntilAForwardTakesThemAlong) {
 }
 
 TEST(SequenceRows, FillersAreNotKept) {
-  SequenceRows text(small_cache(4), 0);
+  SequenceRows text(small_cache(4));
   text.append(5);
   text.append(6);
   RowBatch batch;
@@ -72,7 +76,7 @@ TEST(SequenceRows, FillersAreNotKept) {
 }
 
 TEST(SequenceRows, GoOnWaitingAfterAForwardThatFailed) {
-  SequenceRows text(small_cache(100), 2);
+  SequenceRows text(small_cache(100), pairs());
   append(text, {7, 8});
   RowBatch batch;
   text.begin(batch, 2);
@@ -87,7 +91,7 @@ TEST(SequenceRows, GoOnWaitingAfterAForwardThatFailed) {
 }
 
 TEST(SequenceRows, TheNewestCanBeRunOnceMore) {
-  SequenceRows text(small_cache(100), 2);
+  SequenceRows text(small_cache(100), pairs());
   append(text, {7, 8});
   RowBatch batch;
   text.begin(batch, 2);
@@ -103,7 +107,7 @@ TEST(SequenceRows, TheNewestCanBeRunOnceMore) {
 }
 
 TEST(SequenceRows, ALongPromptHasChunksAsLongAsTheyFit) {
-  SequenceRows text(small_cache(SequenceRows::kChunk + 10), 0);
+  SequenceRows text(small_cache(SequenceRows::kChunk + 10));
   for (std::int64_t i = 0; i < SequenceRows::kChunk; ++i) text.append(0);
   EXPECT_FALSE(text.has_chunk()) << "the round's forward can take these";
   text.append(0);
@@ -122,10 +126,11 @@ TEST(SequenceRows, ALongPromptHasChunksAsLongAsTheyFit) {
 
 TEST(SequenceRows, KeptTextsShareTheFeaturesThatWait) {
   const KvCache form = small_cache(400);  // of one pool, as the texts of an engine are
-  SequenceRows text(form, 2);
+  const std::shared_ptr<RowPool> pool = pairs();
+  SequenceRows text(form, pool);
   for (TokenId token = 0; token < 100; ++token) append(text, {token});
   const SequenceRows::Kept kept = text.keep(100);
-  SequenceRows other(form, 2);
+  SequenceRows other(form, pool);
   other.resume(kept, 70);
   append(text, {100});
   append(other, {200});
