@@ -2,8 +2,12 @@
 #define AUGUR_AUGUR_H
 /* The stable C interface. Structs start with their size, so that fields can be added at their end; use the
  * *_default functions (or *_init with the size of your struct), then change what you need. No function throws
- * or aborts; after a failure augur_last_error() of the same thread says what was wrong. One engine is used by
- * one thread at a time; a session serves many. */
+ * or aborts; after a failure augur_last_error() of the same thread says what was wrong.
+ *
+ * Threads: augur_tokenize() and augur_detokenize() may be called from any thread, several at once, also while
+ * the engine generates or a session uses it. augur_generate() is for one thread at a time, and for none while
+ * a session uses the engine. Functions of sessions and tickets are for any thread, but nobody uses what is
+ * being closed or freed. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -158,8 +162,8 @@ static inline augur_session_options augur_session_options_default(void) {
   return options;
 }
 
-/* Uses the engine, which outlives it and which nothing else uses meanwhile. Options may be NULL: defaults.
- * NULL on failure. */
+/* Uses the engine, which outlives it; meanwhile texts may be tokenised and detokenised with it, and nothing
+ * else. Options may be NULL: defaults. NULL on failure. */
 augur_session* augur_session_open(augur_engine* engine, const augur_session_options* options);
 /* Takes in no more requests and returns when all have ended. 0; -1 on failure. */
 int32_t augur_session_drain(augur_session* session);

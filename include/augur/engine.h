@@ -126,7 +126,13 @@ struct MeasuredCosts {
 };
 
 /// A loaded model, ready to generate. Errors (a file, an option, a request is not as it must be) are thrown
-/// as std::runtime_error with one clear message. One thread at a time.
+/// as std::runtime_error with one clear message.
+///
+/// Threads: the const functions may be called from any thread, several at once, beside each other and beside
+/// what follows. generate(), generate_many(), forget() and costs() are for one thread at a time, and for none
+/// while a Session uses the engine. Nobody uses it while it is moved or destroyed. Callbacks come on the
+/// thread that has called; EngineOptions::warning on the session's, too. They may call the const functions
+/// alone.
 class Engine {
  public:
   explicit Engine(const EngineOptions& options);

@@ -130,10 +130,12 @@ struct TextFile {
 /// order of arrival, or on cancellations: they are those of Engine::generate(). Without requests it sleeps.
 ///
 /// Callbacks are called on the session's own thread, which does all the work: they should return soon, and
-/// may submit and cancel. Thread-safe, but for construction and destruction.
+/// may submit and cancel. Thread-safe, but for construction and destruction, during which nobody else uses
+/// it.
 class Session {
  public:
-  /// Uses `engine`, which outlives it, and which nobody else uses meanwhile. Measures what drafting costs
+  /// Uses `engine`, which outlives it. Meanwhile others may call the engine's const functions, from any
+  /// thread, and nothing else of it. Measures what drafting costs
   /// where that is not known yet, so that it need not be done between the steps of others. Error for options
   /// out of range.
   explicit Session(Engine& engine, const SessionOptions& options = {});

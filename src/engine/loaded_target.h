@@ -21,7 +21,8 @@ namespace augur {
 std::function<void(double)> loading_stage(const EngineOptions& options, std::string what);
 
 /// The target model with everything that turns requests into its tokens. Engines that differ in their
-/// drafters share one. One thread at a time over all of them: the model's workspace is one.
+/// drafters share one. Once it is loaded its const functions are for any thread; the model is for one at a
+/// time over all of the engines, as its workspace is one.
 struct LoadedTarget {
   // Order matters: the model uses the device, and that the backend.
   std::string path;

@@ -26,7 +26,7 @@ class Service final : public HttpApplication {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  /// Begins to serve. `engine` outlives it, and nobody else uses it.
+  /// Begins to serve. `engine` outlives it, and is its session's (Session).
   void open(Engine& engine, const SessionOptions& options);
   /// Reads the file of keys again, and says in the log what has come of it: where it cannot be, the keys stay
   /// as they are. What has begun goes on. One thread at a time.
