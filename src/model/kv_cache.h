@@ -14,9 +14,10 @@ namespace augur {
 class KvTxn;
 
 /// Keys and values of one sequence, all layers. Slots [0, length()) are committed, in logical order. New ones
-/// come by a KvTxn, or by share() from a cache that has them; truncate() drops some. One thread at a time. Memory follows use, page by page; caches that
-/// begin with the same text can share its pages, and whoever is to write to a shared page writes to a copy of
-/// it. A copy of a cache shares all pages. Not to be moved or copied while a KvTxn is open.
+/// come by a KvTxn, or by share() from a cache that has them; truncate() drops some. One thread at a time.
+/// Memory follows use, page by page; caches that begin with the same text can share its pages, and whoever is
+/// to write to a shared page writes to a copy of it. A copy of a cache shares all pages. Not to be moved or
+/// copied while a KvTxn is open.
 ///
 /// Layers that see a sliding window have pages of their own, which are given back a page behind the last one
 /// that a next token sees: they hold the window, the rows in flight, and two pages at most beside them.
