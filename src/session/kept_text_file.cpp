@@ -175,7 +175,7 @@ std::int64_t rows_bytes(std::int64_t waiting, std::int64_t width) {
 }
 
 /// Floats of a drafter's waiting rows.
-std::int64_t width_of(const EngineAccess::TextKeeper& keeper) {
+std::int64_t width_of(const EngineAccess::RowKeeper& keeper) {
   return keeper.features == nullptr ? 0 : keeper.features->width();
 }
 

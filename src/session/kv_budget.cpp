@@ -65,7 +65,7 @@ KvBudget::KvBudget(std::int64_t bytes, std::int64_t kept_bytes, const KeptTextFo
   };
   const auto count_pages = [&](const KvPagePool& pool, std::int64_t) { count(page_pools_, pool); };
   form.target.for_pools(count_pages);
-  for (const EngineAccess::TextKeeper& drafter : form.drafters) {
+  for (const EngineAccess::RowKeeper& drafter : form.drafters) {
     drafter.cache.for_pools(count_pages);
     if (drafter.features != nullptr) count(row_pools_, *drafter.features);
   }
