@@ -32,7 +32,8 @@ Traversals read_traversals(const MeasuredFile& file) {
     if (!object.is_object()) throw Error("{}: plans.{}: expected an object", path, type);
     const JsonFields fields(object, path, fmt::format("plans.{}.", type));
     for (const TraversalField& field : kTraversalFields) {
-      field.in(traversals[type]) = static_cast<int>(fields.require_int(field.name, field.largest, field.least));
+      field.in(traversals[type]) =
+          static_cast<int>(fields.require_int(field.name, field.largest, field.least));
     }
   }
   return traversals;

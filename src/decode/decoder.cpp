@@ -481,7 +481,8 @@ void Decoder::keep(const Sequence& s, std::int64_t tokens) {
   }
 }
 
-void Decoder::sync_drafters(const Sequence& s, const AcceptedRows& rows, std::span<const std::int32_t> batch_rows) {
+void Decoder::sync_drafters(const Sequence& s, const AcceptedRows& rows,
+                            std::span<const std::int32_t> batch_rows) {
   for (const Speculator& speculator : s.draft().speculation.drafters) {
     AcceptedRows mine = rows;
     mine.teaches_all = s.teaches_all();

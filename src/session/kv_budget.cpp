@@ -29,7 +29,8 @@ std::int64_t most_slots(std::int64_t window) {
 /// Of a text's rows that wait for a drafter, where it runs none of them: beyond what may wait a step's rows
 /// come before the first are run.
 std::int64_t waiting_bytes(const RowPool& pool, std::int64_t tokens) {
-  const std::int64_t may_wait = std::max(SequenceRows::kMostWaitingBytes / pool.row_bytes(), SequenceRows::kChunk);
+  const std::int64_t may_wait =
+      std::max(SequenceRows::kMostWaitingBytes / pool.row_bytes(), SequenceRows::kChunk);
   const std::int64_t rows = std::min(tokens, may_wait + kStepRows);
   return (rows / RowPool::kBlockRows + 2) * pool.block_bytes();  // neither end need be a block's
 }

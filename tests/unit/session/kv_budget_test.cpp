@@ -96,7 +96,7 @@ TEST_F(KvBudgetTest, CountsWhatKeptTextsShareWithThemOnce) {
   Sequence sequence = text();
   step(sequence, 100);
   decoder_.retire(sequence);
-  EXPECT_EQ(kept_.texts(), 1u);
+  EXPECT_EQ(kept_.entries(), 1u);
   EXPECT_GT(kept_.bytes(), waiting_bytes(sequence));
   EXPECT_EQ(budget_.in_use(), page_bytes() + waiting_bytes(sequence) + kept_.token_bytes());
   sequence.stop_drafting();
@@ -127,11 +127,11 @@ TEST_F(KvBudgetTest, RowsThatWaitMakeKeptTextsGiveWay) {
   const std::int64_t bytes = budget_.in_use();
   KvBudget full(bytes, bytes, form_, kept_, drafters_);
   EXPECT_TRUE(full.make_room(0));
-  EXPECT_EQ(kept_.texts(), 1u);
+  EXPECT_EQ(kept_.entries(), 1u);
   SharedRows running(rows_);
   running.append();
   EXPECT_TRUE(full.make_room(0));
-  EXPECT_EQ(kept_.texts(), 0u);
+  EXPECT_EQ(kept_.entries(), 0u);
 }
 
 }  // namespace
