@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "cost/cost_file.h"
+#include "model/device.h"
 
 namespace augur {
 namespace {
@@ -16,6 +17,7 @@ namespace fs = std::filesystem;
 /// Everything that costs depend on beside the rows.
 nlohmann::json circumstances(const Model& target) {
   nlohmann::json all = circumstances(target.backend());
+  all["device"] = std::string(target.device().name());
   all["weight_bytes"] = target.weight_bytes();
   all["target"] = to_json(target.fingerprint());
   return all;

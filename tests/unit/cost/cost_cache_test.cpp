@@ -11,7 +11,9 @@
 
 #include "augur/engine.h"
 #include "base/arithmetic_law.h"
+#include "checkpoint/checkpoint.h"
 #include "cost/measured_file.h"
+#include "support/slow_device.h"
 #include "support/stories.h"
 #include "support/vocabulary_parts.h"
 
@@ -221,6 +223,17 @@ TEST_F(CostCacheTest, KeepsNothingWhenToldSo) {
   EXPECT_GT(costs.verify.ms.front(), 0.0);
   ASSERT_EQ(costs.drafters.size(), 1u);
   EXPECT_EQ(costs.drafters.front().name, "ngram");
+}
+
+TEST_F(CostCacheTest, DevicesHaveFilesOfTheirOwn) {
+  Backend backend(1);
+  testing_support::SlowDevice slow(backend);
+  const Checkpoint checkpoint = Checkpoint::open(stories_path());
+  const auto file_on = [&](Device* device) {
+    const auto model = Model::load(backend, checkpoint, {.device = device});
+    return CostCache(folder_.path(), *model, "stories", {}).file();
+  };
+  EXPECT_NE(file_on(&slow), file_on(nullptr));
 }
 
 TEST_F(CostCacheTest, LiesWhereTheSpecificationSays) {
