@@ -6,12 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/engine_flags.h"
 #include "cli/progress.h"
 #include "cli/validators.h"
 #include "cost/cost_probe.h"
 #include "cost/measured_file.h"
 #include "cost/product_traversals.h"
 #include "decode/timed_sequences.h"
+#include "kernels/law.h"
 #include "lab/bench/decode_bench.h"
 #include "lab/cli/bench_flags.h"
 #include "lab/cli/commands.h"
@@ -28,6 +30,7 @@ struct Options {
   std::string config;  ///< of --random-weights; may be left out where the model is given
   bool random = false;
   WeightFormat weights = WeightFormat::Auto;
+  ArithmeticLaw law = ArithmeticLaw::Auto;
   KvFormat kv = KvFormat::Auto;
 };
 
@@ -80,7 +83,7 @@ void forecast(Model& model, DecodeBenchResult& result) {
 }
 
 int bench_decode(const Options& options) {
-  Backend backend(options.flags.threads, options.flags.pin);
+  Backend backend(options.flags.threads, options.flags.pin, isa_under(options.law, select_isa()));
   const std::unique_ptr<Model> model = make_model(backend, options);
   prepare_products(*model, measured_folder({}), {});
   Progress progress("measuring");
@@ -118,6 +121,7 @@ void add_bench_decode(CLI::App& bench, Action& action) {
       ->check(in_range(1, 100000))
       ->capture_default_str();
   add_weights_flag(*command, options->weights);
+  add_law_flag(*command, options->law);
   add_words(*command, "--kv-type", options->kv,
             "Keys and values in memory (auto: bf16; f32 with f32 weights)");
   add_bench_flags(*command, options->flags);

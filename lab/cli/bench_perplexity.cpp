@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/engine_flags.h"
 #include "cli/progress.h"
 #include "cli/text_file.h"
 #include "cli/validators.h"
+#include "kernels/law.h"
 #include "lab/bench/perplexity.h"
 #include "lab/cli/bench_flags.h"
 #include "lab/cli/commands.h"
@@ -22,11 +24,12 @@ struct Options {
   std::string model;
   std::string file;
   WeightFormat weights = WeightFormat::Auto;
+  ArithmeticLaw law = ArithmeticLaw::Auto;
   KvFormat kv = KvFormat::Auto;
 };
 
 int bench_perplexity(const Options& options) {
-  Backend backend(options.flags.threads, options.flags.pin);
+  Backend backend(options.flags.threads, options.flags.pin, isa_under(options.law, select_isa()));
   const Checkpoint checkpoint = Checkpoint::open(options.model);
   const std::unique_ptr<Tokenizer> tokenizer = checkpoint.load_tokenizer();
   std::vector<TokenId> tokens = tokenizer->encode(read_text(options.file));
@@ -67,6 +70,7 @@ void add_bench_perplexity(CLI::App& bench, Action& action) {
   command->add_option("--chunks", options->bench.chunks, "Chunks at most; 0: all")
       ->check(in_range<std::int64_t>(0, std::int64_t{1} << 32));
   add_weights_flag(*command, options->weights);
+  add_law_flag(*command, options->law);
   add_words(*command, "--kv-type", options->kv,
             "Keys and values in memory (auto: f32 with f32 weights, else bf16)");
   add_bench_flags(*command, options->flags);

@@ -11,12 +11,14 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "cli/engine_flags.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/text_file.h"
 #include "cli/validators.h"
 #include "files/part_location.h"
+#include "kernels/law.h"
 #include "lab/cli/commands.h"
 #include "lab/suite/figures.h"
 #include "lab/suite/keys.h"
@@ -205,7 +207,7 @@ nlohmann::ordered_json shape_table(const Options& options, Output& out) {
   HeadBenchOptions head = options.head;
   parse_shape(options.shape, head);
   head.clusters = std::min(head.clusters, head.entries);
-  Backend backend(options.bench.threads, false);
+  Backend backend(options.bench.threads, false, isa_under(options.bench.law, select_isa()));
   Progress progress("measuring");
   const std::vector<HeadBenchRow> rows =
       run_head_bench(backend, head, [&](double fraction) { progress.update(fraction); });
@@ -305,6 +307,7 @@ void add_bench_vocab(CLI::App& bench, Action& action) {
       ->check(in_range<std::int64_t>(1, 1 << 16));
   command->add_option("-t,--threads", options->bench.threads, "Threads (0: all cores)")
       ->check(in_range(0, 1024));
+  add_law_flag(*command, options->bench.law);
   command->add_option("--json", options->json, "Write the figures to this file");
   command->callback([options, prompts, shape, &action] {
     if (prompts->count() + shape->count() == 0) {

@@ -5,13 +5,14 @@
 
 #include "base/error.h"
 #include "draft/detect.h"
+#include "kernels/law.h"
 #include "text/prompt_text.h"
 #include "vocab/vocabulary_head.h"
 
 namespace augur {
 
 VocabularyBench::VocabularyBench(const Options& options)
-    : backend_(options.threads, false),
+    : backend_(options.threads, false, isa_under(options.law, select_isa())),
       checkpoint_(Checkpoint::open(options.model)),
       tokenizer_(checkpoint_.load_tokenizer()) {
   if (const auto source = checkpoint_.chat_template()) template_.emplace(*source);

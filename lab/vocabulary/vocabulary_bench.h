@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "augur/enums.h"
 #include "checkpoint/checkpoint.h"
 #include "decode/decoder.h"
 #include "draft/registry.h"
@@ -26,6 +27,7 @@ class VocabularyBench {
     std::string draft;  ///< may be empty for a type that needs none
     std::string type;   ///< empty: what the draft model is
     int threads = 0;
+    ArithmeticLaw law = ArithmeticLaw::Auto;
   };
   /// Error for a drafter that has no vocabulary projection.
   explicit VocabularyBench(const Options& options);

@@ -69,10 +69,15 @@ void add_engine_flags(CLI::App& command, EngineOptions& options) {
       ->check(in_range<std::int64_t>(0, std::int64_t{1} << 32));
   add_words(command, "--weights", options.weights,
             "Weights in memory. native: quantised ones as they are stored, others in bf16 (auto: native)");
-  add_words(command, "--law", options.law,
-            "Order of sums with bf16 weights. chain: every processor's, slower with AMX; blocks: AMX's "
-            "(auto: the fastest here)");
+  add_law_flag(command, options.law);
   add_words(command, "--kv-type", options.kv, "Keys and values in memory (auto: bf16; f32 with f32 weights)");
+}
+
+CLI::Option* add_law_flag(CLI::App& command, ArithmeticLaw& law) {
+  return add_words(
+      command, "--law", law,
+      "Order of sums with bf16 weights. chain: every processor's, slower with AMX; blocks: AMX's "
+      "(auto: the fastest here)");
 }
 
 void add_engine_limit_flags(CLI::App& command, EngineOptions& options) {

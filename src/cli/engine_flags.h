@@ -3,7 +3,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace augur::cli {
 
@@ -12,6 +13,9 @@ namespace augur::cli {
 
 /// -m, -md, --spec-vocab, --spec-datastore, -t, --pin, -c, --weights, --law, --kv-type
 void add_engine_flags(CLI::App& command, EngineOptions& options);
+
+/// --law
+CLI::Option* add_law_flag(CLI::App& command, ArithmeticLaw& law);
 
 /// Those of EngineLimits, which a server has among its own.
 void add_engine_limit_flags(CLI::App& command, EngineOptions& options);

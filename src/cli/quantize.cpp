@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/engine_flags.h"
 #include "cli/progress.h"
 #include "cli/tell.h"
 #include "cli/text_file.h"
 #include "cli/validators.h"
+#include "kernels/law.h"
 #include "model/calibration.h"
 #include "model/model.h"
 #include "model/quantize_model.h"
@@ -26,12 +28,13 @@ struct Options {
   DType type = DType::Q8_0;
   std::string importance;
   std::string text;
+  ArithmeticLaw law = ArithmeticLaw::Auto;  ///< of the run over the text
   int threads = 0;
 };
 
 /// With the model's own weights in bf16.
 ImportanceMatrix calibrated(const Checkpoint& checkpoint, const Options& options) {
-  Backend backend(options.threads);
+  Backend backend(options.threads, false, isa_under(options.law, select_isa()));
   Progress progress("calibrating");
   const std::vector<TokenId> text = encode_text(*checkpoint.load_tokenizer(), read_text(options.text));
   const std::unique_ptr<Model> model = Model::load(backend, checkpoint, {.weights = WeightFormat::BF16});
@@ -86,11 +89,13 @@ void add_quantize(CLI::App& app, Action& action) {
       "--imatrix", options->importance,
       "Importance matrix of the model, a file of llama-imatrix: columns that matter more are kept "
       "more exactly");
-  command
-      ->add_option("--calibrate", options->text,
-                   "Text to measure the importance matrix with, by running the model over it first (-: "
-                   "standard input)")
-      ->excludes(matrix);
+  CLI::Option* calibrate =
+      command
+          ->add_option("--calibrate", options->text,
+                       "Text to measure the importance matrix with, by running the model over it first (-: "
+                       "standard input)")
+          ->excludes(matrix);
+  add_law_flag(*command, options->law)->needs(calibrate);
   command->add_option("-t,--threads", options->threads, "Threads; 0: one for each core that it may use")
       ->check(in_range(0, 1024));
   command->callback([options, &action] { action = [options] { return quantize(*options); }; });

@@ -125,6 +125,30 @@ TEST(Tokenize, ReadsFilesAndStandardInputByteForByte) {
   EXPECT_EQ(run_augur({"tokenize", "-m", stories260k(), "-p", "", "--json"}).out, "[]\n");
 }
 
+/// Whatever runs a model for its own sake takes the law that it is to follow.
+TEST(Law, IsAFlagOfEveryToolThatRunsAModel) {
+  const std::string text = temporary_file("law.txt", "Once upon a time there was a dog. It ran. ").string();
+  const std::string out = temporary_file("law.gguf").string();
+  const std::vector<std::string> tools[] = {
+      {"quantize", stories260k(), out, "q8_0", "--calibrate", text},
+      {"bench", "perplexity", "-m", stories260k(), "-f", text, "-c", "8"},
+      {"bench", "decode", "-m", stories260k(), "--rows", "1", "--repetitions", "1"},
+      {"bench", "vocab", "--shape", "512x64", "--shape-size", "128", "--shape-clusters", "8"},
+  };
+  for (std::vector<std::string> tool : tools) {
+    SCOPED_TRACE(tool[0] + " " + tool[1]);
+    tool.insert(tool.end(), {"--law", "blocks"});
+    const Outcome blocks = run_augur(tool, {.environment = {"AUGUR_ISA=portable"}});
+    EXPECT_EQ(blocks.code, 1);
+    EXPECT_THAT(blocks.err, HasSubstr("law 'blocks'"));
+    tool.back() = "chain";
+    const Outcome chain = run_augur(tool);
+    EXPECT_EQ(chain.code, 0) << chain.err;
+  }
+  const Outcome alone = run_augur({"quantize", stories260k(), out, "q8_0", "--law", "chain"});
+  EXPECT_EQ(alone.code, 2) << "nothing is run without a text";
+}
+
 /// The texts of a reference file, and the ids that the original tokenizer gives for each.
 struct ReferenceText {
   std::string text;
