@@ -101,8 +101,11 @@ class SuccessorTable {
 /// here a policy's.
 class RecyclingDrafter final : public Drafter {
  public:
-  RecyclingDrafter(std::shared_ptr<SuccessorTable> table, bool prompts)
-      : table_(std::move(table)), prompts_(prompts) {}
+  /// Learns into `own`. Where that knows nothing of a token, `left` is asked: what others have left, for a
+  /// text that leaves nothing; null: there is nothing else.
+  RecyclingDrafter(std::shared_ptr<SuccessorTable> own, std::shared_ptr<const SuccessorTable> left,
+                   bool prompts)
+      : own_(std::move(own)), left_(std::move(left)), prompts_(prompts) {}
 
   std::string_view name() const override { return "recycling"; }
   DrafterTraits traits() const override {
@@ -123,7 +126,7 @@ class RecyclingDrafter final : public Drafter {
               const ExpandOptions& options) override {
     int left = options.max_nodes;
     for (const std::int32_t node : frontier) {
-      const SuccessorTable::Row* const row = table_->find(tree.tokens()[at(node)]);
+      const SuccessorTable::Row* const row = find(tree.tokens()[at(node)]);
       if (row == nullptr) continue;
       const int children = std::min({row->count, options.top_k, left});
       left -= children;
@@ -134,8 +137,13 @@ class RecyclingDrafter final : public Drafter {
   }
 
  private:
+  const SuccessorTable::Row* find(TokenId token) const {
+    const SuccessorTable::Row* const row = own_->find(token);
+    return row == nullptr && left_ != nullptr ? left_->find(token) : row;
+  }
+
   void learn(const TargetRows& rows, std::size_t i) {
-    SuccessorTable::Row* const row = table_->take(rows.tokens[i]);
+    SuccessorTable::Row* const row = own_->take(rows.tokens[i]);
     if (row == nullptr) return;
     row->count = std::min(rows.top_k, kSuccessors);
     const auto count = static_cast<std::size_t>(row->count);
@@ -148,21 +156,24 @@ class RecyclingDrafter final : public Drafter {
     for (std::size_t k = 0; k < count; ++k) row->log_probs[k] = static_cast<float>(logits[k] + shift);
   }
 
-  std::shared_ptr<SuccessorTable> table_;
+  std::shared_ptr<SuccessorTable> own_;
+  std::shared_ptr<const SuccessorTable> left_;
   bool prompts_;
 };
 
 class RecyclingModel final : public DrafterModel {
  public:
   explicit RecyclingModel(std::int64_t vocabulary)
-      : tables_([vocabulary] { return std::make_shared<SuccessorTable>(vocabulary); }, kUsualBytes) {}
+      : vocabulary_(vocabulary),
+        tables_([vocabulary] { return std::make_shared<SuccessorTable>(vocabulary); }, kUsualBytes) {}
 
   std::unique_ptr<Drafter> make(const DrafterSettings& settings) const override {
     const bool prompts = settings.own.flag("prompts", false);
-    std::shared_ptr<SuccessorTable> table = tables_.of(settings.owner);
-    // What is to leave nothing writes into a table of its own.
-    if (!settings.keep_output) table = std::make_shared<SuccessorTable>(*table);
-    return std::make_unique<RecyclingDrafter>(std::move(table), prompts);
+    std::shared_ptr<SuccessorTable> shared = tables_.of(settings.owner);
+    if (settings.keep_output) return std::make_unique<RecyclingDrafter>(std::move(shared), nullptr, prompts);
+    auto own = std::make_shared<SuccessorTable>(vocabulary_);
+    own->limit_bytes(kUsualBytes);
+    return std::make_unique<RecyclingDrafter>(std::move(own), std::move(shared), prompts);
   }
   void forget_learnt() override { tables_.clear(); }
   std::int64_t learnt_bytes() const override { return tables_.bytes(); }
@@ -171,6 +182,7 @@ class RecyclingModel final : public DrafterModel {
 
  private:
   static constexpr std::int64_t kUsualBytes = std::int64_t{1} << 26;  ///< of all owners
+  std::int64_t vocabulary_;
   mutable OwnersMemory<SuccessorTable> tables_;
 };
 

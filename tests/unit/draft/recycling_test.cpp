@@ -80,6 +80,19 @@ TEST_F(Recycling, TextsThatLeaveNothingSeeWhatOthersHaveLeft) {
   EXPECT_THAT(proposed(*model_->make({.owner = "other"}), 5), IsEmpty());
 }
 
+TEST_F(Recycling, TextsThatLeaveNothingCopyNothing) {
+  const auto first = model_->make({});
+  const auto silent = model_->make({.keep_output = false});
+  show(*silent, 6, {32});
+  show(*first, 5, {30});
+  show(*first, 6, {31});
+  EXPECT_THAT(proposed(*silent, 5), ElementsAre(30)) << "looked up when it is asked for";
+  EXPECT_THAT(proposed(*silent, 6), ElementsAre(32)) << "its own go first";
+  model_->forget_learnt();
+  EXPECT_THAT(proposed(*silent, 5), IsEmpty());
+  EXPECT_THAT(proposed(*silent, 6), ElementsAre(32));
+}
+
 TEST_F(Recycling, OfMoreTokensThanThereIsRoomForTheOldestMakeWay) {
   const auto drafter = model_->make({});
   for (const std::int64_t bytes : {6000, 12000, 1 << 20}) {
