@@ -98,6 +98,7 @@ void Round::fail_all(const RoundController* controller, const std::exception_ptr
 void Round::begin() {
   for (Seat* seat : batch_) {
     SequenceDraft& d = *seat->draft;
+    seat->last_rows = std::max(1, d.tree.size());
     d.failure = nullptr;
     d.info.costs = &costs_;
     d.info.clock = &clock_;
@@ -118,10 +119,11 @@ void Round::begin() {
     });
   }
   for_controllers(batch_, [&](RoundController& controller, std::span<RoundMember* const> members) {
-    // Of the others no more than their roots is known so far.
-    const auto others = std::count_if(batch_.begin(), batch_.end(),
-                                      [&](const Seat* seat) { return seat->controller() != &controller; });
-    controller.begin(members, static_cast<int>(others));
+    int others = 0;
+    for (const Seat* seat : batch_) {
+      if (seat->controller() != &controller && !seat->failed()) others += seat->last_rows;
+    }
+    controller.begin(members, others);
   });
 }
 

@@ -74,6 +74,7 @@ class Round {
     RoundMember member;              ///< as its controller sees it
     Speculator* drafting = nullptr;  ///< whose turn it is
     std::int32_t size_before_level = 0;
+    std::int32_t last_rows = 1;  ///< that its sequence verified in its last round; a first one: its root
     Reranker reranker;
 
     bool failed() const { return draft->failure != nullptr; }

@@ -47,7 +47,7 @@ class RoundController {
  public:
   virtual ~RoundController() = default;
 
-  /// `other_rows`: rows of the batch's sequences that are not among `members`, as far as is known.
+  /// `other_rows`: what the batch's sequences that are not among `members` verified in their last rounds.
   virtual void begin(std::span<RoundMember* const> members, int other_rows) = 0;
   /// One drafter of each of `growing`, a part of the members, may expand a level (0: its root): of all the
   /// same, though not always at the same place in its sequence. Fills their frontiers.

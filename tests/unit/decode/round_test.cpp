@@ -180,7 +180,10 @@ class TellingController final : public RoundController {
     int level;
     std::vector<std::size_t> drafters;  ///< of the members
   };
-  void begin(std::span<RoundMember* const>, int) override { asked.clear(); }
+  void begin(std::span<RoundMember* const>, int others) override {
+    asked.clear();
+    other_rows = others;
+  }
   void plan(int level, std::span<RoundMember* const> growing) override {
     Asked& now = asked.emplace_back(Asked{level, {}});
     for (RoundMember* member : growing) {
@@ -193,6 +196,7 @@ class TellingController final : public RoundController {
   void observe(std::span<RoundMember* const>) override {}
 
   std::vector<Asked> asked;
+  int other_rows = -1;
 };
 
 /// Of the text 1, 2, 3, with room for a deep tree.
@@ -428,6 +432,31 @@ TEST(Round, DraftersOfOneTurnDraftTogether) {
   }
   EXPECT_EQ(drafts[0].drafted, 3);
   EXPECT_EQ(drafts[1].drafted, 2);
+}
+
+/// What sequences verify that a controller does not decide about is foreseen as what they verified last.
+TEST(Round, ControllersAreToldWhatOthersVerifiedLast) {
+  HandClock clock;
+  CostModel costs;
+  Round round(costs, clock);
+  Sampler sampler({}, 512);
+  const int group = 0;
+  const auto controller = std::make_shared<TellingController>();
+  std::vector<SequenceDraft> drafts(3);
+  std::vector<SequenceDraft*> batch;
+  for (SequenceDraft& draft : drafts) {
+    begin(draft, sampler);
+    batch.push_back(&draft);
+  }
+  drafts[0].speculation.steering.controller = controller;
+  drafts[0].speculation.drafters.push_back(
+      {std::make_unique<TimedDrafter>("own", group, clock, 1.0), nullptr});
+  drafts[1].speculation.drafters.push_back({std::make_unique<TimedDrafter>("other", group, clock, 1.0),
+                                            std::make_unique<JudgingPolicy>(3, clock)});
+  round.draft(batch);  // the third decodes plainly
+  EXPECT_EQ(controller->other_rows, 1 + 1) << "no more than their roots is known";
+  round.draft(batch);
+  EXPECT_EQ(controller->other_rows, 4 + 1);
 }
 
 TEST(Round, CatchingUpWithALongTextIsTimedByTheChunk) {
