@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "base/error.h"
 #include "kernels/attention.h"
 #include "kernels/ops.h"
 #include "model/cpu_stack.h"
@@ -68,6 +69,7 @@ void CpuDevice::copy_rows(PackedMatrix& to, std::int64_t first, const PackedMatr
 }
 
 std::unique_ptr<DeviceStack> CpuDevice::make_stack(const StackSpec& spec) {
+  if (!spec.share.whole()) throw Error("the CPU computes all of a model's layers, experts and columns");
   return std::make_unique<CpuStack>(host_, spec);
 }
 

@@ -57,12 +57,26 @@ class DeviceProduct {
   virtual void run(const RowProduct& product, std::span<const float* const> rows) = 0;
 };
 
+/// The part of a stack that a device computes. A pass may go through several devices: through layers one
+/// after the other, where what one leaves is the next one's ForwardOptions::input; within a layer through
+/// routed experts; within a product through columns, in whole panels, heads and blocks, whose rows are
+/// gathered where the next product reads them. No sum is ever split, so that the bits are one device's.
+struct StackShare {
+  Range layers;   ///< empty: all
+  Range experts;  ///< of each layer's; empty: all
+  int rank = 0;   ///< computes every rank-th of `ranks` parts of the columns
+  int ranks = 1;
+
+  bool whole() const { return layers.size() == 0 && experts.size() == 0 && ranks == 1; }
+};
+
 /// What a stack is made of. References outlive it.
 struct StackSpec {
   const ModelConfig& config;
   DType kv_type;
   std::int64_t context;                                     ///< positions are below it
   std::shared_ptr<const std::vector<LayerWeights>> layers;  ///< the device's: Device::take()
+  StackShare share = {};
 };
 
 /// Decoder layers on a device, with their activations. One thread at a time.
@@ -110,6 +124,7 @@ class Device {
 
   // --- Work.
 
+  /// Error for a share that the device cannot compute.
   virtual std::unique_ptr<DeviceStack> make_stack(const StackSpec& spec) = 0;
   virtual std::unique_ptr<DeviceProduct> make_product() = 0;
 };

@@ -128,6 +128,7 @@ void SlowDevice::copy_rows(PackedMatrix& to, std::int64_t first, const PackedMat
 }
 
 std::unique_ptr<DeviceStack> SlowDevice::make_stack(const StackSpec& spec) {
+  if (!spec.share.whole()) throw Error("the slow device computes whole stacks");
   return std::make_unique<SlowStack>(*this, spec);
 }
 

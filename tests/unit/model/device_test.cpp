@@ -21,6 +21,7 @@ namespace {
 
 using test::LogitRows;
 using test::Rows;
+using test::tiny_config;
 using testing_support::golden_model_context;
 using testing_support::golden_model_names;
 using testing_support::golden_model_path;
@@ -107,6 +108,19 @@ TEST_F(DeviceTest, PagesAreCopiedMovedClearedAndReadBackThere) {
   txn.commit_all();
   EXPECT_EQ(bytes_of(cache), before);
   EXPECT_NE(bytes_of(other), before);
+}
+
+TEST_F(DeviceTest, TheHostComputesWholeStacksOnly) {
+  CpuDevice cpu(backend_);
+  const ModelConfig config = tiny_config("qwen3");
+  const auto layers = std::make_shared<const std::vector<LayerWeights>>();
+  for (const StackShare& share :
+       {StackShare{.layers = {0, 1}}, StackShare{.experts = {0, 2}}, StackShare{.rank = 1, .ranks = 2}}) {
+    EXPECT_THROW(
+        cpu.make_stack(
+            {.config = config, .kv_type = DType::BF16, .context = 8, .layers = layers, .share = share}),
+        Error);
+  }
 }
 
 class DeviceModels : public testing::TestWithParam<std::string> {};
