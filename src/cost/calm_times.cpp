@@ -20,7 +20,7 @@ std::vector<CalmTimes::Time> CalmTimes::times() const {
     std::vector<double> calm;
     for (const double ms : seen) {
       excess += std::log(ms / calmest);
-      if (ms <= kAsCalm * calmest) calm.push_back(ms);
+      if (ms <= (1 + FastTimes::kDisturbed) * calmest) calm.push_back(ms);
     }
     compared += static_cast<double>(seen.size()) - 1;
     const auto median = calm.begin() + (std::ssize(calm) - 1) / 2;

@@ -10,10 +10,6 @@ namespace augur {
 /// never shorter: of each row count those count that were taken in its calmest moments.
 class CalmTimes {
  public:
-  /// A moment in which the same took so many times the shortest time is calm, too: forwards alike differ by a
-  /// few percent.
-  static constexpr double kAsCalm = 1 + FastTimes::kDisturbed;
-
   void add(double rows, double ms);
   bool empty() const { return times_.empty(); }
 

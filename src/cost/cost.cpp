@@ -5,8 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "cost/yardsticks.h"
-
 namespace augur {
 namespace {
 
@@ -28,12 +26,10 @@ constexpr double kAgility = 150;
 constexpr double kSurpriseRate = 0.25;
 constexpr double kShapesShare = 1.0 / 8;  ///< of that, for the shape: mostly it is the speed that has changed
 
-constexpr std::size_t kKnots = FastTimes::kKnots;
-
 /// Covariance of two knots' errors: of a curve of which nothing is known but its shape, about.
 double kernel(std::size_t a, std::size_t b) {
   static const auto kShared = [] {
-    std::array<double, kKnots> by_distance;
+    std::array<double, FastTimes::kKnots> by_distance;
     for (std::size_t i = 0; i < by_distance.size(); ++i) {
       by_distance[i] = kShape * kShape * std::exp(-static_cast<double>(i) / kReach);
     }
@@ -45,9 +41,9 @@ double kernel(std::size_t a, std::size_t b) {
 }  // namespace
 
 CostCurve::CostCurve(double base_ms, double slope) {
-  for (std::size_t i = 0; i < kKnots; ++i) {
+  for (std::size_t i = 0; i < FastTimes::kKnots; ++i) {
     log_ms_[i] = std::log(base_ms * (1 + slope * (kRows[i] - 1)));
-    for (std::size_t j = 0; j < kKnots; ++j) covariance_[i][j] = kernel(i, j);
+    for (std::size_t j = 0; j < FastTimes::kKnots; ++j) covariance_[i][j] = kernel(i, j);
     fastest_.set(i, log_ms_[i], kShape);
   }
 }
@@ -98,23 +94,23 @@ void CostCurve::set(double rows, double ms, double doubt) {
 
 void CostCurve::settle(const std::array<double, kRows.size()>& bent) {
   // What is not known must not bend what is.
-  constexpr double kLong = std::numeric_limits<double>::max();  // the logarithm of no time
+  const double longest = std::numeric_limits<double>::max();  // the logarithm of no time
   const auto open = [&](FastTimes& times, double log_ms) {
-    for (std::size_t i = 0; i < kKnots; ++i) {
+    for (std::size_t i = 0; i < FastTimes::kKnots; ++i) {
       if (!set_[i]) times.set(i, log_ms, std::numeric_limits<double>::infinity());
     }
   };
-  open(fastest_, kLong);
+  open(fastest_, longest);
   fastest_.tighten();
   open(fastest_, 0);
   FastTimes likely = fastest_;
   likely.smooth();
-  open(likely, kLong);
+  open(likely, longest);
   likely.tighten();
   log_ms_ = likely.log_ms();
   fill_gaps(bent);
-  for (std::size_t i = 0; i < kKnots; ++i) {
-    for (std::size_t j = 0; j < kKnots; ++j) covariance_[i][j] = kernel(i, j);
+  for (std::size_t i = 0; i < FastTimes::kKnots; ++i) {
+    for (std::size_t j = 0; j < FastTimes::kKnots; ++j) covariance_[i][j] = kernel(i, j);
     covariance_[i][i] += fastest_.doubt(i) * fastest_.doubt(i);
   }
 }
@@ -126,14 +122,22 @@ void CostCurve::improve(const CostCurve& other) {
     return;
   }
   fastest_.improve(other.fastest_);
-  for (std::size_t i = 0; i < kKnots; ++i) set_[i] = set_[i] || other.set_[i];
+  for (std::size_t i = 0; i < FastTimes::kKnots; ++i) set_[i] = set_[i] || other.set_[i];
   settle();
+}
+
+void CostCurve::distrust(double doubt) {
+  for (std::size_t i = 0; i < FastTimes::kKnots; ++i) {
+    const double more = doubt * doubt - fastest_.doubt(i) * fastest_.doubt(i);
+    covariance_[i][i] += std::max(0.0, more);
+  }
+  fastest_.distrust(doubt);
 }
 
 /// What is forgotten of the curve, and of the speed alone.
 void CostCurve::forget(double share, double of_speed) {
-  for (std::size_t i = 0; i < kKnots; ++i) {
-    for (std::size_t j = 0; j < kKnots; ++j) {
+  for (std::size_t i = 0; i < FastTimes::kKnots; ++i) {
+    for (std::size_t j = 0; j < FastTimes::kKnots; ++j) {
       covariance_[i][j] += share * (kernel(i, j) - covariance_[i][j]) + of_speed * kSpeed * kSpeed;
     }
   }
@@ -149,13 +153,13 @@ double CostCurve::variance(double rows) const {
 
 void CostCurve::believe(double error, const Place& p, double more) {
   Vector with;  // covariance of every knot with what was observed
-  for (std::size_t i = 0; i < kKnots; ++i) {
+  for (std::size_t i = 0; i < FastTimes::kKnots; ++i) {
     with[i] = p.shares[0] * covariance_[i][p.low] + p.shares[1] * covariance_[i][p.low + 1];
   }
   const double of_error = error_variance(p, more);
-  for (std::size_t i = 0; i < kKnots; ++i) {
+  for (std::size_t i = 0; i < FastTimes::kKnots; ++i) {
     log_ms_[i] += with[i] / of_error * error;
-    for (std::size_t j = 0; j < kKnots; ++j) covariance_[i][j] -= with[i] * with[j] / of_error;
+    for (std::size_t j = 0; j < FastTimes::kKnots; ++j) covariance_[i][j] -= with[i] * with[j] / of_error;
   }
 }
 
@@ -177,13 +181,13 @@ void CostCurve::observe(double rows, double ms, double more) {
 
 void CostCurve::fill_gaps(const Vector& bent) {
   const auto straight = [&](std::size_t i) { return value(i) - bent[i]; };
-  std::array<std::size_t, kKnots> known{};
+  std::array<std::size_t, FastTimes::kKnots> known{};
   std::size_t count = 0;
-  for (std::size_t i = 0; i < kKnots; ++i) {
+  for (std::size_t i = 0; i < FastTimes::kKnots; ++i) {
     if (set_[i]) known[count++] = i;
   }
   std::size_t next = 0;  // of the known knots
-  for (std::size_t i = 0; i < kKnots && count > 0; ++i) {
+  for (std::size_t i = 0; i < FastTimes::kKnots && count > 0; ++i) {
     if (set_[i]) {
       ++next;
       continue;
@@ -203,7 +207,7 @@ void CostCurve::flatten_peaks(std::size_t last) {
 }
 
 void CostCurve::scale(double factor) {
-  for (std::size_t i = 0; i < kKnots; ++i) {
+  for (std::size_t i = 0; i < FastTimes::kKnots; ++i) {
     log_ms_[i] += std::log(factor);
     if (!observed_) fastest_.set(i, log_ms_[i], kShape);
   }
@@ -227,6 +231,11 @@ void DraftCosts::observe(int level, int rows, double ms) {
 void DraftCosts::improve(const DraftCosts& other) {
   root_.improve(other.root_);
   levels_.improve(other.levels_);
+}
+
+void DraftCosts::distrust(double doubt) {
+  root_.distrust(doubt);
+  levels_.distrust(doubt);
 }
 
 /// Never less than that of one row.
@@ -298,7 +307,15 @@ void CostModel::observe_step(double rows, double context, double ms, double othe
   const double error = verify_.observed() ? std::log(calm_ms / verify_.at(rows)) : 0;
   const double of_error = variance + verify_.variance(rows);
   const double most = kInterrupted * std::sqrt(of_error);
+  if (trusted_ms_ == 0 && verify_.observed()) trusted_ms_ = verify_.at(1);
   verify_.observe(rows, calm_ms, variance);
+  // Faster by so much, the machine was busy when it was measured: what that says of anything else is in doubt
+  // by as much.
+  if (const double faster = std::log(trusted_ms_ / verify_.at(1)); faster > kShape) {
+    verify_.distrust(faster);
+    for (auto& [name, d] : drafters_) d.distrust(faster);
+    trusted_ms_ = verify_.at(1);
+  }
   for (auto& [name, d] : drafters_) {
     if (disturbs(d)) {
       const double gain = d.slowdown_variance_ / of_error;
@@ -320,6 +337,7 @@ void CostModel::improve(const CostModel& other) {
   }
   verify_.improve(other.verify_);
   other_.improve(other.other_);
+  trusted_ms_ = 0;
 }
 
 void CostModel::replace_target(const CostModel& other) {

@@ -9,6 +9,7 @@
 
 #include "cost/expert_demand.h"
 #include "cost/fast_times.h"
+#include "cost/yardsticks.h"
 #include "tree/drafter_traits.h"
 
 namespace augur {
@@ -55,6 +56,8 @@ class CostCurve {
   void scale(double factor);
   /// Another measurement of the same curve: the shorter times of both, settled.
   void improve(const CostCurve& other);
+  /// What was measured was another state of the machine: every knot is in doubt by at least so much.
+  void distrust(double doubt);
 
   double value(std::size_t knot) const;
   /// What is kept for other processes, in ms.
@@ -108,6 +111,7 @@ class DraftCosts {
   void observe(int level, int rows, double ms);
   /// As CostCurve's, of both curves.
   void improve(const DraftCosts& other);
+  void distrust(double doubt);
 
   CostCurve& root() { return root_; }
   const CostCurve& root() const { return root_; }
@@ -116,8 +120,8 @@ class DraftCosts {
 
  private:
   friend class CostModel;
-  CostCurve root_{1.0, 0.02};
-  CostCurve levels_{1.0, 0.02};
+  CostCurve root_{1, 2 * kNegligible};
+  CostCurve levels_{1, 2 * kNegligible};
   double log_slowdown_ = 0;
   double slowdown_variance_;
   bool ran_ = false;         ///< since the last step
@@ -190,13 +194,14 @@ class CostModel {
   double grown(double rows, double context) const;
   double forward_ms(double rows) const;  ///< at the reference context
 
-  CostCurve verify_{10.0, 0.03};  ///< at the reference context, of rows that choose experts evenly
+  CostCurve verify_{1, 2 * kNegligible};  ///< at the reference context, of rows that choose experts evenly
   ExpertDemand experts_;
   double expert_share_ = 0;
-  CostCurve other_{0.02, 0.0};
+  CostCurve other_{kNegligible, 0};
   double reference_context_ = 0;
   double growth_one_ = 0;
   double growth_many_ = 0;
+  double trusted_ms_ = 0;  ///< a plain forward, as it was measured
   std::map<std::string, DraftCosts, std::less<>> drafters_;
 };
 

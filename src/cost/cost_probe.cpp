@@ -102,7 +102,7 @@ void measure_forwards(ForwardTimer& timer, std::int64_t capacity, CostModel& cos
   const ExpertDemand& experts = costs.experts();
   CalmTimes calm;
   for (const auto& [rows, plain_ms, ms] : pairs)
-    calm.add(rows, ms * std::max(step.ms / plain_ms, 1 / CalmTimes::kAsCalm));
+    calm.add(rows, ms * std::max(step.ms / plain_ms, 1 / (1 + FastTimes::kDisturbed)));
   for (const auto& [rows, ms, doubt] : calm.times()) {
     const double uneven = costs.expert_ms() * (experts.even(rows) - (experts.dense() ? 0 : woken[rows]));
     costs.verify_curve().set(rows, ms + uneven, doubt);
@@ -128,7 +128,6 @@ void measure_growth(Model& target, ForwardTimer& timer, std::int64_t capacity, C
   if (grown < kShortContext / 2) return;
   std::array<std::vector<double>, 2> one;
   std::array<std::vector<double>, 2> many;
-  constexpr auto kMany = static_cast<int>(CostModel::kManyRows);
   for (int repetition = 0;
        repetition < kRepetitions && (one[0].empty() || timer.clock().now_ms() < began + budget_ms);
        ++repetition) {
@@ -136,7 +135,7 @@ void measure_growth(Model& target, ForwardTimer& timer, std::int64_t capacity, C
       ForwardTimer& timed = i == 0 ? timer : longer;
       one[i].push_back(timed.time(1).ms());
       one[i].push_back(timed.time(1).ms());
-      many[i].push_back(timed.time(kMany).ms());
+      many[i].push_back(timed.time(static_cast<int>(CostModel::kManyRows)).ms());
     }
   }
   costs.set_growth(static_cast<double>(timer.length()), growth(shortest(one[0]), shortest(one[1]), grown),
@@ -187,7 +186,7 @@ void measure_target(Model& target, const OverheadProbe& overhead_ms, CostModel& 
 
 void measure_drafter(std::int64_t context, const DraftProbe& draft, DraftCosts& costs, double budget_ms,
                      const Clock& clock) {
-  constexpr int kRounds = 2 * static_cast<int>(kProbedWidths.size());
+  const int rounds = 2 * static_cast<int>(kProbedWidths.size());
   if (context < kFewRows) return;
   const double until_ms = clock.now_ms() + budget_ms;
   std::vector<DraftSample> samples;
@@ -197,8 +196,8 @@ void measure_drafter(std::int64_t context, const DraftProbe& draft, DraftCosts& 
   bool going = draft({.prompt = kFewRows / 2, .rounds = 2}, cold, clock, until_ms);
   for (int turn = 0; turn < kRepetitions; ++turn) {
     for (const int prompt : {2 * kFewRows, kMostRows}) {
-      const DraftedSequence sequence{.prompt = prompt, .rounds = prompt == kMostRows ? 2 : kRounds};
-      if (!going || prompt + 2 * kRounds + kProbedLevels >= context) break;
+      const DraftedSequence sequence{.prompt = prompt, .rounds = prompt == kMostRows ? 2 : rounds};
+      if (!going || prompt + 2 * rounds + kProbedLevels >= context) break;
       going = draft(sequence, samples, clock, until_ms);
     }
   }

@@ -10,8 +10,6 @@ namespace augur {
 namespace {
 
 constexpr double kSlower = 1.0 / 10000;  ///< of a longer one: some minutes of a busy machine change little
-constexpr double kBetween = 0.2;         ///< standard deviation of the logarithm from a knot to the next
-constexpr double kSure = 1e-3;           ///< doubt below which a time is taken as it is
 
 }  // namespace
 
@@ -30,6 +28,10 @@ void FastTimes::improve(const FastTimes& other) {
     const double sum = doubt_[i] + other.doubt_[i];
     doubt_[i] = sum > 0 ? doubt_[i] * other.doubt_[i] / sum : 0;
   }
+}
+
+void FastTimes::distrust(double doubt) {
+  for (double& of_knot : doubt_) of_knot = std::max(of_knot, doubt);
 }
 
 void FastTimes::follow(const Vector& log_ms) {
@@ -63,11 +65,12 @@ void FastTimes::tighten() {
 /// The likeliest of a random walk from knot to knot, seen with errors as large as the doubts: a tridiagonal
 /// system, solved from the first knot to the last and back.
 void FastTimes::smooth() {
-  const double stiff = 1 / (kBetween * kBetween);
+  const double between = 2 * kDisturbed;  // standard deviation of the logarithm from a knot to the next
+  const double stiff = 1 / (between * between);
   Vector diagonal;
   Vector x;
   for (std::size_t i = 0; i < kKnots; ++i) {
-    const double doubt = std::max(doubt_[i], kSure);
+    const double doubt = std::max(doubt_[i], kNegligible);
     const double weight = 1 / (doubt * doubt);
     diagonal[i] = weight + (i > 0 ? stiff : 0) + (i + 1 < kKnots ? stiff : 0);
     x[i] = weight * log_ms_[i];
@@ -78,7 +81,7 @@ void FastTimes::smooth() {
   x[kKnots - 1] /= diagonal[kKnots - 1];
   for (std::size_t i = kKnots - 1; i-- > 0;) x[i] = (x[i] + stiff * x[i + 1]) / diagonal[i];
   for (std::size_t i = 0; i < kKnots; ++i) {
-    if (doubt_[i] >= kSure) log_ms_[i] = x[i];
+    if (doubt_[i] >= kNegligible) log_ms_[i] = x[i];
   }
 }
 

@@ -25,6 +25,8 @@ class FastTimes {
   void set(std::size_t knot, double log_ms, double doubt);
   /// Another measurement of the same: at every knot the shorter time, and the doubt that two leave.
   void improve(const FastTimes& other);
+  /// No knot is less in doubt than so much.
+  void distrust(double doubt);
   /// What is believed at the moment: shorter times are taken over within some steps, longer ones within ten
   /// thousand.
   void follow(const Vector& log_ms);

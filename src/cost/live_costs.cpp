@@ -1,18 +1,20 @@
 #include "cost/live_costs.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/error.h"
-#include "cost/yardsticks.h"
 
 namespace augur {
 namespace {
 
-// Together they are what a first start may take on a model whose step takes some ten ms.
-constexpr double kTargetBudgetMs = 2400;
-constexpr double kDrafterBudgetMs = 500;
+/// What measuring a target may take at a first start, on a model whose step takes some ten ms.
+constexpr double kBudgetMs = 2400;
+
+/// What a drafter may take, and what is measured again: a quarter.
+double small_budget_ms() {
+  return kBudgetMs / 2 / 2;
+}
 /// A process that goes on measures again what is in doubt after so long, and then twice as long each time.
 constexpr double kFirstPauseMs = 10e3;
 
@@ -36,7 +38,7 @@ LiveCosts::LiveCosts(Model& target, CostModel& costs, CostCache cache, OverheadP
 LiveCosts::~LiveCosts() {
   if (!target_known_) return;
   try {
-    contradicted() ? cache_.drop() : store();
+    store();
   } catch (const std::exception&) {  // no memory: what was there before stays
     return;
   }
@@ -50,12 +52,6 @@ bool LiveCosts::may_repeat() {
   return true;
 }
 
-/// Whether steps have been faster than what was measured: the machine was busy all that time, so drafters
-/// that nobody has asked since seem to cost too much, too.
-bool LiveCosts::contradicted() const {
-  return std::log(trusted_ms_ / costs_.verify_curve().fastest_ms(0)) > FastTimes::kDisturbed;
-}
-
 /// Returns whether something was measured. `again`: what is known, if it is in doubt.
 bool LiveCosts::prepare_target(bool anew, bool again) {
   const bool known = std::exchange(target_known_, true);
@@ -64,7 +60,7 @@ bool LiveCosts::prepare_target(bool anew, bool again) {
   if (kept && !in_doubt(costs_.verify_curve())) return false;
   if (!kept) cache_.drop();  // drafters were measured in the same circumstances
   CostModel fresh(ExpertDemand::of(target_.config()));
-  measure_target(target_, overhead_ms_, fresh, kept && known ? kDrafterBudgetMs : kTargetBudgetMs);
+  measure_target(target_, overhead_ms_, fresh, kept && known ? small_budget_ms() : kBudgetMs);
   kept ? costs_.improve(fresh) : costs_.replace_target(fresh);
   return true;
 }
@@ -76,7 +72,7 @@ bool LiveCosts::prepare_drafter(const ProbedDrafter& drafter, bool anew, bool ag
   const bool kept = !anew && (known || cache_.load_drafter(drafter.key, costs));
   if (kept && !in_doubt(costs, costs_)) return false;
   DraftCosts fresh;
-  measure_drafter(target_.context(), drafter.draft, fresh, kDrafterBudgetMs);
+  measure_drafter(target_.context(), drafter.draft, fresh, small_budget_ms());
   if (!kept) costs = DraftCosts();
   costs.improve(fresh);
   return true;
@@ -84,10 +80,8 @@ bool LiveCosts::prepare_drafter(const ProbedDrafter& drafter, bool anew, bool ag
 
 void LiveCosts::prepare(std::span<const ProbedDrafter> drafters, bool anew, bool idle) {
   const bool again = idle && target_known_ && may_repeat();
-  anew = anew || (again && contradicted());
   bool measured = prepare_target(anew, again);
   for (const ProbedDrafter& drafter : drafters) measured = prepare_drafter(drafter, anew, again) || measured;
-  if (measured || trusted_ms_ == 0) trusted_ms_ = costs_.verify_curve().fastest_ms(0);
   if (!measured) return;
   since_measured_.restart();
   store();

@@ -41,7 +41,6 @@ class LiveCosts {
   bool prepare_target(bool anew, bool again);
   bool prepare_drafter(const ProbedDrafter& drafter, bool anew, bool again);
   bool may_repeat();
-  bool contradicted() const;
   void store();
 
   Model& target_;
@@ -49,7 +48,6 @@ class LiveCosts {
   CostCache cache_;
   OverheadProbe overhead_ms_;
   bool target_known_ = false;
-  double trusted_ms_ = 0;  ///< a plain forward, as it was measured
   Stopwatch since_measured_;
   double pause_ms_;                           ///< before what is in doubt is measured again
   std::map<std::string, std::string> known_;  ///< keys in the cache, by the drafter's name

@@ -157,6 +157,17 @@ TEST(CostCurve, OfTwoMeasurementsTheShorterTimesStay) {
   EXPECT_NEAR(twice.fastest().doubt(), 0.15, 1e-9) << "what was measured twice is half as much in doubt";
 }
 
+TEST(CostModel, FirstStepsThatContradictAMeasurementPutAllOfItInDoubt) {
+  CostModel costs;
+  for (const double rows : CostCurve::kRows) costs.verify_curve().set(rows, 2 * rising(rows));
+  for (const double rows : CostCurve::kRows) costs.drafter("draft").levels().set(rows, 2);
+  for (int i = 0; i < 2; ++i) costs.observe_step(1, 0, 1.9 * rising(1), 0.05);
+  EXPECT_LT(costs.verify_curve().fastest().doubt(), FastTimes::kDisturbed);
+  for (int i = 0; i < 4; ++i) costs.observe_step(1, 0, rising(1), 0.05);
+  EXPECT_GT(costs.verify_curve().fastest().doubt(), FastTimes::kDisturbed);
+  EXPECT_GT(costs.drafter("draft").levels().fastest().doubt(), FastTimes::kDisturbed);
+}
+
 TEST(CostModel, FindsTheTableFromSteps) {
   CostModel costs;
   EXPECT_FALSE(costs.measured());
