@@ -2,24 +2,16 @@
 
 #include <algorithm>
 
+#include "cost/yardsticks.h"
+#include "policy/auto/budget.h"
+
 namespace augur {
 namespace {
 
-/// Of the time, for looking at what a drafter says that learns, and has not been worth it until now.
-constexpr double kLooking = 0.003;
 /// Of a look-up before anything was seen, in tokens: it is mostly silent, and right in half of the cases or
-/// more when it is not. What a text's drafts show replaces that, and fades so many times as slowly.
+/// more when it is not. What a text's drafts show replaces that.
 constexpr double kFirstGain = 0.3;
-constexpr double kFading = 4;
 constexpr double kMostTokenValue = 4;  ///< of a token of a text that is late
-
-/// What a token of this text is worth when a step takes `step_ms`: as many as it needs in this round to be in
-/// time again, A(r) = (l + t_spec) / TPOT - o of AdaServe (arXiv 2501.12162), whose requests in
-/// need are served by falling A(r). Here they bid against the others in the one price.
-double token_value_of(const RoundInfo& info, double step_ms) {
-  if (info.tpot_ms <= 0) return 1;
-  return std::clamp((info.late_ms + step_ms) / info.tpot_ms, 1.0, kMostTokenValue);
-}
 
 }  // namespace
 
@@ -34,8 +26,7 @@ void AutoSequence::Drafter::begin_round(const RoundInfo& info, bool sampled, dou
   candidates.assign(1, {.accepted = true});
   newest = 0;
   prediction.pass(round.drafter.learns);
-  look_steps = std::min(look_steps + kLooking / sequences, AutoSequence::kPassingBy);
-  gain += RecentRate::kRate / kFading * (kFirstGain - gain);
+  look_steps = std::min(look_steps + Budget::kShare / sequences, AutoSequence::kPassingBy);
 }
 
 double AutoSequence::Drafter::chance(float log_prob, int depth, int rank, double errors) const {
@@ -45,11 +36,15 @@ double AutoSequence::Drafter::chance(float log_prob, int depth, int rank, double
 }
 
 void AutoSequence::Drafter::learn_gain(double added) {
-  gain += RecentRate::kRate * (added - gain);
+  gain += kRecent / 2 * (added - gain);
 }
 
+/// A token is worth as many as the text needs in this round to be in time again,
+/// A(r) = (l + t_spec) / TPOT - o of AdaServe (arXiv 2501.12162), whose requests in need are served by
+/// falling A(r). Here they bid against the others in the one price.
 void AutoSequence::set_token_value(const RoundInfo& info, double step_ms) {
-  token_value = token_value_of(info, step_ms);
+  const double needed = info.tpot_ms > 0 ? (info.late_ms + step_ms) / info.tpot_ms : 1;
+  token_value = std::clamp(needed, 1.0, kMostTokenValue);
   for (Drafter& d : drafters) d.candidates.front().chance = static_cast<float>(token_value);
 }
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "policy/auto/predict.h"
-#include "policy/auto/recent_rate.h"
 #include "policy/round_controller.h"
 
 namespace augur {

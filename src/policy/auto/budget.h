@@ -12,35 +12,33 @@ class Budget {
  public:
   // In plain steps:
   static constexpr double kCredit = 2.5;  ///< at the beginning: some rounds of a draft that fails
-  /// Kept of what was won: that a thousand tokens went well is no reason to lose time now.
-  static constexpr double kMostKept = 6.0;
-  /// Reading texts for drafters that have yet to win it back: of a usual prompt, or two.
-  static constexpr double kMostInvested = 10.0;
-  static constexpr double kShare = 0.004;  ///< of the time: half of the 1% that adversarial text may cost
+  /// Of the time, for each of what has to be found out: drafters (half of the 1% that adversarial text may
+  /// cost), plain steps, what a drafter says that learns.
+  static constexpr double kShare = 0.004;
 
+  /// Of what was won: that a thousand tokens went well is no reason to lose time now.
+  static constexpr double most_kept() { return 2 * kCredit; }
   /// Whether so many plain steps may be risked in a round: half of what there is, so that no row of bad luck
   /// ends it.
   bool affords(double steps) const { return 2 * steps <= balance_; }
   /// Whether so many steps may be spent on what only pays later, and is hoped to win `back`: a long text can
   /// bear more than a short one, but for what has yet to be won back; less than a step of it is nothing.
   bool bears(double steps, double back) const {
-    return invested_ + steps <= (invested_ < 1 ? std::max(kMostInvested, back) : kMostInvested);
+    const double most = 2 * most_kept();  // of a usual prompt, or two
+    return invested_ + steps <= (invested_ < 1 ? std::max(most, back) : most);
   }
   void invest(double steps) { invested_ += std::max(0.0, steps); }
 
-  /// A round that speculated: what its tokens were worth, what it took, and was expected to take, in plain
-  /// steps.
-  void book(double worth, double took, double expected) {
-    // As no longer than twice what was expected: an interruption is nobody's loss.
-    const double won = worth - std::min(took, 2 * expected);
+  /// A round that speculated: what its tokens were worth, less what it took, in plain steps.
+  void book(double won) {
     invested_ = std::max(0.0, invested_ - std::max(0.0, won));
     // What surely pays was not asked for its price, and what only may pay does not owe for it: a text in
     // which that was wrong has to be able to try something else.
-    balance_ = std::clamp(balance_ + won, 0.0, kMostKept);
+    balance_ = std::clamp(balance_ + won, 0.0, most_kept());
   }
   /// A round goes by that took so many plain steps.
   void pass(double steps) {
-    balance_ = std::min(kMostKept, balance_ + kShare * steps);
+    balance_ = std::min(most_kept(), balance_ + kShare * steps);
     invested_ = std::max(0.0, invested_ - kShare * steps);
   }
 

@@ -4,11 +4,6 @@
 #include <cmath>
 
 namespace augur {
-namespace {
-
-constexpr std::size_t kStretch = 8;  ///< rows over which a row's least price is taken: half a kernel's tile
-
-}  // namespace
 
 Chooser::Chooser() {
   // Later rounds may have larger trees than the first ones, and should not have to allocate.
@@ -68,8 +63,8 @@ void Chooser::set_terms(Terms& terms, double reading, double prompt_rows, double
   std::vector<double>& row_ms = terms.row_ms;
   row_ms.resize(room_ + 1);
   costs_->optimistic_rows_ms(tree_rows_ + reading + prompt_rows, context_, errors, row_ms);
-  // A single row's price may be next to nothing where a kernel's tile is not full yet.
-  const std::size_t stretch = std::min(kStretch, row_ms.size() - 1);
+  // A single row's price may be next to nothing where a kernel's tile is not full yet: over half a tile.
+  const std::size_t stretch = std::min(AutoText::kMostWidth / 2, row_ms.size() - 1);
   terms.threshold = 1;
   for (std::size_t n = 0; stretch > 0 && n + stretch < row_ms.size(); ++n) {
     terms.threshold =
@@ -116,9 +111,8 @@ void Chooser::observe(std::span<RoundMember* const> members) {
     sequence_of(*member).learn(trace);
   }
   if (investing_ > 0) {  // is no part of what rounds take
-    const double usual_ms = std::min(draft_ms, draft_ms_);
-    budget_.invest(steps(draft_ms - usual_ms));
-    draft_ms = usual_ms;
+    budget_.invest(steps(draft_ms - draft_ms_));
+    draft_ms = draft_ms_;
   }
   const auto sequences = static_cast<double>(members.size());
   const StepTrace& any = *members.front()->trace;
@@ -136,12 +130,11 @@ void Chooser::observe(std::span<RoundMember* const> members) {
       prompts > 0 ? 1 + (draft_ms + of_drafts) / step_ms : (draft_ms + own * verify_ms + other_ms) / step_ms;
   rate_.observe({.tokens = tokens / sequences,
                  .steps = took,
-                 .plain = nodes == 0 && steps(draft_ms_) < kLeastGain,
+                 .plain = nodes == 0 && steps(draft_ms_) < kNegligible,
                  .unexpected = prompts == 0 ? std::abs(verify_ms / expected_ms_ - 1) : 0});
   budget_.pass(took);
   if (draft_ms_ == 0 && nodes == 0) return;
-  budget_.book((tokens - sequences) / sequences, (draft_ms + of_drafts) / step_ms,
-               (draft_ms_ + share * expected) / step_ms);
+  budget_.book((tokens - sequences) / sequences - (draft_ms + of_drafts) / step_ms);
 }
 
 }  // namespace augur

@@ -37,8 +37,6 @@ class Chooser final : public RoundController {
   static constexpr double kOptimism = 0.42;
   /// Below, at which something must pay not to be charged to the budget.
   static constexpr double kCaution = 2.0;
-  /// Tokens of a sequence: what no table tells (other caches) eats less.
-  static constexpr double kLeastGain = 0.01;
   static constexpr int kBranch = 48;  ///< tokens of a branch, and nodes of a one-shot drafter's tree
 
   static AutoSequence& sequence_of(RoundMember& member) {
@@ -127,7 +125,6 @@ class Chooser final : public RoundController {
     double gain = 0;            ///< Prospect::net beside the other drafters, without the level's price
     double catch_up_ms = 0;     ///< that is charged to the budget's balance
     double invested_steps = 0;  ///< plain steps of catching up that are not
-    bool below_confidence_bound = false;  ///< it does not pay there
     std::uint32_t member = 0;
 
     bool operator<(const DrafterBid& other) const {

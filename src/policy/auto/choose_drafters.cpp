@@ -6,9 +6,8 @@
 namespace augur {
 namespace {
 
-/// Plain steps of catching up for which a first token may be kept waiting.
-constexpr double kFirstWaits = 1.5;
-/// What is hoped, rather than believed, to be won by catching up is to be so many times what it takes.
+/// What is hoped, rather than believed, to be won by catching up is to be so many times what it takes; and
+/// plain steps of it for which a first token may be kept waiting.
 constexpr double kMargin = 1.5;
 
 }  // namespace
@@ -21,13 +20,12 @@ bool Chooser::may_catch_up(const AutoSequence& sequence, const AutoSequence::Dra
   bid.catch_up_ms = catch_up_ms(d);
   const double cost = steps(bid.catch_up_ms);
   if (cost == 0 || granted + cost <= AutoSequence::kPassingBy) return true;
-  if (sequence.rounds == 0 && granted + cost > kFirstWaits) return false;
+  if (sequence.rounds == 0 && granted + cost > kMargin) return false;
   // It has to pay beside those, too, whose prompts are being read now.
   if (!std::exchange(coming_known_, true)) set_terms(coming_, d.round.reading, 0, 0);
   const double coming_cost = bid.catch_up_ms / coming_.step_ms;
   const double unproposed = sequence.unproposed_value();
-  // Texts differ, for the better as for the worse: what is lost with all of them is decided by the drafter.
-  const bool pays = prospect(d, coming_, unproposed, -kCaution * d.prediction.drafters_share()).net > 0;
+  const bool pays = prospect(d, coming_, unproposed, -kCaution).net > 0;
   const Prospect hope = prospect(d, coming_, unproposed, kOptimism);
   const double won_back = hope.sequence_gain / (price_ * coming_.step_ms);
   const bool invested = pays || (!d.tried_before && won_back > kMargin * coming_cost &&
@@ -57,46 +55,40 @@ void Chooser::choose_drafters(std::span<RoundMember* const> growing) {
     const double level = price_ * first_level_ms(drafter_of(*growing[m]));
     const DrafterBid bid{.gain = net_beside_others(sequence, growing[m]->drafter) + level,
                          .member = static_cast<std::uint32_t>(m)};
-    if (bid.gain > level || bid.gain > kLeastGain) drafter_bids_.push_back(bid);
+    if (bid.gain > level || bid.gain > kNegligible) drafter_bids_.push_back(bid);
   }
   std::sort(drafter_bids_.begin(), drafter_bids_.end());
   const double invested_before = investing_;
+  std::size_t may_draft = 0;  // the first of the bids
+  std::size_t chosen = 0;     // the first of these
   double granted = 0;
-  std::size_t may_draft = 0;
-  for (DrafterBid bid : drafter_bids_) {
-    const AutoSequence& sequence = sequence_of(*growing[bid.member]);
-    const AutoSequence::Drafter& d = drafter_of(*growing[bid.member]);
-    const double unproposed = sequence.unproposed_value();
-    if (!may_catch_up(sequence, d, granted, bid)) continue;
-    granted += steps(bid.catch_up_ms) + bid.invested_steps;
-    bid.below_confidence_bound = prospect(d, now_, unproposed, -kCaution).net <= 0;
-    drafter_bids_[may_draft++] = bid;
-  }
-  drafter_bids_.resize(may_draft);
-  investing_ = invested_before;
-  std::size_t chosen = 0;
   double gain = 0;
   double most = 0;
   double spent_ms = 0;
   double charged_ms = 0;
   int rows = 0;
-  for (std::size_t k = 0; k < drafter_bids_.size(); ++k) {
-    const AutoSequence::Drafter& d = drafter_of(*growing[drafter_bids_[k].member]);
+  for (DrafterBid bid : drafter_bids_) {
+    const AutoSequence& sequence = sequence_of(*growing[bid.member]);
+    const AutoSequence::Drafter& d = drafter_of(*growing[bid.member]);
+    if (!may_catch_up(sequence, d, granted, bid)) continue;
+    granted += steps(bid.catch_up_ms) + bid.invested_steps;
+    drafter_bids_[may_draft++] = bid;
     rows += usual_rows(d);
-    charged_ms += drafter_bids_[k].catch_up_ms;
-    const bool before = std::exchange(below_confidence_bound_,
-                                      below_confidence_bound_ || drafter_bids_[k].below_confidence_bound);
-    gain += drafter_bids_[k].gain - kLeastGain;
-    const double ms = charged_ms + level_ms(d, 0, rows);
-    if (!affords(ms, std::min(now_.row_ms.size() - 1, candidates_.size() + k + 1))) {
+    charged_ms += bid.catch_up_ms;
+    gain += bid.gain - kNegligible;
+    const bool before = below_confidence_bound_;
+    below_confidence_bound_ = before || prospect(d, now_, text.unproposed_value(), -kCaution).net <= 0;
+    const double level = level_ms(d, 0, rows);
+    if (!affords(charged_ms + level, std::min(now_.row_ms.size() - 1, candidates_.size() + may_draft))) {
       below_confidence_bound_ = before;
       break;
     }
-    if (gain - price_ * level_ms(d, 0, rows) <= most) continue;
-    most = gain - price_ * level_ms(d, 0, rows);
-    chosen = k + 1;
-    spent_ms = ms;
+    if (gain - price_ * level <= most) continue;
+    most = gain - price_ * level;
+    chosen = may_draft;
+    spent_ms = charged_ms + level;
   }
+  investing_ = invested_before;
   draft_ms_ += spent_ms;
   if (chosen > 0) slowdown_ *= drafter_of(*growing[drafter_bids_[0].member]).round.draft_costs->slowdown();
   for (std::size_t k = 0; k < chosen; ++k) {

@@ -103,7 +103,7 @@ void Chooser::choose_frontier(int level, std::span<RoundMember* const> growing) 
   std::sort(node_bids_.begin(), node_bids_.end());
 
   const double now = best(now_).net;
-  double most = kLeastGain;
+  double most = kNegligible;
   std::size_t chosen = 0;
   double spent_ms = 0;
   more_.clear();

@@ -4,13 +4,6 @@
 #include "policy/auto/choose.h"
 
 namespace augur {
-namespace {
-
-/// Tokens in which catching up with a text (its prompt, what was written plainly) is to pay for itself, if
-/// the text may be as long as that: most end before they must.
-constexpr double kHorizon = 256;
-
-}  // namespace
 
 /// Tokens, less the price of their time, that drafting is expected to add where nobody else has proposed the
 /// next token with probability `unproposed`: of the best number of levels of the likeliest branch, with all
@@ -22,7 +15,7 @@ Chooser::Prospect Chooser::prospect(const AutoSequence::Drafter& d, const Terms&
   if (round.drafter.one_shot)
     return {.net = d.gain - price_ * first_level_ms(d)};  // a mean of chances says nothing of it
   const int levels = std::min({round.max_depth, round.drafter.max_depth, kBranch});
-  const double tokens_left = std::min(round.max_depth + 1.0, kHorizon);
+  const double tokens_left = std::min(round.max_depth + 1.0, TextPrediction::kLength);
   const double catch_up = price_ * catch_up_ms(d);
   const double now = best(terms).net;
   double ms = first_level_ms(d);
@@ -89,8 +82,6 @@ double Chooser::net_beside_others(const AutoSequence& sequence, std::size_t inde
   const AutoSequence::Drafter& d = sequence.drafters[index];
   const double own = prospect(d, now_, unproposed, kOptimism).net;
   if (own <= 0) return 0;
-  // Asking a look-up is next to free, and who comes after it knows what it said.
-  if (d.round.drafter.one_shot && price_ * first_level_ms(d) < kLeastGain) return own;
   const double unproposed_then = unproposed * (1 - d.prediction.expected(1, d.drawn, 0)[0]);
   double best_before = 0;
   double best_after = 0;

@@ -3,24 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/yardsticks.h"
+
 namespace augur {
 namespace {
 
-/// No token is certain, and none is out of the question: with this a node's P is always below its parent's.
-constexpr double kMost = 0.995;
 /// Curvature that a = q is worth: so much that a first text's outcomes are taken for the text's own, for the
 /// most part.
 constexpr double kPrior = 12.0;
 /// Outcomes of all texts within which what they have shown fades to 1/e: dozens of texts are remembered, so
-/// that none decides. The same of rounds.
+/// that none decides. The same of rounds. What a drafter that learns was worth some rounds ago is another
+/// drafter's worth.
 constexpr double kRemembered = 1000;
-/// The same of a drafter that learns: what it was worth some rounds ago is another drafter's worth.
-constexpr double kForgetLearner = 1.0 / 16;
 /// Of shifts in log-odds, over drafters and over one drafter's texts: suites and drafters differ by 1 to 2.
 constexpr double kSpread = 0.75;
-/// Rounds in which what was seen of a text fades to 1/e: some hundred tokens.
-constexpr double kSequenceRounds = 300;
-constexpr double kLearnerRounds = 60;
 /// Of a drafter's mean text, at least: so that a change that lasts is learned within some texts.
 constexpr double kLeastVariance = 0.05;
 /// What the best child is worth before anything was seen, the next one of what it leaves, and so on; and the
@@ -32,8 +28,9 @@ double sigmoid(double x) {
   return 1 / (1 + std::exp(-x));
 }
 
+/// No token is certain, and none is out of the question: so a node's P is always below its parent's.
 double clip(double a) {
-  return std::clamp(a, 1 - kMost, kMost);
+  return std::clamp(a, kNegligible / 2, 1 - kNegligible / 2);
 }
 
 /// Of the log-likelihood of one outcome.
@@ -124,7 +121,7 @@ std::array<double, RankProfile::kRanks> SequencePrediction::expected(int depth, 
                                                                      double errors) const {
   const RankProfile& profile = drawn ? belief_.drawn_profile : belief_.profile;
   std::array<double, RankProfile::kRanks> children;
-  double left = kMost;
+  double left = clip(1);
   for (int rank = 0; rank < RankProfile::kRanks; ++rank) {
     double& child = children[static_cast<std::size_t>(rank)];
     const double hope = errors == 0 ? 0 : errors * std::sqrt(variance_ + profile.doubt(depth, rank));
@@ -137,7 +134,7 @@ std::array<double, RankProfile::kRanks> SequencePrediction::expected(int depth, 
 }
 
 void SequencePrediction::drafted(int depth, std::span<const float> log_probs) {
-  const double rate = learns_ ? kForgetLearner : 1 / kRemembered;
+  const double rate = learns_ ? kRecent : 1 / kRemembered;
   if (log_probs.empty()) belief_.profile.observe(depth, 0, 0.0, rate);
   for (std::size_t rank = 0; rank < log_probs.size(); ++rank) {
     const double log_odds = belief_.calibrator.log_odds(static_cast<double>(log_probs[rank]), depth);
@@ -166,18 +163,13 @@ void SequencePrediction::outcome(double log_prob, int depth, bool accepted) {
 void SequencePrediction::drawn_outcome(int depth, int rank, bool accepted) {
   if (rank >= RankProfile::kRanks) return;
   const double a = expected(depth, true, 0)[static_cast<std::size_t>(rank)];
-  belief_.drawn_profile.observe(depth, rank, accepted ? 1.0 : 0.0,
-                                learns_ ? kForgetLearner : 1 / kRemembered);
+  belief_.drawn_profile.observe(depth, rank, accepted ? 1.0 : 0.0, learns_ ? kRecent : 1 / kRemembered);
   learn_shift((accepted ? 1.0 : 0.0) - a, a);
-}
-
-double SequencePrediction::drafters_share() const {
-  return std::sqrt(std::min(1.0, belief_.variance / variance_));
 }
 
 void SequencePrediction::pass(bool learns) {
   learns_ = learns;
-  const double rounds = learns ? kLearnerRounds : kSequenceRounds;
+  const double rounds = learns ? 2 * 2 / kRecent : kLength;
   shift_ -= shift_ / rounds;
   variance_ += 2 / rounds * (kSpread + belief_.variance - variance_);
   belief_.variance += (kSpread - belief_.variance) / kRemembered;

@@ -75,6 +75,11 @@ struct DrafterBelief {
 /// at for long fades to that mean, and is in doubt again.
 class SequencePrediction {
  public:
+  /// Rounds in which what was seen of a text fades to 1/e; and tokens in which catching up with a text (its
+  /// prompt, what was written plainly) is to pay for itself, if it may be as long as that: most end before
+  /// they must.
+  static constexpr double kLength = 300;
+
   /// `belief` outlives it.
   explicit SequencePrediction(DrafterBelief& belief);
 
@@ -94,8 +99,6 @@ class SequencePrediction {
   void drawn_outcome(int depth, int rank, bool accepted);
   /// A round goes by. What is known of a drafter that learns is soon out of date.
   void pass(bool learns = false);
-  /// Of the standard error, what all texts of the drafter share.
-  double drafters_share() const;
 
   DrafterBelief& belief() { return belief_; }
 

@@ -6,8 +6,6 @@ namespace augur {
 /// when plain steps are to be taken, for everything is counted in these.
 class RecentRate {
  public:
-  static constexpr double kRate = 1.0 / 32;  ///< of the running means, a round
-
   struct Round {
     double tokens = 0;      ///< of a sequence
     double steps = 0;       ///< plain ones that it took
