@@ -20,11 +20,8 @@ constexpr double kMemory = 2000;
 /// A time longer than expected by more standard errors than this counts as so much longer: interruptions of a
 /// step (a tick of the system, another program's time slice) are ten and more.
 constexpr double kInterrupted = 2.5;
-/// Observations whose errors have one sign are surprising; forgetting is faster by so much times their mean,
-/// squared.
-constexpr double kAgility = 150;
+/// Of the running mean of errors, an observation: some of one sign are a surprise.
 constexpr double kSurpriseRate = 0.25;
-constexpr double kShapesShare = 1.0 / 8;  ///< of that, for the shape: mostly it is the speed that has changed
 
 /// Covariance of two knots' errors: of a curve of which nothing is known but its shape, about.
 double kernel(std::size_t a, std::size_t b) {
@@ -134,12 +131,11 @@ void CostCurve::distrust(double doubt) {
   fastest_.distrust(doubt);
 }
 
-/// What is forgotten of the curve, and of the speed alone.
-void CostCurve::forget(double share, double of_speed) {
+/// The curve's doubt grows back to what is known of any, and that about the speed by so much more.
+void CostCurve::forget(double more) {
   for (std::size_t i = 0; i < FastTimes::kKnots; ++i) {
-    for (std::size_t j = 0; j < FastTimes::kKnots; ++j) {
-      covariance_[i][j] += share * (kernel(i, j) - covariance_[i][j]) + of_speed * kSpeed * kSpeed;
-    }
+    for (std::size_t j = 0; j < FastTimes::kKnots; ++j)
+      covariance_[i][j] += (kernel(i, j) - covariance_[i][j]) / kMemory + more;
   }
 }
 
@@ -171,8 +167,8 @@ void CostCurve::observe(double rows, double ms, double more) {
   const Place p = place(rows);
   const auto expected = [&] { return std::sqrt(error_variance(p, more)); };
   surprise_ += kSurpriseRate * (std::clamp(error / expected(), -kInterrupted, kInterrupted) - surprise_);
-  const double agility = kAgility * std::max(0.0, surprise_ * surprise_ - 1) / kMemory;
-  forget(std::min(1.0, 1 / kMemory + kShapesShare * agility), std::min(1.0, agility));
+  // As large as that, errors of one sign are not those of the shape.
+  forget(2 * error_variance(p, more) * std::max(0.0, surprise_ * surprise_ - 1));
   believe(std::min(error, kInterrupted * expected()), p, more);
   flatten_peaks(p.low);
   fastest_.follow(log_ms_);

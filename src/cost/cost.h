@@ -18,8 +18,8 @@ namespace augur {
 /// row counts are one Gaussian: an error may be the machine's speed, which all of them share, or the curve's
 /// shape, which neighbours share. An observation (a Kalman filter's update) moves every time as far as it is
 /// in doubt and has to do with the one observed, so that a few steps put a wrong table right, also where they
-/// never looked. Forgetting lets the doubt grow back to what is known of any curve; it is faster while
-/// observations contradict the curve.
+/// never looked. Forgetting lets the doubt grow back to what is known of any curve, and that about the speed
+/// faster while observations contradict the curve.
 ///
 /// What disturbs a step makes it longer, never shorter: a short time is believed at once, a long one little
 /// by little. Beside what is believed at the moment stands what the machine can do (FastTimes), which is kept
@@ -77,7 +77,7 @@ class CostCurve {
   /// Of an observation's error; `more`: beside its noise.
   double error_variance(const Place& place, double more) const;
   void fill_gaps(const Vector& bent);
-  void forget(double share, double of_speed);
+  void forget(double more);
   void believe(double error, const Place& place, double more);
 
   Vector log_ms_{};

@@ -46,19 +46,10 @@ void FastTimes::saw(std::size_t knot, double share) {
 }
 
 void FastTimes::tighten() {
-  // What is longer than it can be was disturbed by that much at least.
-  const auto bound = [&](std::size_t knot, double log_ms) {
-    if (log_ms >= log_ms_[knot]) return;
-    set(knot, log_ms, std::max(doubt_[knot], log_ms_[knot] - log_ms));
-  };
-  for (std::size_t i = kKnots - 1; i-- > 0;) bound(i, log_ms_[i + 1]);
-  for (std::size_t i = 1; i < kKnots; ++i) {
-    for (std::size_t first = 0; first < i; ++first) {
-      const double left = kRows[i] - kRows[first];
-      const auto second =
-          static_cast<std::size_t>(std::lower_bound(kRows.begin(), kRows.end(), left) - kRows.begin());
-      if (second < i) bound(i, std::log(std::exp(log_ms_[first]) + std::exp(log_ms_[second])));
-    }
+  for (std::size_t i = kKnots - 1; i-- > 0;) {
+    const double longer = log_ms_[i] - log_ms_[i + 1];
+    // It was disturbed by that much at least.
+    if (longer > 0) set(i, log_ms_[i + 1], std::max(doubt_[i], longer));
   }
 }
 

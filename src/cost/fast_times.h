@@ -33,8 +33,7 @@ class FastTimes {
   /// A knot was seen itself, a share of it where another was, too.
   void saw(std::size_t knot, double share);
 
-  /// Takes off what cannot be: n rows take no longer than more rows do, nor than two forwards that share
-  /// them.
+  /// Takes off what cannot be: n rows take no longer than more rows do.
   void tighten();
   /// What is in doubt follows its neighbours.
   void smooth();

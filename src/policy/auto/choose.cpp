@@ -41,7 +41,7 @@ void Chooser::begin(std::span<RoundMember* const> members, int other_rows) {
   const double reading = members.front()->info.reading;
   price_ = std::max(1.0, rate_.tokens_per_step()) * (sequences_ + reading) / step_ms(reading);
   set_terms(now_, 0, members.front()->info.prompt_rows, kOptimism);
-  coming_known_ = false;
+  set_terms(coming_, reading, 0, 0);
   draft_ms_ = 0;
   investing_ = 0;
   slowdown_ = 1;
@@ -64,7 +64,7 @@ void Chooser::set_terms(Terms& terms, double reading, double prompt_rows, double
   row_ms.resize(room_ + 1);
   costs_->optimistic_rows_ms(tree_rows_ + reading + prompt_rows, context_, errors, row_ms);
   // A single row's price may be next to nothing where a kernel's tile is not full yet: over half a tile.
-  const std::size_t stretch = std::min(AutoText::kMostWidth / 2, row_ms.size() - 1);
+  const std::size_t stretch = std::min(AutoSequence::kMostWidth / 2, row_ms.size() - 1);
   terms.threshold = 1;
   for (std::size_t n = 0; stretch > 0 && n + stretch < row_ms.size(); ++n) {
     terms.threshold =
@@ -128,10 +128,8 @@ void Chooser::observe(std::span<RoundMember* const> members) {
   // Beside prompts a step is a plain one and what the drafts took, however long the prompts made it.
   const double took =
       prompts > 0 ? 1 + (draft_ms + of_drafts) / step_ms : (draft_ms + own * verify_ms + other_ms) / step_ms;
-  rate_.observe({.tokens = tokens / sequences,
-                 .steps = took,
-                 .plain = nodes == 0 && steps(draft_ms_) < kNegligible,
-                 .unexpected = prompts == 0 ? std::abs(verify_ms / expected_ms_ - 1) : 0});
+  const double unexpected = prompts == 0 ? std::abs(verify_ms / expected_ms_ - 1) : 0;
+  rate_.observe(tokens / sequences, took, nodes == 0 && steps(draft_ms_) < kNegligible, unexpected);
   budget_.pass(took);
   if (draft_ms_ == 0 && nodes == 0) return;
   budget_.book((tokens - sequences) / sequences - (draft_ms + of_drafts) / step_ms);

@@ -87,7 +87,6 @@ class Chooser final : public RoundController {
   void absorb(AutoSequence& sequence, AutoSequence::Drafter& drafter, const DraftTree& tree);
   void choose_frontier(int level, std::span<RoundMember* const> growing);
   int children_above_threshold(const AutoSequence::Drafter& drafter, float chance, int depth) const;
-  void path_chances(const AutoSequence& sequence, const DraftTree& tree, double errors);
   void forecast(std::span<RoundMember* const> members, std::size_t nodes);
 
   std::map<std::string, DrafterBelief, std::less<>> beliefs_;
@@ -110,7 +109,6 @@ class Chooser final : public RoundController {
   void set_terms(Terms& terms, double reading, double prompt_rows, double errors) const;
   Terms now_;
   Terms coming_;  ///< once the prompts have been read, and those texts are written, too; without optimism
-  bool coming_known_ = false;
   std::size_t room_ = 0;  ///< nodes that may be verified
   double draft_ms_ = 0;   ///< spent on drafting by the cost model, but for what is invested
   double investing_ = 0;  ///< plain steps of what is invested

@@ -22,7 +22,6 @@ bool Chooser::may_catch_up(const AutoSequence& sequence, const AutoSequence::Dra
   if (cost == 0 || granted + cost <= AutoSequence::kPassingBy) return true;
   if (sequence.rounds == 0 && granted + cost > kMargin) return false;
   // It has to pay beside those, too, whose prompts are being read now.
-  if (!std::exchange(coming_known_, true)) set_terms(coming_, d.round.reading, 0, 0);
   const double coming_cost = bid.catch_up_ms / coming_.step_ms;
   const double unproposed = sequence.unproposed_value();
   const bool pays = prospect(d, coming_, unproposed, -kCaution).net > 0;

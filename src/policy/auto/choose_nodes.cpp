@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "policy/auto/choose.h"
 
@@ -10,11 +11,14 @@ void Chooser::cut(std::span<RoundMember* const> members) {
   for (std::size_t m = 0; m < members.size(); ++m) {
     const DraftTree& tree = *members[m]->tree;
     const AutoSequence& sequence = sequence_of(*members[m]);
-    path_chances(sequence, tree, -kCaution);
+    chances_.assign(static_cast<std::size_t>(tree.size()), sequence.token_value);  // at the lower bound
     for (std::int32_t node = 1; node < tree.size(); ++node) {
       const auto at = static_cast<std::size_t>(node);
+      const AutoSequence::Drafter& d = sequence.drafters[tree.proposers()[at] - 1u];
+      chances_[at] = chances_[static_cast<std::size_t>(tree.parents()[at])] *
+                     d.chance(tree.log_probs()[at], tree.depths()[at], 0, -kCaution);
       cut_bids_.push_back({{std::exp(tree.scores()[at]), static_cast<std::uint32_t>(m), node},
-                           static_cast<float>(sequence.token_value * chances_[at])});
+                           static_cast<float>(chances_[at])});
     }
   }
   std::sort(cut_bids_.begin(), cut_bids_.end());
@@ -35,25 +39,17 @@ void Chooser::cut(std::span<RoundMember* const> members) {
   forecast(members, nodes);
 }
 
-/// P(v) of the nodes of a tree, `errors` standard errors above what is believed, into chances_.
-void Chooser::path_chances(const AutoSequence& sequence, const DraftTree& tree, double errors) {
-  chances_.assign(static_cast<std::size_t>(tree.size()), 1.0);
-  for (std::size_t node = 1; node < chances_.size(); ++node) {
-    const AutoSequence::Drafter& d = sequence.drafters[tree.proposers()[node] - 1u];
-    const double a = d.chance(tree.log_probs()[node], tree.depths()[node], 0, errors);
-    chances_[node] = chances_[static_cast<std::size_t>(tree.parents()[node])] * a;
-  }
-}
-
 void Chooser::forecast(std::span<RoundMember* const> members, std::size_t nodes) {
   const double rows = tree_rows_ + static_cast<double>(nodes);
   const double verify_ms = costs_->verify_ms(base_rows_ + static_cast<double>(nodes), context_);
   expected_ms_ = verify_ms * slowdown_;
   for (RoundMember* member : members) {
     StepForecast& f = member->forecast;
-    path_chances(sequence_of(*member), *member->tree, 0);
-    f.tokens = 0;
-    for (const std::int32_t node : member->kept) f.tokens += chances_[static_cast<std::size_t>(node)];
+    f.tokens = 1;
+    for (const std::int32_t node : std::span(member->kept).subspan(1)) {
+      f.tokens +=
+          std::exp(member->tree->scores()[static_cast<std::size_t>(node)]) / sequence_of(*member).token_value;
+    }
     f.mode = nodes == 0                ? RoundMode::Plain
              : below_confidence_bound_ ? RoundMode::Probe
                                        : RoundMode::Speculate;

@@ -15,7 +15,7 @@ Chooser::Prospect Chooser::prospect(const AutoSequence::Drafter& d, const Terms&
   if (round.drafter.one_shot)
     return {.net = d.gain - price_ * first_level_ms(d)};  // a mean of chances says nothing of it
   const int levels = std::min({round.max_depth, round.drafter.max_depth, kBranch});
-  const double tokens_left = std::min(round.max_depth + 1.0, TextPrediction::kLength);
+  const double tokens_left = std::min(round.max_depth + 1.0, SequencePrediction::kLength);
   const double catch_up = price_ * catch_up_ms(d);
   const double now = best(terms).net;
   double ms = first_level_ms(d);

@@ -25,17 +25,17 @@ bool RecentRate::plain_steps_due() const {
   return since_plain_ >= std::max(kLeastBetween, most);
 }
 
-void RecentRate::observe(const Round& round) {
+void RecentRate::observe(double tokens, double steps, bool plain, double unexpected) {
   const double rate = std::max(kRecent / 2, 1 / (2 + rounds_++));
-  tokens_ += rate * (round.tokens - tokens_);
-  steps_ += rate * (round.steps - steps_);
-  const bool second = round.plain && was_plain_;
+  tokens_ += rate * (tokens - tokens_);
+  steps_ += rate * (steps - steps_);
+  const bool second = plain && was_plain_;
   saw_plain_ = saw_plain_ || second;
   since_plain_ = second ? 0 : since_plain_ + 1;
   // As long as rounds take what the costs say, nothing begins with plain steps.
-  if (rounds_ <= kLeastBetween && round.unexpected > 2 * FastTimes::kDisturbed)
+  if (rounds_ <= kLeastBetween && unexpected > 2 * FastTimes::kDisturbed)
     since_plain_ = std::numeric_limits<double>::infinity();
-  was_plain_ = round.plain;
+  was_plain_ = plain;
 }
 
 }  // namespace augur

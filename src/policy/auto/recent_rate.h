@@ -6,13 +6,9 @@ namespace augur {
 /// when plain steps are to be taken, for everything is counted in these.
 class RecentRate {
  public:
-  struct Round {
-    double tokens = 0;      ///< of a sequence
-    double steps = 0;       ///< plain ones that it took
-    bool plain = false;     ///< it was one
-    double unexpected = 0;  ///< by how much of what the costs say it did not take that
-  };
-  void observe(const Round& round);
+  /// A round gave a sequence so many tokens, and took so many plain steps; `plain`: it was one; `unexpected`:
+  /// by how much of what the costs say it did not take that.
+  void observe(double tokens, double steps, bool plain, double unexpected);
 
   double tokens() const { return tokens_; }
   double tokens_per_step() const { return tokens_ / steps_; }

@@ -104,19 +104,6 @@ TEST(CostCurve, PeaksOfAMeasurementAreFlattened) {
   EXPECT_NEAR(curve.at(128), 23.0, 1e-9);
 }
 
-TEST(CostCurve, WhatCannotBeIsTakenOff) {
-  // As kept from a busy minute: two levels of two nodes do what one of four does.
-  CostCurve levels(1.0, 0.02);
-  for (const auto& [rows, ms] : {std::pair{1.0, 0.3}, {2.0, 0.31}, {4.0, 1.08}, {8.0, 1.1}, {16.0, 1.2}})
-    levels.set(rows, ms);
-  levels.settle();
-  EXPECT_NEAR(levels.at(2), 0.31, 1e-9);
-  EXPECT_NEAR(levels.fastest_ms(2), 0.62, 1e-9);
-  EXPECT_LT(levels.at(4), 0.62) << "and it is in doubt";
-  EXPECT_GT(levels.at(4), levels.at(2));
-  EXPECT_NEAR(levels.at(16), 1.2, 1e-9);
-}
-
 TEST(CostCurve, WhatIsInDoubtFollowsItsNeighbours) {
   CostCurve curve(1.0, 0.0);
   for (const double rows : CostCurve::kRows) curve.set(rows, rising(rows), rows > 64 ? 1.0 : 0.0);
