@@ -76,7 +76,7 @@ void Chooser::choose_drafters(std::span<RoundMember* const> growing) {
     charged_ms += bid.catch_up_ms;
     gain += bid.gain - kNegligible;
     const bool before = below_confidence_bound_;
-    below_confidence_bound_ = before || prospect(d, now_, text.unproposed_value(), -kCaution).net <= 0;
+    below_confidence_bound_ = before || prospect(d, now_, sequence.unproposed_value(), -kCaution).net <= 0;
     const double level = level_ms(d, 0, rows);
     if (!affords(charged_ms + level, std::min(now_.row_ms.size() - 1, candidates_.size() + may_draft))) {
       below_confidence_bound_ = before;
