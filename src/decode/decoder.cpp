@@ -119,7 +119,12 @@ bool Decoder::guarded(Sequence& s, Call&& call) {
 /// Rows that wait for a drafter do not pile up, whether anybody asks it or not.
 void Decoder::relieve(std::span<Sequence* const> sequences) {
   for (Sequence* s : sequences) {
-    if (!s->finished()) guarded(*s, [&] { s->relieve(round_); });
+    if (s->finished()) continue;
+    try {
+      s->relieve(round_);
+    } catch (...) {
+      fail(*s, std::current_exception());
+    }
   }
   drop_finished();
 }

@@ -261,7 +261,12 @@ void Round::catch_up(Speculator& with) {
 void Round::relieve(SequenceDraft& draft) {
   for (Speculator& with : draft.speculation.drafters) {
     const SequenceRows* const rows = with.drafter->sequence_rows();
-    while (rows != nullptr && rows->crowded() && run_chunk(with)) {
+    try {
+      while (rows != nullptr && rows->crowded() && run_chunk(with)) {
+      }
+    } catch (...) {
+      with.drafter->end_round();  // what it has begun is rolled back: the step may be made again
+      throw;
     }
   }
 }

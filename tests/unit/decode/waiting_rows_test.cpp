@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <vector>
 
@@ -33,24 +35,30 @@ class HoardingDrafter final : public Drafter {
   std::int64_t root_rows() const override { return std::max<std::int64_t>(1, text_.waiting()); }
   bool run_chunk() override {
     if (!text_.has_chunk()) return false;
-    if (++seen_.chunks == fails_at_) throw std::runtime_error("no chunk");
     RowBatch batch;
     text_.begin(batch, SequenceRows::kChunk);
+    if (++seen_.chunks == fails_at_) std::rethrow_exception(why_);
     text_.commit();
     return true;
   }
+  void end_round() override { text_.roll_back(); }
   void sync(const AcceptedRows& rows) override {
     for (const TokenId token : rows.tokens) text_.append(token);
     seen_.most_waiting = std::max(seen_.most_waiting, text_.waiting());
   }
   void expand(DraftTree&, std::span<const std::int32_t>, const ExpandOptions&) override {}
 
-  void fail_at(int chunk) { fails_at_ = chunk; }
+  template <class Exception>
+  void fail_at(int chunk, const Exception& why) {
+    fails_at_ = chunk;
+    why_ = std::make_exception_ptr(why);
+  }
 
  private:
   SequenceRows text_;
   Seen& seen_;
   int fails_at_ = 0;
+  std::exception_ptr why_;
 };
 
 /// Asks no drafter for anything.
@@ -115,7 +123,7 @@ TEST_F(WaitingRows, RunForNobodyWhereFewWait) {
 TEST_F(WaitingRows, ThatCannotRunFailTheirTextAlone) {
   HoardingDrafter::Seen seen;
   auto failing = drafter(kWide, seen);
-  failing->fail_at(1);
+  failing->fail_at(1, std::runtime_error("no chunk"));
   Sequence fails = written_plainly(std::move(failing), 400);
   Sequence goes_on(*stories_.model, prompt_, {.max_tokens = 400});
   Sequence* const batch[] = {&fails, &goes_on};
@@ -124,6 +132,30 @@ TEST_F(WaitingRows, ThatCannotRunFailTheirTextAlone) {
   EXPECT_EQ(fails.finish_reason(), FinishReason::Error);
   EXPECT_EQ(goes_on.finish_reason(), FinishReason::Length);
   EXPECT_EQ(fails.generated().size(), static_cast<std::size_t>(SequenceRows::kChunk) + 2 - prompt_.size());
+}
+
+// As everything that there is no memory for before a step has committed anything.
+TEST_F(WaitingRows, ThatFindNoMemoryAreRunWhenTheStepIsMadeAgain) {
+  HoardingDrafter::Seen seen;
+  auto failing = drafter(kWide, seen);
+  failing->fail_at(1, std::bad_alloc());
+  Sequence sequence = written_plainly(std::move(failing), 400);
+  Sequence* const batch[] = {&sequence};
+  Decoder decoder(*stories_.model);
+  decoder.throw_for_memory(true);
+  int thrown = 0;
+  while (!sequence.finished()) {
+    try {
+      decoder.step(batch);
+    } catch (const std::bad_alloc&) {
+      ++thrown;
+    }
+  }
+  EXPECT_EQ(thrown, 1);
+  EXPECT_EQ(sequence.failure(), nullptr);
+  EXPECT_EQ(sequence.generated().size(), 400U);
+  EXPECT_EQ(seen.chunks, 2);
+  EXPECT_EQ(seen.most_waiting, SequenceRows::kChunk + 1);
 }
 
 }  // namespace
