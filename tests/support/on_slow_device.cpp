@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <iostream>
 #include <string_view>
 
 #include "support/slow_device.h"
@@ -18,9 +19,10 @@ const bool chosen = [] {
   return true;
 }();
 
+/// What it says of the host fails it where ctest has asked for the device (augur_tests_on_device()).
 TEST(SlowDevice, IsWhereTheProgramsModelsAre) {
-  if (!chosen) GTEST_SKIP() << "its models are on the host";
-  EXPECT_EQ(Stories().model->device().name(), "slow");
+  if (!chosen) std::cout << "its models are on the host\n";
+  EXPECT_EQ(Stories().model->device().name() == "slow", chosen);
 }
 
 }  // namespace
