@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/arithmetic_law.h"
 #include "base/error.h"
 #include "cost/measured_file.h"
 #include "cost/product_traversals.h"
@@ -101,8 +100,7 @@ namespace {
 
 /// ModelInfo::law.
 int law_number_of(const Model& model) {
-  const bool bf16 = model.weight_types().find(name(DType::BF16)) != std::string::npos;
-  return law_number(law_of(model.backend().kernels.isa, bf16 ? DType::BF16 : DType::F32));
+  return law_number(model.backend().kernels.isa, model.types());
 }
 
 /// ModelInfo::fingerprint.

@@ -13,6 +13,7 @@
 #include "base/arithmetic_law.h"
 #include "base/cpu.h"
 #include "base/local_time.h"
+#include "kernels/law.h"
 #include "support/error_of.h"
 #include "support/stories_engine.h"
 #include "support/test_files.h"
@@ -172,6 +173,13 @@ TEST_F(EngineTest, KnownAnswerInEveryInstructionSet) {
     EXPECT_EQ(engine.info().isa, name(isa));
     EXPECT_EQ(engine.generate(plain("", 200)).text, stories_known_answer()) << name(isa);
   }
+}
+
+TEST_F(EngineTest, TellsTheLawOfItsProducts) {
+  const int law = law_number(law_of(parse_isa(engine_->info().isa), DType::BF16));
+  ASSERT_EQ(engine_->info().weights, "bf16");
+  EXPECT_EQ(engine_->info().law, law);
+  EXPECT_THAT(engine_->info().fingerprint, HasSubstr(fmt::format("-law{}-", law)));
 }
 
 TEST_F(EngineTest, ALawIsTakenOrRefused) {

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "base/arithmetic_law.h"
 #include "base/error.h"
 
 namespace augur {
@@ -15,6 +18,14 @@ TEST(Law, OnlyTheTileUnitsProductsOfBf16AreOfTheSecond) {
       EXPECT_EQ(law_of(isa, type), blocks ? ArithmeticLaw::Blocks : ArithmeticLaw::Chain)
           << name(isa) << name(type);
     }
+  }
+}
+
+TEST(Law, AModelIsOfTheSecondWhereAnyMatrixOfItIs) {
+  const std::vector<DType> mixed = {DType::Q4_K, DType::BF16}, whole = {DType::Q4_K, DType::F32};
+  for (const Isa isa : all_isas()) {
+    EXPECT_EQ(law_number(isa, mixed), isa == Isa::Amx ? kBlocksLaw : kArithmeticLaw) << name(isa);
+    EXPECT_EQ(law_number(isa, whole), kArithmeticLaw) << name(isa);
   }
 }
 
